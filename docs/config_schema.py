@@ -24,7 +24,6 @@ _OLDER = ("on-cannot-tell", "on-inconclusive")
 
 def config_schema() -> str:
     """Draft 7, which editors of TOML read."""
-    layer = {name: {"$ref": f"#/definitions/{name}"} for name in _layer()}
     whole = {
         "preset": _choice(PRESETS, "What holds where this file says nothing."),
         "model": {"type": "string", "minLength": 1, "description": "Whose baseline; --model wins."},
@@ -34,25 +33,20 @@ def config_schema() -> str:
             "description": "What a trace does not tell and must be alike to compare.",
             "additionalProperties": {"type": ["string", "number", "boolean"]},
         },
-        **layer,
+        **_settings(),
         "ignore": {"type": "array", "items": _ignore(), "description": "Known, until a day."},
-        "override": {
-            "type": "array",
-            "description": "For some runs; all patterns that are given must fit.",
-            "items": _table({**dict.fromkeys(("models", "runs", "hosts", "devices"), _PATTERNS), **layer}),
-        },
     }
     schema = {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "tfadvisor.toml",
         "description": "What `tfadvisor gate` asks of a run, and by which numbers rules fire.",
         **_table(whole),
-        "definitions": {**_layer(), **_limits()},
+        "definitions": _limits(),
     }
     return json.dumps(schema, indent=2) + "\n"
 
 
-def _layer() -> dict[str, Any]:
+def _settings() -> dict[str, Any]:
     policy = _choice(POLICIES, "What to do where the data do not decide.")
     severity = _choice(LEVELS, "The level of findings of this severity.")
     return {

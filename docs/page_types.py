@@ -50,6 +50,8 @@ _WRITTEN_OTHERWISE: Mapping[type, Mapping[str, object]] = {
         "about": tuple[str, ...],
         "plan": tuple[PlanLine, ...],
         "plan_end": str,
+        "bar_note": str,
+        "short_names": Mapping[str, str],
     },
     DrawnStep: {"events": None, "busy": None, "block": Column, "block_events": Column, "block_busy": Column},
 }
@@ -102,7 +104,9 @@ def page_colours() -> str:
     """generated.css: a colour for each class of time, on light and on dark pages."""
     light, dark = ("".join(f"  --k-{one.label}: {one.colours[theme]};\n" for one in TimeClass) for theme in (0, 1))
     indented = dark.replace("  --", "    --")
-    rules = "\n".join(f".k-{one.label} {{ background: var(--k-{one.label}); }}" for one in TimeClass)
+    rules = "\n".join(
+        f".k-{one.label} {{ background: var(--k-{one.label}); fill: var(--k-{one.label}); }}" for one in TimeClass
+    )
     return (
         "/* Written by docs/generate.py; edit tfadvisor/vocabulary.py instead. */\n"
         f":root {{\n{light}}}\n\n"

@@ -11,7 +11,12 @@ from zipfile import ZipFile
 
 MODULES = ("tfadvisor/trace/_wire", "tfadvisor/timeline/_sweeps")
 COMPILED = (".so", ".pyd")
-NEEDED = ("tfadvisor/report/forms/page.html", "tfadvisor/rules/catalogue.py", "tfadvisor/py.typed")
+NEEDED = (
+    "tfadvisor/report/forms/page.html",
+    "tfadvisor/report/forms/plain_page.html",
+    "tfadvisor/rules/catalogue.py",
+    "tfadvisor/py.typed",
+)
 
 
 def main(wheels: Sequence[str]) -> int:

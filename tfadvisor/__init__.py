@@ -29,7 +29,6 @@ _HOME = {
     "open": ("tfadvisor.trace.trace", "open_trace"),
     "Trace": ("tfadvisor.trace.trace", "Trace"),
     "profile": ("tfadvisor.act.record.block", "profile"),
-    "load_ipython_extension": ("tfadvisor.act.record.block", "load_ipython_extension"),
     "Report": ("tfadvisor.report.model", "Report"),
     "AdvisorError": ("tfadvisor.errors", "AdvisorError"),
     "TraceError": ("tfadvisor.errors", "TraceError"),

@@ -1,4 +1,4 @@
-"""Pieces of HTML for a notebook's cells, and how a page is shown there or in a browser."""
+"""Pieces of HTML for pages and a notebook's cells, and how a page is shown there or in a browser."""
 
 from __future__ import annotations
 
@@ -29,10 +29,11 @@ _STYLE = """\
 .tfadvisor h4{margin:.2em 0;font-size:15px}.tfadvisor p{margin:.2em 0}
 .tfadvisor .quiet{opacity:.75}.tfadvisor .bar{display:flex;height:14px;margin:.5em 0;border-radius:3px;overflow:hidden}
 .tfadvisor .key{display:inline-block;width:.8em;height:.8em;border-radius:2px;margin:0 .3em 0 .8em}
+.tfadvisor .table-frame{overflow-x:auto}
 .tfadvisor table{border-collapse:collapse;margin:.4em 0}.tfadvisor td,.tfadvisor th{text-align:left;padding:2px 10px 2px 0;
 border:0;border-bottom:1px solid rgba(128,128,128,.35);background:none;color:inherit;vertical-align:top}
 .tfadvisor pre{background:rgba(128,128,128,.15);color:inherit;padding:6px 8px;overflow-x:auto;white-space:pre}
-.tfadvisor summary{cursor:pointer}.tfadvisor .tree details,.tfadvisor .tree p{margin-left:1.2em}"""
+.tfadvisor summary{cursor:pointer}"""
 
 
 def fragment(parts: Iterable[str]) -> str:
@@ -66,10 +67,16 @@ def bar(shares: Mapping[str, float]) -> str:
     return f'<div class="bar" role="img" aria-label="step time by class">{"".join(pieces)}</div><p>{"".join(keys)}</p>'
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table; its cells are text."""
-    lines = [f"<tr>{''.join(f'<td>{text(cell)}</td>' for cell in row)}</tr>" for row in rows]
-    return f"<table><tr>{''.join(f'<th>{text(cell)}</th>' for cell in head)}</tr>{''.join(lines)}</table>"
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[int] = ()) -> str:
+    """A table; its cells are text. numbers: columns that are set to the right."""
+    side = [' class="number"' if at in numbers else "" for at in range(len(head))]
+
+    def line(cell: str, row: Sequence[str]) -> str:
+        cells = "".join(f"<{cell}{kind}>{text(one)}</{cell}>" for kind, one in zip(side, row, strict=True))
+        return f"<tr>{cells}</tr>"
+
+    body = "\n".join(line("td", row) for row in rows)
+    return f'<div class="table-frame"><table>\n<thead>{line("th", head)}</thead>\n<tbody>{body}</tbody></table></div>'
 
 
 def _colours(place: int) -> str:

@@ -22,6 +22,11 @@ def printable(text: str) -> str:
     return _CONTROL.sub(lambda match: f"\\x{ord(match.group()):02x}", text)
 
 
+def in_utf8(text: str) -> str:
+    """A name from the system as text that can be written anywhere: what is no UTF-8 in it is replaced."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
 def in_one_message(text: str) -> str:
     """For a line on standard error: printable, line ends shown as well, so that no name begins its own line."""
     shown = _BREAK.sub(lambda match: f"\\x{ord(match.group()):02x}", printable(text[:_LONGEST_LOOKED_AT]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,19 +33,24 @@ class Answer:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """All that an advisor says about a trace, the most important first. step_ms: the average step as it sees it."""
+    """All that an advisor says about a trace, the most important first.
+
+    step_ms: the average step as it sees it. places: where it says that most of the step goes, each in its own words.
+    """
 
     answers: tuple[Answer, ...]
     step_ms: float | None
+    places: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Planted:
-    """One entry of truth.yaml."""
+    """One entry of truth.yaml. place: a pattern of how a trace can name what the planted code runs; "" where nothing can."""
 
     name: str
     fault: str
     accepted: tuple[str, ...]
+    place: str = ""
 
     @property
     def cause(self) -> str:
@@ -73,7 +79,8 @@ def load_truth() -> dict[str, Any]:
 
 
 def planted(name: str, entry: Mapping[str, Any], fault: str) -> Planted:
-    return Planted(name, fault, (entry["cause"], *entry.get("also", [])))
+    place = entry.get("place") or re.escape(entry.get("where", ""))
+    return Planted(name, fault, (entry["cause"], *entry.get("also", [])), place)
 
 
 def names_cause(answer: Answer, truth: Planted, vocabulary: Mapping[str, Any]) -> bool:
@@ -85,6 +92,11 @@ def names_cause(answer: Answer, truth: Planted, vocabulary: Mapping[str, Any]) -
 def names_class(answer: Answer, truth: Planted) -> bool:
     """Whether one of the answer's causes is at least of the right class."""
     return not truth.classes.isdisjoint(class_of(cause) for cause in answer.causes)
+
+
+def names_place(diagnosis: Diagnosis, truth: Planted) -> bool:
+    """Whether the advisor says of a place that the planted code runs that much of the step goes there."""
+    return bool(truth.place) and any(re.search(rf"\b(?:{truth.place})\b", place) for place in diagnosis.places)
 
 
 def checked(diagnosis: Diagnosis, vocabulary: Mapping[str, Any]) -> Diagnosis:

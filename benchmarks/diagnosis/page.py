@@ -99,6 +99,10 @@ def summary_table(scores: Mapping[str, Score]) -> str:
     rows = (
         ("faulty: the planted cause comes first", lambda one: of(one.cause_first, one.faulty)),
         (f"faulty: the planted cause is among the first {WITHIN}", lambda one: of(one.cause_within, one.faulty)),
+        (
+            "faulty: its cause is, or where most of the step goes names its place",
+            lambda one: of(one.placed, one.faulty),
+        ),
         ("faulty: the planted cause is named at all (recall)", lambda one: of(one.cause_found, one.faulty)),
         ("faulty: its class comes first", lambda one: of(one.class_first, one.faulty)),
         (f"faulty: its class is among the first {WITHIN}", lambda one: of(one.class_within, one.faulty)),

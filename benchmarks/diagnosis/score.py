@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from answers import Answer, Diagnosis, Planted, names_cause, names_class
+from answers import Answer, Diagnosis, Planted, names_cause, names_class, names_place
 
 WITHIN = 3
 
@@ -33,6 +33,7 @@ class Score:
     cause_first: int
     cause_within: int
     cause_found: int
+    placed: int
     class_first: int
     class_within: int
     silent: int
@@ -73,6 +74,10 @@ def scored(cases: Iterable[Case], vocabulary: Mapping[str, Any]) -> Score:
         cause_first=sum(rank == 1 for rank in causes),
         cause_within=sum(rank is not None and rank <= WITHIN for rank in causes),
         cause_found=sum(rank is not None for rank in causes),
+        placed=sum(
+            (rank is not None and rank <= WITHIN) or names_place(case.diagnosis, case.planted)
+            for case, rank in zip(faulty, causes, strict=True)
+        ),
         class_first=sum(rank == 1 for rank in classes),
         class_within=sum(rank is not None and rank <= WITHIN for rank in classes),
         silent=sum(not case.diagnosis.answers for case in faulty),

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from tfadvisor.comparison.baseline.snapshot import Snapshot, choose
 from tfadvisor.comparison.baseline.snapshot_json import from_text
 from tfadvisor.comparison.gate import gated_metric as equal_speed
-from tfadvisor.comparison.gate.config import Config, Identity, resolve
+from tfadvisor.comparison.gate.config import Config
 from tfadvisor.comparison.gate.config_file import NO_FILE
 from tfadvisor.comparison.gate.read_config import Known, read
 from tfadvisor.comparison.gate.relative import check_relative
@@ -88,7 +88,7 @@ def _with_traits(snapshot: Snapshot) -> Snapshot:
 def config(rate: float = 0.01) -> Config:
     """The recommended preset."""
     known = Known({name: one.unit.value for name, one in registered_metrics().items()}, ())
-    return replace(resolve(read(NO_FILE, known), Identity("", "", (), ())), false_alarm_rate=rate)
+    return replace(read(NO_FILE, known), false_alarm_rate=rate)
 
 
 def unchanged(runs: Sequence[Run], program: str) -> list[Run]:

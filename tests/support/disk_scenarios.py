@@ -20,7 +20,7 @@ from pathlib import Path
 
 from support.made_runs import snapshot
 from support.places import FIXTURES
-from tfadvisor.act.record import block_windows as keep
+from tfadvisor.act.record import keeping as keep
 from tfadvisor.cli.main import guarded_main
 from tfadvisor.comparison.baseline.store import accept, add, leave_pending, pending, read_store
 from tfadvisor.comparison.ledger import Entry, append, read

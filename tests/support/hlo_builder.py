@@ -9,13 +9,22 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 
-from tfadvisor.program.shape import dtype_number
+from tfadvisor.program.cost import Cost, Costs, total
+from tfadvisor.program.module import Module
+from tfadvisor.program.shape import dtype_name
 
 Window = tuple[int, int, int, int, int, int]
 """size, stride, padding before, padding behind, window dilation, base dilation."""
 
 _ARRAY = re.compile(r"(\w+)\[([\d,]*)\](?:\{([\d,]*)\})?")
 _TUPLE = 13
+_TYPES = {dtype_name(number): number for number in range(64)}
+
+
+def cost_of(module: Module) -> Cost:
+    """Of one run of a program."""
+    costs = Costs(module)
+    return total(map(costs.of, module.entry.instructions))
 
 
 def varint(value: int) -> bytes:
@@ -50,7 +59,7 @@ def shape(text: str) -> bytes:
     if match is None:
         raise ValueError(f"{text} is no shape")
     dtype, dims, layout = match.groups()
-    out = field(2, dtype_number(dtype)) + packed(3, _integers(dims))
+    out = field(2, _TYPES[dtype]) + packed(3, _integers(dims))
     return out + (field(5, packed(1, _integers(layout))) if layout else b"")
 
 

@@ -13,6 +13,7 @@ WHOLE = (
     "tfadvisor/trace/_wire.cpython-312-x86_64-linux-gnu.so",
     "tfadvisor/timeline/_sweeps.cpython-312-x86_64-linux-gnu.so",
     "tfadvisor/report/forms/page.html",
+    "tfadvisor/report/forms/plain_page.html",
     "tfadvisor/rules/catalogue.py",
     "tfadvisor/py.typed",
 )

@@ -32,7 +32,7 @@ PROGRAMS: dict[str, str] = sources.programs(BENCHMARK / "programs.txt")
 TRUTH: dict[str, Any] = yaml.safe_load((BENCHMARK / "truth.yaml").read_text(encoding="utf-8"))
 CLASSES = set("input host launch compile transfer collective imbalance memory compute".split())
 REQUIRED = {"framework", "fault", "cause", "steps", "marked"}
-OPTIONAL = {"also", "where", "hosts", "notes", "later"}
+OPTIONAL = {"also", "place", "where", "hosts", "notes", "later"}
 each_program = pytest.mark.parametrize("program", PROGRAMS)
 
 
@@ -107,25 +107,26 @@ def test_the_adapter_knows_causes_and_takes_a_new_rule_for_its_category(benchmar
 
 def test_what_counts_as_right(benchmark: dict[str, ModuleType]) -> None:
     answers, score = benchmark["answers"], benchmark["score"]
-    planted = answers.Planted("one", "no prefetch", ("input/no-prefetch", "input/uncached"))
+    planted = answers.Planted("one", "no prefetch", ("input/no-prefetch", "input/uncached"), r"shuffle_\w+")
 
     def answer(cause: str, sure: bool = True) -> Any:
         return answers.Answer((cause,), sure, cause)
 
-    def case(faulty: bool, *said: Any) -> Any:
-        return score.Case(planted, faulty, 1, 1.0, 0.0, answers.Diagnosis(said, None), BENCHMARK)
+    def case(faulty: bool, *said: Any, place: str = "MatMul") -> Any:
+        return score.Case(planted, faulty, 1, 1.0, 0.0, answers.Diagnosis(said, None, (place,)), BENCHMARK)
 
     cases = [
         case(True, answer("input/no-prefetch")),
         case(True, answer("host/value-read"), answer("input/preprocessing")),  # covers input/uncached
         case(True, answer("input"), answer("host")),  # the class alone is no cause
-        case(True),
+        case(True, place="tf.data Shuffle shuffle_7"),
         case(False, answer("input", sure=False)),
         case(False, answer("host")),
     ]
     counted = score.scored(cases, TRUTH["causes"])
 
     assert (counted.faulty, counted.cause_first, counted.cause_within, counted.cause_found) == (4, 1, 2, 2)
+    assert counted.placed == 3
     assert (counted.class_first, counted.class_within, counted.silent) == (2, 3, 1)
     assert (counted.healthy, counted.alarmed, counted.suspected) == (2, 1, 1)
     assert (counted.sure, counted.sure_and_right) == (6, 2)

@@ -119,6 +119,14 @@ def test_the_text_names_the_new_op_with_its_line() -> None:
     assert "+50 ms      total, median step time" in text
 
 
+def test_the_numbers_of_a_cause_differ_by_its_change() -> None:
+    """Ops run side by side: 100 ms of them take 50 of the step, 140 take 70. The step takes 20 more, and so does the op."""
+    base = side(100.0, ops=[op("a", 100.0)], classes={"host": 50.0})
+    new = side(120.0, ops=[op("a", 140.0)], classes={"host": 50.0})
+
+    assert "  +20 ms      compute    a: 50 ms → 70 ms per step" in as_text(compare_sides(base, new))
+
+
 def test_the_change_is_that_of_the_median_and_long_steps_have_a_row_of_their_own() -> None:
     """The mean rises by 30 ms, the median by 10: 20 ms are of steps that are far longer than the middle one."""
     base = side(100.0, ops=[op("a", 100.0)])

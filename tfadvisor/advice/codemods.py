@@ -6,7 +6,7 @@ import msgspec
 
 SURE = ("mechanical", "guess")
 CHECKS = ("batches", "values", "none")
-NEVER_MECHANICAL = frozenset(("jit-compile", "no-jit-compile", "compile-step"))
+NEVER_MECHANICAL = frozenset(("compile-step",))
 """What XLA or a graph makes of a step is known once it has run."""
 LAUNCH_LINE = "launch-line"
 """No codemod of a source: the fix's variables and flags as lines for the script that launches the program."""
@@ -14,24 +14,16 @@ CODEMODS = (
     "prefetch",
     "parallel-calls",
     "parallel-reads",
-    "batch-before-map",
-    "shuffle-before-map",
     "cache",
     "dataloader-workers",
     "pydataset-workers",
-    "read-one-step-late",
     "every-constant",
-    "callback-every-n",
-    "guard-every-n",
     "drop-wait",
     "steps-per-execution",
     "compile-step",
     "reduce-retracing",
-    "no-jit-compile",
     "debug-switches",
     "run-eagerly",
-    "donate",
-    "jit-compile",
     "debug-print",
     "single-precision",
     "mixed-precision",

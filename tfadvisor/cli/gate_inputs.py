@@ -23,8 +23,8 @@ from tfadvisor.comparison.baseline.snapshot import (
 )
 from tfadvisor.comparison.baseline.store import read_store
 from tfadvisor.comparison.forms import on_page
-from tfadvisor.comparison.gate.config import DEFAULT_KEEP, Written
-from tfadvisor.comparison.gate.config_file import ConfigFile, find_config, read_config
+from tfadvisor.comparison.gate.config import DEFAULT_KEEP, Config
+from tfadvisor.comparison.gate.config_file import find_config, read_config
 from tfadvisor.comparison.gate.read_config import known_names, read
 from tfadvisor.errors import NothingToCompare, TraceError, UsageError
 from tfadvisor.report.forms.html import as_html
@@ -75,14 +75,9 @@ def side_by_side(pages: Sequence[PageData]) -> str:
     return as_html(pages, comparisons=comparisons)
 
 
-def config_file(path: Path | None) -> ConfigFile:
-    """The given configuration, else the nearest one."""
-    return read_config(path) if path is not None else find_config(Path.cwd())
-
-
-def labels_of(given: Sequence[str], written: Mapping[str, str] | None) -> dict[str, str]:
+def labels_of(given: Sequence[str], configured: Mapping[str, str]) -> dict[str, str]:
     """Labels of the configuration and, above them, of the command line. Raises UsageError for what is no NAME=VALUE."""
-    found = dict(written or {})
+    found = dict(configured)
     for one in given:
         name, equals, value = one.partition("=")
         if not (name and equals and value):
@@ -91,19 +86,15 @@ def labels_of(given: Sequence[str], written: Mapping[str, str] | None) -> dict[s
     return found
 
 
-def written_config(config: Path | None, rules: Sequence[Path] = ()) -> Written:
-    """The configuration of a command that judges nothing."""
-    return read(config_file(config), known_names(rules))
+def configured(config: Path | None, rules: Sequence[Path] = (), preset: str | None = None) -> Config:
+    """The given configuration, else the nearest one."""
+    file = read_config(config) if config is not None else find_config(Path.cwd())
+    return read(file, known_names(rules), preset)
 
 
-def store_of(given: str | None, written: Written) -> Path:
+def store_of(given: str | None, config: Config) -> Path:
     """The store of the command line, else the configuration's, else the usual one."""
-    return place_of(given or written.layer.baseline or DEFAULT_STORE)
-
-
-def keep_of(written: Written) -> int:
-    """How many runs a baseline keeps."""
-    return written.layer.keep or DEFAULT_KEEP
+    return place_of(given or config.baseline or DEFAULT_STORE)
 
 
 def judged_snapshot(report: Report, model: str | None, labels: Mapping[str, str]) -> Snapshot:

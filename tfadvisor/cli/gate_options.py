@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from tfadvisor.comparison.gate.config import Config
     from tfadvisor.comparison.gate.result import GateResult
     from tfadvisor.report.forms.page_data import PageData
-    from tfadvisor.report.model import Report
 
 
 _JUDGING, AGAINST = "How to judge", "Against another commit"
@@ -223,7 +222,7 @@ def judged_in_turns(
     options: Options,
     model: str | None,
     labels: Mapping[str, str],
-    config_for: Callable[[Report], Config],
+    config: Config,
 ) -> Iterator[Judged]:
     """Raises UsageError and TraceError, after the last lines of a program that failed."""
     from tfadvisor.act.against.gate_against import (  # imports NumPy, which no --help needs
@@ -234,7 +233,7 @@ def judged_in_turns(
 
     asked = Against(Path.cwd(), turns.ref, turns.command, turns.links, turns.seconds, options, model, labels)
     try:
-        with judged_against(asked, config_for, _tell) as judged:
+        with judged_against(asked, lambda _report: config, _tell) as judged:
             yield judged
     except Unrecorded as error:
         for line in error.lines:

@@ -58,7 +58,6 @@ class _Commands(LazyCommands):
             "metrics",
             "flags",
             "mcp",
-            "completion",
         )
     }
 
@@ -67,7 +66,6 @@ app = typer.Typer(
     cls=_Commands,
     help=_ABOUT,
     epilog=_EXAMPLES,
-    add_completion=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -111,9 +109,7 @@ def guarded_main(arguments: list[str]) -> int:
 def _run(arguments: list[str]) -> int:
     command = typer.main.get_command(app)
     if "_TFADVISOR_COMPLETE" in os.environ:
-        from tfadvisor.cli.commands.completion import complete
-
-        return complete(command)
+        command.main(args=[], prog_name="tfadvisor")  # a shell asks what could come next
     try:
         with command.make_context("tfadvisor", list(arguments)) as context:
             return int(command.invoke(context) or 0)

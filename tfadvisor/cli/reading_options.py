@@ -14,7 +14,7 @@ import typer
 
 from tfadvisor.advice.loading.limits import LimitChange
 from tfadvisor.cli.outputs import note
-from tfadvisor.cli.typer_commands import argument, host_names, option, rule_ids, run_names
+from tfadvisor.cli.typer_commands import argument, option
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import UsageError
 from tfadvisor.trace.remote_path import place_of
@@ -39,9 +39,9 @@ Paths = Annotated[list[str], argument("PATH", _TRACE, path_type=str)]
 PathsOrNone = Annotated[list[str] | None, argument("PATH", _TRACE, path_type=str)]
 RunName = Annotated[
     str | None,
-    option("--run", "NAME", "the run instead of the newest; A,B for several as one", WHAT, autocompletion=run_names),
+    option("--run", "NAME", "the run instead of the newest; A,B for several as one", WHAT),
 ]
-HostName = Annotated[str | None, option("--host", "NAME", "only this host of the run", WHAT, autocompletion=host_names)]
+HostName = Annotated[str | None, option("--host", "NAME", "only this host of the run", WHAT)]
 Steps = Annotated[str | None, option("--steps", "A:B", "only steps A up to but not B, counted from 0", WHAT)]
 Params = Annotated[str | None, option("--params", "N", "model parameters, as 110M or 6.7B", WHAT)]
 Bandwidth = Annotated[str | None, option("--bandwidth", "GB/S", "bandwidth between devices", WHAT)]
@@ -50,9 +50,7 @@ RuleFolders = Annotated[
     option("--rules", "DIR", "a folder with more rules, or an installed rule package; may be repeated", RULES),
 ]
 Preview = Annotated[bool, option("--preview", "", "also run rules that are not proven yet", RULES)]
-Disabled = Annotated[
-    list[str] | None, option("--disable", "ID", "a rule to leave out; may be repeated", RULES, autocompletion=rule_ids)
-]
+Disabled = Annotated[list[str] | None, option("--disable", "ID", "a rule to leave out; may be repeated", RULES)]
 SetLimits = Annotated[
     list[str] | None,
     option(
@@ -263,12 +261,7 @@ def choice(*flags: str, names: Sequence[str], help: str, panel: str | None = Non
             return value
         raise UsageError(f"{flags[0]} {value}: choose {listed(names)}.{did_you_mean(value, names)}")
 
-    def completed() -> list[str]:
-        return list(names)
-
-    return typer.Option(
-        *flags, metavar="|".join(names), help=help, callback=checked, autocompletion=completed, rich_help_panel=panel
-    )
+    return typer.Option(*flags, metavar="|".join(names), help=help, callback=checked, rich_help_panel=panel)
 
 
 def listed(names: Sequence[str]) -> str:

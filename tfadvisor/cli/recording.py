@@ -21,13 +21,14 @@ from tfadvisor.printable import in_one_message, printable
 from tfadvisor.report.forms.forms import REPORT_FORMS, Form, names_of
 
 if TYPE_CHECKING:
-    from tfadvisor.act.record.block_windows import Kept
     from tfadvisor.act.record.conduct import Recorded
+    from tfadvisor.act.record.keeping import Kept
     from tfadvisor.analysis import Options
     from tfadvisor.timeline.run.one_host import Progress
     from tfadvisor.trace.runs import Run
 
 RECORDING = "What to record"
+LEDGER = Path(".tfadvisor/ledger.jsonl")
 
 StepCount = Annotated[int, option("--steps", "N", "minimum number of steps to record", RECORDING, min=2)]
 Out = Annotated[Path, option("--out", "DIR", "logdir to write the trace to", RECORDING)]
@@ -49,18 +50,33 @@ def keep_and_write(
     recorded: Recorded, out: Path, form: Form, output: Path | None, options: Options, *, details: bool
 ) -> Kept:
     """Keeps the traces in the logdir and writes the report. Raises UsageError for a place that takes none."""
-    from tfadvisor.act.record.block_windows import keep  # imports NumPy, which no --help needs
+    kept = keep_recording(recorded, out)
+    write_kept(kept, form, output, options, details=details)
+    note_kept(kept)
+    return kept
+
+
+def keep_recording(recorded: Recorded, out: Path) -> Kept:
+    """Keeps the traces in the logdir. Raises UsageError for a place that takes none."""
+    from tfadvisor.act.record.keeping import keep  # imports NumPy, which no --help needs
 
     try:
-        kept = keep(recorded, out, datetime.now())
+        return keep(recorded, out, datetime.now())
     except OSError as error:
         raise UsageError(f"--out {out}: cannot be written: {error.strerror or error}.") from error
+
+
+def write_kept(kept: Kept, form: Form, output: Path | None, options: Options, *, details: bool) -> None:
+    """The report in a form."""
     write_form(form, _subject(kept, options, form), output, **({"details": details} if form.on_screen else {}))
     sys.stdout.flush()
+
+
+def note_kept(kept: Kept) -> None:
+    """Where the recording lies, and what broke."""
     note(f"recorded in {kept.folder}")
     for broken in kept.report.broken:
         note(f"{broken.name}: {broken.error}")
-    return kept
 
 
 def _subject(kept: Kept, options: Options, form: Form) -> object:

@@ -1,4 +1,4 @@
-"""Typer's commands with what ours add: examples that stay lines, completion, and what was meant by a wrong word."""
+"""Typer's commands with what ours add: examples that stay lines, and what was meant by a wrong word."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, ClassVar, get_type_hints
 
 import typer
 from typer.core import HAS_RICH, TyperCommand, TyperGroup
 
 from tfadvisor.did_you_mean import did_you_mean
-from tfadvisor.errors import AdvisorError, UsageError
+from tfadvisor.errors import UsageError
 
 _MARKUP = re.compile(r"(\[[a-z#/@][^[]*?])")
 """What rich takes for a style."""
@@ -174,48 +173,6 @@ def _print_examples(examples: str | None, formatter: Any) -> None:
     text = Text(examples)
     text.highlight_regex(r"(?m)^\w[^:\n]*:", "bold")
     Console(highlight=False).print(text, soft_wrap=True)
-
-
-# What a shell offers for a value of an option: rule ids, and the runs and hosts of the paths given so far.
-
-_PATHS = ("paths", "path", "base", "new")
-"""Parameters of commands that hold what is analysed."""
-
-
-def rule_ids() -> list[tuple[str, str]]:
-    """Each built-in rule with its title."""
-    from tfadvisor.advice.loading.catalogue import built_in_rules
-
-    return [(rule.id, rule.title) for rule in built_in_rules()]
-
-
-def run_names(context: typer.Context) -> list[str]:
-    """The runs of the logdirs given so far, the newest first."""
-    from tfadvisor.trace.runs import find_runs
-
-    return [run.name for path in _given(context) if path.is_dir() for run in find_runs(path)]
-
-
-def host_names(context: typer.Context) -> list[str]:
-    """The hosts of the run given so far, or of the newest."""
-    from tfadvisor.trace.runs import choose_run, host_of
-
-    names: list[str] = []
-    for path in _given(context):
-        try:
-            chosen, _ = choose_run([path], context.params.get("run"))
-        except AdvisorError:
-            continue
-        names += [host_of(file) for file in chosen.files]
-    return names
-
-
-def _given(context: typer.Context) -> Iterator[Path]:
-    """The paths before the value that is asked for; Typer has not sorted them yet where an option stands without one."""
-    for name in _PATHS:
-        value = context.params.get(name)
-        yield from map(Path, value if isinstance(value, (list, tuple)) else [value] if value else [])
-    yield from (Path(one) for one in context.args if not one.startswith("-"))
 
 
 # What Typer says about wrong use, as one line in our words.

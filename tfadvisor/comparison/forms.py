@@ -282,12 +282,12 @@ def cause_words(cause: Cause, name_in: Callable[[str], str] = one_line) -> str:
     name = name_in(short_kernel(op.name))
     what = f"{op.number} ops like {name}" if op.number > 1 else name
     if op.status != "changed":
-        times = duration(op.new_op_ms if op.status == "new" else op.base_op_ms)
+        times = duration((cause.new_ms if op.status == "new" else cause.base_ms) or 0.0)
         count = op.new_count if op.status == "new" else op.base_count
         words = f"{what}: {op.status}, {times} per step, {_times(count)}"
     else:
         renamed = f" (was {name_in(short_kernel(op.before))}, matched by {op.by})" if op.before else ""
-        words = f"{what}{renamed}: {_span(op.base_op_ms, op.new_op_ms)} per step"
+        words = f"{what}{renamed}: {_span(cause.base_ms, cause.new_ms)} per step"
         if abs(op.new_count - op.base_count) > 0.01 * max(op.new_count, op.base_count):
             words += f", {_times(op.base_count)} → {_times(op.new_count)}"
     place = name_in(f"{op.file}:{op.line}" if op.line else op.file) if op.file else ""

@@ -17,8 +17,6 @@ from tfadvisor.comparison.side import Side, numbers, stem
 from tfadvisor.report.model import Op
 
 SAME_NAME = "name"
-_NEAR_IN_TIME = 1.25
-_WORTH_GUESSING = 0.005
 _Key = Hashable | None
 
 
@@ -41,17 +39,13 @@ def match_ops(base: Sequence[Op], new: Sequence[Op]) -> list[Pair]:
         pairs += [Pair(one, other, by) for one, other in found]
         left = _without(left, {id(one) for one, _ in found})
         right = _without(right, {id(other) for _, other in found})
-    guessed = list(_near_in_time(left, right))
-    pairs += [Pair(one, other, "time") for one, other in guessed]
-    left = _without(left, {id(one) for one, _ in guessed})
-    right = _without(right, {id(other) for _, other in guessed})
     return pairs + [Pair(one, None, None) for one in left] + [Pair(None, other, None) for other in right]
 
 
 def same_work(pair: Pair) -> bool:
     """Whether both sides do the same work as far as the trace tells: as often, and of the same shapes where known."""
     one, other = pair.base, pair.new
-    if one is None or other is None or pair.by == "time":
+    if one is None or other is None:
         return False
     return _as_often(one, other) and (not _known(one) or not _known(other) or _shape(one) == _shape(other))
 
@@ -92,29 +86,6 @@ def _paired(left: Sequence[Op], right: Sequence[Op], key: Callable[[Op], _Key]) 
 
 def _order(op: Op) -> tuple[tuple[int, ...], float]:
     return numbers(op.name), -op.ms_per_step
-
-
-def _near_in_time(left: Sequence[Op], right: Sequence[Op]) -> Iterable[tuple[Op, Op]]:
-    """The last resort: ops of the same kind and opcode that run as often and take about as long, the nearest first."""
-    total = max(sum(op.ms_per_step for op in left), sum(op.ms_per_step for op in right), 1e-12)
-    near = [
-        (max(one.ms_per_step, other.ms_per_step) / min(one.ms_per_step, other.ms_per_step), i, j)
-        for i, one in enumerate(left)
-        for j, other in enumerate(right)
-        if min(one.ms_per_step, other.ms_per_step) > _WORTH_GUESSING * total
-        and max(one.ms_per_step, other.ms_per_step) <= _NEAR_IN_TIME * min(one.ms_per_step, other.ms_per_step)
-        and one.kind == other.kind
-        and one.opcode == other.opcode
-        and not (_known(one) and _known(other))
-        and _as_often(one, other)
-    ]
-    taken: set[int] = set()
-    given: set[int] = set()
-    for _, i, j in sorted(near):
-        if i not in taken and j not in given:
-            taken.add(i)
-            given.add(j)
-            yield left[i], right[j]
 
 
 def _as_often(one: Op, other: Op) -> bool:

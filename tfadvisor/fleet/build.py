@@ -13,6 +13,7 @@ import msgspec
 from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.fleet.table import merged, write_table
 from tfadvisor.fleet.work import HowToRead, Row, Task, lost_row, row_bytes, row_from, rules_version
+from tfadvisor.printable import in_utf8
 from tfadvisor.timeline.run.one_host import Engine
 from tfadvisor.trace.remote_path import RemotePath
 from tfadvisor.trace.runs import Run, choose_run, find_runs
@@ -106,7 +107,7 @@ class Labels:
         if "plugins" in folders:
             folders = folders[: folders.index("plugins")]
         return {
-            name: folder for name, folder in zip(self.names, map(_shown, folders), strict=False) if name is not None
+            name: folder for name, folder in zip(self.names, map(in_utf8, folders), strict=False) if name is not None
         }
 
 
@@ -126,12 +127,12 @@ def find_tasks(sources: Sequence[Path], labels: Labels, how: HowToRead) -> Found
     for source in sources:
         root = source.absolute()
         for run in _runs_below(root):
-            place = _shown(str(run.path))
+            place = in_utf8(str(run.path))
             found.setdefault(
                 place,
                 Task(
                     place=place,
-                    run=_shown(run.name),
+                    run=in_utf8(run.name),
                     folder=_bytes(run.path),
                     files=tuple(map(_bytes, run.files)),
                     stamp=_stamp(run),
@@ -140,7 +141,7 @@ def find_tasks(sources: Sequence[Path], labels: Labels, how: HowToRead) -> Found
                     how=how,
                 ),
             )
-    roots = tuple(_shown(str(source.absolute())) for source in sources)
+    roots = tuple(in_utf8(str(source.absolute())) for source in sources)
     return Found(tuple(found[place] for place in sorted(found)), roots)
 
 
@@ -170,8 +171,3 @@ def _state(file: Path) -> str:
 
 def _bytes(path: Path) -> bytes:
     return os.fsencode(path.address if isinstance(path, RemotePath) else str(path))
-
-
-def _shown(text: str) -> str:
-    """A name as text, also where the folder's is no UTF-8."""
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

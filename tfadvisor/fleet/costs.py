@@ -1,4 +1,4 @@
-"""What costs the fleet most, and what got worse: device-hours lost by cause, team, model and time.
+"""What costs the fleet most: device-hours lost by cause, first finding, team and model.
 
 A run stands for its devices over `hours` of the table, else over one hour. What its verdict's class takes of the step is
 lost, unless it is healthy; what its first finding could save is what could be had back.
@@ -6,18 +6,12 @@ lost, unless it is healthy; what its first finding could save is what could be h
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime, timedelta, timezone
+from collections.abc import Callable, Sequence
 
 import msgspec
 
-from tfadvisor.comparison.side import Traits
-from tfadvisor.comparison.statistics.spread import nature_of, predict
 from tfadvisor.fleet.table import Table
 from tfadvisor.fleet.work import Row
-from tfadvisor.vocabulary import Better, Scatter
-
-_MOST_BUCKETS = 26
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -57,10 +51,6 @@ class Fleet(msgspec.Struct, frozen=True):
     """Empty where no run has a team."""
     models: tuple[Part, ...]
     """Empty where no run has a model."""
-    trend: tuple[Part, ...]
-    """By day, week or month, the oldest first."""
-    worse: tuple[Worse, ...]
-    """Runs that are slower than earlier runs of the same, what loses most first."""
 
 
 class _Weighed(msgspec.Struct, frozen=True):
@@ -93,8 +83,6 @@ def summed(table: Table) -> Fleet:
         findings=_by([one for one in runs if one.row.finding], lambda row: row.finding),
         teams=_by(runs, lambda row: row.team),
         models=_by(runs, lambda row: row.model),
-        trend=_trend(runs),
-        worse=runs_that_got_worse([(one.row, one.hours) for one in runs]),
     )
 
 
@@ -124,82 +112,3 @@ def _part(name: str, runs: Sequence[_Weighed]) -> Part:
         finding=max(sorted(by_finding), key=lambda one: by_finding[one], default=None),
         worst=worst.row.place if worst is not None and worst.lost else None,
     )
-
-
-def _trend(runs: Iterable[_Weighed]) -> tuple[Part, ...]:
-    dated = [(one.row.recorded_at, one) for one in runs if one.row.recorded_at is not None]
-    if not dated:
-        return ()
-    times = [when for when, _ in dated]
-    name = _bucket(max(times) - min(times))
-    buckets: dict[str, list[_Weighed]] = {}
-    for when, one in dated:
-        buckets.setdefault(name(when), []).append(one)
-    return tuple(_part(bucket, buckets[bucket]) for bucket in sorted(buckets))
-
-
-def _bucket(span: timedelta) -> Callable[[datetime], str]:
-    """Days, weeks (by their Monday) or months, so that there are not too many."""
-    if span <= timedelta(days=_MOST_BUCKETS):
-        return lambda when: when.date().isoformat()
-    if span <= timedelta(weeks=_MOST_BUCKETS):
-        return lambda when: (when.date() - timedelta(days=when.weekday())).isoformat()
-    return lambda when: f"{when.year}-{when.month:02}"
-
-
-# Runs that got worse: the newest of the same job, model and machines against those before it, by the gate's
-# statistics.
-
-_NATURE = nature_of("ms", Traits(Better.LESS, Scatter.FACTOR))
-_EARLIER = 20
-"""The newest of the earlier runs that are looked at."""
-_FEWEST = 5
-"""Below this many, runs are believed to differ by a tenth."""
-_LEVEL = 0.001
-"""How often a run of an unchanged program may be told to be worse, a series."""
-_OLDEST = datetime.min.replace(tzinfo=timezone.utc)
-
-
-class Worse(msgspec.Struct, frozen=True):
-    """A run that takes longer than chance explains."""
-
-    place: str
-    name: str
-    """Team, model and job, as far as they are known, else the run's name."""
-    was_ms: float
-    """The median of the earlier runs' step times."""
-    is_ms: float
-    earlier: int
-    """Runs that it is compared with."""
-    lost: float
-    """Device-hours that the slower steps cost."""
-    verdict: str | None
-    was: str | None
-    """The verdict of the run before."""
-
-
-def runs_that_got_worse(runs: Sequence[tuple[Row, float]]) -> tuple[Worse, ...]:
-    """runs: with their device-hours. What loses most first."""
-    series: dict[tuple[object, ...], list[tuple[Row, float]]] = {}
-    for row, hours in runs:
-        if row.step_time_ms and (row.model or row.job):
-            key = (row.team, row.model, row.job, row.framework, row.device_model, row.devices, row.hosts)
-            series.setdefault(key, []).append((row, hours))
-    found = [told for group in series.values() if (told := _judged(group)) is not None]
-    return tuple(sorted(found, key=lambda one: (-one.lost, one.place)))
-
-
-def _judged(group: Sequence[tuple[Row, float]]) -> Worse | None:
-    ordered = sorted(group, key=lambda one: (one[0].recorded_at or _OLDEST, one[0].place))
-    *earlier, (last, hours) = ordered[-_EARLIER - 1 :]
-    times = [row.step_time_ms for row, _ in earlier if row.step_time_ms]
-    if len(times) < 2 or not last.step_time_ms:
-        return None
-    told = predict([[_NATURE.scaled(one) for one in times]], _NATURE, _FEWEST)
-    distance = _NATURE.scaled(last.step_time_ms) - told.centre
-    if distance <= told.reach(_LEVEL, 0.0):
-        return None
-    was = sorted(times)[len(times) // 2]
-    name = " / ".join(one for one in (last.team, last.model, last.job) if one) or last.run
-    lost = hours * (1 - was / last.step_time_ms)
-    return Worse(last.place, name, was, last.step_time_ms, len(times), lost, last.verdict, earlier[-1][0].verdict)

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 import msgspec
 
 from tfadvisor.fleet.costs import Fleet, Part
+from tfadvisor.html_fragments import table, text
 from tfadvisor.printable import one_line
 from tfadvisor.report.forms.forms import Form
-from tfadvisor.report.forms.html import table, text, whole_page
+from tfadvisor.report.forms.html import whole_page
 from tfadvisor.report.forms.terminal import DIM, PLAIN, TITLE, Screen, TextPage
-from tfadvisor.units import duration, percent
+from tfadvisor.units import percent
 
 _ROWS = 10
 _FAILED = 5
@@ -30,8 +31,6 @@ def as_text(fleet: Fleet, *, screen: Screen = PLAIN) -> str:
         _table(page, "By first finding", fleet.findings, whole, findings=False)
         _table(page, "By team", fleet.teams, whole)
         _table(page, "By model", fleet.models, whole)
-        _trend(page, fleet.trend)
-    _worse(page, fleet)
     _failed(page, fleet)
     return page.text()
 
@@ -79,25 +78,6 @@ def _table(page: TextPage, title: str, parts: Sequence[Part], whole: Part, *, fi
     if len(parts) > _ROWS:
         page.line((f"  and {len(parts) - _ROWS:,} more; the page and the table have them", DIM))
         page.line()
-
-
-def _trend(page: TextPage, trend: Sequence[Part]) -> None:
-    if len(trend) < 2:
-        return
-    rows = [(part.name, hours(part.hours), percent(part.lost / part.hours), f"{part.runs:,}") for part in trend]
-    page.table("Over time", [("", "device-hours", "lost", "runs"), *rows], left=(0,))
-
-
-def _worse(page: TextPage, fleet: Fleet) -> None:
-    if not fleet.worse:
-        return
-    page.line(("Got worse", TITLE))
-    for one in fleet.worse[:_ROWS]:
-        change = f"{duration(one.was_ms)} → {duration(one.is_ms)}"
-        page.hanging("", f"{one_line(one.name)}: {change}, {hours(one.lost)} device-hours. {one_line(one.place)}", 4, 2)
-    if len(fleet.worse) > _ROWS:
-        page.line((f"  and {len(fleet.worse) - _ROWS:,} more", DIM))
-    page.line()
 
 
 def _failed(page: TextPage, fleet: Fleet) -> None:
@@ -150,24 +130,6 @@ def as_page(fleet: Fleet) -> str:
     ):
         rows = [(one.name, *part_cells(one, fleet.whole)[:columns], one.worst or "") for one in found]
         parts += _section(title, ("", *HEADINGS[:columns], "loses most"), rows, _NUMBERS)
-    if len(fleet.trend) > 1:
-        trend = [(one.name, hours(one.hours), percent(one.lost / one.hours), f"{one.runs:,}") for one in fleet.trend]
-        parts += _section("Over time", ("", *HEADINGS[:2], "runs"), trend, (1, 2, 3))
-    worse = [
-        (
-            one.name,
-            duration(one.was_ms),
-            duration(one.is_ms),
-            f"+{percent(one.is_ms / one.was_ms - 1)}",
-            hours(one.lost),
-            f"{one.earlier}",
-            f"{one.was} → {one.verdict}" if one.was != one.verdict else one.verdict or "",
-            one.place,
-        )
-        for one in fleet.worse
-    ]
-    headings = ("", "was", "is", "", "device-hours", "earlier runs", "verdict", "run")
-    parts += _section("Got worse", headings, worse, _NUMBERS)
     failed = [(one.place, one.error_kind or "", one.error or "") for one in fleet.failed]
     parts += _section("Without a report", ("run", "", "why"), failed)
     return whole_page("tfadvisor: what costs the fleet", parts)

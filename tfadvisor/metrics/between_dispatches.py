@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tfadvisor.metrics.programs import repeated_program
-from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
+from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import (
     a_device,
     accelerators,
@@ -148,8 +147,8 @@ def eager_dispatch_fraction(question: Question) -> float:
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)
 def eager_step_share(question: Question) -> float:
-    """Share of the counted steps in which Python dispatches eight TensorFlow ops or more one by one, those that save or
-    restore variables left out: a checkpoint reads hundreds, once.
+    """Share of the counted steps in which Python dispatches eight TensorFlow ops or more one by one. Those that save or
+    restore variables, and those between the step's compiled function and its last write of a file, do not count.
     """
     hosts = [host for host in counted_hosts(question.run) if host.evidence.calls.eager_steps >= 0]
     if not hosts:
@@ -227,55 +226,6 @@ def wait_fraction(question: Question) -> float:
     if not total:
         raise MetricAbsent("no host thread drives the steps")
     return waited / total
-
-
-# The compiled function that a step calls again and again.
-
-_TRAINS_AT_MOST = 2.0
-"""Calls per step of the function that trains; one that is called more often is repeated."""
-
-
-def _function(question: Question) -> tuple[str, float]:
-    """(name, calls per step) of the tf.function that takes most time of those called more than twice a step, beside a
-    larger one that is called once or twice and so trains. Raises MetricAbsent where there is none.
-    """
-    hosts = counted_hosts(question.run)
-    steps = counted_steps(hosts)
-    calls: dict[str, tuple[int, int]] = {}
-    for host in hosts:
-        for name, (number, ps) in host.evidence.calls.function_calls.items():
-            before = calls.get(name, (0, 0))
-            calls[name] = (before[0] + number, before[1] + ps)
-    most = max((ps for number, ps in calls.values() if number <= _TRAINS_AT_MOST * steps), default=0)
-    often = [name for name, (number, ps) in calls.items() if number > _TRAINS_AT_MOST * steps and ps < most]
-    if not often:
-        raise MetricAbsent("the steps do not call one tf.function many times beside a larger one")
-    name = max(often, key=lambda one: calls[one][1])
-    return name, calls[name][0] / steps
-
-
-@once
-def _repeated(question: Question) -> tuple[str, float]:
-    """(name, calls per step) of the tf.function, or else of the compiled program. Raises MetricAbsent without either."""
-    try:
-        return _function(question)
-    except MetricAbsent:
-        program = repeated_program(question)
-        return program.name, program.per_step
-
-
-@metric(unit=Unit.COUNT, needs=(known_steps,), better=Better.LESS)
-def repeated_calls_per_step(question: Question) -> float:
-    """Calls per step of repeated_call."""
-    return _repeated(question)[1]
-
-
-@fact(needs=(known_steps,))
-def repeated_call(question: Question) -> str:
-    """The tf.function that takes most time of those called more than twice a step beside a larger one, or else the compiled
-    program that runs at least twice as often as another of the step's: `next_token`.
-    """
-    return _repeated(question)[0]
 
 
 # Tracing and compilation inside steps that should run compiled code.

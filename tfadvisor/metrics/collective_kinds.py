@@ -12,7 +12,7 @@ import numpy as np
 from tfadvisor.arrays import distinct
 from tfadvisor.metrics.collectives import exposed_transfer_fraction
 from tfadvisor.metrics.devices import workload
-from tfadvisor.metrics.kinds import between_products, exchanged_in_vain, patterns_of_any_device
+from tfadvisor.metrics.kinds import between_products, patterns_of_any_device
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import counted_hosts, device_steps, gpus, needs_steps, share, tpus
 from tfadvisor.metrics.step_time import turnaround_fraction
@@ -124,18 +124,13 @@ def exposed_all_reduce_fraction(question: Question) -> float:
 class _Use(Enum):
     """What a collective is for, as far as its surroundings tell; each has one use."""
 
-    EQUAL_STATE = "nothing: it is equal on all devices"
     BETWEEN_PRODUCTS = "tensor parallelism"
     PERMUTE = "pipeline parallelism"
     WEIGHTS = "sharded parameters"
     REST = "gradients and others"
 
 
-def _use(
-    one: _Label, equal_state: tuple[str, ...], between_products: tuple[str, ...], weights: tuple[str, ...]
-) -> _Use:
-    if one.op in equal_state:
-        return _Use.EQUAL_STATE
+def _use(one: _Label, between_products: tuple[str, ...], weights: tuple[str, ...]) -> _Use:
     if one.op in between_products:
         return _Use.BETWEEN_PRODUCTS
     if one.kind is CollectiveKind.SEND_RECV:
@@ -147,9 +142,9 @@ def _use(
 
 
 def _exposed_for(question: Question, use: _Use) -> float:
-    equal, between = _or_none(exchanged_in_vain, question), _or_none(between_products, question)
+    between = _or_none(between_products, question)
     weights = _or_none(lambda asked: patterns_of_any_device(asked).weights, question)
-    return _exposed(question, lambda one: _use(one, equal, between, weights) is use)
+    return _exposed(question, lambda one: _use(one, between, weights) is use)
 
 
 def _or_none(find: Callable[[Question], tuple[str, ...]], question: Question) -> tuple[str, ...]:
@@ -185,19 +180,10 @@ def exposed_between_products_fraction(question: Question) -> float:
 
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)
-def exposed_equal_state_fraction(question: Question) -> float:
-    """The part of exposed_transfer_fraction spent in collectives that exchange what is equal on all devices already:
-    arguments updated with an all-reduced gradient, which the program returns; from the trace's HLO.
-    """
-    exchanged_in_vain(question)
-    return _exposed_for(question, _Use.EQUAL_STATE)
-
-
-@metric(unit=Unit.FRACTION, better=Better.LESS)
 def exposed_rest_fraction(question: Question) -> float:
-    """exposed_transfer_fraction without exposed_equal_state_fraction, exposed_weight_gather_fraction,
-    exposed_permute_fraction and exposed_between_products_fraction: gradients and all other communication. On TPUs only the
-    first two of these are left out, on CPUs only the first.
+    """exposed_transfer_fraction without exposed_weight_gather_fraction, exposed_permute_fraction and
+    exposed_between_products_fraction: gradients and all other communication. On TPUs only the first of these is left out, on
+    CPUs none.
     """
     everything = exposed_transfer_fraction(question)
     if not everything:
@@ -206,12 +192,12 @@ def exposed_rest_fraction(question: Question) -> float:
         gpus(question.run)
         return _exposed_for(question, _Use.REST)
     except MetricAbsent:
-        left_out = _exposed_for(question, _Use.EQUAL_STATE)
+        pass
     try:
         tpus(question.run)
     except MetricAbsent:
-        return everything - left_out
-    return everything - left_out - _exposed_for(question, _Use.WEIGHTS)
+        return everything
+    return everything - _exposed_for(question, _Use.WEIGHTS)
 
 
 @metric(unit=Unit.COUNT, better=Better.LESS)

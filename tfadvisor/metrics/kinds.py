@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from tfadvisor.metrics.precision import narrow_matrix_share_without_tensor_cores
-from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
+from tfadvisor.metrics.registry import MetricAbsent, Question, metric, once
 from tfadvisor.metrics.steady import accelerators, counted_hosts, gpus, needs_device, share
 from tfadvisor.timeline.names.devices import instruction_name
 from tfadvisor.timeline.names.host import op_type
 from tfadvisor.timeline.names.kernels import kernel_kind
-from tfadvisor.timeline.names.op_path import op_path
 from tfadvisor.timeline.program_ops import InProgram
 from tfadvisor.timeline.summary.hot_ops import HotOp, HotOps
 from tfadvisor.units import Unit
@@ -161,14 +158,6 @@ def elementwise(question: Question) -> tuple[list[HotOp], HotOps]:
     return [one for one in known if one.known and one.known.effect in _ELEMENTWISE_OPCODES], host.program.hot_ops
 
 
-@metric(unit=Unit.FRACTION, better=Better.LESS)
-def fallback_kernel_fraction(question: Question) -> float:
-    """Share of step time in matrix and convolution kernels of 16 bits or fewer that leave the Tensor Cores idle, on
-    GPUs that have them.
-    """
-    return narrow_matrix_share_without_tensor_cores(question) * share(question, TimeClass.COMPUTE)
-
-
 def generic_products(question: Question) -> list[HotOp]:
     """Those that XLA's own loop emitter multiplies, instead of a library or Triton."""
     found = hottest_ops(question).ops
@@ -197,24 +186,6 @@ def patterns_of(question: Question) -> ProgramPatterns:
 def between_products(question: Question) -> tuple[str, ...]:
     """The collectives of an accelerator's hottest program that a product waits for. Raises MetricAbsent as patterns_of."""
     return patterns_of(question).between_products
-
-
-def exchanged_in_vain(question: Question) -> tuple[str, ...]:
-    """The collectives that exchange what is equal on all devices already, of the hottest program on whatever device. Raises
-    MetricAbsent where the trace lacks its HLO.
-    """
-    return patterns_of_any_device(question).equal_state
-
-
-@fact
-def equal_state_place(question: Question) -> str:
-    """The largest collective that exchanges what is equal on all devices already, with its place in the user's program:
-    `all-gather.161 (train.py:54)`.
-    """
-    found = patterns_of_any_device(question).equal_state_place
-    if not found:
-        raise MetricAbsent("no collective exchanges what is equal on all devices already")
-    return found
 
 
 def patterns_of_any_device(question: Question) -> ProgramPatterns:
@@ -254,56 +225,6 @@ def one_operand_us(question: Question) -> float:
     if not found:
         raise MetricAbsent("no two products of the hottest program share an operand")
     return sum(one.total_ps for one in found) / sum(one.count for one in found) / 1e6
-
-
-# Ops whose algorithm often does more than what is wanted of it: decompositions of matrices, sorts of whole arrays.
-
-_DECOMPOSITION_OPS = frozenset(
-    """
-    BatchMatrixInverse Cholesky CholeskyGrad Eig LogMatrixDeterminant Lu MatrixDeterminant MatrixInverse MatrixLogarithm
-    MatrixSolve MatrixSolveLs MatrixSquareRoot Qr SelfAdjointEigV2 Svd
-    """.split()
-)
-_DECOMPOSITIONS = frozenset("cholesky eig eigh householder_product lu qr schur svd tridiagonal".split())
-"""The last part of JAX's paths to these."""
-_SORTS = ("sort", "top-k")
-_PARTIAL_SORT = "top_k"
-_SHUFFLES = frozenset(("RandomShuffle", "RandomIndexShuffle"))
-"""TensorFlow's ops that bring a whole array into a random order, which XLA does by a sort."""
-_SORTING_SCOPE = re.compile(r"(?:^|/)(?:arg)?sort(?:_\d+)*(?:/|$)")
-"""Of tf.sort and tf.argsort, which take the largest k of k: `sort/TopKV2`."""
-
-
-@once
-def hottest_of_known_types(question: Question) -> HotOps:
-    """Of the first device. Raises MetricAbsent where nothing shows what the ops do."""
-    found = first_device_ops(question)
-    if not any(one.known is not None or op_type(one.name()) for one in found.ops):
-        raise MetricAbsent("neither HLO nor TensorFlow's op types show what the kernels do")
-    return found
-
-
-def decompositions(question: Question) -> list[HotOp]:
-    """SVD, eigenvalues, QR, Cholesky, LU, inverses. Raises MetricAbsent where nothing shows what the ops do."""
-    return [one for one in hottest_of_known_types(question).ops if _decomposes(one)]
-
-
-def _decomposes(one: HotOp) -> bool:
-    path = one.known.op_name if one.known is not None else ""
-    return op_type(one.name()) in _DECOMPOSITION_OPS or path.rpartition("/")[2] in _DECOMPOSITIONS
-
-
-def sorts(question: Question) -> list[HotOp]:
-    """Of whole arrays. Raises MetricAbsent where nothing shows what the ops do."""
-    return [one for one in hottest_of_known_types(question).ops if _is_sort(one)]
-
-
-def _is_sort(one: HotOp) -> bool:
-    if one.known is None:
-        kind, path = op_type(one.name()), op_path(one.name())
-        whole = path is not None and _SORTING_SCOPE.search(path.layer) is not None
-        return kind in _SHUFFLES or ((kind or "").startswith("TopK") and whole)
-    return one.known.effect in _SORTS and _PARTIAL_SORT not in one.known.op_name
 
 
 # The hottest ops of the first device, whatever it is, with what the trace's HLO says of them.

@@ -13,7 +13,7 @@ from tfadvisor.metrics.registry import MetricAbsent, Question, metric, once
 from tfadvisor.metrics.steady import counted_hosts, needs_device, share
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.kernels import short_name
-from tfadvisor.timeline.names.op_path import OpPath, is_optimizer, is_recurrent_cell, op_path, recurrent_cell
+from tfadvisor.timeline.names.op_path import OpPath, is_recurrent_cell, op_path, recurrent_cell
 from tfadvisor.timeline.program_ops import InProgram
 from tfadvisor.timeline.run.run_summary import RunSummary
 from tfadvisor.timeline.summary.device import OpTable
@@ -123,14 +123,6 @@ def named_by_tensorflow(question: Question) -> tuple[Part, ...]:
     found = compute_parts(question.run).parts
     if not any(one.op_type for one in found):
         raise MetricAbsent("the trace does not name the types of ops")
-    return found
-
-
-def with_gradients(question: Question) -> tuple[Part, ...]:
-    """Those of a step that TensorFlow differentiates. Raises MetricAbsent where the trace names no gradient."""
-    found = compute_parts(question.run).parts
-    if not any(one.path is not None and one.path.is_gradient for one in found):
-        raise MetricAbsent("the trace names no op of a gradient tape")
     return found
 
 
@@ -250,48 +242,3 @@ def recurrent_cells(question: Question) -> float:
     if not any(layers):
         raise MetricAbsent("the trace does not name the layers of ops")
     return float(len({cell for layer in layers if (cell := recurrent_cell(layer))}))
-
-
-# The softmax of a loss over classes, as a language model's over its vocabulary.
-
-_OPS = frozenset(("SparseSoftmaxCrossEntropyWithLogits", "SoftmaxCrossEntropyWithLogits", "LogSoftmax"))
-"""TensorFlow's. `Softmax` is that of attention, mostly."""
-_SCOPES = ("log_softmax", "softmax_cross_entropy")
-"""Parts of JAX's paths: jax.nn.log_softmax, Optax' losses."""
-
-
-def class_softmaxes(question: Question) -> list[Part]:
-    """The largest first. Raises MetricAbsent where the trace does not name the types of ops."""
-    found = named_by_tensorflow(question)
-    return [one for one in found if one.op_type in _OPS or any(scope in one.layer for scope in _SCOPES)]
-
-
-# Gradients of looked-up rows that TensorFlow makes as large as their table.
-
-_MAKES_DENSE = frozenset(("UnsortedSegmentSum", "_FusedUnsortedSegmentSum"))
-_GATHERS = ("Gather", "ResourceGather")
-_SUM_OF_GRADIENTS = "AddN"
-"""Adds up the gradients of one variable. It makes those of looked-up rows dense where another is dense."""
-
-
-def dense_table_ops(question: Question) -> list[Part]:
-    """The ops that make gradients of looked-up rows dense, then the sums of gradients where these are in one; empty without
-    any. Raises MetricAbsent where the trace does not name the types of ops.
-    """
-    found = named_by_tensorflow(question)
-    if not any(one.op_type.startswith(_GATHERS) for one in found):
-        return []
-    dense = [one for one in found if one.op_type in _MAKES_DENSE and _is_of_a_gradient(one)]
-    summed = any(not is_optimizer(one.layer) for one in dense)
-    return [*dense, *(one for one in found if summed and one.op_type == _SUM_OF_GRADIENTS)]
-
-
-def _is_of_a_gradient(one: Part) -> bool:
-    """A model's own segment sum is none: `model/pool/UnsortedSegmentSum`."""
-    return one.path is not None and (one.path.is_gradient or is_optimizer(one.layer) or _is_in_a_sum(one))
-
-
-def _is_in_a_sum(one: Part) -> bool:
-    """Whether a tape made the gradient dense to add it to another: `AddN_1/UnsortedSegmentSum`."""
-    layer, _, number = one.layer.partition("_")
-    return layer == _SUM_OF_GRADIENTS and (not number or number.isdigit())

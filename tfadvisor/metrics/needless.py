@@ -5,14 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from statistics import median
 from typing import NamedTuple
 
 from tfadvisor.metrics.kinds import known_ops, known_where, of_step_time, patterns_of_any_device
-from tfadvisor.metrics.layers import Part, compute_fraction_of, compute_parts, named_by_tensorflow, with_gradients
+from tfadvisor.metrics.layers import Part, named_by_tensorflow
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
-from tfadvisor.timeline.names.op_path import is_optimizer
-from tfadvisor.timeline.program_ops import InProgram, OpTrait
 from tfadvisor.timeline.summary.hot_ops import HotOp
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better
@@ -132,75 +129,6 @@ def costly_op_kind(question: Question) -> str:
     return name
 
 
-# Layers that a training step runs without gradients: a second call of its model, or a frozen one.
-
-_PRODUCTS = ("MatMul", "Conv", "Einsum", "dot", "conv")
-"""Parts of the types of ops that only models are made of."""
-_DEEPEST_LAYER = 32
-
-
-@once
-def forward_only_ops(question: Question) -> tuple[Part, ...]:
-    """Ops of scopes that multiply matrices and none of whose ops has a gradient, the largest first.
-
-    Raises MetricAbsent where the trace names no gradient.
-    """
-    parts = [one for one in with_gradients(question) if one.path is not None and one.layer]
-    differentiated = {
-        prefix for one in parts if one.path is not None and one.path.is_gradient for prefix in _prefixes(one.layer)
-    }
-    inside: dict[str, list[Part]] = {}
-    for one in parts:
-        scope = next((prefix for prefix in _prefixes(one.layer) if prefix not in differentiated), "")
-        if scope and not is_optimizer(scope.partition("/")[0]):
-            inside.setdefault(scope, []).append(one)
-    found = [one for ops in inside.values() if any(_is_product(op) for op in ops) for one in ops]
-    return tuple(sorted(found, key=lambda one: -one.total_ps))
-
-
-def _prefixes(layer: str) -> list[str]:
-    """`a`, `a/b`, `a/b/c` of `a/b/c`; of what is nested deeper than layers are, the outer ones."""
-    parts = layer.split("/")[:_DEEPEST_LAYER]
-    return ["/".join(parts[: number + 1]) for number in range(len(parts))]
-
-
-def _is_product(part: Part) -> bool:
-    return any(word in part.op_type for word in _PRODUCTS)
-
-
-# Backward passes over the same forward pass: one for each loss of which a step asks the gradients.
-
-_ONCE_A_PASS = re.compile(
-    r"^(gradient_tape/(?!.*gradient_tape/).*/(?:BiasAddGrad|Conv\wDBackpropFilter(?:V2)?))(?:_\d+)?$"
-)
-"""Names of the gradients of weights, which a backward pass computes once for each op: `…/Conv2DBackpropFilter_1`."""
-_ENOUGH = 3
-"""With fewer such gradients the number of passes is not reported."""
-
-
-@once
-def _passes(question: Question) -> dict[str, int]:
-    """How often the gradient of each op's weights is computed. Raises MetricAbsent where too few such gradients are named."""
-    passes: dict[str, set[str]] = {}
-    parts = compute_parts(question.run).parts
-    twice = {one.layer.partition("/")[0] for one in parts if one.path is not None and one.path.tapes > 1}
-    for one in parts:
-        found = _ONCE_A_PASS.match(one.name)
-        if found and one.layer.partition("/")[0] not in twice:
-            passes.setdefault(found.group(1), set()).add(one.name)  # which may run several kernels
-    if len(passes) < _ENOUGH:
-        raise MetricAbsent("the trace names too few gradients of weights")
-    return {name: len(found) for name, found in passes.items()}
-
-
-@metric(unit=Unit.FRACTION, better=Better.LESS)
-def repeated_backward_fraction(question: Question) -> float:
-    """Share of step time in backward passes beyond the first over the same call of the model."""
-    passes = median(_passes(question).values())
-    gradients = [one for one in compute_parts(question.run).parts if one.path is not None and one.path.is_gradient]
-    return compute_fraction_of(question, gradients) * (1 - 1 / passes)
-
-
 # Random numbers that a compiled step draws.
 
 _DRAWS = re.compile(
@@ -227,83 +155,3 @@ def same_work_fraction(question: Question) -> float:
     ops = known_ops(question)
     mine = [one for one in ops.ops if one.module == patterns.module]
     return of_step_time(question, mine, ops) * (1 - 1 / patterns.equal_partitions)
-
-
-# Derivatives that a step computes one by one, in full, or with everything recomputed, by the paths of ops.
-
-_OF_EACH = "/vmap(transpose("
-"""jax.vmap(jax.grad(…)): the map is around the gradient."""
-_SECOND = re.compile(r"vmap\(vmap\(jvp\(|vmap\(jvp\(vmap\(")
-"""jax.hessian and jacobians of gradients: a map over directions around a derivative of a derivative."""
-_RECOMPUTED = re.compile(r"transpose\(.*/(?:checkpoint|remat|rematted_computation)/")
-_EACH_OUTPUT = re.compile(r"/(?:pfor|loop_body)(?:/|$)")
-"""Scopes in which tape.jacobian and tape.batch_jacobian differentiate one output after the other, vectorised or not."""
-
-
-def per_example_gradients(question: Question) -> list[HotOp]:
-    """Gradients of each example alone. Raises MetricAbsent without HLO."""
-    return known_where(question, lambda known: _OF_EACH in known.op_name)
-
-
-def recomputed_gradients(question: Question) -> list[HotOp]:
-    """Gradients under jax.checkpoint. Raises MetricAbsent without HLO."""
-    return known_where(question, lambda known: bool(_RECOMPUTED.search(known.op_name)))
-
-
-def second_derivatives(question: Question) -> list[HotOp]:
-    """JAX's along all directions. Raises MetricAbsent without HLO."""
-    return known_where(question, lambda known: bool(_SECOND.search(known.op_name)))
-
-
-def jacobians(question: Question) -> list[Part]:
-    """What TensorFlow's tapes compute for each output. Raises MetricAbsent where the trace names no layers."""
-    parts = compute_parts(question.run).parts
-    if not any(one.layer for one in parts):
-        raise MetricAbsent("the trace does not name the layers of ops")
-    return [one for one in parts if _EACH_OUTPUT.search(one.name)]
-
-
-# Differences of all pairs of rows, as in `x[:, None] - y[None]`: by the HLO, or by the sums that a gradient tape
-# adds.
-
-_SUMS = frozenset(("Sum", "Sum_1"))
-"""What a tape adds to the gradient of an elementwise op, one for each operand that is repeated along an axis."""
-_TAPE = "gradient_tape/"
-_WITH_BOTH = frozenset("Sub Add AddV2 Mul SquaredDifference RealDiv Div Maximum Minimum Neg Sum".split())
-"""Types of ops on two operands, and of what their gradients are made of."""
-
-
-def _line(known: InProgram) -> tuple[str, int]:
-    return known.file, known.line
-
-
-def differences_in_hlo(question: Question) -> list[HotOp]:
-    """Ops that make differences of all pairs, and what else their lines do with them, without products. Raises MetricAbsent
-    without HLO.
-    """
-    found = known_where(question, lambda known: OpTrait.PAIRS in known.traits)
-    lines = {_line(one.known) for one in found if one.known is not None and one.known.file}
-    return known_where(
-        question, lambda known: OpTrait.PAIRS in known.traits or (_line(known) in lines and not known.products)
-    )
-
-
-@once
-def differences_in_tape(question: Question) -> tuple[Part, ...]:
-    """The op with both operands repeated that takes most, with its gradients, the largest first. Raises MetricAbsent where
-    no gradient tape's ops are named.
-    """
-    parts = [one for one in with_gradients(question) if one.op_type in _WITH_BOTH]
-    sums: dict[str, set[str]] = {}
-    for one in parts:
-        op, _, last = one.name.rpartition("/")
-        if last in _SUMS and op.startswith(_TAPE):
-            sums.setdefault(op.removeprefix(_TAPE), set()).add(last)
-    both = {op for op, found in sums.items() if found == _SUMS}
-    inside: dict[str, list[Part]] = {}
-    for one in parts:
-        of = one.name.removeprefix(_TAPE)
-        op = of if of in both else of.rpartition("/")[0]
-        if op in both:
-            inside.setdefault(op, []).append(one)
-    return tuple(max(inside.values(), key=lambda ops: sum(one.total_ps for one in ops), default=[]))

@@ -6,12 +6,12 @@ matrix kernels: products, convolutions and attention.
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 import msgspec
 
-from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
+from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import gpus, share
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.devices import is_whole_graph
@@ -47,23 +47,11 @@ class _Kernels(msgspec.Struct, frozen=True):
         return sum(ps for kind, ps in self.time.items() if chosen(kind))
 
 
-class _Latest:
-    """The kernels of the question asked last: the registry puts one question to all metrics of a report."""
-
-    def __init__(self) -> None:
-        self._held: tuple[weakref.ref[Question], _Kernels] | None = None
-
-    def of(self, question: Question) -> _Kernels:
-        held = self._held
-        if held is not None and held[0]() is question:
-            return held[1]
-        told, rounds = _told_by_hlo(question), _rounds_to_tf32(question)
-        found = _sorted(_kernel_time(question), lambda name: _kind(name, told, rounds))
-        self._held = (weakref.ref(question), found)
-        return found
-
-
-_LATEST = _Latest()
+@once
+def _kernels(question: Question) -> _Kernels:
+    """Of all GPUs. Raises MetricAbsent when none runs in a counted step."""
+    told, rounds = _told_by_hlo(question), _rounds_to_tf32(question)
+    return _sorted(_kernel_time(question), lambda name: _kind(name, told, rounds))
 
 
 def _kernel_time(question: Question) -> dict[str, int]:
@@ -142,7 +130,7 @@ def fp16_kernel_share(question: Question) -> float:
     """Time of matrix and convolution kernels of 16 bits or fewer over the time of all kernels whose name shows their
     precision.
     """
-    kernels = _LATEST.of(question)
+    kernels = _kernels(question)
     known = _known(kernels)
     if not kernels.sum(lambda kind: kind.is_matrix):
         raise MetricAbsent("no kernel multiplies matrices or convolves")
@@ -151,7 +139,7 @@ def fp16_kernel_share(question: Question) -> float:
 
 def fp64_kernel_share(question: Question) -> float:
     """Time of fp64 kernels, including elementwise ones, over the time of all kernels whose name shows their precision."""
-    kernels = _LATEST.of(question)
+    kernels = _kernels(question)
     known = _known(kernels)
     return kernels.sum(lambda kind: kind.precision is Precision.FP64) / known
 
@@ -161,14 +149,14 @@ def unknown_precision_share(question: Question) -> float:
     """Time of kernels whose name and HLO do not show their precision, over all kernel time. The elementwise kernels that XLA
     generates never show it.
     """
-    kernels = _LATEST.of(question)
+    kernels = _kernels(question)
     return kernels.sum(lambda kind: kind.precision is Precision.UNKNOWN) / kernels.sum(lambda _: True)
 
 
 @metric(unit=Unit.FRACTION, better=Better.NEITHER)
 def matrix_kernel_share(question: Question) -> float:
     """Time of matrix and convolution kernels, including attention, over all kernel time."""
-    kernels = _LATEST.of(question)
+    kernels = _kernels(question)
     return kernels.sum(lambda kind: kind.is_matrix) / kernels.sum(lambda _: True)
 
 
@@ -177,7 +165,7 @@ def unknown_matrix_precision_share(question: Question) -> float:
     """Time of matrix and convolution kernels whose name does not show their precision, over the time of all matrix and
     convolution kernels. XLA's own `gemm_fusion` kernels do not show it.
     """
-    kernels = _LATEST.of(question)
+    kernels = _kernels(question)
     matrix = kernels.sum(lambda kind: kind.is_matrix)
     if not matrix:
         raise MetricAbsent("no kernel is a matrix product or convolution by its name")
@@ -189,64 +177,29 @@ def tensor_core_kernel_share(question: Question) -> float:
     """Time of kernels that use Tensor Cores (AMD: matrix cores) over the time of all matrix and convolution kernels
     whose name shows whether they do. Absent on GPUs without Tensor Cores.
     """
-    kernels = _LATEST.of(question)
-    _needs_tensor_cores(question, kernels)
+    kernels = _kernels(question)
+    _needs_tensor_cores(question)
     known = kernels.sum(lambda kind: kind.is_matrix and kind.tensor_cores is not None)
     if not known:
         raise MetricAbsent("no matrix kernel's name shows whether it uses Tensor Cores")
     return kernels.sum(lambda kind: kind.is_matrix and kind.tensor_cores is True) / known
 
 
-@metric(unit=Unit.FRACTION, better=Better.LESS, scatter=Scatter.EXACT)
-def fp32_matrix_share(question: Question) -> float:
-    """Time of fp32 matrix and convolution kernels that leave the Tensor Cores idle, over all kernel time. Absent on
-    GPUs without Tensor Cores, and when the precision of most of the matrix kernels' time is unknown.
-    """
-    kernels = _LATEST.of(question)
-    _needs_tensor_cores(question, kernels)
-    if any(kind.is_matrix for kind in kernels.time) and unknown_matrix_precision_share(question) > _MOSTLY:
-        raise MetricAbsent("most of the matrix kernels' time is in kernels whose names do not show their precision")
-    return kernels.sum(_leaves_tensor_cores_idle) / kernels.sum(lambda _: True)
-
-
-@metric(unit=Unit.FRACTION, better=Better.LESS)
-def fp32_matrix_compute_fraction(question: Question) -> float:
-    """Share of step time in fp32 matrix and convolution kernels that leave the Tensor Cores idle."""
-    return fp32_matrix_share(question) * share(question, TimeClass.COMPUTE)
-
-
-def narrow_matrix_share_without_tensor_cores(question: Question) -> float:
-    """Time of 16-bit and narrower matrix and convolution kernels without Tensor Cores, over all kernel time."""
-    kernels = _LATEST.of(question)
-    _needs_tensor_cores(question, kernels)
-    return kernels.sum(_falls_back) / kernels.sum(lambda _: True)
-
-
-@fact
-def fallback_kernel(question: Question) -> str:
-    """The matrix kernel of 16 bits or fewer without Tensor Cores that takes most time; its name is shortened."""
-    return _with_place(
-        question, _slowest(question, _falls_back, "no matrix kernel of 16 bits or fewer leaves the Tensor Cores idle")
-    )
-
-
-def _falls_back(kind: KernelKind) -> bool:
-    return kind.is_matrix and not kind.is_vector and kind.precision in _NARROW and kind.tensor_cores is False
-
-
-def _leaves_tensor_cores_idle(kind: KernelKind) -> bool:
-    wide = kind.is_matrix and not kind.is_vector and kind.precision is Precision.FP32
-    return wide and kind.tensor_cores is False
-
-
-def _needs_tensor_cores(question: Question, kernels: _Kernels) -> None:
+def _needs_tensor_cores(question: Question) -> None:
     """Raises MetricAbsent unless a GPU is known to have Tensor Cores, or AMD's matrix cores: by its generation, or because
     a kernel uses them."""
-    if any(kind.tensor_cores for kind in kernels.time):
+    if any(kind.tensor_cores for kind in _kernels(question).time):
         return
     if any(_has_tensor_cores(device.properties) for _, device in gpus(question.run)):
         return
     raise MetricAbsent("none of the GPUs is known to have Tensor Cores")
+
+
+def _needs_precisions(question: Question) -> None:
+    """Raises MetricAbsent when the precision of most of the matrix kernels' time is unknown."""
+    is_matrix = any(kind.is_matrix for kind in _kernels(question).time)
+    if is_matrix and unknown_matrix_precision_share(question) > _MOSTLY:
+        raise MetricAbsent("neither names nor HLO show the precision of most of the matrix kernels' time")
 
 
 def _has_tensor_cores(properties: Mapping[str, float | int | str]) -> bool:
@@ -259,38 +212,84 @@ def _has_tensor_cores(properties: Mapping[str, float | int | str]) -> bool:
     return major >= _GFX11 or (major == _GFX9 and minor >= _MI300)
 
 
-@metric(unit=Unit.FRACTION, better=Better.LESS, scatter=Scatter.EXACT)
-def tf32_matrix_share(question: Question) -> float:
-    """Time of matrix and convolution kernels that multiply fp32 numbers rounded to TF32, over all kernel time: by the
-    kernels' names, else by the types in the trace's HLO. Absent when the precision of most of the matrix kernels' time is
-    unknown.
+class Slow(NamedTuple):
+    """Kinds of matrix kernels that a narrower type, or Tensor Cores, would make faster.
+
+    fraction, kernel, share: names of the metrics, and of the fact for the slowest one; no share for "". about: as in `Time of
+    …`. wanted: whether a kind counts. needs: what must be known.
     """
-    kernels = _LATEST.of(question)
-    if any(kind.is_matrix for kind in kernels.time) and unknown_matrix_precision_share(question) > _MOSTLY:
-        raise MetricAbsent("neither names nor HLO show the precision of most of the matrix kernels' time")
-    return kernels.sum(_rounds) / kernels.sum(lambda _: True)
+
+    fraction: str
+    kernel: str
+    share: str
+    about: str
+    wanted: Callable[[KernelKind], bool]
+    needs: tuple[Callable[[Question], None], ...]
 
 
-@metric(unit=Unit.FRACTION, better=Better.LESS)
-def tf32_matrix_compute_fraction(question: Question) -> float:
-    """Share of step time in matrix and convolution kernels that multiply fp32 numbers rounded to TF32."""
-    return tf32_matrix_share(question) * share(question, TimeClass.COMPUTE)
+def _idle_cores(*precisions: Precision) -> Callable[[KernelKind], bool]:
+    return lambda kind: (
+        kind.is_matrix and not kind.is_vector and kind.tensor_cores is False and kind.precision in precisions
+    )
 
 
-def _rounds(kind: KernelKind) -> bool:
-    return kind.is_matrix and kind.precision is Precision.TF32
+SLOW = (
+    Slow(
+        "fallback_kernel_fraction",
+        "fallback_kernel",
+        "",
+        "matrix and convolution kernels of 16 bits or fewer that leave the Tensor Cores idle, on GPUs that have them",
+        _idle_cores(*_NARROW),
+        (_needs_tensor_cores,),
+    ),
+    Slow(
+        "fp32_matrix_compute_fraction",
+        "slowest_fp32_kernel",
+        "fp32_matrix_share",
+        "fp32 matrix and convolution kernels that leave the Tensor Cores idle, on GPUs that have them",
+        _idle_cores(Precision.FP32),
+        (_needs_tensor_cores, _needs_precisions),
+    ),
+    Slow(
+        "tf32_matrix_compute_fraction",
+        "slowest_tf32_kernel",
+        "tf32_matrix_share",
+        "matrix and convolution kernels that multiply fp32 numbers rounded to TF32, by names or HLO",
+        lambda kind: kind.is_matrix and kind.precision is Precision.TF32,
+        (_needs_precisions,),
+    ),
+)
 
 
-@fact
-def slowest_tf32_kernel(question: Question) -> str:
-    """The TF32 matrix kernel that takes most time; its name is shortened."""
-    return _with_place(question, _slowest(question, _rounds, "no matrix kernel is known to multiply in TF32"))
+def _register(slow: Slow) -> None:
+    def kernel_share(question: Question) -> float:
+        for need in slow.needs:
+            need(question)
+        kernels = _kernels(question)
+        return kernels.sum(slow.wanted) / kernels.sum(lambda _: True)
+
+    def fraction(question: Question) -> float:
+        return kernel_share(question) * share(question, TimeClass.COMPUTE)
+
+    def slowest(question: Question) -> str:
+        kernels = _kernels(question)
+        found = {name: kernels.time[kind] for kind, name in kernels.slowest.items() if slow.wanted(kind)}
+        if not found:
+            raise MetricAbsent(f"no kernel is among {slow.about}")
+        return _with_place(question, max(found, key=lambda name: found[name]))
+
+    fraction.__name__, fraction.__doc__ = slow.fraction, f"Share of step time in {slow.about}."
+    slowest.__name__ = slow.kernel
+    slowest.__doc__ = f"The slowest of {slow.about}; its name is shortened."
+    metric(unit=Unit.FRACTION, better=Better.LESS)(fraction)
+    fact(slowest)
+    if slow.share:
+        kernel_share.__name__, kernel_share.__doc__ = slow.share, f"Time of {slow.about}, over all kernel time."
+        metric(unit=Unit.FRACTION, better=Better.LESS, scatter=Scatter.EXACT)(kernel_share)
 
 
-@fact
-def slowest_fp32_kernel(question: Question) -> str:
-    """The fp32 matrix kernel without Tensor Cores that takes most time; its name is shortened."""
-    return _with_place(question, _slowest_fp32(question))
+for _slow in SLOW:
+    _register(_slow)
 
 
 def _with_place(question: Question, kernel: str) -> str:
@@ -299,16 +298,3 @@ def _with_place(question: Question, kernel: str) -> str:
         if one.kernel == kernel and one.known is not None and one.known.file:
             return f"{short_name(kernel)} ({one.known.file}:{one.known.line})"
     return short_name(kernel)
-
-
-def _slowest_fp32(question: Question) -> str:
-    return _slowest(question, _leaves_tensor_cores_idle, "no matrix kernel is known to compute in fp32")
-
-
-def _slowest(question: Question, wanted: Callable[[KernelKind], bool], otherwise: str) -> str:
-    """The kernel that takes most time of the kinds that are wanted."""
-    kernels = _LATEST.of(question)
-    found = {name: kernels.time[kind] for kind, name in kernels.slowest.items() if wanted(kind)}
-    if not found:
-        raise MetricAbsent(otherwise)
-    return max(found, key=lambda name: found[name])

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-
-import msgspec
-import numpy as np
 
 from tfadvisor.metrics.kinds import OpKind, count_per_step, kind_of, known_ops, known_where
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import needs_device, share
 from tfadvisor.timeline.devices.protocol import Peaks
 from tfadvisor.timeline.devices.registry import peaks_of
-from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.devices import instruction_name
 from tfadvisor.timeline.names.kernels import short_name
 from tfadvisor.timeline.names.programs import function_of_module
 from tfadvisor.timeline.program_ops import OpTrait
-from tfadvisor.timeline.summary.device import OpTable
 from tfadvisor.timeline.summary.hot_ops import HotOp, HotOps
 from tfadvisor.units import PS_PER_S, Unit, percent
 from tfadvisor.vocabulary import Better, TimeClass
@@ -121,57 +115,6 @@ def model_parameters(question: Question) -> float:
     return float(found[0].parameters)
 
 
-# Which compiled program a step runs again and again beside another.
-
-_LARGE = 0.02
-"""A program below this share of compute is no part of the step worth comparing."""
-_OFTEN = 2.0
-"""A program that runs this many times as often as another is run again and again for each run of it."""
-
-
-class StepProgram(msgspec.Struct, frozen=True):
-    """One compiled program. per_step: how often it runs in a counted step, a mean. share: of the step's compute time."""
-
-    name: str
-    per_step: float
-    share: float
-
-
-@once
-def repeated_program(question: Question) -> StepProgram:
-    """The program that runs at least twice as often as another of the step's and takes most compute time of such, on the
-    first device. Raises MetricAbsent when there is none, or ops do not name their program.
-    """
-    large = [one for one in _programs(question) if one.share >= _LARGE]
-    rarest = min((one.per_step for one in large), default=0.0)
-    often = [one for one in large if one.per_step >= _OFTEN * rarest and len(large) > 1]
-    if not often:
-        raise MetricAbsent("no program of the step runs much more often than another")
-    return max(often, key=lambda one: one.share)
-
-
-def _programs(question: Question) -> list[StepProgram]:
-    needs_device(question.run)
-    host = next(host for host in question.run.hosts if host.devices)
-    table = host.devices[0].ops
-    rows = table.of_class(DeviceClass.COMPUTE)
-    total = int(table.total_ps[rows].sum())
-    rows = rows[table.module[rows] >= 0]
-    if not len(rows) or not total:
-        raise MetricAbsent("the trace does not say which compiled program an op belongs to")
-    steps = max(int((host.takes_part[0] & host.steps.steady()).sum()), 1)
-    return [
-        _program(table, rows[table.module[rows] == one], steps, total)
-        for one in sorted(set(table.module[rows].tolist()))
-    ]
-
-
-def _program(table: OpTable, rows: np.ndarray, steps: int, total: int) -> StepProgram:
-    """An op outside loops runs once a run of its program: most ops do, so their median count is how often that ran."""
-    runs = float(np.sort(table.count[rows])[len(rows) // 2])
-    return StepProgram(table.names[int(table.module[rows[0]])], runs / steps, int(table.total_ps[rows].sum()) / total)
-
-
 # What a compiled program does to its arguments because it may not write into them.
 
 _ARGUMENT = re.compile(r"^[A-Za-z_]\w*")
@@ -260,21 +203,3 @@ def scatter_loop_share(question: Question) -> float:
 def unrolled_ops(question: Question) -> list[HotOp]:
     """Ops that hold a hundred copies or more of one line's operation. Raises MetricAbsent without HLO."""
     return known_where(question, lambda known: known.unrolled is not None)
-
-
-# What a compiled program computes and then throws away, computes again in each turn, or takes one example after the
-# other.
-
-_BACKWARD = "transpose("
-
-
-def having(trait: OpTrait) -> Callable[[Question], list[HotOp]]:
-    """Selects the ops of which the HLO says this."""
-    return lambda question: known_where(question, lambda known: trait in known.traits)
-
-
-def loops_over_rows(question: Question) -> list[HotOp]:
-    """Loops over rows with their gradients. A gradient alone does not tell whether turns need each other."""
-    found = having(OpTrait.ROW_LOOP)(question)
-    forward = {(one.known.file, one.known.line) for one in found if one.known and _BACKWARD not in one.known.op_name}
-    return [one for one in found if one.known and (one.known.file, one.known.line) in forward]

@@ -10,52 +10,35 @@ from typing import NamedTuple
 
 from tfadvisor.metrics.kinds import (
     OpKind,
-    decompositions,
     elementwise,
     gathered_copies,
     generic_products,
-    hottest_of_known_types,
     hottest_ops,
     known_ops,
-    known_where,
     of_kind,
     of_step_time,
     products_of_one_operand,
-    sorts,
     unfused_attention,
     untuned_convolutions,
 )
-from tfadvisor.metrics.layers import Part, class_softmaxes, compute_fraction_of, dense_table_ops
+from tfadvisor.metrics.layers import Part, compute_fraction_of
 from tfadvisor.metrics.needless import (
     costly_ops,
-    differences_in_hlo,
-    differences_in_tape,
-    forward_only_ops,
-    jacobians,
-    per_example_gradients,
     random_draws,
-    recomputed_gradients,
-    second_derivatives,
 )
-from tfadvisor.metrics.products import misaligned_products, one_hot_products
+from tfadvisor.metrics.products import misaligned_products
 from tfadvisor.metrics.programs import (
     copies_of_arguments,
-    having,
     looped_scatters,
     looped_slice_copies,
-    loops_over_rows,
     scatter_loop_share,
     unrolled_ops,
 )
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.timeline.names.kernels import short_name
-from tfadvisor.timeline.program_ops import OpTrait
 from tfadvisor.timeline.summary.hot_ops import HotOp, HotOps
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better
-
-_LONG_FILTER = 256
-"""From so many elements a product in the frequency domain is faster by far: its work grows with the logarithm."""
 
 
 class Chosen(NamedTuple):
@@ -109,20 +92,6 @@ def _of_parts(select: Callable[[Question], Sequence[Part]]) -> Choice:
         parts = select(question)
         first = f"{parts[0].name} ({parts[0].line})" if parts and parts[0].line else parts[0].name if parts else ""
         return Chosen(compute_fraction_of(question, parts), first)
-
-    return choose
-
-
-def _first_of(*choices: Choice) -> Choice:
-    """The first that the trace can answer."""
-
-    def choose(question: Question) -> Chosen:
-        for one in choices[:-1]:
-            try:
-                return one(question)
-            except MetricAbsent:
-                pass
-        return choices[-1](question)
 
     return choose
 
@@ -217,100 +186,15 @@ SIGNALS = (
         _with_launches,
     ),
     Signal(
-        "both_branches",
-        "ops whose results only one branch of a condition uses, where the program runs all branches and selects among their "
-        "results: `lax.cond` and `lax.switch` under `jax.vmap`, from the trace's HLO",
-        _of_program(having(OpTrait.BRANCH)),
-    ),
-    Signal(
-        "masked_loop",
-        "loops of a fixed number of turns that mask what turns beyond a bound computed, from the trace's HLO",
-        _of_program(having(OpTrait.MASKED_LOOP)),
-    ),
-    Signal(
-        "same_each_turn",
-        "ops that a loop of four turns or more runs again in each turn with the same operands, from the trace's HLO",
-        _of_program(having(OpTrait.SAME_EACH_TURN)),
-    ),
-    Signal(
-        "row_loop",
-        "loops whose turns multiply single rows by matrices and need nothing of each other, with their gradients, from the "
-        "trace's HLO: `lax.map`, or a scan over the examples of a batch",
-        _of_program(loops_over_rows),
-    ),
-    Signal(
         "random_number",
         "ops that draw random numbers, masks of dropout included, by the paths of JAX's ops",
         _of_program(random_draws),
     ),
-    Signal(
-        "long_filter",
-        f"convolutions whose filters have {_LONG_FILTER} elements or more in one dimension, with the filters' gradients, from "
-        "the trace's HLO",
-        _of_program(lambda question: known_where(question, lambda known: known.filter_length >= _LONG_FILTER)),
-    ),
-    Signal(
-        "per_example_gradient",
-        "gradients of each example, or of each member of an ensemble, alone: `jax.vmap(jax.grad(…))`",
-        _of_program(per_example_gradients),
-        Better.NEITHER,
-    ),
-    Signal(
-        "recomputed_gradient",
-        "gradients under `jax.checkpoint`, which compute what is under it once more",
-        _of_program(recomputed_gradients),
-        Better.NEITHER,
-    ),
-    Signal(
-        "full_derivative",
-        "derivatives along all directions: `jax.hessian`, a Jacobian of a gradient, `tape.jacobian`, `batch_jacobian`",
-        _first_of(_of_program(second_derivatives), _of_parts(jacobians)),
-        Better.NEITHER,
-    ),
-    Signal(
-        "pair_difference",
-        "differences of all pairs of rows of two arrays, element by element, with what their lines do next (HLO) or with their "
-        "gradients (TensorFlow's names)",
-        _first_of(_of_program(differences_in_hlo), _of_parts(differences_in_tape)),
-    ),
     # by the types of TensorFlow's ops or by HLO
-    Signal(
-        "decomposition",
-        "decompositions and inverses of matrices: SVD, eigenvalues, QR, Cholesky, LU, by TensorFlow's op types and JAX's paths",
-        _hot(decompositions, hottest_of_known_types),
-    ),
-    Signal(
-        "sort",
-        "sorts and shuffles of whole arrays, from the trace's HLO or TensorFlow's op types; picking the largest k of many does "
-        "not count",
-        _hot(sorts, hottest_of_known_types),
-    ),
-    Signal(
-        "one_hot",
-        "products with one-hot rows or with a sparse tensor's rows made dense, and the making of these rows",
-        _with_its_whole(one_hot_products),
-    ),
-    Signal(
-        "class_softmax",
-        "the softmax over a loss's classes, by TensorFlow's op types and JAX's scopes, without the product that makes the scores",
-        _of_parts(class_softmaxes),
-    ),
-    Signal(
-        "dense_table",
-        "making gradients of looked-up rows as large as their table (UnsortedSegmentSum behind a gather), and adding them up",
-        _of_parts(dense_table_ops),
-    ),
     Signal(
         "costly",
         "TensorFlow's ops that prepare inputs or look for faults inside the step, of the kind that takes most",
         _of_parts(costly_ops),
-    ),
-    Signal(
-        "forward_only",
-        "layers with matrix products that no gradient goes through in a step that has gradients, by the scopes of TensorFlow's "
-        "ops: a second call of the model, a frozen backbone, a teacher",
-        _of_parts(forward_only_ops),
-        Better.NEITHER,
     ),
 )
 

@@ -9,14 +9,12 @@ from __future__ import annotations
 from math import prod
 
 import msgspec
-import numpy as np
 
-from tfadvisor.program.module import Instruction
-from tfadvisor.program.wire import Entry, Proto, message_of, messages_of, number_of, numbers_of, span_of
+from tfadvisor.program.module import Instruction, Module
+from tfadvisor.program.wire import Entry, Proto, entries, message_of, messages_of, number_of, numbers_of, span, span_of
 
 _GROUPS, _PAIRS, _DEVICE_LIST, _IOTA, _MESH_AXES = 49, 52, 87, 92, 93
 _DEVICE_ASSIGNMENT = 15
-_MOST_DEVICES = 1 << 20
 _MOST_AXES = 32
 
 
@@ -38,34 +36,6 @@ def group_size(collective: Instruction) -> int | None:
         or _mesh(proto, message_of(proto, fields, _MESH_AXES))
     )
     return size if size > 0 else _everyone(collective)
-
-
-def replica_groups(collective: Instruction) -> tuple[tuple[int, ...], ...]:
-    """The groups' members, as replica, partition or device ids by the instruction's own mode; () where none is named.
-
-    Those that are only described by the axes of a mesh are not spelled out. Raises TraceError for a list that
-    contradicts itself.
-    """
-    proto, fields = collective.proto, collective.fields
-    nested = message_of(proto, fields, _DEVICE_LIST)
-    listed = messages_of(proto, fields, _GROUPS) or messages_of(proto, nested, 1)
-    if listed:
-        return tuple(numbers_of(proto, group, 1) for group in listed)
-    iota = message_of(proto, nested, 2) or message_of(proto, fields, _IOTA)
-    return _spelled_out(collective, iota) if iota else ()
-
-
-def _spelled_out(collective: Instruction, iota: list[Entry]) -> tuple[tuple[int, ...], ...]:
-    """The devices 0, 1, … laid out in the given dimensions, transposed, then cut into groups."""
-    groups, size = number_of(iota, 1), number_of(iota, 2)
-    dims, order = numbers_of(collective.proto, iota, 3), numbers_of(collective.proto, iota, 4)
-    devices = groups * size
-    if len(dims) > _MOST_AXES or (order and sorted(order) != list(range(len(dims)))):
-        raise collective.damaged("lists groups in an order that is none")
-    if min(groups, size, *dims, 1) < 1 or devices > _MOST_DEVICES or devices != prod(dims):
-        raise collective.damaged("lists groups that do not fit its devices")
-    table = np.arange(devices).reshape(dims).transpose(order or None).reshape(groups, size)
-    return tuple(map(tuple, table.tolist()))
 
 
 def _listed(proto: Proto, fields: list[Entry], field: int) -> int:
@@ -128,3 +98,43 @@ def window_of(instruction: Instruction) -> tuple[WindowDimension, ...]:
         )
         for one in messages_of(instruction.proto, window, 1)
     )
+
+
+# Programs that every device runs with the same inputs, and in which nothing tells the devices apart: all compute
+# the same.
+
+_SHARDINGS, _PARTITIONS = span(14), 2
+_TYPE, _OF_TUPLE, _NAMED = 1, span(5), 14
+_DIMENSIONS, _AXES = span(3), span(1)
+_REPLICATED, _TUPLE = 0, 2
+_TELLING_APART = frozenset("partition-id replica-id infeed recv rng".split())
+
+
+def equal_partitions(module: Module) -> int:
+    """How many devices compute the same; 1 where something may tell them apart, or the program does not say.
+
+    Raises TraceError for damaged bytes.
+    """
+    proto, fields = module.proto, module.fields
+    lo, hi = span_of(fields, _DEVICE_ASSIGNMENT)
+    partitions = number_of(entries(proto, lo, hi), _PARTITIONS)
+    inputs = [(at, end) for key, at, end in fields if key == _SHARDINGS]
+    if partitions < 2 or not inputs or any(_splits(proto, at, end) for at, end in inputs):
+        return 1
+    instructions = (one for computation in module.computations for one in computation.instructions)
+    return 1 if any(_tells_apart(one) for one in instructions) else partitions
+
+
+def _tells_apart(one: Instruction) -> bool:
+    return one.opcode in _TELLING_APART or (one.opcode == "custom-call" and "callback" in one.custom_call_target)
+
+
+def _splits(proto: Proto, lo: int, hi: int) -> bool:
+    """Whether a sharding gives each device its own part. Raises TraceError."""
+    fields = entries(proto, lo, hi)
+    kind = number_of(fields, _TYPE)
+    if kind == _TUPLE:
+        return any(_splits(proto, at, end) for key, at, end in fields if key == _OF_TUPLE)
+    at, end = span_of(fields, _NAMED)
+    dimensions = [(at, end) for key, at, end in entries(proto, at, end) if key == _DIMENSIONS]
+    return kind != _REPLICATED or any(key == _AXES for at, end in dimensions for key, _, _ in entries(proto, at, end))

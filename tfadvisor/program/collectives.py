@@ -11,9 +11,8 @@ from functools import lru_cache
 
 import msgspec
 
-from tfadvisor.program.attributes import group_size, replica_groups
+from tfadvisor.program.attributes import group_size
 from tfadvisor.program.flow import (
-    PASSING,
     Users,
     called_before,
     executions,
@@ -136,16 +135,12 @@ def _done(module: Module) -> Mapping[int, str]:
     return found
 
 
-# What stands before and behind a program's collectives: products, copies, state that is equal on all devices.
+# What stands before and behind a program's collectives: products, copies.
 
 _BEFORE, _BEHIND = 6, 6
 """How many instructions may lie between a collective and the products around it: a bias, an activation, a norm."""
-_DEPTH, _MOST = 6, 200
-"""How far, and through how many instructions, a value is followed back to the all-reduce that it comes from."""
-_SUMS = ("all-reduce", "all-reduce-done")
-_CONSTANT = ("constant", "iota")
-_OF_ONE_DEVICE = frozenset(("dynamic-slice", "partition-id", "replica-id", "rng", "rng-bit-generator"))
-"""What gives each device its own value, as where each updates its shard of the weights."""
+_DEPTH = 6
+"""How far a value is followed back."""
 _FLOATS = ("f", "bf")
 """What the names of floating-point types begin with."""
 _TAKES_PART = frozenset(("dynamic-slice", "slice", "transpose", "optimization-barrier"))
@@ -244,84 +239,6 @@ def copies_of_gathered(module: Module) -> frozenset[str]:
                 names.update(user.name for user in users.past_passing(one) if _only_moves(user))
                 names.update(user.name for user in users.of(one) if user.opcode == "copy")
     return frozenset(names)
-
-
-def equal_state_exchanged(module: Module) -> frozenset[str]:
-    """Names of the collectives that replicas do not need.
-
-    Such a one sends, for most of its bytes, arguments of the program that were updated with an all-reduced value, and the
-    program returns its result with nothing but constants applied to it. Gradients are not returned, gathered weights are
-    multiplied, and averages of replicas that went on apart (local SGD) have seen no all-reduce. Raises TraceError for
-    damaged bytes.
-    """
-    mine = [one for one in collectives(module) if one.instruction.computation.id == module.entry.id]
-    users: Users | None = None
-    names: set[str] = set()
-    for one in mine:
-        if _sends_updated_state(one):
-            users = users or Users(module.entry)
-            if _returns(one.instruction, users):
-                names.add(one.name)
-    return frozenset(names)
-
-
-def _sends_updated_state(one: CollectiveOp) -> bool:
-    state = sum(
-        each.shape.bytes for each in one.instruction.operands if _updated(each, replica_groups(one.instruction))
-    )
-    return state * 2 > one.operand_bytes
-
-
-def _updated(value: Instruction, groups: tuple[tuple[int, ...], ...]) -> bool:
-    """Whether arithmetic element by element, the same on each device, makes it from an argument of its own size and a value
-    that was all-reduced among these groups.
-    """
-    size, argument, summed = value.shape.elements, False, False
-    waiting, seen = [value], {value.id}
-    for _ in range(_DEPTH):
-        before: list[Instruction] = []
-        for one in waiting:
-            if any(part.opcode in _OF_ONE_DEVICE for part in inside(one)):
-                return False
-            argument |= one.opcode == "parameter"
-            summed |= one.opcode in _SUMS and replica_groups(_start(one)) == groups
-            if one.opcode not in _SUMS and not is_product(one):
-                of_one_size = (each for each in one.operands if each.opcode in _SUMS or each.shape.elements == size)
-                before += [operand for operand in of_one_size if operand.id not in seen]
-                seen.update(operand.id for operand in before)
-        if (argument and summed) or len(seen) > _MOST:
-            break
-        waiting = before
-    return argument and summed
-
-
-def _start(one: Instruction) -> Instruction:
-    return one.operands[0] if one.opcode.endswith("-done") and one.operand_ids else one
-
-
-def _returns(one: Instruction, users: Users, further: int = _DEPTH) -> bool:
-    """Whether the result leaves the program, perhaps scaled by constants or in another layout."""
-    if not further:
-        return False
-    return all(_takes_only(user, one) and _returns(user, users, further - 1) for user in users.past_passing(one))
-
-
-def _takes_only(user: Instruction, one: Instruction) -> bool:
-    return all(_is_constant(operand) or _handed_on(operand).id == one.id for operand in user.operands)
-
-
-def _is_constant(value: Instruction, further: int = _DEPTH) -> bool:
-    if value.opcode in _CONSTANT:
-        return True
-    return further > 0 and bool(value.operand_ids) and all(_is_constant(one, further - 1) for one in value.operands)
-
-
-def _handed_on(value: Instruction) -> Instruction:
-    for _ in range(_DEPTH):
-        if not (value.opcode in PASSING or value.opcode.endswith("-done")) or not value.operand_ids:
-            break
-        value = value.operands[0]
-    return value
 
 
 def _product_before(one: Instruction) -> bool:

@@ -92,22 +92,6 @@ def convolution_size(instruction: Instruction) -> ConvolutionSize | None:
     return ConvolutionSize(outputs * size(kernel, numbers.feature[1]) * met)
 
 
-def filter_length(instruction: Instruction) -> int:
-    """Of a convolution or a library call that stands for one: how long its filter is in its longest dimension, else 0.
-
-    The gradient of a filter is a convolution too, whose kernel is as long as the signal and whose output as the filter: the
-    shorter of the two counts. Raises TraceError for damaged bytes.
-    """
-    shapes = _shapes(instruction)
-    if shapes is None:
-        return 0
-    _, kernel, output = shapes
-    spatial = convolution_numbers(instruction).spatial
-    if any(not (0 <= k < len(kernel.dims) and 0 <= o < len(output.dims)) for _, k, o in spatial):
-        raise instruction.damaged("names a dimension that its operands do not have")
-    return max((min(kernel.dims[k], output.dims[o]) for _, k, o in spatial), default=0)
-
-
 def _shapes(instruction: Instruction) -> tuple[Shape, Shape, Shape] | None:
     """(input, kernel, output) of the forward convolution that the dimension numbers are about."""
     if instruction.opcode == "convolution":

@@ -59,16 +59,6 @@ class Costs:
         self._module = module
         self._known: dict[int, Cost] = {}
 
-    def of_module(self) -> Cost:
-        """Of one run: loops as often as the compiler knew, of a conditional the branch with most flops."""
-        return self.of_computation(self._module.entry)
-
-    def of_computation(self, computation: Computation) -> Cost:
-        """Of one run of it."""
-        for one in self._needed([computation]):
-            self._known[one.id] = total([self._cost(instruction) for instruction in one.instructions])
-        return self._known[computation.id]
-
     def of(self, instruction: Instruction) -> Cost:
         """Of one execution, with all that it calls."""
         if instruction.opcode in CALLING or instruction.opcode in APPLYING:

@@ -73,13 +73,6 @@ class Modules:
             raise self._absent(f"program {wanted}")
         return self.open(mine[0])
 
-    def of_event(self, event_name: str) -> Module:
-        """The module of an event on a line `XLA Modules`, such as `jit_step(123)`."""
-        match = _NAMED.match(event_name)
-        if match is None:
-            raise self._absent(event_name)
-        return self.of_program(int(match[2]), match[1])
-
     def named(self, name: str) -> tuple[Module, ...]:
         """The modules of a name, by program id: several when a function was compiled for several shapes."""
         mine = sorted((key for key in self.keys if key.name == name), key=lambda key: key.program_id)

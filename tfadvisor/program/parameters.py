@@ -51,25 +51,14 @@ class Argument(msgspec.Struct, frozen=True):
         return bool(_OTHER_STATE.search(self.name))
 
 
-class Size(msgspec.Struct, frozen=True):
-    """Of some arguments: how many, their elements and bytes."""
-
-    arguments: int
-    elements: int
-    bytes: int
-
-
 class ParameterSummary(msgspec.Struct, frozen=True):
-    """everything: all arguments. floating: those of a floating-point type. carried: floating ones that come back.
+    """The floating-point arguments that come back and whose name does not speak of an optimizer's state or statistics.
 
-    likely: carried ones whose name does not speak of an optimizer's state or statistics. It is the model's parameters where
-    arguments have telling names, and still holds the optimizer's state where they have none: `is_named` says which.
+    These are the model's parameters where arguments have telling names, and the optimizer's state too where they have none:
+    `is_named` says which. elements: of all of them together.
     """
 
-    everything: Size
-    floating: Size
-    carried: Size
-    likely: Size
+    elements: int
     is_named: bool
 
 
@@ -102,17 +91,10 @@ def whole_arguments(module: Module) -> Mapping[int, Argument]:
 
 @lru_cache(maxsize=16)
 def parameter_summary(module: Module) -> ParameterSummary:
-    """Sizes of the arguments and of those that a training step is likely to update. Raises TraceError."""
-    every = arguments(module)
-    floating = [one for one in every if one.shape.is_floating]
-    carried = [one for one in floating if one.returned]
-    likely = [one for one in carried if not one.is_named_as_other_state]
-    is_named = bool(carried) and all(one.name for one in carried)
-    return ParameterSummary(_size(every), _size(floating), _size(carried), _size(likely), is_named)
-
-
-def _size(some: tuple[Argument, ...] | list[Argument]) -> Size:
-    return Size(len(some), sum(one.shape.elements for one in some), sum(one.shape.bytes for one in some))
+    """What a training step is likely to update. Raises TraceError."""
+    carried = [one for one in arguments(module) if one.shape.is_floating and one.returned]
+    likely = [one.shape.elements for one in carried if not one.is_named_as_other_state]
+    return ParameterSummary(sum(likely), bool(carried) and all(one.name for one in carried))
 
 
 def _alike(shape: Shape) -> tuple[str, tuple[int, ...]]:

@@ -22,14 +22,13 @@ _LIBRARY = ("__cublas$gemm", "__cublas$lt$matmul")
 
 
 class DotSize(msgspec.Struct, frozen=True):
-    """batch products of an m×k by a k×n matrix. lhs_dtype, rhs_dtype: of what is multiplied."""
+    """batch products of an m×k by a k×n matrix. lhs_dtype: of what is multiplied."""
 
     batch: int
     m: int
     n: int
     k: int
     lhs_dtype: str
-    rhs_dtype: str
 
     @property
     def flops(self) -> int:
@@ -70,7 +69,6 @@ def dot_size(instruction: Instruction) -> DotSize | None:
         prod(size for one, size in enumerate(rhs.dims) if one not in right),
         prod(lhs.dims[one] for one in dimensions.lhs_contracting),
         lhs.dtype,
-        rhs.dtype,
     )
 
 
@@ -114,7 +112,6 @@ def _has(shape: Shape, dimensions: tuple[int, ...]) -> bool:
 # operand.
 
 _MAYBE = frozenset(("dot", "ragged-dot", "scaled-dot", "custom-call"))
-_ONE_HOT = "one_hot"
 _FLOATS = ("f", "bf")
 """What the names of floating-point types begin with."""
 _LOOKED_PAST = PASSING | {"convert"}
@@ -142,19 +139,6 @@ def multiplied_type(one: Instruction) -> str:
 def is_product(one: Instruction) -> bool:
     """Whether it multiplies matrices."""
     return one.opcode in ("dot", "fusion", "custom-call") and bool(products(one))
-
-
-def multiplies_one_hot(one: Instruction) -> bool:
-    """Whether an operand of a product is one-hot rows, as the framework's path to it says. Raises TraceError."""
-    for part in inside(one):
-        if part.opcode != "dot":
-            continue
-        for operand in part.operands[:2]:
-            outer = _outer(one, operand)
-            made_by = operand if outer is None else one.computation.by_id(outer)
-            if _ONE_HOT in made_by.op_name:
-                return True
-    return False
 
 
 def products_of_one_operand(module: Module) -> frozenset[str]:

@@ -60,11 +60,6 @@ def dtype_name(number: int) -> str:
     return _TYPES[number][0] if number in _TYPES else f"type {number}"
 
 
-def dtype_number(name: str) -> int:
-    """The number of a type's name. Raises KeyError for an unknown name."""
-    return _NUMBERS[name]
-
-
 def bytes_an_element(number: int, packed_bits: int = 0) -> float:
     """Memory of one element: whole bytes, unless the layout packs elements into fewer bits. 0 for unknown types."""
     bits = _TYPES[number][1] if number in _TYPES else 0
@@ -75,8 +70,6 @@ def is_floating(name: str) -> bool:
     """Whether a type is a real floating-point one: weights, gradients and activations are, counters and keys are not."""
     return name == "bf16" or (name[:1] == "f" and name[1:2].isdigit())
 
-
-_NUMBERS = {name: number for number, (name, _) in _TYPES.items()}
 
 _TUPLE, _TOKEN, _OPAQUE, _BUFFER = 13, 17, 14, 34
 _DEEPEST = 100
@@ -89,7 +82,7 @@ class Shape(msgspec.Struct, frozen=True):
     """dtype: `f32`, …, `tuple`, `token`. dims: sizes, upper bounds where a dimension is dynamic.
 
     minor_to_major: the layout, from the dimension that varies fastest; empty when the shape has none. parts: of a tuple.
-    element_bytes: memory of one element; below 1 where the layout packs them. memory_space: 0 is the device's main one.
+    element_bytes: memory of one element; below 1 where the layout packs them.
     """
 
     dtype: str
@@ -97,7 +90,6 @@ class Shape(msgspec.Struct, frozen=True):
     minor_to_major: tuple[int, ...] = ()
     parts: tuple[Shape, ...] = ()
     element_bytes: float = 0
-    memory_space: int = 0
 
     @property
     def is_tuple(self) -> bool:
@@ -173,5 +165,4 @@ def _array(proto: Proto, kind: int, dims: tuple[int, ...], layout: list[Entry]) 
         numbers_of(proto, layout, 1),
         (),
         bytes_an_element(kind, packed_bits if 0 < packed_bits < 8 else 0),
-        number_of(layout, 8),
     )

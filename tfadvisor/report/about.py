@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
-
-import msgspec
 
 from tfadvisor.advice.findings import ChangedLimit
 from tfadvisor.report.model import GpuInfo, MachineInfo, Report
 from tfadvisor.units import Unit, count, counted, limit_in_words, percent, size
-
-if TYPE_CHECKING:
-    pass
 
 _MACHINES = 4
 """Each with its own line; of more, the rest is counted."""
@@ -20,13 +14,7 @@ _MACHINES = 4
 
 def about_lines(report: Report) -> list[str]:
     """Beside the report's capture notes."""
-    return [*_limits(report), *_machines(report), *_meanwhile(report)]
-
-
-def _limits(report: Report) -> list[str]:
-    if report.changed_limits is msgspec.UNSET:
-        return []
-    return [_limit(one) for one in report.changed_limits]
+    return [*map(_limit, report.changed_limits or ()), *_machines(report), *_meanwhile(report)]
 
 
 def _limit(one: ChangedLimit) -> str:
@@ -37,12 +25,11 @@ def _limit(one: ChangedLimit) -> str:
 
 
 def _machines(report: Report) -> list[str]:
-    if report.machines is msgspec.UNSET:
-        return []
+    machines = report.machines or ()
     by_words: dict[str, list[str]] = {}
-    for one in report.machines:
+    for one in machines:
         by_words.setdefault(_machine(one), []).append(one.host)
-    told = [f"{_named(hosts, len(report.machines))}: {words}." for words, hosts in by_words.items()]
+    told = [f"{_named(hosts, len(machines))}: {words}." for words, hosts in by_words.items()]
     left = len(told) - _MACHINES
     return [
         *told[:_MACHINES],
@@ -99,7 +86,7 @@ def _gpu(one: GpuInfo) -> str:
 
 def _meanwhile(report: Report) -> list[str]:
     """The counters that say how quiet the machine was."""
-    if report.machines is msgspec.UNSET:
+    if not report.machines:
         return []
     cores = [one.cores for one in report.machines if one.cores is not None]
     of = f" of {counted(count(max(cores)), 'core', 'cores')}" if cores else ""

@@ -179,6 +179,18 @@ class Op(msgspec.Struct, frozen=True):
     """Of the user's program, without its folder."""
     line: int | None
     """In that file."""
+    grid: tuple[int, ...] | None = None
+    """Blocks in x, y, z of a GPU kernel's launch; of several ways to launch it the one that takes most time."""
+    block: tuple[int, ...] | None = None
+    """Threads of a block in x, y, z."""
+    registers: int | None = None
+    """Of a thread."""
+    shared_bytes: int | None = None
+    """Memory that the threads of a block share."""
+    occupancy: float | None = None
+    """Warps that a multiprocessor can hold at once of this kernel, over those that it has room for, 0..1."""
+    launch_ways: int | None = None
+    """How many different launches there are."""
 
     @property
     def name(self) -> str:

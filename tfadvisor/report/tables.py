@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import msgspec
+from msgspec.structs import asdict
 
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import UsageError
@@ -52,33 +52,14 @@ def _findings(report: Report, _page: Callable[[], PageData]) -> list[dict[str, A
     ]
 
 
-def _metrics(report: Report, _page: Callable[[], PageData]) -> list[dict[str, Any]]:
-    return [
-        {"name": name, "value": one.value, "unit": one.unit, "reason": one.reason, "about": one.about}
-        for name, one in report.metrics.items()
-    ]
-
-
-def _steps(report: Report, _page: Callable[[], PageData]) -> list[dict[str, Any]]:
-    return [
-        {**{name: getattr(one, name) for name in _STEP[:5]}, **{name: one.breakdown.get(name) for name in TIME_CLASSES}}
-        for one in report.steps.each
-    ]
-
-
-def _ops(report: Report, _page: Callable[[], PageData]) -> list[dict[str, Any]]:
-    return [msgspec.structs.asdict(one) for one in report.ops]
-
-
-def _collectives(_report: Report, page: Callable[[], PageData]) -> list[dict[str, Any]]:
-    return [msgspec.structs.asdict(one) for one in page().collectives]
-
-
 TABLES: Mapping[str, Table] = {
     "findings": (_FINDING, _findings),
-    "metrics": (_METRIC, _metrics),
-    "steps": (_STEP, _steps),
-    "ops": (Op.__struct_fields__, _ops),
-    "collectives": (CollectiveRow.__struct_fields__, _collectives),
+    "metrics": (
+        _METRIC,
+        lambda report, _: [{"name": name, **asdict(one)} for name, one in report.metrics.items()],
+    ),
+    "steps": (_STEP, lambda report, _: [{**asdict(one), **one.breakdown} for one in report.steps.each]),
+    "ops": (Op.__struct_fields__, lambda report, _: [asdict(one) for one in report.ops]),
+    "collectives": (CollectiveRow.__struct_fields__, lambda _, page: [asdict(one) for one in page().collectives]),
 }
 """By name, the columns and where the rows come from. Shares are of step time, of ops of all device time."""

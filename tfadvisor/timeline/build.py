@@ -68,6 +68,7 @@ SELECTION = Selection(
         stats.OUTERMOST_ANNOTATION: None,
         stats.MODULE_NAME: _PROGRAM_RUNS,
         stats.MEMCPY_DETAILS: None,
+        stats.KERNEL_DETAILS: None,
         stats.ALLOCATOR_NAME: _ALLOCATIONS,
         stats.BYTES_ALLOCATED: _ALLOCATIONS,
         stats.BYTES_RESERVED: _ALLOCATIONS,

@@ -118,7 +118,7 @@ class DeviceOps(msgspec.Struct, frozen=True):
     path: index into names of the framework's path of its op, -1 where no event tells.
     meeting: what all devices' events of one collective share (XLA's run_id, TensorFlow's instance_key), -1 without one.
     memory: of a copy, the host memory it touches. launch: index into callers of the host call that launched it, -1 when none
-    is linked.
+    is linked. details: index into names of how a GPU's kernel was launched, -1 where the trace does not say.
     """
 
     start: Int64Array
@@ -134,6 +134,7 @@ class DeviceOps(msgspec.Struct, frozen=True):
     meeting: Int64Array
     memory: npt.NDArray[np.int8]
     launch: npt.NDArray[np.int32]
+    details: npt.NDArray[np.int32]
     callers: Callers
     names: tuple[str, ...]
     program_ids: tuple[int, ...]

@@ -9,21 +9,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from tfadvisor.program.convolutions import filter_length, is_tuned
+from tfadvisor.program.convolutions import is_tuned
 from tfadvisor.program.cost import Costs
 from tfadvisor.program.flow import Users, effect, gives_double, inside, running_computations, scatters
 from tfadvisor.program.module import Instruction, Module
-from tfadvisor.program.needless import (
-    both_branches,
-    differences_of_pairs,
-    invariant_work,
-    loops_over_rows,
-    masked_loops,
-)
 from tfadvisor.program.operations import SourceLocation, location_beside, location_of
 from tfadvisor.program.parameters import copied_argument
 from tfadvisor.program.patterns import unrolled
-from tfadvisor.program.products import multiplied_type, multiplies_one_hot, products
+from tfadvisor.program.products import multiplied_type, products
 from tfadvisor.timeline.names.devices import kernel_of_instruction, possible_instructions
 
 if TYPE_CHECKING:
@@ -44,9 +37,6 @@ class OpsOfProgram:
         self._costs: Costs | None = None
         self._running: dict[int, bool] = {}
         self._users: dict[int, Users] = {}
-        self._branches: frozenset[str] = frozenset()
-        self._masked: frozenset[str] = frozenset()
-        self._invariant: frozenset[str] = frozenset()
         self._found: dict[str, tuple[str, InProgram | None]] = {}
 
     @staticmethod
@@ -79,19 +69,11 @@ class OpsOfProgram:
             return "", None
         if self._costs is None:
             self._costs, self._running = Costs(self._program), dict(running_computations(self._program))
-            self._branches, self._masked = both_branches(self._program), masked_loops(self._program)
-            self._invariant = invariant_work(self._program)
         parts, copied = inside(one), copied_argument(one)
         holds = {
             OpTrait.IN_LOOP: self._running.get(one.computation.id, False),
             OpTrait.SCATTERS: any(scatters(part) for part in parts),
-            OpTrait.ONE_HOT: multiplies_one_hot(one),
             OpTrait.DOUBLE: gives_double(one),
-            OpTrait.BRANCH: one.name in self._branches,
-            OpTrait.MASKED_LOOP: one.name in self._masked,
-            OpTrait.ROW_LOOP: loops_over_rows(one),
-            OpTrait.SAME_EACH_TURN: one.name in self._invariant,
-            OpTrait.PAIRS: differences_of_pairs(parts),
         }
         return one.name, InProgram(
             opcode=one.opcode,
@@ -100,7 +82,6 @@ class OpsOfProgram:
             location=self._location(one),
             products=products(one),
             multiplied=multiplied_type(one),
-            filter_length=filter_length(one),
             tuned=is_tuned(one),
             unrolled=unrolled(parts),
             copied=copied.name if copied else None,
@@ -139,20 +120,8 @@ class OpTrait(Enum):
     """A while loop runs it."""
     SCATTERS = "scatters"
     """It puts elements where an index says."""
-    ONE_HOT = "one_hot"
-    """It multiplies one-hot rows."""
     DOUBLE = "double"
     """Its result is of 64-bit floats."""
-    BRANCH = "branch"
-    """Only one branch of a condition uses it, and both run: a cond under vmap."""
-    MASKED_LOOP = "masked_loop"
-    """It runs, or runs in, a loop of a fixed length that masks turns away."""
-    ROW_LOOP = "row_loop"
-    """It runs a loop over single rows whose turns do not need each other."""
-    SAME_EACH_TURN = "same_each_turn"
-    """A loop runs it again and again with the same operands."""
-    PAIRS = "pairs"
-    """It subtracts rows from rows, each with each."""
 
 
 class InProgram(msgspec.Struct, frozen=True):
@@ -171,8 +140,6 @@ class InProgram(msgspec.Struct, frozen=True):
     multiplied: str = ""
     """Type of what it multiplies, as HLO names it: of its products and convolutions, of a library's or custom kernel's first
     floating-point operand. "" where it has none, or several."""
-    filter_length: int = 0
-    """Of a convolution, elements in its longest dimension; 0 for other ops."""
     tuned: bool | None = None
     """False for a library's convolution whose algorithm nobody chose, None for other ops."""
     unrolled: Unrolled | None = None

@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeVar
 
 from tfadvisor.errors import TraceError, UsageError
-from tfadvisor.trace.bounds import SIZED
 from tfadvisor.trace.stores import (
     LARGEST_ANSWER,
     WEB,
@@ -164,8 +163,6 @@ def _throw_away(folder: Path, keep: str) -> None:
 _PIECE = LARGEST_ANSWER
 AT_ONCE = 8
 """Ranges, and so 64 MiB in memory."""
-_WORTH_A_LOOK = 64 << 20
-"""Bytes of an object whose top level is read first: what is cut short is found before it is fetched."""
 _MOST_UNTOLD = 16 << 30
 """Bytes of an object whose size a server does not tell."""
 _TRIES = 3
@@ -204,8 +201,6 @@ def _pieces(filesystem: AbstractFileSystem, name: str, entry: Entry, path: Store
     elif size <= _PIECE:
         yield _again_where_cut(lambda: _whole(filesystem, name, size), path)
     else:
-        if size > _WORTH_A_LOOK and not path.name.endswith(".gz"):
-            check_top_level(lambda lo, hi: _range(filesystem, name, lo, hi), size, path)
         for start in range(0, size, _PIECE * AT_ONCE):
             starts = list(range(start, min(start + _PIECE * AT_ONCE, size), _PIECE))
             ends = [min(one + _PIECE, size) for one in starts]
@@ -217,10 +212,6 @@ def _whole(filesystem: AbstractFileSystem, name: str, size: int) -> bytes:
     if len(found) < size:
         raise CutOff(name, f"it ended after {len(found):,} of {size:,} bytes")
     return found
-
-
-def _range(filesystem: AbstractFileSystem, name: str, start: int, end: int) -> bytes:
-    return bytes(filesystem.cat_file(name, start=start, end=end))
 
 
 def _ranges(filesystem: AbstractFileSystem, name: str, starts: list[int], ends: list[int]) -> list[bytes]:
@@ -303,44 +294,3 @@ def is_ours(folder: Path) -> bool:
 def _keeps_names(status: os.stat_result) -> bool:
     closed = not status.st_mode & stat.S_IWOTH or bool(status.st_mode & stat.S_ISVTX)
     return closed and status.st_uid in (_ROOT, os.getuid())
-
-
-# The outermost fields of a trace, read by a few short ranges: what is cut short or no trace is not fetched at all.
-
-_HEAD = 16
-"""Bytes asked for at each field: its tag and its length."""
-_FIELDS = 64
-"""Looked at; each is a request. A trace has one for each plane, and a host rarely more than thirty planes."""
-
-
-def check_top_level(read: Callable[[int, int], bytes], size: int, path: StoredObject) -> None:
-    """read: of bytes from, to. Raises TraceError for a field that ends past the object and for what no XSpace begins with."""
-    at = 0
-    for _ in range(_FIELDS):
-        if at >= size:
-            return
-        head = read(at, min(at + _HEAD, size))
-        length, used = _length(head)
-        if not head or head[0] & 7 != SIZED or head[0] >= 0x80 or head[0] < 8 or used == 0:
-            raise TraceError(
-                f"{path}: byte {at:,} of {size:,}",
-                "a field that no XSpace has. The object is damaged, or is no profiler trace.",
-                "Give the `*.xplane.pb` that the profiler wrote, or copy it again.",
-            )
-        at += used + length
-        if at > size:
-            raise TraceError(
-                f"{path}: byte {size:,}",
-                f"is cut short: its last field would end at byte {at:,}.",
-                "Copy it again, or record the trace again.",
-            )
-
-
-def _length(head: bytes) -> tuple[int, int]:
-    """(length of a field, bytes of its tag and length); (0, 0) where they do not end."""
-    length = 0
-    for place, byte in enumerate(head[1:11]):
-        length |= (byte & 0x7F) << 7 * place
-        if byte < 0x80:
-            return length, place + 2
-    return 0, 0

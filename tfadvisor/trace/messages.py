@@ -15,7 +15,8 @@ from google.protobuf.descriptor_pb2 import FieldDescriptorProto as _Field
 PACKAGE = "tfadvisor.trace"
 
 # message -> (field, number, type, label or oneof). Types: i int64, u uint64, d double, b bytes, else a message name.
-TABLE: dict[str, tuple[tuple[str, int, str, str], ...]] = {
+Table = dict[str, tuple[tuple[str, int, str, str], ...]]
+TABLE: Table = {
     "XSpace": (
         ("planes", 1, "XPlane", "repeated"),
         ("errors", 2, "b", "repeated"),
@@ -73,10 +74,10 @@ TABLE: dict[str, tuple[tuple[str, int, str, str], ...]] = {
 _SCALARS = {"i": _Field.TYPE_INT64, "u": _Field.TYPE_UINT64, "d": _Field.TYPE_DOUBLE, "b": _Field.TYPE_BYTES}
 
 
-def file_descriptor() -> descriptor_pb2.FileDescriptorProto:
+def file_descriptor(table: Table = TABLE) -> descriptor_pb2.FileDescriptorProto:
     """The table as a file descriptor, map entries and oneofs spelled out as protoc would."""
     file = descriptor_pb2.FileDescriptorProto(name="tfadvisor/trace/xplane.proto", package=PACKAGE, syntax="proto3")
-    for message_name, fields in TABLE.items():
+    for message_name, fields in table.items():
         message = file.message_type.add(name=message_name)
         for field_name, number, kind, label in fields:
             field = message.field.add(name=field_name, number=number, json_name=_json_name(field_name))
@@ -121,17 +122,18 @@ def _json_name(field_name: str) -> str:
     return first + "".join(part.capitalize() for part in rest)
 
 
-def _build() -> dict[str, Any]:
+def classes_of(table: Table) -> dict[str, Any]:
+    """The messages of a table, by name."""
     pool = descriptor_pool.DescriptorPool()
-    pool.Add(file_descriptor())
+    pool.Add(file_descriptor(table))
     if hasattr(message_factory, "GetMessageClass"):
         class_of = message_factory.GetMessageClass
     else:  # protobuf before 4.22
         class_of = message_factory.MessageFactory(pool).GetPrototype  # type: ignore[attr-defined]
-    return {name: class_of(pool.FindMessageTypeByName(f"{PACKAGE}.{name}")) for name in TABLE}
+    return {name: class_of(pool.FindMessageTypeByName(f"{PACKAGE}.{name}")) for name in table}
 
 
-_CLASSES = _build()
+_CLASSES = classes_of(TABLE)
 
 XSpace = _CLASSES["XSpace"]
 XPlane = _CLASSES["XPlane"]

@@ -91,6 +91,7 @@ def driver(address: str) -> tuple[AbstractFileSystem, str]:
         ) from error
     if scheme not in fsspec.available_protocols():
         raise UsageError(f"{address.partition('?')[0]}: fsspec knows no {scheme}:// addresses.")
+    _say_nothing()
     try:
         filesystem, name = url_to_fs(address, **_options(scheme, fsspec.config.conf))
     except ImportError as error:
@@ -100,6 +101,18 @@ def driver(address: str) -> tuple[AbstractFileSystem, str]:
     except Exception as error:
         raise translated(error, address) from error
     return filesystem, str(name)
+
+
+def _say_nothing() -> None:
+    """What drivers log, as each of their attempts, is told by the error that they raise in the end. Who has set up logging
+    gets it all the same.
+    """
+    import logging  # which fsspec has imported
+
+    for name in ("gcsfs", "google", "s3fs", "botocore", "aiobotocore", "huggingface_hub", "adlfs", "azure", "fsspec"):
+        logger = logging.getLogger(name)
+        if not logger.handlers:
+            logger.addHandler(logging.NullHandler())
 
 
 def entry_of(address: str) -> Entry:

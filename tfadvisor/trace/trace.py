@@ -41,33 +41,6 @@ class Trace(msgspec.Struct, frozen=True):
 
         return pd.concat([self._host_events(index, stats) for index in range(len(self.hosts))], ignore_index=True)
 
-    def lines(self) -> pd.DataFrame:
-        """One row a line: host, plane, id, name, display_name, timestamp_ns, duration_ps, events (their number).
-
-        Raises UsageError where pandas cannot be loaded.
-        """
-        need_pandas()
-        import pandas as pd
-
-        frames = []
-        for index, host in enumerate(self.hosts):
-            lines = host.lines
-            frames.append(
-                pd.DataFrame(
-                    {
-                        "host": index,
-                        "plane": [host.planes[plane].name for plane in lines.plane.tolist()],
-                        "id": lines.id,
-                        "name": lines.name,
-                        "display_name": lines.display_name,
-                        "timestamp_ns": lines.timestamp_ns,
-                        "duration_ps": lines.duration_ps,
-                        "events": np.diff(lines.first),
-                    }
-                )
-            )
-        return pd.concat(frames, ignore_index=True)
-
     def __repr__(self) -> str:
         """One line: the run, and how much it holds."""
         hosts = counted(f"{len(self.hosts):,}", "host", "hosts")

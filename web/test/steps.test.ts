@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { PageData } from "../src/data/generated.js";
-import { StepTable, longestOfEach } from "../src/data/steps.js";
+import { StepTable, lateHost, longestOfEach } from "../src/data/steps.js";
 
-function table(durations: number[]): StepTable {
+function table(durations: number[], drawn: { which: string; host: string; index: number }[] = []): StepTable {
   const each = {
     index: durations.map((_, row) => row),
     hosts: ["a"],
@@ -13,7 +13,7 @@ function table(durations: number[]): StepTable {
     duration_ms: durations,
     share: { compute: durations.map(() => 100000) },
   };
-  return new StepTable({ report: { steps: { each } }, drawn: [] } as unknown as PageData);
+  return new StepTable({ report: { steps: { each } }, drawn } as unknown as PageData);
 }
 
 describe("steps", () => {
@@ -22,6 +22,18 @@ describe("steps", () => {
     const rows = steps.of("a");
     expect(steps.median(rows)).toBe(0);
     expect(steps.longest(rows)).toBe(1);
+  });
+
+  it("of equally long steps the median is the one that the timeline draws", () => {
+    const drawn = [{ which: "median", host: "a", index: 2 }];
+    expect(table([5, 9, 5, 1, 7], drawn).median([0, 1, 2, 3, 4])).toBe(2);
+    expect(table([5, 9, 6, 1, 5.5], drawn).median([0, 1, 2, 3, 4])).toBe(4); // another length: not the drawn one
+  });
+
+  it("the late host is the one that waits least, if the others wait notably longer", () => {
+    const of = (waits: number[]): StepTable => new StepTable({ report: { steps: { each: { index: waits.map(() => 3), hosts: ["a", "b"], host: [0, 1], names: ["s"], name: [0, 0], start_ms: [0, 0], duration_ms: [10, 10], share: { collective: waits } } } }, drawn: [] } as unknown as PageData);
+    expect(lateHost(of([80_000, 1_000]), 3)).toBe("b");
+    expect(lateHost(of([50_000, 48_000]), 3)).toBe("");
   });
 
   it("with more steps than bars, each bar is the longest of its neighbours", () => {

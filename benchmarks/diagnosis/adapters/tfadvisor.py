@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from answers import Answer, Diagnosis
@@ -17,7 +17,9 @@ from tfadvisor.vocabulary import Severity
 NAME = "tfadvisor"
 HOW = (
     "the findings in their order, the rule standing for a cause; a finding of severity `low` or `info` counts as one that "
-    "it is not sure of. A verdict that is not healthy and whose class no finding has counts as a last answer."
+    "it is not sure of. A verdict that is not healthy and whose class no finding has counts as a last answer, not a sure one: it "
+    "says where the time goes, not that anything is wrong. Its places are the three largest activities of the two largest "
+    "classes of *Where the step goes*, with the two largest parts of each."
 )
 
 CAUSES = {
@@ -43,7 +45,6 @@ CAUSES = {
     "recompilation-in-steps": "compile/recompilation",
     "small-collectives": "collective/many-small",
     "exposed-collectives": "collective/exposed",
-    "equal-state-exchanged": "collective/exposed",
     "uneven-devices": "imbalance/devices",
     "late-host": "imbalance/host",
     "synchronised-every-step": "host/synchronisation",
@@ -69,16 +70,12 @@ CAUSES = {
     "products-as-loops": "compute/slow-kernel",
     "products-of-one-operand": "compute/unfused",
     "scatter-loop": "compute/row-by-row",
-    "matrix-decompositions": "compute/slow-kernel",
-    "whole-sorts": "compute/slow-kernel",
     "unfused-attention": "compute/unfused",
-    "one-hot-products": "compute/slow-kernel",
     "unfused-elementwise": "compute/unfused",
     "untuned-convolutions": "compute/slow-kernel",
     "staggered-launches": "launch/late-starts",
     "allocation-in-steps": "memory/allocations",
     "argument-not-donated": "transfer/device-to-device",
-    "long-filters": "compute/slow-kernel",
     "memory-at-its-limit": "memory/pressure",
     "much-memory-free": "memory",
     "small-memory-pool": "memory/pressure",
@@ -87,22 +84,8 @@ CAUSES = {
     "fallback-kernels": "compute/odd-dimensions",
     "fp32-matrix-kernels": "compute/precision",
     "double-precision": "compute/precision",
-    "repeated-calls": "launch/many-dispatches",
-    "branches-all-computed": "compute",
-    "loop-turns-masked": "compute",
-    "same-work-each-turn": "compute",
-    "per-example-gradients": "compute",
-    "gradients-recomputed": "compute",
-    "pairwise-differences": "compute/slow-kernel",
     "random-numbers": "compute",
-    "rows-in-loop": "compute/row-by-row",
-    "dense-table-updates": "compute/slow-kernel",
-    "softmax-over-classes": "compute/slow-kernel",
     "costly-ops": "compute/slow-kernel",
-    "forward-only-layers": "compute",
-    "gradients-repeated": "compute",
-    "whole-jacobians": "compute",
-    "uneven-replicas": "imbalance/devices",
     "same-work-on-every-device": "compute/slow-kernel",
     "quota-of-cores-used-up": "host",
     "memory-swapped": "memory/pressure",
@@ -154,9 +137,18 @@ def diagnose(traces: Sequence[Path]) -> Diagnosis:
     verdict = report.verdict
     said = {cause.split("/")[0] for one in answers for cause in one.causes}
     if not verdict.healthy and verdict.bottleneck not in {*said, *NO_BOTTLENECK}:
-        answers.append(Answer((verdict.bottleneck,), True, f"Verdict: {verdict.summary}"))
+        answers.append(Answer((verdict.bottleneck,), False, f"Verdict: {verdict.summary}"))
     measured = report.steps.time_ms if report.steps.source != "whole-trace" else None
-    return Diagnosis(tuple(answers), measured.mean if measured else None)
+    return Diagnosis(tuple(answers), measured.mean if measured else None, tuple(places(report)))
+
+
+def places(report: Report) -> Iterator[str]:
+    """The largest activities and their largest parts, each with where it is."""
+    for one in sorted(report.to_dict()["attribution"], key=lambda one: -one["fraction"])[:2]:
+        for activity in one["parts"][:3]:
+            for part in (activity, *activity["parts"][:2]):
+                where = " ".join(str(value) for place in part["places"] for value in place.values() if value)
+                yield f"{part['activity']} {where}"
 
 
 def answer(finding: Finding, report: Report) -> Answer:

@@ -169,15 +169,6 @@ def test_mistakes_exit_with_2_and_say_what_to_do(project: Path, arguments: tuple
     assert says in done.stderr
 
 
-def test_without_libcst_one_line_names_the_extra(project: Path) -> None:
-    (project / "libcst.py").write_text("raise ModuleNotFoundError('No module', name='libcst')\n")
-
-    done = fix(cwd=project, env={"PYTHONPATH": str(project)})
-
-    assert done.returncode == 2
-    assert "pip install 'tfadvisor[fix]'" in done.stderr
-
-
 def test_a_file_that_is_nested_without_end_costs_one_line(project: Path) -> None:
     (project / "odd.py").write_text("import jax\nif a == 0:\n    f()\n" + "elif a == 1:\n    f()\n" * 1500)
 

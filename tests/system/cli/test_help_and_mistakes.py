@@ -43,7 +43,7 @@ def test_alone_it_prints_help_and_ends_well(say) -> None:
     code, out, err = say()
 
     assert (code, err) == (0, "")
-    for name in ("analyze", "compare", "gate", "baseline", "export", "rules", "flags", "completion"):
+    for name in ("analyze", "compare", "gate", "baseline", "export", "rules", "flags"):
         assert name in out
     assert "Exit codes:" in out
 
@@ -124,7 +124,6 @@ def test_examples_keep_their_lines(say) -> None:
         (["analyze", SLOW, "--disable", "input-loader-in-stp"], "input-loader-in-step"),
         (["analyze", FIXTURES, "--run", "jax-loder"], "jax-loader"),
         (["analyze", SLOW, "--host", "trac"], "trace"),
-        (["completion", "bsh"], "bash"),
     ],
     ids=lambda one: one if isinstance(one, str) else "",
 )
@@ -167,33 +166,10 @@ def test_python_m() -> None:
 
 
 @pytest.mark.parametrize(
-    ("shell", "sign"),
-    [
-        ("bash", "complete -o default -F"),
-        ("zsh", "#compdef tfadvisor"),
-        ("fish", "complete --command tfadvisor"),
-        ("powershell", "Register-ArgumentCompleter"),
-    ],
-)
-def test_completion_is_printed_for_each_shell(say, shell: str, sign: str) -> None:
-    code, out, err = say("completion", shell)
-
-    assert (code, err) == (0, "")
-    assert sign in out
-    assert "_TFADVISOR_COMPLETE" in out
-
-
-@pytest.mark.parametrize(
     ("words", "offered"),
     [
         (["an"], ["analyze"]),
-        (["rules", "show", "input-not-pre"], ["input-not-prefetched"]),
-        (["analyze", "--disable", "input-not-pre"], ["input-not-prefetched"]),
-        (["analyze", SLOW, "--format", "m"], ["markdown"]),
-        (["analyze", FIXTURES, "--run", "jax-logg"], ["jax-logging"]),
-        (["analyze", SLOW, "--host", ""], ["trace"]),
         (["analyze", SLOW, "--ste"], ["--steps"]),
-        (["completion", "p"], ["powershell"]),
         (["analyze", "fix"], []),  # a shell then offers files of its own
     ],
     ids=lambda one: " ".join(str(word).rpartition("/")[2] for word in one),

@@ -138,11 +138,6 @@ def two_devices_alike() -> TraceBuilder:
     return builder
 
 
-def unequal_batches() -> TraceBuilder:
-    steps = cpu_steps(("model/d/MatMul:MatMul", 70), ("replica_1/model/d/MatMul:MatMul", 20))
-    return steps.call("ExecutorState::Process", 0, 1)
-
-
 BUILT: dict[str, Callable[[], TraceBuilder]] = {
     "products-as-loops": product_as_a_loop,
     "products-of-one-operand": products_of_one_matrix,
@@ -157,7 +152,6 @@ BUILT: dict[str, Callable[[], TraceBuilder]] = {
     "memory-at-its-limit": full_memory,
     "small-memory-pool": lambda: pool(held=12, capacity=12),
     "same-work-on-every-device": two_devices_alike,
-    "uneven-replicas": unequal_batches,
 }
 
 

@@ -133,18 +133,6 @@ def late_kernels() -> TraceBuilder:
     return builder
 
 
-def one_function_many_times() -> TraceBuilder:
-    """Nine calls of a function that samples beside the training step; between them no device works."""
-    builder = trace()
-    for at in range(0, 4000, 1000):
-        builder.thread("python").step(at, at + 1000).call("EagerLocalExecute: __inference_train_step_12", at, at + 500)
-        for number in range(9):
-            start = at + 500 + 50 * number
-            builder.call("EagerLocalExecute: __inference_next_token_31", start, start + 45)
-        builder.busy("GPU:0", (at, at + 500))
-    return builder
-
-
 def a_slow_loader_thread() -> TraceBuilder:
     """The loop waits in queue.get() for 30 of 100 µs."""
     builder = trace().call("$train.py:3 train", 0, 400)
@@ -188,7 +176,6 @@ BUILT: list[tuple[str, Callable[[], TraceBuilder]]] = [
     ("packing-around-collectives", packed_gradients),
     ("many-small-copies", small_copies),
     ("late-kernel-starts", late_kernels),
-    ("repeated-calls", one_function_many_times),
     ("input-loader-behind", a_slow_loader_thread),
     ("input-made-in-loop", a_batch_made_in_the_loop),
     ("input-slow-source", a_slow_reader),

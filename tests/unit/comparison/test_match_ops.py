@@ -93,17 +93,11 @@ def test_layers_that_keras_numbers_anew_are_the_same() -> None:
     }
 
 
-def test_time_is_the_last_resort_and_only_near() -> None:
-    """One library's kernel for another's: 3.0 for 3.2 ms is near, 1.0 for 2.0 ms is not."""
-    base = [op("ampere_gemm", 3.0, 4.0), op("old_softmax", 1.0)]
-    new = [op("sm90_gemm", 3.2, 4.0), op("new_softmax", 2.0)]
+def test_ops_that_only_take_as_long_are_not_the_same() -> None:
+    """A BiasAddGrad and a MatMul, once a step each, 3.0 and 3.1 ms: nothing but time speaks for it."""
+    base, new = [op("MatMul", 3.0)], [op("BiasAddGrad", 3.1)]
 
-    assert pairs(base, new) == {
-        ("ampere_gemm", "sm90_gemm"),
-        ("old_softmax", None),
-        (None, "new_softmax"),
-    }
-    assert pairs(base[:1], [op("sm90_gemm", 3.2, 5.0)]) == {("ampere_gemm", None), (None, "sm90_gemm")}
+    assert pairs(base, new) == {("MatMul", None), (None, "BiasAddGrad")}
 
 
 def test_kinds_are_never_mixed() -> None:
@@ -129,7 +123,6 @@ def test_every_op_is_in_one_pair() -> None:
         (Pair(op("a", 1.0, 1.0), op("a", 1.0, 2.0), "name"), False),
         (Pair(op("a", 1.0, opcode="dot", flops=4), op("a", 1.0, opcode="dot", flops=5), "name"), False),
         (Pair(op("a", 1.0, opcode="dot", flops=4), op("a", 1.0), "name"), True),
-        (Pair(op("a", 1.0), op("b", 1.0), "time"), False),
         (Pair(op("a", 1.0), None, None), False),
     ],
 )

@@ -11,21 +11,20 @@ from hypothesis import strategies as st
 from support import hlo_builder as hlo
 
 from tfadvisor.errors import TraceError
-from tfadvisor.program.attributes import replica_groups, window_of
+from tfadvisor.program.attributes import window_of
 from tfadvisor.program.collectives import (
     collectives,
     collectives_between_products,
     copies_of_gathered,
-    equal_state_exchanged,
 )
-from tfadvisor.program.convolutions import convolution_size, filter_length
+from tfadvisor.program.convolutions import convolution_size
 from tfadvisor.program.cost import Costs
 from tfadvisor.program.flow import effect, executions, inside
 from tfadvisor.program.module import Instruction, Module
 from tfadvisor.program.operations import location_of
 from tfadvisor.program.parameters import copied_argument, parameter_summary
 from tfadvisor.program.patterns import unfused_attention, unrolled
-from tfadvisor.program.products import dot_size, multiplies_one_hot, products, products_of_one_operand
+from tfadvisor.program.products import dot_size, products, products_of_one_operand
 
 OF_MODULES: tuple[Callable[[Module], object], ...] = (
     lambda module: (module.name, module.program_id, repr(module)),
@@ -35,10 +34,9 @@ OF_MODULES: tuple[Callable[[Module], object], ...] = (
     parameter_summary,
     unfused_attention,
     collectives_between_products,
-    equal_state_exchanged,
     copies_of_gathered,
     products_of_one_operand,
-    lambda module: Costs(module).of_module(),
+    hlo.cost_of,
 )
 OF_INSTRUCTIONS: tuple[Callable[[Instruction], object], ...] = (
     repr,
@@ -57,11 +55,8 @@ OF_INSTRUCTIONS: tuple[Callable[[Instruction], object], ...] = (
     location_of,
     dot_size,
     convolution_size,
-    filter_length,
-    multiplies_one_hot,
     copied_argument,
     lambda one: unrolled([one] * 128),
-    replica_groups,
     window_of,
     lambda one: Costs(one.computation.module).of(one),
 )

@@ -7,7 +7,7 @@ from math import comb
 
 import pytest
 
-from tfadvisor.comparison.statistics.ranks import p_above, runs_needed, shift, smallest_p, surely_above, ways
+from tfadvisor.comparison.statistics.ranks import p_above, shift, smallest_p, surely_above, ways
 
 
 @pytest.mark.parametrize(
@@ -59,11 +59,9 @@ def test_many_runs_use_the_normal_approximation() -> None:
     assert p_above(base, base) == pytest.approx(0.5, abs=0.02)
 
 
-def test_how_many_runs_a_level_needs() -> None:
+def test_the_smallest_probability() -> None:
     """Against ten: one of 11 with one run, of 66 with two, of 286 with three."""
     assert [smallest_p(10, m) for m in (1, 2, 3)] == pytest.approx([1 / 11, 1 / 66, 1 / 286])
-    assert runs_needed(10, 0.01) == 3
-    assert runs_needed(10, 0.1) == 1
 
 
 def test_the_shift_is_the_middle_difference() -> None:
@@ -105,8 +103,6 @@ def test_the_normal_approximation_with_continuity_correction() -> None:
 
 def test_a_level_that_is_just_reached_is_reached() -> None:
     """One of the 66 orders of ten and two."""
-    assert runs_needed(10, 1 / 66) == 2
-    assert runs_needed(10, 1 / 67) == 3
     assert surely_above(list(range(10)), [20, 21], 1 / 66) is not None
     assert surely_above(list(range(10)), [20, 21], 1 / 67) is None
 

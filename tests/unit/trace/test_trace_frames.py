@@ -26,23 +26,11 @@ def test_events_are_a_frame_with_the_stats_asked_for(tmp_path: Path) -> None:
     assert frame["kernel_details"].tolist() == [None, "regs:1"]
 
 
-def test_lines_are_a_frame(tmp_path: Path) -> None:
-    opened = tfadvisor.open(trace().host("a").step(1, 3).host("b").busy("GPU:0", (2, 4)).write(tmp_path))
-
-    frame = opened.lines()
-
-    assert frame[["host", "plane", "name", "events"]].values.tolist() == [
-        [0, "/host:CPU", "python", 1],
-        [1, "/device:GPU:0", "Stream #1(Compute)", 1],
-    ]
-
-
 def test_without_pandas_a_frame_is_one_error_that_says_how_to_install_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
     opened = tfadvisor.open(trace().step(1, 3).write(tmp_path))
 
-    for frame in (opened.events, opened.lines):
-        with pytest.raises(UsageError, match=r"pip install 'tfadvisor\[pandas\]'$"):
-            frame()
+    with pytest.raises(UsageError, match=r"pip install 'tfadvisor\[pandas\]'$"):
+        opened.events()

@@ -14,8 +14,8 @@ import msgspec
 from msgspec.structs import replace
 
 from tfadvisor.act.against.git import Commits, WorkTrees, commits_of, environment_of, work_trees
-from tfadvisor.act.record.block_windows import keep
 from tfadvisor.act.record.conduct import Recorded, Wanted, recorded_program
+from tfadvisor.act.record.keeping import keep
 from tfadvisor.act.record.program import Place
 from tfadvisor.analysis import Options, draw_run
 from tfadvisor.comparison.baseline.snapshot import (

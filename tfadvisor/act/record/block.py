@@ -1,26 +1,28 @@
-"""`tfadvisor.profile()` and the notebook's `%%tfadvisor`: records the block under it and says where its time went."""
+"""`tfadvisor.profile()`: records the block under it and says where its time went."""
 
 from __future__ import annotations
 
-import shlex
+import os
+import socket
 import sys
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from types import CodeType, TracebackType
-from typing import Any
+from types import TracebackType
 
-from tfadvisor.act.record.block_windows import BlockWindows, Taken, keep
-from tfadvisor.act.record.conduct import Recorded
+from tfadvisor.act.record.conduct import Recorded, cost_of
 from tfadvisor.act.record.gpus import GpuWatch
 from tfadvisor.act.record.injected.tfadvisor_hook.letters import write_letter
-from tfadvisor.act.record.injected.tfadvisor_hook.machine import VERSION, settings
+from tfadvisor.act.record.injected.tfadvisor_hook.machine import VERSION, reading, settings
+from tfadvisor.act.record.injected.tfadvisor_hook.tracers import tracer_for
+from tfadvisor.act.record.keeping import keep
 from tfadvisor.act.record.window import Window, pace_of
 from tfadvisor.advice.loading.catalogue import load_catalogue
 from tfadvisor.advice.loading.limits import changes_of
 from tfadvisor.analysis import Analysis, Options, analyze_run
-from tfadvisor.errors import AdvisorError, TraceError, UsageError
+from tfadvisor.errors import UsageError
 from tfadvisor.report.forms.terminal import as_text, screen_of
 from tfadvisor.trace.counters import ENDING
 from tfadvisor.trace.runs import choose_run, host_of
@@ -42,10 +44,11 @@ class Recording:
         """Starts the profiler. Raises UsageError without a framework, RuntimeError while something else records."""
         self._framework = imported_framework()
         self._work = tempfile.TemporaryDirectory(prefix="tfadvisor-")
-        self._windows = BlockWindows(self._framework, Path(self._work.name))
-        self._windows.start(python_tracer=self._python_tracer)
-        self._gpus = GpuWatch()
-        self._gpus.start()
+        self._file = Path(self._work.name) / f"{socket.gethostname()}.xplane.pb"
+        self._tracer = tracer_for(self._framework, str(self._file))
+        self._tracer.start({"python_tracer": self._python_tracer})
+        self._opened, self._before = time.time(), reading(os.getpid())
+        self._gpus = GpuWatch().__enter__()
         return self
 
     def __exit__(
@@ -57,58 +60,26 @@ class Recording:
         """
         with self._work:
             wait_for_devices(self._framework)
-            taken = self._windows.end()
-            self._gpus.stop()
+            closed, counted = time.time(), {"opened": self._before, "closed": reading(os.getpid())}
+            self._tracer.stop(str(self._file))
+            self._gpus.__exit__()
             if kind is None:
-                self._keep(taken)
+                letter = {"version": VERSION, **counted, "settings": settings(), "gpus": self._gpus.found}
+                write_letter(str(self._file.with_name(f"{host_of(self._file)}{ENDING}")), letter)
+                self._keep(closed)
         if self._show and self.report is not None:
             print(as_text(self.report, screen=screen_of(sys.stdout)), end="")
 
-    def _keep(self, taken: Sequence[Taken]) -> None:
-        for one in taken:
-            self._note_counters(one)
-        kept = keep(recorded_in(taken, self._options), self.out, datetime.now())
+    def _keep(self, closed: float) -> None:
+        report = analyze_run(choose_run([self._file.parent])[0], self._options)
+        followed = self._tracer.followed()
+        window = Window(
+            self._file.parent, self._python_tracer, self._opened, closed, report, pace_of(report), followed=followed
+        )
+        cost = cost_of(window.folder, window.seconds, followed) if self._python_tracer else None
+        kept = keep(Recorded(window, None, window if self._python_tracer else None, cost), self.out, datetime.now())
         self.folder = kept.folder
         self.report = Analysis.of(kept.report, choose_run([kept.folder])[0], self._options)
-
-    def _note_counters(self, taken: Taken) -> None:
-        """Beside the trace, as `tfadvisor run` does."""
-        opened, closed = taken.counters
-        counted = {"opened": opened, "closed": closed, "settings": settings()}
-        gpus = self._gpus.told(taken.opened, taken.closed)
-        (trace,) = taken.folder.glob("*.xplane.pb")
-        write_letter(str(trace.with_name(f"{host_of(trace)}{ENDING}")), {"version": VERSION, **counted, "gpus": gpus})
-
-
-def recorded_in(taken: Sequence[Taken], options: Options) -> Recorded:
-    """The report is about the window with most steps; not about one in which calls cost much, where another holds steps.
-
-    Raises TraceError where no window can be read.
-    """
-    windows: dict[int, Window] = {}
-    for number, one in enumerate(taken):
-        try:
-            windows[number] = _window(one, options)
-        except TraceError:
-            if number == len(taken) - 1 and not windows:
-                raise
-    steps = {
-        number: one.pace.count if one.pace is not None and one.pace.steady else 0 for number, one in windows.items()
-    }
-    dear = {number for number in windows if taken[number].python_tracer and not taken[number].cheap}
-    chosen = max(windows, key=lambda number: (steps[number] > 0, number not in dear, steps[number]))
-    calls = next((number for number in windows if taken[number].python_tracer), None)
-    cost = None if calls is None else taken[calls].cost
-    if windows[chosen].python_tracer:
-        return Recorded(windows[chosen], None, windows[chosen], cost)
-    return Recorded(windows[chosen], windows[chosen], None if calls is None else windows[calls], cost)
-
-
-def _window(taken: Taken, options: Options) -> Window:
-    report = analyze_run(choose_run([taken.folder])[0], options)
-    return Window(
-        taken.folder, taken.python_tracer, taken.opened, taken.closed, report, pace_of(report), followed=taken.followed
-    )
 
 
 def profile(
@@ -126,8 +97,8 @@ def profile(
     """Records the block under it: `with tfadvisor.profile() as recording: …`, then `recording.report`.
 
     Let ten to fifty steps run in the block, after those that compile. out: the logdir that the trace is kept in. show:
-    print the report when the block ends. python_tracer: record calls of Python functions, so that findings name lines;
-    where they cost the step too much, the block's first second alone is recorded with them. The rest is as in `analyze`.
+    print the report when the block ends. python_tracer: record calls of Python functions, so that findings name lines; the
+    report tells what that adds to a step. The rest is as in `analyze`.
     Raises UsageError for rules and limits that are not there, and, as the block begins, when neither TensorFlow nor JAX is
     imported.
     """
@@ -163,43 +134,3 @@ def wait_for_devices(framework: str) -> None:
             array.block_until_ready()
         except Exception:
             continue  # a step that failed tells so where its value is read
-
-
-# `%%tfadvisor` in a notebook: `%load_ext tfadvisor` once, then the magic over a cell.
-
-
-USAGE = "%%tfadvisor [--out DIR] [--no-lines]"
-
-
-def load_ipython_extension(shell: Any) -> None:
-    """What `%load_ext tfadvisor` calls."""
-
-    def record_cell(line: str, cell: str) -> None:
-        """Records the cell with the profiler of TensorFlow or JAX, and prints where its steps' time went and why.
-
-        --out DIR: the logdir that the trace is kept in. --no-lines: without calls of Python functions, which is quicker.
-        """
-        words = shlex.split(line)
-        settings: dict[str, Any] = {}
-        while words:
-            word = words.pop(0)
-            if word == "--out" and words:
-                settings["out"] = words.pop(0)
-            elif word == "--no-lines":
-                settings["python_tracer"] = False
-            else:
-                print(f"tfadvisor: {word} is not understood. {USAGE}")
-                return
-        try:
-            with profile(**settings):
-                exec(_compiled(shell, cell), shell.user_ns)
-        except AdvisorError as error:
-            print(f"tfadvisor: {error}")
-
-    shell.register_magic_function(record_cell, "cell", "tfadvisor")
-
-
-def _compiled(shell: Any, cell: str) -> CodeType:
-    """Under the name that IPython has for the cell, so that a traceback and a finding show its lines."""
-    source = shell.transform_cell(cell)
-    return compile(source, shell.compile.cache(source), "exec")

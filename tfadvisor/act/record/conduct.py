@@ -62,9 +62,11 @@ _LOOK_GROWS = 2
 _LONGEST_LOOK_SECONDS = 20.0
 _MOST_STOPPING_SECONDS = 8.0
 """That a profiler may need to stop: 5 to 25 µs an event were measured, while the program waits for cores."""
-_MOST_EVENTS = 300_000
-"""Of a window: 400 to 1,000 bytes each in the program's memory while its profiler stops."""
+_MOST_EVENTS = 200_000
+"""Of a window: 400 to 1,300 bytes each in the program's memory while its profiler stops."""
 _MOST_BYTES = 100e6
+_ONE_CALL_MS = 100.0
+"""A longer step may itself be the call in which the program was for a second."""
 _OF_PYTHON = 0.5
 """How much shorter a window is with calls of Python, which nobody has counted yet."""
 _LOOKS = 14
@@ -114,6 +116,8 @@ class Recorded(msgspec.Struct, frozen=True):
     """The program's loop before recording, while recorded and after."""
     step: str = ""
     """As wanted."""
+    inside: str = ""
+    """The line of the one call in which the program was all the time, "" for a loop."""
 
     @property
     def second(self) -> Window | None:
@@ -135,6 +139,8 @@ class Nothing(msgspec.Struct, frozen=True):
     """The program's loop goes on, and no steps were found in it for too long."""
     shortened: bool = False
     """Windows were shorter than wanted, because they held so many events."""
+    inside: str = ""
+    """As of a recording."""
 
 
 class Caps:
@@ -201,13 +207,16 @@ def conduct(board: Board, program: Program, wanted: Wanted, options: Options) ->
             continue
         few = look.pace.compiles and ready.restless
         steps = min(wanted.steps, _RESTLESS_STEPS) if few else wanted.steps
-        how = record_fully if wanted.python_tracer else record_plainly
+        in_one_call = bool(board.inside) and look.pace.median_ms < _ONE_CALL_MS
+        how = record_fully if wanted.python_tracer and not in_one_call else record_plainly
         found = how(record, look, replace(wanted, steps=steps))
-        return replace(found, rounds=(before, look.loop, _loop(board, program, ready, wait=False)))
+        after = _loop(board, program, ready, wait=False)
+        inside = board.inside if look.pace.median_ms < _ONE_CALL_MS else ""
+        return replace(found, rounds=(before, look.loop, after), inside=inside)
     if best is not None:
         return Recorded(best, best, None, None, (before, best.loop, None))
     late = until is not None and time.time() > until and program.ended() is None
-    return Nothing(board.processes(), last, late, caps.shortened)
+    return Nothing(board.processes(), last, late, caps.shortened, board.inside)
 
 
 def _loop(board: Board, program: Program, ready: Ready, *, wait: bool = True) -> Loop | None:
@@ -483,6 +492,12 @@ def why_nothing(command: Sequence[str], found: Nothing, program: Program, second
 
 def gave_up(command: Sequence[str], found: Nothing, seconds: float) -> TraceError:
     """A program that goes on, in which no steps were found."""
+    if found.inside:
+        return TraceError(
+            " ".join(command),
+            f"nothing that repeats was found in {seconds:.0f} s: it is in one call, {found.inside}, and goes on unrecorded.",
+            "Let that call do fewer steps, and call it in a loop: a compiled loop has no steps that a trace can tell.",
+        )
     many = " Windows had to be short: the profiler writes down too much." if found.shortened else ""
     why = f" ({found.why})" if found.why else ""
     return TraceError(

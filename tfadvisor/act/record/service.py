@@ -10,14 +10,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import msgspec
+from google.protobuf.message import DecodeError
 
 from tfadvisor.act.record.conduct import Recorded, Wanted, record_fully
 from tfadvisor.act.record.window import Refused, Window, read_window
 from tfadvisor.analysis import Options
 from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.files import temporary_folder
-from tfadvisor.trace.bounds import FIXED_32, FIXED_64, SIZED, VARINT
+from tfadvisor.trace.messages import Table, classes_of
 
 _FIRST_LOOK_SECONDS = 1.0
 _LOOKS = 7
@@ -97,7 +97,7 @@ def _steady_look(service: _Service) -> Window:
     return best
 
 
-# Asks profiler services for a window: by gRPC, else through the client that xprof or TensorFlow brings along.
+# Asks profiler services for a window, by gRPC.
 
 _ANSWER_SECONDS = 120.0
 _WORDS = {
@@ -107,20 +107,38 @@ _WORDS = {
     "ALREADY_EXISTS": "something else records it just now",
     "FAILED_PRECONDITION": "something else records it just now",
 }
+_METHOD = "/tensorflow.ProfilerService/Profile"
+_MESSAGES: Table = {
+    "ProfileRequest": (
+        ("duration_ms", 1, "u", ""),
+        ("opts", 4, "ProfileOptions", ""),
+        ("repository_root", 5, "b", ""),
+        ("session_id", 6, "b", ""),
+        ("host_name", 7, "b", ""),
+        ("emit_xspace", 9, "u", ""),
+    ),
+    "ProfileOptions": (
+        ("host_tracer_level", 2, "u", ""),
+        ("device_tracer_level", 3, "u", ""),
+        ("python_tracer_level", 4, "u", ""),
+        ("version", 5, "u", ""),
+        ("enable_hlo_proto", 7, "u", ""),
+        ("duration_ms", 9, "u", ""),
+    ),
+    "ProfileResponse": (("empty_trace", 7, "u", ""), ("xspace", 8, "b", "oneof trace")),
+}
+"""Of tsl/profiler/protobuf/profiler_service.proto: the fields that a capture needs."""
+_CLASSES = classes_of(_MESSAGES)
 
 Client = Callable[[Sequence[str], Path, float, bool], dict[str, str]]
 """(addresses, folder, seconds, python_tracer) → why an address gave nothing. Traces land in the folder, one an address."""
 
 
 def client() -> Client:
-    """The first that is installed. Raises UsageError without any."""
-    if find_spec("grpc") is not None:
-        return by_grpc
-    if find_spec("xprof") is not None:
-        return by_xprof
-    if find_spec("tensorflow") is not None:
-        return by_tensorflow
-    raise UsageError("a capture needs gRPC, xprof or TensorFlow: pip install 'tfadvisor[capture]'")
+    """Raises UsageError without gRPC."""
+    if find_spec("grpc") is None:
+        raise UsageError("a capture needs gRPC: pip install 'tfadvisor[capture]'")
+    return by_grpc
 
 
 def file_name(address: str) -> str:
@@ -139,10 +157,8 @@ def by_grpc(addresses: Sequence[str], folder: Path, seconds: float, python_trace
     failed: dict[str, str] = {}
     for address, channel in channels.items():
         name = file_name(address).removesuffix(".xplane.pb")
-        request = ProfileRequest(seconds, python_tracer, str(folder.parent.absolute()), session, name)
-        waiting[address] = channel.unary_unary(METHOD, None, None).future(
-            request.encoded(), timeout=seconds + _ANSWER_SECONDS
-        )
+        request = request_of(seconds, python_tracer, str(folder.parent.absolute()), session, name)
+        waiting[address] = channel.unary_unary(_METHOD, None, None).future(request, timeout=seconds + _ANSWER_SECONDS)
     for address, answer in waiting.items():
         try:
             failed.update(_stored(address, answer.result(), folder, session))
@@ -157,157 +173,51 @@ def by_grpc(addresses: Sequence[str], folder: Path, seconds: float, python_trace
 def _stored(address: str, message: bytes, folder: Path, session: str) -> dict[str, str]:
     """Writes the trace of an answer; why there is none, by address."""
     try:
-        answer = decoded(message)
+        trace, empty = answer_in(message)
     except ValueError as error:
         return {address: f"its answer cannot be read: {error}"}
     target = folder / file_name(address)
-    if answer.xspace is not None:
-        target.write_bytes(answer.xspace)
+    if trace is not None:
+        target.write_bytes(trace)
         return {}
     written = folder.parent / "plugins" / "profile" / session / target.name
     for place in (written, folder.parent / session / target.name):
         if place.exists():
             place.replace(target)
             return {}
-    return {
-        address: "it recorded nothing" if answer.empty else "it keeps its trace on its own disk, which is not this one"
-    }
+    return {address: "it recorded nothing" if empty else "it keeps its trace on its own disk, which is not this one"}
 
 
-def by_xprof(addresses: Sequence[str], folder: Path, seconds: float, python_tracer: bool) -> dict[str, str]:
-    """As xprof's capture button."""
-    from xprof.convert import _pywrap_profiler_plugin as plugin
-
-    options = {"host_tracer_level": 2, "device_tracer_level": 1, "python_tracer_level": int(python_tracer)}
-    return _through_a_logdir(
-        addresses,
-        folder,
-        lambda logdir: plugin.trace(",".join(addresses), logdir, "", True, round(seconds * 1000), 1, options),
+def request_of(seconds: float, python_tracer: bool, repository_root: str, session: str, name: str) -> bytes:
+    """Asks a host for one window. repository_root: a logdir as a server sees it that writes its traces itself."""
+    milliseconds = round(seconds * 1000)
+    options = _CLASSES["ProfileOptions"](
+        host_tracer_level=2,
+        device_tracer_level=1,
+        python_tracer_level=int(python_tracer),
+        version=1,
+        enable_hlo_proto=1,
+        duration_ms=milliseconds,
     )
-
-
-def by_tensorflow(addresses: Sequence[str], folder: Path, seconds: float, python_tracer: bool) -> dict[str, str]:
-    """As tf.profiler.experimental.client."""
-    from tensorflow.python.profiler import profiler_client, profiler_v2
-
-    options = profiler_v2.ProfilerOptions(2, int(python_tracer), 1)
-    where = ",".join(f"grpc://{address}" for address in addresses)
-    return _through_a_logdir(
-        addresses,
-        folder,
-        lambda logdir: profiler_client.trace(
-            where, logdir, round(seconds * 1000), num_tracing_attempts=1, options=options
-        ),
+    request = _CLASSES["ProfileRequest"](
+        duration_ms=milliseconds,
+        opts=options,
+        repository_root=repository_root.encode(),
+        session_id=session.encode(),
+        host_name=name.encode(),
+        emit_xspace=1,
     )
+    return bytes(request.SerializeToString())
 
 
-def _through_a_logdir(addresses: Sequence[str], folder: Path, trace: Callable[[str], object]) -> dict[str, str]:
-    """Clients that write a logdir, and tell only whether something was wrong."""
-    logdir = folder / "logdir"
+def answer_in(message: bytes) -> tuple[bytes | None, bool]:
+    """(the trace, None from a server that has written it where it was told to; whether it says that there is none).
+
+    Raises ValueError for what is no such message.
+    """
+    answer = _CLASSES["ProfileResponse"]()
     try:
-        trace(str(logdir.absolute()))
-    except Exception as error:
-        return dict.fromkeys(addresses, " ".join(str(error).split()))
-    found = sorted(logdir.rglob("*.xplane.pb"))
-    for trace_file in found:
-        trace_file.replace(folder / trace_file.name)
-    there = {one.name for one in found}
-    return (
-        {}
-        if len(there) == len(addresses)
-        else {address: "it recorded nothing" for address in addresses if file_name(address) not in there}
-    )
-
-
-# ProfileRequest and ProfileResponse of tsl/profiler/protobuf/profiler_service.proto: the fields that a capture needs.
-
-
-METHOD = "/tensorflow.ProfilerService/Profile"
-
-
-class ProfileRequest(msgspec.Struct, frozen=True):
-    """One window on one host."""
-
-    seconds: float
-    python_tracer: bool
-    repository_root: str
-    """Where a server older than `emit_xspace` writes its trace: a logdir as it sees it."""
-    session_id: str
-    host_name: str
-
-    def encoded(self) -> bytes:
-        """In protobuf's wire format."""
-        milliseconds = round(self.seconds * 1000)
-        levels = {2: 2, 3: 1, 4: int(self.python_tracer), 5: 1, 7: 1, 9: milliseconds}
-        options = b"".join(_number(field, value) for field, value in levels.items())
-        return b"".join(
-            (
-                _number(1, milliseconds),
-                _bytes(4, options),
-                _bytes(5, self.repository_root.encode()),
-                _bytes(6, self.session_id.encode()),
-                _bytes(7, self.host_name.encode()),
-                _number(9, 1),
-            )
-        )
-
-
-class ProfileResponse(msgspec.Struct, frozen=True):
-    """xspace: the trace, None from a server that has written it where it was told to."""
-
-    xspace: bytes | None
-    empty: bool
-
-
-def decoded(message: bytes) -> ProfileResponse:
-    """Raises ValueError for what is no protobuf message."""
-    xspace: bytes | None = None
-    empty = False
-    place = 0
-    while place < len(message):
-        key, place = _varint(message, place)
-        field, kind = key >> 3, key & 7
-        if kind == SIZED:
-            size, place = _varint(message, place)
-            if place + size > len(message):
-                raise ValueError("the message is cut short")
-            if field == 8:
-                xspace = message[place : place + size]
-            place += size
-        elif kind == VARINT:
-            value, place = _varint(message, place)
-            empty = empty or (field == 7 and value != 0)
-        elif kind in (FIXED_64, FIXED_32):
-            place += 8 if kind == FIXED_64 else 4
-        else:
-            raise ValueError(f"no field has the wire type {kind}")
-    return ProfileResponse(xspace, empty)
-
-
-def _varint(message: bytes, place: int) -> tuple[int, int]:
-    value = shift = 0
-    while place < len(message):
-        byte = message[place]
-        place += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value, place
-        shift += 7
-    raise ValueError("the message is cut short")
-
-
-def _encoded_varint(value: int) -> bytes:
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
-
-
-def _number(field: int, value: int) -> bytes:
-    return _encoded_varint(field << 3 | VARINT) + _encoded_varint(value)
-
-
-def _bytes(field: int, value: bytes) -> bytes:
-    return _encoded_varint(field << 3 | SIZED) + _encoded_varint(len(value)) + value
+        answer.ParseFromString(message)
+    except DecodeError as error:
+        raise ValueError(str(error)) from error
+    return answer.xspace if answer.HasField("xspace") else None, bool(answer.empty_trace)

@@ -125,7 +125,7 @@ def record_window(
     for process, host in names_of(recorded).items():
         trace = board.folder / answers[process]["file"]
         trace.replace(folder / f"{host}.xplane.pb")
-        _keep_counters(trace, folder / f"{host}{ENDING}", gpus.told(opened, closed) if process in here else [])
+        _keep_counters(trace, folder / f"{host}{ENDING}", gpus.found if process in here else [])
         samples = trace.with_name(trace.name.removesuffix(".xplane.pb") + SAMPLES_ENDING)
         if samples.exists():
             samples.replace(folder / f"{host}{SAMPLES_ENDING}")
@@ -160,6 +160,8 @@ def count_rounds(
     number = str(board.order_rounds(processes, seconds))
     asked = {one.name for one in processes}
     answered = _answers(board, asked, number, seconds, has_ended, writing=_ROUNDS_SECONDS)
+    told = [one.windows[number].get("inside") for one in answered]
+    board.inside = f"{Path(told[0][0]).name}:{told[0][1]}" if told and told[0] else ""
     return next((found for one in answered if (found := loop_of(one.windows[number])) is not None), None)
 
 
@@ -330,6 +332,8 @@ class Board:
         self.number = 0
         self.step = ""
         """What the report shall take for the step, "" for what it finds."""
+        self.inside = ""
+        """The line of a call in which the first process was all the time that its rounds were last counted."""
         self._seen: dict[Path, tuple[int, Process]] = {}
         write_letter(str(folder / "parent.json"), {"pid": os.getpid(), "host": socket.gethostname()})
 

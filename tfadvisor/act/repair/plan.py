@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 import msgspec
 from msgspec.structs import replace
 
+from tfadvisor.act.repair.reading.program import program_of
 from tfadvisor.act.repair.registry import CODEMODS, Hit, Place, load
 from tfadvisor.advice.codemods import LAUNCH_LINE, CodemodRef
 from tfadvisor.advice.findings import Finding, Fix, Patch
@@ -61,7 +62,7 @@ def make_plan(
 ) -> Plan:
     """One change a finding, the first codemod of its rule that applies in exactly one place.
 
-    codemods: by rule. texts: the program's files. diff: of a name, the old and the new text. Raises UsageError without LibCST.
+    codemods: by rule. texts: the program's files. diff: of a name, the old and the new text.
     """
     now = dict(texts)
     patched: list[Patched] = []
@@ -128,19 +129,20 @@ def _launched(finding: Finding, ref: CodemodRef) -> Patched | None:
     return None
 
 
+_MOST_PLACES = 100
+"""Of one codemod in one file: among more nobody would choose."""
+
+
 @lru_cache(maxsize=256)
 def hits_of(codemod: str, text: str, place: Place) -> tuple[Hit, ...]:
-    """Where a codemod applies; nowhere in a text that LibCST cannot parse, whose result Python cannot, or where it applies so
-    often that the programs after each change together are too long to make.
+    """Where a codemod applies; nowhere in a text that Python cannot parse, or whose result it cannot, or where it applies so
+    often that nobody would choose.
     """
-    hits = load(codemod)
-    from libcst import ParserSyntaxError  # an extra, asked for by `load`
-
-    from tfadvisor.act.repair.reading.program import TooManyChanges, program_of
-
     try:
-        found = hits(program_of(text), place)
-    except (ParserSyntaxError, RecursionError, TooManyChanges):
+        found = load(codemod)(program_of(text), place)
+    except (SyntaxError, ValueError, RecursionError):
+        return ()
+    if len(found) > _MOST_PLACES:
         return ()
     return tuple(one for one in found if one.source != text and _compiles(one.source))
 

@@ -1,7 +1,6 @@
 """All codemods by name: what each does in words, what it changes in the results of the program, what it gets and answers.
 
-Knows no LibCST, so that they can be listed where the extra is not installed. Their names stand in `advice.codemods` as well,
-for rules; a test compares.
+Their names stand in `advice.codemods` as well, for rules; a test compares.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from typing import Any
 import msgspec
 
 from tfadvisor.advice.codemods import LAUNCH_LINE
-from tfadvisor.errors import UsageError
 from tfadvisor.units import number_of
 
 
@@ -36,8 +34,17 @@ class Place(msgspec.Struct, frozen=True):
         return found[1] if found is not None and (number_of(found[1]) or 0) > 1 else str(otherwise)
 
 
+class Edit(msgspec.Struct, frozen=True):
+    """What is put in place of some bytes of a program, in UTF-8."""
+
+    first: int
+    last: int
+    """The one behind them."""
+    text: str
+
+
 class Hit(msgspec.Struct, frozen=True):
-    """One place where a codemod applies, and the program after it."""
+    """One place where a codemod applies, and what it changes there and nowhere else."""
 
     first: int
     """Line, from 1."""
@@ -45,10 +52,19 @@ class Hit(msgspec.Struct, frozen=True):
     """Line, from 1."""
     did: str
     """The change in words, for a list of them."""
-    source: str
-    """The whole program, changed here and nowhere else."""
+    before: bytes
+    """The whole program."""
+    edits: tuple[Edit, ...]
     names: tuple[str, ...] = ()
     """Functions that it is about, to be compared with those that the trace saw."""
+
+    @property
+    def source(self) -> str:
+        """The whole program after it."""
+        whole = self.before
+        for one in sorted(self.edits, key=lambda one: one.first, reverse=True):
+            whole = whole[: one.first] + one.text.encode() + whole[one.last :]
+        return whole.decode()
 
 
 class About(msgspec.Struct, frozen=True):
@@ -67,12 +83,6 @@ CODEMODS: dict[str, About] = {
         "input", "lets maps and interleaves run in parallel", "random ops of a map draw in another order"
     ),
     "parallel-reads": About("input", "reads several files at once", "examples come in another order"),
-    "batch-before-map": About(
-        "input",
-        "maps whole batches instead of examples",
-        "the function sees batches: compare the first ones",
-    ),
-    "shuffle-before-map": About("input", "shuffles before the map", ""),
     "cache": About(
         "input",
         "caches what each epoch makes anew",
@@ -84,18 +94,11 @@ CODEMODS: dict[str, About] = {
         "makes batches on several threads",
         "batches may be made at the same time and out of order",
     ),
-    "read-one-step-late": About(
-        "loop", "reads values of the step before", "logs come one step later; all values are kept"
-    ),
     "every-constant": About(
         "loop",
         "does it every N steps, as the fix says",
         "of what was kept after each step 1 in N is left",
     ),
-    "callback-every-n": About(
-        "loop", "runs the callback every N batches, as the fix says", "the callback sees 1 batch in N"
-    ),
-    "guard-every-n": About("loop", "does it every N steps, as the fix says", "it is done in 1 step of N"),
     "drop-wait": About("loop", "no longer waits in each step", "times that the loop takes itself end at the dispatch"),
     "steps-per-execution": About(
         "loop", "runs N steps a call, as the fix says", "callbacks for batches run every N batches"
@@ -106,13 +109,10 @@ CODEMODS: dict[str, About] = {
         "Python in it runs while it is traced only; sums may be rounded otherwise",
     ),
     "reduce-retracing": About("compiling", "lets the function generalise over shapes", ""),
-    "no-jit-compile": About("compiling", "lets TensorFlow's graph take all shapes", "sums may be rounded otherwise"),
     "debug-switches": About(
         "compiling", "removes settings left from debugging", "what they checked is no longer checked"
     ),
     "run-eagerly": About("compiling", "lets Keras compile its step", "Python in the step runs while it is traced only"),
-    "donate": About("compiling", "donates the step's inputs", "the inputs cannot be read after the call"),
-    "jit-compile": About("compiling", "lets XLA fuse the step", "sums may be rounded otherwise"),
     "debug-print": About("compiling", "removes prints from the compiled step", "these lines are no longer printed"),
     "single-precision": About(
         "precision",
@@ -125,12 +125,7 @@ CODEMODS: dict[str, About] = {
 
 
 def load(name: str) -> Callable[[Any, Place], list[Hit]]:
-    """A codemod's function. Raises UsageError where LibCST is missing."""
-    try:
-        module = import_module(f"tfadvisor.act.repair.codemods.{CODEMODS[name].module}")
-    except ModuleNotFoundError as error:
-        if error.name is None or not error.name.startswith("libcst"):
-            raise
-        raise UsageError("patches need LibCST, which is not installed: pip install 'tfadvisor[fix]'") from error
+    """A codemod's function."""
+    module = import_module(f"tfadvisor.act.repair.codemods.{CODEMODS[name].module}")
     hits: Callable[[Any, Place], list[Hit]] = getattr(module, name.replace("-", "_"))
     return hits

@@ -17,7 +17,7 @@ from tfadvisor.printable import one_line
 
 _MOST_FILES = 2_000
 _LARGEST = 150_000
-"""Bytes of a file. A tree of LibCST takes up to some 3 kB for each."""
+"""Bytes of a file that somebody wrote."""
 _DEEPEST = 60
 """Levels of statements and expressions in one another; each takes some Python calls, of which there may be 1,000."""
 _NOT_OURS = ("site-packages", "node_modules", "__pycache__", "build", "dist", "tests")
@@ -132,7 +132,7 @@ def _decoded(raw: bytes) -> tuple[str, str, str]:
 
 
 def _why_unparsable(text: str) -> str:
-    """ "" for a program that both this Python and LibCST can parse."""
+    """ "" for a program that this Python can parse, and that is not nested too deeply to be walked through."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:

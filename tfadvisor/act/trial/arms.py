@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 from msgspec.structs import replace
 
+from tfadvisor.act.trial.ablation import ONE_DEVICE, PART, SCALE, not_here
 from tfadvisor.act.trial.asked_for import combined
 from tfadvisor.act.trial.candidates import Candidate, environment_of, refused
 from tfadvisor.act.trial.deciding import BASE, RATE, Effect, Enough, Rounds, Values, compare_values
@@ -43,6 +44,7 @@ class Arms:
         self.differing: dict[str, str] = {}
         self.seconds: dict[str, float] = {}
         self.longest_base = 0.0
+        self.took: dict[str, int] = {}
 
     def smoke(self, seconds: float) -> Timed:
         """The program as it is, before all rounds: until as many steps are timed as last so long. Raises Interrupted."""
@@ -76,7 +78,14 @@ class Arms:
                 raise Enough
             self.broken[arm] = timed.why
             return None
-        if arm != BASE and self.check(arm) == DIFFERS:
+        candidate = self.candidates[arm]
+        if candidate.parts and not self.took[arm]:
+            self.broken[arm] = "; ".join(map(not_here, candidate.parts))
+            return None
+        if candidate.name == ONE_DEVICE and timed.answers[0].devices > 1:
+            self.broken[arm] = f"the program takes {timed.answers[0].devices} devices whatever the variables say"
+            return None
+        if arm != BASE and candidate.kind not in (PART, SCALE) and self.check(arm) == DIFFERS:
             self.broken[arm] = f"results differ: {self.differing[arm]}"
             return None
         return timed.step_ms
@@ -102,6 +111,7 @@ class Arms:
         self.seconds[arm] = max(self.seconds.get(arm, 0.0), timed.seconds)
         if arm == BASE:
             self.longest_base = max(self.longest_base, timed.seconds)
+        self.took[arm] = sum(answer.took.get(one, 0) for answer in timed.answers for one in candidate.parts)
         for answer in timed.answers[:1]:
             if answer.values:
                 self.values.setdefault(arm, []).append(answer.values)
@@ -145,7 +155,7 @@ def together(arms: Arms, alone: Mapping[str, Arm], stages: Sequence[int]) -> Bes
 
 
 def _winners(alone: Mapping[str, Arm]) -> list[str]:
-    better = [one for one in alone.values() if one.outcome == BETTER and one.ratio is not None]
+    better = [one for one in alone.values() if one.outcome == BETTER and one.ratio and one.kind not in (PART, SCALE)]
     better.sort(key=lambda one: _ratio_of(one).estimate)
     seen: set[str] = set()
     names = []

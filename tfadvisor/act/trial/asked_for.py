@@ -52,14 +52,20 @@ def asked_for(
     source: Path | None,
     rules: Sequence[Path],
     bounded: Callable[[Sequence[Path]], AbstractContextManager[object]] = nullcontext,
+    *,
+    settings_only: bool = False,
 ) -> AskedFor:
-    """bounded: within which a trace's files are read. Raises UsageError, TraceError."""
+    """bounded: within which a trace's files are read. settings_only: of the report's findings only variables and flags.
+
+    Raises UsageError, TraceError.
+    """
     files = [one for one in patches if _is_file(one)]
     named = [one for one in patches if one not in files]
     report = _report(origin, rules, bounded) if origin is not None else None
     found: list[Candidate] = []
     if report is not None:
-        found += _offered(report, named, _sources(command, source), rules)
+        offered = _offered(report, named, _sources(command, source), rules)
+        found += [one for one in offered if not (settings_only and one.texts)]
     ruled = {one.rule_id for one in found}
     codemods = [one for one in named if one not in ruled]
     if codemods:
@@ -159,8 +165,10 @@ def combined(one: Candidate, other: Candidate) -> Candidate | str:
             return f"it sets {name} otherwise"
     checks = {one.check, other.check}
     check = "none" if "none" in checks else "values" if "values" in checks else "batches"
-    return replace(one, name=f"{one.name} + {other.name}", texts=texts, env=env, rule_id="", category="", change="several",
-                   promise=None, check=check, effect="; ".join(filter(None, (one.effect, other.effect))))  # fmt: skip
+    parts = (*one.parts, *other.parts)
+    effect = "; ".join(filter(None, (one.effect, other.effect)))
+    return replace(one, name=f"{one.name} + {other.name}", texts=texts, env=env, parts=parts, rule_id="", category="",
+                   change="several", promise=None, check=check, effect=effect)  # fmt: skip
 
 
 # The findings' own fixes as candidates: each codemod of a rule that applies in one place, and its variables and flags.
@@ -173,7 +181,7 @@ _PLACEHOLDERS = ("/path/to/", "{")
 def from_findings(
     report: Report, codemods: Mapping[str, Sequence[CodemodRef]], sources: Sources, rules: Sequence[str]
 ) -> Iterator[Candidate]:
-    """In the order of the findings. codemods: by rule. rules: the wanted ones, none for all. Raises UsageError without LibCST."""
+    """In the order of the findings. codemods: by rule. rules: the wanted ones, none for all."""
     paths = {one.name: str(one.path) for one in sources.files}
     texts = {one.name: one.text for one in sources.files}
     for finding in advice(report):

@@ -48,6 +48,10 @@ class Candidate(msgspec.Struct, frozen=True):
     """What must stay as it is: batches, values or none."""
     effect: str = ""
     """What else changes, in words."""
+    kind: str = "change"
+    """change; of an ablation: part, switch or scale."""
+    parts: tuple[str, ...] = ()
+    """Of the program, that are taken out or set by hooks."""
 
 
 # What a change is, as a short number that tells nothing of the program.
@@ -55,7 +59,7 @@ class Candidate(msgspec.Struct, frozen=True):
 
 def identity_of(candidate: Candidate) -> str:
     """Twelve digits; alike for alike changes."""
-    said = json.dumps([sorted(candidate.texts.values()), sorted(candidate.env.items())])
+    said = json.dumps([sorted(candidate.texts.values()), sorted(candidate.env.items()), *candidate.parts])
     return hashlib.sha256(said.encode()).hexdigest()[:12]
 
 

@@ -8,13 +8,16 @@ from pathlib import Path
 
 import msgspec
 
+from tfadvisor.act.trial.ablation import HOOKED, PART, SCALE, arms_for, profile_of
+from tfadvisor.act.trial.ablation import STAGES as ABLATION_STAGES
 from tfadvisor.act.trial.arms import Arms, Tell, together
 from tfadvisor.act.trial.candidates import Candidate, identity_of
 from tfadvisor.act.trial.deciding import RATE, STAGES, Rounds, Standing, Standings
 from tfadvisor.act.trial.one_run import Asked, Program, Run, last_line
 from tfadvisor.act.trial.result import BETTER, BROKEN, DIFFERS, Arm, Ratio, Share, TrialResult, TriedSteps, summary_of
-from tfadvisor.act.trial.steps import KERAS, Answer, StepPlan, choose_loop, plan_steps
-from tfadvisor.errors import TraceError
+from tfadvisor.act.trial.steps import KERAS, Answer, StepPlan, agrees, choose_loop, plan_steps
+from tfadvisor.errors import NothingToCompare, TraceError
+from tfadvisor.units import duration
 
 _MORE_TIME = "Give it more time, as --budget 30m, or smaller data."
 
@@ -32,6 +35,8 @@ class Wanted(msgspec.Struct, frozen=True):
     """Numbers of rounds after which to look."""
     step_ms: float | None = None
     """What a report says of the step."""
+    ablate: bool = False
+    """Whether the program's parts are taken out, one at a time."""
 
 
 def try_out(wanted: Wanted, asked: Asked, tell: Tell) -> TrialResult:
@@ -40,21 +45,31 @@ def try_out(wanted: Wanted, asked: Asked, tell: Tell) -> TrialResult:
     until = began + wanted.budget_seconds
     program = Program(wanted.command, asked)
     tell("looks for the loop of the steps")
-    watched = program.watch(wanted.budget_seconds, wanted.timed_seconds)
+    watched = program.watch(wanted.budget_seconds, wanted.timed_seconds, parts=HOOKED if wanted.ablate else ())
     plan = _plan(watched, wanted)
     first = _first_answer(watched, plan)
     processes = sum(any(_is_planned(plan, loop.file, loop.line) for loop in one.loops) for one in watched.answers)
-    arms = Arms(program, plan, wanted.candidates, until, max(processes, 1), tell)
+    ablated, missing = arms_for([first, *watched.answers]) if wanted.ablate else ((), {})
+    candidates = (*wanted.candidates, *ablated)
+    arms = Arms(program, plan, candidates, until, max(processes, 1), tell)
+    arms.broken |= missing
     timed = arms.smoke(wanted.timed_seconds)
     if timed.step_ms is None and time.monotonic() >= until:
         raise TraceError(" ".join(wanted.command), "two runs of it took longer than the budget.", _MORE_TIME)
     if timed.step_ms is None:
         raise TraceError(" ".join(wanted.command), f"{timed.why}.", "It was not changed; run it once by itself.")
+    if wanted.step_ms is not None and not agrees(timed.step_ms, wanted.step_ms):
+        raise NothingToCompare(
+            " ".join(wanted.command),
+            f"a round of {_told_by(plan)} takes {duration(timed.step_ms)}, the report's step {duration(wanted.step_ms)}.",
+            "Give the report of this program, recorded with these arguments on this machine.",
+        )
     tried = arms.refuse(first.versions)
-    rounds = Rounds(tried, arms.measure, wanted.stages, RATE)
+    stages = ABLATION_STAGES if wanted.ablate else wanted.stages
+    rounds = Rounds(tried, arms.measure, stages, RATE)
     standings = rounds.decide() if tried else Standings((timed.step_ms,), {})
-    alone = tuple(_arm(one, standings.arms.get(one.name), arms) for one in wanted.candidates)
-    best = together(arms, {one.name: one for one in alone}, wanted.stages)
+    alone = tuple(_arm(one, standings.arms.get(one.name), arms) for one in candidates)
+    best = together(arms, {one.name: one for one in alone}, stages)
     complete = not asked.end and not rounds.stopped and not best.stopped
     outcome, summary = summary_of(alone, best.result, complete)
     return TrialResult(
@@ -69,6 +84,7 @@ def try_out(wanted: Wanted, asked: Asked, tell: Tell) -> TrialResult:
         together=best.result,
         complete=complete,
         seconds=time.monotonic() - began,
+        profile=profile_of(alone) if wanted.ablate else "",
     )
 
 
@@ -117,7 +133,9 @@ def _told_by(plan: StepPlan) -> str:
 def _arm(candidate: Candidate, standing: Standing | None, arms: Arms) -> Arm:
     broken = arms.broken.get(candidate.name, "")
     check = arms.check(candidate.name)
-    if check == DIFFERS and not broken:  # which only the last runs of the program itself have shown
+    if (
+        check == DIFFERS and not broken and candidate.kind not in (PART, SCALE)
+    ):  # which only the last runs of the program itself have shown
         broken = f"results differ: {arms.differing[candidate.name]}"
     effect = standing.effect if standing else None
     outcome = BROKEN if broken or standing is None else standing.outcome
@@ -136,4 +154,6 @@ def _arm(candidate: Candidate, standing: Standing | None, arms: Arms) -> Arm:
         effect=candidate.effect,
         step_ms=standing.runs if standing else (),
         smallest_change=standing.smallest if standing and outcome != BETTER else None,
+        kind=candidate.kind,
+        took=arms.took.get(candidate.name, 0),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import tempfile
@@ -33,6 +34,7 @@ _OTHERS_SECONDS = 3.0
 _UNKNOWN_OTHERS_SECONDS = 1.0
 """The same where it is not known whether there are others."""
 _TAIL_BYTES = 4000
+_ERROR = re.compile(r"[\w.]*(?:Error|Exception|Interrupt)\b")
 
 
 class Run(msgspec.Struct, frozen=True):
@@ -185,11 +187,15 @@ class Program:
         self.asked = asked
         self.roots = tuple(dict.fromkeys(_roots(command)))
 
-    def watch(self, patience: float, seconds: float, env: Mapping[str, str] | None = None) -> Run:
-        """One run, in which all loops are watched. env: what is set for it. Raises UsageError, Interrupted."""
-        return run_once(
-            self.command, env or {}, Order(self.roots, {}, None, seconds=seconds), patience, None, self.asked
-        )
+    def watch(
+        self, patience: float, seconds: float, env: Mapping[str, str] | None = None, parts: Sequence[str] = ()
+    ) -> Run:
+        """One run, in which all loops are watched.
+
+        env: what is set for it. parts: whose hooks count. Raises UsageError, Interrupted.
+        """
+        order = Order(self.roots, {}, None, seconds=seconds, parts=tuple(parts))
+        return run_once(self.command, env or {}, order, patience, None, self.asked)
 
     def time(
         self, candidate: Candidate, plan: StepPlan, patience: float, processes: int, fewest: int | None = None
@@ -201,7 +207,9 @@ class Program:
             return Timed(None, "the loop whose rounds are the steps is not there any more", 0.0)
         with temporary_folder("tfadvisor-patched-") as folder:
             patched = {real: _kept(folder, real, text) for real, text in candidate.texts.items()}
-            order = Order(self.roots, patched, (loop,), plan.warm, plan.count)
+            order = Order(
+                self.roots, patched, (loop,), plan.warm, plan.count, parts=candidate.parts, acting=bool(candidate.parts)
+            )
             run = run_once(self.command, candidate.env, order, patience, processes, self.asked)
         samples = [one.sample for one in run.answers if one.sample is not None and one.sample.steps >= fewest]
         if not samples:
@@ -240,7 +248,8 @@ def why_no_sample(run: Run, plan: StepPlan) -> str:
 def last_line(tail: str) -> str:
     """`: what it said last`, "" for nothing."""
     lines = [one.strip() for one in tail.splitlines() if one.strip()]
-    return f": {lines[-1][:200]}" if lines else ""
+    named = [one for one in lines if _ERROR.match(one)] or lines  # JAX says more behind its error
+    return f": {named[-1][:200]}" if lines else ""
 
 
 def source_of(file: Path) -> str:

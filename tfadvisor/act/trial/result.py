@@ -81,6 +81,10 @@ class Arm(msgspec.Struct, frozen=True):
     """Of each run."""
     smallest_change: float | None
     """The gain that so many runs would have shown four times in five, as a share of step time."""
+    kind: str = "change"
+    """change; of an ablation: part (what the program does, taken out), switch (a setting) or scale (less to do)."""
+    took: int = 0
+    """How often its hook took effect in one run, 0 where there is no hook."""
 
     @property
     def saving(self) -> Share | None:
@@ -119,6 +123,8 @@ class TrialResult(msgspec.Struct, frozen=True):
     """Whether neither the budget nor the user ended it early."""
     seconds: float
     """By the wall clock."""
+    profile: str = ""
+    """Of an ablation: what each part costs, in words."""
     tool: Tool = Tool("tfadvisor", VERSION)
 
     def to_dict(self) -> dict[str, Any]:
@@ -171,7 +177,9 @@ def promised(share: Share) -> str:
 def outcome_words(arm: Arm) -> str:
     """Where it stands."""
     words = {BETTER: "better", NOT_BETTER: "not better", OPEN: "cannot tell", BROKEN: "dropped"}
-    return words[arm.outcome]
+    if arm.kind == "part":
+        words |= {BETTER: "costs", NOT_BETTER: "costs little"}
+    return "scale" if arm.kind == "scale" and arm.ratio else words[arm.outcome]
 
 
 def _names(arms: Sequence[Arm]) -> str:
@@ -188,6 +196,7 @@ def _plain(share: float) -> str:
 
 _STYLES = {BETTER: "bold green", OPEN: "bold yellow", BROKEN: "bold red"}
 _INDENT = 13
+_DOES = {"part": "in this arm", "scale": "in this arm", "switch": "to do"}
 
 
 def as_json(result: TrialResult) -> str:
@@ -198,11 +207,19 @@ def as_json(result: TrialResult) -> str:
 def as_text(result: TrialResult, screen: Screen = PLAIN) -> str:
     """The best first."""
     page = TextPage(screen)
-    page.hanging("", (one_line(result.summary), TITLE), 0)
+    page.hanging("", (one_line(result.profile or result.summary), TITLE), 0)
     page.hanging("", (_about(result), DIM), 0)
     page.line()
-    for arm in sorted(result.arms, key=lambda one: (one.ratio is None, one.ratio.estimate if one.ratio else 0.0)):
+    shown = [one for one in result.arms if one.kind == "change" or one.step_ms or one.outcome != BROKEN]
+    for arm in sorted(shown, key=lambda one: (one.ratio is None, one.ratio.estimate if one.ratio else 0.0)):
         _arm(page, arm)
+    for arm in result.arms:
+        if arm not in shown:
+            page.hanging(
+                ("dropped" if arm.took else "not here", DIM),
+                (f"{one_line(arm.name)}: {one_line(arm.why)}", DIM),
+                _INDENT,
+            )
     best = result.together
     if best is not None:
         page.line()
@@ -224,6 +241,8 @@ def _about(result: TrialResult) -> str:
 
 def _arm(page: TextPage, arm: Arm) -> None:
     words = one_line(arm.why) if arm.outcome == BROKEN else gain(arm.ratio)
+    if arm.kind == "scale" and arm.ratio is not None:
+        words = f"takes {percent(arm.ratio.estimate)} of the time ({_plain(arm.ratio.low)} to {_plain(arm.ratio.high)})"
     page.hanging((outcome_words(arm), _STYLES.get(arm.outcome, DIM)), f"{one_line(arm.name)}: {words}", _INDENT)
     notes = []
     if arm.predicted is not None:
@@ -234,7 +253,7 @@ def _arm(page: TextPage, arm: Arm) -> None:
         notes.append("results not checked" if arm.check == NOT_CHECKED else f"results {arm.check}")
         notes.append(f"{len(arm.step_ms)} run{'s' if len(arm.step_ms) != 1 else ''}")
     if arm.effect:
-        notes.append(f"changes: {one_line(arm.effect)}")
+        notes.append(f"{_DOES.get(arm.kind, 'changes')}: {one_line(arm.effect)}")
     if notes:
         page.hanging("", ("; ".join(notes), DIM), _INDENT)
 

@@ -50,9 +50,14 @@ def choose_loop(seen: Sequence[SeenLoop], step_ms: float | None = None) -> SeenL
     near = [one for one in often if _weight(one) >= _NEARLY_ALL * longest]
     if step_ms is not None:
         told = min(near, key=lambda one: abs(one.seconds * 1000 / one.done - step_ms))
-        if step_ms / 2 <= told.seconds * 1000 / told.done <= step_ms * 2:
+        if agrees(told.seconds * 1000 / told.done, step_ms):
             return told
     return min(near, key=lambda one: (one.done, one.file == KERAS))
+
+
+def agrees(measured_ms: float, step_ms: float) -> bool:
+    """Whether a round can be the step that a report tells: recording makes a step up to twice as long, and machines differ."""
+    return step_ms / 2 <= measured_ms <= step_ms * 2
 
 
 def plan_steps(chosen: SeenLoop, seconds: float, ended: bool) -> StepPlan:
@@ -121,6 +126,10 @@ class Order(msgspec.Struct, frozen=True):
     """Watching: rounds after which a loop may be the one."""
     seconds: float = 4.0
     """Watching: for how long once the frameworks work."""
+    parts: tuple[str, ...] = ()
+    """Of the program, that are hooked."""
+    acting: bool = False
+    """Whether they are taken out, or only counted."""
 
     def write(self, folder: str) -> None:
         """Raises OSError."""
@@ -171,3 +180,7 @@ class Answer(msgspec.Struct, frozen=True):
     """Of the first steps: what is read as `batch:NAME@STEP`, all else as `value:NAME@STEP`."""
     steps: int = 0
     """All that it made."""
+    devices: int = 0
+    """That its framework uses, 0 where there is none yet."""
+    took: Mapping[str, int] = {}
+    """How often the hook of each part took effect."""

@@ -79,15 +79,14 @@ def add_runs(
 ) -> int:
     """Add a run's numbers to its baseline. The oldest beyond --keep are dropped."""
     from tfadvisor.cli import gate_inputs
-    from tfadvisor.cli.commands.baseline import line
     from tfadvisor.comparison.baseline.store import add
 
     options = reading.options()
-    written = gate_inputs.written_config(config, reading.rules or ())
-    labels = gate_inputs.labels_of(label or (), written.layer.labels)
+    written = gate_inputs.configured(config, reading.rules or ())
+    labels = gate_inputs.labels_of(label or (), written.labels)
     reports = [gate_inputs.report_of([path], options) for path in places(paths)]
-    snapshots = [gate_inputs.judged_snapshot(report, model or written.layer.model, labels) for report in reports]
-    added, known = add(gate_inputs.store_of(store, written), snapshots, _kept(keep, gate_inputs.keep_of(written)))
+    snapshots = [gate_inputs.judged_snapshot(report, model or written.model, labels) for report in reports]
+    added, known = add(gate_inputs.store_of(store, written), snapshots, _kept(keep, written.keep))
     for one in added:
         write_out(f"added {line(one)}\n")
     for one in known:
@@ -106,10 +105,9 @@ def list_runs(
 ) -> int:
     """One line per run, the oldest first."""
     from tfadvisor.cli import gate_inputs
-    from tfadvisor.cli.commands.baseline import entry, table
     from tfadvisor.comparison.baseline.store import read_store
 
-    folder = gate_inputs.store_of(store, gate_inputs.written_config(config))
+    folder = gate_inputs.store_of(store, gate_inputs.configured(config))
     contents = read_store(folder)
     runs = [
         kept
@@ -147,23 +145,22 @@ def accept_run(
     but no longer their level.
     """
     from tfadvisor.cli import gate_inputs
-    from tfadvisor.cli.commands.baseline import line
     from tfadvisor.comparison.baseline.store import accept, pending
 
     options = reading.options()
-    written = gate_inputs.written_config(config, reading.rules or ())
+    written = gate_inputs.configured(config, reading.rules or ())
     folder = gate_inputs.store_of(store, written)
-    chosen_model = model or written.layer.model
+    chosen_model = model or written.model
     if path is None:
         snapshots = pending(folder, chosen_model)
         if not snapshots:
             raise UsageError(f"{folder}: the gate left nothing to accept there. Give the run's PATH.")
     else:
-        labels = gate_inputs.labels_of(label or (), written.layer.labels)
+        labels = gate_inputs.labels_of(label or (), written.labels)
         report = gate_inputs.report_of(places([path]), options)
         snapshots = [gate_inputs.judged_snapshot(report, chosen_model, labels)]
     branches = gate_inputs.branches(branch, snapshots)
-    added, _ = accept(folder, snapshots, _kept(keep, gate_inputs.keep_of(written)), reason, branches)
+    added, _ = accept(folder, snapshots, _kept(keep, written.keep), reason, branches)
     for kept in added:
         write_out(f"accepted {line(kept)}\n")
     return 0
@@ -173,10 +170,9 @@ def accept_run(
 def show_run(name: Named, format: Format = None, store: Store = None, config: Config = None) -> int:
     """Print where a run comes from, its step time, its findings with the day they came, and every metric that it holds."""
     from tfadvisor.cli import gate_inputs
-    from tfadvisor.cli.commands.baseline import entry
     from tfadvisor.comparison.baseline.store import named
 
-    (kept,) = named(gate_inputs.store_of(store, gate_inputs.written_config(config)), [name])
+    (kept,) = named(gate_inputs.store_of(store, gate_inputs.configured(config)), [name])
     side = kept.snapshot.side
     if format == "json":
         import json
@@ -184,8 +180,6 @@ def show_run(name: Named, format: Format = None, store: Store = None, config: Co
         whole = {**entry(kept), "metrics": dict(side.metrics), "units": dict(side.units)}
         write_out(json.dumps(whole, indent=2) + "\n", json=True)
         return 0
-    from tfadvisor.cli.commands.baseline import page
-
     write_out(page(kept))
     return 0
 
@@ -194,10 +188,9 @@ def show_run(name: Named, format: Format = None, store: Store = None, config: Co
 def remove_runs(names: SeveralNamed, store: Store = None, config: Config = None) -> int:
     """Take runs out of their baselines, such as one that was recorded on a busy machine."""
     from tfadvisor.cli import gate_inputs
-    from tfadvisor.cli.commands.baseline import line
     from tfadvisor.comparison.baseline.store import remove
 
-    for kept in remove(gate_inputs.store_of(store, gate_inputs.written_config(config)), names):
+    for kept in remove(gate_inputs.store_of(store, gate_inputs.configured(config)), names):
         write_out(f"removed {line(kept)}\n")
     return 0
 
@@ -208,11 +201,10 @@ def prune_runs(
 ) -> int:
     """Drop the oldest runs of each baseline beyond --keep."""
     from tfadvisor.cli import gate_inputs
-    from tfadvisor.cli.commands.baseline import line
     from tfadvisor.comparison.baseline.store import prune
 
-    written = gate_inputs.written_config(config)
-    gone = prune(gate_inputs.store_of(store, written), _kept(keep, gate_inputs.keep_of(written)), model, branch)
+    written = gate_inputs.configured(config)
+    gone = prune(gate_inputs.store_of(store, written), _kept(keep, written.keep), model, branch)
     for kept in gone:
         write_out(f"removed {line(kept)}\n")
     return 0

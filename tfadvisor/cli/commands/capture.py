@@ -26,7 +26,7 @@ In the job, once, before it trains:
   tf.profiler.experimental.server.start(9999)
 
 It looks first, as long as it takes to see steps repeat, then records them on all hosts at once. It needs grpcio, which
-TensorBoard and most TensorFlow releases bring along, or xprof: pip install 'tfadvisor[capture]'
+TensorBoard and most TensorFlow releases bring along: pip install 'tfadvisor[capture]'
 
 Exit codes: 0 there is a report, 2 usage, 3 no trace came or it holds no steps, 5 a rule or metric broke."""
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tfadvisor.cli.outputs import check_outside, check_page_has_a_file, write_form
+from tfadvisor.cli.outputs import check_outside, check_page_has_a_file, note, write_form
 from tfadvisor.cli.reading_options import OUTPUT, WHAT, Output, Reading, choice, places
-from tfadvisor.cli.typer_commands import Command, argument, host_names, option, run_names
+from tfadvisor.cli.typer_commands import Command, argument, option
 from tfadvisor.comparison.forms import COMPARISON_FORMS
 from tfadvisor.errors import UsageError
 from tfadvisor.report.forms.forms import form_of, names_of
@@ -32,15 +32,9 @@ Exit codes: 0 fine, 2 usage, 3 a side cannot be read, 4 a side holds no step to 
 _SIDE = "a logdir, a run folder, one *.xplane.pb (or .gz), a snapshot of a baseline (*.json), or the address of one"
 Base = Annotated[str, argument("BASE", _SIDE, path_type=str)]
 New = Annotated[str, argument("NEW", "the same, for the run to explain", path_type=str)]
-BaseRun = Annotated[
-    str | None, option("--base-run", "NAME", "the run of BASE instead of its newest", WHAT, autocompletion=run_names)
-]
-NewRun = Annotated[
-    str | None, option("--new-run", "NAME", "the run of NEW instead of its newest", WHAT, autocompletion=run_names)
-]
-HostOfBoth = Annotated[
-    str | None, option("--host", "NAME", "only this host, on both sides", WHAT, autocompletion=host_names)
-]
+BaseRun = Annotated[str | None, option("--base-run", "NAME", "the run of BASE instead of its newest", WHAT)]
+NewRun = Annotated[str | None, option("--new-run", "NAME", "the run of NEW instead of its newest", WHAT)]
+HostOfBoth = Annotated[str | None, option("--host", "NAME", "only this host, on both sides", WHAT)]
 StepsOfBoth = Annotated[str | None, option("--steps", "A:B", "only steps A up to but not B, on both sides", WHAT)]
 Format = Annotated[
     str | None,
@@ -109,3 +103,4 @@ def _write_page(sides: list[tuple[Path, Options]], output: Path | None) -> None:
         write_out(text, page=True)
     else:
         write_output(output, text, "--output")
+        note(f"wrote {output} (html).")

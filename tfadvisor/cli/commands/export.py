@@ -30,14 +30,12 @@ Examples:
   tfadvisor export logdir/ --to parquet -o tables/
   python -c "import pandas; print(pandas.read_parquet('tables/steps.parquet'))"
   tfadvisor export logdir/ --to pgle -o run.pgle.pb
-  tfadvisor export run1/ run2/ run3/ --to pgle --percentile 50 -o run.pgle.pbtxt
+  tfadvisor export run1/ run2/ run3/ --to pgle -o run.pgle.pb
 
 parquet needs: pip install 'tfadvisor[parquet]'
 
 Exit codes: 0 fine, 2 usage, 3 nothing to export, 5 a rule or metric broke."""
 
-PGLE = "Profile for XLA's scheduler"
-_PERCENTILE = 90
 _ENDINGS = {"perfetto": "pftrace", "parquet": "tables", "pgle": "pgle.pb"}
 
 To = Annotated[str, choice("--to", names=("perfetto", "parquet", "pgle"), help="what to write", panel=OUTPUT)]
@@ -51,28 +49,6 @@ Target = Annotated[
         OUTPUT,
     ),
 ]
-Percentile = Annotated[
-    int | None,
-    option(
-        "--percentile", "N", "pgle: which of an instruction's costs in several traces, 0 to 100 (90, as JAX does)", PGLE
-    ),
-]
-JaxlibVersion = Annotated[
-    str | None,
-    option(
-        "--jaxlib", "V", "pgle: count executions as this jaxlib does (the one that recorded, else the newest)", PGLE
-    ),
-]
-ByProgram = Annotated[
-    bool,
-    option(
-        "--by-program",
-        "",
-        "pgle: keep programs apart by the fingerprint that XLA gave them, which jaxlib's converter misses",
-        PGLE,
-    ),
-]
-
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
 
@@ -89,9 +65,6 @@ def export(
     *,
     output: Target = None,
     reading: Reading,
-    percentile: Percentile = None,
-    jaxlib: JaxlibVersion = None,
-    by_program: ByProgram = False,
 ) -> int:
     """Write a run for other tools: a timeline with the findings marked, tables, or a profile for XLA's scheduler.
 
@@ -103,15 +76,13 @@ def export(
     docs/reference/export.md describes each column.
 
     pgle: what each XLA instruction took on the GPUs, for profile-guided latency estimation: with it XLA's latency-hiding
-    scheduler knows how much compute hides which communication. Of several traces, runs or hosts, the percentile of each
+    scheduler knows how much compute hides which communication. Of several traces, runs or hosts, the 90th percentile of each
     instruction's costs. Prints the two lines that use it.
     """
     options = reading.options()
     read = places(paths)
     if to == "pgle":
-        return _to_pgle(read, options, output, percentile, jaxlib, by_program)
-    if percentile is not None or jaxlib is not None or by_program:
-        raise UsageError("--percentile, --jaxlib and --by-program go with --to pgle.")
+        return _to_pgle(read, options, output)
     chosen = chosen_run(read, options)
     target = output or _new_name(chosen, to)
     check_outside(target, read, "--output")
@@ -119,8 +90,7 @@ def export(
         report = (_to_perfetto if to == "perfetto" else _to_parquet)(chosen, options, target)
     except OSError as error:
         raise UsageError(f"--output {target}: cannot be written: {error.strerror or error}.") from error
-    if output is None:
-        note(f"written to {target}")
+    note(f"wrote {target}.")
     for broken in report.broken:
         note(f"{broken.name}: {broken.error}")
     return 5 if report.broken else 0
@@ -132,26 +102,6 @@ def _new_name(run: Run, form: str) -> Path:
     if path.exists():
         raise UsageError(f"{path} is there already. Give a name: -o FILE.")
     return path
-
-
-def _to_pgle(
-    paths: list[Path],
-    options: Options,
-    output: Path | None,
-    percentile: int | None,
-    jaxlib: str | None,
-    by_program: bool,
-) -> int:
-    from tfadvisor.cli.commands.export import write_pgle
-
-    target = output or _new_name(chosen_run(paths[:1], options), "pgle")
-    check_outside(target, paths, "--output")
-    percent = _PERCENTILE if percentile is None else percentile
-    try:
-        write_pgle(paths, options, target, percentile=percent, jaxlib=jaxlib, by_program=by_program)
-    except OSError as error:
-        raise UsageError(f"--output {target}: cannot be written: {error.strerror or error}.") from error
-    return 0
 
 
 def _to_perfetto(run: Run, options: Options, output: Path) -> Report:
@@ -189,48 +139,41 @@ def _to_parquet(run: Run, options: Options, output: Path) -> Report:
 # `tfadvisor export --to pgle`: which files, where to, what to say about them.
 
 
-def write_pgle(
-    paths: Sequence[Path], options: Options, output: Path, *, percentile: int, jaxlib: str | None, by_program: bool
-) -> None:
+def _to_pgle(paths: list[Path], options: Options, output: Path | None) -> int:
     """Writes the profile, notes on standard error what speaks against it, and prints how to use it.
 
     Raises UsageError for what the profile cannot be made with, TraceError where no event names an instruction.
     """
     from tfadvisor.cli.recording import bounded
     from tfadvisor.serve.export.perfetto_conclusions import export_file  # other exports need none of it
-    from tfadvisor.serve.export.pgle import FORMS, profile
+    from tfadvisor.serve.export.pgle import as_binary, profile
     from tfadvisor.serve.export.pgle_events import remarks
 
-    _check(options, output, percentile, jaxlib, tuple(FORMS))
+    target = output or _new_name(chosen_run(paths[:1], options), "pgle")
+    check_outside(target, paths, "--output")
+    if target.suffix != ".pb":
+        raise UsageError(f"--output {target}: XLA reads a binary profile only from a file that ends in .pb.")
+    if options.steps is not None:
+        raise UsageError("--steps: a profile is made of whole traces. Record the steps that you want.")
     files = _files(paths, options)
     with bounded(files):
-        made = profile(files, percentile, jaxlib, by_program=by_program)
-    against = list(remarks(made.facts, by_program=by_program))
+        made = profile(files)
+    against = list(remarks(made.facts))
     if not made.costs:
         cause = against[0] if against else "no event of a device names an instruction of XLA."
         raise TraceError(
             str(paths[0]), f"holds no cost: {cause}", "Record a run of JAX, or of `jit_compile=True`, on GPUs."
         )
-    with export_file(output) as file:
-        file.write(FORMS[output.suffix](made.costs))
+    try:
+        with export_file(target) as file:
+            file.write(as_binary(made.costs))
+    except OSError as error:
+        raise UsageError(f"--output {target}: cannot be written: {error.strerror or error}.") from error
+    note(f"wrote {target}.")
     for one in against:
         note(one)
-    _print(made, output, jaxlib, len(files))
-
-
-def _check(options: Options, output: Path, percentile: int, jaxlib: str | None, endings: Sequence[str]) -> None:
-    from tfadvisor.advice.flags.recorded import order
-
-    if output.suffix not in endings:
-        raise UsageError(
-            f"--output {output}: XLA reads a profile only from a file that ends in {' or '.join(endings)}."
-        )
-    if not 0 <= percentile <= 100:
-        raise UsageError(f"--percentile {percentile}: give 0 to 100.")
-    if jaxlib is not None and order(jaxlib) is None:
-        raise UsageError(f"--jaxlib {jaxlib}: give a version as 0.6.2")
-    if options.steps is not None:
-        raise UsageError("--steps: a profile is made of whole traces. Record the steps that you want.")
+    _print(made, target, len(files))
+    return 0
 
 
 def _files(paths: Sequence[Path], options: Options) -> list[Path]:
@@ -244,10 +187,10 @@ def _files(paths: Sequence[Path], options: Options) -> list[Path]:
     return list(kept)
 
 
-def _print(made: Profile, output: Path, jaxlib: str | None, files: int) -> None:
+def _print(made: Profile, output: Path, files: int) -> None:
     from tfadvisor.serve.export.pgle import launch_lines
 
-    lines = launch_lines(output, made.framework, jaxlib or made.jax_version)
+    lines = launch_lines(output, made.framework, made.jax_version)
     executions = sum(one.executions for one in made.costs.values())
     traces = "1 trace" if files == 1 else f"{files:,} traces"
     write_out(f"# {len(made.costs):,} instructions, {executions:,} executions, from {traces}. Compile with them:\n")

@@ -19,7 +19,7 @@ from tfadvisor.cli.reading_options import (
     chosen_run,
     places,
 )
-from tfadvisor.cli.typer_commands import Command, option, rule_ids, takes
+from tfadvisor.cli.typer_commands import Command, option, takes
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import UsageError
 
@@ -62,7 +62,7 @@ Format = Annotated[
 ]
 RuleId = Annotated[
     list[str] | None,
-    option("--rule", "ID", "only findings of this rule; may be repeated", WHAT, autocompletion=rule_ids),
+    option("--rule", "ID", "only findings of this rule; may be repeated", WHAT),
 ]
 SourcePlace = Annotated[
     Path,

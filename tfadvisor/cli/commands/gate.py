@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from tfadvisor.cli.gate_options import Turns
     from tfadvisor.comparison.baseline.snapshot import Snapshot
     from tfadvisor.comparison.gate.config import Config as Settings
-    from tfadvisor.comparison.gate.config import Written
     from tfadvisor.comparison.gate.result import GateResult
     from tfadvisor.report.model import Report
 
@@ -56,7 +55,7 @@ class Asked(msgspec.Struct, frozen=True):
     against: Turns | None
     candidates: Sequence[Path]
     options: Options
-    written: Written
+    config: Settings
     form: Form
     judging: Judging
 
@@ -95,20 +94,23 @@ def gate(
     Fails only what is over its limit and larger than what runs of an unchanged program show by chance. Says first how small a
     change it could have seen, and says `cannot tell` where that is larger than the limit.
     """
+    from msgspec.structs import replace
+
     from tfadvisor.cli import gate_inputs
     from tfadvisor.cli.gate_options import asked_for
-    from tfadvisor.comparison.gate.read_config import known_names, read
 
-    written = read(gate_inputs.config_file(config), known_names(reading.rules or ()), judging.preset)
+    settings = gate_inputs.configured(config, reading.rules or (), judging.preset)
     if judging.check_config:
-        note(f"{written.file}: fine.")
+        note(f"{settings.file}: fine.")
         return 0
     turns = asked_for(context, judging.against, judging.budget, judging.link)
     if not paths and turns is None:
         raise UsageError("PATH is missing: the run to judge. Try 'tfadvisor gate --help'.")
     form = form_of(VERDICT_FORMS, judging.format, judging.output)
     options = reading.options()
-    return _gated(Asked(places(paths), turns, places(judging.candidates), options, written, form, judging))
+    if (policy := judging.on_cannot_tell) is not None:
+        settings = replace(settings, on_cannot_tell=policy, on_not_comparable=policy)
+    return _gated(Asked(places(paths), turns, places(judging.candidates), options, settings, form, judging))
 
 
 def _gated(asked: Asked) -> int:
@@ -130,16 +132,12 @@ def _gated(asked: Asked) -> int:
 
 def _gated_against(asked: Asked, turns: Turns) -> int:
     """Compares a commit with what is checked out, recorded in turns."""
-    from tfadvisor.cli.gate_inputs import judged_snapshot, labels_of
+    from tfadvisor.cli.gate_inputs import labels_of
     from tfadvisor.cli.gate_options import judged_in_turns, write_pages
 
-    model = asked.judging.model or asked.written.layer.model
-    labels = labels_of(asked.judging.label or (), asked.written.layer.labels)
-
-    def config_for(report: Report) -> Settings:
-        return _config(asked.written, report, judged_snapshot(report, model, labels), asked.judging.on_cannot_tell)
-
-    with judged_in_turns(turns, asked.options, model, labels, config_for) as judged:
+    model = asked.judging.model or asked.config.model
+    labels = labels_of(asked.judging.label or (), asked.config.labels)
+    with judged_in_turns(turns, asked.options, model, labels, asked.config) as judged:
         verdict = _placed(judged.verdict, asked)
         if asked.judging.pages is not None:
             write_pages(asked.judging.pages, verdict, judged.drawings(asked.options))
@@ -166,14 +164,13 @@ def _judged(asked: Asked) -> tuple[GateResult, list[Snapshot], Path]:
     from tfadvisor.comparison.baseline.snapshot import choose
     from tfadvisor.comparison.gate.judge import judge
 
-    written, model = asked.written, asked.judging.model or asked.written.layer.model
+    config, model = asked.config, asked.judging.model or asked.config.model
     reports = [gate_inputs.report_of(asked.paths, asked.options)]
     reports += [gate_inputs.report_of([path], gate_inputs.newest(asked.options)) for path in asked.candidates]
-    labels = gate_inputs.labels_of(asked.judging.label or (), written.layer.labels)
+    labels = gate_inputs.labels_of(asked.judging.label or (), config.labels)
     candidates = [gate_inputs.judged_snapshot(report, model, labels) for report in reports]
     reports, candidates = _without_copies(reports, candidates)
-    config = _config(written, reports[0], candidates[0], asked.judging.on_cannot_tell)
-    store = gate_inputs.store_of(asked.judging.baseline, written)
+    store = gate_inputs.store_of(asked.judging.baseline, config)
     stored = gate_inputs.stored_runs(store, asked.options, model, labels)
     today = datetime.now(timezone.utc).date()
     runs = choose(stored, candidates, config.keep, gate_inputs.branches(asked.judging.branch, candidates))
@@ -192,18 +189,6 @@ def _without_copies(reports: Sequence[Report], candidates: Sequence[Snapshot]) -
             kept.append((report, candidate))
         seen.add(candidate.fingerprint)
     return [report for report, _ in kept], [candidate for _, candidate in kept]
-
-
-def _config(written: Written, report: Report, candidate: Snapshot, on_cannot_tell: str | None) -> Settings:
-    from msgspec.structs import replace
-
-    from tfadvisor.comparison.gate.config import Identity, resolve
-
-    devices = tuple(f"{device.kind} {device.model}".strip() for device in report.run.devices)
-    config = resolve(written, Identity(candidate.key.model, report.run.name, report.run.hosts, devices))
-    return (
-        replace(config, on_cannot_tell=on_cannot_tell, on_not_comparable=on_cannot_tell) if on_cannot_tell else config
-    )
 
 
 def _files(asked: Asked) -> dict[str, Path | None]:
@@ -242,13 +227,12 @@ def _tell_github(verdict: GateResult) -> None:
 
 
 def _keep(verdict: GateResult, candidates: Sequence[Snapshot], store: Path, asked: Asked) -> None:
-    from tfadvisor.cli.gate_inputs import keep_of
     from tfadvisor.comparison.baseline.store import add, leave_pending
     from tfadvisor.comparison.gate.result import Outcome
 
     passed = verdict.outcome not in (Outcome.FAIL, Outcome.BROKEN)
     if asked.judging.add and passed:
-        added, known = add(store, candidates, keep_of(asked.written))
+        added, known = add(store, candidates, asked.config.keep)
         note(f"{len(added)} run{'s' if len(added) != 1 else ''} added to {store}, {len(known)} there already.")
     if not passed or verdict.outcome is Outcome.CANNOT_TELL or any(check.improved for check in verdict.checks):
         leave_pending(store, candidates[0])

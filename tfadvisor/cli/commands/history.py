@@ -38,7 +38,7 @@ def history(store: Store = None, output: Page = None, model: Model = None, confi
     from tfadvisor.comparison.baseline.store import read_store
     from tfadvisor.comparison.gate.history import as_html
 
-    folder = gate_inputs.store_of(store, gate_inputs.written_config(config))
+    folder = gate_inputs.store_of(store, gate_inputs.configured(config))
     if output is not None:
         check_outside(output, [folder], "--output")
     contents = read_store(folder)
@@ -54,4 +54,5 @@ def history(store: Store = None, output: Page = None, model: Model = None, confi
         write_out(page, page=True)
     else:
         write_output(output, page, "--output")
+        note(f"wrote {output} (html).")
     return 0

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tfadvisor.cli.outputs import note, write_out
-from tfadvisor.cli.typer_commands import Command, Commands, argument, option, rule_ids
+from tfadvisor.cli.typer_commands import Command, Commands, argument, option
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import UsageError
 from tfadvisor.files import replace_file
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Folders = Annotated[
     list[Path] | None, option("--rules", "DIR", "a folder with more rules, or the name of an installed rule package")
 ]
-RuleId = Annotated[str, argument("ID", "as `tfadvisor rules list` prints it", autocompletion=rule_ids)]
+RuleId = Annotated[str, argument("ID", "as `tfadvisor rules list` prints it")]
 PagesFolder = Annotated[Path, option("--out", "DIR", "where to (rule-pages)", show_default=False)]
 CheckedFolder = Annotated[Path, argument("DIR", "a folder with rule files and their cases")]
 

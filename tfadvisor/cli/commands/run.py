@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec.structs import replace
 
 from tfadvisor.cli.outputs import check_page_has_a_file, note
 from tfadvisor.cli.reading_options import (
@@ -13,17 +15,33 @@ from tfadvisor.cli.reading_options import (
     Reading,
     choice,
 )
-from tfadvisor.cli.recording import RECORDING, Details, Format, Out, StepCount, check_rules, keep_and_write
+from tfadvisor.cli.recording import (
+    LEDGER,
+    RECORDING,
+    Details,
+    Format,
+    Out,
+    StepCount,
+    check_rules,
+    keep_recording,
+    note_kept,
+    write_kept,
+)
 from tfadvisor.cli.typer_commands import Command, argument, option, takes
-from tfadvisor.errors import UsageError
+from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.report.forms.forms import REPORT_FORMS, form_of
 
+if TYPE_CHECKING:
+    from tfadvisor.act.record.keeping import Kept
+
+_ABLATION_SECONDS = 600.0
 _EXAMPLES = """\
 Examples:
   tfadvisor run -- python train.py
   tfadvisor run -- python -m mypackage.train --config big.yaml
   tfadvisor run --then stop -- bash train.sh              ends the program once it is recorded
   tfadvisor run --after 60 --steps 50 -- python train.py  from its first minute on, fifty steps
+  tfadvisor run --ablate -- python train.py               then measures what input, callbacks, jit, … cost
   tfadvisor run --step train_step -- python train.py      what is the step, where another function repeats
   tfadvisor run -o report.html -- torchrun --nproc-per-node 2 train.py
 
@@ -51,6 +69,9 @@ TheStep = Annotated[
 Then = Annotated[
     str, choice("--then", names=("continue", "stop"), help="what the program does once it is recorded", panel=RECORDING)
 ]
+Ablate = Annotated[
+    bool, option("--ablate", "", "then end it, and measure in more runs what each part of it costs", RECORDING)
+]
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
 
@@ -70,6 +91,7 @@ def run(
     step: TheStep = "",
     out: Out = Path("tfadvisor-run"),
     then: Then = "continue",
+    ablate: Ablate = False,
     reading: Reading,
     format: Format = None,
     output: Output = None,
@@ -90,14 +112,46 @@ def run(
     )
 
     with recorded_program(command, Wanted(after_seconds, steps, step), options) as (program, recorded):
-        kept = keep_and_write(recorded, out, form, output, options, details=details)
-        if then == "stop":
+        kept = keep_recording(recorded, out)
+        if not ablate or (form.on_screen and output is None):
+            write_kept(kept, form, output, options, details=details)
+        note_kept(kept)
+        if then == "stop" or ablate:
             program.stop()
         elif code := program.let_run():
             note(f"{' '.join(command)} ended with exit code {code}.")
         if program.program.interrupted:
             raise KeyboardInterrupt
+    if ablate:
+        write_kept(_ablated(command, kept), form, output, options, details=details)
     return 5 if kept.report.broken else 0
+
+
+def _ablated(command: Sequence[str], kept: Kept) -> Kept:
+    """With what was measured in the report; as it was where nothing could be. Raises KeyboardInterrupt."""
+    from tfadvisor.act.trial.ablation import with_measured
+    from tfadvisor.act.trial.conduct import Wanted, try_out
+    from tfadvisor.act.trial.one_run import Asked, Interrupted
+    from tfadvisor.cli.commands.try_out import keep_in_ledger, told
+    from tfadvisor.comparison.ledger import sketch_of
+
+    times = kept.report.steps.time_ms
+    wanted = Wanted(tuple(command), (), _ABLATION_SECONDS, step_ms=times.median if times else None, ablate=True)
+    note(
+        f"runs {' '.join(command)} again and again for up to {_ABLATION_SECONDS / 60:g} minutes, with one part taken out."
+    )
+    asked = Asked()
+    try:
+        with asked.heeded(), told() as tell:
+            result = try_out(wanted, asked, tell)
+    except Interrupted:
+        raise KeyboardInterrupt from None
+    except TraceError as error:
+        note(f"no part was taken out: {error}")
+        return kept
+    note(f"by experiment: {result.profile}.")
+    keep_in_ledger(result, sketch_of(kept.report), LEDGER)
+    return replace(kept, report=with_measured(kept.report, result))
 
 
 def seconds_or_auto(text: str) -> float | None:

@@ -29,6 +29,7 @@ Examples:
   tfadvisor try --from logdir/ --patch input-not-prefetched -- python train.py   those of one rule
   tfadvisor try --patch fix.diff -- python train.py --config big.yaml            your own change
   tfadvisor try --patch prefetch --env XLA_FLAGS=--xla_cpu_multi_thread_eigen=false -- python train.py
+  tfadvisor try --ablate -- python train.py                      what input, callbacks, checkpoints, jit, … cost
   tfadvisor try --passes --budget 30m -- python train.py         which of XLA's passes hurt this program
 
 What it does: runs the program as it is and with each change, in turns, without the profiler, until its steps are timed; then
@@ -57,6 +58,10 @@ From = Annotated[
 ]
 Passes = Annotated[
     bool, option("--passes", "", "switch off each XLA pass that changes the program, one at a time", TRYING)
+]
+Ablate = Annotated[
+    bool,
+    option("--ablate", "", "what each part costs: take out input, callbacks, checkpoints, …, one at a time", TRYING),
 ]
 SourcePlace = Annotated[
     Path | None,
@@ -89,6 +94,7 @@ def try_out(
     patch: Patches = None,
     env: Settings = None,
     from_: From = None,
+    ablate: Ablate = False,
     passes: Passes = False,
     source: SourcePlace = None,
     budget: Budget = "10m",
@@ -102,33 +108,35 @@ def try_out(
     The fixes of a report, your own patches, variables, XLA's passes: each is a candidate. What is better is tried together.
     """
     seconds = seconds_in(budget)
-    if not (patch or env or from_ or passes):
-        raise UsageError("nothing to try: give --patch, --env, --from or --passes.")
+    if not (patch or env or from_ or passes or ablate):
+        raise UsageError("nothing to try: give --patch, --env, --from, --ablate or --passes.")
     from tfadvisor.act.trial.asked_for import asked_for  # --help needs none of these
     from tfadvisor.act.trial.one_run import Asked, Interrupted
     from tfadvisor.cli.recording import bounded
 
-    wanted = asked_for(command, patch or [], env or [], from_, source, rules or [], bounded)
+    wanted = asked_for(
+        command, patch or [], env or [], from_, source, rules or [], bounded, settings_only=ablate and not patch
+    )
     asked = Asked()
     try:
-        with asked.heeded(), _told() as tell:
-            result = _tried(wanted, command, passes=passes, seconds=seconds, asked=asked, tell=tell)
+        with asked.heeded(), told() as tell:
+            result = _tried(wanted, command, passes=passes, ablate=ablate, seconds=seconds, asked=asked, tell=tell)
     except Interrupted:
         raise KeyboardInterrupt from None
     _write(result, format or ("json" if output and output.suffix == ".json" else "text"), output)
-    _keep(result, wanted, ledger)
+    keep_in_ledger(result, wanted.sketch, ledger)
     if asked.end:
         raise KeyboardInterrupt
     return EXIT_CODES[result.outcome]
 
 
 def _tried(
-    wanted: AskedFor, command: Sequence[str], *, passes: bool, seconds: float, asked: Asked, tell: Tell
+    wanted: AskedFor, command: Sequence[str], *, passes: bool, ablate: bool, seconds: float, asked: Asked, tell: Tell
 ) -> TrialResult:
     from tfadvisor.act.trial.conduct import Wanted, try_out
 
     candidates = wanted.candidates
-    if not candidates and not passes:
+    if not candidates and not passes and not ablate:
         raise NothingToCompare(
             str(wanted.origin), "its findings offer no change of this program.", "Give --patch or --env."
         )
@@ -140,7 +148,7 @@ def _tried(
         from tfadvisor.act.trial.asked_for import pass_candidates
 
         candidates = (*candidates, *pass_candidates(command, seconds, asked, tell))
-    return try_out(Wanted(tuple(command), candidates, seconds, step_ms=wanted.step_ms), asked, tell)
+    return try_out(Wanted(tuple(command), candidates, seconds, step_ms=wanted.step_ms, ablate=ablate), asked, tell)
 
 
 def _words(seconds: float) -> str:
@@ -152,7 +160,7 @@ def _say_nothing(_words: str) -> None:
 
 
 @contextmanager
-def _told() -> Iterator[Tell]:
+def told() -> Iterator[Tell]:
     """Shows which arm runs, on a terminal."""
     if not sys.stderr.isatty():
         yield _say_nothing
@@ -180,11 +188,12 @@ def _write(result: TrialResult, form: str, output: Path | None) -> None:
     sys.stdout.flush()
 
 
-def _keep(result: TrialResult, wanted: AskedFor, ledger: Path) -> None:
+def keep_in_ledger(result: TrialResult, sketch: Sequence[int], ledger: Path) -> None:
+    """Adds what was measured. sketch: of the program's report, empty without one."""
     from tfadvisor.act.trial.result import entries_of
     from tfadvisor.comparison.ledger import append
 
-    entries = entries_of(result, wanted.sketch)
+    entries = entries_of(result, sketch)
     if not entries:
         return
     try:

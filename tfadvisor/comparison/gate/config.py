@@ -1,15 +1,14 @@
-"""The gate's configuration, checked and resolved for one run: limits, presets, branches."""
+"""The gate's configuration, checked, and what the gate checks without one."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import date
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 import msgspec
-from msgspec.structs import asdict, replace
 
 from tfadvisor.advice.loading.limits import LimitChange
 from tfadvisor.comparison.gate.config_file import ConfigFile, find_config, read_config
@@ -63,73 +62,36 @@ class Ignore(msgspec.Struct, frozen=True):
     expires: date
     line: int
 
+    def covers(self, check: str, model: str) -> bool:
+        """Whether the entry is about this check of this model, on whatever day."""
+        of_model = not self.models or any(fnmatchcase(model, one) for one in self.models)
+        return of_model and fnmatchcase(check, self.check)
 
-class Layer(msgspec.Struct, frozen=True):
-    """One layer of settings; later layers win, setting by setting. severity: level by severity of a finding."""
 
+class Config(msgspec.Struct, frozen=True, kw_only=True):
+    """Settings of the gate. rules: the last pattern that fits decides, before severity."""
+
+    file: str
     model: str | None = None
-    labels: Mapping[str, str] | None = None
+    """Whose baseline; None where the configuration does not say."""
     baseline: str | None = None
-    keep: int | None = None
-    fewest_runs: int | None = None
-    false_alarm_rate: float | None = None
-    on_cannot_tell: str | None = None
-    on_slower_machine: str | None = None
-    new_findings: str | None = None
-    budgets: Mapping[str, Budget] | None = None
-    relative: Mapping[str, Relative] | None = None
-    severity: Mapping[str, str] | None = None
-    rules: tuple[RuleLevel, ...] = ()
-
-
-class Override(msgspec.Struct, frozen=True):
-    """A layer for some runs: each given list must hold a pattern that fits. runs: run names."""
-
-    models: tuple[str, ...]
-    runs: tuple[str, ...]
-    hosts: tuple[str, ...]
-    devices: tuple[str, ...]
-    layer: Layer
-
-
-class Written(msgspec.Struct, frozen=True):
-    """A configuration as read: the file's name, what it says for all runs, for some, and what it ignores."""
-
-    file: str
-    preset: Layer
-    layer: Layer
-    overrides: tuple[Override, ...]
-    ignores: tuple[Ignore, ...]
-
-
-class Identity(msgspec.Struct, frozen=True):
-    """What overrides go by. devices: kinds and models, as `gpu NVIDIA H100`."""
-
-    model: str
-    run: str
-    hosts: tuple[str, ...]
-    devices: tuple[str, ...]
-
-
-class Config(msgspec.Struct, frozen=True):
-    """Settings for one run. rules: the last pattern that fits decides, before severity."""
-
-    file: str
-    keep: int
-    fewest_runs: int
-    false_alarm_rate: float
-    on_cannot_tell: str
+    """The store's folder."""
+    labels: Mapping[str, str] = {}
+    keep: int = DEFAULT_KEEP
+    fewest_runs: int = 5
+    false_alarm_rate: float = 0.01
+    on_cannot_tell: str = "pass"
     """pass, warn or fail: what the gate does where the data do not decide."""
-    on_not_comparable: str
+    on_not_comparable: str = "fail"
     """The same where a baseline is there that the run must not be compared with."""
-    on_slower_machine: str
-    new_findings: str
+    on_slower_machine: str = "inconclusive"
+    new_findings: str = "high"
     """From which severity on a finding that the baseline has not fails: a severity, or off."""
-    budgets: tuple[Budget, ...]
-    relative: tuple[Relative, ...]
-    severity: Mapping[str, str]
-    rules: tuple[RuleLevel, ...]
-    ignores: tuple[Ignore, ...]
+    budgets: tuple[Budget, ...] = ()
+    relative: tuple[Relative, ...] = ()
+    severity: Mapping[str, str] = {}
+    rules: tuple[RuleLevel, ...] = ()
+    ignores: tuple[Ignore, ...] = ()
 
     def fails_when_new(self, rule_id: str, severity: Severity) -> bool:
         """Whether a finding fails that the baseline has not; what the configuration says of the rule itself wins."""
@@ -144,65 +106,11 @@ class Config(msgspec.Struct, frozen=True):
 
     def ignored(self, check: str, model: str, today: date) -> Ignore | None:
         """The entry that covers a check today."""
-        fitting = (one for one in self.ignores if _covers(one, check, model) and today <= one.expires)
-        return next(fitting, None)
+        return next((one for one in self.ignores if one.covers(check, model) and today <= one.expires), None)
 
     def expired(self, check: str, model: str, today: date) -> Ignore | None:
         """The entry that covered a check until it expired."""
-        fitting = (one for one in self.ignores if _covers(one, check, model) and today > one.expires)
-        return next(fitting, None)
-
-
-def resolve(written: Written, identity: Identity) -> Config:
-    """Preset, file, then the overrides that fit, in their order."""
-    merged = _over(written.preset, written.layer)
-    for override in written.overrides:
-        if _fits(override, identity):
-            merged = _over(merged, override.layer)
-    return Config(
-        file=written.file,
-        keep=merged.keep or DEFAULT_KEEP,
-        fewest_runs=merged.fewest_runs or 5,
-        false_alarm_rate=merged.false_alarm_rate or 0.01,
-        on_cannot_tell=merged.on_cannot_tell or "pass",
-        on_not_comparable=merged.on_cannot_tell or "fail",
-        on_slower_machine=merged.on_slower_machine or "inconclusive",
-        new_findings=merged.new_findings or "high",
-        budgets=tuple(one for one in (merged.budgets or {}).values() if one.level != "off"),
-        relative=tuple(one for one in (merged.relative or {}).values() if one.level != "off"),
-        severity=merged.severity or {},
-        rules=merged.rules,
-        ignores=written.ignores,
-    )
-
-
-def _over(below: Layer, above: Layer) -> Layer:
-    given = {name: value for name, value in asdict(above).items() if value is not None and name not in _MAPPINGS}
-    merged = replace(below, **{**given, "rules": (*below.rules, *above.rules)})
-    return replace(
-        merged, **{name: {**(getattr(below, name) or {}), **(getattr(above, name) or {})} for name in _MAPPINGS}
-    )
-
-
-_MAPPINGS = ("labels", "budgets", "relative", "severity")
-
-
-def _fits(override: Override, identity: Identity) -> bool:
-    asked = (
-        (override.models, (identity.model,)),
-        (override.runs, (identity.run,)),
-        (override.hosts, identity.hosts),
-        (override.devices, identity.devices),
-    )
-    return all(_any_fits(patterns, names) for patterns, names in asked if patterns)
-
-
-def _any_fits(patterns: Sequence[str], names: Sequence[str]) -> bool:
-    return any(fnmatchcase(name, pattern) for name in names for pattern in patterns)
-
-
-def _covers(ignore: Ignore, check: str, model: str) -> bool:
-    return fnmatchcase(check, ignore.check) and (not ignore.models or _any_fits(ignore.models, (model,)))
+        return next((one for one in self.ignores if one.covers(check, model) and today > one.expires), None)
 
 
 # The limits of rules that a configuration changes: tables below `[rules]`, each named for one rule.

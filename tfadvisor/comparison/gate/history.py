@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from html import escape
 
 from tfadvisor.comparison.baseline.snapshot import Key, Snapshot
+from tfadvisor.html_fragments import table, text
 from tfadvisor.printable import one_line
-from tfadvisor.report.forms.html import table, text, whole_page
+from tfadvisor.report.forms.html import whole_page
 from tfadvisor.units import duration, percent
 from tfadvisor.vocabulary import FRAMEWORKS, TIME_CLASSES
 
 _HEIGHT, _TOP, _LEFT, _BELOW = 220.0, 18.0, 64.0, 20.0
-_WIDEST, _WIDTH = 28.0, 900.0
+_WIDEST, _WIDTH = 72.0, 900.0
 _GAP = 0.2
 _LINES = 4
 
@@ -31,7 +32,7 @@ def chart(runs: Sequence[Snapshot]) -> str:
     height = _TOP + _HEIGHT + _BELOW
     label = f"Step time of {len(runs)} runs, {duration(runs[0].side.median_ms)} to {duration(runs[-1].side.median_ms)}"
     return (
-        f'<div class="scroll"><svg role="img" aria-label="{text(label)}" width="{width:.0f}" height="{height:.0f}" '
+        f'<div class="table-frame"><svg role="img" aria-label="{text(label)}" width="{width:.0f}" height="{height:.0f}" '
         f'viewBox="0 0 {width:.0f} {height:.0f}">\n' + "\n".join(parts) + "\n</svg></div>"
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import date
 from enum import Enum
 
@@ -60,7 +60,6 @@ def judge(
         checks=tuple(checks),
         notices=(*notices, *told, *(f"{name}: {error}" for name, error in broken.items())),
         differences=baseline.differences,
-        tighten=tuple(_tighten(config, candidates, baseline)),
         comparison=compare_sides(baseline.typical().side, _middle(candidates).side, differences=baseline.differences)
         if baseline.runs
         else None,
@@ -117,19 +116,7 @@ def _whole(config: Config, checks: Sequence[Check], *, any_broken: bool, compara
     return Outcome.PASS, 0
 
 
-def _tighten(config: Config, candidates: Sequence[Snapshot], baseline: Baseline) -> list[str]:
-    sides = [run.side for run in (*baseline.runs, *candidates)]
-    known = {
-        budget.metric: [side.metrics[budget.metric] for side in sides if budget.metric in side.metrics]
-        for budget in config.budgets
-    }
-    units = {name: unit for side in sides for name, unit in side.units.items()}
-    return could_be_tightened(config.budgets, known, units) if len(sides) >= config.fewest_runs else []
-
-
 # Absolute limits.
-
-_MUCH_ROOM = 0.5
 
 
 def check_budget(budget: Budget, reports: Sequence[Report]) -> Check:
@@ -160,22 +147,6 @@ def check_budget(budget: Budget, reports: Sequence[Report]) -> Check:
         limit=limit,
         line=budget.line,
     )
-
-
-def could_be_tightened(
-    budgets: Sequence[Budget], known: Mapping[str, Sequence[float]], units: Mapping[str, str]
-) -> list[str]:
-    """Budgets of which no run has used half."""
-    found = []
-    for budget in budgets:
-        values = known.get(budget.metric, ())
-        if budget.at_most and values and max(values) < _MUCH_ROOM * budget.at_most:
-            unit = Unit(units[budget.metric])
-            found.append(
-                f"{budget.metric} never exceeds {in_words(max(values), unit)} in {len(values)} runs; its budget of "
-                f"{in_words(budget.at_most, unit)} could be tightened."
-            )
-    return found
 
 
 def _why_absent(metric: str, asked: Sequence[MetricValue | None]) -> str:

@@ -1,10 +1,11 @@
-"""A configuration's values to records, or an error that names file, line and key."""
+"""A configuration's values to records, or errors that name file, line and key, all of them at once."""
 
 from __future__ import annotations
 
 import pathlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import date
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import date, datetime
 from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any
@@ -18,36 +19,26 @@ from tfadvisor.comparison.gate.config import (
     POLICIES,
     PRESETS,
     Budget,
+    Config,
     Ignore,
-    Layer,
-    Override,
     Relative,
     RuleLevel,
-    Written,
 )
-from tfadvisor.comparison.gate.config_file import NAME, ConfigFile, Values, find_config, meant, read_config
+from tfadvisor.comparison.gate.config_file import NAME, ConfigError, ConfigFile, find_config, read_config
 from tfadvisor.comparison.gate.config_file import KeyPath as Path
+from tfadvisor.did_you_mean import nearest
 from tfadvisor.errors import SeveralMistakes
 
-_DIRECTIONS = ("up", "down", "both")
 _SEVERITIES = ("critical", "high", "medium", "low", "info")
-_SLOWER = ("inconclusive", "fail")
 _ON_CANNOT_TELL = ("on_cannot_tell", "on-cannot-tell", "on-inconclusive")
 """The last is what the first versions called it."""
-_OF_LAYER = (
-    *_ON_CANNOT_TELL,
-    "on-slower-machine",
-    "new-findings",
-    "false-alarm-rate",
-    "min-runs",
-    "keep",
-    "budgets",
-    "relative",
-    "severity",
-    "rules",
-)
-_OF_FILE = ("preset", "model", "labels", "baseline", *_OF_LAYER, "ignore", "override")
-_OF_OVERRIDE = ("models", "runs", "hosts", "devices", *_OF_LAYER)
+_PERCENT = re.compile(r"^\s*([+-]?\d+(?:\.\d+)?)\s*%\s*$")
+_HUGE = 1e300
+_MOST_KEYS = 1_000
+"""Of a table: there are fewer metrics and rules."""
+
+Kind = Callable[[Any], Any]
+"""What a value must be: returns it as it is used, raises ValueError with what is wrong."""
 
 
 class Known(msgspec.Struct, frozen=True):
@@ -59,173 +50,303 @@ class Known(msgspec.Struct, frozen=True):
     """What is wrong with a changed limit of a rule, "" for nothing."""
 
 
-def read(file: ConfigFile, known: Known, preset: str | None = None) -> Written:
-    """Raises ConfigError, or SeveralMistakes with all of them. A preset given here wins over the file's."""
-    reader = _LayerReader(file, known)
-    values = reader.table(file.values, (), _OF_FILE)
-    chosen = preset or reader.choice(values, ("preset",), tuple(PRESETS)) or "recommended"
-    layer = reader.layer(values, ())
-    overrides = [reader.override(one, ("override", at)) for at, one in reader.tables(values, "override")]
-    ignores = [reader.ignore(one, ("ignore", at)) for at, one in reader.tables(values, "ignore")]
-    mistakes = sorted(reader.mistakes, key=lambda one: one.line)
-    if mistakes:
+def read(file: ConfigFile, known: Known, preset: str | None = None) -> Config:
+    """The file's settings over those of its preset. Raises ConfigError, or SeveralMistakes with all of them.
+
+    A preset given here wins over the file's.
+    """
+    reader = _Reader(file, known)
+    values = reader.record(file.values, _SETTINGS, ())
+    parts = reader.parts(values)
+    labels = values.get("labels", {})
+    labels = (
+        reader.record(labels, dict.fromkeys(reader.table(labels, ("labels",)), _label), ("labels",)) if labels else {}
+    )
+    rules = tuple(reader.rules(values.get("rules", {})))
+    ignores = tuple(reader.ignores(values.get("ignore", [])))
+    if mistakes := sorted(reader.mistakes, key=lambda one: one.line):
         raise SeveralMistakes(mistakes) if len(mistakes) > 1 else mistakes[0]
-    return Written(
+    below = _preset(preset or values.get("preset", "recommended"), known)
+    whole = {name: {**below.get(name, {}), **parts.get(name, {})} for name in ("budgets", "relative", "severity")}
+    on_cannot_tell = next((values[name] for name in _ON_CANNOT_TELL if name in values), None)
+    given = {
+        **{field: values[name] for name, field in _FIELDS.items() if name in values},
+        **({"on_cannot_tell": on_cannot_tell, "on_not_comparable": on_cannot_tell} if on_cannot_tell else {}),
+    }
+    return Config(
         file=file.path,
-        preset=_preset(chosen, known),
-        layer=layer,
-        overrides=tuple(one for one in overrides if one is not None),
-        ignores=tuple(one for one in ignores if one is not None),
+        labels=labels,
+        budgets=tuple(one for one in whole["budgets"].values() if one.level != "off"),
+        relative=tuple(one for one in whole["relative"].values() if one.level != "off"),
+        severity=whole["severity"],
+        rules=rules,
+        ignores=ignores,
+        **given,
     )
 
 
-def _preset(name: str, known: Known) -> Layer:
-    """A preset's layer, without what this version of tfadvisor does not measure."""
+def _preset(name: str, known: Known) -> Mapping[str, Mapping[str, Any]]:
+    """A preset's parts, without what this version of tfadvisor does not measure."""
     values = {
         part: {key: value for key, value in entries.items() if part == "severity" or key in known.metrics}
         for part, entries in PRESETS[name].items()
     }
-    return _LayerReader(ConfigFile(NAME, "", values, ()), known).layer(values, ())
+    return _Reader(ConfigFile(NAME, "", values, ()), known).parts(values)
 
 
-class _LayerReader(Values):
-    """The parts of a configuration. Every method takes the path of what it reads, for its error."""
+class _Reader:
+    """The parts of a configuration. What is wrong is noted in `mistakes` and counts as not given."""
 
     def __init__(self, file: ConfigFile, known: Known) -> None:
-        super().__init__(file)
-        self._known = known
+        self._file, self._known = file, known
+        self.mistakes: list[ConfigError] = []
 
-    def layer(self, values: Mapping[str, Any], at: Path) -> Layer:
-        return Layer(
-            model=self.text(values, (*at, "model")),
-            labels=self.labels(values, (*at, "labels")),
-            baseline=self.text(values, (*at, "baseline")),
-            keep=self.whole(values, (*at, "keep"), 1, 1000),
-            fewest_runs=self.whole(values, (*at, "min-runs"), 2, 1000),
-            false_alarm_rate=self.rate(values, (*at, "false-alarm-rate")),
-            on_cannot_tell=self.first_choice(values, at, _ON_CANNOT_TELL, POLICIES),
-            on_slower_machine=self.choice(values, (*at, "on-slower-machine"), _SLOWER),
-            new_findings=self.choice(values, (*at, "new-findings"), (*_SEVERITIES, "off")),
-            budgets={
-                name: found
-                for name, one, where in self.metrics(values, (*at, "budgets"))
-                if (found := self.budget(name, one, where)) is not None
-            },
-            relative={
-                name: limit
-                for name, one, where in self.metrics(values, (*at, "relative"))
-                if (limit := self.relative(name, one, where)) is not None
-            },
-            severity=self.severity(values, (*at, "severity")),
-            rules=self.rules(values, (*at, "rules")),
-        )
+    def note(self, at: Path, cause: str) -> None:
+        self.mistakes.append(self._file.error(at, cause))
 
-    def override(self, value: Any, at: Path) -> Override | None:
-        before = len(self.mistakes)
-        values = self.table(value, at, _OF_OVERRIDE)
-        patterns = {name: self.texts(values, (*at, name)) for name in ("models", "runs", "hosts", "devices")}
-        if not any(patterns.values()) and len(self.mistakes) == before:
-            self.note(at, "must name the models, runs, hosts or devices that it applies to.")
-        return Override(
-            models=patterns["models"],
-            runs=patterns["runs"],
-            hosts=patterns["hosts"],
-            devices=patterns["devices"],
-            layer=self.layer(values, at),
-        )
+    def line(self, at: Path) -> int:
+        """0 in a preset."""
+        return self._file.line(at) if self._file.text else 0
 
-    def ignore(self, value: Any, at: Path) -> Ignore | None:
-        values = self.table(value, at, ("check", "reason", "expires", "models"))
-        check, reason = self.text(values, (*at, "check")), self.text(values, (*at, "reason"))
-        expires, models = self.day(values, (*at, "expires")), self.texts(values, (*at, "models"))
-        if "check" not in values:
-            self.note((*at, "check"), "is missing: the metric or rule to ignore.")
-        if "reason" not in values:
-            self.note((*at, "reason"), "is missing: why the gate may ignore this.")
-        names = (*self._known.metrics, *self._known.rules)
-        if check and not any(fnmatchcase(name, check) for name in names):
-            self.note((*at, "check"), f"no metric or rule is called {check}{meant(check, names)}")
-        if not check or not reason or expires is None:
-            return None
-        return Ignore(check=check, models=models, reason=reason, expires=expires, line=self._file.line(at))
+    def table(self, value: Any, at: Path) -> Mapping[str, Any]:
+        if isinstance(value, dict) and len(value) <= _MOST_KEYS:
+            return value
+        self.note(at, f"has more than {_MOST_KEYS} keys." if isinstance(value, dict) else "is not a table.")
+        return {}
 
-    def budget(self, metric: str, value: Any, at: Path) -> Budget | None:
-        before = len(self.mistakes)
-        values = value if isinstance(value, dict) else {"max": value}
-        self.table(values, at, ("max", "min", "level"))
-        unit = self._known.metrics[metric]
-        most, least = self.amount(values, (*at, "max"), unit), self.amount(values, (*at, "min"), unit)
-        level = self.choice(values, (*at, "level"), LEVELS) or "error"
-        if len(self.mistakes) > before:
-            return None
-        if most is None and least is None and level != "off":
-            self.note(at, "needs a max or a min.")
-        if most is not None and least is not None and least > most:
-            self.note(at, "its min is above its max.")
-        return Budget(metric, most, least, level, self.written_at(at))
-
-    def relative(self, metric: str, value: Any, at: Path) -> Relative | None:
-        before = len(self.mistakes)
-        values = value if isinstance(value, dict) else {"limit": value}
-        self.table(values, at, ("limit", "change", "worse", "floor", "level"))
-        limit = self.share(values, (*at, "limit"))
-        change = self.amount(values, (*at, "change"), self._known.metrics[metric])
-        level = self.choice(values, (*at, "level"), LEVELS) or "error"
-        worse = self.choice(values, (*at, "worse"), _DIRECTIONS)
-        floor = self.share(values, (*at, "floor"))
-        if len(self.mistakes) > before:
-            return None
-        if limit is None and change is None and level != "off":
-            self.note(at, 'needs a limit ("5%" of the baseline) or a change (in its own unit).')
-        if (change or 0) < 0:
-            self.note((*at, "change"), "is below 0; `worse` says which way is meant.")
-        if floor == 0:
-            self.note((*at, "floor"), "must be above 0.")
-        return Relative(metric, limit, change, worse, floor, level, self.written_at(at))
-
-    def metrics(self, values: Mapping[str, Any], at: Path) -> Iterable[tuple[str, Any, Path]]:
-        for name, value in self.table(values.get(str(at[-1]), {}), at, None).items():
-            if name in self._known.metrics:
-                yield name, value, (*at, name)
-            else:
-                self.note((*at, name), f"no metric has this name{meant(name, self._known.metrics)}")
-
-    def rules(self, values: Mapping[str, Any], at: Path) -> tuple[RuleLevel, ...]:
-        found = []
-        for pattern, level in self.table(values.get("rules", {}), at, None).items():
-            if isinstance(level, Mapping):
-                found += self.rule_table(pattern, level, (*at, pattern))
-                continue
-            if not any(fnmatchcase(rule, pattern) for rule in self._known.rules):
-                self.note((*at, pattern), f"no rule has this name{meant(pattern, self._known.rules)}")
-            if (known := self.one_of(level, (*at, pattern), LEVELS)) is not None:
-                found.append(RuleLevel(pattern, known, self.written_at((*at, pattern))))
-        return tuple(found)
-
-    def rule_table(self, rule: str, values: Mapping[str, Any], at: Path) -> list[RuleLevel]:
-        """`[rules.RULE]`: a level, and limits, which hold for every run: `analyze` knows of no overrides."""
-        if at[0] != "rules":
-            self.note(at, f"is a table, and limits hold for all runs: write [rules.{rule}].")
-            return []
-        for name, value in values.items():
-            if name != LEVEL and (cause := self._known.wrong_change(LimitChange(rule, name, value, ""))):
-                self.note((*at, name), cause)
-        level = self.choice(values, (*at, LEVEL), LEVELS)
-        return [] if level is None else [RuleLevel(rule, level, self.written_at((*at, LEVEL)))]
-
-    def severity(self, values: Mapping[str, Any], at: Path) -> dict[str, str]:
-        levels = self.table(values.get("severity", {}), at, _SEVERITIES)
-        found = {name: self.one_of(level, (*at, name), LEVELS) for name, level in levels.items()}
-        return {name: level for name, level in found.items() if level is not None}
-
-    def labels(self, values: Mapping[str, Any], at: Path) -> dict[str, str]:
+    def record(self, value: Any, kinds: Mapping[str, Kind], at: Path) -> dict[str, Any]:
+        """What is right of a table with no other keys than these."""
         found = {}
-        for name, value in self.table(values.get("labels", {}), at, None).items():
-            if isinstance(value, str | int | float):
-                found[name] = str(value)
-            else:
-                self.note((*at, name), "is not text or number.")
+        for key, one in self.table(value, at).items():
+            if key not in kinds:
+                self.note((*at, key), f"is not known here{_meant(key, kinds)}")
+                continue
+            try:
+                found[key] = kinds[key](one)
+            except ValueError as error:
+                self.note((*at, key), str(error))
         return found
+
+    def parts(self, values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+        """What a preset and a file have alike."""
+        levels = dict.fromkeys(_SEVERITIES, _one_of(*LEVELS))
+        return {
+            "budgets": dict(self.metrics(values, "budgets", self.budget)),
+            "relative": dict(self.metrics(values, "relative", self.relative)),
+            "severity": self.record(values.get("severity", {}), levels, ("severity",)),
+        }
+
+    def metrics(
+        self, values: Mapping[str, Any], name: str, make: Callable[[str, Any, Path], Any]
+    ) -> Iterator[tuple[str, Any]]:
+        for metric, value in self.table(values.get(name, {}), (name,)).items():
+            at, before = (name, metric), len(self.mistakes)
+            if metric not in self._known.metrics:
+                self.note(at, f"no metric has this name{_meant(metric, self._known.metrics)}")
+                continue
+            made = make(metric, value, at)
+            if len(self.mistakes) == before:
+                yield metric, made
+
+    def budget(self, metric: str, value: Any, at: Path) -> Budget:
+        amount = _amount(self._known.metrics[metric])
+        before = len(self.mistakes)
+        kinds = {"max": amount, "min": amount, "level": _one_of(*LEVELS)}
+        given = self.record(value if isinstance(value, dict) else {"max": value}, kinds, at)
+        made = Budget(metric, given.get("max"), given.get("min"), given.get("level", "error"), self.line(at))
+        if made.at_most is None and made.at_least is None and made.level != "off" and len(self.mistakes) == before:
+            self.note(at, "needs a max or a min.")
+        if made.at_most is not None and made.at_least is not None and made.at_least > made.at_most:
+            self.note(at, "its min is above its max.")
+        return made
+
+    def relative(self, metric: str, value: Any, at: Path) -> Relative:
+        before = len(self.mistakes)
+        kinds = {
+            "limit": _share,
+            "change": _amount(self._known.metrics[metric], above_0=True),
+            "worse": _one_of("up", "down", "both"),
+            "floor": _floor,
+            "level": _one_of(*LEVELS),
+        }
+        given = self.record(value if isinstance(value, dict) else {"limit": value}, kinds, at)
+        level = given.get("level", "error")
+        if not given.keys() & {"limit", "change"} and level != "off" and len(self.mistakes) == before:
+            self.note(at, 'needs a limit ("5%" of the baseline) or a change (in its own unit).')
+        limit, change, worse, floor = (given.get(name) for name in ("limit", "change", "worse", "floor"))
+        return Relative(metric, limit, change, worse, floor, level, self.line(at))
+
+    def ignores(self, entries: Any) -> Iterator[Ignore]:
+        if not isinstance(entries, list):
+            self.note(("ignore",), "must be written [[ignore]], because there can be several.")
+            return
+        names = (*self._known.metrics, *self._known.rules)
+        missing = {
+            "check": "the metric or rule to ignore.",
+            "reason": "why the gate may ignore this.",
+            "expires": "the last day to ignore this, such as 2026-12-31.",
+        }
+        for number, entry in enumerate(entries):
+            at: Path = ("ignore", number)
+            given = self.record(entry, {"check": _text, "reason": _text, "expires": _day, "models": _patterns}, at)
+            for name, what in missing.items():
+                if isinstance(entry, dict) and name not in entry:
+                    self.note((*at, name), f"is missing: {what}")
+            check = given.get("check")
+            if check and not any(fnmatchcase(name, check) for name in names):
+                self.note((*at, "check"), f"no metric or rule is called {check}{_meant(check, names)}")
+            if missing.keys() <= given.keys():
+                yield Ignore(**{"models": (), **given}, line=self._file.line(at))
+
+    def rules(self, value: Any) -> Iterator[RuleLevel]:
+        """`RULE = level`, or `[rules.RULE]`: a level, and limits, which are looked at and used elsewhere."""
+        for pattern, one in self.table(value, ("rules",)).items():
+            at: Path = ("rules", pattern)
+            entry = one if isinstance(one, Mapping) else {LEVEL: one}
+            for name, limit in entry.items():
+                if name != LEVEL and (cause := self._known.wrong_change(LimitChange(pattern, name, limit, ""))):
+                    self.note((*at, name), cause)
+            if one is not entry and not any(fnmatchcase(rule, pattern) for rule in self._known.rules):
+                self.note(at, f"no rule has this name{_meant(pattern, self._known.rules)}")
+            where = (*at, LEVEL) if one is entry else at
+            try:
+                if LEVEL in entry:
+                    yield RuleLevel(pattern, _one_of(*LEVELS)(entry[LEVEL]), self.line(where))
+            except ValueError as error:
+                self.note(where, str(error))
+
+
+# Kinds of values.
+
+
+def _anything(value: Any) -> Any:
+    return value
+
+
+def _one_of(*names: str) -> Kind:
+    def kind(value: Any) -> str:
+        if not isinstance(value, str) or value not in names:
+            near = _meant(value, names) if isinstance(value, str) else "."
+            raise ValueError(f"is {_said(value)}, and must be one of {', '.join(names)}{near}")
+        return value
+
+    return kind
+
+
+def _whole(least: int, most: int) -> Kind:
+    def kind(value: Any) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+            raise ValueError(f"is not a whole number from {least} to {most:,}.")
+        return value
+
+    return kind
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError("is not text, or an empty one.")
+    return value
+
+
+def _patterns(value: Any) -> tuple[str, ...]:
+    found = [value] if isinstance(value, str) else value
+    if not isinstance(found, list) or not all(isinstance(one, str) and one for one in found):
+        raise ValueError("is not a list of patterns.")
+    return tuple(found)
+
+
+def _label(value: Any) -> str:
+    if not isinstance(value, str | int | float):
+        raise ValueError("is not text or number.")
+    return str(value)
+
+
+def _number(value: Any) -> float:
+    """A number, or a share such as "5%"."""
+    if isinstance(value, str) and (match := _PERCENT.match(value)):
+        return float(match.group(1)) / 100
+    if isinstance(value, bool) or not isinstance(value, int | float) or not -_HUGE < value < _HUGE:
+        raise ValueError(f'is {_said(value)}, and must be a number or a share such as "5%".')
+    return float(value)
+
+
+def _share(value: Any) -> float:
+    number = _number(value)
+    if number < 0:
+        raise ValueError("is below 0.")
+    if number > 10 and not isinstance(value, str):
+        raise ValueError(f'is {number:g} times; did you mean "{number:g}%"?')
+    return number
+
+
+def _floor(value: Any) -> float:
+    if not (number := _share(value)):
+        raise ValueError("must be above 0.")
+    return number
+
+
+def _rate(value: Any) -> float:
+    if not 1e-6 <= (rate := _share(value)) <= 0.2:
+        raise ValueError("must lie between 0.0001% and 20%.")
+    return rate
+
+
+def _amount(unit: str, *, above_0: bool = False) -> Kind:
+    """A number in a metric's unit; per cent for fractions only."""
+
+    def kind(value: Any) -> float:
+        if isinstance(value, str) and unit != "fraction":
+            raise ValueError(f"is not a number of {unit}.")
+        number = _number(value)
+        if above_0 and number < 0:
+            raise ValueError("is below 0; `worse` says which way is meant.")
+        return number
+
+    return kind
+
+
+def _day(value: Any) -> date:
+    """As TOML writes it or as a text."""
+    if isinstance(value, date):
+        return value.date() if isinstance(value, datetime) else value
+    try:
+        return date.fromisoformat(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"is {_said(value)}, and must be a day, such as 2026-12-31.") from None
+
+
+_FIELDS = {
+    "model": "model",
+    "baseline": "baseline",
+    "on-slower-machine": "on_slower_machine",
+    "new-findings": "new_findings",
+    "false-alarm-rate": "false_alarm_rate",
+    "min-runs": "fewest_runs",
+    "keep": "keep",
+}
+"""Settings that are fields of Config as they are."""
+_SETTINGS: Mapping[str, Kind] = {
+    "preset": _one_of(*PRESETS),
+    "model": _text,
+    "baseline": _text,
+    **dict.fromkeys(_ON_CANNOT_TELL, _one_of(*POLICIES)),
+    "on-slower-machine": _one_of("inconclusive", "fail"),
+    "new-findings": _one_of(*_SEVERITIES, "off"),
+    "false-alarm-rate": _rate,
+    "min-runs": _whole(2, 1000),
+    "keep": _whole(1, 1000),
+    **dict.fromkeys(("labels", "budgets", "relative", "severity", "rules", "ignore"), _anything),
+}
+
+
+def _meant(name: str, known: Iterable[str]) -> str:
+    """The end of a sentence: `; did you mean preset?` where one name is near, else a full stop."""
+    near = nearest(name, known)
+    return f"; did you mean {near}?" if near is not None else "."
+
+
+def _said(value: Any) -> str:
+    return f"{value!r:.60}"
 
 
 def known_names(rules: Sequence[pathlib.Path] = ()) -> Known:

@@ -107,7 +107,6 @@ class GateResult(msgspec.Struct, frozen=True):
     checks: tuple[Check, ...]
     notices: tuple[str, ...]
     differences: tuple[str, ...]
-    tighten: tuple[str, ...]
     comparison: Comparison | None
     link: str = ""
     """Where its pages are: an address or a folder; empty where nobody has made any."""

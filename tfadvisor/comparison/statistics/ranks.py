@@ -35,14 +35,6 @@ def smallest_p(n: int, m: int) -> float:
     return 1 / comb(n + m, m)
 
 
-def runs_needed(n: int, level: float) -> int:
-    """How many new runs it takes against n base runs until the test can reach the level at all."""
-    m = 1
-    while smallest_p(n, m) > level:
-        m += 1
-    return m
-
-
 @lru_cache(maxsize=64)
 def ways(n: int, m: int) -> tuple[int, ...]:
     """In how many orders of n and m different values U is 0, 1, … n·m: the coefficients of the Gaussian binomial.

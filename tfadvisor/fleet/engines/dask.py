@@ -1,4 +1,4 @@
-"""A Dask cluster: tasks in bundles, a few bundles a worker under way, what a killed worker had tried again elsewhere."""
+"""A Dask cluster: a few tasks a worker under way, what a killed worker had tried again elsewhere."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from tfadvisor.errors import AdvisorError, UsageError
 from tfadvisor.fleet.engines.local import ClusterError, name_of, work_called
 from tfadvisor.timeline.run.one_host import Answer, Work
@@ -20,20 +18,11 @@ if TYPE_CHECKING:
     from distributed import Client
 
 _CONNECT_S = 10
-_LARGEST_BUNDLE = 20
-"""Tasks: what a cluster charges for each call is shared by so many."""
-_BUNDLES_A_WORKER = 3
+_TASKS_A_WORKER = 6
 """Under way: what is not asked for yet takes no memory, neither here nor there."""
 _RETRIES = 2
 _LOSSES = 5
 _GATHER_S = 60
-
-
-class _Bundle(msgspec.Struct, frozen=True):
-    """Tasks that are handed out together. lost: how often their answers were lost with a worker."""
-
-    tasks: Sequence[int]
-    lost: int = 0
 
 
 @contextmanager
@@ -68,36 +57,37 @@ class DaskCluster:
         self._client, self._address = client, address
 
     def each(self, work: Work, tasks: Sequence[bytes]) -> Iterator[Answer]:
-        """As Engine. Of a bundle whose workers were killed, each task is tried by itself."""
+        """As Engine. Of a task whose workers were killed, again and again, the answer is None."""
         from distributed import as_completed
 
-        workers = max(len(self._client.nthreads()), 1)
-        bundles = _bundles(len(tasks), workers)
-        running: dict[Any, _Bundle] = {}
+        most = max(len(self._client.nthreads()), 1) * _TASKS_A_WORKER
+        waiting = list(range(len(tasks)))[::-1]
+        lost = [0] * len(tasks)
+        running: dict[Any, int] = {}
         completed = as_completed(loop=self._client.loop)
-        while bundles or running:
-            while bundles and len(running) < workers * _BUNDLES_A_WORKER:
-                bundle = bundles.pop()
-                asked = [tasks[one] for one in bundle.tasks]
-                future = self._client.submit(answers, name_of(work), asked, pure=False, retries=_RETRIES)
-                running[future] = bundle
+        while waiting or running:
+            while waiting and len(running) < most:
+                number = waiting.pop()
+                future = self._client.submit(answer, name_of(work), tasks[number], pure=False, retries=_RETRIES)
+                running[future] = number
                 completed.add(future)
             future = next(completed)
-            bundle = running.pop(future)
-            values, killed = self._outcome(future)
+            number = running.pop(future)
+            value, killed = self._outcome(future)
             future.release()
-            if values is not None:
-                yield from map(Answer, bundle.tasks, values)
-            elif not killed:
-                bundles.append(self._tried_again(bundle))
-            elif len(bundle.tasks) > 1:
-                bundles.extend(_Bundle((one,)) for one in bundle.tasks)
-            else:
-                yield Answer(bundle.tasks[0], None)
+            if value is not None or killed:
+                yield Answer(number, value)
+                continue
+            lost[number] += 1
+            if lost[number] > _LOSSES:
+                raise ClusterError(
+                    f"{self._address}: workers end again and again before they hand over what they have read."
+                )
+            waiting.append(number)
 
-    def _outcome(self, future: Any) -> tuple[Sequence[bytes] | None, bool]:
-        """(answers, whether the workers were killed that tried it); (None, False) where the answers were lost with the worker
-        that had them. Raises what the work raised, ClusterError where the scheduler is gone.
+    def _outcome(self, future: Any) -> tuple[bytes | None, bool]:
+        """(answer, whether the workers were killed that tried it); (None, False) where the answer was lost with the worker
+        that had it. Raises what the work raised, ClusterError where the scheduler is gone.
         """
         from distributed.scheduler import KilledWorker
 
@@ -117,20 +107,13 @@ class DaskCluster:
             )
         return None, False
 
-    def _tried_again(self, bundle: _Bundle) -> _Bundle:
-        if bundle.lost >= _LOSSES:
-            raise ClusterError(
-                f"{self._address}: workers end again and again before they hand over what they have read."
-            )
-        return _Bundle(bundle.tasks, bundle.lost + 1)
 
-
-def answers(work: str, tasks: Sequence[bytes]) -> list[bytes]:
-    """What a worker does: a bundle. Nothing is collected meanwhile, which takes longer than a small host."""
+def answer(work: str, task: bytes) -> bytes:
+    """What a worker does. Nothing is collected meanwhile, which takes longer than a small host."""
     do, collects = work_called(work), gc.isenabled()
     gc.disable()
     try:
-        return [do(task) for task in tasks]
+        return do(task)
     finally:
         if collects:
             gc.enable()
@@ -139,12 +122,6 @@ def answers(work: str, tasks: Sequence[bytes]) -> list[bytes]:
 def version() -> str:
     """Of tfadvisor, on a worker."""
     return VERSION
-
-
-def _bundles(tasks: int, workers: int) -> list[_Bundle]:
-    """Of about as many tasks each, the first tasks last; small enough that every worker has several."""
-    size = max(min(tasks // (workers * 4), _LARGEST_BUNDLE), 1)
-    return [_Bundle(range(first, min(first + size, tasks))) for first in range(0, tasks, size)][::-1]
 
 
 def _check_versions(client: Client, address: str) -> None:

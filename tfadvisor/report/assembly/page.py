@@ -6,6 +6,7 @@ import numpy as np
 
 from tfadvisor.metrics.registry import registered_facts, registered_metrics
 from tfadvisor.metrics.steady import counted_hosts
+from tfadvisor.printable import short_kernel
 from tfadvisor.report.assembly.page_programs import excerpt_rows, memory_infos, part_rows, peaks_info, program_memories
 from tfadvisor.report.assembly.parts import run_ops
 from tfadvisor.report.assembly.rows import collectives_by_name, devices_by_name
@@ -148,6 +149,8 @@ def drawn_steps(run: RunSummary) -> tuple[tuple[DrawnStep, ...], tuple[DrawnStep
 def drawn_step(host: str, picture: StepPicture, offset_ps: int | None) -> DrawnStep:
     """offset_ps: of the host's clock, None where that is not known."""
     rows = picture.rows
+    on_device = np.array([one.role == "stream" for one in picture.lanes], np.bool_)[rows.lane]
+    kernels = {*np.unique(rows.name[on_device]).tolist()} - {*np.unique(rows.name[~on_device]).tolist()}
     start, end = rows.start // _PS_PER_NS, (rows.start + rows.length) // _PS_PER_NS
     return DrawnStep(
         host=host,
@@ -155,7 +158,10 @@ def drawn_step(host: str, picture: StepPicture, offset_ps: int | None) -> DrawnS
         index=picture.index,
         at_ns=None if offset_ps is None else (picture.start_ps - offset_ps) // _PS_PER_NS,
         span_ns=picture.span_ps // _PS_PER_NS,
-        lanes=tuple(LaneInfo(one.role, one.device, one.name, one.around, one.deeper) for one in picture.lanes),
+        lanes=tuple(
+            LaneInfo(one.role, one.device, one.name, tuple(map(_shown, one.around)), one.deeper)
+            for one in picture.lanes
+        ),
         lane=rows.lane.astype(np.int64),
         depth=rows.depth.astype(np.int64),
         start=start,
@@ -164,6 +170,11 @@ def drawn_step(host: str, picture: StepPicture, offset_ps: int | None) -> DrawnS
         name=rows.name.astype(np.int64),
         events=rows.events,
         busy=rows.busy // _PS_PER_NS,
-        names=tuple(instruction_name(one) if one.startswith("%") else one for one in rows.names),
+        names=tuple(short_kernel(name) if at in kernels else _shown(name) for at, name in enumerate(rows.names)),
         threads_left_out=picture.threads_left_out,
     )
+
+
+def _shown(name: str) -> str:
+    """`copy-done.4` of an instruction's whole text, `program.py:53 train` of the Python call `$program.py:53 train`."""
+    return instruction_name(name) if name.startswith("%") else name.removeprefix("$")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from tfadvisor.metrics.layers import Part, Parts, compute_parts
 from tfadvisor.metrics.registry import MetricAbsent
@@ -41,16 +42,22 @@ def run_ops(run: RunSummary, most: int = _MOST) -> tuple[Op, ...]:
     """The hottest; the same op of several devices or hosts is one row."""
     time: dict[_Key, int] = {}
     count: dict[_Key, int] = {}
+    launched: dict[_Key, dict[str, Any]] = {}
     for device in (device for host in run.hosts for device in host.devices):
         for row in np.argsort(-device.ops.total_ps, kind="stable")[: 2 * most].tolist():
             key = _key(device.ops, row)
             time[key] = time.get(key, 0) + int(device.ops.total_ps[row])
             count[key] = count.get(key, 0) + int(device.ops.count[row])
+            if key not in launched and (launch := device.launch_of(row)) is not None:
+                launched[key] = {**msgspec.structs.asdict(launch), "launch_ways": int(device.ops.ways[row])}
     total, steps = max(sum(time.values()), 1), max(device_steps(run), 1)
     known = _known(run)
     is_gpu = any(device.kind is DeviceKind.GPU for host in run.hosts for device in host.devices)
     return tuple(
-        _op(key, time[key] / total, time[key] / steps, count[key] / steps, known.get(key.in_program()), is_gpu)
+        replace(
+            _op(key, time[key] / total, time[key] / steps, count[key] / steps, known.get(key.in_program()), is_gpu),
+            **launched.get(key, {}),
+        )
         for key in sorted(time, key=lambda one: -time[one])[:most]
     )
 

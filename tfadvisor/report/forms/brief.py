@@ -83,7 +83,7 @@ def _finding(number: int, finding: Finding, *, whole: bool) -> list[str]:
     lines += [f"   saves: {saving}"] if saving else []
     tried = tried_words(finding)
     lines += [f"   tried: {tried}"] if tried else []
-    lines.append(f"   seen: {_cut(finding.summary)}")
+    lines.append(f"   seen: {cut(one_line(finding.summary), 2 * _LONGEST)}")
     lines += [f"   where: {_cut(location_words(one))}" for one in finding.locations[:1]]
     for fix in finding.fixes[:1]:
         lines.append(f"   edit: {_cut(fix.do)}")

@@ -5,13 +5,14 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, get_type_hints
 
 import msgspec
 import numpy as np
 
+from tfadvisor.printable import short_kernel
 from tfadvisor.report.about import about_lines
 from tfadvisor.report.forms.page_data import (
     CallRow,
@@ -23,7 +24,7 @@ from tfadvisor.report.forms.page_data import (
     StepColumns,
 )
 from tfadvisor.report.model import Op, StepInfo
-from tfadvisor.report.wording import plan_end, plan_lines
+from tfadvisor.report.wording import bar_note, plan_end, plan_lines
 
 FORMAT = 3
 """Of the data; the page that is built with it reads no other."""
@@ -53,33 +54,38 @@ def encode_comparison(comparison: ComparedRuns) -> str:
     return json.dumps(_short(_fields(comparison)), separators=(",", ":"), allow_nan=False)
 
 
+_TABLES: Mapping[str, type[msgspec.Struct]] = {
+    "ops": Op,
+    "collectives": CollectiveRow,
+    "calls": CallRow,
+    "parts": PartRow,
+}
+"""Fields that are sent as columns."""
+
+
 def _page(page: PageData) -> dict[str, Any]:
     report = page.report.to_dict()
     report["steps"]["each"] = _fields(_steps(page.report.steps.each))
     del report["ops"]
     for told_in_words in ("changed_limits", "machines", "plan"):
         report.pop(told_in_words, None)
+    fields = {name: getattr(page, name) for name in page.__struct_fields__ if name not in _TABLES}
     return {
+        **{name: _short(_plain(value)) for name, value in fields.items() if name not in ("report", "drawn", "more")},
+        **{name: _columns(kind, getattr(page, name)) for name, kind in _TABLES.items()},
         "report": _short(report),
-        "ops": _columns(Op, page.ops),
-        "collectives": _columns(CollectiveRow, page.collectives),
-        "devices": [_short(_fields(one)) for one in page.devices],
-        "pipelines": [_short(_fields(one)) for one in page.pipelines],
-        "calls": _columns(CallRow, page.calls),
         "drawn": [_drawn(one) for one in page.drawn],
-        "hosts_left_out": page.hosts_left_out,
         "more": _packed([_drawn(one) for one in page.more]),
-        "parts": _columns(PartRow, page.parts),
-        "peaks": _short(_fields(page.peaks)),
-        "excerpts": [_fields(one) for one in page.excerpts],
-        "memory": [_short(_fields(one)) for one in page.memory],
-        "metric_groups": dict(page.metric_groups),
-        "facts": dict(page.facts),
         "about": about_lines(page.report),
         "plan": [_fields(one) for one in plan_lines(page.report)],
         "plan_end": plan_end(page.report),
-        "programs": [_short(_fields(one)) for one in page.programs],
+        "bar_note": bar_note(page.report),
+        "short_names": {name: short for name in _named(page.ops) if (short := short_kernel(name)) != name},
     }
+
+
+def _named(ops: Sequence[Op]) -> set[str]:
+    return {name for one in ops for name in (one.op, one.kernel) if name}
 
 
 def encode_step(step: DrawnStep) -> str:

@@ -13,18 +13,18 @@ from tfadvisor.report.model import Report
 from tfadvisor.report.wording import (
     advice,
     evidence_words,
+    location_words,
     nothing_to_change,
     plan_end,
     plan_lines,
     questions,
     run_line,
-    saving_words,
     shares,
     steps_line,
-    takes_words,
     time_lines,
     tried_words,
     verdict_name,
+    worth_words,
 )
 from tfadvisor.units import percent
 
@@ -98,8 +98,7 @@ def _plan(report: Report) -> list[str]:
 
 
 def _finding(number: int, finding: Finding) -> list[str]:
-    saving = saving_words(finding.saving)
-    worth = f"saves {saving}" if saving else takes_words(finding) if finding.is_question else ""
+    worth = worth_words(finding)
     preview = " · preview" if finding.tier is not msgspec.UNSET else ""
     lines = [
         f"### {number}. {in_markdown(finding.title)}",
@@ -116,8 +115,7 @@ def _finding(number: int, finding: Finding) -> list[str]:
     if tried:
         lines += [f"Tried: {tried}", ""]
     for location in finding.locations:
-        place = f"{location.file}:{location.line}" if location.line is not None else location.file
-        lines += [f"Where: {in_markdown(place)} in {in_markdown(location.op)}", ""]
+        lines += [f"Where: {in_markdown(location_words(location))}", ""]
     lines += [f"- {in_markdown(evidence_words(one))}" for one in finding.evidence]
     if finding.evidence:
         lines.append("")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from html import escape
 
 import msgspec
 
 from tfadvisor.advice.findings import Finding
-from tfadvisor.html_fragments import bar, fragment, text
+from tfadvisor.html_fragments import bar, fragment, table, text
 from tfadvisor.printable import printable
 from tfadvisor.report.about import about_lines
 from tfadvisor.report.model import Report
@@ -18,12 +17,11 @@ from tfadvisor.report.wording import (
     location_words,
     questions,
     run_line,
-    saving_words,
     steps_line,
-    takes_words,
+    time_lines,
     verdict_name,
+    worth_words,
 )
-from tfadvisor.units import duration, percent
 
 _SHOWN = 8
 
@@ -50,26 +48,12 @@ def as_fragment(report: Report) -> str:
 
 
 def _activities(report: Report) -> str:
-    """Where the step goes, a level inside the other; closed but for the classes."""
-    if not report.attribution:
+    """Where the step goes, an activity a line; closed."""
+    rows = [(one.share, one.time, one.kind, one.words) for one in time_lines(report, _SHOWN)]
+    if not rows:
         return ""
-    classes = []
-    for kind in report.attribution:
-        inner = "".join(
-            _node(one.activity, one.fraction, one.ms, [(p.activity, p.fraction, p.ms) for p in one.parts])
-            for one in kind.parts
-        )
-        classes.append(
-            f"<details><summary>{kind.kind} {percent(kind.fraction)}, {duration(kind.ms)}</summary>{inner}</details>"
-        )
-    return f'<details><summary><b>Where the step goes</b></summary><div class="tree">{"".join(classes)}</div></details>'
-
-
-def _node(words: str, fraction: float, ms: float, parts: Sequence[tuple[str, float, float]]) -> str:
-    head = f"{percent(fraction)}, {duration(ms)} {text(words)}"
-    if not parts:
-        return f"<p>{head}</p>"
-    return f"<details><summary>{head}</summary>{''.join(_node(*one, ()) for one in parts)}</details>"
+    head = ("share", "time", "class", "activity")
+    return f"<details><summary><b>Where the step goes</b></summary>{table(head, rows, (0, 1))}</details>"
 
 
 def as_line(report: Report) -> str:
@@ -82,9 +66,7 @@ def as_line(report: Report) -> str:
 
 
 def _finding(finding: Finding) -> str:
-    saving = saving_words(finding.saving)
-    worth = f"saves {saving}" if saving else takes_words(finding) if finding.is_question else ""
-    worth = f"{finding.severity.value}, {worth}" if worth else finding.severity.value
+    worth = ", ".join(filter(None, (finding.severity.value, worth_words(finding))))
     head = f"<b>{text(finding.title)}</b> <span class=quiet>{worth}</span>"
     parts = [f"<p><b>{text(finding.ask)}</b></p>"] if finding.ask is not msgspec.UNSET else []
     parts.append(f"<p>{text(finding.summary)}</p>")

@@ -16,6 +16,7 @@ from tfadvisor.report.about import about_lines
 from tfadvisor.report.model import ActivityTime, PlacedTime, Report
 from tfadvisor.report.wording import (
     advice,
+    bar_note,
     evidence_words,
     location_words,
     nothing_to_change,
@@ -24,15 +25,15 @@ from tfadvisor.report.wording import (
     plan_lines,
     questions,
     run_line,
-    saving_words,
     shares,
     steps_line,
     takes_words,
     time_lines,
     tried_words,
     verdict_name,
+    worth_words,
 )
-from tfadvisor.units import Unit, duration, in_words, number_of, percent
+from tfadvisor.units import Unit, duration, in_words, number_of, percent, size
 from tfadvisor.vocabulary import Severity, TimeClass
 
 # The one writer of text for a terminal: lines wrapped to its width, and coloured by rich where that is wanted.
@@ -188,6 +189,23 @@ _ACTIVITIES = 6
 """Of the step; a smaller part is not printed where not all are."""
 _OPS = 15
 """Rows of the table of ops."""
+_OP_COLUMNS = (
+    "op or kernel",
+    "kind",
+    "share",
+    "a step",
+    "runs",
+    "precision",
+    "grid",
+    "block",
+    "regs",
+    "shared",
+    "occ.",
+    "line",
+)
+"""Of the table of ops; beyond the fifth only those that a row fills."""
+_SHORTEST_NAME = 24
+"""Columns that a name has even where the rest is too wide."""
 _NAMED = 12
 """Names that share a reason and are listed; of more their number."""
 _MARGIN = 3
@@ -257,6 +275,8 @@ def _where_the_step_goes(page: TextPage, report: Report, *, details: bool, ascii
     for name, share in sorted(parts, key=lambda item: -item[1]):
         legend.append([(fill[name], _CLASSES[name].style), f" {name} {percent(share)}   "])
     page.flowing(legend, indent=2)
+    if note := bar_note(report):
+        page.hanging("", (note, DIM), 2, 2)
     page.line()
     if details:
         _whole_tree(page, report)
@@ -351,12 +371,11 @@ def _questions(page: TextPage, report: Report, details: bool) -> None:
 
 
 def _finding(page: TextPage, number: int, finding: Finding, details: bool) -> None:
-    saving = saving_words(finding.saving)
     severity = (finding.severity.value.upper(), _SEVERITY_STYLE[finding.severity])
     head: list[list[Piece]] = [[(f"{number}.", TITLE), " ", severity, "  "]]
     head += [[(f"{word} ", TITLE)] for word in one_line(finding.title).split()]
-    if saving or finding.is_question:
-        head.append([" ", (f"saves {saving}" if saving else takes_words(finding), "green")])
+    if worth := worth_words(finding):
+        head.append([" ", (worth, "green")])
     if finding.tier is not msgspec.UNSET:
         head.append([" ", ("(preview)", DIM)])
     page.flowing(head, indent=_MARGIN)
@@ -369,8 +388,7 @@ def _finding(page: TextPage, number: int, finding: Finding, details: bool) -> No
     if tried:
         _paragraph(page, tried, "green", "tried: ")
     for location in finding.locations:
-        place = f"{location.file}:{location.line}" if location.line is not None else location.file
-        _paragraph(page, one_line(f"{place} in {location.op}"), "cyan", "where  ")
+        _paragraph(page, one_line(location_words(location)), "cyan", "where  ")
     if details:
         for evidence in finding.evidence:
             _paragraph(page, evidence_words(evidence), "", "seen   ")
@@ -490,13 +508,24 @@ def _ops(page: TextPage, report: Report) -> None:
             duration(op.ms_per_step),
             f"{op.count_per_step:.4g}",
             op.precision or "",
+            "×".join(map(str, op.grid or ())).removesuffix("×1").removesuffix("×1"),
+            "×".join(map(str, op.block or ())).removesuffix("×1").removesuffix("×1"),
+            "" if op.registers is None else f"{op.registers}",
+            "" if op.shared_bytes is None else size(op.shared_bytes),
+            "" if op.occupancy is None else percent(op.occupancy),
             f"{op.file}:{op.line}" if op.file and op.line else "",
         ]
         for op in report.ops[:_OPS]
     ]
     if rows:
-        head = ["op or kernel", "kind", "share", "a step", "runs", "precision", "line"]
-        page.table("What takes most time on the devices", [head, *rows], left=(0, 1, 5, 6))
+        told = [at for at in range(len(_OP_COLUMNS)) if at < 5 or any(row[at] for row in rows)]
+        shown = [[row[at] for at in told] for row in (_OP_COLUMNS, *rows)]
+        beside = sum(2 + max(len(row[place]) for row in shown) for place in range(1, len(told)))
+        shown = [[cut(name, max(page.width - beside, _SHORTEST_NAME)), *cells] for name, *cells in shown]
+        left = [
+            place for place, at in enumerate(told) if _OP_COLUMNS[at] in ("op or kernel", "kind", "precision", "line")
+        ]
+        page.table("What takes most time on the devices", shown, left)
 
 
 def _not_applicable(page: TextPage, report: Report) -> None:

@@ -169,7 +169,7 @@ def _files_of(run: Run) -> Iterator[Path]:
 
 
 def patches(report: Report, source: Path, rule: str | None, at: str | None) -> str:
-    """What `tfadvisor fix` prints. Raises UsageError for a rule or place that is none, and without LibCST."""
+    """What `tfadvisor fix` prints. Raises UsageError for a rule or place that is none."""
     from tfadvisor.act.repair.plan import differ_below, make_plan
     from tfadvisor.act.repair.sources import read_sources
     from tfadvisor.advice.loading.catalogue import load_catalogue

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -51,23 +50,6 @@ _VALUE = (
 )
 
 TABLES = (
-    TableOf(
-        "run",
-        "The run in one row.",
-        (
-            Column("name", TEXT, "as the report calls it"),
-            Column("framework", TEXT, "tensorflow, jax, pytorch-xla or unknown"),
-            Column("framework_version", TEXT, "null where the trace does not say"),
-            Column("captured_at", TEXT, "ISO time in UTC, null where the trace does not say"),
-            Column("bottleneck", TEXT, "the verdict: what costs most"),
-            Column("fraction", NUMBER, "its share of step time"),
-            Column("healthy", TRUTH, "nothing costs enough to act on"),
-            Column("summary", TEXT, "the verdict in words"),
-            Column("steps_source", TEXT, "how the steps were found"),
-            Column("steps_confidence", NUMBER, "0 to 1"),
-            Column("tool_version", TEXT, "of tfadvisor"),
-        ),
-    ),
     TableOf(
         "hosts",
         "One row per host.",
@@ -197,19 +179,6 @@ TABLES = (
         ),
     ),
     TableOf(
-        "time_by",
-        "The compute time of all devices in three ways, per counted step and device, the largest first.",
-        (
-            Column("by", CATEGORY, "layer, op_type or line"),
-            Column("name", TEXT, "null for all else"),
-            Column("share", NUMBER, "of the compute time, 0 to 1; those of one `by` add up to 1"),
-            Column("ms_per_step", NUMBER, "ops that run side by side count each"),
-            Column("count_per_step", NUMBER, "runs of its ops"),
-            Column("flops", INTEGER, "a step, by shapes"),
-            Column("bytes", INTEGER, "a step, by shapes"),
-        ),
-    ),
-    TableOf(
         "metrics",
         "The report's metrics.",
         (
@@ -238,67 +207,20 @@ TABLES = (
             Column("evidence", TEXTS, "in words"),
         ),
     ),
-    TableOf(
-        "fixes",
-        "One row per fix of a finding.",
-        (
-            Column("rank", SMALL, "of the finding"),
-            Column("fix", SMALL, "from 1"),
-            Column("kind", CATEGORY, "code, env, flag, config or command"),
-            Column("do", TEXT, "the edit in words"),
-            Column("snippet", TEXT, "the edit itself"),
-            Column("env", TEXTS, "`NAME=value`"),
-            Column("valid_for", TEXT, "versions"),
-            Column("side_effect", TEXT, "empty without one"),
-        ),
-    ),
-    TableOf(
-        "not_applicable",
-        "Rules that the trace cannot decide.",
-        (Column("rule", TEXT, "its id"), Column("reason", TEXT, "why")),
-    ),
 )
 
 # The report as rows of the export's tables.
 
 
-Rows = Mapping[str, Sequence[Any]]
-
-
-def report_tables(report: Report) -> dict[str, Rows]:
-    """Name of a table -> its columns."""
-    run, verdict, steps = report.run, report.verdict, report.steps
+def report_rows(report: Report) -> dict[str, list[dict[str, Any]]]:
+    """Name of a table -> its rows."""
     return {
-        "run": _columns(
-            [
-                {
-                    "name": run.name,
-                    "framework": run.framework,
-                    "framework_version": run.framework_version,
-                    "captured_at": run.captured_at,
-                    "bottleneck": verdict.bottleneck,
-                    "fraction": verdict.fraction,
-                    "healthy": verdict.healthy,
-                    "summary": verdict.summary,
-                    "steps_source": steps.source,
-                    "steps_confidence": steps.confidence,
-                    "tool_version": report.tool.version,
-                }
-            ]
-        ),
-        "ops": _columns([asdict(op) for op in report.ops]),
-        "time_by": _columns(
-            [{"by": by, **asdict(part)} for by, parts in asdict(report.time_by).items() for part in parts]
-        ),
-        "metrics": _columns(
-            [
-                {"metric": name, "value": one.value, "unit": one.unit, "reason": one.reason}
-                for name, one in report.metrics.items()
-            ]
-        ),
-        "findings": _columns([_finding(rank, one) for rank, one in enumerate(report.findings, start=1)]),
-        "fixes": _columns([row for rank, one in enumerate(report.findings, start=1) for row in _fixes(rank, one)]),
-        "not_applicable": _columns([{"rule": one.rule_id, "reason": one.reason} for one in report.not_applicable]),
+        "ops": [asdict(op) for op in report.ops],
+        "metrics": [
+            {"metric": name, "value": one.value, "unit": one.unit, "reason": one.reason}
+            for name, one in report.metrics.items()
+        ],
+        "findings": [_finding(rank, one) for rank, one in enumerate(report.findings, start=1)],
     }
 
 
@@ -318,23 +240,3 @@ def _finding(rank: int, one: Finding) -> dict[str, Any]:
         "locations": [location_words(location) for location in one.locations],
         "evidence": [evidence_words(evidence) for evidence in one.evidence],
     }
-
-
-def _fixes(rank: int, one: Finding) -> list[dict[str, Any]]:
-    return [
-        {
-            "rank": rank,
-            "fix": number,
-            "kind": fix.kind,
-            "do": fix.do,
-            "snippet": fix.snippet,
-            "env": [f"{name}={value}" for name, value in fix.env.items()],
-            "valid_for": fix.valid_for,
-            "side_effect": fix.side_effect,
-        }
-        for number, fix in enumerate(one.fixes, start=1)
-    ]
-
-
-def _columns(rows: Sequence[Mapping[str, Any]]) -> Rows:
-    return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}

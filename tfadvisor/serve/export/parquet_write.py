@@ -11,8 +11,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tfadvisor.printable import in_utf8
 from tfadvisor.report.model import Report
-from tfadvisor.serve.export.parquet import CATEGORY, SCHEMA_VERSION, TABLES, TEXTS, TableOf, report_tables
+from tfadvisor.serve.export.parquet import CATEGORY, SCHEMA_VERSION, TABLES, TEXTS, TableOf, report_rows
 from tfadvisor.timeline.host_timeline import HostTimeline
 from tfadvisor.trace.columns import NUM_OCCURRENCES, HostTrace, Kind, StatColumn, Value
 from tfadvisor.vocabulary import TIME_CLASSES
@@ -64,9 +65,9 @@ class ParquetSink:
 
     def finish(self, report: Report) -> None:
         """What was concluded, and the end of all files."""
-        for name, columns in report_tables(report).items():
-            if columns:
-                self._put(name, **columns)
+        for name, rows in report_rows(report).items():
+            if rows:
+                self._put(name, **{column: [row[column] for row in rows] for column in rows[0]})
         self.close()
 
     def close(self) -> None:
@@ -225,6 +226,16 @@ def _as_utf8(values: Given) -> Given:
 
 
 def _array(values: Given, kind: pa.DataType, rows: int) -> pa.Array:
+    """Names of files and hosts may be no UTF-8, which Parquet's texts must be."""
+    try:
+        return _made(values, kind, rows)
+    except UnicodeEncodeError:
+        return _made(
+            [[*map(in_utf8, one)] if isinstance(one, list) else one and in_utf8(one) for one in values], kind, rows
+        )
+
+
+def _made(values: Given, kind: pa.DataType, rows: int) -> pa.Array:
     if isinstance(values, pa.Array):
         return values
     if isinstance(values, str):

@@ -23,7 +23,6 @@ from tfadvisor.serve.export.perfetto_packets import (
     Write,
     constant,
     named_track,
-    number_arguments,
     only,
     put_slices,
     text_argument,
@@ -42,7 +41,6 @@ from tfadvisor.timeline.intervals import (
 )
 from tfadvisor.timeline.model import Device, StepKind
 from tfadvisor.timeline.steps.breakdown import classes_of_time
-from tfadvisor.units import PS_PER_MS
 from tfadvisor.vocabulary import TimeClass
 
 _PS_PER_NS = 1_000
@@ -115,17 +113,14 @@ class Conclusions:
             np.int64,
         )
         counts = np.array([texts.value(_COUNTS.get(kind, f"no: {kind.value}")) for kind in steps.kinds], np.int64)
-        mean_ms = timeline.breakdown.mean(axis=0) / PS_PER_MS
         whether = texts.argument("counts")
-        columns = [(texts.argument(f"{one.label}_ms"), mean_ms[:, one]) for one in TimeClass]
         for lane in lanes(steps.starts, steps.ends):
             track = self._below(group, "Steps", 1, steps.about)
             found = brackets(steps.starts[lane], steps.ends[lane])
             step = lane[found.event]
 
             def arguments(part: slice, step: Int64Array = step) -> tuple[Rows, ...]:
-                numbers = [number_arguments(name, ms[step[part]]) for name, ms in columns]
-                return (text_arguments(whether, counts[step[part]]), *numbers)
+                return (text_arguments(whether, counts[step[part]]),)
 
             time = np.where(found.opens, steps.starts[step], steps.ends[step])
             self._put(track, time, found.opens, names[step], "step", shift, arguments)

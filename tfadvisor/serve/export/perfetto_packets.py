@@ -124,12 +124,6 @@ def text_arguments(name: int, values: Int64Array) -> Rows:
     return only(field(_ANNOTATIONS, SIZED, content), values > 0)
 
 
-def number_arguments(name: int, values: npt.NDArray[np.float64]) -> Rows:
-    """An argument for each row."""
-    content = joined(constant(len(values), number(1, name)), field(5, FIXED_64, doubles(values)))
-    return field(_ANNOTATIONS, SIZED, content)
-
-
 def put_slices(
     write: Write,
     sequence: int,
@@ -213,12 +207,6 @@ def varints(values: Int64Array) -> Rows:
     data = (shifted & np.uint64(_MORE - 1)).astype(np.uint8)
     data[:, :-1][keep[:, 1:]] |= np.uint8(_MORE)
     return Rows(data, keep)
-
-
-def doubles(values: npt.NDArray[np.float64]) -> Rows:
-    """Eight bytes a number."""
-    data = values.astype("<f8").reshape(-1, 1).view(np.uint8)
-    return Rows(data, np.ones(data.shape, np.bool_))
 
 
 def fixed_64(values: Int64Array) -> Rows:

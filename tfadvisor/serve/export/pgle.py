@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,8 +18,7 @@ from tfadvisor.advice.flags.recorded import is_newer, order
 from tfadvisor.arrays import ranks
 from tfadvisor.errors import TraceError
 from tfadvisor.program.find_modules import find_modules
-from tfadvisor.program.module import Module
-from tfadvisor.program.wire import Entry, Proto, message_of, messages_of, number_of, text_of
+from tfadvisor.program.wire import message_of, messages_of, number_of, text_of
 from tfadvisor.serve.export.perfetto_packets import sized, tag
 from tfadvisor.serve.export.pgle_events import SELECTION, Facts, NamedEvents, Program, facts, named_events
 from tfadvisor.timeline.names.classes import UNKNOWN, framework_of
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
 
     from tfadvisor.trace.columns import Int64Array
 
+_PERCENTILE = 90
 _FIRST_WITH_SPANS = "0.12"
 """The jaxlib that counts spans; 0.11.2 still counts events."""
 
@@ -49,22 +49,23 @@ class Profile(msgspec.Struct, frozen=True):
     jax_version: str | None
 
 
-def profile(files: Sequence[Path], percentile: int, jaxlib: str | None, *, by_program: bool) -> Profile:
-    """One file after the other, each a profile; then the percentile of each instruction's costs.
+def profile(files: Sequence[Path]) -> Profile:
+    """One file after the other, each a profile; then the 90th percentile of each instruction's costs, as JAX does it.
 
-    jaxlib: whose way of counting, None for that of the version that recorded, else the newest. by_program: with the
-    fingerprints that XLA's own converter misses. Raises TraceError for a file that cannot be read.
+    Counted as the jaxlib does that recorded, else the newest. Raises TraceError for a file that cannot be read.
     """
-    found: list[tuple[Costs, Facts]] = []
+    found: list[Costs] = []
+    told: list[Facts] = []
     version, framework = None, UNKNOWN
     for file in files:
         trace = decode_file(file, SELECTION)
         recorded_by = _jax_version(trace)
         version = version or recorded_by
         framework = framework_of(trace.names.name, trace.stat(HLO_MODULE).texts) if framework == UNKNOWN else framework
-        found.append(_of_trace(trace, counting_of(jaxlib or recorded_by), by_program))
-    merged = aggregate([one for one, _ in found], percentile) if len(found) > 1 else found[0][0]
-    return Profile(merged, tuple(one for _, one in found), framework, version)
+        events = named_events(trace)
+        found.append(costs(events, fingerprints(trace), counting_of(recorded_by)))
+        told.append(facts(trace, events))
+    return Profile(aggregate(found) if len(found) > 1 else found[0], tuple(told), framework, version)
 
 
 def counting_of(jaxlib: str | None) -> Counting:
@@ -73,19 +74,12 @@ def counting_of(jaxlib: str | None) -> Counting:
     return Counting.EVENT if known is not None and known < (order(_FIRST_WITH_SPANS) or ()) else Counting.SPAN
 
 
-def _of_trace(trace: HostTrace, counting: Counting, by_program: bool) -> tuple[Costs, Facts]:
-    events = named_events(trace)
-    every = fingerprints(trace, of_modules=True)
-    used = every if by_program else fingerprints(trace, of_modules=False)
-    return costs(events, used, counting), facts(trace, events, every)
-
-
 def _jax_version(trace: HostTrace) -> str | None:
     found = (plane.stats.get(JAX_VERSION) for plane in trace.planes)
     return next((one for one in found if isinstance(one, str)), None)
 
 
-# The file that XLA reads: a ProfiledInstructionsProto, binary or as text.
+# The file that XLA reads: a ProfiledInstructionsProto.
 
 _COSTS, _NAME, _COST_US = 1, 1, 2
 
@@ -98,30 +92,12 @@ def as_binary(costs: Costs) -> bytes:
     )
 
 
-def as_text(costs: Costs) -> bytes:
-    """The same in protobuf's text format."""
-    return "".join(
-        f'costs {{ name: "{_escaped(name)}" cost_us: {cost.us!r} }}\n' for name, cost in costs.items()
-    ).encode()
-
-
-FORMS: Mapping[str, Callable[[Costs], bytes]] = {".pb": as_binary, ".pbtxt": as_text}
-"""By the file's ending."""
-
-
-def _escaped(text: str) -> str:
-    """Quotes, backslashes and control characters as the text format has them."""
-    out = text.replace("\\", "\\\\").replace('"', '\\"')
-    return "".join(one if one >= " " else f"\\{ord(one):03o}" for one in out)
-
-
 # One profile out of several: of each instruction's costs the one at a percentile.
 
 
-def aggregate(profiles: Sequence[Costs], percentile: int) -> Costs:
-    """The cost at percentile/100 of the way through those that there are, rounded down; never a mean of two.
-
-    percentile: 0 to 100. An instruction that some profiles lack is taken from the others.
+def aggregate(profiles: Sequence[Costs]) -> Costs:
+    """The cost at 90% of the way through those that there are, rounded down; never a mean of two. An instruction that some
+    profiles lack is taken from the others.
     """
     found: dict[str, list[Cost]] = {}
     for profile in profiles:
@@ -129,7 +105,7 @@ def aggregate(profiles: Sequence[Costs], percentile: int) -> Costs:
             found.setdefault(name, []).append(cost)
     return {
         name: Cost(
-            sorted(one.us for one in costs)[int(percentile / 100 * (len(costs) - 1))],
+            sorted(one.us for one in costs)[int(_PERCENTILE / 100 * (len(costs) - 1))],
             sum(one.executions for one in costs),
         )
         for name, costs in sorted(found.items())
@@ -211,40 +187,28 @@ def _spans(found: NamedEvents, which: Int64Array) -> tuple[Int64Array, npt.NDArr
 
 _ATTRIBUTE = "fingerprint_before_lhs"
 _ID = 5
-_OF_MODULE, _OF_INSTRUCTION = 19, 68
-"""The fields of HloModuleProto and HloInstructionProto that hold frontend attributes."""
+_OF_INSTRUCTION = 68
+"""The field of HloInstructionProto that holds frontend attributes."""
 _MAP = 1
 
 
-def fingerprints(trace: HostTrace, *, of_modules: bool) -> dict[Program, str]:
-    """The programs of a trace that carry one. Programs whose HLO is damaged carry none.
-
-    of_modules: also those that only the module carries, which XLA's own converter misses.
-    """
+def fingerprints(trace: HostTrace) -> dict[Program, str]:
+    """The programs of a trace whose root instruction carries one. Programs whose HLO is damaged carry none."""
     found: dict[Program, str] = {}
     modules = find_modules(trace)
     for key in modules.keys:
         try:
             module = modules.open(key)
-            one = _fingerprint(module, of_modules)
+            root = module.entry.root
+            attributes = messages_of(root.proto, message_of(root.proto, root.fields, _OF_INSTRUCTION), _MAP)
+            one = next(
+                (text_of(root.proto, it, 2) for it in attributes if text_of(root.proto, it, 1) == _ATTRIBUTE), ""
+            )
         except TraceError:
             continue
         if one:
             found[module.name, number_of(module.fields, _ID)] = one
     return found
-
-
-def _fingerprint(module: Module, of_modules: bool) -> str:
-    root = module.entry.root
-    mine = _attribute(root.proto, root.fields, _OF_INSTRUCTION)
-    return mine or (_attribute(module.proto, module.fields, _OF_MODULE) if of_modules else "")
-
-
-def _attribute(proto: Proto, fields: list[Entry], holder: int) -> str:
-    for entry in messages_of(proto, message_of(proto, fields, holder), _MAP):
-        if text_of(proto, entry, 1) == _ATTRIBUTE:
-            return text_of(proto, entry, 2)
-    return ""
 
 
 # The two ways to compile with measured costs: this profile, or JAX measuring by itself.

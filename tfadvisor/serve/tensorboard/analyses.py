@@ -8,6 +8,7 @@ import tempfile
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
+from contextvars import ContextVar
 from queue import LifoQueue
 from typing import IO, Any
 
@@ -35,7 +36,8 @@ from tfadvisor.serve.tensorboard.listing import ListedRun
 from tfadvisor.trace.remote_path import places_of
 
 _AT_ONCE = 2
-_MOST_WAITING = 32
+_MOST_WAITING, _MOST_OF_ONE = 32, 8
+"""Analyses of all visitors, and of one, that wait for their turn."""
 _REMEMBERED_FAILURES = 256
 _WORKER = "tfadvisor.serve.tensorboard.worker"
 _TOO_MANY = {"cause": "was given up: too many others were asked for since.", "remedy": "Ask for it again."}
@@ -45,6 +47,10 @@ _KILLED = {
 }
 
 
+VISITOR: ContextVar[str] = ContextVar("VISITOR", default="")
+"""Whose request is being answered: an address."""
+
+
 class Analysis:
     """One that was asked for. fraction: of the files' events that are read. error: place, cause, remedy."""
 
@@ -52,6 +58,7 @@ class Analysis:
         """Waits for its turn. task: for the worker, with the path of what is analysed."""
         self.key = key
         self.task = task
+        self.visitor = VISITOR.get()
         self.state = "waiting"
         self.fraction = 0.0
         self.limits = limits_of(task)
@@ -176,8 +183,13 @@ class Analyses:
             for old in [one for one, past in self._asked.items() if past.ended.is_set()][:-_REMEMBERED_FAILURES]:
                 del self._asked[old]
             with self._turns.mutex:
-                dropped = self._turns.queue[: max(len(self._turns.queue) + 1 - _MOST_WAITING, 0)]
-                del self._turns.queue[: len(dropped)]
+                waiting = self._turns.queue
+                mine = [one for one in waiting if one.visitor == analysis.visitor]
+                dropped = (
+                    mine[:1] if len(mine) >= _MOST_OF_ONE else waiting[:1] if len(waiting) >= _MOST_WAITING else []
+                )
+                for one in dropped:
+                    waiting.remove(one)
             for waited in dropped:
                 waited.state, waited.error = "failed", {"place": waited.task["path"], **_TOO_MANY}
                 waited.ended.set()

@@ -14,6 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from tfadvisor.errors import AdvisorError
+from tfadvisor.printable import in_utf8
 from tfadvisor.trace.remote_path import RemotePath, is_address, place_of
 from tfadvisor.trace.runs import Run, find_runs, recorded_at
 
@@ -103,17 +104,12 @@ def _listed(roots: Sequence[tuple[str, Path]]) -> dict[str, ListedRun]:
     by_name: dict[str, ListedRun] = {}
     for prefix, root in roots:
         for run in find_runs(root):
-            name = _text(prefix + run.name)
+            name = in_utf8(prefix + run.name)
             if name in by_name:  # `train/RUN` and `train/plugins/profile/RUN`
-                name = _text(prefix + run.path.relative_to(root).as_posix())
+                name = in_utf8(prefix + run.path.relative_to(root).as_posix())
             by_name.setdefault(name, _described(replace(run, name=name)))
     newest_first = sorted(by_name.values(), key=lambda one: (one.recorded, one.run.name), reverse=True)
     return {one.run.name: one for one in newest_first}
-
-
-def _text(name: str) -> str:
-    """A name that can be part of an address, also where the folder's is no UTF-8."""
-    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def _described(run: Run) -> ListedRun:

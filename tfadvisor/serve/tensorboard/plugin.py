@@ -15,7 +15,7 @@ from tensorboard.backend import http_util
 from tensorboard.plugins import base_plugin
 from werkzeug import wrappers
 
-from tfadvisor.serve.tensorboard.analyses import Analyses, Analysis
+from tfadvisor.serve.tensorboard.analyses import VISITOR, Analyses, Analysis
 from tfadvisor.serve.tensorboard.cache import open_cache
 from tfadvisor.serve.tensorboard.listing import ListedRun, Listing, roots_of
 from tfadvisor.version import VERSION
@@ -161,6 +161,7 @@ def _only_reading(app: App) -> App:
             return _json(request, {"error": "only GET"}, 405)
         if request.headers.get("Sec-Fetch-Site", "none") not in _OWN_SITES:  # what browsers add, and no page can change
             return _json(request, {"error": "only for TensorBoard's own pages"}, 403)
+        VISITOR.set(request.remote_addr or "")
         return app(request)
 
     return checked

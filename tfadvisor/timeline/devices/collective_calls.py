@@ -14,7 +14,7 @@ from tfadvisor.program.find_modules import Modules
 from tfadvisor.timeline.intervals import Int64Array, Intervals, difference
 from tfadvisor.timeline.model import Device, DeviceOps, Steps
 from tfadvisor.timeline.names.classes import DeviceClass
-from tfadvisor.timeline.names.collectives import HLO_OPCODES, CollectiveKind, collective_of
+from tfadvisor.timeline.names.collectives import CollectiveKind, collective_of, kind_of_opcode
 from tfadvisor.timeline.names.devices import done_half, instruction_name, is_done_half
 from tfadvisor.timeline.windows import step_of
 
@@ -153,7 +153,7 @@ def _sizes(
             if one is not None:
                 chosen = (module == index) & (label == used)
                 size[chosen], group[chosen] = one.bytes, one.group_size or 0
-                kinds[used] = HLO_OPCODES.get(one.kind, kinds[used])
+                kinds[used] = kind_of_opcode(one.kind) or kinds[used]
                 dtypes[used] = one.dtype or dtypes[used]
     return size, group
 

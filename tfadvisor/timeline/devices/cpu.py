@@ -144,6 +144,7 @@ def _table(
         meeting=_meeting_keys(trace, threads, positions),
         memory=constant(0, len(positions), np.int8),
         launch=calls_of_runs(trace, threads, positions, module, names),
+        details=constant(-1, len(positions)),
         callers=Callers(threads.start, threads.end, threads.row),
         names=names,
         program_ids=program_ids,

@@ -228,6 +228,7 @@ def with_unnamed_ops(ops: DeviceOps, threads: Threads, unnamed: UnnamedOps) -> D
         meeting=np.full(count, -1, np.int64),
         memory=np.zeros(count, np.int8),
         launch=unnamed.call.astype(np.int32),
+        details=nothing,
         callers=ops.callers,
         names=(),
         program_ids=(),

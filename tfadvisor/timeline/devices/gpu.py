@@ -97,7 +97,7 @@ class Gpu:
         stated = properties.get(stats.GPU_DEVICE_NAME) or properties.get(stats.DEVICE_TYPE_STRING)
         maker = str(properties.get(stats.DEVICE_VENDOR, stats.NVIDIA)).lower()
         cores, memory = number(properties, stats.CORE_COUNT), number(properties, stats.MEMORY_SIZE)
-        return str(stated or gpu_model(maker, _capability(properties), cores, memory))
+        return str(stated or gpu_model(maker, capability(properties), cores, memory))
 
     def on_own_clock(self, trace: HostTrace) -> HostTrace:
         """The collector has brought its events to the host's clock."""
@@ -126,18 +126,18 @@ class Gpu:
 def _peaks_by_capability(properties: Properties, for_games: bool) -> Peaks:
     cores, clock_khz = number(properties, stats.CORE_COUNT), number(properties, stats.CLOCK_RATE)
     vendor = properties.get(stats.DEVICE_VENDOR, stats.NVIDIA)
-    capability = _capability(properties)
-    per_cycle = _FLOPS_PER_CYCLE.get(capability) if vendor == stats.NVIDIA else None
-    if per_cycle and for_games and capability in _HALVED:
+    known = capability(properties)
+    per_cycle = _FLOPS_PER_CYCLE.get(known) if vendor == stats.NVIDIA else None
+    if per_cycle and for_games and known in _HALVED:
         per_cycle //= 2
     flops = cores * clock_khz * 1e3 * per_cycle if cores and clock_khz and per_cycle else None
     bandwidth = number(properties, stats.MEMORY_BANDWIDTH)
-    if bandwidth and vendor == stats.AMD and capability >= _DOUBLE_RATE:
+    if bandwidth and vendor == stats.AMD and known >= _DOUBLE_RATE:
         bandwidth *= 2
     return Peaks(flops, bandwidth or None)
 
 
-def _capability(properties: Properties) -> tuple[int, int]:
-    """Major and minor; zeros where the plane does not say."""
+def capability(properties: Properties) -> tuple[int, int]:
+    """Of CUDA, or of AMD's architecture, major and minor; zeros where the plane does not say."""
     major, minor = (int(number(properties, half) or 0) for half in stats.COMPUTE_CAPABILITY)
     return major, minor

@@ -25,15 +25,13 @@ if TYPE_CHECKING:
 class Launches(msgspec.Struct, frozen=True):
     """The kernels of one device's counted steps by how they were launched.
 
-    latency: launch end to kernel start where the stream was free by then, ps. queued: the same where the
-    stream was still busy, so that the kernel waited for others. linked: kernels with a known launch. in_graphs: those
-    launched by a CUDA or HIP graph, of which only the first has a launch time of its own. graphs: launches of graphs.
+    latency: launch end to kernel start where the stream was free by then, ps. linked: kernels with a known launch. in_graphs:
+    those launched by a CUDA or HIP graph, of which only the first has a launch time of its own. graphs: launches of graphs.
     linked_ps: summed length of the linked kernels. behind_ps: of those launched before the device had done all that began
     before them, whatever the stream.
     """
 
     latency: Distribution
-    queued: Distribution
     linked: int
     in_graphs: int
     graphs: int
@@ -51,11 +49,10 @@ def launches_of(ops: DeviceOps, chosen: BoolArray, most: int) -> Launches:
     wait = launched if launched.flags.writeable else launched.copy()
     np.maximum(np.subtract(ops.start, launched, out=wait), 0, out=wait)
     by_graph, single = linked & by_graph, linked & _is_first_of_launch(ops, linked)
-    latency, queued = distribution(wait[single & free], most), distribution(wait[single & ~free], most)
+    latency = distribution(wait[single & free], most)
     length = np.subtract(ops.end, ops.start, out=wait)
     return Launches(
         latency=latency,
-        queued=queued,
         linked=int(linked.sum()),
         in_graphs=int(by_graph.sum()),
         graphs=len(distinct(ops.launch[by_graph])),

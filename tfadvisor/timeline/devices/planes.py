@@ -80,6 +80,7 @@ def _ops(
     modules, ops = trace.stat(stats.HLO_MODULE), trace.stat(stats.HLO_OP)
     framework_paths = trace.stat(stats.TF_OP), trace.stat(stats.OUTERMOST_ANNOTATION)
     path, paths = first_texts_of(framework_paths, events, len(trace.names) + len(modules.texts) + len(ops.texts))
+    names, details = trace.names.name + modules.texts + ops.texts + paths, trace.stat(stats.KERNEL_DETAILS)
     ids, known = questions.programs(trace, events, row)
     every = distinct(ids[known])
     run, has_run = numbers_of(trace.stat(stats.RUN_ID), events)
@@ -100,8 +101,9 @@ def _ops(
         meeting=np.where(has_run, run & _POSITIVE, -1) if has_run.any() else constant(-1, len(row), np.int64),
         memory=copies.memory,
         launch=launch,
+        details=texts_of(details, events, len(names)),
         callers=callers,
-        names=trace.names.name + modules.texts + ops.texts + paths,
+        names=names + details.texts,
         program_ids=tuple(every.tolist()),
     )
 

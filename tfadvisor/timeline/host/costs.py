@@ -122,11 +122,12 @@ def function_calls(threads: Threads, calls: Int64Array) -> dict[str, tuple[int, 
 
 
 def eager_steps(threads: Threads, steps: Steps) -> int:
-    """In how many counted steps Python dispatches eight ops or more that do not keep state; -1 where it dispatches no op."""
+    """In how many counted steps Python dispatches eight ops or more that neither keep state nor prepare a file; -1 where it
+    dispatches no op."""
     ops = _in_counted_steps(threads, steps, is_single_op)
     if not len(ops):
         return -1
-    ops = ops[~threads.bear(ops, keeps_state)]
+    ops = ops[~threads.bear(ops, keeps_state) & ~writing_time(threads, steps).contains(threads.start[ops])]
     return int((np.bincount(step_of(threads.start[ops], steps), minlength=len(steps)) >= _EAGER_OPS).sum())
 
 

@@ -30,16 +30,10 @@ class CollectiveKind(Enum):
 
 
 class Collective(msgspec.Struct, frozen=True):
-    """dtype as in HLO: bf16, f32, u8. algorithm and protocol as NCCL writes them: RING, NVLS_TREE; LL128. None: not known.
-
-    algorithm is SYMMETRIC for NCCL's kernels over symmetric memory and ONE_SHOT or TWO_SHOT for those that read their
-    peers' memory directly.
-    """
+    """dtype as in HLO: bf16, f32, u8. None: not known."""
 
     kind: CollectiveKind
     dtype: str | None = None
-    algorithm: str | None = None
-    protocol: str | None = None
 
 
 _KINDS = (
@@ -77,7 +71,6 @@ _USERBUFFERS = (
     ("_sum_", CollectiveKind.ALL_REDUCE),
 )
 """TransformerEngine's userbuffers.cu; `userbuffers_fp16_sum_inplace_gpu_rr_rs_oop` scatters."""
-_SHOTS = (("oneshot", "ONE_SHOT"), ("1stage", "ONE_SHOT"), ("twoshot", "TWO_SHOT"), ("2stage", "TWO_SHOT"))
 _DTYPES = {
     "bf16": "bf16",
     "bfloat16": "bf16",
@@ -96,8 +89,6 @@ _DTYPES = {
     "i32": "s32",
     "i64": "s64",
 }
-_ALGORITHMS = ("NVLS_TREE", "COLLNET_DIRECT", "COLLNET_CHAIN", "NVLS", "PAT", "TREE", "RING")
-_PROTOCOLS = ("LL128", "SIMPLE", "LL")
 _OPS = {
     "all-reduce": CollectiveKind.ALL_REDUCE,
     "psum": CollectiveKind.ALL_REDUCE,
@@ -131,17 +122,6 @@ _OPS = {
 _WRAPPERS = ("fusion", "async")
 """What the names of ops end in that run another computation, which their instruction names: `calls=%all-reduce.clone`."""
 _CALLS = " calls=%"
-
-HLO_OPCODES = {
-    "all-reduce": CollectiveKind.ALL_REDUCE,
-    "all-gather": CollectiveKind.ALL_GATHER,
-    "reduce-scatter": CollectiveKind.REDUCE_SCATTER,
-    "all-to-all": CollectiveKind.ALL_TO_ALL,
-    "ragged-all-to-all": CollectiveKind.ALL_TO_ALL,
-    "collective-permute": CollectiveKind.SEND_RECV,
-    "collective-broadcast": CollectiveKind.BROADCAST,
-}
-"""What an HLO instruction of this opcode exchanges."""
 
 _TENSORFLOW = (
     ("CollectiveReduceScatter", CollectiveKind.REDUCE_SCATTER),
@@ -180,8 +160,7 @@ def kernel_collective(name: str) -> Collective | None:
     found = next((kind for word, kind in _OTHER_KERNELS if word in named), None)
     if found is None or _is_fusion(lower):
         return None
-    squeezed = _squeezed(lower)
-    return Collective(found, _dtype(lower), next((algorithm for word, algorithm in _SHOTS if word in squeezed), None))
+    return Collective(found, _dtype(lower))
 
 
 def op_collective(name: str) -> Collective | None:
@@ -192,6 +171,11 @@ def op_collective(name: str) -> Collective | None:
     if kind is None and whole.endswith(_WRAPPERS):
         kind = called_collective(name)
     return None if kind is None else Collective(kind, _result_type(name))
+
+
+def kind_of_opcode(opcode: str) -> CollectiveKind | None:
+    """What an HLO instruction of this opcode exchanges."""
+    return _OPS.get(opcode)
 
 
 def called_collective(instruction: str) -> CollectiveKind | None:
@@ -213,17 +197,7 @@ def _of_nccl(name: str) -> Collective:
     squeezed = _squeezed(own.lower())
     kind = next((kind for word, kind in _KINDS if word in squeezed), CollectiveKind.OTHER)
     reduces = kind in (CollectiveKind.ALL_REDUCE, CollectiveKind.REDUCE_SCATTER, CollectiveKind.OTHER)
-    dtype = _dtype(own.lower()) if reduces else None
-    if "ncclsym" in squeezed:
-        return Collective(kind, dtype, "SYMMETRIC")
-    upper = own.upper()
-    algorithm = next((word for word in _ALGORITHMS if f"_{word}_" in f"{upper}_"), None)
-    protocol = next((word for word in _PROTOCOLS if f"_{word}_" in f"{upper}_"), None)
-    if algorithm is None and protocol is None:  # up to NCCL 2.8: ncclAllReduceRingLLKernel_sum_f32
-        front = upper.partition("KERNEL_")[0]
-        protocol = next((word for word in _PROTOCOLS if front.endswith(word)), None)
-        algorithm = next((word for word in ("RING", "TREE") if front.endswith(word + (protocol or ""))), None)
-    return Collective(kind, dtype, algorithm, protocol)
+    return Collective(kind, _dtype(own.lower()) if reduces else None)
 
 
 def _is_fusion(lower: str) -> bool:

@@ -25,6 +25,8 @@ INSTANCE_KEY = "instance_key"
 CORRELATION_ID = "correlation_id"
 DEVICE_ID = "device_id"
 DEVICE_ORDINAL = "device_ordinal"
+KERNEL_DETAILS = "kernel_details"
+"""How a GPU's kernel was launched: see `names.launches`."""
 MEMCPY_DETAILS = "memcpy_details"
 """`kind_src:pageable kind_dst:device size:4096 dest:0 async:1`."""
 

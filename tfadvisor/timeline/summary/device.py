@@ -13,11 +13,13 @@ from tfadvisor.arrays import distinct, true_at
 from tfadvisor.memory import give_back
 from tfadvisor.program.find_modules import Modules
 from tfadvisor.timeline.devices.collective_calls import CollectiveCalls, collective_calls
+from tfadvisor.timeline.devices.gpu import capability
 from tfadvisor.timeline.devices.launches import Launches, launches_of
 from tfadvisor.timeline.distributions import Distribution, distribution
 from tfadvisor.timeline.intervals import BoolArray, Int64Array, union, union_of
 from tfadvisor.timeline.model import Device, DeviceOps, HostMemory, Steps
 from tfadvisor.timeline.names.classes import DeviceClass
+from tfadvisor.timeline.names.launches import KernelLaunch, kernel_launch
 from tfadvisor.timeline.sweeps import alike
 from tfadvisor.vocabulary import DeviceKind
 
@@ -36,7 +38,8 @@ class OpTable(msgspec.Struct, frozen=True):
     """What ran in the counted steps: one row a distinct (name, op, module, program, class), shape (rows,).
 
     name, op, module, program: as in DeviceOps. path: as there, of the row's last event where it has several. count:
-    how often. total_ps: its summed time. small: how many took less than SMALL_KERNEL_PS.
+    how often. total_ps: its summed time. small: how many took less than SMALL_KERNEL_PS. details: index into names of how it
+    was launched, -1 where the trace does not say; of several ways the one that takes most time. ways: how many there are.
     """
 
     name: npt.NDArray[np.int32]
@@ -48,6 +51,8 @@ class OpTable(msgspec.Struct, frozen=True):
     count: Int64Array
     total_ps: Int64Array
     small: Int64Array
+    details: npt.NDArray[np.int32]
+    ways: Int64Array
     names: tuple[str, ...]
     program_ids: tuple[int, ...]
 
@@ -101,6 +106,11 @@ class DeviceSummary(msgspec.Struct, frozen=True):
     tiny_ps: int
     first_start: Int64Array
     collectives: CollectiveCalls
+
+    def launch_of(self, row: int) -> KernelLaunch | None:
+        """How the kernel of a row of `ops` was launched, None where the trace does not say."""
+        text = self.ops.details[row]
+        return kernel_launch(self.ops.names[text], capability(self.properties)) if text >= 0 else None
 
 
 def summarize_device(device: Device, steps: Steps, programs: Modules, most: int) -> DeviceSummary:
@@ -181,6 +191,7 @@ def _table(ops: DeviceOps, columns: tuple[npt.NDArray[np.int32], ...], counted: 
     last, count, total, small = alike(columns, ops.start, ops.end, counted.view(np.uint8), SMALL_KERNEL_PS)
     order = np.lexsort([column[last] for column in reversed(columns)])
     last = last[order]
+    details, ways = _launches(ops, columns, counted) if len(last) else (ops.details[last], last)
     return OpTable(
         name=ops.name[last],
         op=ops.op[last],
@@ -191,14 +202,30 @@ def _table(ops: DeviceOps, columns: tuple[npt.NDArray[np.int32], ...], counted: 
         count=count[order],
         total_ps=total[order],
         small=small[order],
+        details=details,
+        ways=ways,
         names=ops.names,
         program_ids=ops.program_ids,
     )
 
 
+def _launches(
+    ops: DeviceOps, columns: tuple[npt.NDArray[np.int32], ...], counted: BoolArray
+) -> tuple[npt.NDArray[np.int32], Int64Array]:
+    """(details of the launch that takes most of a row's time, how many different ones it has), in the order of the rows."""
+    columns = (*columns, ops.details)
+    last, _, total, _ = alike(columns, ops.start, ops.end, counted.view(np.uint8), SMALL_KERNEL_PS)
+    keys: list[npt.NDArray[np.generic]] = [total, *(column[last] for column in reversed(columns[:-1]))]
+    order = np.lexsort(keys)
+    last = last[order]
+    changes = [column[last][1:] != column[last][:-1] for column in columns[:-1]]
+    end = true_at(np.append(np.logical_or.reduce(changes), True))
+    return ops.details[last[end]], np.diff(end, prepend=-1)
+
+
 def _with_own_names(table: OpTable) -> OpTable:
     """The table with the names that a row needs: a trace has thousands, and the table outlives it."""
-    columns = ("name", "op", "module", "path")
+    columns = ("name", "op", "module", "path", "details")
     rows = distinct(np.concatenate([getattr(table, one) for one in columns]))
     rows = rows[rows >= 0]
     moved = {one: np.where(getattr(table, one) >= 0, np.searchsorted(rows, getattr(table, one)), -1) for one in columns}

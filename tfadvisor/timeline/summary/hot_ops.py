@@ -154,7 +154,7 @@ def _parameters(table: OpTable, rows: np.ndarray, programs: Modules) -> tuple[in
         found = parameter_summary(program)
     except TraceError as error:
         return None, error.cause.rstrip("."), False
-    if not found.likely.elements:
+    if not found.elements:
         return None, f"{program.name} returns no floating-point argument, so it is not a training step", True
     if not found.is_named:
         return (
@@ -162,7 +162,7 @@ def _parameters(table: OpTable, rows: np.ndarray, programs: Modules) -> tuple[in
             f"the arguments of {program.name} have no names that distinguish parameters from the optimizer's state",
             False,
         )
-    return found.likely.elements, "", False
+    return found.elements, "", False
 
 
 # How long the ops of a run without an accelerator would take undisturbed: they share its cores with everything

@@ -8,21 +8,18 @@ from functools import lru_cache
 import msgspec
 
 from tfadvisor.errors import TraceError
+from tfadvisor.program.attributes import equal_partitions
 from tfadvisor.program.buffers import ProgramMemory, program_memory
 from tfadvisor.program.collectives import (
     asked_for,
-    collectives,
     collectives_between_products,
     copies_of_gathered,
-    equal_state_exchanged,
     gathers_of_weights,
     of_experts,
 )
 from tfadvisor.program.find_modules import Modules
 from tfadvisor.program.flow import Users
 from tfadvisor.program.module import Module
-from tfadvisor.program.needless import equal_partitions
-from tfadvisor.program.operations import location_of
 from tfadvisor.program.patterns import unfused_attention
 from tfadvisor.program.products import products_of_one_operand
 from tfadvisor.program.text import Shown, shown
@@ -50,10 +47,6 @@ class ProgramPatterns(msgspec.Struct, frozen=True):
     """Copies of gathered parts."""
     one_operand: tuple[str, ...]
     """Products of one and the same matrix."""
-    equal_state: tuple[str, ...]
-    """Collectives that exchange what is equal on all devices."""
-    equal_state_place: str
-    """The largest of these with its place in the user's program, `all-gather.161 (train.py:54)`, "" without one."""
     equal_partitions: int
     """How many devices compute the same in it; 1 where each may compute something else."""
 
@@ -63,7 +56,6 @@ def program_patterns(table: OpTable, programs: Modules) -> ProgramPatterns | Non
     program = hottest_program(table, programs)
     if program is None:
         return None
-    equal_state = _names(equal_state_exchanged, program)
     return ProgramPatterns(
         module=program.name,
         attention=_names(unfused_attention, program),
@@ -73,22 +65,8 @@ def program_patterns(table: OpTable, programs: Modules) -> ProgramPatterns | Non
         experts=_names(of_experts, program),
         gathered_copies=_names(copies_of_gathered, program),
         one_operand=_names(products_of_one_operand, program),
-        equal_state=equal_state,
-        equal_state_place=_largest_with_place(equal_state, program),
         equal_partitions=_equal_partitions(program),
     )
-
-
-@lru_cache(maxsize=16)
-def _largest_with_place(names: tuple[str, ...], program: Module) -> str:
-    """Of these collectives."""
-    if not names:
-        return ""
-    largest = max((one for one in collectives(program) if one.name in names), key=lambda one: one.bytes)
-    place = location_of(largest.instruction)
-    if place is None or not place.file:
-        return largest.name
-    return f"{largest.name} ({place.file.rpartition('/')[2]}:{place.line})"
 
 
 @lru_cache(maxsize=16)

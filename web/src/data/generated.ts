@@ -277,6 +277,12 @@ export interface Op {
   bytes: number | null;
   file: string | null;
   line: number | null;
+  grid: number[] | null;
+  block: number[] | null;
+  registers: number | null;
+  shared_bytes: number | null;
+  occupancy: number | null;
+  launch_ways: number | null;
 }
 
 /** One collective of the program over all devices and counted steps. None where not known. */
@@ -491,6 +497,8 @@ export interface PageData {
   about: string[];
   plan: PlanLine[];
   plan_end: string;
+  bar_note: string;
+  short_names: Record<string, string>;
 }
 
 /** A part of the change between two runs, ms a step. class_name: "" of what is left over. words: for a reader. */

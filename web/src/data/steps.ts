@@ -9,7 +9,7 @@ export class StepTable {
   private readonly medians = new WeakMap<number[], number>();
   private readonly longests = new WeakMap<number[], number>();
 
-  constructor(run: PageData) {
+  constructor(private readonly run: PageData) {
     this.columns = run.report.steps.each;
   }
 
@@ -62,15 +62,22 @@ export class StepTable {
     return this.columns.index.findIndex((one, row) => one === index && this.columns.host[row] === code);
   }
 
-  /** The row whose period is the median of the given ones; of an even number the shorter of the two. */
+  /** The row whose period is the median of the given ones, of an even number the shorter of the two; of equals the one that is drawn. */
   median(rows: number[]): number {
     let found = this.medians.get(rows);
     if (found === undefined) {
       const sorted = [...rows].sort((a, b) => this.duration(a) - this.duration(b));
-      found = sorted[Math.floor((sorted.length - 1) / 2)] ?? -1;
+      found = this.drawnMedian(sorted[Math.floor((sorted.length - 1) / 2)] ?? -1);
       this.medians.set(rows, found);
     }
     return found;
+  }
+
+  /** The row that the timeline calls so where it takes as long as the found one: periods are sent with six digits. */
+  private drawnMedian(found: number): number {
+    const one = this.run.drawn.find((step) => step.which === "median" && step.host === this.host(found));
+    const row = one === undefined ? -1 : this.find(one.host, one.index);
+    return row >= 0 && this.duration(row) === this.duration(found) ? row : found;
   }
 
   longest(rows: number[]): number {
@@ -81,6 +88,15 @@ export class StepTable {
     }
     return found;
   }
+}
+
+/** The host that the others wait for in a step: the one that waits least in collectives, "" where none waits. */
+export function lateHost(steps: StepTable, index: number): string {
+  const rows = steps.hosts.map((host) => steps.find(host, index)).filter((row) => row >= 0);
+  const waits = (row: number): number => steps.share(row, "collective") * steps.duration(row);
+  const most = Math.max(...rows.map(waits));
+  const least = rows.reduce((best, row) => (best < 0 || waits(row) < waits(best) ? row : best), -1);
+  return least >= 0 && most > 1.2 * waits(least) ? steps.host(least) : "";
 }
 
 /** Neighbours that share a bar where there are more steps than bars: each bar is the longest step of its group. */

@@ -20,8 +20,9 @@ function cell(value: Cell): string {
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-function save(file: string, text: string): void {
-  const address = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
+/** As a file that the browser downloads. */
+export function save(file: string, text: string, type = "text/csv"): void {
+  const address = URL.createObjectURL(new Blob([text], { type }));
   const link = document.createElement("a");
   link.setAttribute("href", address);
   link.setAttribute("download", file);

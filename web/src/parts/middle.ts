@@ -1,12 +1,11 @@
-/** A long name cut in its middle, since most names differ at their ends; the whole one is its tooltip. */
+/** A long name cut in its middle, since most names differ at their ends: `host_offl…test.py:29`. The whole one is its tooltip. */
 import { h } from "../dom.js";
 
-const SHORT = 24;
-const TAIL = 14;
 const LONGEST = 400;
 
-export function middle(name: string): HTMLElement {
+/** short: up to so many characters a name is never cut. tail: so many at the end never are. */
+export function middle(name: string, short = 24, tail = 14): HTMLElement {
   const text = name.slice(0, LONGEST);
-  if (text.length <= SHORT) return h("span", { title: text }, text);
-  return h("span", { class: "middle", title: text }, h("span", null, text.slice(0, -TAIL)), h("span", null, text.slice(-TAIL)));
+  if (text.length <= short) return h("span", { title: text }, text);
+  return h("span", { class: "middle", title: text }, h("span", null, text.slice(0, -tail)), h("span", null, text.slice(-tail)));
 }

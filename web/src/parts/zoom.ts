@@ -87,12 +87,12 @@ export function zoomWheel(zoom: Zoom, event: WheelEvent, at: number): boolean {
   return true;
 }
 
-/** Dragging pans; `moved` tells a drag from a click. */
-export function zoomDrag(element: HTMLElement, zoom: () => Zoom, width: () => number, redraw: () => void): { moved: () => boolean } {
+/** Dragging pans; `moved` tells a drag from a click. taken: whether a drag that begins so means something else. */
+export function zoomDrag(element: HTMLElement, zoom: () => Zoom, width: () => number, redraw: () => void, taken: (event: PointerEvent) => boolean = () => false): { moved: () => boolean } {
   let last: number | null = null;
   let distance = 0;
   element.addEventListener("pointerdown", (event) => {
-    if (event.button !== 0) return;
+    if (event.button !== 0 || taken(event)) return;
     last = event.clientX;
     distance = 0;
   });

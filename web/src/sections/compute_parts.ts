@@ -10,7 +10,7 @@ import { virtualTable } from "../parts/virtual_table.js";
 import { count, duration, percent } from "../words.js";
 
 const WORDS: Record<Key, string> = { layer: "Layer", op_type: "Op type", line: "Source line", module: "Program", name: "Op" };
-const NOT_PLACED: Record<Key, string> = { layer: "outside of any layer", op_type: "of no known type", line: "no line in the trace", module: "of no program", name: "shorter ops" };
+const NOT_PLACED: Record<Key, string> = { layer: "outside of any layer", op_type: "the trace names no type", line: "no line in the trace", module: "of no program", name: "shorter ops" };
 const TREE_WORDS: Record<string, string> = { layers: "layers", stacks: "lines of the program", programs: "programs" };
 const MOST_INSIDE = 12;
 
@@ -21,7 +21,8 @@ export function computeParts(view: View): Section {
   const peaks: Peaks = { flops: stated.flops, bytes: stated.bytes_per_s };
   const useful = KEYS.filter((key) => parts.some((one) => one[key] !== ""));
   let key = useful[0] ?? "name";
-  let way = TREES[0]!;
+  const trees = TREES.map((one) => ({ way: one, below: tree(parts, one, peaks).below.length }));
+  let way = trees.find((one) => one.below > 1)?.way ?? TREES[0]!;
   const table = h("div");
   const picture = h("div");
   const roof = h("div");
@@ -43,7 +44,7 @@ export function computeParts(view: View): Section {
     h("div", { class: "toolbar" }, labelled("By", select(useful.map((one) => WORDS[one]), 0, (place) => { key = useful[place] ?? key; draw(); }))),
     table,
     h("h3", null, "Flame graph"),
-    h("div", { class: "toolbar" }, labelled("Tree of", select(TREES.map((one) => TREE_WORDS[one] ?? one), 0, (place) => { way = TREES[place] ?? way; draw(); })), h("span", { class: "dim small" }, "Wide is long. Hatched: time beyond what the device's peaks allow. Double click or Enter shows only what is below.")),
+    h("div", { class: "toolbar" }, labelled("Tree of", select(TREES.map((one) => TREE_WORDS[one] ?? one), TREES.indexOf(way), (place) => { way = TREES[place] ?? way; draw(); })), h("span", { class: "dim small" }, "The wider, the longer; colours only tell levels apart. Hatched: time beyond what the device's peaks allow. Double click or Enter shows only what is below.")),
     picture,
     h("h3", null, "Roofline"),
     h("div", { class: "toolbar" }, peak("Peak, TFLOP/s", 1e12, stated.flops, (value) => { peaks.flops = value; draw(); }), peak("Memory, GB/s", 1e9, stated.bytes_per_s, (value) => { peaks.bytes = value; draw(); }),

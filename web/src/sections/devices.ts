@@ -10,7 +10,7 @@ import { virtualTable } from "../parts/virtual_table.js";
 import { count, duration, inWords, plural } from "../words.js";
 
 const MOST_BARS = 64;
-const CELL = 10;
+const CELL = 14;
 
 export function devices(view: View): Section {
   const { devices: rows, report } = view.run;
@@ -26,12 +26,12 @@ export function devices(view: View): Section {
     signal: view.signal,
     option: (colours, width) => stacked(shown, title, colours, width),
   }) : null;
-  const skew = (["device_skew_fraction", "host_skew_fraction"] as const).map((name) => [name, report.metrics[name]?.value] as const).filter(([, value]) => typeof value === "number");
+  const skew = ([["device_skew_fraction", "Devices compute unevenly by"], ["host_skew_fraction", "Waiting for the late host"]] as const).map(([name, words]) => [name, words, report.metrics[name]?.value] as const).filter(([, , value]) => typeof value === "number");
   return section(
     "devices",
     "Devices and hosts",
     note,
-    skew.length > 0 ? h("p", null, ...skew.map(([name, value]) => h("span", { title: report.metrics[name]?.about, class: "fact" }, `${name.replaceAll("_", " ")} `, h("strong", null, inWords(value!, "fraction"))))) : null,
+    skew.length > 0 ? h("p", null, ...skew.map(([name, words_, value]) => h("span", { title: report.metrics[name]?.about, class: "fact" }, `${words_} `, h("strong", null, inWords(value!, "fraction"))))) : null,
     bars?.element ?? null,
     rows.length > MOST_BARS ? h("p", { class: "dim small" }, `The first ${MOST_BARS} appear here; the table holds all.`) : null,
     several ? heatmap(shown, title, view.signal) : null,
@@ -53,7 +53,7 @@ function stacked(rows: DeviceRow[], title: (row: DeviceRow) => string, colours: 
   };
 }
 
-/** Compute of each device in each step, darker the longer: a slow device is a row, a slow step a column. */
+/** Compute of each device in each step, the stronger the colour the longer: a slow device is a row, a slow step a column. */
 function heatmap(rows: DeviceRow[], title: (row: DeviceRow) => string, signal: AbortSignal): HTMLElement | null {
   const steps = Math.max(...rows.map((row) => row.compute_ms.length));
   const values = rows.flatMap((row) => row.compute_ms);
@@ -89,7 +89,7 @@ function heatmap(rows: DeviceRow[], title: (row: DeviceRow) => string, signal: A
     const place = row === undefined ? -1 : Math.floor(((event.clientX - box.left) / box.width) * row.compute_ms.length);
     canvas.title = row?.compute_ms[place] === undefined ? "" : `${title(row)}, step ${row.step[place] ?? place}: ${duration(row.compute_ms[place])} of compute`;
   });
-  return h("figure", null, canvas, h("figcaption", { class: "dim small" }, `Compute of each device (rows, as above) in each step, darker is longer: ${duration(least)} to ${duration(most)}. ${plural(steps, "step")}${(rows[0]?.steps ?? 0) > steps ? ", every nth step" : ""}.`));
+  return h("figure", null, canvas, h("figcaption", { class: "dim small" }, `Compute of each device (a row, from the top as above) in each step (a column, the first at the left): the stronger the colour, the longer, ${duration(least)} to ${duration(most)}. ${plural(steps, "step")}${(rows[0]?.steps ?? 0) > steps ? ", every nth step" : ""}.`));
 }
 
 function table(rows: DeviceRow[], hosts: boolean, signal: AbortSignal): HTMLElement {
@@ -111,7 +111,7 @@ function table(rows: DeviceRow[], hosts: boolean, signal: AbortSignal): HTMLElem
       { id: "busiest", title: "Of busiest", about: "Compute over that of the device that computes most", width: "112px", number: true, from: 540, value: compute, cell: (row) => meter(compute(row) / most, "compute") },
       { id: "longest", title: "Longest", about: "Compute in its longest step", width: "96px", number: true, from: 760, value: (row) => Math.max(...rows[row]!.compute_ms, 0), cell: (row) => duration(Math.max(...rows[row]!.compute_ms, 0)) },
       { id: "wait", title: "Waits", about: "Per step, in collectives, for the last device to arrive", width: "88px", number: true, from: 440, value: (row) => rows[row]!.wait_ms, cell: (row) => words(rows[row]!.wait_ms) },
-      { id: "last", title: "Comes last", about: "Share of the collectives in which it arrives last", width: "112px", number: true, from: 640, value: (row) => rows[row]!.last_share, cell: (row) => (rows[row]!.last_share === null ? "–" : meter(rows[row]!.last_share, "input")) },
+      { id: "last", title: "Arrives last", about: "Share of the collectives in which it arrives last", width: "112px", number: true, from: 640, value: (row) => rows[row]!.last_share, cell: (row) => (rows[row]!.last_share === null ? "–" : meter(rows[row]!.last_share, "input")) },
       { id: "steps", title: "Steps", width: "72px", number: true, from: 940, value: (row) => rows[row]!.steps, cell: (row) => count(rows[row]!.steps) },
     ],
   }).element;

@@ -41,8 +41,8 @@ function allocator(found: MemoryInfo, { run, signal }: View): HTMLElement {
           const place = points[0]?.dataIndex ?? 0;
           return `${duration(found.at_ms[place] ?? 0)}\n${size(found.bytes[place] ?? 0)}`;
         } },
-        xAxis: { type: "value", name: "ms", min: found.at_ms[0], max: found.at_ms.at(-1), nameLocation: "middle", nameGap: 24, ...axisStyle(colours) },
-        yAxis: { type: "value", ...axisStyle(colours), axisLabel: { color: colours.dim, fontSize: 12, formatter: (value: number) => size(value) } },
+        xAxis: { type: "value", name: "ms", min: found.at_ms[0], max: found.at_ms.at(-1), nameLocation: "middle", nameGap: 24, ...axisStyle(colours), axisLabel: { color: colours.dim, fontSize: 12, hideOverlap: true, showMinLabel: false, showMaxLabel: false } },
+        yAxis: { type: "value", interval: binaryStep(Math.max(...found.bytes)), ...axisStyle(colours), axisLabel: { color: colours.dim, fontSize: 12, formatter: (value: number) => size(value) } },
         series: [{ type: "line", step: "end", symbol: "none", areaStyle: { color: colours.kinds.launch, opacity: 0.25 }, lineStyle: { color: colours.kinds.launch }, data: found.at_ms.map((at, place) => [at, found.bytes[place] ?? 0]) }],
       }),
     }).element,
@@ -62,6 +62,11 @@ function allocator(found: MemoryInfo, { run, signal }: View): HTMLElement {
           { id: "since", title: "Taken at", width: "88px", number: true, from: 760, value: (row) => live[row]!.since_ms, cell: (row) => duration(live[row]!.since_ms) },
         ],
       }).element));
+}
+
+/** Between lines of an axis of bytes: a power of two, so that labels are whole; four to eight of them up to the most. */
+export function binaryStep(most: number): number {
+  return 2 ** Math.max(Math.ceil(Math.log2(Math.max(most, 1))) - 3, 0);
 }
 
 function program(found: ProgramMemoryInfo, signal: AbortSignal): HTMLElement {
@@ -85,7 +90,7 @@ function program(found: ProgramMemoryInfo, signal: AbortSignal): HTMLElement {
         { id: "bytes", title: "Size", width: "96px", number: true, value: (row) => buffers[row]!.bytes, cell: (row) => size(buffers[row]!.bytes) },
         { id: "kind", title: "Kind", width: "104px", from: 480, value: (row) => buffers[row]!.kind, cell: (row) => buffers[row]!.kind },
         { id: "shape", title: "Shape", width: "minmax(96px, 1fr)", from: 640, value: (row) => buffers[row]!.shape || null, cell: (row) => buffers[row]!.shape || "–" },
-        { id: "line", title: "Line", width: "minmax(96px, 1fr)", from: 560, value: (row) => buffers[row]!.line || null, cell: (row) => buffers[row]!.line || "–" },
+        { id: "line", title: "Line", width: "minmax(144px, 1fr)", from: 560, value: (row) => buffers[row]!.line || null, cell: (row) => (buffers[row]!.line === "" ? "–" : middle(buffers[row]!.line)) },
         { id: "path", title: "From", width: "minmax(96px, 2fr)", from: 900, value: (row) => buffers[row]!.op_name || null, cell: (row) => (buffers[row]!.op_name === "" ? "–" : middle(buffers[row]!.op_name)) },
       ],
     }).element,

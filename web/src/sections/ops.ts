@@ -1,13 +1,14 @@
 /** Every op and kernel of the counted steps: searched, sorted, and as many as there are. */
 import { CLASS_OF_WORK } from "../data/generated.js";
 import { texts } from "../data/read.js";
+import { extent, launchFacts } from "../data/op_rows.js";
 import { h, replaceChildren } from "../dom.js";
 import { meter, swatch } from "../parts/bar.js";
 import { empty, labelled, section, select, type Section, type View } from "../parts/section.js";
 import { hloText } from "../parts/hlo_text.js";
 import { middle } from "../parts/middle.js";
 import { virtualTable } from "../parts/virtual_table.js";
-import { count, duration, plural, size } from "../words.js";
+import { count, duration, percent, plural, size } from "../words.js";
 
 export function ops(view: View): Section {
   const columns = view.run.ops;
@@ -15,29 +16,32 @@ export function ops(view: View): Section {
   const rows = share.length;
   if (rows === 0) return section("ops", "Ops and kernels", "", empty("No op began in a counted step."));
   const [op, kernel, module, kind, precision, opcode, file] = [columns.op, columns.kernel, columns.module, columns.kind, columns.precision, columns.opcode, columns.file].map(texts);
-  const name = (row: number): string => op![row] ?? kernel![row] ?? "";
+  const whole = (row: number): string => op![row] ?? kernel![row] ?? "";
+  const name = (row: number): string => view.run.short_names[whole(row)] ?? whole(row);
   const ms = (row: number): number => columns.ms_per_step[row] ?? 0;
   const times = (row: number): number => columns.count_per_step[row] ?? 0;
   const place = (row: number): string => (file![row] === null ? "" : `${file![row]}:${columns.line[row] ?? "?"}`);
-  const searched = Array.from({ length: rows }, (_, row) => `${name(row)} ${kernel![row] ?? ""} ${module![row] ?? ""} ${place(row)}`.toLowerCase());
+  const searched = Array.from({ length: rows }, (_, row) => `${whole(row)} ${kernel![row] ?? ""} ${module![row] ?? ""} ${place(row)}`.toLowerCase());
 
+  const launched = columns.grid.some((one) => one !== null);
   const panel = h("div", { class: "panel", "aria-live": "polite", hidden: true });
   const found = h("span", { class: "dim small", "aria-live": "polite" }, plural(rows, "row"));
   const explain = (row: number): void => {
     const [flops, bytes] = [columns.flops[row] ?? null, columns.bytes[row] ?? null];
     const seconds = times(row) > 0 ? ms(row) / times(row) / 1e3 : 0;
     const facts: [string, string | null][] = [
-      ["kernel", kernel![row] === name(row) ? null : (kernel![row] ?? null)],
+      ["kernel", kernel![row] === whole(row) ? null : (kernel![row] ?? null)],
       ["program", module![row] ?? null],
       ["opcode", opcode![row] ?? null],
       ["precision", precision![row] ?? null],
       ["where", place(row) || null],
+      ...launchFacts(columns, row),
       ["one execution", duration(seconds * 1e3)],
       ["arithmetic", flops === null ? null : `${count(flops)} operations${seconds > 0 ? `, ${(flops / seconds / 1e9).toPrecision(3)} GFLOP/s` : ""}`],
       ["memory", bytes === null ? null : `${size(bytes)} by shapes${seconds > 0 ? `, ${(bytes / seconds / 1e9).toPrecision(3)} GB/s` : ""}`],
     ];
     panel.hidden = false;
-    replaceChildren(panel, h("p", { class: "event-name" }, swatch(CLASS_OF_WORK[kind![row] ?? ""] ?? "transfer"), h("code", null, name(row))), h("dl", { class: "facts" }, ...facts.map(([title, value]) => (value === null ? null : h("div", null, h("dt", null, title), h("dd", null, value))))), hlo(op![row] ?? "", kernel![row] ?? "", module![row] ?? ""));
+    replaceChildren(panel, h("p", { class: "event-name" }, swatch(CLASS_OF_WORK[kind![row] ?? ""] ?? "transfer"), h("code", null, whole(row))), h("dl", { class: "facts" }, ...facts.map(([title, value]) => (value === null ? null : h("div", null, h("dt", null, title), h("dd", null, value))))), hlo(op![row] ?? "", kernel![row] ?? "", module![row] ?? ""));
   };
   const hlo = (op_: string, kernel_: string, module_: string): HTMLElement | null => {
     const found_ = view.run.excerpts.find((one) => one.op === op_ && one.kernel === kernel_ && one.module === module_) ?? view.run.excerpts.find((one) => one.op === op_ && one.module === module_ && op_ !== "");
@@ -56,13 +60,18 @@ export function ops(view: View): Section {
     signal: view.signal,
     columns: [
       { id: "name", title: "Op or kernel", width: "minmax(120px, 4fr)", value: name, cell: (row) => h("span", { class: "named" }, swatch(CLASS_OF_WORK[kind![row] ?? ""] ?? "transfer"), middle(name(row))) },
-      { id: "kind", title: "Class", width: "96px", from: 880, value: (row) => kind![row] ?? null, cell: (row) => kind![row]?.replaceAll("_", " ") ?? "" },
-      { id: "share", title: "Share", about: "Of all device time", width: "112px", number: true, value: (row) => share[row]!, cell: (row) => meter(share[row]!, CLASS_OF_WORK[kind![row] ?? ""] ?? "transfer") },
-      { id: "time", title: "Per step", about: "Time per step and device", width: "84px", number: true, from: 400, value: ms, cell: (row) => duration(ms(row)) },
-      { id: "count", title: "Times", about: "Executions per step and device", width: "72px", number: true, from: 560, value: times, cell: (row) => count(Math.round(times(row) * 10) / 10) },
-      { id: "each", title: "Each", about: "Mean length of an execution", width: "84px", number: true, from: 720, value: (row) => (times(row) > 0 ? ms(row) / times(row) : null), cell: (row) => (times(row) > 0 ? duration(ms(row) / times(row)) : "–") },
-      { id: "precision", title: "Precision", width: "88px", from: 800, value: (row) => precision![row] ?? null, cell: (row) => precision![row] ?? "–" },
-      { id: "where", title: "Where", width: "minmax(96px, 1fr)", from: 980, value: (row) => place(row) || null, cell: (row) => place(row) || "–" },
+      { id: "kind", title: "Class", width: "80px", from: 880, value: (row) => kind![row] ?? null, cell: (row) => kind![row]?.replaceAll("_", " ") ?? "" },
+      { id: "share", title: "Share", about: "Of all device time", width: "104px", number: true, value: (row) => share[row]!, cell: (row) => meter(share[row]!, CLASS_OF_WORK[kind![row] ?? ""] ?? "transfer") },
+      { id: "time", title: "Per step", about: "Time per step and device", width: "76px", number: true, from: 400, value: ms, cell: (row) => duration(ms(row)) },
+      { id: "count", title: "Times", about: "Executions per step and device", width: "56px", number: true, from: 560, value: times, cell: (row) => count(Math.round(times(row) * 10) / 10) },
+      { id: "each", title: "Each", about: "Mean length of an execution", width: "72px", number: true, from: 720, value: (row) => (times(row) > 0 ? ms(row) / times(row) : null), cell: (row) => (times(row) > 0 ? duration(ms(row) / times(row)) : "–") },
+      { id: "precision", title: "Precision", width: "72px", from: 800, value: (row) => precision![row] ?? null, cell: (row) => precision![row] ?? "–" },
+      ...(launched ? [
+        { id: "grid", title: "Grid", about: "Blocks of a launch", width: "80px", number: true, from: 1080, value: (row: number) => (columns.grid[row] ?? []).reduce((product, one) => product * one, 1), cell: (row: number) => extent(columns.grid[row]) || "–" },
+        { id: "block", title: "Block", about: "Threads of a block", width: "64px", number: true, from: 1080, value: (row: number) => (columns.block[row] ?? []).reduce((product, one) => product * one, 1), cell: (row: number) => extent(columns.block[row]) || "–" },
+        { id: "occupancy", title: "Occupancy", about: "Warps that a multiprocessor can hold at once, over those that it has room for", width: "80px", number: true, from: 900, value: (row: number) => columns.occupancy[row] ?? null, cell: (row: number) => (typeof columns.occupancy[row] === "number" ? percent(columns.occupancy[row]) : "–") },
+      ] : []),
+      { id: "where", title: "Where", width: "minmax(128px, 1fr)", from: launched ? 1080 : 980, value: (row) => place(row) || null, cell: (row) => (place(row) === "" ? "–" : middle(place(row))) },
     ],
   });
 

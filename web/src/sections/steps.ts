@@ -1,6 +1,6 @@
 /** Every counted step as a bar of its classes, and one step's breakdown. */
 import { CLASSES, MEANING } from "../data/classes.js";
-import { StepTable, longestOfEach } from "../data/steps.js";
+import { StepTable, lateHost, longestOfEach } from "../data/steps.js";
 import { h, replaceChildren } from "../dom.js";
 import { bar, legend, parts, swatch } from "../parts/bar.js";
 import { axisStyle, chart, tooltip, type Option } from "../parts/chart.js";
@@ -14,6 +14,8 @@ import { change, count, duration, percent, plural } from "../words.js";
 const LEFT = 56;
 const RIGHT = 16;
 const BAR_PX = 3;
+/** Room for the number of a step below its bar. */
+const LABEL_PX = 40;
 /** From so many bars on a class is drawn as one shape. */
 const MANY = 120;
 
@@ -26,7 +28,9 @@ export function steps(view: View): StepsSection {
   if (table.rows === 0) {
     return { ...section("steps", "Steps", "", empty("This trace holds no counted step.")), choose: () => undefined };
   }
-  const state = { rows: table.of(table.hosts[0]!), chosen: -1 };
+  const late = view.run.report.verdict.bottleneck === "imbalance" ? lateHost(table, table.index(table.median(table.of(table.hosts[0]!)))) : "";
+  const first = late || table.hosts[0]!;
+  const state = { rows: table.of(first), chosen: -1 };
   let zoom = new Zoom(state.rows.length, Math.min(8, state.rows.length));
   let shown = { rows: state.rows, each: 1 };
   const note = h("p", { class: "dim small" });
@@ -39,7 +43,7 @@ export function steps(view: View): StepsSection {
     option: (colours, width) => {
       shown = longestOfEach(table, state.rows.slice(Math.floor(zoom.from), Math.ceil(zoom.to)), (width - LEFT - RIGHT) / BAR_PX);
       note.textContent = `${shown.each > 1 ? `Each bar is the longest of ${shown.each} steps. ` : ""}▲ marks the chosen step, M the median, W the worst.`;
-      return option(table, shown.rows, state, colours);
+      return option(table, shown.rows, state, colours, width);
     },
   });
   const frame = h("div", { class: "chart-frame", tabindex: 0, role: "group", "aria-label": "Steps. Left and right choose a step, + and − zoom, 0 shows all." }, drawing.element);
@@ -59,7 +63,7 @@ export function steps(view: View): StepsSection {
     zoom = new Zoom(state.rows.length, Math.min(8, state.rows.length));
     hosts.selectedIndex = table.hosts.indexOf(host);
   };
-  const hosts = select(table.hosts, 0, (index) => {
+  const hosts = select(table.hosts, table.hosts.indexOf(first), (index) => {
     useHost(table.hosts[index]!);
     choose(table.median(state.rows));
   });
@@ -105,8 +109,9 @@ function jumps(table: StepTable, state: { rows: number[] }, choose: (row: number
   return h("div", { class: "buttons", role: "group", "aria-label": "Go to a step" }, jump("Median step", () => table.median(state.rows)), jump("Worst step", () => table.longest(state.rows)));
 }
 
-function option(table: StepTable, rows: number[], state: { rows: number[]; chosen: number }, colours: Palette): Option {
+function option(table: StepTable, rows: number[], state: { rows: number[]; chosen: number }, colours: Palette, width: number): Option {
   const used = CLASSES.filter((kind) => rows.some((row) => table.share(row, kind) > 0));
+  const every = Math.max(Math.ceil((rows.length * LABEL_PX) / Math.max(width - LEFT - RIGHT, 1)), 1);
   const marks = [[table.median(state.rows), "M"], [table.longest(state.rows), "W"]] as const;
   // A step that shares its bar with a longer one is marked above that bar.
   const place = (row: number): number => (row < rows[0]! && row !== state.chosen ? -1 : rows.findLastIndex((one) => one <= row));
@@ -124,7 +129,7 @@ function option(table: StepTable, rows: number[], state: { rows: number[]; chose
       axisPointer: { type: "shadow", shadowStyle: { color: colours.dim, opacity: 0.12 } },
       formatter: (found: { dataIndex: number }[]) => words(table, rows[found[0]?.dataIndex ?? -1] ?? -1),
     },
-    xAxis: { type: "category", data: rows.map((row) => String(table.index(row))), name: "step", nameLocation: "middle", nameGap: 24, ...axisStyle(colours), axisTick: { show: false } },
+    xAxis: { type: "category", data: rows.map((row) => String(table.index(row))), name: "step", nameLocation: "middle", nameGap: 24, ...axisStyle(colours), axisTick: { show: false }, axisLabel: { color: colours.dim, fontSize: 12, interval: (place: number) => place % every === 0 } },
     yAxis: { type: "value", name: "ms", ...axisStyle(colours) },
     series: [
       ...used.map((kind) => ({
@@ -157,7 +162,7 @@ function words(table: StepTable, row: number): string {
   return [`${table.name(row).replace(/[{}|]/g, " ")}: ${duration(table.duration(row))}`, ...rows].join("\n");
 }
 
-function stepPanel(table: StepTable, row: number, rows: number[], view: View): HTMLElement[] {
+function stepPanel(table: StepTable, row: number, rows: number[], view: View): (HTMLElement | null)[] {
   const found = parts(table.shares(row));
   const [median, longest] = [table.median(rows), table.longest(rows)];
   const which = row === median ? "the median step" : row === longest ? "the worst step" : "";
@@ -171,6 +176,7 @@ function stepPanel(table: StepTable, row: number, rows: number[], view: View): H
       h("p", null, h("strong", null, duration(time)), h("span", { class: "dim" }, `${difference}; starts at ${duration(table.start(row))}${table.hosts.length > 1 ? ` on ${table.host(row)}` : ""}`)),
       drawn ? h("button", { type: "button", on: { click: () => { view.links.showTimeline(table.host(row), table.index(row), null); } } }, "Show its timeline") : null),
     bar(found, Math.max(time / table.duration(longest), 0.02)),
+    row === longest ? null : h("p", { class: "dim small" }, "The whole width is the worst step."),
     row === median
       ? legend(found, time)
       : smallTable(`Step ${table.index(row)} beside the median step`,

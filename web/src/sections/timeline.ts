@@ -1,28 +1,38 @@
 /** The steps of each host by device, stream and thread, or one step of all hosts; by pointer, keys, or as a table. */
 import { KINDS, MEANING, type Kind } from "../data/classes.js";
 import { markedFindings, type Marked } from "../data/marked_findings.js";
-import type { DrawnStep } from "../data/generated.js";
+import type { DrawnStep, PageData } from "../data/generated.js";
 import { h, replaceChildren, safeAddress } from "../dom.js";
 import { swatch } from "../parts/bar.js";
 import { asTable, empty, labelled, section, select, smallTable, type Section, type View } from "../parts/section.js";
 import { THEME_CHANGED, palette } from "../parts/theme.js";
+import { save } from "../parts/csv.js";
 import { virtualTable } from "../parts/virtual_table.js";
 import { whenIdle } from "../parts/idle.js";
 import { PRINTS } from "../parts/print.js";
 import { criticalPath, summed, withPath, type Link } from "../timeline/critical_path.js";
 import { together } from "../timeline/hosts_together.js";
+import { OpRows, launchFacts } from "../data/op_rows.js";
+import { texts } from "../data/read.js";
 import { EveryStep } from "../data/every_step.js";
-import { StepTable } from "../data/steps.js";
+import { StepTable, lateHost } from "../data/steps.js";
 import { Zoom, zoomDrag, zoomKey, zoomWheel } from "../parts/zoom.js";
 import { zoomButtons } from "../parts/zoom_buttons.js";
+import { exactly } from "../timeline/axis.js";
 import { AXIS, draw } from "../timeline/draw.js";
 import { Layout, ROW, laneTitle } from "../timeline/layout.js";
+import { fileName, openInPerfetto, traceEvents } from "../timeline/perfetto.js";
+import { beside, byClass, byName, type Sum } from "../timeline/range.js";
 import { count, duration, percent, plural } from "../words.js";
 
 const TALLEST = 520;
 const LEAST_NS = 100;
 const SLACK_PX = 3;
 const MOST_ON_PATH = 40;
+const MOST_BESIDE = 8;
+const MOST_SUMS = 16;
+/** A found event is at least this part of the window. */
+const SEEN = 1 / 60;
 
 export interface TimelineSection extends Section {
   /** host "": any. index: of the step, null for the one that is shown. */
@@ -35,22 +45,22 @@ export function timeline(view: View): TimelineSection {
     return { ...section("timeline", "Timeline", "", empty("This trace holds no step to draw.")), show: () => false };
   }
   const marked = markedFindings(view.run.report);
-  const stage = new Stage(view.signal, marked);
+  const stage = new Stage(view.signal, marked, view.run);
   const every = new EveryStep(view.run, view.links.loadStep);
   const steps = new StepTable(view.run);
   const table = h("div");
   const path = h("div");
   const about = h("p", { class: "dim small" });
-  const hosts = [...new Set(drawn.map((one) => one.host))];
   const several = steps.hosts.length > 1;
-  const state = { host: drawn[0]!.host, index: drawn[0]!.index };
+  /** Opens on the host that a verdict of imbalance is about, among all of them. */
+  const late = several && view.run.report.verdict.bottleneck === "imbalance" ? lateHost(steps, drawn[0]!.index) : "";
+  const first = drawn.find((one) => one.host === late) ?? drawn[0]!;
+  const state = { host: first.host, index: first.index };
   const words = h("p", { class: "caveat", role: "status", hidden: true });
   const hostChoice = select([...steps.hosts, ...(several ? ["All hosts, the late one first"] : [])], Math.max(steps.hosts.indexOf(state.host), 0), (place) => { void choose(steps.hosts[place] ?? "", state.index); });
   const stepChoice = h("select", { on: { change: () => { void choose(state.host, Number(stepChoice.value)); } } });
   const whole = h("button", { type: "button", hidden: !every.canLoad, title: "Reads the trace again", on: { click: () => { void choose(state.host, state.index, true); } } }, "With every thread");
-  const search = h("input", { type: "search", placeholder: "Find events", "aria-label": "Find events in the timeline" });
-  const found = h("span", { class: "dim small", "aria-live": "polite" });
-  search.addEventListener("input", () => { found.textContent = stage.find(search.value); });
+  const find = finder(stage);
   const legend = kindButtons(stage);
   const findings = findingButtons(stage, marked, () => { legend.update(); });
   stage.onHighlight = () => {
@@ -59,24 +69,25 @@ export function timeline(view: View): TimelineSection {
   };
 
   const listSteps = (): void => {
-    const rows = steps.of(state.host === "" ? (steps.hosts[0] ?? "") : state.host);
-    const which = new Map(drawn.filter((one) => one.host === (state.host === "" ? hosts[0] : state.host)).map((one) => [one.index, one.which]));
-    const first = [...which].filter(([, kind]) => kind !== "other").map(([index]) => index);
-    const rest = rows.map((row) => steps.index(row)).filter((index) => !first.includes(index));
+    const host = state.host === "" ? first.host : state.host;
+    const rows = steps.of(host);
+    const which = new Map(drawn.filter((one) => one.host === host).map((one) => [one.index, one.which]));
+    const named = [...which].filter(([, kind]) => kind !== "other").map(([index]) => index);
+    const rest = rows.map((row) => steps.index(row)).filter((index) => !named.includes(index));
     const option = (index: number): HTMLElement => {
       const row = rows.find((one) => steps.index(one) === index);
       const length = row === undefined ? (drawn.find((one) => one.index === index)?.span_ns ?? 0) / 1e6 : steps.duration(row);
       const kind = which.get(index);
-      return h("option", { value: index, selected: index === state.index }, `${kind === "median" ? "Median: step" : kind === "worst" ? "Worst: step" : "Step"} ${index}, ${duration(length)}`);
+      return h("option", { value: index, selected: index === state.index }, `${kind === "median" ? "Median: " : kind === "worst" ? "Worst: " : ""}${row === undefined ? `step ${index}` : steps.name(row)}, ${duration(length)}`);
     };
-    replaceChildren(stepChoice, ...[...first, ...rest].map(option));
+    replaceChildren(stepChoice, ...[...named, ...rest].map(option));
     hostChoice.selectedIndex = state.host === "" ? steps.hosts.length : Math.max(steps.hosts.indexOf(state.host), 0);
     whole.hidden = !every.canLoad || state.host === "";
   };
   const use = (step: DrawnStep, hostsOf: number[] | null): void => {
     const links = criticalPath(step, hostsOf);
     stage.use(links.length > 0 ? withPath(step, links) : step);
-    found.textContent = stage.find(search.value);
+    find.again();
     about.textContent = aboutStep(step, hostsOf === null ? view.run.hosts_left_out : 0);
     replaceChildren(path, links.length === 0 ? null : asTable("Critical path of this step", () => pathTable(links)));
     replaceChildren(table, asTable("Events as a table, the longest first", () => eventTable(stage, view.signal)));
@@ -117,18 +128,22 @@ export function timeline(view: View): TimelineSection {
     "timeline",
     "Timeline",
     "",
-    h("div", { class: "toolbar" }, several ? labelled("Host", hostChoice) : null, labelled("Step", stepChoice), whole, zoomButtons(() => stage.zoom, () => { stage.redraw(); }), search, found, viewerLink(view, () => state.host)),
+    h("div", { class: "toolbar" }, several ? labelled("Host", hostChoice) : null, labelled("Step", stepChoice), whole, zoomButtons(() => stage.zoom, () => { stage.redraw(); }), find.element,
+      h("button", { type: "button", title: "Sums by class and by name of the time in view (r); dragging along the ruler chooses any other time", on: { click: () => { stage.measure(stage.zoom.from, stage.zoom.to); } } }, "Sum what is in view"),
+      perfetto(stage), viewerLink(view, () => state.host)),
     words,
     legend.element,
     findings.element,
     stage.element,
+    stage.sums,
     stage.panel,
     about,
     path,
     table,
   );
   listSteps();
-  use(drawn[0]!, null);
+  use(first, null);
+  if (late !== "") void choose("", state.index);
   return {
     ...made,
     show: (host, index, kinds) => {
@@ -141,15 +156,6 @@ export function timeline(view: View): TimelineSection {
       return true;
     },
   };
-}
-
-/** The host that the others wait for in a step: the one that waits least in collectives, "" where none waits. */
-function lateHost(steps: StepTable, index: number): string {
-  const rows = steps.hosts.map((host) => steps.find(host, index)).filter((row) => row >= 0);
-  const waits = (row: number): number => steps.share(row, "collective") * steps.duration(row);
-  const most = Math.max(...rows.map(waits));
-  const least = rows.reduce((best, row) => (best < 0 || waits(row) < waits(best) ? row : best), -1);
-  return least >= 0 && most > 1.2 * waits(least) ? steps.host(least) : "";
 }
 
 function lateFirst(steps: StepTable, index: number): string[] {
@@ -175,7 +181,7 @@ function aboutStep(step: DrawnStep, hostsLeftOut: number): string {
     deeper > 0 ? `${plural(deeper, "event")} nested more than 16 deep ${deeper === 1 ? "is" : "are"} not drawn.` : "",
     step.threads_left_out > 0 ? `${plural(step.threads_left_out, "less busy thread")} left out.` : "",
     hostsLeftOut > 0 ? `${plural(hostsLeftOut, "more host")} left out to keep the page light.` : "",
-    "Underlines mark the time of findings, by number. Ctrl and wheel zoom, drag or Shift and wheel pan; keys: arrows choose events, + − zoom, a d pan, Enter zooms to the event, 0 shows all.",
+    "Underlines mark the time of findings, by number. Ctrl and wheel zoom, drag or Shift and wheel pan, dragging along the ruler chooses a time; keys: arrows choose events, + − zoom, a d pan, Enter zooms to the event, n N go to the next match and the one before, m and r sum the event's time and what is in view, 0 shows all.",
   ].filter((one) => one !== "").join(" ");
 }
 
@@ -190,6 +196,46 @@ function viewerLink(view: View, host: () => string): HTMLElement | null {
   update();
   for (const event of ["pointerenter", "focus"]) link.addEventListener(event, update);
   return link;
+}
+
+/** A search with its number of matches, and buttons that go from one to the next. */
+function finder(stage: Stage): { element: HTMLElement; again: () => void } {
+  const found = h("span", { class: "dim small", "aria-live": "polite" });
+  const search = h("input", { type: "search", placeholder: "Find events", "aria-label": "Find events in the timeline" });
+  const go = (by: 1 | -1): void => { stage.toMatch(by); };
+  const button = (sign: string, about: string, by: 1 | -1): HTMLElement => h("button", { type: "button", "aria-label": about, title: about, on: { click: () => { go(by); } } }, sign);
+  search.addEventListener("input", () => {
+    stage.find(search.value);
+    stage.toFirstMatch();
+  });
+  search.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter") return;
+    event.preventDefault();
+    go(event.shiftKey ? -1 : 1);
+  });
+  stage.onMatch = (place, all) => { found.textContent = all === null ? "" : place < 0 ? plural(all, "match", "matches") : `${count(place + 1)} of ${plural(all, "match", "matches")}`; };
+  return {
+    element: h("span", { class: "finder" }, search, h("span", { class: "buttons" }, button("‹", "Match before (Shift and Enter)", -1), button("›", "Next match (Enter)", 1)), found),
+    again: () => { stage.find(search.value); },
+  };
+}
+
+/** To Perfetto's page by a click, or as a file where there is no network. */
+function perfetto(stage: Stage): HTMLElement {
+  const said = h("span", { class: "dim small", role: "status" });
+  const keep = (): void => { save(fileName(stage.layout.step), traceEvents(stage.layout.step), "application/json"); };
+  const open = async (): Promise<void> => {
+    said.textContent = "Waiting for ui.perfetto.dev…";
+    if (await openInPerfetto(stage.layout.step)) said.textContent = "";
+    else {
+      keep();
+      said.textContent = `ui.perfetto.dev did not answer: ${fileName(stage.layout.step)} is saved. Open it there, or in any copy of Perfetto, by Open trace file.`;
+    }
+  };
+  return h("span", { class: "finder" },
+    h("button", { type: "button", title: "Opens ui.perfetto.dev and hands it this step, which it reads inside the browser", on: { click: () => { void open(); } } }, "Open in Perfetto"),
+    h("button", { type: "button", class: "quiet", title: "For Perfetto without a network: this step as a file. tfadvisor export RUN --to perfetto writes the whole run.", on: { click: keep } }, "Save for Perfetto"),
+    said);
 }
 
 function isOnly(highlight: readonly Kind[] | null, kind: Kind): boolean {
@@ -262,29 +308,42 @@ class Stage {
   highlight: readonly Kind[] | null = null;
   /** Called when a key or another part of the page has changed what is highlighted. */
   onHighlight: () => void = () => undefined;
-  readonly scroller = h("div", { class: "timeline", tabindex: 0, role: "application", "aria-label": "Timeline of a step. Arrows choose events, plus and minus zoom, a and d pan, 0 shows all. The table below lists the same events." });
+  /** Called when matches have changed: which one is shown, -1 for none, and how many there are, null without a search. */
+  onMatch: (place: number, all: number | null) => void = () => undefined;
+  readonly scroller = h("div", { class: "timeline", tabindex: 0, role: "application", "aria-label": "Timeline of a step. Arrows choose events, plus and minus zoom, a and d pan, n goes to the next match, m sums what happens during the event, 0 shows all. The table below lists the same events." });
   readonly panel = h("div", { class: "panel event-panel", "aria-live": "polite" });
+  /** Of the chosen stretch of time. */
+  readonly sums = h("div", { class: "panel", "aria-live": "polite", hidden: true });
   readonly element: HTMLElement;
+  /** The rows of the table of ops, for the names of events. */
+  readonly ops: OpRows;
   private readonly canvas = h("canvas", { "aria-hidden": "true" });
   private readonly space = h("div", { class: "timeline-space" });
   private readonly tip = h("div", { class: "tip", hidden: true, "aria-hidden": "true" });
+  private readonly cursor = h("div", { class: "cursor", hidden: true, "aria-hidden": "true" });
   private chosen: number | null = null;
+  private range: readonly [number, number] | null = null;
   private matches: Set<number> | null = null;
+  /** The same, by start; and which of them is shown. */
+  private inOrder: number[] = [];
+  private match = -1;
   private waiting = false;
   private inView = false;
 
-  constructor(signal: AbortSignal, private readonly marked: Marked[]) {
+  constructor(signal: AbortSignal, private readonly marked: Marked[], readonly run: PageData) {
+    this.ops = new OpRows(run);
     this.space.append(this.canvas);
     this.scroller.append(this.space);
-    this.element = h("div", { class: "timeline-frame" }, this.scroller, this.tip);
-    const drag = zoomDrag(this.scroller, () => this.zoom, () => this.width, () => { this.redraw(); });
+    this.element = h("div", { class: "timeline-frame" }, this.scroller, this.cursor, this.tip);
+    const ruler = this.rulerDrag();
+    const drag = zoomDrag(this.scroller, () => this.zoom, () => this.width, () => { this.redraw(); }, (event) => this.isOnRuler(event));
     this.scroller.addEventListener("scroll", () => { this.redraw(); }, { passive: true });
     this.scroller.addEventListener("wheel", (event) => { if (zoomWheel(this.zoom, event, this.timeAt(event))) this.redraw(); }, { passive: false });
-    this.scroller.addEventListener("click", (event) => { if (!drag.moved()) this.choose(this.pointedAt(event), false); });
+    this.scroller.addEventListener("click", (event) => { if (!drag.moved() && !ruler.moved()) this.choose(this.pointedAt(event), false); });
     this.scroller.addEventListener("dblclick", (event) => { this.zoomTo(this.pointedAt(event)); });
     this.scroller.addEventListener("keydown", (event) => { if (this.key(event)) event.preventDefault(); });
     this.scroller.addEventListener("pointermove", (event) => { this.hover(event); });
-    this.scroller.addEventListener("pointerleave", () => { this.tip.hidden = true; });
+    this.scroller.addEventListener("pointerleave", () => { this.tip.hidden = this.cursor.hidden = true; });
     const sized = new ResizeObserver(() => { this.redraw(); });
     sized.observe(this.scroller);
     const seen = new IntersectionObserver((entries) => {
@@ -305,6 +364,7 @@ class Stage {
     this.layout = new Layout(step);
     this.zoom = new Zoom(step.span_ns, Math.min(LEAST_NS, step.span_ns));
     this.chosen = null;
+    this.measure(0, 0);
     const tall = Math.min(this.layout.height + AXIS, TALLEST);
     this.scroller.style.height = `${tall}px`;
     this.space.style.height = `${this.layout.height + AXIS}px`;
@@ -313,17 +373,49 @@ class Stage {
     this.redraw();
   }
 
-  /** Marks the events whose names hold the text; says how many. */
-  find(text: string): string {
+  /** Marks the events whose names hold the text. */
+  find(text: string): void {
     const wanted = text.trim().toLowerCase();
     const { step } = this.layout;
-    if (wanted === "") this.matches = null;
-    else {
-      const names = step.names.map((name) => name.toLowerCase().includes(wanted));
-      this.matches = new Set(step.name.flatMap((name, event) => (names[name] === true ? [event] : [])));
-    }
+    const names = step.names.map((name) => name.toLowerCase().includes(wanted));
+    this.inOrder = wanted === "" ? [] : step.name.flatMap((name, event) => (names[name] === true ? [event] : [])).sort((a, b) => step.start[a]! - step.start[b]! || a - b);
+    this.matches = wanted === "" ? null : new Set(this.inOrder);
+    this.match = -1;
+    this.onMatch(-1, this.matches?.size ?? null);
     this.redraw();
-    return this.matches === null ? "" : plural(this.matches.size, "match", "matches");
+  }
+
+  /** The first one that ends in the window or later, unless one is in it already. */
+  toFirstMatch(): void {
+    const { step } = this.layout;
+    const after = this.inOrder.findIndex((event) => step.start[event]! + step.length[event]! >= this.zoom.from);
+    if (this.inOrder.length > 0) this.showMatch(Math.max(after, 0));
+  }
+
+  toMatch(by: 1 | -1): void {
+    const all = this.inOrder.length;
+    if (all > 0) this.showMatch((this.match + by + all) % all);
+  }
+
+  private showMatch(place: number): void {
+    this.match = place;
+    const event = this.inOrder[place]!;
+    const length = this.layout.step.length[event]!;
+    if (length < SEEN * this.zoom.width) {
+      const width = Math.max(length, 1) / SEEN;
+      const middle = this.layout.step.start[event]! + length / 2;
+      this.zoom.show(middle - width / 2, middle + width / 2);
+    }
+    this.choose(event, true);
+    this.onMatch(place, this.inOrder.length);
+  }
+
+  /** Chooses a stretch of time and tells its sums; an empty one chooses none. ns. */
+  measure(from: number, to: number): void {
+    this.range = to > from ? [from, to] : null;
+    this.sums.hidden = this.range === null;
+    replaceChildren(this.sums, ...(this.range === null ? [] : sumWords(this, from, to)));
+    this.redraw();
   }
 
   choose(event: number | null, reveal: boolean): void {
@@ -337,7 +429,7 @@ class Stage {
       if (top < view.scrollTop) view.scrollTop = top - ROW;
       if (top + ROW + AXIS > view.scrollTop + view.clientHeight) view.scrollTop = top + 2 * ROW + AXIS - view.clientHeight;
     }
-    replaceChildren(this.panel, ...eventWords(this.layout, event, this.marked));
+    replaceChildren(this.panel, ...eventWords(this, event, this.marked));
     this.redraw();
   }
 
@@ -365,7 +457,7 @@ class Stage {
     const context = this.canvas.getContext("2d");
     if (context === null) return;
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    draw(context, { layout: this.layout, zoom: this.zoom, colours: palette(), width, height, scrolled: this.scroller.scrollTop, highlight: this.highlight, matches: this.matches, chosen: this.chosen, marks: marksOf(this.marked) });
+    draw(context, { layout: this.layout, zoom: this.zoom, colours: palette(), width, height, scrolled: this.scroller.scrollTop, highlight: this.highlight, matches: this.matches, chosen: this.chosen, range: this.range, marks: marksOf(this.marked) });
   }
 
   private get width(): number {
@@ -382,13 +474,44 @@ class Stage {
     return row === null ? null : this.layout.eventAt(row, this.timeAt(event), (SLACK_PX / this.width) * this.zoom.width);
   }
 
+  private isOnRuler(event: MouseEvent): boolean {
+    return event.clientY - this.scroller.getBoundingClientRect().top < AXIS;
+  }
+
+  /** Dragging along the ruler chooses the time between; a click there chooses none. */
+  private rulerDrag(): { moved: () => boolean } {
+    let from: number | null = null;
+    let moved = false;
+    this.scroller.addEventListener("pointerdown", (event) => {
+      moved = event.button === 0 && this.isOnRuler(event);
+      if (!moved) return;
+      from = this.timeAt(event);
+      this.scroller.setPointerCapture(event.pointerId);
+    });
+    this.scroller.addEventListener("pointermove", (event) => {
+      if (from === null) return;
+      const time = Math.min(Math.max(this.timeAt(event), 0), this.zoom.whole);
+      this.range = [Math.min(from, time), Math.max(from, time)];
+      this.redraw();
+    });
+    this.scroller.addEventListener("pointerup", () => {
+      if (from !== null) this.measure(...(this.range ?? [0, 0]));
+      from = null;
+    });
+    this.scroller.addEventListener("pointercancel", () => { from = null; });
+    return { moved: () => moved };
+  }
+
   private hover(pointer: PointerEvent): void {
+    const box = this.element.getBoundingClientRect();
+    this.cursor.hidden = false;
+    this.cursor.textContent = exactly(Math.round(this.timeAt(pointer)), 10 ** Math.max(Math.floor(Math.log10(this.zoom.width / this.width)), 0));
+    this.cursor.style.transform = `translateX(${pointer.clientX - box.left}px)`;
     const event = this.pointedAt(pointer);
     this.tip.hidden = event === null;
     if (event === null) return;
     const { step } = this.layout;
     replaceChildren(this.tip, h("strong", null, this.layout.name(event).slice(0, 160)), h("span", null, `${duration(step.length[event]! / 1e6)}, ${this.layout.kind(event)}`));
-    const box = this.element.getBoundingClientRect();
     const left = Math.min(pointer.clientX - box.left + 12, box.width - this.tip.offsetWidth - 8);
     this.tip.style.transform = `translate(${Math.max(left, 0)}px, ${pointer.clientY - box.top + 16}px)`;
   }
@@ -404,11 +527,22 @@ class Stage {
   private key(event: KeyboardEvent): boolean {
     if (event.ctrlKey || event.metaKey || event.altKey) return false;
     if (event.key === "Enter") this.zoomTo(this.chosen);
-    else if (event.key === "Escape") { this.highlight = null; this.onHighlight(); this.redraw(); }
+    else if (event.key === "Escape") {
+      this.highlight = null;
+      this.onHighlight();
+      this.measure(0, 0);
+    } else if (event.key === "n" || event.key === "N") this.toMatch(event.key === "n" ? 1 : -1);
+    else if (event.key === "r") this.measure(this.zoom.from, this.zoom.to);
+    else if (event.key === "m") this.measureChosen();
     else if (event.key.startsWith("Arrow")) this.step(event.key);
     else if (zoomKey(this.zoom, event.key)) this.redraw();
     else return false;
     return true;
+  }
+
+  measureChosen(): void {
+    const { step } = this.layout;
+    if (this.chosen !== null) this.measure(step.start[this.chosen]!, step.start[this.chosen]! + step.length[this.chosen]!);
   }
 
   /** To the next event of the row, or to the event at the same time in the next row. */
@@ -439,8 +573,42 @@ function marksOf(marked: Marked[]): Map<Kind, string> {
   return found;
 }
 
-function eventWords(layout: Layout, event: number, marked: Marked[]): HTMLElement[] {
+/** A stretch of time: what it holds, by class and by name. */
+function sumWords(stage: Stage, from: number, to: number): HTMLElement[] {
+  const { layout } = stage;
+  const classes = byClass(layout, from, to);
+  const several = new Set(classes.map((one) => one.of)).size > 1;
+  const names = byName(layout, from, to);
+  return [
+    h("div", { class: "panel-head" },
+      h("h3", null, `${duration((to - from) / 1e6)} chosen`),
+      h("p", { class: "dim" }, `from ${exactly(Math.round(from), 1)} to ${exactly(Math.round(to), 1)} into the step`),
+      h("button", { type: "button", on: { click: () => { stage.zoom.show(from, to); stage.redraw(); } } }, "Zoom to it"),
+      h("button", { type: "button", on: { click: () => { stage.measure(0, 0); } } }, "Clear")),
+    sumTable("By class", stage, classes, to - from, several ? "Device" : null),
+    names.length === 0 ? h("p", { class: "dim" }, "No named event is in this time.") : sumTable("By name", stage, names, to - from, "Where"),
+  ];
+}
+
+/** whole: what shares are of, ns. of: the title of what tells where, null without it. */
+function sumTable(label: string, stage: Stage, sums: Sum[], whole: number, of: string | null): HTMLElement {
+  const shown = sums.slice(0, MOST_SUMS);
+  return h("div", null,
+    smallTable(label, [{ title: label }, ...(of === null ? [] : [{ title: of }]), { title: "Time", number: true }, { title: "Share", number: true }, { title: "Events", number: true }],
+      shown.map((one) => [
+        h("span", null, swatch(one.kind), h("button", { type: "button", class: "quiet name", title: one.name.slice(0, 400), on: { click: () => { stage.choose(one.event, true); } } }, one.name.slice(0, 120))),
+        ...(of === null ? [] : [one.of]),
+        duration(one.ns / 1e6),
+        percent(one.ns / Math.max(whole, 1)),
+        count(one.times),
+      ])),
+    sums.length > shown.length ? h("p", { class: "dim small" }, `${plural(sums.length - shown.length, "smaller one")} left out.`) : null);
+}
+
+function eventWords(stage: Stage, event: number, marked: Marked[]): (HTMLElement | null)[] {
+  const { layout } = stage;
   const { step } = layout;
+  const others = step.lanes[step.lane[event]!]!.role === "classes" ? [] : beside(layout, event).slice(0, MOST_BESIDE);
   const lane = step.lanes[step.lane[event]!]!;
   const kind = layout.kind(event);
   const block = layout.block(event);
@@ -456,7 +624,23 @@ function eventWords(layout: Layout, event: number, marked: Marked[]): HTMLElemen
       block === null ? null : fact("busy", `${duration(block.busy / 1e6)} of that`),
       ...(lane.role === "classes" ? marked.filter((one) => one.kinds.some((claimed) => claimed === kind)).map((one) => h("div", null, h("dt", null, `finding ${one.number}`), h("dd", null, h("a", { href: `#finding=${encodeURIComponent(one.id)}` }, one.title)))) : []),
       lane.around.length === 0 ? null : fact("inside", lane.around.join(" › "))),
+    lane.role === "stream" && block === null ? kernels(stage, name) : null,
+    others.length === 0 ? null : sumTable("Runs beside it", stage, others, length, "Where"),
   ];
+}
+
+/** What the device runs for an op of this name and how it is launched; null where the table of ops tells no more than the name. */
+function kernels({ ops, run: { ops: columns } }: Stage, name: string): HTMLElement | null {
+  const rows = ops.of(name).slice(0, MOST_BESIDE);
+  const [kernel, precision] = [texts(columns.kernel), texts(columns.precision)];
+  const told = rows.map((row) => ({
+    kernel: kernel[row] ?? "",
+    each: (columns.ms_per_step[row] ?? 0) / Math.max(columns.count_per_step[row] ?? 0, 1e-9),
+    facts: [...(typeof precision[row] === "string" ? [["precision", precision[row]] as [string, string]] : []), ...launchFacts(columns, row)],
+  }));
+  if (!told.some((one) => one.facts.length > 0 || one.kernel !== name)) return null;
+  return smallTable("Kernels of this name", [{ title: "Kernel" }, { title: "Mean length", number: true }, { title: "Launched with" }],
+    told.map((one) => [h("code", null, one.kernel.slice(0, 400)), duration(one.each), one.facts.map(([title, value]) => `${title} ${value}`).join(", ") || "–"]));
 }
 
 function fact(name: string, value: string): HTMLElement {

@@ -13,10 +13,11 @@ export function verdictName(report: Report): string {
 
 export function verdictTone(report: Report): string {
   if (report.verdict.bottleneck === "unknown") return "unsure";
+  if (report.verdict.bottleneck === "compute" && !report.verdict.healthy) return "works";
   return report.verdict.healthy ? "good" : "bad";
 }
 
-export function verdict({ run: { report }, links }: View): Section {
+export function verdict({ run: { report, bar_note: note }, links }: View): Section {
   const found = parts(report.breakdown);
   const step = report.steps.source === "whole-trace" ? null : (report.steps.time_ms?.median ?? null);
   const made = section(
@@ -28,6 +29,7 @@ export function verdict({ run: { report }, links }: View): Section {
     h("h3", null, step === null ? "Where the time goes" : `Where a step of ${duration(step)} goes`),
     found.length > 0 ? bar(found) : h("p", { class: "dim" }, "The trace holds no step."),
     legend(found, step),
+    note === "" ? null : h("p", { class: "dim small" }, note),
     stats(report),
   );
   return made;
@@ -39,7 +41,7 @@ function stats(report: Report): HTMLElement {
   const rows: [string, string, string][] = [];
   if (times !== null && steps.source !== "whole-trace") {
     rows.push(["Step", duration(times.median), `median; mean ${duration(times.mean)}`]);
-    rows.push(["95% of steps within", duration(times.p95), `shortest ${duration(times.min)}, longest ${duration(times.max)}`]);
+    rows.push(["95th percentile", duration(times.p95), `shortest ${duration(times.min)}, longest ${duration(times.max)}`]);
     rows.push(["Steps", count(steps.count), stepsAside(report)]);
   }
   const found = steps.source === "marker" ? "certain" : `inferred, confidence ${percent(steps.confidence)}`;

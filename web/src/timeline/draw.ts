@@ -4,9 +4,11 @@ import { printable } from "../dom.js";
 import type { Palette } from "../parts/theme.js";
 import type { Zoom } from "../parts/zoom.js";
 import { duration } from "../words.js";
+import { timeTicks, type Ticks } from "./axis.js";
 import { HEAD, ROW, laneTitle, type Layout } from "./layout.js";
 
-export const AXIS = 24;
+/** The upper half tells what offsets are from and the length of the chosen range, the lower half times. */
+export const AXIS = 40;
 const FONT = "11px system-ui, sans-serif";
 const LEAST_TEXT = 28;
 const FADED = 0.16;
@@ -24,6 +26,8 @@ export interface Scene {
   highlight: readonly Kind[] | null;
   matches: Set<number> | null;
   chosen: number | null;
+  /** The chosen stretch of time, ns. */
+  range: readonly [number, number] | null;
   /** Numbers of the findings about a class of time. */
   marks: Map<Kind, string>;
 }
@@ -33,9 +37,9 @@ export function draw(context: CanvasRenderingContext2D, scene: Scene): void {
   context.clearRect(0, 0, width, height);
   context.font = FONT;
   context.textBaseline = "middle";
-  const ticks = timeTicks(scene.zoom, width);
+  const ticks = timeTicks(scene.zoom.from, scene.zoom.to, width);
   context.fillStyle = colours.line;
-  for (const [, x] of ticks) context.fillRect(x, AXIS, 1, height - AXIS);
+  for (const { x } of ticks.ticks) context.fillRect(x, AXIS, 1, height - AXIS);
   context.save();
   context.beginPath();
   context.rect(0, AXIS, width, height - AXIS);
@@ -102,26 +106,30 @@ function label(context: CanvasRenderingContext2D, text: string, left: number, en
   context.globalAlpha = 1;
 }
 
-function axis(context: CanvasRenderingContext2D, scene: Scene, ticks: [number, number][]): void {
-  context.fillStyle = scene.colours.surface;
-  context.fillRect(0, 0, scene.width, AXIS);
-  context.fillStyle = scene.colours.line;
-  context.fillRect(0, AXIS - 1, scene.width, 1);
-  context.fillStyle = scene.colours.dim;
-  for (const [time, x] of ticks) {
-    const words = duration(time / 1e6);
-    context.fillText(words, Math.min(x + 3, scene.width - context.measureText(words).width), AXIS / 2);
+function axis(context: CanvasRenderingContext2D, scene: Scene, { baseWords, ticks }: Ticks): void {
+  const { width, height, colours, zoom, range } = scene;
+  context.fillStyle = colours.surface;
+  context.fillRect(0, 0, width, AXIS);
+  context.fillStyle = colours.line;
+  context.fillRect(0, AXIS - 1, width, 1);
+  context.fillStyle = colours.dim;
+  for (const { x, words } of ticks) {
+    context.fillRect(x, AXIS - 6, 1, 5);
+    context.fillText(words, Math.min(x + 3, width - context.measureText(words).width), AXIS * 0.7);
   }
-}
-
-/** Round times, about one every 110 px. */
-function timeTicks(zoom: Zoom, width: number): [number, number][] {
-  const rough = (zoom.width / width) * 110;
-  const power = 10 ** Math.floor(Math.log10(Math.max(rough, 1)));
-  const step = [1, 2, 5, 10].map((one) => one * power).find((one) => one >= rough) ?? power * 10;
-  const ticks: [number, number][] = [];
-  for (let time = Math.ceil(zoom.from / step) * step; time <= zoom.to; time += step) ticks.push([time, ((time - zoom.from) / zoom.width) * width]);
-  return ticks;
+  context.fillStyle = colours.text;
+  const base = baseWords === "" ? "" : `${baseWords} and`;
+  context.fillText(base, 2, AXIS * 0.25);
+  if (range === null) return;
+  const [left, right] = range.map((time) => Math.min(Math.max(((time - zoom.from) / zoom.width) * width, 0), width)) as [number, number];
+  context.fillStyle = colours.accent;
+  context.globalAlpha = 0.16;
+  context.fillRect(left, 0, right - left, height);
+  context.globalAlpha = 1;
+  for (const edge of [left, right]) context.fillRect(edge - 0.5, 0, 1, height);
+  const words = duration((range[1] - range[0]) / 1e6);
+  const long = context.measureText(words).width;
+  context.fillText(words, Math.min(Math.max((left + right - long) / 2, context.measureText(base).width + 10), width - long - 2), AXIS * 0.25);
 }
 
 const inks = new Map<string, string>();

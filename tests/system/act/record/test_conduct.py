@@ -8,7 +8,16 @@ from types import SimpleNamespace
 
 import pytest
 
-from tfadvisor.act.record.conduct import Recorded, Wanted, conduct, record_fully, record_plainly, window_seconds
+from tfadvisor.act.record.conduct import (
+    Nothing,
+    Recorded,
+    Wanted,
+    conduct,
+    gave_up,
+    record_fully,
+    record_plainly,
+    window_seconds,
+)
 from tfadvisor.act.record.window import Pace, Ready, Refused, Window
 from tfadvisor.analysis import Options
 
@@ -170,7 +179,7 @@ def looks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., list
 
         monkeypatch.setattr("tfadvisor.act.record.conduct._recorder", lambda *_: record)
         monkeypatch.setattr("tfadvisor.act.record.conduct._wait_until_ready", lambda *_: Ready((), ready_seconds))
-        board = SimpleNamespace(processes=list)
+        board = SimpleNamespace(processes=list, inside="")
         found = conduct(board, None, Wanted(None, steps, python_tracer=False), Options())  # type: ignore[arg-type]
         assert isinstance(found, Recorded)
         return asked
@@ -191,3 +200,14 @@ def test_where_nothing_but_compiling_was_seen_in_the_second(looks: Callable[...,
 def test_looks_at_something_else_each_time_are_no_steps(looks: Callable[..., list[float]]) -> None:
     """Parts of the start compile as well: 100 ms, then 200, then 100 and so on, until there are no more looks."""
     assert len(looks(4.0, 20, lengths=(100.0, 200.0))) == 14
+
+
+def test_a_program_that_is_in_one_call_is_told_to_make_it_shorter() -> None:
+    """`--after` and `--steps` would not help."""
+    found = Nothing([], None, gave_up=True, shortened=True, inside="train.py:19")
+
+    said = str(gave_up(["python", "train.py"], found, 65.0))
+
+    assert "nothing that repeats was found in 65 s: it is in one call, train.py:19, and goes on unrecorded." in said
+    assert "Let that call do fewer steps" in said
+    assert "--after" not in said

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from tfadvisor.act.record.injected.tfadvisor_hook.letters import read_letter, wr
 from tfadvisor.act.record.injected.tfadvisor_hook.watch import ForFrameworks
 from tfadvisor.act.record.program import HOOK, with_hook
 
-FILES = sorted((ROOT / "tfadvisor" / "record" / "injected").rglob("*.py"))
+FILES = sorted((ROOT / "tfadvisor" / "act" / "record" / "injected").rglob("*.py"))
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
@@ -83,3 +84,37 @@ def test_of_two_frameworks_jax_is_recorded_only_once_it_has_computed(
     one.record({"number": 2, "seconds": 0})
 
     assert asked == ["tensorflow", "jax"]
+
+
+class Growing:
+    """A profiler whose traces hold a program of some bytes, and some more for each second."""
+
+    def __init__(self, fixed: int, a_second: int) -> None:
+        self.fixed, self.a_second = fixed, a_second
+        self.opened: list[float] = []
+
+    def start(self, order: dict[str, object]) -> None:
+        assert order == {"python_tracer": False}
+        self.opened.append(time.monotonic())
+
+    def stop(self, file: str) -> None:
+        size = self.fixed + int(self.a_second * (time.monotonic() - self.opened[-1]))
+        with Path(file).open("wb") as out:
+            out.truncate(size)
+
+
+@pytest.mark.parametrize(
+    ("fixed", "a_second", "sessions", "seconds"),
+    [(1000, 1 << 20, 1, 1e9), (300 << 20, 0, 2, 6 << 20), (0, 600 << 20, 2, 0.03), (50 << 20, 60 << 20, 2, 0.1)],
+)
+def test_a_window_is_as_short_as_very_short_ones_ask_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fixed: int, a_second: int, sessions: int, seconds: float
+) -> None:
+    """6 MiB at most, of what grows: a program of 300 MiB is in each trace and costs no time; 30 ms are always allowed."""
+    profiler = Growing(fixed, a_second)
+    monkeypatch.setattr(recorder, "tracer_for", lambda *_: profiler)
+    one = recorder.Recorder(str(tmp_path), forked=False)
+
+    assert one.bearable("jax", str(tmp_path / "trace")) == pytest.approx(seconds, rel=0.2)
+    assert len(profiler.opened) == sessions
+    assert list(tmp_path.iterdir()) == []

@@ -10,16 +10,14 @@ import pytest
 from support.places import FIXTURES
 
 from tfadvisor.act.record.conduct import Wanted
-from tfadvisor.act.record.service import ProfileRequest, address_of, captured, decoded
+from tfadvisor.act.record.service import address_of, answer_in, captured, request_of
 from tfadvisor.analysis import Options
 from tfadvisor.cli.main import guarded_main
 from tfadvisor.errors import TraceError, UsageError
 
 
 def test_a_request_is_what_protobuf_would_write() -> None:
-    request = ProfileRequest(0.3, python_tracer=True, repository_root="/r", session_id="s", host_name="h_1")
-
-    assert request.encoded().hex(" ") == (
+    assert request_of(0.3, True, "/r", "s", "h_1").hex(" ") == (
         "08 ac 02 "  # 1: duration_ms 300
         "22 0d 10 02 18 01 20 01 28 01 38 01 48 ac 02 "  # 4: opts, levels 2 1 1, version 1, HLO, 300 ms
         "2a 02 2f 72 "  # 5: repository_root
@@ -30,20 +28,20 @@ def test_a_request_is_what_protobuf_would_write() -> None:
 
 
 def test_an_answer_with_its_trace() -> None:
-    answer = decoded(bytes.fromhex("32 02 0a 00 38 00 42 03 61 62 63"))  # tool_data, empty_trace 0, xspace "abc"
+    message = bytes.fromhex("32 02 0a 00 38 00 42 03 61 62 63")  # tool_data, empty_trace 0, xspace "abc"
 
-    assert (answer.xspace, answer.empty) == (b"abc", False)
+    assert answer_in(message) == (b"abc", False)
 
 
 def test_an_answer_without() -> None:
-    assert (decoded(b"").xspace, decoded(b"").empty) == (None, False)
-    assert decoded(bytes.fromhex("38 01")).empty
+    assert answer_in(b"") == (None, False)
+    assert answer_in(bytes.fromhex("38 01")) == (None, True)
 
 
-@pytest.mark.parametrize("message", ["42 05 61", "42", "38 80", "0b 00"])
+@pytest.mark.parametrize("message", ["42 05 61", "42", "38 80", "07 00"])
 def test_what_is_no_answer_is_told(message: str) -> None:
-    with pytest.raises(ValueError, match=r"cut short|wire type"):
-        decoded(bytes.fromhex(message))
+    with pytest.raises(ValueError, match=r"ProfileResponse|parsing"):
+        answer_in(bytes.fromhex(message))
 
 
 def test_addresses() -> None:

@@ -169,7 +169,7 @@ def test_a_program_that_needs_longer_than_the_budget(place: Place) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "nothing to try: give --patch, --env, --from or --passes."),
+        ([], "nothing to try: give --patch, --env, --from, --ablate or --passes."),
         (["--patch", "none.diff"], "--patch none.diff: cannot be read: No such file or directory."),
         (["--patch", "prefetchh"], "Did you mean prefetch?"),
         (["--patch", "input-not-prefetched"], "a rule's fixes need its finding"),

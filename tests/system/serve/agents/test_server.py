@@ -76,6 +76,32 @@ def test_an_agent_finds_the_run_its_cause_and_the_patch(project: Path) -> None:
     assert ".prefetch(" not in (project / "train.py").read_text("utf-8")
 
 
+@pytest.mark.parametrize(
+    ("fixture", "edited"),
+    [("tf-no-prefetch", ".prefetch("), ("jax-loader", "            loss.block_until_ready()\n")],
+)
+def test_an_agent_mends_a_program_by_what_the_tools_say_alone(tmp_path: Path, fixture: str, edited: str) -> None:
+    """It takes the first finding's rule from the brief, asks for its patch, and applies it as it is."""
+    shutil.copytree(FIXTURES / fixture, tmp_path / "runs" / "slow", ignore=shutil.ignore_patterns("*.py"))
+    shutil.copy(FIXTURES / fixture / "program.py", tmp_path / "program.py")
+    before = (tmp_path / "program.py").read_text("utf-8")
+
+    ((_, listed),) = answers(tmp_path, ("list_runs", {}))
+    path = json.loads(listed)["runs"][0]["path"]
+    ((_, brief),) = answers(tmp_path, ("analyze", {"path": path}))
+    (rule,) = re.findall(r"^1\. .*\(([a-z0-9-]+)\)$", brief, re.M)
+    ((error, answer),) = answers(tmp_path, ("fix", {"path": path, "source": "program.py", "rule": rule}))
+    assert not error
+    diff, _, told = answer.partition(f"\n\n{rule}: ")
+    subprocess.run(["patch", "-p1"], cwd=tmp_path, input=diff + "\n", text=True, check=True, capture_output=True)
+
+    after = (tmp_path / "program.py").read_text("utf-8")
+    compile(after, "program.py", "exec")
+    assert (edited in before) is not (edited in after)
+    assert told.startswith("program.py:")
+    assert len(brief.encode()) <= 2048 + 100
+
+
 def test_the_whole_report_and_parts_of_it(project: Path) -> None:
     parts, unknown, flags = answers(
         project,

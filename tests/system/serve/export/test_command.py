@@ -55,7 +55,7 @@ def test_without_a_name_it_is_named_after_the_run_and_overwrites_nothing(tmp_pat
     first, second = call(), call()
 
     assert (first.returncode, first.stdout) == (0, "")
-    assert first.stderr == "tfadvisor: written to jax-loader.pftrace\n"
+    assert first.stderr == "tfadvisor: wrote jax-loader.pftrace.\n"
     assert (second.returncode, second.stdout) == (2, "")
     assert second.stderr == "tfadvisor: jax-loader.pftrace is there already. Give a name: -o FILE.\n"
     assert [path.name for path in tmp_path.iterdir()] == ["jax-loader.pftrace"]

@@ -25,7 +25,7 @@ def cases_of(name: str) -> list[dict[str, Any]]:
 
 def hits_in(name: str, text: str, case: dict[str, Any]) -> list[Hit]:
     """snippets of the case: what the finding prescribes."""
-    from tfadvisor.act.repair.reading.program import Program  # needs the extra, as the codemods
+    from tfadvisor.act.repair.reading.program import Program
 
     place = Place(snippets=case.get("snippets", ""))
     return [one for one in load(name)(Program(text), place) if one.source != text]

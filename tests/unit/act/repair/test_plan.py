@@ -5,26 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tfadvisor.act.repair.plan import At, Plan, hits_of, make_plan, unified
-from tfadvisor.act.repair.reading import program
-from tfadvisor.act.repair.reading.program import program_of
 from tfadvisor.act.repair.registry import Place
 from tfadvisor.advice.codemods import CodemodRef
 from tfadvisor.advice.findings import Finding, Fix, Location, Saving
 from tfadvisor.vocabulary import Severity
 
 PREFETCH = {"slow-input": [CodemodRef("prefetch", "mechanical", "batches")]}
-GUARD = {"busy-loop": [CodemodRef("guard-every-n", "guess", "values")]}
+COMPILE = {"busy-loop": [CodemodRef("compile-step", "guess", "values")]}
 ONE_PIPELINE = "import tensorflow as tf\nfor x in tf.data.Dataset.range(9).batch(3):\n    step(x)\n"
-TWO_LOGS = """\
+TWO_STEPS = """\
 import jax
-@jax.jit
-def step(p):
-    return p
+def train(p):
+    return jax.grad(loss)(p)
+def tune(p):
+    return jax.grad(other)(p)
 for n in range(9):
-    p = step(p)
-    log(p)
-    if wanted:
-        save(p)
+    p = train(p)
+for n in range(9):
+    p = tune(p)
 """
 
 
@@ -52,31 +50,31 @@ def test_the_pattern_alone_is_enough_where_it_stands_once() -> None:
 
 
 def test_two_places_are_listed_and_neither_is_taken() -> None:
-    done = plan(GUARD, {"train.py": TWO_LOGS}, finding("busy-loop"))
+    done = plan(COMPILE, {"train.py": TWO_STEPS}, finding("busy-loop"))
 
     assert done.patched == ()
-    assert [str(one).split(" ")[0] for one in done.unpatched[0].candidates] == ["train.py:7", "train.py:9"]
+    assert [str(one).split(" ")[0] for one in done.unpatched[0].candidates] == ["train.py:2", "train.py:4"]
     assert done.texts == {}
 
 
 def test_the_user_chooses_one() -> None:
-    done = plan(GUARD, {"train.py": TWO_LOGS}, finding("busy-loop"), at=At("train.py", 9))
+    done = plan(COMPILE, {"train.py": TWO_STEPS}, finding("busy-loop"), at=At("train.py", 4))
 
-    assert "+            save(p)" in done.patched[0].patch.diff
+    assert "+@jax.jit\n def tune(p):" in done.patched[0].patch.diff
 
 
 def test_the_function_that_the_trace_saw_decides() -> None:
-    done = plan(GUARD, {"train.py": TWO_LOGS}, finding("busy-loop", Location("train.py", 400, "save")))
+    done = plan(COMPILE, {"train.py": TWO_STEPS}, finding("busy-loop", Location("train.py", 400, "tune")))
 
-    assert "+            save(p)" in done.patched[0].patch.diff
+    assert "+@jax.jit\n def tune(p):" in done.patched[0].patch.diff
 
 
 def test_a_line_counts_only_while_it_is_in_the_function_that_the_trace_saw() -> None:
-    """Line 7 is `log(p)` now, and the trace saw `old_name` there: the program has changed since."""
-    told = plan(GUARD, {"train.py": TWO_LOGS}, finding("busy-loop", Location("train.py", 7, "log")))
-    stale = plan(GUARD, {"train.py": TWO_LOGS}, finding("busy-loop", Location("train.py", 7, "old_name")))
+    """Line 3 is in `train` now, and the trace saw `old_name` there: the program has changed since."""
+    told = plan(COMPILE, {"train.py": TWO_STEPS}, finding("busy-loop", Location("train.py", 3, "train")))
+    stale = plan(COMPILE, {"train.py": TWO_STEPS}, finding("busy-loop", Location("train.py", 3, "old_name")))
 
-    assert "+        log(p)" in told.patched[0].patch.diff
+    assert "+@jax.jit\n def train(p):" in told.patched[0].patch.diff
     assert stale.patched == ()
 
 
@@ -127,14 +125,7 @@ def test_a_rule_without_codemods_says_so() -> None:
 
 
 def test_a_program_that_shows_the_pattern_without_end_takes_no_endless_memory() -> None:
-    """Each of 3,000 places would be a program of 81 kB: 243 MB."""
+    """Among 3,000 places nobody would choose; each would be a program of 81 kB."""
     text = "from torch.utils.data import DataLoader\n" + "a = DataLoader(d, 8, None)\n" * 3_000
 
     assert hits_of("dataloader-workers", text, Place()) == ()
-
-
-def test_trees_of_few_programs_are_kept() -> None:
-    for number in range(4):
-        program_of(f"x = {number}\n" + "y = 1\n" * 10_000)
-
-    assert sum(map(len, program._KEPT)) <= program._MOST_KEPT

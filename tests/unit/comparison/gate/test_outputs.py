@@ -17,10 +17,11 @@ from tfadvisor.advice.findings import Fix
 from tfadvisor.comparison.gate.forms.ci import as_codequality, as_junit, workflow_commands
 from tfadvisor.comparison.gate.forms.pages import LARGEST, as_comment, as_html, as_markdown
 from tfadvisor.comparison.gate.forms.sarif import as_sarif
-from tfadvisor.comparison.gate.forms.text import as_text, headline, print_verdict
+from tfadvisor.comparison.gate.forms.text import as_text, headline
 from tfadvisor.comparison.gate.result import Check, Gated, GateResult, Outcome
 from tfadvisor.comparison.split import compare_sides
 from tfadvisor.report.forms.html import as_json
+from tfadvisor.report.forms.terminal import screen_of
 
 SCHEMAS = Path(__file__).parent / "schemas"
 HOSTILE = "a\x00b\x1b[31m<x>&\"'`|::error::%0A\r\n\u202e\ufffe\ud800 ]]> ../../etc/passwd " + "é" * 20
@@ -51,7 +52,6 @@ def judged(
         checks=checks,
         notices=("a notice",),
         differences=("framework version: 1 in the baseline, 2 now",),
-        tighten=("x could be tightened.",),
         comparison=compare_sides(BEFORE, AFTER) if explained else None,
     )
 
@@ -288,13 +288,11 @@ def test_colours_only_on_a_terminal_without_no_color(monkeypatch: pytest.MonkeyP
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("TERM", "xterm")
     out = Terminal()
-    print_verdict(FULL, out)
-    assert "\x1b[" in out.getvalue()
+    assert "\x1b[" in as_text(FULL, screen=screen_of(out))
 
     monkeypatch.setenv("NO_COLOR", "1")
     out = Terminal()
-    print_verdict(FULL, out)
-    assert "\x1b[" not in out.getvalue()
+    assert "\x1b[" not in as_text(FULL, screen=screen_of(out))
     assert "\x1b[" not in as_text(FULL)
 
 
@@ -358,10 +356,11 @@ def test_a_comment_begins_with_the_mark_of_its_model() -> None:
 
 
 @ALL
-def test_the_page_runs_nothing_and_loads_nothing(verdict: GateResult) -> None:
+def test_the_page_runs_its_theme_button_alone_and_loads_nothing(verdict: GateResult) -> None:
     page = as_html(verdict, (("report.html", "The report"),))
 
-    assert "<script" not in page
+    assert page.count("<script") == 1  # the frame's own, which the policy allows by its hash
+    assert "script-src 'sha256-" in page
     assert "<x>" not in page
     assert "\x1b" not in page
     assert "default-src 'none'" in page
@@ -371,6 +370,6 @@ def test_the_page_runs_nothing_and_loads_nothing(verdict: GateResult) -> None:
 def test_the_page_shows_what_failed_first_and_the_causes() -> None:
     page = as_html(FULL)
 
-    assert page.index("<td >fail</td>") < page.index("<td >pass</td>")
+    assert page.index("<td>fail</td>") < page.index("<td>pass</td>")
     assert "new_one: new, 20 ms per step, 1 time" in page
     assert "total, median step time" in page

@@ -100,41 +100,6 @@ def test_a_collective_between_two_products_is_tensor_parallelism() -> None:
     assert metrics.value("exposed_all_reduce_fraction") == approx(0.4)
 
 
-def exchange_of_state() -> bytes:
-    """The gradient 2 is summed, the weight 1 updated with it, and the update gathered, which changes nothing."""
-    return hlo.module(
-        hlo.computation(
-            1,
-            hlo.op(1, "parameter", SQUARE),
-            hlo.op(2, "parameter", SQUARE, number=1),
-            hlo.op(3, "all-reduce", SQUARE, 2, name="all-reduce.3", extra=TWO),
-            hlo.op(4, "add", SQUARE, 1, 3),
-            hlo.op(
-                5,
-                "all-gather",
-                "f32[128,64]",
-                4,
-                extra=TWO,
-                metadata=hlo.metadata("jit(step)/all_gather", "/home/user/a.py", 54),
-            ),
-        )
-    )
-
-
-def test_state_that_is_equal_already_is_neither_gradients_nor_weights_of_layers() -> None:
-    """Of 100 µs the all-gather's 20 are exposed, and the all-reduce's 10."""
-    gather, reduce = "ncclDevKernel_AllGather_RING_LL", "ncclDevKernel_AllReduce_Sum_f32_RING_LL"
-    builder = two_gpus((reduce, "all-reduce.3", 40, 50), (gather, "all-gather.5", 60, 80), program=exchange_of_state())
-    for at in (0, 100, 200, 300):
-        stats = {"hlo_op": "add.4", "hlo_module": "jit_step", "program_id": 7}
-        builder.on_line("/device:GPU:0", "Stream #1(Compute)", "loop_add_fusion", at, at + 20, **stats)
-    metrics = builder.measure()
-
-    assert metrics.value("exposed_equal_state_fraction") == approx(0.2)
-    assert metrics.value("exposed_rest_fraction") == approx(0.1)
-    assert metrics.fact("equal_state_place") == "all-gather.5 (a.py:54)"
-
-
 def test_on_a_cpu_the_events_name_the_collective_that_a_loop_repeats() -> None:
     """Two steps of 1,000 µs; in each `all-reduce.3` runs four times on device 0."""
     builder = trace().step(0, 1000).step(1000, 2000).thread("tf_XLAEigen/1")

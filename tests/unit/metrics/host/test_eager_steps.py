@@ -37,6 +37,16 @@ def test_a_checkpoint_in_every_step_is_no_eager_step() -> None:
     assert not fired(steps_and_ops(*[["ReadVariableOp"] * 70 + ["SaveV2"]] * 4))
 
 
+@pytest.mark.parametrize(
+    ("ops", "share"), [(["Cast", "Sum", "WriteSummary"], 0.0), (["Cast", "Sum", "WriteSummary", *["MatMul"] * 8], 1.0)]
+)
+def test_ops_that_prepare_a_file_are_no_eager_step(ops: list[str], share: float) -> None:
+    """Histograms of 10 variables, op by op, each written: 20 ops between the compiled step and the last write."""
+    builder = steps_and_ops(*[["Cast", "Sum", "WriteSummary"] * 9 + ops] * 4)
+
+    assert builder.measure().value("eager_step_share") == share
+
+
 def test_ops_of_one_step_are_no_eager_training() -> None:
     """One of four steps measures something op by op."""
     builder = steps_and_ops([], ["MatMul"] * 70, [], [])

@@ -13,13 +13,13 @@ from tfadvisor.program.products import DotSize
 @pytest.mark.parametrize(
     ("size", "sides"),
     [
-        (DotSize(1, 4096, 4096, 4096, "bf16", "bf16"), ()),
-        (DotSize(1, 4093, 4096, 4093, "bf16", "bf16"), (4093,)),
-        (DotSize(1, 1001, 999, 512, "f16", "f16"), (1001, 999)),
-        (DotSize(1, 1000, 1000, 1000, "s8", "s8"), (1000,)),
-        (DotSize(1, 1001, 1001, 1001, "f32", "f32"), ()),
-        (DotSize(1, 1, 1001, 1001, "bf16", "bf16"), ()),
-        (DotSize(1, 63, 1001, 1001, "bf16", "bf16"), ()),
+        (DotSize(1, 4096, 4096, 4096, "bf16"), ()),
+        (DotSize(1, 4093, 4096, 4093, "bf16"), (4093,)),
+        (DotSize(1, 1001, 999, 512, "f16"), (1001, 999)),
+        (DotSize(1, 1000, 1000, 1000, "s8"), (1000,)),
+        (DotSize(1, 1001, 1001, 1001, "f32"), ()),
+        (DotSize(1, 1, 1001, 1001, "bf16"), ()),
+        (DotSize(1, 63, 1001, 1001, "bf16"), ()),
     ],
 )
 def test_sides_that_are_no_multiple_of_16_bytes(size: DotSize, sides: tuple[int, ...]) -> None:

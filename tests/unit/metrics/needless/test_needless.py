@@ -1,4 +1,4 @@
-"""Input preparation and debugging in steps, layers without gradients, repeated gradients and pairs, in steps of 100 µs."""
+"""Input preparation and debugging in steps of 100 µs."""
 
 from __future__ import annotations
 
@@ -106,68 +106,3 @@ TRAINED = (
     ("net_1/dense/MatMul:MatMul", 10.0),
     ("gradient_tape/net_1/dense/MatMul/MatMul:MatMul", 20.0),
 )
-
-
-def test_layers_without_gradients() -> None:
-    """15 of 100 µs in another call of the layers that are trained, 40 in a frozen scope, 5 in one that multiplies nothing."""
-    metrics = cpu_steps(
-        *TRAINED,
-        ("net_3/dense/MatMul:MatMul", 13),
-        ("net_3/relu/Relu:Relu", 2),
-        ("net_1/backbone/conv/Conv2D:Conv2D", 30),
-        ("net_1/backbone/relu/Relu:Relu", 10),
-        ("net_1/pool/Mean:Mean", 5),
-    ).measure()
-
-    assert metrics.value("forward_only_fraction") == approx(0.55)
-    assert metrics.fact("forward_only_op") == "net_1/backbone/conv/Conv2D"
-
-
-def test_inference_has_no_layers_without_gradients() -> None:
-    assert cpu_steps(("net_1/dense/MatMul:MatMul", 45)).measure().value("forward_only_fraction") is None
-
-
-def test_differences_of_all_pairs() -> None:
-    """10 forward, 12 and 8 of sums for both operands, 5 of a negation; the sum of one operand alone is a shift's."""
-    metrics = cpu_steps(
-        *TRAINED,
-        ("sub:Sub", 10),
-        ("gradient_tape/sub/Sum:Sum", 12),
-        ("gradient_tape/sub/Neg:Neg", 5),
-        ("gradient_tape/sub/Sum_1:Sum", 8),
-        ("gradient_tape/net_1/shift/add/Sum_1:Sum", 9),
-    ).measure()
-
-    assert metrics.value("pair_difference_fraction") == approx(0.35)
-    assert metrics.fact("pair_difference_op") == "gradient_tape/sub/Sum"
-
-
-def gradients(*names: str) -> list[tuple[str, float]]:
-    return [(f"gradient_tape/net_1/{name}:{name.rpartition('/')[2].removesuffix('_1')}", 10.0) for name in names]
-
-
-def test_two_losses_of_one_forward_pass() -> None:
-    """The second pass is half of the 60 µs of gradients of each 100 µs."""
-    once = ["a/BiasAdd/BiasAddGrad", "b/BiasAdd/BiasAddGrad", "c/convolution/Conv2DBackpropFilter"]
-    metrics = cpu_steps(*gradients(*once, *(f"{name}_1" for name in once))).measure()
-
-    assert metrics.value("repeated_backward_fraction") == approx(0.3)
-
-
-def test_one_loss() -> None:
-    once = ["a/BiasAdd/BiasAddGrad", "b/BiasAdd/BiasAddGrad", "c/convolution/Conv2DBackpropFilter"]
-    metrics = cpu_steps(*gradients(*once)).measure()
-
-    assert metrics.value("repeated_backward_fraction") == 0
-
-
-def test_a_whole_jacobian() -> None:
-    """20 and 15 of 100 µs; a layer called pfor_net is none."""
-    metrics = cpu_steps(
-        *TRAINED,
-        ("gradient_tape/net_1/dense/MatMul/pfor/MatMul:MatMul", 20),
-        ("loop_body/MatMul/pfor/MatMul:MatMul", 15),
-        ("pfor_net/dense/MatMul:MatMul", 25),
-    ).measure()
-
-    assert metrics.value("full_derivative_fraction") == approx(0.35)

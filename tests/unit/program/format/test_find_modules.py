@@ -33,14 +33,13 @@ def modules(request):
     return of
 
 
-def test_a_module_is_found_by_program_by_event_and_by_name(modules) -> None:
+def test_a_module_is_found_by_program_and_by_name(modules) -> None:
     found = modules((5, "jit_step(5)", hlo.module(BODY, name="jit_step", one=5)))
 
     module = found.of_program(5)
 
     assert [(key.name, key.program_id) for key in found.keys] == [("jit_step", 5)]
     assert (module.name, module.program_id) == ("jit_step", 5)
-    assert found.of_event("jit_step(5)") is module
     assert found.named("jit_step") == (module,)
 
 
@@ -79,11 +78,9 @@ def test_other_planes_carry_no_modules(modules) -> None:
 def test_a_trace_without_hlo_says_so(modules) -> None:
     found = modules()
 
-    for question in (lambda: found.of_program(5), lambda: found.of_event("jit_step(5)"), lambda: found.named("x")):
+    for question in (lambda: found.of_program(5), lambda: found.named("x")):
         with pytest.raises(TraceError, match=r"run/host.xplane.pb: the trace carries no HLO of .*jit_compile"):
             question()
-    with pytest.raises(TraceError, match="no HLO of ThreadpoolListener::Record"):
-        found.of_event("ThreadpoolListener::Record")
 
 
 def test_a_damaged_module_leaves_the_others_readable(modules) -> None:

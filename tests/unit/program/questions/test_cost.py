@@ -211,7 +211,7 @@ def test_a_module_costs_what_its_entry_does() -> None:
         hlo.op(4, "tanh", "f32[64,32]", 3),
     )
 
-    assert Costs(Module(hlo.module(body))).of_module() == Cost(524_288, 524_288, 2048, 57_344 + 2 * 8192)
+    assert hlo.cost_of(Module(hlo.module(body))) == Cost(524_288, 524_288, 2048, 57_344 + 2 * 8192)
 
 
 def test_a_long_chain_of_calls_is_no_deep_recursion() -> None:
@@ -222,7 +222,7 @@ def test_a_long_chain_of_calls_is_no_deep_recursion() -> None:
     ]
     main = hlo.computation(1, *given("f32[8]"), hlo.op(2, "call", "f32[8]", 1, calls=[2999]))
 
-    assert Costs(Module(hlo.module(*chain, main))).of_module() == Cost(8, bytes=64)
+    assert hlo.cost_of(Module(hlo.module(*chain, main))) == Cost(8, bytes=64)
 
 
 def test_what_is_unknown_is_named_once() -> None:

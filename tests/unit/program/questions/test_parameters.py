@@ -6,7 +6,7 @@ import pytest
 from support import hlo_builder as hlo
 
 from tfadvisor.program.module import Module
-from tfadvisor.program.parameters import Size, arguments, parameter_summary
+from tfadvisor.program.parameters import arguments, parameter_summary
 
 
 def program(arguments: dict[str, str], results: str, *aliases: bytes) -> Module:
@@ -29,10 +29,7 @@ def test_what_comes_back_with_the_same_type_and_dimensions_is_carried() -> None:
     summary = parameter_summary(module)
 
     assert [one.returned for one in arguments(module)] == [True, True, False, True]
-    assert summary.everything == Size(4, 2048 + 32 + 1024 + 1, 8192 + 128 + 2048 + 4)
-    assert summary.floating == Size(3, 2048 + 32 + 1024, 8192 + 128 + 2048)
-    assert summary.carried == summary.likely == Size(2, 2080, 8320)
-    assert summary.is_named
+    assert (summary.elements, summary.is_named) == (2048 + 32, True)
 
 
 def test_a_donated_argument_comes_back_whatever_else_has_its_shape() -> None:
@@ -57,8 +54,8 @@ def test_an_optimizers_state_is_told_apart_by_its_name_only() -> None:
 
     by_name, without = parameter_summary(program(named, results)), parameter_summary(program(nameless, results))
 
-    assert (by_name.carried.elements, by_name.likely.elements, by_name.is_named) == (300, 100, True)
-    assert (without.carried.elements, without.likely.elements, without.is_named) == (300, 300, False)
+    assert (by_name.elements, by_name.is_named) == (100, True)
+    assert (without.elements, without.is_named) == (300, False)
 
 
 @pytest.mark.parametrize(
@@ -102,5 +99,4 @@ def test_a_tuple_argument_is_its_arrays() -> None:
 def test_a_program_without_arguments_has_none() -> None:
     summary = parameter_summary(program({}, "(f32[])"))
 
-    assert summary.everything == Size(0, 0, 0)
-    assert not summary.is_named
+    assert (summary.elements, summary.is_named) == (0, False)

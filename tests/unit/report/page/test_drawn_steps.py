@@ -84,15 +84,15 @@ def test_a_call_around_the_whole_step_is_named_not_drawn() -> None:
 
     driver = next(one for one in worst.lanes if one.role == "driver")
 
-    assert "$train.py:1 main" in driver.around
-    assert "$train.py:1 main" not in [name for name, *_ in lane(worst, "driver")]
+    assert "train.py:1 main" in driver.around
+    assert "train.py:1 main" not in [name for name, *_ in lane(worst, "driver")]
 
 
 def test_python_inside_a_known_call_belongs_to_it() -> None:
     """`time sleep` says nothing by its name; inside load_batch it is input."""
     worst = page_of(three_steps().call("$time sleep", 210, 230)).drawn[1]
 
-    assert ("$time sleep", 10, 20, "input") in lane(worst, "driver")
+    assert ("time sleep", 10, 20, "input") in lane(worst, "driver")
 
 
 def test_more_events_than_can_be_drawn_become_blocks_that_keep_their_number_and_time() -> None:

@@ -9,52 +9,41 @@ from tfadvisor.timeline.names.collectives import Collective, CollectiveKind, col
 from tfadvisor.timeline.names.devices import device_class, hlo_class, is_control_flow
 
 NCCL = [
-    ("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", "all-reduce", "f32", "RING", "LL"),
-    ("ncclDevKernel_AllReduce_Sum_bf16_RING_LL", "all-reduce", "bf16", "RING", "LL"),
-    (
-        "ncclDevKernel_AllReduce_Sum_f32_TREE_LL(ncclDevComm *, unsigned long, ncclWork *)",
-        "all-reduce",
-        "f32",
-        "TREE",
-        "LL",
-    ),
-    ("ncclDevKernel_ReduceScatter_Sum_f8e4m3_RING_LL", "reduce-scatter", "f8e4m3", "RING", "LL"),
-    ("ncclDevKernel_Reduce_Sum_u32_RING_LL", "other", "u32", "RING", "LL"),
-    ("ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage<4096ul>)", "all-gather", None, "RING", "LL"),
-    ("ncclDevKernel_AllGather_NVLS_Simple", "all-gather", None, "NVLS", "SIMPLE"),
-    ("ncclDevKernel_Broadcast_RING_LL", "broadcast", None, "RING", "LL"),
-    ("ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", "send-recv", None, None, None),
-    ("ncclKernel_AllReduce_RING_LL_Sum_half(ncclWorkElem)", "all-reduce", "f16", "RING", "LL"),
-    ("ncclKernel_AllReduce_RING_LL_Sum_float(ncclDevComm *, ncclWorkElem)", "all-reduce", "f32", "RING", "LL"),
-    ("ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t", "send-recv", None, "RING", "SIMPLE"),
-    ("ncclAllReduceRingLLKernel_sum_f16(ncclColl)", "all-reduce", "f16", "RING", "LL"),
-    ("ncclSendRecvKernel_copy_i8", "send-recv", None, None, None),
-    ("ncclSymDevKernel_AllReduce_RSxLD_AGxST_sum_bf16(ncclSymDevArgs)", "all-reduce", "bf16", "SYMMETRIC", None),
-    ("ncclSymkDevKernel_AllReduce_AGxLLMC_R_sum_bf16", "all-reduce", "bf16", "SYMMETRIC", None),
-    ("ncclSymDevKernel_ReduceScatter_LL_sum_f16", "reduce-scatter", "f16", "SYMMETRIC", None),
-    ("ncclDevKernel_Generic_1(ncclDevKernelArgsStorage<4096ul>)", "other", None, None, None),  # RCCL
-    ("rccl_main_kernel(ncclDevComm*, unsigned long, ncclWork*)", "other", None, None, None),
-    ("mscclKernel_Sum_half_Simple_false(ncclDevComm*, mscclAlgo*, mscclWork*)", "other", "f16", None, "SIMPLE"),
-    ("mscclKernel_Sum_hip_bfloat16_Simple_false", "other", "bf16", None, "SIMPLE"),
+    ("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", "all-reduce", "f32"),
+    ("ncclDevKernel_AllReduce_Sum_bf16_RING_LL", "all-reduce", "bf16"),
+    ("ncclDevKernel_AllReduce_Sum_f32_TREE_LL(ncclDevComm *, unsigned long, ncclWork *)", "all-reduce", "f32"),
+    ("ncclDevKernel_ReduceScatter_Sum_f8e4m3_RING_LL", "reduce-scatter", "f8e4m3"),
+    ("ncclDevKernel_Reduce_Sum_u32_RING_LL", "other", "u32"),
+    ("ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage<4096ul>)", "all-gather", None),
+    ("ncclDevKernel_AllGather_NVLS_Simple", "all-gather", None),
+    ("ncclDevKernel_Broadcast_RING_LL", "broadcast", None),
+    ("ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", "send-recv", None),
+    ("ncclKernel_AllReduce_RING_LL_Sum_half(ncclWorkElem)", "all-reduce", "f16"),
+    ("ncclKernel_AllReduce_RING_LL_Sum_float(ncclDevComm *, ncclWorkElem)", "all-reduce", "f32"),
+    ("ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t", "send-recv", None),
+    ("ncclAllReduceRingLLKernel_sum_f16(ncclColl)", "all-reduce", "f16"),
+    ("ncclSendRecvKernel_copy_i8", "send-recv", None),
+    ("ncclSymDevKernel_AllReduce_RSxLD_AGxST_sum_bf16(ncclSymDevArgs)", "all-reduce", "bf16"),
+    ("ncclSymkDevKernel_AllReduce_AGxLLMC_R_sum_bf16", "all-reduce", "bf16"),
+    ("ncclSymDevKernel_ReduceScatter_LL_sum_f16", "reduce-scatter", "f16"),
+    ("ncclDevKernel_Generic_1(ncclDevKernelArgsStorage<4096ul>)", "other", None),
+    ("rccl_main_kernel(ncclDevComm*, unsigned long, ncclWork*)", "other", None),
+    ("mscclKernel_Sum_half_Simple_false(ncclDevComm*, mscclAlgo*, mscclWork*)", "other", "f16"),
+    ("mscclKernel_Sum_hip_bfloat16_Simple_false", "other", "bf16"),
 ]
 OTHER_LIBRARIES = [
-    ("void stream_executor::gpu::AllReduceKernelImpl<float, (xla::ReductionKind)0>(float)", "all-reduce", "f32", None),
-    ("void stream_executor::gpu::RaggedAllToAllKernelImpl<8l>(void const*, long)", "all-to-all", None, None),
-    ("void vllm::cross_device_reduce_1stage<__nv_bfloat16, 8>(vllm::RankData*, int)", "all-reduce", "bf16", "ONE_SHOT"),
-    (
-        "void (anonymous namespace)::all_reduce_one_shot_push_kernel<__half, 8u, true>(P)",
-        "all-reduce",
-        "f16",
-        "ONE_SHOT",
-    ),
-    ("flashinfer::trtllm_mnnvl_allreduce::twoshotAllreduceKernel", "all-reduce", None, "TWO_SHOT"),
-    ("flashinfer::trtllm_allreduce_fusion::allreduce_fusion_kernel_oneshot_lamport", "all-reduce", None, "ONE_SHOT"),
-    ("void userbuffers_fp16_sum_inplace_gpu_rw_ag<2>(int, int, int, void**)", "all-gather", None, None),
-    ("userbuffers_fp16_sum_inplace_gpu_rr_rs_oop_fp8", "reduce-scatter", None, None),
-    ("userbuffers_fp16_sum_inplace_gpu_mc", "all-reduce", None, None),
-    ("kuserbuffers_pushrecv", "send-recv", None, None),
-    ("void primus_turbo::deep_ep::intranode::combine<hip_bfloat16>(int)", "all-to-all", "bf16", None),
-    ("nvshmemi_transfer_rma_p", "other", None, None),
+    ("void stream_executor::gpu::AllReduceKernelImpl<float, (xla::ReductionKind)0>(float)", "all-reduce", "f32"),
+    ("void stream_executor::gpu::RaggedAllToAllKernelImpl<8l>(void const*, long)", "all-to-all", None),
+    ("void vllm::cross_device_reduce_1stage<__nv_bfloat16, 8>(vllm::RankData*, int)", "all-reduce", "bf16"),
+    ("void (anonymous namespace)::all_reduce_one_shot_push_kernel<__half, 8u, true>(P)", "all-reduce", "f16"),
+    ("flashinfer::trtllm_mnnvl_allreduce::twoshotAllreduceKernel", "all-reduce", None),
+    ("flashinfer::trtllm_allreduce_fusion::allreduce_fusion_kernel_oneshot_lamport", "all-reduce", None),
+    ("void userbuffers_fp16_sum_inplace_gpu_rw_ag<2>(int, int, int, void**)", "all-gather", None),
+    ("userbuffers_fp16_sum_inplace_gpu_rr_rs_oop_fp8", "reduce-scatter", None),
+    ("userbuffers_fp16_sum_inplace_gpu_mc", "all-reduce", None),
+    ("kuserbuffers_pushrecv", "send-recv", None),
+    ("void primus_turbo::deep_ep::intranode::combine<hip_bfloat16>(int)", "all-to-all", "bf16"),
+    ("nvshmemi_transfer_rma_p", "other", None),
 ]
 OPS = [
     ("all-reduce.7", "all-reduce", None),
@@ -109,15 +98,9 @@ NONE = [
 ]
 
 
-@pytest.mark.parametrize(("name", "kind", "dtype", "algorithm", "protocol"), NCCL)
-def test_nccl_and_its_kin(name: str, kind: str, dtype: str | None, algorithm: str | None, protocol: str | None) -> None:
-    assert collective_of(name) == Collective(CollectiveKind(kind), dtype, algorithm, protocol)
-    assert device_class(name) is DeviceClass.COLLECTIVE
-
-
-@pytest.mark.parametrize(("name", "kind", "dtype", "algorithm"), OTHER_LIBRARIES)
-def test_other_libraries(name: str, kind: str, dtype: str | None, algorithm: str | None) -> None:
-    assert collective_of(name) == Collective(CollectiveKind(kind), dtype, algorithm)
+@pytest.mark.parametrize(("name", "kind", "dtype"), [*NCCL, *OTHER_LIBRARIES])
+def test_kernels_of_communication(name: str, kind: str, dtype: str | None) -> None:
+    assert collective_of(name) == Collective(CollectiveKind(kind), dtype)
     assert device_class(name) is DeviceClass.COLLECTIVE
 
 

@@ -26,7 +26,6 @@ from tfadvisor.timeline.names.host import (
     op_type,
     runs_python,
     scales_loss,
-    writes_file,
 )
 from tfadvisor.timeline.names.input_pipeline import builds_pipeline
 
@@ -207,19 +206,6 @@ def test_ops_that_hold_pythons_lock(op: str) -> None:
 def test_callbacks_of_a_compiled_program_hold_it_too(name: str) -> None:
     assert runs_python(name)
     assert not runs_python(f"{name}_fusion")
-
-
-WRITING = """
-    SaveV2 Save SaveSlices MergeV2Checkpoints WriteFile WriteSummary WriteScalarSummary WriteHistogramSummary WriteImageSummary
-    WriteAudioSummary WriteRawProtoSummary WriteGraphSummary FlushSummaryWriter
-""".split()
-
-
-@pytest.mark.parametrize("op", WRITING)
-def test_ops_that_write_files(op: str) -> None:
-    assert writes_file(f"EagerLocalExecute: {op}")
-    assert not writes_file(op)
-    assert not writes_file(f"EagerLocalExecute: Read{op}")
 
 
 @pytest.mark.parametrize(

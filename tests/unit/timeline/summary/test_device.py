@@ -9,6 +9,7 @@ import pytest
 from support.trace_builder import TraceBuilder, trace
 
 from tfadvisor.timeline.names.classes import DeviceClass
+from tfadvisor.timeline.names.launches import KernelLaunch, kernel_launch
 from tfadvisor.timeline.summary.device import SMALL_KERNEL_PS, DeviceSummary, OpTable
 
 PS = 1_000_000
@@ -124,3 +125,38 @@ def test_a_device_that_works_after_the_steps_only_has_empty_tables(start: float)
     assert found.lengths.values.tolist() == []
     assert found.first_start.tolist() == [-1]
     assert found.covered_ps.sum() == 0
+
+
+def test_how_a_kernel_was_launched_stands_in_its_row() -> None:
+    """Three launches of one kernel in two ways. The way of 20 µs has 128 threads, 4 warps, of 122 registers: 3,904 a warp in
+    units of 256 are 4,096, so a V100's 65,536 hold 16 warps of the 64 that it has room for.
+    """
+    many = "regs:122 shm:12288 grid:2,6,36 block:128,1,1"
+    few = "regs:16 static_shared:0 dynamic_shared:512 grid:3,1,1 block:64,2,1 occ_pct:75"
+    builder = trace().step(0, 100).plane_stat("/device:GPU:0", compute_cap_major=7, compute_cap_minor=0)
+    line = ("/device:GPU:0", "Stream #1(Compute)")
+    builder.on_line(*line, "gemm", 0, 20, kernel_details=many)
+    builder.on_line(*line, "gemm", 30, 35, kernel_details=few)
+    builder.on_line(*line, "gemm", 40, 45, kernel_details=few)
+    builder.on_line(*line, "late", 50, 55, kernel_details=few)
+    builder.on_line(*line, "silent", 60, 65)
+
+    found = summary(builder)
+
+    launches = {found.ops.names[found.ops.name[row]]: found.launch_of(row) for row in range(3)}
+    assert launches == {
+        "gemm": KernelLaunch((2, 6, 36), (128, 1, 1), 122, 12288, 0.25),
+        "late": KernelLaunch((3, 1, 1), (64, 2, 1), 16, 512, 0.75),
+        "silent": None,
+    }
+    assert found.ops.ways.tolist() == [2, 1, 1]
+
+
+def test_what_no_gpu_could_run_is_no_launch() -> None:
+    """As some recordings of 2020 hold it: pieces of memory that nobody wrote to."""
+    assert (
+        kernel_launch("regs:112 shm:512 grid:140302689396144,6834654160,1 block:31377856,0,6965527264", (7, 0)) is None
+    )
+    assert kernel_launch("regs:1", (7, 0)) is None
+    found = kernel_launch(" grid:1280,1,1 block:256,1,1 private_mem:0 group_mem:32 occ_pct:0", (9, 4))
+    assert found == KernelLaunch((1280, 1, 1), (256, 1, 1), None, 32, None)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import re
-from typing import Any
 
-import libcst as cst
-
-from tfadvisor.act.repair.reading.program import Change, Program, dotted, instead, removed, text_of
+from tfadvisor.act.repair.reading.program import Program, dotted, text_of
 from tfadvisor.act.repair.registry import Hit, Place
 
 _SWITCH = re.compile(
@@ -26,34 +24,18 @@ def single_precision(program: Program, _place: Place) -> list[Hit]:
     A switch that its author has a comment for stays, and so does one that whole numbers of 64 bits need.
     https://docs.jax.dev/en/latest/default_dtypes.html
     """
-    named: dict[cst.CSTNode, Change] = {
-        one: instead(dotted(one).replace("float64", "float32"))
-        for one in program.all(cst.Attribute)
-        if dotted(one) in ("jnp.float64", "jax.numpy.float64")
-    }
+    named = [one for one in program.all(ast.Attribute) if dotted(one) in ("jnp.float64", "jax.numpy.float64")]
     if named:
-        first, _ = program.lines(next(iter(named)))
-        return [Hit(first, first, "float32 instead of float64", program.changed(named))]
+        edits = [program.instead(one, program.written(one).replace("float64", "float32")) for one in named]
+        return [program.hit(named[0], "float32 instead of float64", *edits)]
     found = []
-    for line in program.all(cst.SimpleStatementLine):
-        first, last = program.lines(line)
-        text = text_of(line.body[0])
-        if len(line.body) == 1 and _FLOATX.search(text) and program.calls("fit"):
-            value = line.body[0].value.args[0].value
-            found.append(Hit(first, last, "float32 for Keras", program.changed({value: instead('"float32"')})))
-        elif (
-            len(line.body) == 1
-            and _SWITCH.search(text)
-            and not _is_explained(line)
-            and not _LONG.search(program.source)
-        ):
-            found.append(Hit(first, last, f"no {text[:60]}", program.changed({line: removed(program, line)})))
+    for line in program.lone_lines():
+        text = text_of(line)
+        if _FLOATX.search(text) and program.calls("fit"):
+            found.append(program.hit(line, "float32 for Keras", program.instead(line.value.args[0], '"float32"')))
+        elif _SWITCH.search(text) and not program.is_explained(line) and not _LONG.search(program.source):
+            found.append(program.hit(line, f"no {text[:60]}", program.removed(line)))
     return found
-
-
-def _is_explained(line: Any) -> bool:
-    above = line.leading_lines[-1].comment if line.leading_lines else None
-    return line.trailing_whitespace.comment is not None or above is not None
 
 
 _HALF = "mixed_float16"
@@ -74,4 +56,4 @@ def mixed_precision(program: Program, place: Place) -> list[Hit]:
         return []
     policy = _HALF if _HALF in place.snippets else "mixed_bfloat16"
     line = f'{keras}.mixed_precision.set_global_policy("{policy}")'
-    return [Hit(1, len(program.source.splitlines()), f"policy {policy}", program.changed({}, helper=line))]
+    return [program.hit(program.tree.body[0], f"policy {policy}", program.line_behind_imports(line))]

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from typing import Any
 
-import libcst as cst
-
-from tfadvisor.act.repair.reading.program import Program, called, dotted, names_in, once, pairs, pairs_of, text_of, walk
+from tfadvisor.act.repair.reading.program import (
+    FUNCTIONS,
+    Program,
+    called,
+    dotted,
+    names_in,
+    once,
+    pairs,
+    pairs_of,
+    text_of,
+    walk,
+)
 
 _TRACING = (
     "grad",
@@ -34,7 +44,7 @@ _GRADIENT = re.compile(r"\b(GradientTape|value_and_grad|grad|apply_gradients|str
 
 def decorator_of(function: Any) -> Any:
     """The decorator that compiles a function, None without one."""
-    return next((one for one in function.decorators if compiler_in(one.decorator)), None)
+    return next((one for one in function.decorator_list if compiler_in(one)), None)
 
 
 def compiler_for(program: Program) -> str:
@@ -47,30 +57,29 @@ def compiler_for(program: Program) -> str:
 @once
 def compiled_names(program: Program) -> frozenset[str]:
     """Last names of functions that are compiled when they are called: decorated ones, and what a compiler's result is called."""
-    found = {str(one.name.value) for one in program.all(cst.FunctionDef) if decorator_of(one) is not None}
+    found = {one.name for one in program.all(*FUNCTIONS) if decorator_of(one) is not None}
     for target, value in pairs(program):
         if compiling_calls(program, value) or _lists_compiled(value):
             found.add(text_of(target).split(".")[-1])
     return frozenset(found)
 
 
-def _lists_compiled(value: cst.CSTNode) -> bool:
+def _lists_compiled(value: ast.AST) -> bool:
     """`[tf.function(block) for block in blocks]`."""
-    return isinstance(value, cst.ListComp) and isinstance(value.elt, cst.Call) and bool(compiler_in(value.elt.func))
+    return isinstance(value, ast.ListComp) and isinstance(value.elt, ast.Call) and bool(compiler_in(value.elt.func))
 
 
 @once
 def traced_functions(program: Program) -> frozenset[Any]:
     """Functions whose body a compiler runs: compiled ones, those inside them, those that only they call or hand on."""
-    roots = [one for one in program.all(cst.FunctionDef) if decorator_of(one) is not None]
+    roots = [one for one in program.all(*FUNCTIONS) if decorator_of(one) is not None]
     for call in program.calls():
         if compiler_in(call.func) or called(call) in _TRACING:
-            roots += [one for arg in call.args[:1] for one in functions_named(program, arg.value)]
+            roots += [one for arg in call.args[:1] for one in functions_named(program, arg)]
     roots += [
         one
-        for one in program.all(cst.FunctionDef)
-        if one.name.value in _TRACED_METHODS
-        and isinstance(program.inside(one, cst.ClassDef, cst.FunctionDef), cst.ClassDef)
+        for one in program.all(*FUNCTIONS)
+        if one.name in _TRACED_METHODS and isinstance(program.inside(one, ast.ClassDef, *FUNCTIONS), ast.ClassDef)
     ]
     found: set[Any] = set()
     while roots:
@@ -78,13 +87,17 @@ def traced_functions(program: Program) -> frozenset[Any]:
         if function in found:
             continue
         found.add(function)
-        roots += [one for one in walk(function) if isinstance(one, cst.FunctionDef)]
-        for call in (one for one in walk(function.body) if isinstance(one, cst.Call)):
+        roots += [one for one in walk(function) if isinstance(one, FUNCTIONS)]
+        for call in _calls_in(function):
             roots += functions_named(program, call.func)
     return frozenset(found)
 
 
-def functions_named(program: Program, node: cst.CSTNode) -> list[Any]:
+def _calls_in(function: Any) -> list[Any]:
+    return [one for one in walk(function.body) if isinstance(one, ast.Call)]
+
+
+def functions_named(program: Program, node: ast.AST) -> list[Any]:
     """The functions of the module that a name, attribute or alias of it may be."""
     name = dotted(node).split(".")[-1]
     if name in program.functions:
@@ -93,21 +106,21 @@ def functions_named(program: Program, node: cst.CSTNode) -> list[Any]:
     return [] if alias is None or text_of(alias.value) == text_of(node) else functions_named(program, alias.value)
 
 
-def alias_of(program: Program, node: cst.CSTNode) -> Any:
+def alias_of(program: Program, node: ast.AST) -> Any:
     """The one assignment `step = other` of a name to another name or attribute, None otherwise."""
-    if not isinstance(node, cst.Name):
+    if not isinstance(node, ast.Name):
         return None
-    found = [one for one in program.all(cst.Assign) if any(text_of(t) == node.value for t, _ in pairs_of(one))]
-    plain = len(found) == 1 and isinstance(found[0].value, cst.Name | cst.Attribute)
-    return found[0] if plain and isinstance(found[0].targets[0].target, cst.Name) else None
+    found = [one for one in program.all(ast.Assign) if any(text_of(t) == node.id for t, _ in pairs_of(one))]
+    plain = len(found) == 1 and isinstance(found[0].value, ast.Name | ast.Attribute)
+    return found[0] if plain and isinstance(found[0].targets[0], ast.Name) else None
 
 
-def is_compiled(program: Program, node: cst.CSTNode) -> bool:
+def is_compiled(program: Program, node: ast.AST) -> bool:
     """Whether calling this runs a compiled function."""
     compiled = compiled_names(program)
     if dotted(node).split(".")[-1] in compiled:
         return True
-    if "__call__" in compiled and isinstance(node, cst.Name) and _is_object(program, node):
+    if "__call__" in compiled and isinstance(node, ast.Name) and _is_object(program, node):
         return True
     alias = alias_of(program, node)
     return alias is not None and dotted(alias.value).split(".")[-1] in compiled_names(program)
@@ -115,16 +128,15 @@ def is_compiled(program: Program, node: cst.CSTNode) -> bool:
 
 def _is_object(program: Program, node: Any) -> bool:
     """A name that a loop or an assignment gives a value, and that is no function."""
-    return node.value not in program.functions and any(
-        node.value in names_in(one.target) for one in program.all(cst.For, cst.AssignTarget)
-    )
+    given = [one.target for one in program.all(ast.For)] + [target for target, _ in pairs(program)]
+    return node.id not in program.functions and any(node.id in names_in(one) for one in given)
 
 
 def reaches_step(program: Program, function: Any, depth: int = 4) -> bool:
     """Whether a function takes gradients or calls something compiled, by itself or through others."""
     if _GRADIENT.search(text_of(function.body)):
         return True
-    for call in (one for one in walk(function.body) if isinstance(one, cst.Call)):
+    for call in _calls_in(function):
         if is_compiled(program, call.func):
             return True
         if depth and any(
@@ -138,27 +150,17 @@ def words_reached(program: Program, function: Any, depth: int = 3) -> str:
     """The text of a function and of those of the module that it calls."""
     text = text_of(function)
     if depth:
-        for call in (one for one in walk(function.body) if isinstance(one, cst.Call)):
+        for call in _calls_in(function):
             for other in functions_named(program, call.func):
                 if other is not function:
                     text += "\n" + words_reached(program, other, depth - 1)
     return text
 
 
-_GIVES_VALUES = (cst.AssignTarget, cst.For, cst.NamedExpr, cst.CompFor, cst.AugAssign, cst.AnnAssign)
-
-
-def assigned_in(node: cst.CSTNode) -> set[str]:
-    """Names that get a value in it: by assignments, loops, with and walrus."""
-    found: set[str] = set()
-    for one in walk(node):
-        if isinstance(one, _GIVES_VALUES):
-            found |= names_in(one.target)
-        elif isinstance(one, cst.AsName):
-            found |= names_in(one.name)
-        elif isinstance(one, cst.FunctionDef):
-            found.add(str(one.name.value))
-    return found
+def assigned_in(node: ast.AST) -> set[str]:
+    """Names that get a value in it: by assignments, loops, with, walrus and definitions."""
+    found = {one.id for one in walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+    return found | {one.name for one in walk(node) if isinstance(one, FUNCTIONS)}
 
 
 # Which calls of a compiler make the function that a name stands for.
@@ -170,24 +172,24 @@ COMPILERS = frozenset(
 _PARTIAL = ("partial", "functools.partial")
 
 
-def compiler_in(node: cst.CSTNode) -> str:
+def compiler_in(node: ast.AST) -> str:
     """`jax.jit` of `jax.jit`, `partial(jax.jit, ...)` or `jax.jit(...)`; "" of what compiles nothing."""
-    if isinstance(node, cst.Call):
+    if isinstance(node, ast.Call):
         if dotted(node.func) in _PARTIAL and node.args:
-            return compiler_in(node.args[0].value)
+            return compiler_in(node.args[0])
         return compiler_in(node.func)
     name = dotted(node)
     return name if name in COMPILERS else ""
 
 
-def compiling_calls(program: Program, value: cst.CSTNode) -> list[cst.Call]:
+def compiling_calls(program: Program, value: ast.AST) -> list[ast.Call]:
     """The calls of a compiler of which a value is one: `jax.jit(f)`, both arms of `jax.jit(f) if fast else jax.jit(g)`,
     and what `make_step(...)` returns. Empty where it may be anything else.
     """
-    if isinstance(value, cst.IfExp):
+    if isinstance(value, ast.IfExp):
         arms = [compiling_calls(program, arm) for arm in (value.body, value.orelse)]
         return [call for arm in arms for call in arm] if all(arms) else []
-    if not isinstance(value, cst.Call):
+    if not isinstance(value, ast.Call):
         return []
     if compiler_in(value.func):
         return [value]
@@ -195,14 +197,9 @@ def compiling_calls(program: Program, value: cst.CSTNode) -> list[cst.Call]:
     return _returned(factories[0]) if len(factories) == 1 else []
 
 
-def _returned(factory: Any) -> list[cst.Call]:
+def _returned(factory: Any) -> list[ast.Call]:
     """The calls of a compiler that a function returns, of its own returns all."""
-    own = {one for inner in walk(factory.body) if isinstance(inner, cst.FunctionDef) for one in walk(inner)}
-    returns = [one.value for one in walk(factory.body) if isinstance(one, cst.Return) and one not in own]
-    calls = [one for one in returns if isinstance(one, cst.Call) and compiler_in(one.func)]
+    own = {one for inner in walk(factory.body) if isinstance(inner, FUNCTIONS) for one in walk(inner)}
+    returns = [one.value for one in walk(factory.body) if isinstance(one, ast.Return) and one not in own]
+    calls = [one for one in returns if isinstance(one, ast.Call) and compiler_in(one.func)]
     return calls if len(calls) == len(returns) else []
-
-
-def compiled_function(call: cst.Call) -> str:
-    """The name of the function that a call of a compiler is given, "" where that is no name."""
-    return text_of(call.args[0].value).split(".")[-1] if call.args and not call.args[0].keyword else ""

@@ -1,83 +1,81 @@
-"""One module of a user's program as a tree: where each node stands, what surrounds it, what is called how."""
+"""One module of a user's program as a tree: where each node stands, what surrounds it, what is called how, how it is changed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import wraps
-from typing import Any, TypeAlias, TypeVar
+import ast
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache, wraps
+from typing import Any, TypeVar
 
-import libcst as cst
-from libcst.metadata import MetadataWrapper, ParentNodeProvider, PositionProvider
+from tfadvisor.act.repair.registry import Edit, Hit
 
-from tfadvisor.act.repair.registry import Hit
-
-Change: TypeAlias = Callable[[Any], Any]
-"""From a node, whose inside may have been changed already, to what is in its place."""
 Answer = TypeVar("Answer")
-_ANYWHERE = cst.Module([])
-_MOST_CHANGED = 2_000_000
-"""Characters of all texts that one codemod may make of a program."""
-_MOST_KEPT = 150_000
-"""Characters of the programs that are kept as trees."""
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+LOOPS = (ast.For, ast.While)
+_NEW_LINE = re.compile(rb"\r\n|\r|\n")
+_BEHIND_AN_ARGUMENT = re.compile(rb"(?:\s|\\|#[^\r\n]*)*([,)])")
+_BLOCKS = ("body", "orelse", "finalbody")
 
 
-class TooManyChanges(Exception):
-    """A codemod applies in so many places that nobody would choose one."""
+def text_of(node: ast.AST | Sequence[ast.AST]) -> str:
+    """In one form, whatever quotes, blanks and comments it is written with; of several nodes, one a line."""
+    if not isinstance(node, ast.AST):
+        return "\n".join(map(text_of, node))
+    text: str | None = getattr(node, "_text", None)
+    if text is None:
+        text = ast.unparse(node)
+        node._text = text  # type: ignore[attr-defined]
+    return text
 
 
-def text_of(node: cst.CSTNode) -> str:
-    """As it is written, without the blanks and comments around it."""
-    return str(_ANYWHERE.code_for_node(node)).strip()
-
-
-def dotted(node: cst.CSTNode) -> str:
+def dotted(node: ast.AST) -> str:
     """`tf.data.Dataset` of a name or attribute, "" of anything else."""
-    if isinstance(node, cst.Name):
-        return str(node.value)
-    if isinstance(node, cst.Attribute):
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
         before = dotted(node.value)
-        return f"{before}.{node.attr.value}" if before else ""
+        return f"{before}.{node.attr}" if before else ""
     return ""
 
 
-def called(call: cst.Call) -> str:
+def called(call: ast.Call) -> str:
     """The last name of what is called: `map` of `dataset.batch(8).map(f)`."""
-    if isinstance(call.func, cst.Attribute):
-        return str(call.func.attr.value)
-    return str(call.func.value) if isinstance(call.func, cst.Name) else ""
+    return call.func.attr if isinstance(call.func, ast.Attribute) else dotted(call.func)
 
 
-def names_in(node: cst.CSTNode) -> set[str]:
+def names_in(node: ast.AST) -> set[str]:
     """Names that are read or written in it, not those of attributes and keywords."""
-    if isinstance(node, cst.Name):
-        return {str(node.value)}
-    skipped = node.attr if isinstance(node, cst.Attribute) else node.keyword if isinstance(node, cst.Arg) else None
-    return {name for child in node.children if child is not skipped for name in names_in(child)}
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
 
 
-def walk(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """The node and all below it, outermost first, in the order in which they are written."""
-    yield node
-    for child in node.children:
-        yield from walk(child)
+def walk(node: ast.AST | Sequence[ast.AST]) -> Iterator[Any]:
+    """The node, or each of several, and all below it, outermost first."""
+    for one in [node] if isinstance(node, ast.AST) else node:
+        yield one
+        yield from walk(list(ast.iter_child_nodes(one)))
 
 
 class Program:
-    """A module. Raises libcst.ParserSyntaxError for what is no Python."""
+    """A module. Raises SyntaxError for what is no Python."""
 
     def __init__(self, source: str) -> None:
-        """Parses it; positions and parents are asked once."""
-        wrapper = MetadataWrapper(cst.parse_module(source), unsafe_skip_copy=True)
+        """Parses it."""
         self.source = source
-        self.module = wrapper.module
-        self._spans: Mapping[cst.CSTNode, Any] = wrapper.resolve(PositionProvider)
-        self._parents: Mapping[cst.CSTNode, cst.CSTNode] = wrapper.resolve(ParentNodeProvider)
-        self.nodes = tuple(walk(self.module))
-        self.changed_characters = 0
-        """Of what the codemod at hand has made of it."""
+        self.tree = ast.parse(source)
+        self._bytes = source.encode()
+        self._starts = [0, *(one.end() for one in _NEW_LINE.finditer(self._bytes))]
+        self._parents = {child: one for one in ast.walk(self.tree) for child in ast.iter_child_nodes(one)}
+        self.nodes = sorted((one for one in walk(self.tree) if hasattr(one, "lineno")), key=self._order)
         self.answers: dict[Any, Any] = {}
         """What `once` remembers."""
-        self.functions = _by_name(self.all(cst.FunctionDef))
+        self.functions: dict[str, list[Any]] = {}
+        for one in self.all(*FUNCTIONS):
+            self.functions.setdefault(one.name, []).append(one)
+
+    def _order(self, node: Any) -> tuple[int, int]:
+        first, last = self.span(node)
+        return first, -last
 
     def all(self, *kinds: type) -> list[Any]:
         """Nodes of these kinds in the order in which they are written."""
@@ -85,157 +83,172 @@ class Program:
 
     def calls(self, *names: str) -> list[Any]:
         """Calls, of a function or method of these names, or all."""
-        return [call for call in self.all(cst.Call) if not names or called(call) in names]
+        return [call for call in self.all(ast.Call) if not names or called(call) in names]
 
-    def lines(self, node: cst.CSTNode) -> tuple[int, int]:
+    def lines(self, node: Any) -> tuple[int, int]:
         """First and last line, from 1."""
-        span = self._spans[node]
-        return span.start.line, span.end.line
+        return node.lineno, node.end_lineno
 
-    def around(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    def span(self, node: Any) -> tuple[int, int]:
+        """Its first byte, and the one behind it."""
+        return self._starts[node.lineno - 1] + node.col_offset, self._starts[node.end_lineno - 1] + node.end_col_offset
+
+    def written(self, node: Any) -> str:
+        """As it stands in the file."""
+        first, last = self.span(node)
+        return self._bytes[first:last].decode()
+
+    def around(self, node: ast.AST) -> Iterator[Any]:
         """What holds the node, from the inside out."""
         while (parent := self._parents.get(node)) is not None:
             yield parent
             node = parent
 
-    def end(self, node: cst.CSTNode) -> tuple[int, int]:
-        """Line and column behind it."""
-        span = self._spans[node]
-        return span.end.line, span.end.column
-
-    def inside(self, node: cst.CSTNode, *kinds: type) -> Any:
+    def inside(self, node: ast.AST, *kinds: type) -> Any:
         """The innermost node of these kinds around it, None without one."""
         return next((one for one in self.around(node) if isinstance(one, kinds)), None)
 
-    def statement(self, node: cst.CSTNode) -> Any:
-        """The statement that holds it: one line, or a compound statement."""
-        kinds = (cst.SimpleStatementLine, cst.BaseCompoundStatement)
-        return node if isinstance(node, kinds) else self.inside(node, *kinds)
-
-    def scope(self, node: cst.CSTNode) -> Any:
+    def scope(self, node: ast.AST) -> Any:
         """The function around a node, or the module."""
-        return self.inside(node, cst.FunctionDef, cst.Lambda) or self.module
+        return self.inside(node, *FUNCTIONS, ast.Lambda) or self.tree
+
+    def block(self, statement: ast.AST) -> list[Any]:
+        """The statements among which it stands."""
+        above = self._parents[statement]
+        blocks = (getattr(above, name, None) for name in _BLOCKS)
+        return next((one for one in blocks if isinstance(one, list) and statement in one), [statement])
 
     def imports(self, package: str) -> bool:
         """Whether the module imports it or a part of it."""
-        for one in self.all(cst.Import):
-            if any(dotted(alias.name).split(".")[0] == package for alias in one.names):
-                return True
-        return any(
-            one.module is not None and dotted(one.module).split(".")[0] == package for one in self.all(cst.ImportFrom)
+        named = [alias.name for one in self.all(ast.Import) for alias in one.names]
+        named += [one.module or "" for one in self.all(ast.ImportFrom)]
+        return any(one.split(".")[0] == package for one in named)
+
+    def lone_lines(self) -> list[Any]:
+        """Simple statements that have their lines to themselves, in the order in which they are written."""
+        return [one for one in self.all(ast.stmt) if not hasattr(one, "body") and self._lone(one)]
+
+    def _lone(self, statement: Any) -> bool:
+        first, last = self.span(statement)
+        before = self._bytes[self._starts[statement.lineno - 1] : first]
+        return not before.strip() and self._bytes[last : self._line_end(statement.end_lineno)].strip()[:1] in (
+            b"",
+            b"#",
         )
 
-    def statements(self, text: str) -> Sequence[Any]:
-        """New statements in this module's indentation and line ends."""
-        body = cst.parse_module(text, config=self.module.config_for_parsing).body
-        empty = cst.EmptyLine(indent=False)
-        return [one.with_changes(leading_lines=[empty for _ in one.leading_lines]) for one in body]
+    def is_explained(self, statement: Any) -> bool:
+        """Whether a comment stands on its last line or on the line above."""
+        last = self.span(statement)[1]
+        above = self._bytes[self._starts[max(statement.lineno - 2, 0)] : self._starts[statement.lineno - 1]]
+        return above.lstrip().startswith(b"#") or b"#" in self._bytes[last : self._line_end(statement.end_lineno)]
 
-    def changed(self, changes: Mapping[cst.CSTNode, Change], *, imports: str = "", helper: str = "") -> str:
-        """The source with these nodes replaced. imports: a line that is added unless it is there; helper: code after it.
+    def _line_end(self, line: int) -> int:
+        return self._starts[line] if line < len(self._starts) else len(self._bytes)
 
-        Raises TooManyChanges.
-        """
-        self.changed_characters += len(self.source)
-        if self.changed_characters > _MOST_CHANGED:
-            raise TooManyChanges
-        added = [] if not imports or imports in self.source else list(self.statements(imports))
-        if helper and helper.strip() not in self.source.replace("\r\n", "\n"):
-            first, *rest = self.statements(helper.strip("\n") + "\n")
-            added += [first.with_changes(leading_lines=[cst.EmptyLine(indent=False)] * _apart(first)), *rest]
-        module = self.module.visit(_Replaced(changes))
-        if added:
-            place = _after_imports(self.module.body)
-            body = list(module.body)
-            module = module.with_changes(body=[*body[:place], *added, *body[place:]])
-        return str(module.code)
+    # What may be done to it.
 
-    def hit(
-        self,
-        node: cst.CSTNode,
-        did: str,
-        changes: Mapping[cst.CSTNode, Change],
-        names: Sequence[str] = (),
-        imports: str = "",
-    ) -> Hit:
-        """The hit that stands at a node, with the program changed as `changed` does. Raises TooManyChanges."""
-        return Hit(*self.lines(node), did, self.changed(changes, imports=imports), tuple(names))
+    def instead(self, node: Any, text: str) -> Edit:
+        """Puts a text in place of a node."""
+        return Edit(*self.span(node), text)
+
+    def behind(self, node: Any, text: str) -> Edit:
+        """Puts a text right behind a node."""
+        last = self.span(node)[1]
+        return Edit(last, last, text)
+
+    def removed(self, statement: Any) -> Edit:
+        """Takes a statement away that has its lines to itself; `pass` stays where a block would be empty."""
+        if len(self.block(statement)) == 1 and not isinstance(self._parents[statement], ast.Module):
+            return self.instead(statement, "pass")
+        return Edit(self._starts[statement.lineno - 1], self._line_end(statement.end_lineno), "")
+
+    def line_above(self, node: Any, text: str) -> Edit:
+        """Puts a line of its own above that of a node, indented as that is."""
+        first = self._starts[min(one.lineno for one in [node, *getattr(node, "decorator_list", ())]) - 1]
+        return Edit(first, first, f"{self._indent(node)}{text}{self._end()}")
+
+    def line_behind_imports(self, text: str) -> Edit:
+        """Puts a line of its own, and an empty one before it, behind the imports that stand before any definition."""
+        line = 0
+        for one in self.tree.body:
+            if isinstance(one, (*FUNCTIONS, ast.ClassDef)):
+                break
+            if isinstance(one, ast.Import | ast.ImportFrom):
+                line = one.end_lineno or one.lineno
+        first = self._line_end(line) if line else 0
+        return Edit(first, first, f"{self._end()}{text}{self._end()}")
+
+    def with_keyword(self, call: ast.Call, name: str, value: str) -> Edit:
+        """Gives a call this argument, in the place where it stood or at the end."""
+        there = keyword(call, name)
+        if there is not None:
+            return self.instead(there.value, value)
+        given: list[Any] = [*call.args, *call.keywords]
+        end = self.span(call)[1] - 1
+        if not given:
+            return Edit(end, end, f"{name}={value}")
+        last = max(given, key=lambda one: self.span(one)[1])
+        place, comma = self.span(last)[1], False
+        while (found := _BEHIND_AN_ARGUMENT.match(self._bytes, place, end)) is not None:
+            place, comma = found.end(), found[1] == b","
+        if not comma:
+            return Edit(place, place, f", {name}={value}")
+        own_line = call.end_lineno != last.end_lineno
+        between = f"{self._end()}{self._indent(last)}" if own_line else " "
+        return Edit(place, place, f"{between}{name}={value},")
+
+    def with_default(self, call: ast.Call, name: str, value: str) -> Edit:
+        """The same, inside `**kwargs` where it has such, so that a caller may still say otherwise."""
+        given = next((one.value for one in call.keywords if one.arg is None), None)
+        if given is None:
+            return self.with_keyword(call, name, value)
+        return self.instead(given, f'{{"{name}": {value}, **{self.written(given)}}}')
+
+    def hit(self, node: Any, did: str, *edits: Edit, names: Sequence[str] = ()) -> Hit:
+        """The change that stands at a node."""
+        return Hit(*self.lines(node), did, self._bytes, edits, tuple(names))
+
+    def _indent(self, node: Any) -> str:
+        start = self._starts[node.lineno - 1]
+        line = self._bytes[start : self._line_end(node.lineno)]
+        return line[: len(line) - len(line.lstrip())].decode()
+
+    def _end(self) -> str:
+        return "\r\n" if b"\r\n" in self._bytes else "\n"
+
+
+@lru_cache(maxsize=4)
+def program_of(source: str) -> Program:
+    """The same text is parsed once, as long as few others are asked for. Raises SyntaxError."""
+    return Program(source)
 
 
 def pairs(program: Program) -> list[tuple[Any, Any]]:
     """(target, value) of all assignments, also of `a, b = c, d` and `a = b = c`, in the order in which they are written."""
-    return [pair for assign in program.all(cst.Assign) for pair in pairs_of(assign)]
+    return [pair for assign in program.all(ast.Assign) for pair in pairs_of(assign)]
 
 
-def pairs_of(assign: Any) -> list[tuple[Any, Any]]:
+def pairs_of(assign: ast.Assign) -> list[tuple[Any, Any]]:
     """(target, value) of one assignment."""
-    found = []
-    for one in assign.targets:
-        target, value = one.target, assign.value
-        both = isinstance(target, cst.Tuple | cst.List) and isinstance(value, cst.Tuple | cst.List)
-        if both and len(target.elements) == len(value.elements):
-            found += [(a.value, b.value) for a, b in zip(target.elements, value.elements, strict=True)]
+    found: list[tuple[Any, Any]] = []
+    for target in assign.targets:
+        value = assign.value
+        both = isinstance(target, ast.Tuple | ast.List) and isinstance(value, ast.Tuple | ast.List)
+        if both and len(target.elts) == len(value.elts):  # type: ignore[attr-defined]
+            found += zip(target.elts, value.elts, strict=True)  # type: ignore[attr-defined]
         else:
             found.append((target, value))
     return found
 
 
-def before(program: Program, text: str) -> Change:
-    """Puts statements before one."""
-    return lambda node: cst.FlattenSentinel([*program.statements(text), node])
+def keyword(call: ast.Call, name: str) -> Any:
+    """The argument of this name, None without one."""
+    return next((one for one in call.keywords if one.arg == name), None)
 
 
-def removed(program: Program, line: Any) -> Any:
-    """Takes a statement away; `pass` stays where a block would be empty."""
-    block = program.inside(line, cst.IndentedBlock)
-    alone = block is not None and len(block.body) == 1
-    return lambda node: node.with_changes(body=[cst.Pass()]) if alone else cst.RemovalSentinel.REMOVE
-
-
-def instead(text: str) -> Change:
-    """Puts the expression of a text in place of a node."""
-    return lambda _: expression(text)
-
-
-def expression(text: str) -> Any:
-    """An expression from its text."""
-    return cst.parse_expression(text)
-
-
-def _by_name(functions: Sequence[Any]) -> dict[str, list[Any]]:
-    found: dict[str, list[Any]] = {}
-    for one in functions:
-        found.setdefault(str(one.name.value), []).append(one)
-    return found
-
-
-def _apart(statement: cst.CSTNode) -> int:
-    """Empty lines before what comes behind the imports."""
-    return 2 if isinstance(statement, cst.FunctionDef | cst.ClassDef) else 1
-
-
-def _after_imports(body: Sequence[cst.CSTNode]) -> int:
-    """Behind the last import that stands on the module's own level before any definition."""
-    place = 0
-    for number, one in enumerate(body):
-        if isinstance(one, cst.FunctionDef | cst.ClassDef):
-            break
-        if isinstance(one, cst.SimpleStatementLine) and isinstance(one.body[0], cst.Import | cst.ImportFrom):
-            place = number + 1
-    return place
-
-
-class _Replaced(cst.CSTTransformer):
-    """Replaces nodes by identity, the inner ones first."""
-
-    def __init__(self, changes: Mapping[cst.CSTNode, Change]) -> None:
-        super().__init__()
-        self._changes = changes
-
-    def on_leave(self, original_node: Any, updated_node: Any) -> Any:
-        """What is in place of a node."""
-        change = self._changes.get(original_node)
-        return super().on_leave(original_node, updated_node) if change is None else change(updated_node)
+def positional(call: ast.Call) -> list[Any]:
+    """Arguments without a name and without stars."""
+    return [one for one in call.args if not isinstance(one, ast.Starred)]
 
 
 def once(question: Callable[[Program], Answer]) -> Callable[[Program], Answer]:
@@ -249,86 +262,3 @@ def once(question: Callable[[Program], Answer]) -> Callable[[Program], Answer]:
         return answer
 
     return asked
-
-
-_KEPT: dict[str, Program] = {}
-
-
-def program_of(source: str) -> Program:
-    """The same text is parsed once, as long as others do not need its room."""
-    program = _KEPT.pop(source, None) or Program(source)
-    program.changed_characters = 0
-    _KEPT[source] = program
-    while len(_KEPT) > 1 and sum(map(len, _KEPT)) > _MOST_KEPT:
-        del _KEPT[next(iter(_KEPT))]
-    return program
-
-
-# New names for what a codemod adds.
-
-
-def unused(program: Program, wanted: str) -> str:
-    """The name itself, or with a number behind it where the program has one of that name."""
-    taken = {str(one.value) for one in program.all(cst.Name)}
-    number = 2
-    name = wanted
-    while name in taken:
-        name, number = f"{wanted}_{number}", number + 1
-    return name
-
-
-# Arguments of calls: found by name or place, set, taken away.
-
-_TIGHT = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
-
-
-def keyword(call: cst.Call, name: str) -> Any:
-    """The argument of this name, None without one."""
-    return next((arg for arg in call.args if arg.keyword is not None and arg.keyword.value == name), None)
-
-
-def positional(call: cst.Call) -> list[Any]:
-    """Arguments without a name and without stars."""
-    return [arg for arg in call.args if arg.keyword is None and not arg.star]
-
-
-def with_keyword(call: cst.Call, name: str, value: str) -> Any:
-    """The call with this argument, in the place where it stood or at the end, before `**`."""
-    new = cst.parse_expression(value)
-    there = keyword(call, name)
-    if there is not None:
-        return call.with_changes(args=[arg.with_changes(value=new) if arg is there else arg for arg in call.args])
-    added = cst.Arg(new, keyword=cst.Name(name), equal=_TIGHT)
-    args = list(call.args)
-    place = next((number for number, arg in enumerate(args) if arg.star == "**"), len(args))
-    kept = args[:place]
-    if kept:
-        last = kept[-1]
-        kept[-1] = last.with_changes(comma=cst.Comma(whitespace_after=_between(call)))
-        added = added.with_changes(comma=last.comma)
-    return call.with_changes(args=[*kept, added, *args[place:]])
-
-
-def with_default(call: cst.Call, name: str, value: str) -> Any:
-    """The call with this argument, inside `**kwargs` where it has such, so that a caller may still say otherwise."""
-    given = next((arg for arg in call.args if arg.star == "**"), None)
-    if given is None:
-        return with_keyword(call, name, value)
-    merged = expression(f'{{"{name}": {value}, **{text_of(given.value)}}}')
-    return call.with_changes(args=[arg.with_changes(value=merged) if arg is given else arg for arg in call.args])
-
-
-def without_keywords(call: cst.Call, *names: str) -> Any:
-    """The call without the arguments of these names."""
-    kept = [arg for arg in call.args if arg.keyword is None or arg.keyword.value not in names]
-    if kept and len(kept) < len(call.args):
-        kept[-1] = kept[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT)
-    return call.with_changes(args=kept)
-
-
-def _between(call: cst.Call) -> Any:
-    """What stands between arguments: a line each where the last one ends with a comma on its line, else a blank."""
-    own_lines = isinstance(call.args[-1].comma, cst.Comma) and isinstance(
-        call.whitespace_before_args, cst.ParenthesizedWhitespace
-    )
-    return call.whitespace_before_args if own_lines else cst.SimpleWhitespace(" ")

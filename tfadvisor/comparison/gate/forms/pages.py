@@ -25,8 +25,9 @@ from tfadvisor.comparison.gate.forms.text import (
     subject_parts,
 )
 from tfadvisor.comparison.gate.result import Check, GateResult, Outcome
+from tfadvisor.html_fragments import table, text
 from tfadvisor.printable import in_code, in_markdown
-from tfadvisor.report.forms.html import table, text, whole_page
+from tfadvisor.report.forms.html import whole_page
 from tfadvisor.units import Unit, in_words
 
 LARGEST = 60 * 1024
@@ -131,7 +132,7 @@ def _cells(check: Check) -> list[str]:
 
 
 def _notes(verdict: GateResult) -> list[str]:
-    told = [*verdict.notices, *(f"differs: {one}" for one in verdict.differences), *verdict.tighten]
+    told = [*verdict.notices, *(f"differs: {one}" for one in verdict.differences)]
     return [f"- {in_markdown(one)}" for one in told]
 
 
@@ -171,7 +172,7 @@ def as_html(verdict: GateResult, pages: tuple[tuple[str, str], ...] = ()) -> str
             table(("change", "class", "cause"), causes, (0,)),
         ]
         parts += [f"<p>{text(one)}</p>" for one in beside_words(verdict.comparison, shown)]
-    told = [*verdict.notices, *(f"differs: {one}" for one in verdict.differences), *verdict.tighten]
+    told = [*verdict.notices, *(f"differs: {one}" for one in verdict.differences)]
     parts += [f'<p class="dim">{text(one)}</p>' for one in told]
     return whole_page(f"{NAMES[verdict.outcome]}: {verdict.gated.model}", parts)
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TextIO
-
 from tfadvisor.comparison.forms import causes, signed, verdict_words
 from tfadvisor.comparison.gate.result import Check, GateResult, Outcome
 from tfadvisor.comparison.gate.words import change_words
 from tfadvisor.printable import one_line
-from tfadvisor.report.forms.terminal import DIM, PLAIN, TITLE, Screen, TextPage, screen_of
+from tfadvisor.report.forms.terminal import DIM, PLAIN, TITLE, Screen, TextPage
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import FRAMEWORKS
 
@@ -28,12 +26,6 @@ _STYLES = {
     Outcome.WARN: "yellow",
     Outcome.PASS: "green",
 }
-
-
-def print_verdict(verdict: GateResult, out: TextIO) -> None:
-    """Writes to a stream, as wide and colourful as that is."""
-    out.write(as_text(verdict, screen=screen_of(out)))
-    out.flush()
 
 
 def as_text(verdict: GateResult, *, screen: Screen = PLAIN) -> str:
@@ -65,8 +57,6 @@ def as_text(verdict: GateResult, *, screen: Screen = PLAIN) -> str:
         _beside(page, "note", DIM, one_line(words))
     for words in verdict.differences:
         _beside(page, "differs", "yellow", one_line(words))
-    for words in verdict.tighten:
-        _beside(page, "could be tighter", DIM, one_line(words))
     if may_be_accepted(verdict):
         _beside(page, "if intended", DIM, 'tfadvisor baseline accept --reason "…"')
     return page.text().rstrip("\n") + "\n"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tfadvisor.comparison.gate.config import Config, Identity, resolve
+from tfadvisor.comparison.gate.config import Config
 from tfadvisor.comparison.gate.config_file import ConfigError, find_config, read_config
 from tfadvisor.comparison.gate.read_config import Known, read
 from tfadvisor.errors import SeveralMistakes, UsageError
@@ -26,10 +26,10 @@ KNOWN = Known(
 TODAY = date(2026, 6, 1)
 
 
-def config(tmp_path: Path, text: str, identity: Identity | None = None, preset: str | None = None) -> Config:
+def config(tmp_path: Path, text: str, preset: str | None = None) -> Config:
     file = tmp_path / "tfadvisor.toml"
     file.write_text(text, encoding="utf-8")
-    return resolve(read(read_config(file), KNOWN, preset), identity or Identity("default", "run", ("host",), ("cpu",)))
+    return read(read_config(file), KNOWN, preset)
 
 
 def refused(tmp_path: Path, text: str) -> tuple[int, str]:
@@ -99,30 +99,6 @@ critical = "error"
     assert settings.on_cannot_tell == "warn"
 
 
-def test_an_override_is_for_runs_that_fit_all_its_patterns(tmp_path: Path) -> None:
-    text = """
-[relative]
-step_time_ms = "5%"
-[[override]]
-models = ["gpt-*", "bert"]
-devices = ["*H100*"]
-[override.relative]
-step_time_ms = "1%"
-[[override]]
-hosts = "ci-*"
-on-inconclusive = "warn"
-"""
-
-    def limit(model: str, device: str, host: str = "a") -> tuple[float | None, str]:
-        settings = config(tmp_path, text, Identity(model, "run", (host,), (device,)))
-        return {one.metric: one.limit for one in settings.relative}["step_time_ms"], settings.on_cannot_tell
-
-    assert limit("gpt-2", "gpu NVIDIA H100") == (0.01, "pass")
-    assert limit("gpt-2", "gpu NVIDIA A100") == (0.05, "pass")
-    assert limit("resnet", "gpu NVIDIA H100") == (0.05, "pass")
-    assert limit("bert", "gpu NVIDIA H100", "ci-7") == (0.01, "warn")
-
-
 def test_an_entry_ignores_until_its_day_is_over(tmp_path: Path) -> None:
     text = """
 [[ignore]]
@@ -186,9 +162,11 @@ models = ["bert"]
         ("[[ignore]]\ncheck = 'step_time_ms'\nreason = 'x'", 1, "expires: is missing"),
         ("[[ignore]]\ncheck = 'step_time_ms'\nreason = 'x'\nexpires = 'soon'", 4, "must be a day"),
         ("[[ignore]]\ncheck = 'step_tme_ms'\nreason = 'x'\nexpires = 2026-01-01", 2, "did you mean step_time_ms?"),
-        ("[[override]]\nkeep = 3", 1, "must name the models"),
-        ("[[override]]\nmodels = 3", 2, "is not a list of patterns"),
-        ("[[override]]\nmodels = 'a'\n[override.relative]\nstep = 1", 4, "no metric has this name"),
+        (
+            "[[ignore]]\ncheck = 'step_time_ms'\nreason = 'x'\nexpires = 2026-01-01\nmodels = 3",
+            5,
+            "is not a list of patterns",
+        ),
         (f"[relative]\nstep_time_ms = 1{'0' * 400}", 2, "must be a number"),
     ],
 )
@@ -203,7 +181,7 @@ def test_a_project_file_is_read_below_its_table(tmp_path: Path) -> None:
     file = tmp_path / "pyproject.toml"
     file.write_text("[project]\nname = 'x'\n[tool.tfadvisor.relative]\nstep_time_ms = 0.2\n")
 
-    settings = resolve(read(read_config(file), KNOWN), Identity("default", "run", (), ()))
+    settings = read(read_config(file), KNOWN)
     assert {one.metric: (one.limit, one.line) for one in settings.relative}["step_time_ms"] == (0.2, 4)
 
     file.write_text("[tool.tfadvisor]\n[tool.tfadvisor.relative]\nstep_time = 0.2\n")
@@ -266,12 +244,8 @@ kernels_per_step = { limit = "2%", level = "eror", worse = "upp" }
 [[ignore]]
 check = "step_time"
 expires = "soon"
-[[override]]
-models = 3
-[override.relative]
-step_tim_ms = "1%"
 """
-"""Lines 1, 2, 3, 5 (twice), 6, 8 (twice), 10, 11, 12, 13, 15 and 17 are wrong; nothing else is, and no mistake makes another."""
+"""Lines 1, 2, 3, 5 (twice), 6, 8 (twice), 10, 11, 12 and 13 are wrong; nothing else is, and no mistake makes another."""
 
 
 def test_all_mistakes_are_told_at_once_in_the_order_of_their_lines(tmp_path: Path) -> None:
@@ -283,8 +257,8 @@ def test_all_mistakes_are_told_at_once_in_the_order_of_their_lines(tmp_path: Pat
         "1: preset: is 'strct', and must be one of none, recommended, strict; did you mean strict?",
         "2: keep: is not a whole number from 1 to 1,000.",
         "3: modle: is not known here; did you mean model?",
-        "5: budgets.step_time_ms.levl: is not known here; did you mean level?",
         "5: budgets.step_time_ms.max: is not a number of ms.",
+        "5: budgets.step_time_ms.levl: is not known here; did you mean level?",
         "6: budgets.input_bound_fracton: no metric has this name; did you mean input_bound_fraction?",
         "8: relative.kernels_per_step.level: is 'eror', and must be one of off, warn, error; did you mean error?",
         "8: relative.kernels_per_step.worse: is 'upp', and must be one of up, down, both; did you mean up?",
@@ -292,8 +266,6 @@ def test_all_mistakes_are_told_at_once_in_the_order_of_their_lines(tmp_path: Pat
         "11: ignore.0.reason: is missing: why the gate may ignore this.",
         "12: ignore.0.check: no metric or rule is called step_time; did you mean step_time_ms?",
         "13: ignore.0.expires: is 'soon', and must be a day, such as 2026-12-31.",
-        "15: override.0.models: is not a list of patterns.",
-        "17: override.0.relative.step_tim_ms: no metric has this name; did you mean step_time_ms?",
     ]
 
 

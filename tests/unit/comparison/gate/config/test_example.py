@@ -11,7 +11,7 @@ import pytest
 from support.places import ROOT
 
 from tfadvisor.comparison.gate.config_file import ConfigFile, read_config, tomllib
-from tfadvisor.comparison.gate.read_config import _OF_FILE, _OF_OVERRIDE, _ON_CANNOT_TELL, known_names, read
+from tfadvisor.comparison.gate.read_config import _ON_CANNOT_TELL, _SETTINGS, known_names, read
 from tfadvisor.errors import UsageError
 
 EXAMPLE = ROOT / "docs" / "tfadvisor.toml"
@@ -58,9 +58,8 @@ def test_every_setting_is_in_it_and_in_the_schema() -> None:
     """Older names of a setting are in the schema alone."""
     asked = tomllib.loads(EXAMPLE.read_text(encoding="utf-8"))
 
-    assert {*asked} == {*_OF_FILE} - {*_ON_CANNOT_TELL[1:]}
-    assert {*SCHEMA["properties"]} == {*_OF_FILE}
-    assert {*SCHEMA["properties"]["override"]["items"]["properties"]} == {*_OF_OVERRIDE}
+    assert {*asked} == {*_SETTINGS} - {*_ON_CANNOT_TELL[1:]}
+    assert {*SCHEMA["properties"]} == {*_SETTINGS}
 
 
 @pytest.mark.parametrize(
@@ -84,8 +83,6 @@ def test_every_setting_is_in_it_and_in_the_schema() -> None:
         '["rules"."input-*"]\nsteps_counted = 5',
         '[severity]\ngrave = "warn"',
         "[[ignore]]\ncheck = 'step_time_ms'\nexpires = 2026-01-01",
-        "[[override]]\nmodels = 3",
-        "[[override]]\nmodels = 'a'\n[override.relative]\nstep = 1",
         "false-alarm-rate = 0.5",
         "on_cannot_tell = 'maybe'",
     ],
@@ -101,7 +98,6 @@ def test_the_schema_and_the_gate_refuse_the_same(text: str) -> None:
         "",
         "[budgets]\ninput_bound_fraction = 0.05",
         "[relative]\nstep_time_ms = 0.1\nkernels_per_step = { change = 3 }",
-        "[[override]]\nhosts = 'a*'\nkeep = 3",
         "[labels]\nbatch = 1\nfused = true",
         '[rules.input-made-in-loop]\nlevel = "off"\nbatch_python_fraction = "40%"\ninput_bound_fraction = 0.2',
         '[rules]\nfew-steps = { steps_counted = 5 }\n"input-*" = "off"',

@@ -24,9 +24,9 @@ def decoded(builder: TraceBuilder, folder: Path) -> HostTrace:
     return decode_file(file, SELECTION)
 
 
-def of(builder: TraceBuilder, folder: Path, counting: Counting = Counting.EVENT, *, of_modules: bool = False) -> Costs:
+def of(builder: TraceBuilder, folder: Path, counting: Counting = Counting.EVENT) -> Costs:
     found = decoded(builder, folder)
-    return costs(named_events(found), fingerprints(found, of_modules=of_modules), counting)
+    return costs(named_events(found), fingerprints(found), counting)
 
 
 def kernel(
@@ -148,18 +148,17 @@ def test_the_fingerprint_on_the_root_is_part_of_the_name(tmp_path: Path) -> None
     assert of(builder, tmp_path) == {"abc::negate.2": Cost(10.0, 1), "def::negate.2": Cost(30.0, 1)}
 
 
-def test_the_fingerprint_on_the_module_is_used_only_when_asked_for(tmp_path: Path) -> None:
+def test_the_fingerprint_on_the_module_is_not_looked_at(tmp_path: Path) -> None:
     """As jaxlib counts, both programs' instructions are one: (10 + 30) / 2."""
     builder = two_programs(side="on_module", first="abc", second="def")
 
     assert of(builder, tmp_path) == {"negate.2": Cost(20.0, 2)}
-    assert of(builder, tmp_path, of_modules=True) == {"abc::negate.2": Cost(10.0, 1), "def::negate.2": Cost(30.0, 1)}
 
 
 def test_two_programs_of_one_fingerprint_are_one(tmp_path: Path) -> None:
-    builder = two_programs(side="on_module", first="abc", second="abc")
+    builder = two_programs(side="on_root", first="abc", second="abc")
 
-    assert of(builder, tmp_path, of_modules=True) == {"abc::negate.2": Cost(20.0, 2)}
+    assert of(builder, tmp_path) == {"abc::negate.2": Cost(20.0, 2)}
 
 
 def test_a_damaged_program_has_no_fingerprint(tmp_path: Path) -> None:
@@ -175,11 +174,10 @@ def test_an_event_without_a_program_id_belongs_to_no_program(tmp_path: Path) -> 
     assert of(builder, tmp_path) == {"negate.2": Cost(10.0, 1)}
 
 
-@pytest.mark.parametrize(("percentile", "us"), [(0, 1.0), (49, 1.0), (50, 2.0), (90, 2.0), (100, 5.0)])
-def test_a_percentile_takes_one_of_the_costs_rounded_down(percentile: int, us: float) -> None:
-    """1, 2, 5: of places 0 to 2 the one at percentile/100 × 2, rounded down."""
+def test_the_90th_percentile_takes_one_of_the_costs_rounded_down() -> None:
+    """1, 2, 5: of places 0 to 2 the one at 0.9 × 2, rounded down: the second."""
     profiles = [
         {"dot": Cost(us, 3), "only": Cost(9.0, 1)} if us == 2.0 else {"dot": Cost(us, 3)} for us in (5.0, 1.0, 2.0)
     ]
 
-    assert aggregate(profiles, percentile) == {"dot": Cost(us, 9), "only": Cost(9.0, 1)}
+    assert aggregate(profiles) == {"dot": Cost(2.0, 9), "only": Cost(9.0, 1)}

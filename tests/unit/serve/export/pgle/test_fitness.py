@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from support.trace_builder import TraceBuilder, trace
 
 from tfadvisor.serve.export.pgle_events import SELECTION, facts, named_events, remarks
@@ -13,12 +12,12 @@ from tfadvisor.trace.decode import decode_file
 GPU = "/device:GPU:0"
 
 
-def said(builder: TraceBuilder, folder: Path, *, by_program: bool = False) -> list[str]:
+def said(builder: TraceBuilder, folder: Path) -> list[str]:
     traces = []
     for file in sorted(builder.write(folder).glob("*.xplane.pb")):
         found = decode_file(file, SELECTION)
-        traces.append(facts(found, named_events(found), {}))
-    return list(remarks(traces, by_program=by_program))
+        traces.append(facts(found, named_events(found)))
+    return list(remarks(traces))
 
 
 def steps(count: int, *ops: str) -> TraceBuilder:
@@ -63,33 +62,7 @@ def test_two_executions_are_too_few_and_two_traces_of_two_are_not(tmp_path: Path
     assert said(more, tmp_path / "two") == []
 
 
-def test_kernels_without_an_instruction(tmp_path: Path) -> None:
-    """60 µs with a name, 40 without: 40%."""
-    builder = steps(3, "dot.1", "all-reduce-start.1").busy("GPU:0", (400, 440), stream=3)
-
-    (only,) = said(builder, tmp_path)
-
-    assert only.startswith("40% of kernel time names no instruction")
-
-
-@pytest.mark.parametrize("line", ["XLA Ops", "Steps"])
-def test_lines_that_a_viewer_drew_are_no_kernels(line: str, tmp_path: Path) -> None:
-    builder = steps(3, "dot.1", "all-reduce-start.1").on_line(GPU, line, "drawn", 0, 1000)
-
-    assert said(builder, tmp_path) == []
-
-
 def test_nothing_to_hide_without_collectives(tmp_path: Path) -> None:
     (only,) = said(steps(3, "dot.1"), tmp_path)
 
     assert "no collective" in only
-
-
-def test_names_that_programs_share(tmp_path: Path) -> None:
-    builder = steps(3, "dot.1", "all-reduce-start.1")
-    builder.on_line(GPU, "Stream #1(Compute)", "k", 900, 910, hlo_op="dot.1", hlo_module="jit_other", program_id=9)
-
-    (only,) = said(builder, tmp_path / "one")
-
-    assert only.startswith("1 name stands for instructions of several programs (dot.1)")
-    assert said(builder, tmp_path / "two", by_program=True) == []

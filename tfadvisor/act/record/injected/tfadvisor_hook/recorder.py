@@ -22,6 +22,9 @@ FRAMEWORKS = ("jax", "tensorflow")
 """In the order in which a process with both is recorded: JAX programs often read their input with TensorFlow."""
 EVERY_SECONDS = 0.05
 _PARENT_EVERY = 100  # rounds, 5 s
+_PROBE_SECONDS = 0.03
+_LITTLE_BYTES, _MOST_BYTES = 1 << 20, 6 << 20
+"""Of a trace: from a short window that holds less nothing is to be feared, and a first one shall hold no more."""
 
 
 class Recorder:
@@ -113,7 +116,8 @@ class Recorder:
 
     def count(self, order: dict[str, Any]) -> dict[str, Any]:
         """How long a round of the main thread's loop takes while nothing is recorded."""
-        return {"loop": self.sampler.count_rounds(order["seconds"], self.leaving), "why": self.sampler.why}
+        loop = self.sampler.count_rounds(order["seconds"], self.leaving)
+        return {"loop": loop, "inside": self.sampler.inside, "why": self.sampler.why}
 
     def record(self, order: dict[str, Any]) -> dict[str, Any]:
         """One window: how long it was open, or why it could not be."""
@@ -125,19 +129,23 @@ class Recorder:
             tracer = tracer_for(framework, file)
             if order.get("python_tracer"):  # which would follow the sampler's own calls
                 self.sampler.stop()
-            begun = time.time()
-            tracer.start(order)
-            opened, before = time.time(), reading(self.root())
-            compiled, compiling = self.compilations.count, self.compilations.seconds
             with GivingWay() as self.way:
-                loop, until = None, time.monotonic() + order["seconds"]
+                seconds = min(order["seconds"], self.bearable(framework, file) if order.get("rounds") else 1e9)
+                begun, before, after = time.time(), reading(self.root()), {}
+                tracer.start(order)
+                opened = time.time()
+                compiled, compiling = self.compilations.count, self.compilations.seconds
+                loop, until = None, time.monotonic() + seconds
                 if order.get("rounds"):
-                    loop = self.sampler.count_rounds(order["seconds"], self.way.over, least=order["seconds"])
+                    loop = self.sampler.count_rounds(seconds, self.way.over, least=seconds, late=0.0)
                 cut = self.way.wait(until - time.monotonic(), self.leaving)
                 compiled = self.compilations.count - compiled
                 compiling = self.compilations.seconds - compiling
-                after = reading(self.root())
+                # beside: on a machine that others load it takes half a second, in which a million events may come
+                reader = threading.Thread(target=lambda: after.update(reading(self.root())), daemon=True)
+                reader.start()
                 written = _written(tracer, file)
+                reader.join()
             if self.way.given:
                 return {"framework": framework, "error": "the program began to record itself"}
             counters = os.path.join(self.folder, f"window-{order['number']}-{self.name}.machine.json")
@@ -150,6 +158,29 @@ class Recorder:
             return {"framework": framework, **written}
         except Exception as error:
             return {"framework": framework, "error": f"{type(error).__name__}: {error}"}
+
+    def bearable(self, framework: str, file: str) -> float:
+        """How many seconds a window may last, by what very short ones hold: what is the same in both, as a program's HLO,
+        does not grow. A program that is inside one compiled call may make millions of events a second.
+        """
+        seconds, sizes = [], []
+        for wanted in (_PROBE_SECONDS, 2 * _PROBE_SECONDS):
+            tracer = tracer_for(framework, file)
+            tracer.start({"python_tracer": False})
+            opened = time.monotonic()
+            self.way_over().wait(wanted)
+            seconds.append(time.monotonic() - opened)
+            tracer.stop(file)
+            sizes.append(os.path.getsize(file))
+            os.remove(file)
+            if sizes[-1] <= _LITTLE_BYTES or self.way_over().is_set():
+                return 1e9
+        growth = (sizes[1] - sizes[0]) / max(seconds[1] - seconds[0], 1e-3)
+        return max(_MOST_BYTES / max(growth, 1.0), _PROBE_SECONDS)
+
+    def way_over(self) -> threading.Event:
+        """Set once the program begins to record itself, or ends."""
+        return self.way.over if self.way is not None else self.leaving
 
     def root(self) -> int:
         """The process from which all of the program descends: that of `tfadvisor run`, where it is on this machine."""

@@ -21,6 +21,8 @@ EVERY_NS = 6_173_000
 """162 ticks a second, which few loops go in step with."""
 MOST = 16_000
 """Samples, 100 s."""
+_ONE_CALL_SECONDS = 1.0
+"""After so long without an instruction of Python the main thread is taken to be in one call."""
 _MOST_PLACES, _DEEPEST = 2_000, 64
 _KEPT: list[object] = []  # what the main thread may still be going to call: never freed
 _HERE = os.path.dirname(__file__)
@@ -47,6 +49,8 @@ class Sampler:
         self.why = ""
         """Why there are no samples."""
         self.running = False
+        self.inside: list[Any] | None = None
+        """File, line and function of a call in which the thread was all the time that its rounds were to be counted."""
         self._places: dict[tuple[Any, ...], int] = {}
         self._told: list[list[Any]] = []
         self._times: list[int] = []
@@ -70,17 +74,33 @@ class Sampler:
         if timer is not None:
             _library().timer_delete(timer)
 
-    def count_rounds(self, limit: float, over: threading.Event, least: float = 0.25) -> dict[str, Any] | None:
-        """Of the loop that the main thread is in; least and limit: s. None where none goes round three times, or nobody may
-        look."""
+    def count_rounds(
+        self, limit: float, over: threading.Event, least: float = 0.25, late: float = 1.0
+    ) -> dict[str, Any] | None:
+        """Of the loop that the main thread is in. None where none goes round three times, or nobody may look.
+
+        least, limit, late: s; how long it is counted at least and at most, and how much longer it is waited for.
+        """
         self.start()
         rounds = self._rounds = Rounds(least, limit, self._owned)
-        ended = time.monotonic() + limit + 1.0
-        while not (rounds.done.wait(0.02) or over.is_set() or self.why or time.monotonic() > ended):
-            continue
+        began, before = time.monotonic(), self._main_thread()
+        while not (rounds.done.wait(0.02) or over.is_set() or self.why or time.monotonic() > began + limit + late):
+            if time.monotonic() > began + _ONE_CALL_SECONDS and not rounds.begun and self._main_thread() == before:
+                break
+        self.inside = before[2] if before is not None and not rounds.begun and self._main_thread() == before else None
         self._rounds = None
         rounds.over = True
         return rounds.found()
+
+    def _main_thread(self) -> tuple[int, int, list[Any]] | None:
+        """(its innermost frame, the instruction that it is at there, the line of the program that it is in)."""
+        leaf = sys._current_frames().get(threading.main_thread().ident or 0)
+        if leaf is None:
+            return None
+        own: FrameType = leaf
+        while own.f_back is not None and not self._owned(own.f_code):
+            own = own.f_back
+        return id(leaf), leaf.f_lasti, [own.f_code.co_filename, own.f_lineno, own.f_code.co_name]
 
     def told(self, opened: float, closed: float) -> dict[str, Any]:
         """The samples so far. opened, closed: the window, seconds since the epoch."""
@@ -187,6 +207,11 @@ class Rounds:
             sys.settrace(self._call)
         elif self.over or time.perf_counter() - self._began > self._limit:
             self._end()
+
+    @property
+    def begun(self) -> bool:
+        """Whether the main thread ran an instruction of Python since it was asked."""
+        return self._began is not None or self.over
 
     def _call(self, _frame: FrameType, _what: str, _argument: object) -> None:
         if self.over:

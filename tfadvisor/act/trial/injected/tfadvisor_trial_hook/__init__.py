@@ -20,6 +20,7 @@ def install() -> None:
 
     from . import keras_steps, own_profilers
     from .importing import Importing
+    from .own_calls import OwnCalls
     from .timing import Timing
     from .watching import Watching
 
@@ -28,6 +29,9 @@ def install() -> None:
         return
     clock = Watching(folder, order) if order["loops"] is None else Timing(folder, order)
     clock.start()
-    after = dict(own_profilers.after_import())
-    after.update(keras_steps.after_import(clock))
-    Importing(order, clock, after).start()
+    after = [*own_profilers.after_import().items(), *keras_steps.after_import(clock).items()]
+    importing = Importing(order, clock)
+    if clock.parts.hooked:
+        OwnCalls(clock.parts, importing.is_own).start()
+        after += clock.parts.after_import(importing.is_own)
+    importing.start(after)

@@ -16,6 +16,7 @@ from tfadvisor_hook.letters import write_letter
 
 from .frameworks import Frameworks
 from .loops import ENTER, LEAVE, TICK
+from .parts import Parts
 
 
 class Clock:
@@ -26,6 +27,7 @@ class Clock:
         self.folder = folder
         self.order = order
         self.frameworks = Frameworks()
+        self.parts = Parts(order)
         self.loops: list[dict[str, Any]] = []
         self.told = False
 
@@ -81,7 +83,8 @@ class Clock:
         if self.told or not os.path.isdir(self.folder):
             return
         self.told = True
-        answer = {"pid": os.getpid(), "ended": ended, **self.frameworks.about(), **self.answer()}
+        about = {**self.frameworks.about(), "took": self.parts.took}
+        answer = {"pid": os.getpid(), "ended": ended, **about, **self.answer()}
         write_letter(os.path.join(self.folder, f"answer-{os.getpid()}.json"), answer)
 
     def stay(self) -> None:

@@ -6,12 +6,13 @@ import ast
 import linecache
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import spec_from_file_location
 from typing import Any
 
 from .loops import as_script, with_ticks
+from .own_calls import with_parts
 
 _FOREIGN = ("site-packages", "dist-packages")
 
@@ -19,16 +20,18 @@ _FOREIGN = ("site-packages", "dist-packages")
 class Importing:
     """Asks the finders that were there before, and looks at what they find."""
 
-    def __init__(self, order: dict[str, Any], clock: Any, after: Mapping[str, Callable[[Any], None]]) -> None:
-        """after: by module, what is done once it is imported."""
+    def __init__(self, order: dict[str, Any], clock: Any) -> None:
+        """Of an order."""
         self.roots = tuple(os.path.join(one, "") for one in order["roots"])
         self.patched: dict[str, str] = order["patched"]
         self.only: list[list[Any]] | None = order["loops"]
         self.clock = clock
-        self.after = dict(after)
+        self.after: dict[str, list[Callable[[Any], None]]] = {}
 
-    def start(self) -> None:
-        """From now on."""
+    def start(self, after: Iterable[tuple[str, Callable[[Any], None]]]) -> None:
+        """From now on. after: by module, what is done once it is imported; several things of one module in turn."""
+        for name, do in after:
+            self.after.setdefault(name, []).append(do)
         finders: list[Any] = sys.meta_path
         finders.insert(0, self)
         sys.path_hooks.insert(0, self.script)
@@ -50,7 +53,8 @@ class Importing:
             spec.loader = Loader(name, spec.origin, self)
             spec.cached = None
         if name in self.after and spec.loader is not None:
-            _do_after(spec.loader, self.after.pop(name))
+            for do in self.after.pop(name):
+                _do_after(spec.loader, do)
         return spec
 
     def is_own(self, file: str) -> bool:
@@ -65,6 +69,10 @@ class Importing:
         if not path.endswith(".py") or not os.path.isfile(path) or not self.is_own(path):
             raise ImportError(path)
         return Script(path, self)
+
+    def lines(self, real: str) -> set[int] | None:
+        """Of a file's loops that are timed, None where all are watched."""
+        return None if self.only is None else {line for file, line in self.only if file == real}
 
     def code(self, file: str, *, script: bool) -> Any:
         """Compiled for the file's own name. Raises SyntaxError as the program would."""
@@ -86,6 +94,8 @@ class Importing:
                 return known
             return None
 
+        if self.clock.parts.hooked:
+            tree = with_parts(tree, self.clock.parts, self.lines(real))
         tree = with_ticks(tree, number)
         return compile(as_script(tree) if script else tree, file, "exec", dont_inherit=True)
 

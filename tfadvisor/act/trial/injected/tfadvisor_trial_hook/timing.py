@@ -34,6 +34,7 @@ class Timing(Clock):
         if self.left is not None and self.thread == threading.get_ident():
             self.outside += time.perf_counter() - self.left
             self.left = None
+        self.parts.inside = True
 
     def tick(self, number: int) -> None:
         """As Clock."""
@@ -57,6 +58,7 @@ class Timing(Clock):
         """As Clock."""
         if self.thread != threading.get_ident():
             return
+        self.parts.inside = False
         if self.open:
             self.open = False
             self.finished(number, 1)

@@ -24,6 +24,7 @@ class Watching(Clock):
 
     def enter(self, number: int) -> None:
         """As Clock."""
+        self.parts.inside = True
         loop = self.loops[number]
         loop["thread"] = loop["thread"] or threading.get_ident()
         if loop["thread"] == threading.get_ident():

@@ -1,0 +1,278 @@
+"""A reader with only the page answers the questions of questions.md with as many clicks as it says, on any screen."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.browser import chromium  # noqa: F401  (a fixture)
+from support.opened_pages import Opened
+from support.pages import page_of_folder
+from support.places import FIXTURES
+
+from tfadvisor.report.forms.html import as_html
+
+pytest.importorskip("playwright.sync_api", reason="playwright is not installed (the extra `browser`)")
+
+QUESTIONS = Path(__file__).with_name("questions.md")
+LATE, MAP, GPU, UNEVEN, LOADER = (
+    "jax-hosts-late",
+    "tf-python-map",
+    "gpu/jax-attention-unfused",
+    "jax-4dev-imbalance",
+    "jax-loader",
+)
+TRACES = (LATE, MAP, GPU, UNEVEN, LOADER)
+
+
+class Reader:
+    """Someone who clicks, chooses, drags and searches, counted."""
+
+    def __init__(self, page: Any) -> None:
+        self.page = page
+        self.clicks = 0
+
+    def click(self, one: Any) -> None:
+        one.click()
+        self.clicks += 1
+
+    def goes_to(self, section: str) -> Any:
+        """By the list of sections; returns the section."""
+        link = self.page.locator(".contents a", has_text=section)
+        self.click(link)
+        found = self.page.locator(f"section{link.get_attribute('href')}")
+        found.locator(".timeline-frame:not([aria-busy])").or_(found.locator("h2")).first.wait_for()
+        return found
+
+    def chooses(self, control: Any, option: str) -> None:
+        control.select_option(option)
+        self.clicks += 1
+
+    def finds(self, section: Any, name: str) -> None:
+        """In the timeline."""
+        section.get_by_label("Find events in the timeline").fill(name)
+        self.clicks += 1
+
+
+def what_limits(reader: Reader) -> str:
+    return str(reader.page.locator("#verdict").inner_text())
+
+
+def which_step(reader: Reader) -> str:
+    reader.click(reader.page.get_by_role("button", name="Worst step"))
+    return str(reader.page.locator("#steps .panel").inner_text())
+
+
+def the_worst_step(reader: Reader) -> str:
+    reader.click(reader.page.get_by_role("button", name="Worst step"))
+    reader.click(reader.page.get_by_role("button", name="Show its timeline"))
+    return str(reader.page.locator("#timeline").get_by_label("Step", exact=True).locator("option:checked").inner_text())
+
+
+def which_kernel(reader: Reader) -> str:
+    return str(reader.goes_to("Ops and kernels").locator(".vt-row").first.inner_text())
+
+
+def how_launched(reader: Reader) -> str:
+    section = reader.goes_to("Ops and kernels")
+    reader.click(section.locator(".vt-row").first)
+    return str(section.locator(".panel").inner_text())
+
+
+def which_line(reader: Reader) -> str:
+    section = reader.goes_to("Compute by layer and line")
+    reader.chooses(section.get_by_label("By", exact=True), "Source line")
+    return str(section.locator(".vt-row").first.inner_text())
+
+
+def lost_to(reader: Reader) -> str:
+    section = reader.goes_to("Timeline")
+    box = section.locator(".timeline").bounding_box()
+    reader.page.mouse.click(box["x"] + box["width"] / 2, box["y"] + CLASSES_Y)
+    reader.clicks += 1
+    return str(section.locator(".event-panel").inner_text())
+
+
+def what_runs_beside(reader: Reader, name: str = "psum") -> str:
+    section = reader.goes_to("Timeline")
+    reader.finds(section, name)
+    return str(section.locator(".event-panel").inner_text())
+
+
+def next_one(reader: Reader, name: str = "dot") -> str:
+    section = reader.goes_to("Timeline")
+    reader.finds(section, name)
+    first = section.locator(".event-panel").inner_text()
+    reader.click(section.get_by_label("Next match (Enter)"))
+    second = section.locator(".event-panel").inner_text()
+    assert first != second
+    return str(section.locator(".finder").first.inner_text()) + second
+
+
+def how_long(reader: Reader) -> str:
+    section = reader.goes_to("Timeline")
+    box = section.locator(".timeline").bounding_box()
+    y = box["y"] + 12
+    reader.page.mouse.move(box["x"] + box["width"] * 0.25, y)
+    reader.page.mouse.down()
+    reader.page.mouse.move(box["x"] + box["width"] * 0.5, y, steps=4)
+    reader.page.mouse.up()
+    reader.clicks += 1
+    return str(section.locator(".panel", has_text="chosen").inner_text())
+
+
+def what_lives_at_the_peak(reader: Reader) -> str:
+    return str(reader.goes_to("Memory").inner_text())
+
+
+def the_slowest_stage(reader: Reader) -> str:
+    return str(reader.goes_to("Input and training loop").locator(".slowest").first.inner_text())
+
+
+def which_layer(reader: Reader) -> str:
+    return str(reader.goes_to("Compute by layer and line").locator(".vt-row").first.inner_text())
+
+
+def what_it_computes(reader: Reader) -> str:
+    section = reader.goes_to("Ops and kernels")
+    reader.click(section.locator(".vt-row", has_text="dot.3"))
+    return str(section.locator(".hlo").inner_text())
+
+
+def the_other_hosts(reader: Reader) -> str:
+    section = reader.goes_to("Timeline")
+    section.locator(".timeline-frame:not([aria-busy])").wait_for()
+    section.locator(".timeline").press("ArrowDown")
+    section.locator(".timeline").press("ArrowDown")
+    return str(section.locator(".event-panel").inner_text())
+
+
+def what_would_shorten_it(reader: Reader) -> str:
+    section = reader.goes_to("Timeline")
+    reader.click(section.locator("summary", has_text="Critical path"))
+    return str(section.locator("table tbody tr").first.inner_text())
+
+
+CLASSES_Y = 40 + 18 + 20 + 6 + 20 + 9
+"""px: below the axis the critical path, then the middle of the row of classes."""
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("questions")
+    for name in TRACES:
+        file = folder / f"{name}.html"
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(as_html([page_of_folder(FIXTURES / name)]), encoding="utf-8")
+    return folder
+
+
+def clicks_told(number: int) -> int:
+    """What the page of questions says."""
+    rows = re.findall(r"^\| (\d+) \|[^|]+\|[^|]+\| (\d+) \|", QUESTIONS.read_text(encoding="utf-8"), re.MULTILINE)
+    return {int(one): int(clicks) for one, clicks in rows}[number]
+
+
+def opened(browser: Any, reports: Path, trace: str, width: int = 1440, scheme: str = "light") -> Opened:
+    height = 900 if width > 600 else 844
+    return Opened(browser, reports / f"{trace}.html", viewport={"width": width, "height": height}, color_scheme=scheme)
+
+
+@pytest.mark.parametrize(
+    ("number", "trace", "ask", "answer"),
+    [
+        (1, LATE, what_limits, r"Unbalanced(?s:.*)saves 13–57%(?s:.*)program\.py:48(?s:.*)def prefetch"),
+        (2, MAP, which_step, r"the worst step(?s:.*)against the median"),
+        (3, LATE, the_worst_step, r"Worst: train \d+, 7\d\.\d ms"),
+        (4, LATE, which_kernel, r"all-reduce|psum|dot"),
+        (6, LATE, which_line, r"program\.py:28"),
+        (7, MAP, lost_to, r"class\n(input|compute|launch|host)"),
+        (9, LATE, what_limits, r"waiting for beta"),
+        (10, LATE, what_lives_at_the_peak, r"(?s:.*)Needs 18\.7 MiB(?s:.*)ynn_fusion\.3(?s:.*)program\.py:28"),
+        (11, LATE, next_one, r"2 of \d+ matches"),
+        (12, MAP, how_long, r"ms chosen(?s:.*)By class(?s:.*)input"),
+        (13, MAP, the_slowest_stage, r"ParallelMap"),
+    ],
+)
+def test_the_answer_takes_as_many_clicks_as_the_page_says(
+    chromium: Any,  # noqa: F811
+    reports: Path,
+    number: int,
+    trace: str,
+    ask: Callable[[Reader], str],
+    answer: str,
+) -> None:
+    one = opened(chromium, reports, trace)
+    reader = Reader(one.page)
+
+    found = ask(reader)
+    one.context.close()
+
+    assert re.search(answer, found), found
+    assert reader.clicks == clicks_told(number)
+
+
+@pytest.mark.parametrize(
+    ("trace", "ask", "answer", "clicks"),
+    [
+        (MAP, which_layer, r"sequential_1/dense_1", 1),
+        (LATE, what_it_computes, r"(?s:.*)Read by(?s:.*)%dot\.3 = f32\[(?s:.*)dot\(", 2),
+        (LATE, the_other_hosts, r"(?s:.*)beta \(the others wait for it\)", 1),
+        (MAP, what_would_shorten_it, r"input", 2),
+    ],
+)
+def test_four_more(
+    chromium: Any,  # noqa: F811
+    reports: Path,
+    trace: str,
+    ask: Callable[[Reader], str],
+    answer: str,
+    clicks: int,
+) -> None:
+    one = opened(chromium, reports, trace)
+    reader = Reader(one.page)
+
+    found = ask(reader)
+    one.context.close()
+
+    assert re.search(answer, found), found
+    assert reader.clicks == clicks
+
+
+ANYWHERE: tuple[tuple[int, Callable[[Reader], str]], ...] = (
+    (1, what_limits),
+    (2, which_step),
+    (3, the_worst_step),
+    (4, which_kernel),
+    (5, how_launched),
+    (7, lost_to),
+    (10, what_lives_at_the_peak),
+    (12, how_long),
+)
+"""What any trace answers, or says why not."""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 390])
+@pytest.mark.parametrize("trace", TRACES)
+def test_every_trace_answers_on_every_screen(
+    chromium: Any,  # noqa: F811
+    reports: Path,
+    trace: str,
+    width: int,
+    scheme: str,
+) -> None:
+    one = opened(chromium, reports, trace, width, scheme)
+
+    for number, ask in ANYWHERE:
+        reader = Reader(one.page)
+        assert ask(reader).strip(), (number, trace)
+        assert reader.clicks == clicks_told(number)
+        assert one.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (number, trace)
+    one.context.close()
+
+    assert one.errors == []
+    assert [url for url in one.requests if not url.startswith(("file:", "data:"))] == []

@@ -1,0 +1,154 @@
+"""A new user's first hour, command by command: no traceback, no dead end, no word that the style forbids."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from support.places import FIXTURES, ROOT
+
+TASKS = (ROOT / "docs" / "tasks.md").read_text(encoding="utf-8")
+COMMAND = Path(sys.executable).parent / "tfadvisor"
+
+
+class User:
+    """Someone at a terminal in an empty folder, who has a clone and a program."""
+
+    def __init__(self, folder: Path, command: Path = COMMAND, **environment: str) -> None:
+        self.folder, self.command = folder, command
+        self.environment: Mapping[str, str] = {**os.environ, "COLUMNS": "110", **environment}
+        self.said: list[tuple[str, str]] = []
+
+    def types(self, line: str, *codes: int) -> str:
+        """What a command says, which ends with one of the codes, with 0 where none is named. `tfadvisor` is the installed one."""
+        name, *words = line.split()
+        call = [str(self.command) if name == "tfadvisor" else name, *words]
+        done = subprocess.run(
+            call, check=False, cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=600
+        )
+        said = done.stdout + done.stderr
+        assert done.returncode in (codes or (0,)), f"{line}: exit code {done.returncode}\n{said}"
+        assert "Traceback" not in said, f"{line}:\n{said}"
+        self.said.append((line, said))
+        return said
+
+
+@pytest.fixture
+def user(tmp_path: Path) -> User:
+    shutil.copytree(FIXTURES / "jax-loader", tmp_path / "logdir")
+    (tmp_path / "logdir" / "program.py").rename(tmp_path / "program.py")
+    shutil.copytree(FIXTURES / "jax-healthy", tmp_path / "after")
+    return User(tmp_path)
+
+
+def forbidden(said: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What the style calls an error in outputs; code, which the style leaves alone in pages too, is indented there."""
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    words = import_module("lint_words")
+    prose = [
+        words.Text(line, 1, re.sub(r"(?m)^ {6,}\S.*$", "", text)) for line, text in said if "--format json" not in line
+    ]
+    return [
+        f"{one.place}: {one.message}"
+        for one in words.lint(prose, words.read_style(words.STYLE))
+        if one.level == "error"
+    ]
+
+
+def block(heading: str, language: str, number: int = 0) -> str:
+    """A block of code below a heading of the tasks."""
+    section = TASKS.split(f"## {heading}\n", 1)[1].split("\n## ", 1)[0]
+    return re.findall(rf"```{language}\n(.*?)```", section, re.DOTALL)[number]
+
+
+def test_what_needs_no_framework(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = user.types("tfadvisor analyze logdir")
+    assert "INPUT-BOUND" in told
+    assert "load_batch" in told
+    user.types("tfadvisor analyze logdir --details")
+    assert len(user.types("tfadvisor analyze logdir --format brief").encode()) <= 2048
+    user.types("tfadvisor analyze logdir -o report.html")
+    user.types("tfadvisor metrics show input_bound_fraction")
+    user.types("tfadvisor rules show input-loader-in-step")
+    user.types("tfadvisor compare logdir after")
+    user.types("tfadvisor flags check --xla_gpu_autotune_level=4")
+    user.types("tfadvisor gate after --baseline baselines --add")
+    user.types("tfadvisor baseline list --store baselines")
+    user.types("tfadvisor history --store baselines -o history.html")
+    user.types("tfadvisor export logdir --to perfetto -o timeline.json.gz")
+    user.types("tfadvisor analyse logdir", 2)
+    user.types("tfadvisor analyze nothing-here", 3)
+
+    assert (user.folder / "report.html").stat().st_size < 1_500_000
+    assert forbidden(user.said, monkeypatch) == []
+
+
+def test_a_finding_is_ignored_as_the_task_says(user: User) -> None:
+    assert "[input-loader-in-step]" not in user.types("tfadvisor analyze logdir")
+    assert "input-loader-in-step" in user.types("tfadvisor analyze logdir --details")
+    (user.folder / ".git").mkdir()
+    (user.folder / "tfadvisor.toml").write_text(block("Ignore a finding", "toml"))
+
+    told = user.types("tfadvisor analyze logdir")
+
+    assert "The training loop loads its own batch" not in told
+    assert "input-loader-in-step: ignored until 2026-12-31" in told
+
+
+def test_a_rule_is_written_as_the_task_says(user: User) -> None:
+    folder = user.folder / "my-rules"
+    folder.mkdir()
+    for number, name in enumerate(("slow-steps-vary.yaml", "slow-steps-vary.cases.yaml")):
+        (folder / name).write_text(block("Write a rule of your own", "yaml", number))
+
+    user.types("tfadvisor rules check my-rules/")
+
+    assert "slow-steps-vary" in user.types("tfadvisor analyze logdir --rules my-rules/ --format json")
+
+
+def test_every_command_of_the_tasks_is_there(user: User) -> None:
+    named = set(re.findall(r"(?m)^(?:srun |\.venv/bin/)?tfadvisor (\w+)", TASKS))
+
+    assert {"analyze", "run", "rules"} <= named
+    for name in sorted(named):
+        user.types(f"tfadvisor {name} --help")
+
+
+@pytest.mark.nightly
+def test_the_whole_hour_from_a_clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clone, install, analyze, run, fix, try, gate, tab; needs JAX in this environment, whose packages the new one sees."""
+    pytest.importorskip("jax", reason="JAX is not installed")
+    pytest.importorskip("libcst", reason="LibCST is not installed (the extra `fix`)")
+    git = shutil.which("git")
+    assert git is not None
+    subprocess.run([git, "clone", "--quiet", ROOT, tmp_path / "clone"], check=True)
+    place = tmp_path / "installed"
+    install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", place, tmp_path / "clone"]
+    subprocess.run(install, check=True, capture_output=True)
+    shutil.copy(FIXTURES / "jax-loader" / "program.py", tmp_path / "train.py")
+    text = (tmp_path / "train.py").read_text()
+    text = text.split("params = train(params, 3)")[0] + "train(params, 400)\n"  # it records itself no more
+    (tmp_path / "train.py").write_text(text)
+    user = User(tmp_path, place / "bin" / "tfadvisor", PYTHONPATH=str(place), JAX_PLATFORMS="cpu")
+    python = sys.executable
+
+    assert "HOST-BOUND" in user.types("tfadvisor analyze clone/fixtures/jax-logging")
+    assert "load_batch" in user.types(f"tfadvisor run --out logdir -- {python} train.py")
+    patch = user.types("tfadvisor fix logdir --source .")
+    assert patch.count("+++ ") == 1
+    user.types(f"tfadvisor try --from logdir --source . --budget 60s -- {python} train.py", 0, 1, 4)
+    user.types("tfadvisor fix logdir --source . --apply")
+    user.types("tfadvisor gate logdir --baseline baselines --add")
+    user.types(f"tfadvisor run --out later -- {python} train.py")
+    user.types("tfadvisor gate later --baseline baselines")
+    tab = "from tfadvisor.serve.tensorboard.loader import *"
+    subprocess.run([python, "-c", tab], check=True, env=user.environment, cwd=tmp_path)
+
+    assert forbidden(user.said, monkeypatch) == []

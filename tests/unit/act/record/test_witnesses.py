@@ -1,0 +1,97 @@
+"""Samples made by hand beside a report whose step is known."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+from support.places import FIXTURES
+
+import tfadvisor
+from tfadvisor.act.record.witnesses import disagreement_of, lowered
+from tfadvisor.advice.findings import Location, Saving
+from tfadvisor.report.model import ActivityTime, ClassTime, Place, Report
+from tfadvisor.trace.samples import Samples
+
+EVERY_NS = 5_000_000
+FILE = "/home/me/train.py"
+STAGE = {"stage": "", "layer": "", "op": "", "kernel": ""}
+
+
+def samples(**ticks: int) -> Samples:
+    """So many ticks in each function, one after another, all before the window."""
+    functions = list(ticks)
+    at = [number for number, name in enumerate(functions) for _ in range(ticks[name])]
+    return Samples(
+        version=1,
+        every_ns=EVERY_NS,
+        opened_ns=10**15,
+        closed_ns=10**15 + 10**9,
+        first_ns=10**12,
+        places=[(FILE, 7, name, "", "train.py") for name in functions],
+        after_us=[number * EVERY_NS // 1000 for number in range(len(at))],
+        at=at,
+    )
+
+
+@pytest.fixture
+def report() -> Report:
+    """Of the step 30% is `log` on the host, 20% `shuffle` in the input, the rest is computed. Each has a finding of 10%."""
+
+    def part(kind: str, fraction: float, function: str) -> ClassTime:
+        places = (Place(file="train.py", line=7, function=function, **STAGE),) if function else ()
+        return ClassTime(kind, fraction, fraction, (ActivityTime(function, fraction, fraction, places, ()),))
+
+    found = tfadvisor.analyze(FIXTURES / "jax-logging")
+    one = replace(found.findings[0], saving=Saving(0.05, 0.1, ""), takes=0.3)
+    findings = tuple(
+        replace(one, rule_id=name, locations=(Location("train.py", 7, name),)) for name in ("log", "shuffle")
+    )
+    parts = (part("compute", 0.5, ""), part("host", 0.3, "log"), part("input", 0.2, "shuffle"))
+    return replace(found, attribution=parts, findings=findings, capture=())
+
+
+def savings(report: Report) -> dict[str, float]:
+    return {one.rule_id: one.saving.high for one in report.findings if one.saving is not None}
+
+
+def test_witnesses_that_agree_change_nothing(report: Report) -> None:
+    """Of 200 ticks 60 are in log: 30%."""
+    told = samples(main=100, log=60, shuffle=40)
+
+    assert disagreement_of(report, told) is None
+    assert lowered(report, told) is report
+
+
+def test_what_recording_makes_larger_is_claimed_less(report: Report) -> None:
+    """log takes 30% of the trace and 10% of the samples: a third of what its finding claims is left."""
+    found = lowered(report, samples(main=140, log=20, shuffle=40))
+
+    assert savings(found) == {"log": pytest.approx(0.1 / 3), "shuffle": 0.1}
+    assert found.findings[0].takes == pytest.approx(0.1)
+    assert found.findings[0].severity.rank < report.findings[0].severity.rank
+    assert found.findings[1] == report.findings[1]
+    assert "log (train.py) takes 30% of the recorded step, and 10% of the main thread's time" in found.capture[0].note
+
+
+def test_what_a_trace_hides_makes_all_else_claim_less(report: Report) -> None:
+    """fit has 80% of the samples, and the trace leaves no more than the 50% that are computed: 20% of all else is left."""
+    found = lowered(report, samples(fit=160, log=20, shuffle=20))
+
+    assert savings(found) == pytest.approx({"log": 0.1 * 0.2, "shuffle": 0.1 * 0.2})
+    assert "fit (train.py) takes 0% of the recorded step, and 80% of the main thread's time" in found.capture[0].note
+
+
+def test_a_function_that_may_wait_for_devices_is_no_disagreement(report: Report) -> None:
+    """train has 50% of the samples, and half of the step is computed meanwhile."""
+    assert disagreement_of(report, samples(train=100, log=60, shuffle=40)) is None
+
+
+def test_few_samples_say_nothing(report: Report) -> None:
+    assert disagreement_of(report, samples(main=30)) is None
+
+
+def test_a_thread_that_was_not_sampled_is_told(report: Report) -> None:
+    why = replace(samples(main=100), why="the program uses SIGURG itself")
+
+    assert "was not sampled (the program uses SIGURG itself)" in lowered(report, why).capture[0].note
+    assert "was not sampled: lines come" in lowered(report, None).capture[0].note

@@ -1,0 +1,175 @@
+"""What stays of a recording: a run folder as the frameworks write it, a note on how it was recorded, and the report."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from tfadvisor.act.record.conduct import Recorded, cost_without_calls
+from tfadvisor.act.record.window import Loop, Window
+from tfadvisor.act.record.witnesses import lowered
+from tfadvisor.advice.findings import CaptureNote
+from tfadvisor.files import new_file
+from tfadvisor.report.assembly.second_window import NOTE, joined
+from tfadvisor.report.model import Report
+from tfadvisor.trace.counters import ENDING
+from tfadvisor.trace.runs import CALLS_ENDING, LINES_ENDING, host_of
+from tfadvisor.trace.samples import SAMPLES_ENDING, read_samples
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """folder: of the run, below the logdir. report: with what recording cost."""
+
+    folder: Path
+    report: Report
+
+
+def keep(recorded: Recorded, logdir: Path, now: datetime) -> Kept:
+    """Moves the traces into a new run of the logdir. now: names the run. Raises OSError."""
+    report = recorded.chosen.report
+    folder = _new_run(logdir, now)
+    for file in sorted(recorded.chosen.folder.iterdir()):
+        if file.name.endswith((".xplane.pb", ENDING, SAMPLES_ENDING)):
+            _move(file, folder / file.name)
+    if recorded.second is not None:
+        ending = CALLS_ENDING if recorded.second_tells_findings else LINES_ENDING
+        for file in sorted(recorded.second.folder.glob("*.xplane.pb")):
+            _move(file, folder / f"{host_of(file)}{ending}")
+    (folder / NOTE).write_text(json.dumps(_note(recorded), indent=2) + "\n", encoding="utf-8")
+    path = str(folder)
+    run = replace(report.run, path=path, name=folder.name)
+    if recorded.second is not None:
+        report = joined(report, recorded.second.report, tells_findings=recorded.second_tells_findings)
+    for trace in sorted(folder.glob("*.xplane.pb"))[:1]:
+        report = lowered(report, read_samples(trace, host_of(trace)))
+    return Kept(folder, replace(report, run=run, capture=(*_notes(recorded, folder), *report.capture)))
+
+
+def _move(file: Path, target: Path) -> None:
+    """Whole or not at all, also to another disk. Raises OSError."""
+    try:
+        file.replace(target)
+    except OSError:
+        with file.open("rb") as source, new_file(target) as copy:
+            shutil.copyfileobj(source, copy)
+
+
+def _new_run(logdir: Path, now: datetime) -> Path:
+    """Named after the second, as the frameworks do; of two in one second the later has a number."""
+    stamp = now.strftime("%Y_%m_%d_%H_%M_%S")
+    number = 0
+    while True:
+        folder = logdir / "plugins" / "profile" / (f"{stamp}_{number}" if number else stamp)
+        try:
+            folder.mkdir(parents=True)
+            return folder
+        except FileExistsError:
+            number += 1
+
+
+def _note(recorded: Recorded) -> dict[str, Any]:
+    return {
+        "framework": recorded.chosen.report.run.framework,
+        "recorded": _told(recorded.chosen),
+        "without_python_tracer": _told(recorded.before),
+        "with_python_tracer": _told(recorded.with_lines),
+        "rounds_ms": [None if one is None else round(one.median_ms, 4) for one in recorded.rounds],
+        "loop": next((one.place for one in recorded.rounds if one is not None), None),
+        "python_tracer_cost": None if recorded.cost is None else round(recorded.cost, 4),
+    }
+
+
+def _told(window: Window | None) -> dict[str, Any] | None:
+    if window is None:
+        return None
+    return {
+        "opened": round(window.opened, 3),
+        "closed": round(window.closed, 3),
+        "python_tracer": window.python_tracer,
+        "steps": window.pace.count if window.pace else None,
+        "step_ms": round(window.pace.median_ms, 4) if window.pace else None,
+    }
+
+
+def _cost_note(recorded: Recorded) -> CaptureNote:
+    steps = recorded.chosen.pace.count if recorded.chosen.pace else 0
+    head = f"Recorded by tfadvisor: {steps:,} steps in {recorded.chosen.seconds:.1f} s"
+    if recorded.cost is None:
+        how = "" if recorded.chosen.python_tracer else ", without calls of Python functions"
+        return CaptureNote("recorded", f"{head}{how}. What that costs was not measured.", "", "")
+    share = f"{max(recorded.cost, 0.01):.0%}"
+    if not recorded.chosen.python_tracer:
+        return CaptureNote(
+            "recorded",
+            f"{head}, without calls of Python functions: they make a step {share} longer, beside other events.",
+            "",
+            "",
+        )
+    least = "less than " if recorded.cost < 0.01 else "about "
+    return CaptureNote("recorded", f"{head}. Tracing calls of Python functions adds {least}{share} to a step.", "", "")
+
+
+_NOTABLE = 0.1
+"""From this share on it is said that a round takes longer while it is recorded, or that a step is another than a round."""
+
+
+def _notes(recorded: Recorded, folder: Path) -> list[CaptureNote]:
+    """What recording cost, and how the steps go with the rounds of the program's loop."""
+    notes = [_cost_note(recorded)]
+    pace = recorded.chosen.pace
+    if recorded.step and (pace is None or not pace.about.startswith(recorded.step)):
+        text = f"--step {recorded.step} is no function, marker or line that the trace holds twice."
+        notes.append(
+            CaptureNote("recorded", f"{text} The step is what was found: {pace.about if pace else 'none'}.", "", "")
+        )
+    before, during, after = recorded.rounds
+    if before is not None and before.prepares:
+        text = f"This is the loop at {before.place} in which a layer adapts to the data: training came too late."
+        notes.append(CaptureNote("recorded", text, "Record once training runs: --after SECONDS.", ""))
+    if recorded.inside:
+        text = f"The program is in one call, {recorded.inside}, all the time: the step is what repeats inside of it."
+        notes.append(CaptureNote("recorded", text, "", ""))
+    slower = cost_without_calls(folder, recorded.chosen.seconds)
+    if slower > _NOTABLE and (before is None or during is None):
+        text = (
+            f"The profiler's own events make a step about {slower:.0%} longer, by their number. "
+            "Times and shares below are those of the recorded program, not of the unrecorded one."
+        )
+        notes.append(CaptureNote("recorded", text, "", ""))
+    unrecorded = [one.median_ms for one in (before, after) if one is not None and _same(one, during or one)]
+    if during is not None and unrecorded:
+        least, most = min(unrecorded) * (1 - _NOTABLE), max(unrecorded) * (1 + _NOTABLE)
+        if not least <= during.median_ms <= most:
+            times = ", ".join(
+                f"{name} {one.median_ms:.3g} ms"
+                for name, one in (("before", before), ("while recorded", during), ("after", after))
+                if one is not None and _same(one, during)
+            )
+            text = (
+                f"A round of the loop at {during.place} takes {times}. "
+                "Times and shares below are those of the recorded program, not of the unrecorded one."
+            )
+            notes.append(CaptureNote("recorded", text, "", ""))
+    if (loop := during or before) is not None and pace is not None and pace.count:
+        rounds = loop.median_ms / max(pace.median_ms, 1e-9)
+        if not 1 / _OTHER_STEP < rounds < _OTHER_STEP:
+            text = (
+                f"What is taken for the step ({pace.about or 'markers'}) takes {pace.median_ms:.3g} ms, "
+                f"a round of the loop at {loop.place} {loop.median_ms:.3g} ms."
+            )
+            notes.append(CaptureNote("recorded", text, "Say which is the step: --step NAME.", ""))
+    return notes
+
+
+_OTHER_STEP = 3.0
+"""A loaded machine alone makes a factor of two."""
+
+
+def _same(one: Loop, other: Loop) -> bool:
+    return (one.file, one.function, one.within) == (other.file, other.function, other.within)

@@ -1,0 +1,217 @@
+"""What each part of a program costs: arms with one part taken out, the profile that they make, and findings of a report."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from statistics import median
+
+import msgspec
+from msgspec.structs import replace
+
+from tfadvisor.act.trial.candidates import Candidate
+from tfadvisor.act.trial.injected.tfadvisor_trial_hook import parts as hooks
+from tfadvisor.act.trial.result import BETTER, BROKEN, NOT_BETTER, Arm, Ratio, TrialResult
+from tfadvisor.act.trial.steps import Answer
+from tfadvisor.advice.findings import Evidence, Finding, Fix, Saving
+from tfadvisor.advice.judging.judge_rules import SEVERITY_BY_SAVING
+from tfadvisor.report.model import Report
+from tfadvisor.units import duration, percent
+from tfadvisor.vocabulary import Severity
+
+PART, SWITCH, SCALE = "part", "switch", "scale"
+STAGES = (3, 5)
+"""Rounds after which to look: a share is asked for, and no small gain."""
+ONE_DEVICE = "one device"
+_LAUNCH_BOUND = 0.85
+"""Half of the batch takes so much of the time: the step hardly depends on how much there is to compute."""
+_EXPLAINED = 0.3
+"""Parts that do not depend on the batch and cost so much leave that open."""
+
+
+class Part(msgspec.Struct, frozen=True):
+    """What can be taken out of a program, or set in it."""
+
+    name: str
+    kind: str
+    """part: something that the program does; switch: a setting; scale: how much there is to do."""
+    category: str
+    """Of a finding about it."""
+    does: str
+    """What the arm does; of a switch the change to make."""
+    never: str
+    """Why its hook never took effect, as the end of a sentence that begins with "the program"."""
+    check: str = "none"
+
+
+PARTS = (
+    Part(hooks.INPUT, PART, "input", "the first batch again and again",
+         "reads no data set, and its loop makes no batch that can be told from the rest"),
+    Part(hooks.CALLBACKS, PART, "host", "no callbacks, prints, logs or summaries",
+         "has no callback, and prints, logs and writes nothing in its steps", "values"),
+    Part(hooks.CHECKPOINTS, PART, "host", "no checkpoint is kept", "keeps none in its steps", "values"),
+    Part(hooks.EVALUATION, PART, "host", "the first evaluation stands in for later ones", "evaluates nothing in its steps"),
+    Part(hooks.READS, PART, "host", "the first value read at each place stands in for later ones, and nothing is waited for",
+         "reads no value of the device in its steps"),
+    Part(hooks.BEHIND, PART, "host", "nothing behind the step that the next round does not need",
+         "does nothing behind its step, or calls none that can be told from the rest"),
+    Part(hooks.HALF, SCALE, "launch", "half of each batch", "hands its step no batch that can be halved"),
+    Part(hooks.JIT_ON, SWITCH, "launch", "pass jit_compile=True to compile() or tf.function",
+         "has no tf.function or model that could have it and has not", "values"),
+    Part(hooks.JIT_OFF, SWITCH, "compute", "pass jit_compile=False to compile() or tf.function", "uses no jit_compile", "values"),
+    Part(hooks.EAGER_OFF, SWITCH, "launch", "take run_eagerly=True out", "sets run_eagerly nowhere", "values"),
+    Part(hooks.COMPILED, SWITCH, "launch", "wrap the step's function in tf.function or jax.jit",
+         "calls no function of its own as its step that is not compiled", "values"),
+    Part(hooks.EIGHT_STEPS, SWITCH, "host", "pass steps_per_execution=8 to compile()", "calls no compile() of Keras", "values"),
+    Part(hooks.PRECISION, SWITCH, "precision", 'call keras.config.set_dtype_policy("mixed_bfloat16") first',
+         "makes no layers of Keras"),
+    Part(hooks.PREFETCH, SWITCH, "input",
+         "end the data set with .prefetch(tf.data.AUTOTUNE), and pass num_parallel_calls=tf.data.AUTOTUNE to map",
+         "reads no data set of tf.data that lacks them", "values"),
+)  # fmt: skip
+BY_NAME = {one.name: one for one in PARTS}
+HOOKED = tuple(BY_NAME)
+
+
+def arms_for(answers: Sequence[Answer]) -> tuple[tuple[Candidate, ...], dict[str, str]]:
+    """(candidates, why some of them are not in this program). answers: of the run in which all hooks counted."""
+    found = [
+        Candidate(one.name, category=one.category, change="ablation", check=one.check, effect=one.does, kind=one.kind,
+                  parts=(one.name,))
+        for one in PARTS
+    ]  # fmt: skip
+    took = {name: sum(one.took.get(name, 0) for one in answers) for name in BY_NAME}
+    missing = {name: not_here(name) for name, times in took.items() if not times}
+    first = answers[0]
+    for name, category, env, why in _variables(first):
+        kind = SCALE if name == ONE_DEVICE else SWITCH
+        check = "none" if name == ONE_DEVICE or "PRECISION" in name else "values"
+        does = f"set {' '.join(f'{key}={value}' for key, value in env.items())}"
+        found.append(
+            Candidate(name=name, env=env, change="ablation", category=category, kind=kind, check=check, effect=does)
+        )
+        if why:
+            missing[name] = why
+    return tuple(found), missing
+
+
+def not_here(name: str) -> str:
+    """Why an arm does not apply."""
+    return f"the program {BY_NAME[name].never}"
+
+
+def _variables(first: Answer) -> list[tuple[str, str, dict[str, str], str]]:
+    """(name, category, variables, why they change nothing here or "")."""
+    on_cpu = first.device.lower() in ("", "cpu")
+    no_gpu = "no GPU is used" if on_cpu else ""
+    flag = "--xla_force_host_platform_device_count=1"
+    one = {"XLA_FLAGS": flag} if on_cpu else {"CUDA_VISIBLE_DEVICES": "0"}
+    found = [(ONE_DEVICE, "imbalance", one, "" if first.devices > 1 else "it uses one device as it is")]
+    if "tensorflow" in first.versions and "jax" not in first.versions:
+        for name, value in (("TF_GPU_ALLOCATOR", "cuda_malloc_async"), ("TF_GPU_THREAD_MODE", "gpu_private")):
+            found.append((f"{name}={value}", "launch", {name: value}, no_gpu))
+    if "jax" in first.versions:
+        name = "JAX_DEFAULT_MATMUL_PRECISION"
+        found.append((f"{name}=bfloat16", "precision", {name: "bfloat16"}, no_gpu))
+    cores = str(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count())
+    for name in ("OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"):
+        if os.environ.get(name, cores) != cores:
+            found.append((f"{name}={cores}", "launch", {name: cores}, ""))
+    return found
+
+
+# The table in one sentence: a causal profile.
+
+
+def profile_of(arms: Sequence[Arm]) -> str:
+    """`input 42% (38 to 45), callbacks 11% (8 to 13); half the batch takes 93% of the time: launch-bound; jit on saves 57%`."""
+    costs = sorted(
+        (
+            one
+            for one in arms
+            if one.kind == PART and one.ratio is not None and one.ratio.high < 1 and one.outcome == BETTER
+        ),
+        key=lambda one: one.ratio.estimate if one.ratio else 1.0,
+    )
+    said = [", ".join(f"{one.name} {share(one.ratio)}" for one in costs if one.ratio)] if costs else []
+    if not costs and any(one.kind == PART and one.ratio for one in arms):
+        said.append("no part that was taken out costs anything that shows")
+    fixed = sum(1 - one.ratio.estimate for one in costs if one.ratio)
+    for one in arms:
+        if one.ratio is None or one.outcome == BROKEN:
+            continue
+        if one.kind == SCALE:
+            bound = (
+                ": launch-bound"
+                if one.name == hooks.HALF and one.ratio.low >= _LAUNCH_BOUND and fixed < _EXPLAINED
+                else ""
+            )
+            said.append(f"{one.name} takes {percent(one.ratio.estimate)} of the time{bound}")
+        elif one.kind == SWITCH and one.outcome == BETTER:
+            said.append(f"{one.name} saves {share(one.ratio)}")
+        elif one.kind == SWITCH and one.ratio.low > 1 / (1 - 0.02):
+            said.append(f"{one.name} makes a step {percent(one.ratio.estimate - 1)} longer")
+    return "; ".join(said)
+
+
+def share(ratio: Ratio) -> str:
+    """`42% (38 to 45)`, of step time."""
+    return f"{percent(1 - ratio.estimate)} ({100 * (1 - ratio.high):.0f} to {100 * (1 - ratio.low):.0f})"
+
+
+# What was measured, as findings of the report that the program was recorded for.
+
+
+def with_measured(report: Report, result: TrialResult) -> Report:
+    """What costs something comes as a finding of its own; what was foreseen of the same part is no more than what it costs."""
+    base = median(result.base_step_ms)
+    measured = tuple(
+        _finding(one, base) for one in result.arms if one.kind in (PART, SWITCH) and one.outcome == BETTER and one.ratio
+    )
+    bounds = {
+        BY_NAME[one.name].category: max(1 - one.ratio.low, 0.0)
+        for one in result.arms
+        if one.name == hooks.INPUT and one.ratio and one.outcome in (BETTER, NOT_BETTER)
+    }
+    foreseen = [_bounded(one, bounds) for one in report.findings]
+    ranked = sorted((*measured, *foreseen), key=lambda one: (one.is_question, -one.saves, one.proof != "measured"))
+    return replace(report, findings=tuple(ranked)) if measured or bounds else report
+
+
+def _finding(arm: Arm, base_ms: float) -> Finding:
+    assert arm.ratio is not None
+    low, high = max(1 - arm.ratio.high, 0.0), min(1 - arm.ratio.low, 1.0)
+    severity = next((one for bound, one in SEVERITY_BY_SAVING if high >= bound), Severity.INFO)
+    of_step = percent(1 - arm.ratio.estimate)
+    is_part = arm.kind == PART
+    before, now, changed = duration(base_ms), duration(median(arm.step_ms)), "taken out" if is_part else "changed"
+    fixes = () if is_part else (Fix("env" if "=" in arm.name else "code", _sentence(arm.effect), "", {}, "", ""),)
+    return Finding(
+        rule_id=f"measured-{arm.name.partition('=')[0].lower().replace(' ', '-').replace('_', '-')}",
+        category=arm.category,
+        severity=severity,
+        title=_sentence(f"{arm.name} {'takes' if is_part else 'saves'} {of_step} of each step, by experiment"),
+        summary=f"Tried here: {arm.effect}. A step took {now} instead of {before}, without the profiler: {share(arm.ratio)} less."
+        f" Results: {arm.check}.",
+        evidence=(Evidence(None, f"step as it is, and with {arm.name} {changed}", f"{before}, {now}", "text"),),
+        saving=Saving(low, high, "measured here"),
+        fixes=fixes,
+        locations=(),
+        source=(),
+        caveat="",
+        claims=(arm.category,) if arm.category in ("input", "host", "launch", "compute") else (),
+        proof="measured",
+        takes=max(1 - arm.ratio.estimate, 0.0),
+    )  # fmt: skip
+
+
+def _bounded(finding: Finding, bounds: Mapping[str, float]) -> Finding:
+    saving, most = finding.saving, bounds.get(finding.category)
+    if saving is None or most is None or saving.high <= most:
+        return finding
+    basis = f"{saving.basis}; no more than the {percent(most)} that the input takes, measured here"
+    return replace(finding, saving=Saving(min(saving.low, most), most, basis))
+
+
+def _sentence(words: str) -> str:
+    return words[:1].upper() + words[1:]

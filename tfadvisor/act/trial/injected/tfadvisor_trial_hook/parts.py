@@ -1,0 +1,249 @@
+"""Parts of a program that are taken out of its run: where its frameworks do them.
+
+Each hook counts how often it took effect; a part whose hook never did is not in this program.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import sys
+from collections.abc import Callable
+from typing import Any
+
+INPUT, HALF, CALLBACKS, CHECKPOINTS = "input", "half the batch", "callbacks", "checkpoints"
+EVALUATION, READS, BEHIND = "evaluation", "values read back", "work behind the step"
+JIT_ON, JIT_OFF, EAGER_OFF = "jit on", "jit off", "eager off"
+EIGHT_STEPS, PRECISION, PREFETCH, COMPILED = "eight steps a call", "mixed precision", "prefetch", "step compiled"
+_COMPILE = {
+    JIT_ON: ("jit_compile", True),
+    JIT_OFF: ("jit_compile", False),
+    EAGER_OFF: ("run_eagerly", False),
+    EIGHT_STEPS: ("steps_per_execution", 8),
+}
+"""What is given to Keras' `compile`."""
+_KEEPING = ("ModelCheckpoint", "BackupAndRestore")
+_AUTOTUNE = -1
+
+
+class Parts:
+    """Those that are hooked in this run, and how often each took effect."""
+
+    def __init__(self, order: dict[str, Any]) -> None:
+        """Of an order: `parts`, and whether they are taken out (`acting`) or only counted."""
+        self.hooked = frozenset(order.get("parts", ()))
+        self.acting = bool(order.get("acting"))
+        self.took: dict[str, int] = {}
+        self.inside = False
+        """Whether the loop goes round."""
+
+    def takes(self, part: str, *, always: bool = False) -> bool:
+        """Counts, where the part is hooked and the loop goes round, or always. Returns whether to take it out now."""
+        if part not in self.hooked or not (always or self.inside):
+            return False
+        self.took[part] = self.took.get(part, 0) + 1
+        return self.acting
+
+    def after_import(self, is_own: Callable[[str], bool]) -> list[tuple[str, Callable[[Any], None]]]:
+        """By module, what is done once it is imported. is_own: whether a file is the program's."""
+        data, settings = {INPUT, HALF, PREFETCH}, {JIT_ON, JIT_OFF, EAGER_OFF}
+        lists, models, eager = ("keras.src.callbacks.callback_list", "keras.src.callbacks"), _MODELS, _EAGER
+        hooks: list[tuple[str, set[str], Callable[..., None]]] = [
+            ("tensorflow.python.data.ops.dataset_ops", data, functools.partial(_data_sets, is_own=is_own)),
+            (f"{eager}.polymorphic_function", settings, functools.partial(_functions, is_own=is_own)),
+            (f"{eager}.eager_function_run", {EAGER_OFF}, _eager),
+            ("tensorflow.python.ops.summary_ops_v2", {CALLBACKS}, _summaries),
+            ("jax._src.debugging", {CALLBACKS}, _debugging),
+            ("keras.src.layers.layer", {PRECISION}, _layers),
+            ("keras.src.utils.python_utils", {READS}, _logs),
+            *((one, {CALLBACKS, CHECKPOINTS}, _callbacks) for one in lists),
+            *((one, set(_COMPILE), _models) for one in models),
+        ]
+        return [(name, functools.partial(do, parts=self)) for name, of, do in hooks if of & self.hooked]
+
+
+_EAGER = "tensorflow.python.eager.polymorphic_function"
+_MODELS = ("keras.src.trainers.trainer", "keras.src.engine.training", "tf_keras.src.engine.training")
+
+
+def _data_sets(module: Any, parts: Parts, is_own: Callable[[str], bool]) -> None:
+    """Iterators of tf.data: the first batch again and again; half of each; one that is prepared ahead."""
+    kind = module.DatasetV2
+    iterate, over = kind.__iter__, kind.map
+
+    @functools.wraps(iterate)
+    def batches(self: Any) -> Any:
+        if not sys.modules["tensorflow"].executing_eagerly():
+            return iterate(self)
+        if parts.takes(INPUT, always=True):
+            known = int(self.cardinality())
+            self = self.take(1).cache().repeat(known if known >= 0 else -1)
+        if parts.takes(HALF, always=True):
+            self = over(self, _half_of_element)
+        if PREFETCH in parts.hooked and "Prefetch" not in type(self).__name__ and parts.takes(PREFETCH, always=True):
+            self = self.prefetch(_AUTOTUNE)
+        return iterate(self)
+
+    @functools.wraps(over)
+    def map(self: Any, map_func: Any, num_parallel_calls: Any = None, *given: Any, **named: Any) -> Any:
+        fixed = num_parallel_calls != _AUTOTUNE and is_own(sys._getframe(1).f_code.co_filename)
+        if fixed and parts.takes(PREFETCH, always=True):
+            num_parallel_calls = _AUTOTUNE
+        return over(self, map_func, num_parallel_calls, *given, **named)
+
+    kind.__iter__, kind.map = batches, map
+
+
+def _half_of_element(*element: Any) -> Any:
+    tensorflow: Any = sys.modules["tensorflow"]
+
+    def half(one: Any) -> Any:
+        if not tensorflow.is_tensor(one) or one.shape.rank in (None, 0) or one.shape[0] == 1:
+            return one
+        return one[: (tensorflow.shape(one)[0] if one.shape[0] is None else one.shape[0]) // 2]
+
+    return tensorflow.nest.map_structure(half, element if len(element) > 1 else element[0])
+
+
+def _functions(module: Any, parts: Parts, is_own: Callable[[str], bool]) -> None:
+    """jit_compile of the program's own tf.functions."""
+    begin = module.Function.__init__
+
+    @functools.wraps(begin)
+    def begun(self: Any, python_function: Any, *given: Any, **named: Any) -> None:
+        jit = named.get("jit_compile")
+        file = getattr(getattr(python_function, "__code__", None), "co_filename", "")
+        part = JIT_OFF if jit else JIT_ON
+        if part in parts.hooked and file and is_own(file) and parts.takes(part, always=True):
+            named["jit_compile"] = None if jit else True
+        begin(self, python_function, *given, **named)
+
+    module.Function.__init__ = begun
+
+
+def _eager(module: Any, parts: Parts) -> None:
+    """tf.config.run_functions_eagerly(True) does nothing."""
+    run = module.run_functions_eagerly
+
+    def run_functions_eagerly(run_eagerly: bool) -> None:
+        run(bool(run_eagerly) and not parts.takes(EAGER_OFF, always=True))
+
+    module.run_functions_eagerly = run_functions_eagerly
+
+
+def _models(module: Any, parts: Parts) -> None:
+    """Keras' `compile`, once more with what is to be set."""
+    model = getattr(module, "Trainer", None) or module.Model
+    original = model.compile
+
+    @functools.wraps(original)
+    def compile(self: Any, *given: Any, **named: Any) -> Any:
+        found = original(self, *given, **named)
+        for part, (name, wanted) in _COMPILE.items():
+            if part in parts.hooked and _setting(self, name) != wanted:
+                if parts.acting:
+                    original(self, *given, **{**named, name: wanted})
+                if not parts.acting or _setting(self, name) == wanted:
+                    parts.takes(part, always=True)
+        return found
+
+    model.compile = compile
+
+
+def _setting(model: Any, name: str) -> Any:
+    found = getattr(model, name, getattr(model, f"_{name}", None))
+    return int(found) if name == "steps_per_execution" else bool(found)
+
+
+def _summaries(module: Any, parts: Parts) -> None:
+    """tf.summary writes nothing, compiled functions included."""
+    for name in ("write", "flush"):
+        setattr(
+            module, name, _or_nothing(parts, getattr(module, name), lambda: sys.modules["tensorflow"].constant(False))
+        )
+
+
+def _debugging(module: Any, parts: Parts) -> None:
+    """jax.debug's print and callback do nothing, compiled functions included."""
+    for name in ("debug_callback", "debug_print"):
+        setattr(module, name, _or_nothing(parts, getattr(module, name), lambda: None))
+
+
+def _or_nothing(parts: Parts, do: Any, nothing: Callable[[], Any]) -> Any:
+    @functools.wraps(do)
+    def called(*given: Any, **named: Any) -> Any:
+        return nothing() if parts.takes(CALLBACKS, always=True) else do(*given, **named)
+
+    return called
+
+
+def _layers(module: Any, parts: Parts) -> None:
+    """Layers are made under Keras' mixed precision."""
+    begin = module.Layer.__init__
+
+    @functools.wraps(begin)
+    def begun(self: Any, *given: Any, **named: Any) -> None:
+        if parts.takes(PRECISION, always=True) and parts.took[PRECISION] == 1:
+            sys.modules["keras"].config.set_dtype_policy("mixed_bfloat16")
+        begin(self, *given, **named)
+
+    module.Layer.__init__ = begun
+
+
+def _logs(module: Any, parts: Parts) -> None:
+    """What Keras makes Python numbers of after each batch: those of the first one."""
+    make, kept = module.pythonify_logs, {}
+
+    def pythonify_logs(logs: Any) -> Any:
+        names = tuple(logs or ())
+        if not names:
+            return make(logs)
+        if not parts.takes(READS) or names not in kept:
+            kept[names] = make(logs)
+        return dict(kept[names])
+
+    module.pythonify_logs = pythonify_logs
+
+
+def _callbacks(module: Any, parts: Parts) -> None:
+    """Keras' callbacks: those that keep weights, or all others but the history."""
+    told = getattr(module, "CallbackList", None)
+    if told is None or told.__module__ != module.__name__:
+        return
+    begin = told.__init__
+
+    @functools.wraps(begin)
+    def begun(self: Any, callbacks: Any = None, add_history: bool = False, add_progbar: bool = False, *given: Any,
+              **named: Any) -> None:  # fmt: skip
+        given_ones = list(callbacks) if isinstance(callbacks, (list, tuple)) else [callbacks] if callbacks else []
+        for part, keeping in ((CHECKPOINTS, True), (CALLBACKS, False)):
+            gone = [
+                one
+                for one in given_ones
+                if type(one).__name__ != "History" and (type(one).__name__ in _KEEPING) == keeping
+            ]
+            if (gone or (add_progbar and not keeping)) and parts.takes(part, always=True):
+                given_ones = [one for one in given_ones if one not in gone]
+                add_progbar = add_progbar and keeping
+        begin(self, given_ones, add_history, add_progbar, *given, **named)
+
+    told.__init__ = begun
+
+
+# What calls in the program's own files ask.
+
+
+def is_array(value: Any) -> bool:
+    """Whether it is an array of JAX or a tensor of TensorFlow that holds values."""
+    return type(value).__name__ in ("ArrayImpl", "EagerTensor", "ResourceVariable")
+
+
+def is_tracing() -> bool:
+    """Whether JAX or TensorFlow compiles what runs now."""
+    with contextlib.suppress(Exception):
+        core = sys.modules.get("jax._src.core")
+        if core is not None and not core.trace_state_clean():
+            return True
+        tensorflow = sys.modules.get("tensorflow")
+        return tensorflow is not None and not tensorflow.executing_eagerly()
+    return False

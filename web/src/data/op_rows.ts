@@ -1,0 +1,40 @@
+/** The rows of the table of ops by the names that the timeline draws. */
+import { percent, size } from "../words.js";
+import type { PageData } from "./generated.js";
+import { texts } from "./read.js";
+
+export class OpRows {
+  private readonly found = new Map<string, number[]>();
+
+  constructor(run: PageData) {
+    const [op, kernel] = [texts(run.ops.op), texts(run.ops.kernel)];
+    run.ops.share.forEach((_, row) => {
+      const names = [op[row] ?? "", kernel[row] ?? ""];
+      for (const name of new Set([...names, ...names.map((one) => run.short_names[one] ?? one)])) this.found.set(name, [...(this.found.get(name) ?? []), row]);
+    });
+  }
+
+  /** Those that an event of this name is, the one that takes most first: an op's kernels, or a kernel. */
+  of(name: string): number[] {
+    return this.found.get(name) ?? [];
+  }
+}
+
+/** `4×16` of a grid or block of 4 × 16 × 1; "" of none. */
+export function extent(dimensions: number[] | null | undefined): string {
+  return (dimensions ?? []).join("×").replace(/(×1)+$/, "");
+}
+
+/** How the kernel of a row of the table was launched; [] where the trace does not say. */
+export function launchFacts(ops: PageData["ops"], row: number): [string, string][] {
+  const [grid, block, registers, shared, occupancy, ways] = [ops.grid[row], ops.block[row], ops.registers[row], ops.shared_bytes[row], ops.occupancy[row], ops.launch_ways[row]];
+  const facts: [string, string | null][] = [
+    ["grid", grid ? `${extent(grid)} blocks` : null],
+    ["block", block ? `${extent(block)} threads` : null],
+    ["registers", typeof registers === "number" ? `${registers} a thread` : null],
+    ["shared memory", typeof shared === "number" ? `${size(shared)} a block` : null],
+    ["occupancy", typeof occupancy === "number" ? `${percent(occupancy)} of a multiprocessor's warps` : null],
+    ["launches", typeof ways === "number" && ways > 1 ? `${ways} different ones; this one takes most time` : null],
+  ];
+  return facts.filter((one): one is [string, string] => one[1] !== null);
+}
