@@ -1,9 +1,11 @@
-"""Starts the installed jaxlib and TensorFlow with every flag that a rule can print, and compares with the recording.
+"""Starts the installed jaxlib and TensorFlow with every flag and variable that a rule can print, and asks what each changes.
 
-    python benchmarks/check_flags.py [PYTHON…]      exit 1 when one is refused, or the recording says otherwise
+    python benchmarks/check_flags.py [PYTHON…]      exit 1 when one is refused, changes nothing, or is recorded otherwise
 
-PYTHON: interpreters that have jax, tensorflow or both; without any, the one that runs this. An accelerator is not
-needed, since a library for the CPU reads GPU flags too.
+PYTHON: interpreters that have jax, tensorflow or both; without any, the one that runs this. Settings are taken from the fixes
+of all rules, each for the framework that its fix is for. All are given to one process; where that ends, those that end it are
+found by halves. A library for the CPU reads flags of GPUs too, so without an accelerator this shows that it starts with them, and
+by its recorded defaults that they set something else. What they gain, it does not show.
 """
 
 from __future__ import annotations
@@ -12,33 +14,77 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import tfadvisor.metrics  # noqa: F401  (rules name metrics)
-from tfadvisor.advice.flags.catalogue import table_of
+from tfadvisor.advice.flags.advice import variables
+from tfadvisor.advice.flags.catalogue import is_default_of_variable, table_of
+from tfadvisor.advice.flags.check import jaxlib_of
 from tfadvisor.advice.flags.prescribe import fitted
-from tfadvisor.advice.loading.catalogue import built_in_rules
+from tfadvisor.advice.flags.recorded import is_newer
+from tfadvisor.advice.judging.conditions import Condition, FactIs, Joined
+from tfadvisor.advice.loading.catalogue import load_catalogue
 
 FLAG = re.compile(r"--(?:tf_)?xla_\w+(?:=[^\s\"'`;)]*)?")
-PLACEHOLDER = re.compile(r"\{[a-z][a-z0-9_]*\}")
-NUMBER = "33554432"
-"""In place of what a rule fills in, which is a number of bytes."""
+VARIABLE = re.compile(r"\b((?:XLA|JAX|TF|NCCL|CUDA|LIBTPU)_[A-Z0-9_]+)=([^\s\"'`;)]+)")
+PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]*)\}")
+BYTES, NUMBER = "33554432", "4"
+"""In place of what a rule fills in: a number of bytes, or of cores, threads and steps."""
+HOLDERS = ("XLA_FLAGS", "TF_XLA_FLAGS", "LIBTPU_INIT_ARGS")
 START = {
     "jax": "import jax; print(jax.jit(lambda x: x + 1)(1.0))",
     "tensorflow": "import tensorflow as tf; print(tf.function(lambda x: x + 1, jit_compile=True)(tf.constant(1.0)))",
 }
 VERSION = {"jax": "import jaxlib as it", "tensorflow": "import tensorflow as it"}
+OF_BOTH = ("NCCL", "CUDA")
 
 
-def printed() -> Iterator[tuple[str, str]]:
-    """Every flag of every fix with the rule that prints it, but for bare names of flags that need a value: mentions."""
-    for rule in built_in_rules():
+class Printed(NamedTuple):
+    """One flag (`--name=value`) or variable (`NAME=value`), and the rule that prints it for these frameworks.
+
+    beside: all that the fix prints. It is left out of a report where none of its flags changes anything, and another fix does.
+    """
+
+    text: str
+    rule: str
+    frameworks: frozenset[str]
+    beside: str
+
+
+def printed() -> Iterator[Printed]:
+    """Every setting of every fix, but for bare names of flags that need a value: mentions."""
+    for rule in load_catalogue(preview=True).rules:
         for fix in rule.fixes:
-            for text in (fix.snippet, *fix.env.values()):
-                if "LIBTPU_INIT_ARGS" not in text:
-                    for flag in FLAG.findall(PLACEHOLDER.sub(NUMBER, text)):
-                        if "=" in flag or is_bool(flag.lstrip("-")):
-                            yield rule.id, flag
+            of = frameworks_of(fix.when) & frameworks_of(rule.when)
+            texts = (fix.snippet, *(f"{name}={value}" for name, value in fix.env.items()))
+            for text in (PLACEHOLDER.sub(lambda name: BYTES if "bytes" in name[1] else NUMBER, one) for one in texts):
+                if "LIBTPU_INIT_ARGS" in text:
+                    print(f"not checked, flags of libtpu are recorded nowhere: {rule.id}")
+                    continue
+                for flag in FLAG.findall(text):
+                    if "=" in flag or is_bool(flag.lstrip("-")):
+                        yield Printed(flag, rule.id, of, text)
+                for name, value in VARIABLE.findall(text):
+                    if name not in HOLDERS:
+                        yield Printed(f"{name}={value}", rule.id, of & owners(name), text)
+
+
+def frameworks_of(condition: Condition | None) -> frozenset[str]:
+    """For which of the frameworks a condition can hold."""
+    if isinstance(condition, FactIs) and condition.fact == "framework":
+        return frozenset(START) & frozenset(condition.words)
+    if isinstance(condition, Joined) and condition.how != "not":
+        parts = [frameworks_of(one) for one in condition.parts]
+        return frozenset.intersection(*parts) if condition.how == "all" else frozenset.union(*parts)
+    return frozenset(START)
+
+
+def owners(name: str) -> frozenset[str]:
+    """Which libraries read a variable."""
+    if name.startswith("TF_"):
+        return frozenset({"tensorflow"})
+    return frozenset(START) if name.startswith(OF_BOTH) else frozenset({"jax"})
 
 
 def is_bool(name: str) -> bool:
@@ -56,42 +102,78 @@ def installed(framework: str, python: str) -> str | None:
     return asked.stdout.strip() or None
 
 
-def starts(framework: str, python: str, flag: str) -> bool:
-    """Whether a process lives with the flag."""
-    variable = "TF_XLA_FLAGS" if flag.startswith("--tf_") else "XLA_FLAGS"
-    quiet = {"JAX_PLATFORMS": "cpu", "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": ""}
-    environment = {**os.environ, **quiet, variable: flag}
-    started = subprocess.run([python, "-c", START[framework]], env=environment, capture_output=True, check=False)
+def starts(framework: str, python: str, settings: Sequence[str]) -> bool:
+    """Whether a process lives with these settings."""
+    given = {"JAX_PLATFORMS": "cpu", "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": ""}
+    for one in settings:
+        name, _, value = one.partition("=")
+        if one.startswith("--"):
+            holder = "TF_XLA_FLAGS" if one.startswith("--tf_") else "XLA_FLAGS"
+            given[holder] = f"{given.get(holder, '')} {one}".strip()
+        else:
+            given[name] = value
+    started = subprocess.run(
+        [python, "-c", START[framework]], env={**os.environ, **given}, capture_output=True, check=False
+    )
     return not started.returncode
 
 
-def compare(framework: str, version: str, python: str, flags: Mapping[str, list[str]]) -> int:
-    """Prints a line for each flag; how many are refused, or recorded otherwise."""
-    library, wrong = "jaxlib" if framework == "jax" else framework, 0
-    for flag, rules in sorted(flags.items()):
-        if flag.startswith("--tf_") and framework == "jax":
-            continue
-        given = fitted(flag, framework, version)
-        recorded, real = not given.refused, starts(framework, python, given.text)
-        wrong += not (recorded and real)
-        told = "" if recorded == real else f", recorded as {'accepted' if recorded else 'refused'}"
-        verdict = "accepted" if real else "REFUSED"
-        print(f"{library} {version}: {verdict}{told}: {given.text} ({', '.join(dict.fromkeys(rules))})", flush=True)
-        if given.note or given.refused:
-            print(f"    {given.refused or given.note}")
+def refused(framework: str, python: str, settings: Sequence[str]) -> list[str]:
+    """Those with which no process lives, found by halves."""
+    if starts(framework, python, settings):
+        return []
+    if len(settings) == 1:
+        return list(settings)
+    middle = len(settings) // 2
+    return refused(framework, python, settings[:middle]) + refused(framework, python, settings[middle:])
+
+
+def fault_of(setting: str, framework: str, version: str) -> tuple[str, str]:
+    """(what the version calls it, why it should not be printed for it; "" where it should)."""
+    if setting.startswith("--"):
+        given = fitted(setting, framework, version)
+        return given.text, given.refused or ("changes nothing: it is the default" if given.changes_nothing else "")
+    name, _, value = setting.partition("=")
+    known = variables().get(name)
+    if known is None:
+        return setting, "not a variable that is known"
+    if known.gone:
+        return setting, known.gone
+    if framework == "jax" and known.since and is_newer(known.since, jaxlib_of(version)):
+        return setting, f"jaxlib reads it from {known.since} on"
+    return setting, "changes nothing: it is the default" if is_default_of_variable(known, value) else ""
+
+
+def compare(framework: str, version: str, python: str, settings: Sequence[Printed]) -> int:
+    """Prints a line for each setting; how many are refused, change nothing, or are recorded otherwise."""
+    library = "jaxlib" if framework == "jax" else framework
+    rules: dict[str, list[str]] = {}
+    beside = {one.text: one.beside for one in settings}
+    for one in settings:
+        if framework in one.frameworks and not (framework == "jax" and one.text.startswith("--tf_")):
+            rules.setdefault(one.text, []).append(one.rule)
+    found = {text: fault_of(text, framework, version) for text in sorted(rules)}
+    dead, wrong = refused(framework, python, list(dict.fromkeys(text for text, _ in found.values()))), 0
+    for setting, (text, fault) in found.items():
+        lives = text not in dead
+        fix = fitted(beside[setting], framework, version)
+        left_out = fault and setting.startswith("--") and (fix.refused or fix.changes_nothing)
+        wrong += not lives if not fault else not left_out
+        verdict = "starts" if lives else "REFUSED"
+        told = f"; {fault}, so no report for it prints this" if left_out else f"; WRONG: {fault}" if fault else ""
+        print(f"{library} {version}: {verdict}{told}: {text} ({', '.join(dict.fromkeys(rules[setting]))})", flush=True)
     return wrong
 
 
 def main(pythons: list[str]) -> int:
-    flags: dict[str, list[str]] = {}
-    for rule, flag in printed():
-        flags.setdefault(flag, []).append(rule)
+    settings = list(printed())
+    print("Without an accelerator: what starts, and what is no default. What it gains is not measured.")
     wrong = found = 0
     for python in pythons:
         for framework in START:
             if version := installed(framework, python):
                 found += 1
-                wrong += compare(framework, version, python, flags)
+                wrong += compare(framework, version, python, settings)
     if not found:
         print("neither jax nor tensorflow is installed there", file=sys.stderr)
     return 1 if wrong or not found else 0

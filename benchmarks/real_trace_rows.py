@@ -428,6 +428,8 @@ def op_time(name: str, theirs: Theirs, ours: Ours) -> Row | None:
         for row, start, end in zip(ops.name.tolist(), ops.start.tolist(), ops.end.tolist(), strict=True):
             mine[_op(ops.names[row])] += end - start
     shared = [row for row in theirs.ops if row["operation"] in clocks and "start" not in row["operation"]]
+    if not shared:
+        return None
     top = max(shared, key=lambda row: abs(row["total_time"] - mine[row["operation"]] / PS_PER_US))
     op, there = top["operation"], top["total_time"] / 1e3
     here = mine[op] / 1e9

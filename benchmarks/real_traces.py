@@ -1,4 +1,4 @@
-"""Writes docs/real-traces.md: traces that others recorded, as XProf and as tfadvisor read them, and who is right.
+"""Writes docs/real-traces-beside-xprof.md: traces that others recorded, as XProf and as tfadvisor read them, and who is right.
 
     pip install '.[differential]'
     python benchmarks/real_traces.py                  write the page
@@ -29,7 +29,7 @@ from tfadvisor.report.model import Report
 from tfadvisor.version import VERSION
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "real-traces.md"
+PAGE = ROOT / "docs" / "real-traces-beside-xprof.md"
 NOTE = "<!-- written by benchmarks/real_traces.py; run it again instead of editing -->\n\n"
 TRACE = ".xplane.pb"
 ORIGINS = {

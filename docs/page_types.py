@@ -21,9 +21,8 @@ from tfadvisor.report.forms.page_data import (
     DrawnStep,
     PageData,
     PartRow,
-    StepColumns,
 )
-from tfadvisor.report.model import SCHEMA_VERSION, ClassTime, Op, Report, StepsInfo
+from tfadvisor.report.model import SCHEMA_VERSION, ClassTime, Op, Report, StepInfo, StepsInfo
 from tfadvisor.report.wording import PlanLine
 from tfadvisor.units import Unit, in_words
 from tfadvisor.vocabulary import CLASS_OF_WORK, FRAMEWORKS, TIME_CLASSES, VERDICTS, TimeClass
@@ -38,7 +37,8 @@ _WRITTEN_OTHERWISE: Mapping[type, Mapping[str, object]] = {
         "plan": None,
     },
     ClassTime: {"kind": None, "class": str},
-    StepsInfo: {"each": StepColumns},
+    StepsInfo: {"each": [StepInfo]},
+    StepInfo: {"breakdown": None},
     Fix: {"patch": None},
     Finding: {"tried": None},
     PageData: {
@@ -51,6 +51,7 @@ _WRITTEN_OTHERWISE: Mapping[type, Mapping[str, object]] = {
         "plan": tuple[PlanLine, ...],
         "plan_end": str,
         "bar_note": str,
+        "step_shares": Mapping[str, tuple[int, ...]],
         "short_names": Mapping[str, str],
     },
     DrawnStep: {"events": None, "busy": None, "block": Column, "block_events": Column, "block_busy": Column},

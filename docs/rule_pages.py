@@ -5,8 +5,9 @@ They are made when the site is built (docs/site_pages.py) and not kept in git. `
 
 from __future__ import annotations
 
+from tips import Covered, covered
+
 import tfadvisor.metrics  # noqa: F401  (registers every metric)
-from tfadvisor.advice.checking.cases import Covered, covered
 from tfadvisor.advice.checking.rule_page import whole_page
 from tfadvisor.advice.loading.catalogue import load_catalogue
 

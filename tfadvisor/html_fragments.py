@@ -76,7 +76,8 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[
         return f"<tr>{cells}</tr>"
 
     body = "\n".join(line("td", row) for row in rows)
-    return f'<div class="table-frame"><table>\n<thead>{line("th", head)}</thead>\n<tbody>{body}</tbody></table></div>'
+    frame = '<div class="table-frame" tabindex="0" role="group" aria-label="Table">'
+    return f"{frame}<table>\n<thead>{line('th', head)}</thead>\n<tbody>{body}</tbody></table></div>"
 
 
 def _colours(place: int) -> str:

@@ -124,7 +124,7 @@ def _slices(events: list[Any], tracks: dict[int, Track]) -> list[Slice]:
             stack.pop().end = time
             continue
         assert event.type == proto.TrackEvent.TYPE_SLICE_BEGIN
-        category = "".join(names["event_categories"][iid] for iid in event.category_iids)
+        category = "".join(event.categories)
         one = Slice(
             event.track_uuid,
             names["event_names"][event.name_iid],
@@ -142,7 +142,6 @@ def _slices(events: list[Any], tracks: dict[int, Track]) -> list[Slice]:
 
 
 def _argument(argument: Any, names: dict[str, dict[int, str]]) -> tuple[str, object]:
-    name = names["debug_annotation_names"][argument.name_iid]
     if argument.HasField("string_value_iid"):
-        return name, names["debug_annotation_string_values"][argument.string_value_iid]
-    return name, argument.double_value
+        return argument.name, names["debug_annotation_string_values"][argument.string_value_iid]
+    return argument.name, argument.string_value

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 from tfadvisor.cli.ending import alarm
 from tfadvisor.cli.outputs import note, write_form
 from tfadvisor.cli.reading_options import OUTPUT, choice
-from tfadvisor.cli.typer_commands import option
+from tfadvisor.cli.typer_commands import argument, option
 from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.memory import free_memory, limited_memory, limits_of_files
 from tfadvisor.printable import in_one_message, printable
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 RECORDING = "What to record"
 LEDGER = Path(".tfadvisor/ledger.jsonl")
 
+TheCommand = Annotated[list[str], argument("COMMAND", "the program and its arguments, after --")]
 StepCount = Annotated[int, option("--steps", "N", "minimum number of steps to record", RECORDING, min=2)]
 Out = Annotated[Path, option("--out", "DIR", "logdir to write the trace to", RECORDING)]
 Format = Annotated[

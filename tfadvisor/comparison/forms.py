@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
 
-from tfadvisor.comparison.result import Cause, ClassChange, Comparison, FindingChange, Head, MetricChange
-from tfadvisor.did_you_mean import did_you_mean
-from tfadvisor.errors import UsageError
+from tfadvisor.comparison.result import Cause, Comparison, FindingChange, Head, MetricChange
 from tfadvisor.frames import frame_of
 from tfadvisor.html_fragments import fragment, table, text
 from tfadvisor.printable import in_code, in_markdown, one_line, plain, short_kernel
@@ -49,23 +47,15 @@ def _beside(page: TextPage, label: Piece, text: str) -> None:
 
 def causes(page: TextPage, comparison: Comparison) -> None:
     """The causes with what speaks for them; they add up to the change."""
-    shown, left = shown_causes(comparison)
     if not comparison.change_ms and not any(cause.change_ms for cause in comparison.causes):
         return
-    for cause in shown:
-        style = "bold red" if cause.change_ms > 0 else "green"
-        _beside(page, (signed(cause.change_ms), style), f"{cause.class_name:<11}{cause_words(cause)}")
-    for milliseconds, words in left:
-        _beside(page, (signed(milliseconds), DIM), words)
+    for milliseconds, class_name, words in cause_rows(comparison):
+        style = DIM if not class_name else "bold red" if milliseconds > 0 else "green"
+        _beside(page, (signed(milliseconds), style), f"{class_name:<11}{words}" if class_name else words)
     _beside(page, (signed(comparison.median_change_ms), TITLE), TOTAL)
     page.line()
-    named = {cause.class_name for cause in shown}
-    for metric in dict.fromkeys(metric_words(one) for one in comparison.metrics if one.class_name in named):
-        _beside(page, ("beside it", DIM), metric)
-    for finding in comparison.findings:
-        _beside(page, ("beside it", DIM), finding_words(finding))
-    if words := speed_words(comparison):
-        _beside(page, ("beside it", "yellow"), words)
+    for words in beside_words(comparison):
+        _beside(page, ("beside it", DIM), words)
 
 
 # A comparison as Markdown, for pull requests and job summaries.
@@ -93,12 +83,11 @@ def _in_cell(name: str) -> str:
 
 def causes_table(comparison: Comparison) -> list[str]:
     """The causes, which add up to the last row, and what speaks for them."""
-    shown, left = shown_causes(comparison)
+    rows = cause_rows(comparison, _in_cell)
     lines = ["| change | class | cause |", "|---:|---|---|"]
-    lines += [f"| {signed(cause.change_ms)} | {cause.class_name} | {cause_words(cause, _in_cell)} |" for cause in shown]
-    lines += [f"| {signed(milliseconds)} | | {words} |" for milliseconds, words in left]
+    lines += [f"| {signed(milliseconds)} | {name} | {words} |" for milliseconds, name, words in rows]
     lines += [f"| **{signed(comparison.median_change_ms)}** | | **{TOTAL}** |", ""]
-    beside = beside_words(comparison, shown)
+    beside = beside_words(comparison)
     lines += [f"- {in_markdown(one)}" for one in beside]
     return [*lines, ""] if beside else lines
 
@@ -110,16 +99,13 @@ def on_page(comparison: Comparison, new: int, base: int) -> ComparedRuns:
     """new, base: places of the runs in the page."""
     from tfadvisor.report.forms.page_data import CauseRow, ComparedRuns  # NumPy, which no other form needs
 
-    shown, left = shown_causes(comparison)
-    causes = [CauseRow(one.change_ms, one.class_name, cause_words(one)) for one in shown]
-    causes += [CauseRow(milliseconds, "", words) for milliseconds, words in left]
     return ComparedRuns(
         new=new,
         base=base,
         summary=verdict_words(comparison),
         change_ms=comparison.median_change_ms,
-        causes=tuple(causes),
-        beside=tuple(beside_words(replace(comparison, findings=()), shown)),  # the page lists findings by itself
+        causes=tuple(CauseRow(*row) for row in cause_rows(comparison)),
+        beside=tuple(beside_words(replace(comparison, findings=()))),  # the page lists findings by itself
         differences=tuple(one_line(one) for one in comparison.differences),
     )
 
@@ -134,26 +120,16 @@ COMPARISON_FORMS = (
     Form("html", (".html", ".htm"), "tfadvisor.report.forms.html:as_html", drawn=True),
 )
 
-# A comparison in a notebook's cell, and its tables as pandas frames.
-
-
-TABLES: Mapping[str, type[msgspec.Struct]] = {
-    "causes": Cause,
-    "classes": ClassChange,
-    "metrics": MetricChange,
-    "findings": FindingChange,
-}
+# A comparison in a notebook's cell.
 
 
 class ShownComparison(Comparison, frozen=True):
     """A comparison that a notebook shows."""
 
-    def to_dataframe(self, table: str = "causes") -> pd.DataFrame:
-        """A pandas frame of the causes, or of "classes", "metrics" or "findings".
-
-        Raises UsageError for another table, and where pandas cannot be loaded.
-        """
-        return frame(self, table)
+    def to_dataframe(self) -> pd.DataFrame:
+        """A pandas frame of the causes, with the op of each by its name. Raises UsageError where pandas cannot be loaded."""
+        rows = [{**plain(one), "op": one.op and one.op.name} for one in self.causes]
+        return frame_of(rows, Cause.__struct_encode_fields__)
 
     def __repr__(self) -> str:
         """One line: both runs, and the change."""
@@ -171,9 +147,7 @@ def shown(comparison: Comparison) -> ShownComparison:
 
 def as_fragment(comparison: Comparison) -> str:
     """HTML that needs nothing else. All that comes from the traces is escaped."""
-    causes, left = shown_causes(comparison)
-    rows: list[Sequence[str]] = [(signed(one.change_ms), one.class_name, cause_words(one)) for one in causes]
-    rows += [(signed(milliseconds), "", words) for milliseconds, words in left]
+    rows = [(signed(milliseconds), name, words) for milliseconds, name, words in cause_rows(comparison)]
     rows += [] if comparison.refused else [(signed(comparison.median_change_ms), "", TOTAL)]
     sides = (("base", comparison.base), ("new", comparison.new))
     return fragment(
@@ -181,7 +155,7 @@ def as_fragment(comparison: Comparison) -> str:
             f"<h4>{text(verdict_words(comparison))}</h4>",
             *(f'<p class="quiet">{name}: {text(head.name)}, {text(head_words(head))}</p>' for name, head in sides),
             *([table(("change", "class", "cause"), rows)] if rows else []),
-            *(f"<p>{text(one)}</p>" for one in beside_words(comparison, causes)),
+            *(f"<p>{text(one)}</p>" for one in beside_words(comparison)),
             *(f'<p class="quiet">differs: {text(one)}</p>' for one in comparison.differences),
         ]
     )
@@ -191,17 +165,6 @@ def as_line(comparison: Comparison) -> str:
     """`<tfadvisor.Comparison of before and after: The step takes 410 µs (+18%) more: …>`."""
     base, new = one_line(comparison.base.name), one_line(comparison.new.name)
     return f"<tfadvisor.Comparison of {base} and {new}: {verdict_words(comparison)}>"
-
-
-def frame(comparison: Comparison, name: str) -> pd.DataFrame:
-    """One of `TABLES`, with the op of a cause by its name. Raises UsageError for another, and without pandas."""
-    if name not in TABLES:
-        raise UsageError(f"a comparison has no table {name}.{did_you_mean(name, TABLES)} It has: {', '.join(TABLES)}.")
-    rows = [plain(one) for one in getattr(comparison, name)]
-    for row in rows:
-        if row.get("op"):
-            row["op"] = row["op"]["name"]
-    return frame_of(rows, TABLES[name].__struct_encode_fields__)
 
 
 # Sentences about a comparison, for the terminal and for Markdown.
@@ -252,18 +215,28 @@ def verdict_words(comparison: Comparison) -> str:
     return f"The step takes {duration(abs(change))} ({share}) {more}: {', '.join(parts[:4])}."
 
 
-def shown_causes(comparison: Comparison) -> tuple[list[Cause], list[tuple[float, str]]]:
-    """The causes worth a line, and what is left of the change of the median step, in words; none of runs of other kinds."""
+def shown_causes(comparison: Comparison) -> list[Cause]:
+    """The causes worth a line; none of runs of other kinds."""
     if comparison.refused:
-        return [], []
+        return []
     enough = _WORTH_A_LINE * comparison.base.mean_ms
     shown = [cause for cause in comparison.causes[:_SHOWN] if abs(cause.change_ms) >= enough]
-    shown = shown or list(comparison.causes[:1])
+    return shown or list(comparison.causes[:1])
+
+
+def cause_rows(comparison: Comparison, name_in: Callable[[str], str] = one_line) -> list[tuple[float, str, str]]:
+    """(ms, class, words) of each cause worth a line, then what is left of the change of the median step, without a class; none
+    of runs of other kinds. name_in: how a name from a trace is written.
+    """
+    shown = shown_causes(comparison)
+    rows = [(cause.change_ms, cause.class_name, cause_words(cause, name_in)) for cause in shown]
+    if comparison.refused:
+        return rows
     others, uneven = comparison.change_ms - sum(cause.change_ms for cause in shown), -comparison.uneven_ms
-    if abs(uneven) < enough:
+    if abs(uneven) < _WORTH_A_LINE * comparison.base.mean_ms:
         others, uneven = others + uneven, 0.0
-    left = [(others, "everything else"), (uneven, UNEVEN)]
-    return shown, [(ms, words) for ms, words in left if abs(ms) > 1e-3 * abs(comparison.change_ms)]
+    left = [(others, "", "everything else"), (uneven, "", UNEVEN)]
+    return rows + [one for one in left if abs(one[0]) > 1e-3 * abs(comparison.change_ms)]
 
 
 def cause_words(cause: Cause, name_in: Callable[[str], str] = one_line) -> str:
@@ -318,11 +291,11 @@ def speed_words(comparison: Comparison) -> str:
     )
 
 
-def beside_words(comparison: Comparison, shown: Sequence[Cause]) -> list[str]:
+def beside_words(comparison: Comparison) -> list[str]:
     """What speaks for the causes that are shown: metrics of their classes, findings, the machine's speed."""
     if comparison.refused:
         return []
-    named = {cause.class_name for cause in shown}
+    named = {cause.class_name for cause in shown_causes(comparison)}
     beside = [metric_words(one) for one in comparison.metrics if one.class_name in named]
     beside += [finding_words(one) for one in comparison.findings]
     beside += [words] if (words := speed_words(comparison)) else []

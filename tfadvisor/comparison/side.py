@@ -5,13 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from math import sqrt
+from typing import Annotated, TypeAlias
 
 import msgspec
+from msgspec import Meta
 from msgspec.structs import replace
 
 from tfadvisor.advice.findings import Finding
 from tfadvisor.report.model import Op, Report, StepInfo
 from tfadvisor.vocabulary import CLASS_OF_WORK, TIME_CLASSES, Better, Scatter, TimeClass
+
+Text: TypeAlias = Annotated[str, Meta(max_length=4000)]
+Number: TypeAlias = Annotated[float, Meta(gt=-1e30, lt=1e30)]
+Count: TypeAlias = Annotated[int, Meta(ge=0, lt=1 << 53)]
+"""What is kept in baselines, whose files come from elsewhere."""
 
 
 class Traits(msgspec.Struct, frozen=True):
@@ -21,21 +28,20 @@ class Traits(msgspec.Struct, frozen=True):
     scatter: Scatter
 
 
-class Found(msgspec.Struct, frozen=True):
-    """A finding of the report, for one line of text."""
+class Found(msgspec.Struct, frozen=True, array_like=True):
+    """A finding of the report, for one line of text. The last four are missing where older versions wrote it."""
 
-    rule_id: str
-    category: str
-    title: str
-    place: str
+    rule_id: Text
+    category: Text
+    title: Text
+    place: Text
     """`file:line in op`, "" when unknown."""
-    severity: str = ""
-    """"" in baselines of versions that did not keep it."""
-    since: str = ""
+    severity: Text = ""
+    since: Text = ""
     """The day it came into the baseline, ISO; "" outside of one."""
-    claims: str = ""
+    claims: Text = ""
     """The classes of step time that it is about, joined by spaces."""
-    takes: float | None = None
+    takes: Number | None = None
     """The share of step time that it is about, 0..1; None where not known."""
 
     def same_cause(self, other: Found, alike: Collection[str] = ()) -> bool:

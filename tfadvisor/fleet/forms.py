@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from tfadvisor.fleet.costs import Fleet, Part
+from tfadvisor.fleet.costs import Fleet
 from tfadvisor.html_fragments import table, text
 from tfadvisor.printable import one_line
 from tfadvisor.report.forms.forms import Form
@@ -15,24 +15,89 @@ from tfadvisor.report.forms.html import whole_page
 from tfadvisor.report.forms.terminal import DIM, PLAIN, TITLE, Screen, TextPage
 from tfadvisor.units import percent
 
-_ROWS = 10
-_FAILED = 5
+_ROWS, _ROWS_PAGE, _FAILED = 10, 200, 5
+_HEADINGS = ("device-hours", "lost", "of all", "could save", "runs", "commonest finding", "loses most")
+_NUMBERS = (1, 2, 3, 4, 5)
+SCHEMA_VERSION = "1"
+
+FLEET_FORMS = (
+    Form("text", (".txt",), "tfadvisor.fleet.forms:as_text", on_screen=True),
+    Form("json", (".json",), "tfadvisor.fleet.forms:as_json"),
+    Form("html", (".html", ".htm"), "tfadvisor.fleet.forms:as_page", drawn=True),
+)
+
+
+def sections(fleet: Fleet) -> Iterator[tuple[str, list[tuple[str, ...]]]]:
+    """(title, rows) of what there is: each part with its numbers in the order of the headings. Names are as traces have them."""
+    whole = fleet.whole.hours
+    parts = {
+        "By cause": fleet.causes,
+        "By first finding": fleet.findings,
+        "By team": fleet.teams,
+        "By model": fleet.models,
+    }
+    for title, found in parts.items():
+        if found and whole:
+            yield (
+                title,
+                [
+                    (
+                        one.name,
+                        hours(one.hours),
+                        hours(one.lost),
+                        percent(one.lost / whole),
+                        f"{hours(one.low)} to {hours(one.high)}" if one.high else "–",
+                        f"{one.runs:,}",
+                        (one.finding or "") if found is not fleet.findings else "",
+                        one.worst or "",
+                    )
+                    for one in found
+                ],
+            )
 
 
 def as_text(fleet: Fleet, *, screen: Screen = PLAIN) -> str:
     """The report as text."""
     page = TextPage(screen)
-    whole = fleet.whole
     page.line((head_words(fleet), TITLE))
     page.hanging("", lost_words(fleet), 2, 2)
     page.line()
-    if whole.runs:
-        _table(page, "By cause", fleet.causes, whole)
-        _table(page, "By first finding", fleet.findings, whole, findings=False)
-        _table(page, "By team", fleet.teams, whole)
-        _table(page, "By model", fleet.models, whole)
-    _failed(page, fleet)
+    columns = len(_HEADINGS)
+    for title, rows in sections(fleet):
+        short = [tuple(one_line(cell)[:40] for cell in row[:columns]) for row in rows[:_ROWS]]
+        page.table(title, [("", *_HEADINGS[:-1]), *short], left=(0, 6))
+        if len(rows) > _ROWS:
+            page.line((f"  and {len(rows) - _ROWS:,} more; the page and the table have them", DIM))
+            page.line()
+    if fleet.failed:
+        page.line(("Without a report", TITLE))
+        for row in fleet.failed[:_FAILED]:
+            page.hanging("", one_line(f"{row.place}: {row.error}"), 4, 2)
+        if len(fleet.failed) > _FAILED:
+            page.line((f"  and {len(fleet.failed) - _FAILED:,} more", DIM))
+        page.line()
     return page.text()
+
+
+def as_json(fleet: Fleet) -> str:
+    """`schema_version` first; times as ISO 8601."""
+    whole = {"schema_version": SCHEMA_VERSION, **msgspec.to_builtins(fleet)}
+    return json.dumps(whole, indent=2, allow_nan=False) + "\n"
+
+
+def as_page(fleet: Fleet) -> str:
+    """The whole document, without scripts. Names from traces are escaped, and nothing is loaded."""
+    parts = [f"<h1>{text(head_words(fleet))}</h1>", f"<p>{text(lost_words(fleet))}</p>"]
+    failed = [(one.place, one.error_kind or "", one.error or "") for one in fleet.failed]
+    tables: list[tuple[str, tuple[str, ...], Sequence[tuple[str, ...]], tuple[int, ...]]]
+    tables = [(title, ("", *_HEADINGS), rows, _NUMBERS) for title, rows in sections(fleet)]
+    if failed:
+        tables.append(("Without a report", ("run", "", "why"), failed, ()))
+    for title, headings, rows, numbers in tables:
+        parts += [f"<h2>{title}</h2>", table(headings, rows[:_ROWS_PAGE], numbers)]
+        if len(rows) > _ROWS_PAGE:
+            parts.append(f'<p class="dim">and {len(rows) - _ROWS_PAGE:,} more</p>')
+    return whole_page("tfadvisor: what costs the fleet", parts)
 
 
 def head_words(fleet: Fleet) -> str:
@@ -56,90 +121,3 @@ def lost_words(fleet: Fleet) -> str:
 def hours(number: float) -> str:
     """`0.25`, `12.3`, `1,204`."""
     return f"{number:,.0f}" if number >= 100 else f"{number:.3g}"
-
-
-def part_cells(part: Part, whole: Part) -> tuple[str, ...]:
-    """A part's numbers: device-hours, lost, its share of all device-hours, could be saved, runs, commonest finding."""
-    saved = f"{hours(part.low)} to {hours(part.high)}" if part.high else "–"
-    share = percent(part.lost / whole.hours) if whole.hours else "–"
-    return hours(part.hours), hours(part.lost), share, saved, f"{part.runs:,}", one_line(part.finding or "")
-
-
-HEADINGS = ("device-hours", "lost", "of all", "could save", "runs", "commonest finding")
-
-
-def _table(page: TextPage, title: str, parts: Sequence[Part], whole: Part, *, findings: bool = True) -> None:
-    """findings: with the column of the commonest."""
-    if not parts:
-        return
-    columns = len(HEADINGS) - (not findings)
-    rows = [(one_line(part.name)[:40], *part_cells(part, whole)[:columns]) for part in parts[:_ROWS]]
-    page.table(title, [("", *HEADINGS[:columns]), *rows], left=(0, 6))
-    if len(parts) > _ROWS:
-        page.line((f"  and {len(parts) - _ROWS:,} more; the page and the table have them", DIM))
-        page.line()
-
-
-def _failed(page: TextPage, fleet: Fleet) -> None:
-    if not fleet.failed:
-        return
-    page.line(("Without a report", TITLE))
-    for row in fleet.failed[:_FAILED]:
-        page.hanging("", one_line(f"{row.place}: {row.error}"), 4, 2)
-    if len(fleet.failed) > _FAILED:
-        page.line((f"  and {len(fleet.failed) - _FAILED:,} more", DIM))
-    page.line()
-
-
-# The report as JSON.
-
-
-SCHEMA_VERSION = "1"
-
-
-def as_json(fleet: Fleet) -> str:
-    """`schema_version` first; times as ISO 8601."""
-    return (
-        json.dumps({"schema_version": SCHEMA_VERSION, **msgspec.to_builtins(fleet)}, indent=2, allow_nan=False) + "\n"
-    )
-
-
-# The forms of the report.
-
-
-FLEET_FORMS = (
-    Form("text", (".txt",), "tfadvisor.fleet.forms:as_text", on_screen=True),
-    Form("json", (".json",), "tfadvisor.fleet.forms:as_json"),
-    Form("html", (".html", ".htm"), "tfadvisor.fleet.forms:as_page", drawn=True),
-)
-
-# The report as one HTML page, without scripts.
-
-_ROWS_PAGE = 200
-_NUMBERS = (1, 2, 3, 4, 5)
-
-
-def as_page(fleet: Fleet) -> str:
-    """The whole document. Names from traces are escaped, and nothing is loaded."""
-    parts = [f"<h1>{text(head_words(fleet))}</h1>", f"<p>{text(lost_words(fleet))}</p>"]
-    for title, found, columns in (
-        ("By cause", fleet.causes, 6),
-        ("By first finding", fleet.findings, 5),
-        ("By team", fleet.teams, 6),
-        ("By model", fleet.models, 6),
-    ):
-        rows = [(one.name, *part_cells(one, fleet.whole)[:columns], one.worst or "") for one in found]
-        parts += _section(title, ("", *HEADINGS[:columns], "loses most"), rows, _NUMBERS)
-    failed = [(one.place, one.error_kind or "", one.error or "") for one in fleet.failed]
-    parts += _section("Without a report", ("run", "", "why"), failed)
-    return whole_page("tfadvisor: what costs the fleet", parts)
-
-
-def _section(
-    title: str, headings: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[int] = ()
-) -> list[str]:
-    """Nothing without rows."""
-    if not rows:
-        return []
-    more = [f'<p class="dim">and {len(rows) - _ROWS_PAGE:,} more</p>'] if len(rows) > _ROWS_PAGE else []
-    return [f"<h2>{title}</h2>", table(headings, rows[:_ROWS_PAGE], numbers), *more]

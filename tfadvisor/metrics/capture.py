@@ -84,7 +84,8 @@ def steps_from(question: Question) -> str:
     """What showed where the steps begin where no marker did: `calls of train_step`."""
     if all(host.steps.source is StepSource.MARKER for host in question.run.hosts):
         raise MetricAbsent("markers show where the steps begin")
-    return min(question.run.hosts, key=lambda host: host.steps.confidence).steps.about
+    steps = min(question.run.hosts, key=lambda host: host.steps.confidence).steps
+    return f"the whole trace, {steps.about}" if steps.source is StepSource.WHOLE_TRACE else steps.about
 
 
 @fact

@@ -14,7 +14,7 @@ from tfadvisor.metrics.collectives import exposed_transfer_fraction
 from tfadvisor.metrics.devices import workload
 from tfadvisor.metrics.kinds import between_products, patterns_of_any_device
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
-from tfadvisor.metrics.steady import counted_hosts, device_steps, gpus, needs_steps, share, tpus
+from tfadvisor.metrics.steady import counted_hosts, device_steps, needs_steps, share
 from tfadvisor.metrics.step_time import turnaround_fraction
 from tfadvisor.timeline.devices.collective_calls import CollectiveCalls
 from tfadvisor.timeline.intervals import BoolArray
@@ -186,18 +186,10 @@ def exposed_rest_fraction(question: Question) -> float:
     CPUs none.
     """
     everything = exposed_transfer_fraction(question)
-    if not everything:
-        return 0.0
-    try:
-        gpus(question.run)
+    kinds = {device.kind for host in counted_hosts(question.run) for device in host.devices}
+    if DeviceKind.GPU in kinds:
         return _exposed_for(question, _Use.REST)
-    except MetricAbsent:
-        pass
-    try:
-        tpus(question.run)
-    except MetricAbsent:
-        return everything
-    return everything - _exposed_for(question, _Use.WEIGHTS)
+    return everything - _exposed_for(question, _Use.WEIGHTS) if DeviceKind.TPU in kinds else everything
 
 
 @metric(unit=Unit.COUNT, better=Better.LESS)

@@ -78,7 +78,6 @@ def ends(one: Counted) -> tuple[Reading, Reading]:
     return one.opened, one.closed
 
 
-_POOLS = ("OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS")
 _ALL = ("busy_seconds", "idle_seconds", "iowait_seconds", "stolen_seconds")
 
 
@@ -143,18 +142,6 @@ def usable(one: Counted) -> float | None:
     allowed = one.settings.allowed_cores or one.settings.cores
     quota = one.settings.quota_cores
     return None if allowed is None else min(float(allowed), quota or float(allowed))
-
-
-def pool(one: Counted) -> tuple[int | None, str]:
-    """Threads of the largest pool that was asked for, and who asked; else what frameworks take by themselves."""
-    asked = [(number, f"{name} threads") for name, number in one.settings.threads.items()]
-    for name in _POOLS:
-        told = one.settings.variables.get(name, "").split(",")[0]
-        if told.isascii() and told.isdecimal() and len(told) < 8 and int(told):
-            asked.append((int(told), name))
-    if asked:
-        return max(asked)
-    return one.settings.allowed_cores or one.settings.cores, "cores that the process may run on"
 
 
 def _others(one: Counted) -> float | None:

@@ -6,6 +6,7 @@ matrix kernels: products, convolutions and attention.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
@@ -28,6 +29,10 @@ from tfadvisor.vocabulary import Better, Scatter, TimeClass
 
 _MOSTLY = 0.5
 _LOOPS = ("loop_", "wrapped_", "input_")
+_COMPLEX = re.compile(r"[cz]gemm|fft2d_|gemm_complex|complex<|_c64_|_c32_")
+"""Parts of the names of products in complex numbers, as of a convolution by Fourier transform: no 16-bit type has them."""
+_SHORTEST = 8
+"""Tensor Cores take 8 values at once; a product with a shorter side leaves most of them idle, in whatever type."""
 _VOLTA, _AMPERE = 7, 8
 _GFX9, _MI300, _GFX11 = 9, 4, 11
 _NARROW = (
@@ -50,8 +55,15 @@ class _Kernels(msgspec.Struct, frozen=True):
 @once
 def _kernels(question: Question) -> _Kernels:
     """Of all GPUs. Raises MetricAbsent when none runs in a counted step."""
-    told, rounds = _told_by_hlo(question), _rounds_to_tf32(question)
-    return _sorted(_kernel_time(question), lambda name: _kind(name, told, rounds))
+    told, rounds = _told_by_hlo(question), rounds_to_tf32(gpus(question.run)[0][1].properties)
+    without = _without_room(question)
+
+    def kind_of(name: str) -> KernelKind:
+        kind = product_kind(name, told.get(name, Precision.UNKNOWN), rounds)
+        unfit = kind.is_matrix and (name in without or _COMPLEX.search(name.lower()) is not None)
+        return kind_of_parts(kind.precision, True, kind.tensor_cores, is_vector=True) if unfit else kind
+
+    return _sorted(_kernel_time(question), kind_of)
 
 
 def _kernel_time(question: Question) -> dict[str, int]:
@@ -80,26 +92,37 @@ def _told_by_hlo(question: Question) -> dict[str, Precision]:
     return {kernel: next(iter(types)) for kernel, types in found.items() if len(types) == 1}
 
 
-def _kind(name: str, told: Mapping[str, Precision], rounds: bool | None) -> KernelKind:
-    """By the name; where that does not tell the precision of a product, by its op's types. rounds: fp32 to TF32, as the
-    compiler's own products are by default; None where nobody knows."""
-    kind = kernel_kind(name)
-    precision = told.get(name, Precision.UNKNOWN)
-    if kind.precision is not Precision.UNKNOWN or precision is Precision.UNKNOWN:
+def _without_room(question: Question) -> frozenset[str]:
+    """Kernels all of whose products have a side too short for Tensor Cores, by the trace's HLO: six channels fill none."""
+    found: dict[str, list[int]] = {}
+    for host in question.run.hosts:
+        for one in host.program.hot_ops.ops if host.program is not None else ():
+            sides = [min(size.m, size.n, size.k) for size in one.known.products] if one.known is not None else []
+            found.setdefault(one.kernel, []).extend(sides or [_SHORTEST])
+    return frozenset(kernel for kernel, sides in found.items() if max(sides) < _SHORTEST)
+
+
+def product_kind(kernel: str, multiplied: Precision, rounds: bool | None) -> KernelKind:
+    """By the kernel's name; where that does not tell the precision of a product, by what the HLO says that it multiplies.
+
+    rounds: whether fp32 becomes TF32, as in the compiler's own products by default; None where nobody knows.
+    """
+    kind = kernel_kind(kernel)
+    if kind.precision is not Precision.UNKNOWN or multiplied is Precision.UNKNOWN:
         return kind
-    if precision is not Precision.FP32:
-        return kind_of_parts(precision, True, kind.tensor_cores)
+    if multiplied is not Precision.FP32:
+        return kind_of_parts(multiplied, True, kind.tensor_cores)
+    rounds = rounds and not kernel.startswith(_LOOPS)
     if rounds is None:
         return kind
     return kind_of_parts(Precision.TF32 if rounds else Precision.FP32, True, rounds)
 
 
-def _rounds_to_tf32(question: Question) -> bool | None:
-    """Whether a product of fp32 is one of TF32 unless the program asks for more: on NVIDIA's GPUs since Ampere. None where the
-    trace does not tell the generation."""
-    first = gpus(question.run)[0][1].properties
-    major = first.get("compute_cap_major")
-    if str(first.get("device_vendor", "Nvidia")).lower() != "nvidia":
+def rounds_to_tf32(properties: Mapping[str, float | int | str]) -> bool | None:
+    """Whether a GPU's product of fp32 is one of TF32 unless the program asks for more: on NVIDIA's since Ampere. None where
+    the trace does not tell the generation."""
+    major = properties.get("compute_cap_major")
+    if str(properties.get("device_vendor", "Nvidia")).lower() != "nvidia":
         return False
     return major >= _AMPERE if isinstance(major, int) and major > 0 else None
 

@@ -5,42 +5,55 @@ from __future__ import annotations
 import re
 
 from tfadvisor.metrics.kinds import OpKind, count_per_step, kind_of, known_ops, known_where
+from tfadvisor.metrics.precision import product_kind, rounds_to_tf32
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import needs_device, share
 from tfadvisor.timeline.devices.protocol import Peaks
 from tfadvisor.timeline.devices.registry import peaks_of
 from tfadvisor.timeline.names.devices import instruction_name
-from tfadvisor.timeline.names.kernels import short_name
+from tfadvisor.timeline.names.kernels import Precision, precision_of_type, short_name
 from tfadvisor.timeline.names.programs import function_of_module
 from tfadvisor.timeline.program_ops import OpTrait
 from tfadvisor.timeline.summary.hot_ops import HotOp, HotOps
 from tfadvisor.units import PS_PER_S, Unit, percent
-from tfadvisor.vocabulary import Better, TimeClass
+from tfadvisor.vocabulary import Better, DeviceKind, TimeClass
 
 _ENOUGH_KNOWN = 0.5
 """Ratios are given only when they rest on at least this share of the compute time."""
 
 
-def _hottest(question: Question) -> tuple[HotOps, Peaks]:
-    """Of the first host's first device. Raises MetricAbsent when nothing computes."""
+def _hottest(question: Question) -> tuple[HotOps, Peaks, bool | None]:
+    """Of the first host's first device, with whether it rounds fp32 to TF32. Raises MetricAbsent when nothing computes."""
     needs_device(question.run)
     host = next(host for host in question.run.hosts if host.devices)
     if host.program is None or not host.program.hot_ops.compute_ps:
         raise MetricAbsent("no op begins in a counted step")
-    return host.program.hot_ops, peaks_of(host.program_device.kind, host.program_device.properties)
+    device = host.program_device
+    rounds = rounds_to_tf32(device.properties) if device.kind is DeviceKind.GPU else None
+    return host.program.hot_ops, peaks_of(device.kind, device.properties), rounds
+
+
+def _least_s(one: HotOp, peaks: Peaks, rounds: bool | None) -> float:
+    """Seconds that the arithmetic of one execution takes at the device's peak in the type that it multiplies: fp8, TF32 or
+    fp32 where the peak in it is known, else 16 bits."""
+    if one.known is None or not one.known.flops or peaks.flops is None:
+        return 0.0
+    precision = product_kind(one.kernel, precision_of_type(one.known.multiplied), rounds).precision
+    own = {Precision.FP8: peaks.fp8_flops, Precision.TF32: peaks.tf32_flops, Precision.FP32: peaks.fp32_flops}
+    return one.known.flops / (own.get(precision) or peaks.flops)
 
 
 @metric(unit=Unit.FRACTION, better=Better.MORE)
 def flops_utilization(question: Question) -> float:
-    """Arithmetic of the hottest ops, counted from their shapes, over what the device could do in their time in 16-bit
-    matrix operations.
+    """Arithmetic of the hottest ops, counted from their shapes, over what the device could do in their time: at its peak in
+    the type that each op multiplies (fp8, TF32, fp32), in 16-bit matrix operations where that peak is not known.
     """
-    found, peaks = _hottest(question)
+    found, peaks, rounds = _hottest(question)
     if peaks.flops is None:
         raise MetricAbsent("the trace does not say how fast the device is")
     known = _counted(found, [one for one in found.ops if one.known is not None and one.known.flops is not None])
-    done = sum((one.known.flops or 0) * one.count for one in known if one.known is not None)
-    return done / (sum(one.total_ps for one in known) / PS_PER_S) / peaks.flops
+    least = sum(_least_s(one, peaks, rounds) * one.count for one in known)
+    return least / (sum(one.total_ps for one in known) / PS_PER_S)
 
 
 @metric(unit=Unit.FRACTION, better=Better.MORE)
@@ -48,7 +61,7 @@ def memory_bandwidth_utilization(question: Question) -> float:
     """Bytes that the hottest ops read and write, counted from their shapes, over what device memory could deliver in
     their time. It exceeds 1 where caches serve some of the reads.
     """
-    found, peaks = _hottest(question)
+    found, peaks, _ = _hottest(question)
     if peaks.bytes_per_s is None:
         raise MetricAbsent("the trace does not say how fast the device's memory is")
     known = _counted(found, [one for one in found.ops if one.known is not None])
@@ -59,27 +72,27 @@ def memory_bandwidth_utilization(question: Question) -> float:
 @once
 def _memory_bound(question: Question) -> list[HotOp]:
     """The hottest ops, of those whose HLO tells all they compute, of which memory takes longer than arithmetic at best."""
-    found, peaks = _hottest(question)
+    found, peaks, rounds = _hottest(question)
     if peaks.flops is None or peaks.bytes_per_s is None:
         raise MetricAbsent("the trace does not say how fast the device and its memory are")
     known = _counted(found, [one for one in found.ops if one.known is not None and one.known.flops is not None])
-    costs = [(one, one.known.flops or 0, one.known.cost.bytes) for one in known if one.known is not None]
-    return [one for one, flops, moved in costs if moved / peaks.bytes_per_s > flops / peaks.flops]
+    costs = [(one, one.known.cost.bytes / peaks.bytes_per_s) for one in known if one.known is not None]
+    return [one for one, moving_s in costs if moving_s > _least_s(one, peaks, rounds)]
 
 
 @metric(unit=Unit.FRACTION, better=Better.NEITHER)
 def memory_bound_fraction(question: Question) -> float:
     """Share of step time in ops of which memory takes longer than arithmetic even at the device's full speed of both: bytes
-    over its memory's bandwidth against operations over its peak in 16 bits, counted from their shapes.
+    over its memory's bandwidth against operations over its peak in their type, counted from their shapes.
     """
-    mine, (found, _) = _memory_bound(question), _hottest(question)
+    mine, (found, *_) = _memory_bound(question), _hottest(question)
     return sum(one.total_ps for one in mine) / found.compute_ps * share(question, TimeClass.COMPUTE)
 
 
 @fact
 def memory_bound_op(question: Question) -> str:
     """The op of memory_bound_fraction that takes most time, with its share of the compute time."""
-    mine, (found, _) = _memory_bound(question), _hottest(question)
+    mine, (found, *_) = _memory_bound(question), _hottest(question)
     if not mine:
         raise MetricAbsent("arithmetic takes longer than memory in all of the hottest ops")
     return f"{short_name(instruction_name(mine[0].name()))}, {percent(mine[0].total_ps / found.compute_ps)} of compute time"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from tfadvisor.advice.findings import Evidence, Finding, Location, PlanStep, Saving
-from tfadvisor.printable import one_line
+from tfadvisor.printable import cut, one_line
 from tfadvisor.report.model import ActivityTime, Place, PlacedTime, Report
 from tfadvisor.units import Unit, duration, in_words, percent
 from tfadvisor.vocabulary import FRAMEWORKS, TIME_CLASSES, VERDICTS
@@ -34,6 +34,9 @@ def _devices(report: Report) -> str:
         key = (device.kind.upper(), one_line(device.model))
         by_kind[key] = by_kind.get(key, 0) + 1
     parts = [f"{count} {kind}{f' ({model})' if model else ''}" for (kind, model), count in by_kind.items()]
+    silent = report.metrics["silent_accelerators"].value if "silent_accelerators" in report.metrics else None
+    if parts and silent:
+        parts.append(f"{silent:.0f} more without events")
     return ", ".join(parts) or "no device work"
 
 
@@ -188,6 +191,8 @@ class TimeLine(msgspec.Struct, frozen=True):
 _WORTH_A_LINE = 0.01
 """From this share of the step an activity has its own line where not all are printed."""
 _MOSTLY, _NEARLY_ALL = 0.5, 0.95
+_LEAST_WORDS = 16
+"""Characters that stay before a place."""
 
 
 def time_lines(report: Report, most: int) -> tuple[TimeLine, ...]:
@@ -212,6 +217,14 @@ def time_line(kind: str, one: ActivityTime) -> TimeLine:
     if place and place not in words:
         words += f" ({place})"
     return TimeLine(kind, percent(one.fraction), duration(one.ms), one_line(words))
+
+
+def fitted(words: str, room: int) -> str:
+    """Words in so many characters; the place in parentheses at their end is never cut, so that its line can be read."""
+    start, place = words.rfind(" ("), ""
+    if words.endswith(")") and start > 0 and len(words) - start < room - _LEAST_WORDS:
+        words, place = words[:start], words[start:]
+    return cut(words, room - len(place)) + place
 
 
 def place_of_time(one: ActivityTime | PlacedTime) -> str:

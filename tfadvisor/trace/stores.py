@@ -104,8 +104,8 @@ def driver(address: str) -> tuple[AbstractFileSystem, str]:
 
 
 def _say_nothing() -> None:
-    """What drivers log, as each of their attempts, is told by the error that they raise in the end. Who has set up logging
-    gets it all the same.
+    """Drivers log each of their attempts; the error that they raise in the end says it once. Who has set up logging gets it
+    all the same.
     """
     import logging  # which fsspec has imported
 

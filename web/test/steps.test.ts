@@ -5,15 +5,12 @@ import { StepTable, lateHost, longestOfEach } from "../src/data/steps.js";
 function table(durations: number[], drawn: { which: string; host: string; index: number }[] = []): StepTable {
   const each = {
     index: durations.map((_, row) => row),
-    hosts: ["a"],
-    host: durations.map(() => 0),
-    names: ["train"],
-    name: durations.map(() => 0),
+    host: { texts: ["a"], code: durations.map(() => 0) },
+    name: { texts: ["train"], code: durations.map(() => 0) },
     start_ms: durations.map((_, row) => row * 10),
     duration_ms: durations,
-    share: { compute: durations.map(() => 100000) },
   };
-  return new StepTable({ report: { steps: { each } }, drawn } as unknown as PageData);
+  return new StepTable({ report: { steps: { each } }, step_shares: { compute: durations.map(() => 100000) }, drawn } as unknown as PageData);
 }
 
 describe("steps", () => {
@@ -31,7 +28,7 @@ describe("steps", () => {
   });
 
   it("the late host is the one that waits least, if the others wait notably longer", () => {
-    const of = (waits: number[]): StepTable => new StepTable({ report: { steps: { each: { index: waits.map(() => 3), hosts: ["a", "b"], host: [0, 1], names: ["s"], name: [0, 0], start_ms: [0, 0], duration_ms: [10, 10], share: { collective: waits } } } }, drawn: [] } as unknown as PageData);
+    const of = (waits: number[]): StepTable => new StepTable({ report: { steps: { each: { index: waits.map(() => 3), host: { texts: ["a", "b"], code: [0, 1] }, name: { texts: ["s"], code: [0, 0] }, start_ms: [0, 0], duration_ms: [10, 10] } } }, step_shares: { collective: waits }, drawn: [] } as unknown as PageData);
     expect(lateHost(of([80_000, 1_000]), 3)).toBe("b");
     expect(lateHost(of([50_000, 48_000]), 3)).toBe("");
   });

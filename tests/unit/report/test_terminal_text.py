@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+from support.places import FIXTURES
 from support.trace_builder import trace
 
+import tfadvisor
 from tfadvisor.report.forms.terminal import Screen, TextPage, as_text
+from tfadvisor.report.model import Report
+from tfadvisor.report.wording import bar_note, fitted
+from tfadvisor.vocabulary import Severity
 
 
 def flowed(width: int, *parts: str) -> list[str]:
@@ -29,15 +35,54 @@ def test_a_part_longer_than_the_screen_stays_whole() -> None:
     assert flowed(4, "a ", "unbreakable ", "b") == ["a", "  unbreakable", "  b"]
 
 
-def test_titles_and_legend_keep_to_a_narrow_screen() -> None:
+def waiting_for_input() -> Report:
+    """Five steps that load their batch for 60 of 100 µs."""
     builder = trace()
     for at in range(0, 500, 100):
         builder.step(at, at + 100).call("load_batch", at, at + 60).call("$train.py:7 load_batch", at, at + 60)
         builder.kernel("GPU:0", "k", at + 70, at + 100, launched=(at + 61, at + 62))
-    report = builder.report()
+    return builder.report()
+
+
+def test_titles_and_legend_keep_to_a_narrow_screen() -> None:
+    report = waiting_for_input()
 
     lines = as_text(report, screen=Screen(40)).splitlines()
 
     (first,) = (number for number, line in enumerate(lines) if line.startswith("1. "))
     assert report.findings[0].title not in lines[first]
     assert max(map(len, lines[: first + 3])) <= 40
+
+
+def test_a_finding_that_explains_the_verdict_stays_first_before_graver_ones() -> None:
+    report = waiting_for_input()
+    one = replace(report.findings[0], severity=Severity.LOW)
+    findings = tuple(
+        replace(one, title=title, severity=severity)
+        for title, severity in (("Leads", Severity.LOW), ("Is graver", Severity.MEDIUM), ("Is smaller", Severity.LOW))
+    )
+    text = as_text(replace(report, findings=findings))
+
+    numbered = [line for line in text.splitlines() if line[:2] in ("1.", "2.")]
+    assert "Leads" in numbered[0]
+    assert "Is graver" in numbered[1]
+    assert "Is smaller" not in text
+    assert "1 smaller finding: see --details." in text
+
+
+def test_the_place_at_the_end_of_an_activity_is_never_cut() -> None:
+    words = "te_fused_attn_backward_ffi, most of it te_fused_attn_backward_ffi.18 (12_te_fused_attn.py:77)"
+
+    assert fitted(words, 60).endswith("… (12_te_fused_attn.py:77)")
+    assert len(fitted(words, 60)) <= 60
+    assert fitted("dot (train.py:12)", 60) == "dot (train.py:12)"
+    assert len(fitted("x" * 90, 60)) == 60
+
+
+def test_a_verdict_of_imbalance_says_why_the_bar_shows_less() -> None:
+    """The bar is the mean of all hosts, of which the late one does not wait."""
+    late = tfadvisor.analyze(FIXTURES / "jax-hosts-late")
+
+    assert bar_note(late) in " ".join(as_text(late).split())
+    assert "on the others, most of it waiting" in bar_note(late)
+    assert bar_note(tfadvisor.analyze(FIXTURES / "jax-logging")) == ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from statistics import median
 
@@ -29,6 +28,10 @@ _EXPLAINED = 0.3
 """Parts that do not depend on the batch and cost so much leave that open."""
 
 
+_WORSE = 0.02
+"""From here on it is said that a switch makes a step longer."""
+
+
 class Part(msgspec.Struct, frozen=True):
     """What can be taken out of a program, or set in it."""
 
@@ -46,7 +49,7 @@ class Part(msgspec.Struct, frozen=True):
 
 PARTS = (
     Part(hooks.INPUT, PART, "input", "the first batch again and again",
-         "reads no data set, and its loop makes no batch that can be told from the rest"),
+         "reads no data set, and its loop makes no batch that is recognised"),
     Part(hooks.CALLBACKS, PART, "host", "no callbacks, prints, logs or summaries",
          "has no callback, and prints, logs and writes nothing in its steps", "values"),
     Part(hooks.CHECKPOINTS, PART, "host", "no checkpoint is kept", "keeps none in its steps", "values"),
@@ -54,7 +57,7 @@ PARTS = (
     Part(hooks.READS, PART, "host", "the first value read at each place stands in for later ones, and nothing is waited for",
          "reads no value of the device in its steps"),
     Part(hooks.BEHIND, PART, "host", "nothing behind the step that the next round does not need",
-         "does nothing behind its step, or calls none that can be told from the rest"),
+         "does nothing behind its step, or no step is recognised"),
     Part(hooks.HALF, SCALE, "launch", "half of each batch", "hands its step no batch that can be halved"),
     Part(hooks.JIT_ON, SWITCH, "launch", "pass jit_compile=True to compile() or tf.function",
          "has no tf.function or model that could have it and has not", "values"),
@@ -82,17 +85,12 @@ def arms_for(answers: Sequence[Answer]) -> tuple[tuple[Candidate, ...], dict[str
     ]  # fmt: skip
     took = {name: sum(one.took.get(name, 0) for one in answers) for name in BY_NAME}
     missing = {name: not_here(name) for name, times in took.items() if not times}
-    first = answers[0]
-    for name, category, env, why in _variables(first):
-        kind = SCALE if name == ONE_DEVICE else SWITCH
-        check = "none" if name == ONE_DEVICE or "PRECISION" in name else "values"
-        does = f"set {' '.join(f'{key}={value}' for key, value in env.items())}"
-        found.append(
-            Candidate(name=name, env=env, change="ablation", category=category, kind=kind, check=check, effect=does)
-        )
-        if why:
-            missing[name] = why
-    return tuple(found), missing
+    on_cpu = answers[0].device.lower() in ("", "cpu")
+    env = {"XLA_FLAGS": "--xla_force_host_platform_device_count=1"} if on_cpu else {"CUDA_VISIBLE_DEVICES": "0"}
+    one = Candidate(ONE_DEVICE, env=env, category="imbalance", change="ablation", check="none", kind=SCALE)
+    if answers[0].devices <= 1:
+        missing[ONE_DEVICE] = "it uses one device as it is"
+    return (*found, one), missing
 
 
 def not_here(name: str) -> str:
@@ -100,57 +98,26 @@ def not_here(name: str) -> str:
     return f"the program {BY_NAME[name].never}"
 
 
-def _variables(first: Answer) -> list[tuple[str, str, dict[str, str], str]]:
-    """(name, category, variables, why they change nothing here or "")."""
-    on_cpu = first.device.lower() in ("", "cpu")
-    no_gpu = "no GPU is used" if on_cpu else ""
-    flag = "--xla_force_host_platform_device_count=1"
-    one = {"XLA_FLAGS": flag} if on_cpu else {"CUDA_VISIBLE_DEVICES": "0"}
-    found = [(ONE_DEVICE, "imbalance", one, "" if first.devices > 1 else "it uses one device as it is")]
-    if "tensorflow" in first.versions and "jax" not in first.versions:
-        for name, value in (("TF_GPU_ALLOCATOR", "cuda_malloc_async"), ("TF_GPU_THREAD_MODE", "gpu_private")):
-            found.append((f"{name}={value}", "launch", {name: value}, no_gpu))
-    if "jax" in first.versions:
-        name = "JAX_DEFAULT_MATMUL_PRECISION"
-        found.append((f"{name}=bfloat16", "precision", {name: "bfloat16"}, no_gpu))
-    cores = str(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count())
-    for name in ("OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"):
-        if os.environ.get(name, cores) != cores:
-            found.append((f"{name}={cores}", "launch", {name: cores}, ""))
-    return found
-
-
 # The table in one sentence: a causal profile.
 
 
 def profile_of(arms: Sequence[Arm]) -> str:
     """`input 42% (38 to 45), callbacks 11% (8 to 13); half the batch takes 93% of the time: launch-bound; jit on saves 57%`."""
-    costs = sorted(
-        (
-            one
-            for one in arms
-            if one.kind == PART and one.ratio is not None and one.ratio.high < 1 and one.outcome == BETTER
-        ),
-        key=lambda one: one.ratio.estimate if one.ratio else 1.0,
-    )
-    said = [", ".join(f"{one.name} {share(one.ratio)}" for one in costs if one.ratio)] if costs else []
-    if not costs and any(one.kind == PART and one.ratio for one in arms):
+    measured = [(one, one.ratio) for one in arms if one.ratio is not None and one.outcome != BROKEN]
+    parts = [(ratio, one.name) for one, ratio in measured if one.kind == PART]
+    costs = sorted((ratio.estimate, name, ratio) for ratio, name in parts if ratio.high < 1)
+    said = [", ".join(f"{name} {share(ratio)}" for _, name, ratio in costs)] if costs else []
+    if parts and not costs:
         said.append("no part that was taken out costs anything that shows")
-    fixed = sum(1 - one.ratio.estimate for one in costs if one.ratio)
-    for one in arms:
-        if one.ratio is None or one.outcome == BROKEN:
-            continue
+    open_to_batch = sum(1 - estimate for estimate, _, _ in costs) < _EXPLAINED
+    for one, ratio in measured:
         if one.kind == SCALE:
-            bound = (
-                ": launch-bound"
-                if one.name == hooks.HALF and one.ratio.low >= _LAUNCH_BOUND and fixed < _EXPLAINED
-                else ""
-            )
-            said.append(f"{one.name} takes {percent(one.ratio.estimate)} of the time{bound}")
+            is_bound = one.name == hooks.HALF and ratio.low >= _LAUNCH_BOUND and open_to_batch
+            said.append(f"{one.name} takes {percent(ratio.estimate)} of the time{': launch-bound' if is_bound else ''}")
         elif one.kind == SWITCH and one.outcome == BETTER:
-            said.append(f"{one.name} saves {share(one.ratio)}")
-        elif one.kind == SWITCH and one.ratio.low > 1 / (1 - 0.02):
-            said.append(f"{one.name} makes a step {percent(one.ratio.estimate - 1)} longer")
+            said.append(f"{one.name} saves {share(ratio)}")
+        elif one.kind == SWITCH and ratio.low > 1 + _WORSE:
+            said.append(f"{one.name} makes a step {percent(ratio.estimate - 1)} longer")
     return "; ".join(said)
 
 
@@ -163,7 +130,8 @@ def share(ratio: Ratio) -> str:
 
 
 def with_measured(report: Report, result: TrialResult) -> Report:
-    """What costs something comes as a finding of its own; what was foreseen of the same part is no more than what it costs."""
+    """What costs something comes as a finding of its own, before what was foreseen to save as much; what was foreseen
+    of the input is no more than what it costs."""
     base = median(result.base_step_ms)
     measured = tuple(
         _finding(one, base) for one in result.arms if one.kind in (PART, SWITCH) and one.outcome == BETTER and one.ratio
@@ -174,7 +142,10 @@ def with_measured(report: Report, result: TrialResult) -> Report:
         if one.name == hooks.INPUT and one.ratio and one.outcome in (BETTER, NOT_BETTER)
     }
     foreseen = [_bounded(one, bounds) for one in report.findings]
-    ranked = sorted((*measured, *foreseen), key=lambda one: (one.is_question, -one.saves, one.proof != "measured"))
+    ranked = sorted(
+        (*measured, *foreseen),
+        key=lambda one: (one.is_question, -round(one.saves, 1), one.proof != "measured", -one.saves),
+    )
     return replace(report, findings=tuple(ranked)) if measured or bounds else report
 
 
@@ -186,11 +157,16 @@ def _finding(arm: Arm, base_ms: float) -> Finding:
     is_part = arm.kind == PART
     before, now, changed = duration(base_ms), duration(median(arm.step_ms)), "taken out" if is_part else "changed"
     fixes = () if is_part else (Fix("env" if "=" in arm.name else "code", _sentence(arm.effect), "", {}, "", ""),)
+    title = (
+        f"{of_step} of each step goes into {arm.name}"
+        if is_part
+        else f"{_sentence(arm.name)} saves {of_step} of each step"
+    )
     return Finding(
         rule_id=f"measured-{arm.name.partition('=')[0].lower().replace(' ', '-').replace('_', '-')}",
         category=arm.category,
         severity=severity,
-        title=_sentence(f"{arm.name} {'takes' if is_part else 'saves'} {of_step} of each step, by experiment"),
+        title=f"{title}, by experiment",
         summary=f"Tried here: {arm.effect}. A step took {now} instead of {before}, without the profiler: {share(arm.ratio)} less."
         f" Results: {arm.check}.",
         evidence=(Evidence(None, f"step as it is, and with {arm.name} {changed}", f"{before}, {now}", "text"),),

@@ -195,7 +195,7 @@ def from_findings(
                 if made.text not in seen:
                     seen.add(made.text)
                     yield _candidate(finding, made, paths, first=len(seen) == 1)
-        yield from _settings(finding)
+        yield from settings_of(finding)
 
 
 def _candidate(finding: Finding, made: Patched, paths: Mapping[str, str], *, first: bool) -> Candidate:
@@ -211,8 +211,8 @@ def _candidate(finding: Finding, made: Patched, paths: Mapping[str, str], *, fir
     )
 
 
-def _settings(finding: Finding) -> Iterator[Candidate]:
-    """Variables and flags that can be given as they are."""
+def settings_of(finding: Finding) -> Iterator[Candidate]:
+    """Variables and flags of a finding that can be given as they are, as candidates."""
     for fix in finding.fixes:
         if fix.env and not any(one in value for value in fix.env.values() for one in _PLACEHOLDERS):
             written = " ".join(f"{name}={value}" for name, value in fix.env.items())

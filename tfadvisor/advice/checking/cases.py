@@ -1,9 +1,8 @@
-"""Cases of a rule, what a stable one needs to be admitted, and which tips of the sources are covered."""
+"""Cases of a rule, and what a stable one needs to be admitted."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from importlib import import_module
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -41,19 +40,17 @@ class Case(msgspec.Struct, frozen=True):
 
 
 class Checked(msgspec.Struct, frozen=True):
-    """What a folder of rules came to. warnings: what stable rules lack, a line a rule; of the catalogue alone."""
+    """What a folder of rules came to."""
 
     rules: int
     cases: int
     failures: tuple[str, ...]
-    warnings: tuple[str, ...] = ()
 
 
 def check_folder(folder: Path) -> Checked:
     """Lints every rule below a folder and runs its cases."""
     rules = cases = 0
     failures: list[str] = []
-    warnings: list[str] = []
     is_catalogue = (folder / COVERAGE).exists()
     for file in sorted(folder.rglob("*.yaml")):
         if not is_rule(file.name):
@@ -71,12 +68,10 @@ def check_folder(folder: Path) -> Checked:
             continue
         cases += len(found)
         if is_catalogue and (missing := lacks(rule, folder.parent)):
-            warnings.append(f"{rule.id}: {'; '.join(missing)}")
+            failures.append(f"{rule.id}: {'; '.join(missing)}")
         failures += missing_kinds(rule, found)
         failures += [failure for case in found if (failure := run_case(rule, case)) is not None]
-    if REFUSED:
-        failures, warnings = failures + warnings, []
-    return Checked(rules, cases, tuple(failures), tuple(warnings))
+    return Checked(rules, cases, tuple(failures))
 
 
 def _rule_of(cases: Path) -> Path:
@@ -174,8 +169,6 @@ def metrics_of(case: Case) -> Metrics:
 # What a stable rule of the catalogue needs: a reason at every bound, a source or two confirmations, and a trace.
 
 
-REFUSED = True
-"""Whether a stable rule that lacks something fails the check; until every rule meets this page they are warnings."""
 _VENDORS = (
     "cloud.google.com",
     "docs.jax.dev",
@@ -240,35 +233,3 @@ def _is_vendor(url: str) -> bool:
     if host == "github.com":
         return address.path.strip("/").partition("/")[0].lower() in _REPOSITORIES
     return host in _VENDORS or host.endswith((".nvidia.com", ".intel.com"))
-
-
-# Which tips of the source documents the rules cover, and why some have no rule of their own (rules/coverage.yaml).
-
-
-class Covered(msgspec.Struct, frozen=True):
-    """tip: its id. cited_by: the rules whose source names it. given_in, reason: where else its advice is given, and why."""
-
-    tip: str
-    about: str
-    cited_by: tuple[str, ...]
-    given_in: tuple[str, ...]
-    reason: str
-
-
-def covered(rules: Sequence[Rule], file: Path | None = None) -> list[Covered]:
-    """Every tip of the list, in its order. file: the list, the built-in one by default. Raises RuleError when it is wrong."""
-    file = file or Path(import_module("tfadvisor.rules").__path__[0]) / COVERAGE
-    marked = load(file.read_text(encoding="utf-8"), str(file))
-    ids = {rule.id for rule in rules}
-    found = []
-    for tip, entry in marked.data.items():
-        for key in entry:
-            if key not in ("about", "given_in", "reason"):
-                raise marked.error(f"{tip}.{key}", "is not a field here; known are about, given_in, reason")
-        given = tuple(entry.get("given_in", ()))
-        for rule in given:
-            if rule not in ids:
-                raise marked.error(f"{tip}.given_in", f"no rule is called {rule}")
-        cited = tuple(rule.id for rule in rules if any(source.section == tip for source in rule.source))
-        found.append(Covered(tip, str(entry.get("about", "")), cited, given, str(entry.get("reason", "")).strip()))
-    return found

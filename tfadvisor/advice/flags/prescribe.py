@@ -1,10 +1,14 @@
-"""Flags in the text of a fix, fitted to the version that will read them: a refused flag ends the process at its start."""
+"""Fixes whose flags the run's version accepts, under the names that it uses: a refused flag ends the process at its start."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import msgspec
+from msgspec.structs import replace
+
+from tfadvisor.advice.findings import Fix
 
 _FLAG = re.compile(r"--(?:tf_)?xla_\w+(?:=[^\s\"'`;)]*)?")
 _LIBRARIES = {"jax": "jaxlib", "tensorflow": "tensorflow"}
@@ -52,3 +56,40 @@ def fitted(text: str, framework: str | None, version: str | None) -> Fitted:
 
     written = _FLAG.sub(write, text)
     return Fitted(written, "; ".join(dict.fromkeys(refused)), "; ".join(dict.fromkeys(notes)), not any(changes))
+
+
+class FittedFixes(msgspec.Struct, frozen=True):
+    """left_out: a sentence about the flags for which every fix was left out, "" while one is left."""
+
+    fixes: tuple[Fix, ...]
+    left_out: str
+
+
+def fit_flags(fixes: Sequence[Fix], framework: str | None, version: str | None) -> FittedFixes:
+    """A flag that the version does not know would end the user's process, so a fix that needs one is left out.
+
+    So is one whose flags are what a known version does anyway, unless there is no other: it helps only a user who had turned
+    them off.
+    """
+    kept: list[Fix] = []
+    anyway: list[Fix] = []
+    refused: list[str] = []
+    for fix in fixes:
+        texts = [fitted(text, framework, version) for text in (fix.do, fix.snippet, *fix.env.values())]
+        do, *parts = texts
+        reasons = [one.refused for one in parts if one.refused]
+        if reasons:
+            refused += reasons
+            continue
+        changed = replace(
+            fix,
+            do=do.text,
+            snippet=parts[0].text,
+            env={name: one.text for name, one in zip(fix.env, parts[1:], strict=True)},
+            valid_for="; ".join([fix.valid_for, *dict.fromkeys(one.note for one in texts if one.note)]),
+        )
+        flags = [one for one in parts if "--" in one.text]
+        (anyway if flags and all(one.changes_nothing for one in flags) else kept).append(changed)
+    fixes = (*kept, *anyway) if version is None or not kept else tuple(kept)
+    left_out = f"The fix needs another version: {'; '.join(dict.fromkeys(refused))}."
+    return FittedFixes(fixes, "" if fixes or not refused else left_out)

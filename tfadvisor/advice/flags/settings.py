@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
 
 import msgspec
 
@@ -153,7 +154,8 @@ def _flag(variable: str, word: str) -> Setting:
 
 _MOST = 20
 """A text can hold ten thousand wrong names, and comparing each with all would take minutes."""
-_FURTHEST = 5
+_NEAR = 0.85
+"""Similarity from which a name is suggested, 0 to 1: flags begin alike, so this is more than for other names."""
 
 
 class Suggestions:
@@ -177,34 +179,4 @@ class Suggestions:
         self._asked += 1
         if self._asked > _MOST or len(name) > 100:
             return ""
-        allowed = min(_FURTHEST, max(len(name) // 6, 1))
-        best = ""
-        for one in names:
-            apart = edits(name, one, allowed)
-            if apart is not None and (not best or apart < allowed):
-                best, allowed = one, apart
-                if not apart:
-                    break
-        return best
-
-
-def edits(one: str, other: str, most: int) -> int | None:
-    """Letters to change, add, leave out or swap with their neighbour (Damerau); None for more than `most`.
-
-    Row by row over the table of prefixes, three rows kept; a row whose every entry is above `most` ends it.
-    """
-    if abs(len(one) - len(other)) > most:
-        return None
-    before: list[int] = []
-    last = list(range(len(other) + 1))
-    for i, letter in enumerate(one, 1):
-        row = [i]
-        for j, against in enumerate(other, 1):
-            cost = min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (letter != against))
-            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == against:
-                cost = min(cost, before[j - 2] + 1)
-            row.append(cost)
-        if min(row) > most:
-            return None
-        before, last = last, row
-    return last[-1] if last[-1] <= most else None
+        return next(iter(get_close_matches(name, list(names), 1, _NEAR)), "")

@@ -33,7 +33,7 @@ class Truth(msgspec.Struct, frozen=True):
     why: str = ""
 
 
-class Compare(msgspec.Struct, frozen=True):
+class Compare(msgspec.Struct, frozen=True, tag=True):
     """A metric against a number. because: why this number and no other, empty where the rule gives no reason."""
 
     metric: str
@@ -42,21 +42,21 @@ class Compare(msgspec.Struct, frozen=True):
     because: str = ""
 
 
-class FactIs(msgspec.Struct, frozen=True):
+class FactIs(msgspec.Struct, frozen=True, tag=True):
     """A fact against the words it may equal."""
 
     fact: str
     words: tuple[str, ...]
 
 
-class Known(msgspec.Struct, frozen=True):
+class Known(msgspec.Struct, frozen=True, tag=True):
     """Whether a metric or fact is present at all."""
 
     name: str
     known: bool
 
 
-class Joined(msgspec.Struct, frozen=True):
+class Joined(msgspec.Struct, frozen=True, tag=True):
     """all, any, or not (of one part)."""
 
     how: str

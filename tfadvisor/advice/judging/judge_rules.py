@@ -8,12 +8,13 @@ import msgspec
 from msgspec.structs import replace
 
 from tfadvisor.advice.findings import Broken, Finding, Fix, NotApplicable, Saving
+from tfadvisor.advice.flags.prescribe import fit_flags
 from tfadvisor.advice.judging.claims import classes_of, shared_out
 from tfadvisor.advice.judging.conditions import evaluate, fill, is_given, placeholders
-from tfadvisor.advice.judging.fit_flags import fit_flags
-from tfadvisor.advice.judging.judged import NO_SAVING, Judged, finding_of, in_order, is_few, is_guessed
+from tfadvisor.advice.judging.judged import NO_SAVING, Judged, finding_of, in_order, is_few, is_guessed, work_lost
 from tfadvisor.advice.loading.rule import FixRule, Rule
 from tfadvisor.metrics.registry import Metrics
+from tfadvisor.units import percent
 from tfadvisor.vocabulary import Severity
 
 SEVERITY_BY_SAVING = ((0.5, Severity.CRITICAL), (0.2, Severity.HIGH), (0.1, Severity.MEDIUM), (0.03, Severity.LOW))
@@ -102,7 +103,7 @@ def judge(rule: Rule, metrics: Metrics) -> Judged | NotApplicable | None:
     fixes = tuple(_fix(fix, metrics) for fix in rule.fixes if _applies(fix, metrics))
     if not fixes:
         return NotApplicable(rule.id, "none of its fixes applies to this run")
-    fitted = fit_flags(fixes, metrics)
+    fitted = fit_flags(fixes, *(_fact(metrics, name) for name in ("framework", "framework_version")))
     return Judged(
         rule=rule,
         severity=_severity(rule, saving, metrics),
@@ -113,6 +114,10 @@ def judge(rule: Rule, metrics: Metrics) -> Judged | NotApplicable | None:
         fixes=fitted.fixes,
         left_out=fitted.left_out,
     )
+
+
+def _fact(metrics: Metrics, name: str) -> str | None:
+    return metrics.fact(name) if metrics.has_fact(name) else None
 
 
 def _takes(rule: Rule, metrics: Metrics) -> float | None:
@@ -150,7 +155,8 @@ def _severity(rule: Rule, saving: Saving, metrics: Metrics) -> Severity:
         reached = _lower(reached, Severity.LOW)
     if not _caveat(rule, metrics):
         return reached
-    may_happen_once = _MAY_HAPPEN_ONCE & set(classes_of(rule)) and not (rule.every_call and not is_guessed(metrics))
+    vouched = rule.every_call and not is_guessed(metrics) and not work_lost(metrics)
+    may_happen_once = _MAY_HAPPEN_ONCE & set(classes_of(rule)) and not vouched
     return _lower(reached, Severity.LOW if may_happen_once else Severity.MEDIUM)
 
 
@@ -159,7 +165,7 @@ def _lower(one: Severity, other: Severity) -> Severity:
 
 
 def _caveat(rule: Rule, metrics: Metrics) -> str:
-    """Why to trust shares of step time less: steps that were guessed badly, or too few of them."""
+    """Why to trust shares of step time less: steps that were guessed badly, too few of them, work that was not recorded."""
     if rule.category == "capture":
         return ""
     if is_guessed(metrics):
@@ -167,6 +173,10 @@ def _caveat(rule: Rule, metrics: Metrics) -> str:
     if is_few(metrics):
         steps = metrics.value("steps_counted")
         return f"The trace holds only {steps:.0f} whole step{'s' if steps != 1 else ''}: other steps may differ."
+    if lost := work_lost(metrics):
+        return (
+            f"Of the work that was launched {percent(lost)} left nothing in the trace: these shares are about the rest."
+        )
     return ""
 
 

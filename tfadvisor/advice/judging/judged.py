@@ -110,3 +110,13 @@ def is_guessed(metrics: Metrics) -> bool:
     """Whether the steps could hardly be distinguished."""
     confidence = metrics.value("step_confidence")
     return confidence is not None and confidence < WEAK_CONFIDENCE
+
+
+_MOST = 0.5
+"""Where so much of what was launched left nothing in the trace, shares of the step are about the rest."""
+
+
+def work_lost(metrics: Metrics) -> float:
+    """The share of launches, or of runs of programs, that no device shows where it is most of them; else 0."""
+    lost = max(metrics.value(f"lost_{of}_fraction") or 0.0 for of in ("runs", "launches"))
+    return lost if lost >= _MOST else 0.0

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from tfadvisor.advice.findings import Finding, Verdict
-from tfadvisor.advice.judging.judged import is_few, is_guessed
+from tfadvisor.advice.judging.judged import is_few, is_guessed, work_lost
 from tfadvisor.metrics.registry import Metrics
 from tfadvisor.units import counted, percent
 from tfadvisor.vocabulary import VERDICTS, Severity
@@ -36,10 +36,13 @@ def give_verdict(
     findings: Sequence[Finding],
     idle_in: str | None = None,
     largest: str | None = None,
+    unseen: float = 0.0,
 ) -> Verdict:
     """Bottleneck: the largest loss when it is large enough, else compute; unknown when the trace cannot tell.
 
     idle_in: what runs in most of the idle time. largest: what computes most, `the line train.py:42 takes 30% of the step`.
+    unseen: share of the step that counts as Python although nothing of it is recorded. Between steps a silent thread runs Python;
+    where no steps were found it may do anything.
     """
     sound = _sound(breakdown, metrics, findings)
     healthy = sound and _enough_steps(metrics)
@@ -59,6 +62,9 @@ def give_verdict(
         losses |= {"host": 0.0, "launch": 0.0}  # without device work nobody waits for the host
     losses |= _imbalance(losses["collective"], metrics) | _memory(losses, metrics)
     compute, idle = breakdown["compute"], breakdown["idle"]
+    if guessed:
+        unseen = min(unseen, losses["host"])
+        losses["host"], idle = losses["host"] - unseen, idle + unseen
     works = math.fsum(breakdown[name] for name in ("compute", "collective", "transfer"))
     queued = _explained_by_queues(losses["launch"], works, metrics)
     losses["launch"] -= queued
@@ -68,6 +74,12 @@ def give_verdict(
     if guessed and 0 < works < _RUNS:
         bottleneck, fraction = "unknown", 1 - works
         summary = f"The devices work for {percent(works)} of this trace, too little to show what slows them down."
+    elif (missing := work_lost(metrics)) and max(losses["launch"], losses["host"], idle) >= max(losses[top], works):
+        bottleneck, fraction = "unknown", 1 - works
+        summary = (
+            f"{percent(missing)} of the work that the host launched left nothing in the trace: what seems to be idle time of the "
+            "devices may be work."
+        )
     elif recordings >= _WORTH_NAMING and recordings >= max(losses[top], idle, works):
         bottleneck, fraction = "unknown", recordings
         summary = (

@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
-from tfadvisor.advice.codemods import CodemodRef
-from tfadvisor.advice.findings import ChangedLimit, SourceRef
-from tfadvisor.advice.judging.conditions import Compare, FactIs, Joined, Known, is_known, names_in, placeholders
+from tfadvisor.advice.findings import ChangedLimit
+from tfadvisor.advice.judging.conditions import is_known, names_in, placeholders
 from tfadvisor.advice.loading.limits import LimitChange, with_limits
 from tfadvisor.advice.loading.packages import RulePackage, folder_of, import_metrics, installed_packages, package_named
-from tfadvisor.advice.loading.rule import Cap, FixRule, Rule, SavingRule, parse_rule
+from tfadvisor.advice.loading.rule import Rule, parse_rule
 from tfadvisor.advice.loading.yaml_marks import Marked, load, read_rule_file
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import RuleError, UsageError
-from tfadvisor.vocabulary import Severity
 
 _PACKAGE = "tfadvisor.rules"
 
@@ -44,15 +41,14 @@ def load_catalogue(
     """The built-in rules, those of installed packages and those of the extra folders, without the disabled ones.
 
     extra: folders, or names of installed rule packages. limits: numbers of the rules that are to be others. preview: with
-    the rules of tier preview, whose ids are known in any case. Raises
-    UsageError for a folder or package that is not there, a disabled id that no rule has, and a limit that cannot be so. A
-    broken file or package is reported in `broken`, not raised.
+    the rules of tier preview, whose ids are known in any case. Raises UsageError for a folder or package that is not there, a
+    disabled id that no rule has, and a limit that cannot be so. A broken file or package is reported in `broken`, not raised.
     """
     rules: dict[str, Rule] = {rule.id: rule for rule in built_in_rules()}
     broken: list[RuleError] = []
     packages = installed_packages()
     folders = [_folder_or_package(one, packages) for one in extra]
-    for file, text in _files_of([*_folders_of(packages, broken), *(one for one in folders if one is not None)], broken):
+    for file, text in _files_of([*_folders_of(packages, broken), *filter(None, folders)], broken):
         try:
             rule = checked(load(text, file))
             if rule.id in rules:
@@ -120,8 +116,6 @@ def built_in_rules() -> list[Rule]:
 
 def rules_folder() -> Path:
     """The build maps the folder into the package; a checkout that is not installed has it beside the package."""
-    from importlib import import_module
-
     try:
         return Path(import_module(_PACKAGE).__path__[0])
     except ModuleNotFoundError:
@@ -165,7 +159,7 @@ def _files_of(folders: Sequence[Path], broken: list[RuleError]) -> list[tuple[st
     return found
 
 
-# The built-in rules as one module of constants, which a build puts into the wheel: reading YAML takes longer than a
+# The built-in rules as JSON in a module, which a build puts into the wheel: reading YAML takes longer than a
 # small trace.
 
 
@@ -173,48 +167,21 @@ COVERAGE = "coverage.yaml"
 PREVIEW = "preview"
 """The folder of the rules that are off unless asked for."""
 _MODULE = "catalogue"
-_RECORDS: dict[str, type] = {
-    one.__name__: one for one in (Rule, SavingRule, FixRule, Cap, SourceRef, CodemodRef, Compare, FactIs, Known, Joined)
-}
-# What a tuple that stands for something else begins with.
-_MARK = ...
 
 
 def compile_rules(source: Path, target: Path) -> None:
     """Writes the rules below a folder as a module into another. Raises RuleError for a rule that is wrong."""
     rules = tuple(in_its_folder(parse_rule(load(text, file))) for file, text in rule_files(source))
-    text = f'"""Written by the build from the YAML files beside it."""\n\nRULES = {_frozen(rules)!r}\n'
+    text = f'"""Written by the build from the YAML files beside it."""\n\nRULES = {msgspec.json.encode(rules)!r}\n'
     (target / f"{_MODULE}.py").write_text(text, encoding="utf-8")
 
 
 def read_compiled(package: str) -> list[Rule] | None:
     """The rules of a package's compiled module; None where there is none, as in a checkout."""
     try:
-        frozen = import_module(f"{package}.{_MODULE}").RULES
+        return msgspec.json.decode(import_module(f"{package}.{_MODULE}").RULES, type=list[Rule])
     except ModuleNotFoundError:
         return None
-    return list(_thawed(frozen))
-
-
-def _frozen(value: Any) -> Any:
-    """A rule as constants: a record as its name and its fields in order, which were checked when it was parsed."""
-    if isinstance(value, Severity):
-        return (_MARK, "", value.value)
-    if isinstance(value, msgspec.Struct):
-        return (_MARK, type(value).__name__, *map(_frozen, msgspec.structs.astuple(value)))
-    return tuple(_frozen(one) for one in value) if isinstance(value, tuple) else value
-
-
-def _thawed(value: Any) -> Any:
-    """The rule again, a third of the time that parsing it takes."""
-    if type(value) is not tuple or not value:
-        return value
-    if value[0] is not _MARK:
-        return tuple([_thawed(one) for one in value])
-    kind = _RECORDS.get(value[1])
-    if kind is None:
-        return Severity(value[2])
-    return kind(*map(_thawed, value[2:]))
 
 
 def rule_files(root: Path) -> list[tuple[str, str]]:

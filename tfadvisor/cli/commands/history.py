@@ -30,7 +30,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 def history(store: Store = None, output: Page = None, model: Model = None, config: Config = None) -> int:
     """Draw the runs of a store over time: the step and its classes, and where a change was accepted.
 
-    One HTML file, which needs no network and runs no script.
+    One HTML file, which needs no network.
     """
     if output is None and sys.stdout.isatty():
         raise UsageError("the history is a page for a browser. Give a file to write it to: -o history.html")

@@ -22,12 +22,13 @@ from tfadvisor.cli.recording import (
     Format,
     Out,
     StepCount,
+    TheCommand,
     check_rules,
     keep_recording,
     note_kept,
     write_kept,
 )
-from tfadvisor.cli.typer_commands import Command, argument, option, takes
+from tfadvisor.cli.typer_commands import Command, option, takes
 from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.report.forms.forms import REPORT_FORMS, form_of
 
@@ -53,7 +54,6 @@ by KILL, the program is asked to end as well and has 15 seconds for it; under no
 Exit codes: 0 there is a report (however the program ended later), 2 usage, 3 the program failed or never stepped, 5 a rule
 or metric broke, 130 interrupted, 143 terminated."""
 
-TheCommand = Annotated[list[str], argument("COMMAND", "the program and its arguments, after --")]
 After = Annotated[
     str, option("--after", "auto|SECONDS", "start recording once compilation settles, or after SECONDS", RECORDING)
 ]
@@ -113,7 +113,7 @@ def run(
 
     with recorded_program(command, Wanted(after_seconds, steps, step), options) as (program, recorded):
         kept = keep_recording(recorded, out)
-        if not ablate or (form.on_screen and output is None):
+        if shown := not ablate or (form.on_screen and output is None):
             write_kept(kept, form, output, options, details=details)
         note_kept(kept)
         if then == "stop" or ablate:
@@ -123,20 +123,25 @@ def run(
         if program.program.interrupted:
             raise KeyboardInterrupt
     if ablate:
-        write_kept(_ablated(command, kept), form, output, options, details=details)
+        measured = _ablated(command, kept)
+        if measured is not kept or not shown:
+            write_kept(measured, form, output, options, details=details)
     return 5 if kept.report.broken else 0
 
 
 def _ablated(command: Sequence[str], kept: Kept) -> Kept:
     """With what was measured in the report; as it was where nothing could be. Raises KeyboardInterrupt."""
     from tfadvisor.act.trial.ablation import with_measured
+    from tfadvisor.act.trial.asked_for import settings_of
     from tfadvisor.act.trial.conduct import Wanted, try_out
     from tfadvisor.act.trial.one_run import Asked, Interrupted
     from tfadvisor.cli.commands.try_out import keep_in_ledger, told
     from tfadvisor.comparison.ledger import sketch_of
+    from tfadvisor.report.wording import advice
 
     times = kept.report.steps.time_ms
-    wanted = Wanted(tuple(command), (), _ABLATION_SECONDS, step_ms=times.median if times else None, ablate=True)
+    settings = tuple(one for finding in advice(kept.report) for one in settings_of(finding))
+    wanted = Wanted(tuple(command), settings, _ABLATION_SECONDS, step_ms=times.median if times else None, ablate=True)
     note(
         f"runs {' '.join(command)} again and again for up to {_ABLATION_SECONDS / 60:g} minutes, with one part taken out."
     )

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tfadvisor.cli.commands.run import TheCommand
 from tfadvisor.cli.outputs import note, write_out, write_output
 from tfadvisor.cli.reading_options import OUTPUT, Output, RuleFolders, choice, seconds_in
+from tfadvisor.cli.recording import TheCommand
 from tfadvisor.cli.typer_commands import Command, option
 from tfadvisor.errors import NothingToCompare, UsageError
 from tfadvisor.report.forms.terminal import screen_of

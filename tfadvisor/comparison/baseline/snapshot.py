@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from tfadvisor.comparison.side import Side, hottest, middle_of, side_of, without_program_number
+from tfadvisor.comparison.side import Count, Side, Text, hottest, middle_of, side_of, without_program_number
 from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.git import git
 from tfadvisor.report.model import Report
@@ -39,11 +39,11 @@ _HASH = re.compile("[0-9a-f]{7,64}")
 class Origin(msgspec.Struct, frozen=True):
     """Where a run comes from."""
 
-    commit: str = ""
+    commit: Text = ""
     """Its hash; "" when unknown."""
-    branch: str = ""
+    branch: Text = ""
     """"" when unknown; such a run counts for every branch."""
-    machine: str = ""
+    machine: Text = ""
     """Names of its hosts."""
 
 
@@ -85,11 +85,11 @@ DEFAULT_MODEL = "default"
 class Key(msgspec.Struct, frozen=True):
     """What must be alike before numbers are compared. devices: words such as `8 gpu NVIDIA H100`; labels: as given."""
 
-    model: str
-    framework: str
-    devices: str
-    hosts: int
-    labels: Mapping[str, str]
+    model: Text
+    framework: Text
+    devices: Text
+    hosts: Count
+    labels: dict[Text, Text]
 
 
 class Snapshot(msgspec.Struct, frozen=True):

@@ -11,7 +11,7 @@ from msgspec import Meta
 from msgspec.structs import asdict
 
 from tfadvisor.comparison.baseline.snapshot import Key, Origin, Snapshot
-from tfadvisor.comparison.side import Found, Side, Traits
+from tfadvisor.comparison.side import Count, Found, Number, Side, Text, Traits
 from tfadvisor.errors import AdvisorError
 from tfadvisor.report.model import Op
 from tfadvisor.vocabulary import TIME_CLASSES, Better, Scatter
@@ -19,28 +19,11 @@ from tfadvisor.vocabulary import TIME_CLASSES, Better, Scatter
 FORMAT = 1
 LARGEST = 1 << 20
 
-Text: TypeAlias = Annotated[str, Meta(max_length=4000)]
-Number: TypeAlias = Annotated[float, Meta(gt=-1e30, lt=1e30)]
-Count: TypeAlias = Annotated[int, Meta(ge=0, lt=1 << 53)]
 Numbers: TypeAlias = dict[Text, Number | None]
 
 
 class SnapshotError(AdvisorError):
     """A snapshot that cannot be used: what is wrong with it, in one sentence."""
-
-
-class _Key(msgspec.Struct, frozen=True):
-    model: Text
-    framework: Text
-    devices: Text
-    hosts: Count
-    labels: dict[Text, Text]
-
-
-class _Origin(msgspec.Struct, frozen=True):
-    commit: Text = ""
-    branch: Text = ""
-    machine: Text = ""
 
 
 class _Times(msgspec.Struct, frozen=True):
@@ -56,19 +39,6 @@ class _Metric(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
     unit: Text
     better: Better | None = None
     scatter: Scatter | None = None
-
-
-class _Found(msgspec.Struct, frozen=True, array_like=True):
-    """The last four are missing where older versions wrote it."""
-
-    rule_id: Text
-    category: Text
-    title: Text
-    place: Text
-    severity: Text = ""
-    since: Text = ""
-    claims: Text = ""
-    takes: Number | None = None
 
 
 class _Op(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
@@ -92,7 +62,7 @@ class _File(msgspec.Struct, frozen=True):
     """The file's parts, in their order; versions before origins were kept wrote none."""
 
     tfadvisor_snapshot: int
-    key: _Key
+    key: Key
     about: dict[Text, Text]
     fingerprint: Text
     recorded_at: Text
@@ -106,10 +76,10 @@ class _File(msgspec.Struct, frozen=True):
     class_ms: Numbers
     class_error_ms: Numbers
     metrics: dict[Text, _Metric]
-    findings: Annotated[tuple[_Found, ...], Meta(max_length=2000)]
+    findings: Annotated[tuple[Found, ...], Meta(max_length=2000)]
     rest_ms: Numbers
     ops: Annotated[tuple[_Op, ...], Meta(max_length=2000)]
-    origin: _Origin = _Origin()
+    origin: Origin = Origin()
 
 
 def as_text(snapshot: Snapshot) -> str:
@@ -132,7 +102,7 @@ def as_text(snapshot: Snapshot) -> str:
         "class_ms": _rounded(side.class_ms),
         "class_error_ms": _rounded(side.class_error_ms),
         "metrics": {name: _metric(side, name) for name in side.metrics},
-        "findings": [_Found(**asdict(one)) for one in side.findings],
+        "findings": side.findings,
         "rest_ms": _rounded(side.rest_ms),
     }
     lines = [f'"{name}": {_json(value)}' for name, value in parts.items()]
@@ -157,7 +127,7 @@ def from_text(text: str) -> Snapshot:
     metrics, class_ms, rest_ms = read.metrics, _known(read.class_ms), _known(read.rest_ms)
     total = sum(one.ms_per_step for one in read.ops) + sum(rest_ms.values())
     return Snapshot(
-        key=Key(**asdict(read.key)),
+        key=read.key,
         about=read.about,
         fingerprint=read.fingerprint,
         recorded_at=read.recorded_at,
@@ -165,7 +135,7 @@ def from_text(text: str) -> Snapshot:
         level=read.level,
         note=read.note,
         errors=_known(read.errors),
-        origin=Origin(**asdict(read.origin)),
+        origin=read.origin,
         side=Side(
             name=read.name,
             steps=read.steps,
@@ -181,7 +151,7 @@ def from_text(text: str) -> Snapshot:
             traits={
                 name: Traits(one.better, one.scatter) for name, one in metrics.items() if one.better and one.scatter
             },
-            findings=tuple(Found(**asdict(one)) for one in read.findings),
+            findings=read.findings,
         ),
     )
 

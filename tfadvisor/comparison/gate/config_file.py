@@ -149,6 +149,7 @@ def _lines_of_keys(text: str) -> dict[KeyPath, int]:
         if header := _HEADER.match(line):
             table = _resolved(_parts(header.group(2)), counts)
             if header.group(1) == "[[":
+                found.setdefault(table, number)
                 counts[table] = counts.get(table, -1) + 1
                 table = (*table, counts[table])
             found.setdefault(table, number)

@@ -31,10 +31,10 @@ def chart(runs: Sequence[Snapshot]) -> str:
         parts.append(_bar(run, x + each * _GAP / 2, each * (1 - _GAP), longest))
     height = _TOP + _HEIGHT + _BELOW
     label = f"Step time of {len(runs)} runs, {duration(runs[0].side.median_ms)} to {duration(runs[-1].side.median_ms)}"
-    return (
-        f'<div class="table-frame"><svg role="img" aria-label="{text(label)}" width="{width:.0f}" height="{height:.0f}" '
-        f'viewBox="0 0 {width:.0f} {height:.0f}">\n' + "\n".join(parts) + "\n</svg></div>"
-    )
+    size = f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"'
+    frame = '<div class="table-frame" tabindex="0" role="group" aria-label="Step times">'
+    drawn = "\n".join(parts)
+    return f'{frame}<svg role="img" aria-label="{text(label)}" {size}>\n{drawn}\n</svg></div>'
 
 
 def _axis(longest: float, width: float) -> str:

@@ -43,37 +43,15 @@ def gather_page(report: Report, run: RunSummary) -> PageData:
         excerpts=excerpt_rows(run),
         memory=memory_infos(run),
         programs=program_memories(run),
-        metric_groups=_metric_groups(report),
+        metric_modules=_metric_modules(report),
         facts=_facts(report),
     )
 
 
-_GROUPS = {
-    "step_time": "time",
-    "between_dispatches": "host",
-    "input": "host",
-    "launch": "host",
-    "collectives": "collectives",
-    "collective_kinds": "collectives",
-    "stragglers": "collectives",
-    "kinds": "kernels",
-    "precision": "kernels",
-    "products": "kernels",
-    "programs": "kernels",
-    "copies": "copies_and_memory",
-    "memory": "copies_and_memory",
-    "machine": "machine",
-    "capture": "trace",
-    "devices": "trace",
-}
-"""The group of the page, as `web/src/sections/about.ts` names them, of each module of metrics; any other's is compute."""
-
-
-def _metric_groups(report: Report) -> dict[str, str]:
-    """The heading under which the page lists each metric."""
+def _metric_modules(report: Report) -> dict[str, str]:
+    """Where each metric is defined, after which the page groups them."""
     known = registered_metrics()
-    module = {name: known[name].compute.__module__.rpartition(".")[2] for name in report.metrics if name in known}
-    return {name: _GROUPS.get(one, "compute") for name, one in module.items()}
+    return {name: known[name].compute.__module__.rpartition(".")[2] for name in report.metrics if name in known}
 
 
 def _facts(report: Report) -> dict[str, str]:
@@ -150,7 +128,7 @@ def drawn_step(host: str, picture: StepPicture, offset_ps: int | None) -> DrawnS
     """offset_ps: of the host's clock, None where that is not known."""
     rows = picture.rows
     on_device = np.array([one.role == "stream" for one in picture.lanes], np.bool_)[rows.lane]
-    kernels = {*np.unique(rows.name[on_device]).tolist()} - {*np.unique(rows.name[~on_device]).tolist()}
+    kernels = {*np.unique(rows.name[on_device]).tolist()}  # their launches on the host bear the same names
     start, end = rows.start // _PS_PER_NS, (rows.start + rows.length) // _PS_PER_NS
     return DrawnStep(
         host=host,
@@ -159,7 +137,9 @@ def drawn_step(host: str, picture: StepPicture, offset_ps: int | None) -> DrawnS
         at_ns=None if offset_ps is None else (picture.start_ps - offset_ps) // _PS_PER_NS,
         span_ns=picture.span_ps // _PS_PER_NS,
         lanes=tuple(
-            LaneInfo(one.role, one.device, one.name, tuple(map(_shown, one.around)), one.deeper)
+            LaneInfo(
+                one.role, one.device, one.name, tuple(_shown(call, kernel=False) for call in one.around), one.deeper
+            )
             for one in picture.lanes
         ),
         lane=rows.lane.astype(np.int64),
@@ -170,11 +150,13 @@ def drawn_step(host: str, picture: StepPicture, offset_ps: int | None) -> DrawnS
         name=rows.name.astype(np.int64),
         events=rows.events,
         busy=rows.busy // _PS_PER_NS,
-        names=tuple(short_kernel(name) if at in kernels else _shown(name) for at, name in enumerate(rows.names)),
+        names=tuple(_shown(name, kernel=at in kernels) for at, name in enumerate(rows.names)),
         threads_left_out=picture.threads_left_out,
     )
 
 
-def _shown(name: str) -> str:
-    """`copy-done.4` of an instruction's whole text, `program.py:53 train` of the Python call `$program.py:53 train`."""
-    return instruction_name(name) if name.startswith("%") else name.removeprefix("$")
+def _shown(name: str, *, kernel: bool) -> str:
+    """`copy-done.4` of an instruction's whole text, a kernel's short name, `program.py:53 train` of `$program.py:53 train`."""
+    if name.startswith("%"):
+        return instruction_name(name)
+    return short_kernel(name) if kernel and " = " not in name else name.removeprefix("$")

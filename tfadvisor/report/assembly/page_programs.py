@@ -16,9 +16,7 @@ from tfadvisor.report.forms.page_data import (
 )
 from tfadvisor.timeline.devices.registry import peaks_of
 from tfadvisor.timeline.names.devices import instruction_name
-from tfadvisor.timeline.picture.events import MemoryCurve
 from tfadvisor.timeline.run.run_summary import RunSummary
-from tfadvisor.timeline.summary.programs import OpExcerpt
 from tfadvisor.units import PS_PER_MS
 
 _MOST_PARTS = 4_000
@@ -67,65 +65,45 @@ def peaks_info(run: RunSummary) -> PeaksInfo:
 def excerpt_rows(run: RunSummary) -> tuple[ExcerptRow, ...]:
     """Each op once, whichever hosts run it."""
     found: dict[tuple[str, str, str], ExcerptRow] = {}
-    for host in run.hosts:
-        for one in host.excerpts.ops if host.excerpts is not None else ():
-            found.setdefault((one.op, one.kernel, one.module), _excerpt_row(one))
+    for one in (one for host in run.hosts if host.excerpts is not None for one in host.excerpts.ops):
+        operands, users = (
+            tuple(f"{each.name}\n{each.opcode}\n{each.shape}" for each in some)
+            for some in (one.shown.operands, one.shown.users)
+        )
+        key = one.op, one.kernel, one.module
+        found.setdefault(key, ExcerptRow(*key, one.shown.text, operands, users, one.shown.more))
     return tuple(found.values())
-
-
-def _excerpt_row(one: OpExcerpt) -> ExcerptRow:
-    texts = [
-        tuple(f"{each.name}\n{each.opcode}\n{each.shape}" for each in some)
-        for some in (one.shown.operands, one.shown.users)
-    ]
-    return ExcerptRow(one.op, one.kernel, one.module, one.shown.text, texts[0], texts[1], one.shown.more)
 
 
 def memory_infos(run: RunSummary) -> tuple[MemoryInfo, ...]:
     """What the allocators of all hosts report over time."""
     found = [(host.host, curve) for host in run.hosts for curve in host.evidence.memory_curves]
-    return tuple(_memory_info(host, curve) for host, curve in found[:_MOST_CURVES])
-
-
-def _memory_info(host: str, curve: MemoryCurve) -> MemoryInfo:
-    return MemoryInfo(
-        host=host,
-        allocator=curve.allocator,
-        at_ms=tuple((curve.at_ps / PS_PER_MS).tolist()),
-        bytes=tuple(curve.bytes.tolist()),
-        peak_ms=curve.peak_ps / PS_PER_MS,
-        peak_bytes=curve.peak_bytes,
-        highest_bytes=curve.highest_bytes,
-        capacity_bytes=curve.capacity_bytes,
-        live=tuple(BlockRow(one.op, one.region, one.shape, one.bytes, one.since_ps / PS_PER_MS) for one in curve.live),
-        unseen_bytes=curve.unseen_bytes,
+    return tuple(
+        MemoryInfo(
+            host=host,
+            allocator=one.allocator,
+            at_ms=tuple((one.at_ps / PS_PER_MS).tolist()),
+            bytes=tuple(one.bytes.tolist()),
+            peak_ms=one.peak_ps / PS_PER_MS,
+            peak_bytes=one.peak_bytes,
+            highest_bytes=one.highest_bytes,
+            capacity_bytes=one.capacity_bytes,
+            live=tuple(BlockRow(b.op, b.region, b.shape, b.bytes, b.since_ps / PS_PER_MS) for b in one.live),
+            unseen_bytes=one.unseen_bytes,
+        )
+        for host, one in found[:_MOST_CURVES]
     )
 
 
 def program_memories(run: RunSummary) -> tuple[ProgramMemoryInfo, ...]:
     """Each program once, the one that needs most first."""
     found: dict[str, ProgramMemoryInfo] = {}
-    for host in run.hosts:
-        for one in host.excerpts.memory if host.excerpts is not None else ():
-            found.setdefault(
-                one.program,
-                ProgramMemoryInfo(
-                    program=one.program,
-                    bytes=one.bytes,
-                    bytes_of={kind.value: size for kind, size in one.bytes_of.items()},
-                    buffers=tuple(
-                        BufferRow(
-                            each.kind.value,
-                            each.name,
-                            each.opcode,
-                            each.shape,
-                            each.bytes,
-                            f"{each.file}:{each.line}" if each.file else "",
-                            each.op_name,
-                        )
-                        for each in one.buffers
-                    ),
-                    left_out=one.left_out,
-                ),
-            )
+    for one in (one for host in run.hosts if host.excerpts is not None for one in host.excerpts.memory):
+        place = [f"{each.file}:{each.line}" if each.file else "" for each in one.buffers]
+        buffers = tuple(
+            BufferRow(each.kind.value, each.name, each.opcode, each.shape, each.bytes, line, each.op_name)
+            for each, line in zip(one.buffers, place, strict=True)
+        )
+        kinds = {kind.value: size for kind, size in one.bytes_of.items()}
+        found.setdefault(one.program, ProgramMemoryInfo(one.program, one.bytes, kinds, buffers, one.left_out))
     return tuple(sorted(found.values(), key=lambda one: -one.bytes))

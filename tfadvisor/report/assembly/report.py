@@ -53,7 +53,7 @@ def assemble(run: RunSummary, metrics: Metrics, outcomes: Outcomes, catalogue: C
     computed = time_by(run)
     bearing = [one for one in outcomes.findings if one.bears_verdict]
     largest = _largest(computed, breakdown["compute"])
-    verdict = give_verdict(breakdown, metrics, bearing, _idle_in(attributed), largest)
+    verdict = give_verdict(breakdown, metrics, bearing, _idle_in(attributed), largest, _unseen(attributed))
     findings = led_by(verdict, outcomes.findings, metrics)
     return Report(
         tool=Tool("tfadvisor", VERSION),
@@ -90,6 +90,12 @@ def _idle_in(attributed: Sequence[ClassTime]) -> str | None:
         if one.kind == TimeClass.IDLE.label and not one.parts[0].activity.startswith((NOT_RECORDED, OTHER)):
             return one.parts[0].activity if one.parts[0].fraction >= one.fraction / 2 else None
     return None
+
+
+def _unseen(attributed: Sequence[ClassTime]) -> float:
+    """The share of the step that counts as Python and of which nothing is recorded."""
+    python = (part for one in attributed if one.kind == TimeClass.HOST.label for part in one.parts)
+    return sum(part.fraction for part in python if part.activity.startswith(NOT_RECORDED))
 
 
 def _largest(computed: TimeBy, compute: float) -> str | None:
@@ -198,19 +204,17 @@ def _times(run: RunSummary) -> StepTimes | None:
 # The hosts of a large run whose steps the report lists one by one.
 
 _MOST = 64
-_EXTREMES = 8
 
 
 def told_hosts(run: RunSummary, metrics: Metrics) -> tuple[HostSummary, ...]:
-    """All of up to 64; of more the first, the one that the others wait for, the slowest and fastest, and some between."""
+    """All of up to 64; of more the one that the others wait for, the slowest, and others at even distances from the first on."""
     hosts = run.hosts
     if len(hosts) <= _MOST:
         return hosts
-    period = np.array([_mean_period(host) for host in hosts])
-    by_period = np.argsort(period, kind="stable").tolist()
     late = [index for index, host in enumerate(hosts) if host.host == metrics.fact("late_host")]
+    slowest = max(range(len(hosts)), key=lambda index: _mean_period(hosts[index]))
     spread = np.linspace(0, len(hosts) - 1, _MOST).round().astype(int).tolist()
-    chosen: dict[int, None] = dict.fromkeys([0, *late, *by_period[-_EXTREMES:], *by_period[:_EXTREMES], *spread])
+    chosen = dict.fromkeys([*late, slowest, *spread])
     return tuple(hosts[index] for index in sorted(list(chosen)[:_MOST]))
 
 

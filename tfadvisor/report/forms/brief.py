@@ -7,6 +7,7 @@ from tfadvisor.printable import cut, one_line, printable
 from tfadvisor.report.model import Report
 from tfadvisor.report.wording import (
     advice,
+    fitted,
     location_words,
     plan_lines,
     questions,
@@ -24,7 +25,7 @@ from tfadvisor.vocabulary import Severity
 
 LARGEST = 2048
 """Bytes of UTF-8."""
-_SHOWN = 3
+_PLANNED = 3
 _FEW_LINES = 3
 _LONGEST = 220
 _ACTIVITIES = 3
@@ -41,29 +42,22 @@ def as_brief(report: Report) -> str:
         "step time: " + ", ".join(f"{name} {percent(share)}" for name, share in shares(report)),
     ]
     head += [
-        f"  {one.share} {one.kind}: {cut(one.words, _LONGEST_ACTIVITY)}" for one in time_lines(report, _ACTIVITIES)
+        f"  {one.share} {one.kind}: {fitted(one.words, _LONGEST_ACTIVITY)}" for one in time_lines(report, _ACTIVITIES)
     ]
     if report.capture:
         head.append(f"about this trace: {_cut(report.capture[0].note)}")
-    found = advice(report)
-    to_change = any(one.severity is not Severity.INFO for one in found)
-    shown = list(enumerate(found[:_SHOWN], start=1))
-    asked = [_question(one) for one in questions(report)[:1]]
-    plan = _plan(report)
-    fits = ((kept, whole) for kept in range(len(shown), -1, -1) for whole in range(kept, int(kept > 1) - 1, -1))
-    for kept, whole in fits:
-        blocks = [_finding(number, one, whole=number <= whole) for number, one in shown]
-        left = (
-            len(found) - kept + (len(questions(report)) - len(asked) if kept == len(blocks) else len(questions(report)))
-        )
-        tail = [f"{left} more: --format json" if kept else f"{left} findings: --format json"] if left else []
+    found, asked = advice(report), questions(report)
+    verify = [_VERIFY] if any(one.severity is not Severity.INFO for one in found) else []
+    for kept, whole in [(3, 3), (3, 2), (3, 1), (2, 2), (2, 1), (1, 1), (1, 0), (0, 0)]:
+        shown, all_shown = found[:kept], kept >= min(len(found), 3)
+        left = len(found) - len(shown) + len(asked) - (all_shown and bool(asked))
         lines = [
             *head,
-            *(line for block in blocks[:kept] for line in block),
-            *(asked if kept == len(blocks) else []),
-            *(plan if kept else []),
-            *tail,
-            *([_VERIFY] if kept and to_change else []),
+            *(line for at, one in enumerate(shown) for line in _finding(at + 1, one, whole=at < whole)),
+            *(map(_question, asked[:1]) if all_shown else ()),
+            *(_plan(report) if kept else ()),
+            *([f"{left} {'more' if kept else 'findings'}: --format json"] if left else []),
+            *(verify if kept else ()),
         ]
         text = "\n".join(lines) + "\n"
         if len(text.encode("utf-8", "replace")) <= LARGEST:
@@ -97,7 +91,7 @@ def _finding(number: int, finding: Finding, *, whole: bool) -> list[str]:
 
 def _plan(report: Report) -> list[str]:
     """`plan: RULE 20–40%, then RULE 3–5% of step time`; nothing where one change is all there is."""
-    steps = [f"{one.rule_id} {one.saves}" for one in plan_lines(report)][:_SHOWN]
+    steps = [f"{one.rule_id} {one.saves}" for one in plan_lines(report)][:_PLANNED]
     return [f"plan: {', then '.join(steps)}"] if len(steps) > 1 else []
 
 

@@ -21,10 +21,10 @@ from tfadvisor.report.forms.page_data import (
     DrawnStep,
     PageData,
     PartRow,
-    StepColumns,
 )
 from tfadvisor.report.model import Op, StepInfo
 from tfadvisor.report.wording import bar_note, plan_end, plan_lines
+from tfadvisor.vocabulary import TIME_CLASSES
 
 FORMAT = 3
 """Of the data; the page that is built with it reads no other."""
@@ -65,8 +65,9 @@ _TABLES: Mapping[str, type[msgspec.Struct]] = {
 
 def _page(page: PageData) -> dict[str, Any]:
     report = page.report.to_dict()
-    report["steps"]["each"] = _fields(_steps(page.report.steps.each))
-    del report["ops"]
+    steps = page.report.steps.each
+    report["steps"]["each"] = _columns(StepInfo, steps)
+    del report["steps"]["each"]["breakdown"], report["ops"]
     for told_in_words in ("changed_limits", "machines", "plan"):
         report.pop(told_in_words, None)
     fields = {name: getattr(page, name) for name in page.__struct_fields__ if name not in _TABLES}
@@ -74,6 +75,7 @@ def _page(page: PageData) -> dict[str, Any]:
         **{name: _short(_plain(value)) for name, value in fields.items() if name not in ("report", "drawn", "more")},
         **{name: _columns(kind, getattr(page, name)) for name, kind in _TABLES.items()},
         "report": _short(report),
+        "step_shares": {one: [round(each.breakdown[one] * 1e5) for each in steps] for one in TIME_CLASSES if steps},
         "drawn": [_drawn(one) for one in page.drawn],
         "more": _packed([_drawn(one) for one in page.more]),
         "about": about_lines(page.report),
@@ -99,22 +101,6 @@ def _packed(content: Any) -> str:
         return ""
     text = json.dumps(content, separators=(",", ":"), allow_nan=False)
     return base64.b64encode(gzip.compress(text.encode("utf-8"), compresslevel=6, mtime=0)).decode("ascii")
-
-
-def _steps(steps: Sequence[StepInfo]) -> StepColumns:
-    hosts, host = _coded([step.host for step in steps])
-    names, name = _coded([step.name for step in steps])
-    classes = list(steps[0].breakdown) if steps else []
-    return StepColumns(
-        index=tuple(step.index for step in steps),
-        hosts=tuple(hosts),
-        host=tuple(host),
-        names=tuple(names),
-        name=tuple(name),
-        start_ms=tuple(step.start_ms for step in steps),
-        duration_ms=tuple(step.duration_ms for step in steps),
-        share={one: tuple(round(step.breakdown[one] * 1e5) for step in steps) for one in classes},
-    )
 
 
 def _drawn(step: DrawnStep) -> dict[str, Any]:

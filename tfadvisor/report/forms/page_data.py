@@ -14,24 +14,6 @@ from tfadvisor.vocabulary import LaneRole, WhichStep
 Column = npt.NDArray[np.int64]
 
 
-class StepColumns(msgspec.Struct, frozen=True):
-    """The report's counted steps as columns, one row a step."""
-
-    index: tuple[int, ...]
-    hosts: tuple[str, ...]
-    """The distinct hosts."""
-    host: tuple[int, ...]
-    """Places in `hosts`."""
-    names: tuple[str, ...]
-    """The distinct names."""
-    name: tuple[int, ...]
-    """Places in `names`."""
-    start_ms: tuple[float, ...]
-    duration_ms: tuple[float, ...]
-    share: Mapping[str, tuple[int, ...]]
-    """Class -> its share of each step's period, in 1/100,000."""
-
-
 class LaneInfo(msgspec.Struct, frozen=True):
     """One lane of a drawn step. role: "classes", "stream", "driver" or "thread"; device: "" on the host.
 
@@ -286,8 +268,8 @@ class PageData(msgspec.Struct, frozen=True):
     excerpts: tuple[ExcerptRow, ...] = ()
     memory: tuple[MemoryInfo, ...] = ()
     programs: tuple[ProgramMemoryInfo, ...] = ()
-    metric_groups: Mapping[str, str] = {}
-    """Metric -> what it is about: time, host, kernels, compute, copies_and_memory, collectives or trace."""
+    metric_modules: Mapping[str, str] = {}
+    """Metric -> the module that defines it."""
     facts: Mapping[str, str] = {}
     """Fact that is evidence of a finding -> its definition."""
 

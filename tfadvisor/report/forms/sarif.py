@@ -112,29 +112,24 @@ _NOT_SOURCES = ("node_modules", "site-packages", "venv", "build", "dist", "__pyc
 def files_below(folder: Path, named: Iterable[str]) -> dict[str, str]:
     """Of each file that is named: the file below the folder that is meant, relative to it; "" where none or several may be."""
     wanted = {one for one in named if one}
-    found: dict[str, list[str]] = {}
-    if wanted:
-        names = {Path(one).name for one in wanted}
-        for file in islice(_files(folder), _MOST_FILES):
-            if file.name in names:
-                found.setdefault(file.name, []).append(file.relative_to(folder).as_posix())
-    return {one: _meant(Path(one), folder, found.get(Path(one).name, [])) for one in wanted}
+    names = {Path(one).name for one in wanted}
+    there = [file for file in islice(_files(folder), _MOST_FILES) if file.name in names] if wanted else []
+    return {one: _meant(Path(one), folder, there) for one in wanted}
 
 
-def _meant(named: Path, folder: Path, places: Sequence[str]) -> str:
+def _meant(named: Path, folder: Path, there: Sequence[Path]) -> str:
     with suppress(OSError):  # a name that is too long for a file
         if not named.is_absolute() and os.pardir not in named.parts and (folder / named).is_file():
             return str(named)
-    meant = [one for one in places if _is_meant(named, Path(one), folder)]
-    return meant[0] if len(meant) == 1 else ""
+    meant = [one for one in there if _is_meant(named, one.relative_to(folder), folder)]
+    return meant[0].relative_to(folder).as_posix() if len(meant) == 1 else ""
 
 
 def _is_meant(named: Path, one: Path, folder: Path) -> bool:
     """Whether a file below the folder is the named one: of a bare name any, else one whose last folder is the same."""
-    if len(named.parts) == 1 or named == folder / one:
-        return True
     common = min(len(named.parts), len(one.parts))
-    return common > 1 and named.parts[-common:] == one.parts[-common:]
+    alike = named.parts[-common:] == one.parts[-common:]
+    return named == folder / one or (alike and (common > 1 or len(named.parts) == 1))
 
 
 def _files(folder: Path) -> Iterator[Path]:

@@ -18,6 +18,7 @@ from tfadvisor.report.wording import (
     advice,
     bar_note,
     evidence_words,
+    fitted,
     location_words,
     nothing_to_change,
     place_of_time,
@@ -220,12 +221,6 @@ _SEVERITY_STYLE = {
 }
 
 
-def print_report(report: Report, out: TextIO, *, details: bool = False) -> None:
-    """Writes to a stream, as wide and colourful as that is."""
-    out.write(as_text(report, details=details, screen=screen_of(out)))
-    out.flush()
-
-
 def as_text(report: Report, *, details: bool = False, screen: Screen = PLAIN) -> str:
     """The report as text. details: every finding, fix, metric and step."""
     page = TextPage(screen)
@@ -292,7 +287,7 @@ def _most_of_the_step(page: TextPage, report: Report) -> None:
     page.line(("Where the step goes", TITLE))
     for one in lines:
         label = f"  {one.share:>4}  {one.time:>8}  {one.kind:<10} "
-        page.line(label, cut(one.words, page.width - len(label)))
+        page.line(label, fitted(one.words, page.width - len(label)))
     page.line()
 
 
@@ -336,7 +331,8 @@ def _cells(parts: list[tuple[str, float]], width: int) -> list[tuple[str, int]]:
 def _findings(page: TextPage, report: Report, details: bool) -> None:
     found = advice(report)
     worth = [one for one in found if one.severity.rank >= Severity.MEDIUM.rank]
-    shown = found if details else (worth or found)[:_SHOWN]
+    leading = [one for one in found if one is found[0] or one in worth]  # the first explains the verdict
+    shown = found if details else (leading if worth else found)[:_SHOWN]
     if not found:
         page.line((nothing_to_change(report), "green"))
         page.line()

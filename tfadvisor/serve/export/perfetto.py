@@ -73,7 +73,7 @@ class _HostTracks:
         self._write, self._texts, self._numbers = write, texts, numbers
         self._trace, self._host, self._shift = trace, timeline.host, shift
         self._flow = launch_arrows(trace, numbers.flows)
-        self._arguments: list[tuple[int, Int64Array]] = []
+        self._arguments: list[tuple[str, Int64Array]] = []
 
     def put(self) -> None:
         """All lines that hold an event with a place in time."""
@@ -108,7 +108,7 @@ class _HostTracks:
                 value = np.zeros(len(self._trace.events), np.int64)
                 value[event] = code + base
                 self._texts.values((base + place, content) for place, content in enumerate(column.texts))
-                self._arguments.append((self._texts.argument(stat), value))
+                self._arguments.append((stat, value))
             base += len(column.texts)
 
     def _line_names(self) -> list[str]:

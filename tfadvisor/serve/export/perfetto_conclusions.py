@@ -51,14 +51,12 @@ _MOST_MARKS = 20_000
 
 
 class _Host(msgspec.Struct, frozen=True):
-    """What findings are marked in. start, end: of the counted steps, ps. classes: instants on any device."""
+    """What findings are marked in. counted: the counted steps, ps. classes: instants on any device."""
 
-    name: str
     track: int
     rank: int
     shift: int
-    start: Int64Array
-    end: Int64Array
+    counted: Intervals
     classes: dict[TimeClass, Intervals]
 
 
@@ -86,21 +84,19 @@ class Conclusions:
         everywhere[TimeClass.IDLE] = union_of(*(difference(whole, union_of(*found.values())) for found in classes))
         self._hosts.append(
             _Host(
-                timeline.host,
                 group,
                 len(devices) + 2,
                 shift,
-                timeline.steps.starts[counted],
-                timeline.steps.ends[counted],
+                whole,
                 everywhere,
             )
         )
 
     def put_findings(self, report: Report) -> None:
-        """A track a finding on each host: the counted steps, and inside them the time that it is about."""
+        """A track a finding on each host: one slice over the counted steps, and inside it the time that it is about."""
         findings = [one for one in report.findings if one.category != "capture"]
         for host in self._hosts:
-            if not len(host.start) or not findings:
+            if not len(host.counted) or not findings:
                 continue
             group = self._below(host.track, "Findings", host.rank)
             for rank, finding in enumerate(findings, start=1):
@@ -113,14 +109,13 @@ class Conclusions:
             np.int64,
         )
         counts = np.array([texts.value(_COUNTS.get(kind, f"no: {kind.value}")) for kind in steps.kinds], np.int64)
-        whether = texts.argument("counts")
         for lane in lanes(steps.starts, steps.ends):
             track = self._below(group, "Steps", 1, steps.about)
             found = brackets(steps.starts[lane], steps.ends[lane])
             step = lane[found.event]
 
             def arguments(part: slice, step: Int64Array = step) -> tuple[Rows, ...]:
-                return (text_arguments(whether, counts[step[part]]),)
+                return (text_arguments("counts", counts[step[part]]),)
 
             time = np.where(found.opens, steps.starts[step], steps.ends[step])
             self._put(track, time, found.opens, names[step], "step", shift, arguments)
@@ -136,18 +131,18 @@ class Conclusions:
     def _put_finding(self, host: _Host, finding: Finding, group: int, rank: int) -> None:
         title = f"{finding.severity.value}: {finding.title}"
         track = self._below(group, title, rank, finding.summary)
-        start, end = host.start, host.end
-        name = np.full(len(start), self._texts.name(title), np.int64)
+        start, end = host.counted.starts[:1], host.counted.ends[-1:]
+        name = np.full(1, self._texts.name(title), np.int64)
         for one, instants in claimed(host.classes, finding.claims):
-            marked = longest(instants, host.start, host.end, _MOST_MARKS)
+            marked = longest(intersection(instants, host.counted), _MOST_MARKS)
             start, end = np.concatenate([start, marked.starts]), np.concatenate([end, marked.ends])
             name = np.concatenate([name, np.full(len(marked), self._texts.name(one.label), np.int64)])
         found = brackets(start, end)
-        is_step = found.event < len(host.start)
-        words = finding_arguments(finding, self._texts)
+        words = b"".join(text_argument(what, said) for what, said in _words(finding) if said)
 
         def arguments(part: slice) -> tuple[Rows, ...]:
-            return (only(constant(len(is_step[part]), words), is_step[part]),)
+            whole = found.event[part] == 0
+            return (only(constant(len(whole), words), whole),)
 
         time = np.where(found.opens, start[found.event], end[found.event])
         self._put(track, time, found.opens, name[found.event], finding.category, host.shift, arguments)
@@ -175,7 +170,7 @@ class Conclusions:
             time_ps // _PS_PER_NS + shift,
             opens,
             name,
-            self._texts.category(category),
+            category,
             arguments=arguments,
         )
 
@@ -246,11 +241,6 @@ def lanes(start: Int64Array, end: Int64Array) -> list[Int64Array]:
 # A finding in the words that stand beside its slices: evidence, where, fixes.
 
 
-def finding_arguments(finding: Finding, texts: Texts) -> bytes:
-    """Arguments of a slice."""
-    return b"".join(text_argument(texts, name, words) for name, words in _words(finding) if words)
-
-
 def _words(finding: Finding) -> Iterator[tuple[str, str]]:
     yield "rule", finding.rule_id
     yield "severity", finding.severity.value
@@ -284,23 +274,12 @@ def claimed(classes: Mapping[TimeClass, Intervals], claims: Collection[str]) -> 
             taken = union_of(taken, classes[one])
 
 
-def longest(instants: Intervals, starts: Int64Array, ends: Int64Array, most: int) -> Intervals:
-    """The part of the instants inside the windows; where that is more than so many pieces, the longest of them."""
-    inside = _cut(intersection(instants, union(starts, ends)), starts)
-    if len(inside) <= most:
-        return inside
-    chosen = np.sort(np.argsort(inside.starts - inside.ends, kind="stable")[:most])
-    return Intervals(inside.starts[chosen], inside.ends[chosen])
-
-
-def _cut(instants: Intervals, places: Int64Array) -> Intervals:
-    """Instants that go on across a place in two pieces, so that each lies in one step."""
-    index = np.searchsorted(instants.starts, places, side="left") - 1
-    inside = (index >= 0) & (places < instants.ends[np.maximum(index, 0)]) if len(instants) else np.zeros(0, np.bool_)
-    if not inside.any():
+def longest(instants: Intervals, most: int) -> Intervals:
+    """All of the instants, or where they are more than so many, the longest of them."""
+    if len(instants) <= most:
         return instants
-    cuts = places[inside]
-    return Intervals(np.sort(np.append(instants.starts, cuts)), np.sort(np.append(instants.ends, cuts)))
+    chosen = np.sort(np.argsort(instants.starts - instants.ends, kind="stable")[:most])
+    return Intervals(instants.starts[chosen], instants.ends[chosen])
 
 
 # Where an export goes: whole or not at all, and never over what it was made from.

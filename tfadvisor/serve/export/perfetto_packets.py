@@ -25,12 +25,13 @@ Write = Callable[[bytes], object]
 _PACKET = 1
 _TIMESTAMP, _SEQUENCE, _EVENT, _INTERNED, _FLAGS, _TRACK = 8, 10, 11, 12, 13, 60
 _CLEARED, _NEEDED = 1, 2
-_CATEGORY_IIDS, _ANNOTATIONS, _TYPE, _NAME_IID, _TRACK_UUID, _FLOWS = 3, 4, 9, 10, 11, 47
+_ANNOTATIONS, _TYPE, _NAME_IID, _TRACK_UUID, _CATEGORIES, _FLOWS = 4, 9, 10, 11, 22, 47
 _BEGIN, _END = 1, 2
 _EXPLICIT = 3
 _BYTES_A_PACKET = 1 << 20
 _ROWS_AT_ONCE = 1 << 16
-_CATEGORIES, _NAMES, _ARGUMENT_NAMES, _ARGUMENT_TEXTS = 1, 2, 3, 29
+_NAMES, _ARGUMENT_TEXTS = 2, 29
+_ARGUMENT_NAME, _ARGUMENT_TEXT, _ARGUMENT_TEXT_IID = 10, 6, 17
 
 
 def process_track(uuid: int, pid: int, name: str) -> bytes:
@@ -69,14 +70,6 @@ class Texts:
         """The number of a slice's name."""
         return self._one(_NAMES, content)
 
-    def category(self, content: str) -> int:
-        """The number of a category."""
-        return self._one(_CATEGORIES, content)
-
-    def argument(self, content: str) -> int:
-        """The number of an argument's name."""
-        return self._one(_ARGUMENT_NAMES, content)
-
     def value(self, content: str) -> int:
         """The number of an argument's text."""
         return self._one(_ARGUMENT_TEXTS, content)
@@ -113,14 +106,15 @@ class Texts:
         self._flags = _NEEDED
 
 
-def text_argument(texts: Texts, name: str, content: str) -> bytes:
-    """An argument of a slice, as it is in each event that has it."""
-    return sized(_ANNOTATIONS, number(1, texts.argument(name)) + number(17, texts.value(content)))
+def text_argument(name: str, content: str) -> bytes:
+    """An argument of a slice."""
+    return sized(_ANNOTATIONS, text(_ARGUMENT_NAME, name) + text(_ARGUMENT_TEXT, content))
 
 
-def text_arguments(name: int, values: Int64Array) -> Rows:
+def text_arguments(name: str, values: Int64Array) -> Rows:
     """An argument for each row by the number of its text; rows with 0 have none."""
-    content = joined(constant(len(values), number(1, name)), field(17, VARINT, varints(values)))
+    named = constant(len(values), text(_ARGUMENT_NAME, name))
+    content = joined(named, field(_ARGUMENT_TEXT_IID, VARINT, varints(values)))
     return only(field(_ANNOTATIONS, SIZED, content), values > 0)
 
 
@@ -131,7 +125,7 @@ def put_slices(
     time_ns: Int64Array,
     opens: BoolArray,
     name: Int64Array,
-    category: int = 0,
+    category: str = "",
     flow: Int64Array | None = None,
     arguments: Callable[[slice], tuple[Rows, ...]] | None = None,
 ) -> None:
@@ -149,7 +143,7 @@ def put_slices(
             only(field(_NAME_IID, VARINT, varints(name[part])), begins),
         ]
         if category:
-            event.append(only(constant(rows, number(_CATEGORY_IIDS, category)), begins))
+            event.append(only(constant(rows, text(_CATEGORIES, category)), begins))
         if flow is not None and flow[part].any():
             event.append(only(field(_FLOWS, FIXED_64, fixed_64(flow[part])), begins & (flow[part] > 0)))
         if arguments is not None:
@@ -271,21 +265,13 @@ class TrackNumbers:
     """Counts up from 1 in each kind; processes and threads are one kind."""
 
     def __init__(self) -> None:
-        """Nothing is given out yet."""
-        self._tracks = count(1)
-        self._processes = count(1)
+        """Nothing is given out yet. track, process: give a new number of their kind."""
+        self.track = count(1).__next__
+        self.process = count(1).__next__
         self._flows = 1
 
-    def track(self) -> int:
-        """A new track's."""
-        return next(self._tracks)
-
-    def process(self) -> int:
-        """A new process's or thread's."""
-        return next(self._processes)
-
     def flows(self, wanted: int) -> int:
-        """The first of so many new ones."""
+        """The first of so many new numbers of arrows."""
         first = self._flows
         self._flows += wanted
         return first

@@ -15,12 +15,8 @@ import numpy as np
 from tfadvisor.advice.flags.advice import variables
 from tfadvisor.advice.flags.catalogue import accepts
 from tfadvisor.advice.flags.recorded import is_newer, order
-from tfadvisor.arrays import ranks
-from tfadvisor.errors import TraceError
-from tfadvisor.program.find_modules import find_modules
-from tfadvisor.program.wire import message_of, messages_of, number_of, text_of
 from tfadvisor.serve.export.perfetto_packets import sized, tag
-from tfadvisor.serve.export.pgle_events import SELECTION, Facts, NamedEvents, Program, facts, named_events
+from tfadvisor.serve.export.pgle_events import SELECTION, Facts, NamedEvents, facts, named_events
 from tfadvisor.timeline.names.classes import UNKNOWN, framework_of
 from tfadvisor.timeline.names.stats import HLO_MODULE, JAX_VERSION
 from tfadvisor.trace.bounds import FIXED_64
@@ -63,7 +59,7 @@ def profile(files: Sequence[Path]) -> Profile:
         version = version or recorded_by
         framework = framework_of(trace.names.name, trace.stat(HLO_MODULE).texts) if framework == UNKNOWN else framework
         events = named_events(trace)
-        found.append(costs(events, fingerprints(trace), counting_of(recorded_by)))
+        found.append(costs(events, counting_of(recorded_by)))
         told.append(facts(trace, events))
     return Profile(aggregate(found) if len(found) > 1 else found[0], tuple(told), framework, version)
 
@@ -114,7 +110,6 @@ def aggregate(profiles: Sequence[Costs]) -> Costs:
 
 # What each instruction cost in one trace, in columns, as XLA's own converter counts it.
 
-_SEPARATOR = "::"
 _PS_PER_US = 1e6
 
 
@@ -136,12 +131,12 @@ class Cost(msgspec.Struct, frozen=True):
 
 
 Costs = Mapping[str, Cost]
-"""By the instruction's name, `FINGERPRINT::name` where its program's fingerprint is known."""
+"""By the instruction's name, whichever program has it."""
 
 
-def costs(found: NamedEvents, fingerprints: Mapping[Program, str], counting: Counting) -> Costs:
+def costs(found: NamedEvents, counting: Counting) -> Costs:
     """The cost of each name, sorted by name."""
-    names, which = _profile_names(found, fingerprints)
+    names, which = found.ops, found.op
     if counting is Counting.EVENT:
         # Two divisions, as XLA's: the last bit of one by a million differs. A negative duration is a huge one there.
         us = found.duration_ps.view(np.uint64).astype(np.float64) / 1e3 / 1e3
@@ -150,23 +145,7 @@ def costs(found: NamedEvents, fingerprints: Mapping[Program, str], counting: Cou
     executions = np.bincount(which, minlength=len(names))
     mean = np.bincount(which, us, len(names)) / np.maximum(executions, 1)  # adds up in the file's order, as XLA does
     by_name = sorted(zip(names, mean.tolist(), executions.tolist(), strict=True))
-    return {name: Cost(us, number) for name, us, number in by_name}
-
-
-def _profile_names(found: NamedEvents, fingerprints: Mapping[Program, str]) -> tuple[list[str], Int64Array]:
-    """The distinct names, and which of them each event has: op and program are looked up once a pair of both."""
-    pair = ranks(found.op * (len(found.programs) + 1) + found.program)
-    count = int(pair.max(initial=-1)) + 1
-    one = np.zeros(count, np.int64)
-    one[pair] = np.arange(len(pair))
-    place: dict[str, int] = {}
-    name_of_pair = np.empty(count, np.int64)
-    for at, event in enumerate(one.tolist()):
-        name = found.ops[int(found.op[event])]
-        fingerprint = fingerprints.get(found.programs[int(found.program[event])], "")
-        written = f"{fingerprint}{_SEPARATOR}{name}" if fingerprint else name
-        name_of_pair[at] = place.setdefault(written, len(place))
-    return list(place), name_of_pair[pair]
+    return {name: Cost(us, number) for name, us, number in by_name if number}
 
 
 def _spans(found: NamedEvents, which: Int64Array) -> tuple[Int64Array, npt.NDArray[np.float64]]:
@@ -179,36 +158,6 @@ def _spans(found: NamedEvents, which: Int64Array) -> tuple[Int64Array, npt.NDArr
     first = np.minimum.reduceat(found.start_ps[order], starts)
     last = np.maximum.reduceat((found.start_ps + found.duration_ps)[order], starts)
     return name[starts], (last - first) / _PS_PER_US
-
-
-# The fingerprint that XLA gave a program before it scheduled it, by which its scheduler finds the costs that are
-# meant for it.
-
-
-_ATTRIBUTE = "fingerprint_before_lhs"
-_ID = 5
-_OF_INSTRUCTION = 68
-"""The field of HloInstructionProto that holds frontend attributes."""
-_MAP = 1
-
-
-def fingerprints(trace: HostTrace) -> dict[Program, str]:
-    """The programs of a trace whose root instruction carries one. Programs whose HLO is damaged carry none."""
-    found: dict[Program, str] = {}
-    modules = find_modules(trace)
-    for key in modules.keys:
-        try:
-            module = modules.open(key)
-            root = module.entry.root
-            attributes = messages_of(root.proto, message_of(root.proto, root.fields, _OF_INSTRUCTION), _MAP)
-            one = next(
-                (text_of(root.proto, it, 2) for it in attributes if text_of(root.proto, it, 1) == _ATTRIBUTE), ""
-            )
-        except TraceError:
-            continue
-        if one:
-            found[module.name, number_of(module.fields, _ID)] = one
-    return found
 
 
 # The two ways to compile with measured costs: this profile, or JAX measuring by itself.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import distinct, median, ranks
+from tfadvisor.arrays import distinct, median
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.collectives import op_collective
 from tfadvisor.timeline.names.drivers import launches_graph
@@ -19,11 +19,8 @@ if TYPE_CHECKING:
 
     BoolArray = npt.NDArray[np.bool_]
 
-Program = tuple[str, int | None]
-"""The module's name and its id, which events carry as `hlo_module` and `program_id`; None where an event has no id."""
-
 _SCOPE_RANGE_ID = "scope_range_id"
-SELECTION = Selection(dict.fromkeys((stats.HLO_OP, stats.HLO_MODULE, stats.PROGRAM_ID, _SCOPE_RANGE_ID)))
+SELECTION = Selection(dict.fromkeys((stats.HLO_OP, stats.HLO_MODULE, _SCOPE_RANGE_ID)))
 """The stats that this needs of the decoder."""
 GPU_PLANES = "/device:GPU:"
 _DEVICES = (GPU_PLANES, "/device:TPU:", "/device:CUSTOM:")
@@ -34,19 +31,16 @@ _ABSENT = -1
 
 
 class NamedEvents(msgspec.Struct, frozen=True):
-    """One row an event, in the file's order: its instruction and program, and when it ran.
+    """One row an event, in the file's order: its instruction, and when it ran.
 
     instance: what the events of one execution share, a scope range's number or the start.
     """
 
     ops: tuple[str, ...]
-    programs: tuple[Program, ...]
     event: Int64Array
     """Index among the trace's events."""
     op: Int64Array
     """Index into ops."""
-    program: Int64Array
-    """Index into programs."""
     start_ps: Int64Array
     duration_ps: Int64Array
     instance: Int64Array
@@ -78,19 +72,15 @@ def named_events(trace: HostTrace) -> NamedEvents:
     of_device[device_lines(trace)] = True
     event = np.flatnonzero(of_device[trace.line_of_event()])
     ops, op = _texts(trace, stats.HLO_OP, event)
-    modules, module = _texts(trace, stats.HLO_MODULE, event)
+    _, module = _texts(trace, stats.HLO_MODULE, event)
     named = (op >= 0) & (module >= 0)
-    event, op, module = event[named], op[named], module[named]
-    number, numbered = _numbers(trace, stats.PROGRAM_ID, event)
+    event, op = event[named], op[named]
     scope, scoped = _numbers(trace, _SCOPE_RANGE_ID, event)
-    programs, program = _programs(modules, module, number, numbered)
     start = trace.events.start_ps[event]
     return NamedEvents(
         ops=ops,
-        programs=programs,
-        op=op,
         event=event,
-        program=program,
+        op=op,
         start_ps=start,
         duration_ps=trace.events.duration_ps[event],
         instance=np.where(scoped, scope, start),
@@ -131,21 +121,6 @@ def _of_names(trace: HostTrace, stat: str, event: Int64Array) -> list[tuple[int,
     """(row, value) for the names of these events that carry the stat themselves, as TPUs' do."""
     rows = distinct(trace.events.row[event]).tolist()
     return [(row, held[stat]) for row in rows if stat in (held := trace.details.metadata_stats(row))]
-
-
-def _programs(
-    modules: tuple[str, ...], module: Int64Array, number: Int64Array, numbered: BoolArray
-) -> tuple[tuple[Program, ...], Int64Array]:
-    """The distinct programs, and which of them each event belongs to. One without a number is no program of the trace."""
-    number_rank = np.where(numbered, ranks(number) + 1, 0)
-    which = ranks(module * (int(number_rank.max(initial=0)) + 1) + number_rank)
-    one = np.zeros(int(which.max(initial=-1)) + 1, np.int64)
-    one[which] = np.arange(len(which))
-    programs = tuple(
-        (modules[at], of if known else None)
-        for at, of, known in zip(module[one].tolist(), number[one].tolist(), numbered[one].tolist(), strict=True)
-    )
-    return programs, which
 
 
 # What makes a trace a poor profile, in words.

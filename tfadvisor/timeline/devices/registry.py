@@ -17,7 +17,7 @@ from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.model import Device
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.devices import is_device_allocator
-from tfadvisor.timeline.names.host import is_accelerator_thread, is_kernel_launch
+from tfadvisor.timeline.names.host import is_accelerator_thread, is_kernel_launch, is_named_run
 from tfadvisor.timeline.sweeps import places
 from tfadvisor.trace.bounds import with_possible_times
 from tfadvisor.trace.columns import HostTrace
@@ -147,6 +147,8 @@ def _runs(trace: HostTrace, threads: Threads, devices: Sequence[Device]) -> tupl
     """
     position = threads.positions(trace.stat(stats.MODULE_NAME).event)
     runs = position[position >= 0]
+    if not len(runs):
+        runs = threads.named(is_named_run)
     if len(runs) < _FEW:
         return 0, 0
     launched = np.sort(np.concatenate([device.ops.launch_start for device in devices]))

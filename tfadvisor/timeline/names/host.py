@@ -263,6 +263,7 @@ def blocks_in_eager_call(name: str) -> bool:
 
 PROGRAM_RUNS = ("GpuExecutable::",)
 """Runs of XLA programs on a GPU, whose stat names the program."""
+_NAMED_RUN = ":XLA GPU module"
 _KERNEL_LAUNCHES = (
     "cuLaunchKernel",
     "cudaLaunchKernel",
@@ -276,6 +277,11 @@ _KERNEL_LAUNCHES = (
 def is_kernel_launch(name: str) -> bool:
     """Whether a driver's call launches one kernel; a graph's launch runs any number of them."""
     return name.startswith(_KERNEL_LAUNCHES)
+
+
+def is_named_run(name: str) -> bool:
+    """Whether an event is a run of an XLA program on a GPU that bears the program's name: `jit_f:XLA GPU module`."""
+    return name.endswith(_NAMED_RUN)
 
 
 def is_jitted_call(name: str) -> bool:

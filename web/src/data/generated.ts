@@ -54,16 +54,13 @@ export interface StepTimes {
   stdev: number;
 }
 
-/** The report's counted steps as columns, one row a step. */
-export interface StepColumns {
-  index: number[];
-  hosts: string[];
-  host: number[];
-  names: string[];
-  name: number[];
-  start_ms: number[];
-  duration_ms: number[];
-  share: Record<string, number[]>;
+/** One counted step. */
+export interface StepInfo {
+  index: number;
+  name: string;
+  host: string;
+  start_ms: number;
+  duration_ms: number;
 }
 
 /** A step that does not count, and why: compiling, warm-up or cut-off. */
@@ -82,7 +79,7 @@ export interface StepsInfo {
   confidence: number;
   about: string;
   time_ms: StepTimes | null;
-  each: StepColumns;
+  each: Columns<StepInfo>;
   set_aside: SetAsideStep[];
 }
 
@@ -492,12 +489,13 @@ export interface PageData {
   excerpts: ExcerptRow[];
   memory: MemoryInfo[];
   programs: ProgramMemoryInfo[];
-  metric_groups: Record<string, string>;
+  metric_modules: Record<string, string>;
   facts: Record<string, string>;
   about: string[];
   plan: PlanLine[];
   plan_end: string;
   bar_note: string;
+  step_shares: Record<string, number[]>;
   short_names: Record<string, string>;
 }
 

@@ -1,11 +1,11 @@
 /** The counted steps, row by row. */
 import { CLASSES, type Class } from "./classes.js";
-import type { PageData, StepColumns } from "./generated.js";
+import type { PageData } from "./generated.js";
 
 const SCALE = 1e5;
 
 export class StepTable {
-  private readonly columns: StepColumns;
+  private readonly columns: PageData["report"]["steps"]["each"];
   private readonly medians = new WeakMap<number[], number>();
   private readonly longests = new WeakMap<number[], number>();
 
@@ -18,7 +18,7 @@ export class StepTable {
   }
 
   get hosts(): string[] {
-    return this.columns.hosts;
+    return this.columns.host.texts.map((one) => one ?? "");
   }
 
   index(row: number): number {
@@ -26,12 +26,12 @@ export class StepTable {
   }
 
   host(row: number): string {
-    return this.columns.hosts[this.columns.host[row] ?? -1] ?? "";
+    return this.columns.host.texts[this.columns.host.code[row] ?? -1] ?? "";
   }
 
   /** `train 12`; the number is left out where the name has one. */
   name(row: number): string {
-    const name = this.columns.names[this.columns.name[row] ?? -1] ?? "";
+    const name = this.columns.name.texts[this.columns.name.code[row] ?? -1] ?? "";
     return /\d/.test(name) ? name : `${name} ${this.index(row)}`.trim();
   }
 
@@ -44,7 +44,7 @@ export class StepTable {
   }
 
   share(row: number, kind: Class): number {
-    return (this.columns.share[kind]?.[row] ?? 0) / SCALE;
+    return (this.run.step_shares[kind]?.[row] ?? 0) / SCALE;
   }
 
   shares(row: number): Record<string, number> {
@@ -53,13 +53,13 @@ export class StepTable {
 
   /** Rows of one host, in order. */
   of(host: string): number[] {
-    const code = this.columns.hosts.indexOf(host);
-    return this.columns.host.flatMap((one, row) => (one === code ? [row] : []));
+    const code = this.columns.host.texts.indexOf(host);
+    return this.columns.host.code.flatMap((one, row) => (one === code ? [row] : []));
   }
 
   find(host: string, index: number): number {
-    const code = this.columns.hosts.indexOf(host);
-    return this.columns.index.findIndex((one, row) => one === index && this.columns.host[row] === code);
+    const code = this.columns.host.texts.indexOf(host);
+    return this.columns.index.findIndex((one, row) => one === index && this.columns.host.code[row] === code);
   }
 
   /** The row whose period is the median of the given ones, of an even number the shorter of the two; of equals the one that is drawn. */

@@ -29,15 +29,35 @@ const GROUPS: Record<string, string> = {
   trace: "The trace itself",
 };
 
+/** The group of each module of metrics; any other's is what is computed. */
+const GROUP_OF: Record<string, string> = {
+  step_time: "time",
+  between_dispatches: "host",
+  input: "host",
+  launch: "host",
+  collectives: "collectives",
+  collective_kinds: "collectives",
+  stragglers: "collectives",
+  kinds: "kernels",
+  precision: "kernels",
+  products: "kernels",
+  programs: "kernels",
+  copies: "copies_and_memory",
+  memory: "copies_and_memory",
+  machine: "machine",
+  capture: "trace",
+  devices: "trace",
+};
+
 /** By what they are about; those that the trace cannot give are folded away with their reasons. */
-export function metrics({ run: { report, metric_groups: groupsOf } }: View): Section {
+export function metrics({ run: { report, metric_modules: modules } }: View): Section {
   const all = Object.entries(report.metrics);
-  const groupOf = (name: string): string => groupsOf[name] ?? "other";
+  const groupOf = (name: string): string => GROUP_OF[modules[name] ?? ""] ?? "compute";
   const known = all.filter(([, one]) => one.value !== null);
-  const groups = [...new Set([...Object.keys(GROUPS), ...known.map(([name]) => groupOf(name))])]
+  const groups = Object.keys(GROUPS)
     .map((group) => ({ group, rows: known.filter(([name]) => groupOf(name) === group) }))
     .filter(({ rows }) => rows.length > 0)
-    .map(({ group, rows }, place) => foldedMetrics(`${GROUPS[group] ?? group.replaceAll("_", " ")} (${rows.length})`, rows, place === 0));
+    .map(({ group, rows }, place) => foldedMetrics(`${GROUPS[group]!} (${rows.length})`, rows, place === 0));
   const absent = all.filter(([, one]) => one.value === null);
   if (absent.length > 0) groups.push(foldedMetrics(`Not known from this trace (${absent.length})`, absent, false));
   const found = h("span", { class: "dim small", "aria-live": "polite" });

@@ -222,7 +222,7 @@ function finder(stage: Stage): { element: HTMLElement; again: () => void } {
 
 /** To Perfetto's page by a click, or as a file where there is no network. */
 function perfetto(stage: Stage): HTMLElement {
-  const said = h("span", { class: "dim small", role: "status" });
+  const said = h("span", { class: "dim small", "aria-live": "polite" });
   const keep = (): void => { save(fileName(stage.layout.step), traceEvents(stage.layout.step), "application/json"); };
   const open = async (): Promise<void> => {
     said.textContent = "Waiting for ui.perfetto.dev…";

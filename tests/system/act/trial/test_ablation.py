@@ -172,8 +172,7 @@ def test_half_of_the_batch_tells_whether_a_step_depends_on_it(place: Place) -> N
 def test_a_report_of_another_step_is_not_taken_for_this_program(place: Place) -> None:
     trace = ROOT / "fixtures" / "jax-recompile"
     place.run("analyze", trace, "--format", "json", "-o", "report.json")
-    step = json.loads((place.folder / "report.json").read_text())["steps"]["time_ms"]["median"]
-    assert step < 100
+
     place.write("train.py", "import jax\nfrom invented import work\n\nfor number in range(5000):\n    work(1000)\n")
 
     code, out, err = place.run("try", "--from", "report.json", "--env", "A=1", "--", PYTHON, "train.py")

@@ -11,15 +11,10 @@ from support.places import FIXTURES
 import tfadvisor
 import tfadvisor.metrics  # registers every metric
 from tfadvisor.advice.findings import Finding, Fix
-from tfadvisor.advice.flags.prescribe import fitted
-from tfadvisor.advice.judging.fit_flags import fit_flags
+from tfadvisor.advice.flags.prescribe import fit_flags, fitted
 from tfadvisor.advice.loading.catalogue import built_in_rules, checked
 from tfadvisor.advice.loading.yaml_marks import load
 from tfadvisor.metrics.registry import Measured, Metrics, registered_facts, registered_metrics
-
-
-def facts(**known: str) -> Metrics:
-    return Metrics({}, {name: (text, "") for name, text in known.items()})
 
 
 def fix(snippet: str, env: dict[str, str] | None = None) -> Fix:
@@ -57,7 +52,7 @@ def test_flags_for_the_tpu_compiler_are_left_alone() -> None:
 def test_a_fix_with_a_refused_flag_is_left_out() -> None:
     good, bad = fix("--xla_gpu_autotune_level=3"), fix("--xla_gpu_detect_nan=none")
 
-    found = fit_flags([good, bad], facts(framework="jax", framework_version="0.6.2"))
+    found = fit_flags([good, bad], "jax", "0.6.2")
 
     assert found.fixes == (good,)
     assert found.left_out == ""
@@ -66,7 +61,7 @@ def test_a_fix_with_a_refused_flag_is_left_out() -> None:
 def test_when_no_fix_is_left_the_version_is_named() -> None:
     bad = fix("", {"XLA_FLAGS": "--xla_gpu_detect_nan=none"})
 
-    found = fit_flags([bad], facts(framework="jax", framework_version="0.6.2"))
+    found = fit_flags([bad], "jax", "0.6.2")
 
     assert found.fixes == ()
     assert found.left_out == ("The fix needs another version: --xla_gpu_detect_nan (jaxlib accepts it from 0.8.1 on).")
@@ -77,7 +72,7 @@ def test_the_names_change_in_the_variables_too() -> None:
         "XLA_FLAGS=--xla_gpu_enable_dynamic_slice_fusion=true", {"XLA_FLAGS": "--xla_gpu_enable_dynamic_slice_fusion"}
     )
 
-    (fitted_fix,) = fit_flags([one], facts(framework="jax", framework_version="0.4.31")).fixes
+    (fitted_fix,) = fit_flags([one], "jax", "0.4.31").fixes
 
     assert fitted_fix.snippet == "XLA_FLAGS=--xla_gpu_enable_address_computation_fusion=true"
     assert fitted_fix.env == {"XLA_FLAGS": "--xla_gpu_enable_address_computation_fusion"}
@@ -85,7 +80,7 @@ def test_the_names_change_in_the_variables_too() -> None:
 
 
 def test_a_version_that_is_not_known_is_said_so() -> None:
-    (fitted_fix,) = fit_flags([fix("--xla_gpu_autotune_level=3")], facts(framework="tensorflow")).fixes
+    (fitted_fix,) = fit_flags([fix("--xla_gpu_autotune_level=3")], "tensorflow", None).fixes
 
     assert fitted_fix.valid_for.startswith("jaxlib; flags judged by TensorFlow 2.")
     assert fitted_fix.valid_for.endswith("as no version is known")
@@ -100,13 +95,14 @@ def test_a_flag_that_changes_nothing_is_said_so() -> None:
     assert fitted("XLA_FLAGS=--xla_gpu_triton_gemm_any=true", "jax", "0.5.0").note == ""
 
 
-def test_a_fix_that_changes_nothing_comes_last() -> None:
+def test_a_fix_that_changes_nothing_is_left_out_where_another_helps() -> None:
     on_anyway, other = fix("XLA_FLAGS=--xla_gpu_triton_gemm_any=true"), fix("XLA_FLAGS=--xla_gpu_autotune_level=3")
 
-    newer = fit_flags([on_anyway, other], facts(framework="jax", framework_version="0.10.2")).fixes
-    older = fit_flags([on_anyway, other], facts(framework="jax", framework_version="0.5.0")).fixes
+    newer = fit_flags([on_anyway, other], "jax", "0.10.2").fixes
+    older = fit_flags([on_anyway, other], "jax", "0.5.0").fixes
 
-    assert [one.snippet for one in newer] == [other.snippet, on_anyway.snippet]
+    assert [one.snippet for one in newer] == [other.snippet]
+    assert len(fit_flags([on_anyway], "jax", "0.10.2").fixes) == 1
     assert [one.snippet for one in older] == [on_anyway.snippet, other.snippet]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -226,6 +227,48 @@ def test_time_that_a_finding_is_about_leads_to_the_finding(opened: Any, reports:
 
     assert page.locator(".card details").first.get_attribute("open") is not None
     assert page.evaluate("document.activeElement.tagName") == "SUMMARY"
+
+
+PERFETTO = """<script>addEventListener("message", (event) => {
+  if (event.data === "PING") event.source.postMessage("PONG", "*");
+  else {
+    const { title, buffer } = event.data.perfetto;
+    document.title = `${title}: ${JSON.parse(new TextDecoder().decode(buffer)).traceEvents.length}`;
+  }
+});</script>"""
+"""What of Perfetto's page answers."""
+
+
+def test_a_step_is_handed_to_perfettos_page_by_one_click(opened: Any, reports: Path) -> None:
+    one = opened(reports / "map.html", offline=False)
+    one.context.route(
+        "https://ui.perfetto.dev/**", lambda route: route.fulfill(body=PERFETTO, content_type="text/html")
+    )
+
+    with one.context.expect_page() as found:
+        one.page.get_by_role("button", name="Open in Perfetto").click()
+
+    found.value.wait_for_function("document.title.startsWith('tfadvisor, step')")
+    assert int(found.value.title().rpartition(": ")[2]) > 10
+
+
+def test_a_step_is_saved_for_perfetto_without_a_network(opened: Any, reports: Path) -> None:
+    page = opened(reports / "map.html").page
+
+    with page.expect_download() as found:
+        page.get_by_role("button", name="Save for Perfetto").click()
+
+    events = json.loads(Path(found.value.path()).read_text())["traceEvents"]
+    assert {"M", "X"} == {one["ph"] for one in events}
+
+
+def test_an_imbalance_opens_on_all_hosts_the_late_one_first(opened: Any, reports: Path) -> None:
+    page = opened(reports / "late.html").page
+    page.locator("#timeline .timeline-frame:not([aria-busy])").wait_for()
+
+    assert page.locator("#timeline select").first.locator("option:checked").inner_text().startswith("All hosts")
+    assert page.locator("#steps select").first.locator("option:checked").inner_text() == "beta"
+    assert "Collectives take 74% of a step on the others" in page.locator("#verdict").inner_text()
 
 
 def test_xprof_is_linked_when_its_address_is_known(opened: Any, reports: Path) -> None:

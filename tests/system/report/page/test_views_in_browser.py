@@ -211,7 +211,10 @@ def test_all_hosts_of_a_step_stand_under_each_other_the_late_one_first(opened: A
     page.locator(".timeline").focus()
     for key in ("ArrowDown", "ArrowDown"):
         page.keyboard.press(key)
-    assert "beta (the others wait for it) CPU:0: where its time goes" in page.locator("#timeline .panel").inner_text()
+    assert (
+        "beta (the others wait for it) CPU:0: where its time goes"
+        in page.locator("#timeline .event-panel").inner_text()
+    )
 
 
 def test_a_step_that_the_file_leaves_out_says_where_it_is(opened: Any) -> None:

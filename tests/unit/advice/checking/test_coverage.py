@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
+import runpy
 from pathlib import Path
 
 import pytest
 from support.places import ROOT
 
 import tfadvisor.metrics  # noqa: F401
-from tfadvisor.advice.checking.cases import covered
 from tfadvisor.advice.loading.catalogue import load_catalogue
 from tfadvisor.errors import RuleError
 
+covered = runpy.run_path(str(ROOT / "docs" / "tips.py"))["covered"]
 TIPS = ROOT.parent / "shared" / "knowledge.md"
 RULES = load_catalogue().rules
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from tfadvisor.advice.flags.check import check
-from tfadvisor.advice.flags.settings import edits
 
 SCHEDULER = "--xla_gpu_enable_latency_hiding_scheduler=true"
 
@@ -154,12 +153,3 @@ def test_settings_keep_their_order() -> None:
         "--xla_dump_to=x",
         "TF_GPU_THREAD_MODE=global",
     ]
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "apart"),
-    [("abc", "abc", 0), ("abc", "abd", 1), ("abc", "acb", 1), ("abc", "abcd", 1), ("", "ab", 2), ("abc", "xyz", None)],
-)
-def test_letters_apart(one: str, other: str, apart: int | None) -> None:
-    assert edits(one, other, 2) == apart
-    assert edits(other, one, 2) == apart

@@ -231,6 +231,29 @@ def test_a_device_whose_work_was_not_recorded_is_unknown_with_the_proof() -> Non
     assert "although 100 kernels were launched" in found.summary
 
 
+@pytest.mark.parametrize(("lost", "bottleneck"), [(0.5, "unknown"), (0.49, "launch")])
+def test_time_without_work_is_unknown_where_most_launched_work_is_missing(lost: float, bottleneck: str) -> None:
+    shares = {"launch": 0.7, "compute": 0.3}
+
+    assert verdict(shares, lost_runs_fraction=lost).bottleneck == bottleneck
+    assert verdict(shares, lost_launches_fraction=lost).bottleneck == bottleneck
+
+
+def test_missing_work_leaves_what_the_host_itself_waits_for() -> None:
+    assert verdict({"input": 0.7, "compute": 0.3}, lost_runs_fraction=0.9).bottleneck == "input"
+
+
+@pytest.mark.parametrize(("confidence", "bottleneck"), [(0.2, "unknown"), (0.5, "host")])
+def test_a_silent_thread_is_python_only_where_steps_are_known(confidence: float, bottleneck: str) -> None:
+    """Of 60% host 50% are silent: with steps that is the loop's Python, without any nobody knows."""
+    shares = {name: {"host": 0.6, "launch": 0.25, "compute": 0.15}.get(name, 0.0) for name in CLASSES}
+    known = metrics({"device_kind": "gpu"}, {"steps_counted": 1.0, "step_confidence": confidence})
+    found = give_verdict(shares, known, (), unseen=0.5)
+
+    assert found.bottleneck == bottleneck
+    assert found.fraction == pytest.approx(0.5 if bottleneck == "unknown" else 0.6)
+
+
 def test_a_device_that_was_not_recorded_beside_some_that_were_is_no_verdict() -> None:
     found = verdict({"idle": 0.9, "compute": 0.1}, unrecorded_device="100 kernels were launched")
 

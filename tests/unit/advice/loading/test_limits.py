@@ -106,7 +106,7 @@ def test_a_rule_fires_by_its_changed_limit(limit: str, value: object, fires: boo
     """Steps that vary by 20% are below the 30% that the rule is shipped with."""
     (changed,), _ = with_limits([rule()], [change(limit, value)])
     values = {"step_time_spread": 0.2, "kernels_per_step": 5, "step_time_ms": 10}
-    absent = ("input_bound_fraction", "compute_capability", "steps_counted", "step_confidence")
+    absent = ("input_bound_fraction", "lost_runs_fraction", "lost_launches_fraction")
     metrics = Metrics(
         {
             **{name: Measured(float(number), Unit.COUNT, "", name) for name, number in values.items()},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from support import hlo_builder as hlo
+from support.gpu_step import gpu_steps
 from support.shared_traces import FOLDER, needs_shared_traces
 from support.trace_builder import TraceBuilder, trace
 
@@ -61,6 +62,30 @@ def test_no_share_of_fp32_where_most_matrix_kernels_do_not_tell() -> None:
     assert measured.value("unknown_matrix_precision_share") == approx(41 / 81)
     assert measured.value("fp32_matrix_share") is None
     assert "show the precision of most of the matrix kernels" in measured["fp32_matrix_share"].reason
+
+
+def test_products_in_complex_numbers_have_no_narrower_type() -> None:
+    """cuDNN convolves six channels by Fourier transforms: 30 of 50 µs are no promise of fp16."""
+    measured = run({"volta_cgemm_32x32_tn": 30, "volta_sgemm_64x64_nn": 20}).measure()
+
+    assert measured.value("fp32_matrix_share") == approx(0.4)
+    assert measured.value("matrix_kernel_share") == 1
+    assert measured.fact("slowest_fp32_kernel") == "volta_sgemm_64x64_nn"
+
+
+@pytest.mark.parametrize(("channels", "share"), [(6, 0), (8, 1)])
+def test_six_channels_fill_no_tensor_core(channels: int, share: float) -> None:
+    program = hlo.module(
+        hlo.computation(
+            1,
+            hlo.op(1, "parameter", f"f32[512,{channels}]"),
+            hlo.op(2, "parameter", f"f32[{channels},512]", number=1),
+            hlo.op(3, "dot", "f32[512,512]", 1, 2, name="dot.3", extra=hlo.dot_numbers([1], [0])),
+        )
+    )
+    built = gpu_steps(("volta_sgemm_64x64_nn", 50, "dot.3"), program=program, compute_cap_major=7)
+
+    assert built.measure().value("fp32_matrix_share") == share
 
 
 def test_no_matrix_kernel_at_all_is_no_fp32_matrix_time() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from support import hlo_builder as hlo
+from support.gpu_step import gpu_steps
 from support.trace_builder import TraceBuilder, trace
 
 from tfadvisor.metrics.registry import Settings
@@ -54,6 +55,33 @@ def test_arithmetic_over_the_peak() -> None:
     metrics = two_steps(**H100).measure()
 
     assert metrics.value("flops_utilization") == pytest.approx(65.536 / 409_600)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "kernel", "peak"),
+    [
+        ("bf16", "sm90_gemm", 989.4),
+        ("f8e4m3fn", "sm90_gemm", 1978.9),
+        ("f32", "sm90_gemm", 494.7),  # rounded to TF32
+        ("f32", "ampere_sgemm_128x64_nn", 66.9),
+        ("f32", "loop_dot_fusion", 66.9),  # a plain loop rounds nothing
+    ],
+)
+def test_the_peak_is_that_of_the_type_that_is_multiplied(dtype: str, kernel: str, peak: float) -> None:
+    """2 · 64³ operations in 8 µs on an H100, whose peaks NVIDIA's paper gives in TFLOP/s."""
+    numbers, of = hlo.dot_numbers([1], [0]), f"{dtype}[64,64]"
+    program = hlo.module(
+        hlo.computation(
+            1,
+            hlo.op(1, "parameter", of),
+            hlo.op(2, "parameter", of, number=1),
+            hlo.op(3, "dot", of, 1, 2, name="dot.3", extra=numbers),
+        )
+    )
+    gpu = {"core_count": 132, "memory_size": 80 << 30, "compute_cap_major": 9, "compute_cap_minor": 0}
+    metrics = gpu_steps((kernel, 8, "dot.3"), program=program, **gpu).measure()
+
+    assert metrics.value("flops_utilization") == pytest.approx(2 * 64**3 / 8e-6 / (peak * 1e12))
 
 
 def test_bytes_over_the_memorys_bandwidth() -> None:

@@ -167,9 +167,6 @@ def test_a_comparison_shows_its_causes() -> None:
     assert repr(change).startswith("<tfadvisor.Comparison of ")
     assert f">{signed(change.median_change_ms)}</td><td></td><td>total" in change._repr_html_()
     assert change.to_dataframe()["change_ms"].sum() == pytest.approx(change.change_ms)
-    assert change.to_dataframe("classes")["change_ms"].sum() == pytest.approx(change.change_ms)
-    with pytest.raises(UsageError, match="no table cause"):
-        change.to_dataframe("cause")
 
 
 def test_a_trace_shows_its_planes() -> None:

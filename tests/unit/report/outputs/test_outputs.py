@@ -13,7 +13,7 @@ from support.trace_builder import trace
 from tfadvisor.printable import one_line, printable
 from tfadvisor.report.forms.html import as_json
 from tfadvisor.report.forms.markdown import as_markdown
-from tfadvisor.report.forms.terminal import _cells, as_text, print_report
+from tfadvisor.report.forms.terminal import _cells, as_text, screen_of
 from tfadvisor.report.model import Report
 from tfadvisor.units import Unit, in_words
 
@@ -142,9 +142,9 @@ def test_colours_only_on_a_terminal_and_without_no_color(report: Report, monkeyp
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.delenv("NO_COLOR", raising=False)
     coloured, plain = Terminal(), Terminal()
-    print_report(report, coloured)
+    coloured.write(as_text(report, screen=screen_of(coloured)))
     monkeypatch.setenv("NO_COLOR", "1")
-    print_report(report, plain)
+    plain.write(as_text(report, screen=screen_of(plain)))
 
     assert "\x1b[3" in coloured.getvalue()
     assert not re.search(r"\x1b\[3\d", plain.getvalue())

@@ -41,7 +41,7 @@ def test_no_name_can_end_the_data_or_start_markup() -> None:
 
     assert not set("<>&\u2028\u2029") & set(data)
     (run,) = json.loads(data)["runs"]
-    assert run["report"]["steps"]["each"]["names"][0].startswith(HOSTILE)
+    assert run["report"]["steps"]["each"]["name"]["texts"][0].startswith(HOSTILE)
     assert HOSTILE in run["ops"]["kernel"]["texts"]
 
 

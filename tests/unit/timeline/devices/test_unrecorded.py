@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 from support.trace_builder import TraceBuilder, trace
 
+from tfadvisor.report.wording import run_line
+from tfadvisor.vocabulary import Severity
+
 ALLOCATED = {"allocator_name": "GPU_0_bfc", "bytes_allocated": 1, "bytes_reserved": 0, "bytes_available": 9}
 
 
@@ -70,6 +73,51 @@ def test_runs_on_threads_of_more_devices_than_work_are_lost() -> None:
                 builder.kernel(f"GPU:{device}", "fusion", at + 30, at + 60, launched=(at + 1, at + 5))
 
     assert builder.measure().value("lost_runs_fraction") == pytest.approx(0.5)
+
+
+def eight_devices_of_which_one_shows() -> TraceBuilder:
+    """Eight threads launch a program for a device each, as older jaxlib names it, in ten steps that the loop waits for at
+    their end. One device shows its kernel of 20 in each 100 µs; the others' are not recorded."""
+    builder = trace()
+    for step in range(10):
+        builder.call("PjitFunction(step)", step * 100, step * 100 + 70)
+        builder.call("$api.py:9 try_to_block", step * 100 + 70, step * 100 + 98)
+    for device in range(8):
+        builder.thread(f"py_xla_execute/{device}")
+        for step in range(10):
+            at = step * 100 + 5
+            builder.call("jit_step:XLA GPU module", at, at + 40)
+            if not device:
+                builder.kernel("GPU:0", "fusion", at + 50, at + 70, launched=(at + 1, at + 5))
+    return builder
+
+
+def test_runs_are_known_by_the_name_that_older_jaxlib_gives_them() -> None:
+    """Eight devices were launched on, and one shows anything: 7 of 8 runs are lost, and idle time proves nothing."""
+    report = eight_devices_of_which_one_shows().report()
+
+    assert report.metrics["lost_runs_fraction"].value == pytest.approx(7 / 8)
+    assert report.verdict.bottleneck == "unknown"
+    assert report.verdict.summary.startswith("88% of the work that the host launched left nothing in the trace")
+    assert "dropped-events" in {finding.rule_id for finding in (*report.findings, *report.capture)}
+
+
+def test_the_first_line_counts_the_devices_that_show_nothing() -> None:
+    builder = eight_devices_of_which_one_shows()
+    assert run_line(builder.report()).endswith("1 GPU")
+
+    for device in range(1, 8):
+        builder.empty_device(f"GPU:{device}")
+    assert run_line(builder.report()).endswith("1 GPU, 7 more without events")
+
+
+def test_what_most_of_the_work_is_missing_for_is_no_grave_finding() -> None:
+    report = eight_devices_of_which_one_shows().report()
+
+    about_waiting = [finding for finding in report.findings if finding.category not in {"capture", "memory"}]
+    assert about_waiting
+    assert {finding.severity for finding in about_waiting} <= {Severity.LOW, Severity.INFO}
+    assert all("left nothing in the trace" in finding.caveat for finding in about_waiting)
 
 
 def test_a_silent_host_beside_one_that_was_recorded_leaves_the_verdict_to_that_one() -> None:

@@ -36,6 +36,7 @@ def test_what_the_callback_writes_afterwards_is_no_step_of_its_own() -> None:
     report = one_batch().report()
 
     assert "few-steps" in {note.rule_id for note in report.capture}
+    assert "files-written-every-step" not in {finding.rule_id for finding in report.findings}
 
 
 def test_a_line_that_the_viewer_drew_is_the_last_thing_to_go_by() -> None:

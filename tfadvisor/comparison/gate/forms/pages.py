@@ -8,9 +8,8 @@ from urllib.parse import quote
 from tfadvisor.comparison.forms import (
     TOTAL,
     beside_words,
-    cause_words,
+    cause_rows,
     causes_table,
-    shown_causes,
     signed,
     verdict_words,
 )
@@ -163,15 +162,13 @@ def as_html(verdict: GateResult, pages: tuple[tuple[str, str], ...] = ()) -> str
         titles = ("outcome", "check", "what it says", "baseline", "now", "limit")
         parts += ["<h2>Checks</h2>", table(titles, rows, numbers=(3, 4, 5))]
     if verdict.comparison is not None:
-        shown, left = shown_causes(verdict.comparison)
-        causes = [(signed(one.change_ms), one.class_name, cause_words(one)) for one in shown]
-        causes += [(signed(milliseconds), "", words) for milliseconds, words in left]
+        causes = [(signed(milliseconds), name, words) for milliseconds, name, words in cause_rows(verdict.comparison)]
         causes.append((signed(verdict.comparison.median_change_ms), "", TOTAL))
         parts += [
             f"<h2>{text(verdict_words(verdict.comparison))}</h2>",
             table(("change", "class", "cause"), causes, (0,)),
         ]
-        parts += [f"<p>{text(one)}</p>" for one in beside_words(verdict.comparison, shown)]
+        parts += [f"<p>{text(one)}</p>" for one in beside_words(verdict.comparison)]
     told = [*verdict.notices, *(f"differs: {one}" for one in verdict.differences)]
     parts += [f'<p class="dim">{text(one)}</p>' for one in told]
     return whole_page(f"{NAMES[verdict.outcome]}: {verdict.gated.model}", parts)

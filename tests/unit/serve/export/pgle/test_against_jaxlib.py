@@ -96,56 +96,6 @@ def test_several_traces_together() -> None:
     assert_equal(ours(*files), other)
 
 
-HLO = """HloModule jit_step, entry_computation_layout={(f32[8]{0})->f32[8]{0}}%s
-
-ENTRY main.1 {
-  p = f32[8]{0} parameter(0)
-  ROOT negate.1 = f32[8]{0} negate(p)%s
-}
-"""
-MARK = ', frontend_attributes={fingerprint_before_lhs="abc"}'
-
-
-@pytest.mark.parametrize(("on_module", "on_root", "name"), [("", MARK, "abc::negate.1"), (MARK, "", "negate.1")])
-def test_where_jaxlib_looks_for_the_fingerprint(on_module: str, on_root: str, name: str, tmp_path: Path) -> None:
-    """A program that XLA itself parsed and wrote."""
-    from_text = parser()
-    if from_text is None:
-        pytest.skip("this jaxlib parses no HLO")
-    data = from_text(HLO % (on_module, on_root)).as_serialized_hlo_module_proto()
-    module = Proto(data, "module")
-    ids = [value for key, value, _ in entries(module, 0, len(data)) if key == 5 << 3]
-    one = ids[0] if ids else 0
-    written = bytes([0x0A]) + length(len(data)) + data
-    builder = trace().program("jit_step", written, one)
-    details = {"hlo_op": "negate.1", "hlo_module": "jit_step", "program_id": one}
-    builder.on_line("/device:GPU:0", "Stream #1", "k", 0, 10, **details)
-    (file,) = builder.write(tmp_path).glob("*.xplane.pb")
-
-    assert read(theirs().get_fdo_profile(file.read_bytes())) == {name: 10.0}
-    assert_equal(ours(file), {name: 10.0})
-
-
-def parser() -> Any:
-    """jaxlib's parser of HLO, wherever the version keeps it."""
-    for module in ("_hlo", "_jax", "xla_extension"):
-        try:
-            found = getattr(__import__(f"jaxlib.{module}", fromlist=["x"]), "hlo_module_from_text", None)
-        except ImportError:
-            continue
-        if found is not None:
-            return found
-    return None
-
-
-def length(value: int) -> bytes:
-    out = bytearray()
-    while value > 127:
-        out.append(value & 127 | 128)
-        value >>= 7
-    return bytes([*out, value])
-
-
 EVENTS = st.lists(
     st.tuples(
         st.sampled_from(["/device:GPU:0", "/device:GPU:1", "/device:TPU:0", "/host:CPU"]),

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support import hlo_builder as hlo
 from support.trace_builder import TraceBuilder, trace
 
-from tfadvisor.serve.export.pgle import Cost, Costs, Counting, aggregate, costs, counting_of, fingerprints
+from tfadvisor.serve.export.pgle import Cost, Costs, Counting, aggregate, costs, counting_of
 from tfadvisor.serve.export.pgle_events import SELECTION, named_events
 from tfadvisor.trace import messages
 from tfadvisor.trace.columns import HostTrace
@@ -16,7 +15,6 @@ from tfadvisor.trace.decode import decode_file
 
 GPU = "/device:GPU:0"
 STREAM = "Stream #1(Compute)"
-PARTS = hlo.op(1, "parameter", "f32[8]")
 
 
 def decoded(builder: TraceBuilder, folder: Path) -> HostTrace:
@@ -25,8 +23,7 @@ def decoded(builder: TraceBuilder, folder: Path) -> HostTrace:
 
 
 def of(builder: TraceBuilder, folder: Path, counting: Counting = Counting.EVENT) -> Costs:
-    found = decoded(builder, folder)
-    return costs(named_events(found), fingerprints(found), counting)
+    return costs(named_events(decoded(builder, folder)), counting)
 
 
 def kernel(
@@ -56,7 +53,7 @@ def test_a_kernel_without_a_module_is_no_instruction_of_one(tmp_path: Path) -> N
 
 
 def test_what_a_name_says_holds_for_its_events_unless_they_say_otherwise(tmp_path: Path) -> None:
-    """The name says add.9 of jit_step, program 7; one event says dot.1 itself."""
+    """The name says add.9 of jit_step; one event says dot.1 itself."""
     space = messages.XSpace.FromString(kernel(kernel(trace(), 0, 10, "dot.1"), 20, 24, "dot.1").bytes())
     (plane,) = space.planes
     first, second = plane.lines[0].events
@@ -73,9 +70,9 @@ def test_what_a_name_says_holds_for_its_events_unless_they_say_otherwise(tmp_pat
     file.write_bytes(space.SerializeToString())
     found = decode_file(file, SELECTION)
 
-    assert costs(named_events(found), {("jit_step", 7): "abc"}, Counting.EVENT) == {
-        "abc::add.9": Cost(4.0, 1),
-        "abc::dot.1": Cost(10.0, 1),
+    assert costs(named_events(found), Counting.EVENT) == {
+        "add.9": Cost(4.0, 1),
+        "dot.1": Cost(10.0, 1),
     }
 
 
@@ -119,59 +116,6 @@ def test_without_scope_ranges_events_of_one_start_are_one_execution(tmp_path: Pa
 )
 def test_the_version_decides_what_is_counted(jaxlib: str | None, counting: Counting) -> None:
     assert counting_of(jaxlib) is counting
-
-
-def attributes(fingerprint: str) -> bytes:
-    return hlo.field(1, hlo.field(1, "fingerprint_before_lhs") + hlo.field(2, fingerprint))
-
-
-def program(name: str, one: int, *, on_module: str = "", on_root: str = "") -> bytes:
-    root = hlo.op(
-        2, "negate", "f32[8]", 1, name="negate.2", extra=hlo.field(68, attributes(on_root)) if on_root else b""
-    )
-    extra = hlo.field(19, attributes(on_module)) if on_module else b""
-    return hlo.module(hlo.computation(1, PARTS, root), name=name, one=one, extra=extra)
-
-
-def two_programs(**where: str) -> TraceBuilder:
-    """negate.2 takes 10 in one program and 30 in the other."""
-    side = where["side"]
-    builder = trace().program("jit_step", program("jit_step", 7, **{side: where["first"]}), 7)
-    builder.program("jit_other", program("jit_other", 9, **{side: where["second"]}), 9)
-    kernel(builder, 0, 10, "negate.2")
-    return kernel(builder, 20, 50, "negate.2", hlo_module="jit_other", program_id=9)
-
-
-def test_the_fingerprint_on_the_root_is_part_of_the_name(tmp_path: Path) -> None:
-    builder = two_programs(side="on_root", first="abc", second="def")
-
-    assert of(builder, tmp_path) == {"abc::negate.2": Cost(10.0, 1), "def::negate.2": Cost(30.0, 1)}
-
-
-def test_the_fingerprint_on_the_module_is_not_looked_at(tmp_path: Path) -> None:
-    """As jaxlib counts, both programs' instructions are one: (10 + 30) / 2."""
-    builder = two_programs(side="on_module", first="abc", second="def")
-
-    assert of(builder, tmp_path) == {"negate.2": Cost(20.0, 2)}
-
-
-def test_two_programs_of_one_fingerprint_are_one(tmp_path: Path) -> None:
-    builder = two_programs(side="on_root", first="abc", second="abc")
-
-    assert of(builder, tmp_path) == {"abc::negate.2": Cost(20.0, 2)}
-
-
-def test_a_damaged_program_has_no_fingerprint(tmp_path: Path) -> None:
-    builder = trace().program("jit_step", program("jit_step", 7, on_root="abc")[:-3], 7)
-
-    assert of(kernel(builder, 0, 10, "negate.2"), tmp_path) == {"negate.2": Cost(10.0, 1)}
-
-
-def test_an_event_without_a_program_id_belongs_to_no_program(tmp_path: Path) -> None:
-    builder = trace().program("jit_step", program("jit_step", 0, on_root="abc"), 0)
-    builder.on_line(GPU, STREAM, "k", 0, 10, hlo_op="negate.2", hlo_module="jit_step")
-
-    assert of(builder, tmp_path) == {"negate.2": Cost(10.0, 1)}
 
 
 def test_the_90th_percentile_takes_one_of_the_costs_rounded_down() -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Do = Callable[[Any, tuple[Any, ...]], None]
+from .parts import around
 
 PLACES = ("keras.src.callbacks.callback_list", "keras.src.callbacks", "keras.callbacks")
 """Modules that define CallbackList, in Keras 3, 2.13 to 2.15, and before."""
@@ -31,39 +29,29 @@ def _tell(told: Any, clock: Any) -> None:
     batches = [0]
     fitting: list[Any] = [None]
 
-    def epoch(callbacks: Any, _given: tuple[Any, ...]) -> None:
+    def epoch(do: Any, callbacks: Any, *given: Any, **named: Any) -> Any:
         batches[0] = 0
         fitting[0] = callbacks
         clock.enter(number)
+        return do(callbacks, *given, **named)
 
-    def batch(_callbacks: Any, given: tuple[Any, ...]) -> None:
+    def batch(do: Any, callbacks: Any, *given: Any, **named: Any) -> Any:
         """A call may make several steps: then its number is that of the last."""
+        found = do(callbacks, *given, **named)
         done = int(given[0]) + 1
         steps = max(done - batches[0], 1)
         clock.look_at_logs(number, given[1] if len(given) > 1 else None, steps)
         clock.finished(number, steps)
         batches[0] = done
+        return found
 
-    def leave(callbacks: Any, _given: tuple[Any, ...]) -> None:
+    def leave(do: Any, callbacks: Any, *given: Any, **named: Any) -> Any:
         """What a callback evaluates by itself belongs to its step; what `fit` evaluates after an epoch does not."""
         if callbacks is fitting[0]:
             clock.leave(number)
+        return do(callbacks, *given, **named)
 
-    _around(told, "on_epoch_begin", before=epoch)
-    _around(told, "on_test_begin", before=leave)
-    _around(told, "on_epoch_end", before=leave)
-    _around(told, "on_train_batch_end", behind=batch)
-
-
-def _around(told: Any, name: str, before: Do | None = None, behind: Do | None = None) -> None:
-    inside = getattr(told, name)
-
-    def with_ours(self: Any, *given: Any, **named: Any) -> Any:
-        if before:
-            before(self, given)
-        found = inside(self, *given, **named)
-        if behind:
-            behind(self, given)
-        return found
-
-    setattr(told, name, with_ours)
+    around(told, "on_epoch_begin", epoch)
+    around(told, "on_test_begin", leave)
+    around(told, "on_epoch_end", leave)
+    around(told, "on_train_batch_end", batch)

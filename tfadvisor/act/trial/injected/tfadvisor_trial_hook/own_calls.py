@@ -9,15 +9,12 @@ import itertools
 import re
 import sys
 import types
-from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from .parts import BEHIND, CALLBACKS, CHECKPOINTS, COMPILED, EVALUATION, HALF, INPUT, READS, Parts, is_array, is_tracing
 
-_BATCHES, _NEW, _MADE, _KEPT, _STEP, _CALL, _LEFT = (
-    f"__tfadvisor_{one}__" for one in ("batches", "new", "made", "kept", "step", "call", "left")
-)
+_BATCHES, _NEW, _STEP, _CALL = (f"__tfadvisor_{one}__" for one in ("batches", "new", "step", "call"))
 _READING = {"float", "int", "item", "numpy", "asarray", "array", "device_get", "block_until_ready", "tolist"}
 _CALLED = (
     (EVALUATION, r"eval|evaluate|evaluation|validate|validation"),
@@ -58,12 +55,12 @@ def _names(node: ast.AST, kind: type) -> set[str]:
 
 
 def _make(name: str, given: list[Any], where: ast.AST) -> ast.Call:
-    nodes = [one if isinstance(one, ast.AST) else ast.Constant(value=one) for one in given]
+    nodes: list[Any] = [one if isinstance(one, ast.AST) else ast.Constant(value=one) for one in given]
     return ast.copy_location(ast.Call(func=ast.Name(id=name, ctx=ast.Load()), args=nodes, keywords=[]), where)
 
 
 class _Loop:
-    """The loop of the steps: what makes the batch, and the call that it goes into."""
+    """The loop of the steps: what makes the batch, the call that it goes into, and what stands behind that."""
 
     def __init__(self, loop: Any) -> None:
         self.loop = loop
@@ -74,102 +71,88 @@ class _Loop:
         """Names that a round reads before it sets them, and sets: the state of the training."""
         known: set[str] = set()
         first_read: set[str] = set()
-        for one in self.statements:
+        for _, one in self.statements:
             read = _names(one, ast.Load) | (_names(one.target, ast.Store) if isinstance(one, ast.AugAssign) else set())
             first_read |= read - known
             known |= _names(one, ast.Store)
         return first_read & known
 
     def take_apart(self) -> None:
-        """The batch can be kept, or halved, and the step compiled."""
-        found = self.step()
-        before = self.statements[: self.statements.index(found[0])] if found else self.statements
-        made = [one for one in before if self.makes(one) and (found or _LOADS.search(_called(one.value)))]
+        """The batch can be kept or halved, the step compiled, the rest left out."""
+        place = self.step()
         if isinstance(self.loop, ast.For):
             self.loop.iter = self.batches(self.loop.iter)
-        for one in made:
-            one.value = self.kept(one.value)
-        if found:
-            for one in self.statements[self.statements.index(found[0]) + 1 :]:
-                self.leave_out(one)
-            self.call_step(found[1])
+        for body, one in self.statements[:place]:
+            if self.makes(one) and (place is not None or _LOADS.search(_called(one.value))):
+                _once(body, one, INPUT)
+        if place is None:
+            return
+        for body, one in self.statements[place + 1 :]:
+            trains = any(_IS_STEP.search(_called(inner)) for inner in ast.walk(one))
+            is_call = isinstance(one, ast.Expr) and isinstance(one.value, ast.Call)
+            is_loop = isinstance(one, ast.For) and not _names(one, ast.Store) & self.carried
+            if not trains and (is_call or is_loop or self.makes(one)):
+                _once(body, one, BEHIND)
+        self.call_step(*self.statements[place])
 
-    def step(self) -> tuple[Any, ast.Call] | None:
-        """The statement that trains and its call, None where that cannot be told."""
+    def step(self) -> int | None:
+        """The place of the statement that trains by a call, None where there is none."""
         ready = _names(self.loop.target, ast.Store) if isinstance(self.loop, ast.For) else set()
-        for one in self.statements:
+        for place, (_, one) in enumerate(self.statements):
             call = getattr(one, "value", None)
             if isinstance(call, ast.Call) and _called(call) not in _NO_STEP:
                 sets_state = bool(_names(one, ast.Store) & self.carried) and bool(_names(call, ast.Load) & ready)
                 if sets_state or _IS_STEP.search(_called(call)):
-                    return one, call
+                    return place
             ready |= _names(one, ast.Store) - self.carried
         return None
 
     def makes(self, one: Any) -> bool:
-        """Whether a statement before the step sets names by a call or an index, and none that rounds hand on."""
+        """Whether a statement sets names by a call or an index, and none that rounds hand on."""
         if not isinstance(one, ast.Assign) or any(isinstance(t, (ast.Attribute, ast.Subscript)) for t in one.targets):
             return False
         works = any(isinstance(inner, (ast.Call, ast.Subscript)) for inner in ast.walk(one.value))
         return works and not _names(one, ast.Store) & self.carried and _called(one.value) not in _NO_STEP
-
-    def leave_out(self, one: Any) -> None:
-        """A statement behind the step that hands nothing on to the next round: a call, what it gives to a name, a loop."""
-        if _names(one, ast.Store) & self.carried or any(_IS_STEP.search(_called(inner)) for inner in ast.walk(one)):
-            return
-        if isinstance(one, ast.Expr) and isinstance(one.value, ast.Call):
-            one.value = self.unless_left(one.value, ast.Constant(value=None))
-        elif isinstance(one, ast.For):
-            one.iter = self.unless_left(one.iter, ast.Tuple(elts=[], ctx=ast.Load()))
-        elif self.makes(one):
-            one.value = self.kept(one.value, BEHIND)
-
-    def unless_left(self, value: Any, instead: Any) -> Any:
-        """The value, or in its place nothing."""
-        whole = ast.IfExp(test=_make(_LEFT, [], value), body=ast.copy_location(instead, value), orelse=value)
-        return ast.copy_location(whole, value)
 
     def batches(self, given: Any) -> Any:
         """What the loop iterates over, inside of calls that only hand on."""
         if isinstance(given, ast.Call) and _called(given) in _AROUND:
             given.args = [one if isinstance(one, ast.Starred) else self.batches(one) for one in given.args]
             return given
-        return given if isinstance(given, ast.Constant) else _make(_BATCHES, [next(_SITES), given], given)
+        return given if isinstance(given, ast.Constant) else _make(_BATCHES, [given], given)
 
-    def kept(self, value: Any, part: str = INPUT) -> Any:
-        """The value in the first round, in later ones what it was then."""
-        site = next(_SITES)
-        again = _make(_KEPT, [site], value)
-        return ast.copy_location(
-            ast.IfExp(
-                test=_make(_NEW, [site, part], value), body=_make(_MADE, [site, part, value], value), orelse=again
-            ),
-            value,
-        )
-
-    def call_step(self, call: ast.Call) -> None:
-        """Its arguments, but for the state, are the batch."""
+    def call_step(self, body: list[Any], statement: Any) -> None:
+        """Its arguments, but for the state, are the batch; what they call is called before."""
+        call = statement.value
         data = [not _names(one, ast.Load) & self.carried for one in call.args]
         named = [one.arg for one in call.keywords if one.arg and not _names(one.value, ast.Load) & self.carried]
-        for one, is_data in zip(call.args, data):
+        for place, one in enumerate(call.args):
             inner = one.value if isinstance(one, ast.Starred) else one
-            if is_data and any(isinstance(part, (ast.Call, ast.Subscript)) for part in ast.walk(inner)):
-                if isinstance(one, ast.Starred):
-                    one.value = self.kept(inner)
-                else:
-                    call.args[call.args.index(one)] = self.kept(inner)
-        given = ast.Constant(value=(tuple(data), tuple(named)))
-        call.func = _make(_STEP, [next(_SITES), call.func, given], call.func)
+            if data[place] and any(isinstance(part, (ast.Call, ast.Subscript)) for part in ast.walk(inner)):
+                name = f"__tfadvisor_given_{place}__"
+                made = ast.copy_location(ast.Assign(targets=[ast.Name(id=name, ctx=ast.Store())], value=inner), inner)
+                body.insert(body.index(statement), made)
+                _once(body, made, INPUT)
+                known = ast.copy_location(ast.Name(id=name, ctx=ast.Load()), inner)
+                call.args[place] = ast.Starred(value=known, ctx=ast.Load()) if inner is not one else known
+        site: Any = (next(_SITES), tuple(data), tuple(named))
+        call.func = _make(_STEP, [ast.Constant(value=site), call.func], call.func)
 
 
-def _flat(body: list[Any]) -> Iterator[Any]:
-    """Statements of a round, those inside of `with` and `if` among them; inner loops and functions are one each."""
+def _flat(body: list[Any]) -> Iterator[tuple[list[Any], Any]]:
+    """Statements of a round with the list that holds each, those inside of `with` and `if` too; an inner loop is one."""
     for one in body:
         if isinstance(one, (ast.With, ast.If, ast.Try)):
             yield from _flat(one.body)
             yield from _flat(getattr(one, "orelse", []))
         else:
-            yield one
+            yield body, one
+
+
+def _once(body: list[Any], one: Any, part: str) -> None:
+    """Runs a statement in the first round alone, while its part is taken out."""
+    test = _make(_NEW, [next(_SITES), part, *sorted(_names(one, ast.Store))], one)
+    body[body.index(one)] = ast.copy_location(ast.If(test=test, body=[one], orelse=[]), one)
 
 
 class _Calls(ast.NodeTransformer):
@@ -186,8 +169,6 @@ class _Calls(ast.NodeTransformer):
         """A call whose value nobody reads."""
         if isinstance(node.value, ast.Call):
             node.value = self.call(node.value, alone=True)
-        elif isinstance(node.value, ast.IfExp) and isinstance(node.value.orelse, ast.Call):  # as `unless_left` makes it
-            node.value.orelse = self.call(node.value.orelse, alone=True)
         else:
             self.generic_visit(node)
         return node
@@ -209,12 +190,7 @@ class _Calls(ast.NodeTransformer):
         self.generic_visit(node)
         part = next((part for part, named in self.patterns if named.search(name)), READS if name in _READING else "")
         if part and (alone or part != CALLBACKS):
-            node.args[:0] = [
-                ast.Constant(value=part),
-                ast.Constant(value=next(_SITES)),
-                ast.Constant(value=alone),
-                node.func,
-            ]
+            node.args[:0] = [*(ast.Constant(value=one) for one in (part, next(_SITES), alone)), node.func]
             node.func = ast.copy_location(ast.Name(id=_CALL, ctx=ast.Load()), node)
         return node
 
@@ -230,71 +206,43 @@ class OwnCalls:
         self.parts, self.is_own = parts, is_own
         self.values: dict[int, Any] = {}
         self.compiled: dict[int, tuple[Any, Any]] = {}
-        self.halves: dict[int, tuple[Any, Any]] = {}
+        self.seen: set[int] = set()
 
     def start(self) -> None:
         """From now on."""
-        for name, do in ((_BATCHES, self.batches), (_NEW, self.new), (_MADE, self.made), (_KEPT, self.values.get),
-                         (_STEP, self.step), (_CALL, self.call), (_LEFT, self.left)):  # fmt: skip
+        for name, do in ((_BATCHES, self.batches), (_NEW, self.new), (_STEP, self.step), (_CALL, self.call)):
             setattr(builtins, name, do)
 
-    def batches(self, _site: int, given: Any) -> Any:
+    def batches(self, given: Any) -> Any:
         """Data sets of TensorFlow do it themselves."""
         if isinstance(given, (range, itertools.count)) or hasattr(given, "element_spec") or not self.parts.takes(INPUT):
             return given
         return _Again(given)
 
-    def new(self, site: int, part: str) -> bool:
-        """Whether the value is to be made."""
-        return site not in self.values or not self.parts.takes(part)
+    def new(self, site: int, part: str, *names: str) -> bool:
+        """Whether a statement runs: for the first time, where the names that it sets are not there, or as always."""
+        first = site not in self.seen or not set(names) <= sys._getframe(1).f_locals.keys()
+        self.seen.add(site)
+        return not self.parts.takes(part) or first
 
-    def made(self, site: int, part: str, value: Any) -> Any:
-        """It is."""
-        if part in self.parts.hooked and self.parts.acting:
-            self.values[site] = value
-        elif not self.parts.acting:
-            self.parts.takes(part)
-        return value
-
-    def left(self) -> bool:
-        """Whether to leave out what stands behind the step."""
-        return self.parts.takes(BEHIND)
-
-    def step(self, site: int, do: Any, data: tuple[tuple[bool, ...], tuple[str, ...]]) -> Any:
-        """What is called in place of the step."""
+    def step(self, place: tuple[int, tuple[bool, ...], tuple[str, ...]], do: Any) -> Any:
+        """What is called in place of the step. place: its number, and which arguments are the batch."""
+        site, *data = place
         code = getattr(do, "__code__", None) if isinstance(do, (types.FunctionType, types.MethodType)) else None
         if code is not None and self.is_own(code.co_filename) and self.parts.takes(COMPILED):
             known = self.compiled.get(site)
             if known is None or known[0] is not do:
                 known = self.compiled[site] = do, _compiled(do)
             return known[1]
-        return functools.partial(self.halved, do, data) if HALF in self.parts.hooked and self.parts.inside else do
+        return functools.partial(self.halved, do, data) if self.parts.inside and HALF in self.parts.hooked else do
 
-    def halved(self, do: Any, data: tuple[tuple[bool, ...], tuple[str, ...]], *given: Any, **named: Any) -> Any:
-        """The step with half of each array whose first axis is as long as that of most."""
+    def halved(self, do: Any, data: list[Any], *given: Any, **named: Any) -> Any:
+        """The step with half of each array of the batch whose first axis is as long as that of the first one."""
         places = [*data[0], *[data[0][-1]] * len(given)] if data[0] else []
-        batch = [one for one, is_data in zip(given, places) if is_data] + [named[one] for one in data[1]]
-        lengths = Counter(one.shape[0] for one in _arrays(batch) if one.shape[0] > 1)
-        if not lengths or not self.parts.takes(HALF):
-            return do(*given, **named)
-        length = lengths.most_common(1)[0][0]
-        given = tuple(self.half(one, length) if is_data else one for one, is_data in zip(given, places))
-        return do(*given, **{name: self.half(one, length) if name in data[1] else one for name, one in named.items()})
-
-    def half(self, value: Any, length: int) -> Any:
-        """The same batch has the same half, so that it is cut once."""
-        if type(value) in (tuple, list):
-            return type(value)(self.half(one, length) for one in value)
-        if type(value) is dict:
-            return {name: self.half(one, length) for name, one in value.items()}
-        if not _is_batch(value) or value.shape[0] != length:
-            return value
-        known = self.halves.get(id(value))
-        if known is None or known[0] is not value:
-            if len(self.halves) > 64:
-                self.halves.clear()
-            known = self.halves[id(value)] = value, value[: length // 2]
-        return known[1]
+        length: list[int] = []
+        half = tuple(_half(one, length) if is_data else one for one, is_data in zip(given, places))
+        halves = {name: _half(one, length) if name in data[1] else one for name, one in named.items()}
+        return do(*half, **halves) if length and self.parts.takes(HALF) else do(*given, **named)
 
     def call(self, part: str, site: int, alone: bool, do: Any, *given: Any, **named: Any) -> Any:
         """A call of the program, or what stands in for it."""
@@ -353,17 +301,17 @@ def _reads(do: Any, given: tuple[Any, ...]) -> bool:
     return is_array(value) or getattr(do, "__name__", "") in ("device_get", "block_until_ready")
 
 
-def _is_batch(value: Any) -> bool:
-    shape = getattr(value, "shape", None)
-    return hasattr(type(value), "__array__") and shape is not None and len(shape) > 0
-
-
-def _arrays(value: Any) -> Iterator[Any]:
-    if type(value) in (tuple, list, dict):
-        for one in value.values() if type(value) is dict else value:
-            yield from _arrays(one)
-    elif _is_batch(value):
-        yield value
+def _half(value: Any, length: list[int]) -> Any:
+    """Of each array of a length, which is that of the first one; in containers too."""
+    if type(value) in (tuple, list):
+        return type(value)(_half(one, length) for one in value)
+    if type(value) is dict:
+        return {name: _half(one, length) for name, one in value.items()}
+    shape = getattr(value, "shape", None) if hasattr(type(value), "__array__") else None
+    if not shape or shape[0] < 2:
+        return value
+    length[:] = length or [shape[0]]
+    return value[: shape[0] // 2] if shape[0] == length[0] else value
 
 
 def _compiled(do: Any) -> Any:

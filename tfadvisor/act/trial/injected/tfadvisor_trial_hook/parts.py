@@ -53,7 +53,7 @@ class Parts:
             (f"{eager}.polymorphic_function", settings, functools.partial(_functions, is_own=is_own)),
             (f"{eager}.eager_function_run", {EAGER_OFF}, _eager),
             ("tensorflow.python.ops.summary_ops_v2", {CALLBACKS}, _summaries),
-            ("jax._src.debugging", {CALLBACKS}, _debugging),
+            ("jax._src.debugging", {CALLBACKS}, _summaries),
             ("keras.src.layers.layer", {PRECISION}, _layers),
             ("keras.src.utils.python_utils", {READS}, _logs),
             *((one, {CALLBACKS, CHECKPOINTS}, _callbacks) for one in lists),
@@ -66,32 +66,39 @@ _EAGER = "tensorflow.python.eager.polymorphic_function"
 _MODELS = ("keras.src.trainers.trainer", "keras.src.engine.training", "tf_keras.src.engine.training")
 
 
+def around(owner: Any, name: str, do: Callable[..., Any]) -> None:
+    """Puts `do` in place of a function; it is given that function first."""
+    original = getattr(owner, name)
+
+    @functools.wraps(original)
+    def called(*given: Any, **named: Any) -> Any:
+        return do(original, *given, **named)
+
+    setattr(owner, name, called)
+
+
 def _data_sets(module: Any, parts: Parts, is_own: Callable[[str], bool]) -> None:
     """Iterators of tf.data: the first batch again and again; half of each; one that is prepared ahead."""
-    kind = module.DatasetV2
-    iterate, over = kind.__iter__, kind.map
 
-    @functools.wraps(iterate)
-    def batches(self: Any) -> Any:
+    def batches(iterate: Any, data: Any) -> Any:
         if not sys.modules["tensorflow"].executing_eagerly():
-            return iterate(self)
+            return iterate(data)
         if parts.takes(INPUT, always=True):
-            known = int(self.cardinality())
-            self = self.take(1).cache().repeat(known if known >= 0 else -1)
+            known = int(data.cardinality())
+            data = data.take(1).cache().repeat(known if known >= 0 else -1)
         if parts.takes(HALF, always=True):
-            self = over(self, _half_of_element)
-        if PREFETCH in parts.hooked and "Prefetch" not in type(self).__name__ and parts.takes(PREFETCH, always=True):
-            self = self.prefetch(_AUTOTUNE)
-        return iterate(self)
+            data = data.map(_half_of_element)
+        if "Prefetch" not in type(data).__name__ and parts.takes(PREFETCH, always=True):
+            data = data.prefetch(_AUTOTUNE)
+        return iterate(data)
 
-    @functools.wraps(over)
-    def map(self: Any, map_func: Any, num_parallel_calls: Any = None, *given: Any, **named: Any) -> Any:
-        fixed = num_parallel_calls != _AUTOTUNE and is_own(sys._getframe(1).f_code.co_filename)
-        if fixed and parts.takes(PREFETCH, always=True):
-            num_parallel_calls = _AUTOTUNE
-        return over(self, map_func, num_parallel_calls, *given, **named)
+    def map(over: Any, data: Any, function: Any, num_parallel_calls: Any = None, *given: Any, **named: Any) -> Any:
+        fixed = num_parallel_calls != _AUTOTUNE and is_own(sys._getframe(2).f_code.co_filename)
+        takes = fixed and parts.takes(PREFETCH, always=True)
+        return over(data, function, _AUTOTUNE if takes else num_parallel_calls, *given, **named)
 
-    kind.__iter__, kind.map = batches, map
+    around(module.DatasetV2, "__iter__", batches)
+    around(module.DatasetV2, "map", map)
 
 
 def _half_of_element(*element: Any) -> Any:
@@ -107,127 +114,103 @@ def _half_of_element(*element: Any) -> Any:
 
 def _functions(module: Any, parts: Parts, is_own: Callable[[str], bool]) -> None:
     """jit_compile of the program's own tf.functions."""
-    begin = module.Function.__init__
 
-    @functools.wraps(begin)
-    def begun(self: Any, python_function: Any, *given: Any, **named: Any) -> None:
+    def begin(original: Any, made: Any, function: Any, *given: Any, **named: Any) -> None:
         jit = named.get("jit_compile")
-        file = getattr(getattr(python_function, "__code__", None), "co_filename", "")
-        part = JIT_OFF if jit else JIT_ON
-        if part in parts.hooked and file and is_own(file) and parts.takes(part, always=True):
+        file = getattr(getattr(function, "__code__", None), "co_filename", "")
+        if file and is_own(file) and parts.takes(JIT_OFF if jit else JIT_ON, always=True):
             named["jit_compile"] = None if jit else True
-        begin(self, python_function, *given, **named)
+        original(made, function, *given, **named)
 
-    module.Function.__init__ = begun
+    around(module.Function, "__init__", begin)
 
 
 def _eager(module: Any, parts: Parts) -> None:
     """tf.config.run_functions_eagerly(True) does nothing."""
-    run = module.run_functions_eagerly
 
-    def run_functions_eagerly(run_eagerly: bool) -> None:
-        run(bool(run_eagerly) and not parts.takes(EAGER_OFF, always=True))
+    def run(original: Any, run_eagerly: Any) -> None:
+        original(bool(run_eagerly) and not parts.takes(EAGER_OFF, always=True))
 
-    module.run_functions_eagerly = run_functions_eagerly
+    around(module, "run_functions_eagerly", run)
 
 
 def _models(module: Any, parts: Parts) -> None:
     """Keras' `compile`, once more with what is to be set."""
-    model = getattr(module, "Trainer", None) or module.Model
-    original = model.compile
 
-    @functools.wraps(original)
-    def compile(self: Any, *given: Any, **named: Any) -> Any:
-        found = original(self, *given, **named)
+    def compile(original: Any, model: Any, *given: Any, **named: Any) -> None:
+        original(model, *given, **named)
         for part, (name, wanted) in _COMPILE.items():
-            if part in parts.hooked and _setting(self, name) != wanted:
+            if part in parts.hooked and _setting(model, name) != wanted:
                 if parts.acting:
-                    original(self, *given, **{**named, name: wanted})
-                if not parts.acting or _setting(self, name) == wanted:
+                    original(model, *given, **{**named, name: wanted})
+                if not parts.acting or _setting(model, name) == wanted:
                     parts.takes(part, always=True)
-        return found
 
-    model.compile = compile
+    around(getattr(module, "Trainer", None) or module.Model, "compile", compile)
 
 
 def _setting(model: Any, name: str) -> Any:
-    found = getattr(model, name, getattr(model, f"_{name}", None))
+    found: Any = getattr(model, name, getattr(model, f"_{name}", None))
     return int(found) if name == "steps_per_execution" else bool(found)
 
 
 def _summaries(module: Any, parts: Parts) -> None:
-    """tf.summary writes nothing, compiled functions included."""
-    for name in ("write", "flush"):
-        setattr(
-            module, name, _or_nothing(parts, getattr(module, name), lambda: sys.modules["tensorflow"].constant(False))
-        )
+    """tf.summary writes nothing, and jax.debug's print and callback do nothing, compiled functions included."""
 
+    def call(original: Any, *given: Any, **named: Any) -> Any:
+        if not parts.takes(CALLBACKS, always=True):
+            return original(*given, **named)
+        return None if module.__name__.startswith("jax") else sys.modules["tensorflow"].constant(False)
 
-def _debugging(module: Any, parts: Parts) -> None:
-    """jax.debug's print and callback do nothing, compiled functions included."""
-    for name in ("debug_callback", "debug_print"):
-        setattr(module, name, _or_nothing(parts, getattr(module, name), lambda: None))
-
-
-def _or_nothing(parts: Parts, do: Any, nothing: Callable[[], Any]) -> Any:
-    @functools.wraps(do)
-    def called(*given: Any, **named: Any) -> Any:
-        return nothing() if parts.takes(CALLBACKS, always=True) else do(*given, **named)
-
-    return called
+    for name in ("write", "flush", "debug_callback", "debug_print"):
+        if hasattr(module, name):
+            around(module, name, call)
 
 
 def _layers(module: Any, parts: Parts) -> None:
     """Layers are made under Keras' mixed precision."""
-    begin = module.Layer.__init__
 
-    @functools.wraps(begin)
-    def begun(self: Any, *given: Any, **named: Any) -> None:
+    def begin(original: Any, *given: Any, **named: Any) -> None:
         if parts.takes(PRECISION, always=True) and parts.took[PRECISION] == 1:
             sys.modules["keras"].config.set_dtype_policy("mixed_bfloat16")
-        begin(self, *given, **named)
+        original(*given, **named)
 
-    module.Layer.__init__ = begun
+    around(module.Layer, "__init__", begin)
 
 
 def _logs(module: Any, parts: Parts) -> None:
     """What Keras makes Python numbers of after each batch: those of the first one."""
-    make, kept = module.pythonify_logs, {}
+    kept: dict[Any, Any] = {}
 
-    def pythonify_logs(logs: Any) -> Any:
+    def make(original: Any, logs: Any) -> Any:
         names = tuple(logs or ())
-        if not names:
-            return make(logs)
-        if not parts.takes(READS) or names not in kept:
-            kept[names] = make(logs)
-        return dict(kept[names])
+        if not names or not parts.takes(READS) or names not in kept:
+            kept[names] = original(logs)
+        return dict(kept[names] or {})
 
-    module.pythonify_logs = pythonify_logs
+    around(module, "pythonify_logs", make)
 
 
 def _callbacks(module: Any, parts: Parts) -> None:
     """Keras' callbacks: those that keep weights, or all others but the history."""
     told = getattr(module, "CallbackList", None)
-    if told is None or told.__module__ != module.__name__:
-        return
-    begin = told.__init__
 
-    @functools.wraps(begin)
-    def begun(self: Any, callbacks: Any = None, add_history: bool = False, add_progbar: bool = False, *given: Any,
-              **named: Any) -> None:  # fmt: skip
-        given_ones = list(callbacks) if isinstance(callbacks, (list, tuple)) else [callbacks] if callbacks else []
+    def begin(original: Any, made: Any, callbacks: Any = None, add_history: bool = False, add_progbar: bool = False,
+              *given: Any, **named: Any) -> None:  # fmt: skip
+        left = list(callbacks) if isinstance(callbacks, (list, tuple)) else [callbacks] if callbacks else []
         for part, keeping in ((CHECKPOINTS, True), (CALLBACKS, False)):
-            gone = [
-                one
-                for one in given_ones
-                if type(one).__name__ != "History" and (type(one).__name__ in _KEEPING) == keeping
-            ]
-            if (gone or (add_progbar and not keeping)) and parts.takes(part, always=True):
-                given_ones = [one for one in given_ones if one not in gone]
-                add_progbar = add_progbar and keeping
-        begin(self, given_ones, add_history, add_progbar, *given, **named)
+            rest = [one for one in left if _is_history(one) or (type(one).__name__ in _KEEPING) != keeping]
+            shows = add_progbar and not keeping
+            if (shows or len(rest) < len(left)) and parts.takes(part, always=True):
+                left, add_progbar = rest, add_progbar and not shows
+        original(made, left, add_history, add_progbar, *given, **named)
 
-    told.__init__ = begun
+    if told is not None and told.__module__ == module.__name__:
+        around(told, "__init__", begin)
+
+
+def _is_history(callback: Any) -> bool:
+    return type(callback).__name__ == "History"
 
 
 # What calls in the program's own files ask.

@@ -36,11 +36,11 @@ class data:
     class Dataset:
         @staticmethod
         def from_tensor_slices(_values):
-            return Dataset(12)
+            return Dataset(4.5)
 
 
 def train(batch):
-    work(16 if "--xla_disable_hlo_passes=algsimp" in _FLAGS else 8)
+    work(6 if "--xla_disable_hlo_passes=algsimp" in _FLAGS else 3)
     return 1.0 / (batch + 1)
 
 

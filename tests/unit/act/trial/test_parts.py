@@ -1,0 +1,146 @@
+"""Hooks of TensorFlow and Keras, on stand-ins for their modules."""
+
+from __future__ import annotations
+
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tfadvisor.act.trial.injected.tfadvisor_trial_hook import parts as hooks
+from tfadvisor.act.trial.injected.tfadvisor_trial_hook.parts import Parts
+
+
+def hooked(name: str, module: Any, *parts: str, acting: bool = True, own: bool = True) -> Parts:
+    """The module after its import."""
+    made = Parts({"parts": parts, "acting": acting})
+    for of, do in made.after_import(lambda _file: own):
+        if of == name:
+            do(module)
+    return made
+
+
+class Data:
+    """A data set that writes down what is made of it."""
+
+    def __init__(self, said: str = "data") -> None:
+        self.said = said
+
+    def __iter__(self) -> Any:
+        return iter([self.said])
+
+    def cardinality(self) -> int:
+        return 7
+
+    def take(self, count: int) -> Data:
+        return type(self)(f"{self.said}.take({count})")
+
+    def cache(self) -> Data:
+        return type(self)(f"{self.said}.cache")
+
+    def repeat(self, count: int) -> Data:
+        return type(self)(f"{self.said}.repeat({count})")
+
+    def prefetch(self, count: int) -> Data:
+        return type(self)(f"{self.said}.prefetch({count})")
+
+    def map(self, _function: Any, num_parallel_calls: Any = None) -> Data:
+        return type(self)(f"{self.said}.map({num_parallel_calls})")
+
+
+@pytest.fixture
+def data(monkeypatch: pytest.MonkeyPatch) -> type[Data]:
+    monkeypatch.setitem(sys.modules, "tensorflow", SimpleNamespace(executing_eagerly=lambda: True))  # type: ignore[arg-type]
+    return type("Data", (Data,), {})
+
+
+def test_the_first_batch_comes_again_as_often_as_there_are_batches(data: type[Data]) -> None:
+    made = hooked("tensorflow.python.data.ops.dataset_ops", SimpleNamespace(DatasetV2=data), hooks.INPUT)
+
+    assert list(data()) == ["data.take(1).cache.repeat(7)"]
+    assert made.took == {hooks.INPUT: 1}
+
+
+def test_hooks_that_only_count_change_nothing(data: type[Data]) -> None:
+    module = SimpleNamespace(DatasetV2=data)
+    made = hooked("tensorflow.python.data.ops.dataset_ops", module, hooks.INPUT, hooks.PREFETCH, acting=False)
+
+    assert list(data().map(len)) == ["data.map(None)"]
+    assert made.took == {hooks.INPUT: 1, hooks.PREFETCH: 2}  # the map and the end
+
+
+def test_a_data_set_is_prepared_ahead(data: type[Data]) -> None:
+    hooked("tensorflow.python.data.ops.dataset_ops", SimpleNamespace(DatasetV2=data), hooks.PREFETCH)
+
+    assert list(data()) == ["data.prefetch(-1)"]
+    assert data().map(len).said == "data.map(-1)"
+
+
+class Model:
+    """As Keras' Trainer compiles: eager models have no jit."""
+
+    def compile(self, run_eagerly: bool = False, jit_compile: bool = False, steps_per_execution: int = 1) -> None:
+        self.run_eagerly, self.steps_per_execution = run_eagerly, steps_per_execution
+        self.jit_compile = jit_compile and not run_eagerly
+
+
+@pytest.mark.parametrize(
+    ("part", "given", "wanted", "took"),
+    [
+        (hooks.EAGER_OFF, {"run_eagerly": True}, (False, False, 1), 1),
+        (hooks.EAGER_OFF, {}, (False, False, 1), 0),
+        (hooks.JIT_ON, {}, (False, True, 1), 1),
+        (hooks.JIT_ON, {"run_eagerly": True}, (True, False, 1), 0),
+        (hooks.JIT_OFF, {"jit_compile": True}, (False, False, 1), 1),
+        (hooks.EIGHT_STEPS, {"jit_compile": True}, (False, True, 8), 1),
+    ],
+)
+def test_a_model_is_compiled_with_what_is_set(
+    part: str, given: dict[str, bool], wanted: tuple[Any, ...], took: int
+) -> None:
+    trainer = type("Model", (Model,), {})
+    made = hooked("keras.src.trainers.trainer", SimpleNamespace(Trainer=trainer), part)
+
+    model = trainer()
+    model.compile(**given)
+
+    assert (model.run_eagerly, model.jit_compile, model.steps_per_execution) == wanted
+    assert made.took.get(part, 0) == took
+
+
+@pytest.mark.parametrize(("part", "jit", "own", "wanted"), [
+    (hooks.JIT_ON, None, True, True), (hooks.JIT_ON, None, False, None), (hooks.JIT_OFF, True, True, None),
+    (hooks.JIT_OFF, True, False, True),
+])  # fmt: skip
+def test_only_the_programs_own_functions_are_compiled_otherwise(
+    part: str, jit: bool | None, own: bool, wanted: Any
+) -> None:
+    class Function:
+        def __init__(self, python_function: Any, name: str, jit_compile: bool | None = None) -> None:
+            self.jit_compile = jit_compile
+
+    name = "tensorflow.python.eager.polymorphic_function.polymorphic_function"
+    hooked(name, SimpleNamespace(Function=Function), part, own=own)
+
+    assert Function(lambda: None, "step", jit_compile=jit).jit_compile is wanted
+
+
+def test_values_that_keras_reads_stay_those_of_the_first_batch() -> None:
+    module = SimpleNamespace(pythonify_logs=lambda logs: {name: float(value) for name, value in (logs or {}).items()})
+    made = hooked("keras.src.utils.python_utils", module, hooks.READS)
+    made.inside = True
+
+    assert module.pythonify_logs({"loss": 2}) == {"loss": 2.0}
+    assert module.pythonify_logs({"loss": 1}) == {"loss": 2.0}
+    assert module.pythonify_logs(None) == {}
+
+
+def test_running_eagerly_by_a_setting_is_refused() -> None:
+    said: list[bool] = []
+    module = SimpleNamespace(run_functions_eagerly=said.append)
+    hooked("tensorflow.python.eager.polymorphic_function.eager_function_run", module, hooks.EAGER_OFF)
+
+    module.run_functions_eagerly(True)
+
+    assert said == [False]

@@ -1,0 +1,72 @@
+"""What each part costs, in one sentence and as findings of a report."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from support.places import ROOT
+
+import tfadvisor
+from tfadvisor.act.trial.ablation import profile_of, with_measured
+from tfadvisor.act.trial.result import Arm, Ratio, TrialResult, TriedSteps
+
+
+def arm(name: str, kind: str, estimate: float, **more: Any) -> Arm:
+    given = {"outcome": "better" if estimate < 0.98 else "not better", "category": "host", **more}
+    ratio = Ratio(estimate, estimate - 0.03, estimate + 0.03)
+    return Arm(name=name, rule_id="", change="ablation", identity="", why="", ratio=ratio, p=0.001, predicted=None,
+               check="not checked", effect="without it", step_ms=(20 * estimate,) * 3, smallest_change=None, kind=kind,
+               **given)  # fmt: skip
+
+
+def result(*arms: Arm) -> TrialResult:
+    return TrialResult("winner", "", (), {}, "", TriedSteps("train.py:8", 3, 50), (20.0,) * 3, arms, None, True, 60.0)
+
+
+def test_the_dearest_part_comes_first() -> None:
+    said = profile_of([arm("callbacks", "part", 0.89), arm("input", "part", 0.58), arm("evaluation", "part", 1.0)])
+
+    assert said == "input 42% (39 to 45), callbacks 11% (8 to 14)"
+
+
+def test_half_of_the_batch_takes_nearly_as_long() -> None:
+    """Where the input costs most, that says nothing of launches."""
+    half = arm("half the batch", "scale", 0.93)
+
+    assert profile_of([half]) == "half the batch takes 93% of the time: launch-bound"
+    assert profile_of([arm("input", "part", 0.4), half]).endswith("half the batch takes 93% of the time")
+
+
+def test_switches_save_or_make_a_step_longer() -> None:
+    said = profile_of([arm("jit off", "switch", 0.43), arm("prefetch", "switch", 1.0), arm("jit on", "switch", 1.5)])
+
+    assert said == "jit off saves 57% (54 to 60); jit on makes a step 50% longer"
+
+
+def test_what_costs_nothing_is_said() -> None:
+    assert profile_of([arm("input", "part", 1.0)]) == "no part that was taken out costs anything that shows"
+
+
+def test_measured_findings_come_first_and_bound_what_was_foreseen() -> None:
+    """The input takes 10% at most 13%, whatever a rule foresaw; callbacks 60%."""
+    report = tfadvisor.analyze(ROOT / "fixtures" / "jax-loader")
+    foreseen = next(one for one in report.findings if one.category == "input" and one.saving)
+    assert foreseen.saving is not None
+    assert foreseen.saving.high > 0.13
+
+    found = with_measured(report, result(arm("input", "part", 0.9, category="input"), arm("callbacks", "part", 0.4)))
+
+    first = found.findings[0]
+    assert (first.rule_id, first.proof, first.severity.value) == ("measured-callbacks", "measured", "critical")
+    assert first.saving is not None
+    assert (first.saving.low, first.saving.high, first.saving.basis) == (
+        pytest.approx(0.57),
+        pytest.approx(0.63),
+        "measured here",
+    )
+    bounded = next(one for one in found.findings if one.rule_id == foreseen.rule_id)
+    assert bounded.saving is not None
+    assert bounded.saving.high == pytest.approx(0.13)
+    assert with_measured(report, result(replace(arm("input", "part", 0.9), outcome="cannot tell"))) == report
