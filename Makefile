@@ -63,8 +63,9 @@ changelog: ## show what the next release's notes will say
 	$(BIN)towncrier build --draft --version next
 
 SECONDS ?= 300
-fuzz: ## fuzz every target for SECONDS, five minutes by default
+fuzz: ## fuzz every target for SECONDS, five minutes by default, then whole analyses of hostile names
 	$(PYTHON) fuzz/run.py --seconds $(SECONDS)
+	$(PYTHON) benchmarks/hostile_analyses.py --seconds $(SECONDS)
 
 wheel: ## build an sdist and a wheel, and refuse one without the compiled decoder
 	rm -rf dist

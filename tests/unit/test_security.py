@@ -147,11 +147,10 @@ def test_no_module_speaks_to_a_network() -> None:
 
 
 RUNS = {
-    "act/record/block.py": {"exec"},
     "act/record/injected/sitecustomize.py": {"__import__"},
     "processes.py": {"loads"},
 }
-"""The cell below the user's `%%tfadvisor`, the user's own `sitecustomize`, and what a process of ours sends through a pipe."""
+"""The user's own `sitecustomize`, and what a process of ours sends through a pipe."""
 _OF_MODULES = {"pickle", "marshal", "shelve", "dill", "os", "subprocess"}
 
 

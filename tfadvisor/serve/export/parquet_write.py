@@ -197,10 +197,7 @@ class ParquetSink:
         rows = next(len(one) for one in columns.values() if not isinstance(one, str))
         if "host" in schema.names:
             columns["host"] = np.full(rows, self._hosts, np.int32)
-        try:
-            arrays = [_array(columns[field.name], field.type, rows) for field in schema]
-        except UnicodeEncodeError:  # names of files that are no UTF-8
-            arrays = [_array(_as_utf8(columns[field.name]), field.type, rows) for field in schema]
+        arrays = [_array(columns[field.name], field.type, rows) for field in schema]
         self._writers[table].write_table(pa.Table.from_arrays(arrays, schema=schema))
 
 
@@ -216,13 +213,6 @@ def _type_of(kind: str) -> pa.DataType:
     if kind == TEXTS:
         return pa.list_(pa.field("element", pa.string()))
     return pa.type_for_alias(kind)
-
-
-def _as_utf8(values: Given) -> Given:
-    """With a question mark for each byte of a text that is none of UTF-8's."""
-    if isinstance(values, str):
-        return values.encode("utf-8", "replace").decode("utf-8")
-    return [_as_utf8(one) for one in values] if isinstance(values, list | tuple) else values
 
 
 def _array(values: Given, kind: pa.DataType, rows: int) -> pa.Array:

@@ -218,13 +218,14 @@ def _device_rows(device: Device, lo: int, hi: int) -> Iterator[tuple[int, LaneRo
 
 
 def _inherit(kind: npt.NDArray[np.int8], telling: BoolArray, start: Int64Array, end: Int64Array) -> None:
-    """An event whose name does not tell what it does belongs to the nearest one around it whose name does."""
-    parent = parents(start, end)
-    around = parent.copy()
-    while (open_ := np.flatnonzero(~telling & (around >= 0))).size:
-        found = telling[around[open_]]
-        kind[open_[found]] = kind[around[open_[found]]]
-        around[open_] = np.where(found, -1, parent[around[open_]])
+    """An event whose name does not tell what it does belongs to the nearest one around it whose name does. By doubling the
+    way up.
+    """
+    around = np.where(telling, np.arange(len(start)), parents(start, end))
+    while (climbing := np.flatnonzero((around >= 0) & ~telling[around])).size:
+        around[climbing] = around[around[climbing]]
+    found = np.flatnonzero(around >= 0)
+    kind[found] = kind[around[found]]
 
 
 def _nested(

@@ -199,4 +199,4 @@ def test_a_file_whose_name_is_no_utf8_is_a_host_like_others(tmp_path: Path) -> N
 
     found = exported(file, tmp_path / "tables")
 
-    assert found["hosts"]["file"].to_pylist() == ["caf?.xplane.pb"]
+    assert found["hosts"]["file"].to_pylist() == ["caf\ufffd.xplane.pb"]
