@@ -72,7 +72,7 @@ def export(
     steps, where their time goes, and a track a finding with its evidence and fixes. Open it at https://ui.perfetto.dev,
     which reads it inside the browser and sends it nowhere, or with the Python package perfetto.
 
-    parquet: a folder with a table a file: events with all their stats, names, lines, steps, ops, metrics, findings.
+    parquet: a folder with a table a file: events with all their stats, names, lines, steps.
     docs/reference/export.md describes each column.
 
     pgle: what each XLA instruction took on the GPUs, for profile-guided latency estimation: with it XLA's latency-hiding
