@@ -25,7 +25,6 @@ class Slice:
     end: int
     depth: int
     arguments: dict[str, object]
-    flows: tuple[int, ...]
 
 
 @dataclass
