@@ -31,8 +31,6 @@ from tfadvisor.trace.counters import read_counters
 from tfadvisor.trace.runs import Held, Readable, Run, held, host_of, run_in, without_duplicates
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from tfadvisor.report.forms.page_data import PageData
 
 
@@ -100,15 +98,6 @@ class Analysis(Report, frozen=True, kw_only=True, dict=True):
             return replace(draw_run(self.source, self.options), report=self.report)
         with run_in(self.source, self.options.run, self.options.host) as again:
             return replace(draw_run(again, self.options), report=self.report)
-
-    def to_dataframe(self, table: str = "findings") -> pd.DataFrame:
-        """A pandas frame of the findings, or of "metrics", "steps", "ops" or "collectives".
-
-        Collectives are read from the trace again. Raises UsageError for another table, and where pandas cannot be loaded.
-        """
-        from tfadvisor.report.tables import frame
-
-        return frame(self, table, self.page)
 
     def to_html(self, path: str | PathLike[str]) -> None:
         """Writes the report as one page that needs no network. Raises as `page`, and OSError."""

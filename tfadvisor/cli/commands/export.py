@@ -68,8 +68,9 @@ def export(
 ) -> int:
     """Write a run for other tools: a timeline with the findings marked, tables, or a profile for XLA's scheduler.
 
-    perfetto: every event of every host thread and device stream, and above them the steps, where their time goes, and a track a finding with its evidence and fixes. Open it at https://ui.perfetto.dev,
-    which reads it inside the browser and sends it nowhere, or with the Python package perfetto.
+    perfetto: every event of every host thread and device stream, and above them the steps, where their time goes, and a
+    track a finding with its evidence and fixes. Open it at https://ui.perfetto.dev, which reads it inside the browser and
+    sends it nowhere, or with the Python package perfetto.
 
     parquet: a folder with a table a file: events with all their stats, names, lines, steps.
     docs/reference/export.md describes each column.
