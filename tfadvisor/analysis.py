@@ -105,13 +105,6 @@ class Analysis(Report, frozen=True, kw_only=True, dict=True):
 
         replace_file(Path(path), as_html([self.page()]))
 
-    def show(self, height: int = 800) -> None:
-        """Shows the page: in the notebook, height pixels high, else in a browser. Raises as `page`."""
-        from tfadvisor.html_fragments import show_page
-        from tfadvisor.report.forms.html import as_html
-
-        show_page(as_html([self.page()]), height)
-
     def __repr__(self) -> str:
         """One line: the run, its verdict, its steps."""
         from tfadvisor.report.forms.notebook import as_line

@@ -72,7 +72,7 @@ class _WithExamples:
 
     def __init__(self, *arguments: Any, epilog: str | None = None, help: str | None = None, **settings: Any) -> None:
         """As Typer's, which would make one paragraph of an epilog's lines, and keep those of a paragraph of help."""
-        super().__init__(*arguments, help=_paragraphs(help), **settings)
+        super().__init__(*arguments, help=_paragraphs(help), **settings)  # type: ignore[call-arg]
         self.examples = epilog
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
