@@ -31,8 +31,6 @@ from tfadvisor.trace.counters import read_counters
 from tfadvisor.trace.runs import Held, Readable, Run, held, host_of, run_in, without_duplicates
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from tfadvisor.report.forms.page_data import PageData
 
 
@@ -101,27 +99,11 @@ class Analysis(Report, frozen=True, kw_only=True, dict=True):
         with run_in(self.source, self.options.run, self.options.host) as again:
             return replace(draw_run(again, self.options), report=self.report)
 
-    def to_dataframe(self, table: str = "findings") -> pd.DataFrame:
-        """A pandas frame of the findings, or of "metrics", "steps", "ops" or "collectives".
-
-        Collectives are read from the trace again. Raises UsageError for another table, and where pandas cannot be loaded.
-        """
-        from tfadvisor.report.tables import frame
-
-        return frame(self, table, self.page)
-
     def to_html(self, path: str | PathLike[str]) -> None:
         """Writes the report as one page that needs no network. Raises as `page`, and OSError."""
         from tfadvisor.report.forms.html import as_html
 
         replace_file(Path(path), as_html([self.page()]))
-
-    def show(self, height: int = 800) -> None:
-        """Shows the page: in the notebook, height pixels high, else in a browser. Raises as `page`."""
-        from tfadvisor.html_fragments import show_page
-        from tfadvisor.report.forms.html import as_html
-
-        show_page(as_html([self.page()]), height)
 
     def __repr__(self) -> str:
         """One line: the run, its verdict, its steps."""

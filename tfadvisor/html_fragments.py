@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from pathlib import Path
 
-from tfadvisor.errors import UsageError
-from tfadvisor.files import replace_file
 from tfadvisor.printable import one_line
 from tfadvisor.units import percent
 from tfadvisor.vocabulary import TIME_CLASSES, TimeClass
@@ -82,35 +77,6 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[
 
 def _colours(place: int) -> str:
     return ";".join(f"--tfa-{one.label}:{one.colours[place]}" for one in TimeClass)
-
-
-# A page shown where the user is: inside the notebook, else in a browser.
-
-
-def show_page(page: str, height: int) -> None:
-    """height: of the frame in a notebook, pixels. Raises UsageError where neither notebook nor browser is at hand."""
-    if in_notebook():
-        from IPython.display import HTML, display
-
-        frame = f'<iframe style="width:100%;border:0" height="{int(height)}" srcdoc="{escape(page)}"></iframe>'
-        display(HTML(frame))
-        return
-    import webbrowser
-
-    file = Path(tempfile.mkdtemp(prefix="tfadvisor-")) / "report.html"
-    replace_file(file, page)
-    if not webbrowser.open(file.as_uri()):
-        raise UsageError("there is no notebook and no browser here. to_html(FILE) writes the page.")
-
-
-def in_notebook() -> bool:
-    """Whether cells are shown by a front end that draws HTML."""
-    if "IPython" not in sys.modules:
-        return False
-    from IPython import get_ipython
-
-    shell = get_ipython()
-    return shell is not None and hasattr(shell, "kernel")
 
 
 # Text for terminals and files that take no UTF-8: the signs that outputs use, in ASCII.

@@ -25,7 +25,6 @@ class Slice:
     end: int
     depth: int
     arguments: dict[str, object]
-    flows: tuple[int, ...]
 
 
 @dataclass
@@ -133,7 +132,6 @@ def _slices(events: list[Any], tracks: dict[int, Track]) -> list[Slice]:
             -1,
             len(stack),
             dict(_argument(argument, names) for argument in event.debug_annotations),
-            tuple(event.flow_ids),
         )
         found.append(one)
         stack.append(one)

@@ -55,7 +55,6 @@ class _Commands(LazyCommands):
             "export",
             "fleet",
             "rules",
-            "metrics",
             "flags",
             "mcp",
         )

@@ -47,7 +47,7 @@ Params = Annotated[str | None, option("--params", "N", "model parameters, as 110
 Bandwidth = Annotated[str | None, option("--bandwidth", "GB/S", "bandwidth between devices", WHAT)]
 RuleFolders = Annotated[
     list[Path] | None,
-    option("--rules", "DIR", "a folder with more rules, or an installed rule package; may be repeated", RULES),
+    option("--rules", "DIR", "a folder with more rules; may be repeated", RULES),
 ]
 Preview = Annotated[bool, option("--preview", "", "also run rules that are not proven yet", RULES)]
 Disabled = Annotated[list[str] | None, option("--disable", "ID", "a rule to leave out; may be repeated", RULES)]

@@ -67,34 +67,27 @@ def takes(group: type, names: str = "") -> Callable[[Callable[..., int]], Callab
     return decorated
 
 
-class Command(TyperCommand):
-    """A command. Its epilog, examples and exit codes, is printed as it is written."""
+class _WithExamples:
+    """A command whose epilog, examples and exit codes, is printed as it is written."""
 
     def __init__(self, *arguments: Any, epilog: str | None = None, help: str | None = None, **settings: Any) -> None:
-        """As TyperCommand, which would make one paragraph of an epilog's lines, and keep those of a paragraph of help."""
-        super().__init__(*arguments, help=_paragraphs(help), **settings)
+        """As Typer's, which would make one paragraph of an epilog's lines, and keep those of a paragraph of help."""
+        super().__init__(*arguments, help=_paragraphs(help), **settings)  # type: ignore[call-arg]
         self.examples = epilog
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Rich prints at once; without it the formatter collects."""
         with _literal(self):
-            super().format_help(ctx, formatter)
+            super().format_help(ctx, formatter)  # type: ignore[misc]
         _print_examples(self.examples, formatter)
 
 
-class Commands(TyperGroup):
+class Command(_WithExamples, TyperCommand):
+    """A command."""
+
+
+class Commands(_WithExamples, TyperGroup):
     """A group of commands, which says what was meant by one that it does not have."""
-
-    def __init__(self, *arguments: Any, epilog: str | None = None, help: str | None = None, **settings: Any) -> None:
-        """As Command."""
-        super().__init__(*arguments, help=_paragraphs(help), **settings)
-        self.examples = epilog
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        """As Command."""
-        with _literal(self):
-            super().format_help(ctx, formatter)
-        _print_examples(self.examples, formatter)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command that the first argument names. Raises UsageError for none."""

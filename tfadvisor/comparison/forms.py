@@ -9,16 +9,13 @@ import msgspec
 from msgspec.structs import replace
 
 from tfadvisor.comparison.result import Cause, Comparison, FindingChange, Head, MetricChange
-from tfadvisor.frames import frame_of
 from tfadvisor.html_fragments import fragment, table, text
-from tfadvisor.printable import in_code, in_markdown, one_line, plain, short_kernel
+from tfadvisor.printable import in_code, in_markdown, one_line, short_kernel
 from tfadvisor.report.forms.forms import Form
 from tfadvisor.report.forms.terminal import DIM, PLAIN, TITLE, Piece, Screen, TextPage
 from tfadvisor.units import Unit, counted, duration, in_words, percent
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from tfadvisor.report.forms.page_data import ComparedRuns
 
 
@@ -125,11 +122,6 @@ COMPARISON_FORMS = (
 
 class ShownComparison(Comparison, frozen=True):
     """A comparison that a notebook shows."""
-
-    def to_dataframe(self) -> pd.DataFrame:
-        """A pandas frame of the causes, with the op of each by its name. Raises UsageError where pandas cannot be loaded."""
-        rows = [{**plain(one), "op": one.op and one.op.name} for one in self.causes]
-        return frame_of(rows, Cause.__struct_encode_fields__)
 
     def __repr__(self) -> str:
         """One line: both runs, and the change."""

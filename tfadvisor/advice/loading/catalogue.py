@@ -11,7 +11,6 @@ import msgspec
 from tfadvisor.advice.findings import ChangedLimit
 from tfadvisor.advice.judging.conditions import is_known, names_in, placeholders
 from tfadvisor.advice.loading.limits import LimitChange, with_limits
-from tfadvisor.advice.loading.packages import RulePackage, folder_of, import_metrics, installed_packages, package_named
 from tfadvisor.advice.loading.rule import Rule, parse_rule
 from tfadvisor.advice.loading.yaml_marks import Marked, load, read_rule_file
 from tfadvisor.did_you_mean import did_you_mean
@@ -38,17 +37,18 @@ def load_catalogue(
     *,
     preview: bool = False,
 ) -> Catalogue:
-    """The built-in rules, those of installed packages and those of the extra folders, without the disabled ones.
+    """The built-in rules and those of the extra folders, without the disabled ones.
 
-    extra: folders, or names of installed rule packages. limits: numbers of the rules that are to be others. preview: with
-    the rules of tier preview, whose ids are known in any case. Raises UsageError for a folder or package that is not there, a
-    disabled id that no rule has, and a limit that cannot be so. A broken file or package is reported in `broken`, not raised.
+    limits: numbers of the rules that are to be others. preview: with the rules of tier preview, whose ids are known in any
+    case. Raises UsageError for a folder that is not there, a disabled id that no rule has, and a limit that cannot be so. A
+    broken file is reported in `broken`, not raised.
     """
     rules: dict[str, Rule] = {rule.id: rule for rule in built_in_rules()}
     broken: list[RuleError] = []
-    packages = installed_packages()
-    folders = [_folder_or_package(one, packages) for one in extra]
-    for file, text in _files_of([*_folders_of(packages, broken), *filter(None, folders)], broken):
+    for folder in extra:
+        if not folder.is_dir():
+            raise UsageError(f"--rules {folder}: no such folder.")
+    for file, text in _files_of(extra, broken):
         try:
             rule = checked(load(text, file))
             if rule.id in rules:
@@ -120,31 +120,6 @@ def rules_folder() -> Path:
         return Path(import_module(_PACKAGE).__path__[0])
     except ModuleNotFoundError:
         return Path(__file__).parents[3] / "rules"
-
-
-def _folder_or_package(given: Path, packages: list[RulePackage]) -> Path | None:
-    """A folder as it is; None for the name of a package, which is added to the packages unless it is there already."""
-    if given.is_dir():
-        return given
-    package = package_named(str(given))
-    if package is None:
-        raise UsageError(f"--rules {given}: no such folder, and no installed rule package has this name.")
-    if package not in packages:
-        packages.append(package)
-    return None
-
-
-def _folders_of(packages: Sequence[RulePackage], broken: list[RuleError]) -> list[Path]:
-    """The folders of packages, whose metrics are registered then. A package that fails is left out as a whole."""
-    found = []
-    for package in packages:
-        try:
-            import_metrics(package)
-            if package.module:
-                found.append(folder_of(package))
-        except RuleError as error:
-            broken.append(error)
-    return found
 
 
 def _files_of(folders: Sequence[Path], broken: list[RuleError]) -> list[tuple[str, str]]:

@@ -68,16 +68,16 @@ def export(
 ) -> int:
     """Write a run for other tools: a timeline with the findings marked, tables, or a profile for XLA's scheduler.
 
-    perfetto: every event of every host thread and device stream, arrows from launches to kernels, and above them the
-    steps, where their time goes, and a track a finding with its evidence and fixes. Open it at https://ui.perfetto.dev,
-    which reads it inside the browser and sends it nowhere, or with the Python package perfetto.
+    perfetto: every event of every host thread and device stream, and above them the steps, where their time goes, and a
+    track a finding with its evidence and fixes. Open it at https://ui.perfetto.dev, which reads it inside the browser and
+    sends it nowhere, or with the Python package perfetto.
 
-    parquet: a folder with a table a file: events with all their stats, names, lines, steps, ops, metrics, findings.
+    parquet: a folder with a table a file: events with all their stats, names, lines, steps.
     docs/reference/export.md describes each column.
 
     pgle: what each XLA instruction took on the GPUs, for profile-guided latency estimation: with it XLA's latency-hiding
     scheduler knows how much compute hides which communication. Of several traces, runs or hosts, the 90th percentile of each
-    instruction's costs. Prints the two lines that use it.
+    instruction's costs. Prints the line that uses it.
     """
     options = reading.options()
     read = places(paths)
@@ -188,15 +188,13 @@ def _files(paths: Sequence[Path], options: Options) -> list[Path]:
 
 
 def _print(made: Profile, output: Path, files: int) -> None:
-    from tfadvisor.serve.export.pgle import launch_lines
+    from tfadvisor.serve.export.pgle import launch_line
 
-    lines = launch_lines(output, made.framework, made.jax_version)
+    line = launch_line(output, made.framework, made.jax_version)
     executions = sum(one.executions for one in made.costs.values())
     traces = "1 trace" if files == 1 else f"{files:,} traces"
     write_out(f"# {len(made.costs):,} instructions, {executions:,} executions, from {traces}. Compile with them:\n")
-    for one in lines.notes:
+    for one in line.notes:
         write_out(f"# {one_line(one)}\n")
-    if lines.profile:
-        write_out(f"{one_line(lines.profile)}\n")
-    if lines.automatic:
-        write_out(f"# or let JAX measure and compile again on its own, each time it starts:\n{lines.automatic}\n")
+    if line.profile:
+        write_out(f"{one_line(line.profile)}\n")

@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     from tfadvisor.advice.loading.catalogue import Catalogue
     from tfadvisor.advice.loading.rule import Rule
 
-Folders = Annotated[
-    list[Path] | None, option("--rules", "DIR", "a folder with more rules, or the name of an installed rule package")
-]
+Folders = Annotated[list[Path] | None, option("--rules", "DIR", "a folder with more rules; may be repeated")]
 RuleId = Annotated[str, argument("ID", "as `tfadvisor rules list` prints it")]
 PagesFolder = Annotated[Path, option("--out", "DIR", "where to (rule-pages)", show_default=False)]
 CheckedFolder = Annotated[Path, argument("DIR", "a folder with rule files and their cases")]

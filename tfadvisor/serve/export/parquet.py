@@ -1,27 +1,20 @@
-"""The tables of a Parquet export, events and report: what each holds and means."""
+"""The tables of a Parquet export: what each holds and means."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
-from msgspec.structs import asdict
 
-from tfadvisor.advice.findings import Finding
-from tfadvisor.report.model import Report
-from tfadvisor.report.wording import evidence_words, location_words
 from tfadvisor.vocabulary import TIME_CLASSES
 
 SCHEMA_VERSION = "1"
 
-INTEGER, SMALL, NUMBER, TRUTH, TEXT, CATEGORY, TEXTS = (
+INTEGER, SMALL, NUMBER, TRUTH, TEXT, CATEGORY = (
     "int64",
     "int32",
     "double",
     "bool",
     "string",
     "dictionary of string",
-    "list of string",
 )
 
 
@@ -159,84 +152,4 @@ TABLES = (
             Column("takes_part", TRUTH, "false where the device did nothing in a step that others worked in"),
         ),
     ),
-    TableOf(
-        "ops",
-        "What ran on the devices, per counted step and device: the report's table of ops.",
-        (
-            Column("op", TEXT, "HLO name, null where there is none"),
-            Column("kernel", TEXT, "of the device"),
-            Column("module", TEXT, "program"),
-            Column("kind", CATEGORY, "compute, collective, h2d, d2h, d2d, p2p, other_copy, memset or infeed"),
-            Column("share", NUMBER, "of all device time, 0 to 1"),
-            Column("ms_per_step", NUMBER, "of a device"),
-            Column("count_per_step", NUMBER, "of a device"),
-            Column("precision", CATEGORY, "of a GPU kernel by its name"),
-            Column("opcode", CATEGORY, "of the HLO op"),
-            Column("flops", INTEGER, "of one execution, by shapes"),
-            Column("bytes", INTEGER, "of one execution, by shapes"),
-            Column("file", TEXT, "of the user's program"),
-            Column("line", SMALL, "in it"),
-        ),
-    ),
-    TableOf(
-        "metrics",
-        "The report's metrics.",
-        (
-            Column("metric", TEXT, "its name"),
-            Column("value", NUMBER, "null where the trace does not give it"),
-            Column("unit", TEXT, "fraction, ms, us, bytes, count, GB/s …"),
-            Column("reason", TEXT, "why it is null"),
-        ),
-    ),
-    TableOf(
-        "findings",
-        "The report's findings, the largest saving first.",
-        (
-            Column("rank", SMALL, "from 1"),
-            Column("rule", TEXT, "its id, as `tfadvisor rules show` takes it"),
-            Column("category", CATEGORY, "as in the JSON report"),
-            Column("severity", CATEGORY, "critical, high, medium, low or info"),
-            Column("title", TEXT, "in one line"),
-            Column("summary", TEXT, "with its numbers"),
-            Column("saving_low", NUMBER, "share of step time"),
-            Column("saving_high", NUMBER, "share of step time"),
-            Column("basis", TEXT, "what the saving rests on"),
-            Column("caveat", TEXT, "why to trust it less, empty when nothing speaks against it"),
-            Column("claims", TEXTS, "classes of step time that the saving comes out of, as in `step_classes`"),
-            Column("locations", TEXTS, "`file:line in function`"),
-            Column("evidence", TEXTS, "in words"),
-        ),
-    ),
 )
-
-# The report as rows of the export's tables.
-
-
-def report_rows(report: Report) -> dict[str, list[dict[str, Any]]]:
-    """Name of a table -> its rows."""
-    return {
-        "ops": [asdict(op) for op in report.ops],
-        "metrics": [
-            {"metric": name, "value": one.value, "unit": one.unit, "reason": one.reason}
-            for name, one in report.metrics.items()
-        ],
-        "findings": [_finding(rank, one) for rank, one in enumerate(report.findings, start=1)],
-    }
-
-
-def _finding(rank: int, one: Finding) -> dict[str, Any]:
-    return {
-        "rank": rank,
-        "rule": one.rule_id,
-        "category": one.category,
-        "severity": one.severity.value,
-        "title": one.title,
-        "summary": one.summary,
-        "saving_low": one.saving.low if one.saving else 0.0,
-        "saving_high": one.saves,
-        "basis": one.saving.basis if one.saving else "",
-        "caveat": one.caveat,
-        "claims": list(one.claims),
-        "locations": [location_words(location) for location in one.locations],
-        "evidence": [evidence_words(evidence) for evidence in one.evidence],
-    }

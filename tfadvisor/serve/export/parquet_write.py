@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from tfadvisor.printable import in_utf8
 from tfadvisor.report.model import Report
-from tfadvisor.serve.export.parquet import CATEGORY, SCHEMA_VERSION, TABLES, TEXTS, TableOf, report_rows
+from tfadvisor.serve.export.parquet import CATEGORY, SCHEMA_VERSION, TABLES, TableOf
 from tfadvisor.timeline.host_timeline import HostTimeline
 from tfadvisor.trace.columns import NUM_OCCURRENCES, HostTrace, Kind, StatColumn, Value
 from tfadvisor.vocabulary import TIME_CLASSES
@@ -64,10 +64,7 @@ class ParquetSink:
         self._hosts += 1
 
     def finish(self, report: Report) -> None:
-        """What was concluded, and the end of all files."""
-        for name, rows in report_rows(report).items():
-            if rows:
-                self._put(name, **{column: [row[column] for row in rows] for column in rows[0]})
+        """The end of all files."""
         self.close()
 
     def close(self) -> None:
@@ -195,8 +192,7 @@ class ParquetSink:
     def _put(self, table: str, **columns: Given) -> None:
         schema = self._schemas[table]
         rows = next(len(one) for one in columns.values() if not isinstance(one, str))
-        if "host" in schema.names:
-            columns["host"] = np.full(rows, self._hosts, np.int32)
+        columns["host"] = np.full(rows, self._hosts, np.int32)
         arrays = [_array(columns[field.name], field.type, rows) for field in schema]
         self._writers[table].write_table(pa.Table.from_arrays(arrays, schema=schema))
 
@@ -210,8 +206,6 @@ def schema_of(table: TableOf) -> pa.Schema:
 def _type_of(kind: str) -> pa.DataType:
     if kind == CATEGORY:
         return pa.dictionary(pa.int32(), pa.string())
-    if kind == TEXTS:
-        return pa.list_(pa.field("element", pa.string()))
     return pa.type_for_alias(kind)
 
 
@@ -220,9 +214,7 @@ def _array(values: Given, kind: pa.DataType, rows: int) -> pa.Array:
     try:
         return _made(values, kind, rows)
     except UnicodeEncodeError:
-        return _made(
-            [[*map(in_utf8, one)] if isinstance(one, list) else one and in_utf8(one) for one in values], kind, rows
-        )
+        return _made([one and in_utf8(one) for one in values], kind, rows)
 
 
 def _made(values: Given, kind: pa.DataType, rows: int) -> pa.Array:

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
 
 from tfadvisor.analysis import Options, conclude
-from tfadvisor.arrays import distinct, is_in
+from tfadvisor.arrays import distinct
 from tfadvisor.report.model import Report
 from tfadvisor.serve.export.perfetto_conclusions import Conclusions, brackets, lanes
 from tfadvisor.serve.export.perfetto_packets import (
-    Rows,
-    Texts,
+    Names,
     TrackNumbers,
     Write,
     named_track,
     process_track,
     put_slices,
-    text_arguments,
     thread_track,
 )
 from tfadvisor.timeline.host_timeline import HostTimeline
@@ -30,8 +27,6 @@ from tfadvisor.trace.columns import NUM_OCCURRENCES, HostTrace, Selection
 from tfadvisor.trace.runs import Run
 
 _PS_PER_NS = 1_000
-_ARGUMENTS = ("hlo_op", "hlo_module")
-"""Stats that become arguments of their slices."""
 
 
 class PerfettoSink:
@@ -42,7 +37,7 @@ class PerfettoSink:
         self._write = write
         self._several = several
         self._numbers = TrackNumbers()
-        self._conclusions = Conclusions(write, Texts(write, 1), self._numbers)
+        self._conclusions = Conclusions(write, Names(write, 1), self._numbers)
         self._hosts = 0
 
     def add_host(self, trace: HostTrace, timeline: HostTimeline) -> None:
@@ -51,7 +46,7 @@ class PerfettoSink:
         shift = timeline.capture.session_start_ns if self._several else 0
         shift -= min(int(trace.events.start_ps.min()) // _PS_PER_NS, 0)
         self._conclusions.add_host(timeline, shift)
-        _HostTracks(self._write, Texts(self._write, self._hosts + 1), self._numbers, trace, timeline, shift).put()
+        _HostTracks(self._write, Names(self._write, self._hosts + 1), self._numbers, trace, timeline, shift).put()
 
     def finish(self, report: Report) -> None:
         """The findings, marked in the steps of every host."""
@@ -64,16 +59,14 @@ class _HostTracks:
     def __init__(
         self,
         write: Write,
-        texts: Texts,
+        names: Names,
         numbers: TrackNumbers,
         trace: HostTrace,
         timeline: HostTimeline,
         shift: int,
     ) -> None:
-        self._write, self._texts, self._numbers = write, texts, numbers
+        self._write, self._names, self._numbers = write, names, numbers
         self._trace, self._host, self._shift = trace, timeline.host, shift
-        self._flow = launch_arrows(trace, numbers.flows)
-        self._arguments: list[tuple[str, Int64Array]] = []
 
     def put(self) -> None:
         """All lines that hold an event with a place in time."""
@@ -82,8 +75,7 @@ class _HostTracks:
         placed[trace.stat(NUM_OCCURRENCES).event] = False
         used = distinct(trace.events.row[placed]).tolist()
         names = trace.names
-        self._texts.names((row + 1, names.display_name[row] or names.name[row]) for row in used)
-        self._intern_arguments()
+        self._names.give((row + 1, names.display_name[row] or names.name[row]) for row in used)
         pids: dict[int, int] = {}
         called = self._line_names()
         for line in range(len(trace.lines)):
@@ -97,19 +89,6 @@ class _HostTracks:
                     process_track(self._numbers.track(), pids[plane], f"{self._host} {trace.planes[plane].name}")
                 )
             self._put_line(events + int(trace.lines.first[line]), pids[plane], called[line])
-
-    def _intern_arguments(self) -> None:
-        """Numbers of texts are given stat by stat, so that the texts of one begin where those before it end."""
-        base = 1
-        for stat in _ARGUMENTS:
-            column = self._trace.stat(stat)
-            event, code = column.codes()
-            if len(event):
-                value = np.zeros(len(self._trace.events), np.int64)
-                value[event] = code + base
-                self._texts.values((base + place, content) for place, content in enumerate(column.texts))
-                self._arguments.append((stat, value))
-            base += len(column.texts)
 
     def _line_names(self) -> list[str]:
         """With the line's id where a plane has several of that name."""
@@ -137,50 +116,14 @@ class _HostTracks:
     def _put_lane(self, track: int, events: Int64Array, start: Int64Array, end: Int64Array) -> None:
         found = brackets(start, end)
         time = np.where(found.opens, start[found.event], end[found.event]) // _PS_PER_NS + self._shift
-        mine = events[found.event]
-
-        def arguments(part: slice) -> tuple[Rows, ...]:
-            given = [(name, value[mine[part]]) for name, value in self._arguments]
-            return tuple(text_arguments(name, value) for name, value in given if value.any())
-
         put_slices(
             self._write,
-            self._texts.sequence,
+            self._names.sequence,
             track,
             time,
             found.opens,
-            self._trace.events.row[mine].astype(np.int64) + 1,
-            flow=None if self._flow is None else self._flow[mine],
-            arguments=arguments,
+            self._trace.events.row[events[found.event]].astype(np.int64) + 1,
         )
-
-
-# Which device events are drawn as launched by which host call.
-
-
-def launch_arrows(trace: HostTrace, numbers: Callable[[int], int]) -> Int64Array | None:
-    """A number for each event: what a call and the device events that it launched share, 0 without one. None without any.
-
-    By CUDA's and HIP's correlation id. Ids that several host calls carry are left out, for they do not tell which it was.
-    numbers: gives the first of so many unused numbers.
-    """
-    event, value = trace.stat("correlation_id").integers()
-    event, value = event[value > 0], value[value > 0]
-    if not len(event):
-        return None
-    device = np.array([plane.name.startswith("/device:") for plane in trace.planes], np.bool_)
-    on_device = device[trace.lines.plane[trace.line_of_event()[event]]]
-    calls = np.sort(value[~on_device])
-    once = np.ones(len(calls), np.bool_)
-    once[1:] &= calls[1:] != calls[:-1]
-    once[:-1] &= calls[1:] != calls[:-1]
-    shared = distinct(value[on_device & is_in(value, calls[once])])
-    if not len(shared):
-        return None
-    linked = is_in(value, shared)
-    out = np.zeros(len(trace.events), np.int64)
-    out[event[linked]] = np.searchsorted(shared, value[linked]) + numbers(len(shared))
-    return out
 
 
 # A run handed over host by host, every event at hand, and the report at the end.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -17,16 +17,12 @@ from tfadvisor.files import beside, new_file, umask, unfinished
 from tfadvisor.report.model import Report
 from tfadvisor.report.wording import evidence_words, location_words, saving_words
 from tfadvisor.serve.export.perfetto_packets import (
-    Rows,
-    Texts,
+    Names,
     TrackNumbers,
     Write,
-    constant,
     named_track,
-    only,
     put_slices,
     text_argument,
-    text_arguments,
 )
 from tfadvisor.timeline.host_timeline import HostTimeline
 from tfadvisor.timeline.intervals import (
@@ -45,7 +41,6 @@ from tfadvisor.vocabulary import TimeClass
 
 _PS_PER_NS = 1_000
 _DIGIT = re.compile(r"\d")
-_COUNTS = {StepKind.STEADY: "yes"}
 _MOST_MARKS = 20_000
 """Instants of a class that a finding marks on one host; the longest."""
 
@@ -63,9 +58,9 @@ class _Host(msgspec.Struct, frozen=True):
 class Conclusions:
     """One group of tracks a host."""
 
-    def __init__(self, write: Write, texts: Texts, numbers: TrackNumbers) -> None:
-        """texts: of its own sequence."""
-        self._write, self._texts, self._numbers = write, texts, numbers
+    def __init__(self, write: Write, names: Names, numbers: TrackNumbers) -> None:
+        """names: of its own sequence."""
+        self._write, self._names, self._numbers = write, names, numbers
         self._hosts: list[_Host] = []
 
     def add_host(self, timeline: HostTimeline, shift: int) -> None:
@@ -103,27 +98,24 @@ class Conclusions:
                 self._put_finding(host, finding, group, rank)
 
     def _put_steps(self, timeline: HostTimeline, group: int, shift: int) -> None:
-        steps, texts = timeline.steps, self._texts
-        names = np.array(
-            [texts.name(name if _DIGIT.search(name) else f"{name} {index}") for index, name in enumerate(steps.names)],
-            np.int64,
-        )
-        counts = np.array([texts.value(_COUNTS.get(kind, f"no: {kind.value}")) for kind in steps.kinds], np.int64)
+        steps = timeline.steps
+        called = [name if _DIGIT.search(name) else f"{name} {index}" for index, name in enumerate(steps.names)]
+        told = [
+            name if kind is StepKind.STEADY else f"{name} (not counted: {kind.value})"
+            for name, kind in zip(called, steps.kinds, strict=True)
+        ]
+        names = np.array([self._names.number(name) for name in told], np.int64)
         for lane in lanes(steps.starts, steps.ends):
             track = self._below(group, "Steps", 1, steps.about)
             found = brackets(steps.starts[lane], steps.ends[lane])
             step = lane[found.event]
-
-            def arguments(part: slice, step: Int64Array = step) -> tuple[Rows, ...]:
-                return (text_arguments("counts", counts[step[part]]),)
-
             time = np.where(found.opens, steps.starts[step], steps.ends[step])
-            self._put(track, time, found.opens, names[step], "step", shift, arguments)
+            self._put(track, time, found.opens, names[step], "step", shift)
 
     def _put_classes(self, track: int, classes: dict[TimeClass, Intervals], shift: int) -> None:
         start = np.concatenate([one.starts for one in classes.values()])
         end = np.concatenate([one.ends for one in classes.values()])
-        names = [np.full(len(time), self._texts.name(one.label), np.int64) for one, time in classes.items()]
+        names = [np.full(len(time), self._names.number(one.label), np.int64) for one, time in classes.items()]
         found = brackets(start, end)
         time = np.where(found.opens, start[found.event], end[found.event])
         self._put(track, time, found.opens, np.concatenate(names)[found.event], "class", shift)
@@ -132,20 +124,15 @@ class Conclusions:
         title = f"{finding.severity.value}: {finding.title}"
         track = self._below(group, title, rank, finding.summary)
         start, end = host.counted.starts[:1], host.counted.ends[-1:]
-        name = np.full(1, self._texts.name(title), np.int64)
+        name = np.full(1, self._names.number(title), np.int64)
         for one, instants in claimed(host.classes, finding.claims):
             marked = longest(intersection(instants, host.counted), _MOST_MARKS)
             start, end = np.concatenate([start, marked.starts]), np.concatenate([end, marked.ends])
-            name = np.concatenate([name, np.full(len(marked), self._texts.name(one.label), np.int64)])
+            name = np.concatenate([name, np.full(len(marked), self._names.number(one.label), np.int64)])
         found = brackets(start, end)
         words = b"".join(text_argument(what, said) for what, said in _words(finding) if said)
-
-        def arguments(part: slice) -> tuple[Rows, ...]:
-            whole = found.event[part] == 0
-            return (only(constant(len(whole), words), whole),)
-
         time = np.where(found.opens, start[found.event], end[found.event])
-        self._put(track, time, found.opens, name[found.event], finding.category, host.shift, arguments)
+        self._put(track, time, found.opens, name[found.event], finding.category, host.shift, words)
 
     def _below(self, parent: int, name: str, rank: int, about: str = "") -> int:
         """A new track below another."""
@@ -161,17 +148,17 @@ class Conclusions:
         name: Int64Array,
         category: str,
         shift: int,
-        arguments: Callable[[slice], tuple[Rows, ...]] | None = None,
+        words: bytes = b"",
     ) -> None:
         put_slices(
             self._write,
-            self._texts.sequence,
+            self._names.sequence,
             track,
             time_ps // _PS_PER_NS + shift,
             opens,
             name,
             category,
-            arguments=arguments,
+            words,
         )
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 import numpy as np
 
-from tfadvisor.trace.bounds import FIXED_64, SIZED, VARINT
+from tfadvisor.trace.bounds import SIZED, VARINT
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -25,13 +25,13 @@ Write = Callable[[bytes], object]
 _PACKET = 1
 _TIMESTAMP, _SEQUENCE, _EVENT, _INTERNED, _FLAGS, _TRACK = 8, 10, 11, 12, 13, 60
 _CLEARED, _NEEDED = 1, 2
-_ANNOTATIONS, _TYPE, _NAME_IID, _TRACK_UUID, _CATEGORIES, _FLOWS = 4, 9, 10, 11, 22, 47
+_ANNOTATIONS, _TYPE, _NAME_IID, _TRACK_UUID, _CATEGORIES = 4, 9, 10, 11, 22
 _BEGIN, _END = 1, 2
 _EXPLICIT = 3
 _BYTES_A_PACKET = 1 << 20
 _ROWS_AT_ONCE = 1 << 16
-_NAMES, _ARGUMENT_TEXTS = 2, 29
-_ARGUMENT_NAME, _ARGUMENT_TEXT, _ARGUMENT_TEXT_IID = 10, 6, 17
+_NAMES = 2
+_ARGUMENT_NAME, _ARGUMENT_TEXT = 10, 6
 
 
 def process_track(uuid: int, pid: int, name: str) -> bytes:
@@ -55,44 +55,30 @@ def _track(content: bytes) -> bytes:
     return sized(_PACKET, sized(_TRACK, content))
 
 
-class Texts:
-    """Texts of one sequence of packets, each written once and then called by its number."""
+class Names:
+    """Names of slices in one sequence of packets, each written once and then called by its number."""
 
     def __init__(self, write: Write, sequence: int) -> None:
         """The first packet of the sequence says that nothing before it is known."""
         self._write = write
         self._sequence = sequence
-        self._known: dict[tuple[int, str], int] = {}
+        self._known: dict[str, int] = {}
         self._flags = _CLEARED | _NEEDED
         self.sequence = sequence
 
-    def name(self, content: str) -> int:
-        """The number of a slice's name."""
-        return self._one(_NAMES, content)
-
-    def value(self, content: str) -> int:
-        """The number of an argument's text."""
-        return self._one(_ARGUMENT_TEXTS, content)
-
-    def names(self, contents: Iterable[tuple[int, str]]) -> None:
-        """Names of slices under numbers that the caller gives."""
-        self._many(_NAMES, contents)
-
-    def values(self, contents: Iterable[tuple[int, str]]) -> None:
-        """Texts of arguments under numbers that the caller gives."""
-        self._many(_ARGUMENT_TEXTS, contents)
-
-    def _one(self, kind: int, content: str) -> int:
-        known = self._known.get((kind, content))
+    def number(self, content: str) -> int:
+        """The number of a name."""
+        known = self._known.get(content)
         if known is None:
-            known = self._known[kind, content] = len(self._known) + 1
-            self._many(kind, [(known, content)])
+            known = self._known[content] = len(self._known) + 1
+            self.give([(known, content)])
         return known
 
-    def _many(self, kind: int, contents: Iterable[tuple[int, str]]) -> None:
+    def give(self, contents: Iterable[tuple[int, str]]) -> None:
+        """Names under numbers that the caller gives."""
         entries, size = [], 0
         for iid, content in contents:
-            entries.append(sized(kind, number(1, iid) + text(2, content)))
+            entries.append(sized(_NAMES, number(1, iid) + text(2, content)))
             size += len(entries[-1])
             if size > _BYTES_A_PACKET:
                 self._put(b"".join(entries))
@@ -111,13 +97,6 @@ def text_argument(name: str, content: str) -> bytes:
     return sized(_ANNOTATIONS, text(_ARGUMENT_NAME, name) + text(_ARGUMENT_TEXT, content))
 
 
-def text_arguments(name: str, values: Int64Array) -> Rows:
-    """An argument for each row by the number of its text; rows with 0 have none."""
-    named = constant(len(values), text(_ARGUMENT_NAME, name))
-    content = joined(named, field(_ARGUMENT_TEXT_IID, VARINT, varints(values)))
-    return only(field(_ANNOTATIONS, SIZED, content), values > 0)
-
-
 def put_slices(
     write: Write,
     sequence: int,
@@ -126,13 +105,9 @@ def put_slices(
     opens: BoolArray,
     name: Int64Array,
     category: str = "",
-    flow: Int64Array | None = None,
-    arguments: Callable[[slice], tuple[Rows, ...]] | None = None,
+    words: bytes = b"",
 ) -> None:
-    """A packet for each begin and end, in the order given. name, flow, arguments: of begins; flow 0 for none.
-
-    arguments: gives those of some rows.
-    """
+    """A packet for each begin and end, in the order given. name: of begins. words: the arguments of the first row."""
     for at in range(0, len(opens), _ROWS_AT_ONCE):
         part = slice(at, at + _ROWS_AT_ONCE)
         begins = opens[part]
@@ -144,10 +119,8 @@ def put_slices(
         ]
         if category:
             event.append(only(constant(rows, text(_CATEGORIES, category)), begins))
-        if flow is not None and flow[part].any():
-            event.append(only(field(_FLOWS, FIXED_64, fixed_64(flow[part])), begins & (flow[part] > 0)))
-        if arguments is not None:
-            event += [only(one, begins) for one in arguments(part)]
+        if words and at == 0:
+            event.append(only(constant(rows, words), np.arange(rows) == 0))
         packet = joined(
             field(_TIMESTAMP, VARINT, varints(time_ns[part])),
             constant(rows, number(_SEQUENCE, sequence) + number(_FLAGS, _NEEDED)),
@@ -160,10 +133,6 @@ def put_slices(
 
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from tfadvisor.timeline.intervals import BoolArray, Int64Array
-
     UInt8Matrix: TypeAlias = "npt.NDArray[np.uint8]"
     BoolMatrix: TypeAlias = "npt.NDArray[np.bool_]"
 
@@ -201,12 +170,6 @@ def varints(values: Int64Array) -> Rows:
     data = (shifted & np.uint64(_MORE - 1)).astype(np.uint8)
     data[:, :-1][keep[:, 1:]] |= np.uint8(_MORE)
     return Rows(data, keep)
-
-
-def fixed_64(values: Int64Array) -> Rows:
-    """Eight bytes a number that is not negative."""
-    data = values.astype("<u8").reshape(-1, 1).view(np.uint8)
-    return Rows(data, np.ones(data.shape, np.bool_))
 
 
 def joined(*parts: Rows) -> Rows:
@@ -258,20 +221,10 @@ def text(field_number: int, content: str) -> bytes:
     return sized(field_number, content.replace("\0", "\u2400").encode("utf-8", "replace"))
 
 
-# Numbers that no two tracks, processes, threads or arrows of a file share.
-
-
 class TrackNumbers:
-    """Counts up from 1 in each kind; processes and threads are one kind."""
+    """Numbers that no two tracks of a file share, and no two processes or threads, which are one kind."""
 
     def __init__(self) -> None:
-        """Nothing is given out yet. track, process: give a new number of their kind."""
+        """track, process: give a new number of their kind."""
         self.track = count(1).__next__
         self.process = count(1).__next__
-        self._flows = 1
-
-    def flows(self, wanted: int) -> int:
-        """The first of so many new numbers of arrows."""
-        first = self._flows
-        self._flows += wanted
-        return first

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from tfadvisor.advice.flags.advice import variables
 from tfadvisor.advice.flags.catalogue import accepts
-from tfadvisor.advice.flags.recorded import is_newer, order
+from tfadvisor.advice.flags.recorded import order
 from tfadvisor.serve.export.perfetto_packets import sized, tag
 from tfadvisor.serve.export.pgle_events import SELECTION, Facts, NamedEvents, facts, named_events
 from tfadvisor.timeline.names.classes import UNKNOWN, framework_of
@@ -60,7 +59,7 @@ def profile(files: Sequence[Path]) -> Profile:
         framework = framework_of(trace.names.name, trace.stat(HLO_MODULE).texts) if framework == UNKNOWN else framework
         events = named_events(trace)
         found.append(costs(events, counting_of(recorded_by)))
-        told.append(facts(trace, events))
+        told.append(facts(trace))
     return Profile(aggregate(found) if len(found) > 1 else found[0], tuple(told), framework, version)
 
 
@@ -160,37 +159,25 @@ def _spans(found: NamedEvents, which: Int64Array) -> tuple[Int64Array, npt.NDArr
     return name[starts], (last - first) / _PS_PER_US
 
 
-# The two ways to compile with measured costs: this profile, or JAX measuring by itself.
+# How to compile with the profile.
 
 _SCHEDULER = "--xla_gpu_enable_latency_hiding_scheduler=true"
 _FILE = "--xla_gpu_pgle_profile_file_or_directory_path"
-_AUTOMATIC, _RUNS = "JAX_ENABLE_PGLE", "JAX_PGLE_PROFILING_RUNS"
 
 
-class LaunchLines(msgspec.Struct, frozen=True):
-    """profile, automatic: what to put before a command; "" where the version knows no such thing. notes: why, and by what."""
+class LaunchLine(msgspec.Struct, frozen=True):
+    """profile: what to put before a command; "" where the version knows no such thing. notes: why, and by what."""
 
     profile: str
-    automatic: str
     notes: tuple[str, ...]
 
 
-def launch_lines(file: Path, framework: str, version: str | None) -> LaunchLines:
+def launch_line(file: Path, framework: str, version: str | None) -> LaunchLine:
     """framework: as reports name it; of TensorFlow the flags are those of its own XLA. version: None for the newest known."""
     library = "tensorflow" if framework == "tensorflow" else "jaxlib"
-    flag = f"{_FILE}={file.absolute()}"
-    answers = [accepts(one, version, library) for one in (_SCHEDULER, flag)]
+    answers = [accepts(one, version, library) for one in (_SCHEDULER, f"{_FILE}={file.absolute()}")]
     refused = [one for one in answers if one.accepted is False]
-    notes = (
-        [f"the profile cannot be used: {refused[0].note}"] if refused else [one.note for one in answers[1:] if one.note]
-    )
+    if refused:
+        return LaunchLine("", (f"the profile cannot be used: {refused[0].note}",))
     known = [f"--{one.name}={one.value}" for one in answers if not one.is_default]
-    profile = "" if refused else f"XLA_FLAGS={shlex.quote(' '.join(known))}"
-    automatic = ""
-    if framework in ("jax", "unknown"):
-        since = variables()[_AUTOMATIC].since
-        if version is not None and since and is_newer(since, version):
-            notes.append(f"{_AUTOMATIC} is known from JAX {since} on")
-        else:
-            automatic = f"{_AUTOMATIC}=true {_RUNS}={variables()[_RUNS].default}"
-    return LaunchLines(profile, automatic, tuple(notes))
+    return LaunchLine(f"XLA_FLAGS={shlex.quote(' '.join(known))}", tuple(one.note for one in answers[1:] if one.note))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import re
 import shutil
-import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from pydoc import plaintext, render_doc
@@ -62,33 +61,6 @@ def test_names_from_a_trace_are_text(report: Analysis) -> None:
     assert "\x1b" not in shown._repr_html_() + repr(shown)
 
 
-def test_every_table_of_a_report_is_a_frame(report: Analysis) -> None:
-    findings, metrics, steps, ops, collectives = (
-        report.to_dataframe(name) for name in ("findings", "metrics", "steps", "ops", "collectives")
-    )
-
-    assert list(findings["rule_id"]) == [one.rule_id for one in report.findings]
-    assert metrics.set_index("name")["value"]["device_skew_fraction"] == report.metrics["device_skew_fraction"].value
-    assert list(steps["duration_ms"]) == [one.duration_ms for one in report.steps.each]
-    assert list(steps["collective"]) == [one.breakdown["collective"] for one in report.steps.each]
-    assert len(ops) == len(report.ops)
-    assert (collectives["devices"] == 4).all()
-    assert {"bytes", "median_ms", "bus_gb_s"} <= set(collectives.columns)
-
-
-def test_a_table_that_there_is_not_and_a_table_without_rows(report: Analysis) -> None:
-    with pytest.raises(UsageError, match=r"no table metric\. Did you mean metrics\?"):
-        report.to_dataframe("metric")
-    assert list(replace(report, findings=()).to_dataframe().columns)[:2] == ["rule_id", "category"]
-
-
-def test_without_pandas_a_line_says_what_to_install(report: Analysis, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pandas", None)
-
-    with pytest.raises(UsageError, match=r"pip install 'tfadvisor\[pandas\]'"):
-        report.to_dataframe()
-
-
 def test_the_page_is_written_from_the_trace(report: Analysis, tmp_path: Path) -> None:
     report.to_html(tmp_path / "report.html")
 
@@ -111,29 +83,6 @@ def test_the_page_of_a_trace_that_is_gone_says_so(tmp_path: Path) -> None:
     with pytest.raises(TraceError, match="No such file"):
         report.to_html(tmp_path / "report.html")
     assert not (tmp_path / "report.html").exists()
-
-
-def test_the_page_is_shown_in_a_frame_of_the_notebook(report: Analysis, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Shell:
-        kernel = object()
-
-    class IPython:
-        get_ipython = Shell
-
-    shown: list[str] = []
-
-    class Display:
-        HTML = str
-        display = shown.append
-
-    monkeypatch.setitem(sys.modules, "IPython", IPython)  # type: ignore[arg-type]
-    monkeypatch.setitem(sys.modules, "IPython.display", Display)  # type: ignore[arg-type]
-
-    report.show(height=500)
-
-    [(tag, attributes)] = _Elements(shown[0]).found
-    assert (tag, attributes["height"]) == ("iframe", "500")
-    assert (attributes["srcdoc"] or "").startswith("<!doctype html>")
 
 
 @pytest.mark.parametrize("given", ["bytes", "file", "stream"])
@@ -166,7 +115,6 @@ def test_a_comparison_shows_its_causes() -> None:
 
     assert repr(change).startswith("<tfadvisor.Comparison of ")
     assert f">{signed(change.median_change_ms)}</td><td></td><td>total" in change._repr_html_()
-    assert change.to_dataframe()["change_ms"].sum() == pytest.approx(change.change_ms)
 
 
 def test_a_trace_shows_its_planes() -> None:

@@ -15,7 +15,6 @@ import pytest
 from support.places import FIXTURES
 from support.trace_builder import TraceBuilder, trace
 
-import tfadvisor
 from tfadvisor.serve.export.parquet import TABLES
 from tfadvisor.serve.export.parquet_write import schema_of
 from tfadvisor.trace.columns import Kind, Selection
@@ -89,16 +88,6 @@ def test_classes_of_a_step_add_up_to_its_length(loader: dict[str, pa.Table]) -> 
     assert (together.time_ps == together.end_ps - together.start_ps).all()
 
 
-def test_metrics_ops_and_findings_are_the_reports(loader: dict[str, pa.Table]) -> None:
-    report = tfadvisor.analyze(FIXTURES / "jax-loader")
-
-    assert dict(rows(loader["metrics"], "metric", "value")) == {name: one.value for name, one in report.metrics.items()}
-    assert rows(loader["findings"], "rank", "rule", "saving_high", "claims") == [
-        (rank, one.rule_id, one.saves, list(one.claims)) for rank, one in enumerate(report.findings, start=1)
-    ]
-    assert rows(loader["ops"], "op", "ms_per_step") == [(one.op, one.ms_per_step) for one in report.ops]
-
-
 def test_events_know_their_step(tmp_path: Path) -> None:
     builder = trace().steps(3, period=100, span=80).call("inside", 110, 120).call("before", -10, -5)
     found = built(builder.call("after", 900, 910), tmp_path)
@@ -139,7 +128,7 @@ def test_a_trace_without_steps_has_all_tables(tmp_path: Path) -> None:
     found = built(trace().call("only", 5, 5), tmp_path)
 
     assert found["events"].num_rows == 1
-    assert found["ops"].num_rows == 0
+    assert found["event_stats"].num_rows == 0
 
 
 def test_pandas_reads_it_as_the_guide_says(tmp_path: Path, loader: dict[str, pa.Table]) -> None:

@@ -83,16 +83,6 @@ def test_steps_threads_and_streams_are_there(opened: Any) -> None:
     assert kernels == [["Stream #1(Compute)", "24000"]] * 5
 
 
-def test_arrows_run_from_launch_to_kernel(opened: Any) -> None:
-    arrows = opened.evaluate(
-        ASK,
-        "select count(*) from flow join slice launch on flow.slice_out = launch.id "
-        "join slice kernel on flow.slice_in = kernel.id where kernel.name = 'matmul' and launch.ts < kernel.ts",
-    )
-
-    assert arrows == [["5"]]
-
-
 def test_a_finding_is_a_slice_with_its_fix(opened: Any) -> None:
     found = opened.evaluate(
         ASK,
