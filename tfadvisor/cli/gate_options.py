@@ -55,13 +55,12 @@ Branch = Annotated[
 ]
 Preset = Annotated[
     str | None,
-    choice("--preset", names=("recommended", "strict", "none"), help="instead of the configuration's", panel=_JUDGING),
+    choice("--preset", names=("recommended", "none"), help="instead of the configuration's", panel=_JUDGING),
 ]
 OnCannotTell = Annotated[
     str | None,
     choice(
         "--on-cannot-tell",
-        "--on-inconclusive",
         names=("pass", "warn", "fail"),
         help="if the data do not decide: pass with a notice (the default), warn, or exit with 4 (fail)",
         panel=_JUDGING,

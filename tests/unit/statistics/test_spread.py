@@ -10,7 +10,7 @@ import pytest
 
 from tfadvisor.comparison.side import Traits
 from tfadvisor.comparison.statistics import spread as prediction
-from tfadvisor.comparison.statistics.spread import Prior, blended, counted, nature_of, with_more
+from tfadvisor.comparison.statistics.spread import Prior, blended, counted, nature_of
 from tfadvisor.vocabulary import Better, Scatter
 
 TIME = nature_of("ms", Traits(Better.LESS, Scatter.FACTOR))
@@ -63,12 +63,6 @@ def test_each_deviating_count_counts_in_full() -> None:
 
     assert known.sigma == pytest.approx(sqrt((0.0025 + 0.9) / 13))
     assert (known.centre, known.freedom) == (25.0, 13)
-
-
-def test_more_runs_are_worth_more_freedom() -> None:
-    later = with_more(blended([[5.0]], Prior(0.1, 1.0)), 8)
-
-    assert (later.runs, later.freedom) == (9, 5.0)
 
 
 @pytest.mark.parametrize(("differ", "tolerance"), ORDINARY.items())

@@ -124,7 +124,7 @@ KeyPath = tuple[str | int, ...]
 
 
 def line_of(text: str, path: KeyPath) -> int:
-    """The line, from 1, of the key at this path (`("override", 0, "relative", "step_time_ms")`).
+    """The line, from 1, of the key at this path (`("ignore", 0, "reason")`).
 
     Where a path's end is not found (a key of an inline table, which is on one line), the line of as much of it as is; 1
     when nothing is.
@@ -147,7 +147,7 @@ def _lines_of_keys(text: str) -> dict[KeyPath, int]:
             closing = "" if closing in line else closing
             continue
         if header := _HEADER.match(line):
-            table = _resolved(_parts(header.group(2)), counts)
+            table = _parts(header.group(2))
             if header.group(1) == "[[":
                 found.setdefault(table, number)
                 counts[table] = counts.get(table, -1) + 1
@@ -160,16 +160,6 @@ def _lines_of_keys(text: str) -> dict[KeyPath, int]:
                 found.setdefault(path, number)
             closing = _left_open(key.group(2))
     return found
-
-
-def _resolved(parts: KeyPath, counts: dict[KeyPath, int]) -> KeyPath:
-    """`override.relative` below `[[override]]` -> ("override", 0, "relative")."""
-    path: KeyPath = ()
-    for index, part in enumerate(parts):
-        path = (*path, part)
-        if path in counts and index < len(parts) - 1:
-            path = (*path, counts[path])
-    return path
 
 
 def _parts(dotted: str) -> KeyPath:

@@ -6,15 +6,14 @@ from collections.abc import Mapping, Sequence
 from math import exp, inf, log, sqrt
 
 import msgspec
-from msgspec.structs import replace
 
 from tfadvisor.comparison.baseline.snapshot import Baseline, Snapshot
-from tfadvisor.comparison.gate.config import Config, Relative
+from tfadvisor.comparison.gate.config import Relative
 from tfadvisor.comparison.ops import match_ops, op_speed, same_work
 from tfadvisor.comparison.side import Side, middle_of
 from tfadvisor.comparison.statistics import signed_rank
 from tfadvisor.comparison.statistics.ranks import p_above, shift, smallest_p, surely_above
-from tfadvisor.comparison.statistics.spread import Nature, Prediction, nature_of, predict
+from tfadvisor.comparison.statistics.spread import FEWEST_RUNS, Nature, Prediction, nature_of, predict
 
 STEP_TIME = "step_time_ms"
 
@@ -61,10 +60,6 @@ class GatedMetric(msgspec.Struct, frozen=True):
         """The smallest change that is seen, wherever in the step it is."""
         return self.tests[0].reach(level / len(self.tests))
 
-    def reach_after(self, level: float, runs: int) -> float:
-        """The same after so many more runs like those of the baseline."""
-        return self.tests[0].reach_after(level / len(self.tests), runs)
-
     def reach_outside(self, level: float) -> float | None:
         """The same for changes outside of the unchanged ops; None where that part is not known."""
         return self.tests[1].reach(level / len(self.tests)) if len(self.tests) > 1 else None
@@ -72,13 +67,10 @@ class GatedMetric(msgspec.Struct, frozen=True):
 
 def nature_asked(asked: Relative, side: Side) -> Nature:
     """The metric's nature as a new run's report declares it, as far as the configuration does not say otherwise."""
-    nature = nature_of(side.units[asked.metric], side.traits[asked.metric], asked.worse)
-    return nature if asked.floor is None else replace(nature, floor=asked.floor)
+    return nature_of(side.units[asked.metric], side.traits[asked.metric], asked.worse)
 
 
-def ask(
-    asked: Relative, candidates: Sequence[Snapshot], baseline: Baseline, config: Config, first: float
-) -> GatedMetric:
+def ask(asked: Relative, candidates: Sequence[Snapshot], baseline: Baseline, first: float) -> GatedMetric:
     """Everything about one metric. first: the strictest level that Holm's procedure may ask of it."""
     name = asked.metric
     unit = candidates[0].side.units[name]
@@ -90,11 +82,11 @@ def ask(
     error = error / max(new[0], 1e-12) if nature.by_factor else error
     scaled = [on_scale(group, nature) for group in groups]
     scaled_new = on_scale(new, nature)
-    raw = _evidence(scaled, scaled_new, error, nature, config, first, in_turns=baseline.in_turns)
+    raw = _evidence(scaled, scaled_new, error, nature, first, in_turns=baseline.in_turns)
     machine = speeds(baseline.typical(), runs, candidates) if name == STEP_TIME else None
     tests: tuple[Surprise, ...] = (raw,)
     if machine is not None:
-        tests = _at_equal_speed(runs, candidates, machine, error, nature, config, first, in_turns=baseline.in_turns)
+        tests = _at_equal_speed(runs, candidates, machine, error, nature, first, in_turns=baseline.in_turns)
     if (
         machine is not None and baseline.in_turns
     ):  # both saw the same machine, so ops that are all slower are no accident
@@ -121,7 +113,6 @@ def _at_equal_speed(
     machine: Speeds,
     error: float,
     nature: Nature,
-    config: Config,
     first: float,
     *,
     in_turns: bool,
@@ -139,10 +130,8 @@ def _at_equal_speed(
     outside_error = outside[0][1] if len(candidates) == 1 else 0.0
     half = first / 2
     return (
-        _evidence(_in_order(by_median), new, error, nature, config, half, in_turns=in_turns),
-        _evidence(
-            _in_order(by_all), [log(ms) for ms, _ in outside], outside_error, nature, config, half, in_turns=in_turns
-        ),
+        _evidence(_in_order(by_median), new, error, nature, half, in_turns=in_turns),
+        _evidence(_in_order(by_all), [log(ms) for ms, _ in outside], outside_error, nature, half, in_turns=in_turns),
     )
 
 
@@ -155,7 +144,6 @@ def _evidence(
     new: Sequence[float],
     error: float,
     nature: Nature,
-    config: Config,
     first: float,
     *,
     in_turns: bool,
@@ -167,8 +155,8 @@ def _evidence(
         both=nature.worse == "both",
     )
     if in_turns and not nature.exact and len(sample.new) == len(sample.groups[-1]):
-        return SurpriseInTurns(sample, nature, config.fewest_runs, first)
-    return Surprise(sample, nature, config.fewest_runs, first)
+        return SurpriseInTurns(sample, nature, first)
+    return Surprise(sample, nature, first)
 
 
 # What the runs say about one metric before any verdict: how far it moved, how surprising that is, what could be
@@ -195,10 +183,10 @@ class Sample(msgspec.Struct, frozen=True):
 class Surprise:
     """How a sample is judged: one new run by prediction, several by ranks where those can reach the level."""
 
-    def __init__(self, sample: Sample, nature: Nature, fewest_runs: int, level: float) -> None:
+    def __init__(self, sample: Sample, nature: Nature, level: float) -> None:
         """level: the strictest that may be asked; it decides whether ranks can answer."""
         self._sample = sample
-        self._prediction: Prediction = predict(sample.groups, nature, fewest_runs)
+        self._prediction: Prediction = predict(sample.groups, nature)
         self._present = sample.groups[-1]
         many = len(sample.new) > 1 and not nature.exact and not sample.both
         self.by_ranks = many and smallest_p(len(self._present), len(sample.new)) <= level
@@ -247,11 +235,6 @@ class Surprise:
             return inf if sure is None else max(self.distance - sure, 0.0)
         return self._prediction.reach(level * self._part, self._sample.error)
 
-    def reach_after(self, level: float, runs: int) -> float:
-        """The distance that it would take for a single run after so many more runs like these."""
-        later = self._prediction.with_more(runs)
-        return later.reach(level * self._part, self._sample.error)
-
 
 def turned(values: Sequence[float], worse: str) -> tuple[float, ...]:
     """Values with the sign that makes more the worse."""
@@ -291,9 +274,9 @@ class SurpriseInTurns(Surprise):
     Where either way is worse, whichever way the runs moved is turned to be the worse one, and counts double.
     """
 
-    def __init__(self, sample: Sample, nature: Nature, fewest_runs: int, level: float) -> None:
+    def __init__(self, sample: Sample, nature: Nature, level: float) -> None:
         """As Surprise."""
-        super().__init__(sample, nature, fewest_runs, level)
+        super().__init__(sample, nature, level)
         pairs = [one - other for one, other in zip(sample.new, sample.groups[-1], strict=True)]
         turned = -1 if sample.both and signed_rank.shift(pairs) < 0 else 1
         self._pairs = [turned * one for one in pairs]
@@ -338,10 +321,10 @@ class Speeds(msgspec.Struct, frozen=True):
     base: tuple[Speed, ...]
     new: tuple[Speed, ...]
 
-    def steady(self, fewest_runs: int) -> bool:
+    def steady(self) -> bool:
         """Whether the baseline shows a machine whose speed does not change, so that a slower one is no accident."""
         found = [speed.median_op for speed in self.base]
-        return len(found) >= fewest_runs and max(found) - min(found) <= _STEADY
+        return len(found) >= FEWEST_RUNS and max(found) - min(found) <= _STEADY
 
     def within_what_was_seen(self) -> bool:
         """Whether the machine was no faster than in some run of the baseline, so that equal speed is no extrapolation."""

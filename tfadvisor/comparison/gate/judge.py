@@ -36,7 +36,7 @@ def judge(
     broken = {one.name: one.error for report in reports for one in report.broken}
     checks = [_broken(check, broken) for check in checks]
     notices = list(baseline.notices)
-    checks, told = _without_ignored(config, checks, first.key.model, today)
+    checks, told = _without_ignored(config, checks, today)
     outcome, code = _whole(config, checks, any_broken=bool(broken), comparable=not baseline.refused)
     if outcome is not Outcome.CANNOT_TELL:
         told += [f"Cannot tell: {check.message}" for check in checks if check.outcome is Outcome.CANNOT_TELL]
@@ -78,21 +78,19 @@ def _broken(check: Check, broken: dict[str, str]) -> Check:
     return replace(check, outcome=Outcome.BROKEN, message=f"{check.name}: {broken[check.name]}")
 
 
-def _without_ignored(config: Config, checks: Sequence[Check], model: str, today: date) -> tuple[list[Check], list[str]]:
+def _without_ignored(config: Config, checks: Sequence[Check], today: date) -> tuple[list[Check], list[str]]:
     """Checks with what is ignored taken back, and what is to be said about it."""
     found, told = [], []
     for check in checks:
-        entry, expired = config.ignored(check.name, model, today), config.expired(check.name, model, today)
-        if check.outcome not in (Outcome.FAIL, Outcome.CANNOT_TELL, Outcome.WARN) or not (entry or expired):
+        entry = config.entry_about(check.name)
+        if check.outcome not in (Outcome.FAIL, Outcome.CANNOT_TELL, Outcome.WARN) or entry is None:
             found.append(check)
-        elif entry:
+        elif today <= entry.expires:
             why = f"{check.message} Ignored until {entry.expires}: {entry.reason}"
             found.append(replace(check, outcome=Outcome.IGNORED, message=why))
-        elif expired:
+        else:
             found.append(check)
-            told.append(
-                f"{check.name} was ignored until {expired.expires} ({expired.reason}); the gate judges it again."
-            )
+            told.append(f"{check.name} was ignored until {entry.expires} ({entry.reason}); the gate judges it again.")
     return found, told
 
 
@@ -263,5 +261,5 @@ def _moved(metric: str, candidates: Sequence[Snapshot], baseline: Baseline, conf
     if not runs or not new or metric not in new[0].side.traits:
         return None
     level = config.false_alarm_rate / among
-    one = ask(Relative(metric, None, 0.0, None, None, "error", 0), new, replace(baseline, runs=runs), config, level)
+    one = ask(Relative(metric, None, 0.0, None, "error", 0), new, replace(baseline, runs=runs), level)
     return one.raw.unusual if one.raw.few else one.raw.p() <= level
