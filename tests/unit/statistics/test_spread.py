@@ -93,4 +93,4 @@ def test_more_ordinary_runs_never_blind(
 def _smallest_change(runs: list[float], chosen: int, earlier: list[list[float]]) -> float:
     """Of those runs whose bit is set."""
     present = [value for at, value in enumerate(runs) if chosen >> at & 1]
-    return prediction.predict([*earlier, present], TIME, 5).reach(LEVEL, 0.0)
+    return prediction.predict([*earlier, present], TIME).reach(LEVEL, 0.0)

@@ -115,7 +115,6 @@ def _verdict(one: GatedMetric, keep: int, level: float, first: float) -> Check:
         value=one.value,
         base=middle_of(one.base),
         limit=words.beyond(one.base, one.allowed, one.nature),
-        expected=words.expected(one.base, one.reach(level), one.nature),
         detectable=words.detectable(one.base, one.reach(first), one.nature),
         detectable_outside=words.detectable(one.base, one.reach_outside(first), one.nature),
         p=one.p(),

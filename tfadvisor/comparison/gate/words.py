@@ -25,15 +25,6 @@ def beyond(base: Sequence[float], distance: float, nature: Nature) -> float:
     return centre + away
 
 
-def expected(base: Sequence[float], reach: float, nature: Nature) -> tuple[float, float] | None:
-    """Lowest and highest value of an unchanged program's run; None when nothing is known about it."""
-    if not isfinite(reach) or shows_nothing(reach, nature):
-        return None
-    ends = beyond(base, reach, nature), beyond(base, -reach, nature)
-    low, high = min(ends), max(ends)
-    return (max(low, 0.0) if middle_of(base) >= 0 else low), high
-
-
 def detectable(base: Sequence[float], reach: float | None, nature: Nature) -> float | None:
     """The smallest change for the worse, in the metric's unit, that exceeds noise; None while the runs show nothing."""
     if reach is None or reach == inf or shows_nothing(reach, nature):
