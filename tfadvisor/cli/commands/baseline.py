@@ -168,7 +168,7 @@ def accept_run(
 
 @app.command("show", cls=Command, short_help="the numbers of a run")
 def show_run(name: Named, format: Format = None, store: Store = None, config: Config = None) -> int:
-    """Print where a run comes from, its step time, its findings with the day they came, and every metric that it holds."""
+    """Print where a run comes from, its step time, its findings and every metric that it holds."""
     from tfadvisor.cli import gate_inputs
     from tfadvisor.comparison.baseline.store import named
 

@@ -225,16 +225,14 @@ class Baseline(msgspec.Struct, frozen=True):
     in_turns: bool = False
     """Whether each run was recorded next to the candidate of its number, so that both saw the same machine."""
 
-    def levels(self, runs: Sequence[Snapshot] | None = None) -> list[list[Snapshot]]:
-        """The runs by level, the present one last."""
-        found: dict[int, list[Snapshot]] = {}
-        for run in self.runs if runs is None else runs:
-            found.setdefault(run.level, []).append(run)
-        return [found[level] for level in sorted(found)]
+    def present(self) -> list[Snapshot]:
+        """The runs of the present level; at least one where there are runs."""
+        present = max((run.level for run in self.runs), default=0)
+        return [run for run in self.runs if run.level == present]
 
     def typical(self) -> Snapshot:
         """The run of the present level whose step time is the middle one."""
-        present = self.levels()[-1]
+        present = self.present()
         middle = middle_of([run.side.median_ms for run in present])
         return min(present, key=lambda run: abs(run.side.median_ms - middle))
 

@@ -65,9 +65,9 @@ def find_config(start: Path) -> ConfigFile:
     for folder in (start, *start.parents):
         own, project = folder / NAME, folder / "pyproject.toml"
         if own.is_file():
-            return read_config(own, _shown(own))
+            return read_config(own, os.path.relpath(own))
         if project.is_file():
-            found = read_config(project, _shown(project))
+            found = read_config(project, os.path.relpath(project))
             if found.values:
                 return found
         if (folder / ".git").exists():
@@ -100,11 +100,6 @@ def read_config(path: Path, shown: str = "") -> ConfigFile:
     if not isinstance(own, dict):
         raise ConfigError(shown, line_of(text, _IN_PROJECT), "tool.tfadvisor", "is not a table.")
     return ConfigFile(shown, text, own, _IN_PROJECT)
-
-
-def _shown(file: Path) -> str:
-    """From the working directory, as a repository's tools want it."""
-    return os.path.relpath(file)
 
 
 def _line_in(message: str, text: str) -> int:

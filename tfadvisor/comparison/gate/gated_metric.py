@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from math import exp, inf, log, sqrt
 
 import msgspec
@@ -73,32 +73,38 @@ def nature_asked(asked: Relative, side: Side) -> Nature:
 def ask(asked: Relative, candidates: Sequence[Snapshot], baseline: Baseline, first: float) -> GatedMetric:
     """Everything about one metric. first: the strictest level that Holm's procedure may ask of it."""
     name = asked.metric
-    unit = candidates[0].side.units[name]
     nature = nature_asked(asked, candidates[0].side)
     runs = [run for run in baseline.runs if name in run.side.metrics]
-    groups = [[run.side.metrics[name] for run in level] for level in baseline.levels(runs)]
-    new = [one.side.metrics[name] for one in candidates]
+    base, new = ([run.side.metrics[name] for run in some] for some in (runs, candidates))
+    present = _by_level(runs, base)[-1]
     error = candidates[0].errors.get(name, 0.0) if len(candidates) == 1 else 0.0
     error = error / max(new[0], 1e-12) if nature.by_factor else error
-    scaled = [on_scale(group, nature) for group in groups]
-    scaled_new = on_scale(new, nature)
-    raw = _evidence(scaled, scaled_new, error, nature, first, in_turns=baseline.in_turns)
+
+    def judged(base: Sequence[float], new: Sequence[float], error: float, level: float) -> Surprise:
+        sample = Sample(
+            groups=tuple(turned(group, nature.worse) for group in _by_level(runs, base)),
+            new=turned(new, nature.worse),
+            error=error,
+            both=nature.worse == "both",
+        )
+        pairs = baseline.in_turns and not nature.exact and len(sample.new) == len(sample.groups[-1])
+        return (SurpriseInTurns if pairs else Surprise)(sample, nature, level)
+
+    raw = judged(on_scale(base, nature), on_scale(new, nature), error, first)
     machine = speeds(baseline.typical(), runs, candidates) if name == STEP_TIME else None
     tests: tuple[Surprise, ...] = (raw,)
     if machine is not None:
-        tests = _at_equal_speed(runs, candidates, machine, error, nature, first, in_turns=baseline.in_turns)
-    if (
-        machine is not None and baseline.in_turns
-    ):  # both saw the same machine, so ops that are all slower are no accident
+        tests = _at_equal_speed(runs, candidates, machine, error, judged, first / 2)
+    if machine is not None and baseline.in_turns:
+        # both saw the same machine, so ops that are all slower are no accident
         tests, machine = (raw, tests[1]), None
-    centre = middle_of(groups[-1])
     return GatedMetric(
         asked=asked,
         nature=nature,
-        unit=unit,
-        base=tuple(groups[-1]),
+        unit=candidates[0].side.units[name],
+        base=tuple(present),
         value=middle_of(new),
-        allowed=limit_on_scale(asked.limit, asked.change, centre, nature),
+        allowed=limit_on_scale(asked.limit, asked.change, middle_of(present), nature),
         raw=raw,
         tests=tests,
         machine=machine,
@@ -112,51 +118,24 @@ def _at_equal_speed(
     candidates: Sequence[Snapshot],
     machine: Speeds,
     error: float,
-    nature: Nature,
-    first: float,
-    *,
-    in_turns: bool,
+    judged: Callable[[Sequence[float], Sequence[float], float, float], Surprise],
+    level: float,
 ) -> tuple[Surprise, Surprise]:
     """The step time by the median op, and by all unchanged ops."""
-    by_median: dict[int, list[float]] = {}
-    by_all: dict[int, list[float]] = {}
-    for run, speed in zip(runs, machine.base, strict=True):
-        by_median.setdefault(run.level, []).append(log(run.side.metrics[STEP_TIME]) - speed.median_op)
-        by_all.setdefault(run.level, []).append(log(outside_ms(run, speed)[0]))
-    new = [
-        log(one.side.metrics[STEP_TIME]) - speed.median_op for one, speed in zip(candidates, machine.new, strict=True)
-    ]
-    outside = [outside_ms(one, speed) for one, speed in zip(candidates, machine.new, strict=True)]
-    outside_error = outside[0][1] if len(candidates) == 1 else 0.0
-    half = first / 2
-    return (
-        _evidence(_in_order(by_median), new, error, nature, half, in_turns=in_turns),
-        _evidence(_in_order(by_all), [log(ms) for ms, _ in outside], outside_error, nature, half, in_turns=in_turns),
-    )
+    sides = [list(zip(some, speeds, strict=True)) for some, speeds in ((runs, machine.base), (candidates, machine.new))]
+    base, new = ([log(run.side.metrics[STEP_TIME]) - speed.median_op for run, speed in some] for some in sides)
+    before, after = ([outside_ms(run, speed) for run, speed in some] for some in sides)
+    outside_error = after[0][1] if len(candidates) == 1 else 0.0
+    outside = judged([log(ms) for ms, _ in before], [log(ms) for ms, _ in after], outside_error, level)
+    return judged(base, new, error, level), outside
 
 
-def _in_order(groups: Mapping[int, list[float]]) -> list[list[float]]:
-    return [groups[level] for level in sorted(groups)]
-
-
-def _evidence(
-    groups: Sequence[Sequence[float]],
-    new: Sequence[float],
-    error: float,
-    nature: Nature,
-    first: float,
-    *,
-    in_turns: bool,
-) -> Surprise:
-    sample = Sample(
-        groups=tuple(turned(group, nature.worse) for group in groups),
-        new=turned(new, nature.worse),
-        error=error,
-        both=nature.worse == "both",
-    )
-    if in_turns and not nature.exact and len(sample.new) == len(sample.groups[-1]):
-        return SurpriseInTurns(sample, nature, first)
-    return Surprise(sample, nature, first)
+def _by_level(runs: Sequence[Snapshot], values: Sequence[float]) -> list[list[float]]:
+    """A value of each run, the runs of one level together, the present one last."""
+    found: dict[int, list[float]] = {}
+    for run, value in zip(runs, values, strict=True):
+        found.setdefault(run.level, []).append(value)
+    return [found[level] for level in sorted(found)]
 
 
 # What the runs say about one metric before any verdict: how far it moved, how surprising that is, what could be
@@ -200,11 +179,6 @@ class Surprise:
             return shift(self._present, self._sample.new)
         away = middle_of(self._sample.new) - self._prediction.centre
         return abs(away) if self._sample.both else away
-
-    @property
-    def centre(self) -> float:
-        """Of the baseline's present level."""
-        return self._prediction.centre
 
     @property
     def spread(self) -> float:

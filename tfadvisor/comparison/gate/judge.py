@@ -55,7 +55,7 @@ def judge(
         ),
         config=config.file,
         false_alarm_rate=config.false_alarm_rate,
-        runs=len(baseline.levels()[-1]) if baseline.runs else 0,
+        runs=len(baseline.present()),
         checks=tuple(checks),
         notices=(*notices, *told, *(f"{name}: {error}" for name, error in broken.items())),
         differences=baseline.differences,

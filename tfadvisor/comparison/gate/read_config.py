@@ -149,29 +149,26 @@ class _Reader:
 
     def budget(self, metric: str, value: Any, at: Path) -> Budget:
         amount = _amount(self._known.metrics[metric])
-        before = len(self.mistakes)
-        kinds = {"max": amount, "min": amount, "level": _one_of(*LEVELS)}
-        given = self.record(value if isinstance(value, dict) else {"max": value}, kinds, at)
-        made = Budget(metric, given.get("max"), given.get("min"), given.get("level", "error"), self.line(at))
-        if made.at_most is None and made.at_least is None and made.level != "off" and len(self.mistakes) == before:
-            self.note(at, "needs a max or a min.")
-        if made.at_most is not None and made.at_least is not None and made.at_least > made.at_most:
+        given = self.limit(value, at, {"max": amount, "min": amount}, "needs a max or a min.")
+        if given.get("min", -_HUGE) > given.get("max", _HUGE):
             self.note(at, "its min is above its max.")
-        return made
+        return Budget(metric, given.get("max"), given.get("min"), given["level"], self.line(at))
 
     def relative(self, metric: str, value: Any, at: Path) -> Relative:
+        change, worse = _amount(self._known.metrics[metric], above_0=True), _one_of("up", "down", "both")
+        needs = 'needs a limit ("5%" of the baseline) or a change (in its own unit).'
+        given = self.limit(value, at, {"limit": _share, "change": change, "worse": worse}, needs)
+        return Relative(metric, *map(given.get, ("limit", "change", "worse")), given["level"], self.line(at))
+
+    def limit(self, value: Any, at: Path, kinds: Mapping[str, Kind], needs: str) -> dict[str, Any]:
+        """What is right of a table, or of a value alone, which is of the first kind. needs: what to say of an empty one."""
         before = len(self.mistakes)
-        kinds = {
-            "limit": _share,
-            "change": _amount(self._known.metrics[metric], above_0=True),
-            "worse": _one_of("up", "down", "both"),
-            "level": _one_of(*LEVELS),
-        }
-        given = self.record(value if isinstance(value, dict) else {"limit": value}, kinds, at)
-        level = given.get("level", "error")
-        if not given.keys() & {"limit", "change"} and level != "off" and len(self.mistakes) == before:
-            self.note(at, 'needs a limit ("5%" of the baseline) or a change (in its own unit).')
-        return Relative(metric, given.get("limit"), given.get("change"), given.get("worse"), level, self.line(at))
+        alone = {next(iter(kinds)): value}
+        given = self.record(value if isinstance(value, dict) else alone, {**kinds, "level": _one_of(*LEVELS)}, at)
+        level = given.setdefault("level", "error")
+        if level != "off" and not given.keys() - {"level", "worse"} and len(self.mistakes) == before:
+            self.note(at, needs)
+        return given
 
     def ignores(self, entries: Any) -> Iterator[Ignore]:
         if not isinstance(entries, list):

@@ -69,7 +69,7 @@ def _absent(
 ) -> Check | None:
     """The check of a metric that a side lacks; None when both have it."""
     name = asked.metric
-    in_base = any(name in run.side.metrics for run in baseline.levels()[-1])
+    in_base = any(name in run.side.metrics for run in baseline.present())
     if any(name not in one.side.metrics for one in candidates):
         found = [report.metrics.get(name) for report in reports]
         reason = next((one.reason for one in found if one is not None and one.reason), "this trace does not give it")
