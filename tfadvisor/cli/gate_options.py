@@ -232,7 +232,7 @@ def judged_in_turns(
 
     asked = Against(Path.cwd(), turns.ref, turns.command, turns.links, turns.seconds, options, model, labels)
     try:
-        with judged_against(asked, lambda _report: config, _tell) as judged:
+        with judged_against(asked, config, _tell) as judged:
             yield judged
     except Unrecorded as error:
         for line in error.lines:

@@ -71,8 +71,8 @@ class Judged(msgspec.Struct, frozen=True):
 
 
 @contextmanager
-def judged_against(asked: Against, config_for: Callable[[Report], Config], tell: Told) -> Iterator[Judged]:
-    """Raises UsageError, TraceError. config_for: the configuration of a run. tell: takes lines for who waits."""
+def judged_against(asked: Against, config: Config, tell: Told) -> Iterator[Judged]:
+    """Raises UsageError, TraceError. tell: takes lines for who waits."""
     commits = commits_of(asked.folder, asked.ref)
     _tell_about(commits, tell)
     with work_trees(commits, [_from_top(link, commits) for link in asked.links]) as trees:
@@ -87,7 +87,7 @@ def judged_against(asked: Against, config_for: Callable[[Report], Config], tell:
             return Turn(found[base], found[head])
 
         def judged(turns: list[Turn], share: float) -> GateResult:
-            return verdict_of(base, head, turns, config_for(head.shown().report), share)
+            return verdict_of(base, head, turns, config, share)
 
         yield Judged(in_turns(turn, judged, asked.seconds, tell=tell), base.shown(), head.shown())
 

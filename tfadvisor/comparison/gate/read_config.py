@@ -158,7 +158,9 @@ class _Reader:
         change, worse = _amount(self._known.metrics[metric], above_0=True), _one_of("up", "down", "both")
         needs = 'needs a limit ("5%" of the baseline) or a change (in its own unit).'
         given = self.limit(value, at, {"limit": _share, "change": change, "worse": worse}, needs)
-        return Relative(metric, *map(given.get, ("limit", "change", "worse")), given["level"], self.line(at))
+        return Relative(
+            metric, given.get("limit"), given.get("change"), given.get("worse"), given["level"], self.line(at)
+        )
 
     def limit(self, value: Any, at: Path, kinds: Mapping[str, Kind], needs: str) -> dict[str, Any]:
         """What is right of a table, or of a value alone, which is of the first kind. needs: what to say of an empty one."""
