@@ -17,9 +17,8 @@ from tfadvisor.units import Unit
 NAME = "tfadvisor-toml-1.json"
 _SHARE = {"type": ["number", "string"], "pattern": r"^\s*\d+(\.\d+)?\s*%\s*$", "minimum": 0}
 _SIGNED = {"type": ["number", "string"], "pattern": r"^\s*[+-]?\d+(\.\d+)?\s*%\s*$"}
-_PATTERNS = {"type": ["string", "array"], "items": {"type": "string", "minLength": 1}}
 _SEVERITIES = ("critical", "high", "medium", "low", "info")
-_OLDER = ("on-cannot-tell", "on-inconclusive")
+_OLDER = ("on-cannot-tell",)
 
 
 def config_schema() -> str:
@@ -52,12 +51,10 @@ def _settings() -> dict[str, Any]:
     return {
         "on_cannot_tell": policy,
         **{name: {**policy, "description": "An older name of on_cannot_tell."} for name in _OLDER},
-        "on-slower-machine": _choice(("inconclusive", "fail"), "When all unchanged ops slowed down alike."),
         "new-findings": _choice(
             (*_SEVERITIES, "off"), "From which severity on a finding fails that the baseline has not."
         ),
         "false-alarm-rate": {**_SHARE, "maximum": 0.2, "description": "Over all gated metrics together."},
-        "min-runs": _whole(2, "With fewer runs the gate says what so many could show."),
         "keep": _whole(1, "How many runs a baseline keeps, of each branch."),
         "budgets": _table(dict(_each_metric("budget")), "Absolute limits, in the metric's unit."),
         "relative": _table(dict(_each_metric("relative")), "Limits on the change against the baseline."),
@@ -114,7 +111,6 @@ def _relative(unit: str) -> dict[str, Any]:
         "limit": {**_SHARE, "description": "As a share of the baseline."},
         "change": {**(_SHARE if unit == "fraction" else {"type": "number", "minimum": 0}), "description": f"In {unit}."},
         "worse": _choice(("up", "down", "both"), "Which way is worse, where it is not what is usual for the metric."),
-        "floor": {**_SHARE, "description": "The smallest spread between runs that is believed."},
         "level": _choice(LEVELS, "off, or what it is to exceed it."),
     })  # fmt: skip
     return {"anyOf": [_SHARE, table]}
@@ -127,7 +123,6 @@ def _ignore() -> dict[str, Any]:
         "check": {**text, "description": "A metric or a rule, or a pattern."},
         "reason": {**text, "description": "Why the gate may ignore it."},
         "expires": day,
-        "models": _PATTERNS,
     }
     return {**_table(properties), "required": ["check", "reason", "expires"]}
 

@@ -179,7 +179,7 @@ def sensitivity(runs: Sequence[Run], settings: Config) -> str:
 def state(program: str, base: Sequence[Snapshot], settings: Config) -> Stated:
     """Which changes nine of ten runs will show, if the runs to come scatter like these."""
     asked = next(one for one in settings.relative if one.metric == STEP)
-    metric = ask(asked, [base[-1]], choose(base[:-1], [base[-1]], DEFAULT_KEEP), settings, 2 * LEVEL)
+    metric = ask(asked, [base[-1]], choose(base[:-1], [base[-1]], DEFAULT_KEEP), 2 * LEVEL)
     finer = min(metric.tests, key=lambda test: test.spread)
     if finer is metric.tests[0]:
         errors = [run.errors[STEP] / run.side.metrics[STEP] for run in base]
@@ -285,5 +285,5 @@ def _drawn(generator: random.Random, sigma: float, number: int) -> list[float]:
 
 
 def _red(base: Sequence[float], new: float, nature: Nature) -> bool:
-    one = Surprise(Sample((tuple(base),), (new,), 0.0, False), nature, 5, 2 * LEVEL)
+    one = Surprise(Sample((tuple(base),), (new,), 0.0, False), nature, 2 * LEVEL)
     return one.distance > log(1.05) and one.p() <= 2 * LEVEL

@@ -13,11 +13,9 @@ from tfadvisor.vocabulary import TIME_CLASSES, Better, Scatter
 QUIET = Config(
     file="tfadvisor.toml",
     keep=10,
-    fewest_runs=5,
     false_alarm_rate=0.01,
     on_cannot_tell="fail",
     on_not_comparable="fail",
-    on_slower_machine="inconclusive",
     new_findings="high",
     budgets=(),
     relative=(),

@@ -55,13 +55,12 @@ Branch = Annotated[
 ]
 Preset = Annotated[
     str | None,
-    choice("--preset", names=("recommended", "strict", "none"), help="instead of the configuration's", panel=_JUDGING),
+    choice("--preset", names=("recommended", "none"), help="instead of the configuration's", panel=_JUDGING),
 ]
 OnCannotTell = Annotated[
     str | None,
     choice(
         "--on-cannot-tell",
-        "--on-inconclusive",
         names=("pass", "warn", "fail"),
         help="if the data do not decide: pass with a notice (the default), warn, or exit with 4 (fail)",
         panel=_JUDGING,
@@ -233,7 +232,7 @@ def judged_in_turns(
 
     asked = Against(Path.cwd(), turns.ref, turns.command, turns.links, turns.seconds, options, model, labels)
     try:
-        with judged_against(asked, lambda _report: config, _tell) as judged:
+        with judged_against(asked, config, _tell) as judged:
             yield judged
     except Unrecorded as error:
         for line in error.lines:

@@ -169,7 +169,7 @@ def op_speed(pairs: Sequence[Pair]) -> Speed | None:
     weights = sum(weight for _, weight in ratios)
     if max(weight for _, weight in ratios) > _ONE_OP_AT_MOST * weights:
         return None
-    return Speed(exp(weighted_median(ratios)), len(ratios), covered / total)
+    return Speed(exp(weighted_median(ratios)), len(ratios))
 
 
 def scatter_of(pairs: Sequence[Pair], speed: Speed) -> float:

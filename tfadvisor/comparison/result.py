@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -104,11 +103,10 @@ class Head(msgspec.Struct, frozen=True):
 
 
 class Speed(msgspec.Struct, frozen=True):
-    """How much longer ops take whose work did not change. ops: how many were looked at. share: of all op time."""
+    """How much longer ops take whose work did not change. ops: how many were looked at."""
 
     factor: float
     ops: int
-    share: float
 
 
 class Comparison(msgspec.Struct, frozen=True):
@@ -130,8 +128,6 @@ class Comparison(msgspec.Struct, frozen=True):
     """Findings that only one side has."""
     speed: Speed | None
     """Whether ops whose work did not change run slower; None where none can be compared."""
-    matched: Mapping[str, int]
-    """How many ops were recognised, by how."""
     differences: tuple[str, ...]
     """Why the runs are not quite alike."""
     same: bool

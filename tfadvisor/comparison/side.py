@@ -38,7 +38,7 @@ class Found(msgspec.Struct, frozen=True, array_like=True):
     """`file:line in op`, "" when unknown."""
     severity: Text = ""
     since: Text = ""
-    """The day it came into the baseline, ISO; "" outside of one."""
+    """"", but for baselines of older versions: the day it came."""
     claims: Text = ""
     """The classes of step time that it is about, joined by spaces."""
     takes: Number | None = None

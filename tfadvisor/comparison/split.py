@@ -14,7 +14,6 @@ ops' times and C the time of the class, an op of t ms takes t · C / S of the st
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from math import log
 
@@ -31,7 +30,7 @@ from tfadvisor.comparison.result import (
     OpChange,
     Speed,
 )
-from tfadvisor.comparison.side import Found, Side, class_of, stem
+from tfadvisor.comparison.side import Side, class_of, stem
 from tfadvisor.vocabulary import TIME_CLASSES
 
 _HIDING = ("collective", "transfer")
@@ -43,8 +42,8 @@ _STANDS_OUT_AT_LEAST = 0.05
 _WORTH_LEADING = 0.05
 
 
-def split(base: Side, new: Side) -> tuple[tuple[ClassChange, ...], tuple[Cause, ...], list[Pair], Speed | None]:
-    """Changes of the classes, causes with the largest first, the ops of both sides in pairs, the machine's speed."""
+def split(base: Side, new: Side) -> tuple[tuple[ClassChange, ...], tuple[Cause, ...], Speed | None]:
+    """Changes of the classes, causes with the largest first, the machine's speed."""
     pairs = match_ops(base.ops, new.ops)
     speed = op_speed(pairs)
     classes = tuple(
@@ -68,7 +67,7 @@ def split(base: Side, new: Side) -> tuple[tuple[ClassChange, ...], tuple[Cause, 
         elif one.change_ms:
             sure = _sure(one.change_ms, machine.drift(one.base_ms) + 2 * (one.error_ms or 0.0))
             causes.append(Cause(one.name, "class", one.name, one.change_ms, sure, one.base_ms, one.new_ms, None))
-    return classes, with_late_host(base, new, classes, _ordered(causes)), pairs, speed
+    return classes, with_late_host(base, new, classes, _ordered(causes)), speed
 
 
 class _Machine(msgspec.Struct, frozen=True):
@@ -259,7 +258,7 @@ def compare_sides(
     base: Side, new: Side, *, differences: Sequence[str] = (), same: bool = False, refused: Sequence[str] = ()
 ) -> Comparison:
     """The change of the mean step time and its causes."""
-    classes, causes, pairs, speed = split(base, new)
+    classes, causes, speed = split(base, new)
     return Comparison(
         base=_head(base),
         new=_head(new),
@@ -269,7 +268,6 @@ def compare_sides(
         metrics=tuple(_metrics(base, new)),
         findings=tuple(_findings(base, new)),
         speed=speed,
-        matched=dict(Counter(pair.by or ("gone" if pair.base else "new") for pair in pairs)),
         differences=tuple(differences),
         same=same,
         refused=tuple(refused),
@@ -296,9 +294,7 @@ def _findings(base: Side, new: Side) -> list[FindingChange]:
     appeared = [one for one in new.findings if not any(one.same_cause(other) for other in base.findings)]
     gone = [one for one in base.findings if not any(one.same_cause(other) for other in new.findings)]
     return [
-        FindingChange(*_words(one), one_side) for one_side, some in ((True, appeared), (False, gone)) for one in some
+        FindingChange(one.rule_id, one.category, one.title, one.place, one_side)
+        for one_side, some in ((True, appeared), (False, gone))
+        for one in some
     ]
-
-
-def _words(one: Found) -> tuple[str, str, str, str]:
-    return one.rule_id, one.category, one.title, one.place

@@ -41,7 +41,7 @@ def test_the_error_of_the_new_run_widens_the_interval_twice() -> None:
 
 def test_one_run_shows_gross_changes_of_times_only() -> None:
     """10% are believed between runs, for as much as a quarter of a degree of freedom is worth: at 1% that is 10⁴ times."""
-    known = predict([[TIME.scaled(40.0)]], TIME, fewest_runs=5)
+    known = predict([[TIME.scaled(40.0)]], TIME)
 
     assert known.few
     assert known.reach(0.01, 0) > 1000
@@ -49,22 +49,15 @@ def test_one_run_shows_gross_changes_of_times_only() -> None:
 
 def test_alike_runs_leave_less_and_less_of_what_was_believed() -> None:
     """√(0.25 · 0.1² / 19.75) after 20.5 of them with 0.25 + 19.5 / 2 = 10 degrees of freedom: t(0.01; 10) = 2.764. Nearly."""
-    known = predict([[TIME.scaled(40.0)] * 20], TIME, fewest_runs=5)
+    known = predict([[TIME.scaled(40.0)] * 20], TIME)
 
     assert not known.few
     assert known.known.freedom == 9.75
     assert known.reach(0.01, 0) == pytest.approx(2.764 * 0.1 * sqrt(0.25 / 19.25) * sqrt(1 + 1 / 20), rel=0.01)
 
 
-def test_more_runs_like_these_are_told_in_advance() -> None:
-    """From one run to nine: the spread stays what is believed now, so this promises too little rather than too much."""
-    later = predict([[TIME.scaled(40.0)]], TIME, fewest_runs=5).with_more(19)
-
-    assert later.reach(0.01, 0) == pytest.approx(2.764 * 0.1 * sqrt(1 + 1 / 20), rel=0.01)
-
-
 def test_few_runs_assume_nothing_of_what_does_not_scatter() -> None:
-    known = predict([[25.0]], COUNT, fewest_runs=5)
+    known = predict([[25.0]], COUNT)
 
     assert not known.few
     assert known.reach(0.0003, 0) < 0.005 * 25
@@ -73,14 +66,14 @@ def test_few_runs_assume_nothing_of_what_does_not_scatter() -> None:
 
 def test_a_count_that_does_scatter_is_believed_to() -> None:
     """One of ten runs had one kernel more: one more is t = 1 / (0.2635 · √1.1) = 3.62 with 13 degrees of freedom."""
-    known = predict([[25.0] * 9 + [26.0]], COUNT, fewest_runs=5)
+    known = predict([[25.0] * 9 + [26.0]], COUNT)
 
     assert known.surprise(1.0, 0) == pytest.approx(0.00155, rel=0.02)
 
 
 def test_the_floor_holds_where_runs_agree_by_chance() -> None:
     """400 alike runs leave a quarter of a per cent of the 10%, and 1% is the least."""
-    known = predict([[TIME.scaled(40.0)] * 400], TIME, fewest_runs=5)
+    known = predict([[TIME.scaled(40.0)] * 400], TIME)
 
     assert known.reach(0.01, 0) == pytest.approx(2.3263 * 0.01 * sqrt(1 + 1 / 400), rel=1e-4)
 

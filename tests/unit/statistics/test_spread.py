@@ -10,7 +10,7 @@ import pytest
 
 from tfadvisor.comparison.side import Traits
 from tfadvisor.comparison.statistics import spread as prediction
-from tfadvisor.comparison.statistics.spread import Prior, blended, counted, nature_of, with_more
+from tfadvisor.comparison.statistics.spread import Prior, blended, counted, nature_of
 from tfadvisor.vocabulary import Better, Scatter
 
 TIME = nature_of("ms", Traits(Better.LESS, Scatter.FACTOR))
@@ -65,12 +65,6 @@ def test_each_deviating_count_counts_in_full() -> None:
     assert (known.centre, known.freedom) == (25.0, 13)
 
 
-def test_more_runs_are_worth_more_freedom() -> None:
-    later = with_more(blended([[5.0]], Prior(0.1, 1.0)), 8)
-
-    assert (later.runs, later.freedom) == (9, 5.0)
-
-
 @pytest.mark.parametrize(("differ", "tolerance"), ORDINARY.items())
 @pytest.mark.parametrize("before", [(), (-1.2, -0.4, 0.4, 1.2)], ids=["first level", "after an accepted change"])
 def test_more_ordinary_runs_never_blind(
@@ -99,4 +93,4 @@ def test_more_ordinary_runs_never_blind(
 def _smallest_change(runs: list[float], chosen: int, earlier: list[list[float]]) -> float:
     """Of those runs whose bit is set."""
     present = [value for at, value in enumerate(runs) if chosen >> at & 1]
-    return prediction.predict([*earlier, present], TIME, 5).reach(LEVEL, 0.0)
+    return prediction.predict([*earlier, present], TIME).reach(LEVEL, 0.0)

@@ -13,7 +13,7 @@ from typing import TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from tfadvisor.act.against.git import Commits, WorkTrees, commits_of, environment_of, work_trees
+from tfadvisor.act.against.git import Commits, commits_of, environment_of, work_trees
 from tfadvisor.act.record.conduct import Recorded, Wanted, recorded_program
 from tfadvisor.act.record.keeping import keep
 from tfadvisor.act.record.program import Place
@@ -71,52 +71,25 @@ class Judged(msgspec.Struct, frozen=True):
 
 
 @contextmanager
-def judged_against(asked: Against, config_for: Callable[[Report], Config], tell: Told) -> Iterator[Judged]:
-    """Raises UsageError, TraceError. config_for: the configuration of a run. tell: takes lines for who waits."""
+def judged_against(asked: Against, config: Config, tell: Told) -> Iterator[Judged]:
+    """Raises UsageError, TraceError. tell: takes lines for who waits."""
     commits = commits_of(asked.folder, asked.ref)
     _tell_about(commits, tell)
     with work_trees(commits, [_from_top(link, commits) for link in asked.links]) as trees:
-        recording = _Recording(asked, commits, trees, tell)
-        first: list[Sides] = []
+        base = Side(commits.base_name, trees.base, trees.folder / "base-runs", asked, commits)
+        head = Side(commits.head_name, trees.head, trees.folder / "head-runs", asked, commits)
 
-        def judge(turns: list[Turn], share: float) -> GateResult:
-            if not first:
-                shown = recording.shown["base"].report, recording.shown["head"].report
-                first.append(Sides((commits.base_name, commits.head_name), shown, asked.model, asked.labels))
-            return first[0].verdict(turns, config_for(recording.shown["head"].report), share)
+        def turn(number: int, seconds: float) -> Turn:
+            order = (base, head) if number % 2 == 0 else (head, base)
+            found = {side: side.record(seconds) for side in order}
+            times = [duration(_step_ms(found[side])) for side in (head, base)]
+            tell(f"turn {number + 1}: {' against '.join(times)} a step")
+            return Turn(found[base], found[head])
 
-        verdict = in_turns(recording.turn, judge, asked.seconds, tell=tell)
-        yield Judged(verdict, recording.shown["base"], recording.shown["head"])
+        def judged(turns: list[Turn], share: float) -> GateResult:
+            return verdict_of(base, head, turns, config, share)
 
-
-class _Recording:
-    """Records turns; the first recording of each side is kept to be shown."""
-
-    def __init__(self, asked: Against, commits: Commits, trees: WorkTrees, tell: Told) -> None:
-        self._program = Program(asked.command, commits, asked.options)
-        self._sides = {
-            "base": Side(commits.base_name, trees.base, trees.folder / "base-runs"),
-            "head": Side(commits.head_name, trees.head, trees.folder / "head-runs"),
-        }
-        self._step_ms: dict[str, float] = {}
-        self._tell = tell
-        self.shown: dict[str, Shown] = {}
-
-    def turn(self, number: int, seconds: float) -> Turn:
-        """As turns.Recorder."""
-        order = ("base", "head") if number % 2 == 0 else ("head", "base")
-        found = {name: self._side(name, seconds) for name in order}
-        times = [_step_ms(found[name]) for name in ("base", "head")]
-        self._tell(f"turn {number + 1}: {' against '.join(duration(one) for one in reversed(times))} a step")
-        return Turn(found["base"], found["head"])
-
-    def _side(self, name: str, seconds: float) -> Report:
-        side = self._sides[name]
-        if name in self.shown:
-            return record_again(self._program, side, self._step_ms[name], seconds)
-        report, self.shown[name] = record_first(self._program, side, seconds)
-        self._step_ms[name] = max(_step_ms(report), 0.01)
-        return report
+        yield Judged(in_turns(turn, judged, asked.seconds, tell=tell), base.shown(), head.shown())
 
 
 def _from_top(link: str, commits: Commits) -> str:
@@ -213,30 +186,12 @@ _SHORTEST_SECONDS = 0.6
 _LAST_LINES, _LAST_BYTES = 10, 20_000
 
 
-class Program(msgspec.Struct, frozen=True):
-    """What is recorded on both sides."""
-
-    command: Sequence[str]
-    commits: Commits
-    options: Options
-
-
-class Side(msgspec.Struct, frozen=True):
-    """One of the two."""
-
-    name: str
-    """As `HEAD 1a2b3c4`."""
-    tree: Path
-    logs: Path
-    """A folder for traces and what the program prints, outside of the work tree."""
-
-
 class Unrecorded(TraceError):
     """A side that gave no recording. lines: the last that the program printed."""
 
-    def __init__(self, side: Side, error: TraceError, lines: Sequence[str]) -> None:
-        """error: what the recorder said."""
-        super().__init__(f"{side.name}: {error.place}", error.cause, error.remedy)
+    def __init__(self, side: str, error: TraceError, lines: Sequence[str]) -> None:
+        """side: its name. error: what the recorder said."""
+        super().__init__(f"{side}: {error.place}", error.cause, error.remedy)
         self.lines = lines
 
 
@@ -248,44 +203,64 @@ class Shown(msgspec.Struct, frozen=True):
     """Of the run, with its trace."""
 
 
-def record_first(program: Program, side: Side, seconds: float) -> tuple[Report, Shown]:
-    """(the report that is judged, without calls of Python functions; what is shown). Raises TraceError, UsageError."""
+class Side:
+    """One of the two. Its first recording is kept to be shown."""
 
-    def kept(recorded: Recorded) -> tuple[Report, Shown]:
+    def __init__(self, name: str, tree: Path, logs: Path, asked: Against, commits: Commits) -> None:
+        """name: as `HEAD 1a2b3c4`. logs: a folder for traces and what the program prints, outside of the work tree."""
+        self.name = name
+        self._tree, self._logs, self._asked, self._commits = tree, logs, asked, commits
+        self._shown: Shown | None = None
+        self._step_ms = 0.0
+
+    def shown(self) -> Shown:
+        """The first recording."""
+        assert self._shown is not None
+        return self._shown
+
+    def record(self, seconds: float) -> Report:
+        """The report that is judged, without calls of Python functions. Raises TraceError, UsageError."""
+        if self._shown is None:
+            report, self._shown = self._recorded(Wanted(None, _FIRST_STEPS), seconds, self._kept)
+            self._step_ms = max(_step_ms(report), 0.01)
+            return report
+        steps = int(min(max(_WINDOW_MS / self._step_ms, _FEWEST_STEPS), _MOST_STEPS))
+        look = max(_SHORTEST_SECONDS, (steps + 2) * self._step_ms / 1000)
+        wanted = Wanted(None, steps, python_tracer=False, first_look_seconds=look)
+        return self._recorded(wanted, seconds, lambda recorded: recorded.chosen.report)
+
+    def snapshot(self, judged: Report) -> Snapshot:
+        """With the findings of what is shown of the side: whether calls of Python are in it decides what is found."""
+        model, labels = self._asked.model or DEFAULT_MODEL, self._asked.labels
+        try:
+            found, shown = (snapshot_of(one, model, labels) for one in (judged, self.shown().report))
+        except TraceError as error:
+            raise NothingToCompare(self.name, error.cause, error.remedy) from error
+        return replace(found, side=replace(found.side, name=self.name, findings=shown.side.findings))
+
+    def _kept(self, recorded: Recorded) -> tuple[Report, Shown]:
         judged = (recorded.before or recorded.chosen).report
-        found = keep(recorded, side.logs / "logdir", datetime.now())
+        found = keep(recorded, self._logs / "logdir", datetime.now())
         return judged, Shown(found.report, found.folder)
 
-    return _recorded(program, side, Wanted(None, _FIRST_STEPS), seconds, kept)
-
-
-def record_again(program: Program, side: Side, step_ms: float, seconds: float) -> Report:
-    """The same without anything to show: some seconds of steps of that length."""
-    steps = int(min(max(_WINDOW_MS / step_ms, _FEWEST_STEPS), _MOST_STEPS))
-    look = max(_SHORTEST_SECONDS, (steps + 2) * step_ms / 1000)
-    wanted = Wanted(None, steps, python_tracer=False, first_look_seconds=look)
-    return _recorded(program, side, wanted, seconds, lambda recorded: recorded.chosen.report)
-
-
-def _recorded(program: Program, side: Side, wanted: Wanted, seconds: float, use: Callable[[Recorded], T]) -> T:
-    """Whatever use makes of the recording, while its traces are there."""
-    log = side.logs / "output.log"
-    side.logs.mkdir(parents=True, exist_ok=True)
-    environment = environment_of(program.commits, side.tree, os.environ)
-    folder = side.tree / program.commits.inside
-    if not folder.is_dir():
-        raise UsageError(f"{side.name} has no folder {program.commits.inside}. Call tfadvisor where both have one.")
-    with log.open("wb") as output:
-        place = Place(folder, environment, output, seconds)
-        try:
-            with recorded_program(program.command, wanted, program.options, place) as (running, recorded):
-                found = use(recorded)
-                running.stop()
-                if running.program.interrupted:
-                    raise KeyboardInterrupt
-                return found
-        except TraceError as error:
-            raise Unrecorded(side, error, _last_lines(log)) from error
+    def _recorded(self, wanted: Wanted, seconds: float, use: Callable[[Recorded], T]) -> T:
+        """Whatever use makes of the recording, while its traces are there."""
+        log = self._logs / "output.log"
+        self._logs.mkdir(parents=True, exist_ok=True)
+        folder = self._tree / self._commits.inside
+        if not folder.is_dir():
+            raise UsageError(f"{self.name} has no folder {self._commits.inside}. Call tfadvisor where both have one.")
+        with log.open("wb") as output:
+            place = Place(folder, environment_of(self._commits, self._tree, os.environ), output, seconds)
+            try:
+                with recorded_program(self._asked.command, wanted, self._asked.options, place) as (running, recorded):
+                    found = use(recorded)
+                    running.stop()
+                    if running.program.interrupted:
+                        raise KeyboardInterrupt
+                    return found
+            except TraceError as error:
+                raise Unrecorded(self.name, error, _last_lines(log)) from error
 
 
 def _last_lines(log: Path) -> list[str]:
@@ -297,33 +272,13 @@ def _last_lines(log: Path) -> list[str]:
 # What the gate says about turns: their snapshots as pairs, the findings of what is shown.
 
 
-class Sides:
-    """Names and first recordings of both sides, by which every verdict is given."""
-
-    def __init__(
-        self, names: tuple[str, str], shown: tuple[Report, Report], model: str | None, labels: Mapping[str, str]
-    ) -> None:
-        """base first. shown: what findings are taken from; it may have calls of Python that the judged ones have not."""
-        self._names, self._shown = names, shown
-        self._model, self._labels = model or DEFAULT_MODEL, labels
-
-    def verdict(self, turns: list[Turn], config: Config, share: float) -> GateResult:
-        """share: of the configuration's rate of false alarms. Raises NothingToCompare when a run holds no step."""
-        base = [self._snapshot(turn.base, 0) for turn in turns]
-        head = [self._snapshot(turn.head, 1) for turn in turns]
-        unlike = must_be_alike(base[0].key, head[0].key)
-        baseline = Baseline(() if unlike else tuple(base), unlike, (), may_differ(base[0], head[0]), in_turns=True)
-        today = datetime.now(timezone.utc).date()
-        asked = replace(config, false_alarm_rate=config.false_alarm_rate * share)
-        found = judge(asked, [self._shown[1]], head, baseline, today)
-        gated = replace(found.gated, against=self._names[0])
-        return replace(found, false_alarm_rate=config.false_alarm_rate, gated=gated)
-
-    def _snapshot(self, report: Report, side: int) -> Snapshot:
-        """With the findings of what is shown of the side: whether calls of Python are in it decides what is found."""
-        try:
-            judged = snapshot_of(report, self._model, self._labels)
-            shown = snapshot_of(self._shown[side], self._model, self._labels)
-        except TraceError as error:
-            raise NothingToCompare(self._names[side], error.cause, error.remedy) from error
-        return replace(judged, side=replace(judged.side, name=self._names[side], findings=shown.side.findings))
+def verdict_of(base: Side, head: Side, turns: list[Turn], config: Config, share: float) -> GateResult:
+    """share: of the configuration's rate of false alarms. Raises NothingToCompare when a run holds no step."""
+    before = [base.snapshot(turn.base) for turn in turns]
+    after = [head.snapshot(turn.head) for turn in turns]
+    unlike = must_be_alike(before[0].key, after[0].key)
+    baseline = Baseline(() if unlike else tuple(before), unlike, (), may_differ(before[0], after[0]), in_turns=True)
+    asked = replace(config, false_alarm_rate=config.false_alarm_rate * share)
+    found = judge(asked, [head.shown().report], after, baseline, datetime.now(timezone.utc).date())
+    gated = replace(found.gated, against=base.name)
+    return replace(found, false_alarm_rate=config.false_alarm_rate, gated=gated)

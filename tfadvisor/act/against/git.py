@@ -35,8 +35,6 @@ class Commits(msgspec.Struct, frozen=True):
     """The commit that is checked out, or one of it and its uncommitted changes, which no branch knows."""
     changed: tuple[str, ...]
     """Tracked files with uncommitted changes."""
-    untracked: tuple[str, ...]
-    """Files that git neither tracks nor ignores: in neither work tree."""
 
     @property
     def base_name(self) -> str:
@@ -65,11 +63,11 @@ def commits_of(folder: Path, ref: str) -> Commits:
         head = git(root, "rev-parse", "--verify", "HEAD^{commit}")
     except GitRefused as error:
         raise UsageError(f"--against {ref}: the repository has no commit yet.") from error
-    changed, untracked = _state(root)
+    changed = _changed(root)
     if changed:
         head = git(root, "stash", "create") or head
     inside = git(folder, "rev-parse", "--show-prefix").rstrip("/")
-    return Commits(root, inside, ref, base, head, changed, untracked)
+    return Commits(root, inside, ref, base, head, changed)
 
 
 def _commit(root: Path, ref: str) -> str:
@@ -84,17 +82,16 @@ def _commit(root: Path, ref: str) -> str:
         raise UsageError(f"--against {ref}: no commit is called so in {root}. {remedy}") from error
 
 
-def _state(root: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """(tracked files that are changed, untracked ones). Raises UsageError for changes that no commit can hold."""
-    changed, untracked = [], []
-    entries = iter(git(root, "status", "--porcelain=v2", "-z", "--ignore-submodules=untracked").split("\0"))
+def _changed(root: Path) -> tuple[str, ...]:
+    """Tracked files that are changed. Raises UsageError for changes that no commit can hold."""
+    changed = []
+    status = git(root, "status", "--porcelain=v2", "-z", "--untracked-files=no", "--ignore-submodules=untracked")
+    entries = iter(status.split("\0"))
     for entry in entries:
         kind, _, rest = entry.partition(" ")
-        if kind == "?":
-            untracked.append(rest)
-        elif kind == "u":
+        if kind == "u":
             raise UsageError(f"{rest.split(' ', 9)[-1]} has conflicts that are not resolved. Resolve them first.")
-        elif kind in ("1", "2"):
+        if kind in ("1", "2"):
             fields = rest.split(" ", 7 if kind == "1" else 8)
             if fields[1].startswith("S") and "M" in fields[1]:
                 raise UsageError(f"the submodule {fields[-1]} has uncommitted changes. Commit them there first.")
@@ -104,7 +101,7 @@ def _state(root: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
             changed.append(fields[-1])
             if kind == "2":
                 next(entries)  # the name before
-    return tuple(changed), tuple(untracked)
+    return tuple(changed)
 
 
 # Work trees of two commits, with their submodules, that are gone afterwards, whatever happens.

@@ -168,7 +168,7 @@ def accept_run(
 
 @app.command("show", cls=Command, short_help="the numbers of a run")
 def show_run(name: Named, format: Format = None, store: Store = None, config: Config = None) -> int:
-    """Print where a run comes from, its step time, its findings with the day they came, and every metric that it holds."""
+    """Print where a run comes from, its step time, its findings and every metric that it holds."""
     from tfadvisor.cli import gate_inputs
     from tfadvisor.comparison.baseline.store import named
 
@@ -240,13 +240,12 @@ def line(kept: Kept) -> str:
 
 
 def page(kept: Kept) -> str:
-    """One run: where it comes from, its findings with the day they came, its metrics."""
+    """One run: where it comes from, its findings, its metrics."""
     side = kept.snapshot.side
     told = {name: str(value) for name, value in entry(kept).items() if value and name != "findings"}
     lines = [f"{name.ljust(12)}  {one_line(words)}" for name, words in told.items()] + [""]
     for one in side.findings:
-        since = f" since {one.since}" if one.since else ""
-        lines.append(one_line(f"{one.severity or 'finding'}{since}: {one.title} ({one.rule_id})"))
+        lines.append(one_line(f"{one.severity or 'finding'}: {one.title} ({one.rule_id})"))
     longest = max((len(one) for one in side.metrics), default=0)
     lines += ["", *(f"{one.ljust(longest)}  {_amount(value, side.units[one])}" for one, value in side.metrics.items())]
     return "".join(f"{line}\n" for line in lines)
@@ -270,10 +269,7 @@ def entry(kept: Kept) -> dict[str, object]:
         "note": snapshot.note,
         "step_time_ms": side.median_ms,
         "steps": side.steps,
-        "findings": [
-            {"rule_id": one.rule_id, "severity": one.severity, "since": one.since, "place": one.place}
-            for one in side.findings
-        ],
+        "findings": [{"rule_id": one.rule_id, "severity": one.severity, "place": one.place} for one in side.findings],
         "fingerprint": snapshot.fingerprint,
     }
 

@@ -38,7 +38,7 @@ Examples:
   tfadvisor gate --check-config                               only check tfadvisor.toml
 
 tfadvisor.toml:
-  preset = "recommended"            # or "strict", "none"
+  preset = "recommended"            # or "none"
   [budgets]
   input_bound_fraction = "5%"
   [relative]

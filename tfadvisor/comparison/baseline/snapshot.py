@@ -212,26 +212,6 @@ def _fingerprint(report: Report) -> str:
     return hashlib.sha256(json.dumps(numbers).encode()).hexdigest()[:32]
 
 
-# The day each finding of a run came into its baseline.
-
-
-def with_days(snapshot: Snapshot, before: Sequence[Snapshot], today: str) -> Snapshot:
-    """The run's findings with the day each came, ISO: as an earlier run of the baseline says, else the run's own."""
-    came: dict[str, str] = {}
-    for run in before:
-        for one in run.side.findings:
-            day = one.since or day_of(run)
-            came[one.rule_id] = min(came.get(one.rule_id, day), day)
-    own = day_of(snapshot) or today
-    findings = tuple(replace(one, since=came.get(one.rule_id) or own) for one in snapshot.side.findings)
-    return replace(snapshot, side=replace(snapshot.side, findings=findings))
-
-
-def day_of(snapshot: Snapshot) -> str:
-    """When it was recorded, else added; "" when neither is known."""
-    return (snapshot.recorded_at or snapshot.added_at)[:10]
-
-
 # Which runs of a store a run may be measured against.
 
 
@@ -245,16 +225,14 @@ class Baseline(msgspec.Struct, frozen=True):
     in_turns: bool = False
     """Whether each run was recorded next to the candidate of its number, so that both saw the same machine."""
 
-    def levels(self, runs: Sequence[Snapshot] | None = None) -> list[list[Snapshot]]:
-        """The runs by level, the present one last."""
-        found: dict[int, list[Snapshot]] = {}
-        for run in self.runs if runs is None else runs:
-            found.setdefault(run.level, []).append(run)
-        return [found[level] for level in sorted(found)]
+    def present(self) -> list[Snapshot]:
+        """The runs of the present level; at least one where there are runs."""
+        present = max((run.level for run in self.runs), default=0)
+        return [run for run in self.runs if run.level == present]
 
     def typical(self) -> Snapshot:
         """The run of the present level whose step time is the middle one."""
-        present = self.levels()[-1]
+        present = self.present()
         middle = middle_of([run.side.median_ms for run in present])
         return min(present, key=lambda run: abs(run.side.median_ms - middle))
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from tfadvisor.comparison.baseline.snapshot import Snapshot, branch_of, must_be_alike, with_days
+from tfadvisor.comparison.baseline.snapshot import Snapshot, branch_of, must_be_alike
 from tfadvisor.comparison.baseline.snapshot_json import LARGEST, SnapshotError, as_text, from_text
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import UsageError
@@ -117,8 +117,7 @@ def _write(
             there = [kept for kept in alike if _one_branch(kept.snapshot, snapshot)]
             level = max((kept.snapshot.level for kept in there), default=0) + (1 if next_level and there else 0)
             now = datetime.now(timezone.utc).isoformat(timespec="microseconds")
-            dated = with_days(snapshot, [kept.snapshot for kept in alike], now[:10])
-            kept = Kept(_file_of(folder, snapshot), replace(dated, level=level, added_at=now))
+            kept = Kept(_file_of(folder, snapshot), replace(snapshot, level=level, added_at=now))
             kept.file.parent.mkdir(parents=True, exist_ok=True)
             text = as_text(kept.snapshot)
             try:

@@ -33,14 +33,13 @@ class Relative(msgspec.Struct, frozen=True):
     """A limit on the change of a metric against its baseline.
 
     limit: as a share of the baseline; change: in the metric's unit; of both the smaller counts. worse: up, down, both, or
-    None for what is usual for the metric. floor: the smallest spread between runs that is believed, as a share.
+    None for what is usual for the metric.
     """
 
     metric: str
     limit: float | None
     change: float | None
     worse: str | None
-    floor: float | None
     level: str
     line: int
 
@@ -57,15 +56,9 @@ class Ignore(msgspec.Struct, frozen=True):
     """A check that is known to fail: by metric or rule id (a pattern), with the reason, until a date."""
 
     check: str
-    models: tuple[str, ...]
     reason: str
     expires: date
     line: int
-
-    def covers(self, check: str, model: str) -> bool:
-        """Whether the entry is about this check of this model, on whatever day."""
-        of_model = not self.models or any(fnmatchcase(model, one) for one in self.models)
-        return of_model and fnmatchcase(check, self.check)
 
 
 class Config(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,13 +71,11 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     """The store's folder."""
     labels: Mapping[str, str] = {}
     keep: int = DEFAULT_KEEP
-    fewest_runs: int = 5
     false_alarm_rate: float = 0.01
     on_cannot_tell: str = "pass"
     """pass, warn or fail: what the gate does where the data do not decide."""
     on_not_comparable: str = "fail"
     """The same where a baseline is there that the run must not be compared with."""
-    on_slower_machine: str = "inconclusive"
     new_findings: str = "high"
     """From which severity on a finding that the baseline has not fails: a severity, or off."""
     budgets: tuple[Budget, ...] = ()
@@ -104,13 +95,10 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
         fitting = [one for one in self.rules if fnmatchcase(rule_id, one.pattern)]
         return (fitting[-1].level, fitting[-1].line) if fitting else (self.severity.get(severity, "off"), 0)
 
-    def ignored(self, check: str, model: str, today: date) -> Ignore | None:
-        """The entry that covers a check today."""
-        return next((one for one in self.ignores if one.covers(check, model) and today <= one.expires), None)
-
-    def expired(self, check: str, model: str, today: date) -> Ignore | None:
-        """The entry that covered a check until it expired."""
-        return next((one for one in self.ignores if one.covers(check, model) and today > one.expires), None)
+    def entry_about(self, check: str) -> Ignore | None:
+        """The entry that ignores a check longest; it may have expired."""
+        about = [one for one in self.ignores if fnmatchcase(check, one.check)]
+        return max(about, key=lambda one: one.expires, default=None)
 
 
 # The limits of rules that a configuration changes: tables below `[rules]`, each named for one rule.
@@ -151,35 +139,17 @@ _EACH = ("dispatches_per_step", "graph_launches_per_step", "collectives_per_step
 """Of these one more in every step counts, however many there are."""
 
 
-def _counts(limit: str) -> dict[str, Any]:
-    return dict.fromkeys(_AMOUNTS, limit) | {name: {"limit": limit, "change": 0.5} for name in _EACH}
-
-
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "none": {},
     "recommended": {
         "relative": {
             "step_time_ms": "5%",
-            **_counts("2%"),
+            **dict.fromkeys(_AMOUNTS, "2%"),
+            **{name: {"limit": "2%", "change": 0.5} for name in _EACH},
             "retraces_in_steady_state": {"change": 0},
             "fp16_kernel_share": {"change": "2%"},
             "tensor_core_kernel_share": {"change": "2%"},
         },
         "severity": {"critical": "warn", "high": "warn", "medium": "warn", "low": "off", "info": "off"},
-    },
-    "strict": {
-        "budgets": {"retraces_in_steady_state": 0, "dropped_events": {"max": 0, "level": "warn"}},
-        "relative": {
-            "step_time_ms": "3%",
-            **_counts("1%"),
-            "retraces_in_steady_state": {"change": 0},
-            "fp16_kernel_share": {"change": "1%"},
-            "tensor_core_kernel_share": {"change": "1%"},
-            "input_bound_fraction": {"change": "2%"},
-            "host_fraction": {"change": "2%"},
-            "kernel_launch_gap_fraction": {"change": "2%"},
-            "exposed_collective_fraction": {"change": "2%"},
-        },
-        "severity": {"critical": "error", "high": "error", "medium": "warn", "low": "off", "info": "off"},
     },
 }

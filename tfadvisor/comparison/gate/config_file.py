@@ -65,9 +65,9 @@ def find_config(start: Path) -> ConfigFile:
     for folder in (start, *start.parents):
         own, project = folder / NAME, folder / "pyproject.toml"
         if own.is_file():
-            return read_config(own, _shown(own))
+            return read_config(own, os.path.relpath(own))
         if project.is_file():
-            found = read_config(project, _shown(project))
+            found = read_config(project, os.path.relpath(project))
             if found.values:
                 return found
         if (folder / ".git").exists():
@@ -102,11 +102,6 @@ def read_config(path: Path, shown: str = "") -> ConfigFile:
     return ConfigFile(shown, text, own, _IN_PROJECT)
 
 
-def _shown(file: Path) -> str:
-    """From the working directory, as a repository's tools want it."""
-    return os.path.relpath(file)
-
-
 def _line_in(message: str, text: str) -> int:
     """The parser's messages end with `(at line 3, column 5)` or `(at end of document)`."""
     number = message.rpartition("at line ")[2].split(",")[0]
@@ -124,7 +119,7 @@ KeyPath = tuple[str | int, ...]
 
 
 def line_of(text: str, path: KeyPath) -> int:
-    """The line, from 1, of the key at this path (`("override", 0, "relative", "step_time_ms")`).
+    """The line, from 1, of the key at this path (`("ignore", 0, "reason")`).
 
     Where a path's end is not found (a key of an inline table, which is on one line), the line of as much of it as is; 1
     when nothing is.
@@ -147,7 +142,7 @@ def _lines_of_keys(text: str) -> dict[KeyPath, int]:
             closing = "" if closing in line else closing
             continue
         if header := _HEADER.match(line):
-            table = _resolved(_parts(header.group(2)), counts)
+            table = _parts(header.group(2))
             if header.group(1) == "[[":
                 found.setdefault(table, number)
                 counts[table] = counts.get(table, -1) + 1
@@ -160,16 +155,6 @@ def _lines_of_keys(text: str) -> dict[KeyPath, int]:
                 found.setdefault(path, number)
             closing = _left_open(key.group(2))
     return found
-
-
-def _resolved(parts: KeyPath, counts: dict[KeyPath, int]) -> KeyPath:
-    """`override.relative` below `[[override]]` -> ("override", 0, "relative")."""
-    path: KeyPath = ()
-    for index, part in enumerate(parts):
-        path = (*path, part)
-        if path in counts and index < len(parts) - 1:
-            path = (*path, counts[path])
-    return path
 
 
 def _parts(dotted: str) -> KeyPath:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from math import exp, inf, log, sqrt
 
 import msgspec
-from msgspec.structs import replace
 
 from tfadvisor.comparison.baseline.snapshot import Baseline, Snapshot
-from tfadvisor.comparison.gate.config import Config, Relative
+from tfadvisor.comparison.gate.config import Relative
 from tfadvisor.comparison.ops import match_ops, op_speed, same_work
 from tfadvisor.comparison.side import Side, middle_of
 from tfadvisor.comparison.statistics import signed_rank
 from tfadvisor.comparison.statistics.ranks import p_above, shift, smallest_p, surely_above
-from tfadvisor.comparison.statistics.spread import Nature, Prediction, nature_of, predict
+from tfadvisor.comparison.statistics.spread import FEWEST_RUNS, Nature, Prediction, nature_of, predict
 
 STEP_TIME = "step_time_ms"
 
@@ -61,10 +60,6 @@ class GatedMetric(msgspec.Struct, frozen=True):
         """The smallest change that is seen, wherever in the step it is."""
         return self.tests[0].reach(level / len(self.tests))
 
-    def reach_after(self, level: float, runs: int) -> float:
-        """The same after so many more runs like those of the baseline."""
-        return self.tests[0].reach_after(level / len(self.tests), runs)
-
     def reach_outside(self, level: float) -> float | None:
         """The same for changes outside of the unchanged ops; None where that part is not known."""
         return self.tests[1].reach(level / len(self.tests)) if len(self.tests) > 1 else None
@@ -72,41 +67,44 @@ class GatedMetric(msgspec.Struct, frozen=True):
 
 def nature_asked(asked: Relative, side: Side) -> Nature:
     """The metric's nature as a new run's report declares it, as far as the configuration does not say otherwise."""
-    nature = nature_of(side.units[asked.metric], side.traits[asked.metric], asked.worse)
-    return nature if asked.floor is None else replace(nature, floor=asked.floor)
+    return nature_of(side.units[asked.metric], side.traits[asked.metric], asked.worse)
 
 
-def ask(
-    asked: Relative, candidates: Sequence[Snapshot], baseline: Baseline, config: Config, first: float
-) -> GatedMetric:
+def ask(asked: Relative, candidates: Sequence[Snapshot], baseline: Baseline, first: float) -> GatedMetric:
     """Everything about one metric. first: the strictest level that Holm's procedure may ask of it."""
     name = asked.metric
-    unit = candidates[0].side.units[name]
     nature = nature_asked(asked, candidates[0].side)
     runs = [run for run in baseline.runs if name in run.side.metrics]
-    groups = [[run.side.metrics[name] for run in level] for level in baseline.levels(runs)]
-    new = [one.side.metrics[name] for one in candidates]
+    base, new = ([run.side.metrics[name] for run in some] for some in (runs, candidates))
+    present = _by_level(runs, base)[-1]
     error = candidates[0].errors.get(name, 0.0) if len(candidates) == 1 else 0.0
     error = error / max(new[0], 1e-12) if nature.by_factor else error
-    scaled = [on_scale(group, nature) for group in groups]
-    scaled_new = on_scale(new, nature)
-    raw = _evidence(scaled, scaled_new, error, nature, config, first, in_turns=baseline.in_turns)
+
+    def judged(base: Sequence[float], new: Sequence[float], error: float, level: float) -> Surprise:
+        sample = Sample(
+            groups=tuple(turned(group, nature.worse) for group in _by_level(runs, base)),
+            new=turned(new, nature.worse),
+            error=error,
+            both=nature.worse == "both",
+        )
+        pairs = baseline.in_turns and not nature.exact and len(sample.new) == len(sample.groups[-1])
+        return (SurpriseInTurns if pairs else Surprise)(sample, nature, level)
+
+    raw = judged(on_scale(base, nature), on_scale(new, nature), error, first)
     machine = speeds(baseline.typical(), runs, candidates) if name == STEP_TIME else None
     tests: tuple[Surprise, ...] = (raw,)
     if machine is not None:
-        tests = _at_equal_speed(runs, candidates, machine, error, nature, config, first, in_turns=baseline.in_turns)
-    if (
-        machine is not None and baseline.in_turns
-    ):  # both saw the same machine, so ops that are all slower are no accident
+        tests = _at_equal_speed(runs, candidates, machine, error, judged, first / 2)
+    if machine is not None and baseline.in_turns:
+        # both saw the same machine, so ops that are all slower are no accident
         tests, machine = (raw, tests[1]), None
-    centre = middle_of(groups[-1])
     return GatedMetric(
         asked=asked,
         nature=nature,
-        unit=unit,
-        base=tuple(groups[-1]),
+        unit=candidates[0].side.units[name],
+        base=tuple(present),
         value=middle_of(new),
-        allowed=limit_on_scale(asked.limit, asked.change, centre, nature),
+        allowed=limit_on_scale(asked.limit, asked.change, middle_of(present), nature),
         raw=raw,
         tests=tests,
         machine=machine,
@@ -120,55 +118,24 @@ def _at_equal_speed(
     candidates: Sequence[Snapshot],
     machine: Speeds,
     error: float,
-    nature: Nature,
-    config: Config,
-    first: float,
-    *,
-    in_turns: bool,
+    judged: Callable[[Sequence[float], Sequence[float], float, float], Surprise],
+    level: float,
 ) -> tuple[Surprise, Surprise]:
     """The step time by the median op, and by all unchanged ops."""
-    by_median: dict[int, list[float]] = {}
-    by_all: dict[int, list[float]] = {}
-    for run, speed in zip(runs, machine.base, strict=True):
-        by_median.setdefault(run.level, []).append(log(run.side.metrics[STEP_TIME]) - speed.median_op)
-        by_all.setdefault(run.level, []).append(log(outside_ms(run, speed)[0]))
-    new = [
-        log(one.side.metrics[STEP_TIME]) - speed.median_op for one, speed in zip(candidates, machine.new, strict=True)
-    ]
-    outside = [outside_ms(one, speed) for one, speed in zip(candidates, machine.new, strict=True)]
-    outside_error = outside[0][1] if len(candidates) == 1 else 0.0
-    half = first / 2
-    return (
-        _evidence(_in_order(by_median), new, error, nature, config, half, in_turns=in_turns),
-        _evidence(
-            _in_order(by_all), [log(ms) for ms, _ in outside], outside_error, nature, config, half, in_turns=in_turns
-        ),
-    )
+    sides = [list(zip(some, speeds, strict=True)) for some, speeds in ((runs, machine.base), (candidates, machine.new))]
+    base, new = ([log(run.side.metrics[STEP_TIME]) - speed.median_op for run, speed in some] for some in sides)
+    before, after = ([outside_ms(run, speed) for run, speed in some] for some in sides)
+    outside_error = after[0][1] if len(candidates) == 1 else 0.0
+    outside = judged([log(ms) for ms, _ in before], [log(ms) for ms, _ in after], outside_error, level)
+    return judged(base, new, error, level), outside
 
 
-def _in_order(groups: Mapping[int, list[float]]) -> list[list[float]]:
-    return [groups[level] for level in sorted(groups)]
-
-
-def _evidence(
-    groups: Sequence[Sequence[float]],
-    new: Sequence[float],
-    error: float,
-    nature: Nature,
-    config: Config,
-    first: float,
-    *,
-    in_turns: bool,
-) -> Surprise:
-    sample = Sample(
-        groups=tuple(turned(group, nature.worse) for group in groups),
-        new=turned(new, nature.worse),
-        error=error,
-        both=nature.worse == "both",
-    )
-    if in_turns and not nature.exact and len(sample.new) == len(sample.groups[-1]):
-        return SurpriseInTurns(sample, nature, config.fewest_runs, first)
-    return Surprise(sample, nature, config.fewest_runs, first)
+def _by_level(runs: Sequence[Snapshot], values: Sequence[float]) -> list[list[float]]:
+    """A value of each run, the runs of one level together, the present one last."""
+    found: dict[int, list[float]] = {}
+    for run, value in zip(runs, values, strict=True):
+        found.setdefault(run.level, []).append(value)
+    return [found[level] for level in sorted(found)]
 
 
 # What the runs say about one metric before any verdict: how far it moved, how surprising that is, what could be
@@ -195,10 +162,10 @@ class Sample(msgspec.Struct, frozen=True):
 class Surprise:
     """How a sample is judged: one new run by prediction, several by ranks where those can reach the level."""
 
-    def __init__(self, sample: Sample, nature: Nature, fewest_runs: int, level: float) -> None:
+    def __init__(self, sample: Sample, nature: Nature, level: float) -> None:
         """level: the strictest that may be asked; it decides whether ranks can answer."""
         self._sample = sample
-        self._prediction: Prediction = predict(sample.groups, nature, fewest_runs)
+        self._prediction: Prediction = predict(sample.groups, nature)
         self._present = sample.groups[-1]
         many = len(sample.new) > 1 and not nature.exact and not sample.both
         self.by_ranks = many and smallest_p(len(self._present), len(sample.new)) <= level
@@ -212,11 +179,6 @@ class Surprise:
             return shift(self._present, self._sample.new)
         away = middle_of(self._sample.new) - self._prediction.centre
         return abs(away) if self._sample.both else away
-
-    @property
-    def centre(self) -> float:
-        """Of the baseline's present level."""
-        return self._prediction.centre
 
     @property
     def spread(self) -> float:
@@ -246,11 +208,6 @@ class Surprise:
             sure = surely_above(self._present, self._sample.new, level)
             return inf if sure is None else max(self.distance - sure, 0.0)
         return self._prediction.reach(level * self._part, self._sample.error)
-
-    def reach_after(self, level: float, runs: int) -> float:
-        """The distance that it would take for a single run after so many more runs like these."""
-        later = self._prediction.with_more(runs)
-        return later.reach(level * self._part, self._sample.error)
 
 
 def turned(values: Sequence[float], worse: str) -> tuple[float, ...]:
@@ -291,9 +248,9 @@ class SurpriseInTurns(Surprise):
     Where either way is worse, whichever way the runs moved is turned to be the worse one, and counts double.
     """
 
-    def __init__(self, sample: Sample, nature: Nature, fewest_runs: int, level: float) -> None:
+    def __init__(self, sample: Sample, nature: Nature, level: float) -> None:
         """As Surprise."""
-        super().__init__(sample, nature, fewest_runs, level)
+        super().__init__(sample, nature, level)
         pairs = [one - other for one, other in zip(sample.new, sample.groups[-1], strict=True)]
         turned = -1 if sample.both and signed_rank.shift(pairs) < 0 else 1
         self._pairs = [turned * one for one in pairs]
@@ -338,10 +295,10 @@ class Speeds(msgspec.Struct, frozen=True):
     base: tuple[Speed, ...]
     new: tuple[Speed, ...]
 
-    def steady(self, fewest_runs: int) -> bool:
+    def steady(self) -> bool:
         """Whether the baseline shows a machine whose speed does not change, so that a slower one is no accident."""
         found = [speed.median_op for speed in self.base]
-        return len(found) >= fewest_runs and max(found) - min(found) <= _STEADY
+        return len(found) >= FEWEST_RUNS and max(found) - min(found) <= _STEADY
 
     def within_what_was_seen(self) -> bool:
         """Whether the machine was no faster than in some run of the baseline, so that equal speed is no extrapolation."""

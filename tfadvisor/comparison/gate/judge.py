@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from datetime import date
 from enum import Enum
 
-import msgspec
 from msgspec.structs import replace
 
 from tfadvisor.advice.findings import Finding
@@ -36,7 +35,7 @@ def judge(
     broken = {one.name: one.error for report in reports for one in report.broken}
     checks = [_broken(check, broken) for check in checks]
     notices = list(baseline.notices)
-    checks, told = _without_ignored(config, checks, first.key.model, today)
+    checks, told = _without_ignored(config, checks, today)
     outcome, code = _whole(config, checks, any_broken=bool(broken), comparable=not baseline.refused)
     if outcome is not Outcome.CANNOT_TELL:
         told += [f"Cannot tell: {check.message}" for check in checks if check.outcome is Outcome.CANNOT_TELL]
@@ -56,7 +55,7 @@ def judge(
         ),
         config=config.file,
         false_alarm_rate=config.false_alarm_rate,
-        runs=len(baseline.levels()[-1]) if baseline.runs else 0,
+        runs=len(baseline.present()),
         checks=tuple(checks),
         notices=(*notices, *told, *(f"{name}: {error}" for name, error in broken.items())),
         differences=baseline.differences,
@@ -78,21 +77,19 @@ def _broken(check: Check, broken: dict[str, str]) -> Check:
     return replace(check, outcome=Outcome.BROKEN, message=f"{check.name}: {broken[check.name]}")
 
 
-def _without_ignored(config: Config, checks: Sequence[Check], model: str, today: date) -> tuple[list[Check], list[str]]:
+def _without_ignored(config: Config, checks: Sequence[Check], today: date) -> tuple[list[Check], list[str]]:
     """Checks with what is ignored taken back, and what is to be said about it."""
     found, told = [], []
     for check in checks:
-        entry, expired = config.ignored(check.name, model, today), config.expired(check.name, model, today)
-        if check.outcome not in (Outcome.FAIL, Outcome.CANNOT_TELL, Outcome.WARN) or not (entry or expired):
+        entry = config.entry_about(check.name)
+        if check.outcome not in (Outcome.FAIL, Outcome.CANNOT_TELL, Outcome.WARN) or entry is None:
             found.append(check)
-        elif entry:
+        elif today <= entry.expires:
             why = f"{check.message} Ignored until {entry.expires}: {entry.reason}"
             found.append(replace(check, outcome=Outcome.IGNORED, message=why))
-        elif expired:
+        else:
             found.append(check)
-            told.append(
-                f"{check.name} was ignored until {expired.expires} ({expired.reason}); the gate judges it again."
-            )
+            told.append(f"{check.name} was ignored until {entry.expires} ({entry.reason}); the gate judges it again.")
     return found, told
 
 
@@ -167,16 +164,16 @@ def check_rules(
         level, line = config.rule_level(finding.rule_id, finding.severity.value)
         if level == "off":
             continue
-        standing = Standing(News.UNKNOWN)
+        news = News.UNKNOWN
         if baseline is not None and finding.category != "capture":
-            standing = standing_of(finding, candidates, baseline, config)
-        if standing.news is News.NEW and config.fails_when_new(finding.rule_id, finding.severity):
+            news = news_of(finding, candidates, baseline, config)
+        if news is News.NEW and config.fails_when_new(finding.rule_id, finding.severity):
             level = "error"
-        found.append(_check(finding, level, line, standing))
+        found.append(_check(finding, level, line, news))
     return found
 
 
-def _check(finding: Finding, level: str, line: int, standing: Standing) -> Check:
+def _check(finding: Finding, level: str, line: int, news: News) -> Check:
     place = finding.locations[0] if finding.locations else None
     fixes = "".join(f" {fix.do}" for fix in finding.fixes[:1])
     return Check(
@@ -184,24 +181,13 @@ def _check(finding: Finding, level: str, line: int, standing: Standing) -> Check
         name=finding.rule_id,
         level=level,
         outcome=Outcome.FAIL if level == "error" else Outcome.WARN,
-        message=f"{_first_words(standing)}{finding.title}. {finding.summary}{fixes}",
+        message=f"{news.value}{finding.title}. {finding.summary}{fixes}",
         file=place.file if place else "",
         file_line=place.line if place else None,
         line=line,
         fixes=finding.fixes,
-        news=standing.news.name.lower(),
-        since=standing.since,
+        news=news.name.lower(),
     )
-
-
-def _first_words(standing: Standing) -> str:
-    if standing.news is News.KNOWN:
-        return f"Debt since {standing.since}: " if standing.since else "Debt: "
-    if standing.news is News.NEW:
-        return "New: "
-    if standing.news is News.RECORDED_OTHERWISE:
-        return "Not compared, because calls of Python functions were recorded on one side only: "
-    return "New, but no number that it rests on moved beyond noise: " if standing.news is News.ON_THE_EDGE else ""
 
 
 # Whether a finding is known from the baseline, new, or new only because a number lies on a rule's threshold.
@@ -211,46 +197,36 @@ _REMEMBERED = 10
 
 
 class News(Enum):
-    """What a finding is against the baseline."""
+    """What a finding is against the baseline, as the first words of its check."""
 
-    UNKNOWN = "no baseline"
-    KNOWN = "known"
-    NEW = "new"
-    ON_THE_EDGE = "new, though nothing that it rests on moved beyond noise"
-    RECORDED_OTHERWISE = "not to be told, since the baseline was recorded otherwise"
-
-
-class Standing(msgspec.Struct, frozen=True):
-    """A finding against the baseline."""
-
-    news: News
-    since: str = ""
-    """The day a known one came, ISO; "" where the baseline does not tell."""
+    UNKNOWN = ""
+    KNOWN = "Debt: "
+    NEW = "New: "
+    ON_THE_EDGE = "New, but no number that it rests on moved beyond noise: "
+    RECORDED_OTHERWISE = "Not compared, because calls of Python functions were recorded on one side only: "
 
 
-def standing_of(finding: Finding, candidates: Sequence[Snapshot], baseline: Baseline, config: Config) -> Standing:
+def news_of(finding: Finding, candidates: Sequence[Snapshot], baseline: Baseline, config: Config) -> News:
     """By its cause: the class of time, the place and the share, whichever rule found it. A new one must be in all candidates.
 
     What calls of Python functions tell apart is compared with runs that were recorded like the candidates.
     """
     if not baseline.runs:
-        return Standing(News.UNKNOWN)
+        return News.UNKNOWN
     found, first = found_of(finding), candidates[0]
     like = tuple(run for run in baseline.runs if run.recorded_like(first))
     told_apart = not like and (not finding.claims or not NEED_CALLS.isdisjoint(finding.claims))
     alike = NEED_CALLS if told_apart else ()
-    known = [one for run in baseline.runs[-_REMEMBERED:] for one in run.side.findings if found.same_cause(one, alike)]
-    if known:
-        days = [one.since for one in known if one.since]
-        return Standing(News.KNOWN, min(days, default=""))
+    if any(found.same_cause(one, alike) for run in baseline.runs[-_REMEMBERED:] for one in run.side.findings):
+        return News.KNOWN
     if told_apart:
-        return Standing(News.RECORDED_OTHERWISE)
+        return News.RECORDED_OTHERWISE
     everywhere = all(any(found.same_cause(one) for one in run.side.findings) for run in candidates)
     metrics = [one.metric for one in finding.evidence if one.metric]
     against = replace(baseline, runs=like or baseline.runs)
     moved = [_moved(one, candidates, against, config, len(metrics)) for one in metrics]
     told = [one for one in moved if one is not None]
-    return Standing(News.NEW if everywhere and (any(told) or not told) else News.ON_THE_EDGE)
+    return News.NEW if everywhere and (any(told) or not told) else News.ON_THE_EDGE
 
 
 def _moved(metric: str, candidates: Sequence[Snapshot], baseline: Baseline, config: Config, among: int) -> bool | None:
@@ -263,5 +239,5 @@ def _moved(metric: str, candidates: Sequence[Snapshot], baseline: Baseline, conf
     if not runs or not new or metric not in new[0].side.traits:
         return None
     level = config.false_alarm_rate / among
-    one = ask(Relative(metric, None, 0.0, None, None, "error", 0), new, replace(baseline, runs=runs), config, level)
+    one = ask(Relative(metric, None, 0.0, None, "error", 0), new, replace(baseline, runs=runs), level)
     return one.raw.unusual if one.raw.few else one.raw.p() <= level

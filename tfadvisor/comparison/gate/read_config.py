@@ -30,8 +30,7 @@ from tfadvisor.did_you_mean import nearest
 from tfadvisor.errors import SeveralMistakes
 
 _SEVERITIES = ("critical", "high", "medium", "low", "info")
-_ON_CANNOT_TELL = ("on_cannot_tell", "on-cannot-tell", "on-inconclusive")
-"""The last is what the first versions called it."""
+_ON_CANNOT_TELL = ("on_cannot_tell", "on-cannot-tell")
 _PERCENT = re.compile(r"^\s*([+-]?\d+(?:\.\d+)?)\s*%\s*$")
 _HUGE = 1e300
 _MOST_KEYS = 1_000
@@ -150,31 +149,28 @@ class _Reader:
 
     def budget(self, metric: str, value: Any, at: Path) -> Budget:
         amount = _amount(self._known.metrics[metric])
-        before = len(self.mistakes)
-        kinds = {"max": amount, "min": amount, "level": _one_of(*LEVELS)}
-        given = self.record(value if isinstance(value, dict) else {"max": value}, kinds, at)
-        made = Budget(metric, given.get("max"), given.get("min"), given.get("level", "error"), self.line(at))
-        if made.at_most is None and made.at_least is None and made.level != "off" and len(self.mistakes) == before:
-            self.note(at, "needs a max or a min.")
-        if made.at_most is not None and made.at_least is not None and made.at_least > made.at_most:
+        given = self.limit(value, at, {"max": amount, "min": amount}, "needs a max or a min.")
+        if given.get("min", -_HUGE) > given.get("max", _HUGE):
             self.note(at, "its min is above its max.")
-        return made
+        return Budget(metric, given.get("max"), given.get("min"), given["level"], self.line(at))
 
     def relative(self, metric: str, value: Any, at: Path) -> Relative:
+        change, worse = _amount(self._known.metrics[metric], above_0=True), _one_of("up", "down", "both")
+        needs = 'needs a limit ("5%" of the baseline) or a change (in its own unit).'
+        given = self.limit(value, at, {"limit": _share, "change": change, "worse": worse}, needs)
+        return Relative(
+            metric, given.get("limit"), given.get("change"), given.get("worse"), given["level"], self.line(at)
+        )
+
+    def limit(self, value: Any, at: Path, kinds: Mapping[str, Kind], needs: str) -> dict[str, Any]:
+        """What is right of a table, or of a value alone, which is of the first kind. needs: what to say of an empty one."""
         before = len(self.mistakes)
-        kinds = {
-            "limit": _share,
-            "change": _amount(self._known.metrics[metric], above_0=True),
-            "worse": _one_of("up", "down", "both"),
-            "floor": _floor,
-            "level": _one_of(*LEVELS),
-        }
-        given = self.record(value if isinstance(value, dict) else {"limit": value}, kinds, at)
-        level = given.get("level", "error")
-        if not given.keys() & {"limit", "change"} and level != "off" and len(self.mistakes) == before:
-            self.note(at, 'needs a limit ("5%" of the baseline) or a change (in its own unit).')
-        limit, change, worse, floor = (given.get(name) for name in ("limit", "change", "worse", "floor"))
-        return Relative(metric, limit, change, worse, floor, level, self.line(at))
+        alone = {next(iter(kinds)): value}
+        given = self.record(value if isinstance(value, dict) else alone, {**kinds, "level": _one_of(*LEVELS)}, at)
+        level = given.setdefault("level", "error")
+        if level != "off" and not given.keys() - {"level", "worse"} and len(self.mistakes) == before:
+            self.note(at, needs)
+        return given
 
     def ignores(self, entries: Any) -> Iterator[Ignore]:
         if not isinstance(entries, list):
@@ -188,7 +184,7 @@ class _Reader:
         }
         for number, entry in enumerate(entries):
             at: Path = ("ignore", number)
-            given = self.record(entry, {"check": _text, "reason": _text, "expires": _day, "models": _patterns}, at)
+            given = self.record(entry, {"check": _text, "reason": _text, "expires": _day}, at)
             for name, what in missing.items():
                 if isinstance(entry, dict) and name not in entry:
                     self.note((*at, name), f"is missing: {what}")
@@ -196,7 +192,7 @@ class _Reader:
             if check and not any(fnmatchcase(name, check) for name in names):
                 self.note((*at, "check"), f"no metric or rule is called {check}{_meant(check, names)}")
             if missing.keys() <= given.keys():
-                yield Ignore(**{"models": (), **given}, line=self._file.line(at))
+                yield Ignore(**given, line=self._file.line(at))
 
     def rules(self, value: Any) -> Iterator[RuleLevel]:
         """`RULE = level`, or `[rules.RULE]`: a level, and limits, which are looked at and used elsewhere."""
@@ -233,26 +229,16 @@ def _one_of(*names: str) -> Kind:
     return kind
 
 
-def _whole(least: int, most: int) -> Kind:
-    def kind(value: Any) -> int:
-        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-            raise ValueError(f"is not a whole number from {least} to {most:,}.")
-        return value
-
-    return kind
+def _keep(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 1000:
+        raise ValueError("is not a whole number from 1 to 1,000.")
+    return value
 
 
 def _text(value: Any) -> str:
     if not isinstance(value, str) or not value.strip():
         raise ValueError("is not text, or an empty one.")
     return value
-
-
-def _patterns(value: Any) -> tuple[str, ...]:
-    found = [value] if isinstance(value, str) else value
-    if not isinstance(found, list) or not all(isinstance(one, str) and one for one in found):
-        raise ValueError("is not a list of patterns.")
-    return tuple(found)
 
 
 def _label(value: Any) -> str:
@@ -276,12 +262,6 @@ def _share(value: Any) -> float:
         raise ValueError("is below 0.")
     if number > 10 and not isinstance(value, str):
         raise ValueError(f'is {number:g} times; did you mean "{number:g}%"?')
-    return number
-
-
-def _floor(value: Any) -> float:
-    if not (number := _share(value)):
-        raise ValueError("must be above 0.")
     return number
 
 
@@ -318,10 +298,8 @@ def _day(value: Any) -> date:
 _FIELDS = {
     "model": "model",
     "baseline": "baseline",
-    "on-slower-machine": "on_slower_machine",
     "new-findings": "new_findings",
     "false-alarm-rate": "false_alarm_rate",
-    "min-runs": "fewest_runs",
     "keep": "keep",
 }
 """Settings that are fields of Config as they are."""
@@ -330,11 +308,9 @@ _SETTINGS: Mapping[str, Kind] = {
     "model": _text,
     "baseline": _text,
     **dict.fromkeys(_ON_CANNOT_TELL, _one_of(*POLICIES)),
-    "on-slower-machine": _one_of("inconclusive", "fail"),
     "new-findings": _one_of(*_SEVERITIES, "off"),
     "false-alarm-rate": _rate,
-    "min-runs": _whole(2, 1000),
-    "keep": _whole(1, 1000),
+    "keep": _keep,
     **dict.fromkeys(("labels", "budgets", "relative", "severity", "rules", "ignore"), _anything),
 }
 
@@ -365,8 +341,8 @@ def known_names(rules: Sequence[pathlib.Path] = ()) -> Known:
 
 
 def ignored_of_project(given: pathlib.Path | None = None, rules: Sequence[pathlib.Path] = ()) -> dict[str, str]:
-    """Patterns of rules whose findings a configuration, else the nearest one, ignores today whatever the model, each with what
-    is said about it. Raises UsageError for a configuration that ignores something and cannot be used.
+    """Patterns of rules whose findings a configuration, else the nearest one, ignores today, each with what is said
+    about it. Raises UsageError for a configuration that ignores something and cannot be used.
     """
     file = read_config(given) if given is not None else find_config(pathlib.Path.cwd())
     if not file.values.get("ignore"):
@@ -375,5 +351,5 @@ def ignored_of_project(given: pathlib.Path | None = None, rules: Sequence[pathli
     return {
         one.check: f"ignored until {one.expires} by {file.path}:{one.line}: {one.reason}"
         for one in read(file, known_names(rules)).ignores
-        if not one.models and today <= one.expires
+        if today <= one.expires
     }

@@ -18,6 +18,7 @@ from tfadvisor.comparison.gate.gated_metric import STEP_TIME, GatedMetric, ask, 
 from tfadvisor.comparison.gate.result import Check, Outcome
 from tfadvisor.comparison.side import middle_of
 from tfadvisor.comparison.statistics.ranks import first_level, levels
+from tfadvisor.comparison.statistics.spread import FEWEST_RUNS
 from tfadvisor.report.model import Report
 from tfadvisor.vocabulary import TimeClass
 
@@ -45,7 +46,6 @@ def check_relative(
             asked,
             candidates,
             _like(name, candidates[0], baseline),
-            config,
             first_level(name, weights, config.false_alarm_rate),
         )
         for name, asked in answerable.items()
@@ -53,7 +53,7 @@ def check_relative(
     judged = levels({name: one.p() for name, one in questions.items()}, weights, config.false_alarm_rate)
     for name, one in questions.items():
         first = first_level(name, weights, config.false_alarm_rate)
-        checks[name] = _verdict(one, config, judged[name], first)
+        checks[name] = _verdict(one, config.keep, judged[name], first)
     return [checks[asked.metric] for asked in config.relative]
 
 
@@ -69,7 +69,7 @@ def _absent(
 ) -> Check | None:
     """The check of a metric that a side lacks; None when both have it."""
     name = asked.metric
-    in_base = any(name in run.side.metrics for run in baseline.levels()[-1])
+    in_base = any(name in run.side.metrics for run in baseline.present())
     if any(name not in one.side.metrics for one in candidates):
         found = [report.metrics.get(name) for report in reports]
         reason = next((one.reason for one in found if one is not None and one.reason), "this trace does not give it")
@@ -100,8 +100,8 @@ def _weights(answerable: Mapping[str, Relative], first: Snapshot) -> dict[str, f
     return {name: _OF_EXACT / number if one else (1 - _OF_EXACT) / (len(exact) - number) for name, one in exact.items()}
 
 
-def _verdict(one: GatedMetric, config: Config, level: float, first: float) -> Check:
-    outcome, why = _outcome(one, config, level)
+def _verdict(one: GatedMetric, keep: int, level: float, first: float) -> Check:
+    outcome, why = _outcome(one, keep, level)
     if one.asked.level == "warn" and outcome is Outcome.FAIL:
         outcome = Outcome.WARN
     return Check(
@@ -115,7 +115,6 @@ def _verdict(one: GatedMetric, config: Config, level: float, first: float) -> Ch
         value=one.value,
         base=middle_of(one.base),
         limit=words.beyond(one.base, one.allowed, one.nature),
-        expected=words.expected(one.base, one.reach(level), one.nature),
         detectable=words.detectable(one.base, one.reach(first), one.nature),
         detectable_outside=words.detectable(one.base, one.reach_outside(first), one.nature),
         p=one.p(),
@@ -125,7 +124,7 @@ def _verdict(one: GatedMetric, config: Config, level: float, first: float) -> Ch
     )
 
 
-def _outcome(one: GatedMetric, config: Config, level: float) -> tuple[Outcome, str]:
+def _outcome(one: GatedMetric, keep: int, level: float) -> tuple[Outcome, str]:
     """The verdict and its sentence."""
     tell = words.Sentence(one)
     over_raw = one.raw.distance > one.allowed
@@ -138,14 +137,13 @@ def _outcome(one: GatedMetric, config: Config, level: float) -> tuple[Outcome, s
         if sure and one.machine.within_what_was_seen():
             return Outcome.FAIL, tell.slower_at_equal_speed(sure[0].distance, factor)
         if over_raw and one.raw.p() <= level and not over:
-            steady = one.machine.steady(config.fewest_runs) or config.on_slower_machine == "fail"
+            steady = one.machine.steady()
             return (Outcome.FAIL if steady else Outcome.CANNOT_TELL), tell.slower_machine(factor, steady=steady)
         if sure:
             return Outcome.CANNOT_TELL, tell.faster_machine(sure[0].distance, factor)
     reach = one.reach(level)
     if reach > one.allowed > 0 and one.tests[0].distance + reach > one.allowed:
-        runs = config.fewest_runs if one.tests[0].few else config.keep
-        more = max(runs - one.runs, 0)
-        later = one.reach_after(level, more)
-        return Outcome.CANNOT_TELL, tell.cannot_tell(reach, one.reach_outside(level), more=more, later=later)
+        wanted = FEWEST_RUNS if one.tests[0].few else keep
+        more = max(wanted - one.runs, 0)
+        return Outcome.CANNOT_TELL, tell.cannot_tell(reach, one.reach_outside(level), more=more)
     return Outcome.PASS, tell.passed(significant=any(one.significant(test, level) for test in one.tests))

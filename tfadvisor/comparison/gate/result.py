@@ -49,8 +49,6 @@ class Check(msgspec.Struct, frozen=True):
     """The middle of the baseline, in the metric's unit; None without one."""
     limit: float | None = None
     """The value beyond which the check fails, in the metric's unit."""
-    expected: tuple[float, float] | None = None
-    """Between which values an unchanged program's run lies, at the level asked for."""
     detectable: float | None = None
     """The smallest change from the base that could have been seen, in the metric's unit."""
     detectable_outside: float | None = None
@@ -70,8 +68,6 @@ class Check(msgspec.Struct, frozen=True):
     news: str = ""
     """Of a finding against the baseline: known, new, on_the_edge (of its threshold), unknown without a baseline; "" for
     other checks."""
-    since: str = ""
-    """The day a known finding came into the baseline, ISO; "" where that is not known."""
     improved: bool = False
     """Whether the metric moved for the better by more than its limit and more than noise explains."""
 

@@ -25,15 +25,6 @@ def beyond(base: Sequence[float], distance: float, nature: Nature) -> float:
     return centre + away
 
 
-def expected(base: Sequence[float], reach: float, nature: Nature) -> tuple[float, float] | None:
-    """Lowest and highest value of an unchanged program's run; None when nothing is known about it."""
-    if not isfinite(reach) or shows_nothing(reach, nature):
-        return None
-    ends = beyond(base, reach, nature), beyond(base, -reach, nature)
-    low, high = min(ends), max(ends)
-    return (max(low, 0.0) if middle_of(base) >= 0 else low), high
-
-
 def detectable(base: Sequence[float], reach: float | None, nature: Nature) -> float | None:
     """The smallest change for the worse, in the metric's unit, that exceeds noise; None while the runs show nothing."""
     if reach is None or reach == inf or shows_nothing(reach, nature):
@@ -73,9 +64,9 @@ class Sentence(msgspec.Struct, frozen=True):
         more = "; more than noise, but within the limit" if significant else ""
         return f"{self._moved()}{more}; the limit is {self._of(self.about.allowed)}."
 
-    def cannot_tell(self, reach: float, outside: float | None, *, more: int, later: float) -> str:
+    def cannot_tell(self, reach: float, outside: float | None, *, more: int) -> str:
         """The limit is finer than what these runs can show. outside: what they show beside the unchanged ops. more: runs
-        that would help, and how little they could show.
+        that would help.
         """
         number = self.about.runs
         runs = f"{number} baseline run{'s' if number != 1 else ''}"
@@ -89,13 +80,8 @@ class Sentence(msgspec.Struct, frozen=True):
             how += ". Use a longer --budget, a quieter machine or a wider limit."
             return f"{self._moved()}; the limit is {self._of(self.about.allowed)}. {how}"
         how = f"{runs} cannot show yet how much runs differ" if blind else f"{runs} can show only {above}"
-        if more:
-            runs = "1 more run" if more == 1 else f"{more} more runs"
-            how += f"; after {runs} like {'it' if number == 1 else 'them'}, changes above {self._of(later)}"
-        else:
-            how += ". Use several --candidates, a quieter machine or a wider limit"
-        how += "."
-        return f"{self._moved()}; the limit is {self._of(self.about.allowed)}. {how}"
+        help_ = f"Add {more} more runs" if more > 1 else "Use several --candidates, a quieter machine or a wider limit"
+        return f"{self._moved()}; the limit is {self._of(self.about.allowed)}. {how}. {help_}."
 
     def slower_machine(self, log_factor: float, *, steady: bool) -> str:
         """Everything takes longer alike."""

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from math import log, sqrt
 
 import msgspec
-from msgspec.structs import replace
 
 from tfadvisor.comparison.side import Traits, middle_of
 from tfadvisor.comparison.statistics.distributions import normal_quantile, normal_tail, t_quantile, t_tail
@@ -80,11 +79,6 @@ def counted(levels: Sequence[Sequence[float]], prior: Prior) -> Estimate:
     return Estimate(middle_of(present), len(present), sqrt(squares / freedom), freedom)
 
 
-def with_more(known: Estimate, runs: int) -> Estimate:
-    """What is known after so many more runs at the present level that scatter as is believed now."""
-    return replace(known, runs=known.runs + runs, freedom=known.freedom + _WORTH * runs)
-
-
 def _drawn(away: float, sigma: float) -> float:
     return max(-_CLIP * sigma, min(_CLIP * sigma, away))
 
@@ -101,6 +95,8 @@ _ERROR_COUNTS = 2.0
 _PRIOR_WORTH = 0.25
 _EXACT_WORTH = 4.0
 _USUAL = 3.0
+FEWEST_RUNS = 5
+"""With fewer, what was believed beforehand says more about the spread than the runs do."""
 
 
 class Prediction(msgspec.Struct, frozen=True):
@@ -135,21 +131,17 @@ class Prediction(msgspec.Struct, frozen=True):
         """Whether a value lies within three spreads of the centre, whatever the spread is worth."""
         return abs(value - self.centre) <= _USUAL * self._width(max(self.known.sigma, self.floor), 0.0)
 
-    def with_more(self, runs: int) -> Prediction:
-        """What so many more runs would say if they scattered like those that are known."""
-        return replace(self, known=with_more(self.known, runs))
-
     def _width(self, sigma: float, error: float) -> float:
         return sqrt(sigma * sigma * (1 + 1 / self.known.runs) + (_ERROR_COUNTS * error) ** 2)
 
 
-def predict(levels: Sequence[Sequence[float]], nature: Nature, fewest_runs: int) -> Prediction:
-    """From values on the metric's scale. levels: the present one last. fewest_runs: with fewer, they are few."""
+def predict(levels: Sequence[Sequence[float]], nature: Nature) -> Prediction:
+    """From values on the metric's scale. levels: the present one last."""
     if nature.exact:
         floor = nature.floor_at(middle_of(levels[-1]))
         return Prediction(counted(levels, Prior(floor, _EXACT_WORTH)), floor, few=False)
     known = blended(levels, Prior(nature.assumed, _PRIOR_WORTH))
-    few = sum(len(level) for level in levels) < fewest_runs
+    few = sum(len(level) for level in levels) < FEWEST_RUNS
     return Prediction(known, nature.floor_at(known.centre), few)
 
 

@@ -155,7 +155,7 @@ def test_pairs_see_what_moves_with_the_machine() -> None:
     speeds = (1.0, 2.0, 0.5, 1.5, 0.7, 1.2, 1.9, 0.6, 1.1, 0.9, 1.7, 1.3)
     base = [snapshot(100.0 * speed) for speed in speeds]
     head = [snapshot(100.0 * speed * (1.06 + 0.02 * (at % 2))) for at, speed in enumerate(speeds)]
-    config = replace(QUIET, relative=(Relative("step_time_ms", 0.05, None, None, None, "error", 0),))
+    config = replace(QUIET, relative=(Relative("step_time_ms", 0.05, None, None, "error", 0),))
 
     def outcome(*, in_turns: bool) -> Outcome:
         baseline = Baseline(tuple(base), (), (), (), in_turns=in_turns)
@@ -168,7 +168,7 @@ def test_pairs_see_what_moves_with_the_machine() -> None:
 
 def paired(base: Sequence[float], head: Sequence[float], worse: str | None = None) -> Check:
     """The step's check of these turns: 5% are allowed."""
-    config = replace(QUIET, relative=(Relative("step_time_ms", 0.05, None, worse, None, "error", 0),))
+    config = replace(QUIET, relative=(Relative("step_time_ms", 0.05, None, worse, "error", 0),))
     baseline = Baseline(tuple(snapshot(one) for one in base), (), (), (), in_turns=True)
     found = judge(config, [REPORT], [snapshot(one) for one in head], baseline, today=None)  # type: ignore[arg-type]
     return found.checks[0]
@@ -216,7 +216,7 @@ def test_turns_of_an_unchanged_program_rarely_fail() -> None:
 
 @pytest.mark.parametrize("in_turns", [True, False])
 def test_a_faster_head_is_told_and_only_a_store_can_take_it(in_turns: bool) -> None:
-    config = replace(QUIET, relative=(Relative("step_time_ms", 0.05, None, None, None, "error", 0),))
+    config = replace(QUIET, relative=(Relative("step_time_ms", 0.05, None, None, "error", 0),))
     runs = [snapshot(100.0 + number / 10) for number in range(12)]
     baseline = Baseline(tuple(runs), (), (), (), in_turns=in_turns)
     head = [snapshot(50.0 + number / 10) for number in range(12)]

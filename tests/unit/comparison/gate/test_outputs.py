@@ -63,7 +63,6 @@ STEP = check(
     value=140.0,
     base=100.0,
     limit=105.0,
-    expected=(97.0, 103.0),
     detectable=3.0,
     p=1e-9,
     runs=10,
@@ -259,7 +258,7 @@ def test_the_summary_stays_below_60_kib() -> None:
 def test_a_summary_that_fits_is_whole() -> None:
     text = as_markdown(FULL)
 
-    assert "| `step_time_ms` | 100 ms | 140 ms | 105 ms | 97 ms … 103 ms | 1e-09 | fail |" in text
+    assert "| `step_time_ms` | 100 ms | 140 ms | 105 ms | 1e-09 | fail |" in text
     assert "Detects: step\\_time\\_ms \\+3.0%" in text
     assert "baseline accept" in text
     assert "cut:" not in text

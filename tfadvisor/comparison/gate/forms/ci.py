@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 from tfadvisor.comparison.forms import as_text as comparison_text
 from tfadvisor.comparison.gate.forms.sarif import fingerprint
-from tfadvisor.comparison.gate.forms.text import blocks, location, why
+from tfadvisor.comparison.gate.forms.text import blocks, location, with_cause
 from tfadvisor.comparison.gate.result import Check, GateResult, Outcome
 from tfadvisor.printable import one_line, printable
 
@@ -56,11 +56,8 @@ def workflow_commands(verdict: GateResult) -> list[str]:
 def _command(kind: str, verdict: GateResult, check: Check) -> str:
     file, line = location(verdict, check)
     place = f"file={_property(file)},line={line}," if file and (check.file or check.line) else ""
-    words = one_line(check.message)
-    if check.outcome is Outcome.FAIL and check.kind == "relative" and (cause := why(verdict)):
-        words = f"{words} {one_line(cause)}"
     title = f"tfadvisor: {one_line(check.name)}"
-    return f"::{kind} {place}title={_property(title)}::{_data(words)}"
+    return f"::{kind} {place}title={_property(title)}::{_data(with_cause(verdict, check))}"
 
 
 def _data(text: str) -> str:

@@ -107,8 +107,8 @@ def _table(verdict: GateResult) -> list[str]:
     if not rows:
         return []
     lines = [
-        "| metric | baseline | now | limit | expected of an unchanged program | p | |",
-        "|---|---:|---:|---:|---:|---:|---|",
+        "| metric | baseline | now | limit | p | |",
+        "|---|---:|---:|---:|---:|---|",
     ]
     lines += [
         f"| {in_code(check.name, in_table=True)} | {' | '.join(_cells(check))} | {check.outcome.value} |"
@@ -122,12 +122,7 @@ def _table(verdict: GateResult) -> list[str]:
 
 
 def _cells(check: Check) -> list[str]:
-    unit = Unit(check.unit)
-    ends = " … ".join(in_words(end, unit) for end in check.expected) if check.expected else ""
-    base = in_words(check.base, unit) if check.base is not None else ""
-    assert check.value is not None
-    limit = in_words(check.limit, unit) if check.limit is not None else ""
-    return [base, in_words(check.value, unit), limit, ends, f"{check.p:.2g}" if check.p is not None else ""]
+    return [*_numbers(check), f"{check.p:.2g}" if check.p is not None else ""]
 
 
 def _notes(verdict: GateResult) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from tfadvisor.comparison.gate.forms.text import location, why
+from tfadvisor.comparison.gate.forms.text import location, with_cause
 from tfadvisor.comparison.gate.result import Check, GateResult, Outcome
 from tfadvisor.printable import one_line
 from tfadvisor.report.forms.sarif import digest_of, files_below, help_of, place_at, sarif_log
@@ -45,24 +45,15 @@ def _rule(check: Check) -> dict[str, Any]:
         "name": check.name,
         "shortDescription": {"text": f"{check.name}: {_ASKS[check.kind]}"},
         "fullDescription": {"text": f"{_ASKS[check.kind]} {_IF_MEANT}"},
-        "help": _help(check),
+        "help": help_of(check.fixes) if check.fixes else {"text": _IF_MEANT, "markdown": _IF_MEANT},
         "defaultConfiguration": {"level": "error" if check.level == "error" else "warning"},
         "properties": {"tags": ["performance", check.kind]},
     }
 
 
-def _help(check: Check) -> dict[str, str]:
-    """The edits of a finding; else what can be done about a limit."""
-    if not check.fixes:
-        return {"text": _IF_MEANT, "markdown": _IF_MEANT}
-    return help_of(check.fixes)
-
-
 def _result(verdict: GateResult, check: Check, at: int) -> dict[str, Any]:
     file, line = location(verdict, check)
-    words = one_line(check.message)
-    if check.outcome is Outcome.FAIL and check.kind == "relative" and (cause := why(verdict)):
-        words = f"{words} {one_line(cause)}"
+    words = with_cause(verdict, check)
     result: dict[str, Any] = {
         "ruleId": check.id,
         "ruleIndex": at,

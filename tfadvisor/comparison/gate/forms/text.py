@@ -155,9 +155,12 @@ def may_be_accepted(verdict: GateResult) -> bool:
     return verdict.outcome is Outcome.FAIL and verdict.runs > 0 and not verdict.gated.against
 
 
-def why(verdict: GateResult) -> str:
-    """One sentence about what changed, for a message without a table; empty without a baseline."""
-    return verdict_words(verdict.comparison) if verdict.comparison else ""
+def with_cause(verdict: GateResult, check: Check) -> str:
+    """A check's message, and of a limit that failed one sentence about what changed, where no table is beside it."""
+    words = one_line(check.message)
+    if check.outcome is Outcome.FAIL and check.kind == "relative" and verdict.comparison:
+        return f"{words} {one_line(verdict_words(verdict.comparison))}"
+    return words
 
 
 def location(verdict: GateResult, check: Check) -> tuple[str, int]:

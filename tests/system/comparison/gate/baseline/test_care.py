@@ -64,18 +64,6 @@ def test_pruning_leaves_the_latest_of_each_baseline(tmp_path: Path) -> None:
     assert days(tmp_path) == ["03", "04"]
 
 
-def test_a_finding_keeps_the_day_it_came(tmp_path: Path) -> None:
-    """It came on the 2nd; the run of the 2nd leaves the store, the day stays."""
-    known = Found("slow-thing", "host", "Slow", "train.py:4", "high")
-    add(tmp_path, [on(1), on(2, findings=(known,)), on(3, findings=(known,))], 10)
-    for day in (4, 5, 6):
-        add(tmp_path, [on(day, findings=(known, replace(known, rule_id="another")))], 2)
-
-    days_came = {one.rule_id: one.since for one in read_store(tmp_path).runs[-1].snapshot.side.findings}
-
-    assert days_came == {"slow-thing": "2026-01-02", "another": "2026-01-04"}
-
-
 JOB = """
 import os, sys, time
 sys.path.insert(0, sys.argv[3])

@@ -82,4 +82,4 @@ def test_the_typical_run_is_the_middle_one_of_the_present_level() -> None:
     found = choose(stored, [snapshot()], 10)
 
     assert found.typical().side.median_ms == 52.0
-    assert [[run.side.median_ms for run in level] for level in found.levels()] == [[10.0, 11.0], [50.0, 90.0, 52.0]]
+    assert [run.side.median_ms for run in found.present()] == [50.0, 90.0, 52.0]

@@ -23,7 +23,6 @@ KNOWN = Known(
     },
     rules=("input-not-prefetched", "input-loader-in-step", "eager-execution"),
 )
-TODAY = date(2026, 6, 1)
 
 
 def config(tmp_path: Path, text: str, preset: str | None = None) -> Config:
@@ -49,24 +48,16 @@ def test_without_a_word_the_recommended_preset_holds(tmp_path: Path) -> None:
     assert not settings.budgets
     assert settings.rule_level("eager-execution", "high") == ("warn", 0)
     assert settings.rule_level("eager-execution", "low")[0] == "off"
-    assert (settings.keep, settings.fewest_runs, settings.false_alarm_rate) == (30, 5, 0.01)
-
-
-def test_strict_takes_less_and_fails_on_severe_findings(tmp_path: Path) -> None:
-    settings = config(tmp_path, 'preset = "strict"')
-
-    assert {one.metric: one.limit for one in settings.relative}["step_time_ms"] == 0.03
-    assert settings.rule_level("eager-execution", "high")[0] == "error"
-    assert [budget.metric for budget in settings.budgets] == ["retraces_in_steady_state"]
+    assert (settings.keep, settings.false_alarm_rate) == (30, 0.01)
 
 
 def test_the_command_line_chooses_the_preset(tmp_path: Path) -> None:
-    assert config(tmp_path, 'preset = "strict"', preset="none").relative == ()
+    assert config(tmp_path, 'preset = "recommended"', preset="none").relative == ()
 
 
 def test_a_file_changes_single_settings_of_its_preset(tmp_path: Path) -> None:
     text = """
-on-inconclusive = "warn"
+on-cannot-tell = "warn"
 [relative]
 step_time_ms = { limit = "10%", level = "warn" }
 kernels_per_step = { level = "off" }
@@ -105,17 +96,13 @@ def test_an_entry_ignores_until_its_day_is_over(tmp_path: Path) -> None:
 check = "input-*"
 reason = "the loader is being rewritten"
 expires = 2026-06-01
-models = ["bert"]
 """
     settings = config(tmp_path, text)
 
-    found = settings.ignored("input-loader-in-step", "bert", TODAY)
+    found = settings.entry_about("input-loader-in-step")
     assert found is not None
-    assert (found.reason, found.line) == ("the loader is being rewritten", 2)
-    assert settings.ignored("input-loader-in-step", "resnet", TODAY) is None
-    assert settings.ignored("step_time_ms", "bert", TODAY) is None
-    assert settings.ignored("input-loader-in-step", "bert", date(2026, 6, 2)) is None
-    assert settings.expired("input-loader-in-step", "bert", date(2026, 6, 2)) is found
+    assert (found.reason, found.line, found.expires) == ("the loader is being rewritten", 2, date(2026, 6, 1))
+    assert settings.entry_about("step_time_ms") is None
 
 
 @pytest.mark.parametrize(
@@ -124,7 +111,7 @@ models = ["bert"]
         ("a = \n", 1, "is no TOML"),
         ("x = 1\n[relative\n", 2, "is no TOML"),
         ("preest = 1", 1, "preest: is not known here; did you mean preset?"),
-        ('preset = "fast"', 1, "preset: is 'fast', and must be one of none, recommended, strict."),
+        ('preset = "fast"', 1, "preset: is 'fast', and must be one of none, recommended."),
         (
             "\n[relative]\n\nstep_time = 0.05",
             4,
@@ -142,7 +129,6 @@ models = ["bert"]
         ('[relative]\nstep_time_ms = "5"', 2, "must be a number or a share"),
         ("[relative]\nstep_time_ms = nan", 2, "must be a number"),
         ("[relative]\nstep_time_ms = { limit = 0.1, worse = 'left' }", 2, "must be one of up, down, both"),
-        ("[relative]\nstep_time_ms = { limit = 0.1, floor = 0 }", 2, "must be above 0"),
         ("[budgets]\nstep_time_ms = '5 %'", 2, "is not a number of ms"),
         ("[budgets]\nstep_time_ms = { max = 1, min = 2 }", 2, "its min is above its max"),
         ("[budgets]\nstep_time_ms = {}", 2, "needs a max or a min"),
@@ -154,7 +140,7 @@ models = ["bert"]
         ("keep = 0", 1, "is not a whole number from 1 to 1,000"),
         ("keep = true", 1, "is not a whole number"),
         ("false-alarm-rate = 0.5", 1, "must lie between"),
-        ("on-inconclusive = 'maybe'", 1, "must be one of pass, warn, fail"),
+        ("on-cannot-tell = 'maybe'", 1, "must be one of pass, warn, fail"),
         ("model = ''", 1, "is not text"),
         ("[labels]\nbatch = [1]", 2, "is not text or number"),
         ("[ignore]\ncheck = 'x'", 1, "must be written [[ignore]]"),
@@ -162,11 +148,6 @@ models = ["bert"]
         ("[[ignore]]\ncheck = 'step_time_ms'\nreason = 'x'", 1, "expires: is missing"),
         ("[[ignore]]\ncheck = 'step_time_ms'\nreason = 'x'\nexpires = 'soon'", 4, "must be a day"),
         ("[[ignore]]\ncheck = 'step_tme_ms'\nreason = 'x'\nexpires = 2026-01-01", 2, "did you mean step_time_ms?"),
-        (
-            "[[ignore]]\ncheck = 'step_time_ms'\nreason = 'x'\nexpires = 2026-01-01\nmodels = 3",
-            5,
-            "is not a list of patterns",
-        ),
         (f"[relative]\nstep_time_ms = 1{'0' * 400}", 2, "must be a number"),
     ],
 )
@@ -231,7 +212,7 @@ def test_a_huge_or_absent_file_is_refused(tmp_path: Path) -> None:
 
 
 WRONG = """\
-preset = "strct"
+preset = "recomended"
 keep = 0
 modle = "resnet50"
 [budgets]
@@ -254,7 +235,7 @@ def test_all_mistakes_are_told_at_once_in_the_order_of_their_lines(tmp_path: Pat
 
     told = [str(one).removeprefix(f"{tmp_path}/tfadvisor.toml:") for one in error.value.each]
     assert told == [
-        "1: preset: is 'strct', and must be one of none, recommended, strict; did you mean strict?",
+        "1: preset: is 'recomended', and must be one of none, recommended; did you mean recommended?",
         "2: keep: is not a whole number from 1 to 1,000.",
         "3: modle: is not known here; did you mean model?",
         "5: budgets.step_time_ms.max: is not a number of ms.",

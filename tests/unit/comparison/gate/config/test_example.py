@@ -65,7 +65,7 @@ def test_every_setting_is_in_it_and_in_the_schema() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        'preset = "strct"',
+        'preset = "strict"',
         "keep = 0",
         "keep = 2000",
         'modle = "x"',

@@ -23,14 +23,11 @@ models = [
   "b",
 ]
 
-[[override]]
-models = ["a"]
-[override.relative]
-step_time_ms = 1
+[[ignore]]
+check = "a"
+reason = "x"
 
-[[override]]
-[override.relative]
-step_time_ms = 2
+[[ignore]]
 'x.y' = 3
 '''
 
@@ -46,13 +43,11 @@ step_time_ms = 2
         (("relative", "step_time_ms"), 10),
         (("relative", "step_time_ms", "level"), 10),
         (("relative", "models"), 11),
-        (("override", 0), 16),
-        (("override", 0, "models"), 17),
-        (("override", 0, "relative", "step_time_ms"), 19),
-        (("override", 1), 21),
-        (("override", 1, "relative", "step_time_ms"), 23),
-        (("override", 1, "relative", "x.y"), 24),
-        (("override", 1, "relative", "nothing"), 22),
+        (("ignore", 0), 16),
+        (("ignore", 0, "reason"), 18),
+        (("ignore", 1), 20),
+        (("ignore", 1, "x.y"), 21),
+        (("ignore", 1, "nothing"), 20),
         (("nothing",), 1),
     ],
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from types import SimpleNamespace
 
@@ -23,7 +22,7 @@ def limits(**asked: object) -> Config:
     """A configuration with these limits: a share, or a mapping of settings."""
     relative = []
     for metric, one in asked.items():
-        settings = {"limit": None, "change": None, "worse": None, "floor": None, "level": "error", "line": 0}
+        settings = {"limit": None, "change": None, "worse": None, "level": "error", "line": 0}
         settings |= one if isinstance(one, dict) else {"limit": one}
         relative.append(Relative(metric, **settings))
     return replace(QUIET, relative=tuple(relative))
@@ -103,15 +102,13 @@ def test_times_join_when_there_are_enough_runs() -> None:
     assert judge(config, ten_runs()[:4], snapshot(200.0)).outcome is Outcome.FAIL
 
 
-def test_the_line_says_how_many_more_runs_help_and_what_they_could_show() -> None:
+def test_the_line_says_how_many_more_runs_help() -> None:
     one = judge(limits(step_time_ms=0.05), [snapshot(100.0)], snapshot(102.0))
     six = judge(THIRTY, ten_runs()[:6], snapshot(102.0))
 
-    assert (
-        "1 baseline run cannot show yet how much runs differ; after 4 more runs like it, changes above" in one.message
-    )
+    assert "1 baseline run cannot show yet how much runs differ. Add 4 more runs." in one.message
     assert "6 baseline runs can show only changes above" in six.message
-    assert "after 24 more runs like them, changes above" in six.message
+    assert "Add 24 more runs." in six.message
 
 
 def test_counts_need_one_run_only() -> None:
@@ -266,8 +263,8 @@ def test_all_gated_metrics_share_the_rate() -> None:
     (single,) = check_relative(alone, (), [new], choose(base, [new], 10))
     several = check_relative(among, (), [new], choose(base, [new], 10))
 
-    assert single.expected is not None and several[0].expected is not None
-    assert several[0].expected[1] > single.expected[1]
+    assert single.detectable is not None and several[0].detectable is not None
+    assert several[0].detectable > single.detectable
 
 
 OPS = [op(f"op.{number}", 12.0, opcode="dot", flops=1000 + number) for number in range(8)]
@@ -296,10 +293,7 @@ def test_a_machine_that_slows_all_ops_alike_is_no_regression() -> None:
     assert "Run again" in check.message
 
 
-def test_it_is_one_where_the_configuration_says_so_or_the_machine_was_always_steady() -> None:
-    strict = replace(limits(step_time_ms=0.05), on_slower_machine="fail")
-
-    assert judge(strict, noisy_machine(), slowed(6.0)).outcome is Outcome.FAIL
+def test_it_is_one_where_the_machine_was_always_steady() -> None:
     assert judge(limits(step_time_ms=0.05), [slowed(1.0) for _ in range(6)], slowed(1.5)).outcome is Outcome.FAIL
 
 
@@ -470,13 +464,6 @@ def test_a_level_of_warn_changes_failures_only(spread: float, ms: float, outcome
     assert judge(config, ten_runs(spread), snapshot(ms)).outcome is outcome
 
 
-def test_more_runs_would_show_smaller_changes() -> None:
-    check = judge(THIRTY, ten_runs()[:6], snapshot(102.0))
-    now, later = (float(percent) for percent in re.findall(r"changes above ([0-9.]+)%", check.message))
-
-    assert later < now
-
-
 def with_first_op(ms: float, factor: float = 1.0, extra: float = 0.0) -> Snapshot:
     """Eight ops of which the first takes this long and the others 12 ms, all at the machine's speed."""
     return slowed(factor, [replace(OPS[0], ms_per_step=ms), *OPS[1:]], extra=extra)
@@ -489,9 +476,8 @@ def test_the_noise_that_is_told_is_that_of_any_change_and_not_that_outside_of_th
     )
 
     assert check.outcome is Outcome.FAIL
-    assert check.expected is not None and check.base == 100.0
-    assert f"an unchanged program stay within {check.expected[1] - 100.0:.0f}%" in check.message
     assert check.detectable is not None and check.detectable_outside is not None
+    assert f"an unchanged program stay within {check.detectable:.0f}%" in check.message
     assert check.detectable_outside < check.detectable / 2
 
 

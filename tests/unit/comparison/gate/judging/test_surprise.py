@@ -18,13 +18,13 @@ TEN = tuple(float(value) for value in range(10))
 def evidence(
     base: tuple[float, ...], *new: float, nature: Nature = PLAIN, level: float = 0.02, **known: bool
 ) -> Surprise:
-    return Surprise(Sample((base,), new, 0.0, known.get("both", False)), nature, 5, level)
+    return Surprise(Sample((base,), new, 0.0, known.get("both", False)), nature, level)
 
 
 def test_one_run_is_judged_by_its_distance_from_the_middle() -> None:
     one = evidence((2.0, 3.0, 4.0, 5.0, 6.0), 7.0)
 
-    assert (one.by_ranks, one.centre, one.distance) == (False, pytest.approx(4.0), pytest.approx(3.0))
+    assert (one.by_ranks, one.distance) == (False, pytest.approx(3.0))
     assert evidence((2.0, 3.0, 4.0, 5.0, 6.0), 1.0).distance == pytest.approx(-3.0)
 
 
@@ -40,10 +40,9 @@ def test_several_runs_are_judged_by_ranks_where_those_can_reach_the_level() -> N
 def test_ranks_are_those_of_the_present_level() -> None:
     """Of ten old runs and three at the present level only the three are compared: one of ten orders of three and two."""
     sample = Sample((TEN, (100.0, 101.0, 102.0)), (111.0, 113.0), 0.0, False)
-    several = Surprise(sample, PLAIN, 5, 0.1)
+    several = Surprise(sample, PLAIN, 0.1)
 
     assert several.by_ranks
-    assert several.centre == 101.0
     assert several.p() == pytest.approx(1 / 10)
     assert several.distance == 11.0  # differences 9 10 11 11 12 13
 
@@ -78,7 +77,7 @@ def test_either_way_counts_double() -> None:
 def test_half_of_the_rate_is_for_times_that_fall_out_of_line() -> None:
     """A time that is as rare as one in a hundred by its scatter counts as one in fifty; a count as what it is."""
     exact = replace(PLAIN, exact=True)
-    by_scatter, by_count = predict((TEN,), PLAIN, 5), predict((TEN,), exact, 5)
+    by_scatter, by_count = predict((TEN,), PLAIN), predict((TEN,), exact)
     rare, counted = by_scatter.reach(0.01, 0.0), by_count.reach(0.01, 0.0)
 
     assert evidence(TEN, 4.5 + rare).p() == pytest.approx(0.02)
@@ -89,22 +88,15 @@ def test_half_of_the_rate_is_for_times_that_fall_out_of_line() -> None:
     assert evidence(TEN, -20.0).p() == evidence(TEN, 30.0).p_better() == 1.0
 
 
-def test_runs_are_few_until_the_configuration_has_enough() -> None:
-    """Five are enough. Ranks need no spread."""
+def test_runs_are_few_until_there_are_five() -> None:
+    """Ranks need no spread."""
     assert evidence(TEN[:4], 20.0).few
     assert not evidence(TEN[:5], 20.0).few
     assert not evidence(TEN[:4], 20.0, 21.0, 22.0, 23.0, level=0.05).few
 
 
-def test_more_runs_like_these_would_show_more() -> None:
-    one = evidence(TEN[:4], 20.0)
-
-    assert one.reach_after(0.01, 6) < one.reach(0.01)
-    assert evidence(TEN[:4], 20.0, both=True).reach_after(0.02, 6) == pytest.approx(one.reach_after(0.01, 6))
-
-
 def test_the_measurements_own_error_widens_what_is_expected() -> None:
-    sure, unsure = (Surprise(Sample((TEN,), (20.0,), error, False), PLAIN, 5, 0.01) for error in (0.0, 50.0))
+    sure, unsure = (Surprise(Sample((TEN,), (20.0,), error, False), PLAIN, 0.01) for error in (0.0, 50.0))
 
     assert unsure.p() > 10 * sure.p()
     assert unsure.reach(0.01) > 3 * sure.reach(0.01)
