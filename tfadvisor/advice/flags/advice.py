@@ -49,6 +49,14 @@ class Pass(msgspec.Struct, frozen=True):
     cost: str
 
 
+class Conflict(msgspec.Struct, frozen=True):
+    """Settings that are wrong together. tests: by name, how each must be. up_to: the last jaxlib, "" for any."""
+
+    tests: Mapping[str, str]
+    up_to: str
+    remark: Remark
+
+
 class Advice(msgspec.Struct, frozen=True):
     """About XLA's flags. gone: flag -> (why, source). dangers: flag -> what may be wrong with its value."""
 
@@ -57,6 +65,7 @@ class Advice(msgspec.Struct, frozen=True):
     passes: tuple[Pass, ...]
     passes_source: str
     dangers: Mapping[str, tuple[Danger, ...]]
+    conflicts: tuple[Conflict, ...]
 
 
 class Variable(msgspec.Struct, frozen=True):
@@ -98,6 +107,7 @@ def advice() -> Advice:
         tuple(Pass(one["pass"], tuple(one["names"]), one["cost"]) for one in data["passes"]),
         sources["passes"],
         dangers,
+        tuple(_conflict(one, sources) for one in data["conflicts"]),
     )
 
 
@@ -140,6 +150,12 @@ def _danger(one: Mapping[str, Any], sources: Mapping[str, str], source: str) -> 
         one["text"],
         sources[one.get("source", source)],
     )
+
+
+def _conflict(one: Mapping[str, Any], sources: Mapping[str, str]) -> Conflict:
+    source = sources[one["source"]]
+    remark = Remark(one.get("kind", "conflict"), one["level"], one["text"], one.get("instead", ""), source)
+    return Conflict(one["if"], one.get("up_to", ""), remark)
 
 
 def _read(name: str) -> Any:

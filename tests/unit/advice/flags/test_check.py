@@ -103,7 +103,6 @@ def test_one_setting(text: str, kind: str, level: str, words: str) -> None:
         ("--xla_gpu_enable_nccl_user_buffers NCCL_NVLS_ENABLE=0", "conflict", "warning", "NVLink SHARP only"),
         ("TF_GPU_THREAD_COUNT=4", "conflict", "warning", "no effect without TF_GPU_THREAD_MODE"),
         ("NCCL_PROTO=SIMPLE,LL,LL128", "dangerous", "warning", "single host only"),
-        ("NCCL_SOCKET_NTHREADS=16 NCCL_NSOCKS_PERTHREAD=8", "conflict", "warning", "64"),
         ("--xla_gpu_deterministic_ops=true", "conflict", "note", "next compilation"),
         ("XLA_PYTHON_CLIENT_ALLOCATOR=platform XLA_CLIENT_MEM_FRACTION=.9", "conflict", "note", "in advance"),
         (f"{SCHEDULER} {SCHEDULER}", "duplicate", "note", "again"),
