@@ -18,7 +18,8 @@ from tfadvisor.advice.judging.judge_rules import run_rules
 from tfadvisor.advice.loading.catalogue import Catalogue, load_catalogue
 from tfadvisor.advice.loading.limits import LimitChange, changes_of
 from tfadvisor.advice.savings import calibration, foresee, plan_of
-from tfadvisor.errors import TraceError
+from tfadvisor.did_you_mean import did_you_mean
+from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.files import replace_file
 from tfadvisor.metrics.registry import Settings, measure
 from tfadvisor.report.assembly.report import assemble
@@ -102,13 +103,27 @@ class Analysis(Report, frozen=True, kw_only=True, dict=True):
             return replace(draw_run(again, self.options), report=self.report)
 
     def to_dataframe(self, table: str = "findings") -> pd.DataFrame:
-        """A pandas frame of the findings, or of "metrics", "steps", "ops" or "collectives".
+        """A pandas frame of the findings, "metrics", "steps" or "ops": rows of `to_dict`, nested fields as `saving.low`.
 
-        Collectives are read from the trace again. Raises UsageError for another table, and where pandas cannot be loaded.
+        Raises UsageError for another table, and where pandas cannot be loaded.
         """
-        from tfadvisor.report.tables import frame
+        from tfadvisor.frames import need_pandas
 
-        return frame(self, table, self.page)
+        data = self.to_dict()
+        tables = {
+            "findings": data["findings"],
+            "metrics": [{"name": name, **one} for name, one in data["metrics"].items()],
+            "steps": data["steps"]["each"],
+            "ops": data["ops"],
+        }
+        if table not in tables:
+            raise UsageError(
+                f"a report has no table {table}.{did_you_mean(table, tables)} It has: {', '.join(tables)}."
+            )
+        need_pandas()
+        import pandas as pd
+
+        return pd.json_normalize(tables[table])
 
     def to_html(self, path: str | PathLike[str]) -> None:
         """Writes the report as one page that needs no network. Raises as `page`, and OSError."""

@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from tfadvisor.advice.findings import Finding, NotApplicable
 from tfadvisor.advice.judging.judge_rules import judge
 from tfadvisor.advice.judging.judged import Judged, finding_of
 from tfadvisor.advice.loading.catalogue import checked, in_its_folder, is_rule
-from tfadvisor.advice.loading.rule import Rule
+from tfadvisor.advice.loading.rule import Rule, refused
 from tfadvisor.advice.loading.yaml_marks import Marked, load, read_rule_file
 from tfadvisor.errors import RuleError
 from tfadvisor.metrics.registry import Measured, Metrics, registered_facts, registered_metrics
@@ -20,20 +21,20 @@ _OUTCOMES = ("quiet", "fired", "not-applicable")
 _ABSENT = "not given in this case"
 
 
-class Case(msgspec.Struct, frozen=True):
+class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """metrics and facts that are given; all others are absent. expect: quiet, fired or not-applicable.
 
     says, says_not: what the finding's texts must and must not hold.
     """
 
     name: str
-    line: int
-    metrics: dict[str, float]
-    facts: dict[str, str]
     expect: str
-    severity: str | None
+    metrics: dict[str, float] = {}
+    facts: dict[str, str] = {}
+    severity: str | None = None
     says: tuple[str, ...] = ()
     says_not: tuple[str, ...] = ()
+    line: int = 1
 
 
 class Checked(msgspec.Struct, frozen=True):
@@ -87,30 +88,19 @@ def load_cases(file: Path) -> list[Case]:
 
 
 def _case(marked: Marked, path: str, data: Any) -> Case:
-    if not isinstance(data, dict):
-        raise marked.error(path, "must be a case with name, metrics, facts and expect")
-    for key in data:
-        if key not in ("name", "metrics", "facts", "expect", "severity", "says", "says_not"):
-            raise marked.error(f"{path}.{key}", "is not a field of a case")
-    if data.get("expect") not in _OUTCOMES:
+    try:
+        case = msgspec.convert(data, Case, strict=False)
+    except msgspec.ValidationError as error:
+        raise refused(marked, str(error), path) from error
+    if case.expect not in _OUTCOMES:
         raise marked.error(f"{path}.expect", f"must be one of {', '.join(_OUTCOMES)}")
-    metrics, facts = data.get("metrics") or {}, data.get("facts") or {}
-    for name in metrics:
+    for name in case.metrics:
         if name not in registered_metrics():
             raise marked.error(f"{path}.metrics.{name}", "is not a metric")
-    for name in facts:
+    for name in case.facts:
         if name not in registered_facts():
             raise marked.error(f"{path}.facts.{name}", "is not a fact")
-    return Case(
-        str(data.get("name", "")),
-        marked.lines.get(path, 1),
-        {name: float(value) for name, value in metrics.items()},
-        {name: str(value) for name, value in facts.items()},
-        data["expect"],
-        data.get("severity"),
-        tuple(map(str, data.get("says") or ())),
-        tuple(map(str, data.get("says_not") or ())),
-    )
+    return replace(case, line=marked.lines.get(path, 1))
 
 
 def run_case(rule: Rule, case: Case, metrics: Metrics | None = None) -> str | None:

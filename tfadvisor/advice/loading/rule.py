@@ -116,7 +116,7 @@ def parse_rule(marked: Marked) -> Rule:
     try:
         rule = msgspec.convert({**data, "file": marked.file}, Rule)
     except msgspec.ValidationError as error:
-        raise _refused(marked, str(error)) from error
+        raise refused(marked, str(error)) from error
     for field, cause in _mistakes(rule):
         raise marked.error(field, cause)
     return rule
@@ -141,10 +141,10 @@ def _with_conditions(data: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]
             yield path, part
 
 
-def _refused(marked: Marked, message: str) -> RuleError:
-    """msgspec's message at the line of its field: `Object missing required field `do` - at `$.fixes[0]``."""
+def refused(marked: Marked, message: str, below: str = "") -> RuleError:
+    """msgspec's message at the line of its field: `Object missing required field `do` - at `$.fixes[0]``. below: of what."""
     cause, _, place = message.partition(" - at `$")
-    path = re.sub(r"\[(\d+)\]", r".\1", place.rstrip("`")).replace("[...]", "").strip(".")
+    path = (below + re.sub(r"\[(\d+)\]", r".\1", place.rstrip("`")).replace("[...]", "")).strip(".")
     if named := re.search(r"(unknown|missing required) field `(.*)`", cause):
         cause = "is missing" if named[1] != "unknown" else "is not a field here"
         path = f"{path}.{named[2]}".strip(".")
