@@ -103,7 +103,7 @@ class Analysis(Report, frozen=True, kw_only=True, dict=True):
             return replace(draw_run(again, self.options), report=self.report)
 
     def to_dataframe(self, table: str = "findings") -> pd.DataFrame:
-        """A pandas frame of the findings, "metrics", "steps" or "ops": rows of `to_dict`, nested fields as `saving.low`.
+        """A pandas frame of the findings, "metrics", "steps" or "ops": rows of `to_dict`, nested fields as `saving_low`.
 
         Raises UsageError for another table, and where pandas cannot be loaded.
         """
@@ -113,7 +113,7 @@ class Analysis(Report, frozen=True, kw_only=True, dict=True):
         tables = {
             "findings": data["findings"],
             "metrics": [{"name": name, **one} for name, one in data["metrics"].items()],
-            "steps": data["steps"]["each"],
+            "steps": [{**step.pop("breakdown"), **step} for step in data["steps"]["each"]],
             "ops": data["ops"],
         }
         if table not in tables:
@@ -123,7 +123,7 @@ class Analysis(Report, frozen=True, kw_only=True, dict=True):
         need_pandas()
         import pandas as pd
 
-        return pd.json_normalize(tables[table])
+        return pd.json_normalize(tables[table], sep="_")
 
     def to_html(self, path: str | PathLike[str]) -> None:
         """Writes the report as one page that needs no network. Raises as `page`, and OSError."""
