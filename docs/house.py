@@ -9,8 +9,8 @@ from collections import Counter
 from pathlib import Path
 
 import tfadvisor.metrics  # noqa: F401  (registers every metric)
-from tfadvisor.advice.checking.cases import bounds_of
 from tfadvisor.advice.loading.catalogue import load_catalogue
+from tfadvisor.advice.loading.limits import bounds_of
 from tfadvisor.metrics.registry import registered_facts, registered_metrics
 
 ROOT = Path(__file__).parents[1]

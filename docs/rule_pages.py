@@ -8,13 +8,13 @@ from __future__ import annotations
 from tips import Covered, covered
 
 import tfadvisor.metrics  # noqa: F401  (registers every metric)
-from tfadvisor.advice.checking.rule_page import whole_page
+from tfadvisor.advice.checking.rule_page import rule_page
 from tfadvisor.advice.loading.catalogue import load_catalogue
 
 
 def rule_pages() -> dict[str, str]:
     """Place on the site -> Markdown."""
-    pages = {f"reference/rules/{rule.id}.md": whole_page(rule) for rule in load_catalogue(preview=True).rules}
+    pages = {f"reference/rules/{rule.id}.md": rule_page(rule, "#") for rule in load_catalogue(preview=True).rules}
     return {**pages, "coverage.md": coverage()}
 
 

@@ -30,7 +30,7 @@ CODEMODS = (
 """All names."""
 
 
-class CodemodRef(msgspec.Struct, frozen=True):
+class CodemodRef(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A rule's word on a codemod."""
 
     name: str

@@ -89,7 +89,7 @@ class Location(msgspec.Struct, frozen=True):
     """The function or op there, "" where the trace does not tell."""
 
 
-class SourceRef(msgspec.Struct, frozen=True):
+class SourceRef(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Where a rule's knowledge comes from."""
 
     doc: str

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import counted_hosts, counted_ps, known_steps
 from tfadvisor.timeline.model import StepKind, StepSource
@@ -79,6 +81,14 @@ def _some(named: list[str]) -> str:
     return "; ".join(named[:_NAMED]) + more
 
 
+def _first(texts: Iterable[str], absent: str) -> str:
+    """The first that is not empty. Raises MetricAbsent, with the reason, where all are."""
+    found = next(filter(None, texts), None)
+    if found is None:
+        raise MetricAbsent(absent)
+    return found
+
+
 @fact
 def steps_from(question: Question) -> str:
     """What showed where the steps begin where no marker did: `calls of train_step`."""
@@ -91,10 +101,8 @@ def steps_from(question: Question) -> str:
 @fact
 def step_fragment(question: Question) -> str:
     """What shows that the counted steps are pieces: `each reads 393 variables and multiplies none of them`."""
-    found = next((host.capture.fragment for host in question.run.hosts if host.capture.fragment), "")
-    if not found:
-        raise MetricAbsent("nothing shows that parts of the steps were not recorded")
-    return found
+    fragments = (host.capture.fragment for host in question.run.hosts)
+    return _first(fragments, "nothing shows that parts of the steps were not recorded")
 
 
 @fact
@@ -131,10 +139,8 @@ def device_kind(question: Question) -> str:
 @fact
 def profiler_message(question: Question) -> str:
     """The first error or warning that the profiler wrote into the trace, shortened."""
-    messages = [text for host in question.run.hosts for text in (*host.capture.errors, *host.capture.warnings)]
-    if not messages:
-        raise MetricAbsent("the profiler wrote no message")
-    return messages[0][:300]
+    messages = (text for host in question.run.hosts for text in (*host.capture.errors, *host.capture.warnings))
+    return _first(messages, "the profiler wrote no message")[:300]
 
 
 # Which libraries a program is written with, so that a fix can be given in their words.
@@ -143,10 +149,8 @@ def profiler_message(question: Question) -> str:
 @fact
 def keras_sign(question: Question) -> str:
     """The name in the trace that proves Keras' own training loop: `EagerLocalExecute: __inference_one_step_on_data_310`."""
-    found = [host.evidence.libraries.keras for host in question.run.hosts if host.evidence.libraries.keras]
-    if not found:
-        raise MetricAbsent("no name in the trace is of Keras' training loop")
-    return found[0]
+    names = (host.evidence.libraries.keras for host in question.run.hosts)
+    return _first(names, "no name in the trace is of Keras' training loop")
 
 
 @fact
@@ -154,10 +158,8 @@ def py_dataset_sign(question: Question) -> str:
     """The name in the trace that proves that Keras takes its batches from a PyDataset, or a Sequence in Keras 2:
     `py_dataset_adapter.py:241 get`.
     """
-    found = [host.evidence.libraries.py_dataset for host in question.run.hosts if host.evidence.libraries.py_dataset]
-    if not found:
-        raise MetricAbsent("no name in the trace is of a PyDataset or Sequence of Keras")
-    return found[0]
+    names = (host.evidence.libraries.py_dataset for host in question.run.hosts)
+    return _first(names, "no name in the trace is of a PyDataset or Sequence of Keras")
 
 
 # What recording itself adds to a step.
@@ -185,10 +187,8 @@ def unrecorded_device(question: Question) -> str:
     """What on a host shows that an accelerator worked although the trace holds none of its events, as a clause:
     `the allocator GPU_0_bfc gave out memory`.
     """
-    proofs = [host.capture.unrecorded.proof for host in question.run.hosts if host.capture.unrecorded.proof]
-    if not proofs:
-        raise MetricAbsent("the trace holds the work of every accelerator that its hosts show at work")
-    return proofs[0]
+    proofs = (host.capture.unrecorded.proof for host in question.run.hosts)
+    return _first(proofs, "the trace holds the work of every accelerator that its hosts show at work")
 
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)

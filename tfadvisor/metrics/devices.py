@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
-from tfadvisor.metrics.steady import a_device, a_gpu, counted_hosts, gpus, known_steps
+from tfadvisor.metrics.steady import a_device, a_gpu, counted_hosts, gpus, hosts_of_several, known_steps
 from tfadvisor.timeline.summary.host import HostSummary
 from tfadvisor.timeline.summary.hot_ops import HotOps
 from tfadvisor.units import PS_PER_MS, Unit
@@ -39,11 +39,8 @@ def op_count_skew(question: Question) -> float:
     """Difference in the number of ops between the devices of a host that run most and fewest in the counted steps, as a
     share of the larger number, on the worst host. Devices that run one program on equal shards run equally many.
     """
-    counts = [
-        [int(device.ops.count.sum()) for device in host.devices]
-        for host in counted_hosts(question.run)
-        if len(host.devices) > 1
-    ]
+    hosts = hosts_of_several(question.run)
+    counts = [[int(device.ops.count.sum()) for device in host.devices] for host in hosts]
     found = [(max(one) - min(one)) / max(one) for one in counts if max(one)]
     if not found:
         raise MetricAbsent("no host of this run has several active devices")
@@ -55,10 +52,7 @@ def busiest_device(question: Question) -> str:
     """The device that computes most, on a host with several: `GPU:0 computes 8.1 ms per step, the others 5.0 ms on
     average`.
     """
-    found = [host for host in counted_hosts(question.run) if len(host.devices) > 1]
-    if not found:
-        raise MetricAbsent("no host of this run has several active devices")
-    host = max(found, key=lambda one: float(np.ptp(_compute_ms(one))))
+    host = max(hosts_of_several(question.run), key=lambda one: float(np.ptp(_compute_ms(one))))
     compute = _compute_ms(host)
     top = int(np.argmax(compute))
     rest = float(np.delete(compute, top).mean())
@@ -77,9 +71,7 @@ def device_concurrency_fraction(question: Question) -> float:
     """Device work of a host over the time in which any of its devices works, times the number of devices, on the worst
     host: 1 when all work at once, 1/n when n devices take turns.
     """
-    several = [host for host in counted_hosts(question.run) if len(host.devices) > 1]
-    if not several:
-        raise MetricAbsent("no host of this run has several active devices")
+    several = hosts_of_several(question.run)
     found = [host.device_time.concurrency / len(host.devices) for host in several if host.device_time.concurrency]
     if not found:
         raise MetricAbsent("no device works in a counted step")

@@ -94,20 +94,6 @@ def other_cores(question: Question) -> float:
 
 
 @metric(unit=Unit.FRACTION, needs=(known_counters,), better=Better.LESS)
-def other_core_share(question: Question) -> float:
-    """other_cores over the cores of that machine."""
-    return largest(question, _others_share)
-
-
-@metric(unit=Unit.FRACTION, needs=(known_counters,), better=Better.NEITHER)
-def machine_busy_fraction(question: Question) -> float:
-    """Share of the time of the machine's cores in which they ran anything, or were taken by the hypervisor; of the host
-    where it is most.
-    """
-    return largest(question, _busy)
-
-
-@metric(unit=Unit.FRACTION, needs=(known_counters,), better=Better.LESS)
 def stolen_core_share(question: Question) -> float:
     """Share of the time of a virtual machine's cores in which the hypervisor ran others on them; of the worst host."""
     return largest(question, lambda one: share(one, "stolen_seconds", *_ALL))
@@ -147,17 +133,6 @@ def usable(one: Counted) -> float | None:
 def _others(one: Counted) -> float | None:
     busy, own = a_second(one, "busy_seconds"), a_second(one, "program_seconds")
     return None if busy is None or own is None else max(busy - own, 0.0)
-
-
-def _others_share(one: Counted) -> float | None:
-    others, cores = _others(one), one.settings.cores
-    return None if others is None or cores is None else min(others / cores, 1.0)
-
-
-def _busy(one: Counted) -> float | None:
-    parts = [share(one, name, *_ALL) for name in ("busy_seconds", "stolen_seconds")]
-    known = [part for part in parts if part is not None]
-    return min(math.fsum(known), 1.0) if len(known) == len(parts) else None
 
 
 # The GPUs as their driver saw them while the trace was recorded.

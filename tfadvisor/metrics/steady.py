@@ -102,17 +102,26 @@ def accelerators(run: RunSummary) -> list[tuple[HostSummary, DeviceSummary]]:
 
 def gpus(run: RunSummary) -> list[tuple[HostSummary, DeviceSummary]]:
     """Active GPUs with their hosts. Raises MetricAbsent when there are none."""
-    found = [(host, device) for host in counted_hosts(run) for device in host.devices if device.kind is DeviceKind.GPU]
-    if not found:
-        raise MetricAbsent("this run used no GPU")
-    return found
+    return _of_kind(run, DeviceKind.GPU)
 
 
 def tpus(run: RunSummary) -> list[tuple[HostSummary, DeviceSummary]]:
     """Active TPUs with their hosts. Raises MetricAbsent when there are none."""
-    found = [(host, device) for host in counted_hosts(run) for device in host.devices if device.kind is DeviceKind.TPU]
+    return _of_kind(run, DeviceKind.TPU)
+
+
+def _of_kind(run: RunSummary, kind: DeviceKind) -> list[tuple[HostSummary, DeviceSummary]]:
+    found = [(host, device) for host in counted_hosts(run) for device in host.devices if device.kind is kind]
     if not found:
-        raise MetricAbsent("this run used no TPU")
+        raise MetricAbsent(f"this run used no {kind.value.upper()}")
+    return found
+
+
+def hosts_of_several(run: RunSummary) -> list[HostSummary]:
+    """The counted hosts with several active devices. Raises MetricAbsent when there are none."""
+    found = [host for host in counted_hosts(run) if len(host.devices) > 1]
+    if not found:
+        raise MetricAbsent("no host of this run has several active devices")
     return found
 
 

@@ -25,56 +25,33 @@ from tfadvisor.timeline.summary.host import HostSummary
 from tfadvisor.units import PS_PER_MS, Unit
 from tfadvisor.vocabulary import Better, Scatter, TimeClass
 
-
-@metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.LESS)
-def input_bound_fraction(question: Question) -> float:
-    """Share of step time in which no device works and the step waits for, or prepares, its next batch. This is the
-    breakdown class `input`.
-    """
-    return share(question, TimeClass.INPUT)
-
-
-@metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.LESS)
-def host_fraction(question: Question) -> float:
-    """Share of step time in which no device works and the driving thread runs Python that neither loads, dispatches nor
-    compiles. This is the breakdown class `host`.
-    """
-    return share(question, TimeClass.HOST)
+_CLASSES = {
+    TimeClass.INPUT: "no device works and the step waits for, or prepares, its next batch",
+    TimeClass.HOST: "no device works and the driving thread runs Python that neither loads, dispatches nor compiles",
+    TimeClass.LAUNCH: "no device works while the host dispatches ops, programs or kernels",
+    TimeClass.COMPILE: "no device works while the step traces, compiles or autotunes; first steps, which compile once, "
+    "do not count",
+    TimeClass.TRANSFER: "a device only copies",
+    TimeClass.COMPUTE: "a device computes",
+    TimeClass.IDLE: "no device works and the trace does not say why",
+}
+"""As in `Share of step time in which …`."""
 
 
-@metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.LESS)
-def kernel_launch_gap_fraction(question: Question) -> float:
-    """Share of step time in which no device works while the host dispatches ops, programs or kernels. This is the
-    breakdown class `launch`.
-    """
-    needs_own_launches(question.run)
-    return share(question, TimeClass.LAUNCH)
+def _register(one: TimeClass, about: str) -> None:
+    def fraction(question: Question) -> float:
+        if one is TimeClass.LAUNCH:
+            needs_own_launches(question.run)
+        return share(question, one)
+
+    fraction.__name__ = one.metric
+    fraction.__doc__ = f"Share of step time in which {about}. This is the breakdown class `{one.label}`."
+    better = Better.MORE if one is TimeClass.COMPUTE else Better.LESS
+    metric(unit=Unit.FRACTION, needs=(a_device,), better=better)(fraction)
 
 
-@metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.LESS)
-def compile_fraction(question: Question) -> float:
-    """Share of step time in which no device works while the step traces, compiles or autotunes. First steps, which
-    compile once, do not count. This is the breakdown class `compile`.
-    """
-    return share(question, TimeClass.COMPILE)
-
-
-@metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.LESS)
-def transfer_fraction(question: Question) -> float:
-    """Share of step time in which a device only copies. This is the breakdown class `transfer`."""
-    return share(question, TimeClass.TRANSFER)
-
-
-@metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.MORE)
-def compute_fraction(question: Question) -> float:
-    """Share of step time in which a device computes. This is the breakdown class `compute`."""
-    return share(question, TimeClass.COMPUTE)
-
-
-@metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.LESS)
-def idle_fraction(question: Question) -> float:
-    """Share of step time in which no device works and the trace does not say why. This is the breakdown class `idle`."""
-    return share(question, TimeClass.IDLE)
+for _class, _about in _CLASSES.items():
+    _register(_class, _about)
 
 
 @metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.MORE)

@@ -12,7 +12,14 @@ from tfadvisor.metrics.collectives import counted_meetings, known_meetings
 from tfadvisor.metrics.devices import device_skew_fraction
 from tfadvisor.metrics.layers import OpKey, keys_of, name_with_place
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
-from tfadvisor.metrics.steady import counted_hosts, hosts_with_work, known_steps, needs_steps, several_hosts
+from tfadvisor.metrics.steady import (
+    counted_hosts,
+    hosts_of_several,
+    hosts_with_work,
+    known_steps,
+    needs_steps,
+    several_hosts,
+)
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.run.meetings import Meetings
@@ -251,10 +258,7 @@ def uneven_op(question: Question) -> str:
     """The op with the largest difference between the device that computes most and the others of its host, where it takes
     twice as long there: `conditional.5, 66.0 ms a step on CPU:0 and 0 ms on the others`.
     """
-    found = [host for host in counted_hosts(question.run) if len(host.devices) > 1]
-    if not found:
-        raise MetricAbsent("no host of this run has several active devices")
-    most = max((_most_different(host) for host in found), key=lambda one: one.more_ms)
+    most = max((_most_different(host) for host in hosts_of_several(question.run)), key=lambda one: one.more_ms)
     if most.key is None:
         raise MetricAbsent("no op takes twice as long on the device that computes most as on the others")
     here, there = (

@@ -197,10 +197,6 @@ CORES = {"cores": 4, "allowed_cores": 4}
     ("rule", "counters"),
     [
         (
-            "cores-taken-by-others",
-            grew(CORES, busy_seconds=39, idle_seconds=1, iowait_seconds=0, stolen_seconds=0, program_seconds=20),
-        ),
-        (
             "gpu-held-down",
             grew(None, Gpu("A", utilization=0.9, clock_mhz=1200, highest_clock_mhz=2000, slowed_by=("heat",))),
         ),

@@ -1,20 +1,18 @@
-"""Cases of a rule, and what a stable one needs to be admitted."""
+"""Cases of a rule."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import msgspec
+from msgspec.structs import replace
 
 from tfadvisor.advice.findings import Finding, NotApplicable
-from tfadvisor.advice.judging.conditions import Compare, Condition, Joined
 from tfadvisor.advice.judging.judge_rules import judge
 from tfadvisor.advice.judging.judged import Judged, finding_of
-from tfadvisor.advice.loading.catalogue import COVERAGE, checked, in_its_folder, is_rule
-from tfadvisor.advice.loading.rule import Rule
+from tfadvisor.advice.loading.catalogue import checked, in_its_folder, is_rule
+from tfadvisor.advice.loading.rule import Rule, refused
 from tfadvisor.advice.loading.yaml_marks import Marked, load, read_rule_file
 from tfadvisor.errors import RuleError
 from tfadvisor.metrics.registry import Measured, Metrics, registered_facts, registered_metrics
@@ -23,20 +21,20 @@ _OUTCOMES = ("quiet", "fired", "not-applicable")
 _ABSENT = "not given in this case"
 
 
-class Case(msgspec.Struct, frozen=True):
+class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """metrics and facts that are given; all others are absent. expect: quiet, fired or not-applicable.
 
     says, says_not: what the finding's texts must and must not hold.
     """
 
     name: str
-    line: int
-    metrics: dict[str, float]
-    facts: dict[str, str]
     expect: str
-    severity: str | None
+    metrics: dict[str, float] = {}
+    facts: dict[str, str] = {}
+    severity: str | None = None
     says: tuple[str, ...] = ()
     says_not: tuple[str, ...] = ()
+    line: int = 1
 
 
 class Checked(msgspec.Struct, frozen=True):
@@ -51,7 +49,6 @@ def check_folder(folder: Path) -> Checked:
     """Lints every rule below a folder and runs its cases."""
     rules = cases = 0
     failures: list[str] = []
-    is_catalogue = (folder / COVERAGE).exists()
     for file in sorted(folder.rglob("*.yaml")):
         if not is_rule(file.name):
             if file.name.endswith(".cases.yaml") and not _rule_of(file).exists():
@@ -67,8 +64,6 @@ def check_folder(folder: Path) -> Checked:
             failures.append(str(error))
             continue
         cases += len(found)
-        if is_catalogue and (missing := lacks(rule, folder.parent)):
-            failures.append(f"{rule.id}: {'; '.join(missing)}")
         failures += missing_kinds(rule, found)
         failures += [failure for case in found if (failure := run_case(rule, case)) is not None]
     return Checked(rules, cases, tuple(failures))
@@ -93,30 +88,19 @@ def load_cases(file: Path) -> list[Case]:
 
 
 def _case(marked: Marked, path: str, data: Any) -> Case:
-    if not isinstance(data, dict):
-        raise marked.error(path, "must be a case with name, metrics, facts and expect")
-    for key in data:
-        if key not in ("name", "metrics", "facts", "expect", "severity", "says", "says_not"):
-            raise marked.error(f"{path}.{key}", "is not a field of a case")
-    if data.get("expect") not in _OUTCOMES:
+    try:
+        case = msgspec.convert(data, Case, strict=False)
+    except msgspec.ValidationError as error:
+        raise refused(marked, str(error), path) from error
+    if case.expect not in _OUTCOMES:
         raise marked.error(f"{path}.expect", f"must be one of {', '.join(_OUTCOMES)}")
-    metrics, facts = data.get("metrics") or {}, data.get("facts") or {}
-    for name in metrics:
+    for name in case.metrics:
         if name not in registered_metrics():
             raise marked.error(f"{path}.metrics.{name}", "is not a metric")
-    for name in facts:
+    for name in case.facts:
         if name not in registered_facts():
             raise marked.error(f"{path}.facts.{name}", "is not a fact")
-    return Case(
-        str(data.get("name", "")),
-        marked.lines.get(path, 1),
-        {name: float(value) for name, value in metrics.items()},
-        {name: str(value) for name, value in facts.items()},
-        data["expect"],
-        data.get("severity"),
-        tuple(map(str, data.get("says") or ())),
-        tuple(map(str, data.get("says_not") or ())),
-    )
+    return replace(case, line=marked.lines.get(path, 1))
 
 
 def run_case(rule: Rule, case: Case, metrics: Metrics | None = None) -> str | None:
@@ -164,72 +148,3 @@ def metrics_of(case: Case) -> Metrics:
     }
     facts = {name: (case.facts.get(name), "" if name in case.facts else _ABSENT) for name in registered_facts()}
     return Metrics(values, facts)
-
-
-# What a stable rule of the catalogue needs: a reason at every bound, a source or two confirmations, and a trace.
-
-
-_VENDORS = (
-    "cloud.google.com",
-    "docs.jax.dev",
-    "docs.kernel.org",
-    "docs.pytorch.org",
-    "flax.readthedocs.io",
-    "keras.io",
-    "man7.org",
-    "openxla.org",
-    "rocm.docs.amd.com",
-    "www.tensorflow.org",
-)
-_REPOSITORIES = (
-    "google",
-    "google-deepmind",
-    "jax-ml",
-    "keras-team",
-    "nvidia",
-    "openxla",
-    "pytorch",
-    "rocm",
-    "tensorflow",
-)
-"""Owners on github.com."""
-_CONFIRMATIONS = 2
-"""Independent ones that replace a source."""
-
-
-def lacks(rule: Rule, root: Path) -> list[str]:
-    """What keeps a rule from being stable, a few words each; nothing of a preview rule. root: of the repository."""
-    if rule.is_preview:
-        return []
-    found = []
-    bare = sum(not one.because for one in bounds_of(rule))
-    if bare:
-        found.append(f"{bare} bound{'s' if bare > 1 else ''} without a reason")
-    if not any(_is_vendor(one.url) for one in rule.source) and len(rule.confirmed) < _CONFIRMATIONS:
-        found.append("neither a source by a vendor or framework nor two confirmations")
-    if not rule.confirmed:
-        found.append("no trace in `confirmed`")
-    gone = [one for one in rule.confirmed if one.startswith("fixtures/") and not (root / one.split()[0]).exists()]
-    return found + [f"{one} is not there" for one in gone]
-
-
-def bounds_of(rule: Rule) -> list[Compare]:
-    """Every comparison of a metric with a number: of the rule, of what bounds its severity, of its fixes."""
-    conditions = [rule.when, rule.at_most.when if rule.at_most else None, *(one.when for one in rule.fixes)]
-    return [bound for one in conditions if one is not None for bound in _bounds(one)]
-
-
-def _bounds(condition: Condition) -> Iterator[Compare]:
-    if isinstance(condition, Joined):
-        for part in condition.parts:
-            yield from _bounds(part)
-    elif isinstance(condition, Compare):
-        yield condition
-
-
-def _is_vendor(url: str) -> bool:
-    address = urlsplit(url)
-    host = address.hostname or ""
-    if host == "github.com":
-        return address.path.strip("/").partition("/")[0].lower() in _REPOSITORIES
-    return host in _VENDORS or host.endswith((".nvidia.com", ".intel.com"))

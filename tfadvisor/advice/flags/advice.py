@@ -14,13 +14,13 @@ _FOLDER = Path(__file__).parent
 
 
 class Danger(msgspec.Struct, frozen=True):
-    """Values that do harm. values: lower case, None for any. above: or every number above this. level: warning or note."""
+    """Values that do harm. values: None for any. above: or every number above this. level: warning or note."""
 
-    values: tuple[str, ...] | None
-    above: float | None
     level: str
     text: str
     source: str
+    values: tuple[str, ...] | None = None
+    above: float | None = None
 
     def holds(self, value: str) -> bool:
         """Whether a value is one of those."""
@@ -29,7 +29,7 @@ class Danger(msgspec.Struct, frozen=True):
                 return float(value) > self.above
             except ValueError:
                 return False
-        return self.values is None or value.lower() in self.values
+        return self.values is None or value.lower() in [one.lower() for one in self.values]
 
 
 class Rename(msgspec.Struct, frozen=True):
@@ -37,16 +37,24 @@ class Rename(msgspec.Struct, frozen=True):
 
     old: str
     new: str
-    values: Mapping[str, str]
     source: str
+    values: Mapping[str, str] = {}
 
 
-class Pass(msgspec.Struct, frozen=True):
+class Pass(msgspec.Struct, frozen=True, kw_only=True):
     """A compiler pass that must stay on. names: as --xla_disable_hlo_passes takes them. cost: what it cost to leave out."""
 
-    title: str
+    title: str = msgspec.field(name="pass")
     names: tuple[str, ...]
     cost: str
+
+
+class Conflict(msgspec.Struct, frozen=True):
+    """Settings that are wrong together. tests: by name, how each must be. up_to: the last jaxlib, "" for any."""
+
+    tests: Mapping[str, str]
+    up_to: str
+    remark: Remark
 
 
 class Advice(msgspec.Struct, frozen=True):
@@ -57,9 +65,10 @@ class Advice(msgspec.Struct, frozen=True):
     passes: tuple[Pass, ...]
     passes_source: str
     dangers: Mapping[str, tuple[Danger, ...]]
+    conflicts: tuple[Conflict, ...]
 
 
-class Variable(msgspec.Struct, frozen=True):
+class Variable(msgspec.Struct, frozen=True, kw_only=True):
     """One environment variable. kind and values: what it accepts. bounds: of a number. fatal: a wrong value ends the process.
 
     gone: why it is read no more, "" when it is. since: the jaxlib that first read it. value_since: by value, the first
@@ -68,20 +77,20 @@ class Variable(msgspec.Struct, frozen=True):
 
     name: str
     owner: str
-    kind: str
+    kind: str = msgspec.field(name="type")
     values: tuple[str, ...]
-    bounds: tuple[float, float] | None
-    default: str | None
+    bounds: tuple[float, float] | None = msgspec.field(name="range", default=None)
+    default: str | None = None
     consequence: str
     fatal: bool
     about: str
     source: str
-    dangers: tuple[Danger, ...]
-    gone: str
-    since: str
-    value_since: Mapping[str, str]
-    renamed: str
-    renamed_since: str
+    dangers: tuple[Danger, ...] = ()
+    gone: str = ""
+    since: str = ""
+    value_since: Mapping[str, str] = msgspec.field(name="since_of", default={})
+    renamed: str = ""
+    renamed_since: str = ""
 
 
 @cache
@@ -91,13 +100,14 @@ def advice() -> Advice:
     sources = data["sources"]
     dangers: dict[str, tuple[Danger, ...]] = {}
     for one in data["dangers"]:
-        dangers[one["flag"]] = (*dangers.get(one["flag"], ()), _danger(one, sources, ""))
+        dangers[one["flag"]] = (*dangers.get(one["flag"], ()), msgspec.convert(_sourced(one, sources), Danger))
     return Advice(
-        tuple(Rename(one["old"], one["new"], one.get("values", {}), sources[one["source"]]) for one in data["renamed"]),
+        msgspec.convert([_sourced(one, sources) for one in data["renamed"]], tuple[Rename, ...]),
         {one["flag"]: (one["why"], sources[one["source"]]) for one in data["gone"]},
-        tuple(Pass(one["pass"], tuple(one["names"]), one["cost"]) for one in data["passes"]),
+        msgspec.convert(data["passes"], tuple[Pass, ...]),
         sources["passes"],
         dangers,
+        tuple(_conflict(_sourced(one, sources)) for one in data["conflicts"]),
     )
 
 
@@ -105,41 +115,26 @@ def advice() -> Advice:
 def variables() -> Mapping[str, Variable]:
     """Every variable by name, sorted."""
     data = _read("variables.json")
-    return {one["name"]: _variable(one, data) for one in data["variables"]}
+    found = [
+        _sourced({"values": data["types"].get(one["type"], ()), **one}, data["sources"]) for one in data["variables"]
+    ]
+    for one in found:
+        fatal = one.get("fatal") or data["fatal"].get(one["type"], "")
+        one["consequence"] = fatal or one.get("otherwise") or data["otherwise"].get(one["type"], "")
+        one["fatal"] = bool(fatal)
+    return {one.name: one for one in msgspec.convert(found, list[Variable])}
 
 
-def _variable(one: Mapping[str, Any], data: Mapping[str, Any]) -> Variable:
-    kind, bounds = one["type"], one.get("range")
-    fatal = one.get("fatal") or data["fatal"].get(kind, "")
-    return Variable(
-        name=one["name"],
-        owner=one["owner"],
-        kind=kind,
-        values=tuple(one.get("values") or data["types"].get(kind, ())),
-        bounds=(bounds[0], bounds[1]) if bounds else None,
-        default=one.get("default"),
-        consequence=fatal or one.get("otherwise") or data["otherwise"].get(kind, ""),
-        fatal=bool(fatal),
-        about=one["about"],
-        source=data["sources"][one["source"]],
-        dangers=tuple(_danger(each, data["sources"], one["source"]) for each in one.get("dangers", ())),
-        gone=one.get("gone", ""),
-        since=one.get("since", ""),
-        value_since=one.get("since_of", {}),
-        renamed=one.get("renamed", ""),
-        renamed_since=one.get("renamed_since", ""),
-    )
+def _sourced(one: Mapping[str, Any], sources: Mapping[str, str], usual: str = "") -> dict[str, Any]:
+    """With the address of its source, and of those of its dangers; usual: for what names none."""
+    name = one.get("source", usual)
+    dangers = [_sourced(each, sources, name) for each in one.get("dangers", ())]
+    return {**one, "source": sources[name], "dangers": dangers}
 
 
-def _danger(one: Mapping[str, Any], sources: Mapping[str, str], source: str) -> Danger:
-    values = one.get("values")
-    return Danger(
-        None if values is None else tuple(value.lower() for value in values),
-        one.get("above"),
-        one["level"],
-        one["text"],
-        sources[one.get("source", source)],
-    )
+def _conflict(one: Mapping[str, Any]) -> Conflict:
+    remark = Remark(one.get("kind", "conflict"), one["level"], one["text"], one.get("instead", ""), one["source"])
+    return Conflict(one["if"], one.get("up_to", ""), remark)
 
 
 def _read(name: str) -> Any:

@@ -141,8 +141,6 @@ def _cut(words: str) -> str:
 # One flag against what a version knows.
 
 _PASS_LISTS = ("xla_disable_hlo_passes",)
-_LEVEL = re.compile(r"(?<![\w.])(\d{1,2}) = ")
-"""A level in a flag's own help: `0 = off; 1 = on`."""
 
 
 def check_flag(setting: Setting, table: Table, version: str, suggestions: Suggestions) -> tuple[str, list[Remark]]:
@@ -206,14 +204,6 @@ def _remarks(setting: Setting, flag: Flag, table: Table, version: str) -> list[R
         remarks.append(Remark("deprecated", WARNING, flag.about, _written(name, value) if name != setting.name else ""))
     if is_default(flag, setting.value):
         remarks.append(Remark("default", NOTE, f"already the default in {table.title} {version}"))
-    named = [int(one) for one in _LEVEL.findall(flag.about)]
-    if (
-        named
-        and flag.kind != "string"
-        and named == list(range(named[0], named[0] + len(named)))
-        and int(setting.value or 0) not in named
-    ):
-        remarks.append(Remark("value", WARNING, f"its help names the values {named[0]} to {named[-1]}"))
     remarks += [
         about_value(one.level, one.text, one.source)
         for one in advice().dangers.get(setting.name, ())

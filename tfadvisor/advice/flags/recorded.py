@@ -20,7 +20,7 @@ _DEPRECATED = re.compile(r"\W{0,2}deprecated\b|the legacy flag\b", re.I)
 _FILE = Path(__file__).with_name("recorded.json")
 
 
-class Words(msgspec.Struct, frozen=True):
+class Words(msgspec.Struct, frozen=True, kw_only=True):
     """What a flag of text is limited to. prefix: may stand before each word. any_case: their case matters not.
 
     several: a list joined by commas is accepted. loose: so are blanks and empty parts in it. signs: so are +word and
@@ -30,7 +30,7 @@ class Words(msgspec.Struct, frozen=True):
     words: tuple[str, ...]
     prefix: str
     any_case: bool
-    several: bool
+    several: bool = msgspec.field(name="list")
     signs: bool
     empty: bool
     loose: bool
@@ -73,7 +73,7 @@ class Table(msgspec.Struct, frozen=True):
         for first, last, kind, default, words, about in self.periods.get(name, ()):
             told = told if about is None else about
             if self.versions.index(first) <= at <= self.versions.index(last):
-                return Flag(name, kind, default, _words(words), told)
+                return Flag(name, kind, default, msgspec.convert(words, Words | None), told)
         return None
 
     def names(self, version: str) -> list[str]:
@@ -119,20 +119,6 @@ def recording() -> Recording:
 def is_newer(version: str, than: str) -> bool:
     """Whether one version came after another."""
     return (order(version) or ()) > (order(than) or ())
-
-
-def _words(data: Mapping[str, Any] | None) -> Words | None:
-    if data is None:
-        return None
-    return Words(
-        tuple(data["words"]),
-        data["prefix"],
-        data["any_case"],
-        data["list"],
-        data["signs"],
-        data["empty"],
-        data["loose"],
-    )
 
 
 # Versions of libraries, in order.

@@ -26,10 +26,9 @@ _ONCE = "fewer than three steps cannot show whether the host does this in every 
 
 
 class Fired(msgspec.Struct, frozen=True):
-    """What all rules came to before any finding is written; quiet: the ids of those that looked and found nothing."""
+    """What all rules came to before any finding is written."""
 
     judged: tuple[Judged, ...]
-    quiet: tuple[str, ...]
     not_applicable: tuple[NotApplicable, ...]
     broken: tuple[Broken, ...]
 
@@ -38,7 +37,6 @@ class Outcomes(msgspec.Struct, frozen=True):
     """The same with the findings, in the order of the report."""
 
     findings: tuple[Finding, ...]
-    quiet: tuple[str, ...]
     not_applicable: tuple[NotApplicable, ...]
     broken: tuple[Broken, ...]
 
@@ -56,13 +54,13 @@ def run_rules(
             findings.append(finding_of(one, metrics))
         except Exception as error:
             broken.append(_broken(one.rule, error))
-    return Outcomes(tuple(findings), fired.quiet, fired.not_applicable, tuple(broken))
+    return Outcomes(tuple(findings), fired.not_applicable, tuple(broken))
 
 
 def fired_rules(rules: Sequence[Rule], metrics: Metrics) -> Fired:
     """None of those that fired saves what another does. What is not proven yet takes nothing from what is."""
     judged: list[Judged] = []
-    quiet, absent, broken = [], [], []
+    absent, broken = [], []
     for rule in rules:
         try:
             outcome = judge(rule, metrics)
@@ -73,11 +71,9 @@ def fired_rules(rules: Sequence[Rule], metrics: Metrics) -> Fired:
             judged.append(outcome)
         elif isinstance(outcome, NotApplicable):
             absent.append(outcome)
-        else:
-            quiet.append(rule.id)
     shared, spent = shared_out(in_order(judged, metrics), metrics)
     weighed = tuple(replace(one, severity=_standing(one, metrics)) for one in shared)
-    return Fired(weighed, tuple(quiet), tuple(absent + spent), tuple(broken))
+    return Fired(weighed, tuple(absent + spent), tuple(broken))
 
 
 def _broken(rule: Rule, error: Exception) -> Broken:

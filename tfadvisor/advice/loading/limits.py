@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
 
 import msgspec
 from msgspec.structs import replace
@@ -63,6 +62,12 @@ def limits_of(rule: Rule) -> tuple[Limit, ...]:
     return tuple(found)
 
 
+def bounds_of(rule: Rule) -> list[Compare]:
+    """Every comparison of a metric with a number: of the rule, of what bounds its severity, of its fixes."""
+    conditions = [rule.when, rule.at_most.when if rule.at_most else None, *(one.when for one in rule.fixes)]
+    return [bound for one in conditions if one is not None for bound in _comparisons(one)]
+
+
 def with_limits(
     rules: Sequence[Rule], changes: Sequence[LimitChange]
 ) -> tuple[tuple[Rule, ...], tuple[ChangedLimit, ...]]:
@@ -74,8 +79,6 @@ def with_limits(
     by_rule: dict[str, dict[str, LimitChange]] = {}
     for change in changes:
         by_rule.setdefault(change.rule, {})[change.limit] = change
-    if not mistakes:
-        mistakes = [error for rule in rules for error in _out_of_order(rule, by_rule.get(rule.id, {}))]
     if mistakes:
         raise SeveralMistakes(mistakes) if len(mistakes) > 1 else mistakes[0]
     changed = [one for rule in rules for one in _changed(rule, by_rule.get(rule.id, {}))]
@@ -133,16 +136,6 @@ def _bound(limit: Limit, changes: dict[str, LimitChange]) -> float:
     number = _number(changes[limit.name].value)
     assert number is not None  # checked before
     return number
-
-
-def _out_of_order(rule: Rule, changes: dict[str, LimitChange]) -> Iterator[UsageError]:
-    """Numbers of one metric stay in their order: a range that is turned around holds nothing."""
-    limits = limits_of(rule) if changes else ()
-    for low, high in pairwise(limits):
-        if low.metric == high.metric and _bound(low, changes) >= _bound(high, changes):
-            said = (changes.get(high.name) or changes[low.name]).said
-            bounds = (f"{one.name} ({limit_in_words(_bound(one, changes), one.unit)})" for one in (low, high))
-            yield UsageError(f"{said}: {' must stay below '.join(bounds)}; set both.")
 
 
 def _changed(rule: Rule, changes: dict[str, LimitChange]) -> Iterator[ChangedLimit]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
 
 import msgspec
 
@@ -12,6 +12,7 @@ from tfadvisor.advice.codemods import CHECKS, CODEMODS, LAUNCH_LINE, NEVER_MECHA
 from tfadvisor.advice.findings import SourceRef
 from tfadvisor.advice.judging.conditions import Condition, parse_condition
 from tfadvisor.advice.loading.yaml_marks import Marked
+from tfadvisor.errors import RuleError
 from tfadvisor.vocabulary import CATEGORIES, TIME_CLASSES, Severity
 
 FIX_KINDS = ("code", "env", "flag", "config", "command")
@@ -19,10 +20,11 @@ TIERS = ("stable", "preview")
 """A preview rule is off unless it is asked for, and no verdict rests on it."""
 PROOFS = ("shown", "likely")
 """Whether a rule's finding is shown by the trace, or only likely: then it asks the user."""
+_Text = Annotated[str, msgspec.Meta(pattern=r"\S")]
 _ID = re.compile(r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$")
 
 
-class SavingRule(msgspec.Struct, frozen=True):
+class SavingRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """metric: share of step time that could be saved at most; low and high: factors on it. basis: why that range.
 
     of: the classes of the breakdown that it comes from, empty for those of the rule's category. whole: share of step time
@@ -30,35 +32,35 @@ class SavingRule(msgspec.Struct, frozen=True):
     reach: share of the step's work that the fault is about, for a replay; empty where it is about all.
     """
 
-    metric: str
+    metric: _Text
     low: float
     high: float
-    basis: str
+    basis: _Text
     of: tuple[str, ...] = ()
     whole: str = ""
     reach: str = ""
 
 
-class FixRule(msgspec.Struct, frozen=True):
+class FixRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One edit. when: only shown if it holds, None for always."""
 
     kind: str
-    do: str
-    snippet: str
-    env: Mapping[str, str]
-    valid_for: str
-    side_effect: str
-    when: Condition | None
+    do: _Text
+    snippet: str = ""
+    env: Mapping[str, str] = {}
+    valid_for: _Text
+    side_effect: str = ""
+    when: Condition | None = None
 
 
-class Cap(msgspec.Struct, frozen=True):
+class Cap(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A finding is no more severe than this, whatever it may save. when: only if it holds, None for always."""
 
     severity: Severity
-    when: Condition | None
+    when: Condition | None = None
 
 
-class Rule(msgspec.Struct, frozen=True):
+class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One rule file. severity: fixed, or None when the saving decides. at_most: what bounds it then.
 
     every_call: what it is about happens inside the compiled step, so that one step tells that each has it.
@@ -71,15 +73,15 @@ class Rule(msgspec.Struct, frozen=True):
     id: str
     file: str
     category: str
-    title: str
-    why: str
+    title: _Text
+    why: _Text
     when: Condition
-    summary: str
+    summary: _Text
     evidence: tuple[str, ...]
-    severity: Severity | None
-    saving: SavingRule | None
+    severity: Severity | None = None
+    saving: SavingRule | None = None
     fixes: tuple[FixRule, ...]
-    locations: tuple[str, ...]
+    locations: tuple[str, ...] = ()
     source: tuple[SourceRef, ...]
     every_call: bool = False
     codemods: tuple[CodemodRef, ...] = ()
@@ -103,202 +105,94 @@ class Rule(msgspec.Struct, frozen=True):
 
 def parse_rule(marked: Marked) -> Rule:
     """Checks every field. Raises RuleError with the line of the first that is wrong."""
-    fields = _Fields(marked, "", marked.data)
-    fields.only(
-        "id",
-        "category",
-        "title",
-        "why",
-        "when",
-        "summary",
-        "evidence",
-        "severity",
-        "at_most",
-        "saving",
-        "fixes",
-        "codemods",
-        "locations",
-        "source",
-        "every_call",
-        "tier",
-        "proof",
-        "ask",
-        "takes",
-        "confirmed",
-    )
-    rule_id = fields.text("id")
-    if not _ID.match(rule_id):
-        raise marked.error(
-            "id", f"{rule_id!r} is not a rule id: use lower-case words joined by hyphens, named for the fault"
-        )
-    category = fields.choice("category", tuple(CATEGORIES))
-    severity = None
-    if fields.has("severity"):
-        severity = Severity(fields.choice("severity", tuple(one.value for one in Severity)))
-    saving = _saving(fields.below("saving")) if fields.has("saving") else None
-    if (severity is None) == (saving is None):
-        raise marked.error("severity", "a rule needs either a saving, which decides its severity, or a fixed severity")
-    fixes = tuple(_fix(one) for one in fields.items("fixes"))
-    if not fixes:
-        raise marked.error("fixes", "a rule without a fix prescribes nothing")
-    proof = fields.choice("proof", PROOFS) if fields.has("proof") else "shown"
-    if (proof == "likely") != fields.has("ask"):
-        raise marked.error(
-            "ask", "is the question that a rule with `proof: likely` puts to the user, and no other rule has one"
-        )
-    if proof == "likely" and severity is not None and severity.rank > Severity.LOW.rank:
-        raise marked.error("severity", "is at most low where `proof` is likely")
-    return Rule(
-        id=rule_id,
-        file=marked.file,
-        category=category,
-        title=fields.text("title"),
-        why=fields.text("why"),
-        when=parse_condition(marked, "when", fields.value("when")),
-        summary=fields.text("summary"),
-        evidence=fields.texts("evidence"),
-        severity=severity,
-        saving=saving,
-        fixes=fixes,
-        locations=fields.texts("locations") if fields.has("locations") else (),
-        source=tuple(_source(one) for one in fields.items("source")),
-        every_call=fields.flag("every_call") if fields.has("every_call") else False,
-        codemods=_codemods(fields, fixes) if fields.has("codemods") else (),
-        at_most=_cap(fields.below("at_most"), saving) if fields.has("at_most") else None,
-        tier=fields.choice("tier", TIERS) if fields.has("tier") else "stable",
-        proof=proof,
-        ask=fields.text("ask") if fields.has("ask") else "",
-        takes=fields.text("takes") if fields.has("takes") else "",
-        confirmed=fields.texts("confirmed") if fields.has("confirmed") else (),
-    )
+    data = _trimmed(marked.data)
+    if not isinstance(data, dict):
+        raise marked.error("", "must be a mapping of fields")
+    if "file" in data:
+        raise marked.error("file", "is not a field here")
+    for path, holder in _with_conditions(data):
+        condition = parse_condition(marked, f"{path}when", holder["when"])
+        holder["when"] = msgspec.to_builtins(condition)
+    try:
+        rule = msgspec.convert({**data, "file": marked.file}, Rule)
+    except msgspec.ValidationError as error:
+        raise refused(marked, str(error)) from error
+    for field, cause in _mistakes(rule):
+        raise marked.error(field, cause)
+    return rule
 
 
-def _cap(fields: _Fields, saving: SavingRule | None) -> Cap:
-    fields.only("severity", "when")
-    if saving is None:
-        raise fields.error("severity", "bounds what a saving decides, and this rule's severity is fixed")
-    severity = Severity(fields.choice("severity", tuple(one.value for one in Severity)))
-    return Cap(severity, fields.condition("when"))
+def _trimmed(data: Any) -> Any:
+    """Without the line ends around texts that YAML's blocks bring."""
+    if isinstance(data, dict):
+        return {name: _trimmed(one) for name, one in data.items()}
+    if isinstance(data, list):
+        return [_trimmed(one) for one in data]
+    return data.strip("\n") if isinstance(data, str) else data
 
 
-def _saving(fields: _Fields) -> SavingRule:
-    fields.only("metric", "low", "high", "basis", "of", "whole", "reach")
-    low, high = fields.number("low"), fields.number("high")
-    if not 0 <= low <= high <= 1:
-        raise fields.error("low", "must lie between 0 and `high`, and `high` must not exceed 1")
-    of = fields.texts("of") if fields.has("of") else ()
-    if any(name not in TIME_CLASSES for name in of):
-        raise fields.error("of", f"names classes of the breakdown: {', '.join(TIME_CLASSES)}")
-    whole = fields.text("whole") if fields.has("whole") else ""
-    reach = fields.text("reach") if fields.has("reach") else ""
-    return SavingRule(fields.text("metric"), low, high, fields.text("basis"), of, whole, reach)
+def _with_conditions(data: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """(path, mapping) of the parts of a rule that have a condition."""
+    fixes = data.get("fixes")
+    parts = [("", data), ("at_most.", data.get("at_most"))]
+    parts += [(f"fixes.{index}.", fix) for index, fix in enumerate(fixes if isinstance(fixes, list) else [])]
+    for path, part in parts:
+        if isinstance(part, dict) and "when" in part:
+            yield path, part
 
 
-def _fix(fields: _Fields) -> FixRule:
-    fields.only("kind", "do", "snippet", "env", "valid_for", "side_effect", "when")
-    env = fields.value("env") if fields.has("env") else {}
-    if not isinstance(env, dict) or not all(isinstance(value, str) for value in env.values()):
-        raise fields.error("env", "must map variable names to quoted strings")
-    return FixRule(
-        kind=fields.choice("kind", FIX_KINDS),
-        do=fields.text("do"),
-        snippet=fields.text("snippet") if fields.has("snippet") else "",
-        env=env,
-        valid_for=fields.text("valid_for"),
-        side_effect=fields.text("side_effect") if fields.has("side_effect") else "",
-        when=fields.condition("when"),
-    )
+def refused(marked: Marked, message: str, below: str = "") -> RuleError:
+    """msgspec's message at the line of its field: `Object missing required field `do` - at `$.fixes[0]``. below: of what."""
+    cause, _, place = message.partition(" - at `$")
+    path = (below + re.sub(r"\[(\d+)\]", r".\1", place.rstrip("`")).replace("[...]", "")).strip(".")
+    if named := re.search(r"(unknown|missing required) field `(.*)`", cause):
+        cause = "is missing" if named[1] != "unknown" else "is not a field here"
+        path = f"{path}.{named[2]}".strip(".")
+    for name, word in (("array", "a list"), ("object", "a mapping"), ("str", "text"), ("bool", "true or false")):
+        cause = cause.replace(f"`{name}`", word)
+    return marked.error(path, cause)
 
 
-def _codemods(fields: _Fields, fixes: tuple[FixRule, ...]) -> tuple[CodemodRef, ...]:
-    found = []
-    for one in fields.items("codemods"):
-        one.only("name", "sure", "check", "then")
-        then = one.texts("then") if one.has("then") else ()
-        for name in then:
-            if name not in CODEMODS or name == LAUNCH_LINE:
-                raise one.error("then", f"no codemod is called {name!r}; known are {', '.join(CODEMODS)}")
-        name = one.choice("name", CODEMODS)
-        if name == LAUNCH_LINE and not any(fix.env for fix in fixes):
-            raise one.error("name", "no fix of this rule sets a variable")
-        sure = one.choice("sure", SURE)
-        if sure == "mechanical" and NEVER_MECHANICAL & {name, *then}:
-            raise one.error("sure", f"{name} is a guess wherever it applies")
-        found.append(CodemodRef(name, sure, one.choice("check", CHECKS), then))
-    return tuple(found)
-
-
-def _source(fields: _Fields) -> SourceRef:
-    fields.only("doc", "section", "url")
-    return SourceRef(fields.text("doc"), fields.text("section"), fields.text("url"))
-
-
-class _Fields:
-    """One mapping of a rule file, read field by field with errors that point at the line."""
-
-    def __init__(self, marked: Marked, path: str, data: Any) -> None:
-        if not isinstance(data, dict):
-            raise marked.error(path, "must be a mapping of fields")
-        self.marked, self._path, self._data = marked, path, data
-
-    def path(self, name: str) -> str:
-        return f"{self._path}.{name}" if self._path else name
-
-    def error(self, name: str, cause: str) -> Exception:
-        return self.marked.error(self.path(name), cause)
-
-    def condition(self, name: str) -> Condition | None:
-        """None where the field is not there."""
-        return parse_condition(self.marked, self.path(name), self.value(name)) if self.has(name) else None
-
-    def has(self, name: str) -> bool:
-        return name in self._data
-
-    def only(self, *known: str) -> None:
-        for name in self._data:
-            if name not in known:
-                raise self.error(name, f"is not a field here; known are {', '.join(known)}")
-
-    def value(self, name: str) -> Any:
-        if name not in self._data:
-            raise self.error(name, "is missing")
-        return self._data[name]
-
-    def text(self, name: str) -> str:
-        value = self.value(name)
-        if not isinstance(value, str) or not value.strip():
-            raise self.error(name, "must be text")
-        return value.strip("\n")
-
-    def texts(self, name: str) -> tuple[str, ...]:
-        value = self.value(name)
-        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            raise self.error(name, "must be a list of names")
-        return tuple(value)
-
-    def number(self, name: str) -> float:
-        value = self.value(name)
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise self.error(name, "must be a number")
-        return float(value)
-
-    def flag(self, name: str) -> bool:
-        value = self.value(name)
-        if not isinstance(value, bool):
-            raise self.error(name, "must be true or false")
-        return value
-
-    def choice(self, name: str, options: tuple[str, ...]) -> str:
-        value = self.text(name)
+def _mistakes(rule: Rule) -> Iterator[tuple[str, str]]:
+    """(field, what is wrong with it), as far as its type does not tell."""
+    if not _ID.match(rule.id):
+        yield "id", f"{rule.id!r} is not a rule id: use lower-case words joined by hyphens, named for the fault"
+    choices = [
+        ("category", rule.category, tuple(CATEGORIES)),
+        ("tier", rule.tier, TIERS),
+        ("proof", rule.proof, PROOFS),
+    ]
+    choices += [(f"fixes.{index}.kind", fix.kind, FIX_KINDS) for index, fix in enumerate(rule.fixes)]
+    for field, value, options in choices:
         if value not in options:
-            raise self.error(name, f"{value!r} is not one of {', '.join(options)}")
-        return value
+            yield field, f"{value!r} is not one of {', '.join(options)}"
+    if (rule.severity is None) == (rule.saving is None):
+        yield "severity", "a rule needs either a saving, which decides its severity, or a fixed severity"
+    if not rule.fixes:
+        yield "fixes", "a rule without a fix prescribes nothing"
+    if rule.is_likely != bool(rule.ask):
+        yield "ask", "is the question that a rule with `proof: likely` puts to the user, and no other rule has one"
+    if rule.is_likely and rule.severity is not None and rule.severity.rank > Severity.LOW.rank:
+        yield "severity", "is at most low where `proof` is likely"
+    if rule.at_most is not None and rule.saving is None:
+        yield "at_most.severity", "bounds what a saving decides, and this rule's severity is fixed"
+    if rule.saving is not None and not 0 <= rule.saving.low <= rule.saving.high <= 1:
+        yield "saving.low", "must lie between 0 and `high`, and `high` must not exceed 1"
+    if rule.saving is not None and not set(rule.saving.of) <= set(TIME_CLASSES):
+        yield "saving.of", f"names classes of the breakdown: {', '.join(TIME_CLASSES)}"
+    for index, one in enumerate(rule.codemods):
+        for field, cause in _mistakes_of_codemod(one, rule.fixes):
+            yield f"codemods.{index}.{field}", cause
 
-    def below(self, name: str) -> _Fields:
-        return _Fields(self.marked, self.path(name), self.value(name))
 
-    def items(self, name: str) -> list[_Fields]:
-        value = self.value(name)
-        if not isinstance(value, list):
-            raise self.error(name, "must be a list")
-        return [_Fields(self.marked, f"{self.path(name)}.{index}", item) for index, item in enumerate(value)]
+def _mistakes_of_codemod(one: CodemodRef, fixes: tuple[FixRule, ...]) -> Iterator[tuple[str, str]]:
+    for field, value, options in (("name", one.name, CODEMODS), ("sure", one.sure, SURE), ("check", one.check, CHECKS)):
+        if value not in options:
+            yield field, f"{value!r} is not one of {', '.join(options)}"
+    for name in one.then:
+        if name not in CODEMODS or name == LAUNCH_LINE:
+            yield "then", f"no codemod is called {name!r}; known are {', '.join(CODEMODS)}"
+    if one.name == LAUNCH_LINE and not any(fix.env for fix in fixes):
+        yield "name", "no fix of this rule sets a variable"
+    if one.sure == "mechanical" and NEVER_MECHANICAL & {one.name, *one.then}:
+        yield "sure", f"{one.name} is a guess wherever it applies"

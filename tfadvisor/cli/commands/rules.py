@@ -71,10 +71,10 @@ def show_rule(rule_id: RuleId, rules: Folders = None) -> int:
 @app.command("docs", cls=Command, short_help="a page per rule")
 def write_pages(out: PagesFolder = Path("rule-pages"), rules: Folders = None) -> int:
     """Writes one Markdown page per rule, with its cases, and an index of them."""
-    from tfadvisor.advice.checking.rule_page import index_page, whole_page  # only this command writes pages
+    from tfadvisor.advice.checking.rule_page import index_page, rule_page  # only this command writes pages
 
     catalogue = _catalogue(rules)
-    pages = {f"{rule.id}.md": whole_page(rule) for rule in catalogue.rules}
+    pages = {f"{rule.id}.md": rule_page(rule, "#") for rule in catalogue.rules}
     pages["index.md"] = index_page(catalogue.rules)
     try:
         out.mkdir(parents=True, exist_ok=True)

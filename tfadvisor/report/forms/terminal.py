@@ -233,7 +233,6 @@ def as_text(report: Report, *, details: bool = False, screen: Screen = PLAIN) ->
     if details:
         _ops(page, report)
         _steps(page, report)
-        _time_by(page, report)
         _metrics(page, report)
         _not_applicable(page, report)
     _broken(page, report)
@@ -454,22 +453,6 @@ def _steps(page: TextPage, report: Report) -> None:
         words = f"{one_line(aside.name)}: {duration(aside.duration_ms)}, set aside: {aside.reason}"
         page.line((words, DIM))
     page.line()
-
-
-def _time_by(page: TextPage, report: Report) -> None:
-    parts = (("layer", report.time_by.layer), ("op type", report.time_by.op_type), ("line", report.time_by.line))
-    for what, rows in parts:
-        if rows:
-            table = [
-                [
-                    one_line(one.name or "all else"),
-                    percent(one.share),
-                    duration(one.ms_per_step),
-                    f"{one.count_per_step:.4g}",
-                ]
-                for one in rows
-            ]
-            page.table(f"Compute time by {what}", [[what, "share", "a step", "runs"], *table], left=(0,))
 
 
 def _metrics(page: TextPage, report: Report) -> None:

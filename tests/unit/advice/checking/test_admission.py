@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import re
+import runpy
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from support.places import RULES as FOLDER
+from support.places import ROOT
 
 import tfadvisor.metrics  # noqa: F401
-from tfadvisor.advice.checking.cases import bounds_of, check_folder, lacks
 from tfadvisor.advice.findings import SourceRef
 from tfadvisor.advice.judging.conditions import Compare, Joined
 from tfadvisor.advice.loading.catalogue import load_catalogue
-from tfadvisor.advice.loading.rule import Cap
+from tfadvisor.advice.loading.limits import bounds_of
+from tfadvisor.advice.loading.rule import Cap, Rule
 from tfadvisor.vocabulary import Severity
 
+lacks = runpy.run_path(str(ROOT / "docs" / "admission.py"))["lacks"]
 BOUND = Compare("steps_counted", "below", 3.0, "two tell no spread")
 BARE = replace(BOUND, because="")
 GUIDE = SourceRef("TFG", "1", "https://www.tensorflow.org/guide/profiler")
@@ -82,16 +83,6 @@ def test_a_rule_on_trial_lacks_nothing(tmp_path: Path) -> None:
     assert lacks(replace(RULE, tier="preview", when=BARE, confirmed=(), source=(BLOG,)), tmp_path) == []
 
 
-def test_the_catalogue_is_checked_and_other_folders_are_not(tmp_path: Path) -> None:
-    for name in ("few-steps.yaml", "few-steps.cases.yaml"):
-        text = (FOLDER / "capture" / name).read_text(encoding="utf-8")
-        text = re.sub(r"(?m)^confirmed:.*\n(?:[ -].*\n)*", "", text)
-        (tmp_path / name).write_text(text.replace("source:", "confirmed: [fixtures/gone]\nsource:"), encoding="utf-8")
-
-    others = check_folder(tmp_path)
-    (tmp_path / "coverage.yaml").write_text("{}", encoding="utf-8")
-    refused = check_folder(tmp_path)
-
-    assert others.failures == ()
-    assert refused.failures[0].startswith("few-steps: ")
-    assert "fixtures/gone is not there" in refused.failures[0]
+@pytest.mark.parametrize("rule", load_catalogue(preview=True).rules, ids=lambda one: one.id)
+def test_the_catalogue_lacks_nothing(rule: Rule) -> None:
+    assert lacks(rule, ROOT) == []

@@ -1,4 +1,4 @@
-"""A rule's page: why, when, what to do, and the cases."""
+"""A rule's page: why, when, what to do."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 import tfadvisor.metrics  # noqa: F401
-from tfadvisor.advice.checking.cases import Case
-from tfadvisor.advice.checking.rule_page import case_table, cases_of, index_page, rule_page, whole_page
+from tfadvisor.advice.checking.rule_page import index_page, rule_page
 from tfadvisor.advice.judging.conditions import Compare
 from tfadvisor.advice.loading.catalogue import load_catalogue
 from tfadvisor.cli.main import guarded_main
@@ -44,23 +43,6 @@ def test_the_page_of_a_rule_on_trial_says_so_asks_and_gives_reasons() -> None:
     assert "_Preview: off unless `--preview` is given._\n\n_Worth checking:_ Was it cut?\n\n**The trace" in page
     assert "- `steps_counted` below 3 (two tell no spread)" in page
     assert page.endswith("Confirmed by fixtures/a; b\n")
-
-
-def test_the_whole_page_holds_the_cases() -> None:
-    page = whole_page(RULES["few-steps"])
-
-    assert page.startswith("# few-steps\n")
-    assert "| two | steps_counted 2, framework tensorflow | fired, info |" in page
-    assert "| no steps at all | framework tensorflow | not-applicable |" in page
-
-
-def test_a_bar_in_a_name_stays_in_its_cell() -> None:
-    assert "a \\| b" in case_table([Case("a | b", 1, {}, {}, "quiet", None)])
-    assert "| nothing | quiet |" in case_table([Case("x", 1, {}, {}, "quiet", None)])
-
-
-def test_every_built_in_rule_has_cases_at_hand() -> None:
-    assert all(cases_of(rule) for rule in RULES.values())
 
 
 def test_the_index_links_every_page() -> None:

@@ -148,13 +148,6 @@ def test_all_mistakes_are_told_at_once_with_what_was_meant() -> None:
     ]
 
 
-def test_limits_of_one_metric_keep_their_order() -> None:
-    assert told(change("kernels_per_step-1", 100)) == [
-        "here: kernels_per_step-1 (100) must stay below kernels_per_step-2 (100); set both."
-    ]
-    with_limits([rule()], [change("kernels_per_step-1", 100), change("kernels_per_step-2", 200)])
-
-
 def test_python_gives_them_as_the_configuration_does() -> None:
     assert changes_of({"slow-thing": {"step_time_ms": 3}}) == (
         LimitChange("slow-thing", "step_time_ms", 3, "limits['slow-thing']['step_time_ms']"),
