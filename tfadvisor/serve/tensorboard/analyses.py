@@ -33,7 +33,7 @@ from tfadvisor.serve.tensorboard.cache import (
     key_of_step,
 )
 from tfadvisor.serve.tensorboard.listing import ListedRun
-from tfadvisor.trace.remote_path import places_of
+from tfadvisor.trace.remote_path import place_of
 
 _AT_ONCE = 2
 _MOST_WAITING, _MOST_OF_ONE = 32, 8
@@ -88,7 +88,7 @@ class _Reported(msgspec.Struct, frozen=True):
 
 def limits_of(task: Mapping[str, Any]) -> Limits:
     """Of a task's files."""
-    return limits_of_files(places_of(task.get("files", ())))
+    return limits_of_files(tuple(map(place_of, task.get("files", ()))))
 
 
 def _limits_here() -> dict[str, Any]:

@@ -18,7 +18,6 @@ from tfadvisor.memory import free_memory
 from tfadvisor.processes import Replaced, Worker
 from tfadvisor.timeline.run.one_host import Engine, Progress, Skip, Watch, by_engine, read_host
 from tfadvisor.timeline.summary.host import HostSummary
-from tfadvisor.trace.source import fetched_ahead
 
 if TYPE_CHECKING:
     from tfadvisor.timeline.picture.step_picture import Drawing
@@ -69,7 +68,7 @@ def _drawing(hosts: int) -> Drawing:
 
 
 def _one_by_one(files: Sequence[Path], read: Callable[[Path], HostSummary], skip: Skip | None) -> Iterator[HostSummary]:
-    for file in fetched_ahead(files):
+    for file in files:
         try:
             summary = read(file)
         except TraceError as error:
