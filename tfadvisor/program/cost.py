@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from tfadvisor.program.flow import CALLING, called_before, trip_count
+from tfadvisor.program.flow import CALLING, Users, called_before, trip_count
 from tfadvisor.program.module import Computation, Instruction, Module
 from tfadvisor.program.operations import APPLYING, applications, matrix_flops, operand, own_operations
 from tfadvisor.program.shape import Shape
@@ -174,21 +174,13 @@ def _fusion_bytes(fusion: Instruction) -> int:
     if not called:
         raise fusion.damaged("calls no computation")
     inner = called[0]
-    users = _users(inner)
+    users = Users(inner).by_id
     read = sum(_read(parameter, users) for parameter in inner.parameters())
     tables = sum(one.shape.bytes for one in inner.instructions if one.opcode == "constant" and one.shape.elements > 1)
     return read + tables + sum(_returned(one) for one in _results(inner.root))
 
 
-def _users(inner: Computation) -> dict[int, list[Instruction]]:
-    found: dict[int, list[Instruction]] = {}
-    for one in inner.instructions:
-        for used in dict.fromkeys(one.operand_ids):
-            found.setdefault(used, []).append(one)
-    return found
-
-
-def _read(value: Instruction, users: dict[int, list[Instruction]]) -> int:
+def _read(value: Instruction, users: Mapping[int, list[Instruction]]) -> int:
     """What is read of a parameter: all of it, unless every use takes slices or overwrites a part."""
     full = value.shape.bytes
     parts, names = 0, {value.id}  # the parameter itself, and the bitcasts of it
