@@ -123,7 +123,9 @@ def _name(file: Path) -> bytes:
 
 def _killed(file: Path) -> TraceError:
     return TraceError(
-        str(file), "could not be read: each worker that read it was killed.", "Give the workers more memory."
+        str(file),
+        "could not be read: the system killed each process that read it, probably because memory ran out.",
+        "Analyse one host at a time with --host NAME, or give its processes more memory.",
     )
 
 
