@@ -23,7 +23,6 @@ class Cost(msgspec.Struct, frozen=True):
 
     flops: int = 0
     matrix_flops: int = 0
-    transcendentals: int = 0
     bytes: int = 0
     unknown: tuple[str, ...] = ()
 
@@ -32,7 +31,6 @@ class Cost(msgspec.Struct, frozen=True):
         return Cost(
             self.flops * count,
             self.matrix_flops * count,
-            self.transcendentals * count,
             self.bytes * count,
             self.unknown,
         )
@@ -40,15 +38,14 @@ class Cost(msgspec.Struct, frozen=True):
 
 def total(costs: Iterable[Cost]) -> Cost:
     """The sum; what is unknown is named once, the first twenty of it."""
-    flops = matrix = transcendentals = accessed = 0
+    flops = matrix = accessed = 0
     unknown: dict[str, None] = {}
     for one in costs:
         flops += one.flops
         matrix += one.matrix_flops
-        transcendentals += one.transcendentals
         accessed += one.bytes
         unknown.update(dict.fromkeys(one.unknown))
-    return Cost(flops, matrix, transcendentals, accessed, tuple(unknown)[:_MOST_UNKNOWN])
+    return Cost(flops, matrix, accessed, tuple(unknown)[:_MOST_UNKNOWN])
 
 
 class Costs:
@@ -89,23 +86,21 @@ class Costs:
         if opcode in APPLYING:
             times = applications(instruction)
             applied = total(self._known[one.id].times(n) for one, n in zip(instruction.called, times, strict=False))
-            return Cost(applied.flops, applied.matrix_flops, applied.transcendentals, accessed, applied.unknown)
+            return Cost(applied.flops, applied.matrix_flops, accessed, applied.unknown)
         own = own_operations(instruction)
         if own is not None:
-            return Cost(own[0], 0, own[1], accessed)
+            return Cost(own, 0, accessed)
         matrix = matrix_flops(instruction)
         if matrix is None:
             what = f"custom call {instruction.custom_call_target}" if opcode == "custom-call" else opcode
             return Cost(bytes=accessed, unknown=(f"operations of {what}",))
-        return Cost(matrix, matrix, 0, accessed)
+        return Cost(matrix, matrix, accessed)
 
     def _calling(self, instruction: Instruction) -> Cost:
         called = [self._known[one.id] for one in instruction.called]
         if instruction.opcode == "fusion":
             inside = total(called)
-            return Cost(
-                inside.flops, inside.matrix_flops, inside.transcendentals, own_bytes(instruction), inside.unknown
-            )
+            return Cost(inside.flops, inside.matrix_flops, own_bytes(instruction), inside.unknown)
         if instruction.opcode == "conditional":
             return max(called, key=lambda cost: (cost.flops, cost.bytes), default=Cost())
         if instruction.opcode == "while":
