@@ -70,7 +70,6 @@ def bucket() -> Iterator[dict[str, str]]:
             "AWS_ACCESS_KEY_ID": "test",
             "AWS_SECRET_ACCESS_KEY": "test",
             "AWS_DEFAULT_REGION": "us-east-1",
-            "TFADVISOR_CACHE_MB": "0",
         }
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
         try:

@@ -27,7 +27,7 @@ from threading import Thread
 from build_hosts import build
 
 from tfadvisor.fleet.engines.dask import dask_cluster
-from tfadvisor.fleet.engines.local import LocalProcesses
+from tfadvisor.timeline.run.local_processes import LocalProcesses
 from tfadvisor.timeline.run.one_host import Engine, by_engine
 
 BIN = Path(sys.executable).parent

@@ -107,7 +107,7 @@ def engine_of(workers: int | None, scheduler: str | None) -> Iterator[Engine]:
     if workers is not None and not 1 <= workers <= 1024:
         raise UsageError(f"--workers {workers}: give a number from 1 to 1,024.")
     if scheduler is None:
-        from tfadvisor.fleet.engines.local import LocalProcesses
+        from tfadvisor.timeline.run.local_processes import LocalProcesses
 
         yield LocalProcesses(workers or os.cpu_count() or 1)
         return

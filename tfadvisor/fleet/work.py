@@ -22,7 +22,7 @@ from tfadvisor.advice.loading.catalogue import Catalogue, load_catalogue
 from tfadvisor.errors import AdvisorError, UsageError
 from tfadvisor.memory import limited_memory, limits_of_files
 from tfadvisor.report.model import Report
-from tfadvisor.trace.remote_path import place_of, places_of
+from tfadvisor.trace.remote_path import place_of
 from tfadvisor.trace.runs import Run, recorded_at
 from tfadvisor.trace.stores import Unreachable
 from tfadvisor.version import VERSION
@@ -81,7 +81,7 @@ def row_of(task: Task) -> Row:
     """The run's row, also where the run cannot be read."""
     from tfadvisor.analysis import Options, conclude  # NumPy, which no --help needs
 
-    run = Run(task.run, place_of(os.fsdecode(task.folder)), _files(task))
+    run = Run(task.run, place_of(os.fsdecode(task.folder)), tuple(map(place_of, map(os.fsdecode, task.files))))
     try:
         with _limited(run.files):
             columns = columns_of(conclude(run, Options(), catalogue=catalogue_of(task.how))[0])
@@ -154,12 +154,6 @@ def _task(packed: bytes) -> Task:
     if (tool, its_format) != (VERSION, FORMAT):
         raise WrongVersion(f"a worker has tfadvisor {VERSION}, and this is {tool}. Install the same one everywhere.")
     return msgspec.convert(told, Task)
-
-
-def _files(task: Task) -> tuple[Path, ...]:
-    """A single file that was given as a source may lie in a folder of any size, which is not listed."""
-    files = map(os.fsdecode, task.files)
-    return tuple(map(place_of, files)) if task.files == (task.folder,) else places_of(files)
 
 
 def _by_files(run: Run) -> datetime | None:

@@ -15,9 +15,9 @@ from tfadvisor.program.attributes import group_size
 from tfadvisor.program.flow import (
     Users,
     called_before,
-    executions,
     inside,
     kernel_computations,
+    reached,
     way_back,
 )
 from tfadvisor.program.module import Instruction, Module
@@ -41,9 +41,8 @@ _RESULT_IS_SECOND = frozenset(("all-gather-start", "collective-permute-start"))
 class CollectiveOp(msgspec.Struct, frozen=True):
     """name: what trace events call it; that of the async-start or fusion around it where there is one.
 
-    operand_bytes, result_bytes: a device's own. done: the instruction that waits for it, "" when it is synchronous.
-    dtype: that of most of the bytes. group_size: devices, None when the module does not say. times: runs of it in one run
-    of the module.
+    operand_bytes, result_bytes: a device's own. dtype: that of most of the bytes. group_size: devices, None when the module
+    does not say.
     """
 
     name: str
@@ -52,9 +51,6 @@ class CollectiveOp(msgspec.Struct, frozen=True):
     operand_bytes: int
     result_bytes: int
     group_size: int | None
-    done: str
-    channel_id: int
-    times: int
     instruction: Instruction
 
     @property
@@ -70,16 +66,16 @@ def collectives(module: Module) -> tuple[CollectiveOp, ...]:
     mine = [one for one in everything if one.opcode in _OPCODES]
     if not mine:
         return ()
-    runs, named, done = executions(module), _wrappers(module), _done(module)
+    runs, named = reached(module), _wrappers(module)
     found = []
     for one in mine:
         if one.computation.id in runs:
             outer = named.get(one.computation.id, one)
-            found.append(_collective(one, outer, done.get(outer.id, ""), runs[one.computation.id]))
+            found.append(_collective(one, outer))
     return tuple(found)
 
 
-def _collective(one: Instruction, outer: Instruction, done: str, runs: int) -> CollectiveOp:
+def _collective(one: Instruction, outer: Instruction) -> CollectiveOp:
     operands = [leaf for operand in one.operands for leaf in operand.shape.leaves()]
     return CollectiveOp(
         outer.name,
@@ -88,9 +84,6 @@ def _collective(one: Instruction, outer: Instruction, done: str, runs: int) -> C
         sum(leaf.bytes for leaf in operands),
         _result(one).bytes,
         group_size(one),
-        done,
-        one.channel_id,
-        runs,
         one,
     )
 
@@ -118,21 +111,6 @@ def _wrappers(module: Module) -> Mapping[int, Instruction]:
         if one.opcode in ("async-start", "fusion")
         for called in called_before(computation, one)
     }
-
-
-def _done(module: Module) -> Mapping[int, str]:
-    """Id of a start -> name of the done that follows it, perhaps after updates."""
-    found: dict[int, str] = {}
-    origin: dict[int, int] = {}
-    for computation in module.computations:
-        for one in computation.instructions:
-            if one.opcode.endswith(("-done", "-update")) and one.operand_ids:
-                start = one.operand_ids[0]
-                start = origin.get(start, start)
-                origin[one.id] = start
-                if one.opcode.endswith("-done"):
-                    found[start] = one.name
-    return found
 
 
 # What stands before and behind a program's collectives: products, copies.

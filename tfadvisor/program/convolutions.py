@@ -28,17 +28,6 @@ _ROLES: dict[str, tuple[int | None, int | None, int | None]] = {
 }
 
 
-class ConvolutionSize(msgspec.Struct, frozen=True):
-    """products: multiplications of an input element by a kernel element; each brings an addition with it."""
-
-    products: int
-
-    @property
-    def flops(self) -> int:
-        """Two for each product."""
-        return 2 * self.products
-
-
 class ConvolutionNumbers(msgspec.Struct, frozen=True):
     """Which dimension is which, of the input, the kernel and the output of the forward convolution.
 
@@ -65,8 +54,8 @@ def convolution_numbers(instruction: Instruction) -> ConvolutionNumbers:
     )
 
 
-def convolution_size(instruction: Instruction) -> ConvolutionSize | None:
-    """Of a convolution or a cuDNN call that stands for one; None for anything else.
+def convolution_flops(instruction: Instruction) -> int | None:
+    """Two for each product of a convolution or a cuDNN call that stands for one; None for anything else.
 
     Products are output batches × output features × input features a group × the pairs of output and kernel positions
     that meet an input element, over all spatial dimensions. Raises TraceError when a dimension is named that is not there.
@@ -89,7 +78,7 @@ def convolution_size(instruction: Instruction) -> ConvolutionSize | None:
         for one, (i, k, o) in zip(window, numbers.spatial, strict=True)
     )
     outputs = size(output, numbers.batch[1]) * size(output, numbers.feature[3])
-    return ConvolutionSize(outputs * size(kernel, numbers.feature[1]) * met)
+    return 2 * outputs * size(kernel, numbers.feature[1]) * met
 
 
 def _shapes(instruction: Instruction) -> tuple[Shape, Shape, Shape] | None:

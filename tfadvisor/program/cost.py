@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from tfadvisor.program.flow import CALLING, called_before, trip_count
+from tfadvisor.program.flow import CALLING, Users, called_before, trip_count
 from tfadvisor.program.module import Computation, Instruction, Module
 from tfadvisor.program.operations import APPLYING, applications, matrix_flops, operand, own_operations
 from tfadvisor.program.shape import Shape
@@ -23,7 +23,6 @@ class Cost(msgspec.Struct, frozen=True):
 
     flops: int = 0
     matrix_flops: int = 0
-    transcendentals: int = 0
     bytes: int = 0
     unknown: tuple[str, ...] = ()
 
@@ -32,7 +31,6 @@ class Cost(msgspec.Struct, frozen=True):
         return Cost(
             self.flops * count,
             self.matrix_flops * count,
-            self.transcendentals * count,
             self.bytes * count,
             self.unknown,
         )
@@ -40,15 +38,14 @@ class Cost(msgspec.Struct, frozen=True):
 
 def total(costs: Iterable[Cost]) -> Cost:
     """The sum; what is unknown is named once, the first twenty of it."""
-    flops = matrix = transcendentals = accessed = 0
+    flops = matrix = accessed = 0
     unknown: dict[str, None] = {}
     for one in costs:
         flops += one.flops
         matrix += one.matrix_flops
-        transcendentals += one.transcendentals
         accessed += one.bytes
         unknown.update(dict.fromkeys(one.unknown))
-    return Cost(flops, matrix, transcendentals, accessed, tuple(unknown)[:_MOST_UNKNOWN])
+    return Cost(flops, matrix, accessed, tuple(unknown)[:_MOST_UNKNOWN])
 
 
 class Costs:
@@ -89,23 +86,21 @@ class Costs:
         if opcode in APPLYING:
             times = applications(instruction)
             applied = total(self._known[one.id].times(n) for one, n in zip(instruction.called, times, strict=False))
-            return Cost(applied.flops, applied.matrix_flops, applied.transcendentals, accessed, applied.unknown)
+            return Cost(applied.flops, applied.matrix_flops, accessed, applied.unknown)
         own = own_operations(instruction)
         if own is not None:
-            return Cost(own[0], 0, own[1], accessed)
+            return Cost(own, 0, accessed)
         matrix = matrix_flops(instruction)
         if matrix is None:
             what = f"custom call {instruction.custom_call_target}" if opcode == "custom-call" else opcode
             return Cost(bytes=accessed, unknown=(f"operations of {what}",))
-        return Cost(matrix, matrix, 0, accessed)
+        return Cost(matrix, matrix, accessed)
 
     def _calling(self, instruction: Instruction) -> Cost:
         called = [self._known[one.id] for one in instruction.called]
         if instruction.opcode == "fusion":
             inside = total(called)
-            return Cost(
-                inside.flops, inside.matrix_flops, inside.transcendentals, own_bytes(instruction), inside.unknown
-            )
+            return Cost(inside.flops, inside.matrix_flops, own_bytes(instruction), inside.unknown)
         if instruction.opcode == "conditional":
             return max(called, key=lambda cost: (cost.flops, cost.bytes), default=Cost())
         if instruction.opcode == "while":
@@ -174,21 +169,13 @@ def _fusion_bytes(fusion: Instruction) -> int:
     if not called:
         raise fusion.damaged("calls no computation")
     inner = called[0]
-    users = _users(inner)
+    users = Users(inner).by_id
     read = sum(_read(parameter, users) for parameter in inner.parameters())
     tables = sum(one.shape.bytes for one in inner.instructions if one.opcode == "constant" and one.shape.elements > 1)
     return read + tables + sum(_returned(one) for one in _results(inner.root))
 
 
-def _users(inner: Computation) -> dict[int, list[Instruction]]:
-    found: dict[int, list[Instruction]] = {}
-    for one in inner.instructions:
-        for used in dict.fromkeys(one.operand_ids):
-            found.setdefault(used, []).append(one)
-    return found
-
-
-def _read(value: Instruction, users: dict[int, list[Instruction]]) -> int:
+def _read(value: Instruction, users: Mapping[int, list[Instruction]]) -> int:
     """What is read of a parameter: all of it, unless every use takes slices or overwrites a part."""
     full = value.shape.bytes
     parts, names = 0, {value.id}  # the parameter itself, and the bitcasts of it

@@ -130,7 +130,7 @@ def gives_double(one: Instruction) -> bool:
     return any(leaf.dtype in _DOUBLE for leaf in one.shape.leaves())
 
 
-# How often each computation runs when the module runs once.
+# Which computations run when the module runs, and how often a loop does.
 
 
 CALLING = frozenset(("while", "conditional", "call", "fusion", "async-start"))
@@ -156,16 +156,11 @@ def called_before(caller: Computation, instruction: Instruction) -> tuple[Comput
     return called
 
 
-def executions(module: Module) -> Mapping[int, int]:
-    """How often each computation runs, by its id; absent where the entry does not reach it. A loop of unknown length counts
-    as one iteration."""
-    times = {module.entry.id: 1}
+def reached(module: Module) -> frozenset[int]:
+    """The ids of the computations that the entry reaches, through fusions too. Raises TraceError for damaged bytes."""
+    found = {module.entry.id}
     for computation in reversed(module.computations):  # callers stand behind what they call
-        if computation.id not in times:
-            continue
-        for instruction in computation.instructions:
-            if instruction.opcode in CALLING:
-                loops = trip_count(instruction) if instruction.opcode == "while" else 1
-                for called in called_before(computation, instruction):
-                    times[called.id] = times.get(called.id, 0) + times[computation.id] * (1 if loops is None else loops)
-    return times
+        if computation.id in found:
+            calling = (one for one in computation.instructions if one.opcode in CALLING)
+            found.update(called.id for one in calling for called in called_before(computation, one))
+    return frozenset(found)

@@ -1,7 +1,7 @@
 """How many arithmetic operations an instruction does by itself, and which line of the user's program it comes from.
 
 The conventions are XLA's own (`HloCostAnalysis` in openxla/xla, xla/service/hlo_cost_analysis.cc), so that numbers can be
-compared: one for each element of an elementwise result, whatever its type; transcendental functions are counted apart.
+compared: one for each element of an elementwise result, whatever its type; transcendental functions are not counted.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from math import prod
 import msgspec
 
 from tfadvisor.program.attributes import window_of
-from tfadvisor.program.convolutions import convolution_size
+from tfadvisor.program.convolutions import convolution_flops
 from tfadvisor.program.module import Frame, Instruction
 from tfadvisor.program.products import dot_size
 from tfadvisor.program.shape import Shape
@@ -44,21 +44,16 @@ MOVING = frozenset(
 
 def matrix_flops(instruction: Instruction) -> int | None:
     """Of a dot, a convolution or a library call that stands for one; None for anything else. Raises TraceError."""
-    size = dot_size(instruction) or convolution_size(instruction)
-    return None if size is None else size.flops
+    size = dot_size(instruction)
+    return convolution_flops(instruction) if size is None else size.flops
 
 
-def own_operations(instruction: Instruction) -> tuple[int, int] | None:
-    """(flops, transcendentals); None when this file has no rule for the opcode. Raises TraceError."""
+def own_operations(instruction: Instruction) -> int | None:
+    """Without transcendental functions; None when this file has no rule for the opcode. Raises TraceError."""
     opcode = instruction.opcode
     if opcode in ELEMENTWISE:
-        return instruction.shape.elements, 0
-    if opcode in TRANSCENDENTAL:
-        return 0, instruction.shape.elements
-    if opcode in MOVING:
-        return 0, 0
-    flops = _linear_algebra(instruction)
-    return None if flops is None else (flops, 0)
+        return instruction.shape.elements
+    return 0 if opcode in TRANSCENDENTAL or opcode in MOVING else _linear_algebra(instruction)
 
 
 def applications(instruction: Instruction) -> tuple[int, ...]:

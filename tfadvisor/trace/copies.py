@@ -1,7 +1,4 @@
-"""Copies of objects on this machine: fetched in ranges, ahead of the reader, kept by address and tag in a folder of one's own.
-
-TFADVISOR_CACHE names the folder (~/.cache/tfadvisor), TFADVISOR_CACHE_MB how much of it copies may take, 0 for none.
-"""
+"""Copies of objects on this machine, fetched in ranges and gone when they are closed; which folder is a cache of one's own."""
 
 from __future__ import annotations
 
@@ -9,17 +6,15 @@ import contextlib
 import errno
 import io
 import os
-import re
 import stat
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
-from hashlib import sha256
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeVar
 
-from tfadvisor.errors import TraceError, UsageError
+from tfadvisor.errors import TraceError
 from tfadvisor.trace.stores import (
     LARGEST_ANSWER,
     WEB,
@@ -35,57 +30,9 @@ from tfadvisor.trace.stores import (
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
 
-_MOST_MB = 4096
-_UNFINISHED = ".part-"
-_LEFT_BEHIND_S = 24 * 3600
-
 
 def open_copy(path: StoredObject) -> io.BufferedReader:
-    """The object's bytes, as a file that stays whole while it is open. Raises as transfer, and TraceError without disk."""
-    entry = path.entry()
-    folder = _folder() if entry.tag is not None and (entry.size or 0) <= most_bytes() else None
-    if folder is None:
-        return _temporary(path)
-    name = folder / _key(path, entry)
-    try:
-        copy = name.open("rb")
-    except OSError:
-        return _fetched(path, folder)
-    _touch(name)
-    return copy
-
-
-def keeps_copies() -> bool:
-    """Whether what is fetched is kept here for whoever asks next."""
-    return most_bytes() > 0 and _folder() is not None
-
-
-def most_bytes() -> int:
-    """What copies may take. Raises UsageError for a setting that is no number."""
-    text = os.environ.get("TFADVISOR_CACHE_MB") or str(_MOST_MB)
-    if not re.fullmatch(r"[0-9]{1,12}", text):
-        raise UsageError(f"TFADVISOR_CACHE_MB={text}: give a number of megabytes, 0 for no copies.")
-    return int(text) << 20
-
-
-def _fetched(path: StoredObject, folder: Path) -> io.BufferedReader:
-    handle, made = tempfile.mkstemp(prefix=_UNFINISHED, dir=folder)
-    try:
-        with os.fdopen(handle, "wb") as file, _saying_where(folder):
-            entry = transfer(path, file)
-        whole = Path(made).replace(folder / _key(path, entry))
-    except BaseException:
-        with contextlib.suppress(OSError):
-            Path(made).unlink()
-        raise
-    copy = whole.open("rb")
-    _touch(whole)
-    _throw_away(folder, whole.name)
-    return copy
-
-
-def _temporary(path: StoredObject) -> io.BufferedReader:
-    """A file without a name, gone when it is closed."""
+    """The object's bytes, as a file without a name, gone when it is closed. Raises as transfer, and TraceError without disk."""
     with _saying_where(Path(tempfile.gettempdir())):
         handle, name = tempfile.mkstemp(prefix="tfadvisor-")
         Path(name).unlink()
@@ -110,58 +57,15 @@ def _saying_where(folder: Path) -> Iterator[None]:
         raise TraceError(
             str(folder),
             f"is full: a trace cannot be fetched to it ({error.strerror}).",
-            "Free some space, or set TFADVISOR_CACHE or TMPDIR to another folder.",
+            "Free some space, or set TMPDIR to another folder.",
         ) from error
-
-
-def _folder() -> Path | None:
-    """For copies, readable by its owner alone; None where there can be none."""
-    chosen = os.environ.get("TFADVISOR_CACHE")
-    home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    try:
-        folder = (Path(chosen) if chosen else Path(home) / "tfadvisor").expanduser().absolute() / "copies"
-        ours = is_ours(claimed(folder))
-    except (OSError, RuntimeError):  # nobody has a home here
-        return None
-    return folder if ours and os.access(folder, os.W_OK) else None
-
-
-def _key(path: StoredObject, entry: Entry) -> str:
-    return sha256(f"{path.address}\0{entry.size}\0{entry.tag}".encode("utf-8", "surrogateescape")).hexdigest()
-
-
-def _touch(name: Path) -> None:
-    """Used last now. Who reads it meanwhile takes its time of change for that of its content, so that stays."""
-    with contextlib.suppress(OSError):
-        os.utime(name, ns=(time.time_ns(), name.stat().st_mtime_ns))
-
-
-def _throw_away(folder: Path, keep: str) -> None:
-    entries, now = [], time.time()
-    for one in os.scandir(folder):
-        with contextlib.suppress(OSError):  # another process threw it away
-            status = one.stat(follow_symlinks=False)
-            if one.name.startswith(_UNFINISHED):
-                if now - status.st_mtime > _LEFT_BEHIND_S:
-                    Path(one.path).unlink()
-                continue
-            if is_entry(one.name):
-                entries.append((status.st_atime_ns, status.st_size, one.name))
-    total, most = sum(size for _, size, _ in entries), most_bytes()
-    for _, size, name in sorted(entries):
-        if total <= most:
-            break
-        if name != keep:
-            with contextlib.suppress(OSError):
-                (folder / name).unlink()
-            total -= size
 
 
 # The bytes of one object into a file of this machine: once each, several ranges at a time, tried again where one is
 # cut.
 
 _PIECE = LARGEST_ANSWER
-AT_ONCE = 8
+_AT_ONCE = 8
 """Ranges, and so 64 MiB in memory."""
 _MOST_UNTOLD = 16 << 30
 """Bytes of an object whose size a server does not tell."""
@@ -201,8 +105,8 @@ def _pieces(filesystem: AbstractFileSystem, name: str, entry: Entry, path: Store
     elif size <= _PIECE:
         yield _again_where_cut(lambda: _whole(filesystem, name, size), path)
     else:
-        for start in range(0, size, _PIECE * AT_ONCE):
-            starts = list(range(start, min(start + _PIECE * AT_ONCE, size), _PIECE))
+        for start in range(0, size, _PIECE * _AT_ONCE):
+            starts = list(range(start, min(start + _PIECE * _AT_ONCE, size), _PIECE))
             ends = [min(one + _PIECE, size) for one in starts]
             yield from _again_where_cut(partial(_ranges, filesystem, name, starts, ends), path)
 
@@ -217,7 +121,7 @@ def _whole(filesystem: AbstractFileSystem, name: str, size: int) -> bytes:
 def _ranges(filesystem: AbstractFileSystem, name: str, starts: list[int], ends: list[int]) -> list[bytes]:
     """In the order asked. A server that sends more or less than a range is one that knows none, or was cut."""
     if getattr(filesystem, "async_impl", False):
-        found = filesystem.cat_ranges([name] * len(starts), starts, ends, batch_size=AT_ONCE, on_error="raise")
+        found = filesystem.cat_ranges([name] * len(starts), starts, ends, batch_size=_AT_ONCE, on_error="raise")
     else:
         found = [filesystem.cat_file(name, start=lo, end=hi) for lo, hi in zip(starts, ends, strict=True)]
     for piece, lo, hi in zip(found, starts, ends, strict=True):

@@ -7,12 +7,12 @@ import fnmatch
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path, PosixPath
 from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 from tfadvisor.errors import UsageError
-from tfadvisor.trace.stores import WEB, Entry, NotThere, Unreachable, entry_of, objects_below, objects_in
+from tfadvisor.trace.stores import WEB, Entry, entry_of, objects_below
 
 if TYPE_CHECKING:
     import io
@@ -55,16 +55,6 @@ def place_of(text: str | Path) -> Path:
     return path
 
 
-def places_of(texts: Iterable[str]) -> tuple[Path, ...]:
-    """As place_of each, for files of runs that were found by listing: one more of a run's folder tells of all in it."""
-    places = tuple(map(place_of, texts))
-    folders: dict[Path, _Folder] = {}
-    for place in places:
-        if isinstance(place, RemotePath) and not place.is_on_the_web:
-            place._folder = folders.setdefault(place.parent, _Folder(str(place.parent)))
-    return places
-
-
 class RemotePath(PosixPath):
     """A Path whose reading methods ask the store, and whose writing methods refuse.
 
@@ -74,8 +64,6 @@ class RemotePath(PosixPath):
     query = ""
     """With its question mark; of this object alone, no path made from it has it."""
     _entry: Entry | None = None
-    _folder: _Folder | None = None
-    """Where it was found by a listing, or lies beside what was. Others are asked for by name: their folder may hold anything."""
 
     @property
     def address(self) -> str:
@@ -95,35 +83,12 @@ class RemotePath(PosixPath):
     def entry(self) -> Entry:
         """What the store says; asked once. Raises OSError, UsageError without a driver."""
         if self._entry is None or self._entry.size is None:
-            self._entry = self._beside() or entry_of(self.address)
+            self._entry = entry_of(self.address)
         return self._entry
-
-    def _beside(self) -> Entry | None:
-        """By the listing of its folder; None where there is none. Raises NotThere for what it does not show."""
-        if self._folder is None or not self._folder.listed():
-            return None
-        if self.name not in self._folder.shown:
-            raise NotThere(self.address, "it is not there")
-        entry = self._folder.shown[self.name]
-        return None if entry.size is None else entry
-
-    def with_name(self, name: str) -> RemotePath:
-        """What lies beside it; where its folder has been listed, or will be, that tells of it."""
-        path = super().with_name(name)
-        path._folder = self._folder
-        return path
 
     def files_below(self) -> list[RemotePath]:
         """Every object below this folder, by name. Raises as entry."""
-        found = []
-        folders: dict[Path, _Folder] = {}
-        for address, entry in objects_below(self.address):
-            path = known(address, entry)
-            if not self.is_on_the_web:
-                path._folder = folders.setdefault(path.parent, _Folder(str(path.parent), listed=True))
-                path._folder.shown[path.name] = entry
-            found.append(path)
-        return sorted(found)
+        return sorted(known(address, entry) for address, entry in objects_below(self.address))
 
     def open_copy(self) -> io.BufferedReader:
         """The whole object as a file of this machine, fetched unless it is there already. Raises as entry."""
@@ -204,26 +169,6 @@ class RemotePath(PosixPath):
 
     def _refuse(self) -> NoReturn:
         raise OSError(errno.EROFS, "tfadvisor only reads there", str(self))
-
-
-class _Folder:
-    """What lies in a folder of a store, asked once."""
-
-    def __init__(self, address: str, *, listed: bool = False) -> None:
-        """listed: `shown` is filled by who made it."""
-        self.shown: dict[str, Entry] = {}
-        self._address = address
-        self._listed: bool | None = True if listed else None
-
-    def listed(self) -> bool:
-        """Whether `shown` is all that lies there. Not where the store lists nothing, though it may give what it is asked for."""
-        if self._listed is None:
-            try:
-                self.shown = objects_in(self._address)
-                self._listed = True
-            except Unreachable:
-                self._listed = False
-        return self._listed
 
 
 def known(address: str, entry: Entry | None) -> RemotePath:

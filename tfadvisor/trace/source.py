@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import mmap
 import os
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +16,6 @@ from tfadvisor.errors import TraceError
 from tfadvisor.files import NotAFile, open_regular
 from tfadvisor.memory import free_memory
 from tfadvisor.trace.bounds import SIZED
-from tfadvisor.trace.copies import AT_ONCE, keeps_copies
 from tfadvisor.trace.remote_path import RemotePath
 from tfadvisor.trace.stores import Unreachable
 
@@ -257,32 +255,3 @@ def _remedy(error: OSError) -> str:
     if isinstance(error, IsADirectoryError):
         return "Give a file or a logdir."
     return "Check that the file and its disk can be read."
-
-
-# Copies fetched while earlier files are read, so that a run of many hosts does not wait for each.
-
-
-def fetched_ahead(files: Sequence[Path]) -> Iterator[Path]:
-    """The files in their order, each once its copy is here. What cannot be fetched comes too: reading it says why."""
-    remote = [file for file in files if isinstance(file, RemotePath)]
-    if len(remote) < 2 or not keeps_copies():
-        yield from files
-        return
-    from concurrent.futures import Future, ThreadPoolExecutor
-
-    with ThreadPoolExecutor(AT_ONCE, "tfadvisor-fetch") as pool:
-        waiting: deque[Future[None]] = deque(pool.submit(_fetch, file) for file in remote[:AT_ONCE])
-        rest = iter(remote[AT_ONCE:])
-        try:
-            for file in files:
-                if isinstance(file, RemotePath):
-                    waiting.popleft().result()
-                    waiting.extend(pool.submit(_fetch, one) for one in [next(rest, None)] if one is not None)
-                yield file
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
-
-
-def _fetch(file: RemotePath) -> None:
-    with suppress(Exception):
-        file.open_copy().close()

@@ -148,18 +148,6 @@ def objects_below(address: str) -> Iterator[tuple[str, Entry]]:
         yield _with_host(whole, address), _entry(info)
 
 
-def objects_in(address: str) -> dict[str, Entry]:
-    """Name -> entry of all that lies in a folder, without what lies deeper. Raises as entry_of."""
-    filesystem, name = driver(address)
-    try:
-        filesystem.invalidate_cache()
-        return {
-            str(info["name"]).rstrip("/").rpartition("/")[2]: _entry(info) for info in filesystem.ls(name, detail=True)
-        }
-    except Exception as error:
-        raise translated(error, address) from error
-
-
 def _with_host(found: str, asked: str) -> str:
     """HDFS leaves the name node out of what it finds."""
     if not asked.startswith("hdfs://") or found.startswith(asked):

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from tfadvisor.arrays import is_in
 from tfadvisor.frames import need_pandas
 from tfadvisor.printable import one_line
 from tfadvisor.trace.columns import HostTrace, Kind, Selection
 from tfadvisor.trace.decode import decode_file
-from tfadvisor.trace.runs import Readable, Run, held, host_of, run_in
+from tfadvisor.trace.runs import Readable, Run, held, run_in
 from tfadvisor.units import counted
 
 if TYPE_CHECKING:
@@ -46,18 +45,6 @@ class Trace(msgspec.Struct, frozen=True):
         hosts = counted(f"{len(self.hosts):,}", "host", "hosts")
         events = counted(f"{sum(len(host.events) for host in self.hosts):,}", "event", "events")
         return f"<tfadvisor.Trace of {one_line(self.run.name)}: {hosts}, {events}>"
-
-    def _repr_html_(self) -> str:
-        """For a notebook's cell: one row a plane that holds events."""
-        from tfadvisor.html_fragments import fragment, table, text
-
-        rows = [
-            (host_of(file), plane.name, f"{int(events):,}")
-            for file, host in zip(self.run.files, self.hosts, strict=True)
-            for plane, events in zip(host.planes, _events_by_plane(host), strict=True)
-            if events
-        ]
-        return fragment([f"<h4>{text(self.run.name)}</h4>", table(("host", "plane", "events"), rows)])
 
     def _host_events(self, index: int, stats: Sequence[str]) -> pd.DataFrame:
         need_pandas()
@@ -100,7 +87,3 @@ def open_trace(path: Readable, *, run: str | None = None, host: str | None = Non
     selection = Selection(dict.fromkeys(stats))
     with run_in(held(path), run, host) as chosen:
         return Trace(chosen, tuple(decode_file(file, selection) for file in chosen.files))
-
-
-def _events_by_plane(host: HostTrace) -> npt.NDArray[np.int64]:
-    return np.bincount(host.lines.plane, weights=np.diff(host.lines.first), minlength=len(host.planes)).astype(np.int64)

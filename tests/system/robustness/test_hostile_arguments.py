@@ -207,9 +207,7 @@ def test_any_width_of_the_screen(columns: str) -> None:
         assert len(done.stdout) < 60_000_000
 
 
-@pytest.mark.parametrize(
-    "name", ["TFADVISOR_CACHE_MB", "TFADVISOR_CACHE", "TFADVISOR_LIMITS", "HOME", "TMPDIR", "BROWSER"]
-)
+@pytest.mark.parametrize("name", ["TFADVISOR_CACHE", "TFADVISOR_LIMITS", "HOME", "TMPDIR", "BROWSER"])
 @pytest.mark.parametrize("value", [NINES, "/" + LONG, "\x1b]0;x\x07"])
 def test_any_variable(name: str, value: str, places: dict[str, Path]) -> None:
     done = subprocess.run(

@@ -79,9 +79,7 @@ def test_a_signal_in_the_first_moments_is_told_in_one_line(number: signal.Signal
 
 def test_a_worker_without_a_task_ends_when_its_parent_is_killed() -> None:
     """One that has a task notices when it answers; this one would wait for ever."""
-    code = (
-        "import time; from tfadvisor.processes import Worker; worker = Worker('tfadvisor.timeline.run.host_worker'); "
-    )
+    code = "import time; from tfadvisor.processes import Worker; worker = Worker('tfadvisor.timeline.run.local_processes'); "
     code += "print(flush=True); time.sleep(60)"
     with marked() as group:
         process = group.start([sys.executable, "-c", code], stdout=subprocess.PIPE)

@@ -17,9 +17,9 @@ from tfadvisor.program.collectives import (
     collectives_between_products,
     copies_of_gathered,
 )
-from tfadvisor.program.convolutions import convolution_size
+from tfadvisor.program.convolutions import convolution_flops
 from tfadvisor.program.cost import Costs
-from tfadvisor.program.flow import effect, executions, inside
+from tfadvisor.program.flow import effect, inside, reached
 from tfadvisor.program.module import Instruction, Module
 from tfadvisor.program.operations import location_of
 from tfadvisor.program.parameters import copied_argument, parameter_summary
@@ -29,7 +29,7 @@ from tfadvisor.program.products import dot_size, products, products_of_one_opera
 OF_MODULES: tuple[Callable[[Module], object], ...] = (
     lambda module: (module.name, module.program_id, repr(module)),
     lambda module: module.instruction("dot.5"),
-    executions,
+    reached,
     collectives,
     parameter_summary,
     unfused_attention,
@@ -54,7 +54,7 @@ OF_INSTRUCTIONS: tuple[Callable[[Instruction], object], ...] = (
     lambda one: (one.shape.elements, one.shape.bytes, one.config()),
     location_of,
     dot_size,
-    convolution_size,
+    convolution_flops,
     copied_argument,
     lambda one: unrolled([one] * 128),
     window_of,

@@ -139,7 +139,7 @@ def test_planted_collectives_are_counted_with_their_bytes(fixture: str) -> None:
 
     found = collectives(train_step(fixture))
 
-    assert sum(one.times for one in found) == truth["collectives_per_step"]
+    assert len(found) == truth["collectives_per_step"]
     assert sum(one.bytes for one in found) == truth["collective_bytes_per_step"]
     assert {(one.kind, one.dtype, one.group_size) for one in found} == {("all-reduce", "f32", truth["devices"])}
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from tfadvisor.errors import AdvisorError, UsageError
-from tfadvisor.fleet.engines.local import ClusterError, name_of, work_called
+from tfadvisor.timeline.run.local_processes import ClusterError, name_of, work_called
 from tfadvisor.timeline.run.one_host import Answer, Work
 from tfadvisor.version import VERSION
 

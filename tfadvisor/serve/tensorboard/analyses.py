@@ -32,7 +32,7 @@ from tfadvisor.serve.tensorboard.cache import (
     key_of_step,
 )
 from tfadvisor.serve.tensorboard.listing import ListedRun
-from tfadvisor.trace.remote_path import places_of
+from tfadvisor.trace.remote_path import place_of
 
 _AT_ONCE = 2
 _MOST_WAITING = 32
@@ -66,7 +66,7 @@ class Analysis:
 
 def limits_of(task: Mapping[str, Any]) -> Limits:
     """Of a task's files."""
-    return limits_of_files(places_of(task.get("files", ())))
+    return limits_of_files(tuple(map(place_of, task.get("files", ()))))
 
 
 def _limits_here() -> dict[str, Any]:

@@ -29,7 +29,7 @@ from tfadvisor.timeline.build import SELECTION, build_host
 from tfadvisor.timeline.picture.step_picture import Drawing
 from tfadvisor.timeline.run.read_hosts import progress_over
 from tfadvisor.trace.decode import decode_file
-from tfadvisor.trace.remote_path import place_of, places_of
+from tfadvisor.trace.remote_path import place_of
 from tfadvisor.trace.runs import Run, host_of
 
 _SAY_EVERY_S = 0.1
@@ -69,7 +69,7 @@ def main() -> None:
 
 
 def _analyse(task: dict[str, Any]) -> None:
-    files = places_of(task["files"])
+    files = tuple(map(place_of, task["files"]))
     run = Run(task["name"], place_of(task["path"]), files)
     said_at = 0.0
 
@@ -110,7 +110,7 @@ def _draw(task: dict[str, Any]) -> None:
     """One step of one host, with every thread."""
     from tfadvisor.report.assembly.page import drawn_step
 
-    for file in sorted(places_of(task["files"]), key=lambda one: host_of(one) != task["host"]):
+    for file in sorted(map(place_of, task["files"]), key=lambda one: host_of(one) != task["host"]):
         trace = decode_file(file, SELECTION, None)
         timeline = build_host(trace, None, Drawing(_STEP_EVENTS, step=task["index"]))
         if timeline.host == task["host"]:

@@ -28,8 +28,6 @@ from tfadvisor.timeline.model import Device, HostActivity, Steps
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.drivers import blocks_on_memory
 from tfadvisor.timeline.names.host import (
-    called_function,
-    calls_function,
     is_single_op,
     keeps_state,
     makes_dataset,
@@ -74,8 +72,6 @@ class HostCalls(msgspec.Struct, frozen=True):
     eager_steps: int = -1
     """Counted steps in which Python dispatches eight TensorFlow ops or more by themselves, those that save or restore
     variables left out; -1 where it dispatches none at all."""
-    function_calls: dict[str, tuple[int, int]] = msgspec.field(default_factory=dict)
-    """Of each tf.function that the driving thread calls: (calls, summed length in ps)."""
     loop_iterations: int = 0
     """Iterations of the longest while loop inside each step's compiled functions, added up."""
 
@@ -104,21 +100,8 @@ def host_calls(
         builds=builds,
         makes_datasets=len(_in_counted_steps(threads, steps, makes_dataset)) > 0,
         eager_steps=eager_steps(threads, steps),
-        function_calls=function_calls(threads, counted),
         loop_iterations=counted_iterations(steps, *iterations),
     )
-
-
-def function_calls(threads: Threads, calls: Int64Array) -> dict[str, tuple[int, int]]:
-    """(calls, ps) by the name of the tf.function, `train_step`, of these dispatches. Copies for other shapes count as one."""
-    found: dict[str, tuple[int, int]] = {}
-    calls = calls[threads.bear(calls, calls_function)]
-    lengths = (threads.end[calls] - threads.start[calls]).tolist()
-    for row, length in zip(threads.row[calls].tolist(), lengths, strict=True):
-        name = called_function(threads.names[row])
-        number, total = found.get(name, (0, 0))
-        found[name] = (number + 1, total + length)
-    return found
 
 
 def eager_steps(threads: Threads, steps: Steps) -> int:

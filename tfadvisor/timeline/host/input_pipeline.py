@@ -28,7 +28,6 @@ from tfadvisor.timeline.names.input_pipeline import (
 from tfadvisor.timeline.names.programs import makes_tensor
 from tfadvisor.trace.columns import HostTrace, Int32Array, Value
 
-_MOST_EVENTS = 2_000_000
 _MANY = 16
 
 
@@ -76,14 +75,11 @@ class InputPipeline(msgspec.Struct, frozen=True):
 
 
 def input_pipeline(trace: HostTrace, threads: Threads, steps: Steps) -> InputPipeline | None:
-    """The pipeline's stages during the counted steps; None when the trace shows no tf.data iterator.
-
-    Of a very long trace only as many steps are looked at as hold two million iterator events.
-    """
+    """The pipeline's stages during the counted steps; None when the trace shows no tf.data iterator."""
     events = threads.everywhere(HostClass.DATASET, HostClass.CAPTURED)
     if not len(events):
         return None
-    lo, hi, count = _window(threads, events, steps)
+    lo, hi, count = _window(steps)
     rows = used(threads.row[events], len(threads.names))
     del events
     path_of = {row: path for row in rows if (path := stage_path(threads.names[row])) is not None}
@@ -112,19 +108,12 @@ def _among(rows: Iterable[int], threads: Threads) -> BoolArray:
     return among
 
 
-def _window(threads: Threads, events: Int64Array, steps: Steps) -> tuple[int, int, int]:
-    """(from, to, steps) of the counted steps that are looked at."""
+def _window(steps: Steps) -> tuple[int, int, int]:
+    """(from, to, number) of the counted steps, of all where none counts."""
     chosen = true_at(steps.steady())
     if not len(chosen):
         return int(steps.starts[0]), int(steps.ends[-1]), len(steps)
-    lo = int(steps.starts[chosen[0]])
-    before = np.zeros(len(chosen), np.int64)
-    for thread in threads.threads:  # each is in order
-        first, last = np.searchsorted(events, [thread.lo, thread.hi]).tolist()
-        start = threads.start[events[first:last]]
-        before += np.searchsorted(start, steps.ends[chosen]) - np.searchsorted(start, lo)
-    last = max(int(np.searchsorted(before, _MOST_EVENTS, side="right")) - 1, 0)
-    return lo, int(steps.ends[chosen[last]]), last + 1
+    return int(steps.starts[chosen[0]]), int(steps.ends[chosen[-1]]), len(chosen)
 
 
 def _add_thread(

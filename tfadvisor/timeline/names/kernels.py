@@ -96,7 +96,6 @@ _NARROW_FIRST = (
 )
 _ALWAYS_TENSOR_CORES = (Precision.TF32, Precision.FP8, Precision.BELOW_8_BITS)
 _BETWEEN_WORDS = str.maketrans(dict.fromkeys("_<>(),:;*&[]{}.-= \n", " "))
-_KINDS: dict[tuple[Precision, bool, bool | None, bool], KernelKind] = {}
 _VECTORS = ("gemv",)
 
 
@@ -289,15 +288,12 @@ def _narrowest(types: Set[Precision]) -> Precision:
     return next((one for one in _NARROW_FIRST if one in types), Precision.UNKNOWN)
 
 
+@lru_cache(maxsize=1 << 8)
 def kind_of_parts(
     precision: Precision, is_matrix: bool, tensor_cores: bool | None, is_vector: bool = False
 ) -> KernelKind:
     """The one object of equal kinds."""
-    key = (precision, is_matrix, tensor_cores, is_vector)
-    found = _KINDS.get(key)
-    if found is None:
-        found = _KINDS[key] = KernelKind(*key)
-    return found
+    return KernelKind(precision, is_matrix, tensor_cores, is_vector)
 
 
 _HLO_TYPES = {

@@ -1,4 +1,4 @@
-"""The framework's path of an op, `gradient_tape/model/dense/MatMul/MatMul_1:MatMul`: its layer, its type, its replica."""
+"""The framework's path of an op, `gradient_tape/model/dense/MatMul/MatMul_1:MatMul`: its layer and its type."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from tfadvisor.units import number_of
-
 _TRANSFORMED = re.compile(r"^(?:transpose|jvp|vmap|pmap|remat|checkpoint|linearize|custom_jvp|custom_vjp)\((.*)\)$")
 _FUNCTION = re.compile(r"^(?:jit|pjit|xla_call|shard_map)\(.*\)$")
-_REPLICA = re.compile(r"^replica_(\d+)$")
+_REPLICA = re.compile(r"^replica_\d+$")
 _NUMBERED = re.compile(r"^_\d+$")
 _EINSUM = "->"
 """In JAX's name of an einsum, `bsd,de->bse`."""
@@ -48,15 +46,8 @@ class OpPath(NamedTuple):
     """The op's own, its path's last part."""
     op_type: str
     """`MatMul` of TensorFlow's ops, `dot_general` of JAX's."""
-    replica: int
-    """Of a distribution strategy's, 0 where the path names none."""
-    tapes: int
-    """How many gradient tapes, one inside the other, made it; 0 of what no gradient is for."""
-
-    @property
-    def is_gradient(self) -> bool:
-        """Whether a gradient tape made it."""
-        return self.tapes > 0
+    is_gradient: bool
+    """Whether a gradient tape made it."""
 
 
 @lru_cache(maxsize=1 << 16)  # several questions are asked of each path
@@ -71,13 +62,13 @@ def op_path(path: str) -> OpPath | None:
     last = _plain(parts[-1]) or ""
     if not kind and (last in _SURROUNDINGS or not last):
         return None
-    scopes, replica = _scopes(parts[:-1])
+    scopes = _scopes(parts[:-1])
     if "(" not in name:  # JAX's scopes may begin with capitals, TensorFlow's ops do
         while len(scopes) > 1 and scopes[-1][:1].isupper():
             scopes.pop()
     if scopes and is_optimizer(scopes[0]):
         scopes = scopes[:1]
-    return OpPath("/".join(scopes), last, kind or last, replica, parts.count(_TAPE))
+    return OpPath("/".join(scopes), last, kind or last, _TAPE in parts)
 
 
 def _inside_loops(name: str) -> str:
@@ -129,18 +120,14 @@ def recurrent_cell(layer: str) -> str:
     return layer[: found.end()].rstrip("/") if found else ""
 
 
-def _scopes(parts: list[str]) -> tuple[list[str], int]:
-    """(what is a layer's, the replica)."""
-    kept, replica = [], 0
+def _scopes(parts: list[str]) -> list[str]:
+    """What is a layer's."""
+    kept = []
     for part in parts:
-        found = _REPLICA.match(part)
-        if found:
-            replica = number_of(found.group(1)) or 0
-            continue
-        plain = _plain(part)
+        plain = None if _REPLICA.match(part) else _plain(part)
         if plain and plain not in _SURROUNDINGS and not _NUMBERED.match(plain) and _EINSUM not in plain:
             kept.append(plain)
-    return kept, replica
+    return kept
 
 
 def _plain(part: str) -> str | None:

@@ -5,20 +5,15 @@ Only summaries are kept, so memory does not grow with the number of hosts, and a
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
-from queue import SimpleQueue
-from threading import Thread
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tfadvisor.errors import TraceError
 from tfadvisor.memory import free_memory
-from tfadvisor.processes import Replaced, Worker
+from tfadvisor.timeline.run.local_processes import LocalProcesses
 from tfadvisor.timeline.run.one_host import Engine, Progress, Skip, Watch, by_engine, read_host
 from tfadvisor.timeline.summary.host import HostSummary
-from tfadvisor.trace.source import fetched_ahead
 
 if TYPE_CHECKING:
     from tfadvisor.timeline.picture.step_picture import Drawing
@@ -47,8 +42,8 @@ def run_hosts(
     """In the files' order. processes: how many may work at once, one where a watch sees the hosts.
 
     engine: reads the hosts instead of this machine, but where a watch sees them. detail: with pictures of steps. skip:
-    takes the TraceErrors of hosts, which are then left out. Without it raises the first one; one says that the processes
-    that read a host were killed.
+    takes the TraceErrors of hosts, which are then left out. Without it raises the one that comes first; one says that the
+    processes that read a host were killed.
     """
     drawing = _drawing(len(files)) if detail and files else None
     sizes = [_unpacked(file) for file in files]
@@ -59,7 +54,7 @@ def run_hosts(
     elif watch is not None or working < 2 or sum(sizes) < _WORTH_PROCESSES:
         yield from _one_by_one(files, lambda file: read_host(file, steps, progress, drawing, watch), skip)
     else:
-        yield from in_parallel(files, working, lambda file: (file, steps, drawing), progress, skip)
+        yield from _in_order(files, by_engine(files, LocalProcesses(working), steps, drawing), progress, skip)
 
 
 def _drawing(hosts: int) -> Drawing:
@@ -69,7 +64,7 @@ def _drawing(hosts: int) -> Drawing:
 
 
 def _one_by_one(files: Sequence[Path], read: Callable[[Path], HostSummary], skip: Skip | None) -> Iterator[HostSummary]:
-    for file in fetched_ahead(files):
+    for file in files:
         try:
             summary = read(file)
         except TraceError as error:
@@ -88,6 +83,8 @@ def _in_order(
 ) -> Iterator[HostSummary]:
     outcomes: dict[int, HostSummary | TraceError] = {}
     for index, outcome in found:
+        if skip is None and isinstance(outcome, TraceError):
+            raise outcome
         outcomes[index] = outcome
         if progress is not None:
             progress(files[index], 1, 1)
@@ -95,9 +92,7 @@ def _in_order(
         outcome = outcomes.pop(index)
         if not isinstance(outcome, TraceError):
             yield outcome
-        elif skip is None:
-            raise outcome
-        else:
+        elif skip is not None:
             skip(file, outcome)
 
 
@@ -122,82 +117,3 @@ def _unpacked(file: Path) -> int:
     except OSError:
         return 0
     return size * 10 if file.suffix == ".gz" else size
-
-
-# Hosts read by several processes at once, each reading one host after the other. None of them outlives this one.
-
-
-def in_parallel(
-    files: Sequence[Path],
-    working: int,
-    task: Callable[[Path], object],
-    progress: Progress | None,
-    skip: Skip | None,
-) -> Iterator[HostSummary]:
-    """The summaries in the files' order. task: what a worker is asked for a file. progress and skip: as for run_hosts."""
-    workers: list[Replaced] = []
-    try:
-        workers += [Replaced(lambda: Worker(f"{__package__}.host_worker")) for _ in range(working)]
-        outcomes = _outcomes(files, workers, task, progress, skip)
-    finally:
-        for worker in workers:
-            worker.end()
-    for file in files:
-        outcome = outcomes[file]
-        if skip is not None and isinstance(outcome, TraceError):
-            skip(file, outcome)
-        elif isinstance(outcome, Exception):
-            raise outcome
-        else:
-            yield outcome
-
-
-def _outcomes(
-    files: Sequence[Path],
-    workers: Sequence[Replaced],
-    task: Callable[[Path], object],
-    progress: Progress | None,
-    skip: Skip | None,
-) -> dict[Path, Any]:
-    """What came of each file, a summary or an error; of those after the first error that ends the run, nothing.
-
-    A thread waits for each worker, so that this one can be interrupted.
-    """
-    waiting, ended = deque(files), SimpleQueue[tuple[Path, Any]]()
-
-    def drive(worker: Replaced) -> None:
-        with suppress(IndexError):
-            while True:
-                file = waiting.popleft()
-                try:
-                    ended.put((file, worker.ask(task(file))))
-                except EOFError:
-                    ended.put((file, _killed(file)))
-                except Exception as error:
-                    ended.put((file, error))
-
-    for worker in workers:
-        Thread(target=drive, args=(worker,), name="tfadvisor-host", daemon=True).start()
-    outcomes: dict[Path, Any] = {}
-    known, needed = 0, len(files)
-    while known < needed:
-        if files[known] in outcomes:
-            known += 1
-            continue
-        file, outcome = ended.get()
-        outcomes[file] = outcome
-        if not isinstance(outcome, Exception):
-            if progress is not None:
-                progress(file, 1, 1)
-        elif skip is None or not isinstance(outcome, TraceError):
-            waiting.clear()
-            needed = min(needed, files.index(file) + 1)  # an earlier host's error would come first
-    return outcomes
-
-
-def _killed(file: Path) -> TraceError:
-    return TraceError(
-        str(file),
-        "could not be read: the system killed each process that read it, probably because memory ran out.",
-        "Analyse one host at a time with --host NAME, or on a machine with more memory.",
-    )

@@ -16,8 +16,8 @@ from support.places import FIXTURES
 from tfadvisor.analysis import Options, analyze_run
 from tfadvisor.cli.main import guarded_main
 from tfadvisor.errors import UsageError
-from tfadvisor.fleet.engines.local import ClusterError
 from tfadvisor.report.forms.html import as_json
+from tfadvisor.timeline.run.local_processes import ClusterError
 from tfadvisor.trace.runs import choose_run
 
 distributed = pytest.importorskip("distributed", reason="the extra cluster is not installed")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tfadvisor.fleet.engines.local import LocalProcesses
+from tfadvisor.timeline.run.local_processes import LocalProcesses
 from tfadvisor.timeline.run.one_host import Engine
 
 WORK = """

@@ -20,7 +20,7 @@ from tfadvisor import processes
 from tfadvisor.serve.tensorboard.analyses import Analyses, Analysis
 from tfadvisor.serve.tensorboard.cache import Cache
 from tfadvisor.serve.tensorboard.listing import ListedRun, Listing
-from tfadvisor.trace.remote_path import place_of, places_of
+from tfadvisor.trace.remote_path import place_of
 from tfadvisor.trace.runs import Run
 
 
@@ -106,7 +106,7 @@ def test_a_step_of_a_run_on_a_server_is_drawn_from_the_file_of_its_host(analyses
     with web_server() as server:
         server.content["/other.xplane.pb"] = b"no trace"
         server.content["/host.xplane.pb"] = trace().steps(3, period=100).busy("GPU:0", (0, 250)).bytes()
-        files = places_of(f"{server.address}/{name}.xplane.pb" for name in ("other", "host"))
+        files = tuple(place_of(f"{server.address}/{name}.xplane.pb") for name in ("other", "host"))
         run = ListedRun(Run("r", place_of(server.address), files), 0, 0.0, "stamp")
 
         error = ended(analyses.step(run, "host", 1)).error

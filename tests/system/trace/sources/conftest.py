@@ -1,9 +1,8 @@
-"""Every test here has a folder for copies of its own, and a trace to put somewhere."""
+"""Every test here has a trace to put somewhere."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from support.trace_builder import trace
@@ -14,11 +13,9 @@ from tfadvisor.trace import copies as transfer
 
 
 @pytest.fixture(autouse=True)
-def copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder in which copies are kept."""
-    monkeypatch.setenv("TFADVISOR_CACHE", str(tmp_path / "cache"))
+def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before another try."""
     monkeypatch.setattr(transfer, "_PAUSE_S", 0.0)
-    return tmp_path / "cache" / "copies"
 
 
 @pytest.fixture

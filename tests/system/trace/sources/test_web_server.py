@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,6 @@ from support.web_server import Objects
 import tfadvisor
 from tfadvisor.trace import copies as transfer
 from tfadvisor.trace import stores
-from tfadvisor.trace.remote_path import place_of
 
 pytest.importorskip("aiohttp", reason="https:// needs aiohttp")
 TRACE = "/log/plugins/profile/2026_01_02_03_04_05/host.xplane.pb"
@@ -33,7 +33,6 @@ def test_a_file(web: Objects, good: bytes) -> None:
 def test_a_file_streams_once(web: Objects, good: bytes) -> None:
     web.content[TRACE] = good
 
-    tfadvisor.analyze(web.address + TRACE)
     tfadvisor.analyze(web.address + TRACE)
 
     assert gets(web) == [(TRACE, None)]
@@ -106,13 +105,16 @@ def test_a_connection_that_is_always_cut(web: Objects, good: bytes, say) -> None
     assert len(gets(web)) == 3
 
 
-def test_a_cut_download_leaves_nothing_behind(web: Objects, good: bytes, say, copies: Path) -> None:
+def test_a_cut_download_leaves_nothing_behind(
+    web: Objects, good: bytes, say, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     web.content[TRACE] = good
     web.cuts[TRACE] = 100
 
     say("analyze", web.address + TRACE)
 
-    assert [one.name for one in copies.iterdir()] == [".tfadvisor-cache"]
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_server_that_falls_silent(web: Objects, good: bytes, say, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,38 +186,3 @@ def test_a_password_in_an_address_is_not_taken(say) -> None:
 
     assert code == 2
     assert "secret" not in err
-
-
-def test_copies_keep_within_their_bound(
-    web: Objects, good: bytes, copies: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A megabyte holds two traces of 400 kB, and the one that was used last stays."""
-    monkeypatch.setenv("TFADVISOR_CACHE_MB", "1")
-    for name in "abc":
-        web.content[f"/{name}.xplane.pb"] = name.encode() * 400_000
-    one, two, three = (place_of(f"{web.address}/{name}.xplane.pb") for name in "abc")
-    for path in (one, two, one, three):
-        path.open("rb").close()
-
-    assert len([one for one in copies.iterdir() if not one.name.startswith(".")]) == 2
-    asked = len(gets(web))
-    one.open("rb").close()
-    assert len(gets(web)) == asked
-
-
-def test_no_copies_where_none_are_wanted(
-    web: Objects, good: bytes, copies: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TFADVISOR_CACHE_MB", "0")
-    web.content[TRACE] = good
-
-    assert tfadvisor.analyze(web.address + TRACE).steps.count == 3
-    assert not copies.exists() or list(copies.iterdir()) == []
-
-
-def test_no_place_for_copies(web: Objects, good: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "taken").write_text("a file")
-    monkeypatch.setenv("TFADVISOR_CACHE", str(tmp_path / "taken"))
-    web.content[TRACE] = good
-
-    assert tfadvisor.analyze(web.address + TRACE).steps.count == 3

@@ -61,29 +61,5 @@ def test_replicas_share_their_layers() -> None:
 
     assert first is not None
     assert second is not None
-    assert (first.replica, second.replica) == (0, 1)
     assert first.layer == second.layer == "model/dense"
     assert second.is_gradient
-
-
-@pytest.mark.parametrize(
-    ("path", "tapes"),
-    [
-        ("model/dense/MatMul:MatMul", 0),
-        ("gradient_tape/model/dense/MatMul/MatMul_1:MatMul", 1),
-        ("gradient_tape/gradient_tape/critic/conv/Conv2D/Conv2DBackpropFilter:Conv2DBackpropFilter", 2),
-        ("gradient_tape/map/while/map/while_grad/body/_63/gradient_tape/map/while/gradients/AddN:AddN", 1),
-        (
-            "gradient_tape/m/lstm/while/m/lstm/while/gradient_tape/m/lstm/while/gradients/m/lstm/while/Read_grad/accumulator:X",
-            1,
-        ),
-        ("gradient_tape/while/gradient_tape/model/dense/MatMul/MatMul_1:MatMul", 2),
-    ],
-)
-def test_tapes_inside_each_other(path: str, tapes: int) -> None:
-    """The gradients of a loop are named after their tape twice."""
-    found = op_path(path)
-
-    assert found is not None
-    assert found.tapes == tapes
-    assert found.is_gradient is (tapes > 0)
