@@ -77,8 +77,6 @@ class Loop(msgspec.Struct, frozen=True):
     """It adapts a layer to the data, as Keras does before training."""
     median_ms: float
     """Of a round, no less than it takes unwatched."""
-    mean_ms: float
-    count: int
 
     @property
     def place(self) -> str:

@@ -14,9 +14,10 @@ from msgspec.structs import replace
 
 from tfadvisor.act.repair.plan import Patched, make_plan, unified
 from tfadvisor.act.repair.sources import Sources, read_sources
-from tfadvisor.act.trial.candidates import Candidate, Promise, environment_of, from_assignment, merged, refused
+from tfadvisor.act.trial.candidates import Candidate, environment_of, from_assignment, merged, refused
 from tfadvisor.act.trial.one_run import Asked, Program, last_line, source_of
 from tfadvisor.act.trial.patches import check_codemods, from_codemod, from_diff
+from tfadvisor.act.trial.result import Share
 from tfadvisor.advice.codemods import LAUNCH_LINE, CodemodRef
 from tfadvisor.advice.findings import Finding
 from tfadvisor.advice.flags.settings import FLAG_VARIABLES
@@ -227,8 +228,8 @@ def settings_of(finding: Finding) -> Iterator[Candidate]:
             )
 
 
-def _promise(finding: Finding) -> Promise | None:
-    return Promise(finding.saving.low, finding.saving.high) if finding.saving is not None else None
+def _promise(finding: Finding) -> Share | None:
+    return Share(finding.saving.low, finding.saving.high) if finding.saving is not None else None
 
 
 # XLA's passes as candidates: each that changes the program's large modules, switched off alone.

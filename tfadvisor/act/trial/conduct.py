@@ -14,7 +14,7 @@ from tfadvisor.act.trial.arms import Arms, Tell, together
 from tfadvisor.act.trial.candidates import Candidate, identity_of
 from tfadvisor.act.trial.deciding import RATE, STAGES, Rounds, Standing, Standings
 from tfadvisor.act.trial.one_run import Asked, Program, Run, last_line
-from tfadvisor.act.trial.result import BETTER, BROKEN, DIFFERS, Arm, Ratio, Share, TrialResult, TriedSteps, summary_of
+from tfadvisor.act.trial.result import BETTER, BROKEN, DIFFERS, Arm, Ratio, TrialResult, TriedSteps, summary_of
 from tfadvisor.act.trial.steps import KERAS, Answer, StepPlan, agrees, choose_loop, plan_steps
 from tfadvisor.errors import NothingToCompare, TraceError
 from tfadvisor.units import duration
@@ -149,7 +149,7 @@ def _arm(candidate: Candidate, standing: Standing | None, arms: Arms) -> Arm:
         why=broken,
         ratio=Ratio(effect.ratio, effect.low, effect.high) if effect else None,
         p=effect.p if effect else None,
-        predicted=Share(candidate.promise.low, candidate.promise.high) if candidate.promise else None,
+        predicted=candidate.promise,
         check=check,
         effect=candidate.effect,
         step_ms=standing.runs if standing else (),

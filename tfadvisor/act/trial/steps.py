@@ -32,8 +32,6 @@ class StepPlan(msgspec.Struct, frozen=True):
     """Steps that are set aside first."""
     count: int
     """Steps that are timed."""
-    period_ms: float
-    """As it was while all loops were watched."""
     whole: bool = False
     """The program makes no more steps than these."""
 
@@ -65,7 +63,7 @@ def plan_steps(chosen: SeenLoop, seconds: float, ended: bool) -> StepPlan:
     period = max((chosen.seconds - chosen.longest) / max(chosen.done - 1, 1), 1e-6)
     warm = max(_WARM_STEPS, min(ceil(_WARM_SECONDS / period), _MOST_WARM))
     count = max(ceil(seconds / period), _FEWEST)
-    plan = StepPlan(Loop(chosen.file, chosen.line), chosen.function, warm, count, period * 1000)
+    plan = StepPlan(Loop(chosen.file, chosen.line), chosen.function, warm, count)
     return shortened(plan, chosen.done) if ended else plan
 
 
@@ -143,8 +141,6 @@ class SeenLoop(msgspec.Struct, frozen=True):
     line: int
     function: str
     """Its function, with those around it."""
-    entries: int
-    """How often it began."""
     done: int
     """Its rounds since the frameworks work."""
     seconds: float
