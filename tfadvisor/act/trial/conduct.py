@@ -69,9 +69,9 @@ def try_out(wanted: Wanted, asked: Asked, tell: Tell) -> TrialResult:
     rounds = Rounds(tried, arms.measure, stages, RATE)
     standings = rounds.decide() if tried else Standings((timed.step_ms,), {})
     alone = tuple(_arm(one, standings.arms.get(one.name), arms) for one in candidates)
-    best = together(arms, {one.name: one for one in alone}, stages)
-    complete = not asked.end and not rounds.stopped and not best.stopped
-    outcome, summary = summary_of(alone, best.result, complete)
+    best, out_of_time = together(arms, {one.name: one for one in alone}, stages)
+    complete = not asked.end and not rounds.stopped and not out_of_time
+    outcome, summary = summary_of(alone, best, complete)
     return TrialResult(
         outcome=outcome,
         summary=summary,
@@ -81,7 +81,7 @@ def try_out(wanted: Wanted, asked: Asked, tell: Tell) -> TrialResult:
         steps=TriedSteps(_told_by(plan), arms.plan.warm, arms.plan.count),
         base_step_ms=standings.base or (timed.step_ms,),
         arms=alone,
-        together=best.result,
+        together=best,
         complete=complete,
         seconds=time.monotonic() - began,
         profile=profile_of(alone) if wanted.ablate else "",
