@@ -134,8 +134,8 @@ class _Loop:
                 _once(body, made, INPUT)
                 known = ast.copy_location(ast.Name(id=name, ctx=ast.Load()), inner)
                 call.args[place] = ast.Starred(value=known, ctx=ast.Load()) if inner is not one else known
-        place: Any = (tuple(data), tuple(named))
-        call.func = _make(_STEP, [ast.Constant(value=place), call.func], call.func)
+        batch: Any = (tuple(data), tuple(named))
+        call.func = _make(_STEP, [ast.Constant(value=batch), call.func], call.func)
 
 
 def _flat(body: list[Any]) -> Iterator[tuple[list[Any], Any]]:
