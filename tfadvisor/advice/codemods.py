@@ -15,8 +15,6 @@ CODEMODS = (
     "parallel-calls",
     "parallel-reads",
     "cache",
-    "dataloader-workers",
-    "pydataset-workers",
     "every-constant",
     "drop-wait",
     "steps-per-execution",

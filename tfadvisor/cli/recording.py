@@ -47,16 +47,6 @@ def check_rules(options: Options) -> None:
     load_catalogue(options.rules, options.disabled, options.limits)
 
 
-def keep_and_write(
-    recorded: Recorded, out: Path, form: Form, output: Path | None, options: Options, *, details: bool
-) -> Kept:
-    """Keeps the traces in the logdir and writes the report. Raises UsageError for a place that takes none."""
-    kept = keep_recording(recorded, out)
-    write_kept(kept, form, output, options, details=details)
-    note_kept(kept)
-    return kept
-
-
 def keep_recording(recorded: Recorded, out: Path) -> Kept:
     """Keeps the traces in the logdir. Raises UsageError for a place that takes none."""
     from tfadvisor.act.record.keeping import keep  # imports NumPy, which no --help needs
@@ -69,7 +59,15 @@ def keep_recording(recorded: Recorded, out: Path) -> Kept:
 
 def write_kept(kept: Kept, form: Form, output: Path | None, options: Options, *, details: bool) -> None:
     """The report in a form."""
-    write_form(form, _subject(kept, options, form), output, **({"details": details} if form.on_screen else {}))
+    subject: object = kept.report
+    if form.drawn:
+        from msgspec.structs import replace
+
+        from tfadvisor.analysis import draw_run
+        from tfadvisor.trace.runs import choose_run
+
+        subject = [replace(draw_run(choose_run([kept.folder])[0], options), report=kept.report)]
+    write_form(form, subject, output, **({"details": details} if form.on_screen else {}))
     sys.stdout.flush()
 
 
@@ -78,18 +76,6 @@ def note_kept(kept: Kept) -> None:
     note(f"recorded in {kept.folder}")
     for broken in kept.report.broken:
         note(f"{broken.name}: {broken.error}")
-
-
-def _subject(kept: Kept, options: Options, form: Form) -> object:
-    """What the form is written from."""
-    if not form.drawn:
-        return kept.report
-    from msgspec.structs import replace
-
-    from tfadvisor.analysis import draw_run
-    from tfadvisor.trace.runs import choose_run
-
-    return [replace(draw_run(choose_run([kept.folder])[0], options), report=kept.report)]
 
 
 # A bar on a terminal while large files are read; nothing elsewhere.

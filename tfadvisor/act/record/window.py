@@ -77,8 +77,6 @@ class Loop(msgspec.Struct, frozen=True):
     """It adapts a layer to the data, as Keras does before training."""
     median_ms: float
     """Of a round, no less than it takes unwatched."""
-    mean_ms: float
-    count: int
 
     @property
     def place(self) -> str:
@@ -245,19 +243,14 @@ class Ready(msgspec.Struct, frozen=True):
         return self.seconds > 0
 
 
-def may_step(process: Process, now: float) -> bool:
-    """Whether a process may be training: it has compiled, or has had TensorFlow for long, which can do without."""
-    if process.left or process.error:
-        return False
-    if process.compiled:
-        return True
-    tensorflow = process.frameworks.get("tensorflow")
-    return tensorflow is not None and not process.forked and now - tensorflow.ready >= _EAGER_AFTER_SECONDS
-
-
 def may_train(processes: Sequence[Process], now: float) -> list[Process]:
-    """Those of them that may be training. now: as their times."""
-    return [process for process in processes if may_step(process, now)]
+    """Those that have compiled, or have had TensorFlow for long, which can do without. now: as their times."""
+
+    def had_for_long(process: Process) -> bool:
+        tensorflow = process.frameworks.get("tensorflow")
+        return tensorflow is not None and not process.forked and now - tensorflow.ready >= _EAGER_AFTER_SECONDS
+
+    return [one for one in processes if not (one.left or one.error) and (one.compiled or had_for_long(one))]
 
 
 def settled(processes: Sequence[Process], quiet_seconds: float, now: float) -> list[Process]:

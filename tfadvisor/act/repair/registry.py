@@ -88,12 +88,6 @@ CODEMODS: dict[str, About] = {
         "caches what each epoch makes anew",
         "the whole data set is kept in host memory, as the first epoch made it",
     ),
-    "dataloader-workers": About("input", "loads in worker processes", "augmentations draw from each worker's own seed"),
-    "pydataset-workers": About(
-        "input",
-        "makes batches on several threads",
-        "batches may be made at the same time and out of order",
-    ),
     "every-constant": About(
         "loop",
         "does it every N steps, as the fix says",

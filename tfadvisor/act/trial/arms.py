@@ -5,10 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-import msgspec
 from msgspec.structs import replace
 
-from tfadvisor.act.trial.ablation import ONE_DEVICE, PART, SCALE, not_here
+from tfadvisor.act.trial.ablation import PART, SCALE, not_here
 from tfadvisor.act.trial.asked_for import combined
 from tfadvisor.act.trial.candidates import Candidate, environment_of, refused
 from tfadvisor.act.trial.deciding import BASE, RATE, Effect, Enough, Rounds, Values, compare_values
@@ -82,9 +81,6 @@ class Arms:
         if candidate.parts and not self.took[arm]:
             self.broken[arm] = "; ".join(map(not_here, candidate.parts))
             return None
-        if candidate.name == ONE_DEVICE and timed.answers[0].devices > 1:
-            self.broken[arm] = f"the program takes {timed.answers[0].devices} devices whatever the variables say"
-            return None
         if arm != BASE and candidate.kind not in (PART, SCALE) and self.check(arm) == DIFFERS:
             self.broken[arm] = f"results differ: {self.differing[arm]}"
             return None
@@ -98,10 +94,6 @@ class Arms:
             word, what = compare_values(self.values.get(BASE, []), self.values.get(arm, []), "values")
         self.differing[arm] = what
         return word
-
-    def add(self, candidate: Candidate) -> None:
-        """One more arm."""
-        self.candidates[candidate.name] = candidate
 
     def _run(self, arm: str, patience: float, fewest: int | None = None) -> Timed:
         candidate = self.candidates[arm]
@@ -121,18 +113,14 @@ class Arms:
 # Savings do not add: the best candidate, then each other one on top of it as long as that is better still.
 
 
-class Best(msgspec.Struct, frozen=True):
-    """result: None unless several are better. stopped: the time was over before all were tried."""
+def together(arms: Arms, alone: Mapping[str, Arm], stages: Sequence[int]) -> tuple[Together | None, bool]:
+    """(None unless several are better, whether the time was over before all were tried).
 
-    result: Together | None
-    stopped: bool
-
-
-def together(arms: Arms, alone: Mapping[str, Arm], stages: Sequence[int]) -> Best:
-    """Adds up what is better, the best first. Candidates of one finding are alternatives: only the best of them counts."""
+    Adds up what is better, the best first. Candidates of one finding are alternatives: only the best of them counts.
+    """
     winners = _winners(alone)
     if len(winners) < 2:
-        return Best(None, False)
+        return None, False
     names = [winners[0]]
     ratio = _ratio_of(alone[winners[0]])
     left_out: dict[str, str] = {}
@@ -142,16 +130,16 @@ def together(arms: Arms, alone: Mapping[str, Arm], stages: Sequence[int]) -> Bes
         if isinstance(both, str):
             left_out[name] = both
             continue
-        arms.add(both)
+        arms.candidates[both.name] = both
         effect, found, stopped = _beside(arms, now.name, both.name, stages)
         if stopped:
-            return Best(Together(tuple(names), ratio, {**left_out, name: "there was no time left"}), True)
+            return Together(tuple(names), ratio, {**left_out, name: "there was no time left"}), True
         if not found or effect is None:
             left_out[name] = arms.broken.get(both.name) or "it gains nothing more"
             continue
         names.append(name)
         now, ratio = both, Ratio(ratio.estimate * effect.ratio, ratio.low * effect.low, ratio.high * effect.high)
-    return Best(Together(tuple(names), ratio, left_out), False)
+    return Together(tuple(names), ratio, left_out), False
 
 
 def _winners(alone: Mapping[str, Arm]) -> list[str]:

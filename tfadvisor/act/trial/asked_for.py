@@ -14,9 +14,10 @@ from msgspec.structs import replace
 
 from tfadvisor.act.repair.plan import Patched, make_plan, unified
 from tfadvisor.act.repair.sources import Sources, read_sources
-from tfadvisor.act.trial.candidates import Candidate, Promise, environment_of, from_assignment, merged, refused
+from tfadvisor.act.trial.candidates import Candidate, environment_of, from_assignment, merged, refused
 from tfadvisor.act.trial.one_run import Asked, Program, last_line, source_of
 from tfadvisor.act.trial.patches import check_codemods, from_codemod, from_diff
+from tfadvisor.act.trial.result import Share
 from tfadvisor.advice.codemods import LAUNCH_LINE, CodemodRef
 from tfadvisor.advice.findings import Finding
 from tfadvisor.advice.flags.settings import FLAG_VARIABLES
@@ -62,14 +63,23 @@ def asked_for(
     files = [one for one in patches if _is_file(one)]
     named = [one for one in patches if one not in files]
     report = _report(origin, rules, bounded) if origin is not None else None
+    rule_codemods = (
+        {one.id: one.codemods for one in load_catalogue(rules, preview=True).rules} if report or named else {}
+    )
+    ruled = [one for one in named if one in rule_codemods]
+    codemods = [one for one in named if one not in rule_codemods]
     found: list[Candidate] = []
-    if report is not None:
-        offered = _offered(report, named, _sources(command, source), rules)
+    if report is not None and (ruled or not named):
+        offered = from_findings(report, rule_codemods, _sources(command, source), ruled)
         found += [one for one in offered if not (settings_only and one.texts)]
-    ruled = {one.rule_id for one in found}
-    codemods = [one for one in named if one not in ruled]
+    for one in ruled:
+        if report is None:
+            raise UsageError(
+                f"--patch {one}: a rule's fixes need its finding. Give the trace or report too: --from logdir/"
+            )
+        if one not in {candidate.rule_id for candidate in found}:
+            raise UsageError(f"--patch {one}: the report has no such finding, or none of its fixes fits the program.")
     if codemods:
-        _check_rules(report, codemods, rules)
         check_codemods(codemods)
         sources = _sources(command, source)
         found += [from_codemod(one, sources) for one in codemods]
@@ -82,26 +92,6 @@ def asked_for(
         times.median if times else None,
         sketch_of(report) if report is not None else (),
     )
-
-
-def _offered(report: Report, named: Sequence[str], sources: Sources, rules: Sequence[Path]) -> list[Candidate]:
-    known = {rule.id: rule.codemods for rule in load_catalogue(Options(rules=tuple(rules)).rules, preview=True).rules}
-    wanted = [one for one in named if one in known]
-    if named and not wanted:
-        return []
-    return list(from_findings(report, known, sources, wanted))
-
-
-def _check_rules(report: Report | None, named: Sequence[str], rules: Sequence[Path]) -> None:
-    """A rule's id that gave no candidate is distinguished from a name that nobody knows."""
-    known = {rule.id for rule in load_catalogue(Options(rules=tuple(rules)).rules, preview=True).rules}
-    for one in named:
-        if one in known and report is None:
-            raise UsageError(
-                f"--patch {one}: a rule's fixes need its finding. Give the trace or report too: --from logdir/"
-            )
-        if one in known:
-            raise UsageError(f"--patch {one}: the report has no such finding, or none of its fixes fits the program.")
 
 
 def _is_file(name: str) -> bool:
@@ -227,8 +217,8 @@ def settings_of(finding: Finding) -> Iterator[Candidate]:
             )
 
 
-def _promise(finding: Finding) -> Promise | None:
-    return Promise(finding.saving.low, finding.saving.high) if finding.saving is not None else None
+def _promise(finding: Finding) -> Share | None:
+    return Share(finding.saving.low, finding.saving.high) if finding.saving is not None else None
 
 
 # XLA's passes as candidates: each that changes the program's large modules, switched off alone.

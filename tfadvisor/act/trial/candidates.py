@@ -13,19 +13,11 @@ from itertools import pairwise
 
 import msgspec
 
+from tfadvisor.act.trial.result import Share
 from tfadvisor.advice.flags.advice import ERROR
 from tfadvisor.advice.flags.check import check
 from tfadvisor.advice.flags.settings import FLAG_VARIABLES
 from tfadvisor.errors import UsageError
-
-
-class Promise(msgspec.Struct, frozen=True):
-    """What a finding said that a change would save, as a range of shares of step time."""
-
-    low: float
-    """0..1."""
-    high: float
-    """0..1."""
 
 
 class Candidate(msgspec.Struct, frozen=True):
@@ -43,7 +35,8 @@ class Candidate(msgspec.Struct, frozen=True):
     """Of that finding."""
     change: str = ""
     """The codemod, or the kind of the change: patch, env, `pass NAME`, several."""
-    promise: Promise | None = None
+    promise: Share | None = None
+    """What its finding says that it would save."""
     check: str = "values"
     """What must stay as it is: batches, values or none."""
     effect: str = ""

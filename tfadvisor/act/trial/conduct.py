@@ -14,7 +14,7 @@ from tfadvisor.act.trial.arms import Arms, Tell, together
 from tfadvisor.act.trial.candidates import Candidate, identity_of
 from tfadvisor.act.trial.deciding import RATE, STAGES, Rounds, Standing, Standings
 from tfadvisor.act.trial.one_run import Asked, Program, Run, last_line
-from tfadvisor.act.trial.result import BETTER, BROKEN, DIFFERS, Arm, Ratio, Share, TrialResult, TriedSteps, summary_of
+from tfadvisor.act.trial.result import BETTER, BROKEN, DIFFERS, Arm, Ratio, TrialResult, TriedSteps, summary_of
 from tfadvisor.act.trial.steps import KERAS, Answer, StepPlan, agrees, choose_loop, plan_steps
 from tfadvisor.errors import NothingToCompare, TraceError
 from tfadvisor.units import duration
@@ -69,9 +69,9 @@ def try_out(wanted: Wanted, asked: Asked, tell: Tell) -> TrialResult:
     rounds = Rounds(tried, arms.measure, stages, RATE)
     standings = rounds.decide() if tried else Standings((timed.step_ms,), {})
     alone = tuple(_arm(one, standings.arms.get(one.name), arms) for one in candidates)
-    best = together(arms, {one.name: one for one in alone}, stages)
-    complete = not asked.end and not rounds.stopped and not best.stopped
-    outcome, summary = summary_of(alone, best.result, complete)
+    best, out_of_time = together(arms, {one.name: one for one in alone}, stages)
+    complete = not asked.end and not rounds.stopped and not out_of_time
+    outcome, summary = summary_of(alone, best, complete)
     return TrialResult(
         outcome=outcome,
         summary=summary,
@@ -81,7 +81,7 @@ def try_out(wanted: Wanted, asked: Asked, tell: Tell) -> TrialResult:
         steps=TriedSteps(_told_by(plan), arms.plan.warm, arms.plan.count),
         base_step_ms=standings.base or (timed.step_ms,),
         arms=alone,
-        together=best.result,
+        together=best,
         complete=complete,
         seconds=time.monotonic() - began,
         profile=profile_of(alone) if wanted.ablate else "",
@@ -149,7 +149,7 @@ def _arm(candidate: Candidate, standing: Standing | None, arms: Arms) -> Arm:
         why=broken,
         ratio=Ratio(effect.ratio, effect.low, effect.high) if effect else None,
         p=effect.p if effect else None,
-        predicted=Share(candidate.promise.low, candidate.promise.high) if candidate.promise else None,
+        predicted=candidate.promise,
         check=check,
         effect=candidate.effect,
         step_ms=standing.runs if standing else (),

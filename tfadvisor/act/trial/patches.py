@@ -5,10 +5,9 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from pathlib import Path
-
-import msgspec
+from shutil import copyfile
 
 from tfadvisor.act.repair.plan import Candidate as Placed
 from tfadvisor.act.repair.plan import hits_of
@@ -19,24 +18,69 @@ from tfadvisor.act.trial.one_run import source_of
 from tfadvisor.advice.codemods import LAUNCH_LINE
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import UsageError
-from tfadvisor.files import read_small_text
+from tfadvisor.files import read_small_text, temporary_folder
+from tfadvisor.git import GitRefused, git
 
 _LARGEST_BYTES = 5_000_000
+_CHANGED = re.compile(r"^--- ([^\t\r\n]+).*\n\+\+\+ ([^\t\r\n]+)", re.MULTILINE)
+"""Where a unified diff names a file, as it was and as it is."""
 
 
 def from_diff(file: Path) -> Candidate:
     """A file that `tfadvisor fix` or `git diff` wrote. Raises UsageError."""
     where = f"--patch {file}"
     try:
-        text = read_small_text(file, _LARGEST_BYTES)
+        names = _files_in(read_small_text(file, _LARGEST_BYTES), where)
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{where}: cannot be read: {getattr(error, 'strerror', None) or error}.") from error
-    texts: dict[str, str] = {}
-    for one in read_diff(text, where):
-        real = _found(one.name, where)
-        texts[real] = patched(texts.get(real) or source_of(Path(real)), one.hunks, f"{where}: {one.name}")
-        _check_parses(texts[real], f"{where}: {one.name}")
-    return Candidate(name=str(file), texts=texts, change="patch")
+    without = next((one for one in (1, 0, 2) if all(_below(name, one).is_file() for name in names)), None)
+    if without is None:
+        named = ", ".join(dict.fromkeys(names))
+        raise UsageError(f"{where}: {named} is not there. Run the command where `git apply` would find it.")
+    return Candidate(name=str(file), texts=_applied(file, {_below(one, without) for one in names}, without, where),
+                     change="patch")  # fmt: skip
+
+
+def _files_in(diff: str, where: str) -> list[str]:
+    """Names of the files that a diff changes, as they stand in it. Raises UsageError for what does more."""
+    pairs = _CHANGED.findall(diff)
+    if not pairs:
+        raise UsageError(f"{where} is no unified diff. `tfadvisor fix` prints one, and so does `git diff`.")
+    for old, new in pairs:
+        if "/dev/null" in (old, new):
+            raise UsageError(
+                f"{where} adds or removes {new if old == '/dev/null' else old}: only changes can be tried."
+            )
+        if not new.endswith(".py") or Path(new).is_absolute() or ".." in Path(new).parts:
+            raise UsageError(f"{where}: {new} is no Python file below this folder, and only those lie in an overlay.")
+    return [new for _, new in pairs]
+
+
+def _below(name: str, without: int) -> Path:
+    """A diff's file, from here, without so many of its first folders."""
+    return Path(*Path(name).parts[without:])
+
+
+def _applied(diff: Path, files: Set[Path], without: int, where: str) -> dict[str, str]:
+    """By real path, the texts after a diff, which git applies to copies. Raises UsageError."""
+    with temporary_folder("tfadvisor-patch-") as folder:
+        for file in files:
+            Path(folder, file).parent.mkdir(parents=True, exist_ok=True)
+            copyfile(file, Path(folder, file))
+        call = ("-c", "core.autocrlf=false", "apply", "--whitespace=nowarn", f"-p{without}", str(diff.absolute()))
+        try:
+            git(Path(folder), *call)
+        except GitRefused as error:
+            raise UsageError(f"{where} does not fit the files as they are ({error.said}): make it again.") from error
+        texts = {os.path.realpath(file): source_of(Path(folder, file)) for file in files}
+    for real, text in texts.items():
+        if text == source_of(Path(real)):
+            raise UsageError(f"{where} changes nothing in {real}.")
+        try:
+            ast.parse(text)
+        except (SyntaxError, ValueError) as error:
+            raise UsageError(f"{where}: what the patch makes cannot be parsed: {error}.") from error
+    return texts
 
 
 def check_codemods(names: Sequence[str]) -> None:
@@ -60,124 +104,3 @@ def from_codemod(name: str, sources: Sources) -> Candidate:
         raise UsageError(f"--patch {name}: {why}")
     real = str(next(one.path for one in sources.files if one.name == found[0].file))
     return Candidate(name=name, texts={real: found[0].hit.source}, change=name, effect=CODEMODS[name].changes)
-
-
-def _found(name: str, where: str) -> str:
-    """The real path of a file that a diff names: from here, or without its first folder, as `patch -p1` would."""
-    for tried in (name, name.partition("/")[2]):
-        if tried and Path(tried).is_file():
-            if not tried.endswith(".py"):
-                raise UsageError(f"{where}: {tried} is no Python file, and only those lie in an overlay.")
-            return os.path.realpath(tried)
-    raise UsageError(f"{where}: {name} is not there. Run the command where `git apply` would find it.")
-
-
-def _check_parses(text: str, where: str) -> None:
-    try:
-        ast.parse(text)
-    except (SyntaxError, ValueError) as error:
-        raise UsageError(f"{where}: what the patch makes cannot be parsed: {error}.") from error
-
-
-# Unified diffs as `tfadvisor fix`, git and diff write them, and what a file is after one.
-
-_HUNK = re.compile(r"^@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
-_LINES = re.compile(r"[^\n]*\n|[^\n]+")
-
-
-class Hunk(msgspec.Struct, frozen=True):
-    """Lines that are there, and what is in their place."""
-
-    first: int
-    """Where the old lines begin, from 1."""
-    old: tuple[str, ...]
-    new: tuple[str, ...]
-
-
-class FileDiff(msgspec.Struct, frozen=True):
-    """What a diff does to one file."""
-
-    name: str
-    """As the diff has it, without `a/` or `b/`."""
-    hunks: tuple[Hunk, ...]
-
-
-def read_diff(text: str, where: str) -> list[FileDiff]:
-    """Raises UsageError for what is no unified diff, or does more than change files. where: the diff's own name."""
-    lines = _LINES.findall(text)
-    found: list[FileDiff] = []
-    at = 0
-    while at < len(lines):
-        if lines[at].startswith("--- ") and at + 1 < len(lines) and lines[at + 1].startswith("+++ "):
-            old, new = _name(lines[at]), _name(lines[at + 1])
-            if "/dev/null" in (old, new):
-                raise UsageError(
-                    f"{where} adds or removes {new if old == '/dev/null' else old}: only changes of files can be tried."
-                )
-            hunks, at = _hunks(lines, at + 2, where)
-            found.append(FileDiff(new, tuple(hunks)))
-        elif lines[at].startswith(("GIT binary patch", "rename from")):
-            raise UsageError(f"{where} holds more than changes of text, which cannot be tried.")
-        else:
-            at += 1
-    if not any(one.hunks for one in found):
-        raise UsageError(f"{where} is no unified diff. `tfadvisor fix` prints one, and so does `git diff`.")
-    return found
-
-
-def patched(text: str, hunks: Sequence[Hunk], where: str) -> str:
-    """The file's text after a diff, each hunk where it stands or as near as its lines are found. Raises UsageError."""
-    lines = _LINES.findall(text)
-    moved = 0
-    for hunk in hunks:
-        place = _place(lines, hunk.old, hunk.first - 1 + moved)
-        if place is None:
-            raise UsageError(f"{where} does not fit the file as it is, near line {hunk.first}: make the patch again.")
-        lines[place : place + len(hunk.old)] = hunk.new
-        moved = place - (hunk.first - 1) + len(hunk.new) - len(hunk.old)
-    return "".join(lines)
-
-
-def _name(line: str) -> str:
-    name = line[4:].rstrip("\r\n").split("\t")[0]
-    return name[2:] if name.startswith(("a/", "b/")) else name
-
-
-def _hunks(lines: Sequence[str], at: int, where: str) -> tuple[list[Hunk], int]:
-    found = []
-    while at < len(lines) and (head := _HUNK.match(lines[at])):
-        wanted = [int(head[2] or 1), int(head[4] or 1)]
-        old: list[str] = []
-        new: list[str] = []
-        at += 1
-        while at < len(lines) and (len(old) < wanted[0] or len(new) < wanted[1] or lines[at].startswith("\\")):
-            if lines[at].startswith("\\"):
-                _without_end(lines[at - 1], old, new)
-            else:
-                _take(lines[at], old, new)
-            at += 1
-        if [len(old), len(new)] != wanted:
-            raise UsageError(f"{where} is cut short: a hunk of it does not hold the lines that it announces.")
-        found.append(Hunk(int(head[1]) + (not wanted[0]), tuple(old), tuple(new)))
-    return found, at
-
-
-def _take(line: str, old: list[str], new: list[str]) -> None:
-    kind, rest = (line[0], line[1:]) if line not in ("\n", "\r\n") else (" ", line)
-    if kind in " -":
-        old.append(rest)
-    if kind in " +":
-        new.append(rest)
-
-
-def _without_end(line: str, old: list[str], new: list[str]) -> None:
-    """The line before `\\ No newline at end of file` ends without one."""
-    for side, kinds in ((old, " -"), (new, " +")):
-        if line[0] in kinds and side:
-            side[-1] = side[-1].removesuffix("\n")
-
-
-def _place(lines: Sequence[str], old: Sequence[str], wanted: int) -> int | None:
-    """The nearest line from which the old ones stand, counted from 0."""
-    fits = [at for at in range(len(lines) - len(old) + 1) if list(lines[at : at + len(old)]) == list(old)]
-    return min(fits, key=lambda at: abs(at - wanted), default=None)

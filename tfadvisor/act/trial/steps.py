@@ -32,8 +32,6 @@ class StepPlan(msgspec.Struct, frozen=True):
     """Steps that are set aside first."""
     count: int
     """Steps that are timed."""
-    period_ms: float
-    """As it was while all loops were watched."""
     whole: bool = False
     """The program makes no more steps than these."""
 
@@ -65,7 +63,7 @@ def plan_steps(chosen: SeenLoop, seconds: float, ended: bool) -> StepPlan:
     period = max((chosen.seconds - chosen.longest) / max(chosen.done - 1, 1), 1e-6)
     warm = max(_WARM_STEPS, min(ceil(_WARM_SECONDS / period), _MOST_WARM))
     count = max(ceil(seconds / period), _FEWEST)
-    plan = StepPlan(Loop(chosen.file, chosen.line), chosen.function, warm, count, period * 1000)
+    plan = StepPlan(Loop(chosen.file, chosen.line), chosen.function, warm, count)
     return shortened(plan, chosen.done) if ended else plan
 
 
@@ -143,8 +141,6 @@ class SeenLoop(msgspec.Struct, frozen=True):
     line: int
     function: str
     """Its function, with those around it."""
-    entries: int
-    """How often it began."""
     done: int
     """Its rounds since the frameworks work."""
     seconds: float
@@ -180,7 +176,5 @@ class Answer(msgspec.Struct, frozen=True):
     """Of the first steps: what is read as `batch:NAME@STEP`, all else as `value:NAME@STEP`."""
     steps: int = 0
     """All that it made."""
-    devices: int = 0
-    """That its framework uses, 0 where there is none yet."""
     took: Mapping[str, int] = {}
     """How often the hook of each part took effect."""

@@ -12,7 +12,7 @@ from tfadvisor.cli.reading_options import (
     Output,
     Reading,
 )
-from tfadvisor.cli.recording import Details, Format, Out, StepCount, check_rules, keep_and_write
+from tfadvisor.cli.recording import Details, Format, Out, StepCount, check_rules, keep_recording, note_kept, write_kept
 from tfadvisor.cli.typer_commands import Command, argument, takes
 from tfadvisor.report.forms.forms import REPORT_FORMS, form_of
 
@@ -60,5 +60,7 @@ def capture(
 
     asked = list(dict.fromkeys(map(address_of, addresses)))
     with captured(asked, Wanted(None, steps), options, client(), note) as recorded:
-        kept = keep_and_write(recorded, out, form, output, options, details=details)
+        kept = keep_recording(recorded, out)
+        write_kept(kept, form, output, options, details=details)
+        note_kept(kept)
     return 5 if kept.report.broken else 0

@@ -2,44 +2,82 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
 from tfadvisor.act.repair.plan import unified
 from tfadvisor.act.trial.candidates import loop_after, merged
-from tfadvisor.act.trial.patches import patched, read_diff
+from tfadvisor.act.trial.patches import from_diff
 from tfadvisor.errors import UsageError
 
 OLD = "a\nb\nc\nd\ne\nf\ng\nh\ni\nj\n"
 
 
-def applied(diff: str, text: str) -> str:
-    (one,) = read_diff(diff, "a.diff")
-    return patched(text, one.hunks, one.name)
+@pytest.fixture
+def applied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    """From a diff and a text to the text after it."""
+    monkeypatch.chdir(tmp_path)
+
+    def apply(diff: str, text: str, name: str = "train.py") -> str:
+        Path("a.diff").write_bytes(diff.encode())
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_bytes(text.encode())
+        found = from_diff(Path("a.diff")).texts
+        assert Path(name).read_bytes() == text.encode()
+        return found[str(Path(name).resolve())]
+
+    return apply
 
 
 @pytest.mark.parametrize(
-    "new", [OLD.replace("e", "E"), OLD.replace("b\n", ""), f"{OLD}k\n", OLD[:-1], "x\n" + OLD, OLD + "k"]
+    "new",
+    [
+        OLD.replace("e", "E"),
+        OLD.replace("b\n", ""),
+        f"{OLD}k\n",
+        OLD[:-1],
+        "x\n" + OLD,
+        OLD + "k",
+    ],
 )
-def test_what_fix_writes_is_what_try_reads(new: str) -> None:
-    assert applied(unified("train.py", OLD, new), OLD) == new
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_what_fix_writes_is_what_try_reads(new: str, end: str, applied: Callable[..., str]) -> None:
+    old, new = OLD.replace("\n", end), new.replace("\n", end)
+
+    assert applied(unified("train.py", old, new), old) == new
 
 
-def test_a_file_without_an_end_of_line() -> None:
+def test_a_file_without_an_end_of_line(applied: Callable[..., str]) -> None:
     assert applied(unified("train.py", "a\nb", "a\nc"), "a\nb") == "a\nc"
 
 
-def test_a_hunk_finds_its_lines_where_they_have_moved_to() -> None:
+@pytest.mark.parametrize(("in_diff", "here"), [("train.py", "train.py"), ("my project/train.py", "my project/train.py"),
+                                               ("project/train.py", "train.py")])  # fmt: skip
+def test_a_file_is_found_from_here_or_without_its_first_folder(
+    in_diff: str, here: str, applied: Callable[..., str]
+) -> None:
+    assert applied(unified(in_diff, OLD, OLD.replace("e", "E")), OLD, here) == OLD.replace("e", "E")
+
+
+def test_a_diff_that_names_files_without_a_and_b(applied: Callable[..., str]) -> None:
+    diff = unified("train.py", OLD, OLD.replace("e", "E")).replace("a/train.py", "train.py")
+
+    assert applied(diff.replace("b/train.py", "train.py\t2026-01-01"), OLD) == OLD.replace("e", "E")
+
+
+def test_a_hunk_finds_its_lines_where_they_have_moved_to(applied: Callable[..., str]) -> None:
     diff = unified("train.py", OLD, OLD.replace("e", "E"))
 
     assert applied(diff, "new\nlines\n" + OLD) == "new\nlines\n" + OLD.replace("e", "E")
 
 
-def test_a_hunk_whose_lines_are_gone_is_refused() -> None:
+def test_a_hunk_whose_lines_are_gone_is_refused(applied: Callable[..., str]) -> None:
     diff = unified("train.py", OLD, OLD.replace("e", "E"))
 
-    with pytest.raises(UsageError, match="does not fit the file as it is, near line 2"):
+    with pytest.raises(UsageError, match="does not fit the files as they are"):
         applied(diff, OLD.replace("d", "other"))
 
 
@@ -47,13 +85,16 @@ def test_a_hunk_whose_lines_are_gone_is_refused() -> None:
     ("text", "said"),
     [
         ("nothing\n", "no unified diff"),
-        ("--- /dev/null\n+++ b/new.py\n@@ -0,0 +1 @@\n+a\n", "adds or removes new.py"),
-        ("--- a/t.py\n+++ b/t.py\n@@ -1,3 +1,3 @@\n a\n", "cut short"),
+        ("--- /dev/null\n+++ b/new.py\n@@ -0,0 +1 @@\n+a\n", "adds or removes b/new.py"),
+        ("--- a/train.py\n+++ b/train.py\n@@ -1,3 +1,3 @@\n a\n", "does not fit"),
+        ("--- a/../t.py\n+++ b/../t.py\n@@ -1 +1 @@\n-a\n+b\n", "no Python file below"),
+        ("--- a/other.py\n+++ b/other.py\n@@ -1 +1 @@\n-a\n+b\n", "is not there"),
+        (unified("train.py", OLD, OLD.replace("e", "(")), "cannot be parsed"),
     ],
 )
-def test_what_cannot_be_tried(text: str, said: str) -> None:
+def test_what_cannot_be_tried(text: str, said: str, applied: Callable[..., str]) -> None:
     with pytest.raises(UsageError, match=said):
-        read_diff(text, "--patch a.diff")
+        applied(text, OLD)
 
 
 def test_changes_of_other_lines_are_had_together() -> None:

@@ -8,7 +8,7 @@ from tfadvisor.act.trial.steps import Loop, SeenLoop, StepPlan, choose_loop, pla
 
 
 def loop(line: int, done: int, seconds: float, **more: Any) -> SeenLoop:
-    given = {"entries": 1, "longest": 0.0, "compiled": 1, "after": False, "aside": False, **more}
+    given = {"longest": 0.0, "compiled": 1, "after": False, "aside": False, **more}
     return SeenLoop(file="train.py", line=line, function="train", done=done, seconds=seconds, **given)
 
 
@@ -69,7 +69,7 @@ def test_a_long_program_is_timed_for_two_seconds() -> None:
 
 def test_watching_may_slow_a_program_down() -> None:
     """Planned by 100 ms a step, it takes 5: 400 steps last two seconds."""
-    plan = StepPlan(Loop("train.py", 3), "train", 5, 20, 100.0)
+    plan = StepPlan(Loop("train.py", 3), "train", 5, 20)
 
     assert refined(plan, 5.0, 2.0, None).count == 400
     assert refined(plan, 5.0, 2.0, 17).count == 17

@@ -126,9 +126,9 @@ def test_a_rule_without_codemods_says_so() -> None:
 
 def test_a_program_that_shows_the_pattern_without_end_takes_no_endless_memory() -> None:
     """Among 3,000 places nobody would choose; each would be a program of 81 kB."""
-    text = "from torch.utils.data import DataLoader\n" + "a = DataLoader(d, 8, None)\n" * 3_000
+    text = "import tensorflow as tf\n" + "a = tf.data.TFRecordDataset(d)\n" * 3_000
 
-    assert hits_of("dataloader-workers", text, Place()) == ()
+    assert hits_of("parallel-reads", text, Place()) == ()
 
 
 def test_names_that_are_made_of_each_other_are_followed_once() -> None:

@@ -145,7 +145,7 @@ _PRINTS = ("jax.debug.print", "tf.print", "debug.print", "jax.debug.callback")
 def debug_print(program: Program, _place: Place) -> list[Hit]:
     """`jax.debug.print` and `tf.print` go from the compiled step, which waits for Python at each.
 
-    One for each such statement that each step, or one in a few, runs.
+    One for each such statement that each step runs.
     https://docs.jax.dev/en/latest/debugging/print_breakpoint.html
     """
     return [

@@ -1,4 +1,4 @@
-"""What feeds the step: tf.data pipelines, loaders of PyTorch and Grain, Keras data sets."""
+"""What feeds the step: tf.data pipelines."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ from tfadvisor.act.repair.reading.program import (
     keyword,
     positional,
     text_of,
-    walk,
 )
 from tfadvisor.act.repair.registry import Hit, Place
 
@@ -143,44 +142,4 @@ def cache(program: Program, _place: Place) -> list[Hit]:
         mixed = {"shuffle", "repeat"} & set(stages(program, call)[1:])
         if not mixed and (called(call) == "from_generator" or not is_random(program, call)):
             found.append(program.hit(call, f"cache behind {called(call)}", program.behind(call, ".cache()")))
-    return found
-
-
-_WORKERS = 4
-"""Where the finding prescribes no number."""
-
-
-def dataloader_workers(program: Program, place: Place) -> list[Hit]:
-    """Worker processes for a loader of PyTorch or Grain that loads in the training process.
-
-    One for each loader without workers.
-    https://docs.pytorch.org/docs/stable/data.html#multi-process-data-loading
-    """
-    found = []
-    name = "worker_count" if program.imports("grain") else "num_workers"
-    workers = place.number(rf"\b{name}=(\d+)", _WORKERS)
-    kept = "" if program.imports("grain") else ", persistent_workers=True"
-    for call in program.calls("DataLoader"):
-        given = keyword(call, name)
-        if given is None or text_of(given.value) == "0":
-            edit = program.with_keyword(call, name, f"{workers}{kept}")
-            found.append(program.hit(call, f"{name}={workers}", edit))
-    return found
-
-
-def pydataset_workers(program: Program, place: Place) -> list[Hit]:
-    """Workers for a `keras.utils.PyDataset`, which else makes its batches one after another.
-
-    One for each class of batches whose `super().__init__` sets no workers.
-    https://keras.io/api/utils/python_utils/#pydataset-class
-    """
-    found, workers = [], place.number(r"\bworkers=(\d+)", _WORKERS)
-    for one in program.all(ast.ClassDef):
-        if not any(text_of(base).split(".")[-1] == "PyDataset" for base in one.bases):
-            continue
-        for call in (node for node in walk(one.body) if isinstance(node, ast.Call)):
-            if text_of(call.func) == "super().__init__" and "workers" not in text_of(call):
-                edit = program.with_default(call, "workers", workers)
-                names = (one.name, "__getitem__")
-                found.append(program.hit(call, f"{workers} workers for {one.name}", edit, names=names))
     return found

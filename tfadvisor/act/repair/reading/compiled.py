@@ -182,12 +182,6 @@ def words_reached(program: Program, function: Any) -> str:
     return "\n".join(map(text_of, reached(program, function)))
 
 
-def assigned_in(node: ast.AST) -> set[str]:
-    """Names that get a value in it: by assignments, loops, with, walrus and definitions."""
-    found = {one.id for one in walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
-    return found | {one.name for one in walk(node) if isinstance(one, FUNCTIONS)}
-
-
 # Which calls of a compiler make the function that a name stands for.
 
 

@@ -8,21 +8,18 @@ from collections.abc import Iterator
 from typing import Any
 
 from tfadvisor.act.repair.reading.compiled import (
-    assigned_in,
     functions_named,
     is_compiled,
     reached,
     reaches_step,
     traced_functions,
 )
-from tfadvisor.act.repair.reading.pipelines import assignments
 from tfadvisor.act.repair.reading.program import (
     FUNCTIONS,
     LOOPS,
     Program,
     called,
     dotted,
-    names_in,
     once,
     text_of,
     walk,
@@ -112,55 +109,28 @@ def callee(call: Any) -> str:
     return dotted(call.func).split(".")[-1] or called(call)
 
 
-# How often a statement of a loop runs already: what a test around it or before it leaves of the steps.
+# Whether a statement runs in each step.
 
-_SAME_IN_ALL_STEPS = re.compile(
-    r"process_index\(\)|is_(main|chief|master|primary)\w{0,40}\(\)|get_rank\(\)|isinstance\("
-)
-_RARE = 100
-"""Steps from one run to the next from which a print or a wait costs too little to be changed."""
+_SAME_IN_ALL_STEPS = re.compile(r"(?:[\w.]*process_index\(\)|[\w.]*get_rank\(\)|isinstance\([^()]*\)|is_\w+\(\))[ =0]*")
 
 
-def is_rare(program: Program, node: ast.AST) -> bool:
-    """Whether a statement runs so seldom already, or a test skips steps and no number says how many."""
-    loop = program.inside(node, *LOOPS)
-    changing = set() if loop is None else assigned_in(loop)
-    between = [_steps_between(program, test, changing) for test in _tests(program, node)]
-    return 0 in between or max(between, default=1) >= _RARE
-
-
-def _tests(program: Program, node: ast.AST) -> Iterator[Any]:
-    """Of what decides whether the statement runs, as far as the program shows it."""
-    inner = node
+def is_rare(program: Program, node: Any) -> bool:
+    """Whether a test in the loop or function, around the statement or before it, may skip steps."""
     for one in program.around(node):
-        if isinstance(one, ast.If | ast.IfExp):
-            yield one.test
-        if isinstance(inner, ast.stmt):
-            yield from _left_before(program, inner)
-        if isinstance(one, FUNCTIONS):
-            handed = [call for call in program.calls("cond") if any(dotted(arg) == one.name for arg in call.args)]
-            yield from (call.args[0] for call in handed)
+        if isinstance(node, ast.stmt) and _may_leave(program, node):
+            return True
+        if isinstance(one, ast.If) and not _SAME_IN_ALL_STEPS.fullmatch(text_of(one.test)):
+            return True
+        handed = program.calls("cond") if isinstance(one, FUNCTIONS) else []
+        if any(dotted(arg) == one.name for call in handed for arg in call.args):
+            return True
         if isinstance(one, LOOPS):
             break
-        inner = one
+        node = one
+    return False
 
 
-def _left_before(program: Program, statement: ast.stmt) -> Iterator[Any]:
-    """Tests of `if step % 100: continue` above the statement, or of `return` in a function."""
-    leaves = ast.Continue if isinstance(program.inside(statement, *LOOPS, *FUNCTIONS), LOOPS) else ast.Return
-    for one in program.block(statement):
-        if one is statement:
-            return
-        if isinstance(one, ast.If) and any(isinstance(inner, leaves) for inner in walk(one.body)):
-            yield one.test
-
-
-def _steps_between(program: Program, test: Any, changing: set[str]) -> int:
-    """From one run of what a test guards to the next; 0 where no number says how many."""
-    for one in walk(test):
-        if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Mod):
-            values = assignments(program, one.right.id) if isinstance(one.right, ast.Name) else [one.right]
-            numbers = [one.value for one in values if isinstance(one, ast.Constant) and isinstance(one.value, int)]
-            return max(numbers) if numbers else 0
-    calls = any(isinstance(one, ast.Call) for one in walk(test)) and not _SAME_IN_ALL_STEPS.search(text_of(test))
-    return 0 if calls or names_in(test) & changing else 1
+def _may_leave(program: Program, statement: Any) -> bool:
+    """`if step % 100: continue` above it, or `return`."""
+    above = [one for one in program.block(statement) if isinstance(one, ast.If) and one.lineno < statement.lineno]
+    return any(isinstance(inner, ast.Continue | ast.Return) for inner in walk(above))

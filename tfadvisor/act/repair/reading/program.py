@@ -183,13 +183,6 @@ class Program:
         between = f"{self._end()}{self._indent(last)}" if own_line else " "
         return Edit(place, place, f"{between}{name}={value},")
 
-    def with_default(self, call: ast.Call, name: str, value: str) -> Edit:
-        """The same, inside `**kwargs` where it has such, so that a caller may still say otherwise."""
-        given = next((one.value for one in call.keywords if one.arg is None), None)
-        if given is None:
-            return self.with_keyword(call, name, value)
-        return self.instead(given, f'{{"{name}": {value}, **{self.written(given)}}}')
-
     def hit(self, node: Any, did: str, *edits: Edit, names: Sequence[str] = ()) -> Hit:
         """The change that stands at a node."""
         return Hit(*self.lines(node), did, self._bytes, edits, tuple(names))

@@ -261,8 +261,6 @@ class Rounds:
                 "within": "" if own else function,
                 "prepares": any(name == "adapt" for _, _, name, _ in self._stack),
                 "median_ms": between[len(between) // 2] * 1e3,
-                "mean_ms": (times[-1] - times[0]) / (len(times) - 1) * 1e3,
-                "count": len(times) - 1,
             }
         return None
 

@@ -45,7 +45,7 @@ class Clock:
     def loop(self, file: str, line: int, function: str, targets: list[str], yields: bool) -> int:
         """The number of a loop, which is new."""
         self.loops.append({
-            "file": file, "line": line, "function": function, "targets": targets, "entries": 0, "done": 0, "open": False,
+            "file": file, "line": line, "function": function, "targets": targets, "done": 0, "open": False,
             "seconds": 0.0, "since": None, "compiled": 0, "after": False, "longest": 0.0, "last": 0.0, "thread": 0,
             "aside": yields,
         })  # fmt: skip

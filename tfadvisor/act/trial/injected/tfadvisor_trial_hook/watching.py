@@ -28,7 +28,6 @@ class Watching(Clock):
         loop = self.loops[number]
         loop["thread"] = loop["thread"] or threading.get_ident()
         if loop["thread"] == threading.get_ident():
-            loop["entries"] += 1
             loop["aside"] = loop["aside"] or threading.current_thread() is not threading.main_thread()
             loop["open"] = False
             loop["after"] = loop["after"] or any(one["compiled"] for one in self.loops)
