@@ -18,8 +18,7 @@ from tfadvisor.advice.judging.judge_rules import run_rules
 from tfadvisor.advice.loading.catalogue import Catalogue, load_catalogue
 from tfadvisor.advice.loading.limits import LimitChange, changes_of
 from tfadvisor.advice.savings import calibration, foresee, plan_of
-from tfadvisor.did_you_mean import did_you_mean
-from tfadvisor.errors import TraceError, UsageError
+from tfadvisor.errors import TraceError
 from tfadvisor.files import replace_file
 from tfadvisor.metrics.registry import Settings, measure
 from tfadvisor.report.assembly.report import assemble
