@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from tfadvisor.advice.findings import ChangedLimit
@@ -64,9 +65,7 @@ def _cores(one: MachineInfo) -> str:
 
 
 def _gpus(gpus: Iterable[Gpu]) -> str:
-    words: dict[str, int] = {}
-    for one in gpus:
-        words[_gpu(one)] = words.get(_gpu(one), 0) + 1
+    words = Counter(map(_gpu, gpus))
     return ", ".join(f"{number} × {told}" if number > 1 else told for told, number in words.items())
 
 
