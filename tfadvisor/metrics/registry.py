@@ -47,7 +47,6 @@ class Metric(msgspec.Struct, frozen=True):
     """Its public definition: one sentence or two."""
     better: Better
     scatter: Scatter
-    needs: tuple[Need, ...]
     compute: Callable[[Question], float]
     """Checks the needs, then answers. Raises MetricAbsent."""
 
@@ -57,7 +56,6 @@ class Fact(msgspec.Struct, frozen=True):
 
     name: str
     about: str
-    needs: tuple[Need, ...]
     find: Callable[[Question], str]
     """Checks the needs, then answers. Raises MetricAbsent."""
 
@@ -99,7 +97,7 @@ def metric(
         name, about = _name_and_about(function)
         checked = _after(needs, function)
         varies = scatter or _SCATTER.get(unit, Scatter.FACTOR)
-        _METRICS[name] = Metric(name, unit, about, better, varies, needs, checked)
+        _METRICS[name] = Metric(name, unit, about, better, varies, checked)
         return checked
 
     return register
@@ -117,7 +115,7 @@ def fact(
     def register(function: Asked[str]) -> Asked[str]:
         name, about = _name_and_about(function)
         checked = _after(needs, function)
-        _FACTS[name] = Fact(name, about, needs, checked)
+        _FACTS[name] = Fact(name, about, checked)
         return checked
 
     return register if function is None else register(function)

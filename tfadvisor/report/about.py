@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from tfadvisor.advice.findings import ChangedLimit
-from tfadvisor.report.model import MachineInfo, Report
-from tfadvisor.trace.counters import Gpu
+from tfadvisor.report.model import GpuInfo, MachineInfo, Report
 from tfadvisor.units import Unit, count, counted, limit_in_words, percent, size
 
 _MACHINES = 4
@@ -63,14 +63,12 @@ def _cores(one: MachineInfo) -> str:
     return words if one.quota_cores is None else f"{words} with a quota of {count(round(one.quota_cores, 2))}"
 
 
-def _gpus(gpus: Iterable[Gpu]) -> str:
-    words: dict[str, int] = {}
-    for one in gpus:
-        words[_gpu(one)] = words.get(_gpu(one), 0) + 1
+def _gpus(gpus: Iterable[GpuInfo]) -> str:
+    words = Counter(map(_gpu, gpus))
     return ", ".join(f"{number} × {told}" if number > 1 else told for told, number in words.items())
 
 
-def _gpu(one: Gpu) -> str:
+def _gpu(one: GpuInfo) -> str:
     parts = [f"driver {one.driver}" if one.driver else ""]
     if one.clock_mhz is not None and one.highest_clock_mhz is not None:
         parts.append(f"{one.clock_mhz:,.0f} of {one.highest_clock_mhz:,.0f} MHz")

@@ -12,7 +12,6 @@ import msgspec
 
 from tfadvisor.advice.findings import Broken, CaptureNote, ChangedLimit, Finding, NotApplicable, Plan, Verdict
 from tfadvisor.printable import plain
-from tfadvisor.trace.counters import Gpu, Settings
 from tfadvisor.vocabulary import Better, Scatter, Severity
 
 SCHEMA_VERSION = "1"
@@ -287,13 +286,54 @@ class ClassTime(msgspec.Struct, frozen=True):
     """What it consists of, the largest first; they add up to it."""
 
 
-class MachineInfo(Settings, frozen=True, kw_only=True):
+class GpuInfo(msgspec.Struct, frozen=True):
+    """One GPU as its driver reported while the trace was recorded; None and "" where it does not."""
+
+    name: str
+    """Its model."""
+    driver: str
+    """Version."""
+    persistence: bool | None
+    """Whether the driver stays loaded while nobody uses it."""
+    utilization: float | None
+    """Share of the time in which a kernel ran on it, 0..1."""
+    clock_mhz: float | None
+    """Of its multiprocessors, a mean."""
+    highest_clock_mhz: float | None
+    """That they can have."""
+    power_limit_w: float | None
+    """That holds."""
+    usual_power_limit_w: float | None
+    """That it is shipped with."""
+    slowed_by: tuple[str, ...]
+    """Faults that held its clock down."""
+
+
+class MachineInfo(msgspec.Struct, frozen=True):
     """How a recorded machine was set; None and empty where it does not tell. What it did is in `metrics`."""
 
     host: str
     """As in `run.hosts`."""
-    gpus: tuple[Gpu, ...]
-    """Of the machine, as their drivers reported while the trace was recorded."""
+    cores: int | None
+    """Of the machine."""
+    allowed_cores: int | None
+    """That the process may run on."""
+    quota_cores: float | None
+    """How many cores' time its control groups allow."""
+    memory_bytes: int | None
+    """Of the machine."""
+    huge_pages: str
+    """Transparent huge pages: always, madvise or never."""
+    versions: Mapping[str, str]
+    """Of Python and the frameworks."""
+    variables: Mapping[str, str]
+    """TF_*, XLA_*, JAX_*, OMP_*, NCCL_* and CUDA_* of the program's environment, but none that may be secret."""
+    threads: Mapping[str, int]
+    """Sizes of TensorFlow's pools that the program has set."""
+    file_systems: tuple[str, ...]
+    """That the process had files open on."""
+    gpus: tuple[GpuInfo, ...]
+    """Of the machine."""
 
 
 class Report(msgspec.Struct, frozen=True):

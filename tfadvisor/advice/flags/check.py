@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -25,11 +25,11 @@ from tfadvisor.advice.flags.catalogue import (
     fault_of_variable,
     is_default,
     is_default_of_variable,
+    is_true,
     refusal,
     table_of,
     today,
 )
-from tfadvisor.advice.flags.combinations import combined
 from tfadvisor.advice.flags.recorded import Chosen, Flag, Table, choose, is_newer, order, recording
 from tfadvisor.advice.flags.settings import Given, Setting, Suggestions, take_apart
 
@@ -85,7 +85,7 @@ def check(text: str, jaxlib: str | None = None, tensorflow: str | None = None) -
         chosen.version,
         _note(chosen, settings),
         tuple(judged),
-        (*_unread(given), *combined(settings, version)),
+        (*_unread(given), *_combined(settings, version)),
     )
 
 
@@ -183,7 +183,7 @@ def _refused(setting: Setting, table: Table, version: str, suggestions: Suggesti
         return Remark(
             "removed" if span is None or span[1] != table.versions[-1] else "unknown", ERROR, text, "", source
         )
-    near = suggestions.flag(name)
+    near = suggestions.near(setting)
     text = f"{table.title} {version} knows no such flag, nor does any other version recorded"
     return Remark("unknown", ERROR, text, _written(near, setting.value) if near else "")
 
@@ -274,9 +274,46 @@ def _names(variable: Variable, value: str, version: str) -> list[Remark]:
 
 
 def _unknown(setting: Setting, suggestions: Suggestions) -> Remark:
-    near = suggestions.variable(setting.name)
+    near = suggestions.near(setting)
     instead = f"{near}={setting.value}" if near else ""
     if near or setting.name.startswith(_FAMILIES):
         text = "not a known variable; programs ignore unknown variables silently"
         return Remark("unknown", WARNING if near else NOTE, text, instead)
     return Remark("unknown", NOTE, "not a known variable of TensorFlow, JAX, XLA, NCCL or CUDA")
+
+
+# Settings that are right one by one and wrong together: the conflicts that advice.json lists.
+
+
+def _combined(settings: Iterable[Setting], version: str) -> tuple[Remark, ...]:
+    """What is wrong with settings together, of which the last of each name counts. version: of jaxlib."""
+    given = {one.name: one.value for one in settings}
+    found = [
+        one.remark
+        for one in advice().conflicts
+        if not (one.up_to and is_newer(version, one.up_to))
+        and all(_holds(name in given, given.get(name), test) for name, test in one.tests.items())
+    ]
+    return tuple(dict.fromkeys(found))
+
+
+def _holds(is_given: bool, value: str | None, test: str) -> bool:
+    """test: a word or two, as advice.json explains them. value: None of a flag without one, which is true."""
+    how, _, wanted = test.partition(" ")
+    text, on = (value or "").lower(), is_given and is_true(value)
+    if how in ("=", "!="):
+        return (re.fullmatch(wanted, text) is not None) == (how == "=")
+    if how == ">":
+        try:
+            return float(text) > float(wanted)
+        except ValueError:
+            return False
+    return {
+        "on": on,
+        "not": not on,
+        "off": is_given and not on,
+        "given": is_given,
+        "missing": not text and not on,
+        "set": bool(text),
+        "empty": is_given and not text,
+    }[how]

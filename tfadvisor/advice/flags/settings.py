@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from difflib import get_close_matches
 
 import msgspec
@@ -167,16 +167,11 @@ class Suggestions:
         self._flags = [*table.names(version), *other.names(other.versions[-1])]
         self._asked = 0
 
-    def flag(self, name: str) -> str:
-        """The nearest flag, "" when none is near."""
-        return self._nearest(name.replace("-", "_").lower(), self._flags)
-
-    def variable(self, name: str) -> str:
-        """The nearest variable."""
-        return self._nearest(name.upper(), variables())
-
-    def _nearest(self, name: str, names: Iterable[str]) -> str:
+    def near(self, setting: Setting) -> str:
+        """The nearest flag, or variable; "" when none is near."""
+        name = setting.name.replace("-", "_").lower() if setting.is_flag else setting.name.upper()
+        names = self._flags if setting.is_flag else list(variables())
         self._asked += 1
         if self._asked > _MOST or len(name) > 100:
             return ""
-        return next(iter(get_close_matches(name, list(names), 1, _NEAR)), "")
+        return next(iter(get_close_matches(name, names, 1, _NEAR)), "")

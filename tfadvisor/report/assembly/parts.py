@@ -12,12 +12,13 @@ from msgspec.structs import replace
 from tfadvisor.metrics.layers import Part, Parts, compute_parts
 from tfadvisor.metrics.registry import MetricAbsent
 from tfadvisor.metrics.steady import device_steps
-from tfadvisor.report.model import MachineInfo, Op, TimeBy, TimePart
+from tfadvisor.report.model import GpuInfo, MachineInfo, Op, TimeBy, TimePart
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.kernels import kernel_kind
 from tfadvisor.timeline.program_ops import InProgram
 from tfadvisor.timeline.run.run_summary import RunSummary
 from tfadvisor.timeline.summary.device import OpTable
+from tfadvisor.trace.counters import Counted, Gpu
 from tfadvisor.units import PS_PER_MS
 from tfadvisor.vocabulary import DeviceKind
 
@@ -150,8 +151,25 @@ def _sum(values: Sequence[int | None], steps: int) -> int | None:
 
 def machine_infos(run: RunSummary) -> tuple[MachineInfo, ...]:
     """Of the hosts whose counters can be used."""
-    return tuple(
-        MachineInfo(host=one.host, gpus=one.counted.gpus, **msgspec.structs.asdict(one.counted.settings))
-        for one in run.counters
-        if one.counted is not None
+    return tuple(_machine(one.host, one.counted) for one in run.counters if one.counted is not None)
+
+
+def _machine(host: str, counted: Counted) -> MachineInfo:
+    told = counted.settings
+    return MachineInfo(
+        host=host,
+        cores=told.cores,
+        allowed_cores=told.allowed_cores,
+        quota_cores=told.quota_cores,
+        memory_bytes=None if told.memory_bytes is None else int(told.memory_bytes),
+        huge_pages=told.huge_pages,
+        versions=told.versions,
+        variables=told.variables,
+        threads=told.threads,
+        file_systems=told.file_systems,
+        gpus=tuple(map(_gpu, counted.gpus)),
     )
+
+
+def _gpu(told: Gpu) -> GpuInfo:
+    return GpuInfo(**msgspec.structs.asdict(told))

@@ -103,7 +103,7 @@ class TextPage:
 
     def line(self, *pieces: Piece) -> None:
         """One line, as it is."""
-        self._lines.append([self._shown(*(piece if isinstance(piece, tuple) else (piece, ""))) for piece in pieces])
+        self._lines.append([*map(self._shown, pieces)])
 
     def flowing(self, parts: Sequence[Sequence[Piece]], indent: int) -> None:
         """Parts one after the other on as many lines as they need. A part, which ends with its own blanks, is never broken.
@@ -113,7 +113,7 @@ class TextPage:
         line: list[tuple[str, str]] = []
         column = 0
         for part in parts:
-            shown = [self._shown(*(piece if isinstance(piece, tuple) else (piece, ""))) for piece in part]
+            shown = [*map(self._shown, part)]
             length = sum(len(text) for text, _ in shown)
             blanks = len(shown[-1][0]) - len(shown[-1][0].rstrip())
             if line and column + length - blanks > self.width:
@@ -132,9 +132,7 @@ class TextPage:
 
         Words are never broken, so that names and flags can be copied.
         """
-        (name, label_style), (words, style) = (
-            self._shown(*(one if isinstance(one, tuple) else (one, ""))) for one in (label, text)
-        )
+        (name, label_style), (words, style) = self._shown(label), self._shown(text)
         room = max(self.width - indent, NARROWEST // 2)
         first, *others = textwrap.wrap(words, room, break_on_hyphens=False, break_long_words=False) or [""]
         between = " " * max(indent - margin - len(name), 0)
@@ -148,7 +146,7 @@ class TextPage:
 
     def table(self, title: str, rows: Sequence[Sequence[str]], left: Sequence[int]) -> None:
         """The first row is the heading; columns are right-aligned but for those in `left`."""
-        shown = [[self._shown(cell, "")[0] for cell in row] for row in rows]
+        shown = [[self._shown(cell)[0] for cell in row] for row in rows]
         widths = [max(len(row[column]) for row in shown) for column in range(len(shown[0]))]
         self.line((title, TITLE))
         for number, row in enumerate(shown):
@@ -165,7 +163,8 @@ class TextPage:
             return _coloured(self._lines)
         return "".join("".join(text for text, _ in line).rstrip() + "\n" for line in self._lines)
 
-    def _shown(self, text: str, style: str) -> tuple[str, str]:
+    def _shown(self, piece: Piece) -> tuple[str, str]:
+        text, style = piece if isinstance(piece, tuple) else (piece, "")
         return (as_ascii(text) if self._screen.ascii_only else text), style
 
 
