@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from tfadvisor.arrays import is_in
-from tfadvisor.frames import need_pandas
+from tfadvisor.errors import UsageError
 from tfadvisor.printable import one_line
 from tfadvisor.trace.columns import HostTrace, Kind, Selection
 from tfadvisor.trace.decode import decode_file
@@ -35,8 +35,12 @@ class Trace(msgspec.Struct, frozen=True):
         Times are int64 picoseconds since the profiler session began. Stats must be among those the trace was opened
         with. Raises UsageError where pandas cannot be loaded.
         """
-        need_pandas()
-        import pandas as pd
+        try:
+            import pandas as pd  # no dependency: a new one brings a NumPy that older TensorFlow cannot work with
+        except ImportError as error:
+            raise UsageError(
+                f"Frames need pandas, which cannot be loaded ({error}): pip install 'tfadvisor[pandas]'"
+            ) from error
 
         return pd.concat([self._host_events(index, stats) for index in range(len(self.hosts))], ignore_index=True)
 
@@ -47,7 +51,6 @@ class Trace(msgspec.Struct, frozen=True):
         return f"<tfadvisor.Trace of {one_line(self.run.name)}: {hosts}, {events}>"
 
     def _host_events(self, index: int, stats: Sequence[str]) -> pd.DataFrame:
-        need_pandas()
         import pandas as pd
 
         host = self.hosts[index]

@@ -190,11 +190,11 @@ def _files(paths: Sequence[Path], options: Options) -> list[Path]:
 def _print(made: Profile, output: Path, files: int) -> None:
     from tfadvisor.serve.export.pgle import launch_line
 
-    line = launch_line(output, made.framework, made.jax_version)
+    line, notes = launch_line(output, made.framework, made.jax_version)
     executions = sum(one.executions for one in made.costs.values())
     traces = "1 trace" if files == 1 else f"{files:,} traces"
     write_out(f"# {len(made.costs):,} instructions, {executions:,} executions, from {traces}. Compile with them:\n")
-    for one in line.notes:
+    for one in notes:
         write_out(f"# {one_line(one)}\n")
-    if line.profile:
-        write_out(f"{one_line(line.profile)}\n")
+    if line:
+        write_out(f"{one_line(line)}\n")

@@ -26,13 +26,6 @@ if TYPE_CHECKING:
 _KEPT = 8
 
 
-class Chosen(msgspec.Struct, frozen=True):
-    """A run, and how many there were to choose from."""
-
-    run: Run
-    count: int
-
-
 class Reports:
     """The reports of an agent's session."""
 
@@ -43,13 +36,9 @@ class Reports:
         self._lock = Lock()
         self._kept: OrderedDict[object, Report] = OrderedDict()
 
-    def choose(self, path: str, run: str | None, host: str | None) -> Chosen:
-        """The run that a path, and names, mean. Raises TraceError or UsageError."""
-        return Chosen(*self._root.run(path, run, host))
-
     def report(self, path: str, run: str | None = None, host: str | None = None) -> Report:
         """The report of a run, kept until one of its files changes. Raises TraceError or UsageError."""
-        return self.report_of(self.choose(path, run, host).run)
+        return self.report_of(self._root.run(path, run, host)[0])
 
     def report_of(self, run: Run) -> Report:
         """As report."""

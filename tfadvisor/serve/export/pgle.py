@@ -165,19 +165,15 @@ _SCHEDULER = "--xla_gpu_enable_latency_hiding_scheduler=true"
 _FILE = "--xla_gpu_pgle_profile_file_or_directory_path"
 
 
-class LaunchLine(msgspec.Struct, frozen=True):
-    """profile: what to put before a command; "" where the version knows no such thing. notes: why, and by what."""
+def launch_line(file: Path, framework: str, version: str | None) -> tuple[str, list[str]]:
+    """(what to put before a command, "" where the version knows no such thing; notes on why, and by what).
 
-    profile: str
-    notes: tuple[str, ...]
-
-
-def launch_line(file: Path, framework: str, version: str | None) -> LaunchLine:
-    """framework: as reports name it; of TensorFlow the flags are those of its own XLA. version: None for the newest known."""
+    framework: as reports name it; of TensorFlow the flags are those of its own XLA. version: None for the newest known.
+    """
     library = "tensorflow" if framework == "tensorflow" else "jaxlib"
     answers = [accepts(one, version, library) for one in (_SCHEDULER, f"{_FILE}={file.absolute()}")]
     refused = [one for one in answers if one.accepted is False]
     if refused:
-        return LaunchLine("", (f"the profile cannot be used: {refused[0].note}",))
+        return "", [f"the profile cannot be used: {refused[0].note}"]
     known = [f"--{one.name}={one.value}" for one in answers if not one.is_default]
-    return LaunchLine(f"XLA_FLAGS={shlex.quote(' '.join(known))}", tuple(one.note for one in answers[1:] if one.note))
+    return f"XLA_FLAGS={shlex.quote(' '.join(known))}", [one.note for one in answers[1:] if one.note]
