@@ -225,10 +225,10 @@ def test_only_so_many_analyses_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     add_run(tmp_path / "logdir", "run")
     run, analyses = listed(tmp_path / "logdir"), Analyses(Cache(tmp_path / "cache"))
 
-    asked = [analyses.step(run, "vm", index) for index in range(module._MOST_WAITING + 1)]
+    asked = [analyses.step(run, "vm", index) for index in range(module._MOST_OF_ONE + 1)]
 
     states = [one.state for one in asked if isinstance(one, Analysis)]
-    assert states == ["failed"] + ["waiting"] * module._MOST_WAITING
+    assert states == ["failed"] + ["waiting"] * module._MOST_OF_ONE
 
 
 def test_a_full_disk_is_no_bug(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ import tempfile
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
+from contextvars import ContextVar
 from queue import LifoQueue
 from typing import IO, Any
 
@@ -35,8 +36,8 @@ from tfadvisor.serve.tensorboard.listing import ListedRun
 from tfadvisor.trace.remote_path import place_of
 
 _AT_ONCE = 2
-_MOST_WAITING = 32
-"""Analyses that wait for their turn."""
+_MOST_WAITING, _MOST_OF_ONE = 32, 8
+"""Analyses of all visitors, and of one, that wait for their turn."""
 _REMEMBERED_FAILURES = 256
 _WORKER = "tfadvisor.serve.tensorboard.worker"
 _TOO_MANY = {"cause": "was given up: too many others were asked for since.", "remedy": "Ask for it again."}
@@ -46,6 +47,10 @@ _KILLED = {
 }
 
 
+VISITOR: ContextVar[str] = ContextVar("VISITOR", default="")
+"""Whose request is being answered: an address."""
+
+
 class Analysis:
     """One that was asked for. fraction: of the files' events that are read. error: place, cause, remedy."""
 
@@ -53,6 +58,7 @@ class Analysis:
         """Waits for its turn. task: for the worker, with the path of what is analysed."""
         self.key = key
         self.task = task
+        self.visitor = VISITOR.get()
         self.state = "waiting"
         self.fraction = 0.0
         self.limits = limits_of(task)
@@ -62,6 +68,22 @@ class Analysis:
     def told(self) -> dict[str, Any]:
         """How far it is, for the page."""
         return {"state": self.state, "fraction": self.fraction, "error": self.error}
+
+
+class _StepOfReport(msgspec.Struct, frozen=True):
+    host: str
+    index: int
+
+
+class _StepsOfReport(msgspec.Struct, frozen=True):
+    each: tuple[_StepOfReport, ...] = ()
+    set_aside: tuple[_StepOfReport, ...] = ()
+
+
+class _Reported(msgspec.Struct, frozen=True):
+    """What of a JSON report tells which steps there are."""
+
+    steps: _StepsOfReport
 
 
 def limits_of(task: Mapping[str, Any]) -> Limits:
@@ -108,8 +130,8 @@ class Analyses:
     def has_step(self, listed: ListedRun, host: str, index: int) -> bool:
         """Whether the report of a run, which is there, has a step of this host."""
         content = self._cache.read(key_of(listed, self._installation), REPORT)
-        steps = json.loads(content)["steps"] if content else {"each": (), "set_aside": ()}
-        return any((one["host"], one["index"]) == (host, index) for one in (*steps["each"], *steps["set_aside"]))
+        steps = msgspec.convert(json.loads(content), type=_Reported).steps if content else _StepsOfReport()
+        return any((one.host, one.index) == (host, index) for one in (*steps.each, *steps.set_aside))
 
     def step(self, listed: ListedRun, host: str, index: int) -> bytes | Analysis:
         """One step with all of its threads, packed, or the analysis that is to draw it."""
@@ -162,7 +184,12 @@ class Analyses:
                 del self._asked[old]
             with self._turns.mutex:
                 waiting = self._turns.queue
-                dropped = [waiting.pop(0)] if len(waiting) >= _MOST_WAITING else []
+                mine = [one for one in waiting if one.visitor == analysis.visitor]
+                dropped = (
+                    mine[:1] if len(mine) >= _MOST_OF_ONE else waiting[:1] if len(waiting) >= _MOST_WAITING else []
+                )
+                for one in dropped:
+                    waiting.remove(one)
             for waited in dropped:
                 waited.state, waited.error = "failed", {"place": waited.task["path"], **_TOO_MANY}
                 waited.ended.set()
@@ -187,10 +214,13 @@ class Analyses:
         if self._cache.holds(analysis.key):
             return
         analysis.state = "reading"
-        with suppress(_Failed), self._cache.making(analysis.key) as folder:
-            analysis.error = _run_worker(analysis, str(folder))
-            if analysis.error is not None:
-                raise _Failed
+        try:
+            with self._cache.making(analysis.key) as folder:
+                analysis.error = _run_worker(analysis, str(folder))
+                if analysis.error is not None:
+                    raise _Failed
+        except _Failed:
+            pass
 
 
 class _Failed(Exception):

@@ -15,7 +15,7 @@ from tensorboard.backend import http_util
 from tensorboard.plugins import base_plugin
 from werkzeug import wrappers
 
-from tfadvisor.serve.tensorboard.analyses import Analyses, Analysis
+from tfadvisor.serve.tensorboard.analyses import VISITOR, Analyses, Analysis
 from tfadvisor.serve.tensorboard.cache import open_cache
 from tfadvisor.serve.tensorboard.listing import ListedRun, Listing, roots_of
 from tfadvisor.version import VERSION
@@ -94,7 +94,10 @@ class AdvisorPlugin(base_plugin.TBPlugin):  # type: ignore[misc]
         listed = self._asked_for(request)
         if listed is None:
             return _unknown(request)
-        return _packed(request, self._analyses.page(listed, again="again" in request.args))
+        found = self._analyses.page(listed, again="again" in request.args)
+        if isinstance(found, Analysis):
+            return _json(request, found.told())
+        return http_util.Respond(request, found, _JSON, content_encoding="gzip")
 
     def _step(self, request: wrappers.Request) -> wrappers.Response:
         """One step of a host with all of its threads, or how far it is; only steps that the run has."""
@@ -104,7 +107,10 @@ class AdvisorPlugin(base_plugin.TBPlugin):  # type: ignore[misc]
         host = request.args.get("host", "")
         if not self._analyses.has_step(listed, host, int(index)):
             return _unknown(request)
-        return _packed(request, self._analyses.step(listed, host, int(index)))
+        found = self._analyses.step(listed, host, int(index))
+        if isinstance(found, Analysis):
+            return _json(request, found.told())
+        return http_util.Respond(request, found, _JSON, content_encoding="gzip")
 
     def _comparison(self, request: wrappers.Request) -> wrappers.Response:
         """The causes of the change of the step time from `base` to `run`, once the pages of both were there."""
@@ -155,16 +161,10 @@ def _only_reading(app: App) -> App:
             return _json(request, {"error": "only GET"}, 405)
         if request.headers.get("Sec-Fetch-Site", "none") not in _OWN_SITES:  # what browsers add, and no page can change
             return _json(request, {"error": "only for TensorBoard's own pages"}, 403)
+        VISITOR.set(request.remote_addr or "")
         return app(request)
 
     return checked
-
-
-def _packed(request: wrappers.Request, found: bytes | Analysis) -> wrappers.Response:
-    """What was made, or how far it is."""
-    if isinstance(found, Analysis):
-        return _json(request, found.told())
-    return http_util.Respond(request, found, _JSON, content_encoding="gzip")
 
 
 def _unknown(request: wrappers.Request) -> wrappers.Response:

@@ -20,7 +20,6 @@ from tfadvisor.analysis import Options, draw_run
 from tfadvisor.comparison.baseline.snapshot import devices_of, programs_of, snapshot_of
 from tfadvisor.comparison.baseline.snapshot_json import as_text
 from tfadvisor.errors import AdvisorError, TraceError, UsageError, fault_of_environment
-from tfadvisor.memory import limited_memory
 from tfadvisor.report.forms.encode import encode, encode_comparison, encode_step
 from tfadvisor.report.forms.html import as_json
 from tfadvisor.report.model import Report
@@ -45,7 +44,7 @@ def main() -> None:
         _end(1)  # whoever asked is gone
     task = json.loads(line)
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    limited_memory(task["memory"])
+    _limit_memory(task["memory"])
     try:
         {"compare": _compare, "draw": _draw}.get(task["kind"], _analyse)(task)
         _say({"done": True})
@@ -130,6 +129,16 @@ def _compare(task: dict[str, Any]) -> None:
         raise TraceError(task["path"], "cannot be compared: one of the runs holds no step.", "")
     compared = on_page(compare(base, new), new=0, base=1)
     (Path(task["folder"]) / COMPARISON).write_text(encode_comparison(compared), encoding="utf-8")
+
+
+def _limit_memory(most: int) -> None:
+    """Of this process and of each that reads a host for it; where the system knows no such limit, none."""
+    try:
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+    except (ImportError, ValueError, OSError):
+        pass
 
 
 def _too_large(memory: int) -> dict[str, str]:

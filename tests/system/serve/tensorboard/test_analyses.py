@@ -17,7 +17,7 @@ from support.web_server import web_server
 
 import tfadvisor
 from tfadvisor import processes
-from tfadvisor.serve.tensorboard.analyses import Analyses, Analysis
+from tfadvisor.serve.tensorboard.analyses import VISITOR, Analyses, Analysis
 from tfadvisor.serve.tensorboard.cache import Cache
 from tfadvisor.serve.tensorboard.listing import ListedRun, Listing
 from tfadvisor.trace.remote_path import place_of
@@ -85,6 +85,24 @@ def test_what_the_configuration_ignores_is_left_out(tmp_path: Path, monkeypatch:
 
     assert first.rule_id not in {one["rule_id"] for one in report["findings"]}
     assert any(f"{first.rule_id}: ignored until 2999-12-31" in one["note"] for one in report["capture"])
+
+
+def test_one_visitor_cannot_drive_out_what_others_wait_for(
+    tmp_path: Path, analyses: Analyses, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody works. One asks for a step, another for twelve: of those the first four are given up."""
+    add_run(tmp_path / "logdir", "run")
+    run = listed(tmp_path / "logdir")
+    monkeypatch.setattr(analyses, "_workers", 2)
+    mine = analyses.step(run, "host", 0)
+    other = VISITOR.set("10.0.0.7")
+
+    asked = [analyses.step(run, "host", index) for index in range(1, 13)]
+    VISITOR.reset(other)
+
+    assert isinstance(mine, Analysis)
+    assert mine.state == "waiting"
+    assert [one.state for one in asked if isinstance(one, Analysis)] == ["failed"] * 4 + ["waiting"] * 8
 
 
 def test_a_broken_file_is_told_and_not_read_again_unless_asked(tmp_path: Path, analyses: Analyses) -> None:
