@@ -197,3 +197,44 @@ class Data:
     AUTOTUNE = -1
 data = Data()
 """
+
+
+@pytest.mark.parametrize(
+    ("refuses", "line", "code", "said"),
+    [
+        (False, "time.sleep(0.01)", 0, "checked: the patched program comes through its first steps."),
+        (
+            True,
+            "time.sleep(0.01)",
+            3,
+            "the patched program fails: it ended with exit code 1: TypeError: no such argument.",
+        ),
+        (
+            False,
+            "raise OSError('full')",
+            3,
+            "the program fails without any patch: it ended with exit code 1: OSError: full.",
+        ),
+    ],
+)
+def test_a_patch_that_breaks_the_first_step_is_caught(
+    tmp_path: Path, refuses: bool, line: str, code: int, said: str
+) -> None:
+    """The program has a map that is not parallel; its framework is made up."""
+    (tmp_path / "program.py").write_text("import time\n" + STEPS.format(line=line))
+    (tmp_path / "tensorflow.py").write_text(FAKE.format(refuses=refuses))
+    before = (tmp_path / "program.py").read_text()
+    given = ["--rule", "input-not-prefetched", "--rule", "input-sequential-map", "--source", "program.py", "--check"]
+    command = [str(COMMAND), "fix", str(FIXTURES / "tf-sequential-map"), *given, "--", sys.executable, "program.py"]
+
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, timeout=120)
+
+    assert (done.returncode, said in done.stderr) == (code, True), done.stderr
+    assert (tmp_path / "program.py").read_text() == before
+
+
+def test_check_and_its_command_go_together(project: Path) -> None:
+    for given in (("--check",), ("--", "python", "program.py")):
+        done = fix(*given, cwd=project)
+
+        assert (done.returncode, "--check and the command go together" in done.stderr) == (2, True)

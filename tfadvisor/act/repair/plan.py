@@ -288,16 +288,3 @@ def differ_below(root: Path) -> Callable[[str, str, str], str]:
     here = Path.cwd().resolve()
     prefix = root.relative_to(here).as_posix() if root.is_relative_to(here) else "."
     return lambda name, old, new: unified(name if prefix == "." else f"{prefix}/{name}", old, new)
-
-
-def told(plan: Plan) -> list[str]:
-    """A line for each finding: what was done and where, or why there is no patch."""
-    lines = []
-    for one in plan.patched:
-        where = f"{one.patch.file}:{one.line}" if one.text else "the launch script"
-        effect = f"changes: {one.changes}" if one.changes else "results stay as they are"
-        lines.append(f"{one.rule_id}: {where}: {one.did} ({one.patch.sure}; {effect})")
-    for other in plan.unpatched:
-        places = "".join(f"\n    {candidate}" for candidate in other.candidates)
-        lines.append(f"{other.rule_id}: no patch: {other.why}{':' if places else '.'}{places}")
-    return lines

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -39,11 +39,17 @@ Examples:
   tfadvisor fix logdir/ --source project/ --apply        writes it, in a clean git work tree; `git checkout .` undoes it
   tfadvisor fix logdir/ --rule input-not-prefetched      one finding alone
   tfadvisor fix logdir/ --at train.py:41                 which place, where a change could be made in several
+  tfadvisor fix logdir/ --check -- python train.py       whether the patched program comes through its first steps
 
 Each finding gets one change at most. `mechanical`: derived from the source, results stay. `guess`: try it before you keep it.
-A line on standard error says what changes in the results. docs/fix.md lists every change; `tfadvisor try` measures them.
+A line on standard error says what changes in the results. docs/fix.md lists every change.
 
-Exit codes: 0 at least one change, 2 usage, 3 nothing to analyse, 4 nothing to patch, or several places to choose from."""
+Exit codes: 0 at least one change, 2 usage, 3 nothing to analyse, or with --check a patched program that fails, 4 nothing to
+patch, or several places to choose from."""
+_COMMAND = "tfadvisor.command"
+"""Where a context keeps what stands after `--`."""
+_CHECK_SECONDS = 300.0
+"""That a program may take to come to its first steps."""
 _AT = re.compile(r"^(?P<file>.+):(?P<line>\d{1,9})$")
 
 Diff = Annotated[
@@ -74,14 +80,35 @@ SourcePlace = Annotated[
         show_default=False,
     ),
 ]
+Check = Annotated[
+    bool,
+    option(
+        "--check",
+        "",
+        "run the patched program, given after --, until its first steps are done; nothing is written",
+        WHAT,
+    ),
+]
 Chosen = Annotated[str | None, option("--at", "FILE:LINE", "the place to patch, where several fit", WHAT)]
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
 
-@app.command("fix", cls=Command, epilog=_EXAMPLES, short_help="patches to your program for what a trace shows")
+class _TakesCommand(Command):
+    """After `--` comes the command to check."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """The command stays as it is written."""
+        if "--" in args:
+            at = args.index("--")
+            args, ctx.meta[_COMMAND] = args[:at], args[at + 1 :]
+        return list(super().parse_args(ctx, args))
+
+
+@app.command("fix", cls=_TakesCommand, epilog=_EXAMPLES, short_help="patches to your program for what a trace shows")
 @takes(Reading, "run host rules set_limits config")
 def fix(
+    context: typer.Context,
     paths: Paths,
     reading: Reading,
     rule: RuleId = None,
@@ -89,6 +116,7 @@ def fix(
     at: Chosen = None,
     diff: Diff = False,
     apply: Apply = False,
+    check: Check = False,
     format: Format = None,
 ) -> int:
     """Change the program where a trace shows that it loses time.
@@ -98,8 +126,10 @@ def fix(
     """
     if diff and apply:
         raise UsageError("--diff prints and --apply writes. Give one of them.")
-    from tfadvisor.act.repair.plan import told  # --help needs none of these
-    from tfadvisor.act.repair.sources import read_sources
+    command = context.meta.get(_COMMAND, ())
+    if check != bool(command):
+        raise UsageError("--check and the command go together: tfadvisor fix logdir/ --check -- python train.py")
+    from tfadvisor.act.repair.sources import read_sources  # --help needs none of these
 
     chosen_place = _place(at)
     sources = read_sources(source)
@@ -108,15 +138,15 @@ def fix(
     plan = _planned(report, catalogue, sources, rule or [], chosen_place)
     for one in sources.left_alone:
         note(f"{one.name} is left alone: {one.why}")
-    if apply:
+    broken = check and _is_broken(plan, sources, command)
+    if apply and not broken:
         _write(plan, sources)
     elif format != "json":
         _print_diffs(plan, sources)
     if format == "json":
         _print_json(report, plan)
-    for line in told(plan) or ["nothing to patch: the report has no finding."]:
-        note(line)
-    return 0 if plan.patched else 4
+    _tell(plan)
+    return 3 if broken else 0 if plan.patched else 4
 
 
 def _place(at: str | None) -> At | None:
@@ -153,6 +183,34 @@ def _planned(report: Report, catalogue: Catalogue, sources: Sources, wanted: Seq
     return make_plan(findings, known, {one.name: one.text for one in sources.files}, differ_below(sources.root), at)
 
 
+def _is_broken(plan: Plan, sources: Sources, command: Sequence[str]) -> bool:
+    """Whether the patched program fails in its first steps, which it says. Ctrl-C ends it and this."""
+    from tfadvisor.act.trial.first_step import first_broken
+    from tfadvisor.act.trial.one_run import Asked, Interrupted
+
+    paths = {one.name: str(one.path) for one in sources.files}
+    texts: dict[str, str] = {}
+    patches = []
+    for one in plan.patched:
+        if one.text:
+            texts = {**texts, paths[one.patch.file]: one.text}
+            patches.append((one.rule_id, texts))
+    if not patches:
+        return False
+    asked = Asked()
+    try:
+        with asked.heeded():
+            broken = first_broken(command, patches, _CHECK_SECONDS, asked)
+    except Interrupted:
+        raise KeyboardInterrupt from None
+    if broken is None:
+        note("checked: the patched program comes through its first steps.")
+        return False
+    name, why = broken
+    note(f"{name}: the patched program fails: {why}." if name else f"the program fails without any patch: {why}.")
+    return True
+
+
 def _write(plan: Plan, sources: Sources) -> None:
     from tfadvisor.act.repair.applying import check_clean, write
 
@@ -185,3 +243,16 @@ def _print_json(report: Report, plan: Plan) -> None:
     from tfadvisor.act.repair.plan import with_patches
 
     sys.stdout.write(json.dumps(with_patches(report, plan).to_dict(), indent=2) + "\n")
+
+
+def _tell(plan: Plan) -> None:
+    """One line a finding, on standard error."""
+    for one in plan.patched:
+        where = f"{one.patch.file}:{one.line}" if one.text else "the launch script"
+        effect = f"changes: {one.changes}" if one.changes else "results stay as they are"
+        note(f"{one.rule_id}: {where}: {one.did} ({one.patch.sure}; {effect})")
+    for other in plan.unpatched:
+        listed = "".join(f"\n    {candidate}" for candidate in other.candidates)
+        note(f"{other.rule_id}: no patch: {other.why}{':' if listed else '.'}{listed}")
+    if not plan.patched and not plan.unpatched:
+        note("nothing to patch: the report has no finding.")

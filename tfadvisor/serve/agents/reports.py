@@ -159,7 +159,7 @@ def _files_of(run: Run) -> Iterator[Path]:
 
 def patches(report: Report, source: Path, rule: str | None, at: str | None) -> str:
     """What `tfadvisor fix` prints. Raises UsageError for a rule or place that is none."""
-    from tfadvisor.act.repair.plan import differ_below, make_plan, told
+    from tfadvisor.act.repair.plan import differ_below, make_plan
     from tfadvisor.act.repair.sources import read_sources
     from tfadvisor.advice.loading.catalogue import load_catalogue
 
@@ -171,9 +171,7 @@ def patches(report: Report, source: Path, rule: str | None, at: str | None) -> s
     texts = {one.name: one.text for one in sources.files}
     plan = make_plan(findings, codemods, texts, differ_below(sources.root), _place(at))
     left_alone = [f"{one.name} is left alone: {one.why}" for one in sources.left_alone]
-    lines = told(plan) or ["nothing to patch: the report has no such finding."]
-    blank = [""] if plan.patched else []
-    return "\n".join([*_diffs(plan), *blank, *lines, *left_alone]) + "\n"
+    return "\n".join([*_diffs(plan), *_told(plan), *left_alone]) + "\n"
 
 
 def _place(at: str | None) -> At | None:
@@ -191,3 +189,17 @@ def _diffs(plan: Plan) -> Iterator[str]:
     for one in plan.patched:
         head = "" if one.text else f"# {one.rule_id}: before the line that launches the program\n"
         yield head + one.patch.diff.rstrip("\n")
+
+
+def _told(plan: Plan) -> Iterator[str]:
+    if plan.patched:
+        yield ""
+    for one in plan.patched:
+        where = f"{one.patch.file}:{one.line}" if one.text else "the launch script"
+        effect = f"changes: {one.changes}" if one.changes else "results stay as they are"
+        yield f"{one.rule_id}: {where}: {one.did} ({one.patch.sure}; {effect})"
+    for other in plan.unpatched:
+        places = "".join(f"\n  {candidate}" for candidate in other.candidates)
+        yield f"{other.rule_id}: no patch: {other.why}{':' if places else '.'}{places}"
+    if not plan.patched and not plan.unpatched:
+        yield "nothing to patch: the report has no such finding."
