@@ -55,6 +55,7 @@ class _Commands(LazyCommands):
             "export",
             "fleet",
             "rules",
+            "metrics",
             "flags",
             "mcp",
         )

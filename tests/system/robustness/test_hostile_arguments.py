@@ -51,6 +51,7 @@ NAMES: dict[str, list[str]] = {
     "fix --source": ["fix", "{trace}", "--source", LONG],
     "rules show": ["rules", "show", LONG],
     "rules check": ["rules", "check", LONG],
+    "metrics show": ["metrics", "show", LONG],
     "flags suggest": ["flags", "suggest", LONG],
     "try --from": ["try", "--from", LONG, "--", "true"],
     "try --patch": ["try", "--patch", LONG, "--", "true"],
@@ -104,6 +105,7 @@ ANYWHERE: dict[str, list[str]] = {
     "fix": ["fix", "{trace}"],
     "try": ["try", "--env", "A=1", "--", sys.executable, "-c", ""],
     "rules list": ["rules", "list"],
+    "metrics list": ["metrics", "list"],
     "mcp": ["mcp"],
 }
 

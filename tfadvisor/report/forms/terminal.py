@@ -457,7 +457,7 @@ def _steps(page: TextPage, report: Report) -> None:
 def _metrics(page: TextPage, report: Report) -> None:
     known = {name: one for name, one in report.metrics.items() if one.value is not None}
     rows = [[name, in_words(one.value or 0.0, Unit(one.unit))] for name, one in known.items()]
-    page.table("Metrics", [["metric", "value"], *rows], left=(0,))
+    page.table("Metrics (`tfadvisor metrics show NAME` explains one)", [["metric", "value"], *rows], left=(0,))
     absent = [(name, one.reason or "") for name, one in report.metrics.items() if one.value is None]
     _by_reason(page, "Metrics that this trace does not give", absent)
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from support.places import ROOT
+from support.trace_builder import trace
 
 pytest.importorskip("mcp.server.mcpserver", reason="needs the MCP SDK 2")
 
@@ -187,6 +188,9 @@ def test_faults_are_errors_of_the_tool_in_the_words_of_the_command(project: Path
         (("fix", {"path": "slow", "source": ".."}), "leads out of"),
         (("compare", {"base": "slow", "new": "../outside"}), "leads out of"),
         (("check_flags", {"flags": "", "jaxlib": "new"}), "is no version"),
+        (("analyze", {"path": "slow", "detail": "all"}), "brief"),
+        (("explain_rule", {"rule": "input-not-prefetched"}), "explain_rule: rule_id: Field required"),
+        (("ops", {"path": "slow", "kind": "copy-ish"}), "no op is of kind copy-ish."),
     )
 
     told = answers(project, *(call for call, _ in cases))
@@ -194,6 +198,19 @@ def test_faults_are_errors_of_the_tool_in_the_words_of_the_command(project: Path
     assert [error for error, _ in told] == [True] * len(cases)
     assert [text for (_, text), (_, words) in zip(told, cases, strict=True) if words not in text] == []
     assert [text for _, text in told if "\n" in text.strip()] == []
+
+
+def test_ops_are_filtered_and_limited(project: Path) -> None:
+    ((_, text),) = answers(project, ("ops", {"path": "slow", "most": 200}))
+    whole = json.loads(text)["ops"]
+    name = whole[-1]["kernel"]
+    ((_, text), (_, one)) = answers(
+        project, ("ops", {"path": "slow", "like": name}), ("ops", {"path": "slow", "most": 1})
+    )
+
+    assert {op["kernel"] for op in json.loads(text)["ops"]} == {op["kernel"] for op in whole if name in op["kernel"]}
+    assert (json.loads(one)["ops"], json.loads(one)["left_out"]) == (whole[:1], len(whole) - 1)
+    assert all(value is not None for op in whole for value in op.values())
 
 
 def test_nothing_but_the_protocol_is_on_standard_output(project: Path) -> None:
@@ -250,15 +267,32 @@ def test_limits_of_the_roots_own_configuration_hold_and_no_other(project: Path) 
     assert "(input-not-prefetched)" not in after
 
 
+def test_an_answer_about_ops_is_no_longer_than_others(project: Path) -> None:
+    """Half a megabyte of names."""
+    builder = trace().steps(3, period=1000)
+    for one in range(120):
+        builder.busy("GPU:0", *((at + one, at + one + 1.0) for at in (0, 1000, 2000)), name=f"{one}{'k' * 4000}")
+    (project / "long.xplane.pb").write_bytes(builder.bytes())
+
+    ((error, text),) = answers(project, ("ops", {"path": "long.xplane.pb", "most": 200}))
+
+    assert not error
+    assert len(text) < 110_000
+    assert json.loads(text)["ops"] != []
+    assert json.loads(text)["left_out"] > 0
+
+
 @pytest.mark.parametrize("path", ["a\0b", "n" * 5000, "x/" * 3000, "file:///etc", "http://127.0.0.1/x", "~root"])
 def test_a_path_that_no_person_would_ask_for_is_one_line(project: Path, path: str) -> None:
     calls: list[Call] = [
         ("list_runs", {"path": path}),
         ("analyze", {"path": path}),
+        ("ops", {"path": path}),
         ("compare", {"base": path, "new": "slow"}),
         ("fix", {"path": "slow", "source": path}),
         ("analyze", {"path": "slow", "run": path}),
         ("analyze", {"path": "slow", "host": path}),
+        ("ops", {"path": "slow", "kind": path, "like": path}),
     ]
 
     told = answers(project, *calls)
