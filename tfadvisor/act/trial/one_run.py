@@ -193,12 +193,18 @@ class Program:
         seconds: float,
         env: Mapping[str, str] | None = None,
         parts: Sequence[str] = (),
+        texts: Mapping[str, str] | None = None,
+        fewest: int = 8,
     ) -> Run:
-        """One run, in which all loops are watched. env: what is set for it. parts: whose hooks count. Raises UsageError,
-        Interrupted.
+        """One run, in which all loops are watched.
+
+        env: what is set for it. parts: whose hooks count. texts: files that are read otherwise. fewest: rounds after which a
+        loop may be the one. Raises UsageError, Interrupted.
         """
-        order = Order(self.roots, {}, None, seconds=seconds, parts=tuple(parts))
-        return run_once(self.command, env or {}, order, patience, None, self.asked)
+        with temporary_folder("tfadvisor-patched-") as folder:
+            patched = {real: _kept(folder, real, text) for real, text in (texts or {}).items()}
+            order = Order(self.roots, patched, None, seconds=seconds, fewest=fewest, parts=tuple(parts))
+            return run_once(self.command, env or {}, order, patience, None, self.asked)
 
     def time(
         self, candidate: Candidate, plan: StepPlan, patience: float, processes: int, fewest: int | None = None

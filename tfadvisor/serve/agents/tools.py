@@ -89,15 +89,11 @@ class Tools:
         the place in the source, the edit, and what it saves. Begin with the brief form; it is enough for most tasks."""
         from tfadvisor.report.forms.brief import as_brief
 
-        chosen = self._reports.choose(path, run, host)
-        report = self._reports.report_of(chosen.run)
+        chosen, count = self._root.run(path, run, host)
+        report = self._reports.report_of(chosen)
         if detail == "full":
             return _sized(report.to_dict(), sections)
-        several = (
-            f"{chosen.count} runs; this is the newest. list_runs names them all.\n"
-            if chosen.count > 1 and not run
-            else ""
-        )
+        several = f"{count} runs; this is the newest. list_runs names them all.\n" if count > 1 and not run else ""
         return as_brief(report) + several
 
     def ops(

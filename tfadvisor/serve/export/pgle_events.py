@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import distinct, median
+from tfadvisor.arrays import distinct
 from tfadvisor.timeline.names import stats
-from tfadvisor.timeline.names.collectives import op_collective
 from tfadvisor.timeline.names.drivers import launches_graph
 from tfadvisor.trace.columns import HostTrace, Int64Array, Selection, Value
 
@@ -125,8 +124,6 @@ def _of_names(trace: HostTrace, stat: str, event: Int64Array) -> list[tuple[int,
 
 # What makes a trace a poor profile, in words.
 
-_FEWEST_EXECUTIONS = 3
-"""As many as JAX measures by itself before it compiles again: JAX_PGLE_PROFILING_RUNS."""
 _NO_GPU = (
     "no plane of a GPU: only XLA's scheduler for GPUs reads such a profile. A run on CPUs or TPUs is of no use; record on "
     "GPUs."
@@ -134,9 +131,6 @@ _NO_GPU = (
 _GRAPHS = (
     "kernels were launched in CUDA graphs (command buffers), in which single instructions cannot be told apart. Record with "
     "XLA_FLAGS=--xla_gpu_enable_command_buffer= and leave that out of the run that uses the profile."
-)
-_NO_COLLECTIVE = (
-    "no collective is among the instructions: the scheduler has no communication to hide, and the profile gains little."
 )
 
 
@@ -146,35 +140,19 @@ class Facts(msgspec.Struct, frozen=True):
     gpu: bool
     graphs: bool
     """Whether a call starts many kernels at once."""
-    executions: int
-    """Of the usual instruction on one device; 0 without any."""
-    collectives: bool
 
 
-def facts(trace: HostTrace, found: NamedEvents) -> Facts:
+def facts(trace: HostTrace) -> Facts:
     """Looks at names once each, never at events one by one."""
-    planes = len(distinct(trace.lines.plane[trace.line_of_event()[found.event]]))
-    counts = np.bincount(found.op) // max(planes, 1)
     return Facts(
         gpu=any(plane.name.startswith(GPU_PLANES) for plane in trace.planes),
         graphs=any(launches_graph(name) for name in trace.names.name),
-        executions=int(median(counts[counts > 0])) if counts.any() else 0,
-        collectives=any(op_collective(name) is not None for name in found.ops),
     )
 
 
 def remarks(traces: Sequence[Facts]) -> Iterator[str]:
-    """The faults of the traces together, the gravest first; none for a good one."""
+    """The gravest fault of the traces together; none for a good one."""
     if not any(one.gpu for one in traces):
         yield _NO_GPU
-        return
-    if any(one.graphs for one in traces):
+    elif any(one.graphs for one in traces):
         yield _GRAPHS
-    executions = sum(one.executions for one in traces)
-    if 0 < executions < _FEWEST_EXECUTIONS:
-        yield (
-            f"the usual instruction ran {executions} time{'s' if executions != 1 else ''} a device, and one execution says "
-            f"little. Record {_FEWEST_EXECUTIONS} steps or more after warm-up, or give several traces."
-        )
-    if executions and not any(one.collectives for one in traces):
-        yield _NO_COLLECTIVE

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from support.trace_builder import TraceBuilder, trace
 
-from tfadvisor.serve.export.pgle_events import SELECTION, facts, named_events, remarks
+from tfadvisor.serve.export.pgle_events import SELECTION, facts, remarks
 from tfadvisor.trace.decode import decode_file
 
 GPU = "/device:GPU:0"
@@ -15,8 +15,7 @@ GPU = "/device:GPU:0"
 def said(builder: TraceBuilder, folder: Path) -> list[str]:
     traces = []
     for file in sorted(builder.write(folder).glob("*.xplane.pb")):
-        found = decode_file(file, SELECTION)
-        traces.append(facts(found, named_events(found)))
+        traces.append(facts(decode_file(file, SELECTION)))
     return list(remarks(traces))
 
 
@@ -48,21 +47,3 @@ def test_graphs_hide_instructions(tmp_path: Path) -> None:
     (only,) = said(builder, tmp_path)
 
     assert "--xla_gpu_enable_command_buffer=" in only
-
-
-def test_two_executions_are_too_few_and_two_traces_of_two_are_not(tmp_path: Path) -> None:
-    few = steps(2, "dot.1", "all-reduce-start.1")
-
-    (only,) = said(few, tmp_path / "one")
-
-    assert "ran 2 times a device" in only
-    more = few.host("other")
-    for step in range(2):
-        more.on_line(GPU, "Stream #1", "k", step, step + 1, hlo_op="psum.1", hlo_module="jit_step", program_id=7)
-    assert said(more, tmp_path / "two") == []
-
-
-def test_nothing_to_hide_without_collectives(tmp_path: Path) -> None:
-    (only,) = said(steps(3, "dot.1"), tmp_path)
-
-    assert "no collective" in only
