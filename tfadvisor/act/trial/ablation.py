@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import median
 
 import msgspec
@@ -21,6 +21,7 @@ from tfadvisor.vocabulary import Severity
 PART, SWITCH, SCALE = "part", "switch", "scale"
 STAGES = (3, 5)
 """Rounds after which to look: a share is asked for, and no small gain."""
+ONE_DEVICE = "one device"
 _LAUNCH_BOUND = 0.85
 """Half of the batch takes so much of the time: the step hardly depends on how much there is to compute."""
 _EXPLAINED = 0.3
@@ -62,7 +63,14 @@ PARTS = (
          "has no tf.function or model that could have it and has not", "values"),
     Part(hooks.JIT_OFF, SWITCH, "compute", "pass jit_compile=False to compile() or tf.function", "uses no jit_compile", "values"),
     Part(hooks.EAGER_OFF, SWITCH, "launch", "take run_eagerly=True out", "sets run_eagerly nowhere", "values"),
+    Part(hooks.COMPILED, SWITCH, "launch", "wrap the step's function in tf.function or jax.jit",
+         "calls no function of its own as its step that is not compiled", "values"),
     Part(hooks.EIGHT_STEPS, SWITCH, "host", "pass steps_per_execution=8 to compile()", "calls no compile() of Keras", "values"),
+    Part(hooks.PRECISION, SWITCH, "precision", 'call keras.config.set_dtype_policy("mixed_bfloat16") first',
+         "makes no layers of Keras"),
+    Part(hooks.PREFETCH, SWITCH, "input",
+         "end the data set with .prefetch(tf.data.AUTOTUNE), and pass num_parallel_calls=tf.data.AUTOTUNE to map",
+         "reads no data set of tf.data that lacks them", "values"),
 )  # fmt: skip
 BY_NAME = {one.name: one for one in PARTS}
 HOOKED = tuple(BY_NAME)
@@ -70,19 +78,19 @@ HOOKED = tuple(BY_NAME)
 
 def arms_for(answers: Sequence[Answer]) -> tuple[tuple[Candidate, ...], dict[str, str]]:
     """(candidates, why some of them are not in this program). answers: of the run in which all hooks counted."""
-    found = tuple(
-        Candidate(
-            one.name,
-            category=one.category,
-            change="ablation",
-            check=one.check,
-            effect=one.does,
-            kind=one.kind,
-            parts=(one.name,),
-        )
+    found = [
+        Candidate(one.name, category=one.category, change="ablation", check=one.check, effect=one.does, kind=one.kind,
+                  parts=(one.name,))
         for one in PARTS
-    )
-    return found, {name: not_here(name) for name in BY_NAME if not any(one.took.get(name) for one in answers)}
+    ]  # fmt: skip
+    took = {name: sum(one.took.get(name, 0) for one in answers) for name in BY_NAME}
+    missing = {name: not_here(name) for name, times in took.items() if not times}
+    on_cpu = answers[0].device.lower() in ("", "cpu")
+    env = {"XLA_FLAGS": "--xla_force_host_platform_device_count=1"} if on_cpu else {"CUDA_VISIBLE_DEVICES": "0"}
+    one = Candidate(ONE_DEVICE, env=env, category="imbalance", change="ablation", check="none", kind=SCALE)
+    if answers[0].devices <= 1:
+        missing[ONE_DEVICE] = "it uses one device as it is"
+    return (*found, one), missing
 
 
 def not_here(name: str) -> str:
@@ -128,16 +136,17 @@ def with_measured(report: Report, result: TrialResult) -> Report:
     measured = tuple(
         _finding(one, base) for one in result.arms if one.kind in (PART, SWITCH) and one.outcome == BETTER and one.ratio
     )
-    foreseen = report.findings
-    for one in result.arms:
-        if one.name == hooks.INPUT and one.ratio and one.outcome in (BETTER, NOT_BETTER):
-            most = max(1 - one.ratio.low, 0.0)
-            foreseen = tuple(_bounded(it, most) if it.category == "input" else it for it in foreseen)
+    bounds = {
+        BY_NAME[one.name].category: max(1 - one.ratio.low, 0.0)
+        for one in result.arms
+        if one.name == hooks.INPUT and one.ratio and one.outcome in (BETTER, NOT_BETTER)
+    }
+    foreseen = [_bounded(one, bounds) for one in report.findings]
     ranked = sorted(
         (*measured, *foreseen),
         key=lambda one: (one.is_question, -round(one.saves, 1), one.proof != "measured", -one.saves),
     )
-    return replace(report, findings=tuple(ranked)) if measured or foreseen != report.findings else report
+    return replace(report, findings=tuple(ranked)) if measured or bounds else report
 
 
 def _finding(arm: Arm, base_ms: float) -> Finding:
@@ -147,14 +156,14 @@ def _finding(arm: Arm, base_ms: float) -> Finding:
     of_step = percent(1 - arm.ratio.estimate)
     is_part = arm.kind == PART
     before, now, changed = duration(base_ms), duration(median(arm.step_ms)), "taken out" if is_part else "changed"
-    fixes = () if is_part else (Fix("code", _sentence(arm.effect), "", {}, "", ""),)
+    fixes = () if is_part else (Fix("env" if "=" in arm.name else "code", _sentence(arm.effect), "", {}, "", ""),)
     title = (
         f"{of_step} of each step goes into {arm.name}"
         if is_part
         else f"{_sentence(arm.name)} saves {of_step} of each step"
     )
     return Finding(
-        rule_id=f"measured-{arm.name.replace(' ', '-')}",
+        rule_id=f"measured-{arm.name.partition('=')[0].lower().replace(' ', '-').replace('_', '-')}",
         category=arm.category,
         severity=severity,
         title=f"{title}, by experiment",
@@ -166,15 +175,15 @@ def _finding(arm: Arm, base_ms: float) -> Finding:
         locations=(),
         source=(),
         caveat="",
-        claims=(arm.category,),
+        claims=(arm.category,) if arm.category in ("input", "host", "launch", "compute") else (),
         proof="measured",
         takes=max(1 - arm.ratio.estimate, 0.0),
     )  # fmt: skip
 
 
-def _bounded(finding: Finding, most: float) -> Finding:
-    saving = finding.saving
-    if saving is None or saving.high <= most:
+def _bounded(finding: Finding, bounds: Mapping[str, float]) -> Finding:
+    saving, most = finding.saving, bounds.get(finding.category)
+    if saving is None or most is None or saving.high <= most:
         return finding
     basis = f"{saving.basis}; no more than the {percent(most)} that the input takes, measured here"
     return replace(finding, saving=Saving(min(saving.low, most), most, basis))

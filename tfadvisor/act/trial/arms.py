@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from tfadvisor.act.trial.ablation import PART, SCALE, not_here
+from tfadvisor.act.trial.ablation import ONE_DEVICE, PART, SCALE, not_here
 from tfadvisor.act.trial.asked_for import combined
 from tfadvisor.act.trial.candidates import Candidate, environment_of, refused
 from tfadvisor.act.trial.deciding import BASE, RATE, Effect, Enough, Rounds, Values, compare_values
@@ -80,6 +80,9 @@ class Arms:
         candidate = self.candidates[arm]
         if candidate.parts and not self.took[arm]:
             self.broken[arm] = "; ".join(map(not_here, candidate.parts))
+            return None
+        if candidate.name == ONE_DEVICE and timed.answers[0].devices > 1:
+            self.broken[arm] = f"the program takes {timed.answers[0].devices} devices whatever the variables say"
             return None
         if arm != BASE and candidate.kind not in (PART, SCALE) and self.check(arm) == DIFFERS:
             self.broken[arm] = f"results differ: {self.differing[arm]}"

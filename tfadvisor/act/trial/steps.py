@@ -176,5 +176,7 @@ class Answer(msgspec.Struct, frozen=True):
     """Of the first steps: what is read as `batch:NAME@STEP`, all else as `value:NAME@STEP`."""
     steps: int = 0
     """All that it made."""
+    devices: int = 0
+    """That its framework uses, 0 where there is none yet."""
     took: Mapping[str, int] = {}
     """How often the hook of each part took effect."""

@@ -112,6 +112,7 @@ def test_parts_that_a_program_has_not_are_named_with_the_reason(place: Place) ->
     assert cost(arms.pop("input")) == pytest.approx(0.6)
     assert {arm["outcome"] for arm in arms.values()} == {"broken"}
     assert arms["evaluation"]["why"] == "the program evaluates nothing in its steps"
+    assert arms["one device"]["why"] == "it uses one device as it is"
     assert result["profile"] == "input 60% (59 to 61)"
 
 
@@ -123,6 +124,28 @@ def test_keras_callbacks_and_those_that_keep_weights_are_two_parts(place: Place)
 
     assert cost(arms["callbacks"]) == pytest.approx(0.25)
     assert cost(arms["checkpoints"]) == pytest.approx(0.5)
+
+
+def test_a_step_that_is_not_compiled_is_a_switch(place: Place) -> None:
+    """jax.jit of the fake framework takes 2 ms for 8, so that 12 ms a step become 6."""
+    place.write("train.py", """
+        from invented import work
+        import jax
+
+        def train_step(state, batch):
+            work(8)
+            return state + batch
+
+        state = 0
+        for batch in [1] * 5000:
+            state = train_step(state, batch)
+            work(4)
+    """)  # fmt: skip
+
+    result, arms = ablated(place)
+
+    assert (arms["step compiled"]["outcome"], arms["step compiled"]["kind"]) == ("better", "switch")
+    assert "step compiled saves 50%" in result["profile"]
 
 
 def test_half_of_the_batch_tells_whether_a_step_depends_on_it(place: Place) -> None:

@@ -42,6 +42,12 @@ class Data:
     def repeat(self, count: int) -> Data:
         return type(self)(f"{self.said}.repeat({count})")
 
+    def prefetch(self, count: int) -> Data:
+        return type(self)(f"{self.said}.prefetch({count})")
+
+    def map(self, _function: Any, num_parallel_calls: Any = None) -> Data:
+        return type(self)(f"{self.said}.map({num_parallel_calls})")
+
 
 @pytest.fixture
 def data(monkeypatch: pytest.MonkeyPatch) -> type[Data]:
@@ -58,10 +64,17 @@ def test_the_first_batch_comes_again_as_often_as_there_are_batches(data: type[Da
 
 def test_hooks_that_only_count_change_nothing(data: type[Data]) -> None:
     module = SimpleNamespace(DatasetV2=data)
-    made = hooked("tensorflow.python.data.ops.dataset_ops", module, hooks.INPUT, acting=False)
+    made = hooked("tensorflow.python.data.ops.dataset_ops", module, hooks.INPUT, hooks.PREFETCH, acting=False)
 
-    assert list(data()) == ["data"]
-    assert made.took == {hooks.INPUT: 1}
+    assert list(data().map(len)) == ["data.map(None)"]
+    assert made.took == {hooks.INPUT: 1, hooks.PREFETCH: 2}  # the map and the end
+
+
+def test_a_data_set_is_prepared_ahead(data: type[Data]) -> None:
+    hooked("tensorflow.python.data.ops.dataset_ops", SimpleNamespace(DatasetV2=data), hooks.PREFETCH)
+
+    assert list(data()) == ["data.prefetch(-1)"]
+    assert data().map(len).said == "data.map(-1)"
 
 
 class Model:

@@ -40,7 +40,7 @@ def test_half_of_the_batch_takes_nearly_as_long() -> None:
 
 
 def test_switches_save_or_make_a_step_longer() -> None:
-    said = profile_of([arm("jit off", "switch", 0.43), arm("eager off", "switch", 1.0), arm("jit on", "switch", 1.5)])
+    said = profile_of([arm("jit off", "switch", 0.43), arm("prefetch", "switch", 1.0), arm("jit on", "switch", 1.5)])
 
     assert said == "jit off saves 57% (54 to 60); jit on makes a step 50% longer"
 

@@ -32,6 +32,6 @@ def install() -> None:
     after = [*own_profilers.after_import().items(), *keras_steps.after_import(clock).items()]
     importing = Importing(order, clock)
     if clock.parts.hooked:
-        OwnCalls(clock.parts).start()
+        OwnCalls(clock.parts, importing.is_own).start()
         after += clock.parts.after_import(importing.is_own)
     importing.start(after)

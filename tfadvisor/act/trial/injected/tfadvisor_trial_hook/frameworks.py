@@ -50,10 +50,10 @@ class Frameworks:
             name: str(getattr(sys.modules[name], "__version__", "")) for name in _VERSIONS if name in sys.modules
         }
         try:
-            device = _device()
+            device, devices = _device(), _devices()
         except Exception:
-            device = ""
-        return {"versions": {"python": platform.python_version(), **versions}, "device": device}
+            device, devices = "", 0
+        return {"versions": {"python": platform.python_version(), **versions}, "device": device, "devices": devices}
 
 
 def _is_ready(module: Any) -> bool:
@@ -98,3 +98,15 @@ def _device() -> str:
     for gpu in tensorflow.config.list_physical_devices("GPU"):
         return str(tensorflow.config.experimental.get_device_details(gpu).get("device_name", "gpu"))
     return "cpu"
+
+
+def _devices() -> int:
+    """How many the program uses; 0 where there is none yet."""
+    jax = _jax_with_devices()
+    if jax is not None:
+        return int(jax.local_device_count())
+    context = getattr(sys.modules.get("tensorflow.python.eager.context"), "_context", None)
+    if not getattr(context, "_initialized", False):
+        return 0
+    config: Any = sys.modules["tensorflow"].config
+    return len(config.list_logical_devices("GPU")) or len(config.list_logical_devices("CPU"))

@@ -8,10 +8,11 @@ import functools
 import itertools
 import re
 import sys
-from collections.abc import Iterator
+import types
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from .parts import BEHIND, CALLBACKS, CHECKPOINTS, EVALUATION, HALF, INPUT, READS, Parts, is_array, is_tracing
+from .parts import BEHIND, CALLBACKS, CHECKPOINTS, COMPILED, EVALUATION, HALF, INPUT, READS, Parts, is_array, is_tracing
 
 _BATCHES, _NEW, _STEP, _CALL = (f"__tfadvisor_{one}__" for one in ("batches", "new", "step", "call"))
 _READING = {"float", "int", "item", "numpy", "asarray", "array", "device_get", "block_until_ready", "tolist"}
@@ -33,7 +34,7 @@ _AROUND = {"enumerate", "zip", "tqdm", "islice", "trange"}
 
 def with_parts(tree: ast.Module, parts: Parts, lines: set[int] | None) -> ast.Module:
     """Changes the tree in place; lines stay where they are. lines: of the loops that may be the steps, None for all."""
-    if parts.hooked & {INPUT, HALF, BEHIND}:
+    if parts.hooked & {INPUT, HALF, COMPILED, BEHIND}:
         loops = [one for one in ast.walk(tree) if isinstance(one, (ast.For, ast.While))]
         for loop in loops:
             if lines is None or loop.lineno in lines:
@@ -77,7 +78,7 @@ class _Loop:
         return first_read & known
 
     def take_apart(self) -> None:
-        """The batch can be kept or halved, the rest left out."""
+        """The batch can be kept or halved, the step compiled, the rest left out."""
         place = self.step()
         if isinstance(self.loop, ast.For):
             self.loop.iter = self.batches(self.loop.iter)
@@ -134,8 +135,8 @@ class _Loop:
                 _once(body, made, INPUT)
                 known = ast.copy_location(ast.Name(id=name, ctx=ast.Load()), inner)
                 call.args[place] = ast.Starred(value=known, ctx=ast.Load()) if inner is not one else known
-        batch: Any = (tuple(data), tuple(named))
-        call.func = _make(_STEP, [ast.Constant(value=batch), call.func], call.func)
+        site: Any = (next(_SITES), tuple(data), tuple(named))
+        call.func = _make(_STEP, [ast.Constant(value=site), call.func], call.func)
 
 
 def _flat(body: list[Any]) -> Iterator[tuple[list[Any], Any]]:
@@ -200,10 +201,11 @@ class _Calls(ast.NodeTransformer):
 class OwnCalls:
     """Finds its ways into the program as builtins."""
 
-    def __init__(self, parts: Parts) -> None:
-        """Nothing was called yet."""
-        self.parts = parts
+    def __init__(self, parts: Parts, is_own: Callable[[str], bool]) -> None:
+        """is_own: whether a file is the program's."""
+        self.parts, self.is_own = parts, is_own
         self.values: dict[int, Any] = {}
+        self.compiled: dict[int, tuple[Any, Any]] = {}
         self.seen: set[int] = set()
 
     def start(self) -> None:
@@ -223,11 +225,18 @@ class OwnCalls:
         self.seen.add(site)
         return not self.parts.takes(part) or first
 
-    def step(self, data: tuple[tuple[bool, ...], tuple[str, ...]], do: Any) -> Any:
-        """What is called in place of the step. data: which arguments are the batch, by place and by name."""
+    def step(self, place: tuple[int, tuple[bool, ...], tuple[str, ...]], do: Any) -> Any:
+        """What is called in place of the step. place: its number, and which arguments are the batch."""
+        site, *data = place
+        code = getattr(do, "__code__", None) if isinstance(do, (types.FunctionType, types.MethodType)) else None
+        if code is not None and self.is_own(code.co_filename) and self.parts.takes(COMPILED):
+            known = self.compiled.get(site)
+            if known is None or known[0] is not do:
+                known = self.compiled[site] = do, _compiled(do)
+            return known[1]
         return functools.partial(self.halved, do, data) if self.parts.inside and HALF in self.parts.hooked else do
 
-    def halved(self, do: Any, data: Any, *given: Any, **named: Any) -> Any:
+    def halved(self, do: Any, data: list[Any], *given: Any, **named: Any) -> Any:
         """The step with half of each array of the batch whose first axis is as long as that of the first one."""
         places = [*data[0], *[data[0][-1]] * len(given)] if data[0] else []
         length: list[int] = []
@@ -303,3 +312,14 @@ def _half(value: Any, length: list[int]) -> Any:
         return value
     length[:] = length or [shape[0]]
     return value[: shape[0] // 2] if shape[0] == length[0] else value
+
+
+def _compiled(do: Any) -> Any:
+    """By the framework that its module has imported."""
+    known = set(getattr(do, "__globals__", None) or getattr(do.__func__, "__globals__", {}))
+    tensorflow = "tf" in known or "tensorflow" in known or "jax" not in sys.modules
+    return (
+        sys.modules["tensorflow"].function(do)
+        if tensorflow and "tensorflow" in sys.modules
+        else sys.modules["jax"].jit(do)
+    )

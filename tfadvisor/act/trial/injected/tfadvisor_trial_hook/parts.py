@@ -14,7 +14,7 @@ from typing import Any
 INPUT, HALF, CALLBACKS, CHECKPOINTS = "input", "half the batch", "callbacks", "checkpoints"
 EVALUATION, READS, BEHIND = "evaluation", "values read back", "work behind the step"
 JIT_ON, JIT_OFF, EAGER_OFF = "jit on", "jit off", "eager off"
-EIGHT_STEPS = "eight steps a call"
+EIGHT_STEPS, PRECISION, PREFETCH, COMPILED = "eight steps a call", "mixed precision", "prefetch", "step compiled"
 _COMPILE = {
     JIT_ON: ("jit_compile", True),
     JIT_OFF: ("jit_compile", False),
@@ -23,6 +23,7 @@ _COMPILE = {
 }
 """What is given to Keras' `compile`."""
 _KEEPING = ("ModelCheckpoint", "BackupAndRestore")
+_AUTOTUNE = -1
 
 
 class Parts:
@@ -45,14 +46,15 @@ class Parts:
 
     def after_import(self, is_own: Callable[[str], bool]) -> list[tuple[str, Callable[[Any], None]]]:
         """By module, what is done once it is imported. is_own: whether a file is the program's."""
-        settings = {JIT_ON, JIT_OFF, EAGER_OFF}
+        data, settings = {INPUT, HALF, PREFETCH}, {JIT_ON, JIT_OFF, EAGER_OFF}
         lists, models, eager = ("keras.src.callbacks.callback_list", "keras.src.callbacks"), _MODELS, _EAGER
         hooks: list[tuple[str, set[str], Callable[..., None]]] = [
-            ("tensorflow.python.data.ops.dataset_ops", {INPUT, HALF}, _data_sets),
+            ("tensorflow.python.data.ops.dataset_ops", data, functools.partial(_data_sets, is_own=is_own)),
             (f"{eager}.polymorphic_function", settings, functools.partial(_functions, is_own=is_own)),
             (f"{eager}.eager_function_run", {EAGER_OFF}, _eager),
             ("tensorflow.python.ops.summary_ops_v2", {CALLBACKS}, _summaries),
             ("jax._src.debugging", {CALLBACKS}, _summaries),
+            ("keras.src.layers.layer", {PRECISION}, _layers),
             ("keras.src.utils.python_utils", {READS}, _logs),
             *((one, {CALLBACKS, CHECKPOINTS}, _callbacks) for one in lists),
             *((one, set(_COMPILE), _models) for one in models),
@@ -75,8 +77,8 @@ def around(owner: Any, name: str, do: Callable[..., Any]) -> None:
     setattr(owner, name, called)
 
 
-def _data_sets(module: Any, parts: Parts) -> None:
-    """Iterators of tf.data: the first batch again and again; half of each."""
+def _data_sets(module: Any, parts: Parts, is_own: Callable[[str], bool]) -> None:
+    """Iterators of tf.data: the first batch again and again; half of each; one that is prepared ahead."""
 
     def batches(iterate: Any, data: Any) -> Any:
         if not sys.modules["tensorflow"].executing_eagerly():
@@ -86,9 +88,17 @@ def _data_sets(module: Any, parts: Parts) -> None:
             data = data.take(1).cache().repeat(known if known >= 0 else -1)
         if parts.takes(HALF, always=True):
             data = data.map(_half_of_element)
+        if "Prefetch" not in type(data).__name__ and parts.takes(PREFETCH, always=True):
+            data = data.prefetch(_AUTOTUNE)
         return iterate(data)
 
+    def map(over: Any, data: Any, function: Any, num_parallel_calls: Any = None, *given: Any, **named: Any) -> Any:
+        fixed = num_parallel_calls != _AUTOTUNE and is_own(sys._getframe(2).f_code.co_filename)
+        takes = fixed and parts.takes(PREFETCH, always=True)
+        return over(data, function, _AUTOTUNE if takes else num_parallel_calls, *given, **named)
+
     around(module.DatasetV2, "__iter__", batches)
+    around(module.DatasetV2, "map", map)
 
 
 def _half_of_element(*element: Any) -> Any:
@@ -155,6 +165,17 @@ def _summaries(module: Any, parts: Parts) -> None:
     for name in ("write", "flush", "debug_callback", "debug_print"):
         if hasattr(module, name):
             around(module, name, call)
+
+
+def _layers(module: Any, parts: Parts) -> None:
+    """Layers are made under Keras' mixed precision."""
+
+    def begin(original: Any, *given: Any, **named: Any) -> None:
+        if parts.takes(PRECISION, always=True) and parts.took[PRECISION] == 1:
+            sys.modules["keras"].config.set_dtype_policy("mixed_bfloat16")
+        original(*given, **named)
+
+    around(module.Layer, "__init__", begin)
 
 
 def _logs(module: Any, parts: Parts) -> None:
