@@ -221,6 +221,8 @@ def test_a_run_that_would_take_everything_is_a_row_with_its_error(
 ) -> None:
     monkeypatch.setattr("tfadvisor.memory._SHORTEST_DEADLINE_S", 0.3)
     monkeypatch.setattr("tfadvisor.analysis.conclude", work)
+    monkeypatch.delenv("TFADVISOR_LIMITS", raising=False)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)  # another test of this process may have left a handler of its own
 
     row = row_of(find_tasks([logs], Labels(None), HowToRead()).tasks[0])
 
