@@ -144,7 +144,9 @@ def conclude(
     detail: with what a page draws. watch: sees each host's events. catalogue: the options' rules, where they are read
     already. Raises as analyze_run.
     """
-    catalogue = catalogue or load_catalogue(options.rules, options.disabled, options.limits, preview=options.preview)
+    catalogue = catalogue or load_catalogue(
+        tuple(options.rules), tuple(options.disabled), options.limits, preview=options.preview
+    )
     report, summary = _of_one_window(run, options, catalogue, progress, detail=detail, watch=watch)
     if watch is None and options.steps is None and (second := second_window(run)) is not None:
         report = _with_second(report, second, options, catalogue)

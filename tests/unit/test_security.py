@@ -149,8 +149,9 @@ def test_no_module_speaks_to_a_network() -> None:
 RUNS = {
     "act/record/injected/sitecustomize.py": {"__import__"},
     "processes.py": {"loads"},
+    "timeline/run/one_host.py": {"loads"},
 }
-"""The user's own `sitecustomize`, and what a process of ours sends through a pipe."""
+"""The user's own `sitecustomize`, and what a process of ours, or a task of the engine that we started, answers."""
 _OF_MODULES = {"pickle", "marshal", "shelve", "dill", "os", "subprocess"}
 
 

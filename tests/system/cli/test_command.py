@@ -163,10 +163,10 @@ def test_a_broken_rule_file_is_named_and_the_rest_still_runs(tmp_path: Path) -> 
     done = tfadvisor("analyze", SLOW, "--rules", tmp_path, "--format", "json")
 
     assert done.returncode == 5
-    assert "broken.yaml:2: category" in done.stderr
+    assert "broken.yaml:1: title: is missing" in done.stderr
     report = json.loads(done.stdout)
     assert report["findings"][0]["rule_id"] == "input-loader-in-step"
-    assert "broken.yaml:2" in report["broken"][0]["error"]
+    assert "broken.yaml:1" in report["broken"][0]["error"]
 
 
 def test_a_closed_pipe_is_no_error() -> None:

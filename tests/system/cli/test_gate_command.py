@@ -286,7 +286,7 @@ def test_5_a_broken_rule_is_told_and_the_rest_is_judged(store: Path) -> None:
     done = tfadvisor("gate", same, "--baseline", store, "--rules", rules, cwd=store.parent)
     assert done.returncode == 5
     assert "BROKEN" in done.stdout
-    assert "broken.yaml:2: category" in flat(done.stdout)
+    assert "broken.yaml:1: title: is missing" in flat(done.stdout)
 
     assert tfadvisor("gate", slower, "--baseline", store, "--rules", rules, cwd=store.parent).returncode == 1
 

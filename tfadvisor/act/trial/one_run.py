@@ -34,7 +34,7 @@ _OTHERS_SECONDS = 3.0
 _UNKNOWN_OTHERS_SECONDS = 1.0
 """The same where it is not known whether there are others."""
 _TAIL_BYTES = 4000
-_ERROR = re.compile(r"[\w.]*(?:Error|Exception|Interrupt)\b")
+_ERROR = re.compile(r"[\w.]{0,120}(?:Error|Exception|Interrupt)\b")
 
 
 class Run(msgspec.Struct, frozen=True):

@@ -22,7 +22,7 @@ from tfadvisor.files import read_small_text, temporary_folder
 from tfadvisor.git import GitRefused, git
 
 _LARGEST_BYTES = 5_000_000
-_CHANGED = re.compile(r"^--- ([^\t\r\n]+).*\n\+\+\+ ([^\t\r\n]+)", re.MULTILINE)
+_CHANGED = re.compile(r"^--- ([^\t\r\n]+)(?:\t.*|\r)?\n\+\+\+ ([^\t\r\n]+)", re.MULTILINE)
 """Where a unified diff names a file, as it was and as it is."""
 
 

@@ -12,7 +12,7 @@ from tfadvisor.errors import AdvisorError
 from tfadvisor.processes import Replaced, Worker, answer_tasks
 from tfadvisor.timeline.run.one_host import Answer, Work
 
-_WORKER = "tfadvisor.timeline.run.local_processes"
+_WORKER = __name__
 
 
 class LocalProcesses:

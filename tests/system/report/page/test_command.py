@@ -88,7 +88,7 @@ def test_two_runs_are_compared_on_a_page(tmp_path: Path) -> None:
 
     done = compare(FIXTURES / "jax-loader", FIXTURES / "jax-healthy", "-o", target)
 
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", f"tfadvisor: wrote {target} (html).\n")
     data = target.read_text(encoding="utf-8").partition('<script id="data" type="application/json">')[2]
     page = json.loads(data.partition("</script>")[0])
     assert [run["report"]["run"]["name"] for run in page["runs"]] == ["jax-healthy", "jax-loader"]

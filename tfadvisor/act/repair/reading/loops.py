@@ -111,7 +111,9 @@ def callee(call: Any) -> str:
 
 # Whether a statement runs in each step.
 
-_SAME_IN_ALL_STEPS = re.compile(r"(?:[\w.]*process_index\(\)|[\w.]*get_rank\(\)|isinstance\([^()]*\)|is_\w+\(\))[ =0]*")
+_SAME_IN_ALL_STEPS = re.compile(
+    r"(?:[\w.]{0,80}process_index\(\)|[\w.]{0,80}get_rank\(\)|isinstance\([^()]{0,200}\)|is_\w{1,80}\(\))[ =0]{0,9}"
+)
 
 
 def is_rare(program: Program, node: Any) -> bool:
