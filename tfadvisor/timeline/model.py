@@ -235,3 +235,5 @@ class HostActivity(msgspec.Struct, frozen=True):
     """The part of input in which the loop's own Python makes the next batch, known by what follows it."""
     eager: Intervals = EMPTY
     """The driving thread's TensorFlow ops that it dispatches one by one, with the short pauses between them."""
+    eager_elsewhere: Intervals = EMPTY
+    """Events of other threads, which run the replicas of a step."""

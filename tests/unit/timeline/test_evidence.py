@@ -205,6 +205,14 @@ def test_what_sets_the_loop_up_is_no_dispatch_of_a_step() -> None:
     assert loading_and_host(builder)[0] == pytest.approx(0.30)
 
 
+def test_a_generator_is_asked_once_more_than_it_has_batches() -> None:
+    builder = looping(("$train.py:9 lines", 10, 40)).call("$train.py:9 lines", 380, 381)
+    callback = looping(("$train.py:9 lines", 10, 40)).call("$train.py:9 lines", 365, 395)
+
+    assert loading_and_host(builder)[0] == pytest.approx(0.30, abs=0.01)
+    assert loading_and_host(callback)[0] == 0
+
+
 def test_a_loop_that_waits_for_a_thread_before_each_dispatch_waits_for_input() -> None:
     """30 of 100 µs in queue.get(), the half of which is a wait for the thread that fills the queue."""
     metrics = looping(("$queue.py:154 get", 10, 40), inside="$threading.py:288 wait").measure()

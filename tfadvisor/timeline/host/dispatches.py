@@ -184,6 +184,16 @@ def eager_dispatch(threads: Threads, thread: Thread, pauses: Intervals) -> Inter
     return union_of(pauses, union(threads.start[calls], threads.end[calls]))
 
 
+def eager_elsewhere(threads: Threads, steps: Steps) -> Intervals:
+    """Where other threads of Python run a step op by op, as one for each replica does: the driving thread waits for them."""
+    found = EMPTY
+    for thread in threads.threads:
+        if thread.index != steps.thread and not thread.is_pipeline and len(threads.of(thread, HostClass.EAGER_OP)):
+            _, between_ops = eager_pauses(threads, thread, steps)
+            found = union_of(found, eager_dispatch(threads, thread, between_ops))
+    return found
+
+
 def eager_pauses(threads: Threads, thread: Thread, steps: Steps) -> tuple[Intervals, Intervals]:
     """Short pauses between the dispatches of one eagerly run step, or of ops beside its compiled function.
 

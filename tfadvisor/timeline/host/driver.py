@@ -11,6 +11,7 @@ from tfadvisor.arrays import true_at
 from tfadvisor.timeline.host.dispatches import (
     calls_that_wait,
     eager_dispatch,
+    eager_elsewhere,
     eager_kernels,
     eager_pauses,
 )
@@ -92,6 +93,7 @@ def host_activity(trace: HostTrace, threads: Threads, steps: Steps, pipeline: Bo
         step_python=step_python,
         batch_python=batch_python,
         eager=eager_dispatch(threads, thread, between_ops),
+        eager_elsewhere=eager_elsewhere(threads, steps),
     )
 
 
@@ -204,8 +206,8 @@ def host_classes_of_time(activity: HostActivity) -> Mapping[TimeClass, Intervals
 
     Host or dispatch time during which the input pipeline runs Python is input: Python's lock lets only one of the two
     run, and the driving thread is the one that waits. Python that the compiled step calls is host work, whoever runs it.
-    What a wait for other threads of the program waits for is the program's own work, whatever they do, unless they compile,
-    dispatch or load.
+    Host time during which another thread runs the step op by op is dispatch. What a wait for other threads of the program
+    waits for is the program's own work, whatever they do, unless they compile, dispatch or load.
     """
     pending = activity.pending
     own = union_of(activity.compile, activity.input, activity.launch, activity.wait)
@@ -216,6 +218,10 @@ def host_classes_of_time(activity: HostActivity) -> Mapping[TimeClass, Intervals
     locked_out = intersection(union_of(launch, host), pending.pipeline_python)
     own_input = union_of(activity.input, locked_out)
     own_launch, host = difference(launch, locked_out), difference(host, locked_out)
+    own_launch, host = (
+        union_of(own_launch, intersection(host, activity.eager_elsewhere)),
+        difference(host, activity.eager_elsewhere),
+    )
     busy_elsewhere = union_of(activity.compile, own_input, own_launch, host)
     return {
         TimeClass.COMPILE: union_of(activity.compile, difference(pending.compile, busy_elsewhere)),

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import distinct, is_in, ranks, true_at
+from tfadvisor.arrays import distinct, is_in, median, ranks, true_at
 from tfadvisor.timeline.host.dispatches import dispatches
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import BoolArray, Int64Array, Intervals, intersection, parents, union
@@ -30,6 +30,8 @@ _WORTH_NAMING = 0.01
 _DEEPEST = 1_000
 """Calls in one another that are followed: Python itself allows no more."""
 _MOST_STEPS = 0.5
+_LAST_ASK = 0.1
+"""A generator is asked once more than it has batches. That call is shorter than this share of the others."""
 
 
 class FrameShare(msgspec.Struct, frozen=True):
@@ -212,7 +214,7 @@ def calls_before_dispatches(threads: Threads, steps: Steps) -> Int64Array:
         mine = calls[row == used]
         start, end = threads.start[mine], threads.end[mine]
         busy = _any_begins_in(begun, start, end) | _any_begins_in(threads.start[waits], start, end)
-        first, last = int(start[0]), int(end[-1])
+        first, last = int(start[0]), int(_without_last_ask(start, end)[-1])
         ahead = first < first_of_steps and last <= int(ended[-1]) and len(mine) >= _MOST_STEPS * len(steps)
         ahead &= not annotates(threads.names[used])
         if not busy.any() and (ahead or asks_iterator(threads.names[used])):
@@ -234,6 +236,13 @@ def _first_of_steps(threads: Threads, dispatched: Int64Array, steps: int) -> int
 def _waits_for_others(threads: Threads, frames: Int64Array) -> Int64Array:
     """Which of the frames wait for another thread or process."""
     return frames[threads.bear(frames, waits_for_others)]
+
+
+def _without_last_ask(start: Int64Array, end: Int64Array) -> Int64Array:
+    """The ends of a function's calls, without the one in which a generator says that it has no more."""
+    length = end - start
+    asked = len(length) > 2 and length[-1] < _LAST_ASK * float(median(length))
+    return end[:-1] if asked else end
 
 
 def _any_begins_in(moments: Int64Array, start: Int64Array, end: Int64Array) -> BoolArray:

@@ -11,8 +11,9 @@ import msgspec
 import numpy as np
 
 from tfadvisor.arrays import blocks, true_at, used
-from tfadvisor.timeline.intervals import EMPTY, BoolArray, Int64Array, Intervals, union
+from tfadvisor.timeline.intervals import EMPTY, BoolArray, Int64Array, Intervals, parents, union
 from tfadvisor.timeline.names.classes import HostClass, is_host_plane
+from tfadvisor.timeline.names.frames import is_frame
 from tfadvisor.timeline.names.host import host_classes
 from tfadvisor.timeline.names.input_pipeline import is_pipeline_thread
 from tfadvisor.trace.columns import LAST_EVENT, NUM_OCCURRENCES, Events, HostTrace, StatColumn
@@ -228,6 +229,8 @@ def host_threads(trace: HostTrace) -> Threads:
     if order is not None:
         start, end, row = start[order], end[order], row[order]
         event = order + first_event if event is None else event[order]
+    answers = _answers(trace.names.name)
+    end = _nested(threads, _wanted_rows(trace.names.name, answers, is_frame), start, end, row)
     kind = row_kind[row]
     position_of = None
     if event is not None:
@@ -248,7 +251,7 @@ def host_threads(trace: HostTrace) -> Threads:
         position_of,
         borne,
         _classes_of(row_kind[borne]),
-        answers=_answers(trace.names.name),
+        answers=answers,
     )
     counted, _ = result.integers(trace.stat(NUM_OCCURRENCES))
     kind[counted] = HostClass.OTHER
@@ -282,6 +285,16 @@ def _classes_of(kinds: npt.NDArray[np.int8]) -> int:
     return int(np.bitwise_or.reduce(bits, initial=0)) | 1 << HostClass.OTHER | 1 << HostClass.FRAME
 
 
+def _nested(
+    threads: list[Thread], is_frame: BoolArray, start: Int64Array, end: Int64Array, row: npt.NDArray[np.int32]
+) -> Int64Array:
+    """The ends, with no thread's long Python frames crossing each other. is_frame: by row."""
+    if not threads or not is_frame.any():
+        return end
+    parts = [slice(thread.lo, thread.hi) for thread in threads]
+    return np.concatenate([without_crossings(start[part], end[part], is_frame[row[part]]) for part in parts])
+
+
 def _order(threads: list[Thread], start: Int64Array, end: Int64Array) -> Int64Array | None:
     """The permutation that sorts every thread by start, longer first; None when all are sorted already."""
     late = (start[1:] < start[:-1]) | ((start[1:] == start[:-1]) & (end[1:] > end[:-1]))
@@ -295,3 +308,46 @@ def _order(threads: list[Thread], start: Int64Array, end: Int64Array) -> Int64Ar
             part = slice(thread.lo, thread.hi)
             order[part] = thread.lo + np.lexsort((-end[part], start[part]))
     return order
+
+
+# Python frames that cross: one begins within another and outlives it, which no call stack does.
+
+_LONG_PS = 1_000_000_000
+"""Shorter frames (1 ms) take no time worth telling from the caller's."""
+_MOST_ROUNDS = 64
+
+
+def without_crossings(start: Int64Array, end: Int64Array, frames: BoolArray) -> Int64Array:
+    """Ends of one thread's events, ps, such that long frames enclose each other or lie apart.
+
+    start, end: sorted by start, longer ones first among equal starts. frames: which of them are Python frames.
+
+    Where most of the later frame lies behind the end of the earlier one, or the earlier one begins with the recording, the
+    earlier had ended when the later began; else the later one ends with it.
+    """
+    long = np.flatnonzero(frames & (end - start >= _LONG_PS))
+    if len(long) < 2:
+        return end
+    recording = start[np.argmax(frames)]
+    begins, ends = start[long], end[long].copy()
+    for _ in range(_MOST_ROUNDS):
+        inner, outer = _crossing(begins, ends)
+        if not len(inner):
+            break
+        beyond = (ends[inner] - ends[outer] > ends[outer] - begins[inner]) | (begins[outer] == recording)
+        np.minimum.at(ends, outer[beyond], begins[inner[beyond]])
+        np.minimum.at(ends, inner[~beyond], ends[outer[~beyond]])
+    if (ends == end[long]).all():
+        return end
+    mended = end.copy()
+    mended[long] = ends
+    return mended
+
+
+def _crossing(begins: Int64Array, ends: Int64Array) -> tuple[Int64Array, Int64Array]:
+    """(frames that outlive the one in which they begin, that one)."""
+    outer = parents(begins, ends)
+    inner = np.flatnonzero(outer >= 0)
+    outer = outer[inner]
+    crosses = (begins[inner] < ends[outer]) & (ends[inner] > ends[outer])
+    return inner[crosses], outer[crosses]

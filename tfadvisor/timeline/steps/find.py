@@ -28,7 +28,11 @@ from tfadvisor.timeline.steps.without_markers import (
     calls_of_jitted_function,
     calls_of_tf_function,
     executions_on_device,
+    iterations_in_function,
     repeated_dispatches,
+    repeated_kernels,
+    runs_called_before,
+    thread_that_takes_most,
 )
 from tfadvisor.timeline.sweeps import reached
 from tfadvisor.timeline.windows import leading
@@ -167,17 +171,37 @@ def placed_on_device(steps: Steps, devices: Sequence[Device]) -> Steps:
 
     A host that only dispatches is done with its steps long before the device. Each step then begins with the first
     device event that was launched in it. Where the trace ends before the device has begun the last ones, those are no steps
-    of this trace, and the one before them may be cut.
+    of this trace, and the one before them may be cut. A program of an op or two, such as the next random key, may run at
+    once while the step before it is still queued: then the program that takes most of the time tells where a step begins.
     """
     launched = [d for d in devices if len(d.ops)]
     if len(steps) < 2 or not launched:
         return steps
-    columns = [(one.ops.launch_start, one.ops.start, one.ops.end) for one in launched]
-    return _placed(steps, columns) or steps
+    return _placed(steps, [_launched(d) for d in launched]) or _placed(steps, _of_longest_program(launched)) or steps
+
+
+def _launched(device: Device, wanted: npt.NDArray[np.bool_] | None = None) -> tuple[Int64Array, Int64Array, Int64Array]:
+    """(launch, start, end) of a device's events, or of those wanted."""
+    columns = device.ops.launch_start, device.ops.start, device.ops.end
+    return columns if wanted is None else (columns[0][wanted], columns[1][wanted], columns[2][wanted])
+
+
+def _of_longest_program(devices: Sequence[Device]) -> list[tuple[Int64Array, Int64Array, Int64Array]]:
+    """Of each device the events of its program that takes most time; none where no event names its program."""
+    found = []
+    for device in devices:
+        known = device.ops.module >= 0
+        if not known.any():
+            continue
+        time = np.bincount(device.ops.module[known], (device.ops.end - device.ops.start)[known])
+        found.append(_launched(device, device.ops.module == int(time.argmax())))
+    return found
 
 
 def _placed(steps: Steps, launched: Sequence[tuple[Int64Array, Int64Array, Int64Array]]) -> Steps | None:
     """None where these events do not run more than a step behind the host."""
+    if not launched:
+        return None
     call, start, end = (
         column[0] if len(column) == 1 else np.concatenate(column) for column in zip(*launched, strict=True)
     )
@@ -276,10 +300,14 @@ def inferred_steps(
     attempts: tuple[Callable[[], Inferred | None], ...] = (
         lambda: executions_on_device(trace),
         lambda: calls_of_jitted_function(threads, devices, driver),
+        lambda: runs_called_before(threads, devices, driver),
         lambda: batches_of_layered_steps(threads, calls_of_tf_function(trace, threads)),
+        lambda: iterations_in_function(trace, threads),
         lambda: uneven_calls(launching()),
         lambda: batches_taken(threads, driver),
+        lambda: batches_taken(threads, thread_that_takes_most(threads)),
         lambda: repeated_dispatches(threads, driver),
+        lambda: repeated_kernels(devices),
     )
     for attempt in attempts:
         found = attempt()

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 from msgspec.structs import replace
 
-from tfadvisor.arrays import distinct, is_in, true_at
+from tfadvisor.arrays import distinct, group_spans, is_in, ranks, true_at
 from tfadvisor.timeline.devices.registry import program_lines
 from tfadvisor.timeline.host.dispatches import calls_of_module, dispatches, outermost
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.model import Device, StepSource
 from tfadvisor.timeline.names import stats
-from tfadvisor.timeline.names.classes import HostClass
+from tfadvisor.timeline.names.classes import DeviceClass, HostClass
 from tfadvisor.timeline.names.host import function_name, is_eager_function
 from tfadvisor.timeline.names.programs import program_name
 from tfadvisor.timeline.steps.markers import grouped
@@ -50,6 +50,13 @@ def batches_of_layered_steps(threads: Threads, functions: Inferred | None) -> In
     return batches
 
 
+def thread_that_takes_most(threads: Threads) -> int:
+    """The thread that takes most batches from tf.data, -1 when none does. With replicas it is not the one that dispatches."""
+    taken = [(len(threads.of(one, HostClass.GET_NEXT)), -one.index) for one in threads.threads if not one.is_pipeline]
+    most, index = max(taken, default=(0, 0))
+    return -index if most else -1
+
+
 def _first_of_each_batch(threads: Threads, index: int) -> Int64Array:
     """Calls that take a batch from tf.data; of several in a row, one for each replica, the first."""
     thread = threads.threads[index]
@@ -60,10 +67,12 @@ def _first_of_each_batch(threads: Threads, index: int) -> Int64Array:
     return calls[np.insert(np.diff(between) > 0, 0, True)] if len(calls) else calls
 
 
-# Steps as calls of a tf.function.
+# Steps as calls of a tf.function, and as iterations of a loop inside one.
 
 _FILLS = 0.25
 """Calls of a function are steps where they take at least this share of the time from the first to the last."""
+_TAKEN = 0.8
+"""Iterations are steps where at least so many batches are taken meanwhile, for each of them."""
 
 
 def calls_of_tf_function(trace: HostTrace, threads: Threads) -> Inferred | None:
@@ -90,6 +99,39 @@ def calls_of_tf_function(trace: HostTrace, threads: Threads) -> Inferred | None:
             best = inferred(starts, ends, StepSource.MODULE, 0.9, one // len(names), about)
             longest = total
     return best
+
+
+def iterations_in_function(trace: HostTrace, threads: Threads) -> Inferred | None:
+    """Iterations of a TensorFlow training loop inside one function call: `iter_num` of the executor's work.
+
+    A loop over time steps of one batch looks the same; a training loop takes a batch from the pipeline each time.
+    """
+    position, iteration = threads.integers(trace.stat(stats.LOOP_ITERATION))
+    id_position, step_id = threads.integers(trace.stat(stats.EXECUTOR_STEP))
+    if not len(id_position):
+        return None
+    where = np.minimum(np.searchsorted(id_position, position), len(id_position) - 1)
+    matches = id_position[where] == position
+    position, iteration, run = position[matches], iteration[matches], step_id[where[matches]]
+    if not len(position):
+        return None
+    runs, inverse = np.unique(run, return_inverse=True)
+    most = np.zeros(len(runs), np.int64)
+    np.maximum.at(most, inverse, iteration)
+    mine = (inverse == int(np.argmax(most))) & (iteration > 0)
+    numbers, group = np.unique(iteration[mine], return_inverse=True)
+    if len(numbers) < LEAST_CYCLES:
+        return None
+    starts = np.full(len(numbers), np.iinfo(np.int64).max)
+    ends = np.zeros(len(numbers), np.int64)
+    np.minimum.at(starts, group, threads.start[position[mine]])
+    np.maximum.at(ends, group, threads.end[position[mine]])
+    batches = threads.start[threads.everywhere(HostClass.GET_NEXT)]
+    taken = int(((batches >= starts[0]) & (batches <= ends[-1])).sum())
+    if (np.diff(starts) <= 0).any() or taken < _TAKEN * len(numbers):
+        return None
+    about = "iterations of a loop inside one function call"
+    return inferred(starts, ends, StepSource.HOST_LOOP, 0.8, -1, about)
 
 
 # Steps as executions of one XLA program: on a device's line of programs, or as calls of the jitted function.
@@ -135,6 +177,24 @@ def calls_of_jitted_function(threads: Threads, devices: Sequence[Device], driver
     return replace(found, confidence=inferred(begun, begun, StepSource.MODULE, 0.9, driver, about).confidence)
 
 
+def runs_called_before(threads: Threads, devices: Sequence[Device], driver: int) -> Inferred | None:
+    """Runs of that module on the busiest device, where the host had called all of them before the trace began."""
+    top = _main_module(devices)
+    if top is None or len(calls_of_module(threads, top)):
+        return None
+    ops = max(devices, key=lambda device: device.compute.length()).ops
+    mine = true_at(ops.meeting >= 0)
+    modules = [row for row, name in enumerate(ops.names) if name == top]
+    mine = mine[is_in(ops.module[mine], modules)]
+    begins, ends = group_spans(ranks(ops.meeting[mine]), ops.start[mine], ops.end[mine])
+    if len(begins) < LEAST_CYCLES:
+        return None
+    order = np.argsort(begins, kind="stable")
+    return inferred(
+        begins[order], ends[order], StepSource.MODULE, 0.8, driver, f"runs of {top}, called before the trace"
+    )
+
+
 def _main_module(devices: Sequence[Device]) -> str | None:
     """The one that takes at least half of the time of events that belong to any."""
     time_by_module: dict[str, int] = {}
@@ -168,7 +228,7 @@ def _first_events(devices: Sequence[Device], calls: Int64Array) -> Int64Array | 
     return begun if ahead.mean() > _AHEAD else None
 
 
-# Steps as a sequence of dispatches on the driving thread that repeats.
+# Steps as a sequence that repeats: of dispatches on the driving thread, or of kernels on a device.
 
 
 def repeated_dispatches(threads: Threads, driver: int) -> Inferred | None:
@@ -185,3 +245,21 @@ def repeated_dispatches(threads: Threads, driver: int) -> Inferred | None:
     lasts = np.append(period.firsts[1:] - 1, len(calls) - 1)
     about = f"a repeated sequence of {period.length} dispatches"
     return inferred(starts[period.firsts], ends[lasts], StepSource.LAUNCH_PATTERN, 0.8 * period.match, driver, about)
+
+
+def repeated_kernels(devices: Sequence[Device]) -> Inferred | None:
+    """A repeated sequence of kernels on the busiest device."""
+    active = [device for device in devices if device.is_active]
+    if not active:
+        return None
+    device = max(active, key=lambda one: one.compute.length())
+    kernels = true_at(device.ops.kind == DeviceClass.COMPUTE.value)
+    if len(kernels) < 4 * LEAST_CYCLES:
+        return None
+    starts, ends = device.ops.start[kernels], device.ops.end[kernels]
+    period = find_period(device.ops.name[kernels].astype(np.int64), starts, ends)
+    if period is None or period.length < 2 or len(period.firsts) < LEAST_CYCLES:
+        return None
+    lasts = np.append(period.firsts[1:] - 1, len(kernels) - 1)
+    about = f"a repeated sequence of {period.length} kernels"
+    return inferred(starts[period.firsts], ends[lasts], StepSource.LAUNCH_PATTERN, 0.7 * period.match, -1, about)

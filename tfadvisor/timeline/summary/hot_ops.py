@@ -175,6 +175,8 @@ _ENOUGH_CALM_OPS = 400_000
 """Events that are sorted by op at most, of steps that are alike."""
 _CALM = 5
 """The fastest of so many executions of one op are those that nothing disturbed."""
+_BITS = 63
+"""Of a number that an op and a length share, so that one sort orders both."""
 
 
 class CalmOps(msgspec.Struct, frozen=True):
@@ -221,8 +223,14 @@ def _calm(length: Int64Array, op: Int64Array) -> int:
     """ps: each op's number of executions times the length that a fifth of them do not exceed."""
     if not len(length):
         return 0
-    order = np.lexsort((length, op))
-    op, length = op[order], length[order]
+    bits = int(length.max()).bit_length()
+    if int(op.max()).bit_length() + bits <= _BITS:
+        both = (op << bits) + length
+        both.sort()
+        op, length = both >> bits, both & ((1 << bits) - 1)
+    else:
+        order = np.lexsort((length, op))
+        op, length = op[order], length[order]
     first = np.flatnonzero(np.append(True, op[1:] != op[:-1]))
     count = np.diff(np.append(first, len(op)))
     return int((length[first + (count - 1) // _CALM] * count).sum())

@@ -191,6 +191,27 @@ def test_a_loop_that_calls_many_functions_steps_from_batch_to_batch() -> None:
     assert steps.source is StepSource.HOST_LOOP
 
 
+def test_replicas_that_run_op_by_op_on_threads_of_their_own() -> None:
+    """The thread that takes two batches a step waits while two others dispatch; that is dispatch, and no work of the loop."""
+    builder = trace()
+    for index in range(10):
+        at = index * 1000
+        builder.thread("python").call("EagerLocalExecute: IteratorGetNext", at, at + 20)
+        builder.call("EagerLocalExecute: IteratorGetNext", at + 25, at + 45)
+        builder.call("EagerLocalExecute: AddN", at + 950, at + 960)
+        for replica in range(2):
+            builder.thread(f"replica {replica}")
+            for op in range(10):
+                begin = at + 100 + replica * 400 + op * 40
+                builder.call("EagerLocalExecute: Relu", begin, begin + 20)
+    timeline = builder.busy("GPU:0", (0, 10)).timeline()
+    metrics = builder.measure()
+
+    assert len(timeline.steps) == 10
+    assert metrics.value("loop_python_fraction") < 0.2
+    assert metrics.value("kernel_launch_gap_fraction") > 0.7
+
+
 def jitted_steps(calls: int) -> TraceBuilder:
     """Ten steps of 1,000 µs: a jitted function of 900 µs, in which others are called that execute a program each."""
     builder = trace()

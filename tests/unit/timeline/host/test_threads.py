@@ -216,6 +216,13 @@ def test_of_a_stat_that_no_event_of_a_thread_bears_there_are_no_integers() -> No
     assert (position.tolist(), value.tolist()) == ([], [])
 
 
+def test_frames_that_cross_are_cut() -> None:
+    """The first began with the recording, so it had ended when the second, which outlives it, began 10 µs later."""
+    threads = host_threads(trace().call("$a.py:1 f", 0, 2000).call("$b.py:2 g", 10, 5000).decode())
+
+    assert times(threads) == [(0, 10), (10, 5000)]
+
+
 def test_an_event_that_is_only_counted_is_of_no_class_even_where_no_other_is() -> None:
     builder = trace().call("load_batch", 0, 30)
     builder.files()

@@ -296,6 +296,16 @@ def test_between_an_op_and_a_function_is_no_eager_dispatch() -> None:
     assert builder.timeline().costs[HostCost.EAGER].length() == 430 * PS
 
 
+def test_replicas_that_run_op_by_op_on_other_threads_are_dispatch_of_the_step() -> None:
+    """The driving thread's Python waits; another thread dispatches eight ops of 10 µs, 50 apart, a third a function."""
+    builder = trace().step(0, 1000).call("PjitFunction(f)", 0, 5).busy("GPU:0", (900, 1000)).thread("replica")
+    for index in range(8):
+        builder.call("EagerLocalExecute: MatMul", 100 + index * 60, 110 + index * 60)
+    builder.thread("function").call("EagerLocalExecute: __inference_g_1", 600, 700)
+
+    assert shares(builder.timeline()) == {"launch": 5 + 430, "host": 465, "compute": 100}
+
+
 def test_a_trace_that_nobody_drives_has_no_host_time() -> None:
     """Steps saved by the device alone; what threads do is what it may wait for."""
     builder = trace().thread("worker").call("GpuCompiler::Compile", 10, 30).call("dense:MatMul", 60, 70)
@@ -429,6 +439,14 @@ def test_a_wait_inside_a_dispatch_is_not_explained_by_that_dispatch(builder: Tra
     builder.step(0, 100).call("PjitFunction(f)", 10, 40).call("BlockUntilReady", 20, 30).busy("GPU:0", (80, 100))
 
     assert shares(builder.timeline()) == {"launch": 20, "idle": 10, "host": 50, "compute": 20}
+
+
+def test_a_frame_that_was_cut_may_be_shorter_than_the_call_that_begins_with_it() -> None:
+    """Loading begins with the recording and crosses a frame that begins at 10, so it ended there; compiling goes on."""
+    builder = trace().step(0, 10_000).call("$a.py:1 load_batch", 0, 2000).call("backend_compile", 0, 1500)
+    builder.call("$b.py:2 run", 10, 5000).busy("GPU:0", (9000, 10_000))
+
+    assert shares(builder.timeline()) == {"input": 10, "compile": 1490, "host": 7500, "compute": 1000}
 
 
 def test_waits_of_which_only_one_end_is_marked_are_none() -> None:

@@ -205,6 +205,46 @@ def executor_loop(batches: int, iterations: int = 10) -> Steps:
     return builder.timeline().steps
 
 
+@pytest.mark.parametrize(("batches", "accepted"), [(10, True), (8, True), (7, False)])
+def test_a_training_loop_takes_a_batch_in_four_of_five_iterations(batches: int, accepted: bool) -> None:
+    assert (executor_loop(batches).about == LOOP) is accepted
+
+
+def test_batches_that_are_taken_as_the_loop_begins_and_ends_are_its_own() -> None:
+    """Ten iterations from 0 to 990 take eight batches: at 0, at 101 … 601 and at 990. One more, at 991, is not the loop's."""
+    for last, about in ((990, LOOP), (991, "")):
+        builder = trace().call("train", 0, 1000, tf_function_call="notTraced-nonXla").thread("tf_Compute/1")
+        for index in range(10):
+            builder.call("ExecutorState::Process", index * 100, index * 100 + 90, id=5, iter_num=index + 1)
+        for at in (0, 101, 201, 301, 401, 501, 601, last):
+            builder.call("IteratorGetNextOp::DoCompute", at, at + 4)
+
+        assert (builder.timeline().steps.about == LOOP) is bool(about)
+
+
+@pytest.mark.parametrize(("iterations", "accepted"), [(3, True), (2, False)])
+def test_three_iterations_are_steps(iterations: int, accepted: bool) -> None:
+    assert (executor_loop(iterations, iterations).about == LOOP) is accepted
+
+
+def test_of_several_runs_of_loops_the_longest_is_the_training_loop() -> None:
+    """Run 5 iterates six times, run 4, beside it, three times."""
+    builder = trace().call("train", 0, 600, tf_function_call="notTraced-nonXla").thread("tf_Compute/1")
+    for index in range(6):
+        at = index * 100
+        builder.call("ExecutorState::Process", at, at + 40, id=5, iter_num=index + 1)
+        builder.call("IteratorGetNextOp::DoCompute", at + 1, at + 5)
+        if index < 3:
+            builder.call("ExecutorState::Process", at + 50, at + 90, id=4, iter_num=index + 1)
+        builder.call("ExecutorState::Process", at + 92, at + 95, id=5, iter_num=index + 1)
+
+    steps = builder.timeline().steps
+
+    assert (steps.about, steps.confidence) == (LOOP, 0.8)
+    assert (steps.starts / PS).tolist() == [0, 100, 200, 300, 400, 500]
+    assert periods(steps) == [100] * 5 + [95]
+
+
 def batches_on(thread: str, count: int, together: int = 1) -> TraceBuilder:
     """A thread that takes batches every 100 µs, so many at a time, and dispatches a program after them."""
     builder = trace().busy("GPU:0", (0, 1000)).thread(thread)
@@ -230,6 +270,24 @@ def test_batches_taken_one_after_the_other_are_one_steps() -> None:
     assert (batches_on("python", 4, together=2).timeline().steps.starts / PS).tolist() == [0, 100, 200, 300]
 
 
+def test_another_thread_may_take_the_batches() -> None:
+    """The driving thread takes none; of two others the one that takes most tells the steps."""
+    builder = trace().busy("GPU:0", (0, 1000)).thread("driver").call("PjitFunction(step)", 0, 900)
+    for index in range(5):
+        for thread, count, at in (("more", 5, index * 100 + 7), ("less", 3, index * 100 + 3)):
+            if index < count:
+                builder.thread(thread).call("IteratorGetNext", at, at + 20)
+                builder.call("EagerLocalExecute: Identity", at + 25, at + 30)
+    builder.thread("tf_data_private_threadpool/3")
+    for index in range(8):
+        builder.call("IteratorGetNext", index * 50, index * 50 + 10)
+
+    steps = builder.timeline().steps
+
+    assert steps.about == BATCHES
+    assert (steps.starts / PS).tolist() == [7, 107, 207, 307, 407]
+
+
 @pytest.mark.parametrize(("layers", "about"), [(2, BATCHES), (1, "calls of __inference_layer")])
 def test_a_batch_for_two_calls_of_a_function_is_the_step(layers: int, about: str) -> None:
     builder = trace().busy("GPU:0", (0, 1000))
@@ -243,29 +301,48 @@ def test_a_batch_for_two_calls_of_a_function_is_the_step(layers: int, about: str
     assert builder.timeline().steps.about == about
 
 
-def pattern(names: Sequence[str], cycles: int) -> Steps:
+def pattern(names: Sequence[str], cycles: int, *, on_device: bool = False) -> Steps:
     """The same dispatches, or kernels, every 100 µs."""
-    builder = trace().busy("GPU:0", (0, 1000))
+    builder = trace() if on_device else trace().busy("GPU:0", (0, 1000))
     for index in range(cycles):
         for position, name in enumerate(names):
             at = index * 100 + position * 10
-            builder.call(f"PjitFunction({name})", at, at + 5)
+            if on_device:
+                builder.busy("GPU:0", (at, at + 5), name=name)
+            else:
+                builder.call(f"PjitFunction({name})", at, at + 5)
     return builder.timeline().steps
 
 
+@pytest.mark.parametrize("on_device", [False, True])
 @pytest.mark.parametrize(
     ("names", "cycles", "accepted"),
     [("abcd", 3, True), ("abcdef", 2, False), ("abc", 4, True), ("ab", 6, True), ("ab", 5, False), ("abc", 3, False)],
 )
-def test_twelve_calls_in_three_cycles_are_a_pattern(names: str, cycles: int, accepted: bool) -> None:
+def test_twelve_calls_in_three_cycles_are_a_pattern(names: str, cycles: int, accepted: bool, on_device: bool) -> None:
     """Fewer calls repeat by chance."""
-    steps = pattern(names, cycles)
+    steps = pattern(names, cycles, on_device=on_device)
 
     assert (steps.source is StepSource.LAUNCH_PATTERN) is accepted
     if accepted:
         assert periods(steps) == [100] * (cycles - 1) + [len(names) * 10 - 5]
-        assert steps.confidence == 0.8
-        assert steps.about == f"a repeated sequence of {len(names)} dispatches"
+        assert steps.confidence == (0.7 if on_device else 0.8)
+        assert steps.about == f"a repeated sequence of {len(names)} {'kernels' if on_device else 'dispatches'}"
+
+
+def test_one_kernel_again_and_again_is_no_cycle() -> None:
+    assert pattern("a", 15, on_device=True).source is StepSource.WHOLE_TRACE
+
+
+def test_the_busiest_device_shows_the_pattern() -> None:
+    """GPU 1 computes longer than GPU 0, whose kernels repeat at another pace."""
+    builder = trace()
+    for index in range(6):
+        for position, name in enumerate("abcd"):
+            at = index * 100 + position * 10
+            builder.busy("GPU:0", (at / 2, at / 2 + 2), name=name).busy("GPU:1", (at, at + 8), name=name)
+
+    assert periods(builder.timeline().steps)[:5] == [100] * 5
 
 
 def test_a_quarter_is_of_the_time_since_the_first_call() -> None:
@@ -290,6 +367,18 @@ def test_iterations_that_begin_together_are_no_steps() -> None:
     assert builder.timeline().steps.about != LOOP
 
 
+def test_executor_work_without_a_run_belongs_to_no_loop() -> None:
+    """The last events name an iteration and no run."""
+    builder = trace().call("train", 0, 1000, tf_function_call="notTraced-nonXla").thread("tf_Compute/1")
+    for index in range(4):
+        at = index * 100
+        builder.call("ExecutorState::Process", at, at + 90, id=5, iter_num=index + 1)
+        builder.call("IteratorGetNextOp::DoCompute", at + 1, at + 5)
+    builder.call("ExecutorState::Process", 400, 490, iter_num=9).call("ExecutorState::Process", 500, 590, iter_num=10)
+
+    assert (builder.timeline().steps.starts / PS).tolist() == [0, 100, 200, 300]
+
+
 def test_batches_without_a_rhythm_leave_the_steps_to_the_function() -> None:
     """Twelve regular calls, and a batch before the first, second, third and eleventh."""
     builder = trace().busy("GPU:0", (0, 1000))
@@ -302,9 +391,10 @@ def test_batches_without_a_rhythm_leave_the_steps_to_the_function() -> None:
     assert builder.timeline().steps.about == "calls of __inference_layer"
 
 
-def test_a_cycle_ends_with_its_last_call() -> None:
+@pytest.mark.parametrize("on_device", [False, True])
+def test_a_cycle_ends_with_its_last_call(on_device: bool) -> None:
     """Four calls of 5 µs every 10: 35 of the period of 100."""
-    steps = pattern("abcd", 4)
+    steps = pattern("abcd", 4, on_device=on_device)
 
     assert ((steps.span_ends - steps.starts) / PS).tolist() == [35] * 4
 
@@ -336,10 +426,35 @@ def test_a_last_call_without_work_is_no_period_of_the_device() -> None:
     assert builder.timeline().steps.confidence == 0.9
 
 
+@pytest.mark.parametrize(("runs", "counted"), [(4, 4), (3, 3), (2, 0)])
+def test_runs_that_were_all_called_before_the_trace_are_steps(runs: int, counted: int) -> None:
+    """Runs of 40 µs one behind the other, and no call of their program."""
+    steps = runs_of_step(trace().call("BlockUntilReady", 0, 100), runs).timeline().steps
+
+    assert (steps.starts / PS).tolist() == [40 * index for index in range(runs)] if counted else [0]
+    assert ("runs of jit_step, called before the trace" in steps.about) == bool(counted)
+    assert steps.confidence == (0.8 if counted else 0.2)
+
+
 def test_a_program_that_the_trace_shows_a_call_of_was_not_called_before() -> None:
     builder = runs_of_step(trace().call("PjitFunction(step)", 0, 2), 4)
 
     assert "before the trace" not in builder.timeline().steps.about
+
+
+def test_kernels_of_no_run_or_of_another_program_are_no_run_of_the_step() -> None:
+    """Behind four runs a kernel of the step that names no run, one of a run that names no program, and three of another."""
+    builder = runs_of_step(trace().call("BlockUntilReady", 0, 100), 4)
+    line = "/device:GPU:0", "Stream #2(Compute)", "f"
+    builder.on_line(*line, 170, 175, hlo_module="jit_step", kernel_details="regs:1")
+    builder.on_line(*line, 180, 185, run_id=7, kernel_details="regs:1")
+    for run, at in ((8, 10), (9, 30), (10, 45)):
+        builder.on_line(*line, at, at + 5, hlo_module="jit_log", run_id=run, kernel_details="regs:1")
+
+    steps = builder.timeline().steps
+
+    assert (steps.starts / PS).tolist() == [0, 40, 80, 120]
+    assert "runs of jit_step, called before the trace" in steps.about
 
 
 def runs_of_step(builder: TraceBuilder, runs: int) -> TraceBuilder:
@@ -468,13 +583,17 @@ def test_iterations_without_a_run_are_no_loop() -> None:
     assert builder.timeline().steps.about != LOOP
 
 
-def test_a_cycle_whose_first_call_is_another_does_not_count() -> None:
+@pytest.mark.parametrize("on_device", [False, True])
+def test_a_cycle_whose_first_call_is_another_does_not_count(on_device: bool) -> None:
     """Three cycles of four, of which the third begins with another call: two beginnings are no rhythm."""
-    builder = trace().busy("GPU:0", (0, 1000))
+    builder = trace() if on_device else trace().busy("GPU:0", (0, 1000))
     for index, names in enumerate(("cdab", "cdab", "xdab")):
         for position, name in enumerate(names):
             at = index * 100 + position * 10
-            builder.call(f"PjitFunction({name})", at, at + 5)
+            if on_device:
+                builder.busy("GPU:0", (at, at + 5), name=name)
+            else:
+                builder.call(f"PjitFunction({name})", at, at + 5)
 
     assert builder.timeline().steps.source is StepSource.WHOLE_TRACE
 
@@ -518,6 +637,20 @@ def test_batches_before_and_behind_the_loop_are_not_taken_by_it() -> None:
     assert builder.timeline().steps.about != LOOP
 
 
+def test_a_loop_of_the_executor_is_driven_by_the_thread_that_dispatches() -> None:
+    """The first thread only ticks; the second calls the function in which the loop runs."""
+    builder = trace().call("tick", 0, 1).thread("driver").call("train", 0, 1000, tf_function_call="notTraced-nonXla")
+    builder.call("EagerLocalExecute: __inference_train_1", 0, 990).thread("tf_Compute/1")
+    for index in range(5):
+        at = index * 100
+        builder.call("ExecutorState::Process", at, at + 90, id=5, iter_num=index + 1)
+        builder.call("IteratorGetNextOp::DoCompute", at + 1, at + 5)
+
+    steps = builder.timeline().steps
+
+    assert (steps.about, steps.thread) == (LOOP, 1)
+
+
 def test_a_sequence_that_repeats_less_well_is_less_sure() -> None:
     """Of 36 pairs a cycle of four apart one odd dispatch breaks two: 34 of 36, and 0.8 of that."""
     builder = trace().busy("GPU:0", (0, 1000))
@@ -529,6 +662,21 @@ def test_a_sequence_that_repeats_less_well_is_less_sure() -> None:
     steps = builder.timeline().steps
 
     assert (steps.source, steps.confidence) == (StepSource.LAUNCH_PATTERN, round(0.8 * 34 / 36, 3))
+
+
+def test_an_iteration_of_number_0_is_before_the_loop() -> None:
+    """The executor bears 0 outside of any loop, 150 µs before the first turn."""
+    builder = trace().call("train", 0, 1000, tf_function_call="notTraced-nonXla").thread("tf_Compute/1")
+    builder.call("ExecutorState::Process", 0, 20, id=5, iter_num=0)
+    for index in range(4):
+        at = 150 + index * 100
+        builder.call("ExecutorState::Process", at, at + 90, id=5, iter_num=index + 1)
+        builder.call("IteratorGetNextOp::DoCompute", at + 1, at + 5)
+
+    steps = builder.timeline().steps
+
+    assert steps.about == LOOP
+    assert (steps.starts / PS).tolist() == [150, 250, 350, 450]
 
 
 def test_iterations_of_events_that_name_no_run_are_no_loop() -> None:

@@ -75,6 +75,32 @@ def test_calls_of_a_tf_function() -> None:
     assert periods(steps)[:4] == [100] * 4
 
 
+def test_iterations_of_a_training_loop_inside_one_call() -> None:
+    builder = trace().call("train", 0, 400, tf_function_call="notTraced-nonXla").thread("tf_Compute/1")
+    for index in range(4):
+        at = index * 100
+        builder.call("ExecutorState::Process", at, at + 90, id=5, iter_num=index + 1)
+        builder.call("IteratorGetNextOp::DoCompute", at + 1, at + 5).call("dense:MatMul", at + 10, at + 80)
+
+    steps = builder.timeline().steps
+
+    assert steps.source is StepSource.HOST_LOOP
+    assert periods(steps)[:3] == [100] * 3
+
+
+def test_a_loop_over_time_steps_of_one_batch_is_no_training_loop() -> None:
+    """An RNN iterates 40 times inside one call and takes no batch meanwhile: the call is the step."""
+    builder = trace().call("train", 0, 400, tf_function_call="notTraced-nonXla").thread("tf_Compute/1")
+    for index in range(40):
+        at = index * 10
+        builder.call("ExecutorState::Process", at, at + 9, id=5, iter_num=index + 1).call("cell:MatMul", at + 1, at + 8)
+
+    steps = builder.timeline().steps
+
+    assert steps.source is StepSource.MODULE
+    assert periods(steps) == [400]
+
+
 def test_a_repeated_sequence_of_dispatches() -> None:
     builder = trace().busy("GPU:0", (0, 900))
     for index in range(6):
@@ -87,6 +113,19 @@ def test_a_repeated_sequence_of_dispatches() -> None:
     assert steps.source is StepSource.LAUNCH_PATTERN
     assert periods(steps)[:5] == [150] * 5
     assert steps.confidence < 1
+
+
+def test_a_repeated_sequence_of_kernels_without_any_host() -> None:
+    builder = trace()
+    for index in range(6):
+        for position, name in enumerate(("a", "b", "c", "b")):
+            at = index * 200 + position * 20
+            builder.busy("GPU:0", (at, at + 15), name=name)
+
+    steps = builder.timeline().steps
+
+    assert steps.source is StepSource.LAUNCH_PATTERN
+    assert periods(steps)[:5] == [200] * 5
 
 
 def test_calls_without_rhythm_are_no_steps() -> None:

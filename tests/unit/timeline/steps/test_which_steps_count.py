@@ -149,6 +149,22 @@ def test_work_that_begins_with_the_next_step_is_a_step_late() -> None:
     assert run_ahead([0, 10, 20], [10, 20, 30]).about.endswith("more than a step ahead")
 
 
+def test_a_small_program_that_runs_at_once_does_not_hold_the_step_back() -> None:
+    """Steps of 10 µs; in each the next key is made at once, and the step itself runs 100 µs, one behind the other."""
+    builder = trace()
+    for index in range(4):
+        at = 10 * index
+        builder.step(at, at + 9)
+        builder.kernel("GPU:0", "split", at + 2, at + 3, launched=(at + 1, at + 2), hlo_module="jit_fold_in")
+        begin = 50 + 100 * index
+        builder.kernel("GPU:0", "dot", begin, begin + 100, launched=(at + 3, at + 4), hlo_module="jit_step")
+
+    steps = builder.timeline().steps
+
+    assert (steps.starts / PS).tolist() == [50, 150, 250, 350]
+    assert steps.about.endswith("more than a step ahead")
+
+
 def test_a_last_step_that_the_device_finished_counts_where_it_ran_it() -> None:
     """Steps and kernels of 10 µs one behind the other, the kernels 100 µs late."""
     builder = trace()
@@ -337,6 +353,18 @@ def test_the_thread_that_calls_the_function_drives_the_steps() -> None:
     steps = beside_a_driver(builder)
 
     assert (steps.source, steps.thread) == (StepSource.MODULE, 0)
+
+
+def test_steps_that_the_device_shows_are_driven_by_the_thread_that_dispatches() -> None:
+    builder = trace().call("idle thread", 0, 5)
+    for index in range(6):
+        for position, name in enumerate("abc"):
+            at = index * 100 + position * 10
+            builder.busy("GPU:0", (at, at + 5), name=name)
+
+    steps = beside_a_driver(builder)
+
+    assert (steps.source, steps.thread) == (StepSource.LAUNCH_PATTERN, 1)
 
 
 def test_a_trace_without_any_event_is_an_empty_step() -> None:
