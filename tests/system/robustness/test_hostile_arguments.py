@@ -141,38 +141,34 @@ def called(call: list[str], places: dict[str, Path], capsys: pytest.CaptureFixtu
     return code, said
 
 
+@pytest.fixture
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder, in which the command is called; its cache lies elsewhere."""
+    folder = tmp_path / "work"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("TFADVISOR_CACHE", str(tmp_path / "cache"))
+    return folder
+
+
 @pytest.mark.parametrize("what", NAMES)
 def test_a_name_of_5000_characters_is_one_line(
-    what: str,
-    places: dict[str, Path],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    what: str, places: dict[str, Path], work: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "work").mkdir()
-    monkeypatch.chdir(tmp_path / "work")
-
     code, said = called(NAMES[what], places, capsys)
 
     last = said.splitlines()[-1]
     assert code in (2, 3, 5 if what == "analyze --rules" else 2)
     assert last.startswith("tfadvisor: ")
     assert all(one.startswith("tfadvisor: ") and len(one) < 5000 for one in said.splitlines())
-    assert list((tmp_path / "work").iterdir()) == []
+    assert list(work.iterdir()) == []
 
 
+@pytest.mark.usefixtures("work")
 @pytest.mark.parametrize("what", NUMBERS)
 def test_a_number_of_5000_digits_is_one_line(
-    what: str,
-    places: dict[str, Path],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    what: str, places: dict[str, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "work").mkdir()
-    monkeypatch.chdir(tmp_path / "work")
-    monkeypatch.setenv("TFADVISOR_CACHE", str(tmp_path / "cache"))
-
     code, said = called(NUMBERS[what], places, capsys)
 
     assert code in ((5,) if what == "a rule" else (0, 2, 3))

@@ -13,10 +13,9 @@ from tfadvisor.act.trial.injected.tfadvisor_trial_hook import parts as hooks
 from tfadvisor.act.trial.result import BETTER, BROKEN, NOT_BETTER, Arm, Ratio, TrialResult
 from tfadvisor.act.trial.steps import Answer
 from tfadvisor.advice.findings import Evidence, Finding, Fix, Saving
-from tfadvisor.advice.judging.judge_rules import SEVERITY_BY_SAVING
+from tfadvisor.advice.judging.judge_rules import severity_of
 from tfadvisor.report.model import Report
 from tfadvisor.units import duration, percent
-from tfadvisor.vocabulary import Severity
 
 PART, SWITCH, SCALE = "part", "switch", "scale"
 STAGES = (3, 5)
@@ -152,7 +151,6 @@ def with_measured(report: Report, result: TrialResult) -> Report:
 def _finding(arm: Arm, base_ms: float) -> Finding:
     assert arm.ratio is not None
     low, high = max(1 - arm.ratio.high, 0.0), min(1 - arm.ratio.low, 1.0)
-    severity = next((one for bound, one in SEVERITY_BY_SAVING if high >= bound), Severity.INFO)
     of_step = percent(1 - arm.ratio.estimate)
     is_part = arm.kind == PART
     before, now, changed = duration(base_ms), duration(median(arm.step_ms)), "taken out" if is_part else "changed"
@@ -165,7 +163,7 @@ def _finding(arm: Arm, base_ms: float) -> Finding:
     return Finding(
         rule_id=f"measured-{arm.name.partition('=')[0].lower().replace(' ', '-').replace('_', '-')}",
         category=arm.category,
-        severity=severity,
+        severity=severity_of(high),
         title=f"{title}, by experiment",
         summary=f"Tried here: {arm.effect}. A step took {now} instead of {before}, without the profiler: {share(arm.ratio)} less."
         f" Results: {arm.check}.",

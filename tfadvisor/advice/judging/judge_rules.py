@@ -17,7 +17,7 @@ from tfadvisor.metrics.registry import Metrics
 from tfadvisor.units import percent
 from tfadvisor.vocabulary import Severity
 
-SEVERITY_BY_SAVING = ((0.5, Severity.CRITICAL), (0.2, Severity.HIGH), (0.1, Severity.MEDIUM), (0.03, Severity.LOW))
+_SEVERITIES = ((0.5, Severity.CRITICAL), (0.2, Severity.HIGH), (0.1, Severity.MEDIUM), (0.03, Severity.LOW))
 """Shares of step time from which a possible saving is critical, high, medium or low. 20% is where XProf calls a run
 highly input-bound, 10% is the launch gap that TensorFlow's guide calls worth fixing, 3% is where XProf starts to warn."""
 _MAY_HAPPEN_ONCE = frozenset({"input", "launch", "compile", "host", "idle"})
@@ -141,10 +141,15 @@ def _standing(one: Judged, metrics: Metrics) -> Severity:
     return _lower(severity, Severity.LOW) if one.rule.is_preview else severity
 
 
+def severity_of(saving: float) -> Severity:
+    """Of a finding that could save this share of step time, where nothing else speaks."""
+    return next((severity for bound, severity in _SEVERITIES if saving >= bound), Severity.INFO)
+
+
 def _severity(rule: Rule, saving: Saving, metrics: Metrics) -> Severity:
     if rule.severity is not None:
         return rule.severity
-    reached = next((severity for bound, severity in SEVERITY_BY_SAVING if saving.high >= bound), Severity.INFO)
+    reached = severity_of(saving.high)
     if rule.at_most is not None and (rule.at_most.when is None or evaluate(rule.at_most.when, metrics).holds):
         reached = _lower(reached, rule.at_most.severity)
     if rule.is_likely:
