@@ -6,8 +6,8 @@ import ctypes
 import os
 import re
 import sys
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -50,18 +50,30 @@ def free_memory() -> int:
     return max(min(known, default=_UNKNOWN), 0)
 
 
-def limited_memory(most: int) -> int | None:
-    """Limits what this process and those that it starts may take, in bytes; what the limit was, None where there is none such."""
+@contextmanager
+def limited_memory(most: int) -> Iterator[None]:
+    """Inside, this process, and each that it starts, may take so many bytes beside what it holds now; a user's limit stays."""
+    soft: int | None = None
     try:
         import resource
 
         soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
-        if resource.RLIM_INFINITY not in (soft, most):  # the user's own limit stays
-            return None
-        resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
+        if soft == resource.RLIM_INFINITY:
+            resource.setrlimit(resource.RLIMIT_DATA, (_held() + most, hard))
     except (ImportError, ValueError, OSError):
-        return None
-    return soft
+        soft = None  # such a limit cannot be set here
+    try:
+        yield
+    finally:
+        if soft is not None:
+            resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+
+
+def _held() -> int:
+    """Bytes that count against RLIMIT_DATA; 0 where the system does not say."""
+    with suppress(OSError, ValueError):
+        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[5]) * os.sysconf("SC_PAGE_SIZE")
+    return 0
 
 
 def give_back(events: int) -> None:

@@ -103,9 +103,9 @@ def bounded(files: Sequence[Path]) -> Iterator[None]:
     trusted = "If you trust the trace, set TFADVISOR_LIMITS=0."
     late = f"took longer than the {limits.deadline_s:,.0f} s that any trace of this size needs."
     alarm(limits.deadline_s, f"{in_one_message(place)}: {late} {trusted}")
-    before = limited_memory(limits.memory)
     try:
-        yield
+        with limited_memory(limits.memory):
+            yield
     except MemoryError as error:
         if free_memory() < limits.memory:
             raise
@@ -116,8 +116,6 @@ def bounded(files: Sequence[Path]) -> Iterator[None]:
         ) from error
     finally:
         alarm(0, "")
-        if before is not None:
-            limited_memory(before)
 
 
 @contextmanager

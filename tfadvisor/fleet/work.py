@@ -122,14 +122,12 @@ def _limited(files: Sequence[Path]) -> Iterator[None]:
     limits = limits_of_files(files)
     signal.signal(signal.SIGALRM, late)
     signal.setitimer(signal.ITIMER_REAL, limits.deadline_s, 0.5)  # again, where code between has swallowed it
-    before = limited_memory(limits.memory)
     try:
-        yield
+        with limited_memory(limits.memory):
+            yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        if before is not None:
-            limited_memory(before)
 
 
 @lru_cache(maxsize=1)

@@ -199,3 +199,21 @@ entry.run()
         ["h.xplane.pb"],
         ["h.xplane.pb", "pages"],
     )
+
+
+def test_what_a_process_holds_already_does_not_count(tmp_path: Path) -> None:
+    code = (
+        "from tfadvisor.memory import limited_memory\n"
+        "held = bytearray(256 << 20)\n"
+        "with limited_memory(128 << 20):\n"
+        "    small = bytearray(64 << 20)\n"
+        "    try:\n"
+        "        bytearray(256 << 20)\n"
+        "    except MemoryError:\n"
+        "        print('refused')\n"
+        "large = bytearray(256 << 20)\n"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=False)
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "refused\n", "")
