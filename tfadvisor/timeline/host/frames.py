@@ -68,8 +68,18 @@ class FrameShare(msgspec.Struct, frozen=True):
         return f"{self.function} ({self.file}:{self.line})" if self.file else self.function
 
 
-def loop_frames(threads: Threads, steps: Steps, host: Intervals, loading: Intervals) -> tuple[FrameShare, ...]:
-    """The calls made by the frame that encloses the steps, those that cost most first; empty without a Python tracer."""
+def loop_frames(
+    threads: Threads,
+    steps: Steps,
+    host: Intervals,
+    loading: Intervals,
+    line_in: Callable[[Int64Array, Int64Array], str] | None = None,
+) -> tuple[FrameShare, ...]:
+    """The calls made by the frame that encloses the steps, those that cost most first; empty without a Python tracer.
+
+    line_in: the program's line that samples name in stretches of time, for calls of libraries whose caller began before the
+    trace.
+    """
     if steps.thread < 0 or not steps.steady().any():
         return ()
     steady = steps.steady()
@@ -78,6 +88,10 @@ def loop_frames(threads: Threads, steps: Steps, host: Intervals, loading: Interv
         return ()
     start, end, row = threads.start[frames], threads.end[frames], threads.row[frames]
     windows = steps.steady_time
+    host, loading = (
+        intersection(host, windows),
+        intersection(loading, windows),
+    )  # the tracer's stop may lie in the last call
     longest = _longest_dispatches(threads, steps, steady)
 
     def cost_of(calls: Int64Array) -> Int64Array:
@@ -100,6 +114,9 @@ def loop_frames(threads: Threads, steps: Steps, host: Intervals, loading: Interv
             continue
         file, line, function = frame_place(threads.names[used]) or ("", 0, bare_frame(threads.names[used]))
         below = _mostly(parent, start, end, row, mine)
+        own = _own(threads.names, parent, start, end, row, mine)
+        if not own and line_in is not None and not is_users_frame(threads.names[used]):
+            own = line_in(start[mine], end[mine])
         shares.append(
             FrameShare(
                 file,
@@ -111,7 +128,7 @@ def loop_frames(threads: Threads, steps: Steps, host: Intervals, loading: Interv
                 bare_frame(threads.names[int(row[below[0]])]) if len(below) else "",
                 int(loading_waits.within(start[mine], end[mine]).sum()),
                 _holds_most(longest, start[mine], end[mine]),
-                _own(threads.names, parent, start, end, row, mine),
+                own,
                 int((np.searchsorted(begun, end[mine]) - np.searchsorted(begun, start[mine])).sum()),
                 int(pipeline.within(start[mine], end[mine]).sum()),
             )
