@@ -190,14 +190,42 @@ async def _bounded_client(**settings: Any) -> Any:
     async def redirected(_session: Any, _context: Any, told: Any) -> None:
         answer = told.response
         aim = answer.url.join(type(answer.url)(answer.headers.get("Location") or answer.headers.get("URI") or ""))
-        if aim.host != answer.url.host or (aim.port != answer.url.port and not aim.is_default_port()):
+        elsewhere = aim.host != answer.url.host or (aim.port != answer.url.port and not aim.is_default_port())
+        if elsewhere or (answer.url.scheme, aim.scheme) == ("https", "http"):
             raise Unreachable(
                 str(answer.url), f"the server sends to another one, {aim.host}", "Give the address there."
             )
 
+    class Staying(aiohttp.ThreadedResolver):
+        async def resolve(self, host: str, *given: Any, **named: Any) -> Any:
+            return _addresses_to_ask(host, await super().resolve(host, *given, **named))
+
     watched = aiohttp.TraceConfig()
     watched.on_request_redirect.append(redirected)
+    settings.setdefault("connector", aiohttp.TCPConnector(resolver=Staying()))
     return aiohttp.ClientSession(response_class=Bounded, trace_configs=[watched], **settings)
+
+
+_outside: set[str] = set()
+"""Names that have led out of this machine's networks."""
+
+
+def _addresses_to_ask(host: str, found: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Of those that a name leads to, as aiohttp has them: where there are some outside only these, from then on, since a
+    server may give its name another address between two questions. Raises Unreachable.
+    """
+    from ipaddress import ip_address
+
+    plain = [ip_address(one["host"].partition("%")[0]) for one in found]
+    meant = [getattr(one, "ipv4_mapped", None) or one for one in plain]
+    outside = [one for one, address in zip(found, meant, strict=True) if address.is_global]
+    if outside:
+        _outside.add(host)
+    near = [one for one, address in zip(found, meant, strict=True) if not address.is_link_local]
+    if found and not outside and (host in _outside or not near):
+        cause = "now leads to this machine's own network" if near else "leads to this machine's own link"
+        raise Unreachable(host, f"this name {cause}", "Give the address itself if that is meant.")
+    return outside or near
 
 
 def _found_on_the_web(filesystem: AbstractFileSystem, name: str, address: str) -> dict[str, Mapping[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import socket
 
 import pytest
 from support.web_server import Objects
@@ -70,3 +71,56 @@ def test_links_to_other_hosts_are_not_listed(web: Objects) -> None:
     found = [address for address, _ in objects_below(f"{web.address}/runs")]
 
     assert [one for one in found if not one.startswith(f"{web.address}/")] == []
+
+
+OUTSIDE, INSIDE, LINK = "93.184.215.14", "127.0.0.1", "169.254.169.254"
+
+
+def led_to(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> None:
+    """Every name, from now on."""
+
+    def answers(_: str, port: int, *__: object) -> list[tuple[object, ...]]:
+        return [
+            (socket.AF_INET6, socket.SOCK_STREAM, 6, "", (one, port, 0, 0))
+            if ":" in one
+            else (socket.AF_INET, socket.SOCK_STREAM, 6, "", (one, port))
+            for one in addresses
+        ]
+
+    monkeypatch.setattr(socket, "getaddrinfo", answers)
+
+
+@pytest.mark.parametrize("inside", [INSIDE, "10.1.2.3", "::1", "::ffff:127.0.0.1"])
+def test_a_name_that_led_out_of_this_network_never_leads_into_it(
+    web: Objects, monkeypatch: pytest.MonkeyPatch, inside: str
+) -> None:
+    """A server may give its name another address between two questions."""
+    monkeypatch.setattr(stores, "_outside", {"rebound.test"})
+    led_to(monkeypatch, inside)
+    web.content["/h.xplane.pb"] = b"secret"
+
+    with pytest.raises(Unreachable, match="this name now leads to this machine's own network"):
+        place_of(web.address.replace("127.0.0.1", "rebound.test") + "/h.xplane.pb").open("rb")
+    assert web.asked == []
+
+
+def test_of_several_addresses_those_outside_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One inside would be asked as soon as that outside refuses."""
+    monkeypatch.setattr(stores, "_outside", set())
+    told = [{"host": one} for one in (INSIDE, OUTSIDE, LINK, "::ffff:10.0.0.1")]
+
+    assert stores._addresses_to_ask("a.test", told) == [{"host": OUTSIDE}]
+    assert stores._addresses_to_ask("b.test", told[:1]) == told[:1]  # a server of one's own network
+    with pytest.raises(Unreachable, match="now leads"):
+        stores._addresses_to_ask("a.test", told[:1])
+    for link in (LINK, "fe80::1%eth0", "::ffff:169.254.169.254"):
+        with pytest.raises(Unreachable, match="this machine's own link"):
+            stores._addresses_to_ask("c.test", [{"host": link}])
+
+
+def test_a_name_of_ones_own_network_is_asked(web: Objects, monkeypatch: pytest.MonkeyPatch) -> None:
+    led_to(monkeypatch, INSIDE)
+    web.content["/h.xplane.pb"] = b"bytes"
+
+    with place_of(web.address.replace("127.0.0.1", "near.test") + "/h.xplane.pb").open("rb") as file:
+        assert file.read() == b"bytes"
