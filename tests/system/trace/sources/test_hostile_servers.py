@@ -39,6 +39,16 @@ def test_links_without_end_are_given_up(web: Objects, monkeypatch: pytest.Monkey
     assert len(web.asked) < 40
 
 
+def test_a_server_that_says_what_it_has_byte_by_byte_is_given_up(web: Objects, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some 40 bytes of links; each comes before the server counts as silent."""
+    monkeypatch.setattr(stores, "_LONGEST_S", 0.5)
+    web.content["/runs/h.xplane.pb"] = b""
+    web.slow.add("/runs/")
+
+    with pytest.raises(Unreachable, match="the server fell silent, or never comes to an end"):
+        list(objects_below(f"{web.address}/runs"))
+
+
 @pytest.mark.parametrize(
     "aim", ["localhost", "127.0.0.2", "0.0.0.0", "2130706433", "[::1]", "[::ffff:127.0.0.1]", "127.1"]
 )
@@ -60,6 +70,22 @@ def test_an_address_of_the_machines_own_link_is_not_followed_to(web: Objects, ai
 
     with pytest.raises(Unreachable):
         place_of(f"{web.address}/h.xplane.pb").open("rb")
+
+
+@pytest.mark.parametrize(
+    ("url", "aim", "elsewhere"),
+    [
+        ("http://a.test/x", "https://a.test/x", False),
+        ("https://a.test/x", "http://a.test/x", True),
+        ("http://a.test:8000/x", "http://a.test:8000/y", False),
+        ("http://a.test:8000/x", "http://a.test:8001/x", True),
+        ("http://a.test/x", "http://b.test/x", True),
+    ],
+)
+def test_a_redirect_stays_with_its_server_and_encryption(url: str, aim: str, elsewhere: bool) -> None:
+    yarl = pytest.importorskip("yarl")
+
+    assert stores._leads_elsewhere(yarl.URL(url), yarl.URL(aim)) == elsewhere
 
 
 def test_links_to_other_hosts_are_not_listed(web: Objects) -> None:
