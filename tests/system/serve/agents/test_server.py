@@ -24,6 +24,8 @@ from tfadvisor.errors import TraceError
 from tfadvisor.memory import Limits
 from tfadvisor.serve.agents import reports
 
+pytestmark = pytest.mark.slow
+
 FIXTURES = ROOT / "fixtures"
 Call = tuple[str, dict[str, Any]]
 
