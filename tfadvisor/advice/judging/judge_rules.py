@@ -95,7 +95,8 @@ def judge(rule: Rule, metrics: Metrics) -> Judged | NotApplicable | None:
         if measured.value is None:
             return NotApplicable(rule.id, measured.reason)
         share = _share(measured.value)
-        saving = Saving(share * rule.saving.low, share * rule.saving.high, fill(rule.saving.basis, metrics))
+        if not _fragment(metrics):
+            saving = Saving(share * rule.saving.low, share * rule.saving.high, fill(rule.saving.basis, metrics))
     fixes = tuple(_fix(fix, metrics) for fix in rule.fixes if _applies(fix, metrics))
     if not fixes:
         return NotApplicable(rule.id, "none of its fixes applies to this run")
@@ -110,6 +111,11 @@ def judge(rule: Rule, metrics: Metrics) -> Judged | NotApplicable | None:
         fixes=fitted.fixes,
         left_out=fitted.left_out,
     )
+
+
+def _fragment(metrics: Metrics) -> str | None:
+    """Why only a part of each step was recorded: what a change saves of the whole step, nobody knows then."""
+    return _fact(metrics, "step_fragment")
 
 
 def _fact(metrics: Metrics, name: str) -> str | None:
@@ -169,6 +175,8 @@ def _caveat(rule: Rule, metrics: Metrics) -> str:
     """Why to trust shares of step time less: steps that were guessed badly, too few of them, work that was not recorded."""
     if rule.category == "capture":
         return ""
+    if fragment := _fragment(metrics):
+        return f"The steps are fragments ({fragment}): these shares are of the part that was recorded."
     if is_guessed(metrics):
         return "The trace does not show where steps begin, so these shares refer to the whole trace."
     if is_few(metrics):
