@@ -47,7 +47,7 @@ def run_ops(run: RunSummary, most: int = _MOST) -> tuple[Op, ...]:
     time: dict[_Key, int] = {}
     count: dict[_Key, int] = {}
     launched: dict[_Key, dict[str, Any]] = {}
-    for device in (device for host in run.hosts for device in host.devices):
+    for device in (device for host in run.hosts for device in (*host.devices, *host.copying)):
         table = device.ops_by_path
         for row in np.argsort(-table.total_ps, kind="stable")[: _READ * most].tolist():
             key = _key(table, row)

@@ -93,7 +93,7 @@ def _ops(
     return DeviceOps(
         start=start,
         end=end,
-        kind=_exchanged(copies.kind, ops, events),
+        kind=_exchanged(_between_devices(copies.kind, launch, links), ops, events),
         stream=stream,
         name=row,
         op=_single_ops(ops, events, len(trace.names) + len(modules.texts)),
@@ -120,6 +120,14 @@ def _single_ops(ops: StatColumn, events: Int64Array, offset: int) -> npt.NDArray
     return (
         np.where(is_in(found, np.array(buffers, np.int64) + offset), -1, found).astype(np.int32) if buffers else found
     )
+
+
+def _between_devices(
+    kind: npt.NDArray[np.int8], launch: npt.NDArray[np.int32], links: LaunchLinks
+) -> npt.NDArray[np.int8]:
+    """The classes, with copies that the runtime hands to another device as such: AMD's tracer calls them DeviceToDevice."""
+    within = is_in(kind, (DeviceClass.D2D,))
+    return np.where(within & links.to_peers(launch), DeviceClass.P2P, kind).astype(np.int8) if within.any() else kind
 
 
 def _exchanged(kind: npt.NDArray[np.int8], ops: StatColumn, events: Int64Array) -> npt.NDArray[np.int8]:
