@@ -186,6 +186,8 @@ class Device(msgspec.Struct, frozen=True):
     collective: Intervals
     transfer: Intervals
     infeed: Intervals
+    awaits: Intervals = EMPTY
+    """Where its kernels wait for their own copies between device memory and the core, by regions inside of them."""
 
     @property
     def is_active(self) -> bool:

@@ -88,6 +88,10 @@ class DeviceOfPlanes(DevicePlatform):
         """Of a line that holds other things too: which names are work. None for all other lines."""
         return None
 
+    def waits_on_line(self, line: str) -> Callable[[str], bool] | None:
+        """Of a line of regions inside of ops: by which names kernels wait for their own copies. None for all other lines."""
+        return None
+
     def class_of(self, trace: HostTrace, row: int) -> DeviceClass:
         """What the device does in an event of this name. row: into the trace's names."""
         raise NotImplementedError

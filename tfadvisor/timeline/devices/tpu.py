@@ -35,6 +35,7 @@ from tfadvisor.timeline.names.classes import (
     holds_tpu_programs,
     holds_tpu_regions,
     holds_tpu_work,
+    is_kernels_wait,
     is_tpu_barrier,
     is_tpu_plane,
 )
@@ -64,6 +65,10 @@ class Tpu(DeviceOfPlanes):
     def part_of_line(self, line: str) -> Callable[[str], bool] | None:
         """Of regions those between ops in which a core waits for others."""
         return is_tpu_barrier if holds_tpu_regions(line) else None
+
+    def waits_on_line(self, line: str) -> Callable[[str], bool] | None:
+        """Of the regions that Pallas writes."""
+        return is_kernels_wait if holds_tpu_regions(line) else None
 
     def class_of(self, trace: HostTrace, row: int) -> DeviceClass:
         """By the op's category, else by its HLO name; where the displayed one says too little, by the whole instruction."""
