@@ -186,6 +186,8 @@ class Device(msgspec.Struct, frozen=True):
     collective: Intervals
     transfer: Intervals
     infeed: Intervals
+    stated: Mapping[str, tuple[str, int, int]] = {}
+    """What the profiler says of ops, by their whole instruction: (category, operations, bytes) of one execution."""
     awaits: Intervals = EMPTY
     """Where its kernels wait for their own copies between device memory and the core, by regions inside of them."""
 

@@ -57,6 +57,7 @@ def _device(
         collective=ops.covered(DeviceClass.COLLECTIVE),
         transfer=ops.covered(*COPIES),
         infeed=ops.covered(DeviceClass.INFEED),
+        stated=questions.stated(trace, used(ops.name, len(trace.names))),
         awaits=_awaits(questions, trace, planes),
     )
 

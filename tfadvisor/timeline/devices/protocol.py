@@ -6,7 +6,7 @@ answers into devices.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
@@ -105,6 +105,10 @@ class DeviceOfPlanes(DevicePlatform):
     ) -> tuple[Int64Array, BoolArray]:
         """(id of the program that each event belongs to, whether it has one). row: of each event's name."""
         raise NotImplementedError
+
+    def stated(self, trace: HostTrace, rows: Iterable[int]) -> Mapping[str, tuple[str, int, int]]:
+        """(category, operations, bytes) of one execution of the ops that the profiler says so much of. rows: of names."""
+        return {}
 
     def copies(
         self, trace: HostTrace, events: Int64Array, kind: npt.NDArray[np.int8], launch_row: npt.NDArray[np.int32]

@@ -7,7 +7,7 @@ loop whose steps take 784.12 ms by the chip's clock, with a deviation of 0.04 ms
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -94,6 +94,22 @@ class Tpu(DeviceOfPlanes):
             if isinstance(found, int):
                 by_row[used], has_id[used] = (found + _SIGN) % (2 * _SIGN) - _SIGN, True
         return by_row[row], has_id[row]
+
+    def stated(self, trace: HostTrace, rows: Iterable[int]) -> Mapping[str, tuple[str, int, int]]:
+        """They hang on the ops' names. What a custom kernel states of itself is a guess, and left out."""
+        every = {trace.names.name[row]: trace.details.metadata_stats(row) for row in rows}
+        told = {
+            name: tuple(found.get(stat) for stat in (stats.HLO_CATEGORY, stats.FLOPS, stats.BYTES_ACCESSED))
+            for name, found in every.items()
+        }
+        return {
+            name: (category, flops, moved)
+            for name, (category, flops, moved) in told.items()
+            if isinstance(category, str)
+            and isinstance(flops, int)
+            and isinstance(moved, int)
+            and category != "custom-call"
+        }
 
     def copies(
         self, trace: HostTrace, events: Int64Array, kind: npt.NDArray[np.int8], launch_row: npt.NDArray[np.int32]

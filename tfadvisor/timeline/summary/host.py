@@ -86,7 +86,7 @@ def summarize(host: HostTimeline, *, excerpts: bool = False) -> HostSummary:
     held: dict[object, object] = {}
     devices = tuple(sharing(summarize_device(device, steps, host.programs, most), held) for device in active)
     copying = [one for one in host.devices if not one.is_active and len(one.transfer)] if devices else []
-    program = _program(devices, host) if devices else None
+    program = _program(devices, active, host) if devices else None
     return HostSummary(
         **{name: getattr(host, name) for name in HostBreakdown.__struct_fields__},
         devices=devices,
@@ -120,14 +120,14 @@ def _device_time(host: HostTimeline, devices: Sequence[Device]) -> DeviceTime:
     )
 
 
-def _program(devices: Sequence[DeviceSummary], host: HostTimeline) -> ProgramSummary:
+def _program(devices: Sequence[DeviceSummary], active: Sequence[Device], host: HostTimeline) -> ProgramSummary:
     index = _telling_device(devices) if host.programs.keys else 0
     one, patterns = devices[index], None
     if host.programs.keys and (one.kind is not DeviceKind.CPU or len(devices) > 1 or len(one.collectives)):
         from tfadvisor.timeline.summary.programs import program_patterns  # small traces need none
 
         patterns = program_patterns(one.ops, host.programs)
-    return ProgramSummary(index, hot_ops(one.ops, host.programs), patterns)
+    return ProgramSummary(index, hot_ops(one.ops, host.programs, active[index].stated), patterns)
 
 
 def _telling_device(devices: Sequence[DeviceSummary]) -> int:
