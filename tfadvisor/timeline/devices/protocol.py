@@ -14,7 +14,7 @@ import msgspec
 from tfadvisor.program.find_modules import Modules
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
-from tfadvisor.timeline.model import Device
+from tfadvisor.timeline.model import Device, Stated
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import DeviceClass, device_number
 from tfadvisor.timeline.names.models import known_model
@@ -106,8 +106,8 @@ class DeviceOfPlanes(DevicePlatform):
         """(id of the program that each event belongs to, whether it has one). row: of each event's name."""
         raise NotImplementedError
 
-    def stated(self, trace: HostTrace, rows: Iterable[int]) -> Mapping[str, tuple[str, int, int]]:
-        """(category, operations, bytes) of one execution of the ops that the profiler says so much of. rows: of names."""
+    def stated(self, trace: HostTrace, rows: Iterable[int]) -> Stated:
+        """What the profiler says of ops. rows: of their names."""
         return {}
 
     def copies(

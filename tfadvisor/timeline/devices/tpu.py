@@ -7,7 +7,7 @@ loop whose steps take 784.12 ms by the chip's clock, with a deviation of 0.04 ms
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,7 +27,7 @@ from tfadvisor.timeline.devices.protocol import (
     stated_peaks,
 )
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
-from tfadvisor.timeline.model import Device
+from tfadvisor.timeline.model import Device, Stated
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import (
     COPIES,
@@ -95,21 +95,17 @@ class Tpu(DeviceOfPlanes):
                 by_row[used], has_id[used] = (found + _SIGN) % (2 * _SIGN) - _SIGN, True
         return by_row[row], has_id[row]
 
-    def stated(self, trace: HostTrace, rows: Iterable[int]) -> Mapping[str, tuple[str, int, int]]:
-        """They hang on the ops' names. What a custom kernel states of itself is a guess, and left out."""
-        every = {trace.names.name[row]: trace.details.metadata_stats(row) for row in rows}
-        told = {
-            name: tuple(found.get(stat) for stat in (stats.HLO_CATEGORY, stats.FLOPS, stats.BYTES_ACCESSED))
-            for name, found in every.items()
-        }
-        return {
-            name: (category, flops, moved)
-            for name, (category, flops, moved) in told.items()
-            if isinstance(category, str)
-            and isinstance(flops, int)
-            and isinstance(moved, int)
-            and category != "custom-call"
-        }
+    def stated(self, trace: HostTrace, rows: Iterable[int]) -> Stated:
+        """It hangs on the ops' names. What a custom kernel states of itself is a guess, and left out."""
+        found: dict[str, tuple[str, int, int]] = {}
+        for row in rows:
+            told = trace.details.metadata_stats(row)
+            category, flops, moved = (
+                told.get(stat) for stat in (stats.HLO_CATEGORY, stats.FLOPS, stats.BYTES_ACCESSED)
+            )
+            if isinstance(flops, int) and isinstance(moved, int) and category != "custom-call":
+                found[trace.names.name[row]] = str(category), flops, moved
+        return found
 
     def copies(
         self, trace: HostTrace, events: Int64Array, kind: npt.NDArray[np.int8], launch_row: npt.NDArray[np.int32]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -11,7 +10,7 @@ import numpy as np
 from tfadvisor.arrays import ranks, true_at
 from tfadvisor.errors import TraceError
 from tfadvisor.timeline.intervals import Int64Array
-from tfadvisor.timeline.model import Device, DeviceOps, Steps
+from tfadvisor.timeline.model import Device, DeviceOps, Stated, Steps
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.summary.device import OpTable
 from tfadvisor.vocabulary import DeviceKind
@@ -67,9 +66,8 @@ class HotOps(msgspec.Struct, frozen=True):
     """Whether the HLO of that program says that it returns none of its floating-point arguments."""
 
 
-def hot_ops(table: OpTable, programs: Modules, stated: Mapping[str, tuple[str, int, int]]) -> HotOps:
-    """Of one device. Without HLO in the trace only names and times are known, and what the profiler stated of them: (category,
-    operations, bytes) by the whole instruction."""
+def hot_ops(table: OpTable, programs: Modules, stated: Stated) -> HotOps:
+    """Of one device. Without HLO in the trace only names and times are known, and what the profiler stated."""
     rows = table.of_class(DeviceClass.COMPUTE)
     rows = rows[np.argsort(-table.total_ps[rows], kind="stable")]
     if not len(rows):
@@ -90,14 +88,7 @@ def hot_ops(table: OpTable, programs: Modules, stated: Mapping[str, tuple[str, i
     return HotOps(tuple(found), total, *_parameters(table, rows, programs))
 
 
-def _hot_op(
-    table: OpTable,
-    row: int,
-    total_ps: int,
-    count: int,
-    programs: Modules,
-    stated: Mapping[str, tuple[str, int, int]],
-) -> HotOp:
+def _hot_op(table: OpTable, row: int, total_ps: int, count: int, programs: Modules, stated: Stated) -> HotOp:
     kernel = table.names[table.name[row]]
     op = table.names[table.op[row]] if table.op[row] >= 0 else ""
     module = table.names[table.module[row]] if table.module[row] >= 0 else ""
