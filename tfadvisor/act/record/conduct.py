@@ -210,7 +210,7 @@ def conduct(board: Board, program: Program, wanted: Wanted, options: Options) ->
         in_one_call = bool(board.inside) and look.pace.median_ms < _ONE_CALL_MS
         how = record_fully if wanted.python_tracer and not in_one_call else record_plainly
         found = how(record, look, replace(wanted, steps=steps))
-        after = _loop(board, program, ready, wait=False)
+        after = _loop(board, program, ready, window=found.chosen.folder)
         inside = board.inside if look.pace.median_ms < _ONE_CALL_MS else ""
         return replace(found, rounds=(before, look.loop, after), inside=inside)
     if best is not None:
@@ -219,12 +219,13 @@ def conduct(board: Board, program: Program, wanted: Wanted, options: Options) ->
     return Nothing(board.processes(), last, late, caps.shortened, board.inside)
 
 
-def _loop(board: Board, program: Program, ready: Ready, *, wait: bool = True) -> Loop | None:
-    """Of the program while nothing is recorded; not the one in which Keras adapts layers, while another may follow."""
+def _loop(board: Board, program: Program, ready: Ready, window: Path | None = None) -> Loop | None:
+    """Of the program while nothing is recorded; not the one in which Keras adapts layers, while another may follow. window: the
+    folder of the one that is over."""
     until = time.time() + _PREPARING_SECONDS
     while ready.processes:
-        found = count_rounds(board, ready.processes, _ROUNDS_SECONDS, lambda: program.ended() is not None)
-        if not wait or found is None or not found.prepares or time.time() > until or program.ended() is not None:
+        found = count_rounds(board, ready.processes, _ROUNDS_SECONDS, lambda: program.ended() is not None, window)
+        if window is not None or found is None or not found.prepares or time.time() > until or program.ended() is not None:
             return found
         time.sleep(_BETWEEN_COUNTS_SECONDS)
     return None

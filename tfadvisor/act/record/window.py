@@ -29,6 +29,8 @@ from tfadvisor.trace.samples import SAMPLES_ENDING
 _POLL_SECONDS = 0.05
 _LAST_WORDS_SECONDS = 5.0
 _ROUNDS_SECONDS = 3.0
+SAMPLED_SECONDS = 10.0
+"""Without the profiler, before the window and after it."""
 
 
 class Window(msgspec.Struct, frozen=True):
@@ -152,12 +154,18 @@ def loop_of(answer: dict[str, Any]) -> Loop | None:
 
 
 def count_rounds(
-    board: Board, processes: Sequence[Process], seconds: float, has_ended: Callable[[], bool]
+    board: Board, processes: Sequence[Process], seconds: float, has_ended: Callable[[], bool], window: Path | None = None
 ) -> Loop | None:
-    """The loop of the first process that is in one, while nothing is recorded. seconds: to wait at most."""
-    number = str(board.order_rounds(processes, seconds))
+    """The loop of the first process that is in one, while nothing is recorded. seconds: to wait at most. window: a folder whose
+    samples go on until they cover SAMPLED_SECONDS."""
+    sampled = 0.0 if window is None else SAMPLED_SECONDS
+    number = str(board.order_rounds(processes, seconds, sampled))
     asked = {one.name for one in processes}
-    answered = _answers(board, asked, number, seconds, has_ended, writing=_ROUNDS_SECONDS)
+    answered = _answers(board, asked, number, seconds + sampled, has_ended, writing=_ROUNDS_SECONDS)
+    for name, host in names_of(processes).items() if window is not None else ():
+        target = window / f"{host}{SAMPLES_ENDING}"
+        if (samples := board.folder / f"rounds-{number}-{name}{SAMPLES_ENDING}").exists() and target.exists():
+            samples.replace(target)
     told = [one.windows[number].get("inside") for one in answered]
     board.inside = f"{Path(told[0][0]).name}:{told[0][1]}" if told and told[0] else ""
     return next((found for one in answered if (found := loop_of(one.windows[number])) is not None), None)
@@ -338,11 +346,12 @@ class Board:
                 self._seen[file] = changed, msgspec.convert(letter, Process)
         return [process for _, process in self._seen.values()]
 
-    def order_rounds(self, processes: Sequence[Process], seconds: float) -> int:
+    def order_rounds(self, processes: Sequence[Process], seconds: float, sampled_seconds: float = 0.0) -> int:
         """Asks processes how long a round of their loop takes. Returns the order's number."""
         self.number += 1
         names = [process.name for process in processes]
-        self._order(number=self.number, processes=names, seconds=seconds, only_rounds=True)
+        self._order(number=self.number, processes=names, seconds=seconds, only_rounds=True, step=self.step,
+                    sampled_seconds=sampled_seconds)  # fmt: skip
         return self.number
 
     def order_window(

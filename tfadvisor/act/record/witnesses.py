@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -18,8 +19,10 @@ _FEWEST_TICKS = 40
 _TRACE_ERROR = 0.05
 """By which shares of a trace may be off, beside what chance makes of samples."""
 _SIGMAS = 3.0
-_BEFORE_NS = 10**8
-"""So long before the window nothing of it is being prepared yet."""
+_TOLD = 0.02
+"""From this share on ends of epochs have a line."""
+_BETWEEN = re.compile(r"^on_(?:epoch|test|predict)_|^(?:evaluate|evaluation|validate|validation)$|epoch_end|end_of_epoch")
+"""Functions of epoch ends, which are in no step."""
 _ON_HOST = ("host", "input")
 _LOWER = {
     Severity.CRITICAL: Severity.HIGH,
@@ -43,12 +46,10 @@ class Disagreement(msgspec.Struct, frozen=True):
 
 def disagreement_of(report: Report, samples: Samples) -> Disagreement | None:
     """The largest that is beyond the errors of both; None for none, or for too few samples."""
-    at, place = samples.ticks()
-    place = place[at < samples.opened_ns - _BEFORE_NS]
-    ticks = len(place)
+    spent, _ = _spent(samples)
+    ticks = spent.total()
     if ticks < _FEWEST_TICKS:
         return None
-    spent = Counter((Path(samples.places[row][0]).name, samples.places[row][2]) for row in place[place >= 0].tolist())
     traced: Counter[tuple[str, str]] = Counter()
     placed = []
     for kind in report.attribution:
@@ -68,11 +69,36 @@ def disagreement_of(report: Report, samples: Samples) -> Disagreement | None:
     return found if found is not None and beyond[found] > 0 else None
 
 
+def _spent(samples: Samples) -> tuple[Counter[tuple[str, str]], Counter[tuple[str, str]]]:
+    """Ticks of the unrecorded program in its functions, by file and name: in steps, and at the ends of epochs."""
+    place = samples.unrecorded().tolist()
+    all_of = Counter(
+        (Path(samples.places[row][0]).name, samples.places[row][2]) if row >= 0 else ("", "") for row in place
+    )
+    between = Counter({where: count for where, count in all_of.items() if _BETWEEN.search(where[1])})
+    return all_of - between, between
+
+
+def epoch_ends(samples: Samples) -> str:
+    """`Ends of epochs take 62% of …`, "" where too few samples are in them."""
+    spent, between = _spent(samples)
+    whole = spent.total() + between.total()
+    if whole < _FEWEST_TICKS or between.total() < _TOLD * whole:
+        return ""
+    told = ", ".join(f"{name} ({file}) {percent(count / whole)}" for (file, name), count in between.most_common(3))
+    return (
+        f"Ends of epochs take {percent(between.total() / whole)} of the main thread's time by {whole:,} samples: {told}. "
+        "They are in no step, so no share below counts them."
+    )
+
+
 def lowered(report: Report, samples: Samples | None) -> Report:
     """The report with a note on it, and with claims that hold by both witnesses."""
     if samples is None or samples.why:
         why = f" ({samples.why})" if samples is not None else ""
         return _noted(report, f"The main thread was not sampled{why}: lines come from the trace alone.")
+    if between := epoch_ends(samples):
+        report = _noted(report, between)
     found = disagreement_of(report, samples)
     if found is None:
         return report

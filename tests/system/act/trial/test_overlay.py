@@ -183,13 +183,14 @@ FITS = """
 
 
 def test_keras_tells_its_own_steps(place: Place) -> None:
-    """Batches of 10 ms; what is evaluated after each epoch of 64 is in no step."""
+    """Batches of 10 ms; what is evaluated after each epoch of 64 is in no step. In 2 s of steps three epochs end, 5 s each."""
     place.write("train.py", FITS)
 
     result = place.tried("--env", "A=1", "--", PYTHON, "train.py")
 
     assert result["steps"]["told_by"] == "Keras' fit"
     assert result["base_step_ms"] == pytest.approx([10.0] * len(result["base_step_ms"]))
+    assert result["steps"]["between"] == pytest.approx(15 / 17, abs=0.03)
     assert result["arms"][0]["check"] == "same"
 
 

@@ -49,6 +49,8 @@ class Sampler:
         self.why = ""
         """Why there are no samples."""
         self.running = False
+        self.recorded: list[list[int]] = []
+        """From when to when a profiler was at work, ns since the epoch."""
         self.inside: list[Any] | None = None
         """File, line and function of a call in which the thread was all the time that its rounds were to be counted."""
         self._places: dict[tuple[Any, ...], int] = {}
@@ -112,11 +114,16 @@ class Sampler:
             "opened_ns": int(opened * 1e9),
             "closed_ns": int(closed * 1e9),
             "why": self.why,
+            "recorded_ns": list(self.recorded),
             "first_ns": first,
             "places": list(self._told),
             "after_us": [(one - first) // 1000 for one in self._times[:count]],
             "at": self._at[:count],
         }
+
+    def lacks(self, seconds: float) -> float:
+        """How much longer it has to sample, so that this is how long it did."""
+        return max(seconds - (time.time_ns() - self._times[0]) / 1e9, 0.0) if self._times else 0.0
 
     def _install(self, _nothing: object) -> int:
         try:
