@@ -110,7 +110,7 @@ def measured(name: str, arm: str, python: str, longer: int) -> dict[str, Any]:
             assert old in text, (name, old)
             fixed = (text if fixed == text.replace(FAULT, "False") else fixed).replace(old, new)
         program = Program((python, str(file), str(Path(folder, "logdir")), "--fault"), Asked())
-        watched = program.watch(100.0, TIMED_SECONDS, parts=HOOKED)
+        watched = program.watch(150.0, TIMED_SECONDS, parts=HOOKED)
         chosen = choose_loop([loop for one in watched.answers for loop in one.loops])
         if chosen is None:
             return {"name": name, "arm": arm, "why": f"no loop: {watched.code} {watched.tail[-200:]}"}

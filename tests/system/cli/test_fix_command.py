@@ -215,12 +215,6 @@ data = Data()
             3,
             "the program fails without any patch: it ended with exit code 1: OSError: full.",
         ),
-        (
-            False,
-            "raise SystemExit(0)",
-            3,
-            "the program fails without any patch: no loop of its own files, and no Keras fit, went round twice.",
-        ),
     ],
 )
 def test_a_patch_that_breaks_the_first_step_is_caught(

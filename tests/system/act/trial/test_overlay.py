@@ -166,6 +166,29 @@ def test_a_generator_of_batches_is_no_training(place: Place) -> None:
     assert place.tried("--env", "A=1", "--", PYTHON, "train.py")["steps"]["told_by"] == "train.py:8"
 
 
+def test_a_loop_that_makes_the_batch_of_a_slow_step_is_no_training(place: Place) -> None:
+    """Rounds of 700 ms: 100 lines of 6 ms, none of which compiles, then the step, which compiled in the first round."""
+    place.write("train.py", """
+        from invented import work
+        from jax import monitoring
+
+        def load():
+            for line in range(100):
+                work(6)
+
+        for number in range(60):
+            load()
+            if number == 0:
+                monitoring.compiles()
+            work(100)
+    """)  # fmt: skip
+
+    result = place.tried("--env", "A=1", "--", PYTHON, "train.py")
+
+    assert result["steps"]["told_by"] == "train.py:8"
+    assert result["base_step_ms"] == pytest.approx([700.0] * len(result["base_step_ms"]))
+
+
 FITS = """
     import keras
     from invented import work
