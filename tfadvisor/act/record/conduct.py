@@ -177,6 +177,8 @@ def conduct(board: Board, program: Program, wanted: Wanted, options: Options) ->
     last: str | None = None
     best: Window | None = None
     before: Loop | None = None
+    passed: Loop | None = None
+    kept: Recorded | None = None
     restless = 0
     compiling = _StepsThatCompile()
     caps = Caps()
@@ -212,7 +214,12 @@ def conduct(board: Board, program: Program, wanted: Wanted, options: Options) ->
         found = how(record, look, replace(wanted, steps=steps))
         after = _loop(board, program, ready, window=found.chosen.folder)
         inside = board.inside if look.pace.median_ms < _ONE_CALL_MS else ""
-        return replace(found, rounds=(before, look.loop, after), inside=inside)
+        kept = replace(found, rounds=(before, look.loop, after), inside=inside)
+        if not (before and after) or after.is_of(before) or (passed is not None and after.is_of(passed)):
+            return kept
+        passed = passed or before  # another loop goes on: that one was over, as what checks or sets up before training
+    if kept is not None:
+        return kept
     if best is not None:
         return Recorded(best, best, None, None, (before, best.loop, None))
     late = until is not None and time.time() > until and program.ended() is None
@@ -225,7 +232,13 @@ def _loop(board: Board, program: Program, ready: Ready, window: Path | None = No
     until = time.time() + _PREPARING_SECONDS
     while ready.processes:
         found = count_rounds(board, ready.processes, _ROUNDS_SECONDS, lambda: program.ended() is not None, window)
-        if window is not None or found is None or not found.prepares or time.time() > until or program.ended() is not None:
+        if (
+            window is not None
+            or found is None
+            or not found.prepares
+            or time.time() > until
+            or program.ended() is not None
+        ):
             return found
         time.sleep(_BETWEEN_COUNTS_SECONDS)
     return None

@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from tfadvisor.act.record.conduct import Recorded, cost_without_calls
-from tfadvisor.act.record.window import Loop, Window
+from tfadvisor.act.record.window import Window
 from tfadvisor.act.record.witnesses import lowered
 from tfadvisor.advice.findings import CaptureNote
 from tfadvisor.files import new_file
@@ -142,14 +142,14 @@ def _notes(recorded: Recorded, folder: Path) -> list[CaptureNote]:
             "Times and shares below are those of the recorded program, not of the unrecorded one."
         )
         notes.append(CaptureNote("recorded", text, "", ""))
-    unrecorded = [one.median_ms for one in (before, after) if one is not None and _same(one, during or one)]
+    unrecorded = [one.median_ms for one in (before, after) if one is not None and one.is_of(during or one)]
     if during is not None and unrecorded:
         least, most = min(unrecorded) * (1 - _NOTABLE), max(unrecorded) * (1 + _NOTABLE)
         if not least <= during.median_ms <= most:
             times = ", ".join(
                 f"{name} {one.median_ms:.3g} ms"
                 for name, one in (("before", before), ("while recorded", during), ("after", after))
-                if one is not None and _same(one, during)
+                if one is not None and one.is_of(during)
             )
             text = (
                 f"A round of the loop at {during.place} takes {times}. "
@@ -169,7 +169,3 @@ def _notes(recorded: Recorded, folder: Path) -> list[CaptureNote]:
 
 _OTHER_STEP = 3.0
 """A loaded machine alone makes a factor of two."""
-
-
-def _same(one: Loop, other: Loop) -> bool:
-    return (one.file, one.function, one.within) == (other.file, other.function, other.within)

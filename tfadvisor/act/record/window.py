@@ -80,6 +80,10 @@ class Loop(msgspec.Struct, frozen=True):
     median_ms: float
     """Of a round, no less than it takes unwatched."""
 
+    def is_of(self, other: Loop) -> bool:
+        """Whether both are turns of the same loop."""
+        return (self.file, self.function, self.within) == (other.file, other.function, other.within)
+
     @property
     def place(self) -> str:
         """For people."""
@@ -154,7 +158,11 @@ def loop_of(answer: dict[str, Any]) -> Loop | None:
 
 
 def count_rounds(
-    board: Board, processes: Sequence[Process], seconds: float, has_ended: Callable[[], bool], window: Path | None = None
+    board: Board,
+    processes: Sequence[Process],
+    seconds: float,
+    has_ended: Callable[[], bool],
+    window: Path | None = None,
 ) -> Loop | None:
     """The loop of the first process that is in one, while nothing is recorded. seconds: to wait at most. window: a folder whose
     samples go on until they cover SAMPLED_SECONDS."""

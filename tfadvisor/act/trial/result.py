@@ -214,7 +214,12 @@ def as_text(result: TrialResult, screen: Screen = PLAIN) -> str:
     page.hanging("", (one_line(result.profile or result.summary), TITLE), 0)
     page.hanging("", (_about(result), DIM), 0)
     if result.steps.between >= _TOLD:
-        page.line((f"{percent(result.steps.between)} of the time is between turns of this loop, as at ends of epochs: in no step", DIM))
+        page.line(
+            (
+                f"{percent(result.steps.between)} of the time is between turns of this loop, as at ends of epochs: in no step",
+                DIM,
+            )
+        )
     page.line()
     shown = [one for one in result.arms if one.kind == "change" or one.step_ms or one.outcome != BROKEN]
     for arm in sorted(shown, key=lambda one: (one.ratio is None, one.ratio.estimate if one.ratio else 0.0)):

@@ -118,10 +118,13 @@ class Recorder:
         return True
 
     def count(self, order: dict[str, Any]) -> dict[str, Any]:
-        """How long a round of the main thread's loop takes while nothing is recorded; then samples until there are enough."""
-        loop = self.sampler.count_rounds(order["seconds"], self.leaving)
-        if order.get("sampled_seconds") and loop is not None:
+        """How long a round of the main thread's loop takes while nothing is recorded; after a window, with more samples first."""
+        if order["sampled_seconds"]:
             self.leaving.wait(self.sampler.lacks(order["sampled_seconds"]))
+        else:
+            self.sampler.forget()
+        loop = self.sampler.count_rounds(order["seconds"], self.leaving)
+        if order["sampled_seconds"]:
             samples = os.path.join(self.folder, f"rounds-{order['number']}-{self.name}.samples.json")
             write_letter(samples, {**self.sampler.told(*self.window), "step": order.get("step", "")})
         return {"loop": loop, "inside": self.sampler.inside, "why": self.sampler.why}

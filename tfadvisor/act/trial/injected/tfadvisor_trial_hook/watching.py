@@ -100,7 +100,7 @@ class Watching(Clock):
         return {"loops": told, "sample": None, "values": {}}
 
     def is_aside(self, loop: dict[str, Any]) -> bool:
-        """Whether it may make the batches of another: a generator's, of another thread, or in a loop that compiled what it did not."""
+        """Whether it may make the batches of another: a generator, another thread, or inside of a loop that alone compiled."""
         around = any(one["compiled"] for one in loop["within"])
         return bool(loop["aside"]) or (around and not loop["compiled"])
 
