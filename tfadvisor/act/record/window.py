@@ -111,7 +111,7 @@ def record_window(
     """Records and reads. has_ended: whether the program is over, so that no more answers come. rounds: those of the loop are
     counted meanwhile. writing: s, how long the profiler may take to stop."""
     with GpuWatch() as gpus:
-        number = str(board.order_window(processes, seconds, python_tracer=python_tracer, rounds=rounds))
+        number = str(board.order(processes, seconds, python_tracer=python_tracer, rounds=rounds))
         answered = _answers(board, {one.name for one in processes}, number, seconds, has_ended, writing)
     answers = {one.name: one.windows[number] for one in answered}
     errors = [answer["error"] for answer in answers.values() if "error" in answer]
@@ -167,11 +167,11 @@ def count_rounds(
     """The loop of the first process that is in one, while nothing is recorded. seconds: to wait at most. window: a folder whose
     samples go on until they cover SAMPLED_SECONDS."""
     sampled = 0.0 if window is None else SAMPLED_SECONDS
-    number = str(board.order_rounds(processes, seconds, sampled))
+    number = str(board.order(processes, seconds, only_rounds=True, sampled_seconds=sampled))
     asked = {one.name for one in processes}
     answered = _answers(board, asked, number, seconds + sampled, has_ended, writing=_ROUNDS_SECONDS)
-    for name, host in names_of(processes).items() if window is not None else ():
-        target = window / f"{host}{SAMPLES_ENDING}"
+    for name, host in names_of(processes).items():
+        target = (window or Path()) / f"{host}{SAMPLES_ENDING}"
         if (samples := board.folder / f"rounds-{number}-{name}{SAMPLES_ENDING}").exists() and target.exists():
             samples.replace(target)
     told = [one.windows[number].get("inside") for one in answered]
@@ -354,27 +354,11 @@ class Board:
                 self._seen[file] = changed, msgspec.convert(letter, Process)
         return [process for _, process in self._seen.values()]
 
-    def order_rounds(self, processes: Sequence[Process], seconds: float, sampled_seconds: float = 0.0) -> int:
-        """Asks processes how long a round of their loop takes. Returns the order's number."""
+    def order(self, processes: Sequence[Process], seconds: float, **more: Any) -> int:
+        """Asks processes to record, all for as long, or only how long a round of their loop takes. Returns the order's number."""
         self.number += 1
         names = [process.name for process in processes]
-        self._order(number=self.number, processes=names, seconds=seconds, only_rounds=True, step=self.step,
-                    sampled_seconds=sampled_seconds)  # fmt: skip
-        return self.number
-
-    def order_window(
-        self, processes: Sequence[Process], seconds: float, *, python_tracer: bool, rounds: bool = False
-    ) -> int:
-        """Asks processes to record, all for as long. Returns the order's number."""
-        self.number += 1
-        self._order(
-            number=self.number,
-            processes=[process.name for process in processes],
-            seconds=seconds,
-            python_tracer=python_tracer,
-            rounds=rounds,
-            step=self.step,
-        )
+        self._order(number=self.number, processes=names, seconds=seconds, step=self.step, **more)
         return self.number
 
     def order_end(self, *, stop: bool) -> None:

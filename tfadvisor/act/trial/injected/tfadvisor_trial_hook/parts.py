@@ -90,7 +90,10 @@ def _data_sets(module: Any, parts: Parts, is_own: Callable[[str], bool]) -> None
             return iterate(data)
         if parts.takes(INPUT, always=True):
             known = int(data.cardinality())
-            data = data.take(1).cache().repeat(known if known >= 0 else -1)
+            data = data.take(1).cache()
+            for _ in iterate(data):  # to its end: else what stands behind goes on filling its buffers
+                continue
+            data = data.repeat(known if known >= 0 else -1)
         if parts.takes(HALF, always=True):
             data = data.map(_half_of_element)
         if "Prefetch" not in type(data).__name__ and parts.takes(PREFETCH, always=True):
