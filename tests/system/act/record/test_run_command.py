@@ -16,6 +16,8 @@ from textwrap import dedent
 import pytest
 from support.places import FIXTURES
 
+pytestmark = pytest.mark.slow
+
 COMMAND = Path(sys.executable).parent / "tfadvisor"
 FAKES = Path(__file__).parent / "fake_frameworks"
 TRAINS = """

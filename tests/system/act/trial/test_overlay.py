@@ -7,7 +7,7 @@ import sys
 import pytest
 from support.tried_programs import Place
 
-pytestmark = pytest.mark.subprocess
+pytestmark = [pytest.mark.subprocess, pytest.mark.slow]
 
 PYTHON = sys.executable
 LOOP = "for number in range(5000): work(10 - 5 * faster)\n"

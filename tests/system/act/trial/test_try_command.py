@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 from support.places import ROOT
 from support.tried_programs import Place
 
-pytestmark = pytest.mark.subprocess
+pytestmark = [pytest.mark.subprocess, pytest.mark.slow]
 
 PYTHON = sys.executable
 

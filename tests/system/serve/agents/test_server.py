@@ -20,6 +20,8 @@ pytest.importorskip("mcp.server.mcpserver", reason="needs the MCP SDK 2")
 
 from mcp import Client, StdioServerParameters
 
+pytestmark = pytest.mark.slow
+
 FIXTURES = ROOT / "fixtures"
 Call = tuple[str, dict[str, Any]]
 
