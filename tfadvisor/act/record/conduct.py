@@ -137,8 +137,6 @@ class Nothing(msgspec.Struct, frozen=True):
     why: str | None
     gave_up: bool = False
     """The program's loop goes on, and no steps were found in it for too long."""
-    shortened: bool = False
-    """Windows were shorter than wanted, because they held so many events."""
     inside: str = ""
     """As of a recording."""
 
@@ -149,14 +147,10 @@ class Caps:
     def __init__(self) -> None:
         """Nothing is known."""
         self.longest = _LONGEST_LOOK_SECONDS
-        self.shortened = False
-        """Whether a window was made shorter than wanted."""
 
     def seconds(self, wanted: float, *, python_tracer: bool) -> float:
         """At most as long as wanted."""
-        most = self.longest * _OF_PYTHON if python_tracer else self.longest
-        self.shortened = self.shortened or wanted > most
-        return min(wanted, most)
+        return min(wanted, self.longest * _OF_PYTHON if python_tracer else self.longest)
 
     def learn(self, window: Window) -> None:
         """From a window that is over."""
@@ -223,7 +217,7 @@ def conduct(board: Board, program: Program, wanted: Wanted, options: Options) ->
     if best is not None:
         return Recorded(best, best, None, None, (before, best.loop, None))
     late = until is not None and time.time() > until and program.ended() is None
-    return Nothing(board.processes(), last, late, caps.shortened, board.inside)
+    return Nothing(board.processes(), last, late, board.inside)
 
 
 def _loop(board: Board, program: Program, ready: Ready, window: Path | None = None) -> Loop | None:
@@ -512,10 +506,9 @@ def gave_up(command: Sequence[str], found: Nothing, seconds: float) -> TraceErro
             f"nothing that repeats was found in {seconds:.0f} s: it is in one call, {found.inside}, and goes on unrecorded.",
             "Let that call do fewer steps, and call it in a loop: a compiled loop has no steps that a trace can tell.",
         )
-    many = " Windows had to be short: the profiler writes down too much." if found.shortened else ""
     why = f" ({found.why})" if found.why else ""
     return TraceError(
         " ".join(command),
-        f"no steps that repeat were found in {seconds:.0f} s{why}; it goes on unrecorded.{many}",
+        f"no steps that repeat were found in {seconds:.0f} s{why}; it goes on unrecorded.",
         "Say when its loop runs with --after SECONDS, or ask for fewer steps with --steps 2.",
     )

@@ -158,18 +158,14 @@ def loop_of(answer: dict[str, Any]) -> Loop | None:
 
 
 def count_rounds(
-    board: Board,
-    processes: Sequence[Process],
-    seconds: float,
-    has_ended: Callable[[], bool],
-    window: Path | None = None,
+    board: Board, processes: Sequence[Process], seconds: float, over: Callable[[], bool], window: Path | None = None
 ) -> Loop | None:
-    """The loop of the first process that is in one, while nothing is recorded. seconds: to wait at most. window: a folder whose
-    samples go on until they cover SAMPLED_SECONDS."""
+    """The loop of the first process that is in one, while nothing is recorded. seconds: at most. over: whether the program
+    is. window: a folder whose samples go on until they cover SAMPLED_SECONDS."""
     sampled = 0.0 if window is None else SAMPLED_SECONDS
     number = str(board.order(processes, seconds, only_rounds=True, sampled_seconds=sampled))
     asked = {one.name for one in processes}
-    answered = _answers(board, asked, number, seconds + sampled, has_ended, writing=_ROUNDS_SECONDS)
+    answered = _answers(board, asked, number, seconds + sampled, over, writing=_ROUNDS_SECONDS)
     for name, host in names_of(processes).items():
         target = (window or Path()) / f"{host}{SAMPLES_ENDING}"
         if (samples := board.folder / f"rounds-{number}-{name}{SAMPLES_ENDING}").exists() and target.exists():

@@ -28,8 +28,6 @@ read another: the arm does not tell them apart."""
 _WHY_NOT_HALF = ", so its size hardly matters (is it launches, or weights that are read?)"
 _EXPLAINED = 0.3
 """Parts that do not depend on the batch and cost so much leave that open."""
-
-
 _WORSE = 0.02
 """From here on it is said that a switch makes a step longer."""
 

@@ -204,7 +204,7 @@ def test_looks_at_something_else_each_time_are_no_steps(looks: Callable[..., lis
 
 def test_a_program_that_is_in_one_call_is_told_to_make_it_shorter() -> None:
     """`--after` and `--steps` would not help."""
-    found = Nothing([], None, gave_up=True, shortened=True, inside="train.py:19")
+    found = Nothing([], None, gave_up=True, inside="train.py:19")
 
     said = str(gave_up(["python", "train.py"], found, 65.0))
 
