@@ -79,10 +79,13 @@ class Loop(msgspec.Struct, frozen=True):
     """It adapts a layer to the data, as Keras does before training."""
     median_ms: float
     """Of a round, no less than it takes unwatched."""
+    lines: tuple[int, int] = (0, 0)
+    """The first and the last that came again and again."""
 
     def is_of(self, other: Loop) -> bool:
         """Whether both are turns of the same loop."""
-        return (self.file, self.function, self.within) == (other.file, other.function, other.within)
+        same = (self.file, self.function, self.within) == (other.file, other.function, other.within)
+        return same and self.lines[0] <= other.lines[1] and other.lines[0] <= self.lines[1]
 
     @property
     def place(self) -> str:

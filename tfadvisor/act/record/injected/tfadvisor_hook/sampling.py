@@ -283,9 +283,10 @@ class Rounds:
         """The outermost open frame with a line that came at least three times, and how long a round of it takes."""
         for depth in range(len(self._frames) - 1, -1, -1):
             lines = self._times.get(self._frames[depth], {})
-            counts = [len(times) for times in lines.values() if len(times) >= self.FEWEST - 1]
-            if not counts:
+            again = {line: len(times) for line, times in lines.items() if len(times) >= self.FEWEST - 1}
+            if not again:
                 continue
+            counts = list(again.values())
             usual = max(set(counts), key=lambda one: (counts.count(one), one))
             line, times = next((line, times) for line, times in lines.items() if len(times) == usual)
             between = sorted(after - before for before, after in zip(times, times[1:]))  # noqa: B905, RUF007
@@ -297,6 +298,7 @@ class Rounds:
                 "line": place[1],
                 "function": place[2],
                 "within": "" if own else function,
+                "lines": [min(again), max(again)] if own else [place[1], place[1]],
                 "prepares": any(name == "adapt" for _, _, name, _ in self._stack),
                 "median_ms": between[len(between) // 2] * 1e3,
             }
