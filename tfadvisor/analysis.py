@@ -24,7 +24,7 @@ from tfadvisor.metrics.registry import Settings, measure
 from tfadvisor.report.assembly.report import assemble
 from tfadvisor.report.assembly.second_window import SecondWindow, joined, second_window, unread_note
 from tfadvisor.report.model import Report
-from tfadvisor.timeline.run.one_host import Engine, Progress, Watch
+from tfadvisor.timeline.run.one_host import Progress, Watch
 from tfadvisor.timeline.run.read_hosts import run_hosts
 from tfadvisor.timeline.run.run_summary import RunSummary, UnreadHost, merge
 from tfadvisor.trace.counters import read_counters
@@ -53,8 +53,6 @@ class Options(msgspec.Struct, frozen=True):
     """First and last (exclusive) step to look at."""
     processes: int = 1
     """How many hosts may be read at once, each in its own process."""
-    engine: Engine | None = None
-    """Who reads the hosts, as a cluster; None for this machine."""
     limits: Sequence[LimitChange] = ()
     """Numbers by which rules fire, where they are not to be as shipped."""
     preview: bool = False
@@ -208,7 +206,6 @@ def _of_one_window(
             detail=detail,
             watch=watch,
             skip=lambda file, error: failed.append((file, error)),
-            engine=options.engine,
         )
     )
     if not hosts:

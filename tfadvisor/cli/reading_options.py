@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,7 +20,6 @@ from tfadvisor.trace.remote_path import place_of
 
 if TYPE_CHECKING:
     from tfadvisor.analysis import Options
-    from tfadvisor.timeline.run.one_host import Engine
     from tfadvisor.trace.runs import Run
 
 WHAT, RULES, OUTPUT = "What to analyse", "Rules", "Output"
@@ -88,45 +86,13 @@ Config = Annotated[
 
 _WHERE = "Execution"
 Workers = Annotated[int | None, option("--workers", "N", "local worker processes (default: one per core)", _WHERE)]
-Scheduler = Annotated[
-    str | None,
-    option(
-        "--scheduler",
-        "ADDRESS",
-        "address of a Dask scheduler whose workers can reach the files, e.g. tcp://10.0.0.1:8786",
-        _WHERE,
-    ),
-]
 
 
-@contextmanager
-def engine_of(workers: int | None, scheduler: str | None) -> Iterator[Engine]:
-    """Who does work that is the same for many files. Raises UsageError for what cannot be, ClusterError."""
-    if workers is not None and scheduler is not None:
-        raise UsageError("--workers is for this machine and --scheduler for a cluster. Give one of them.")
+def processes(workers: int | None) -> int:
+    """How many read at once: one a core, else as --workers says. Raises UsageError for what cannot be."""
     if workers is not None and not 1 <= workers <= 1024:
         raise UsageError(f"--workers {workers}: give a number from 1 to 1,024.")
-    if scheduler is None:
-        from tfadvisor.timeline.run.local_processes import LocalProcesses
-
-        yield LocalProcesses(workers or os.cpu_count() or 1)
-        return
-    from tfadvisor.fleet.engines.dask import dask_cluster
-
-    with dask_cluster(scheduler) as engine:
-        yield engine
-
-
-@contextmanager
-def hosts_read_by(workers: int | None, scheduler: str | None, options: Options) -> Iterator[Options]:
-    """The options with who reads a run's hosts. Raises as engine_of."""
-    from msgspec.structs import replace
-
-    with engine_of(workers, scheduler) as engine:
-        if scheduler is not None:
-            yield replace(options, engine=engine)
-        else:
-            yield options if workers is None else replace(options, processes=workers)
+    return workers or os.cpu_count() or 1
 
 
 def places(given: Sequence[str] | None) -> list[Path]:

@@ -18,7 +18,7 @@ from support.fleet_runs import add
 from tfadvisor.errors import UsageError
 from tfadvisor.fleet.build import Labels, Outcome, bring_up_to_date, find_tasks
 from tfadvisor.fleet.table import read_table
-from tfadvisor.fleet.work import FORMAT, HowToRead, Row, WrongVersion, row_bytes, row_of
+from tfadvisor.fleet.work import HowToRead, Row, row_of
 
 
 def made(logs: Path, output: Path, engine: Here | None = None, how: HowToRead | None = None) -> Outcome:
@@ -159,16 +159,6 @@ def test_without_labels_the_first_folder_is_the_model(logs: Path) -> None:
     tasks = find_tasks([logs / "vision"], Labels(None), HowToRead()).tasks
 
     assert [dict(task.labels) for task in tasks] == [{"model": "resnet"}, {"model": "resnet"}]
-
-
-def test_a_worker_of_another_version_refuses(logs: Path) -> None:
-    import msgspec
-
-    (task, *_) = find_tasks([logs], Labels(None), HowToRead()).tasks
-    packed = msgspec.msgpack.encode(msgspec.structs.replace(task, tool="9.9.9", format=FORMAT))
-
-    with pytest.raises(WrongVersion, match=r"and this is 9\.9\.9"):
-        row_bytes(packed)
 
 
 def test_something_else_is_not_overwritten(logs: Path, tmp_path: Path, say) -> None:

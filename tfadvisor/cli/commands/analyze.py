@@ -19,13 +19,12 @@ from tfadvisor.cli.reading_options import (
     Output,
     Paths,
     Reading,
-    Scheduler,
     Workers,
     choice,
     chosen_run,
     configurations_above,
-    hosts_read_by,
     places,
+    processes,
 )
 from tfadvisor.cli.typer_commands import Command, option, takes
 from tfadvisor.errors import TraceError, UsageError
@@ -48,8 +47,7 @@ Examples:
   tfadvisor analyze logdir/ --params 6.7B --bandwidth 300 --fail-on high
   tfadvisor analyze logdir/ --set input-made-in-loop.batch_python_fraction=40%
 
-Exit codes: 0 fine, 1 a finding at --fail-on level, 2 usage, 3 nothing to analyse or a cluster that fails, 5 a rule
-or metric broke."""
+Exit codes: 0 fine, 1 a finding at --fail-on level, 2 usage, 3 nothing to analyse, 5 a rule or metric broke."""
 
 
 FailOn = Annotated[
@@ -89,7 +87,6 @@ def analyze(
     details: Details = False,
     open: Open = False,
     workers: Workers = None,
-    scheduler: Scheduler = None,
 ) -> int:
     """Say where the step's time goes, why, and what to change.
 
@@ -104,13 +101,12 @@ def analyze(
         )
     check_page_has_a_file(form, output, "report")
     options = reading.options()
-    options = replace(options, ignored=_ignored(reading.config, reading.rules or ()))
+    options = replace(options, processes=processes(workers), ignored=_ignored(reading.config, reading.rules or ()))
     read = places(paths)
     chosen = chosen_run(read, options)
     if output is not None:
         check_outside(output, read, "--output")
-    with hosts_read_by(workers, scheduler, options) as how:
-        report, subject = _measured(chosen, how, form)
+    report, subject = _measured(chosen, options, form)
     if temporary and output is not None:
         output.parent.mkdir(mode=0o700)  # not before: what cannot be analysed leaves nothing
     write_form(form, subject, output, **({"details": details} if form.on_screen else {}))
