@@ -379,33 +379,15 @@ def test_on_github_there_are_annotations_and_a_summary(store: Path) -> None:
     assert summary.read_text().startswith("before\n## ❌ FAIL")
 
 
-def test_pages_and_a_comment(store: Path) -> None:
+def test_a_comment(store: Path) -> None:
     run = built(busy=90, period=130).write(store.parent / "new")
 
-    done = tfadvisor("gate", run, "--baseline", store, "--pages", "pages", "--comment", "comment.md", cwd=store.parent)
+    done = tfadvisor("gate", run, "--baseline", store, "--comment", "comment.md", cwd=store.parent)
 
     comment = (store.parent / "comment.md").read_text(encoding="utf-8").splitlines()
-    verdict = (store.parent / "pages" / "verdict.html").read_text(encoding="utf-8")
     assert done.returncode == 1
-    assert "\n  pages            pages\n" in done.stdout
     assert comment[0] == "<!-- tfadvisor gate default -->"
     assert comment[1].startswith("## ❌ FAIL: step\\_time\\_ms rose by 30%")
-    assert "<h1>FAIL: step_time_ms rose by 30%" in verdict
-    assert (store.parent / "pages" / "report.html").exists()
-    assert not (store.parent / "pages" / "comparison.html").exists()  # a store keeps no traces
-    assert '<a href="report.html">' in verdict
-
-
-@pytest.mark.parametrize(("option", "why"), [("new/pages", "lies in new"), ("file/pages", "cannot be written")])
-def test_2_pages_where_none_can_be(store: Path, option: str, why: str) -> None:
-    built().write(store.parent / "new")
-    (store.parent / "file").touch()
-
-    done = tfadvisor("gate", "new", "--baseline", store, "--pages", option, cwd=store.parent)
-
-    assert done.returncode == 2
-    assert f"--pages {option}" in done.stderr
-    assert why in done.stderr
 
 
 def test_an_annotation_points_to_the_line_that_asks(tmp_path: Path) -> None:

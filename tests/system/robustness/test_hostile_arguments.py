@@ -32,7 +32,6 @@ NAMES: dict[str, list[str]] = {
     "compare -o": ["compare", "{trace}", "{trace}", "-o", f"{LONG}.html"],
     "gate": ["gate", LONG],
     "gate --baseline": ["gate", "{trace}", "--baseline", LONG],
-    "gate --pages": ["gate", "{trace}", "--baseline", "{none}", "--pages", LONG],
     "gate --config": ["gate", "{trace}", "--config", LONG],
     "baseline add": ["baseline", "add", LONG],
     "baseline add --store": ["baseline", "add", "{trace}", "--store", LONG],
