@@ -1,13 +1,12 @@
-"""What a report says about itself: limits that were changed, machines, what else ran meanwhile."""
+"""What a report says about itself: machines, what else ran meanwhile."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
 
-from tfadvisor.advice.findings import ChangedLimit
 from tfadvisor.report.model import GpuInfo, MachineInfo, Report
-from tfadvisor.units import Unit, count, counted, limit_in_words, percent, size
+from tfadvisor.units import Unit, count, counted, percent, size
 
 _MACHINES = 4
 """Each with its own line; of more, the rest is counted."""
@@ -15,14 +14,7 @@ _MACHINES = 4
 
 def about_lines(report: Report) -> list[str]:
     """Beside the report's capture notes."""
-    return [*map(_limit, report.changed_limits or ()), *_machines(report), *_meanwhile(report)]
-
-
-def _limit(one: ChangedLimit) -> str:
-    unit = Unit(one.unit)
-    value, shipped = limit_in_words(one.value, unit), limit_in_words(one.shipped, unit)
-    how = f"{one.metric} {one.comparison} {value}, shipped with {shipped}"
-    return f"{one.rule_id} is judged by a limit that was set: {how} ({one.said})."
+    return [*_machines(report), *_meanwhile(report)]
 
 
 def _machines(report: Report) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from tfadvisor.advice.findings import Broken, CaptureNote, ChangedLimit, Finding, NotApplicable, Plan, Verdict
+from tfadvisor.advice.findings import Broken, CaptureNote, Finding, NotApplicable, Plan, Verdict
 from tfadvisor.printable import plain
 from tfadvisor.vocabulary import Better, Scatter, Severity
 
@@ -371,8 +371,6 @@ class Report(msgspec.Struct, frozen=True):
     the step; an instant in which several ops run is shared among them."""
     attribution_absent: str | None = None
     """Why there is none; None where there is."""
-    changed_limits: tuple[ChangedLimit, ...] | msgspec.UnsetType = msgspec.UNSET
-    """Numbers of rules that were set otherwise for this report; absent where all are as shipped."""
     machines: tuple[MachineInfo, ...] | msgspec.UnsetType = msgspec.UNSET
     """The recorded machines; absent where nothing was counted beside the trace."""
     plan: Plan | msgspec.UnsetType = msgspec.UNSET

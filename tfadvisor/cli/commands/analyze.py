@@ -22,7 +22,6 @@ from tfadvisor.cli.reading_options import (
     Workers,
     choice,
     chosen_run,
-    configurations_above,
     places,
     processes,
 )
@@ -45,7 +44,6 @@ Examples:
   tfadvisor analyze s3://bucket/logs
   tfadvisor analyze worker0.xplane.pb worker1.xplane.pb -o report.json
   tfadvisor analyze logdir/ --params 6.7B --bandwidth 300 --fail-on high
-  tfadvisor analyze logdir/ --set input-made-in-loop.batch_python_fraction=40%
 
 Exit codes: 0 fine, 1 a finding at --fail-on level, 2 usage, 3 nothing to analyse, 5 a rule or metric broke."""
 
@@ -61,6 +59,15 @@ FailOn = Annotated[
 ]
 Format = Annotated[
     str | None, choice("--format", "-f", names=names_of(REPORT_FORMS), help="format of the report (text)", panel=OUTPUT)
+]
+IgnoredBy = Annotated[
+    Path | None,
+    option(
+        "--config",
+        "FILE",
+        "read what to ignore, [[ignore]], from FILE (default: nearest tfadvisor.toml or pyproject.toml)",
+        RULES,
+    ),
 ]
 Details = Annotated[bool, option("--details", "", "text: every finding, fix, metric and step", OUTPUT)]
 
@@ -81,6 +88,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 def analyze(
     paths: Paths,
     reading: Reading,
+    config: IgnoredBy = None,
     fail_on: FailOn = None,
     format: Format = None,
     output: Output = None,
@@ -101,7 +109,7 @@ def analyze(
         )
     check_page_has_a_file(form, output, "report")
     options = reading.options()
-    options = replace(options, processes=processes(workers), ignored=_ignored(reading.config, reading.rules or ()))
+    options = replace(options, processes=processes(workers), ignored=_ignored(config, reading.rules or ()))
     read = places(paths)
     chosen = chosen_run(read, options)
     if output is not None:
@@ -117,9 +125,16 @@ def analyze(
     return exit_code(report, Severity(fail_on) if fail_on else None)
 
 
+_CONFIGURATIONS = ("tfadvisor.toml", "pyproject.toml")
+
+
 def _ignored(config: Path | None, rules: Sequence[Path]) -> Mapping[str, str]:
-    """What the configuration says to ignore. Raises UsageError for one that cannot be used."""
-    if config is None and not configurations_above():
+    """What the configuration says to ignore. The gate's settings are loaded only where a file may hold some.
+
+    Raises UsageError for one that cannot be used.
+    """
+    here = Path.cwd()
+    if config is None and not any((one / name).is_file() for one in (here, *here.parents) for name in _CONFIGURATIONS):
         return {}
     from tfadvisor.comparison.gate.read_config import ignored_of_project
 

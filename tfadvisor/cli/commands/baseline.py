@@ -66,7 +66,7 @@ app = typer.Typer(
 
 
 @app.command("add", cls=Command, short_help="add a run")
-@takes(Reading, "run host steps params bandwidth rules preview config")
+@takes(Reading, "run host steps params bandwidth rules preview")
 def add_runs(
     paths: Added,
     *,
@@ -128,7 +128,7 @@ def list_runs(
 
 
 @app.command("accept", cls=Command, short_help="take a changed run as the new level")
-@takes(Reading, "run host steps params bandwidth rules preview config")
+@takes(Reading, "run host steps params bandwidth rules preview")
 def accept_run(
     *,
     path: Accepted = None,

@@ -84,7 +84,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
 
 @app.command("gate", cls=_TakesSeveral, epilog=_EXAMPLES, short_help="pass or fail a run by budgets and baselines")
-@takes(Reading, "run host steps params bandwidth rules preview set_limits config")
+@takes(Reading, "run host steps params bandwidth rules preview")
 @takes(Judging)
 def gate(
     context: typer.Context, judging: Judging, reading: Reading, paths: PathsOrNone = None, config: Config = None

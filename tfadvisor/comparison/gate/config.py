@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import date
 from fnmatch import fnmatchcase
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from tfadvisor.advice.loading.limits import LimitChange
-from tfadvisor.comparison.gate.config_file import ConfigFile, find_config, read_config
 from tfadvisor.vocabulary import Severity
 
 LEVELS = ("off", "warn", "error")
@@ -99,31 +96,6 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
         """The entry that ignores a check longest; it may have expired."""
         about = [one for one in self.ignores if fnmatchcase(check, one.check)]
         return max(about, key=lambda one: one.expires, default=None)
-
-
-# The limits of rules that a configuration changes: tables below `[rules]`, each named for one rule.
-
-
-LEVEL = "level"
-"""The one key of such a table that names no limit: what the gate makes of the rule's findings."""
-
-
-def limits_of_project(given: Path | None = None) -> tuple[LimitChange, ...]:
-    """Those of a configuration, else of the nearest one; none where there is none. Raises UsageError for what is no TOML."""
-    return limits_in(read_config(given) if given is not None else find_config(Path.cwd()))
-
-
-def limits_in(file: ConfigFile) -> tuple[LimitChange, ...]:
-    """In the order in which they stand. Whether there are such rules and limits is seen where rules are known."""
-    rules = file.values.get("rules")
-    tables = rules.items() if isinstance(rules, Mapping) else ()
-    return tuple(
-        LimitChange(rule, name, value, f"{file.path}:{file.line(('rules', rule, name))}")
-        for rule, table in tables
-        if isinstance(table, Mapping)
-        for name, value in table.items()
-        if name != LEVEL
-    )
 
 
 # What the gate checks without a configuration: the presets, in the words of a configuration file.

@@ -78,7 +78,6 @@ def assemble(run: RunSummary, metrics: Metrics, outcomes: Outcomes, catalogue: C
         time_by=computed,
         attribution=attributed,
         attribution_absent=no_attribution or None,
-        changed_limits=catalogue.changed or msgspec.UNSET,
         machines=machine_infos(run) or msgspec.UNSET,
         plan=plan_of(findings) or msgspec.UNSET,
     )

@@ -10,10 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from tfadvisor.advice.loading.limits import LimitChange
 from tfadvisor.analysis import Options, analyze_run
-from tfadvisor.comparison.gate.config import limits_in
-from tfadvisor.comparison.gate.config_file import NAME, read_config
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.report.model import Report
@@ -30,9 +27,8 @@ class Reports:
     """The reports of an agent's session."""
 
     def __init__(self, root: Root) -> None:
-        """Nothing outside of the root is read. Raises UsageError for a tfadvisor.toml there that is no TOML."""
+        """Nothing outside of the root is read."""
         self._root = root
-        self._limits = _limits_of(root)
         self._lock = Lock()
         self._kept: OrderedDict[object, Report] = OrderedDict()
 
@@ -45,20 +41,11 @@ class Reports:
         key = (run.path, run.name, _states(run))
         with self._lock:
             if key not in self._kept:
-                self._kept[key] = analyze_run(run, Options(limits=self._limits))
+                self._kept[key] = analyze_run(run, Options())
                 if len(self._kept) > _KEPT:
                     self._kept.popitem(last=False)
             self._kept.move_to_end(key)
             return self._kept[key]
-
-
-def _limits_of(root: Root) -> tuple[LimitChange, ...]:
-    """What a tfadvisor.toml in the root itself says of rules' limits; none above it is looked for."""
-    own = root.folder / NAME
-    if not own.is_file():
-        return ()
-    root.check([own], NAME)
-    return limits_in(read_config(own))
 
 
 def _states(run: Run) -> tuple[tuple[str, int, int], ...]:
