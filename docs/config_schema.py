@@ -52,7 +52,7 @@ def _settings() -> dict[str, Any]:
             (*_SEVERITIES, "off"), "From which severity on a finding fails that the baseline has not."
         ),
         "false-alarm-rate": {**_SHARE, "maximum": 0.2, "description": "Over all gated metrics together."},
-        "keep": _whole(1, "How many runs a baseline keeps, of each branch."),
+        "keep": _whole(1, "How many runs a baseline keeps."),
         "budgets": _table(dict(_each_metric("budget")), "Absolute limits, in the metric's unit."),
         "relative": _table(dict(_each_metric("relative")), "Limits on the change against the baseline."),
         "severity": _table(dict.fromkeys(_SEVERITIES, severity), "The level of findings by severity."),

@@ -39,16 +39,6 @@ Store = Annotated[
         path_type=str,
     ),
 ]
-Branch = Annotated[
-    str | None,
-    option(
-        "--branch",
-        "NAME",
-        "whose runs are the baseline (the branch that is merged into, else this one, else main)",
-        BASELINE,
-        show_default=False,
-    ),
-]
 Preset = Annotated[
     str | None,
     choice("--preset", names=("recommended", "none"), help="instead of the configuration's", panel=_JUDGING),
@@ -97,7 +87,6 @@ class Judging(msgspec.Struct, frozen=True, kw_only=True):
 
     candidates: Candidates = None
     baseline: Store = None
-    branch: Branch = None
     model: Model = None
     label: Labels = None
     preset: Preset = None
@@ -121,7 +110,7 @@ class Judging(msgspec.Struct, frozen=True, kw_only=True):
 COMMAND = "tfadvisor.command"
 """Where a context keeps what stands after `--`."""
 _BUDGET = 600.0
-_OF_RUNS = ("paths", "candidates", "baseline", "branch", "add", "run", "host", "steps")
+_OF_RUNS = ("paths", "candidates", "baseline", "add", "run", "host", "steps")
 """Parameters about runs that are recorded already."""
 
 

@@ -163,8 +163,7 @@ def _judged(asked: Asked) -> tuple[GateResult, list[Snapshot], Path]:
     store = gate_inputs.store_of(asked.judging.baseline, config)
     stored = gate_inputs.stored_runs(store, asked.options, model, labels)
     today = datetime.now(timezone.utc).date()
-    runs = choose(stored, candidates, config.keep, gate_inputs.branches(asked.judging.branch, candidates))
-    return judge(config, reports, candidates, runs, today), candidates, store
+    return judge(config, reports, candidates, choose(stored, candidates, config.keep), today), candidates, store
 
 
 def _without_copies(reports: Sequence[Report], candidates: Sequence[Snapshot]) -> tuple[list[Report], list[Snapshot]]:
