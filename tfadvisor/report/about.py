@@ -40,8 +40,6 @@ def _machine(one: MachineInfo) -> str:
     parts = [_cores(one), size(one.memory_bytes) if one.memory_bytes is not None else ""]
     parts.append(", ".join(f"{name} {version}" for name, version in one.versions.items()))
     parts += [_gpus(one.gpus), ", ".join(f"{name} threads {number}" for name, number in one.threads.items())]
-    parts.append(f"huge pages {one.huge_pages}" if one.huge_pages else "")
-    parts.append(f"files open on {', '.join(one.file_systems)}" if one.file_systems else "")
     parts.append(" ".join(f"{name}={value}" for name, value in one.variables.items()))
     return "; ".join(filter(None, parts))
 
@@ -68,8 +66,6 @@ def _gpu(one: GpuInfo) -> str:
         less = one.usual_power_limit_w is not None and one.power_limit_w < one.usual_power_limit_w
         usual = f" instead of {one.usual_power_limit_w:,.0f} W" if less else ""
         parts.append(f"power limit {one.power_limit_w:,.0f} W{usual}")
-    if one.persistence is not None:
-        parts.append(f"persistence mode {'on' if one.persistence else 'off'}")
     parts += [f"held down by {reason}" for reason in one.slowed_by]
     told = ", ".join(filter(None, parts))
     return f"{one.name} ({told})" if told else one.name

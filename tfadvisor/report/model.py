@@ -198,34 +198,6 @@ class Op(msgspec.Struct, frozen=True):
         return self.op or self.kernel
 
 
-class TimePart(msgspec.Struct, frozen=True):
-    """One layer, op type or source line, per counted step and device."""
-
-    name: str | None
-    """None for what the trace does not place and what is too short to be named."""
-    share: float
-    """Of the compute time of all devices, 0..1; a list's shares add up to 1."""
-    ms_per_step: float
-    """Summed time of its ops, ms; ops that run side by side count each."""
-    count_per_step: float
-    """How often its ops run."""
-    flops: int | None
-    """Per step, by shapes; None where the HLO does not say for all of its ops."""
-    bytes: int | None
-    """Read and written per step, by shapes; None where the HLO does not say for all of its ops."""
-
-
-class TimeBy(msgspec.Struct, frozen=True):
-    """The same compute time in three ways, the largest first; empty where the trace names nothing of the kind."""
-
-    layer: tuple[TimePart, ...] = ()
-    """By scope in the framework's names, gradients with their layer, the optimizer as one."""
-    op_type: tuple[TimePart, ...] = ()
-    """By TensorFlow's op type, the HLO's opcode or JAX's primitive."""
-    line: tuple[TimePart, ...] = ()
-    """By line of the user's program: `train.py:42`."""
-
-
 class Place(msgspec.Struct, frozen=True):
     """Where something happens; "" for what the trace does not tell."""
 
@@ -293,8 +265,6 @@ class GpuInfo(msgspec.Struct, frozen=True):
     """Its model."""
     driver: str
     """Version."""
-    persistence: bool | None
-    """Whether the driver stays loaded while nobody uses it."""
     utilization: float | None
     """Share of the time in which a kernel ran on it, 0..1."""
     clock_mhz: float | None
@@ -322,16 +292,12 @@ class MachineInfo(msgspec.Struct, frozen=True):
     """How many cores' time its control groups allow."""
     memory_bytes: int | None
     """Of the machine."""
-    huge_pages: str
-    """Transparent huge pages: always, madvise or never."""
     versions: Mapping[str, str]
     """Of Python and the frameworks."""
     variables: Mapping[str, str]
     """TF_*, XLA_*, JAX_*, OMP_*, NCCL_* and CUDA_* of the program's environment, but none that may be secret."""
     threads: Mapping[str, int]
     """Sizes of TensorFlow's pools that the program has set."""
-    file_systems: tuple[str, ...]
-    """That the process had files open on."""
     gpus: tuple[GpuInfo, ...]
     """Of the machine."""
 
@@ -364,8 +330,6 @@ class Report(msgspec.Struct, frozen=True):
     """Rules and metrics that failed."""
     ops: tuple[Op, ...] = ()
     """What ran on the devices."""
-    time_by: TimeBy = TimeBy()
-    """Compute time by layer, op type and source line."""
     attribution: tuple[ClassTime, ...] = ()
     """Where the step goes: the classes that take any time, the largest first, each in activities and places. They add up to
     the step; an instant in which several ops run is shared among them."""

@@ -29,25 +29,23 @@ def test_without_counters_there_is_nothing_to_say() -> None:
 
 
 def test_a_machine_is_told_in_one_line() -> None:
-    gpu = Gpu("NVIDIA T4", "550.54", False, 0.9, 1200, 1590, 60, 70, ("heat",))
+    gpu = Gpu("NVIDIA T4", "550.54", 0.9, 1200, 1590, 60, 70, ("heat",))
     settings = {
         "cores": 64,
         "allowed_cores": 16,
         "quota_cores": 2.5,
         "memory_bytes": 32.0 * (1 << 30),
-        "huge_pages": "madvise",
         "versions": {"python": "3.12.1", "jax": "0.10.2"},
         "variables": {"OMP_NUM_THREADS": "8"},
         "threads": {"intra_op": 4},
-        "file_systems": ("nfs4",),
     }
 
     (line,) = about_lines(report(grew(settings, gpu, gpu)))
 
     assert line == (
         "Recorded on: 16 of 64 cores with a quota of 2.5; 32 GiB; python 3.12.1, jax 0.10.2; 2 × NVIDIA T4 (driver 550.54, "
-        "1,200 of 1,590 MHz, power limit 60 W instead of 70 W, persistence mode off, held down by heat); intra_op threads 4; "
-        "huge pages madvise; files open on nfs4; OMP_NUM_THREADS=8."
+        "1,200 of 1,590 MHz, power limit 60 W instead of 70 W, held down by heat); intra_op threads 4; "
+        "OMP_NUM_THREADS=8."
     )
 
 
