@@ -118,7 +118,7 @@ def table(
 def report(table: TableRead, format: Format = None, output: Output = None) -> int:
     """Say what costs the fleet most device-hours: by cause, first finding, team and model; over time; what got worse.
 
-    A run stands for its devices over the hours that a column `hours` of the table says, else over one hour.
+    A run stands for its devices over one hour.
     """
     from tfadvisor.fleet.costs import summed
     from tfadvisor.fleet.table import read_table
@@ -140,7 +140,7 @@ def _known(output: Path) -> tuple[Row, ...]:
     if not output.exists():
         return ()
     try:
-        return read_table(output).rows
+        return read_table(output)
     except TraceError as error:
         raise UsageError(f"--output {error} Or give another name.") from error
 
