@@ -1,11 +1,10 @@
-"""The gate's configuration, checked, and what the gate checks without one."""
+"""The gate's configuration, checked."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import date
 from fnmatch import fnmatchcase
-from typing import Any
 
 import msgspec
 
@@ -13,6 +12,8 @@ from tfadvisor.vocabulary import Severity
 
 LEVELS = ("off", "warn", "error")
 POLICIES = ("pass", "warn", "fail")
+PRESETS = ("none", "recommended")
+"""What the gate checks without a configuration: nothing, or what `recommended.toml` says."""
 DEFAULT_KEEP = 30
 
 
@@ -96,32 +97,3 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
         """The entry that ignores a check longest; it may have expired."""
         about = [one for one in self.ignores if fnmatchcase(check, one.check)]
         return max(about, key=lambda one: one.expires, default=None)
-
-
-# What the gate checks without a configuration: the presets, in the words of a configuration file.
-
-_AMOUNTS = (
-    "kernels_per_step",
-    "allreduce_bytes_per_step",
-    "h2d_bytes_per_step",
-    "d2h_bytes_per_step",
-    "d2d_bytes_per_step",
-)
-_EACH = ("dispatches_per_step", "graph_launches_per_step", "collectives_per_step", "d2h_copies_per_step")
-"""Of these one more in every step counts, however many there are."""
-
-
-PRESETS: Mapping[str, Mapping[str, Any]] = {
-    "none": {},
-    "recommended": {
-        "relative": {
-            "step_time_ms": "5%",
-            **dict.fromkeys(_AMOUNTS, "2%"),
-            **{name: {"limit": "2%", "change": 0.5} for name in _EACH},
-            "retraces_in_steady_state": {"change": 0},
-            "fp16_kernel_share": {"change": "2%"},
-            "tensor_core_kernel_share": {"change": "2%"},
-        },
-        "severity": {"critical": "warn", "high": "warn", "medium": "warn", "low": "off", "info": "off"},
-    },
-}

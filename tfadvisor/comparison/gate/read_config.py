@@ -80,11 +80,8 @@ def read(file: ConfigFile, known: Known, preset: str | None = None) -> Config:
 
 
 def _preset(name: str, known: Known) -> Mapping[str, Mapping[str, Any]]:
-    """A preset's parts, without what this version of tfadvisor does not measure."""
-    values = {
-        part: {key: value for key, value in entries.items() if part == "severity" or key in known.metrics}
-        for part, entries in PRESETS[name].items()
-    }
+    """A preset's parts."""
+    values = read_config(pathlib.Path(__file__).with_name(f"{name}.toml")).values if name != "none" else {}
     return _Reader(ConfigFile(NAME, "", values, ()), known).parts(values)
 
 
