@@ -40,11 +40,11 @@ Details = Annotated[bool, option("--details", "", "text: every finding, fix, met
 
 
 def check_rules(options: Options) -> None:
-    """Before anything is started. Raises UsageError for rules and limits that are not there."""
+    """Before anything is started. Raises UsageError for rules that are not there."""
     import tfadvisor.metrics  # noqa: F401  (registers every metric, which rules are checked against)
     from tfadvisor.advice.loading.catalogue import load_catalogue
 
-    load_catalogue(options.rules, options.disabled, options.limits)
+    load_catalogue(options.rules, options.disabled)
 
 
 def keep_recording(recorded: Recorded, out: Path) -> Kept:

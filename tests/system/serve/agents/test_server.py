@@ -262,17 +262,6 @@ def test_a_root_that_is_none_is_said_before_anything_is_spoken() -> None:
     assert done.stderr == "tfadvisor: --root /nowhere/at/all: no such folder.\n"
 
 
-def test_limits_of_the_roots_own_configuration_hold_and_no_other(project: Path) -> None:
-    """The steps of `slow` wait for their input, but for less than 99.9% of their time; above the root nothing is read."""
-    (project.parent / "tfadvisor.toml").write_text("this is no TOML")
-    ((_, before),) = answers(project, ("analyze", {"path": "slow"}))
-    (project / "tfadvisor.toml").write_text('[rules.input-not-prefetched]\ninput_bound_fraction = "99.9%"\n')
-    ((_, after),) = answers(project, ("analyze", {"path": "slow"}))
-
-    assert "input-not-prefetched" in before
-    assert "(input-not-prefetched)" not in after
-
-
 def test_an_answer_about_ops_is_no_longer_than_others(project: Path) -> None:
     """Half a megabyte of names."""
     builder = trace().steps(3, period=1000)
