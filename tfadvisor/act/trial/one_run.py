@@ -269,9 +269,11 @@ def source_of(file: Path) -> str:
     try:
         with file.open("rb") as raw:
             encoding, _ = tokenize.detect_encoding(raw.readline)
-        return file.read_bytes().decode(encoding)
-    except (OSError, SyntaxError, UnicodeDecodeError) as error:
+        text = file.read_bytes().decode(encoding)
+        text.encode(encoding)  # as what is tried will be kept
+    except (OSError, SyntaxError, LookupError, ValueError) as error:  # codecs raise UnicodeError, a ValueError
         raise UsageError(f"{file} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
+    return text
 
 
 def _kept(folder: str, real: str, text: str) -> str:

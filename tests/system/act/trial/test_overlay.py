@@ -28,6 +28,14 @@ def test_a_patched_module_that_is_imported(place: Place) -> None:
     assert outcome(place, "train.py") == "better"
 
 
+def test_a_module_that_is_nested_too_deeply_to_be_walked_runs_as_it_is(place: Place) -> None:
+    place.write("deep.py", "if 0: pass\n" + "elif 0: pass\n" * 1500)
+    place.write("train.py", f"from invented import work\nimport deep\nfaster = 0\n{LOOP}")
+    place.patch("fix.diff", "faster = 0", "faster = 1")
+
+    assert outcome(place, "train.py") == "better"
+
+
 def test_a_module_that_is_run_by_its_name(place: Place) -> None:
     place.write("package/__init__.py", "")
     place.write("package/train.py", f"from invented import work\nfaster = 0\n{LOOP}")
