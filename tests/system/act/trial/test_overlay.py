@@ -197,6 +197,24 @@ def test_a_loop_that_makes_the_batch_of_a_slow_step_is_no_training(place: Place)
     assert result["base_step_ms"] == pytest.approx([700.0] * len(result["base_step_ms"]))
 
 
+def test_a_loop_that_checks_before_training_is_no_training(place: Place) -> None:
+    """It compiles too, and lasts 2.5 s; training goes on for a minute."""
+    place.write("train.py", """
+        from invented import work
+        from jax import monitoring
+
+        for number in range(250):
+            if number == 0:
+                monitoring.compiles()
+            work(10)
+
+        for number in range(1200):
+            work(50)
+    """)  # fmt: skip
+
+    assert place.tried("--env", "A=1", "--", PYTHON, "train.py")["steps"]["told_by"] == "train.py:9"
+
+
 FITS = """
     import keras
     from invented import work
