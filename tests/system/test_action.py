@@ -14,6 +14,8 @@ from support.action import ACTION, Runner
 from support.places import FIXTURES, ROOT
 from support.repositories import FAKES, Repository
 
+pytestmark = pytest.mark.slow
+
 COMMAND = Path(sys.executable).parent / "tfadvisor"
 LOADER, HEALTHY = FIXTURES / "jax-loader", FIXTURES / "jax-healthy"
 SHELLS = [one for one in ("bash", "dash") if shutil.which(one)]

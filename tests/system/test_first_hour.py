@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from support.places import FIXTURES, ROOT
 
+pytestmark = pytest.mark.slow
+
 TASKS = (ROOT / "docs" / "tasks.md").read_text(encoding="utf-8")
 COMMAND = Path(sys.executable).parent / "tfadvisor"
 

@@ -18,6 +18,8 @@ from tfadvisor.advice.loading.catalogue import compile_rules, load_catalogue, re
 from tfadvisor.trace.decode import is_compiled
 from tfadvisor.version import VERSION
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory) -> list[str]:

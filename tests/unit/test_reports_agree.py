@@ -13,8 +13,26 @@ from tfadvisor.report.forms.brief import as_brief
 from tfadvisor.report.forms.terminal import as_text
 from tfadvisor.vocabulary import Severity
 
-RUNS = [*sorted(path.parent for path in FIXTURES.glob("**/truth.yaml")), *shared_trace_files()]
+RUNS = [*sorted({file.parent for file in FIXTURES.rglob("*.xplane.pb*")}), *shared_trace_files()]
 NARROW = ("fp16", "bf16", "fp8")
+
+
+def adds_up(report: tfadvisor.Report) -> None:
+    """Where the step goes agrees with the breakdown, and the parts of each level with what they are parts of."""
+    assert sum(one.fraction for one in report.attribution) == pytest.approx(1 if report.attribution else 0, abs=1e-6)
+    told = {one.kind: one.fraction for one in report.attribution}
+    if report.attribution:
+        assert {kind: told.get(kind, 0.0) for kind in report.breakdown} == pytest.approx(
+            dict(report.breakdown), abs=1e-6
+        )
+    for kind in report.attribution:
+        assert sum(one.fraction for one in kind.parts) == pytest.approx(kind.fraction, abs=1e-6), kind.kind
+        assert all(one.fraction >= 0 for one in kind.parts)
+        for activity in kind.parts:
+            assert activity.activity
+            if activity.parts:
+                parts = sum(one.fraction for one in activity.parts)
+                assert parts == pytest.approx(activity.fraction, abs=1e-6), activity.activity
 
 
 @pytest.mark.parametrize("run", RUNS, ids=lambda run: f"{run.parent.name}/{run.name}")
@@ -23,6 +41,7 @@ def test_nothing_in_a_report_contradicts_the_rest(run: Path) -> None:
         report = tfadvisor.analyze(run)
     except tfadvisor.TraceError:
         return  # said in one sentence, which test_shared_traces reads
+    adds_up(report)
     texts = (as_text(report), as_brief(report))
     verdict, times = report.verdict, report.steps.time_ms
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from support.places import ROOT
+from support.places import ROOT, tree_of
 
 PACKAGE = ROOT / "tfadvisor"
 ROBUST = "system/robustness"
@@ -115,7 +115,7 @@ _NOT_SPOKEN = {"gethostname"}
 
 def modules() -> Iterator[tuple[str, ast.Module]]:
     for path in sorted(PACKAGE.rglob("*.py")):
-        yield path.relative_to(PACKAGE).as_posix(), ast.parse(path.read_text(encoding="utf-8"))
+        yield path.relative_to(PACKAGE).as_posix(), tree_of(path)
 
 
 def imports(tree: ast.Module) -> set[str]:
@@ -132,7 +132,8 @@ def test_no_module_speaks_to_a_network() -> None:
     """`socket` only tells this machine's name."""
     speaks = {}
     for name, tree in modules():
-        used = {one for one in NETWORK if any(f"{other}.".startswith(f"{one}.") for other in imports(tree))}
+        imported = imports(tree)
+        used = {one for one in NETWORK if any(f"{other}.".startswith(f"{one}.") for other in imported)}
         if used - ASKED_FOR.get(name, set()):
             speaks[name] = used
         calls = {

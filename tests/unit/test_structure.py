@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from support.places import ROOT
+from support.places import ROOT, tree_of
 
 import tfadvisor
 
@@ -58,7 +58,7 @@ def imported(nodes: Iterable[ast.AST]) -> set[str]:
 
 def import_graph(nodes_of: Callable[[ast.AST], Iterable[ast.AST]]) -> dict[str, set[str]]:
     """Each module with those that it imports. nodes_of: which nodes of a module's tree count."""
-    trees = {name_of(path): ast.parse(path.read_text(encoding="utf-8")) for path in MODULES}
+    trees = {name_of(path): tree_of(path) for path in MODULES}
     return {name: imported(nodes_of(tree)) - {name} for name, tree in trees.items()}
 
 
@@ -159,7 +159,7 @@ def test_what_the_package_exports_is_explained(name: str) -> None:
 
 def public_definitions(module: str) -> Iterator[tuple[str, ast.FunctionDef | ast.ClassDef]]:
     """Public functions, classes and methods of a module, with their names."""
-    for node in ast.parse((PACKAGE / f"{module.replace('.', '/')}.py").read_text(encoding="utf-8")).body:
+    for node in tree_of(PACKAGE / f"{module.replace('.', '/')}.py").body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
             yield node.name, node
             for inner in node.body if isinstance(node, ast.ClassDef) else ():
@@ -185,7 +185,7 @@ def raises(node: ast.AST, functions: dict[str, ast.FunctionDef], seen: frozenset
 
 @pytest.mark.parametrize("module", PUBLIC)
 def test_a_public_function_that_raises_says_what(module: str) -> None:
-    tree = ast.parse((PACKAGE / f"{module.replace('.', '/')}.py").read_text(encoding="utf-8"))
+    tree = tree_of(PACKAGE / f"{module.replace('.', '/')}.py")
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
 
     silent = [

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from tfadvisor.arrays import distinct, is_in
+from tfadvisor.arrays import distinct
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import (
     a_device,
@@ -243,16 +243,16 @@ def eager_op_share(question: Question) -> float:
             total += int(ops.count[rows].sum())
             eager += int(ops.count[rows][_is_eager(ops, rows, int(host.steps.steady().sum()))].sum())
             if device.kind is DeviceKind.CPU and number == 0:
-                eager += host.evidence.calls.named_eager_kernels
+                eager += host.evidence.calls.run_eagerly
     if not total:
         raise MetricAbsent("no op begins in a counted step")
-    return eager / total
+    return min(eager / total, 1.0)  # those of the input pipeline are no ops of the device
 
 
 def _is_eager(ops: OpTable, rows: np.ndarray, steps: int) -> np.ndarray:
     """Which of the rows were dispatched op by op. steps: how many count."""
-    name, module = ops.name[rows], ops.module[rows]
-    out = is_in(name, [row for row in distinct(name).tolist() if ops.names[row].startswith("KernelAndDevice")])
+    module = ops.module[rows]
+    out = np.zeros(len(rows), np.bool_)
     program = np.where(
         ops.program >= 0, ops.program, len(ops.program_ids) + ops.module
     )  # of one name there may be several

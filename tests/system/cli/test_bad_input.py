@@ -14,6 +14,8 @@ from support.trace_builder import trace
 
 from tfadvisor.cli.main import guarded_main
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def say(capsys):

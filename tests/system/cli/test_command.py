@@ -12,6 +12,8 @@ import pytest
 from support.places import FIXTURES, RULES
 from support.trace_builder import trace
 
+pytestmark = pytest.mark.slow
+
 COMMAND = Path(sys.executable).parent / "tfadvisor"
 SLOW = FIXTURES / "jax-loader"
 HEALTHY = FIXTURES / "jax-healthy"

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from support.places import FIXTURES
 
+pytestmark = pytest.mark.slow
+
 COMMAND = Path(sys.executable).parent / "tfadvisor"
 SLOW = FIXTURES / "tf-no-prefetch"
 LINE = "batches = iter(dataset.with_options(options).prefetch(tf.data.AUTOTUNE))"

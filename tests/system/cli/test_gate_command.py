@@ -17,6 +17,8 @@ import yaml
 from support.places import FIXTURES, ROOT
 from support.trace_builder import TraceBuilder, trace
 
+pytestmark = pytest.mark.slow
+
 COMMAND = Path(sys.executable).parent / "tfadvisor"
 LOADER = FIXTURES / "jax-loader"
 HEALTHY = FIXTURES / "jax-healthy"

@@ -15,6 +15,8 @@ import typer
 from tfadvisor.cli.main import app, guarded_main
 from tfadvisor.did_you_mean import did_you_mean
 
+pytestmark = pytest.mark.slow
+
 COMMAND = Path(sys.executable).parent / "tfadvisor"
 FIXTURES = Path(__file__).parents[3] / "fixtures"
 SLOW = FIXTURES / "jax-loader"

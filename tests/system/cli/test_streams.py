@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 COMMAND = Path(sys.executable).parent / "tfadvisor"
 FIXTURES = Path(__file__).parents[3] / "fixtures"
 SLOW = FIXTURES / "jax-loader"

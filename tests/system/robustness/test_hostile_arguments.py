@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -217,6 +218,24 @@ def test_any_variable(name: str, value: str, places: dict[str, Path]) -> None:
     )
 
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize("level", ["1", "2"])
+def test_without_asserts_and_docstrings(level: str, places: dict[str, Path]) -> None:
+    """As PYTHONOPTIMIZE leaves them out, in users' shells and images."""
+    reports = [
+        subprocess.run(
+            [COMMAND, "analyze", places["trace"], "--format", "json"],
+            env={**os.environ, "PYTHONOPTIMIZE": one, "PYTHONDONTWRITEBYTECODE": "1"},
+            capture_output=True,
+            check=False,
+            timeout=100,
+        )
+        for one in ("", level)
+    ]
+
+    assert [(one.returncode, one.stderr) for one in reports] == [(0, b""), (0, b"")]
+    assert json.loads(reports[0].stdout)["findings"] == json.loads(reports[1].stdout)["findings"]
 
 
 @pytest.mark.parametrize("kind", ["GPU", "TPU", "CUSTOM"])

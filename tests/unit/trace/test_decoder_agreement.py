@@ -35,6 +35,7 @@ def both(data: bytes, selection: Selection) -> tuple[HostTrace | None, HostTrace
     return found[0], found[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", TRACES, ids=lambda path: path.parent.name)
 @pytest.mark.parametrize("selection", [EVERYTHING, SELECTION], ids=["everything", "timeline"])
 def test_agree_on_every_fixture(path: Path, selection: Selection) -> None:
@@ -46,6 +47,7 @@ def test_agree_on_every_fixture(path: Path, selection: Selection) -> None:
     assert_same(decoded, twin.decode(source, selection))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", shared_trace_files(), ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_agree_on_traces_recorded_by_others(path: Path) -> None:
     data = path.read_bytes()

@@ -78,8 +78,8 @@ def _applied(diff: Path, files: Set[Path], without: int, where: str) -> dict[str
             raise UsageError(f"{where} changes nothing in {real}.")
         try:
             ast.parse(text)
-        except (SyntaxError, ValueError) as error:
-            raise UsageError(f"{where}: what the patch makes cannot be parsed: {error}.") from error
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            raise UsageError(f"{where}: what the patch makes cannot be parsed: {error or 'too deep'}.") from error
     return texts
 
 

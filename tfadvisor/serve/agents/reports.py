@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from threading import Lock
+from threading import Lock, Timer
+from time import monotonic
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -16,6 +18,8 @@ from tfadvisor.comparison.gate.config import limits_in
 from tfadvisor.comparison.gate.config_file import NAME, read_config
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import TraceError, UsageError
+from tfadvisor.memory import Limits, limited_memory, limits_of_files
+from tfadvisor.processes import Worker, answer_tasks
 from tfadvisor.report.model import Report
 from tfadvisor.trace.runs import Run, choose_run, find_runs, host_of
 from tfadvisor.units import number_of
@@ -45,11 +49,45 @@ class Reports:
         key = (run.path, run.name, _states(run))
         with self._lock:
             if key not in self._kept:
-                self._kept[key] = analyze_run(run, Options(limits=self._limits))
+                self._kept[key] = _analysed(run, self._limits)
                 if len(self._kept) > _KEPT:
                     self._kept.popitem(last=False)
             self._kept.move_to_end(key)
             return self._kept[key]
+
+
+def _analysed(run: Run, limits: tuple[LimitChange, ...]) -> Report:
+    """In a process of its own: a trace that was made to take all time or memory ends that, and not the server."""
+    if os.environ.get("TFADVISOR_LIMITS") == "0":
+        return analyze_run(run, Options(limits=limits))
+    allowed, worker, began = limits_of_files(run.files), Worker(__name__), monotonic()
+    late = Timer(allowed.deadline_s, worker.end)
+    late.daemon = True
+    late.start()
+    try:
+        report = worker.ask((run, limits, allowed))
+        assert isinstance(report, Report)
+        return report
+    except EOFError as error:
+        ended = allowed.too_large if monotonic() - began < allowed.deadline_s else allowed.too_late
+        raise ended(str(run.path)) from error
+    finally:
+        late.cancel()
+        worker.end()
+
+
+def main() -> None:
+    """The process that analyses one run."""
+    answer_tasks(_answer)
+
+
+def _answer(task: tuple[Run, tuple[LimitChange, ...], Limits]) -> Report:
+    run, limits, allowed = task
+    try:
+        with limited_memory(allowed.memory):
+            return analyze_run(run, Options(limits=limits))
+    except (MemoryError, SystemError) as error:  # an extension that gets no memory may fail without an exception
+        raise allowed.too_large(str(run.path)) from error
 
 
 def _limits_of(root: Root) -> tuple[LimitChange, ...]:

@@ -12,7 +12,7 @@ from tfadvisor.timeline.devices.collective_calls import collectives_by_name
 from tfadvisor.timeline.devices.cpu_thunks import calls_of_runs, thunk_ends, unnamed_ops, with_unnamed_ops
 from tfadvisor.timeline.devices.event_stats import value_at
 from tfadvisor.timeline.devices.protocol import DevicePlatform, Recorded
-from tfadvisor.timeline.host.dispatches import eager_kernels
+from tfadvisor.timeline.host.dispatches import eager_runs
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.model import Callers, Device, DeviceOps
@@ -20,7 +20,7 @@ from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import DeviceClass, HostClass
 from tfadvisor.timeline.names.collectives import tensorflow_collective
 from tfadvisor.timeline.names.devices import hlo_class, is_control_flow
-from tfadvisor.timeline.names.host import runs_python
+from tfadvisor.timeline.names.host import runs_python, single_op
 from tfadvisor.trace.columns import HostTrace
 from tfadvisor.vocabulary import DeviceKind
 
@@ -78,7 +78,7 @@ def _ops(threads: Threads, pipeline_work: BoolArray) -> Int64Array:
     ops = threads.everywhere(HostClass.OP, among=~pipeline_work)
     python = threads.bear(ops, runs_python)
     ops = ops[~python] if python.any() else ops
-    kernels, _ = eager_kernels(threads)
+    kernels = eager_runs(threads).kernels
     kernels = kernels[~pipeline_work[kernels]]
     return np.sort(np.concatenate([ops, kernels])) if len(kernels) else ops
 
@@ -116,18 +116,19 @@ def _table(
     positions, end, is_thunk = positions[order], end[order], order < np.count_nonzero(body)
     del order
     row = threads.row[positions]
-    module, names = _modules(trace, threads, positions)
+    name, names = _names(threads, positions)
+    module, names = _modules(trace, names, threads, positions)
     program, program_ids = _programs(trace, threads, positions)
     return DeviceOps(
         start=threads.start[positions],
         end=end,
-        kind=_classes(threads, row, is_thunk, communicate),
+        kind=_classes(names, name, is_thunk, communicate),
         stream=threads.thread_of(positions).astype(np.int32),
-        name=row,
+        name=name,
         op=_only(row, is_thunk),
         module=module,
         program=program,
-        path=_only(row, ~is_thunk),
+        path=_only(name, ~is_thunk),
         bytes=constant(-1, len(positions), np.int64),
         meeting=_meeting_keys(trace, threads, positions),
         memory=constant(0, len(positions), np.int8),
@@ -147,15 +148,15 @@ def _only(row: npt.NDArray[np.int32], where: BoolArray) -> npt.NDArray[np.int32]
 
 
 def _classes(
-    threads: Threads, row: npt.NDArray[np.int32], is_thunk: BoolArray, communicate: frozenset[str]
+    names: tuple[str, ...], row: npt.NDArray[np.int32], is_thunk: BoolArray, communicate: frozenset[str]
 ) -> npt.NDArray[np.int8]:
     """A DeviceClass for each event: of thunks by the HLO's word and the op's name, of TensorFlow's ops by their type."""
-    by_row = np.zeros(len(threads.names), np.int8)
+    by_row = np.zeros(len(names), np.int8)
     for used in distinct(row[is_thunk]).tolist():
-        op = threads.names[used]
+        op = names[used]
         by_row[used] = DeviceClass.COLLECTIVE if op in communicate else hlo_class(op)
     for used in distinct(row[~is_thunk]).tolist():
-        if tensorflow_collective(threads.names[used]) is not None:
+        if tensorflow_collective(names[used]) is not None:
             by_row[used] = DeviceClass.COLLECTIVE
     return by_row[row]
 
@@ -191,13 +192,27 @@ def _programs(
     return program, tuple(every.tolist())
 
 
+def _names(threads: Threads, positions: Int64Array) -> tuple[npt.NDArray[np.int32], tuple[str, ...]]:
+    """(index of each event's name in the names, the names). A run of the eager runtime is named by its op, as `MatMul:MatMul`."""
+    row = threads.row[positions]
+    eager = eager_runs(threads)
+    if not len(eager.kernels):
+        return row, threads.names
+    of_call = threads.row[eager.calls]
+    called = distinct(of_call)
+    ops = [single_op(threads.names[one]) for one in called.tolist()]
+    known = (np.searchsorted(called, of_call) + len(threads.names)).astype(np.int32)
+    named = value_at(eager.kernels, known, positions, -1)
+    return np.where(named < 0, row, named), (*threads.names, *(f"{op}:{op}" for op in ops))
+
+
 def _modules(
-    trace: HostTrace, threads: Threads, positions: Int64Array
+    trace: HostTrace, names: tuple[str, ...], threads: Threads, positions: Int64Array
 ) -> tuple[npt.NDArray[np.int32], tuple[str, ...]]:
     """(index of each event's XLA module in the names, the names with the modules appended)."""
     event, code = trace.stat(stats.HLO_MODULE).codes()
     if not len(event):
-        return constant(-1, len(positions)), threads.names + trace.stat(stats.HLO_MODULE).texts
+        return constant(-1, len(positions)), names + trace.stat(stats.HLO_MODULE).texts
     where = threads.positions(event)
-    module = value_at(where[where >= 0], (code[where >= 0] + len(threads.names)).astype(np.int32), positions, -1)
-    return module, threads.names + trace.stat(stats.HLO_MODULE).texts
+    module = value_at(where[where >= 0], (code[where >= 0] + len(names)).astype(np.int32), positions, -1)
+    return module, names + trace.stat(stats.HLO_MODULE).texts

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from tfadvisor.arrays import distinct, is_in
-from tfadvisor.timeline.host.dispatches import dispatches, named_eager_kernels
+from tfadvisor.timeline.host.dispatches import dispatches, ops_run_eagerly
 from tfadvisor.timeline.host.input_pipeline import crowded_by_pipeline
 from tfadvisor.timeline.host.memory import device_memory_calls
 from tfadvisor.timeline.host.threads import Threads
@@ -53,8 +53,8 @@ class HostCalls(msgspec.Struct, frozen=True):
 
     dispatches: int = -1
     """Programs and ops that the driving thread dispatches, -1 when no thread dispatches any by name."""
-    named_eager_kernels: int = 0
-    """Single ops that TensorFlow's eager runtime runs under their own name, as up to 2.8; later ones have its name."""
+    run_eagerly: int = 0
+    """Single ops that TensorFlow's eager runtime runs."""
     waits: int = 0
     """How often the driving thread blocks."""
     memory_calls: int = 0
@@ -91,7 +91,7 @@ def host_calls(
     counted = dispatched[in_counted_steps(threads.start[dispatched], steps)]
     return HostCalls(
         dispatches=len(counted) if len(dispatched) else -1,
-        named_eager_kernels=int(in_counted_steps(threads.start[named_eager_kernels(threads)], steps).sum()),
+        run_eagerly=int(in_counted_steps(threads.start[ops_run_eagerly(threads)], steps).sum()),
         waits=int(in_counted_steps(waits.starts, steps).sum()),
         memory_calls=device_memory_calls(threads, steps),
         loss_scaling=int(is_in(threads.kind[scales], _OPS).sum()),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 import numpy as np
@@ -240,8 +240,10 @@ def _strays(row: npt.NDArray[np.int32], step: Int64Array, pause: Int64Array, ins
     return inside & (usual[np.maximum(place, 0)] <= _EAGER_PAUSE_PS) & (pause <= _STRAY_PAUSE_PS)
 
 
-def named_eager_kernels(threads: Threads) -> Int64Array:
-    """Positions of the ops that the eager runtime runs under their own name, as up to TensorFlow 2.8."""
+def ops_run_eagerly(threads: Threads) -> Int64Array:
+    """Positions of the ops that the eager runtime runs itself: up to TensorFlow 2.8 under their own name."""
+    if len(kernels := eager_runs(threads).kernels):
+        return kernels
     found = []
     for thread in threads.threads:
         calls = threads.of(thread, HostClass.EAGER_OP)
@@ -251,15 +253,25 @@ def named_eager_kernels(threads: Threads) -> Int64Array:
     return _joined(found)
 
 
-def eager_kernels(threads: Threads) -> tuple[Int64Array, Int64Array]:
-    """Positions of (kernels that the eager runtime runs itself, runs of functions that it waits for).
+class EagerRuns(NamedTuple):
+    """What the eager runtime runs. kernels: positions of runs of one op. calls: of the `EagerLocalExecute: Op` around each, which
+    names the op. waits: of runs of functions that it waits for.
+    """
 
-    The op is named by the `EagerLocalExecute: Op` around the run. A run inside a GET_NEXT event is neither. TensorFlow 2.3
-    to 2.8 write no event of the run itself: the call around it waits for a function as long.
+    kernels: Int64Array
+    calls: Int64Array
+    waits: Int64Array
+
+
+def eager_runs(threads: Threads) -> EagerRuns:
+    """Runs of ops, and of functions.
+
+    A run inside a GET_NEXT event is neither. TensorFlow 2.3 to 2.8 write no event of the run itself: the call around it waits
+    for a function as long.
     """
     if not len(threads.everywhere(HostClass.RUN_EAGER)):
-        return _joined([]), calls_that_wait(threads)
-    kernels, waits = [], []
+        return EagerRuns(_joined([]), _joined([]), calls_that_wait(threads))
+    kernels, calls, waits = [], [], []
     for thread in threads.threads:
         runs = threads.of(thread, HostClass.RUN_EAGER)
         if not len(runs):
@@ -274,8 +286,9 @@ def eager_kernels(threads: Threads) -> tuple[Int64Array, Int64Array]:
         plain = threads.bear(owner, is_kernel_of_one_op)
         get_next = enclosed & (threads.kind[owner] == HostClass.GET_NEXT.value)
         kernels.append(runs[enclosed & plain & ~get_next])
+        calls.append(owner[enclosed & plain & ~get_next])
         waits.append(runs[~(enclosed & plain) & ~get_next])
-    return _joined(kernels), _joined(waits)
+    return EagerRuns(_joined(kernels), _joined(calls), _joined(waits))
 
 
 def calls_that_wait(threads: Threads) -> Int64Array:

@@ -12,8 +12,8 @@ from tfadvisor.timeline.host.dispatches import (
     calls_that_wait,
     eager_dispatch,
     eager_elsewhere,
-    eager_kernels,
     eager_pauses,
+    eager_runs,
 )
 from tfadvisor.timeline.host.frames import calls_before_dispatches
 from tfadvisor.timeline.host.input_pipeline import made_batches
@@ -114,7 +114,7 @@ def _states(
         table[kind] = code
     state_of = table[threads.kind[thread.lo : thread.hi]].astype(np.int8)
     _mark_function_calls(trace, threads, thread, state_of)
-    _, waits = eager_kernels(threads)
+    waits = eager_runs(threads).waits
     state_of[waits[(waits >= thread.lo) & (waits < thread.hi)] - thread.lo] = _WAIT
     others = threads.of(thread, HostClass.WAIT)
     others = others[threads.bear(others, waits_for_others)]

@@ -22,6 +22,8 @@ from tfadvisor.act.record.program import Place
 from tfadvisor.analysis import Options
 from tfadvisor.errors import TraceError
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Repository:

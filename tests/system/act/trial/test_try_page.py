@@ -13,6 +13,8 @@ import pytest
 from support.places import FIXTURES, ROOT
 from support.tried_programs import Place
 
+pytestmark = pytest.mark.slow
+
 PAGE = (ROOT / "docs" / "try.md").read_text(encoding="utf-8")
 COMMANDS = [
     line.partition(" #")[0].strip()

@@ -15,6 +15,8 @@ from support.trace_builder import TraceBuilder, trace
 from tfadvisor.trace.columns import Selection
 from tfadvisor.trace.decode import decode_file
 
+pytestmark = pytest.mark.slow
+
 COMMAND = Path(sys.executable).parent / "tfadvisor"
 
 
