@@ -265,16 +265,23 @@ ANYWHERE: dict[int, Ask] = {
     13: (the_slowest_stage, r"\w"),
 }
 """What any trace answers, or says why not."""
+WITH_DOT, WITH_MATMUL, WITH_CONV = (
+    {8: (partial(what_runs_beside, name=name), BESIDE), 11: (partial(next_one, name=name), r"2 of \d+ matches")}
+    for name in ("dot", "MatMul", "Conv2D")
+)
 OF_TRACE: dict[str, dict[int, Ask | None]] = {
-    LATE: {1: (what_limits, "waiting for beta"), 8: (partial(what_runs_beside, name="dot"), BESIDE), 9: (what_limits, "waiting for beta"),
-           13: None},
-    MAP: {1: (what_limits, "Input-bound"), 6: None, 8: (partial(what_runs_beside, name="MatMul"), BESIDE),
-          11: (partial(next_one, name="MatMul"), r"2 of \d+ matches"), 13: (the_slowest_stage, "ParallelMap")},
-    GPU: {1: (what_limits, "Compute-bound"), 6: None, 8: (partial(what_runs_beside, name="MaxPool"), "class"),
-          11: (partial(next_one, name="CONV"), r"2 of \d+ matches"), 5: (how_launched, r"grid(?s:.*)occupancy"), 13: None},
+    LATE: {**WITH_DOT, 1: (what_limits, "waiting for beta"), 9: (what_limits, "waiting for beta"), 13: None},
+    MAP: {**WITH_MATMUL, 1: (what_limits, "Input-bound"), 6: None, 13: (the_slowest_stage, "ParallelMap")},
+    GPU: {
+        **WITH_CONV,
+        1: (what_limits, "Compute-bound"),
+        5: (how_launched, r"grid(?s:.*)occupancy"),
+        6: None,
+        13: None,
+    },
     UNEVEN: {1: (what_limits, "Unbalanced"), 13: None},
-    LOADER: {1: (what_limits, r"Input-bound(?s:.*)load_batch"), 8: (partial(what_runs_beside, name="dot"), BESIDE), 13: None},
-}  # fmt: skip
+    LOADER: {**WITH_DOT, 1: (what_limits, r"Input-bound(?s:.*)load_batch"), 13: None},
+}
 """What is asked or answered in another way; None: the trace does not hold it, and so the page has no such list."""
 LISTS = {6: ("Compute by layer and line", "option", "Source line"), 13: ("Input and training loop", ".slowest", "")}
 
