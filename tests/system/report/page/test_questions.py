@@ -270,7 +270,13 @@ WITH_DOT, WITH_MATMUL, WITH_CONV = (
     for name in ("dot", "MatMul", "Conv2D")
 )
 OF_TRACE: dict[str, dict[int, Ask | None]] = {
-    LATE: {**WITH_DOT, 1: (what_limits, "waiting for beta"), 9: (what_limits, "waiting for beta"), 13: None},
+    LATE: {
+        **WITH_DOT,
+        1: (what_limits, "waiting for beta"),
+        8: (what_runs_beside, "class\ncollective"),  # on the late host nothing does, and so nothing is listed
+        9: (what_limits, "waiting for beta"),
+        13: None,
+    },
     MAP: {**WITH_MATMUL, 1: (what_limits, "Input-bound"), 6: None, 13: (the_slowest_stage, "ParallelMap")},
     GPU: {
         **WITH_CONV,
