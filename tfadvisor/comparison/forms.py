@@ -26,13 +26,14 @@ def as_text(comparison: Comparison, *, screen: Screen = PLAIN) -> str:
     page = TextPage(screen)
     _beside(page, ("base", DIM), f"{one_line(comparison.base.name)}: {head_words(comparison.base)}")
     _beside(page, ("new", DIM), f"{one_line(comparison.new.name)}: {head_words(comparison.new)}")
+    for difference in comparison.differences:
+        if difference not in comparison.refused:
+            _beside(page, ("differs", "yellow"), one_line(difference))
     page.line()
     page.line((verdict_words(comparison), TITLE))
     page.line()
     if not comparison.refused:
         causes(page, comparison)
-    for difference in comparison.differences:
-        _beside(page, ("differs", "yellow"), one_line(difference))
     return page.text()
 
 
@@ -63,12 +64,10 @@ def as_markdown(comparison: Comparison) -> str:
         "",
         f"- base {in_code(comparison.base.name)}: {in_markdown(head_words(comparison.base))}",
         f"- new {in_code(comparison.new.name)}: {in_markdown(head_words(comparison.new))}",
+        *(f"- differs: {in_markdown(one)}" for one in comparison.differences if one not in comparison.refused),
         "",
         *([] if comparison.refused else causes_table(comparison)),
     ]
-    if comparison.differences:
-        lines += ["The runs differ in:", ""]
-        lines += [f"- {in_markdown(difference)}" for difference in comparison.differences] + [""]
     return "\n".join(lines).rstrip() + "\n"
 
 

@@ -360,6 +360,8 @@ def test_all_forms_and_files_at_once(store: Path) -> None:
     done = tfadvisor("gate", run, "--baseline", store, "-f", "markdown", "-o", "o.md", *files, cwd=store.parent)
 
     assert (done.returncode, done.stdout) == (1, "")
+    assert "wrote j.xml (junit), s.sarif (sarif), c.json (codequality).\n" in done.stderr
+    assert "wrote o.md (markdown).\n" in done.stderr
     assert (store.parent / "o.md").read_text().startswith("## ❌ FAIL")
     assert ElementTree.parse(store.parent / "j.xml").find(".//failure") is not None
     assert json.loads((store.parent / "s.sarif").read_text())["version"] == "2.1.0"

@@ -193,9 +193,11 @@ def _check_outputs(asked: Asked) -> None:
 
 
 def _write(verdict: GateResult, asked: Asked) -> None:
-    for form in FILES:
-        if (target := _files(asked)[form.name]) is not None:
-            write_output(target, form.write(verdict), f"--{form.name}")
+    wrote = [(form, target) for form in FILES if (target := _files(asked)[form.name]) is not None]
+    for form, target in wrote:
+        write_output(target, form.write(verdict), f"--{form.name}")
+    if wrote:
+        note(f"wrote {', '.join(f'{target} ({form.name})' for form, target in wrote)}.")
     write_form(asked.form, verdict, asked.judging.output)
 
 

@@ -177,7 +177,7 @@ def _precision(report: Report) -> str:
 
 def _words(report: Report, metric: str) -> str:
     value = report.metrics[metric].value if metric in report.metrics else None
-    return f"{value:.6g}" if value is not None else ""
+    return f"{value:.0f}" if value is not None else ""
 
 
 def _errors(side: Side) -> dict[str, float]:

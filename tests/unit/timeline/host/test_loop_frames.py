@@ -84,3 +84,20 @@ def test_what_lies_behind_the_last_step_is_no_time_of_the_steps() -> None:
     (host,) = built.build().hosts
 
     assert host.evidence.frames[0].host_ps == 25_000_000_000
+
+
+def test_a_function_that_runs_the_step_op_by_op_is_not_named_for_a_librarys_calls() -> None:
+    """`ops` dispatches a program in each of two calls of JAX's own, which take all of its time: it is the step itself."""
+    built: TraceBuilder = trace().call("$train.py:3 main", 0, 50_000).steps(5, 10_000)
+    built.busy("GPU:0", *((10_000 * i, 10_000 * i + 4_000) for i in range(5)))
+    for i in range(5):
+        built.call("$train.py:9 ops", 10_000 * i + 100, 10_000 * i + 9_900)
+        for start in (200, 5_200):
+            built.call(
+                "$traceback_util.py:176 reraise_with_filtered_traceback", 10_000 * i + start, 10_000 * i + start + 4_600
+            )
+            built.call("PjitFunction(add)", 10_000 * i + start + 100, 10_000 * i + start + 400)
+    (host,) = built.build().hosts
+    (found,) = host.evidence.frames
+
+    assert (found.called(), found.runs_step) == ("ops (train.py:9)", True)
