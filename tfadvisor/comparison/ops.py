@@ -59,6 +59,7 @@ def _known(op: Op) -> bool:
 
 
 _STAGES: tuple[tuple[str, Callable[[Op], _Key]], ...] = (
+    (SAME_NAME, lambda op: (op.kind, op.module, op.name, op.kernel, *_shape(op))),
     (SAME_NAME, lambda op: (op.kind, op.module, op.name, *_shape(op))),
     (SAME_NAME, lambda op: (op.kind, op.name, *_shape(op))),
     ("shapes and line", lambda op: (op.kind, stem(op.name), *_shape(op), op.file, op.line) if _known(op) else None),

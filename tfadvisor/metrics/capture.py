@@ -48,6 +48,14 @@ def silent_accelerators(question: Question) -> float:
     return float(sum(host.capture.empty_accelerators for host in question.run.hosts))
 
 
+@metric(unit=Unit.COUNT, better=Better.NEITHER)
+def copying_accelerators(question: Question) -> float:
+    """Number of GPUs or TPUs that only copy in this trace: to or from the host or another device. No share of step time is
+    about them.
+    """
+    return float(sum(len(host.copying) for host in question.run.hosts))
+
+
 @fact
 def graphs_while_recording(question: Question) -> str:
     """`off` where XLA ran its CUDA graphs kernel by kernel because it was profiled, as its own events say; else `as usual`."""

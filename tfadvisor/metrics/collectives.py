@@ -158,6 +158,21 @@ def _partners(question: Question) -> tuple[int, int]:
     return max(sizes, default=0), len(found)
 
 
+@fact
+def collective_partners(question: Question) -> str:
+    """Whether the wait for the last device to arrive is known, as a part of a sentence: `the wait for late devices not counted`,
+    or `waiting for late devices included`, with the reason where the HLO names devices that are not in the trace.
+    """
+    group, traced = _partners(question)
+    if group > traced:
+        return f"waiting for late devices included: collectives span {group} devices, and this trace holds {traced} of them"
+    try:
+        collective_wait_fraction(question)
+    except MetricAbsent:
+        return "waiting for late devices included"
+    return "the wait for late devices not counted"
+
+
 def known_meetings(question: Question) -> Meetings:
     """The run's meetings. Raises MetricAbsent, with the reason, when there are none, or when devices that take part are not in
     the trace: who of all comes last, nobody knows then.

@@ -147,6 +147,9 @@ class MetricValue(msgspec.Struct, frozen=True):
     """How it differs between runs of one unchanged program: exact, counted, share or factor."""
 
 
+_AS_KERNEL = str.maketrans(".-", "__")
+
+
 class Op(msgspec.Struct, frozen=True):
     """What ran on the devices, per counted step and device: an op of a compiled program, a kernel, a copy.
 
@@ -154,7 +157,7 @@ class Op(msgspec.Struct, frozen=True):
     """
 
     op: str | None
-    """Its HLO name."""
+    """Its HLO name, else the framework's: `model/conv1/Conv2D`."""
     kernel: str
     """What the device ran for it; the op's own name where the device has no kernels."""
     module: str | None
@@ -196,6 +199,12 @@ class Op(msgspec.Struct, frozen=True):
     def name(self) -> str:
         """The op's, else the kernel's."""
         return self.op or self.kernel
+
+    @property
+    def other_kernel(self) -> str:
+        """The kernel's name where it is not made of the op's, as XLA makes `fusion_3` of `fusion.3`; else ""."""
+        own = self.kernel.partition(" = ")[0].removeprefix("%").removesuffix(".kd").translate(_AS_KERNEL)
+        return "" if own == self.name.translate(_AS_KERNEL) or not self.op else self.kernel
 
 
 class TimePart(msgspec.Struct, frozen=True):

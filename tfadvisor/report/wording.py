@@ -34,9 +34,10 @@ def _devices(report: Report) -> str:
         key = (device.kind.upper(), one_line(device.model))
         by_kind[key] = by_kind.get(key, 0) + 1
     parts = [f"{count} {kind}{f' ({model})' if model else ''}" for (kind, model), count in by_kind.items()]
-    silent = report.metrics["silent_accelerators"].value if "silent_accelerators" in report.metrics else None
-    if parts and silent:
-        parts.append(f"{silent:.0f} more without events")
+    for name, words in (("copying", "more with copies alone"), ("silent", "more without events")):
+        count = report.metrics[f"{name}_accelerators"].value if f"{name}_accelerators" in report.metrics else None
+        if parts and count:
+            parts.append(f"{count:.0f} {words}")
     return ", ".join(parts) or "no device work"
 
 

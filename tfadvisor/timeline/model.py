@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import Enum, IntEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import msgspec
 import numpy as np
@@ -170,6 +170,10 @@ COLUMNS = DeviceOps.__struct_fields__[:-3]
 """Those with a row an event; the last three are shared by all."""
 
 
+Stated: TypeAlias = Mapping[str, tuple[str, int, int]]
+"""What the profiler says of ops, by their whole instruction: (category, operations, bytes) of one execution."""
+
+
 class Device(msgspec.Struct, frozen=True):
     """One accelerator, or the worker threads of a CPU run that act as one.
 
@@ -186,6 +190,9 @@ class Device(msgspec.Struct, frozen=True):
     collective: Intervals
     transfer: Intervals
     infeed: Intervals
+    stated: Stated = {}
+    awaits: Intervals = EMPTY
+    """Where its kernels wait for their own copies between device memory and the core, by regions inside of them."""
 
     @property
     def is_active(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 from support.made_runs import op
 
 from tfadvisor.comparison.ops import Pair, match_ops, same_work
@@ -128,3 +129,14 @@ def test_every_op_is_in_one_pair() -> None:
 )
 def test_work_is_the_same_when_shapes_and_counts_are(pair: Pair, same: bool) -> None:
     assert same_work(pair) is same
+
+
+def test_of_one_op_the_same_kernels_are_paired() -> None:
+    """A convolution runs two kernels, and the longer one changes places with the other."""
+    base = [replace(op("transform", 3.0), op="conv1/Conv2D"), replace(op("winograd", 2.0), op="conv1/Conv2D")]
+    new = [replace(op("winograd", 2.0), op="conv1/Conv2D"), replace(op("transform", 1.0), op="conv1/Conv2D")]
+
+    assert {(one.base.kernel, one.new.kernel) for one in match_ops(base, new) if one.base and one.new} == {
+        ("transform", "transform"),
+        ("winograd", "winograd"),
+    }

@@ -78,7 +78,7 @@ def try_out(wanted: Wanted, asked: Asked, tell: Tell) -> TrialResult:
         command=wanted.command,
         versions=first.versions,
         device=timed.answers[0].device,
-        steps=TriedSteps(_told_by(plan), arms.plan.warm, arms.plan.count),
+        steps=TriedSteps(_told_by(plan), arms.plan.warm, arms.plan.count, timed.between),
         base_step_ms=standings.base or (timed.step_ms,),
         arms=alone,
         together=best,

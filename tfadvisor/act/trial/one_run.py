@@ -176,6 +176,8 @@ class Timed(msgspec.Struct, frozen=True):
     made: int | None = None
     """Where its program ended before all were timed: steps that it timed, or all that it made where that was none. None for
     any other."""
+    between: float = 0.0
+    """Share of the time that passed between the loop's turns, as at ends of epochs, in no step."""
 
 
 class Program:
@@ -232,6 +234,7 @@ class Program:
             run.seconds,
             run.answers,
             made if made < plan.count else None,
+            max(one.between / max(one.between + one.seconds, 1e-9) for one in samples),
         )
 
 

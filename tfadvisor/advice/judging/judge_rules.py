@@ -22,6 +22,8 @@ _SEVERITIES = ((0.5, Severity.CRITICAL), (0.2, Severity.HIGH), (0.1, Severity.ME
 highly input-bound, 10% is the launch gap that TensorFlow's guide calls worth fixing, 3% is where XProf starts to warn."""
 _MAY_HAPPEN_ONCE = frozenset({"input", "launch", "compile", "host", "idle"})
 """Classes of time that a single step cannot vouch for. What a device computes, it computes in every step."""
+_MISTAKEN = frozenset({"launch", "host", "idle"})
+"""Classes that a device's time falls into while it does what the trace lacks: no change can be promised that time."""
 _ONCE = "fewer than three steps cannot show whether the host does this in every step"
 
 
@@ -95,7 +97,8 @@ def judge(rule: Rule, metrics: Metrics) -> Judged | NotApplicable | None:
         if measured.value is None:
             return NotApplicable(rule.id, measured.reason)
         share = _share(measured.value)
-        saving = Saving(share * rule.saving.low, share * rule.saving.high, fill(rule.saving.basis, metrics))
+        if not _fragment(metrics) and not (work_lost(metrics) and _MISTAKEN & set(classes_of(rule))):
+            saving = Saving(share * rule.saving.low, share * rule.saving.high, fill(rule.saving.basis, metrics))
     fixes = tuple(_fix(fix, metrics) for fix in rule.fixes if _applies(fix, metrics))
     if not fixes:
         return NotApplicable(rule.id, "none of its fixes applies to this run")
@@ -110,6 +113,11 @@ def judge(rule: Rule, metrics: Metrics) -> Judged | NotApplicable | None:
         fixes=fitted.fixes,
         left_out=fitted.left_out,
     )
+
+
+def _fragment(metrics: Metrics) -> str | None:
+    """Why only a part of each step was recorded: what a change saves of the whole step, nobody knows then."""
+    return _fact(metrics, "step_fragment")
 
 
 def _fact(metrics: Metrics, name: str) -> str | None:
@@ -169,6 +177,8 @@ def _caveat(rule: Rule, metrics: Metrics) -> str:
     """Why to trust shares of step time less: steps that were guessed badly, too few of them, work that was not recorded."""
     if rule.category == "capture":
         return ""
+    if fragment := _fragment(metrics):
+        return f"The steps are fragments ({fragment}): these shares are of the part that was recorded."
     if is_guessed(metrics):
         return "The trace does not show where steps begin, so these shares refer to the whole trace."
     if is_few(metrics):

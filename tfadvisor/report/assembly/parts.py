@@ -15,6 +15,7 @@ from tfadvisor.metrics.steady import device_steps
 from tfadvisor.report.model import GpuInfo, MachineInfo, Op, TimeBy, TimePart
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.kernels import kernel_kind
+from tfadvisor.timeline.names.op_path import op_name
 from tfadvisor.timeline.program_ops import InProgram
 from tfadvisor.timeline.run.run_summary import RunSummary
 from tfadvisor.timeline.summary.device import OpTable
@@ -22,7 +23,8 @@ from tfadvisor.trace.counters import Counted, Gpu
 from tfadvisor.units import PS_PER_MS
 from tfadvisor.vocabulary import DeviceKind
 
-_MOST = 300
+_MOST, _READ = 300, 4
+"""Rows of the table; so many times as many are read of each device, as rows of one op may have several paths."""
 
 
 class _Key(NamedTuple):
@@ -32,6 +34,8 @@ class _Key(NamedTuple):
     op: str
     kernel: str
     module: str
+    path: str = ""
+    """The framework's name of the op, where the HLO names none."""
 
     def in_program(self) -> tuple[str, str]:
         """The same for all kernels, copies and memsets of one op of one program."""
@@ -43,13 +47,14 @@ def run_ops(run: RunSummary, most: int = _MOST) -> tuple[Op, ...]:
     time: dict[_Key, int] = {}
     count: dict[_Key, int] = {}
     launched: dict[_Key, dict[str, Any]] = {}
-    for device in (device for host in run.hosts for device in host.devices):
-        for row in np.argsort(-device.ops.total_ps, kind="stable")[: 2 * most].tolist():
-            key = _key(device.ops, row)
-            time[key] = time.get(key, 0) + int(device.ops.total_ps[row])
-            count[key] = count.get(key, 0) + int(device.ops.count[row])
-            if key not in launched and (launch := device.launch_of(row)) is not None:
-                launched[key] = {**msgspec.structs.asdict(launch), "launch_ways": int(device.ops.ways[row])}
+    for device in (device for host in run.hosts for device in (*host.devices, *host.copying)):
+        table = device.ops_by_path
+        for row in np.argsort(-table.total_ps, kind="stable")[: _READ * most].tolist():
+            key = _key(table, row)
+            time[key] = time.get(key, 0) + int(table.total_ps[row])
+            count[key] = count.get(key, 0) + int(table.count[row])
+            if key not in launched and (launch := device.launch_of(table, row)) is not None:
+                launched[key] = {**msgspec.structs.asdict(launch), "launch_ways": int(table.ways[row])}
     total, steps = max(sum(time.values()), 1), max(device_steps(run), 1)
     known = _known(run)
     is_gpu = any(device.kind is DeviceKind.GPU for host in run.hosts for device in host.devices)
@@ -65,7 +70,8 @@ def run_ops(run: RunSummary, most: int = _MOST) -> tuple[Op, ...]:
 def _key(table: OpTable, row: int) -> _Key:
     op = table.names[table.op[row]] if table.op[row] >= 0 else ""
     module = table.names[table.module[row]] if table.module[row] >= 0 else ""
-    return _Key(DeviceClass(int(table.kind[row])), op, table.names[table.name[row]], module)
+    path = op_name(table.names[table.path[row]]) if not op and table.path[row] >= 0 else ""
+    return _Key(DeviceClass(int(table.kind[row])), op, table.names[table.name[row]], module, path)
 
 
 def _known(run: RunSummary) -> dict[tuple[str, str], InProgram]:
@@ -83,7 +89,7 @@ def _known(run: RunSummary) -> dict[tuple[str, str], InProgram]:
 def _op(key: _Key, share: float, ps: float, count: float, known: InProgram | None, is_gpu: bool) -> Op:
     precision = kernel_kind(key.kernel).precision.value if is_gpu and key.kind is DeviceClass.COMPUTE else None
     return Op(
-        op=key.op or None,
+        op=key.op or (key.path if known is None else "") or None,
         kernel=key.kernel,
         module=key.module or None,
         kind=key.kind.name.lower(),

@@ -191,6 +191,7 @@ _OPS = 15
 """Rows of the table of ops."""
 _OP_COLUMNS = (
     "op or kernel",
+    "its kernel",
     "kind",
     "share",
     "a step",
@@ -203,7 +204,9 @@ _OP_COLUMNS = (
     "occ.",
     "line",
 )
-"""Of the table of ops; beyond the fifth only those that a row fills."""
+"""Of the table of ops."""
+_ALWAYS = (0, 2, 3, 4, 5)
+"""Those of them that are shown where no row fills them."""
 _SHORTEST_NAME = 24
 """Columns that a name has even where the rest is too wide."""
 _NAMED = 12
@@ -480,7 +483,8 @@ def _ops(page: TextPage, report: Report) -> None:
     """What takes most time on the devices."""
     rows = [
         [
-            one_line(short_kernel(op.name)),
+            one_line("/".join(op.name.split("/")[-2:]) if op.name == op.op else short_kernel(op.name)),
+            one_line(cut(short_kernel(op.other_kernel), _SHORTEST_NAME)),
             op.kind,
             percent(op.share),
             duration(op.ms_per_step),
@@ -496,12 +500,14 @@ def _ops(page: TextPage, report: Report) -> None:
         for op in report.ops[:_OPS]
     ]
     if rows:
-        told = [at for at in range(len(_OP_COLUMNS)) if at < 5 or any(row[at] for row in rows)]
+        told = [at for at in range(len(_OP_COLUMNS)) if at in _ALWAYS or any(row[at] for row in rows)]
         shown = [[row[at] for at in told] for row in (_OP_COLUMNS, *rows)]
         beside = sum(2 + max(len(row[place]) for row in shown) for place in range(1, len(told)))
         shown = [[cut(name, max(page.width - beside, _SHORTEST_NAME)), *cells] for name, *cells in shown]
         left = [
-            place for place, at in enumerate(told) if _OP_COLUMNS[at] in ("op or kernel", "kind", "precision", "line")
+            place
+            for place, at in enumerate(told)
+            if _OP_COLUMNS[at] in ("op or kernel", "its kernel", "kind", "precision", "line")
         ]
         page.table("What takes most time on the devices", shown, left)
 

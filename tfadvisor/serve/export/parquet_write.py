@@ -64,7 +64,10 @@ class ParquetSink:
         self._hosts += 1
 
     def finish(self, report: Report) -> None:
-        """The end of all files."""
+        """What the report says of the ops, and the end of all files."""
+        for table in (one for one in TABLES if one.name == "ops" and report.ops):
+            given = {one.name: [_in_cell(getattr(op, one.name)) for op in report.ops] for one in table.columns}
+            self._put(table.name, **given)
         self.close()
 
     def close(self) -> None:
@@ -195,6 +198,10 @@ class ParquetSink:
         columns["host"] = np.full(rows, self._hosts, np.int32)
         arrays = [_array(columns[field.name], field.type, rows) for field in schema]
         self._writers[table].write_table(pa.Table.from_arrays(arrays, schema=schema))
+
+
+def _in_cell(value: Given) -> Given:
+    return ",".join(map(str, value)) if isinstance(value, tuple) else value
 
 
 def schema_of(table: TableOf) -> pa.Schema:

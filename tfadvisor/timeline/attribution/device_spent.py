@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec.structs import replace
 
 from tfadvisor.arrays import is_in, true_at
 from tfadvisor.errors import TraceError
 from tfadvisor.timeline.attribution.exclusive import exclusive_time
 from tfadvisor.timeline.attribution.model import Spent
-from tfadvisor.timeline.intervals import Int64Array, Intervals, difference
+from tfadvisor.timeline.intervals import Int64Array, Intervals, difference, intersection
 from tfadvisor.timeline.model import Device
 from tfadvisor.timeline.names.classes import COPIES, DeviceClass
 from tfadvisor.timeline.names.collectives import CollectiveKind, collective_of
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 _MOST = 300
 """Ops of a device that are listed one by one."""
+_OWN_WAIT = "kernels wait for their own copies (DMA)"
 _MOST_PLACED = 20
 """Collectives and copies whose line is looked up."""
 _KINDS: dict[TimeClass, tuple[DeviceClass, ...]] = {
@@ -106,6 +108,16 @@ def infeed_wait(device: Device, instants: Intervals) -> tuple[list[Spent], Inter
     left = difference(instants, device.infeed)
     ps = instants.length() - left.length()
     return ([Spent(TimeClass.INPUT, "infeed", "the device waits for its infeed", ps=ps)] if ps else []), left
+
+
+def own_waits(device: Device, instants: Intervals, programs: Modules) -> tuple[list[Spent], Intervals]:
+    """(where kernels wait for their own copies at these instants of COMPUTE, kernel by kernel, the instants that are left)."""
+    waits = intersection(instants, device.awaits)
+    if not len(waits):
+        return [], instants
+    found = device_work(device, TimeClass.COMPUTE, waits, programs)
+    told = [replace(one, activity=_OWN_WAIT, detail=instruction_name(one.op or one.kernel)) for one in found]
+    return told, difference(instants, waits)
 
 
 def _summed(columns: tuple[np.ndarray, ...], spent: Int64Array) -> tuple[Int64Array, Int64Array]:

@@ -14,7 +14,7 @@ from tfadvisor.program.find_modules import Modules
 from tfadvisor.timeline.intervals import Int64Array, Intervals, difference
 from tfadvisor.timeline.model import Device, DeviceOps, Steps
 from tfadvisor.timeline.names.classes import DeviceClass
-from tfadvisor.timeline.names.collectives import CollectiveKind, collective_of, kind_of_opcode
+from tfadvisor.timeline.names.collectives import CollectiveKind, collective_of, kind_of_opcode, op_stem
 from tfadvisor.timeline.names.devices import done_half, instruction_name, is_done_half
 from tfadvisor.timeline.windows import step_of
 
@@ -58,10 +58,14 @@ class CollectiveCalls(msgspec.Struct, frozen=True):
 
 
 def collective_calls(device: Device, steps: Steps, programs: Modules) -> CollectiveCalls:
-    """The collectives in order of start. The `-done` half of an asynchronous pair is part of the call, not another."""
+    """The collectives in order of start. The `-done` half of an asynchronous pair is part of the call, not another, unless the
+    device shows nothing that starts such calls.
+    """
     ops = device.ops
     everything = true_at(ops.kind == DeviceClass.COLLECTIVE.value)
-    done = [row for row in distinct(ops.name[everything]).tolist() if is_done_half(ops.names[row])]
+    rows = distinct(ops.name[everything]).tolist()
+    started = {op_stem(done_half(ops.names[row])) for row in rows if not is_done_half(ops.names[row])}
+    done = [row for row in rows if is_done_half(ops.names[row]) and op_stem(ops.names[row]) in started]
     is_done = is_in(ops.name[everything], done)
     mine = everything[~is_done]
     label_row = np.where(ops.op[mine] >= 0, ops.op[mine], ops.name[mine])

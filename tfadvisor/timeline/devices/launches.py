@@ -16,6 +16,7 @@ from tfadvisor.timeline.model import Callers, DeviceOps
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.drivers import launches_graph
+from tfadvisor.timeline.names.host import copies_to_peer
 from tfadvisor.timeline.sweeps import places
 from tfadvisor.trace.columns import HostTrace
 
@@ -136,14 +137,26 @@ class LaunchLinks:
 
     def framework_ops(self, launch: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
         """Row of the name of the framework's op on the host inside which each call lies, -1 without one. launch: as of `of`."""
-        if not len(self._ops) or launch.strides == (0,):
-            return constant(-1, len(launch))
+        op = self._around(launch, self._ops)
+        return (
+            constant(-1, len(launch)) if op is None else np.where(op >= 0, self._threads.row[op], -1).astype(np.int32)
+        )
+
+    def to_peers(self, launch: npt.NDArray[np.int32]) -> BoolArray:
+        """Which calls hand a buffer to another device."""
+        helper = self._around(launch, self._threads.named(copies_to_peer))
+        return constant(False, len(launch), np.bool_) if helper is None else np.asarray(helper >= 0, np.bool_)
+
+    def _around(self, launch: npt.NDArray[np.int32], events: Int64Array) -> Int64Array | None:
+        """The last of these events to begin before each call, where the call lies in it, else -1. None where none can."""
+        if not len(events) or launch.strides == (0,):
+            return None
         threads, call = self._threads, np.maximum(launch, 0)
-        place = np.searchsorted(self._ops, call, side="right") - 1
-        op = self._ops[np.maximum(place, 0)]
-        inside = (launch >= 0) & (place >= 0) & (threads.end[op] >= threads.end[call])
-        inside &= threads.thread_of(op) == threads.thread_of(call)
-        return np.where(inside, threads.row[op], -1).astype(np.int32)
+        place = np.searchsorted(events, call, side="right") - 1
+        one = events[np.maximum(place, 0)]
+        inside = (launch >= 0) & (place >= 0) & (threads.end[one] >= threads.end[call])
+        inside &= threads.thread_of(one) == threads.thread_of(call)
+        return np.where(inside, one, -1)
 
     def of(self, events: Int64Array, device: int) -> npt.NDArray[np.int32]:
         """Index into the callers of the call that launched each event, -1 where none is found."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +11,7 @@ from tfadvisor.arrays import constant, distinct, is_in, true_at, used
 from tfadvisor.timeline.devices.event_stats import first_texts_of, numbers_of, texts_of
 from tfadvisor.timeline.devices.launches import LaunchLinks
 from tfadvisor.timeline.devices.protocol import DeviceOfPlanes, Properties, Recorded
-from tfadvisor.timeline.intervals import BoolArray, Int64Array
+from tfadvisor.timeline.intervals import EMPTY, BoolArray, Int64Array, Intervals, union
 from tfadvisor.timeline.model import COLUMNS, Device, DeviceOps
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import COPIES, DeviceClass
@@ -57,6 +57,8 @@ def _device(
         collective=ops.covered(DeviceClass.COLLECTIVE),
         transfer=ops.covered(*COPIES),
         infeed=ops.covered(DeviceClass.INFEED),
+        stated=questions.stated(trace, used(ops.name, len(trace.names))),
+        awaits=_awaits(questions, trace, planes),
     )
 
 
@@ -93,7 +95,7 @@ def _ops(
     return DeviceOps(
         start=start,
         end=end,
-        kind=_exchanged(copies.kind, ops, events),
+        kind=_exchanged(_between_devices(copies.kind, launch, links), ops, events),
         stream=stream,
         name=row,
         op=_single_ops(ops, events, len(trace.names) + len(modules.texts)),
@@ -120,6 +122,14 @@ def _single_ops(ops: StatColumn, events: Int64Array, offset: int) -> npt.NDArray
     return (
         np.where(is_in(found, np.array(buffers, np.int64) + offset), -1, found).astype(np.int32) if buffers else found
     )
+
+
+def _between_devices(
+    kind: npt.NDArray[np.int8], launch: npt.NDArray[np.int32], links: LaunchLinks
+) -> npt.NDArray[np.int8]:
+    """The classes, with copies that the runtime hands to another device as such: AMD's tracer calls them DeviceToDevice."""
+    within = is_in(kind, (DeviceClass.D2D,))
+    return np.where(within & links.to_peers(launch), DeviceClass.P2P, kind).astype(np.int8) if within.any() else kind
 
 
 def _exchanged(kind: npt.NDArray[np.int8], ops: StatColumn, events: Int64Array) -> npt.NDArray[np.int8]:
@@ -153,9 +163,7 @@ def _events_in_order(
             continue
         wanted = questions.part_of_line(lines.name[line])
         if wanted is not None:
-            rows = trace.events.row[lo:hi]
-            chosen = [one for one in used(rows, len(trace.names)) if wanted(trace.names.name[one])]
-            mine = lo + true_at(is_in(rows, chosen))
+            mine = _of_line(trace, line, wanted)
         elif questions.holds_work(lines.name[line], line_id):
             mine = np.arange(lo, hi, dtype=np.int64)
         else:
@@ -176,6 +184,26 @@ def _events_in_order(
         order = np.lexsort((-(start + np.maximum(trace.events.duration_ps[found], 0)), start))
         found, of_line, start = found[order], of_line[order], start[order]
     return found, of_line, start
+
+
+def _of_line(trace: HostTrace, line: int, wanted: Callable[[str], bool]) -> Int64Array:
+    """Indexes of a line's events of the wanted names."""
+    lo, hi = int(trace.lines.first[line]), int(trace.lines.first[line + 1])
+    rows = trace.events.row[lo:hi]
+    chosen = [one for one in used(rows, len(trace.names)) if wanted(trace.names.name[one])]
+    return lo + true_at(is_in(rows, chosen))
+
+
+def _awaits(questions: DeviceOfPlanes, trace: HostTrace, planes: list[int]) -> Intervals:
+    """When kernels of the device wait for their own copies."""
+    lines = true_at(is_in(trace.lines.plane, planes)).tolist()
+    asked = [(line, questions.waits_on_line(trace.lines.name[line])) for line in lines]
+    found = [_of_line(trace, line, wanted) for line, wanted in asked if wanted is not None]
+    if not found:
+        return EMPTY
+    events = np.concatenate(found)
+    start = trace.events.start_ps[events]
+    return union(start, start + np.maximum(trace.events.duration_ps[events], 0))
 
 
 def _row_classes(questions: DeviceOfPlanes, trace: HostTrace, row: npt.NDArray[np.int32]) -> npt.NDArray[np.int8]:

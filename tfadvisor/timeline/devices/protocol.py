@@ -6,7 +6,7 @@ answers into devices.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
@@ -14,7 +14,7 @@ import msgspec
 from tfadvisor.program.find_modules import Modules
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
-from tfadvisor.timeline.model import Device
+from tfadvisor.timeline.model import Device, Stated
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import DeviceClass, device_number
 from tfadvisor.timeline.names.models import known_model
@@ -88,6 +88,10 @@ class DeviceOfPlanes(DevicePlatform):
         """Of a line that holds other things too: which names are work. None for all other lines."""
         return None
 
+    def waits_on_line(self, line: str) -> Callable[[str], bool] | None:
+        """Of a line of regions inside of ops: by which names kernels wait for their own copies. None for all other lines."""
+        return None
+
     def class_of(self, trace: HostTrace, row: int) -> DeviceClass:
         """What the device does in an event of this name. row: into the trace's names."""
         raise NotImplementedError
@@ -101,6 +105,10 @@ class DeviceOfPlanes(DevicePlatform):
     ) -> tuple[Int64Array, BoolArray]:
         """(id of the program that each event belongs to, whether it has one). row: of each event's name."""
         raise NotImplementedError
+
+    def stated(self, trace: HostTrace, rows: Iterable[int]) -> Stated:
+        """What the profiler says of ops. rows: of their names."""
+        return {}
 
     def copies(
         self, trace: HostTrace, events: Int64Array, kind: npt.NDArray[np.int8], launch_row: npt.NDArray[np.int32]

@@ -7,7 +7,7 @@ loop whose steps take 784.12 ms by the chip's clock, with a deviation of 0.04 ms
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,7 +27,7 @@ from tfadvisor.timeline.devices.protocol import (
     stated_peaks,
 )
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
-from tfadvisor.timeline.model import Device
+from tfadvisor.timeline.model import Device, Stated
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import (
     COPIES,
@@ -35,6 +35,7 @@ from tfadvisor.timeline.names.classes import (
     holds_tpu_programs,
     holds_tpu_regions,
     holds_tpu_work,
+    is_kernels_wait,
     is_tpu_barrier,
     is_tpu_plane,
 )
@@ -65,6 +66,10 @@ class Tpu(DeviceOfPlanes):
         """Of regions those between ops in which a core waits for others."""
         return is_tpu_barrier if holds_tpu_regions(line) else None
 
+    def waits_on_line(self, line: str) -> Callable[[str], bool] | None:
+        """Of the regions that Pallas writes."""
+        return is_kernels_wait if holds_tpu_regions(line) else None
+
     def class_of(self, trace: HostTrace, row: int) -> DeviceClass:
         """By the op's category, else by its HLO name; where the displayed one says too little, by the whole instruction."""
         name, display_name = trace.names.name[row], trace.names.display_name[row]
@@ -89,6 +94,18 @@ class Tpu(DeviceOfPlanes):
             if isinstance(found, int):
                 by_row[used], has_id[used] = (found + _SIGN) % (2 * _SIGN) - _SIGN, True
         return by_row[row], has_id[row]
+
+    def stated(self, trace: HostTrace, rows: Iterable[int]) -> Stated:
+        """It hangs on the ops' names. What a custom kernel states of itself is a guess, and left out."""
+        found: dict[str, tuple[str, int, int]] = {}
+        for row in rows:
+            told = trace.details.metadata_stats(row)
+            category, flops, moved = (
+                told.get(stat) for stat in (stats.HLO_CATEGORY, stats.FLOPS, stats.BYTES_ACCESSED)
+            )
+            if isinstance(flops, int) and isinstance(moved, int) and category != "custom-call":
+                found[trace.names.name[row]] = str(category), flops, moved
+        return found
 
     def copies(
         self, trace: HostTrace, events: Int64Array, kind: npt.NDArray[np.int8], launch_row: npt.NDArray[np.int32]

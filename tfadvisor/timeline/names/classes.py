@@ -153,6 +153,7 @@ _TPU_LINES = ("XLA Ops", "Async XLA Ops")
 _TPU_REGIONS = "XLA TraceMe"
 """Of a TPU's lines that of regions inside of ops and between them, `barrier-cores` among them."""
 _TPU_BARRIER = "barrier-cores"
+_KERNELS_WAITS = ("ep_wait_in", "ep_wait_out")
 _TPU_PROGRAMS = "XLA Modules"
 """Of a TPU's lines that of whole programs."""
 _VIEWERS_LINE_IDS = (-559038737, -559038700)
@@ -197,6 +198,12 @@ def holds_tpu_regions(line: str) -> bool:
 def is_tpu_barrier(name: str) -> bool:
     """Whether a TPU waits for other cores in an event of this name, outside of every op."""
     return name.removeprefix("%").startswith(_TPU_BARRIER)
+
+
+def is_kernels_wait(name: str) -> bool:
+    """Whether a Pallas kernel waits in a region of this name: its pipeline's `ep_wait_in` and `ep_wait_out`, for copies (DMA)
+    between device memory and the core."""
+    return name.startswith(_KERNELS_WAITS)
 
 
 def holds_tpu_programs(line: str) -> bool:

@@ -45,6 +45,7 @@ _CONTROL_FLOW_HLO = ("while", "conditional", "call")
 _COPY_HLO = ("copy-start", "copy-done")
 """HLO opcodes of copies that run beside other ops."""
 _START, _DONE = "-start", "-done"
+_SENDS = re.compile(r"^(send|recv)(?=\.|$)")
 _HOST_MEMORY = "S(5)"
 """XLA's memory space of the host, in a layout."""
 
@@ -71,8 +72,8 @@ def is_done_half(name: str) -> bool:
 
 
 def done_half(name: str) -> str:
-    """`all-reduce-start.1` -> `all-reduce-done.1`, the op that waits for it."""
-    return instruction_name(name).replace(_START, _DONE, 1)
+    """`all-reduce-start.1` -> `all-reduce-done.1`, `recv.2` -> `recv-done.2`: the op that waits for it."""
+    return _SENDS.sub(r"\1-done", instruction_name(name).replace(_START, _DONE, 1))
 
 
 def is_span(name: str, op: str) -> bool:

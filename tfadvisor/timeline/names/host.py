@@ -292,6 +292,11 @@ def is_kernel_launch(name: str) -> bool:
     return name.startswith(_KERNEL_LAUNCHES)
 
 
+def copies_to_peer(name: str) -> bool:
+    """Whether PJRT hands a buffer to another device: its `PjRtStreamExecutorBuffer::CopyToDeviceHelper::async_copy_to_device`."""
+    return "::CopyToDeviceHelper" in name
+
+
 def is_named_run(name: str) -> bool:
     """Whether an event is a run of an XLA program on a GPU that bears the program's name: `jit_f:XLA GPU module`."""
     return name.endswith(_NAMED_RUN)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 _TRANSFORMED = re.compile(r"^(?:transpose|jvp|vmap|pmap|remat|checkpoint|linearize|custom_jvp|custom_vjp)\((.*)\)$")
 _FUNCTION = re.compile(r"^(?:jit|pjit|xla_call|shard_map)\(.*\)$")
 _REPLICA = re.compile(r"^replica_\d+$")
+_REPLICAS = re.compile(r"(?:^|(?<=/))replica_\d+/")
 _NUMBERED = re.compile(r"^_\d+$")
 _EINSUM = "->"
 """In JAX's name of an einsum, `bsd,de->bse`."""
@@ -69,6 +70,11 @@ def op_path(path: str) -> OpPath | None:
     if scopes and is_optimizer(scopes[0]):
         scopes = scopes[:1]
     return OpPath("/".join(scopes), last, kind or last, _TAPE in parts)
+
+
+def op_name(path: str) -> str:
+    """The op that a path names, `model/dense/MatMul`, the same in every replica; "" for what names no op."""
+    return _REPLICAS.sub("", path.rpartition(":")[0] or path) if op_path(path) else ""
 
 
 def _inside_loops(name: str) -> str:

@@ -108,10 +108,10 @@ class DeviceSummary(msgspec.Struct, frozen=True):
     first_start: Int64Array
     collectives: CollectiveCalls
 
-    def launch_of(self, row: int) -> KernelLaunch | None:
-        """How the kernel of a row of `ops` was launched, None where the trace does not say."""
-        text = self.ops.details[row]
-        return kernel_launch(self.ops.names[text], capability(self.properties)) if text >= 0 else None
+    def launch_of(self, table: OpTable, row: int) -> KernelLaunch | None:
+        """How the kernel of a row of one of the tables was launched, None where the trace does not say."""
+        text = table.details[row]
+        return kernel_launch(table.names[text], capability(self.properties)) if text >= 0 else None
 
 
 def summarize_device(device: Device, steps: Steps, programs: Modules, most: int) -> DeviceSummary:

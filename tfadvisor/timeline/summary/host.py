@@ -68,6 +68,8 @@ class HostSummary(HostBreakdown, frozen=True):
     """How long its ops would take if nothing shared the cores with them."""
     excerpts: ProgramExcerpts | None = None
     """Of the programs what a page shows; None unless that was asked for."""
+    copying: tuple[DeviceSummary, ...] = ()
+    """Devices that only copy: in no share of the step, but for what the run's ops are."""
 
     @property
     def program_device(self) -> DeviceSummary:
@@ -83,7 +85,8 @@ def summarize(host: HostTimeline, *, excerpts: bool = False) -> HostSummary:
     most = max(FEWEST_KEPT, _MOST_KEPT // max(len(active), 1))
     held: dict[object, object] = {}
     devices = tuple(sharing(summarize_device(device, steps, host.programs, most), held) for device in active)
-    program = _program(devices, host) if devices else None
+    copying = [one for one in host.devices if not one.is_active and len(one.transfer)] if devices else []
+    program = _program(devices, active, host) if devices else None
     return HostSummary(
         **{name: getattr(host, name) for name in HostBreakdown.__struct_fields__},
         devices=devices,
@@ -91,6 +94,7 @@ def summarize(host: HostTimeline, *, excerpts: bool = False) -> HostSummary:
         program=program,
         costs={cost: int(time.within(lo, hi).sum()) for cost, time in host.costs.items()},
         calm=calm_ops(active, steps),
+        copying=tuple(sharing(summarize_device(device, steps, host.programs, most), held) for device in copying),
         excerpts=_excerpts(devices, host, program) if excerpts and program is not None else None,
     )
 
@@ -116,14 +120,14 @@ def _device_time(host: HostTimeline, devices: Sequence[Device]) -> DeviceTime:
     )
 
 
-def _program(devices: Sequence[DeviceSummary], host: HostTimeline) -> ProgramSummary:
+def _program(devices: Sequence[DeviceSummary], active: Sequence[Device], host: HostTimeline) -> ProgramSummary:
     index = _telling_device(devices) if host.programs.keys else 0
     one, patterns = devices[index], None
     if host.programs.keys and (one.kind is not DeviceKind.CPU or len(devices) > 1 or len(one.collectives)):
         from tfadvisor.timeline.summary.programs import program_patterns  # small traces need none
 
         patterns = program_patterns(one.ops, host.programs)
-    return ProgramSummary(index, hot_ops(one.ops, host.programs), patterns)
+    return ProgramSummary(index, hot_ops(one.ops, host.programs, active[index].stated), patterns)
 
 
 def _telling_device(devices: Sequence[DeviceSummary]) -> int:

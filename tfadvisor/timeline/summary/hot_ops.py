@@ -10,7 +10,7 @@ import numpy as np
 from tfadvisor.arrays import ranks, true_at
 from tfadvisor.errors import TraceError
 from tfadvisor.timeline.intervals import Int64Array
-from tfadvisor.timeline.model import Device, DeviceOps, Steps
+from tfadvisor.timeline.model import Device, DeviceOps, Stated, Steps
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.summary.device import OpTable
 from tfadvisor.vocabulary import DeviceKind
@@ -66,8 +66,8 @@ class HotOps(msgspec.Struct, frozen=True):
     """Whether the HLO of that program says that it returns none of its floating-point arguments."""
 
 
-def hot_ops(table: OpTable, programs: Modules) -> HotOps:
-    """Of one device. Without HLO in the trace only names and times are known."""
+def hot_ops(table: OpTable, programs: Modules, stated: Stated) -> HotOps:
+    """Of one device. Without HLO in the trace only names and times are known, and what the profiler stated."""
     rows = table.of_class(DeviceClass.COMPUTE)
     rows = rows[np.argsort(-table.total_ps[rows], kind="stable")]
     if not len(rows):
@@ -82,17 +82,18 @@ def hot_ops(table: OpTable, programs: Modules) -> HotOps:
     order = np.argsort(-time, kind="stable")[:_MOST]
     before, total = np.cumsum(time[order]) - time[order], int(time.sum())
     found = [
-        _hot_op(table, int(rows[first[one]]), int(time[one]), int(count[one]), programs)
+        _hot_op(table, int(rows[first[one]]), int(time[one]), int(count[one]), programs, stated)
         for one in order[before < _ENOUGH * total].tolist()
     ]
     return HotOps(tuple(found), total, *_parameters(table, rows, programs))
 
 
-def _hot_op(table: OpTable, row: int, total_ps: int, count: int, programs: Modules) -> HotOp:
+def _hot_op(table: OpTable, row: int, total_ps: int, count: int, programs: Modules, stated: Stated) -> HotOp:
     kernel = table.names[table.name[row]]
     op = table.names[table.op[row]] if table.op[row] >= 0 else ""
     module = table.names[table.module[row]] if table.module[row] >= 0 else ""
-    nothing = HotOp(op, kernel, module, total_ps, count, None)
+    told = _told(*stated[kernel]) if kernel in stated else None
+    nothing = HotOp(op, kernel, module, total_ps, count, told, _rows_like(table, row) if told else ())
     try:
         program = program_of_row(table, row, programs)
         if program is None:
@@ -105,6 +106,15 @@ def _hot_op(table: OpTable, row: int, total_ps: int, count: int, programs: Modul
     if known is None:
         return nothing
     return HotOp(name, kernel, module or program.name, total_ps, count, known, _rows_like(table, row))
+
+
+def _told(category: str, flops: int, moved: int) -> InProgram:
+    """What the profiler itself says of an op."""
+    from tfadvisor.program.cost import Cost
+    from tfadvisor.timeline.program_ops import InProgram
+
+    products = flops if "convolution" in category else 0  # a TPU's matrix products are convolutions too
+    return InProgram(opcode=category.rpartition(" ")[2], effect="", cost=Cost(flops, products, moved), location=None)
 
 
 def _rows_like(table: OpTable, row: int) -> tuple[int, ...]:

@@ -174,6 +174,29 @@ def test_a_generator_of_batches_is_no_training(place: Place) -> None:
     assert place.tried("--env", "A=1", "--", PYTHON, "train.py")["steps"]["told_by"] == "train.py:8"
 
 
+def test_a_loop_that_makes_the_batch_of_a_slow_step_is_no_training(place: Place) -> None:
+    """Rounds of 700 ms: 100 lines of 6 ms, none of which compiles, then the step, which compiled in the first round."""
+    place.write("train.py", """
+        from invented import work
+        from jax import monitoring
+
+        def load():
+            for line in range(100):
+                work(6)
+
+        for number in range(60):
+            load()
+            if number == 0:
+                monitoring.compiles()
+            work(100)
+    """)  # fmt: skip
+
+    result = place.tried("--env", "A=1", "--", PYTHON, "train.py")
+
+    assert result["steps"]["told_by"] == "train.py:8"
+    assert result["base_step_ms"] == pytest.approx([700.0] * len(result["base_step_ms"]))
+
+
 FITS = """
     import keras
     from invented import work
@@ -191,13 +214,14 @@ FITS = """
 
 
 def test_keras_tells_its_own_steps(place: Place) -> None:
-    """Batches of 10 ms; what is evaluated after each epoch of 64 is in no step."""
+    """Batches of 10 ms; what is evaluated after each epoch of 64 is in no step. In 2 s of steps three epochs end, 5 s each."""
     place.write("train.py", FITS)
 
     result = place.tried("--env", "A=1", "--", PYTHON, "train.py")
 
     assert result["steps"]["told_by"] == "Keras' fit"
     assert result["base_step_ms"] == pytest.approx([10.0] * len(result["base_step_ms"]))
+    assert result["steps"]["between"] == pytest.approx(15 / 17, abs=0.03)
     assert result["arms"][0]["check"] == "same"
 
 

@@ -257,3 +257,17 @@ def test_a_rule_may_bound_its_severity(bound: Cap | None, share: float, severity
     rule = replace(saving(0.5, 1.0), at_most=bound)
 
     assert found(rule, input_bound_fraction=0.5, host_fraction=share).severity.value == severity
+
+
+def test_of_a_fragment_of_a_step_nothing_is_promised() -> None:
+    """What takes half of the part that was recorded may be nothing of the whole step."""
+    fragment = {**FACTS, "step_fragment": "each reads 393 variables and multiplies none of them"}
+
+    whole, part = (
+        found(saving(0.5, 1.0), facts, input_bound_fraction=0.5, host_fraction=0.5) for facts in (FACTS, fragment)
+    )
+
+    assert whole.saving is not None
+    assert (whole.severity.value, whole.saving.high) == ("critical", 0.5)
+    assert (part.severity.value, part.saving, part.takes) == ("info", None, 0.5)
+    assert part.caveat.startswith("The steps are fragments (each reads 393 variables")

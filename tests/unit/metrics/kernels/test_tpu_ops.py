@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from support import hlo_builder as hlo
-from support.trace_builder import TraceBuilder, trace
+from support.trace_builder import TraceBuilder, _set, _stat_id, trace
 
 approx = pytest.approx
 DOT = hlo.dot_numbers([1], [0])
@@ -61,6 +61,30 @@ def test_layout_conversions_of_a_tpu() -> None:
 
     assert metrics.value("layout_conversion_fraction") == approx(0.4)
     assert metrics.fact("layout_conversion_op") == "transpose.2"
+
+
+def test_without_hlo_the_profilers_own_counts_serve() -> None:
+    """60 of 100 µs add and 30 multiply: 98.4 MB are the memory's 60 µs; 13.77 GFLOP half of the peak in 30 µs, with little read.
+    What a custom kernel states is its author's guess, and 10 µs of it are less than the half that must be known."""
+    spans = (
+        ("%add.1 = f32[8] add(%x)", 0, 60),
+        ("%dot.2 = f32[8] fusion(%x)", 60, 90),
+        ("%own = f32[8] custom-call()", 90, 100),
+    )
+    builder, told = tpu(*spans), {}
+    plane = builder._planes["host", "/device:TPU:0"]
+    told[b"%add"] = ("loop fusion", 1_000, 98_400_000)
+    told[b"%dot"] = ("convolution fusion", 13_770_000_000, 1_000_000)
+    told[b"%own"] = ("custom-call", 1 << 60, 1 << 60)
+    for entry in plane.event_metadata.values():
+        for stat, value in zip(("hlo_category", "flops", "bytes_accessed"), told.get(entry.name[:4], ()), strict=False):
+            _set(entry.stats.add(metadata_id=_stat_id(plane, stat)), plane, value)
+
+    metrics = builder.measure()
+
+    assert metrics.value("flops_utilization") == approx(0.5 * 30 / 90, rel=1e-3)
+    assert metrics.value("memory_bandwidth_utilization") == approx(99.4e6 / 1640e9 / 90e-6, rel=1e-3)
+    assert metrics.value("memory_bound_fraction") == approx(0.6)
 
 
 @pytest.mark.parametrize(("opcode", "number", "expected"), [("add", 3, 0.9), ("dot", 4, 0.0)])

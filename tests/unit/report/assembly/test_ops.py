@@ -62,3 +62,37 @@ def test_an_op_that_events_name_with_its_caller_has_what_the_hlo_says() -> None:
     (only,) = gpu_steps(("gemm", 30.0, "call.1::dot.2"), program=program).report().ops
 
     assert (only.op, only.opcode, only.flops) == ("call.1::dot.2", "dot", 1024)
+
+
+def test_kernels_stand_under_the_op_that_the_framework_names() -> None:
+    """Without HLO: two layers run the same kernel, a step; of replicas an op is one."""
+    builder = trace().steps(2, period=100)
+    for at in (0, 100):
+        for device, of in (("GPU:0", ""), ("GPU:1", "replica_1/")):
+            for layer, begin, end in (("conv1", 0, 30), ("conv2", 30, 40)):
+                path = f"{of}model/{layer}/Conv2D:Conv2D"
+                builder.kernel(
+                    device,
+                    "scudnn_128x64",
+                    at + begin,
+                    at + end,
+                    (at, at + 1),
+                    tf_op=path,
+                    kernel_details="grid:2,3,1 block:64,1,1",
+                )
+
+    first, second = builder.report().ops
+
+    assert (first.op, first.kernel, first.name) == ("model/conv1/Conv2D", "scudnn_128x64", "model/conv1/Conv2D")
+    assert (first.count_per_step, first.share, first.grid, first.block) == (1, 0.75, (2, 3, 1), (64, 1, 1))
+    assert (second.op, second.ms_per_step) == ("model/conv2/Conv2D", pytest.approx(0.010))
+
+
+def test_a_kernel_is_another_where_its_name_is_not_made_of_the_ops() -> None:
+    builder = trace().steps(1, period=100)
+    builder.kernel("GPU:0", "loop_add_fusion_3", 0, 10, (0, 1), hlo_op="loop_add_fusion.3")
+    builder.kernel("GPU:0", "nvjet_tst_128", 10, 30, (1, 2), hlo_op="custom-call.1").busy(
+        "GPU:0", (30, 35), name="alone"
+    )
+
+    assert [one.other_kernel for one in builder.report().ops] == ["nvjet_tst_128", "", ""]

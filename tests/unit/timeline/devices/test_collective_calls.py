@@ -124,11 +124,11 @@ def test_each_call_has_its_own_done() -> None:
 @pytest.mark.parametrize(
     ("events", "expected"),
     [
-        ([("all-reduce-done.1", 20, 30), ("fusion.1", 40, 50)], []),
+        ([("all-reduce-done.1", 20, 30), ("fusion.1", 40, 50)], [(20, 30)]),
         ([("all-reduce-start.1", 10, 12)], [(10, 12)]),
         ([("all-reduce-start.1", 10, 12), ("all-reduce-done.2", 20, 30)], [(10, 12)]),
         ([("all-reduce-done.1", 5, 8), ("all-reduce-start.1", 10, 12)], [(10, 12)]),
-        ([("all-reduce.1", 10, 12), ("all-reduce-done.1", 20, 30)], [(10, 12)]),
+        ([("all-reduce.1", 10, 12), ("all-reduce-done.1", 20, 30)], [(10, 12), (20, 30)]),
     ],
 )
 def test_halves_that_miss_each_other(events: Sequence[Event], expected: list[tuple[float, float]]) -> None:
@@ -190,3 +190,22 @@ def test_the_type_is_told_by_the_name_where_there_is_no_hlo() -> None:
     found = calls(trace().step(0, 1000).collective("GPU:0", 0, 10, "ncclDevKernel_AllReduce_Sum_bf16_RING_LL"))
 
     assert found.dtypes == ("bf16",)
+
+
+def test_a_receive_ends_where_it_is_waited_for_and_a_wait_without_a_start_is_a_call() -> None:
+    """recv.2 begins at 10 and is waited for until 60; nothing on the device starts what all-reduce-done.7 waits for."""
+    builder = trace().step(0, 100)
+    for name, start, end in (
+        ("recv.2", 10, 11),
+        ("fusion.1", 11, 40),
+        ("recv-done.2", 40, 60),
+        ("all-reduce-done.7", 70, 90),
+    ):
+        builder.on_line("/device:TPU:0", "XLA Ops", f"%{name} = f32[8] op(%p)", start, end)
+
+    (device,) = builder.build().hosts[0].devices
+
+    calls = device.collectives
+    assert (calls.start // 1_000_000).tolist() == [10, 70]
+    assert (calls.end // 1_000_000).tolist() == [60, 90]
+    assert (calls.exposed_ps // 1_000_000).tolist() == [1 + 20, 20]

@@ -202,6 +202,48 @@ def test_a_barrier_among_regions_is_a_wait_for_other_cores() -> None:
     assert len(device.ops) == 2
 
 
+def test_a_kernel_that_waits_for_its_own_copies_says_so_where_its_time_goes() -> None:
+    """A Pallas kernel of 40 of 100 µs that waits for its DMA in 20 and 5 of them; the region of 90 to 95 lies in no op."""
+    kernel = '%matmul.1 = f32[8] custom-call(%x), custom_call_target="tpu_custom_call"'
+    builder = trace().steps(4, period=100)
+    for at in range(0, 400, 100):
+        builder.on_line("/device:TPU:0", "XLA Ops", kernel, at + 10, at + 50)
+        for name, start, end in (
+            ("ep_copy_in", 10, 11),
+            ("ep_wait_in", 11, 31),
+            ("ep_run_kernel", 31, 45),
+            ("ep_wait_out", 45, 50),
+            ("ep_wait_in", 90, 95),
+        ):
+            builder.on_line("/device:TPU:0", "XLA TraceMe", name, at + start, at + end)
+
+    (compute,) = (one for one in builder.report().attribution if one.kind == "compute")
+
+    assert compute.fraction == pytest.approx(0.4)
+    waits, rest = compute.parts
+    assert (waits.activity, round(waits.fraction, 6)) == ("kernels wait for their own copies (DMA)", 0.25)
+    assert [one.activity for one in waits.parts] == ["matmul.1"]
+    assert round(rest.fraction, 6) == 0.15
+
+
+@pytest.mark.parametrize(
+    ("plane", "line"),
+    [
+        ("/device:TPU:0 SparseCore 0", "Sparse Core Ops"),
+        ("/device:TPU:0 SparseCore 0", "XLA Ops"),
+        ("/device:TPU:0", "Host Offload Ops"),
+        ("/device:TPU:0", "Tensor Core"),
+        ("/device:TPU:0", "_counters_"),
+    ],
+)
+def test_what_other_cores_and_counters_show_is_no_computation_of_a_tpu(plane: str, line: str) -> None:
+    builder = trace().on_line("/device:TPU:0", "XLA Ops", "%fusion.1 = f32[8] fusion(%p)", 0, 10)
+
+    devices = builder.on_line(plane, line, "%all-reduce.1 = f32[8] all-reduce(%p)", 20, 90).timeline().devices
+
+    assert [(one.name, one.compute.length(), len(one.collective)) for one in devices] == [("TPU:0", 10 * PS, 0)]
+
+
 def test_a_kernel_without_a_name_of_its_own_has_that_of_the_op_that_launched_it() -> None:
     """As TensorFlow records it where no annotation reaches the GPU. The second call lies behind the op, the third in none."""
     builder = trace().step(0, 100).thread("tf_gpu_private_0/1").call("model/dropout/Cast:Cast", 10, 30)

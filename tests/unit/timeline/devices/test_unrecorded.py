@@ -118,6 +118,25 @@ def test_what_most_of_the_work_is_missing_for_is_no_grave_finding() -> None:
     assert about_waiting
     assert {finding.severity for finding in about_waiting} <= {Severity.LOW, Severity.INFO}
     assert all("left nothing in the trace" in finding.caveat for finding in about_waiting)
+    assert all(finding.saving is None for finding in about_waiting if {"launch", "host", "idle"} & set(finding.claims))
+
+
+def test_devices_that_only_copy_belong_to_the_run_and_to_no_share_of_its_step() -> None:
+    """GPU:0 hands 8 of 100 µs of buffers to others, as AMD's tracer records it, and copies 4 µs within itself; GPU:1 computes."""
+    builder = trace().steps(4, period=100).empty_device("GPU:2")
+    for at in range(0, 400, 100):
+        builder.busy("GPU:1", (at, at + 60))
+        for number, (start, end) in enumerate(((at + 10, at + 18), (at + 20, at + 24))):
+            builder.call("hipMemcpyDtoDAsync", start - 2, start - 1, correlation_id=1 + at + number)
+            stats = {"correlation_id": 1 + at + number, "memcpy_details": "kind:Unknown size:640 dest:2 async:1"}
+            builder.on_line("/device:GPU:0", "Stream #8(MemcpyOther)", "CopyDeviceToDevice", start, end, **stats)
+        builder.call("PjRtStreamExecutorBuffer::CopyToDeviceHelper::async_copy_to_device", at + 5, at + 12)
+
+    report = builder.report()
+
+    assert run_line(report).endswith("1 GPU, 1 more with copies alone, 1 more without events")
+    assert report.breakdown["compute"] == pytest.approx(0.6)
+    assert {op.kind: round(op.ms_per_step * 1e3) for op in report.ops} == {"compute": 60, "p2p": 8, "d2d": 4}
 
 
 def test_a_silent_host_beside_one_that_was_recorded_leaves_the_verdict_to_that_one() -> None:

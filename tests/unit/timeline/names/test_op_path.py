@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tfadvisor.timeline.names.op_path import op_path
+from tfadvisor.timeline.names.op_path import op_name, op_path
 
 
 @pytest.mark.parametrize(
@@ -63,3 +63,16 @@ def test_replicas_share_their_layers() -> None:
     assert second is not None
     assert first.layer == second.layer == "model/dense"
     assert second.is_gradient
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("replica_4/bert/layer_1/Cast:Cast", "bert/layer_1/Cast"),
+        ("gradient_tape/replica_1/m/dense/MatMul:MatMul", "gradient_tape/m/dense/MatMul"),
+        ("jit(f)/Dense_0/dot_general", "jit(f)/Dense_0/dot_general"),
+        ("XlaModule:", ""),
+    ],
+)
+def test_an_op_has_one_name_in_every_replica(path: str, name: str) -> None:
+    assert op_name(path) == name

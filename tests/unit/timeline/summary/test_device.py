@@ -143,7 +143,7 @@ def test_how_a_kernel_was_launched_stands_in_its_row() -> None:
 
     found = summary(builder)
 
-    launches = {found.ops.names[found.ops.name[row]]: found.launch_of(row) for row in range(3)}
+    launches = {found.ops.names[found.ops.name[row]]: found.launch_of(found.ops, row) for row in range(3)}
     assert launches == {
         "gemm": KernelLaunch((2, 6, 36), (128, 1, 1), 122, 12288, 0.25),
         "late": KernelLaunch((3, 1, 1), (64, 2, 1), 16, 512, 0.75),

@@ -88,6 +88,19 @@ def test_classes_of_a_step_add_up_to_its_length(loader: dict[str, pa.Table]) -> 
     assert (together.time_ps == together.end_ps - together.start_ps).all()
 
 
+def test_kernels_have_their_op_and_how_they_were_launched(tmp_path: Path) -> None:
+    """256 threads in 8 warps; with 128 registers a thread 65,536 / (128 · 256) = 2 blocks, 16 of an A100's 64 warps."""
+    builder = trace().steps(1, period=100).plane_stat("/device:GPU:0", compute_cap_major=8, compute_cap_minor=0)
+    details = "regs:128 static_shared:512 dynamic_shared:0 grid:8,2,1 block:256,1,1"
+    builder.kernel("GPU:0", "scudnn", 10, 30, (5, 6), tf_op="model/conv1/Conv2D:Conv2D", kernel_details=details)
+
+    columns = ("op", "kernel", "kind", "grid", "block", "registers", "shared_bytes", "occupancy", "ms_per_step")
+
+    assert rows(built(builder, tmp_path)["ops"], *columns) == [
+        ("model/conv1/Conv2D", "scudnn", "compute", "8,2,1", "256,1,1", 128, 512, 0.25, 0.02)
+    ]
+
+
 def test_events_know_their_step(tmp_path: Path) -> None:
     builder = trace().steps(3, period=100, span=80).call("inside", 110, 120).call("before", -10, -5)
     found = built(builder.call("after", 900, 910), tmp_path)
