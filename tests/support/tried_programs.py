@@ -52,7 +52,7 @@ class Place:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.env = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "XLA_FLAGS")}
-        self.env["PYTHONPATH"] = str(FAKES)
+        self.env["PYTHONPATH"] = os.pathsep.join([str(FAKES), *filter(None, [os.environ.get("PYTHONPATH")])])
         self.write("invented.py", INVENTED)
         self.write("train.py", TRAIN)
 
