@@ -1,10 +1,11 @@
 """Does anything stay when an analysis is killed at any moment? Kills many, counts what is left, and asks the tab again.
 
-python benchmarks/kill_at_random.py hosts|tab [--runs 200] [--seconds 3600] [--seed 1] [--publish]
+python benchmarks/kill_at_random.py hosts|tab|first [--runs 200] [--seconds 3600] [--seed 1] [--publish]
 
 hosts: runs of five hosts, read by three processes, a page written. A quarter is killed in the first 0.1 s, the others at any
 moment until the work is done; what ends before its signal comes is no run. tab: TensorBoard. A quarter is killed in the first
 0.1 s; the others first show the run at which the one before was killed, then are killed while they analyse another one.
+first: the installed command gets SIGINT at any moment of its first second, while two busy processes a core take the machine.
 --publish adds the counts to docs/robustness.md.
 """
 
@@ -56,6 +57,9 @@ HEAD = (
 _SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 _OVER = "over before"
 _WORDS = {signal.SIGTERM: (143, b"tfadvisor: terminated\n"), signal.SIGINT: (130, b"tfadvisor: interrupted\n")}
+_FIRST = (
+    "told in one line", "before Python heeds signals", "while Python starts", "while its script imports `re`", "ended otherwise",
+)  # fmt: skip
 _EARLY_S = 0.1
 _PATIENCE_S = 60
 
@@ -63,7 +67,7 @@ _PATIENCE_S = 60
 def main(arguments: Sequence[str]) -> int:
     """1 when anything was left, or the tab did not answer."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("hosts", "tab"))
+    parser.add_argument("what", choices=("hosts", "tab", "first"))
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=3600.0, help="no new run is started after so long")
     parser.add_argument("--seed", type=int, default=1)
@@ -71,7 +75,7 @@ def main(arguments: Sequence[str]) -> int:
     asked = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as place:
         ends = time.monotonic() + asked.seconds
-        kills = {"hosts": HostKills, "tab": TabKills}[asked.what](Path(place))
+        kills = {"hosts": HostKills, "tab": TabKills, "first": FirstKills}[asked.what](Path(place))
         found = killed(kills, asked.runs, ends, random.Random(asked.seed))
     for name, counts in found.items():
         print(asked.what, name, dict(counts))
@@ -81,16 +85,19 @@ def main(arguments: Sequence[str]) -> int:
     return 1 if any(faults) else 0
 
 
-def killed(kills: HostKills | TabKills, runs: int, ends: float, chance: random.Random) -> dict[str, Counter[str]]:
+def killed(
+    kills: HostKills | TabKills | FirstKills, runs: int, ends: float, chance: random.Random
+) -> dict[str, Counter[str]]:
     """By signal, how many there were of each column. ends: on the monotonic clock, when no other is started."""
-    found = {one.name: Counter[str]() for one in _SIGNALS}
+    found = {one.name: Counter[str]() for one in kills.signals}
     done = 0
     while done < runs and time.monotonic() < ends:
-        number = chance.choice(_SIGNALS)
-        early = chance.random() < 0.25
+        number = chance.choice(kills.signals)
+        early = chance.random() < kills.early
         with marked() as group:
             process, said = kills.start(group, early)
             moment = chance.uniform(0, _EARLY_S if early else kills.lasts_s)
+            early = moment < _EARLY_S
             time.sleep(moment)
             in_time = process.poll() is None
             process.send_signal(number)
@@ -110,11 +117,14 @@ def killed(kills: HostKills | TabKills, runs: int, ends: float, chance: random.R
 class HostKills:
     """`tfadvisor analyze` of five hosts, which writes a page."""
 
+    signals, early = _SIGNALS, 0.25
+
     def __init__(self, folder: Path) -> None:
         """Runs one to its end, to know how long that takes."""
         self._folder = folder
         self._run = five_hosts(folder / "run")
         self._out = folder / "out"
+        self._call = [sys.executable, "-c", IN_PROCESSES, "analyze", self._run, "-o", self._out / "report.html"]
         self._env = {**os.environ, "TMPDIR": str(self._out), "XDG_CACHE_HOME": str(self._out)}
         self._out.mkdir()
         began = time.monotonic()
@@ -128,8 +138,7 @@ class HostKills:
     def start(self, group: Marked, _early: bool = False) -> tuple[subprocess.Popen[bytes], Callable[[], bytes]]:
         """The process, and what it said on standard error."""
         said = (self._folder / "said").open("w+b")
-        call = [sys.executable, "-c", IN_PROCESSES, "analyze", self._run, "-o", self._out / "report.html"]
-        process = group.start(call, stdout=subprocess.DEVNULL, stderr=said, env=self._env)
+        process = group.start(self._call, stdout=subprocess.DEVNULL, stderr=said, env=self._env)
 
         def told() -> bytes:
             with said:
@@ -166,8 +175,45 @@ class HostKills:
             shutil.rmtree(one) if one.is_dir() else one.unlink()
 
 
+class FirstKills(HostKills):
+    """The installed command as a shell starts it, on a loaded machine, for its first second."""
+
+    signals, early = (signal.SIGINT,), 0.0
+
+    def __init__(self, folder: Path) -> None:
+        """Loads the machine until this process ends."""
+        self._command = Path(sys.executable).with_name("tfadvisor")
+        super().__init__(folder)
+        self.lasts_s = 1.0
+        busy = [sys.executable, "-c", f"import os\nwhile os.getppid() == {os.getpid()}: sum(range(10**6))"]
+        self._busy = [subprocess.Popen(busy) for _ in range(2 * (os.cpu_count() or 1))]
+
+    def start(self, group: Marked, early: bool = False) -> tuple[subprocess.Popen[bytes], Callable[[], bytes]]:
+        """As HostKills; one that is over within the second is no run."""
+        self._call = [self._command, "analyze", self._run, "-o", self._out / "report.html"]
+        return super().start(group, early)
+
+    def ending(self, code: int, said: bytes, number: signal.Signals) -> str:
+        """Where it was when it did not end in its own words."""
+        if code == -number and not said:
+            return "before Python heeds signals"
+        if b"init_import_site" in said or b"<frozen site>" in said:
+            return "while Python starts"
+        if b"Traceback" in said and b"/tfadvisor/" not in said:
+            return "while its script imports `re`"
+        return super().ending(code, said, number)
+
+    def finish(self, found: dict[str, Counter[str]]) -> None:
+        """Frees the machine."""
+        for one in self._busy:
+            one.kill()
+            one.wait()
+
+
 class TabKills:
     """TensorBoard with the tab. Each that comes to serve first shows the run at which the one before it was killed."""
+
+    signals, early = _SIGNALS, 0.25
 
     def __init__(self, folder: Path) -> None:
         """Asks for a first run, to know how long that takes."""
@@ -271,7 +317,16 @@ def publish(what: str, found: dict[str, Counter[str]]) -> None:
         for name, counts in found.items():
             so_far[f"{what} {name}"] = dict(Counter(so_far.get(f"{what} {name}", {})) + counts)
         COUNTS.write_text(json.dumps(so_far, indent=2, sort_keys=True) + "\n", encoding="utf-8")
-        rows = [_cells(name, Counter(counts)) for name, counts in sorted(so_far.items())]
+        first = so_far.get("first SIGINT", {})
+        if first:
+            cells = [first["killed"], *(first.get(one, 0) for one in _FIRST)]
+            lines = [
+                f"| signals | {' | '.join(_FIRST)} |",
+                "|" + "--:|" * len(cells),
+                f"| {' | '.join(map(str, cells))} |",
+            ]
+            put(PAGE, "first second", "\n" + "\n".join(lines) + "\n\n")
+        rows = [_cells(name, Counter(counts)) for name, counts in sorted(so_far.items()) if "first" not in name]
         lines = [HEAD, "|---|---|" + "--:|" * 6, *(f"| {' | '.join(row)} |" for row in rows)]
         put(PAGE, "kills", "\n" + "\n".join(lines) + "\n\n")
 

@@ -118,7 +118,7 @@ def _window(board: Board, *, python_tracer: bool) -> Window:
     """A pause, and then a window: when it was begun, opened, closed and stopped."""
     time.sleep(SECONDS)
     processes = [one for one in board.processes() if may_step(one, time.time())]
-    number = str(board.order_window(processes, SECONDS, python_tracer=python_tracer))
+    number = str(board.order(processes, SECONDS, python_tracer=python_tracer))
     until = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < until:
         answers = [one.windows[number] for one in board.processes() if number in one.windows]

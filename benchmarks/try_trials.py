@@ -138,7 +138,14 @@ def simulated(samples: Mapping[str, Runs], trials: int) -> Iterator[str]:
     yield f"| all | | | {wrong / of_false:.2%} | {found / of_forms:.1%} | {held / of:.1%} |"
 
 
-def trial(rounds: Sequence[tuple[float, float]], factor: float, number: int, *, alike: bool = True) -> Standing:
+def trial(
+    rounds: Sequence[tuple[float, float]],
+    factor: float,
+    number: int,
+    *,
+    alike: bool = True,
+    stages: Sequence[int] = STAGES,
+) -> Standing:
     """One comparison, with rounds drawn from those that were recorded, none twice. The new form's times are multiplied.
 
     alike: both are runs of one form, so that either may be the new one.
@@ -155,7 +162,12 @@ def trial(rounds: Sequence[tuple[float, float]], factor: float, number: int, *, 
             drawn.update({BASE: old, "new": new * factor})
         return drawn.pop(arm)
 
-    return Rounds(["new"], measure, seed=number).decide().arms["new"]
+    return Rounds(["new"], measure, stages, seed=number).decide().arms["new"]
+
+
+def trial_of(runs: Sequence[float], number: int, stages: Sequence[int]) -> Standing:
+    """Two arms of the same program, by runs that followed each other."""
+    return trial(list(pairwise(runs)), 1.0, number, stages=stages)
 
 
 def holds(one: Standing, ratio: float) -> bool:

@@ -8,11 +8,8 @@ from typing import Any
 
 import tfadvisor.metrics  # noqa: F401  (registers every metric)
 from tfadvisor.advice.loading.catalogue import load_catalogue
-from tfadvisor.advice.loading.limits import limits_of
-from tfadvisor.advice.loading.rule import Rule
 from tfadvisor.comparison.gate.config import LEVELS, POLICIES, PRESETS
 from tfadvisor.metrics.registry import registered_metrics
-from tfadvisor.units import Unit
 
 NAME = "tfadvisor-toml-1.json"
 _SHARE = {"type": ["number", "string"], "pattern": r"^\s*\d+(\.\d+)?\s*%\s*$", "minimum": 0}
@@ -38,7 +35,7 @@ def config_schema() -> str:
     schema = {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "tfadvisor.toml",
-        "description": "What `tfadvisor gate` asks of a run, and by which numbers rules fire.",
+        "description": "What `tfadvisor gate` asks of a run, and what is known and ignored.",
         **_table(whole),
         "definitions": _limits(),
     }
@@ -55,31 +52,24 @@ def _settings() -> dict[str, Any]:
             (*_SEVERITIES, "off"), "From which severity on a finding fails that the baseline has not."
         ),
         "false-alarm-rate": {**_SHARE, "maximum": 0.2, "description": "Over all gated metrics together."},
-        "keep": _whole(1, "How many runs a baseline keeps, of each branch."),
+        "keep": _whole(1, "How many runs a baseline keeps."),
         "budgets": _table(dict(_each_metric("budget")), "Absolute limits, in the metric's unit."),
         "relative": _table(dict(_each_metric("relative")), "Limits on the change against the baseline."),
         "severity": _table(dict.fromkeys(_SEVERITIES, severity), "The level of findings by severity."),
         "rules": {
             "type": "object",
-            "description": "By rule: the level of its findings, above severity, and its limits. By pattern: the level.",
-            "properties": {rule.id: _rule(rule) for rule in load_catalogue(preview=True).rules},
+            "description": "By rule, or pattern of rules: the level of its findings, above severity.",
+            "properties": {rule.id: _rule(rule.title) for rule in load_catalogue(preview=True).rules},
             "patternProperties": {r"[*?\[]": _choice(LEVELS, "For every rule that the pattern fits.")},
             "additionalProperties": False,
         },
     }
 
 
-def _rule(rule: Rule) -> dict[str, Any]:
-    """A level, or a table with the rule's numbers."""
+def _rule(title: str) -> dict[str, Any]:
+    """A level, or a table with one."""
     level = _choice(LEVELS, "The level of its findings.")
-    limits = {
-        one.name: {
-            **(_SHARE if one.unit is Unit.FRACTION else {"type": "number", "minimum": 0}),
-            "description": f"{one.words} as shipped ({one.unit.value}). {registered_metrics()[one.metric].about}",
-        }
-        for one in limits_of(rule)
-    }
-    return {"description": rule.title, "anyOf": [{"enum": list(LEVELS)}, _table({"level": level, **limits})]}
+    return {"description": title, "anyOf": [{"enum": list(LEVELS)}, _table({"level": level})]}
 
 
 def _each_metric(kind: str) -> Iterable[tuple[str, dict[str, Any]]]:

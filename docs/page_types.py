@@ -32,7 +32,6 @@ _WRITTEN_OTHERWISE: Mapping[type, Mapping[str, object]] = {
     Report: {
         "schema_version": typing.Literal[SCHEMA_VERSION],
         "ops": None,
-        "changed_limits": None,
         "machines": None,
         "plan": None,
     },

@@ -16,7 +16,6 @@ import tfadvisor.metrics  # noqa: F401  (registers every metric)
 from tfadvisor.advice.findings import CaptureNote
 from tfadvisor.advice.judging.judge_rules import run_rules
 from tfadvisor.advice.loading.catalogue import Catalogue, load_catalogue
-from tfadvisor.advice.loading.limits import LimitChange, changes_of
 from tfadvisor.advice.savings import calibration, foresee, plan_of
 from tfadvisor.errors import TraceError
 from tfadvisor.files import replace_file
@@ -24,7 +23,7 @@ from tfadvisor.metrics.registry import Settings, measure
 from tfadvisor.report.assembly.report import assemble
 from tfadvisor.report.assembly.second_window import SecondWindow, joined, second_window, unread_note
 from tfadvisor.report.model import Report
-from tfadvisor.timeline.run.one_host import Engine, Progress, Watch
+from tfadvisor.timeline.run.one_host import Progress, Watch
 from tfadvisor.timeline.run.read_hosts import run_hosts
 from tfadvisor.timeline.run.run_summary import RunSummary, UnreadHost, merge
 from tfadvisor.trace.counters import read_counters
@@ -53,10 +52,6 @@ class Options(msgspec.Struct, frozen=True):
     """First and last (exclusive) step to look at."""
     processes: int = 1
     """How many hosts may be read at once, each in its own process."""
-    engine: Engine | None = None
-    """Who reads the hosts, as a cluster; None for this machine."""
-    limits: Sequence[LimitChange] = ()
-    """Numbers by which rules fire, where they are not to be as shipped."""
     preview: bool = False
     """Whether the rules that are not proven yet speak too."""
     ignored: Mapping[str, str] = {}
@@ -144,9 +139,7 @@ def conclude(
     detail: with what a page draws. watch: sees each host's events. catalogue: the options' rules, where they are read
     already. Raises as analyze_run.
     """
-    catalogue = catalogue or load_catalogue(
-        tuple(options.rules), tuple(options.disabled), options.limits, preview=options.preview
-    )
+    catalogue = catalogue or load_catalogue(tuple(options.rules), tuple(options.disabled), preview=options.preview)
     report, summary = _of_one_window(run, options, catalogue, progress, detail=detail, watch=watch)
     if watch is None and options.steps is None and (second := second_window(run)) is not None:
         report = _with_second(report, second, options, catalogue)
@@ -208,7 +201,6 @@ def _of_one_window(
             detail=detail,
             watch=watch,
             skip=lambda file, error: failed.append((file, error)),
-            engine=options.engine,
         )
     )
     if not hosts:
@@ -233,15 +225,13 @@ def analyze(
     bandwidth_gb_s: float | None = None,
     steps: tuple[int, int] | None = None,
     processes: int = 1,
-    limits: Mapping[str, Mapping[str, float | str]] | None = None,
     preview: bool = False,
 ) -> Analysis:
     """Analyses a logdir (its newest run), a run folder, a trace file, or the content of one: bytes, or a file open for
     reading. Returns the report, which can draw its page while the trace is where it was.
 
     processes: above 1, large runs of several hosts are read in parallel; the calling script then needs the usual
-    `if __name__ == "__main__":`. limits: rule -> limit -> number or share ("5%"), as `[rules]` of a tfadvisor.toml has
-    them, which is not read here. preview: with the rules that are not proven yet. Raises TraceError when there is nothing
+    `if __name__ == "__main__":`. preview: with the rules that are not proven yet. Raises TraceError when there is nothing
     to read, UsageError for options that do not fit the trace.
     """
     source = held(path)
@@ -254,7 +244,6 @@ def analyze(
         bandwidth_gb_s,
         steps,
         processes,
-        limits=changes_of(limits),
         preview=preview,
     )
     with run_in(source, run, host) as chosen:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from tfadvisor.analysis import analyze
 from tfadvisor.comparison.baseline.snapshot import NEED_CALLS, Snapshot, may_differ, must_be_alike, snapshot_of
 from tfadvisor.comparison.baseline.snapshot_json import LARGEST, SnapshotError, from_text
-from tfadvisor.comparison.forms import ShownComparison, shown
+from tfadvisor.comparison.forms import ShownComparison
 from tfadvisor.comparison.side import Side
 from tfadvisor.comparison.split import compare_sides
 from tfadvisor.errors import NothingToCompare, TraceError
@@ -39,7 +39,7 @@ def compare(base: Readable | Report | Snapshot, new: Readable | Report | Snapsho
         differences += (
             "input and launch count as host here: without calls of Python functions they cannot be told apart",
         )
-    return shown(compare_sides(*sides, differences=differences, same=same, refused=refused))
+    return ShownComparison(**asdict(compare_sides(*sides, differences=differences, same=same, refused=refused)))
 
 
 def _host_as_one(side: Side) -> Side:

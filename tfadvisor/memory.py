@@ -11,6 +11,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from tfadvisor.errors import TraceError
+
 _UNKNOWN = 8 << 30
 _SHORTEST_DEADLINE_S = 120.0
 _BYTES_A_SECOND = 1 << 20
@@ -18,6 +20,7 @@ _BYTES_A_SECOND = 1 << 20
 _LEAST_MEMORY = 2 << 30
 _MEMORY_PER_BYTE = 20
 _MANY_EVENTS = 1 << 20
+_TRUSTED = "If you trust the trace, set TFADVISOR_LIMITS=0."
 
 
 class Limits(NamedTuple):
@@ -26,6 +29,18 @@ class Limits(NamedTuple):
     deadline_s: float
     memory: int
     """Bytes of memory of each of its processes."""
+
+    def too_late(self, place: str) -> TraceError:
+        """What to say of a trace that took longer."""
+        return TraceError(
+            place, f"took longer than the {self.deadline_s:,.0f} s that any trace of this size needs.", _TRUSTED
+        )
+
+    def too_large(self, place: str) -> TraceError:
+        """What to say of one that needed more memory."""
+        return TraceError(
+            place, f"needs more than the {self.memory / (1 << 30):.1f} GiB that any trace of this size needs.", _TRUSTED
+        )
 
 
 def limits_of_files(files: Iterable[Path]) -> Limits:

@@ -23,8 +23,6 @@ class Done(NamedTuple):
     code: int
     log: str
     outputs: Mapping[str, str]
-    used: list[Mapping[str, Any]]
-    """What other actions were asked for."""
 
 
 class Runner:
@@ -64,14 +62,8 @@ class Runner:
         assert {*given} <= {*known}, given
         context = {"inputs": {name: self._filled(value, {}) for name, value in {**known, **given}.items()}}
         code, log = 0, ""
-        used: list[Mapping[str, Any]] = []
         for step in ACTION["runs"]["steps"]:
             if not self._asked(step.get("if", "success()"), context, failed=code != 0):
-                continue
-            if "uses" in step:
-                used.append(
-                    {"uses": step["uses"], **{k: self._filled(str(v), context) for k, v in step["with"].items()}}
-                )
                 continue
             env = {name: self._filled(value, context) for name, value in step.get("env", {}).items()}
             done = self._run(step["run"], env)
@@ -79,7 +71,7 @@ class Runner:
             code = code or done.returncode
         output = Path(self.env["GITHUB_OUTPUT"])
         lines = output.read_text(encoding="utf-8").splitlines() if output.exists() else []
-        return Done(code, log, dict(line.split("=", 1) for line in lines), used)
+        return Done(code, log, dict(line.split("=", 1) for line in lines))
 
     def _run(self, script: str, env: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
         """As `shell: bash` does: the script in a file, to a shell that stops at the first error."""

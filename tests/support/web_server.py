@@ -27,6 +27,8 @@ class Objects:
         """For a path, how many answers end after half of their bytes."""
         self.silent: set[str] = set()
         """Paths whose answers stop after half of their bytes, without an end."""
+        self.slow: set[str] = set()
+        """Paths whose answers come a byte each twentieth of a second."""
         self.changes: dict[str, bytes] = {}
         """For a path, its content from the second GET on."""
         self.released = threading.Event()
@@ -74,7 +76,7 @@ def _handler(held: Objects) -> type[BaseHTTPRequestHandler]:
             elif path in held.status:
                 self._send(held.status[path], b"no", {}, body)
             elif path.endswith("/") and any(one.startswith(path) for one in held.content):
-                self._send(200, _links(held, path), {"Content-Type": "text/html"}, body)
+                self._send(200, _links(held, path), {"Content-Type": "text/html"}, body, path)
             elif any(one.startswith(f"{path}/") for one in held.content):
                 self._send(301, b"", {"Location": f"{path}/"}, body)
             elif path not in held.content:
@@ -116,6 +118,11 @@ def _handler(held: Objects) -> type[BaseHTTPRequestHandler]:
                 self.wfile.flush()
                 held.released.wait()
                 self.close_connection = True
+            elif path in held.slow:
+                for one in content:
+                    self.wfile.write(bytes([one]))
+                    if held.released.wait(0.05):
+                        break
             else:
                 self.wfile.write(content)
 

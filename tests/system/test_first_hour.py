@@ -126,7 +126,6 @@ def test_every_command_of_the_tasks_is_there(user: User) -> None:
 def test_the_whole_hour_from_a_clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Clone, install, analyze, run, fix, try, gate, tab; needs JAX in this environment, whose packages the new one sees."""
     pytest.importorskip("jax", reason="JAX is not installed")
-    pytest.importorskip("libcst", reason="LibCST is not installed (the extra `fix`)")
     git = shutil.which("git")
     assert git is not None
     subprocess.run([git, "clone", "--quiet", ROOT, tmp_path / "clone"], check=True)

@@ -50,6 +50,7 @@ def test_nothing_in_a_report_contradicts_the_rest(run: Path) -> None:
         assert not (report.steps.count and "shows no steps" in text)
         assert not (("Found nothing to change" in text) and not verdict.healthy)
         assert "Do it every" not in text
+        assert "from from" not in text
     if verdict.healthy:
         assert (verdict.bottleneck, report.steps.count >= 5) == ("compute", True)
         assert report.breakdown["compute"] >= 0.8
@@ -67,6 +68,7 @@ def test_nothing_in_a_report_contradicts_the_rest(run: Path) -> None:
             assert one.saves <= one.takes + 1e-9, one.rule_id
         assert all(place.line is None or place.line > 0 for place in one.locations)
         assert not any("traceback_util" in place.file for place in one.locations)
+        assert "reraise_with_filtered_traceback" not in one.summary
     share = report.metrics["fp16_kernel_share"]
     if share.value == 0 and any(op.precision in NARROW for op in report.ops):
         assert report.metrics["matrix_kernel_share"].value, "no kernel multiplies, so no share of 16 bits says anything"

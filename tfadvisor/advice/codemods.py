@@ -1,4 +1,4 @@
-"""What a rule may say of codemods: their names, and how far each is to be trusted. `repair` holds what they do."""
+"""All codemods: what each does in words, what it changes in the results of the program, and what a rule may say of it."""
 
 from __future__ import annotations
 
@@ -10,22 +10,51 @@ NEVER_MECHANICAL = frozenset(("compile-step",))
 """What XLA or a graph makes of a step is known once it has run."""
 LAUNCH_LINE = "launch-line"
 """No codemod of a source: the fix's variables and flags as lines for the script that launches the program."""
-CODEMODS = (
-    "prefetch",
-    "parallel-calls",
-    "parallel-reads",
-    "cache",
-    "every-constant",
-    "drop-wait",
-    "steps-per-execution",
-    "compile-step",
-    "reduce-retracing",
-    "debug-switches",
-    "run-eagerly",
-    "debug-print",
-    LAUNCH_LINE,
-)
-"""All names."""
+
+
+class About(msgspec.Struct, frozen=True):
+    """A codemod in words."""
+
+    module: str
+    """Below tfadvisor.act.repair.codemods, with a function of the codemod's name; "" for the launch line."""
+    does: str
+    changes: str
+    """What the program's results, logs or memory lose or gain; "" where nothing changes but the time."""
+
+
+CODEMODS: dict[str, About] = {
+    "prefetch": About("input", "ends the pipeline with a prefetch", ""),
+    "parallel-calls": About(
+        "input", "lets maps and interleaves run in parallel", "random ops of a map draw in another order"
+    ),
+    "parallel-reads": About("input", "reads several files at once", "examples come in another order"),
+    "cache": About(
+        "input",
+        "caches what each epoch makes anew",
+        "the whole data set is kept in host memory, as the first epoch made it",
+    ),
+    "every-constant": About(
+        "loop",
+        "does it every N steps, as the fix says",
+        "of what was kept after each step 1 in N is left",
+    ),
+    "drop-wait": About("loop", "no longer waits in each step", "times that the loop takes itself end at the dispatch"),
+    "steps-per-execution": About(
+        "loop", "runs N steps a call, as the fix says", "callbacks for batches run every N batches"
+    ),
+    "compile-step": About(
+        "compiling",
+        "compiles the loop's step",
+        "Python in it runs while it is traced only; sums may be rounded otherwise",
+    ),
+    "reduce-retracing": About("compiling", "lets the function generalise over shapes", ""),
+    "debug-switches": About(
+        "compiling", "removes settings left from debugging", "what they checked is no longer checked"
+    ),
+    "run-eagerly": About("compiling", "lets Keras compile its step", "Python in the step runs while it is traced only"),
+    "debug-print": About("compiling", "removes prints from the compiled step", "these lines are no longer printed"),
+    LAUNCH_LINE: About("", "sets variables and flags where the program is launched", "as the fix says"),
+}
 
 
 class CodemodRef(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

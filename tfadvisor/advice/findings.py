@@ -235,24 +235,3 @@ class Broken(msgspec.Struct, frozen=True):
     """Of the rule or metric."""
     error: str
     """What went wrong with it."""
-
-
-class ChangedLimit(msgspec.Struct, frozen=True):
-    """A number of a rule that the user has set otherwise than it was shipped."""
-
-    rule_id: str
-    """The rule."""
-    limit: str
-    """As `tfadvisor rules show ID` calls it."""
-    metric: str
-    """What is compared with it."""
-    comparison: str
-    """How: at least, above, below or at most; several joined by "or"."""
-    value: float
-    """The number that holds, in `unit`."""
-    shipped: float
-    """The number that the rule was shipped with, in `unit`."""
-    unit: str
-    """The metric's."""
-    said: str
-    """Where it was set: a line of a configuration, or an option."""

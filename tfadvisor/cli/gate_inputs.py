@@ -17,7 +17,6 @@ from tfadvisor.comparing import as_snapshot, compare
 from tfadvisor.comparison.baseline.snapshot import (
     DEFAULT_MODEL,
     Snapshot,
-    branches_to_ask,
     commit_and_branch,
     snapshot_of,
 )
@@ -107,11 +106,6 @@ def judged_snapshot(report: Report, model: str | None, labels: Mapping[str, str]
         raise NothingToCompare(error.place, error.cause, error.remedy) from error
     commit, branch = _here()
     return replace(snapshot, origin=replace(snapshot.origin, commit=commit, branch=branch))
-
-
-def branches(given: str | None, snapshots: Sequence[Snapshot]) -> tuple[str, ...]:
-    """Whose runs snapshots are measured against, best first."""
-    return (given,) if given else branches_to_ask(os.environ, snapshots[0].origin.branch if snapshots else "")
 
 
 @lru_cache(maxsize=1)

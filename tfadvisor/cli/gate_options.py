@@ -1,19 +1,17 @@
-"""The options of `tfadvisor gate`, and the pages that it writes."""
+"""The options of `tfadvisor gate`."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import typer
-from msgspec.structs import replace
 from typer.core import TyperOption
 
-from tfadvisor.cli.outputs import note, write_output
+from tfadvisor.cli.outputs import note
 from tfadvisor.cli.reading_options import BASELINE, OUTPUT, Labels, Model, Output, choice, seconds_in
 from tfadvisor.cli.typer_commands import option
 from tfadvisor.comparison.gate.forms import VERDICT_FORMS
@@ -21,11 +19,9 @@ from tfadvisor.errors import UsageError
 from tfadvisor.report.forms.forms import names_of
 
 if TYPE_CHECKING:
-    from tfadvisor.act.against.gate_against import Judged
     from tfadvisor.analysis import Options
     from tfadvisor.comparison.gate.config import Config
     from tfadvisor.comparison.gate.result import GateResult
-    from tfadvisor.report.forms.page_data import PageData
 
 
 _JUDGING, AGAINST = "How to judge", "Against another commit"
@@ -41,16 +37,6 @@ Store = Annotated[
         "the store of earlier runs, or a logdir whose runs serve as such (.tfadvisor/baselines)",
         BASELINE,
         path_type=str,
-    ),
-]
-Branch = Annotated[
-    str | None,
-    option(
-        "--branch",
-        "NAME",
-        "whose runs are the baseline (the branch that is merged into, else this one, else main)",
-        BASELINE,
-        show_default=False,
     ),
 ]
 Preset = Annotated[
@@ -94,15 +80,6 @@ Comment = Annotated[
         "--comment", "FILE", "Markdown for a comment in a pull request, marked so that the next one replaces it", OUTPUT
     ),
 ]
-Pages = Annotated[
-    Path | None,
-    option(
-        "--pages",
-        "DIR",
-        "pages for a browser: the verdict, the report, and with --against both runs side by side",
-        OUTPUT,
-    ),
-]
 
 
 class Judging(msgspec.Struct, frozen=True, kw_only=True):
@@ -110,7 +87,6 @@ class Judging(msgspec.Struct, frozen=True, kw_only=True):
 
     candidates: Candidates = None
     baseline: Store = None
-    branch: Branch = None
     model: Model = None
     label: Labels = None
     preset: Preset = None
@@ -123,55 +99,9 @@ class Judging(msgspec.Struct, frozen=True, kw_only=True):
     sarif: Sarif = None
     codequality: CodeQuality = None
     comment: Comment = None
-    pages: Pages = None
     against: Against = None
     budget: Budget = None
     link: Links = None
-
-
-# `tfadvisor gate --pages DIR`: the verdict, the report and the comparison as pages, and where a reviewer finds
-# them.
-
-
-VERDICT, REPORT, COMPARISON = "verdict.html", "report.html", "comparison.html"
-_WORKFLOW = ("GITHUB_SERVER_URL", "GITHUB_REPOSITORY", "GITHUB_RUN_ID")
-
-
-def link_of(pages: Path | None, environment: Mapping[str, str]) -> str:
-    """Where the pages are found: the workflow's run, which keeps them as artifacts, else their folder."""
-    if job := environment.get("CI_JOB_URL"):  # GitLab
-        return f"{job}/artifacts/browse" if pages is not None else job
-    if all(environment.get(name) for name in _WORKFLOW):
-        server, repository, run = (environment[name] for name in _WORKFLOW)
-        return f"{server}/{repository}/actions/runs/{run}"
-    return str(pages) if pages is not None else ""
-
-
-def drawing_of(paths: Sequence[Path], options: Options) -> Callable[[], PageData]:
-    """What draws the run that was judged."""
-    from tfadvisor.cli.gate_inputs import drawn
-    from tfadvisor.trace.runs import choose_run
-
-    return lambda: drawn(choose_run(paths, options.run, options.host)[0], options)
-
-
-def write_pages(folder: Path, verdict: GateResult, draw: Sequence[Callable[[], PageData]]) -> None:
-    """draw: the judged run, then, where its trace is there, the base. Raises UsageError."""
-    from tfadvisor.cli.gate_inputs import side_by_side
-    from tfadvisor.comparison.gate.forms.pages import as_html as verdict_page
-    from tfadvisor.report.forms.html import as_html
-
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"--pages {folder}: cannot be written: {error.strerror or error}.") from error
-    drawn = [one() for one in draw]
-    beside = [(REPORT, "The report of the run: where its step's time goes, why, and what to change")]
-    write_output(folder / REPORT, as_html(drawn[:1]), "--pages")
-    if len(drawn) > 1:
-        beside.append((COMPARISON, "Both runs side by side, and the causes of the change"))
-        write_output(folder / COMPARISON, side_by_side(drawn), "--pages")
-    write_output(folder / VERDICT, verdict_page(replace(verdict, link=""), tuple(beside)), "--pages")
 
 
 # `tfadvisor gate --against`: its options, who waits for it, and what its programs said when one of them failed.
@@ -180,7 +110,7 @@ def write_pages(folder: Path, verdict: GateResult, draw: Sequence[Callable[[], P
 COMMAND = "tfadvisor.command"
 """Where a context keeps what stands after `--`."""
 _BUDGET = 600.0
-_OF_RUNS = ("paths", "candidates", "baseline", "branch", "add", "run", "host", "steps")
+_OF_RUNS = ("paths", "candidates", "baseline", "add", "run", "host", "steps")
 """Parameters about runs that are recorded already."""
 
 
@@ -215,14 +145,13 @@ def asked_for(
     return Turns(against, command, tuple(links or ()), seconds_in(budget) if budget is not None else _BUDGET)
 
 
-@contextmanager
 def judged_in_turns(
     turns: Turns,
     options: Options,
     model: str | None,
     labels: Mapping[str, str],
     config: Config,
-) -> Iterator[Judged]:
+) -> GateResult:
     """Raises UsageError and TraceError, after the last lines of a program that failed."""
     from tfadvisor.act.against.gate_against import (  # imports NumPy, which no --help needs
         Against,
@@ -232,8 +161,7 @@ def judged_in_turns(
 
     asked = Against(Path.cwd(), turns.ref, turns.command, turns.links, turns.seconds, options, model, labels)
     try:
-        with judged_against(asked, config, _tell) as judged:
-            yield judged
+        return judged_against(asked, config, _tell)
     except Unrecorded as error:
         for line in error.lines:
             note(f"| {line}")

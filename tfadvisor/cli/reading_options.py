@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 import typer
 
-from tfadvisor.advice.loading.limits import LimitChange
 from tfadvisor.cli.outputs import note
 from tfadvisor.cli.typer_commands import argument, option
 from tfadvisor.did_you_mean import did_you_mean
@@ -21,13 +19,11 @@ from tfadvisor.trace.remote_path import place_of
 
 if TYPE_CHECKING:
     from tfadvisor.analysis import Options
-    from tfadvisor.timeline.run.one_host import Engine
     from tfadvisor.trace.runs import Run
 
 WHAT, RULES, OUTPUT = "What to analyse", "Rules", "Output"
 """The panels of --help that options are in."""
 BASELINE = "Which baseline"
-_CONFIGURATIONS = ("tfadvisor.toml", "pyproject.toml")
 
 _TRACE = (
     "a logdir, a run folder, one *.xplane.pb (or .gz), or several hosts' files of one run; "
@@ -51,25 +47,6 @@ RuleFolders = Annotated[
 ]
 Preview = Annotated[bool, option("--preview", "", "also run rules that are not proven yet", RULES)]
 Disabled = Annotated[list[str] | None, option("--disable", "ID", "a rule to leave out; may be repeated", RULES)]
-SetLimits = Annotated[
-    list[str] | None,
-    option(
-        "--set",
-        "RULE.LIMIT=VALUE",
-        "override a threshold of a rule, as `tfadvisor rules show RULE` lists it; may be repeated",
-        RULES,
-    ),
-]
-RulesConfig = Annotated[
-    Path | None,
-    option(
-        "--config",
-        "FILE",
-        "read rule thresholds, [rules], and what to ignore, [[ignore]], from FILE "
-        "(default: nearest tfadvisor.toml or pyproject.toml)",
-        RULES,
-    ),
-]
 Output = Annotated[
     Path | None,
     option("--output -o", "FILE", "write to a file instead of standard output; the suffix sets the format", OUTPUT),
@@ -88,45 +65,13 @@ Config = Annotated[
 
 _WHERE = "Execution"
 Workers = Annotated[int | None, option("--workers", "N", "local worker processes (default: one per core)", _WHERE)]
-Scheduler = Annotated[
-    str | None,
-    option(
-        "--scheduler",
-        "ADDRESS",
-        "address of a Dask scheduler whose workers can reach the files, e.g. tcp://10.0.0.1:8786",
-        _WHERE,
-    ),
-]
 
 
-@contextmanager
-def engine_of(workers: int | None, scheduler: str | None) -> Iterator[Engine]:
-    """Who does work that is the same for many files. Raises UsageError for what cannot be, ClusterError."""
-    if workers is not None and scheduler is not None:
-        raise UsageError("--workers is for this machine and --scheduler for a cluster. Give one of them.")
+def processes(workers: int | None) -> int:
+    """How many read at once: one a core, else as --workers says. Raises UsageError for what cannot be."""
     if workers is not None and not 1 <= workers <= 1024:
         raise UsageError(f"--workers {workers}: give a number from 1 to 1,024.")
-    if scheduler is None:
-        from tfadvisor.timeline.run.local_processes import LocalProcesses
-
-        yield LocalProcesses(workers or os.cpu_count() or 1)
-        return
-    from tfadvisor.fleet.engines.dask import dask_cluster
-
-    with dask_cluster(scheduler) as engine:
-        yield engine
-
-
-@contextmanager
-def hosts_read_by(workers: int | None, scheduler: str | None, options: Options) -> Iterator[Options]:
-    """The options with who reads a run's hosts. Raises as engine_of."""
-    from msgspec.structs import replace
-
-    with engine_of(workers, scheduler) as engine:
-        if scheduler is not None:
-            yield replace(options, engine=engine)
-        else:
-            yield options if workers is None else replace(options, processes=workers)
+    return workers or os.cpu_count() or 1
 
 
 def places(given: Sequence[str] | None) -> list[Path]:
@@ -145,15 +90,12 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     rules: RuleFolders = None
     disable: Disabled = None
     preview: Preview = False
-    set_limits: SetLimits = None
-    config: RulesConfig = None
 
     def options(self) -> Options:
-        """How a run is to be read. Raises UsageError for what options cannot be. --set wins over the configuration."""
+        """How a run is to be read. Raises UsageError for what options cannot be."""
         steps = step_range(self.steps) if self.steps is not None else None
         parameters = parameter_count(self.params) if self.params is not None else None
         bandwidth = gigabytes_per_second(self.bandwidth) if self.bandwidth is not None else None
-        changes = map(limit_change, self.set_limits or ())
         from tfadvisor.analysis import Options  # imports NumPy, which no --help needs
 
         return Options(
@@ -165,24 +107,8 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
             bandwidth_gb_s=bandwidth,
             steps=steps,
             processes=os.cpu_count() or 1,
-            limits=(*_limits_of_project(self.config), *changes),
             preview=self.preview,
         )
-
-
-def configurations_above() -> bool:
-    """Whether this folder or one above it holds a file that may be a configuration."""
-    here = Path.cwd()
-    return any((one / name).is_file() for one in (here, *here.parents) for name in _CONFIGURATIONS)
-
-
-def _limits_of_project(config: Path | None) -> tuple[LimitChange, ...]:
-    """The gate's settings are loaded only where a file may hold some. Raises UsageError for one that is no TOML."""
-    if config is None and not configurations_above():
-        return ()
-    from tfadvisor.comparison.gate.config import limits_of_project
-
-    return limits_of_project(config)
 
 
 def chosen_run(paths: Sequence[Path], options: Options, another: str = " --run NAME for another.") -> Run:
@@ -221,15 +147,6 @@ def gigabytes_per_second(text: str) -> float:
     if not 0 < value < float("inf"):
         raise UsageError(f"--bandwidth {text}: give GB/s above 0.")
     return value
-
-
-def limit_change(text: str) -> LimitChange:
-    """`RULE.LIMIT=VALUE`. Raises UsageError for what is not of this form; whether there is such a limit is seen later."""
-    name, equals, value = text.partition("=")
-    rule, dot, limit = name.strip().partition(".")
-    if not (rule and dot and limit and equals and value.strip()):
-        raise UsageError(f"--set {text}: give RULE.LIMIT=VALUE, as input-made-in-loop.batch_python_fraction=40%.")
-    return LimitChange(rule, limit, value.strip(), f"--set {text}")
 
 
 _TIME = re.compile(r"^(\d{1,9}(?:\.\d{1,9})?)\s*(s|m|min|h|)$")

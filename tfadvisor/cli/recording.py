@@ -15,7 +15,7 @@ from tfadvisor.cli.ending import alarm
 from tfadvisor.cli.outputs import note, write_form
 from tfadvisor.cli.reading_options import OUTPUT, choice
 from tfadvisor.cli.typer_commands import argument, option
-from tfadvisor.errors import TraceError, UsageError
+from tfadvisor.errors import UsageError
 from tfadvisor.memory import free_memory, limited_memory, limits_of_files
 from tfadvisor.printable import in_one_message, printable
 from tfadvisor.report.forms.forms import REPORT_FORMS, Form, names_of
@@ -40,11 +40,11 @@ Details = Annotated[bool, option("--details", "", "text: every finding, fix, met
 
 
 def check_rules(options: Options) -> None:
-    """Before anything is started. Raises UsageError for rules and limits that are not there."""
+    """Before anything is started. Raises UsageError for rules that are not there."""
     import tfadvisor.metrics  # noqa: F401  (registers every metric, which rules are checked against)
     from tfadvisor.advice.loading.catalogue import load_catalogue
 
-    load_catalogue(options.rules, options.disabled, options.limits)
+    load_catalogue(options.rules, options.disabled)
 
 
 def keep_recording(recorded: Recorded, out: Path) -> Kept:
@@ -100,20 +100,14 @@ def bounded(files: Sequence[Path]) -> Iterator[None]:
         yield
         return
     limits, place = limits_of_files(files), str(files[0]) if files else ""
-    trusted = "If you trust the trace, set TFADVISOR_LIMITS=0."
-    late = f"took longer than the {limits.deadline_s:,.0f} s that any trace of this size needs."
-    alarm(limits.deadline_s, f"{in_one_message(place)}: {late} {trusted}")
+    alarm(limits.deadline_s, str(limits.too_late(in_one_message(place))))
     try:
         with limited_memory(limits.memory):
             yield
     except MemoryError as error:
         if free_memory() < limits.memory:
             raise
-        raise TraceError(
-            place,
-            f"needs more than the {limits.memory / (1 << 30):.1f} GiB that any trace of this size needs.",
-            trusted,
-        ) from error
+        raise limits.too_large(place) from error
     finally:
         alarm(0, "")
 

@@ -1,19 +1,17 @@
-"""Every form of a comparison: terminal, Markdown, page, notebook."""
+"""Every form of a comparison: terminal, Markdown, page."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-import msgspec
 from msgspec.structs import replace
 
-from tfadvisor.comparison.result import Cause, Comparison, FindingChange, Head, MetricChange
-from tfadvisor.html_fragments import fragment, table, text
+from tfadvisor.comparison.result import Cause, Comparison, FindingChange, Head
 from tfadvisor.printable import in_code, in_markdown, one_line, short_kernel
 from tfadvisor.report.forms.forms import Form
 from tfadvisor.report.forms.terminal import DIM, PLAIN, TITLE, Piece, Screen, TextPage
-from tfadvisor.units import Unit, counted, duration, in_words, percent
+from tfadvisor.units import counted, duration, percent
 
 if TYPE_CHECKING:
     from tfadvisor.report.forms.page_data import ComparedRuns
@@ -28,13 +26,14 @@ def as_text(comparison: Comparison, *, screen: Screen = PLAIN) -> str:
     page = TextPage(screen)
     _beside(page, ("base", DIM), f"{one_line(comparison.base.name)}: {head_words(comparison.base)}")
     _beside(page, ("new", DIM), f"{one_line(comparison.new.name)}: {head_words(comparison.new)}")
+    for difference in comparison.differences:
+        if difference not in comparison.refused:
+            _beside(page, ("differs", "yellow"), one_line(difference))
     page.line()
     page.line((verdict_words(comparison), TITLE))
     page.line()
     if not comparison.refused:
         causes(page, comparison)
-    for difference in comparison.differences:
-        _beside(page, ("differs", "yellow"), one_line(difference))
     return page.text()
 
 
@@ -65,12 +64,10 @@ def as_markdown(comparison: Comparison) -> str:
         "",
         f"- base {in_code(comparison.base.name)}: {in_markdown(head_words(comparison.base))}",
         f"- new {in_code(comparison.new.name)}: {in_markdown(head_words(comparison.new))}",
+        *(f"- differs: {in_markdown(one)}" for one in comparison.differences if one not in comparison.refused),
         "",
         *([] if comparison.refused else causes_table(comparison)),
     ]
-    if comparison.differences:
-        lines += ["The runs differ in:", ""]
-        lines += [f"- {in_markdown(difference)}" for difference in comparison.differences] + [""]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -117,46 +114,15 @@ COMPARISON_FORMS = (
     Form("html", (".html", ".htm"), "tfadvisor.report.forms.html:as_html", drawn=True),
 )
 
-# A comparison in a notebook's cell.
+# A comparison for whoever calls Python.
 
 
 class ShownComparison(Comparison, frozen=True):
-    """A comparison that a notebook shows."""
+    """A comparison that shows itself as text."""
 
     def __repr__(self) -> str:
-        """One line: both runs, and the change."""
-        return as_line(self)
-
-    def _repr_html_(self) -> str:
-        """For a notebook's cell."""
-        return as_fragment(self)
-
-
-def shown(comparison: Comparison) -> ShownComparison:
-    """The same comparison, for whoever calls Python."""
-    return ShownComparison(**msgspec.structs.asdict(comparison))
-
-
-def as_fragment(comparison: Comparison) -> str:
-    """HTML that needs nothing else. All that comes from the traces is escaped."""
-    rows = [(signed(milliseconds), name, words) for milliseconds, name, words in cause_rows(comparison)]
-    rows += [] if comparison.refused else [(signed(comparison.median_change_ms), "", TOTAL)]
-    sides = (("base", comparison.base), ("new", comparison.new))
-    return fragment(
-        [
-            f"<h4>{text(verdict_words(comparison))}</h4>",
-            *(f'<p class="quiet">{name}: {text(head.name)}, {text(head_words(head))}</p>' for name, head in sides),
-            *([table(("change", "class", "cause"), rows)] if rows else []),
-            *(f"<p>{text(one)}</p>" for one in beside_words(comparison)),
-            *(f'<p class="quiet">differs: {text(one)}</p>' for one in comparison.differences),
-        ]
-    )
-
-
-def as_line(comparison: Comparison) -> str:
-    """`<tfadvisor.Comparison of before and after: The step takes 410 µs (+18%) more: …>`."""
-    base, new = one_line(comparison.base.name), one_line(comparison.new.name)
-    return f"<tfadvisor.Comparison of {base} and {new}: {verdict_words(comparison)}>"
+        """As on a terminal."""
+        return as_text(self)
 
 
 # Sentences about a comparison, for the terminal and for Markdown.
@@ -235,8 +201,6 @@ def cause_words(cause: Cause, name_in: Callable[[str], str] = one_line) -> str:
     """What a cause is, without its class and number. name_in: how a name from a trace is written."""
     if cause.kind == "class":
         return f"{_span(cause.base_ms, cause.new_ms)} per step in which no device works"
-    if cause.kind == "late host":
-        return f"{_span(cause.base_ms, cause.new_ms)} per step in which the others wait for one host, busy with this"
     if cause.kind == "overlap":
         return f"overlap: {_OVERLAP[cause.class_name].format('less' if cause.change_ms > 0 else 'more')}"
     if cause.kind == "unchanged ops":
@@ -259,12 +223,6 @@ def cause_words(cause: Cause, name_in: Callable[[str], str] = one_line) -> str:
     return f"{words}, {place}" if place else words
 
 
-def metric_words(change: MetricChange) -> str:
-    """`kernels_per_step 25 → 37`."""
-    unit = Unit(change.unit)
-    return f"{change.metric} {in_words(change.base, unit)} → {in_words(change.new, unit)}"
-
-
 def finding_words(change: FindingChange) -> str:
     """`new finding: …` or `no longer found: …`."""
     place = f" ({one_line(change.place)})" if change.place else ""
@@ -284,12 +242,10 @@ def speed_words(comparison: Comparison) -> str:
 
 
 def beside_words(comparison: Comparison) -> list[str]:
-    """What speaks for the causes that are shown: metrics of their classes, findings, the machine's speed."""
+    """What speaks for the causes that are shown: findings, the machine's speed."""
     if comparison.refused:
         return []
-    named = {cause.class_name for cause in shown_causes(comparison)}
-    beside = [metric_words(one) for one in comparison.metrics if one.class_name in named]
-    beside += [finding_words(one) for one in comparison.findings]
+    beside = [finding_words(one) for one in comparison.findings]
     beside += [words] if (words := speed_words(comparison)) else []
     return list(dict.fromkeys(beside))
 

@@ -1,4 +1,4 @@
-"""Ops of two runs side by side: which is which when names differ, how their speed changed, what a late host adds.
+"""Ops of two runs side by side: which is which when names differ, how their speed changed.
 
 Compilers number ops anew after every change, and frameworks rename layers. So an op is looked for by what it is, in
 stages, the surest first; each takes what the stages before it left. Within a stage, ops of equal keys are paired in the
@@ -12,8 +12,8 @@ from math import exp, log
 
 import msgspec
 
-from tfadvisor.comparison.result import Cause, ClassChange, Speed
-from tfadvisor.comparison.side import Side, numbers, stem
+from tfadvisor.comparison.result import Speed
+from tfadvisor.comparison.side import numbers, stem
 from tfadvisor.report.model import Op
 
 SAME_NAME = "name"
@@ -95,45 +95,6 @@ def _as_often(one: Op, other: Op) -> bool:
 
 def _without(ops: Sequence[Op], gone: set[int]) -> list[Op]:
     return [op for op in ops if id(op) not in gone]
-
-
-# A host for which the others wait: its own work is the cause, not the collective in which they wait.
-
-_LEADS = 0.15
-"""From this share of the step on, as in the verdict, waiting for one host is what the step is bound by."""
-_OF_ITS_OWN = ("input", "host", "launch", "compile", "transfer", "compute")
-"""Classes of which a late host may have more than the others."""
-
-
-def with_late_host(
-    base: Side, new: Side, classes: Sequence[ClassChange], causes: tuple[Cause, ...]
-) -> tuple[Cause, ...]:
-    """The causes, those of the new side's late host first: what grew on it, then the waiting for it apart from its
-    collective. They still add up to the change. Without a late host, or with one on both sides, as they were.
-    """
-    waiting = _waiting_ms(new)
-    if waiting < _LEADS * new.mean_ms or _waiting_ms(base) >= _LEADS * base.mean_ms:
-        return causes
-    grown = max((one for one in classes if one.name in _OF_ITS_OWN), key=lambda one: one.change_ms)
-    if grown.change_ms <= 0:
-        return causes
-    more = waiting - _waiting_ms(base)
-    waited = Cause(grown.name, "late host", "late host", more, more, _waiting_ms(base), waiting, None)
-    own = [cause for cause in causes if cause.class_name == grown.name and cause.change_ms > 0]
-    rest = [cause for cause in causes if cause not in own]
-    exchange = sum(cause.change_ms for cause in rest if cause.class_name == "collective")
-    others = [cause for cause in rest if cause.class_name != "collective"]
-    together = Cause(
-        "collective", "other ops", "collectives, the waiting apart", exchange - more, 0.0, None, None, None
-    )
-    return (waited, *own, *others, together)
-
-
-def _waiting_ms(side: Side) -> float:
-    """What devices wait in collectives, ms a step, where they wait for one and the same host; 0 where they do not."""
-    if not side.metrics.get("late_host_fraction"):
-        return 0.0
-    return side.metrics.get("collective_wait_fraction", 0.0) * side.mean_ms
 
 
 # How fast the machine is in one run against another, measured by the ops whose work did not change.

@@ -47,8 +47,7 @@ class Cause(msgspec.Struct, frozen=True, rename={"class_name": "class"}):
     """A part of the change, in ms of step time. The causes add up to the change.
 
     kind: class (time in which no device works) · op · other ops (too small to name) · unchanged ops (together; their work
-    is what it was, so this is rather the machine) · overlap (other work hides more or less of collectives or copies)
-    · late host (the others wait in collectives for one host, whose work of this class grew).
+    is what it was, so this is rather the machine) · overlap (other work hides more or less of collectives or copies).
     sure_ms: how much of it, whatever its sign, neither the scatter of the steps nor the machine explains.
     """
 
@@ -70,16 +69,6 @@ class ClassChange(msgspec.Struct, frozen=True):
     new_ms: float
     change_ms: float
     error_ms: float | None
-
-
-class MetricChange(msgspec.Struct, frozen=True, rename={"class_name": "class"}):
-    """A metric that speaks about a class and is not what it was; it explains, and adds up to nothing."""
-
-    class_name: str
-    metric: str
-    unit: str
-    base: float
-    new: float
 
 
 class FindingChange(msgspec.Struct, frozen=True):
@@ -122,8 +111,6 @@ class Comparison(msgspec.Struct, frozen=True):
     """The change by class of step time; they add up to it."""
     causes: tuple[Cause, ...]
     """The surest first, unchanged ops last unless nothing else comes near them; they add up to change_ms."""
-    metrics: tuple[MetricChange, ...]
-    """Metrics that are not what they were and speak about a class."""
     findings: tuple[FindingChange, ...]
     """Findings that only one side has."""
     speed: Speed | None

@@ -19,14 +19,13 @@ from math import log
 
 import msgspec
 
-from tfadvisor.comparison.ops import Pair, match_ops, op_speed, same_work, scatter_of, with_late_host
+from tfadvisor.comparison.ops import Pair, match_ops, op_speed, same_work, scatter_of
 from tfadvisor.comparison.result import (
     Cause,
     ClassChange,
     Comparison,
     FindingChange,
     Head,
-    MetricChange,
     OpChange,
     Speed,
 )
@@ -67,7 +66,7 @@ def split(base: Side, new: Side) -> tuple[tuple[ClassChange, ...], tuple[Cause, 
         elif one.change_ms:
             sure = _sure(one.change_ms, machine.drift(one.base_ms) + 2 * (one.error_ms or 0.0))
             causes.append(Cause(one.name, "class", one.name, one.change_ms, sure, one.base_ms, one.new_ms, None))
-    return classes, with_late_host(base, new, classes, _ordered(causes)), speed
+    return classes, _ordered(causes), speed
 
 
 class _Machine(msgspec.Struct, frozen=True):
@@ -225,34 +224,6 @@ def _error(base: Side, new: Side, name: str) -> float | None:
 
 # Two sides in, a comparison out.
 
-_SPEAKS_ABOUT = {
-    "compute": (
-        "kernels_per_step",
-        "fp16_kernel_share",
-        "tensor_core_kernel_share",
-        "fp32_matrix_share",
-        "median_kernel_us",
-    ),
-    "collective": (
-        "collectives_per_step",
-        "allreduce_bytes_per_step",
-        "collective_overlap_fraction",
-        "collective_wait_fraction",
-    ),
-    "transfer": ("h2d_bytes_per_step", "d2h_bytes_per_step", "d2d_bytes_per_step", "d2h_copies_per_step"),
-    "input": ("input_stage_ms_per_step", "input_stage_calls_per_step", "input_overlap_fraction"),
-    "launch": (
-        "dispatches_per_step",
-        "kernels_per_step",
-        "eager_op_share",
-        "kernel_launch_latency_us",
-        "graph_launches_per_step",
-    ),
-    "compile": ("retraces_in_steady_state",),
-    "host": ("d2h_copies_per_step",),
-}
-_WORTH_TELLING = 0.02
-
 
 def compare_sides(
     base: Side, new: Side, *, differences: Sequence[str] = (), same: bool = False, refused: Sequence[str] = ()
@@ -265,7 +236,6 @@ def compare_sides(
         change_ms=new.mean_ms - base.mean_ms,
         classes=classes,
         causes=causes,
-        metrics=tuple(_metrics(base, new)),
         findings=tuple(_findings(base, new)),
         speed=speed,
         differences=tuple(differences),
@@ -276,18 +246,6 @@ def compare_sides(
 
 def _head(side: Side) -> Head:
     return Head(side.name, side.steps, side.mean_ms, side.median_ms, side.median_error_ms)
-
-
-def _metrics(base: Side, new: Side) -> list[MetricChange]:
-    found = []
-    for name, metrics in _SPEAKS_ABOUT.items():
-        for metric in metrics:
-            before, after = base.metrics.get(metric), new.metrics.get(metric)
-            if before is None or after is None:
-                continue
-            if abs(after - before) > _WORTH_TELLING * max(abs(before), abs(after)):
-                found.append(MetricChange(name, metric, new.units[metric], before, after))
-    return found
 
 
 def _findings(base: Side, new: Side) -> list[FindingChange]:

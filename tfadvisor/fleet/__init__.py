@@ -1,1 +1,1 @@
-"""Many runs as one table, read by one machine or a cluster."""
+"""Many runs as one table."""

@@ -45,7 +45,7 @@ def bring_up_to_date(
 ) -> Outcome:
     """Reads what the known rows do not tell, and writes the table. done: called with how many of how many runs are read.
 
-    Raises UsageError for a table that cannot be written, ClusterError; what was read until then is in the table.
+    Raises UsageError for a table that cannot be written; what was read until then is in the table.
     """
     rows = merged(known, {task.place for task in found.tasks}, found.sources)
     new = [task for task in found.tasks if not _is_told(rows.get(task.place), task)]

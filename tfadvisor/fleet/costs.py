@@ -1,7 +1,7 @@
 """What costs the fleet most: device-hours lost by cause, first finding, team and model.
 
-A run stands for its devices over `hours` of the table, else over one hour. What its verdict's class takes of the step is
-lost, unless it is healthy; what its first finding could save is what could be had back.
+A run stands for its devices over one hour. What its verdict's class takes of the step is lost, unless it is healthy; what
+its first finding could save is what could be had back.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from tfadvisor.fleet.table import Table
 from tfadvisor.fleet.work import Row
 
 
@@ -41,8 +40,6 @@ class Fleet(msgspec.Struct, frozen=True):
     gone: int
     """Whose traces are no longer there; they count."""
     whole: Part
-    weighed: bool
-    """Whether the table has hours; else every run stands for one hour."""
     causes: tuple[Part, ...]
     """By verdict, what loses most first, healthy runs last."""
     findings: tuple[Part, ...]
@@ -53,62 +50,53 @@ class Fleet(msgspec.Struct, frozen=True):
     """Empty where no run has a model."""
 
 
-class _Weighed(msgspec.Struct, frozen=True):
-    row: Row
-    hours: float
-
-    @property
-    def lost(self) -> float:
-        return 0.0 if self.row.healthy else self.hours * (self.row.verdict_fraction or 0.0)
-
-    def saved(self, share: float | None) -> float:
-        return self.hours * (share or 0.0)
+def _hours(row: Row, share: float | None = 1.0) -> float:
+    """Device-hours: so much of what a run stands for."""
+    return (row.devices or 1) * (share or 0.0)
 
 
-def summed(table: Table) -> Fleet:
+def _lost(row: Row) -> float:
+    return 0.0 if row.healthy else _hours(row, row.verdict_fraction)
+
+
+def summed(rows: Sequence[Row]) -> Fleet:
     """The numbers of a report."""
-    hours = table.hours or (1.0,) * len(table.rows)
-    runs = [
-        _Weighed(row, (row.devices or 1) * (1.0 if given is None else given))
-        for row, given in zip(table.rows, hours, strict=True)
-        if row.error is None
-    ]
+    runs = [row for row in rows if row.error is None]
     return Fleet(
         runs=len(runs),
-        failed=tuple(row for row in table.rows if row.error is not None),
-        gone=sum(not row.there for row in table.rows),
+        failed=tuple(row for row in rows if row.error is not None),
+        gone=sum(not row.there for row in rows),
         whole=_part("all", runs),
-        weighed=bool(table.hours),
         causes=_by(runs, lambda row: "healthy" if row.healthy else row.verdict),
-        findings=_by([one for one in runs if one.row.finding], lambda row: row.finding),
+        findings=_by([row for row in runs if row.finding], lambda row: row.finding),
         teams=_by(runs, lambda row: row.team),
         models=_by(runs, lambda row: row.model),
     )
 
 
-def _by(runs: Sequence[_Weighed], key: Callable[[Row], str | None]) -> tuple[Part, ...]:
-    groups: dict[str, list[_Weighed]] = {}
-    for one in runs:
-        groups.setdefault(key(one.row) or "", []).append(one)
+def _by(runs: Sequence[Row], key: Callable[[Row], str | None]) -> tuple[Part, ...]:
+    groups: dict[str, list[Row]] = {}
+    for row in runs:
+        groups.setdefault(key(row) or "", []).append(row)
     if set(groups) <= {""}:
         return ()
     parts = [_part(name or "(not told)", group) for name, group in groups.items()]
     return tuple(sorted(parts, key=lambda part: (-part.lost, -part.high, part.name)))
 
 
-def _part(name: str, runs: Sequence[_Weighed]) -> Part:
+def _part(name: str, runs: Sequence[Row]) -> Part:
     by_finding: dict[str, float] = {}
-    for one in runs:
-        if one.row.finding:
-            by_finding[one.row.finding] = by_finding.get(one.row.finding, 0.0) + one.saved(one.row.saving_high)
-    worst = max(runs, key=lambda one: (one.lost, one.row.place), default=None)
+    for row in runs:
+        if row.finding:
+            by_finding[row.finding] = by_finding.get(row.finding, 0.0) + _hours(row, row.saving_high)
+    worst = max(runs, key=lambda row: (_lost(row), row.place), default=None)
     return Part(
         name=name,
         runs=len(runs),
-        hours=sum(one.hours for one in runs),
-        lost=sum(one.lost for one in runs),
-        low=sum(one.saved(one.row.saving_low) for one in runs),
-        high=sum(one.saved(one.row.saving_high) for one in runs),
+        hours=sum(map(_hours, runs)),
+        lost=sum(map(_lost, runs)),
+        low=sum(_hours(row, row.saving_low) for row in runs),
+        high=sum(_hours(row, row.saving_high) for row in runs),
         finding=max(sorted(by_finding), key=lambda one: by_finding[one], default=None),
-        worst=worst.row.place if worst is not None and worst.lost else None,
+        worst=worst.place if worst is not None and _lost(worst) else None,
     )

@@ -111,10 +111,9 @@ def lost_words(fleet: Fleet) -> str:
     whole = fleet.whole
     if not whole.runs:
         return "No run has a report."
-    weighed = "the hours of the table" if fleet.weighed else "one hour each, as the table has no column `hours`"
     return (
         f"{hours(whole.lost)} device-hours ({percent(whole.lost / whole.hours)}) go to the largest cost of each run that is "
-        f"not healthy. First findings could save {hours(whole.low)} to {hours(whole.high)}. Runs stand for {weighed}."
+        f"not healthy. First findings could save {hours(whole.low)} to {hours(whole.high)}. Runs stand for one hour each."
     )
 
 

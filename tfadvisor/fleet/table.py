@@ -18,16 +18,10 @@ from tfadvisor.fleet.work import SCHEMA_VERSION, Row
 _KEY = b"tfadvisor_fleet_schema"
 
 
-class Table(msgspec.Struct, frozen=True):
-    """Rows by place, and columns that a user has added, as `hours`."""
-
-    rows: tuple[Row, ...]
-    hours: tuple[float | None, ...] = ()
-    """For each row what the optional column `hours` says; empty without one."""
-
-
-def read_table(path: Path) -> Table:
-    """Raises TraceError for a file that is none of ours, UsageError without pyarrow."""
+def read_table(path: Path) -> tuple[Row, ...]:
+    """The rows; columns that a user has added are passed over. Raises TraceError for a file that is none of ours,
+    UsageError without pyarrow.
+    """
     pa = arrow()
     import pyarrow.parquet as pq
 
@@ -43,7 +37,6 @@ def read_table(path: Path) -> Table:
             )
         fields = {one for one in Row.__struct_fields__ if one in found.column_names}
         rows = tuple(msgspec.convert({key: one[key] for key in fields}, Row) for one in found.to_pylist())
-        hours = tuple(found.column("hours").to_pylist()) if "hours" in found.column_names else ()
     except (pa.ArrowException, msgspec.ValidationError) as error:
         said = " ".join(str(error).split())
         raise TraceError(
@@ -51,7 +44,7 @@ def read_table(path: Path) -> Table:
         ) from error
     except OSError as error:
         raise TraceError(str(path), f"cannot be read: {error.strerror or error}.", "Check the path.") from error
-    return Table(rows, hours)
+    return rows
 
 
 def write_table(path: Path, rows: Mapping[str, Row]) -> None:

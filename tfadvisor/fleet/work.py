@@ -1,7 +1,4 @@
-"""The map: from where a run lies to the bytes of its row. A plain function, for any engine.
-
-Task and row are msgpack with a version, never pickles: what comes from another machine is data and runs nothing.
-"""
+"""The map: from where a run lies to the bytes of its row. A plain function, for other processes."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ import msgspec
 
 from tfadvisor.advice.findings import Finding
 from tfadvisor.advice.loading.catalogue import Catalogue, load_catalogue
-from tfadvisor.errors import AdvisorError, UsageError
+from tfadvisor.errors import AdvisorError
 from tfadvisor.memory import limited_memory, limits_of_files
 from tfadvisor.report.model import Report
 from tfadvisor.trace.remote_path import place_of
@@ -27,15 +24,12 @@ from tfadvisor.trace.runs import Run, recorded_at
 from tfadvisor.trace.stores import Unreachable
 from tfadvisor.version import VERSION
 
-FORMAT = 1
-"""Of a task and its answer."""
-
 
 class HowToRead(msgspec.Struct, frozen=True):
     """What all runs of a table are read with."""
 
     rules: tuple[str, ...] = ()
-    """Folders with more rules, where the workers can reach them."""
+    """Folders with more rules."""
     disabled: tuple[str, ...] = ()
     """Ids of rules."""
 
@@ -52,18 +46,11 @@ class Task(msgspec.Struct, frozen=True):
     rules: str
     labels: Mapping[str, str]
     how: HowToRead
-    tool: str = VERSION
-    """Of who asks."""
-    format: int = FORMAT
-
-
-class WrongVersion(UsageError):
-    """A worker has another tfadvisor than who asks."""
 
 
 def row_bytes(task: bytes) -> bytes:
-    """A Task as msgpack to a Row as msgpack. Raises WrongVersion; what is wrong with the run goes into its row."""
-    return msgspec.msgpack.encode(row_of(_task(task)))
+    """A Task as msgpack to a Row as msgpack. What is wrong with the run goes into its row."""
+    return msgspec.msgpack.encode(row_of(msgspec.msgpack.decode(task, type=Task)))
 
 
 def row_from(answer: bytes) -> Row:
@@ -139,19 +126,7 @@ def catalogue_of(how: HowToRead) -> Catalogue:
 def rules_version(how: HowToRead) -> str:
     """Changes with tfadvisor's version, the rules, and how runs are read."""
     content = msgspec.json.encode(catalogue_of(how).rules)
-    return sha256(f"{VERSION}\0{FORMAT}\0".encode() + content).hexdigest()[:16]
-
-
-def _task(packed: bytes) -> Task:
-    """Raises WrongVersion, also where another version's task has other fields."""
-    try:
-        told = msgspec.msgpack.decode(packed)
-        tool, its_format = told["tool"], told["format"]
-    except (msgspec.MsgspecError, KeyError, TypeError) as error:
-        raise WrongVersion(f"a worker has tfadvisor {VERSION}, which does not know this task.") from error
-    if (tool, its_format) != (VERSION, FORMAT):
-        raise WrongVersion(f"a worker has tfadvisor {VERSION}, and this is {tool}. Install the same one everywhere.")
-    return msgspec.convert(told, Task)
+    return sha256(f"{VERSION}\0".encode() + content).hexdigest()[:16]
 
 
 def _by_files(run: Run) -> datetime | None:
@@ -163,7 +138,7 @@ def _by_files(run: Run) -> datetime | None:
 
 
 def _row(task: Task, columns: Mapping[str, object]) -> Row:
-    known = {"place": task.place, "run": task.run, "stamp": task.stamp, "rules": task.rules, "tool": task.tool}
+    known = {"place": task.place, "run": task.run, "stamp": task.stamp, "rules": task.rules, "tool": VERSION}
     return msgspec.convert({**task.labels, **columns, **known}, Row)
 
 

@@ -1,13 +1,12 @@
-"""What a report says about itself: limits that were changed, machines, what else ran meanwhile."""
+"""What a report says about itself: machines, what else ran meanwhile."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
 
-from tfadvisor.advice.findings import ChangedLimit
 from tfadvisor.report.model import GpuInfo, MachineInfo, Report
-from tfadvisor.units import Unit, count, counted, limit_in_words, percent, size
+from tfadvisor.units import Unit, count, counted, percent, size
 
 _MACHINES = 4
 """Each with its own line; of more, the rest is counted."""
@@ -15,14 +14,7 @@ _MACHINES = 4
 
 def about_lines(report: Report) -> list[str]:
     """Beside the report's capture notes."""
-    return [*map(_limit, report.changed_limits or ()), *_machines(report), *_meanwhile(report)]
-
-
-def _limit(one: ChangedLimit) -> str:
-    unit = Unit(one.unit)
-    value, shipped = limit_in_words(one.value, unit), limit_in_words(one.shipped, unit)
-    how = f"{one.metric} {one.comparison} {value}, shipped with {shipped}"
-    return f"{one.rule_id} is judged by a limit that was set: {how} ({one.said})."
+    return [*_machines(report), *_meanwhile(report)]
 
 
 def _machines(report: Report) -> list[str]:
@@ -48,8 +40,6 @@ def _machine(one: MachineInfo) -> str:
     parts = [_cores(one), size(one.memory_bytes) if one.memory_bytes is not None else ""]
     parts.append(", ".join(f"{name} {version}" for name, version in one.versions.items()))
     parts += [_gpus(one.gpus), ", ".join(f"{name} threads {number}" for name, number in one.threads.items())]
-    parts.append(f"huge pages {one.huge_pages}" if one.huge_pages else "")
-    parts.append(f"files open on {', '.join(one.file_systems)}" if one.file_systems else "")
     parts.append(" ".join(f"{name}={value}" for name, value in one.variables.items()))
     return "; ".join(filter(None, parts))
 
@@ -76,8 +66,6 @@ def _gpu(one: GpuInfo) -> str:
         less = one.usual_power_limit_w is not None and one.power_limit_w < one.usual_power_limit_w
         usual = f" instead of {one.usual_power_limit_w:,.0f} W" if less else ""
         parts.append(f"power limit {one.power_limit_w:,.0f} W{usual}")
-    if one.persistence is not None:
-        parts.append(f"persistence mode {'on' if one.persistence else 'off'}")
     parts += [f"held down by {reason}" for reason in one.slowed_by]
     told = ", ".join(filter(None, parts))
     return f"{one.name} ({told})" if told else one.name

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from tfadvisor.advice.findings import Broken, CaptureNote, ChangedLimit, Finding, NotApplicable, Plan, Verdict
+from tfadvisor.advice.findings import Broken, CaptureNote, Finding, NotApplicable, Plan, Verdict
 from tfadvisor.printable import plain
 from tfadvisor.vocabulary import Better, Scatter, Severity
 
@@ -207,34 +207,6 @@ class Op(msgspec.Struct, frozen=True):
         return "" if own == self.name.translate(_AS_KERNEL) or not self.op else self.kernel
 
 
-class TimePart(msgspec.Struct, frozen=True):
-    """One layer, op type or source line, per counted step and device."""
-
-    name: str | None
-    """None for what the trace does not place and what is too short to be named."""
-    share: float
-    """Of the compute time of all devices, 0..1; a list's shares add up to 1."""
-    ms_per_step: float
-    """Summed time of its ops, ms; ops that run side by side count each."""
-    count_per_step: float
-    """How often its ops run."""
-    flops: int | None
-    """Per step, by shapes; None where the HLO does not say for all of its ops."""
-    bytes: int | None
-    """Read and written per step, by shapes; None where the HLO does not say for all of its ops."""
-
-
-class TimeBy(msgspec.Struct, frozen=True):
-    """The same compute time in three ways, the largest first; empty where the trace names nothing of the kind."""
-
-    layer: tuple[TimePart, ...] = ()
-    """By scope in the framework's names, gradients with their layer, the optimizer as one."""
-    op_type: tuple[TimePart, ...] = ()
-    """By TensorFlow's op type, the HLO's opcode or JAX's primitive."""
-    line: tuple[TimePart, ...] = ()
-    """By line of the user's program: `train.py:42`."""
-
-
 class Place(msgspec.Struct, frozen=True):
     """Where something happens; "" for what the trace does not tell."""
 
@@ -302,8 +274,6 @@ class GpuInfo(msgspec.Struct, frozen=True):
     """Its model."""
     driver: str
     """Version."""
-    persistence: bool | None
-    """Whether the driver stays loaded while nobody uses it."""
     utilization: float | None
     """Share of the time in which a kernel ran on it, 0..1."""
     clock_mhz: float | None
@@ -331,16 +301,12 @@ class MachineInfo(msgspec.Struct, frozen=True):
     """How many cores' time its control groups allow."""
     memory_bytes: int | None
     """Of the machine."""
-    huge_pages: str
-    """Transparent huge pages: always, madvise or never."""
     versions: Mapping[str, str]
     """Of Python and the frameworks."""
     variables: Mapping[str, str]
     """TF_*, XLA_*, JAX_*, OMP_*, NCCL_* and CUDA_* of the program's environment, but none that may be secret."""
     threads: Mapping[str, int]
     """Sizes of TensorFlow's pools that the program has set."""
-    file_systems: tuple[str, ...]
-    """That the process had files open on."""
     gpus: tuple[GpuInfo, ...]
     """Of the machine."""
 
@@ -373,15 +339,11 @@ class Report(msgspec.Struct, frozen=True):
     """Rules and metrics that failed."""
     ops: tuple[Op, ...] = ()
     """What ran on the devices."""
-    time_by: TimeBy = TimeBy()
-    """Compute time by layer, op type and source line."""
     attribution: tuple[ClassTime, ...] = ()
     """Where the step goes: the classes that take any time, the largest first, each in activities and places. They add up to
     the step; an instant in which several ops run is shared among them."""
     attribution_absent: str | None = None
     """Why there is none; None where there is."""
-    changed_limits: tuple[ChangedLimit, ...] | msgspec.UnsetType = msgspec.UNSET
-    """Numbers of rules that were set otherwise for this report; absent where all are as shipped."""
     machines: tuple[MachineInfo, ...] | msgspec.UnsetType = msgspec.UNSET
     """The recorded machines; absent where nothing was counted beside the trace."""
     plan: Plan | msgspec.UnsetType = msgspec.UNSET

@@ -227,6 +227,7 @@ def _explain(placed: _Placed, attributed: _Attributed, drawing: Drawing | None) 
     trace, threads, pipeline, programs = placed.trace, placed.threads, placed.pipeline, placed.programs
     steps, active, classes, costs = attributed.steps, attributed.active, attributed.classes, attributed.costs
     known = not placed.unrecorded.proof
+    samples = sampled(trace)
     spent = (
         step_time(
             threads,
@@ -238,7 +239,7 @@ def _explain(placed: _Placed, attributed: _Attributed, drawing: Drawing | None) 
             programs,
             pipeline=pipeline,
             pipeline_python=attributed.pipeline_python,
-            samples=sampled(trace),
+            samples=samples,
         )
         if known
         else ()
@@ -253,7 +254,13 @@ def _explain(placed: _Placed, attributed: _Attributed, drawing: Drawing | None) 
             builds=len(costs[HostCost.BUILDING]),
             iterations=_loop_iterations(trace, threads, pipeline),
         ),
-        frames=loop_frames(threads, steps, classes[TimeClass.HOST], classes[TimeClass.INPUT]),
+        frames=loop_frames(
+            threads,
+            steps,
+            classes[TimeClass.HOST],
+            classes[TimeClass.INPUT],
+            samples.line_in if samples is not None else None,
+        ),
         compiles=compiled_in_steps(trace, threads, steps, attributed.compiling, programs),
         pipeline=input_pipeline(trace, threads, steps),
         host_ops=host_ops(trace, threads, steps, pipeline),

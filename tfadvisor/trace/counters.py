@@ -67,16 +67,12 @@ class Settings(msgspec.Struct, frozen=True):
     """How many cores' time its control groups allow."""
     memory_bytes: _Number | None = None
     """Of the machine."""
-    huge_pages: _Short = ""
-    """Transparent huge pages: always, madvise or never."""
     versions: _Names = {}
     """Of Python and the frameworks."""
     variables: _Names = {}
     """TF_*, XLA_*, JAX_*, OMP_*, NCCL_* and CUDA_* of the environment."""
     threads: Annotated[dict[_Short, Annotated[int, Meta(ge=0, le=1 << 20)]], Meta(max_length=8)] = {}
     """Sizes of TensorFlow's pools that the program has set: intra_op, inter_op."""
-    file_systems: Annotated[tuple[_Short, ...], Meta(max_length=8)] = ()
-    """That the process had files open on."""
 
 
 class Gpu(msgspec.Struct, frozen=True):
@@ -86,8 +82,6 @@ class Gpu(msgspec.Struct, frozen=True):
     """Its model."""
     driver: _Short = ""
     """Version."""
-    persistence: bool | None = None
-    """Whether the driver stays loaded while nobody uses it."""
     utilization: Annotated[float, Meta(ge=0, le=1)] | None = None
     """Share of the time in which a kernel ran on it."""
     clock_mhz: _Number | None = None

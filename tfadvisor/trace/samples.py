@@ -24,6 +24,8 @@ LARGEST = 2 << 20
 """Bytes of a file; one of 16,000 samples has 250 KiB."""
 MOST_TICKS = 1_000_000
 """That the samples of a file stand for, 100 minutes at 162 a second; a file that names more is none of tfadvisor's."""
+BEFORE_NS = 10**8
+"""So long before a window, and after it, nothing of it is being prepared or written."""
 _Count = Annotated[int, Meta(ge=0, le=1 << 62)]
 _Short = Annotated[str, Meta(max_length=1000)]
 
@@ -49,6 +51,16 @@ class Samples(msgspec.Struct, frozen=True):
     """Why there are none."""
     step: _Short = ""
     """What whoever recorded it called the step: a function, or FILE:LINE; "" for nothing."""
+
+    recorded_ns: Annotated[list[tuple[_Count, _Count]], Meta(max_length=100)] = []
+    """From when to when a profiler was at work, since the epoch; empty where that is not known."""
+
+    def unrecorded(self) -> npt.NDArray[np.int64]:
+        """Numbers of the places of ticks at which no profiler was at work, nor began to be."""
+        at, place = self.ticks()
+        recorded = self.recorded_ns or [(self.opened_ns, 1 << 62)]
+        away = [(at < opened - BEFORE_NS) | (at > closed + BEFORE_NS) for opened, closed in recorded]
+        return place[np.logical_and.reduce(away)]
 
     def ticks(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """(ns since the epoch, number of the place) of each tick. The handler runs late where C code is in the way, and then

@@ -6,6 +6,7 @@ import errno
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timezone
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
@@ -37,6 +38,8 @@ LARGEST_ANSWER = 8 << 20
 """Bytes that a web server is asked for at once, and so of a page of links."""
 SILENCE_S = 60.0
 """How long a web server may send nothing."""
+_LONGEST_S = 600.0
+"""How long a web server may take to say what it has, also where it never falls silent."""
 _FILE_OR_LINKS = "Give the address of a file that ends in `.xplane.pb`, or of a page of links to such."
 _TAGS = ("ETag", "etag", "md5Hash", "generation", "blob_id", "Content-MD5", "Last-Modified", "LastModified", "mtime")
 _TIMES = ("LastModified", "last_modified", "mtime", "modified", "updated", "created", "Last-Modified")
@@ -120,7 +123,8 @@ def entry_of(address: str) -> Entry:
     filesystem, name = driver(address)
     try:
         filesystem.invalidate_cache()
-        return _entry(filesystem.info(name))
+        patience = {"timeout": _LONGEST_S} if address.startswith(tuple(f"{one}:" for one in WEB)) else {}
+        return _entry(filesystem.info(name, **patience))
     except Exception as error:
         raise translated(error, address) from error
 
@@ -190,20 +194,53 @@ async def _bounded_client(**settings: Any) -> Any:
     async def redirected(_session: Any, _context: Any, told: Any) -> None:
         answer = told.response
         aim = answer.url.join(type(answer.url)(answer.headers.get("Location") or answer.headers.get("URI") or ""))
-        if aim.host != answer.url.host or (aim.port != answer.url.port and not aim.is_default_port()):
+        if _leads_elsewhere(answer.url, aim):
             raise Unreachable(
                 str(answer.url), f"the server sends to another one, {aim.host}", "Give the address there."
             )
 
+    class Staying(aiohttp.ThreadedResolver):
+        async def resolve(self, host: str, *given: Any, **named: Any) -> Any:
+            return _addresses_to_ask(host, await super().resolve(host, *given, **named))
+
     watched = aiohttp.TraceConfig()
     watched.on_request_redirect.append(redirected)
+    settings.setdefault("connector", aiohttp.TCPConnector(resolver=Staying()))
     return aiohttp.ClientSession(response_class=Bounded, trace_configs=[watched], **settings)
+
+
+def _leads_elsewhere(url: Any, aim: Any) -> bool:
+    """Whether a redirect, of one URL of yarl's to another, leaves its server, or its encryption."""
+    other_port = aim.port != url.port and not aim.is_default_port()
+    return aim.host != url.host or other_port or (url.scheme, aim.scheme) == ("https", "http")
+
+
+_outside: set[str] = set()
+"""Names that have led out of this machine's networks."""
+
+
+def _addresses_to_ask(host: str, found: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Of those that a name leads to, as aiohttp has them: where there are some outside only these, from then on, since a
+    server may give its name another address between two questions. Raises Unreachable.
+    """
+    from ipaddress import ip_address
+
+    plain = [ip_address(one["host"].partition("%")[0]) for one in found]
+    meant = [getattr(one, "ipv4_mapped", None) or one for one in plain]
+    outside = [one for one, address in zip(found, meant, strict=True) if address.is_global]
+    if outside:
+        _outside.add(host)
+    near = [one for one, address in zip(found, meant, strict=True) if not address.is_link_local]
+    if found and not outside and (host in _outside or not near):
+        cause = "now leads to this machine's own network" if near else "leads to this machine's own link"
+        raise Unreachable(host, f"this name {cause}", "Give the address itself if that is meant.")
+    return outside or near
 
 
 def _found_on_the_web(filesystem: AbstractFileSystem, name: str, address: str) -> dict[str, Mapping[str, Any]]:
     """What pages of links lead to, from one folder down; only so far, since links may never end."""
     found: dict[str, Mapping[str, Any]] = {}
-    folders, looked_at = [(name, 1)], 0
+    folders, looked_at, ends = [(name, 1)], 0, monotonic() + _LONGEST_S
     while folders:
         at, depth = folders.pop()
         looked_at += 1
@@ -211,7 +248,7 @@ def _found_on_the_web(filesystem: AbstractFileSystem, name: str, address: str) -
             raise Unreachable(
                 address, f"its links lead to more than {_MOST_FOLDERS:,} folders", "Name one folder of it."
             )
-        for one in filesystem.ls(at, detail=True):
+        for one in filesystem.ls(at, detail=True, timeout=max(ends - monotonic(), 0.01)):
             if one["type"] != "directory":
                 found[one["name"]] = one
             elif depth < _DEPTH:
@@ -336,7 +373,7 @@ def _as_refused(chain: Sequence[BaseException], status: int | None, address: str
 def _as_cut_off(chain: Sequence[BaseException], status: int | None, address: str) -> CutOff | None:
     for one in chain:
         if isinstance(one, TimeoutError) or "Timeout" in type(one).__name__:
-            return CutOff(address, "the server fell silent")
+            return CutOff(address, "the server fell silent, or never comes to an end")
         if type(one).__name__.startswith(_CONNECTION) or isinstance(one, ConnectionError):
             return CutOff(address, f"the connection failed ({_words(one)})")
     return CutOff(address, f"the server answered {status}") if status is not None and status >= 500 else None

@@ -50,6 +50,12 @@ def test_alone_it_prints_help_and_ends_well(say) -> None:
     assert "Exit codes:" in out
 
 
+@pytest.mark.parametrize("command", ["analyze", "run", "capture", "fix"])
+def test_names_in_brackets_stay_in_help(say, command: str) -> None:
+    """`[[ignore]]` is no style of Rich's."""
+    assert "[[ignore]]" in say(command, "--help")[1]
+
+
 def test_help_of_all_commands_imports_no_numpy() -> None:
     code = (
         "import sys; from tfadvisor.cli.main import guarded_main; guarded_main(['--help']); "

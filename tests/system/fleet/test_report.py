@@ -13,7 +13,7 @@ import pytest
 
 from tfadvisor.fleet.costs import Fleet, summed
 from tfadvisor.fleet.forms import as_page, as_text
-from tfadvisor.fleet.table import Table, read_table, write_table
+from tfadvisor.fleet.table import write_table
 from tfadvisor.fleet.work import Row
 
 NEW_YEAR = datetime(2026, 1, 1, tzinfo=timezone.utc)
@@ -35,8 +35,8 @@ def row(place: str, day: int = 0, **columns: object) -> Row:
     return Row(place=place, **{**usual, **columns})  # type: ignore[arg-type]
 
 
-def told(*rows: Row, hours: tuple[float | None, ...] = ()) -> Fleet:
-    return summed(Table(rows, hours))
+def told(*rows: Row) -> Fleet:
+    return summed(rows)
 
 
 def test_device_hours_by_cause() -> None:
@@ -53,14 +53,6 @@ def test_device_hours_by_cause() -> None:
         ("healthy", 8, 0),
     ]
     assert (fleet.whole.hours, fleet.whole.lost) == (32, 8)
-
-
-def test_hours_of_the_table_weigh() -> None:
-    """Ten hours of 8 devices and, where nothing is told, one."""
-    fleet = told(row("a"), row("b", verdict="compile"), hours=(10.0, None))
-
-    assert [(one.name, one.hours, one.lost) for one in fleet.causes] == [("input", 80, 40), ("compile", 8, 4)]
-    assert fleet.weighed
 
 
 def test_what_first_findings_could_save() -> None:
@@ -115,15 +107,6 @@ def test_the_command_in_every_form(tmp_path: Path, say) -> None:
     assert "<h2>By team</h2>" in (tmp_path / "fleet.html").read_text()
     code, out, _ = say("fleet", "report", table, "--format", "json")
     assert json.loads(out)["whole"]["lost"] == 8
-
-
-def test_hours_that_somebody_adds(tmp_path: Path) -> None:
-    table = tmp_path / "runs.parquet"
-    write_table(table, {"a": row("a")})
-    found = pq.read_table(table)
-    pq.write_table(found.append_column("hours", pa.array([3.0])), table)
-
-    assert read_table(table).hours == (3.0,)
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1 and no more", b"text"])

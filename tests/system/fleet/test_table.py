@@ -18,18 +18,18 @@ from support.fleet_runs import add
 from tfadvisor.errors import UsageError
 from tfadvisor.fleet.build import Labels, Outcome, bring_up_to_date, find_tasks
 from tfadvisor.fleet.table import read_table
-from tfadvisor.fleet.work import FORMAT, HowToRead, Row, WrongVersion, row_bytes, row_of
+from tfadvisor.fleet.work import HowToRead, Row, row_of
 
 
 def made(logs: Path, output: Path, engine: Here | None = None, how: HowToRead | None = None) -> Outcome:
-    known = read_table(output).rows if output.exists() else ()
+    known = read_table(output) if output.exists() else ()
     found = find_tasks([logs], Labels("{team}/{model}/{job}"), how or HowToRead())
     return bring_up_to_date(known, found, engine or Here(), output, lambda done, total: None)
 
 
 def rows(output: Path) -> dict[str, Row]:
     """By the run's name."""
-    return {row.run: row for row in read_table(output).rows}
+    return {row.run: row for row in read_table(output)}
 
 
 def test_a_row_says_what_the_report_says(logs: Path, tmp_path: Path) -> None:
@@ -132,12 +132,12 @@ def test_rows_of_other_sources_stay_as_they_are(logs: Path, tmp_path: Path) -> N
 def test_a_run_whose_processes_were_killed_is_tried_again_next_time(logs: Path, tmp_path: Path) -> None:
     output, engine = tmp_path / "runs.parquet", Here()
     made(logs, output, Here(lost=(0,)))
-    assert [row.error_kind for row in read_table(output).rows if row.error].count("killed") == 1
+    assert [row.error_kind for row in read_table(output) if row.error].count("killed") == 1
 
     made(logs, output, engine)
 
     assert len(engine.asked) == 1
-    assert "killed" not in [row.error_kind for row in read_table(output).rows]
+    assert "killed" not in [row.error_kind for row in read_table(output)]
 
 
 def test_an_interrupted_pass_has_not_been_for_nothing(logs: Path, tmp_path: Path) -> None:
@@ -159,16 +159,6 @@ def test_without_labels_the_first_folder_is_the_model(logs: Path) -> None:
     tasks = find_tasks([logs / "vision"], Labels(None), HowToRead()).tasks
 
     assert [dict(task.labels) for task in tasks] == [{"model": "resnet"}, {"model": "resnet"}]
-
-
-def test_a_worker_of_another_version_refuses(logs: Path) -> None:
-    import msgspec
-
-    (task, *_) = find_tasks([logs], Labels(None), HowToRead()).tasks
-    packed = msgspec.msgpack.encode(msgspec.structs.replace(task, tool="9.9.9", format=FORMAT))
-
-    with pytest.raises(WrongVersion, match=r"and this is 9\.9\.9"):
-        row_bytes(packed)
 
 
 def test_something_else_is_not_overwritten(logs: Path, tmp_path: Path, say) -> None:

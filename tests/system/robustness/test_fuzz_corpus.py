@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import resource
 import sys
 
 import pytest
@@ -56,17 +55,19 @@ def test_a_message_taken_apart_and_put_together_is_the_same() -> None:
         assert b"".join(mutate.field_of(one.number, one.kind, one.value) for one in fields) == seed
 
 
-def test_too_much_memory_is_a_fault() -> None:
-    """300 MB for three bytes, above the most that this process has ever taken: other tests run in it too."""
+@pytest.mark.parametrize(("taken_kb", "told"), [((200 << 10) + 100, []), ((200 << 10) + 101, ["Large at engine.py:"])])
+def test_too_much_memory_is_a_fault(monkeypatch: pytest.MonkeyPatch, taken_kb: int, told: list[str]) -> None:
+    """200 MB and twenty times the file are allowed: 100 kB for one of 5 kB. The process had 50 MB before."""
+    peaks = iter((50 << 10, (50 << 10) + taken_kb))
+    monkeypatch.setattr(engine, "_peak_kb", lambda: next(peaks))
     found: dict[str, tuple[str, bytes]] = {}
-    taken = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
     watch = engine.Watch()
     try:
-        engine.execute(lambda data: (b"x" * (taken + (300 << 20))).endswith(data[:1]), b"\0ab", found, watch)
+        engine.execute(lambda _: True, bytes(5 << 10), found, watch)
     finally:
         watch.stop()
 
-    assert next(iter(found)).startswith("Large at engine.py:")
+    assert [one[: len("Large at engine.py:")] for one in found] == told
 
 
 def test_a_hang_is_told_by_the_processors_time(monkeypatch: pytest.MonkeyPatch) -> None:

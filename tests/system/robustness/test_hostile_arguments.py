@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -25,14 +26,12 @@ NAMES: dict[str, list[str]] = {
     "analyze --host": ["analyze", "{trace}", "--host", LONG],
     "analyze --run": ["analyze", "{logdir}", "--run", LONG],
     "analyze --disable": ["analyze", "{trace}", "--disable", LONG],
-    "analyze --set": ["analyze", "{trace}", "--set", f"{LONG}.x=1"],
     "analyze --format": ["analyze", "{trace}", "--format", LONG],
     "compare": ["compare", LONG, LONG],
     "compare a snapshot": ["compare", f"{LONG}.json", "{trace}"],
     "compare -o": ["compare", "{trace}", "{trace}", "-o", f"{LONG}.html"],
     "gate": ["gate", LONG],
     "gate --baseline": ["gate", "{trace}", "--baseline", LONG],
-    "gate --pages": ["gate", "{trace}", "--baseline", "{none}", "--pages", LONG],
     "gate --config": ["gate", "{trace}", "--config", LONG],
     "baseline add": ["baseline", "add", LONG],
     "baseline add --store": ["baseline", "add", "{trace}", "--store", LONG],
@@ -67,7 +66,6 @@ NUMBERS: dict[str, list[str]] = {
     "--params": ["analyze", "{trace}", "--params", NINES],
     "--bandwidth": ["analyze", "{trace}", "--bandwidth", NINES],
     "--steps": ["analyze", "{trace}", "--steps", f"{NINES}:"],
-    "--set": ["analyze", "{trace}", "--set", f"input-not-prefetched.input_bound_fraction={NINES}"],
     "--workers": ["analyze", "{trace}", "--workers", NINES],
     "--at": ["fix", "{trace}", "--at", f"x:{NINES}"],
     "--percentile": ["export", "{trace}", "--to", "pgle", "--percentile", NINES],
@@ -217,6 +215,24 @@ def test_any_variable(name: str, value: str, places: dict[str, Path]) -> None:
     )
 
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize("level", ["1", "2"])
+def test_without_asserts_and_docstrings(level: str, places: dict[str, Path]) -> None:
+    """As PYTHONOPTIMIZE leaves them out, in users' shells and images."""
+    reports = [
+        subprocess.run(
+            [COMMAND, "analyze", places["trace"], "--format", "json"],
+            env={**os.environ, "PYTHONOPTIMIZE": one, "PYTHONDONTWRITEBYTECODE": "1"},
+            capture_output=True,
+            check=False,
+            timeout=100,
+        )
+        for one in ("", level)
+    ]
+
+    assert [(one.returncode, one.stderr) for one in reports] == [(0, b""), (0, b"")]
+    assert json.loads(reports[0].stdout)["findings"] == json.loads(reports[1].stdout)["findings"]
 
 
 @pytest.mark.parametrize("kind", ["GPU", "TPU", "CUSTOM"])

@@ -1,4 +1,4 @@
-"""Lines about the machine and about limits."""
+"""Lines about the machine."""
 
 from __future__ import annotations
 
@@ -6,18 +6,16 @@ import msgspec
 from support.counters import grew
 from support.trace_builder import trace
 
-from tfadvisor.advice.loading.limits import LimitChange
-from tfadvisor.analysis import Options
 from tfadvisor.report.about import about_lines
 from tfadvisor.report.assembly.parts import machine_infos
 from tfadvisor.report.model import MetricValue, Report
 from tfadvisor.trace.counters import Gpu, HostCounters
 
 
-def report(*hosts: HostCounters, limits: tuple[LimitChange, ...] = (), **values: float) -> Report:
+def report(*hosts: HostCounters, **values: float) -> Report:
     """Of a small run, with these machines and metrics; all others are not known."""
     builder = trace().steps(4, period=100).busy("GPU:0", (0, 40), (100, 140), (200, 240), (300, 340))
-    made = builder.report(Options(limits=limits))
+    made = builder.report()
     infos = machine_infos(msgspec.structs.replace(builder.build(), counters=hosts))
     metrics = {
         name: MetricValue(values.get(name), one.unit, None if name in values else "not told", one.about)
@@ -26,38 +24,28 @@ def report(*hosts: HostCounters, limits: tuple[LimitChange, ...] = (), **values:
     return msgspec.structs.replace(made, machines=infos or msgspec.UNSET, metrics=metrics)
 
 
-def test_without_counters_and_limits_there_is_nothing_to_say() -> None:
+def test_without_counters_there_is_nothing_to_say() -> None:
     assert about_lines(report()) == []
 
 
-def test_a_limit_that_was_set_is_told_with_the_shipped_one() -> None:
-    limits = (LimitChange("few-steps", "steps_counted", 5, "tfadvisor.toml:2"),)
-
-    assert about_lines(report(limits=limits)) == [
-        "few-steps is judged by a limit that was set: steps_counted below 5, shipped with 3 (tfadvisor.toml:2)."
-    ]
-
-
 def test_a_machine_is_told_in_one_line() -> None:
-    gpu = Gpu("NVIDIA T4", "550.54", False, 0.9, 1200, 1590, 60, 70, ("heat",))
+    gpu = Gpu("NVIDIA T4", "550.54", 0.9, 1200, 1590, 60, 70, ("heat",))
     settings = {
         "cores": 64,
         "allowed_cores": 16,
         "quota_cores": 2.5,
         "memory_bytes": 32.0 * (1 << 30),
-        "huge_pages": "madvise",
         "versions": {"python": "3.12.1", "jax": "0.10.2"},
         "variables": {"OMP_NUM_THREADS": "8"},
         "threads": {"intra_op": 4},
-        "file_systems": ("nfs4",),
     }
 
     (line,) = about_lines(report(grew(settings, gpu, gpu)))
 
     assert line == (
         "Recorded on: 16 of 64 cores with a quota of 2.5; 32 GiB; python 3.12.1, jax 0.10.2; 2 × NVIDIA T4 (driver 550.54, "
-        "1,200 of 1,590 MHz, power limit 60 W instead of 70 W, persistence mode off, held down by heat); intra_op threads 4; "
-        "huge pages madvise; files open on nfs4; OMP_NUM_THREADS=8."
+        "1,200 of 1,590 MHz, power limit 60 W instead of 70 W, held down by heat); intra_op threads 4; "
+        "OMP_NUM_THREADS=8."
     )
 
 

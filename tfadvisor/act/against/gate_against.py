@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TypeVar
@@ -17,7 +16,7 @@ from tfadvisor.act.against.git import Commits, commits_of, environment_of, work_
 from tfadvisor.act.record.conduct import Recorded, Wanted, recorded_program
 from tfadvisor.act.record.keeping import keep
 from tfadvisor.act.record.program import Place
-from tfadvisor.analysis import Options, draw_run
+from tfadvisor.analysis import Options
 from tfadvisor.comparison.baseline.snapshot import (
     DEFAULT_MODEL,
     Baseline,
@@ -30,9 +29,7 @@ from tfadvisor.comparison.gate.config import Config
 from tfadvisor.comparison.gate.judge import judge
 from tfadvisor.comparison.gate.result import GateResult, Outcome
 from tfadvisor.errors import NothingToCompare, TraceError, UsageError
-from tfadvisor.report.forms.page_data import PageData
 from tfadvisor.report.model import Report
-from tfadvisor.trace.runs import choose_run
 from tfadvisor.units import duration
 
 Told = Callable[[str], None]
@@ -54,24 +51,7 @@ class Against(msgspec.Struct, frozen=True):
     labels: Mapping[str, str]
 
 
-class Judged(msgspec.Struct, frozen=True):
-    """The verdict, and the first recording of each side, whose traces are there for as long as the work trees are."""
-
-    verdict: GateResult
-    base: Shown
-    head: Shown
-
-    def drawings(self, options: Options) -> list[Callable[[], PageData]]:
-        """What draws the head and the base, while their traces are there."""
-
-        def drawing(shown: Shown) -> Callable[[], PageData]:
-            return lambda: replace(draw_run(choose_run([shown.folder])[0], options), report=shown.report)
-
-        return [drawing(self.head), drawing(self.base)]
-
-
-@contextmanager
-def judged_against(asked: Against, config: Config, tell: Told) -> Iterator[Judged]:
+def judged_against(asked: Against, config: Config, tell: Told) -> GateResult:
     """Raises UsageError, TraceError. tell: takes lines for who waits."""
     commits = commits_of(asked.folder, asked.ref)
     _tell_about(commits, tell)
@@ -89,7 +69,7 @@ def judged_against(asked: Against, config: Config, tell: Told) -> Iterator[Judge
         def judged(turns: list[Turn], share: float) -> GateResult:
             return verdict_of(base, head, turns, config, share)
 
-        yield Judged(in_turns(turn, judged, asked.seconds, tell=tell), base.shown(), head.shown())
+        return in_turns(turn, judged, asked.seconds, tell=tell)
 
 
 def _from_top(link: str, commits: Commits) -> str:
@@ -195,26 +175,18 @@ class Unrecorded(TraceError):
         self.lines = lines
 
 
-class Shown(msgspec.Struct, frozen=True):
-    """The first recording of a side, with calls of Python where they cost little: for findings and pages."""
-
-    report: Report
-    folder: Path
-    """Of the run, with its trace."""
-
-
 class Side:
-    """One of the two. Its first recording is kept to be shown."""
+    """One of the two. Its first recording has calls of Python where they cost little: its findings are shown."""
 
     def __init__(self, name: str, tree: Path, logs: Path, asked: Against, commits: Commits) -> None:
         """name: as `HEAD 1a2b3c4`. logs: a folder for traces and what the program prints, outside of the work tree."""
         self.name = name
         self._tree, self._logs, self._asked, self._commits = tree, logs, asked, commits
-        self._shown: Shown | None = None
+        self._shown: Report | None = None
         self._step_ms = 0.0
 
-    def shown(self) -> Shown:
-        """The first recording."""
+    def shown(self) -> Report:
+        """Of the first recording."""
         assert self._shown is not None
         return self._shown
 
@@ -233,15 +205,14 @@ class Side:
         """With the findings of what is shown of the side: whether calls of Python are in it decides what is found."""
         model, labels = self._asked.model or DEFAULT_MODEL, self._asked.labels
         try:
-            found, shown = (snapshot_of(one, model, labels) for one in (judged, self.shown().report))
+            found, shown = (snapshot_of(one, model, labels) for one in (judged, self.shown()))
         except TraceError as error:
             raise NothingToCompare(self.name, error.cause, error.remedy) from error
         return replace(found, side=replace(found.side, name=self.name, findings=shown.side.findings))
 
-    def _kept(self, recorded: Recorded) -> tuple[Report, Shown]:
+    def _kept(self, recorded: Recorded) -> tuple[Report, Report]:
         judged = (recorded.before or recorded.chosen).report
-        found = keep(recorded, self._logs / "logdir", datetime.now())
-        return judged, Shown(found.report, found.folder)
+        return judged, keep(recorded, self._logs / "logdir", datetime.now()).report
 
     def _recorded(self, wanted: Wanted, seconds: float, use: Callable[[Recorded], T]) -> T:
         """Whatever use makes of the recording, while its traces are there."""
@@ -279,6 +250,6 @@ def verdict_of(base: Side, head: Side, turns: list[Turn], config: Config, share:
     unlike = must_be_alike(before[0].key, after[0].key)
     baseline = Baseline(() if unlike else tuple(before), unlike, (), may_differ(before[0], after[0]), in_turns=True)
     asked = replace(config, false_alarm_rate=config.false_alarm_rate * share)
-    found = judge(asked, [head.shown().report], after, baseline, datetime.now(timezone.utc).date())
+    found = judge(asked, [head.shown()], after, baseline, datetime.now(timezone.utc).date())
     gated = replace(found.gated, against=base.name)
     return replace(found, false_alarm_rate=config.false_alarm_rate, gated=gated)

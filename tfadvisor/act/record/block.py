@@ -7,7 +7,7 @@ import socket
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -20,7 +20,6 @@ from tfadvisor.act.record.injected.tfadvisor_hook.tracers import tracer_for
 from tfadvisor.act.record.keeping import keep
 from tfadvisor.act.record.window import Window, pace_of
 from tfadvisor.advice.loading.catalogue import load_catalogue
-from tfadvisor.advice.loading.limits import changes_of
 from tfadvisor.analysis import Analysis, Options, analyze_run
 from tfadvisor.errors import UsageError
 from tfadvisor.report.forms.terminal import as_text, screen_of
@@ -91,7 +90,6 @@ def profile(
     bandwidth_gb_s: float | None = None,
     rules: Sequence[Path] = (),
     disabled: Sequence[str] = (),
-    limits: Mapping[str, Mapping[str, float | str]] | None = None,
     preview: bool = False,
 ) -> Recording:
     """Records the block under it: `with tfadvisor.profile() as recording: …`, then `recording.report`.
@@ -99,17 +97,15 @@ def profile(
     Let ten to fifty steps run in the block, after those that compile. out: the logdir that the trace is kept in. show:
     print the report when the block ends. python_tracer: record calls of Python functions, so that findings name lines; the
     report tells what that adds to a step. The rest is as in `analyze`.
-    Raises UsageError for rules and limits that are not there, and, as the block begins, when neither TensorFlow nor JAX is
+    Raises UsageError for rules that are not there, and, as the block begins, when neither TensorFlow nor JAX is
     imported.
     """
-    changes = changes_of(limits)
-    load_catalogue(rules, disabled, changes)  # what is wrong with them is told before anything is recorded
+    load_catalogue(rules, disabled)  # what is wrong with them is told before anything is recorded
     options = Options(
         rules=rules,
         disabled=disabled,
         parameters=parameters,
         bandwidth_gb_s=bandwidth_gb_s,
-        limits=changes,
         preview=preview,
     )
     return Recording(Path(out), options, show=show, python_tracer=python_tracer)

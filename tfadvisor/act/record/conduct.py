@@ -137,8 +137,6 @@ class Nothing(msgspec.Struct, frozen=True):
     why: str | None
     gave_up: bool = False
     """The program's loop goes on, and no steps were found in it for too long."""
-    shortened: bool = False
-    """Windows were shorter than wanted, because they held so many events."""
     inside: str = ""
     """As of a recording."""
 
@@ -149,14 +147,10 @@ class Caps:
     def __init__(self) -> None:
         """Nothing is known."""
         self.longest = _LONGEST_LOOK_SECONDS
-        self.shortened = False
-        """Whether a window was made shorter than wanted."""
 
     def seconds(self, wanted: float, *, python_tracer: bool) -> float:
         """At most as long as wanted."""
-        most = self.longest * _OF_PYTHON if python_tracer else self.longest
-        self.shortened = self.shortened or wanted > most
-        return min(wanted, most)
+        return min(wanted, self.longest * _OF_PYTHON if python_tracer else self.longest)
 
     def learn(self, window: Window) -> None:
         """From a window that is over."""
@@ -177,6 +171,8 @@ def conduct(board: Board, program: Program, wanted: Wanted, options: Options) ->
     last: str | None = None
     best: Window | None = None
     before: Loop | None = None
+    passed: Loop | None = None
+    kept: Recorded | None = None
     restless = 0
     compiling = _StepsThatCompile()
     caps = Caps()
@@ -210,21 +206,33 @@ def conduct(board: Board, program: Program, wanted: Wanted, options: Options) ->
         in_one_call = bool(board.inside) and look.pace.median_ms < _ONE_CALL_MS
         how = record_fully if wanted.python_tracer and not in_one_call else record_plainly
         found = how(record, look, replace(wanted, steps=steps))
-        after = _loop(board, program, ready, wait=False)
+        after = _loop(board, program, ready, window=found.chosen.folder)
         inside = board.inside if look.pace.median_ms < _ONE_CALL_MS else ""
-        return replace(found, rounds=(before, look.loop, after), inside=inside)
+        kept = replace(found, rounds=(before, look.loop, after), inside=inside)
+        if not (before and after) or after.is_of(before) or (passed is not None and after.is_of(passed)):
+            return kept
+        passed = passed or before  # another loop goes on: that one was over, as what checks or sets up before training
+    if kept is not None:
+        return kept
     if best is not None:
         return Recorded(best, best, None, None, (before, best.loop, None))
     late = until is not None and time.time() > until and program.ended() is None
-    return Nothing(board.processes(), last, late, caps.shortened, board.inside)
+    return Nothing(board.processes(), last, late, board.inside)
 
 
-def _loop(board: Board, program: Program, ready: Ready, *, wait: bool = True) -> Loop | None:
-    """Of the program while nothing is recorded; not the one in which Keras adapts layers, while another may follow."""
+def _loop(board: Board, program: Program, ready: Ready, window: Path | None = None) -> Loop | None:
+    """Of the program while nothing is recorded; not the one in which Keras adapts layers, while another may follow. window: the
+    folder of the one that is over."""
     until = time.time() + _PREPARING_SECONDS
     while ready.processes:
-        found = count_rounds(board, ready.processes, _ROUNDS_SECONDS, lambda: program.ended() is not None)
-        if not wait or found is None or not found.prepares or time.time() > until or program.ended() is not None:
+        found = count_rounds(board, ready.processes, _ROUNDS_SECONDS, lambda: program.ended() is not None, window)
+        if (
+            window is not None
+            or found is None
+            or not found.prepares
+            or time.time() > until
+            or program.ended() is not None
+        ):
             return found
         time.sleep(_BETWEEN_COUNTS_SECONDS)
     return None
@@ -498,10 +506,9 @@ def gave_up(command: Sequence[str], found: Nothing, seconds: float) -> TraceErro
             f"nothing that repeats was found in {seconds:.0f} s: it is in one call, {found.inside}, and goes on unrecorded.",
             "Let that call do fewer steps, and call it in a loop: a compiled loop has no steps that a trace can tell.",
         )
-    many = " Windows had to be short: the profiler writes down too much." if found.shortened else ""
     why = f" ({found.why})" if found.why else ""
     return TraceError(
         " ".join(command),
-        f"no steps that repeat were found in {seconds:.0f} s{why}; it goes on unrecorded.{many}",
+        f"no steps that repeat were found in {seconds:.0f} s{why}; it goes on unrecorded.",
         "Say when its loop runs with --after SECONDS, or ask for fewer steps with --steps 2.",
     )

@@ -15,7 +15,6 @@ _SLOWED = {0x08: "hardware slowdown", 0x20: "heat", 0x40: "heat", 0x80: "power b
 _FIELDS: Mapping[str, str] = {
     "name": "name",
     "driver": "driver_version",
-    "persistence": "persistence_mode",
     "utilization": "utilization.gpu",
     "clock_mhz": "clocks.sm",
     "highest_clock_mhz": "clocks.max.sm",
@@ -78,8 +77,6 @@ def _value(name: str, word: str) -> Any:
     """Raises ValueError for what the driver does not know."""
     if name in ("name", "driver"):
         return word[:80]
-    if name == "persistence":
-        return word == "Enabled"
     if name == "slowed_by":
         return slowed_by(int(word, 16))
     return float(word) / 100 if name == "utilization" else float(word)

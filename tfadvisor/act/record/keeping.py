@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from tfadvisor.act.record.conduct import Recorded, cost_without_calls
-from tfadvisor.act.record.window import Loop, Window
+from tfadvisor.act.record.window import Window
 from tfadvisor.act.record.witnesses import lowered
 from tfadvisor.advice.findings import CaptureNote
 from tfadvisor.files import new_file
@@ -97,65 +97,53 @@ def _told(window: Window | None) -> dict[str, Any] | None:
     }
 
 
-def _cost_note(recorded: Recorded) -> CaptureNote:
-    steps = recorded.chosen.pace.count if recorded.chosen.pace else 0
-    head = f"Recorded by tfadvisor: {steps:,} steps in {recorded.chosen.seconds:.1f} s"
-    if recorded.cost is None:
-        how = "" if recorded.chosen.python_tracer else ", without calls of Python functions"
-        return CaptureNote("recorded", f"{head}{how}. What that costs was not measured.", "", "")
-    share = f"{max(recorded.cost, 0.01):.0%}"
-    if not recorded.chosen.python_tracer:
-        return CaptureNote(
-            "recorded",
-            f"{head}, without calls of Python functions: they make a step {share} longer, beside other events.",
-            "",
-            "",
-        )
-    least = "less than " if recorded.cost < 0.01 else "about "
-    return CaptureNote("recorded", f"{head}. Tracing calls of Python functions adds {least}{share} to a step.", "", "")
+def _cost(recorded: Recorded) -> str:
+    steps, cost = recorded.chosen.pace.count if recorded.chosen.pace else 0, recorded.cost
+    how = "" if recorded.chosen.python_tracer else ", without calls of Python functions"
+    share = "" if cost is None else f"{max(cost, 0.01):.0%}"
+    if cost is None:
+        how += ". What that costs was not measured."
+    elif how:
+        how += f": they make a step {share} longer, beside other events."
+    else:
+        how = f". Tracing calls of Python functions adds {'less than' if cost < 0.01 else 'about'} {share} to a step."
+    return f"Recorded by tfadvisor: {steps:,} steps in {recorded.chosen.seconds:.1f} s{how}"
 
 
 _NOTABLE = 0.1
 """From this share on it is said that a round takes longer while it is recorded, or that a step is another than a round."""
+_OTHER_STEP = 3.0
+"""A loaded machine alone makes a factor of two."""
+_OF_RECORDED = "Times and shares below are those of the recorded program, not of the unrecorded one."
 
 
 def _notes(recorded: Recorded, folder: Path) -> list[CaptureNote]:
     """What recording cost, and how the steps go with the rounds of the program's loop."""
-    notes = [_cost_note(recorded)]
-    pace = recorded.chosen.pace
+    said = [(_cost(recorded), "")]
+    pace, (before, during, after) = recorded.chosen.pace, recorded.rounds
     if recorded.step and (pace is None or not pace.about.startswith(recorded.step)):
         text = f"--step {recorded.step} is no function, marker or line that the trace holds twice."
-        notes.append(
-            CaptureNote("recorded", f"{text} The step is what was found: {pace.about if pace else 'none'}.", "", "")
-        )
-    before, during, after = recorded.rounds
+        said.append((f"{text} The step is what was found: {pace.about if pace else 'none'}.", ""))
     if before is not None and before.prepares:
         text = f"This is the loop at {before.place} in which a layer adapts to the data: training came too late."
-        notes.append(CaptureNote("recorded", text, "Record once training runs: --after SECONDS.", ""))
+        said.append((text, "Record once training runs: --after SECONDS."))
     if recorded.inside:
         text = f"The program is in one call, {recorded.inside}, all the time: the step is what repeats inside of it."
-        notes.append(CaptureNote("recorded", text, "", ""))
+        said.append((text, ""))
     slower = cost_without_calls(folder, recorded.chosen.seconds)
     if slower > _NOTABLE and (before is None or during is None):
-        text = (
-            f"The profiler's own events make a step about {slower:.0%} longer, by their number. "
-            "Times and shares below are those of the recorded program, not of the unrecorded one."
-        )
-        notes.append(CaptureNote("recorded", text, "", ""))
-    unrecorded = [one.median_ms for one in (before, after) if one is not None and _same(one, during or one)]
+        text = f"The profiler's own events make a step about {slower:.0%} longer, by their number. {_OF_RECORDED}"
+        said.append((text, ""))
+    unrecorded = [one.median_ms for one in (before, after) if one is not None and one.is_of(during or one)]
     if during is not None and unrecorded:
         least, most = min(unrecorded) * (1 - _NOTABLE), max(unrecorded) * (1 + _NOTABLE)
         if not least <= during.median_ms <= most:
             times = ", ".join(
                 f"{name} {one.median_ms:.3g} ms"
                 for name, one in (("before", before), ("while recorded", during), ("after", after))
-                if one is not None and _same(one, during)
+                if one is not None and one.is_of(during)
             )
-            text = (
-                f"A round of the loop at {during.place} takes {times}. "
-                "Times and shares below are those of the recorded program, not of the unrecorded one."
-            )
-            notes.append(CaptureNote("recorded", text, "", ""))
+            said.append((f"A round of the loop at {during.place} takes {times}. {_OF_RECORDED}", ""))
     if (loop := during or before) is not None and pace is not None and pace.count:
         rounds = loop.median_ms / max(pace.median_ms, 1e-9)
         if not 1 / _OTHER_STEP < rounds < _OTHER_STEP:
@@ -163,13 +151,5 @@ def _notes(recorded: Recorded, folder: Path) -> list[CaptureNote]:
                 f"What is taken for the step ({pace.about or 'markers'}) takes {pace.median_ms:.3g} ms, "
                 f"a round of the loop at {loop.place} {loop.median_ms:.3g} ms."
             )
-            notes.append(CaptureNote("recorded", text, "Say which is the step: --step NAME.", ""))
-    return notes
-
-
-_OTHER_STEP = 3.0
-"""A loaded machine alone makes a factor of two."""
-
-
-def _same(one: Loop, other: Loop) -> bool:
-    return (one.file, one.function, one.within) == (other.file, other.function, other.within)
+            said.append((text, "Say which is the step: --step NAME."))
+    return [CaptureNote("recorded", text, remedy, "") for text, remedy in said]

@@ -29,6 +29,8 @@ from tfadvisor.trace.samples import SAMPLES_ENDING
 _POLL_SECONDS = 0.05
 _LAST_WORDS_SECONDS = 5.0
 _ROUNDS_SECONDS = 3.0
+SAMPLED_SECONDS = 10.0
+"""Without the profiler, before the window and after it."""
 
 
 class Window(msgspec.Struct, frozen=True):
@@ -77,6 +79,13 @@ class Loop(msgspec.Struct, frozen=True):
     """It adapts a layer to the data, as Keras does before training."""
     median_ms: float
     """Of a round, no less than it takes unwatched."""
+    lines: tuple[int, int] = (0, 0)
+    """The first and the last that came again and again."""
+
+    def is_of(self, other: Loop) -> bool:
+        """Whether both are turns of the same loop."""
+        same = (self.file, self.function, self.within) == (other.file, other.function, other.within)
+        return same and self.lines[0] <= other.lines[1] and other.lines[0] <= self.lines[1]
 
     @property
     def place(self) -> str:
@@ -105,7 +114,7 @@ def record_window(
     """Records and reads. has_ended: whether the program is over, so that no more answers come. rounds: those of the loop are
     counted meanwhile. writing: s, how long the profiler may take to stop."""
     with GpuWatch() as gpus:
-        number = str(board.order_window(processes, seconds, python_tracer=python_tracer, rounds=rounds))
+        number = str(board.order(processes, seconds, python_tracer=python_tracer, rounds=rounds))
         answered = _answers(board, {one.name for one in processes}, number, seconds, has_ended, writing)
     answers = {one.name: one.windows[number] for one in answered}
     errors = [answer["error"] for answer in answers.values() if "error" in answer]
@@ -152,12 +161,18 @@ def loop_of(answer: dict[str, Any]) -> Loop | None:
 
 
 def count_rounds(
-    board: Board, processes: Sequence[Process], seconds: float, has_ended: Callable[[], bool]
+    board: Board, processes: Sequence[Process], seconds: float, over: Callable[[], bool], window: Path | None = None
 ) -> Loop | None:
-    """The loop of the first process that is in one, while nothing is recorded. seconds: to wait at most."""
-    number = str(board.order_rounds(processes, seconds))
+    """The loop of the first process that is in one, while nothing is recorded. seconds: at most. over: whether the program
+    is. window: a folder whose samples go on until they cover SAMPLED_SECONDS."""
+    sampled = 0.0 if window is None else SAMPLED_SECONDS
+    number = str(board.order(processes, seconds, only_rounds=True, sampled_seconds=sampled))
     asked = {one.name for one in processes}
-    answered = _answers(board, asked, number, seconds, has_ended, writing=_ROUNDS_SECONDS)
+    answered = _answers(board, asked, number, seconds + sampled, over, writing=_ROUNDS_SECONDS)
+    for name, host in names_of(processes).items():
+        target = (window or Path()) / f"{host}{SAMPLES_ENDING}"
+        if (samples := board.folder / f"rounds-{number}-{name}{SAMPLES_ENDING}").exists() and target.exists():
+            samples.replace(target)
     told = [one.windows[number].get("inside") for one in answered]
     board.inside = f"{Path(told[0][0]).name}:{told[0][1]}" if told and told[0] else ""
     return next((found for one in answered if (found := loop_of(one.windows[number])) is not None), None)
@@ -338,26 +353,11 @@ class Board:
                 self._seen[file] = changed, msgspec.convert(letter, Process)
         return [process for _, process in self._seen.values()]
 
-    def order_rounds(self, processes: Sequence[Process], seconds: float) -> int:
-        """Asks processes how long a round of their loop takes. Returns the order's number."""
+    def order(self, processes: Sequence[Process], seconds: float, **more: Any) -> int:
+        """Asks processes to record, all for as long, or only how long a round of their loop takes. Returns the order's number."""
         self.number += 1
         names = [process.name for process in processes]
-        self._order(number=self.number, processes=names, seconds=seconds, only_rounds=True)
-        return self.number
-
-    def order_window(
-        self, processes: Sequence[Process], seconds: float, *, python_tracer: bool, rounds: bool = False
-    ) -> int:
-        """Asks processes to record, all for as long. Returns the order's number."""
-        self.number += 1
-        self._order(
-            number=self.number,
-            processes=[process.name for process in processes],
-            seconds=seconds,
-            python_tracer=python_tracer,
-            rounds=rounds,
-            step=self.step,
-        )
+        self._order(number=self.number, processes=names, seconds=seconds, step=self.step, **more)
         return self.number
 
     def order_end(self, *, stop: bool) -> None:

@@ -13,8 +13,8 @@ import msgspec
 from msgspec.structs import replace
 
 from tfadvisor.act.repair.reading.program import program_of
-from tfadvisor.act.repair.registry import CODEMODS, Hit, Place, load
-from tfadvisor.advice.codemods import LAUNCH_LINE, CodemodRef
+from tfadvisor.act.repair.registry import Hit, Place, load
+from tfadvisor.advice.codemods import CODEMODS, LAUNCH_LINE, CodemodRef
 from tfadvisor.advice.findings import Finding, Fix, Patch
 from tfadvisor.printable import one_line
 from tfadvisor.report.model import Report

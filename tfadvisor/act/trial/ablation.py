@@ -12,8 +12,9 @@ from tfadvisor.act.trial.candidates import Candidate
 from tfadvisor.act.trial.injected.tfadvisor_trial_hook import parts as hooks
 from tfadvisor.act.trial.result import BETTER, BROKEN, NOT_BETTER, Arm, Ratio, TrialResult
 from tfadvisor.act.trial.steps import Answer
-from tfadvisor.advice.findings import Evidence, Finding, Fix, Saving
+from tfadvisor.advice.findings import Evidence, Finding, Fix, Saving, Verdict
 from tfadvisor.advice.judging.judge_rules import severity_of
+from tfadvisor.advice.judging.verdict import LARGE
 from tfadvisor.report.model import Report
 from tfadvisor.units import duration, percent
 
@@ -21,12 +22,12 @@ PART, SWITCH, SCALE = "part", "switch", "scale"
 STAGES = (3, 5)
 """Rounds after which to look: a share is asked for, and no small gain."""
 ONE_DEVICE = "one device"
-_LAUNCH_BOUND = 0.85
-"""Half of the batch takes so much of the time: the step hardly depends on how much there is to compute."""
+_HARDLY_LESS = 0.85
+"""Half of the batch takes so much of the time: the step hardly depends on its size. Launches are one reason, weights that are
+read another: the arm does not tell them apart."""
+_WHY_NOT_HALF = ", so its size hardly matters (is it launches, or weights that are read?)"
 _EXPLAINED = 0.3
 """Parts that do not depend on the batch and cost so much leave that open."""
-
-
 _WORSE = 0.02
 """From here on it is said that a switch makes a step longer."""
 
@@ -101,7 +102,7 @@ def not_here(name: str) -> str:
 
 
 def profile_of(arms: Sequence[Arm]) -> str:
-    """`input 42% (38 to 45), callbacks 11% (8 to 13); half the batch takes 93% of the time: launch-bound; jit on saves 57%`."""
+    """`input 42% (38 to 45), callbacks 11% (8 to 13); half the batch takes 93% of the time; jit on saves 57%`."""
     measured = [(one, one.ratio) for one in arms if one.ratio is not None and one.outcome != BROKEN]
     parts = [(ratio, one.name) for one, ratio in measured if one.kind == PART]
     costs = sorted((ratio.estimate, name, ratio) for ratio, name in parts if ratio.high < 1)
@@ -111,8 +112,8 @@ def profile_of(arms: Sequence[Arm]) -> str:
     open_to_batch = sum(1 - estimate for estimate, _, _ in costs) < _EXPLAINED
     for one, ratio in measured:
         if one.kind == SCALE:
-            is_bound = one.name == hooks.HALF and ratio.low >= _LAUNCH_BOUND and open_to_batch
-            said.append(f"{one.name} takes {percent(ratio.estimate)} of the time{': launch-bound' if is_bound else ''}")
+            asks = one.name == hooks.HALF and ratio.low >= _HARDLY_LESS and open_to_batch
+            said.append(f"{one.name} takes {percent(ratio.estimate)} of the time{_WHY_NOT_HALF if asks else ''}")
         elif one.kind == SWITCH and one.outcome == BETTER:
             said.append(f"{one.name} saves {share(ratio)}")
         elif one.kind == SWITCH and ratio.low > 1 + _WORSE:
@@ -145,7 +146,21 @@ def with_measured(report: Report, result: TrialResult) -> Report:
         (*measured, *foreseen),
         key=lambda one: (one.is_question, -round(one.saves, 1), one.proof != "measured", -one.saves),
     )
-    return replace(report, findings=tuple(ranked)) if measured or bounds else report
+    if not (measured or bounds):
+        return report
+    return replace(report, findings=tuple(ranked), verdict=_verdict_with(report.verdict, measured))
+
+
+def _verdict_with(verdict: Verdict, measured: Sequence[Finding]) -> Verdict:
+    """A part that takes more than what the trace calls the limit is the limit; what is worth a change leaves no run healthy."""
+    first = max(measured, key=lambda one: one.saves, default=None)
+    if first is None or first.saves < LARGE:
+        return verdict
+    is_part, takes = first.claims and not first.fixes, first.takes or 0.0
+    if is_part and (verdict.healthy or takes > verdict.fraction):
+        return Verdict(first.category, takes, False, f"{first.title}.")
+    traced = "" if verdict.healthy else f" By the trace: {verdict.summary}"
+    return Verdict(verdict.bottleneck, verdict.fraction, False, f"{first.title}.{traced}")
 
 
 def _finding(arm: Arm, base_ms: float) -> Finding:

@@ -144,7 +144,7 @@ def combined(one: Candidate, other: Candidate) -> Candidate | str:
             return "it changes the same lines"
         try:
             ast.parse(both)
-        except (SyntaxError, ValueError):
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
             return "both changes together make no program"
         texts[real] = both
     env = dict(one.env)

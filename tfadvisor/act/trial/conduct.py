@@ -19,6 +19,8 @@ from tfadvisor.act.trial.steps import KERAS, Answer, StepPlan, agrees, choose_lo
 from tfadvisor.errors import NothingToCompare, TraceError
 from tfadvisor.units import duration
 
+_WATCHED = 3.0
+"""For so many times as long as steps are timed loops are watched: those that check or set up before training are over by then."""
 _MORE_TIME = "Give it more time, as --budget 30m, or smaller data."
 
 
@@ -45,7 +47,8 @@ def try_out(wanted: Wanted, asked: Asked, tell: Tell) -> TrialResult:
     until = began + wanted.budget_seconds
     program = Program(wanted.command, asked)
     tell("looks for the loop of the steps")
-    watched = program.watch(wanted.budget_seconds, wanted.timed_seconds, parts=HOOKED if wanted.ablate else ())
+    parts = HOOKED if wanted.ablate else ()
+    watched = program.watch(wanted.budget_seconds, _WATCHED * wanted.timed_seconds, parts=parts)
     plan = _plan(watched, wanted)
     first = _first_answer(watched, plan)
     processes = sum(any(_is_planned(plan, loop.file, loop.line) for loop in one.loops) for one in watched.answers)
@@ -78,7 +81,7 @@ def try_out(wanted: Wanted, asked: Asked, tell: Tell) -> TrialResult:
         command=wanted.command,
         versions=first.versions,
         device=timed.answers[0].device,
-        steps=TriedSteps(_told_by(plan), arms.plan.warm, arms.plan.count),
+        steps=TriedSteps(_told_by(plan), arms.plan.warm, arms.plan.count, timed.between),
         base_step_ms=standings.base or (timed.step_ms,),
         arms=alone,
         together=best,

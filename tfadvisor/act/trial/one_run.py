@@ -176,6 +176,8 @@ class Timed(msgspec.Struct, frozen=True):
     made: int | None = None
     """Where its program ended before all were timed: steps that it timed, or all that it made where that was none. None for
     any other."""
+    between: float = 0.0
+    """Share of the time that passed between the loop's turns, as at ends of epochs, in no step."""
 
 
 class Program:
@@ -232,6 +234,7 @@ class Program:
             run.seconds,
             run.answers,
             made if made < plan.count else None,
+            max(one.between / max(one.between + one.seconds, 1e-9) for one in samples),
         )
 
 
@@ -266,9 +269,11 @@ def source_of(file: Path) -> str:
     try:
         with file.open("rb") as raw:
             encoding, _ = tokenize.detect_encoding(raw.readline)
-        return file.read_bytes().decode(encoding)
-    except (OSError, SyntaxError, UnicodeDecodeError) as error:
+        text = file.read_bytes().decode(encoding)
+        text.encode(encoding)  # as what is tried will be kept
+    except (OSError, SyntaxError, LookupError, ValueError) as error:  # codecs raise UnicodeError, a ValueError
         raise UsageError(f"{file} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
+    return text
 
 
 def _kept(folder: str, real: str, text: str) -> str:

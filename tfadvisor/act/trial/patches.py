@@ -11,11 +11,11 @@ from shutil import copyfile
 
 from tfadvisor.act.repair.plan import Candidate as Placed
 from tfadvisor.act.repair.plan import hits_of
-from tfadvisor.act.repair.registry import CODEMODS, Place
+from tfadvisor.act.repair.registry import Place
 from tfadvisor.act.repair.sources import Sources
 from tfadvisor.act.trial.candidates import Candidate
 from tfadvisor.act.trial.one_run import source_of
-from tfadvisor.advice.codemods import LAUNCH_LINE
+from tfadvisor.advice.codemods import CODEMODS, LAUNCH_LINE
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import UsageError
 from tfadvisor.files import read_small_text, temporary_folder
@@ -78,8 +78,8 @@ def _applied(diff: Path, files: Set[Path], without: int, where: str) -> dict[str
             raise UsageError(f"{where} changes nothing in {real}.")
         try:
             ast.parse(text)
-        except (SyntaxError, ValueError) as error:
-            raise UsageError(f"{where}: what the patch makes cannot be parsed: {error}.") from error
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            raise UsageError(f"{where}: what the patch makes cannot be parsed: {error or 'too deep'}.") from error
     return texts
 
 

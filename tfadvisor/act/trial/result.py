@@ -49,6 +49,8 @@ class TriedSteps(msgspec.Struct, frozen=True):
     """Steps set aside first."""
     timed: int
     """Steps that are timed in each run."""
+    between: float = 0.0
+    """Share of the program's time, as it is, between the loop's turns: ends of epochs, which are in no step."""
 
 
 class Arm(msgspec.Struct, frozen=True):
@@ -196,6 +198,8 @@ def _plain(share: float) -> str:
 
 _STYLES = {BETTER: "bold green", OPEN: "bold yellow", BROKEN: "bold red"}
 _INDENT = 13
+_TOLD = 0.02
+"""From this share on the time between epochs has a line."""
 _DOES = {"part": "in this arm", "scale": "in this arm", "switch": "to do"}
 
 
@@ -209,6 +213,13 @@ def as_text(result: TrialResult, screen: Screen = PLAIN) -> str:
     page = TextPage(screen)
     page.hanging("", (one_line(result.profile or result.summary), TITLE), 0)
     page.hanging("", (_about(result), DIM), 0)
+    if result.steps.between >= _TOLD:
+        page.line(
+            (
+                f"{percent(result.steps.between)} of the time is between turns of this loop, as at ends of epochs: in no step",
+                DIM,
+            )
+        )
     page.line()
     shown = [one for one in result.arms if one.kind == "change" or one.step_ms or one.outcome != BROKEN]
     for arm in sorted(shown, key=lambda one: (one.ratio is None, one.ratio.estimate if one.ratio else 0.0)):

@@ -160,6 +160,8 @@ class Sample(msgspec.Struct, frozen=True):
 
     seconds: float
     steps: int
+    between: float = 0.0
+    """Seconds between the loop's turns, as at ends of epochs, besides."""
 
 
 class Answer(msgspec.Struct, frozen=True):

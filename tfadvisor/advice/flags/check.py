@@ -198,7 +198,7 @@ def _remarks(setting: Setting, flag: Flag, table: Table, version: str) -> list[R
     fault = fault_of_flag(flag, setting.value)
     if fault:
         return [Remark("value", ERROR, fault)]
-    remarks = []
+    remarks = _undescribed(flag, setting.value)
     if flag.deprecated:
         name, value = today(table, setting.name, setting.value, version)
         remarks.append(Remark("deprecated", WARNING, flag.about, _written(name, value) if name != setting.name else ""))
@@ -213,6 +213,19 @@ def _remarks(setting: Setting, flag: Flag, table: Table, version: str) -> list[R
     if setting.name in _PASS_LISTS:
         remarks += [_about_pass(one) for one in _harmful(setting.value or "")]
     return remarks
+
+
+_DESCRIBED = re.compile(r"(?<![\w.])(-?\d+) = [a-z]")
+"""A value that a description explains: `0 = off; 1 = on`."""
+
+
+def _undescribed(flag: Flag, value: str | None) -> list[Remark]:
+    """That a number is none of those that the flag's own description explains one by one. XLA reads it all the same."""
+    described = [int(one) for one in _DESCRIBED.findall(flag.about)]
+    if len(described) < 3 or not re.fullmatch(r"[+-]?\d+", value or "") or int(value or "") in described:
+        return []
+    text = f"its description knows {min(described)} to {max(described)}, and not {value}"
+    return [Remark("value", WARNING, text)]
 
 
 def _harmful(passes: str) -> list[Pass]:

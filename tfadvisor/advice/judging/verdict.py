@@ -13,7 +13,7 @@ from tfadvisor.vocabulary import VERDICTS, Severity
 
 _WORTH_NAMING = 0.15
 """A class of lost time below this share is not what a step is bound by."""
-_LARGE = 0.1
+LARGE = 0.1
 """From this share of the step on a class is no small cost where a finding that is worth a change claims it, as savings."""
 _RUNS = 0.02
 """Devices that work for less than this share of a trace without steps ran no program that could be judged."""
@@ -132,7 +132,7 @@ def _sound(breakdown: Mapping[str, float], metrics: Metrics, findings: Sequence[
     if is_guessed(metrics) or breakdown["compute"] < _EXPLAINED or rest >= _WORTH_NAMING:
         return False
     worth = (one for one in findings if one.severity.rank >= Severity.LOW.rank)
-    return not any(one.severity.rank >= Severity.MEDIUM.rank or one.saves >= _LARGE for one in worth)
+    return not any(one.severity.rank >= Severity.MEDIUM.rank or one.saves >= LARGE for one in worth)
 
 
 def _enough_steps(metrics: Metrics) -> bool:
@@ -144,7 +144,7 @@ def _beside(losses: Mapping[str, float], metrics: Metrics, findings: Sequence[Fi
     """What else takes time where the devices are the limit: first what a finding says is worth a change."""
     claimed = {name for one in findings if one.severity.rank >= Severity.MEDIUM.rank for name in one.claims}
     worst = max((name for name in losses if name in claimed), key=lambda name: losses[name], default=None)
-    if worst is not None and losses[worst] >= _LARGE:
+    if worst is not None and losses[worst] >= LARGE:
         return f"{percent(losses[worst])} is {VERDICTS[worst].lost}"
     top = max(losses, key=lambda name: losses[name])
     if losses[top] < _WORTH_NAMING or not is_few(metrics):

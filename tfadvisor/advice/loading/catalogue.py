@@ -8,9 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from tfadvisor.advice.findings import ChangedLimit
 from tfadvisor.advice.judging.conditions import is_known, names_in, placeholders
-from tfadvisor.advice.loading.limits import LimitChange, with_limits
 from tfadvisor.advice.loading.rule import Rule, parse_rule
 from tfadvisor.advice.loading.yaml_marks import Marked, load, read_rule_file
 from tfadvisor.did_you_mean import did_you_mean
@@ -26,22 +24,18 @@ class Catalogue(msgspec.Struct, frozen=True):
     """By id."""
     broken: tuple[RuleError, ...]
     """Files that could not be used; the others still run."""
-    changed: tuple[ChangedLimit, ...] = ()
-    """Limits that are not as the rules were shipped."""
 
 
 def load_catalogue(
     extra: Sequence[Path] = (),
     disabled: Sequence[str] = (),
-    limits: Sequence[LimitChange] = (),
     *,
     preview: bool = False,
 ) -> Catalogue:
     """The built-in rules and those of the extra folders, without the disabled ones.
 
-    limits: numbers of the rules that are to be others. preview: with the rules of tier preview, whose ids are known in any
-    case. Raises UsageError for a folder that is not there, a disabled id that no rule has, and a limit that cannot be so. A
-    broken file is reported in `broken`, not raised.
+    preview: with the rules of tier preview, whose ids are known in any case. Raises UsageError for a folder that is not
+    there and a disabled id that no rule has. A broken file is reported in `broken`, not raised.
     """
     rules: dict[str, Rule] = {rule.id: rule for rule in built_in_rules()}
     broken: list[RuleError] = []
@@ -60,10 +54,9 @@ def load_catalogue(
     if unknown:
         meant = did_you_mean(unknown[0], rules)
         raise UsageError(f"--disable {unknown[0]}: no rule has this id.{meant} `tfadvisor rules list` names them all.")
-    every, changed = with_limits(sorted(rules.values(), key=lambda rule: rule.id), limits)
+    every = sorted(rules.values(), key=lambda rule: rule.id)
     kept = tuple(rule for rule in every if rule.id not in disabled and (preview or not rule.is_preview))
-    ids = {rule.id for rule in kept}
-    return Catalogue(kept, tuple(broken), tuple(one for one in changed if one.rule_id in ids))
+    return Catalogue(kept, tuple(broken))
 
 
 def checked(marked: Marked) -> Rule:

@@ -19,13 +19,11 @@ from tfadvisor.cli.reading_options import (
     Output,
     Paths,
     Reading,
-    Scheduler,
     Workers,
     choice,
     chosen_run,
-    configurations_above,
-    hosts_read_by,
     places,
+    processes,
 )
 from tfadvisor.cli.typer_commands import Command, option, takes
 from tfadvisor.errors import TraceError, UsageError
@@ -46,10 +44,8 @@ Examples:
   tfadvisor analyze s3://bucket/logs
   tfadvisor analyze worker0.xplane.pb worker1.xplane.pb -o report.json
   tfadvisor analyze logdir/ --params 6.7B --bandwidth 300 --fail-on high
-  tfadvisor analyze logdir/ --set input-made-in-loop.batch_python_fraction=40%
 
-Exit codes: 0 fine, 1 a finding at --fail-on level, 2 usage, 3 nothing to analyse or a cluster that fails, 5 a rule
-or metric broke."""
+Exit codes: 0 fine, 1 a finding at --fail-on level, 2 usage, 3 nothing to analyse, 5 a rule or metric broke."""
 
 
 FailOn = Annotated[
@@ -63,6 +59,15 @@ FailOn = Annotated[
 ]
 Format = Annotated[
     str | None, choice("--format", "-f", names=names_of(REPORT_FORMS), help="format of the report (text)", panel=OUTPUT)
+]
+IgnoredBy = Annotated[
+    Path | None,
+    option(
+        "--config",
+        "FILE",
+        "read what to ignore, [[ignore]], from FILE (default: nearest tfadvisor.toml or pyproject.toml)",
+        RULES,
+    ),
 ]
 Details = Annotated[bool, option("--details", "", "text: every finding, fix, metric and step", OUTPUT)]
 
@@ -83,13 +88,13 @@ app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 def analyze(
     paths: Paths,
     reading: Reading,
+    config: IgnoredBy = None,
     fail_on: FailOn = None,
     format: Format = None,
     output: Output = None,
     details: Details = False,
     open: Open = False,
     workers: Workers = None,
-    scheduler: Scheduler = None,
 ) -> int:
     """Say where the step's time goes, why, and what to change.
 
@@ -104,13 +109,12 @@ def analyze(
         )
     check_page_has_a_file(form, output, "report")
     options = reading.options()
-    options = replace(options, ignored=_ignored(reading.config, reading.rules or ()))
+    options = replace(options, processes=processes(workers), ignored=_ignored(config, reading.rules or ()))
     read = places(paths)
     chosen = chosen_run(read, options)
     if output is not None:
         check_outside(output, read, "--output")
-    with hosts_read_by(workers, scheduler, options) as how:
-        report, subject = _measured(chosen, how, form)
+    report, subject = _measured(chosen, options, form)
     if temporary and output is not None:
         output.parent.mkdir(mode=0o700)  # not before: what cannot be analysed leaves nothing
     write_form(form, subject, output, **({"details": details} if form.on_screen else {}))
@@ -121,9 +125,16 @@ def analyze(
     return exit_code(report, Severity(fail_on) if fail_on else None)
 
 
+_CONFIGURATIONS = ("tfadvisor.toml", "pyproject.toml")
+
+
 def _ignored(config: Path | None, rules: Sequence[Path]) -> Mapping[str, str]:
-    """What the configuration says to ignore. Raises UsageError for one that cannot be used."""
-    if config is None and not configurations_above():
+    """What the configuration says to ignore. The gate's settings are loaded only where a file may hold some.
+
+    Raises UsageError for one that cannot be used.
+    """
+    here = Path.cwd()
+    if config is None and not any((one / name).is_file() for one in (here, *here.parents) for name in _CONFIGURATIONS):
         return {}
     from tfadvisor.comparison.gate.read_config import ignored_of_project
 

@@ -39,17 +39,6 @@ Keep = Annotated[int | None, option("--keep", "N", "how many runs a baseline kee
 Format = Annotated[
     str | None, choice("--format", "-f", names=("text", "json"), help="format of the list (text)", panel=OUTPUT)
 ]
-Branch = Annotated[str | None, option("--branch", "NAME", "only runs of this branch", BASELINE)]
-JudgedBranch = Annotated[
-    str | None,
-    option(
-        "--branch",
-        "NAME",
-        "the baseline's branch (the one that is merged into, else this one, else main)",
-        BASELINE,
-        show_default=False,
-    ),
-]
 
 _RUN = "a run: the beginning of its file's name, fingerprint or commit, as `baseline list` shows them"
 Named = Annotated[str, argument("RUN", _RUN)]
@@ -66,7 +55,7 @@ app = typer.Typer(
 
 
 @app.command("add", cls=Command, short_help="add a run")
-@takes(Reading, "run host steps params bandwidth rules preview config")
+@takes(Reading, "run host steps params bandwidth rules preview")
 def add_runs(
     paths: Added,
     *,
@@ -99,7 +88,6 @@ def list_runs(
     format: Format = None,
     store: Store = None,
     model: Model = None,
-    branch: Branch = None,
     label: Labels = None,
     config: Config = None,
 ) -> int:
@@ -109,11 +97,7 @@ def list_runs(
 
     folder = gate_inputs.store_of(store, gate_inputs.configured(config))
     contents = read_store(folder)
-    runs = [
-        kept
-        for kept in contents.runs
-        if model in (None, kept.snapshot.key.model) and branch in (None, kept.snapshot.origin.branch)
-    ]
+    runs = [kept for kept in contents.runs if model in (None, kept.snapshot.key.model)]
     if format == "json":
         import json
 
@@ -128,7 +112,7 @@ def list_runs(
 
 
 @app.command("accept", cls=Command, short_help="take a changed run as the new level")
-@takes(Reading, "run host steps params bandwidth rules preview config")
+@takes(Reading, "run host steps params bandwidth rules preview")
 def accept_run(
     *,
     path: Accepted = None,
@@ -138,12 +122,9 @@ def accept_run(
     reading: Reading,
     model: Model = None,
     label: Labels = None,
-    branch: JudgedBranch = None,
     config: Config = None,
 ) -> int:
-    """Take a run as the new level, on the branch that it is measured against: earlier runs still show how much runs differ,
-    but no longer their level.
-    """
+    """Take a run as the new level: earlier runs still show how much runs differ, but no longer their level."""
     from tfadvisor.cli import gate_inputs
     from tfadvisor.comparison.baseline.store import accept, pending
 
@@ -159,8 +140,7 @@ def accept_run(
         labels = gate_inputs.labels_of(label or (), written.labels)
         report = gate_inputs.report_of(places([path]), options)
         snapshots = [gate_inputs.judged_snapshot(report, chosen_model, labels)]
-    branches = gate_inputs.branches(branch, snapshots)
-    added, _ = accept(folder, snapshots, _kept(keep, written.keep), reason, branches)
+    added, _ = accept(folder, snapshots, _kept(keep, written.keep), reason)
     for kept in added:
         write_out(f"accepted {line(kept)}\n")
     return 0
@@ -196,15 +176,13 @@ def remove_runs(names: SeveralNamed, store: Store = None, config: Config = None)
 
 
 @app.command("prune", cls=Command, short_help="drop the oldest runs")
-def prune_runs(
-    keep: Keep = None, store: Store = None, model: Model = None, branch: Branch = None, config: Config = None
-) -> int:
+def prune_runs(keep: Keep = None, store: Store = None, model: Model = None, config: Config = None) -> int:
     """Drop the oldest runs of each baseline beyond --keep."""
     from tfadvisor.cli import gate_inputs
     from tfadvisor.comparison.baseline.store import prune
 
     written = gate_inputs.configured(config)
-    gone = prune(gate_inputs.store_of(store, written), _kept(keep, written.keep), model, branch)
+    gone = prune(gate_inputs.store_of(store, written), _kept(keep, written.keep), model)
     for kept in gone:
         write_out(f"removed {line(kept)}\n")
     return 0

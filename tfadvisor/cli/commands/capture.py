@@ -36,7 +36,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
 
 @app.command("capture", cls=Command, epilog=_EXAMPLES, short_help="record a running job and print its report")
-@takes(Reading, "params bandwidth rules disable preview set_limits config")
+@takes(Reading, "params bandwidth rules disable preview")
 def capture(
     addresses: Addresses,
     *,

@@ -106,7 +106,7 @@ class _TakesCommand(Command):
 
 
 @app.command("fix", cls=_TakesCommand, epilog=_EXAMPLES, short_help="patches to your program for what a trace shows")
-@takes(Reading, "run host rules set_limits config")
+@takes(Reading, "run host rules")
 def fix(
     context: typer.Context,
     paths: Paths,

@@ -16,11 +16,10 @@ from tfadvisor.cli.reading_options import (
     Disabled,
     Output,
     RuleFolders,
-    Scheduler,
     Workers,
     choice,
-    engine_of,
     places,
+    processes,
 )
 from tfadvisor.cli.typer_commands import Command, Commands, argument, option
 from tfadvisor.errors import UsageError
@@ -38,14 +37,13 @@ _EXAMPLES = """\
 Examples:
   tfadvisor fleet logs/ -o runs.parquet                                every run below, a row each; only new ones next time
   tfadvisor fleet gs://bucket/logs --labels '{team}/{model}' -o runs.parquet
-  tfadvisor fleet logs/ -o runs.parquet --scheduler tcp://10.0.0.1:8786
   tfadvisor fleet report runs.parquet                                  what costs most
   tfadvisor fleet report runs.parquet -o fleet.html
 
 needs: pip install 'tfadvisor[parquet]'
 
-Exit codes: 0 fine (also where some runs have no report: their rows say why), 2 usage, or workers of another version, 3 a
-source or the table cannot be read, or the cluster failed."""
+Exit codes: 0 fine (also where some runs have no report: their rows say why), 2 usage, 3 a source or the table
+cannot be read."""
 
 
 class _TableOrReport(Commands):
@@ -89,7 +87,6 @@ def table(
     rules: RuleFolders = None,
     disable: Disabled = None,
     workers: Workers = None,
-    scheduler: Scheduler = None,
 ) -> int:
     """Write a row for every run below the sources: verdict, step time, classes, first finding, saving, devices.
 
@@ -103,6 +100,7 @@ def table(
     )
     from tfadvisor.fleet.table import arrow
     from tfadvisor.fleet.work import HowToRead
+    from tfadvisor.timeline.run.local_processes import LocalProcesses
 
     arrow()
     found = places(sources)
@@ -110,8 +108,8 @@ def table(
     known = _known(output)
     how = HowToRead(tuple(str(one.absolute() if one.is_dir() else one) for one in rules or ()), tuple(disable or ()))
     runs = find_tasks(found, Labels(labels), how)
-    with engine_of(workers, scheduler) as engine, _progress() as done:
-        outcome = bring_up_to_date(known, runs, engine, output, done)
+    with _progress() as done:
+        outcome = bring_up_to_date(known, runs, LocalProcesses(processes(workers)), output, done)
     _tell(outcome, output)
     return 0
 
@@ -120,7 +118,7 @@ def table(
 def report(table: TableRead, format: Format = None, output: Output = None) -> int:
     """Say what costs the fleet most device-hours: by cause, first finding, team and model; over time; what got worse.
 
-    A run stands for its devices over the hours that a column `hours` of the table says, else over one hour.
+    A run stands for its devices over one hour.
     """
     from tfadvisor.fleet.costs import summed
     from tfadvisor.fleet.table import read_table
@@ -142,7 +140,7 @@ def _known(output: Path) -> tuple[Row, ...]:
     if not output.exists():
         return ()
     try:
-        return read_table(output).rows
+        return read_table(output)
     except TraceError as error:
         raise UsageError(f"--output {error} Or give another name.") from error
 

@@ -84,7 +84,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
 
 @app.command("gate", cls=_TakesSeveral, epilog=_EXAMPLES, short_help="pass or fail a run by budgets and baselines")
-@takes(Reading, "run host steps params bandwidth rules preview set_limits config")
+@takes(Reading, "run host steps params bandwidth rules preview")
 @takes(Judging)
 def gate(
     context: typer.Context, judging: Judging, reading: Reading, paths: PathsOrNone = None, config: Config = None
@@ -119,11 +119,7 @@ def _gated(asked: Asked) -> int:
     if asked.against is not None:
         return _gated_against(asked, asked.against)
     verdict, candidates, store = _judged(asked)
-    verdict = _placed(verdict, asked)
-    if asked.judging.pages is not None:
-        from tfadvisor.cli.gate_options import drawing_of, write_pages
-
-        write_pages(asked.judging.pages, verdict, [drawing_of(asked.paths, asked.options)])
+    verdict = _placed(verdict)
     _write(verdict, asked)
     _tell_github(verdict)
     _keep(verdict, candidates, store, asked)
@@ -133,27 +129,21 @@ def _gated(asked: Asked) -> int:
 def _gated_against(asked: Asked, turns: Turns) -> int:
     """Compares a commit with what is checked out, recorded in turns."""
     from tfadvisor.cli.gate_inputs import labels_of
-    from tfadvisor.cli.gate_options import judged_in_turns, write_pages
+    from tfadvisor.cli.gate_options import judged_in_turns
 
     model = asked.judging.model or asked.config.model
     labels = labels_of(asked.judging.label or (), asked.config.labels)
-    with judged_in_turns(turns, asked.options, model, labels, asked.config) as judged:
-        verdict = _placed(judged.verdict, asked)
-        if asked.judging.pages is not None:
-            write_pages(asked.judging.pages, verdict, judged.drawings(asked.options))
+    verdict = _placed(judged_in_turns(turns, asked.options, model, labels, asked.config))
     _write(verdict, asked)
     _tell_github(verdict)
     return verdict.exit_code
 
 
-def _placed(verdict: GateResult, asked: Asked) -> GateResult:
-    """With files that are there, and where the pages will be."""
-    from msgspec.structs import replace
-
-    from tfadvisor.cli.gate_options import link_of
+def _placed(verdict: GateResult) -> GateResult:
+    """With files that are there."""
     from tfadvisor.comparison.gate.forms.sarif import with_places
 
-    return replace(with_places(verdict, Path.cwd()), link=link_of(asked.judging.pages, os.environ))
+    return with_places(verdict, Path.cwd())
 
 
 def _judged(asked: Asked) -> tuple[GateResult, list[Snapshot], Path]:
@@ -173,8 +163,7 @@ def _judged(asked: Asked) -> tuple[GateResult, list[Snapshot], Path]:
     store = gate_inputs.store_of(asked.judging.baseline, config)
     stored = gate_inputs.stored_runs(store, asked.options, model, labels)
     today = datetime.now(timezone.utc).date()
-    runs = choose(stored, candidates, config.keep, gate_inputs.branches(asked.judging.branch, candidates))
-    return judge(config, reports, candidates, runs, today), candidates, store
+    return judge(config, reports, candidates, choose(stored, candidates, config.keep), today), candidates, store
 
 
 def _without_copies(reports: Sequence[Report], candidates: Sequence[Snapshot]) -> tuple[list[Report], list[Snapshot]]:
@@ -198,15 +187,17 @@ def _files(asked: Asked) -> dict[str, Path | None]:
 
 def _check_outputs(asked: Asked) -> None:
     check_page_has_a_file(asked.form, asked.judging.output, "gate")
-    for option, target in {"output": asked.judging.output, "pages": asked.judging.pages, **_files(asked)}.items():
+    for option, target in {"output": asked.judging.output, **_files(asked)}.items():
         if target is not None:
             check_outside(target, [*asked.paths, *asked.candidates], f"--{option}")
 
 
 def _write(verdict: GateResult, asked: Asked) -> None:
-    for form in FILES:
-        if (target := _files(asked)[form.name]) is not None:
-            write_output(target, form.write(verdict), f"--{form.name}")
+    wrote = [(form, target) for form in FILES if (target := _files(asked)[form.name]) is not None]
+    for form, target in wrote:
+        write_output(target, form.write(verdict), f"--{form.name}")
+    if wrote:
+        note(f"wrote {', '.join(f'{target} ({form.name})' for form, target in wrote)}.")
     write_form(asked.form, verdict, asked.judging.output)
 
 

@@ -102,14 +102,14 @@ def check_rules(folder: CheckedFolder) -> int:
 
 
 def _limit_lines(rule: Rule) -> list[str]:
-    """The rule's numbers: name, default, unit, meaning; how to change them."""
+    """The rule's numbers: name, unit, meaning, reason."""
     from tfadvisor.advice.loading.limits import limits_of
     from tfadvisor.metrics.registry import registered_metrics
 
     limits = limits_of(rule)
     if not limits:
-        return ["It compares no metric with a number, so it has no limit to set."]
-    lines = [f"Limits, to change with --set {rule.id}.LIMIT=VALUE or below [rules.{rule.id}] in tfadvisor.toml:"]
+        return ["It compares no metric with a number, so it has no limit."]
+    lines = ["Limits:"]
     for one in limits:
         about = registered_metrics()[one.metric].about
         lines += [f"  {one.name}  {one.words} ({one.unit.value})", f"      {about}"]

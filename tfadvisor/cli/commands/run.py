@@ -82,7 +82,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode="rich")
     short_help="record an unmodified program and print its report",
     context_settings={"allow_interspersed_args": False},
 )
-@takes(Reading, "params bandwidth rules disable preview set_limits config")
+@takes(Reading, "params bandwidth rules disable preview")
 def run(
     command: TheCommand,
     *,

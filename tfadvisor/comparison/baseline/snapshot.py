@@ -18,7 +18,7 @@ from tfadvisor.git import git
 from tfadvisor.report.model import Report
 from tfadvisor.vocabulary import TimeClass
 
-# Which commit and branch a run is of, as CI or git says, and which branch's runs it is measured against.
+# Which commit and branch a run is of, as CI or git says.
 
 _COMMIT = ("GITHUB_SHA", "CI_COMMIT_SHA", "GIT_COMMIT", "BUILD_SOURCEVERSION")
 _BRANCH = (
@@ -30,8 +30,6 @@ _BRANCH = (
     "GIT_BRANCH",
     "BUILD_SOURCEBRANCHNAME",
 )
-_TARGET = ("GITHUB_BASE_REF", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME", "CHANGE_TARGET")
-_USUAL = ("main", "master")
 _LONGEST_ORIGIN = 200
 _HASH = re.compile("[0-9a-f]{7,64}")
 
@@ -42,7 +40,7 @@ class Origin(msgspec.Struct, frozen=True):
     commit: Text = ""
     """Its hash; "" when unknown."""
     branch: Text = ""
-    """"" when unknown; such a run counts for every branch."""
+    """"" when unknown."""
     machine: Text = ""
     """Names of its hosts."""
 
@@ -52,12 +50,6 @@ def commit_and_branch(environment: Mapping[str, str], folder: Path) -> tuple[str
     commit = _first(environment, _COMMIT) or _git(folder, "rev-parse", "HEAD")
     branch = _first(environment, _BRANCH) or _git(folder, "symbolic-ref", "--short", "-q", "HEAD")
     return commit if _HASH.fullmatch(commit) else "", branch.removeprefix("origin/")[:_LONGEST_ORIGIN]
-
-
-def branches_to_ask(environment: Mapping[str, str], own: str) -> tuple[str, ...]:
-    """Whose runs make the baseline, best first: the branch that is merged into, one's own, then the usual ones."""
-    found = (_first(environment, _TARGET).removeprefix("origin/"), own, *_USUAL)
-    return tuple(dict.fromkeys(one for one in found if one))
 
 
 def _first(environment: Mapping[str, str], names: tuple[str, ...]) -> str:
@@ -185,7 +177,7 @@ def _precision(report: Report) -> str:
 
 def _words(report: Report, metric: str) -> str:
     value = report.metrics[metric].value if metric in report.metrics else None
-    return f"{value:.6g}" if value is not None else ""
+    return f"{value:.0f}" if value is not None else ""
 
 
 def _errors(side: Side) -> dict[str, float]:
@@ -237,16 +229,8 @@ class Baseline(msgspec.Struct, frozen=True):
         return min(present, key=lambda run: abs(run.side.median_ms - middle))
 
 
-NOTHING = Baseline((), (), (), ())
-
-
-def choose(
-    stored: Sequence[Snapshot], candidates: Sequence[Snapshot], keep: int, branches: Sequence[str] = ()
-) -> Baseline:
-    """The latest `keep` runs that are comparable with the candidates, without the candidates themselves.
-
-    branches: whose runs count, best first; the first that has any. Runs of no known branch always count.
-    """
+def choose(stored: Sequence[Snapshot], candidates: Sequence[Snapshot], keep: int) -> Baseline:
+    """The latest `keep` runs that are comparable with the candidates, without the candidates themselves."""
     first = candidates[0]
     mixed = [one for other in candidates[1:] for one in must_be_alike(first.key, other.key)]
     if mixed:
@@ -261,21 +245,11 @@ def choose(
     others = [run for run in alike if run.fingerprint not in known]
     if not others:
         return Baseline((), ("the baseline holds only this trace: there is nothing to compare",), (), ())
-    branch = branch_of(others, branches)
-    others = [run for run in others if branch is None or run.origin.branch in (branch, "")]
     notices = []
     if known.intersection(run.fingerprint for run in alike):
         notices.append("The baseline also holds this trace; the gate does not compare it with itself.")
-    if branch not in (None, first.origin.branch):
-        notices.append(f"Measured against the runs of branch {branch}.")
     runs = tuple(others[-keep:])
     return Baseline(runs, (), tuple(notices), may_differ(runs[-1], first))
-
-
-def branch_of(runs: Sequence[Snapshot], branches: Sequence[str]) -> str | None:
-    """The first of some branches that has runs; None when none has, and all runs count."""
-    known = {run.origin.branch for run in runs}
-    return next((one for one in branches if one in known), None)
 
 
 def _first_run(stored: Sequence[Snapshot], first: Snapshot) -> str:

@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from tfadvisor.comparison.baseline.snapshot import Snapshot, branch_of, must_be_alike
+from tfadvisor.comparison.baseline.snapshot import Snapshot, must_be_alike
 from tfadvisor.comparison.baseline.snapshot_json import LARGEST, SnapshotError, as_text, from_text
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import UsageError
@@ -59,15 +59,9 @@ def add(folder: Path, snapshots: Sequence[Snapshot], keep: int) -> tuple[list[Ke
     return _write(folder, snapshots, keep, next_level=False)
 
 
-def accept(
-    folder: Path, snapshots: Sequence[Snapshot], keep: int, note: str, branches: Sequence[str] = ()
-) -> tuple[list[Kept], list[Kept]]:
-    """Adds runs as a new level: what came before still tells how much runs differ, no more where they lie.
-
-    branches: whose runs they are measured against, best first; there the level begins, whatever branch the runs are of.
-    """
-    noted = [_on_branch(folder, replace(one, note=note), branches) for one in snapshots]
-    added, known = _write(folder, noted, keep, next_level=True)
+def accept(folder: Path, snapshots: Sequence[Snapshot], keep: int, note: str) -> tuple[list[Kept], list[Kept]]:
+    """Adds runs as a new level: what came before still tells how much runs differ, no more where they lie."""
+    added, known = _write(folder, [replace(one, note=note) for one in snapshots], keep, next_level=True)
     for one in snapshots:
         _pending_file(folder, one).unlink(missing_ok=True)
     return added, known
@@ -98,11 +92,6 @@ def pending(folder: Path, model: str | None) -> list[Snapshot]:
     return found
 
 
-def baseline_of(snapshot: Snapshot) -> tuple[str, ...]:
-    """What runs of one baseline share: the key and the branch."""
-    return snapshot.key.model, _digest(snapshot), snapshot.origin.branch
-
-
 def _write(
     folder: Path, snapshots: Sequence[Snapshot], keep: int, *, next_level: bool
 ) -> tuple[list[Kept], list[Kept]]:
@@ -114,8 +103,7 @@ def _write(
             if same and not next_level:
                 known += same
                 continue
-            there = [kept for kept in alike if _one_branch(kept.snapshot, snapshot)]
-            level = max((kept.snapshot.level for kept in there), default=0) + (1 if next_level and there else 0)
+            level = max((kept.snapshot.level for kept in alike), default=0) + (1 if next_level and alike else 0)
             now = datetime.now(timezone.utc).isoformat(timespec="microseconds")
             kept = Kept(_file_of(folder, snapshot), replace(snapshot, level=level, added_at=now))
             kept.file.parent.mkdir(parents=True, exist_ok=True)
@@ -126,22 +114,10 @@ def _write(
                 raise UsageError(f"{kept.file}: is not written, since it could not be read again: {error}.") from error
             replace_file(kept.file, text)
             added.append(kept)
-            own = (kept.snapshot.origin.branch, "")
-            others = [one for one in there if one.file != kept.file and one.snapshot.origin.branch in own]
+            others = [one for one in alike if one.file != kept.file]
             for old in others[: max(len(others) + 1 - keep, 0)]:
                 old.file.unlink(missing_ok=True)
     return added, known
-
-
-def _on_branch(folder: Path, snapshot: Snapshot, branches: Sequence[str]) -> Snapshot:
-    alike = [kept.snapshot for kept in read_store(folder).runs if not must_be_alike(kept.snapshot.key, snapshot.key)]
-    branch = branch_of(alike, branches)
-    return snapshot if branch is None else replace(snapshot, origin=replace(snapshot.origin, branch=branch))
-
-
-def _one_branch(one: Snapshot, other: Snapshot) -> bool:
-    """Runs whose branch nobody knows are of every branch."""
-    return one.origin.branch == other.origin.branch or "" in (one.origin.branch, other.origin.branch)
 
 
 @contextmanager
@@ -228,16 +204,14 @@ def remove(folder: Path, names: Sequence[str]) -> list[Kept]:
     return gone
 
 
-def prune(folder: Path, keep: int, model: str | None, branch: str | None = None) -> list[Kept]:
-    """Takes the oldest runs of each baseline beyond `keep` out of a store; of one model or branch, or of all. Returns
-    those.
-    """
+def prune(folder: Path, keep: int, model: str | None) -> list[Kept]:
+    """Takes the oldest runs of each baseline beyond `keep` out of a store; of one model, or of all. Returns those."""
     gone: list[Kept] = []
     with writing(folder):
-        baselines: dict[tuple[str, ...], list[Kept]] = {}
+        baselines: dict[str, list[Kept]] = {}
         for kept in read_store(folder).runs:
-            if model in (None, kept.snapshot.key.model) and branch in (None, kept.snapshot.origin.branch):
-                baselines.setdefault(baseline_of(kept.snapshot), []).append(kept)
+            if model in (None, kept.snapshot.key.model):
+                baselines.setdefault(_digest(kept.snapshot), []).append(kept)
         for alike in baselines.values():
             gone += alike[: max(len(alike) - keep, 0)]
         for kept in gone:

@@ -1,21 +1,19 @@
-"""The gate's configuration, checked, and what the gate checks without one."""
+"""The gate's configuration, checked."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import date
 from fnmatch import fnmatchcase
-from pathlib import Path
-from typing import Any
 
 import msgspec
 
-from tfadvisor.advice.loading.limits import LimitChange
-from tfadvisor.comparison.gate.config_file import ConfigFile, find_config, read_config
 from tfadvisor.vocabulary import Severity
 
 LEVELS = ("off", "warn", "error")
 POLICIES = ("pass", "warn", "fail")
+PRESETS = ("none", "recommended")
+"""What the gate checks without a configuration: nothing, or what `recommended.toml` says."""
 DEFAULT_KEEP = 30
 
 
@@ -99,57 +97,3 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
         """The entry that ignores a check longest; it may have expired."""
         about = [one for one in self.ignores if fnmatchcase(check, one.check)]
         return max(about, key=lambda one: one.expires, default=None)
-
-
-# The limits of rules that a configuration changes: tables below `[rules]`, each named for one rule.
-
-
-LEVEL = "level"
-"""The one key of such a table that names no limit: what the gate makes of the rule's findings."""
-
-
-def limits_of_project(given: Path | None = None) -> tuple[LimitChange, ...]:
-    """Those of a configuration, else of the nearest one; none where there is none. Raises UsageError for what is no TOML."""
-    return limits_in(read_config(given) if given is not None else find_config(Path.cwd()))
-
-
-def limits_in(file: ConfigFile) -> tuple[LimitChange, ...]:
-    """In the order in which they stand. Whether there are such rules and limits is seen where rules are known."""
-    rules = file.values.get("rules")
-    tables = rules.items() if isinstance(rules, Mapping) else ()
-    return tuple(
-        LimitChange(rule, name, value, f"{file.path}:{file.line(('rules', rule, name))}")
-        for rule, table in tables
-        if isinstance(table, Mapping)
-        for name, value in table.items()
-        if name != LEVEL
-    )
-
-
-# What the gate checks without a configuration: the presets, in the words of a configuration file.
-
-_AMOUNTS = (
-    "kernels_per_step",
-    "allreduce_bytes_per_step",
-    "h2d_bytes_per_step",
-    "d2h_bytes_per_step",
-    "d2d_bytes_per_step",
-)
-_EACH = ("dispatches_per_step", "graph_launches_per_step", "collectives_per_step", "d2h_copies_per_step")
-"""Of these one more in every step counts, however many there are."""
-
-
-PRESETS: Mapping[str, Mapping[str, Any]] = {
-    "none": {},
-    "recommended": {
-        "relative": {
-            "step_time_ms": "5%",
-            **dict.fromkeys(_AMOUNTS, "2%"),
-            **{name: {"limit": "2%", "change": 0.5} for name in _EACH},
-            "retraces_in_steady_state": {"change": 0},
-            "fp16_kernel_share": {"change": "2%"},
-            "tensor_core_kernel_share": {"change": "2%"},
-        },
-        "severity": {"critical": "warn", "high": "warn", "medium": "warn", "low": "off", "info": "off"},
-    },
-}

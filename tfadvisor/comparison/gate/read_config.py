@@ -7,14 +7,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from fnmatch import fnmatchcase
-from functools import partial
 from typing import Any
 
 import msgspec
 
-from tfadvisor.advice.loading.limits import LimitChange
 from tfadvisor.comparison.gate.config import (
-    LEVEL,
     LEVELS,
     POLICIES,
     PRESETS,
@@ -45,8 +42,6 @@ class Known(msgspec.Struct, frozen=True):
 
     metrics: Mapping[str, str]
     rules: tuple[str, ...]
-    wrong_change: Callable[[LimitChange], str] = lambda _change: ""
-    """What is wrong with a changed limit of a rule, "" for nothing."""
 
 
 def read(file: ConfigFile, known: Known, preset: str | None = None) -> Config:
@@ -85,11 +80,8 @@ def read(file: ConfigFile, known: Known, preset: str | None = None) -> Config:
 
 
 def _preset(name: str, known: Known) -> Mapping[str, Mapping[str, Any]]:
-    """A preset's parts, without what this version of tfadvisor does not measure."""
-    values = {
-        part: {key: value for key, value in entries.items() if part == "severity" or key in known.metrics}
-        for part, entries in PRESETS[name].items()
-    }
+    """A preset's parts."""
+    values = read_config(pathlib.Path(__file__).with_name(f"{name}.toml")).values if name != "none" else {}
     return _Reader(ConfigFile(NAME, "", values, ()), known).parts(values)
 
 
@@ -195,21 +187,16 @@ class _Reader:
                 yield Ignore(**given, line=self._file.line(at))
 
     def rules(self, value: Any) -> Iterator[RuleLevel]:
-        """`RULE = level`, or `[rules.RULE]`: a level, and limits, which are looked at and used elsewhere."""
+        """`RULE = level`, or the same as a table."""
         for pattern, one in self.table(value, ("rules",)).items():
             at: Path = ("rules", pattern)
-            entry = one if isinstance(one, Mapping) else {LEVEL: one}
-            for name, limit in entry.items():
-                if name != LEVEL and (cause := self._known.wrong_change(LimitChange(pattern, name, limit, ""))):
-                    self.note((*at, name), cause)
-            if one is not entry and not any(fnmatchcase(rule, pattern) for rule in self._known.rules):
+            if not any(fnmatchcase(rule, pattern) for rule in self._known.rules):
                 self.note(at, f"no rule has this name{_meant(pattern, self._known.rules)}")
-            where = (*at, LEVEL) if one is entry else at
-            try:
-                if LEVEL in entry:
-                    yield RuleLevel(pattern, _one_of(*LEVELS)(entry[LEVEL]), self.line(where))
-            except ValueError as error:
-                self.note(where, str(error))
+            table = isinstance(one, Mapping)
+            key, values, within = ("level", one, at) if table else (pattern, {pattern: one}, at[:1])
+            given = self.record(values, {key: _one_of(*LEVELS)}, within)
+            if key in given:
+                yield RuleLevel(pattern, given[key], self.line((*within, key)))
 
 
 # Kinds of values.
@@ -329,14 +316,11 @@ def known_names(rules: Sequence[pathlib.Path] = ()) -> Known:
     """What a configuration may name."""
     import tfadvisor.metrics  # noqa: F401
     from tfadvisor.advice.loading.catalogue import load_catalogue
-    from tfadvisor.advice.loading.limits import wrong_change
     from tfadvisor.metrics.registry import registered_metrics
 
-    known = load_catalogue(rules, preview=True).rules
     return Known(
         metrics={name: one.unit.value for name, one in registered_metrics().items()},
-        rules=tuple(rule.id for rule in known),
-        wrong_change=partial(wrong_change, known),
+        rules=tuple(rule.id for rule in load_catalogue(rules, preview=True).rules),
     )
 
 

@@ -23,6 +23,7 @@ from tfadvisor.report.model import Report
 from tfadvisor.vocabulary import TimeClass
 
 _OF_EXACT = 0.1
+_OPS = "kernels_per_step"
 _METRICS_OF_CALLS = frozenset(one.metric for one in TimeClass if one.label in NEED_CALLS)
 
 
@@ -80,6 +81,11 @@ def _absent(
         outcome, reason = Outcome.CANNOT_TELL, "fewer than three steps count, which is too few to measure it"
     elif name in _METRICS_OF_CALLS and not any(run.recorded_like(candidates[0]) for run in baseline.runs):
         outcome, reason = Outcome.NOT_APPLICABLE, "calls of Python functions were recorded on one side only"
+    elif name == _OPS and (candidates[0].key.framework, candidates[0].key.devices[-3:]) == ("tensorflow", "cpu"):
+        outcome = Outcome.NOT_APPLICABLE
+        reason = (
+            "TensorFlow records only the ops of a CPU that have taken long of late, and so not the same in each run"
+        )
     else:
         return None
     return Check("relative", name, asked.level, outcome, f"{name}: {reason}.", line=asked.line)

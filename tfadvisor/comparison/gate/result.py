@@ -104,8 +104,6 @@ class GateResult(msgspec.Struct, frozen=True):
     notices: tuple[str, ...]
     differences: tuple[str, ...]
     comparison: Comparison | None
-    link: str = ""
-    """Where its pages are: an address or a folder; empty where nobody has made any."""
 
     def of(self, *outcomes: Outcome) -> tuple[Check, ...]:
         """The checks with one of these outcomes."""

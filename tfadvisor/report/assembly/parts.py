@@ -1,18 +1,15 @@
-"""Tables of the report: ops, time by what the program calls its parts, and the machines."""
+"""Tables of the report: ops, and the machines."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from tfadvisor.metrics.layers import Part, Parts, compute_parts
-from tfadvisor.metrics.registry import MetricAbsent
 from tfadvisor.metrics.steady import device_steps
-from tfadvisor.report.model import GpuInfo, MachineInfo, Op, TimeBy, TimePart
+from tfadvisor.report.model import GpuInfo, MachineInfo, Op
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.kernels import kernel_kind
 from tfadvisor.timeline.names.op_path import op_name
@@ -105,53 +102,6 @@ def _op(key: _Key, share: float, ps: float, count: float, known: InProgram | Non
     )
 
 
-# The compute time of all devices by layer, op type and source line.
-
-_MOST_TIME_BY = 20
-
-
-def time_by(run: RunSummary) -> TimeBy:
-    """Empty where nothing computes in a counted step."""
-    try:
-        found = compute_parts(run)
-    except MetricAbsent:
-        return TimeBy()
-    steps = max(device_steps(run), 1)
-    return TimeBy(
-        layer=_rows(found, lambda part: part.layer, steps),
-        op_type=_rows(found, lambda part: part.op_type, steps),
-        line=_rows(found, lambda part: part.line, steps),
-    )
-
-
-def _rows(found: Parts, key: Callable[[Part], str], steps: int) -> tuple[TimePart, ...]:
-    named = found.by(key)[:_MOST_TIME_BY]
-    if not named:
-        return ()
-    rows = [_row(name, parts, ps, found.compute_ps, steps) for name, parts, ps in named]
-    told = {name for name, _, _ in named}
-    rest = [part for part in found.parts if key(part) not in told]
-    left = found.compute_ps - sum(ps for _, _, ps in named)
-    return (*rows, _row(None, rest, left, found.compute_ps, steps)) if left else tuple(rows)
-
-
-def _row(name: str | None, parts: Sequence[Part], ps: int, total: int, steps: int) -> TimePart:
-    return TimePart(
-        name=name,
-        share=ps / total,
-        ms_per_step=ps / steps / PS_PER_MS,
-        count_per_step=sum(one.count for one in parts) / steps,
-        flops=_sum([one.flops for one in parts], steps) if name is not None else None,
-        bytes=_sum([one.bytes for one in parts], steps) if name is not None else None,
-    )
-
-
-def _sum(values: Sequence[int | None], steps: int) -> int | None:
-    """A step's, None where one is not known."""
-    known = [one for one in values if one is not None]
-    return sum(known) // steps if len(known) == len(values) else None
-
-
 # The recorded machines, for the report.
 
 
@@ -168,11 +118,9 @@ def _machine(host: str, counted: Counted) -> MachineInfo:
         allowed_cores=told.allowed_cores,
         quota_cores=told.quota_cores,
         memory_bytes=None if told.memory_bytes is None else int(told.memory_bytes),
-        huge_pages=told.huge_pages,
         versions=told.versions,
         variables=told.variables,
         threads=told.threads,
-        file_systems=told.file_systems,
         gpus=tuple(map(_gpu, counted.gpus)),
     )
 

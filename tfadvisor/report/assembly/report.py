@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 
 import msgspec
 import numpy as np
@@ -13,10 +14,11 @@ from tfadvisor.advice.judging.verdict import give_verdict, led_by
 from tfadvisor.advice.loading.catalogue import Catalogue
 from tfadvisor.advice.savings import plan_of
 from tfadvisor.arrays import median, percentile
+from tfadvisor.metrics.layers import compute_parts
 from tfadvisor.metrics.registry import MetricAbsent, Metrics
 from tfadvisor.metrics.steady import class_shares, periods_ms
 from tfadvisor.report.assembly.attribution import attribution
-from tfadvisor.report.assembly.parts import machine_infos, run_ops, time_by
+from tfadvisor.report.assembly.parts import machine_infos, run_ops
 from tfadvisor.report.model import (
     ClassTime,
     DeviceInfo,
@@ -27,7 +29,6 @@ from tfadvisor.report.model import (
     StepInfo,
     StepsInfo,
     StepTimes,
-    TimeBy,
     Tool,
 )
 from tfadvisor.report.wording import OTHER
@@ -50,9 +51,8 @@ def assemble(run: RunSummary, metrics: Metrics, outcomes: Outcomes, catalogue: C
     broken = [Broken(error.file, str(error)) for error in catalogue.broken]
     broken += outcomes.broken
     broken += [Broken(name, reason) for name, reason in metrics.broken()]
-    computed = time_by(run)
     bearing = [one for one in outcomes.findings if one.bears_verdict]
-    largest = _largest(computed, breakdown["compute"])
+    largest = _largest(run, breakdown["compute"])
     verdict = give_verdict(breakdown, metrics, bearing, _idle_in(attributed), largest, _unseen(attributed))
     findings = led_by(verdict, outcomes.findings, metrics)
     return Report(
@@ -75,10 +75,8 @@ def assemble(run: RunSummary, metrics: Metrics, outcomes: Outcomes, catalogue: C
         ),
         broken=tuple(broken),
         ops=run_ops(run),
-        time_by=computed,
         attribution=attributed,
         attribution_absent=no_attribution or None,
-        changed_limits=catalogue.changed or msgspec.UNSET,
         machines=machine_infos(run) or msgspec.UNSET,
         plan=plan_of(findings) or msgspec.UNSET,
     )
@@ -98,12 +96,17 @@ def _unseen(attributed: Sequence[ClassTime]) -> float:
     return sum(part.fraction for part in python if part.activity.startswith(NOT_RECORDED))
 
 
-def _largest(computed: TimeBy, compute: float) -> str | None:
+def _largest(run: RunSummary, compute: float) -> str | None:
     """The line or layer of the program where to look first."""
-    for what, parts in (("line", computed.line), ("layer", computed.layer)):
-        share = parts[0].share * compute if parts and parts[0].name else 0.0
-        if share >= _WORTH_A_LOOK:
-            return f"the {what} {parts[0].name} takes {percent(share)} of the step"
+    try:
+        found = compute_parts(run)
+    except MetricAbsent:
+        return None
+    for what in ("line", "layer"):
+        for name, _, ps in found.by(attrgetter(what))[:1]:
+            share = ps / found.compute_ps * compute
+            if share >= _WORTH_A_LOOK:
+                return f"the {what} {name} takes {percent(share)} of the step"
     return None
 
 

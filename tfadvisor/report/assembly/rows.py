@@ -62,7 +62,6 @@ def _collective(
         devices=devices,
         count_per_step=len(length) / executed,
         median_ms=usual / PS_PER_MS,
-        fastest_ms=int(length.min()) / PS_PER_MS,
         ms_per_step=int(length.sum()) / executed / PS_PER_MS,
         exposed=min(exposed / max(int(length.sum()), 1), 1.0),
         wait_ms=None if wait is None else wait / PS_PER_MS,

@@ -68,7 +68,7 @@ def _page(page: PageData) -> dict[str, Any]:
     steps = page.report.steps.each
     report["steps"]["each"] = _columns(StepInfo, steps)
     del report["steps"]["each"]["breakdown"], report["ops"]
-    for told_in_words in ("changed_limits", "machines", "plan"):
+    for told_in_words in ("machines", "plan"):
         report.pop(told_in_words, None)
     fields = {name: getattr(page, name) for name in page.__struct_fields__ if name not in _TABLES}
     return {

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from threading import Lock
+from threading import Lock, Timer
+from time import monotonic
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from tfadvisor.advice.loading.limits import LimitChange
 from tfadvisor.analysis import Options, analyze_run
-from tfadvisor.comparison.gate.config import limits_in
-from tfadvisor.comparison.gate.config_file import NAME, read_config
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import TraceError, UsageError
+from tfadvisor.memory import Limits, limited_memory, limits_of_files
+from tfadvisor.processes import Worker, answer_tasks
 from tfadvisor.report.model import Report
 from tfadvisor.trace.runs import Run, choose_run, find_runs, host_of
 from tfadvisor.units import number_of
@@ -30,9 +31,8 @@ class Reports:
     """The reports of an agent's session."""
 
     def __init__(self, root: Root) -> None:
-        """Nothing outside of the root is read. Raises UsageError for a tfadvisor.toml there that is no TOML."""
+        """Nothing outside of the root is read."""
         self._root = root
-        self._limits = _limits_of(root)
         self._lock = Lock()
         self._kept: OrderedDict[object, Report] = OrderedDict()
 
@@ -45,20 +45,45 @@ class Reports:
         key = (run.path, run.name, _states(run))
         with self._lock:
             if key not in self._kept:
-                self._kept[key] = analyze_run(run, Options(limits=self._limits))
+                self._kept[key] = _analysed(run)
                 if len(self._kept) > _KEPT:
                     self._kept.popitem(last=False)
             self._kept.move_to_end(key)
             return self._kept[key]
 
 
-def _limits_of(root: Root) -> tuple[LimitChange, ...]:
-    """What a tfadvisor.toml in the root itself says of rules' limits; none above it is looked for."""
-    own = root.folder / NAME
-    if not own.is_file():
-        return ()
-    root.check([own], NAME)
-    return limits_in(read_config(own))
+def _analysed(run: Run) -> Report:
+    """In a process of its own: a trace that was made to take all time or memory ends that, and not the server."""
+    if os.environ.get("TFADVISOR_LIMITS") == "0":
+        return analyze_run(run, Options())
+    allowed, worker, began = limits_of_files(run.files), Worker(__name__), monotonic()
+    late = Timer(allowed.deadline_s, worker.end)
+    late.daemon = True
+    late.start()
+    try:
+        report = worker.ask((run, allowed))
+        assert isinstance(report, Report)
+        return report
+    except EOFError as error:
+        ended = allowed.too_large if monotonic() - began < allowed.deadline_s else allowed.too_late
+        raise ended(str(run.path)) from error
+    finally:
+        late.cancel()
+        worker.end()
+
+
+def main() -> None:
+    """The process that analyses one run."""
+    answer_tasks(_answer)
+
+
+def _answer(task: tuple[Run, Limits]) -> Report:
+    run, allowed = task
+    try:
+        with limited_memory(allowed.memory):
+            return analyze_run(run, Options())
+    except (MemoryError, SystemError) as error:  # an extension that gets no memory may fail without an exception
+        raise allowed.too_large(str(run.path)) from error
 
 
 def _states(run: Run) -> tuple[tuple[str, int, int], ...]:

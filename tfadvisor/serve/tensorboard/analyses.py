@@ -14,7 +14,6 @@ from typing import IO, Any
 
 import msgspec
 
-from tfadvisor.comparison.gate.config import limits_of_project
 from tfadvisor.comparison.gate.read_config import ignored_of_project
 from tfadvisor.errors import UsageError, fault_of_environment
 from tfadvisor.memory import Limits, limits_of_files
@@ -91,13 +90,12 @@ def limits_of(task: Mapping[str, Any]) -> Limits:
     return limits_of_files(tuple(map(place_of, task.get("files", ()))))
 
 
-def _limits_here() -> dict[str, Any]:
-    """What the configuration of the folder in which TensorBoard was started says of rules' limits, or what is wrong with it."""
+def _ignored_here() -> dict[str, str] | str:
+    """What the configuration of the folder in which TensorBoard was started ignores, or what is wrong with it."""
     try:
-        changes = [msgspec.to_builtins(one) for one in limits_of_project()]
-        return {"changes": changes, "ignored": ignored_of_project()}
+        return ignored_of_project()
     except UsageError as error:
-        return {"error": str(error)}
+        return str(error)
 
 
 class Analyses:
@@ -106,8 +104,8 @@ class Analyses:
     def __init__(self, cache: Cache) -> None:
         """Nothing is started before something is asked for."""
         self._cache = cache
-        self._limits = _limits_here()
-        self._installation = f"{installation_stamp()} {json.dumps(self._limits)}"
+        self._ignored = _ignored_here()
+        self._installation = f"{installation_stamp()} {json.dumps(self._ignored)}"
         self._lock = threading.Lock()
         self._asked: dict[str, Analysis] = {}
         self._turns: LifoQueue[Analysis] = LifoQueue()
@@ -162,7 +160,7 @@ class Analyses:
             "path": str(run.path),
             "files": [str(file) for file in run.files],
             "processes": max((os.cpu_count() or 2) - 1, 1),
-            "limits": self._limits,
+            "ignored": self._ignored,
         }
         return self._found(key_of(listed, self._installation), name, task, again)
 

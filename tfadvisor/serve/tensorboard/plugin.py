@@ -5,7 +5,9 @@ from __future__ import annotations
 import functools
 import json
 import re
+import socket
 from collections.abc import Callable, Mapping
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -23,7 +25,7 @@ from tfadvisor.version import VERSION
 _JSON = "application/json"
 _LONGEST_WAIT_S = 600
 _DIGITS = 9
-_OWN_SITES = ("same-origin", "same-site", "none")
+_OWN_SITES = ("same-origin", "none")
 _LASTING_S = 24 * 3600
 _TRACE_VIEWER = "../../../?tool=trace_viewer&run={run}&host={host}#profile"
 """From the folder of the plugin's routes to XProf's tab."""
@@ -159,12 +161,29 @@ def _only_reading(app: App) -> App:
     def checked(request: wrappers.Request) -> wrappers.Response:
         if request.method not in ("GET", "HEAD"):
             return _json(request, {"error": "only GET"}, 405)
-        if request.headers.get("Sec-Fetch-Site", "none") not in _OWN_SITES:  # what browsers add, and no page can change
+        site = request.headers.get("Sec-Fetch-Site")  # what browsers add, and no page can change
+        if _by_foreign_name(request) if site is None else site not in _OWN_SITES:
             return _json(request, {"error": "only for TensorBoard's own pages"}, 403)
         VISITOR.set(request.remote_addr or "")
         return app(request)
 
     return checked
+
+
+def _by_foreign_name(request: wrappers.Request) -> bool:
+    """Whether this machine was asked from itself by a name that it does not have: a page of that name may have given it our
+    address (DNS rebinding). Browsers say where a request is from only over https, or to this machine by its own names.
+    """
+    name = re.sub(r":\d*$", "", request.headers.get("Host", "")).strip("[]").lower()
+    own = name in ("", "localhost", socket.gethostname().lower()) or name.endswith(".localhost") or _is_address(name)
+    return not own and (request.remote_addr or "").startswith(("127.", "::1", "::ffff:127."))
+
+
+def _is_address(name: str) -> bool:
+    try:
+        return bool(ip_address(name.partition("%")[0]))
+    except ValueError:
+        return False
 
 
 def _unknown(request: wrappers.Request) -> wrappers.Response:

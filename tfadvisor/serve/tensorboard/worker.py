@@ -13,9 +13,6 @@ import traceback
 from pathlib import Path
 from typing import Any, NoReturn
 
-import msgspec
-
-from tfadvisor.advice.loading.limits import LimitChange
 from tfadvisor.analysis import Options, draw_run
 from tfadvisor.comparison.baseline.snapshot import devices_of, programs_of, snapshot_of
 from tfadvisor.comparison.baseline.snapshot_json import as_text
@@ -78,7 +75,7 @@ def _analyse(task: dict[str, Any]) -> None:
             said_at = time.monotonic()
             _say({"fraction": fraction})
 
-    options = Options(processes=task["processes"], limits=_limits(task["limits"]), ignored=task["limits"]["ignored"])
+    options = Options(processes=task["processes"], ignored=_ignored(task["ignored"]))
     page = draw_run(run, options, progress_over(files, say))
     folder = Path(task["folder"])
     (folder / REPORT).write_text(as_json(page.report), encoding="utf-8")
@@ -89,11 +86,11 @@ def _analyse(task: dict[str, Any]) -> None:
     (folder / PAGE).write_bytes(gzip.compress(encode([page]).encode("utf-8"), compresslevel=4, mtime=0))
 
 
-def _limits(told: dict[str, Any]) -> tuple[LimitChange, ...]:
-    """Raises UsageError for a configuration that cannot be read."""
-    if "error" in told:
-        raise UsageError(told["error"])
-    return msgspec.convert(told["changes"], tuple[LimitChange, ...])
+def _ignored(told: dict[str, str] | str) -> dict[str, str]:
+    """Raises UsageError for a configuration that cannot be read, of which a text says what is wrong."""
+    if isinstance(told, str):
+        raise UsageError(told)
+    return told
 
 
 def _summary(report: Report) -> dict[str, Any]:

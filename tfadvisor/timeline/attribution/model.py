@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
+import numpy as np
 
-from tfadvisor.timeline.intervals import Int64Array
+from tfadvisor.timeline.intervals import Int64Array, union
 from tfadvisor.trace.columns import HostTrace, session_start_ns
 from tfadvisor.trace.runs import host_of
 from tfadvisor.trace.samples import read_samples
@@ -78,6 +79,15 @@ class Sampled(msgspec.Struct, frozen=True):
     """Row of places, -1 for none."""
     places: tuple[tuple[str, int, str, str], ...]
     """(file, line and function of the program, "" outside of it; what that line calls, "" for itself)."""
+
+    def line_in(self, start: Int64Array, end: Int64Array) -> str:
+        """The program's own line at most of the ticks in these stretches of time, ps: `main (train.py:42)`; "" for none."""
+        at = self.place[union(start, end).contains(self.at)]
+        at = at[at >= 0]
+        if not len(at):
+            return ""
+        file, line, function, _ = self.places[int(np.bincount(at).argmax())]
+        return f"{function} ({file}:{line})" if file else ""
 
 
 def sampled(trace: HostTrace) -> Sampled | None:

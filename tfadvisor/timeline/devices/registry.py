@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 import msgspec
 import numpy as np
@@ -25,16 +24,6 @@ from tfadvisor.vocabulary import DeviceKind
 
 _PLATFORMS: list[DevicePlatform] = [Gpu(), Tpu(), Cpu()]
 """In the order in which a report lists their devices."""
-
-
-@contextmanager
-def registered(platform: DevicePlatform) -> Iterator[None]:
-    """Knows one more kind of device inside a `with`; its devices are listed last."""
-    _PLATFORMS.append(platform)
-    try:
-        yield
-    finally:
-        _PLATFORMS.remove(platform)
 
 
 def find_devices(recorded: Recorded) -> tuple[Device, ...]:

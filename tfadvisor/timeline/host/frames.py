@@ -68,8 +68,18 @@ class FrameShare(msgspec.Struct, frozen=True):
         return f"{self.function} ({self.file}:{self.line})" if self.file else self.function
 
 
-def loop_frames(threads: Threads, steps: Steps, host: Intervals, loading: Intervals) -> tuple[FrameShare, ...]:
-    """The calls made by the frame that encloses the steps, those that cost most first; empty without a Python tracer."""
+def loop_frames(
+    threads: Threads,
+    steps: Steps,
+    host: Intervals,
+    loading: Intervals,
+    line_in: Callable[[Int64Array, Int64Array], str] | None = None,
+) -> tuple[FrameShare, ...]:
+    """The calls made by the frame that encloses the steps, those that cost most first; empty without a Python tracer.
+
+    line_in: the program's line that samples name in stretches of time, for calls of libraries whose caller began before the
+    trace.
+    """
     if steps.thread < 0 or not steps.steady().any():
         return ()
     steady = steps.steady()
@@ -78,19 +88,23 @@ def loop_frames(threads: Threads, steps: Steps, host: Intervals, loading: Interv
         return ()
     start, end, row = threads.start[frames], threads.end[frames], threads.row[frames]
     windows = steps.steady_time
+    host, loading = (
+        intersection(host, windows),
+        intersection(loading, windows),
+    )  # the tracer's stop may lie in the last call
     longest = _longest_dispatches(threads, steps, steady)
 
     def cost_of(calls: Int64Array) -> Int64Array:
         return host.within(start[calls], end[calls]) + loading.within(start[calls], end[calls])
 
-    called = _inside_steps(threads.names, parent, start, end, row, called, cost_of, longest)
+    thread = threads.threads[steps.thread]
+    begun = threads.start[dispatches(threads, thread)]
+    called = _inside_steps(threads.names, parent, start, end, row, called, cost_of, longest, begun)
     called = called[windows.contains(start[called])]
     cost = cost_of(called)
     total = windows.length()
     others = _waits_for_others(threads, frames)
     loading_waits = intersection(loading, union(threads.start[others], threads.end[others]))
-    thread = threads.threads[steps.thread]
-    begun = threads.start[dispatches(threads, thread)]
     asked = threads.of(thread, HostClass.GET_NEXT)
     pipeline = intersection(loading, union(threads.start[asked], threads.end[asked]))
     shares = []
@@ -100,6 +114,9 @@ def loop_frames(threads: Threads, steps: Steps, host: Intervals, loading: Interv
             continue
         file, line, function = frame_place(threads.names[used]) or ("", 0, bare_frame(threads.names[used]))
         below = _mostly(parent, start, end, row, mine)
+        own = _own(threads.names, parent, start, end, row, mine)
+        if not own and line_in is not None and not is_users_frame(threads.names[used]):
+            own = line_in(start[mine], end[mine])
         shares.append(
             FrameShare(
                 file,
@@ -111,7 +128,7 @@ def loop_frames(threads: Threads, steps: Steps, host: Intervals, loading: Interv
                 bare_frame(threads.names[int(row[below[0]])]) if len(below) else "",
                 int(loading_waits.within(start[mine], end[mine]).sum()),
                 _holds_most(longest, start[mine], end[mine]),
-                _own(threads.names, parent, start, end, row, mine),
+                own,
                 int((np.searchsorted(begun, end[mine]) - np.searchsorted(begun, start[mine])).sum()),
                 int(pipeline.within(start[mine], end[mine]).sum()),
             )
@@ -128,22 +145,27 @@ def _inside_steps(
     called: Int64Array,
     cost_of: Callable[[Int64Array], Int64Array],
     longest: Int64Array,
+    begun: Int64Array,
 ) -> Int64Array:
     """The calls, with those of a user's function that runs the whole step replaced by the calls that it makes.
 
     A loop may only call `advance(state)`, which draws the batch, dispatches the step and writes the log. Which of these
-    costs the time is the answer, as long as they make up most of it. What takes modules apart around a step is the step's.
+    costs the time is the answer, as long as they make up most of it. What takes modules apart around a step is the step's,
+    and so are a library's calls that dispatch: a function that adds arrays one by one is not named for JAX's own frames.
+    begun: when each dispatch begins, ps, ascending.
     """
+    users = np.array([is_users_frame(name) for name in names], np.bool_)
+    beside = users[row] | ~_any_begins_in(begun, start, end)
     while len(called):
         for used in distinct(row[called]).tolist():
             mine = called[row[called] == used]
-            if not is_users_frame(names[used]) or not _holds_most(longest, start[mine], end[mine]):
+            if not users[used] or not _holds_most(longest, start[mine], end[mine]):
                 continue
             below = true_at(is_in(parent, mine))
             below_most = _mostly(parent, start, end, row, mine)
             if len(below_most) and _walks_modules(names[int(row[below_most[0]])]):
                 continue
-            if int(cost_of(below).sum()) >= _MOST_STEPS * int(cost_of(mine).sum()) > 0:
+            if int(cost_of(below[beside[below]]).sum()) >= _MOST_STEPS * int(cost_of(mine).sum()) > 0:
                 called = np.sort(np.concatenate([called[row[called] != used], below]))
                 break
         else:

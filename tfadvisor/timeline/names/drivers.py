@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import lru_cache
 
 import msgspec
@@ -46,18 +44,6 @@ HIP = DriverCalls(
     graph_launches=("hipGraphLaunch",),
 )
 _DRIVERS = [CUDA, HIP]
-
-
-@contextmanager
-def with_driver(calls: DriverCalls) -> Iterator[None]:
-    """Knows one more driver's calls inside a `with`."""
-    _DRIVERS.append(calls)
-    _joined.cache_clear()
-    try:
-        yield
-    finally:
-        _DRIVERS.remove(calls)
-        _joined.cache_clear()
 
 
 def host_planes() -> tuple[str, ...]:

@@ -8,7 +8,6 @@ from importlib import import_module
 from queue import SimpleQueue
 from threading import Thread
 
-from tfadvisor.errors import AdvisorError
 from tfadvisor.processes import Replaced, Worker, answer_tasks
 from tfadvisor.timeline.run.one_host import Answer, Work
 
@@ -59,13 +58,7 @@ def _drive(
             ended.put(error)
 
 
-# What every engine needs: the error of a cluster, and names of functions that another process can find.
-
-
-class ClusterError(AdvisorError):
-    """The cluster that was to read the input failed, or is none."""
-
-    exit_code = 3
+# Names of functions that another process can find.
 
 
 def name_of(work: Work) -> str:
@@ -80,7 +73,7 @@ def work_called(name: str) -> Work:
     return found
 
 
-# The process that does the work of `local`: a function's name and a task in, its answer out.
+# The process that does the work: a function's name and a task in, its answer out.
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""One host of a run: read and summarised, here or as a task of bytes for any engine that maps one."""
+"""One host of a run: read and summarised, here or as a task of bytes for another process."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _decode(file: Path, selection: Selection, progress: Callable[[int, int], Non
     return trace
 
 
-# The map of a run: from where a host's file lies to the bytes of its summary. A plain function, for any engine.
+# The map of a run: from where a host's file lies to the bytes of its summary. A plain function, for other processes.
 
 
 class HostTask(msgspec.Struct, frozen=True):
@@ -105,7 +105,7 @@ def summary_bytes(task: bytes) -> bytes:
 def by_engine(
     files: Sequence[Path], engine: Engine, steps: tuple[int, int] | None, drawing: Drawing | None
 ) -> Iterator[tuple[int, HostSummary | TraceError]]:
-    """(index of a file, what came of it) as they come. The workers are trusted as Dask trusts them. Raises as the engine."""
+    """(index of a file, what came of it) as they come. Raises as the engine."""
     tasks = [pickle.dumps(HostTask(_name(file), steps, drawing)) for file in files]
     for answer in engine.each(summary_bytes, tasks):
         found = None if answer.value is None else pickle.loads(answer.value)
@@ -129,7 +129,7 @@ def _killed(file: Path) -> TraceError:
     )
 
 
-# What maps a plain function over tasks. A task and an answer are bytes, so another engine is a small adapter.
+# What maps a plain function over tasks. A task and an answer are bytes.
 
 
 Work = Callable[[bytes], bytes]
@@ -146,8 +146,8 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 class Engine(Protocol):
-    """Processes here, or a cluster."""
+    """Who does work that is the same for many tasks: `LocalProcesses`."""
 
     def each(self, work: Work, tasks: Sequence[bytes]) -> Iterator[Answer]:
-        """The answers as they come, in any order. Raises what the work raises, ClusterError for a cluster that fails."""
+        """The answers as they come, in any order. Raises what the work raises."""
         ...

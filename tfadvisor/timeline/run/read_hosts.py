@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from tfadvisor.errors import TraceError
 from tfadvisor.memory import free_memory
 from tfadvisor.timeline.run.local_processes import LocalProcesses
-from tfadvisor.timeline.run.one_host import Engine, Progress, Skip, Watch, by_engine, read_host
+from tfadvisor.timeline.run.one_host import Progress, Skip, Watch, by_engine, read_host
 from tfadvisor.timeline.summary.host import HostSummary
 
 if TYPE_CHECKING:
@@ -37,21 +37,17 @@ def run_hosts(
     detail: bool = False,
     watch: Watch | None = None,
     skip: Skip | None = None,
-    engine: Engine | None = None,
 ) -> Iterator[HostSummary]:
     """In the files' order. processes: how many may work at once, one where a watch sees the hosts.
 
-    engine: reads the hosts instead of this machine, but where a watch sees them. detail: with pictures of steps. skip:
-    takes the TraceErrors of hosts, which are then left out. Without it raises the one that comes first; one says that the
-    processes that read a host were killed.
+    detail: with pictures of steps. skip: takes the TraceErrors of hosts, which are then left out. Without it raises the
+    one that comes first; one says that the processes that read a host were killed.
     """
     drawing = _drawing(len(files)) if detail and files else None
     sizes = [_unpacked(file) for file in files]
     fitting = max(free_memory() // max(max(sizes, default=1) * _MEMORY_PER_BYTE, 1), 1)
     working = min(processes, len(files), fitting)
-    if engine is not None and watch is None:
-        yield from _in_order(files, by_engine(files, engine, steps, drawing), progress, skip)
-    elif watch is not None or working < 2 or sum(sizes) < _WORTH_PROCESSES:
+    if watch is not None or working < 2 or sum(sizes) < _WORTH_PROCESSES:
         yield from _one_by_one(files, lambda file: read_host(file, steps, progress, drawing, watch), skip)
     else:
         yield from _in_order(files, by_engine(files, LocalProcesses(working), steps, drawing), progress, skip)

@@ -180,23 +180,6 @@ export interface Broken {
   error: string;
 }
 
-/** One layer, op type or source line, per counted step and device. */
-export interface TimePart {
-  name: string | null;
-  share: number;
-  ms_per_step: number;
-  count_per_step: number;
-  flops: number | null;
-  bytes: number | null;
-}
-
-/** The same compute time in three ways, the largest first; empty where the trace names nothing of the kind. */
-export interface TimeBy {
-  layer: TimePart[];
-  op_type: TimePart[];
-  line: TimePart[];
-}
-
 /** Where something happens; "" for what the trace does not tell. */
 export interface Place {
   file: string;
@@ -249,7 +232,6 @@ export interface Report {
   not_applicable: NotApplicable[];
   capture: CaptureNote[];
   broken: Broken[];
-  time_by: TimeBy;
   attribution: ClassTime[];
   attribution_absent: string | null;
   schema_version: "1";
@@ -291,7 +273,6 @@ export interface CollectiveRow {
   devices: number;
   count_per_step: number;
   median_ms: number;
-  fastest_ms: number;
   ms_per_step: number;
   exposed: number;
   wait_ms: number | null;

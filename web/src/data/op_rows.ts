@@ -5,9 +5,11 @@ import { texts } from "./read.js";
 
 export class OpRows {
   private readonly found = new Map<string, number[]>();
+  private readonly op: (string | null)[];
 
   constructor(run: PageData) {
     const [op, kernel] = [texts(run.ops.op), texts(run.ops.kernel)];
+    this.op = op;
     run.ops.share.forEach((_, row) => {
       const names = [op[row] ?? "", kernel[row] ?? ""];
       for (const name of new Set([...names, ...names.map((one) => run.short_names[one] ?? one)])) this.found.set(name, [...(this.found.get(name) ?? []), row]);
@@ -17,6 +19,11 @@ export class OpRows {
   /** Those that an event of this name is, the one that takes most first: an op's kernels, or a kernel. */
   of(name: string): number[] {
     return this.found.get(name) ?? [];
+  }
+
+  /** The ops whose kernel an event of this name is, in one text to search in: a kernel of cuDNN is found by `Conv2D` too. */
+  called(name: string): string {
+    return this.of(name).map((row) => this.op[row] ?? "").join(" ");
   }
 }
 

@@ -373,12 +373,14 @@ class Stage {
     this.redraw();
   }
 
-  /** Marks the events whose names hold the text. */
+  /** Marks the events whose names, or whose op's, hold the text: recorded ones, where there are any, and not what the rows above them sum up. */
   find(text: string): void {
     const wanted = text.trim().toLowerCase();
     const { step } = this.layout;
-    const names = step.names.map((name) => name.toLowerCase().includes(wanted));
-    this.inOrder = wanted === "" ? [] : step.name.flatMap((name, event) => (names[name] === true ? [event] : [])).sort((a, b) => step.start[a]! - step.start[b]! || a - b);
+    const names = step.names.map((name) => `${name} ${this.ops.called(name)}`.toLowerCase().includes(wanted));
+    const named = wanted === "" ? [] : step.name.flatMap((name, event) => (names[name] === true ? [event] : [])).sort((a, b) => step.start[a]! - step.start[b]! || a - b);
+    const recorded = named.filter((event) => step.lanes[step.lane[event]!]!.role !== "classes");
+    this.inOrder = recorded.length > 0 ? recorded : named;
     this.matches = wanted === "" ? null : new Set(this.inOrder);
     this.match = -1;
     this.onMatch(-1, this.matches?.size ?? null);

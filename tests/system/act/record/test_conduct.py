@@ -18,7 +18,7 @@ from tfadvisor.act.record.conduct import (
     record_plainly,
     window_seconds,
 )
-from tfadvisor.act.record.window import Pace, Ready, Refused, Window
+from tfadvisor.act.record.window import Loop, Pace, Ready, Refused, Window
 from tfadvisor.analysis import Options
 
 
@@ -202,9 +202,43 @@ def test_looks_at_something_else_each_time_are_no_steps(looks: Callable[..., lis
     assert len(looks(4.0, 20, lengths=(100.0, 200.0))) == 14
 
 
+def loop(first: int, last: int, function: str = "main") -> Loop:
+    return Loop("train.py", first, function, "", prepares=False, median_ms=100.0, lines=(first, last))
+
+
+@pytest.mark.parametrize(
+    ("seen", "windows"),
+    [
+        ([loop(5, 7), loop(5, 9)], 1),  # the same
+        ([loop(5, 7), loop(9, 12), loop(9, 12), loop(10, 12)], 2),  # what checks before training was over
+        ([loop(5, 7), loop(9, 12), loop(9, 12), loop(5, 7)], 2),  # training and validation, again and again
+        ([loop(5, 7), None], 1),  # the program has ended
+    ],
+)
+def test_the_loop_that_goes_on_is_recorded(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, seen: list[Loop | None], windows: int
+) -> None:
+    """Loops of train.py by their lines, before and after each recording."""
+    loops, asked = iter(seen), []
+
+    def record(seconds: float, *, python_tracer: bool) -> Window:
+        asked.append(seconds)
+        return window(100.0, count=20, folder=tmp_path)
+
+    monkeypatch.setattr("tfadvisor.act.record.conduct._recorder", lambda *_: record)
+    monkeypatch.setattr("tfadvisor.act.record.conduct._wait_until_ready", lambda *_: Ready(()))
+    monkeypatch.setattr("tfadvisor.act.record.conduct._loop", lambda *_, **__: next(loops))
+    board = SimpleNamespace(processes=list, inside="")
+
+    found = conduct(board, None, Wanted(None, 20, python_tracer=False), Options())  # type: ignore[arg-type]
+
+    assert isinstance(found, Recorded)
+    assert (len(asked), next(loops, "none left")) == (windows, "none left")
+
+
 def test_a_program_that_is_in_one_call_is_told_to_make_it_shorter() -> None:
     """`--after` and `--steps` would not help."""
-    found = Nothing([], None, gave_up=True, shortened=True, inside="train.py:19")
+    found = Nothing([], None, gave_up=True, inside="train.py:19")
 
     said = str(gave_up(["python", "train.py"], found, 65.0))
 

@@ -145,22 +145,6 @@ def test_only_variables_of_the_frameworks_are_stored_cut_and_without_secrets() -
     assert len(machine.variables({f"TF_{at:03}": "" for at in range(200)})) == 64
 
 
-@pytest.mark.parametrize(
-    ("file", "kind"),
-    [
-        ("/mnt/data/train.tfrecord", "nfs4"),
-        ("/mnt/database/x", "overlay"),
-        ("/dev/null", ""),
-        ("socket:[12]", ""),
-        ("/mnt/data", ""),
-    ],
-)
-def test_a_file_is_of_the_innermost_mount_around_it(monkeypatch: pytest.MonkeyPatch, file: str, kind: str) -> None:
-    monkeypatch.setattr(machine.os.path, "isfile", lambda name: name != "/mnt/data")
-
-    assert machine._kind_of(file, [("/mnt/data", "nfs4"), ("/", "overlay")]) == kind
-
-
 def test_of_this_process_and_a_child_of_it() -> None:
     """The child computes for half a second, so that the program's time grows by that, whatever else runs here."""
     before = machine.reading(os.getpid())

@@ -170,8 +170,10 @@ def test_tensorflow_is_recorded_and_left_as_it_was(place: Place) -> None:
         from tensorflow.python.framework import func_graph
         step = tf.function(lambda: time.sleep(0.01))
         before = func_graph.func_graph_from_py_func.__name__
-        for _ in range(500):
+        for number in range(3000):  # it is sampled for ten seconds
             step()
+            if number > 500 and func_graph.func_graph_from_py_func.__name__ != before:
+                break
         print(before, "then", func_graph.func_graph_from_py_func.__name__)
         """
     )
@@ -180,7 +182,9 @@ def test_tensorflow_is_recorded_and_left_as_it_was(place: Place) -> None:
 
     assert code == 0
     assert "then func_graph_from_py_func" in out
-    assert place.log.read_text() == "2 0\n2 0\n2 0\n"  # its own tracer of Python stays off
+    assert (
+        place.log.read_text() == "{}\n" * 3
+    )  # TensorFlow's own levels, and no warning of any; its tracer of Python stays off
     events = set(Path(f"{place.log}.events").read_text().splitlines())
     assert [event.partition(" ")[2] for event in events] == ["<lambda>"]  # in the second window
 

@@ -170,4 +170,3 @@ def test_a_window_is_as_long_as_the_last_one_allows(
 
     assert caps.seconds(100.0, python_tracer=False) == pytest.approx(longest)
     assert caps.seconds(100.0, python_tracer=True) == pytest.approx(longest / 2)
-    assert caps.shortened

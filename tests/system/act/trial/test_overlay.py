@@ -28,6 +28,14 @@ def test_a_patched_module_that_is_imported(place: Place) -> None:
     assert outcome(place, "train.py") == "better"
 
 
+def test_a_module_that_is_nested_too_deeply_to_be_walked_runs_as_it_is(place: Place) -> None:
+    place.write("deep.py", "if 0: pass\n" + "elif 0: pass\n" * 1500)
+    place.write("train.py", f"from invented import work\nimport deep\nfaster = 0\n{LOOP}")
+    place.patch("fix.diff", "faster = 0", "faster = 1")
+
+    assert outcome(place, "train.py") == "better"
+
+
 def test_a_module_that_is_run_by_its_name(place: Place) -> None:
     place.write("package/__init__.py", "")
     place.write("package/train.py", f"from invented import work\nfaster = 0\n{LOOP}")
@@ -166,6 +174,47 @@ def test_a_generator_of_batches_is_no_training(place: Place) -> None:
     assert place.tried("--env", "A=1", "--", PYTHON, "train.py")["steps"]["told_by"] == "train.py:8"
 
 
+def test_a_loop_that_makes_the_batch_of_a_slow_step_is_no_training(place: Place) -> None:
+    """Rounds of 700 ms: 100 lines of 6 ms, none of which compiles, then the step, which compiled in the first round."""
+    place.write("train.py", """
+        from invented import work
+        from jax import monitoring
+
+        def load():
+            for line in range(100):
+                work(6)
+
+        for number in range(60):
+            load()
+            if number == 0:
+                monitoring.compiles()
+            work(100)
+    """)  # fmt: skip
+
+    result = place.tried("--env", "A=1", "--", PYTHON, "train.py")
+
+    assert result["steps"]["told_by"] == "train.py:8"
+    assert result["base_step_ms"] == pytest.approx([700.0] * len(result["base_step_ms"]))
+
+
+def test_a_loop_that_checks_before_training_is_no_training(place: Place) -> None:
+    """It compiles too, and lasts 2.5 s; training goes on for a minute."""
+    place.write("train.py", """
+        from invented import work
+        from jax import monitoring
+
+        for number in range(250):
+            if number == 0:
+                monitoring.compiles()
+            work(10)
+
+        for number in range(1200):
+            work(50)
+    """)  # fmt: skip
+
+    assert place.tried("--env", "A=1", "--", PYTHON, "train.py")["steps"]["told_by"] == "train.py:9"
+
+
 FITS = """
     import keras
     from invented import work
@@ -183,13 +232,14 @@ FITS = """
 
 
 def test_keras_tells_its_own_steps(place: Place) -> None:
-    """Batches of 10 ms; what is evaluated after each epoch of 64 is in no step."""
+    """Batches of 10 ms; what is evaluated after each epoch of 64 is in no step. In 2 s of steps three epochs end, 5 s each."""
     place.write("train.py", FITS)
 
     result = place.tried("--env", "A=1", "--", PYTHON, "train.py")
 
     assert result["steps"]["told_by"] == "Keras' fit"
     assert result["base_step_ms"] == pytest.approx([10.0] * len(result["base_step_ms"]))
+    assert result["steps"]["between"] == pytest.approx(15 / 17, abs=0.03)
     assert result["arms"][0]["check"] == "same"
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from tfadvisor.act.repair.plan import unified
 from tfadvisor.act.trial.candidates import loop_after, merged
+from tfadvisor.act.trial.one_run import source_of
 from tfadvisor.act.trial.patches import from_diff
 from tfadvisor.errors import UsageError
 
@@ -90,11 +91,20 @@ def test_a_hunk_whose_lines_are_gone_is_refused(applied: Callable[..., str]) -> 
         ("--- a/../t.py\n+++ b/../t.py\n@@ -1 +1 @@\n-a\n+b\n", "no Python file below"),
         ("--- a/other.py\n+++ b/other.py\n@@ -1 +1 @@\n-a\n+b\n", "is not there"),
         (unified("train.py", OLD, OLD.replace("e", "(")), "cannot be parsed"),
+        (unified("train.py", OLD, OLD.replace("e", "-" * 100_000 + "1")), "cannot be parsed"),
     ],
 )
 def test_what_cannot_be_tried(text: str, said: str, applied: Callable[..., str]) -> None:
     with pytest.raises(UsageError, match=said):
         applied(text, OLD)
+
+
+@pytest.mark.parametrize("encoding", ["undefined", "hex", "no-such-encoding"])
+def test_a_program_in_an_odd_encoding_is_one_line(tmp_path: Path, encoding: str) -> None:
+    (tmp_path / "train.py").write_text(f"# coding: {encoding}\nx = 1\n")
+
+    with pytest.raises(UsageError, match="cannot be read"):
+        source_of(tmp_path / "train.py")
 
 
 def test_changes_of_other_lines_are_had_together() -> None:

@@ -138,7 +138,7 @@ def test_a_short_program_runs_to_its_end(place: Place) -> None:
     result = place.tried("--patch", "fix.diff", "--", PYTHON, "train.py", 40)
 
     assert result["outcome"] == "winner"
-    assert result["steps"] == {"told_by": "train.py:11 in train", "warm": 9, "timed": 30}
+    assert result["steps"] == {"told_by": "train.py:11 in train", "warm": 9, "timed": 30, "between": 0.0}
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,10 @@ pytest.importorskip("mcp.server.mcpserver", reason="needs the MCP SDK 2")
 
 from mcp import Client, StdioServerParameters
 
+from tfadvisor.errors import TraceError
+from tfadvisor.memory import Limits
+from tfadvisor.serve.agents import reports
+
 pytestmark = pytest.mark.slow
 
 FIXTURES = ROOT / "fixtures"
@@ -258,17 +262,6 @@ def test_a_root_that_is_none_is_said_before_anything_is_spoken() -> None:
     assert done.stderr == "tfadvisor: --root /nowhere/at/all: no such folder.\n"
 
 
-def test_limits_of_the_roots_own_configuration_hold_and_no_other(project: Path) -> None:
-    """The steps of `slow` wait for their input, but for less than 99.9% of their time; above the root nothing is read."""
-    (project.parent / "tfadvisor.toml").write_text("this is no TOML")
-    ((_, before),) = answers(project, ("analyze", {"path": "slow"}))
-    (project / "tfadvisor.toml").write_text('[rules.input-not-prefetched]\ninput_bound_fraction = "99.9%"\n')
-    ((_, after),) = answers(project, ("analyze", {"path": "slow"}))
-
-    assert "input-not-prefetched" in before
-    assert "(input-not-prefetched)" not in after
-
-
 def test_an_answer_about_ops_is_no_longer_than_others(project: Path) -> None:
     """Half a megabyte of names."""
     builder = trace().steps(3, period=1000)
@@ -301,3 +294,24 @@ def test_a_path_that_no_person_would_ask_for_is_one_line(project: Path, path: st
 
     assert [error for error, _ in told] == [True] * len(calls)
     assert [text for _, text in told if "\n" in text.strip() or "bug in tfadvisor" in text or len(text) > 5000] == []
+
+
+@pytest.mark.parametrize(
+    ("allowed", "said"),
+    [
+        (Limits(0.05, 1 << 40), "took longer than the 0 s that any trace of this size needs."),
+        (Limits(60, 1 << 20), "needs more than the 0.0 GiB that any trace of this size needs."),
+    ],
+)
+def test_a_trace_that_would_take_everything_ends_its_own_analysis(
+    project: Path, monkeypatch: pytest.MonkeyPatch, allowed: Limits, said: str
+) -> None:
+    """And the server goes on."""
+    kept = reports.Reports(reports.root_of(project))
+    with monkeypatch.context() as patch:
+        patch.setattr(reports, "limits_of_files", lambda _: allowed)
+        with pytest.raises(TraceError) as told:
+            kept.report("slow")
+
+    assert said in str(told.value)
+    assert kept.report("slow").verdict.bottleneck == "input"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import logging
+import socket
 import subprocess
 import sys
 import time
@@ -176,8 +177,32 @@ def test_a_step_that_the_run_does_not_have_starts_nothing(logdir: Path, monkeypa
 def test_a_page_of_another_origin_starts_nothing(logdir: Path) -> None:
     """Its browser says where the request is from."""
     client = started(logdir)
-    for site, code in (("cross-site", 403), ("same-origin", 200), ("none", 200)):
+    for site, code in (("cross-site", 403), ("same-site", 403), ("same-origin", 200), ("none", 200)):
         assert client.get(f"{ROUTES}/page", headers={"Sec-Fetch-Site": site}).status_code == code
+
+
+@pytest.mark.parametrize(
+    ("host", "code"),
+    [
+        ("evil.example:6006", 403),
+        ("localhost.evil.example", 403),
+        ("127.0.0.1.evil.example", 403),
+        ("localhost:6006", 200),
+        ("127.0.0.1:6006", 200),
+        ("[::1]:6006", 200),
+        ("tb.localhost", 200),
+        (socket.gethostname(), 200),
+    ],
+)
+def test_a_name_that_was_given_this_machines_address_starts_nothing(logdir: Path, host: str, code: int) -> None:
+    """Its browser sends no Sec-Fetch-Site over http; behind a proxy with https it does. From elsewhere any name is right."""
+    client = started(logdir)
+    here, there = {"REMOTE_ADDR": "127.0.0.1"}, {"REMOTE_ADDR": "192.0.2.7"}
+
+    assert client.get(f"{ROUTES}/page", headers={"Host": host}, environ_overrides=here).status_code == code
+    assert client.get(f"{ROUTES}/page", headers={"Host": host}, environ_overrides=there).status_code == 200
+    proxied = {"Host": host, "Sec-Fetch-Site": "same-origin"}
+    assert client.get(f"{ROUTES}/page", headers=proxied, environ_overrides=here).status_code == 200
 
 
 def test_two_runs_are_compared_once_both_are_read(logdir: Path) -> None:

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from support.places import FIXTURES
 
 import tfadvisor
-from tfadvisor.act.record.witnesses import disagreement_of, lowered
+from tfadvisor.act.record.witnesses import disagreement_of, epoch_ends, lowered
 from tfadvisor.advice.findings import Location, Saving
 from tfadvisor.report.model import ActivityTime, ClassTime, Place, Report
 from tfadvisor.trace.samples import Samples
@@ -95,3 +95,24 @@ def test_a_thread_that_was_not_sampled_is_told(report: Report) -> None:
 
     assert "was not sampled (the program uses SIGURG itself)" in lowered(report, why).capture[0].note
     assert "was not sampled: lines come" in lowered(report, None).capture[0].note
+
+
+def test_ends_of_epochs_have_a_line_of_their_own_and_are_no_disagreement(report: Report) -> None:
+    """Of 400 ticks half are in a callback at the ends of epochs; in the other half shares are those of the trace."""
+    told = samples(main=100, log=60, shuffle=40, on_epoch_end=200)
+
+    assert disagreement_of(report, told) is None
+    assert epoch_ends(told).startswith("Ends of epochs take 50% of the main thread's time: on_epoch_end (train.py).")
+    assert epoch_ends(told, {("train.py", "on_epoch_end")}) == ""  # where it is in the step, it is no end of an epoch
+    assert epoch_ends(samples(main=100, log=60, shuffle=40)) == ""
+    assert [one.note for one in lowered(report, told).capture] == [epoch_ends(told)]
+
+
+def test_ticks_while_a_profiler_was_at_work_are_left_out() -> None:
+    """200 ticks of 5 ms, 1 s in all, of which it is at work from 0.3 to 0.5 s, with 0.1 s around: 0.2 to 0.6 s are left out."""
+    first = 10**12
+    told = replace(samples(main=40, recorded=80, after=80), recorded_ns=[(first + 3 * 10**8, first + 5 * 10**8)])
+
+    left = [told.places[row][2] for row in told.unrecorded().tolist()]
+
+    assert (left.count("main"), left.count("recorded"), left.count("after")) == (40, 0, 79)

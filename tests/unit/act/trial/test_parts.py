@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from types import SimpleNamespace
 from typing import Any
@@ -45,7 +46,7 @@ class Data:
     def prefetch(self, count: int) -> Data:
         return type(self)(f"{self.said}.prefetch({count})")
 
-    def map(self, _function: Any, num_parallel_calls: Any = None) -> Data:
+    def map(self, map_func: Any, num_parallel_calls: Any = None) -> Data:
         return type(self)(f"{self.said}.map({num_parallel_calls})")
 
 
@@ -75,6 +76,7 @@ def test_a_data_set_is_prepared_ahead(data: type[Data]) -> None:
 
     assert list(data()) == ["data.prefetch(-1)"]
     assert data().map(len).said == "data.map(-1)"
+    assert data().map(map_func=len).said == "data.map(-1)"
 
 
 class Model:
@@ -124,6 +126,7 @@ def test_only_the_programs_own_functions_are_compiled_otherwise(
     hooked(name, SimpleNamespace(Function=Function), part, own=own)
 
     assert Function(lambda: None, "step", jit_compile=jit).jit_compile is wanted
+    assert Function(python_function=lambda: None, name="step", jit_compile=jit).jit_compile is wanted
 
 
 def test_values_that_keras_reads_stay_those_of_the_first_batch() -> None:
@@ -144,3 +147,16 @@ def test_running_eagerly_by_a_setting_is_refused() -> None:
     module.run_functions_eagerly(True)
 
     assert said == [False]
+
+
+def test_what_is_hooked_takes_the_arguments_that_it_took() -> None:
+    """Keras makes configurations of layers by `inspect.getfullargspec`, which does not look behind a wrapper."""
+
+    class Layer:
+        def __init__(self, units: int, name: str = "") -> None:
+            self.units = units
+
+    hooked("keras.src.layers.layer", SimpleNamespace(Layer=Layer), hooks.PRECISION, acting=False)
+
+    assert inspect.getfullargspec(Layer.__init__).args == ["self", "units", "name"]
+    assert Layer(3).units == 3

@@ -32,10 +32,12 @@ def test_the_dearest_part_comes_first() -> None:
 
 
 def test_half_of_the_batch_takes_nearly_as_long() -> None:
-    """Where the input costs most, that says nothing of launches."""
+    """A step bound by launches and one that reads weights look alike. Where the input costs most, it says neither."""
     half = arm("half the batch", "scale", 0.93)
 
-    assert profile_of([half]) == "half the batch takes 93% of the time: launch-bound"
+    assert profile_of([half]) == (
+        "half the batch takes 93% of the time, so its size hardly matters (is it launches, or weights that are read?)"
+    )
     assert profile_of([arm("input", "part", 0.4), half]).endswith("half the batch takes 93% of the time")
 
 
@@ -70,3 +72,23 @@ def test_measured_findings_come_first_and_bound_what_was_foreseen() -> None:
     assert bounded.saving is not None
     assert bounded.saving.high == pytest.approx(0.13)
     assert with_measured(report, result(replace(arm("input", "part", 0.9), outcome="cannot tell"))) == report
+
+
+def test_a_run_is_not_healthy_once_a_part_was_measured_to_cost_much() -> None:
+    """By the trace alone it is: `No finding is worth acting on`. A switch is no class of lost time."""
+    report = tfadvisor.analyze(ROOT / "fixtures" / "jax-healthy")
+    assert report.verdict.healthy
+
+    callbacks = with_measured(report, result(arm("callbacks", "part", 0.4))).verdict
+    jit = with_measured(report, result(arm("jit on", "switch", 0.4, category="launch"))).verdict
+    little = with_measured(report, result(arm("callbacks", "part", 0.95))).verdict
+
+    assert (callbacks.bottleneck, callbacks.healthy) == ("host", False)
+    assert callbacks.fraction == pytest.approx(0.6)
+    assert callbacks.summary == "60% of each step goes into callbacks, by experiment."
+    assert (jit.bottleneck, jit.healthy, jit.summary) == (
+        report.verdict.bottleneck,
+        False,
+        "Jit on saves 60% of each step, by experiment.",
+    )
+    assert little == report.verdict

@@ -60,6 +60,8 @@ def test_nothing_to_say(text: str) -> None:
         ("TF_XLA_FLAGS=--xla_dump_to=x", "misplaced", "error", "XLA_FLAGS=--xla_dump_to=x"),
         ("--xla_gpu_autotune_level=high", "value", "error", "not a whole number"),
         ("--xla_gpu_autotune_level", "value", "error", "needs `=`"),
+        ("--xla_gpu_autotune_level=99", "value", "warning", "0 to 5, and not 99"),
+        ("TF_XLA_FLAGS=--tf_xla_auto_jit=3", "value", "warning", "-1 to 2, and not 3"),
         ("--xla_gpu_enable_cudnn_fmha=true", "deprecated", "warning", "Deprecated"),
         ("--xla_gpu_enable_highest_priority_async_stream=true", "default", "note", "0.10.2"),
         ("--xla_gpu_autotune_level=0", "dangerous", "warning", "57%"),

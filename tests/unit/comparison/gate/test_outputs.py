@@ -338,15 +338,6 @@ def test_the_first_line_is_the_verdict_and_its_cause(verdict: GateResult, line: 
     assert as_text(verdict).splitlines()[0].endswith(f"  {line}")
 
 
-def test_the_summary_links_to_the_pages() -> None:
-    linked = replace(FULL, link="https://ci.test/runs/7?a=(b) c")
-
-    assert as_markdown(linked).splitlines()[0].endswith(" · [pages](https://ci.test/runs/7?a=%28b%29%20c)")
-    assert "  pages            https://ci.test/runs/7?a=(b) c" in as_text(linked)
-    assert "[pages]" not in as_markdown(replace(FULL, link="tfadvisor-pages"))  # a folder is no address
-    assert "[pages]" not in as_markdown(replace(FULL, link="javascript:alert(1)"))
-
-
 def test_a_comment_begins_with_the_mark_of_its_model() -> None:
     nasty = judged(check(Outcome.FAIL), model="a --> b\n<script> é")
 
@@ -357,14 +348,13 @@ def test_a_comment_begins_with_the_mark_of_its_model() -> None:
 
 @ALL
 def test_the_page_runs_its_theme_button_alone_and_loads_nothing(verdict: GateResult) -> None:
-    page = as_html(verdict, (("report.html", "The report"),))
+    page = as_html(verdict)
 
     assert page.count("<script") == 1  # the frame's own, which the policy allows by its hash
     assert "script-src 'sha256-" in page
     assert "<x>" not in page
     assert "\x1b" not in page
     assert "default-src 'none'" in page
-    assert '<a href="report.html">The report</a>' in page
 
 
 def test_the_page_shows_what_failed_first_and_the_causes() -> None:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from support.made_runs import QUIET, snapshot
 from support.trace_builder import trace
 
-from tfadvisor.comparison.baseline.snapshot import NOTHING
+from tfadvisor.comparison.baseline.snapshot import Baseline
 from tfadvisor.comparison.gate.forms.ci import workflow_commands
 from tfadvisor.comparison.gate.forms.sarif import with_places
 from tfadvisor.comparison.gate.judge import judge
@@ -18,7 +18,7 @@ from tfadvisor.comparison.gate.result import Check, GateResult, Outcome
 
 def verdict(file: str, line: int = 0) -> GateResult:
     report = trace().step(0, 100).report()
-    found = judge(QUIET, [report], [snapshot()], NOTHING, today=None)  # type: ignore[arg-type]
+    found = judge(QUIET, [report], [snapshot()], Baseline((), (), (), ()), today=None)  # type: ignore[arg-type]
     check = Check("rule", "some-rule", "error", Outcome.FAIL, "It is slow.", file=file, file_line=7, line=line)
     return replace(found, checks=(check,))
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+from pathlib import Path
+
 import pytest
 from support import hlo_builder as hlo
 from support.cpu_step import cpu_steps
@@ -9,9 +12,11 @@ from support.gpu_step import gpu_steps
 from support.shared_traces import FOLDER, needs_shared_traces
 from support.trace_builder import TraceBuilder, trace
 
-import tfadvisor
-from tfadvisor.report.model import TimePart
+from tfadvisor.analysis import Options, conclude
+from tfadvisor.metrics.layers import Parts, compute_parts
+from tfadvisor.timeline.run.run_summary import RunSummary
 from tfadvisor.trace import messages
+from tfadvisor.trace.runs import choose_run
 
 approx = pytest.approx
 GPU, STREAM = "/device:GPU:0", "Stream #1(Compute)"
@@ -28,24 +33,30 @@ def on_gpu(*kernels: tuple[str, float, str], stat: str) -> TraceBuilder:
     return builder
 
 
-def shares(parts: tuple[TimePart, ...]) -> dict[str | None, float]:
-    return {one.name: round(one.share, 6) for one in parts}
+def shares(found: Parts, of: str) -> dict[str, float]:
+    """Of the compute time, by layer, op_type or line."""
+    return {name: round(ps / found.compute_ps, 6) for name, _, ps in found.by(attrgetter(of))}
+
+
+def read_run(file: Path) -> RunSummary:
+    return conclude(choose_run([file])[0], Options())[1]
 
 
 @pytest.mark.parametrize("stat", ["tf_op", "level 0"])
 def test_kernels_of_one_name_count_for_the_layers_they_work_for(stat: str) -> None:
     """40 µs and 10 µs of one kernel for two layers, 30 µs of another for the second."""
-    report = on_gpu(
+    built = on_gpu(
         ("sgemm", 40, "model/a/MatMul:MatMul"),
         ("sgemm", 10, "gradient_tape/model/b/MatMul:MatMul"),
         ("bias", 30, "model/b/BiasAdd:BiasAdd"),
         stat=stat,
-    ).report()
+    )
+    found = compute_parts(built.build())
 
-    assert shares(report.time_by.layer) == {"model/a": 0.5, "model/b": 0.5}
-    assert shares(report.time_by.op_type) == {"MatMul": 0.625, "BiasAdd": 0.375}
-    assert report.time_by.line == ()
-    assert [(one.kernel, round(one.ms_per_step, 6)) for one in report.ops] == [("sgemm", 0.05), ("bias", 0.03)]
+    assert shares(found, "layer") == {"model/a": 0.5, "model/b": 0.5}
+    assert shares(found, "op_type") == {"MatMul": 0.625, "BiasAdd": 0.375}
+    assert shares(found, "line") == {}
+    assert [(one.kernel, round(one.ms_per_step, 6)) for one in built.report().ops] == [("sgemm", 0.05), ("bias", 0.03)]
 
 
 def test_the_newer_stat_is_believed_first() -> None:
@@ -53,33 +64,22 @@ def test_the_newer_stat_is_believed_first() -> None:
     for at in range(0, 400, 100):
         builder.on_line(GPU, STREAM, "k", at, at + 50, **{"tf_op": "new/MatMul:MatMul", "level 0": "old/Mul:Mul"})
 
-    assert shares(builder.report().time_by.layer) == {"new": 1}
+    assert shares(compute_parts(builder.build()), "layer") == {"new": 1}
 
 
 def test_kernels_without_a_path_are_the_rest() -> None:
-    report = on_gpu(("sgemm", 60, "model/a/MatMul:MatMul"), ("reduce_kernel", 20, "XlaModule:"), stat="tf_op").report()
+    built = on_gpu(("sgemm", 60, "model/a/MatMul:MatMul"), ("reduce_kernel", 20, "XlaModule:"), stat="tf_op")
 
-    assert shares(report.time_by.layer) == {"model/a": 0.75, None: 0.25}
-    assert report.time_by.layer[1].ms_per_step == approx(0.02)
-
-
-def test_twenty_layers_and_the_rest() -> None:
-    """25 layers of 4 µs: the five that are not named take a fifth."""
-    report = cpu_steps(*((f"model/dense_{i}/MatMul:MatMul", 4) for i in range(25))).report()
-
-    assert len(report.time_by.layer) == 21
-    assert report.time_by.layer[-1].name is None
-    assert report.time_by.layer[-1].share == approx(0.2)
-    assert report.time_by.layer[-1].count_per_step == approx(5)
+    assert shares(compute_parts(built.build()), "layer") == {"model/a": 0.75}
 
 
 def test_gradients_count_in_the_layer_of_the_op_they_are_of() -> None:
-    report = cpu_steps(
+    built = cpu_steps(
         ("model/conv/convolution:Conv2D", 20),
         ("gradient_tape/model/conv/convolution/Conv2DBackpropFilter:Conv2DBackpropFilter", 60),
-    ).report()
+    )
 
-    assert shares(report.time_by.layer) == {"model/conv": 1}
+    assert shares(compute_parts(built.build()), "layer") == {"model/conv": 1}
 
 
 def program() -> bytes:
@@ -102,11 +102,10 @@ def program() -> bytes:
 def test_lines_and_speed_by_hlo() -> None:
     """The slow product takes four times the fast one's time for the same work."""
     built = gpu_steps(("k1", 10.0, "fast"), ("k2", 40.0, "slow"), program=program())
-    report = built.report()
+    found = compute_parts(built.build())
 
-    assert shares(report.time_by.line) == {"a.py:5": 0.8, "a.py:3": 0.2}
-    assert report.time_by.line[0].flops == 1024
-    assert report.time_by.op_type[0].flops == 2048
+    assert shares(found, "line") == {"a.py:5": 0.8, "a.py:3": 0.2}
+    assert {one.line: (one.flops or 0) / one.count for one in found.parts} == {"a.py:5": 1024, "a.py:3": 1024}
 
 
 @needs_shared_traces
@@ -126,20 +125,20 @@ def test_sums_by_op_type_equal_those_of_plain_protobuf(name: str) -> None:
                     kind = path.rpartition(b":")[2].decode()
                     expected[kind] = expected.get(kind, 0) + event.duration_ps
 
-    found = tfadvisor.analyze(file).time_by.op_type
+    found = compute_parts(read_run(file)).by(attrgetter("op_type"))
 
     largest = sorted(expected, key=lambda one: -expected[one])[:10]
-    assert {one.name: one.ms_per_step for one in found[:10]} == approx({one: expected[one] / 1e9 for one in largest})
+    assert {name: ps for name, _, ps in found[:10]} == {one: expected[one] for one in largest}
 
 
 @needs_shared_traces
 def test_the_filters_gradient_of_a_laptop() -> None:
     """Read from the file by hand: 36.0 of 80.7 ms."""
-    report = tfadvisor.analyze(FOLDER / "keras-one-batch" / "cpu-b-20221031-190907" / "host.xplane.pb")
+    found = compute_parts(read_run(FOLDER / "keras-one-batch" / "cpu-b-20221031-190907" / "host.xplane.pb"))
 
-    assert report.time_by.op_type[0].name == "Conv2DBackpropFilter"
-    assert report.time_by.op_type[0].ms_per_step == approx(36.04, abs=0.01)
-    assert report.time_by.layer[0].name == "sequential_7/conv2d_7"
+    kind, _, ps = found.by(attrgetter("op_type"))[0]
+    assert (kind, ps / 1e9) == ("Conv2DBackpropFilter", approx(36.04, abs=0.01))
+    assert next(iter(shares(found, "layer"))) == "sequential_7/conv2d_7"
 
 
 def test_cells_of_recurrent_layers_with_their_gradients() -> None:

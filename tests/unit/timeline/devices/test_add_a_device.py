@@ -13,15 +13,16 @@ import numpy as np
 import pytest
 from support.trace_builder import TraceBuilder, trace
 
+from tfadvisor.timeline.devices import registry
 from tfadvisor.timeline.devices.event_stats import no_details, numbers_of
 from tfadvisor.timeline.devices.planes import devices_of_planes
 from tfadvisor.timeline.devices.protocol import Copies, DeviceOfPlanes, Peaks, Properties, Recorded
-from tfadvisor.timeline.devices.registry import peaks_of, registered
+from tfadvisor.timeline.devices.registry import peaks_of
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.model import Device
-from tfadvisor.timeline.names import stats
+from tfadvisor.timeline.names import drivers, stats
 from tfadvisor.timeline.names.classes import DeviceClass
-from tfadvisor.timeline.names.drivers import DriverCalls, with_driver
+from tfadvisor.timeline.names.drivers import DriverCalls
 from tfadvisor.trace.columns import HostTrace
 from tfadvisor.vocabulary import TimeClass
 
@@ -73,9 +74,12 @@ class Xpu(DeviceOfPlanes):
 
 
 @pytest.fixture
-def _known() -> Iterator[None]:
-    with registered(Xpu()), with_driver(LEVEL_ZERO):
-        yield
+def _known(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(drivers, "_DRIVERS", [*drivers._DRIVERS, LEVEL_ZERO])
+    monkeypatch.setattr(registry, "_PLATFORMS", [*registry._PLATFORMS, Xpu()])
+    drivers._joined.cache_clear()
+    yield
+    drivers._joined.cache_clear()
 
 
 def two_steps() -> TraceBuilder:

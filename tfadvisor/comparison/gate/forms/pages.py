@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from urllib.parse import quote
 
 from tfadvisor.comparison.forms import (
     TOTAL,
@@ -71,17 +70,11 @@ def _with_what_fits(text: str, section: Sequence[str]) -> str:
 
 
 def _head(verdict: GateResult) -> list[str]:
-    link = f" · [pages]({_address(verdict.link)})" if verdict.link.startswith(("https://", "http://")) else ""
-    lines = [f"## {_MARKS[verdict.outcome]} {NAMES[verdict.outcome]}: {in_markdown(headline(verdict))[:2000]}{link}"]
+    lines = [f"## {_MARKS[verdict.outcome]} {NAMES[verdict.outcome]}: {in_markdown(headline(verdict))[:2000]}"]
     lines += ["", " · ".join(in_code(part) for part in subject_parts(verdict))[:2000]]
     if seen := could_have_seen(verdict):
         lines += ["", f"Detects: {in_markdown(seen)}"]
     return lines
-
-
-def _address(link: str) -> str:
-    """A link's target, which no character ends too soon."""
-    return quote(link, safe="/:?&=#%~+,;@")
 
 
 def _told(verdict: GateResult) -> list[str]:
@@ -142,13 +135,12 @@ def _size(text: str) -> int:
     return len(text.encode("utf-8", "replace"))
 
 
-# The verdict as a page: what it is and why, every check, the causes, and where the other pages are.
+# The verdict as a page: what it is and why, every check, the causes.
 
 
-def as_html(verdict: GateResult, pages: tuple[tuple[str, str], ...] = ()) -> str:
-    """pages: (file beside this one, what it shows)."""
+def as_html(verdict: GateResult) -> str:
+    """The whole document, without scripts of its own. Names from traces are escaped."""
     parts = [f"<h1>{NAMES[verdict.outcome]}: {text(headline(verdict))}</h1>", f"<p>{text(subject(verdict))}</p>"]
-    parts += [f'<p><a href="{file}">{text(what)}</a></p>' for file, what in pages]
     if seen := could_have_seen(verdict):
         parts.append(f'<p class="dim">Detects: {text(seen)}</p>')
     checks = verdict.in_order(*SHOWN, *QUIET)

@@ -35,8 +35,6 @@ def as_text(verdict: GateResult, *, screen: Screen = PLAIN) -> str:
     page.hanging((banner, _BANNER[verdict.outcome]), headline(verdict), len(banner) + 1, 0)
     page.line()
     page.line("  ", (subject(verdict), TITLE))
-    if verdict.link:
-        _beside(page, "pages", DIM, one_line(verdict.link))
     if seen := could_have_seen(verdict):
         _beside(page, "detects", DIM, seen)
     page.line()

@@ -10,7 +10,7 @@ from support.made_runs import QUIET
 from support.trace_builder import trace
 
 from tfadvisor.advice.findings import Broken, Evidence, Finding, Fix, Location, Saving
-from tfadvisor.comparison.baseline.snapshot import NOTHING, Baseline, choose, snapshot_of
+from tfadvisor.comparison.baseline.snapshot import Baseline, choose, snapshot_of
 from tfadvisor.comparison.gate.config import Budget, Config, Ignore, Relative, RuleLevel
 from tfadvisor.comparison.gate.judge import judge
 from tfadvisor.comparison.gate.result import GateResult, Outcome
@@ -43,7 +43,7 @@ def finding(rule_id: str = "slow-thing", severity: Severity = Severity.HIGH) -> 
     )
 
 
-def gate(config: Config, one: Report, baseline: Baseline = NOTHING) -> GateResult:
+def gate(config: Config, one: Report, baseline: Baseline = Baseline((), (), (), ())) -> GateResult:
     return judge(config, [one], [snapshot_of(one)], baseline, TODAY)
 
 

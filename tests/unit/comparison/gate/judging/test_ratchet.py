@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from support.made_runs import QUIET, side, snapshot
 
 from tfadvisor.advice.findings import Evidence, Finding, Saving
-from tfadvisor.comparison.baseline.snapshot import CALLS, NOTHING, Baseline, Snapshot, choose
+from tfadvisor.comparison.baseline.snapshot import CALLS, Baseline, Snapshot, choose
 from tfadvisor.comparison.gate.config import Config, RuleLevel
 from tfadvisor.comparison.gate.judge import check_rules
 from tfadvisor.comparison.gate.result import Check, Outcome
@@ -40,7 +40,7 @@ def run(waits: float, found: bool) -> Snapshot:
 
 
 def judged(base: Sequence[Snapshot], *new: Snapshot, config: Config = WARNS, of: Finding | None = None) -> Check:
-    baseline: Baseline = choose(base, new, 30) if base else NOTHING
+    baseline: Baseline = choose(base, new, 30) if base else Baseline((), (), (), ())
     (check,) = check_rules(config, Findings(of or finding()), new, baseline)  # type: ignore[arg-type]
     return check
 

@@ -111,6 +111,16 @@ def test_the_line_says_how_many_more_runs_help() -> None:
     assert "Add 24 more runs." in six.message
 
 
+def test_ops_of_a_cpu_under_tensorflow_are_not_counted_alike() -> None:
+    """24.5, then 46 in each step of one unchanged program: TensorFlow records an op while it has taken long of late."""
+    runs = [
+        snapshot(metrics={"kernels_per_step": number}, framework="tensorflow", devices="1 cpu")
+        for number in (24.5, 46.0)
+    ]
+
+    assert judge(limits(kernels_per_step=0.02), runs[:1], runs[1]).outcome is Outcome.NOT_APPLICABLE
+
+
 def test_counts_need_one_run_only() -> None:
     base = [snapshot(metrics={"kernels_per_step": 25.0})]
 

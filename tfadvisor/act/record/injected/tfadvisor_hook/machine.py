@@ -17,7 +17,7 @@ _PREFIXES = ("TF_", "XLA_", "JAX_", "OMP_", "NCCL_", "CUDA_")
 _OF_TERRAFORM = ("TF_VAR_", "TF_CLI_", "TF_TOKEN_")
 _SECRET = ("KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL", "AUTH")
 _LONGEST, _MOST = 400, 64
-_MOST_THREADS, _MOST_FILES = 512, 1024
+_MOST_THREADS = 512
 _CGROUP = "/sys/fs/cgroup"
 
 
@@ -37,7 +37,7 @@ def settings() -> dict[str, Any]:
         "variables": _tried(lambda: variables(os.environ)),
         "threads": _tried(_threads),
     }
-    for part in (_machine, _affinity, _quota, _huge_pages, _file_systems):
+    for part in (_machine, _affinity, _quota):
         found.update(_tried(part))
     return found
 
@@ -196,34 +196,3 @@ def _machine() -> dict[str, Any]:
 
 def _affinity() -> dict[str, Any]:
     return {"allowed_cores": len(os.sched_getaffinity(0))}
-
-
-def _huge_pages() -> dict[str, Any]:
-    setting = _text("/sys/kernel/mm/transparent_hugepage/enabled")
-    return {"huge_pages": setting.partition("[")[2].partition("]")[0]}
-
-
-def _file_systems() -> dict[str, Any]:
-    """Of the files that are open for reading just now and belong to no installed package, by kind: `ext4`, `nfs4`."""
-    mounts = []
-    for line in _text("/proc/self/mountinfo").splitlines():
-        before, _, after = line.partition(" - ")
-        mounts.append((before.split()[4], after.split()[0]))
-    mounts.sort(key=lambda mount: len(mount[0]), reverse=True)
-    kinds = {_kind_of(file, mounts) for file in _open_files()}
-    return {"file_systems": sorted(kind for kind in kinds if kind)[:8]}
-
-
-def _open_files() -> Iterator[str]:
-    for number in os.listdir("/proc/self/fd")[:_MOST_FILES]:
-        try:
-            yield os.readlink(f"/proc/self/fd/{number}")
-        except OSError:
-            continue  # it was that of the listing
-
-
-def _kind_of(file: str, mounts: list[tuple[str, str]]) -> str:
-    if not file.startswith("/") or file.startswith(("/dev/", "/proc/", "/sys/", sys.prefix, sys.base_prefix)):
-        return ""
-    inside = (kind for place, kind in mounts if file == place or file.startswith(place.rstrip("/") + "/"))
-    return next(inside, "") if os.path.isfile(file) else ""

@@ -54,6 +54,8 @@ class Recorder:
         }
         self.told: dict[str, Any] = {}
         self.done = 0
+        self.window = 0.0, 0.0
+        """When the last one opened and closed, seconds since the epoch."""
 
     def follow(self) -> None:
         """The thread. Every failure inside is told to the parent and ends it."""
@@ -116,8 +118,15 @@ class Recorder:
         return True
 
     def count(self, order: dict[str, Any]) -> dict[str, Any]:
-        """How long a round of the main thread's loop takes while nothing is recorded."""
+        """How long a round of the main thread's loop takes while nothing is recorded; after a window, with more samples first."""
+        if order["sampled_seconds"]:
+            self.leaving.wait(self.sampler.lacks(order["sampled_seconds"]))
+        else:
+            self.sampler.forget()
         loop = self.sampler.count_rounds(order["seconds"], self.leaving)
+        if order["sampled_seconds"]:
+            samples = os.path.join(self.folder, f"rounds-{order['number']}-{self.name}.samples.json")
+            write_letter(samples, {**self.sampler.told(*self.window), "step": order.get("step", "")})
         return {"loop": loop, "inside": self.sampler.inside, "why": self.sampler.why}
 
     def record(self, order: dict[str, Any]) -> dict[str, Any]:
@@ -127,7 +136,7 @@ class Recorder:
         framework = framework or next(name for name in reversed(FRAMEWORKS) if name in self.state["frameworks"])
         file = os.path.join(self.folder, f"window-{order['number']}-{self.name}.xplane.pb")
         try:
-            tracer = tracer_for(framework, file)
+            looked, tracer = time.time(), tracer_for(framework, file)
             if order.get("python_tracer"):  # which would follow the sampler's own calls
                 self.sampler.stop()
             with GivingWay() as self.way:
@@ -154,7 +163,9 @@ class Recorder:
             counters = os.path.join(self.folder, f"window-{order['number']}-{self.name}.machine.json")
             write_letter(counters, {"version": VERSION, "opened": before, "closed": after, "settings": settings()})
             samples = os.path.join(self.folder, f"window-{order['number']}-{self.name}.samples.json")
-            write_letter(samples, {**self.sampler.told(opened, written["closed"]), "step": order.get("step", "")})
+            self.window = opened, written["closed"]
+            self.sampler.recorded.append([int(looked * 1e9), int(written["stopped"] * 1e9)])
+            write_letter(samples, {**self.sampler.told(*self.window), "step": order.get("step", "")})
             if order.get("python_tracer") and not self.leaving.is_set():
                 self.sampler.start()
             written.update(begun=begun, opened=opened, compiled=compiled, compiling=compiling, cut=cut, loop=loop)

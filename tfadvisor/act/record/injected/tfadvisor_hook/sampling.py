@@ -24,6 +24,18 @@ MOST = 16_000
 _ONE_CALL_SECONDS = 1.0
 """After so long without an instruction of Python the main thread is taken to be in one call."""
 _MOST_PLACES, _DEEPEST = 2_000, 64
+_NAMELESS = ("<genexpr>", "<listcomp>", "<dictcomp>", "<setcomp>", "<lambda>")
+BETWEEN = (
+    "on_epoch_begin",
+    "on_epoch_end",
+    "on_test_begin",
+    "on_test_end",
+    "evaluate",
+    "evaluation",
+    "validate",
+    "validation",
+)
+"""Functions in which an epoch begins or ends; those of Keras too."""
 _KEPT: list[object] = []  # what the main thread may still be going to call: never freed
 _HERE = os.path.dirname(__file__)
 _INSTALLED = ("site-packages", "dist-packages", "__autograph_generated_file", "<frozen", _HERE)
@@ -41,6 +53,11 @@ def is_own(code: CodeType) -> bool:
     return not (file.startswith(_STANDARD) or any(part in file for part in _INSTALLED))
 
 
+def _where(frame: FrameType) -> list[Any]:
+    """File, line and function; instructions that Python adds are of no line, and count as of the function's first."""
+    return [frame.f_code.co_filename, frame.f_lineno or frame.f_code.co_firstlineno, frame.f_code.co_name]
+
+
 class Sampler:
     """Of this process's main thread. Costs some 10 µs a tick. No failure in here reaches the program."""
 
@@ -48,7 +65,9 @@ class Sampler:
         """Does nothing yet."""
         self.why = ""
         """Why there are no samples."""
-        self.running = False
+        self.running = self._ticking = False
+        self.recorded: list[list[int]] = []
+        """From when to when a profiler was at work, ns since the epoch."""
         self.inside: list[Any] | None = None
         """File, line and function of a call in which the thread was all the time that its rounds were to be counted."""
         self._places: dict[tuple[Any, ...], int] = {}
@@ -100,7 +119,7 @@ class Sampler:
         own: FrameType = leaf
         while own.f_back is not None and not self._owned(own.f_code):
             own = own.f_back
-        return id(leaf), leaf.f_lasti, [own.f_code.co_filename, own.f_lineno, own.f_code.co_name]
+        return id(leaf), leaf.f_lasti, _where(own)
 
     def told(self, opened: float, closed: float) -> dict[str, Any]:
         """The samples so far. opened, closed: the window, seconds since the epoch."""
@@ -112,11 +131,21 @@ class Sampler:
             "opened_ns": int(opened * 1e9),
             "closed_ns": int(closed * 1e9),
             "why": self.why,
+            "recorded_ns": list(self.recorded),
             "first_ns": first,
             "places": list(self._told),
             "after_us": [(one - first) // 1000 for one in self._times[:count]],
             "at": self._at[:count],
         }
+
+    def forget(self) -> None:
+        """What was sampled so far: it was before the loop that is looked at now."""
+        self._times.clear()
+        self._at.clear()
+
+    def lacks(self, seconds: float) -> float:
+        """How much longer it has to sample, so that this is how long it did."""
+        return max(seconds - (time.time_ns() - self._times[0]) / 1e9, 0.0) if self._times else 0.0
 
     def _install(self, _nothing: object) -> int:
         try:
@@ -132,9 +161,10 @@ class Sampler:
         return 0
 
     def _tick(self, _number: int, frame: FrameType | None) -> None:
+        if frame is None or self._timer is None or self._ticking:  # a tick may come while another is told
+            return
+        self._ticking = True
         try:
-            if frame is None or self._timer is None:
-                return
             if self._rounds is not None:
                 self._rounds.tick(frame)
             if len(self._times) < MOST:
@@ -143,24 +173,32 @@ class Sampler:
                 self._at.append(place)
         except Exception as error:
             self.why = f"{type(error).__name__}: {error}"
+        self._ticking = False
 
     def _place(self, leaf: FrameType) -> int:
-        """The line of the program that the thread is in, and the function that it is in there."""
+        """The line of the program that the thread is in, and the function that it is in there: that of an epoch's end, if one is
+        open, else the program's innermost."""
         while leaf.f_back is not None and is_ours(leaf.f_code):
             leaf = leaf.f_back
         frame: FrameType | None = leaf
+        user = between = None
         for _ in range(_DEEPEST):
-            if frame is None or self._owned(frame.f_code):
+            if frame is None:
                 break
+            if user is None and frame.f_code.co_name not in _NAMELESS and self._owned(frame.f_code):
+                user = frame
+            between = frame if frame.f_code.co_name in BETWEEN else between
             frame = frame.f_back
-        user = frame if frame is not None and self._owned(frame.f_code) else None
-        key = (user and user.f_code, user and user.f_lineno, leaf.f_code)
+        key = (user and user.f_code, user and user.f_lineno, leaf.f_code, between and between.f_code)
         known = self._places.get(key)
         if known is None and len(self._told) < _MOST_PLACES:
             known = self._places[key] = len(self._told)
-            place = [user.f_code.co_filename, user.f_lineno, user.f_code.co_name] if user is not None else ["", 0, ""]
+            file, line, function = _where(user) if user is not None else ["", 0, ""]
+            function = between.f_code.co_name if between is not None else function
             inner = leaf.f_code
-            self._told.append([*place, inner.co_name if leaf is not user else "", os.path.basename(inner.co_filename)])
+            self._told.append(
+                [file, line, function, inner.co_name if leaf is not user else "", os.path.basename(inner.co_filename)]
+            )
         return -1 if known is None else known
 
     def _owned(self, code: CodeType) -> bool:
@@ -200,8 +238,8 @@ class Rounds:
             one: FrameType | None = frame
             while one is not None:
                 self._frames.append(one)
-                code = one.f_code
-                self._stack.append((code.co_filename, one.f_lineno, code.co_name, self._owned(code)))
+                file, line, function = _where(one)
+                self._stack.append((file, line, function, self._owned(one.f_code)))
                 one.f_trace = self._line
                 one = one.f_back
             sys.settrace(self._call)
@@ -245,9 +283,10 @@ class Rounds:
         """The outermost open frame with a line that came at least three times, and how long a round of it takes."""
         for depth in range(len(self._frames) - 1, -1, -1):
             lines = self._times.get(self._frames[depth], {})
-            counts = [len(times) for times in lines.values() if len(times) >= self.FEWEST - 1]
-            if not counts:
+            again = {line: len(times) for line, times in lines.items() if len(times) >= self.FEWEST - 1}
+            if not again:
                 continue
+            counts = list(again.values())
             usual = max(set(counts), key=lambda one: (counts.count(one), one))
             line, times = next((line, times) for line, times in lines.items() if len(times) == usual)
             between = sorted(after - before for before, after in zip(times, times[1:]))  # noqa: B905, RUF007
@@ -259,6 +298,7 @@ class Rounds:
                 "line": place[1],
                 "function": place[2],
                 "within": "" if own else function,
+                "lines": [min(again), max(again)] if own else [place[1], place[1]],
                 "prepares": any(name == "adapt" for _, _, name, _ in self._stack),
                 "median_ms": between[len(between) // 2] * 1e3,
             }

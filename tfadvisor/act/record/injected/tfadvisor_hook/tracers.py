@@ -56,7 +56,8 @@ def _session_of(state: Any) -> Any:
 class TensorFlowTracer:
     """tf.profiler.experimental's session. It writes its own folder, in older releases with more than the trace.
 
-    Its tracer of Python cannot be switched on in TensorFlow 2.21, which refuses the levels that its own function gives.
+    It is given no options: these levels are TensorFlow's own, and 2.21 warns of each option, those that its own function
+    gives included, and heeds none, so that its tracer of Python cannot be switched on there.
     """
 
     def __init__(self, file: str) -> None:
@@ -70,9 +71,8 @@ class TensorFlowTracer:
 
         if profiler_v2._profiler is not None:
             raise RuntimeError("the program records itself just now")
-        options = profiler_v2.ProfilerOptions(HOST_TRACER_LEVEL, 0, 1)
         self.session: Any = profiler_v2._pywrap_profiler.ProfilerSession()
-        self.session.start(self.folder, dict(options._asdict()))
+        self.session.start(self.folder, {})
         if order["python_tracer"]:
             from tensorflow.python.profiler.trace import _pywrap_traceme
 

@@ -47,7 +47,7 @@ class Clock:
         self.loops.append({
             "file": file, "line": line, "function": function, "targets": targets, "done": 0, "open": False,
             "seconds": 0.0, "since": None, "compiled": 0, "after": False, "longest": 0.0, "last": 0.0, "thread": 0,
-            "aside": yields,
+            "aside": yields, "within": (),
         })  # fmt: skip
         return len(self.loops) - 1
 

@@ -94,10 +94,13 @@ class Importing:
                 return known
             return None
 
-        if self.clock.parts.hooked:
-            tree = with_parts(tree, self.clock.parts, self.lines(real))
-        tree = with_ticks(tree, number)
-        return compile(as_script(tree) if script else tree, file, "exec", dont_inherit=True)
+        try:
+            if self.clock.parts.hooked:
+                tree = with_parts(tree, self.clock.parts, self.lines(real))
+            tree = with_ticks(tree, number)
+            return compile(as_script(tree) if script else tree, file, "exec", dont_inherit=True)
+        except RecursionError:  # nested too deeply for what walks through trees, not for Python itself
+            return compile(raw, file, "exec", dont_inherit=True)
 
 
 class Loader(SourceFileLoader):

@@ -22,7 +22,7 @@ _CALLED = (
     (CALLBACKS, r"print|log|logging|info|debug|warning|write|writerow|plot|report|summary|summaries|scalars?|histogram"
                 r"|flush|postfix|description|callbacks?|journal|on"),
 )  # fmt: skip
-_IS_STEP = re.compile(r"(?:^|_)(?:step|train|update|fit|apply_gradients)(?:_|\d|$)")
+_IS_STEP = re.compile(r"(?:^|_)(?:step|train|update|fit|learn|optimize|minimize|apply_gradients)(?:_|\d|$)")
 _LOADS = re.compile(r"(?:^|_)(?:load|batch|sample|fetch|read|next|get|decode|augment)(?:_|$)")
 """Where no step is recognised, only what such a call gives is taken for the batch."""
 _NO_STEP = {"split", "fold_in", "append", "perf_counter", "monotonic", "time", "print"}

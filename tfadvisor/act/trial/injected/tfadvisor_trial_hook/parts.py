@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import inspect
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -74,6 +75,10 @@ def around(owner: Any, name: str, do: Callable[..., Any]) -> None:
     def called(*given: Any, **named: Any) -> Any:
         return do(original, *given, **named)
 
+    with contextlib.suppress(
+        ValueError, TypeError
+    ):  # Keras asks how its layers are made, without regard to what is wrapped
+        vars(called)["__signature__"] = inspect.signature(original)
     setattr(owner, name, called)
 
 
@@ -85,17 +90,20 @@ def _data_sets(module: Any, parts: Parts, is_own: Callable[[str], bool]) -> None
             return iterate(data)
         if parts.takes(INPUT, always=True):
             known = int(data.cardinality())
-            data = data.take(1).cache().repeat(known if known >= 0 else -1)
+            data = data.take(1).cache()
+            for _ in iterate(data):  # to its end: else what stands behind goes on filling its buffers
+                continue
+            data = data.repeat(known if known >= 0 else -1)
         if parts.takes(HALF, always=True):
             data = data.map(_half_of_element)
         if "Prefetch" not in type(data).__name__ and parts.takes(PREFETCH, always=True):
             data = data.prefetch(_AUTOTUNE)
         return iterate(data)
 
-    def map(over: Any, data: Any, function: Any, num_parallel_calls: Any = None, *given: Any, **named: Any) -> Any:
+    def map(over: Any, data: Any, map_func: Any, num_parallel_calls: Any = None, *given: Any, **named: Any) -> Any:
         fixed = num_parallel_calls != _AUTOTUNE and is_own(sys._getframe(2).f_code.co_filename)
         takes = fixed and parts.takes(PREFETCH, always=True)
-        return over(data, function, _AUTOTUNE if takes else num_parallel_calls, *given, **named)
+        return over(data, map_func, _AUTOTUNE if takes else num_parallel_calls, *given, **named)
 
     around(module.DatasetV2, "__iter__", batches)
     around(module.DatasetV2, "map", map)
@@ -115,12 +123,12 @@ def _half_of_element(*element: Any) -> Any:
 def _functions(module: Any, parts: Parts, is_own: Callable[[str], bool]) -> None:
     """jit_compile of the program's own tf.functions."""
 
-    def begin(original: Any, made: Any, function: Any, *given: Any, **named: Any) -> None:
+    def begin(original: Any, made: Any, python_function: Any, *given: Any, **named: Any) -> None:
         jit = named.get("jit_compile")
-        file = getattr(getattr(function, "__code__", None), "co_filename", "")
+        file = getattr(getattr(python_function, "__code__", None), "co_filename", "")
         if file and is_own(file) and parts.takes(JIT_OFF if jit else JIT_ON, always=True):
             named["jit_compile"] = None if jit else True
-        original(made, function, *given, **named)
+        original(made, python_function, *given, **named)
 
     around(module.Function, "__init__", begin)
 

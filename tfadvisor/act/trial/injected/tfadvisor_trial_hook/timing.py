@@ -85,7 +85,8 @@ class Timing(Clock):
         if self.begun is not None and self.sample is None:
             self.frameworks.wait()
             now = time.perf_counter() if self.left is None else self.left
-            self.sample = {"seconds": now - self.begun - self.outside, "steps": self.done - self.begun_at}
+            seconds, steps = now - self.begun - self.outside, self.done - self.begun_at
+            self.sample = {"seconds": seconds, "steps": steps, "between": self.outside}
 
     def answer(self) -> dict[str, Any]:
         """The sample, None where it never came to one."""

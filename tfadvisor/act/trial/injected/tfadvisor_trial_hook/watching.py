@@ -11,6 +11,8 @@ from .clock import Clock
 _LOOK_EVERY_SECONDS = 0.1
 _WITHOUT_COMPILING = 2.5
 """A loop in which nothing compiled is watched for so many times as long: it may only prepare data."""
+_ASIDE = 10.0
+"""So is one that makes the batches of another, which may go round more slowly."""
 
 
 class Watching(Clock):
@@ -30,6 +32,7 @@ class Watching(Clock):
         if loop["thread"] == threading.get_ident():
             loop["aside"] = loop["aside"] or threading.current_thread() is not threading.main_thread()
             loop["open"] = False
+            loop["within"] = [one for one in self.loops if one["since"] is not None and one is not loop]
             loop["after"] = loop["after"] or any(one["compiled"] for one in self.loops)
             loop["last"] = time.perf_counter()
             loop["since"] = loop["last"], self.frameworks.compiled()
@@ -86,12 +89,20 @@ class Watching(Clock):
         long = self.order["seconds"]
         for loop in self.loops:
             needed = long if loop["compiled"] or loop["after"] else long * _WITHOUT_COMPILING
+            needed *= _ASIDE if self.is_aside(loop) else 1.0
             if loop["done"] >= self.order["fewest"] and now - self.ready >= needed <= 2 * loop["seconds"]:
                 self.stay()
 
     def answer(self) -> dict[str, Any]:
         """Loops that went round."""
-        return {"loops": [{**one, "since": None} for one in self.loops if one["done"]], "sample": None, "values": {}}
+        done = [one for one in self.loops if one["done"]]
+        told = [{**one, "since": None, "within": None, "aside": self.is_aside(one)} for one in done]
+        return {"loops": told, "sample": None, "values": {}}
+
+    def is_aside(self, loop: dict[str, Any]) -> bool:
+        """Whether it may make the batches of another: a generator, another thread, or inside of a loop that alone compiled."""
+        around = any(one["compiled"] for one in loop["within"])
+        return bool(loop["aside"]) or (around and not loop["compiled"])
 
     def at_exit(self) -> None:
         """What is still open counts too: it may have been left by an exception."""

@@ -1,1 +1,0 @@
-"""Who reads many runs at once: processes of this machine, Dask."""
