@@ -283,7 +283,6 @@ OF_TRACE: dict[str, dict[int, Ask | None]] = {
         1: (what_limits, "Compute-bound"),
         5: (how_launched, r"grid(?s:.*)occupancy"),
         6: None,
-        13: None,
     },
     UNEVEN: {1: (what_limits, "Unbalanced"), 13: None},
     LOADER: {**WITH_DOT, 1: (what_limits, r"Input-bound(?s:.*)load_batch"), 13: None},
