@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from pairs import STEP, Pair, Run, judged, middle, outcome, programs, slower, unchanged
 
 from tfadvisor.advice.findings import Evidence, Finding, Saving
-from tfadvisor.comparison.baseline.snapshot import NOTHING, Snapshot, choose
+from tfadvisor.comparison.baseline.snapshot import Baseline, Snapshot, choose
 from tfadvisor.comparison.gate.config import DEFAULT_KEEP, Config
 from tfadvisor.comparison.gate.gated_metric import FORETOLD, Sample, Speed, Surprise, ask, outside_ms
 from tfadvisor.comparison.gate.judge import check_rules
@@ -86,7 +86,7 @@ def gate_fails(base: Sequence[Run], new: Run, settings: Config) -> bool:
 def checks(base: Sequence[Run], new: Run, settings: Config) -> list[Check]:
     """All checks of a run against a store."""
     pair = Pair((new.snapshot,), tuple(run.snapshot for run in base))
-    baseline = choose(pair.base, pair.new, DEFAULT_KEEP) if base else NOTHING
+    baseline = choose(pair.base, pair.new, DEFAULT_KEEP) if base else Baseline((), (), (), ())
     report = SimpleNamespace(findings=[_finding(*one) for one in new.findings])
     return [*judged(pair, settings), *check_rules(settings, report, pair.new, baseline)]  # type: ignore[arg-type]
 

@@ -25,7 +25,7 @@ def steps_of(path: Path) -> list[dict[str, str]]:
 def test_every_action_is_named_by_its_commit(path: Path) -> None:
     used = [step["uses"] for step in steps_of(path) if "uses" in step]
 
-    assert used
+    assert used or path.name == "action.yml"  # the action itself needs no other
     assert [one for one in used if not re.fullmatch(r"[\w.-]+/[\w./-]+@[0-9a-f]{40}", one)] == []
 
 

@@ -39,7 +39,14 @@ from tfadvisor.timeline.names.classes import (
     is_tpu_barrier,
     is_tpu_plane,
 )
-from tfadvisor.timeline.names.devices import awaited_start, copied_bytes, exchanging_starts, hlo_class, is_control_flow
+from tfadvisor.timeline.names.devices import (
+    awaited_start,
+    category_is_measured,
+    copied_bytes,
+    exchanging_starts,
+    hlo_class,
+    is_control_flow,
+)
 from tfadvisor.trace.columns import Events, HostTrace
 from tfadvisor.vocabulary import DeviceKind
 
@@ -103,7 +110,7 @@ class Tpu(DeviceOfPlanes):
             category, flops, moved = (
                 told.get(stat) for stat in (stats.HLO_CATEGORY, stats.FLOPS, stats.BYTES_ACCESSED)
             )
-            if isinstance(flops, int) and isinstance(moved, int) and category != "custom-call":
+            if isinstance(flops, int) and isinstance(moved, int) and category_is_measured(str(category)):
                 found[trace.names.name[row]] = str(category), flops, moved
         return found
 

@@ -108,6 +108,21 @@ def is_command_buffer(op: str) -> bool:
     return op.startswith(("command_buffer", "command-buffer"))
 
 
+def category_is_measured(category: str) -> bool:
+    """Whether what the profiler states of an op in this category is its own count, no guess that a custom kernel was given."""
+    return category != "custom-call"
+
+
+def multiplies(category: str) -> bool:
+    """Whether the profiler sorts an op into the products: a TPU's matrix products are `convolution fusion` too."""
+    return "convolution" in category
+
+
+def opcode_of(category: str) -> str:
+    """`convolution fusion` -> `fusion`."""
+    return category.rpartition(" ")[2]
+
+
 def hlo_class(name: str, category: str = "") -> DeviceClass:
     """The class of one XLA op by its HLO name: `psum.7` communicates, `copy-start` copies, `infeed` waits.
 

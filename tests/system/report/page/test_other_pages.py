@@ -13,7 +13,6 @@ from support.places import FIXTURES
 
 from tfadvisor.fleet.costs import summed
 from tfadvisor.fleet.forms import as_page
-from tfadvisor.fleet.table import Table
 from tfadvisor.fleet.work import Row
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (the extra `browser`)")
@@ -50,7 +49,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ):
         subprocess.run([COMMAND, *words], capture_output=True, check=False)
     rows = tuple(row(f"gs://bucket/a/long/path/of/a/run/of/team/{team}/2026_01_01", team, 0.3) for team in ("a", "b"))
-    (folder / "fleet.html").write_text(as_page(summed(Table(rows, (10.0, None)))), encoding="utf-8")
+    (folder / "fleet.html").write_text(as_page(summed(rows)), encoding="utf-8")
     return folder
 
 

@@ -39,6 +39,7 @@ OURS = {
             "the call itself",
             "ops dispatched one by one",
             "TensorFlow's executor",
+            "kernels wait for their own copies (DMA)",
         ),
         "what a report calls an activity",
     ),

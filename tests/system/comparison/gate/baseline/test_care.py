@@ -59,7 +59,7 @@ def test_a_wrong_name_takes_nothing_out(tmp_path: Path) -> None:
 def test_pruning_leaves_the_latest_of_each_baseline(tmp_path: Path) -> None:
     add(tmp_path, [on(day) for day in (1, 2, 3)] + [on(4, model="other")], 10)
 
-    assert [kept.snapshot.recorded_at[8:10] for kept in prune(tmp_path, 1, "m", "release")] == []
+    assert [kept.snapshot.recorded_at[8:10] for kept in prune(tmp_path, 1, "other")] == []
     assert [kept.snapshot.recorded_at[8:10] for kept in prune(tmp_path, 1, None)] == ["01", "02"]
     assert days(tmp_path) == ["03", "04"]
 
