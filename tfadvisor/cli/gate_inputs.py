@@ -67,11 +67,11 @@ def drawn(run: Run, options: Options) -> PageData:
         return draw_run(run, options)
 
 
-def side_by_side(pages: Sequence[PageData]) -> str:
-    """The page of two runs, the new one first; it knows the causes for the other way round as well."""
+def side_by_side(pages: Sequence[PageData]) -> tuple[str, bool]:
+    """The page of two runs, the new one first, and whether they are comparable; it knows the causes for the other way round too."""
     reports = [page.report for page in pages]
-    comparisons = [on_page(compare(reports[base], reports[new]), new, base) for new, base in ((0, 1), (1, 0))]
-    return as_html(pages, comparisons=comparisons)
+    ways = [(compare(reports[base], reports[new]), new, base) for new, base in ((0, 1), (1, 0))]
+    return as_html(pages, comparisons=[on_page(*way) for way in ways]), not ways[0][0].refused
 
 
 def labels_of(given: Sequence[str], configured: Mapping[str, str]) -> dict[str, str]:

@@ -427,6 +427,15 @@ def test_check_config_reads_no_trace(tmp_path: Path) -> None:
     assert tfadvisor("gate", "--check-config", cwd=tmp_path).returncode == 2
 
 
+@pytest.mark.parametrize("form", ["text", "html"])
+def test_runs_that_are_not_comparable_end_with_4(tmp_path: Path, form: str) -> None:
+    done = tfadvisor("compare", HEALTHY, FIXTURES / "tf-python-map", "--format", form, "-o", "change", cwd=tmp_path)
+
+    assert done.returncode == 4
+    words = "framework: jax in the baseline, tensorflow now"
+    assert words in (tmp_path / "change").read_text(encoding="utf-8")
+
+
 def test_compare_in_its_forms(tmp_path: Path) -> None:
     text = tfadvisor("compare", HEALTHY, LOADER, cwd=tmp_path)
     assert text.returncode == 0

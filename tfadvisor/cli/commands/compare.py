@@ -11,7 +11,7 @@ from tfadvisor.cli.outputs import check_outside, check_page_has_a_file, note, wr
 from tfadvisor.cli.reading_options import OUTPUT, WHAT, Output, Reading, choice, places
 from tfadvisor.cli.typer_commands import Command, argument, option
 from tfadvisor.comparison.forms import COMPARISON_FORMS
-from tfadvisor.errors import UsageError
+from tfadvisor.errors import NothingToCompare, UsageError
 from tfadvisor.report.forms.forms import form_of, names_of
 
 if TYPE_CHECKING:
@@ -26,7 +26,8 @@ Examples:
   tfadvisor compare main.xplane.pb branch.xplane.pb --format markdown >> "$GITHUB_STEP_SUMMARY"
   tfadvisor compare baselines/default/20260131T120000-1f0c.json logdir/ -o change.json
 
-Exit codes: 0 fine, 2 usage, 3 a side cannot be read, 4 a side holds no step to compare."""
+Exit codes: 0 fine, 2 usage, 3 a side cannot be read, 4 the runs are not comparable, which is
+said in their place, or a side holds no step to compare."""
 
 
 _SIDE = "a logdir, a run folder, one *.xplane.pb (or .gz), a snapshot of a baseline (*.json), or the address of one"
@@ -74,22 +75,21 @@ def compare(
         (path, Reading(run=run, host=host, steps=steps).options())
         for path, run in zip(places([base, new]), (base_run, new_run), strict=True)
     ]
-    if form.drawn:
-        _write_page(sides, output)
-    else:
-        _write(sides, form, output)
-    return 0
+    comparable = _write_page(sides, output) if form.drawn else _write(sides, form, output)
+    return 0 if comparable else NothingToCompare.exit_code
 
 
-def _write(sides: list[tuple[Path, Options]], form: Form, output: Path | None) -> None:
+def _write(sides: list[tuple[Path, Options]], form: Form, output: Path | None) -> bool:
     from tfadvisor.cli.gate_inputs import read_side
     from tfadvisor.comparing import compare as compare_runs
 
     base, new = (read_side(path, options) for path, options in sides)
-    write_form(form, compare_runs(base, new), output)
+    compared = compare_runs(base, new)
+    write_form(form, compared, output)
+    return not compared.refused
 
 
-def _write_page(sides: list[tuple[Path, Options]], output: Path | None) -> None:
+def _write_page(sides: list[tuple[Path, Options]], output: Path | None) -> bool:
     from tfadvisor.cli.gate_inputs import chosen_side, drawn, side_by_side
     from tfadvisor.cli.outputs import write_out, write_output
 
@@ -98,9 +98,10 @@ def _write_page(sides: list[tuple[Path, Options]], output: Path | None) -> None:
             raise UsageError(
                 f"{path}: a page draws traces, and a snapshot holds none. Give traces, or another --format."
             )
-    text = side_by_side([drawn(chosen_side(path, options), options) for path, options in reversed(sides)])
+    text, comparable = side_by_side([drawn(chosen_side(path, options), options) for path, options in reversed(sides)])
     if output is None:
         write_out(text, page=True)
     else:
         write_output(output, text, "--output")
         note(f"wrote {output} (html).")
+    return comparable
