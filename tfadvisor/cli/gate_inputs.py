@@ -68,7 +68,7 @@ def drawn(run: Run, options: Options) -> PageData:
 
 
 def side_by_side(pages: Sequence[PageData]) -> tuple[str, bool]:
-    """The page of two runs, the new one first, and whether they are comparable; it knows the causes for the other way round too."""
+    """The page of two runs, the new one first, with the causes for both ways round, and whether they are comparable."""
     reports = [page.report for page in pages]
     ways = [(compare(reports[base], reports[new]), new, base) for new, base in ((0, 1), (1, 0))]
     return as_html(pages, comparisons=[on_page(*way) for way in ways]), not ways[0][0].refused

@@ -326,10 +326,11 @@ def known_names(rules: Sequence[pathlib.Path] = ()) -> Known:
 
 def ignored_of_project(given: pathlib.Path | None = None, rules: Sequence[pathlib.Path] = ()) -> dict[str, str]:
     """Patterns of rules whose findings a configuration, else the nearest one, ignores today, each with what is said
-    about it. Raises UsageError for a configuration that ignores something and cannot be used.
+    about it. Raises UsageError for a configuration that ignores something, or means to, and cannot be used.
     """
     file = read_config(given) if given is not None else find_config(pathlib.Path.cwd())
-    if not file.values.get("ignore"):
+    misspelt = any(nearest(one, ("ignore",)) for one in file.values if one not in _SETTINGS)
+    if not (file.values.get("ignore") or misspelt):
         return {}
     today = date.today()
     return {

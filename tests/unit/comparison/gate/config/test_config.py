@@ -9,7 +9,7 @@ import pytest
 
 from tfadvisor.comparison.gate.config import Config
 from tfadvisor.comparison.gate.config_file import ConfigError, find_config, read_config
-from tfadvisor.comparison.gate.read_config import Known, read
+from tfadvisor.comparison.gate.read_config import Known, ignored_of_project, read
 from tfadvisor.errors import SeveralMistakes, UsageError
 
 KNOWN = Known(
@@ -273,3 +273,18 @@ def test_5000_unknown_keys_are_one_mistake(tmp_path: Path) -> None:
     _, message = refused(tmp_path, "[budgets]\n" + "".join(f"k{one} = 1\n" for one in range(5000)))
 
     assert message == "budgets: has more than 1000 keys."
+
+
+def test_a_misspelt_ignore_is_no_silence_in_analyze(tmp_path: Path) -> None:
+    file = tmp_path / "tfadvisor.toml"
+    file.write_text("[[ignroe]]\ncheck = 'step_time_ms'\nreason = 'x'\nexpires = 2999-01-01\n", encoding="utf-8")
+
+    with pytest.raises(UsageError, match="ignroe.*did you mean ignore"):
+        ignored_of_project(file)
+
+
+def test_a_gate_s_other_mistakes_do_not_stop_analyze(tmp_path: Path) -> None:
+    file = tmp_path / "tfadvisor.toml"
+    file.write_text("prset = 'none'\n", encoding="utf-8")
+
+    assert ignored_of_project(file) == {}
