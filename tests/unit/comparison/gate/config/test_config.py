@@ -279,7 +279,7 @@ def test_a_misspelt_ignore_is_no_silence_in_analyze(tmp_path: Path) -> None:
     file = tmp_path / "tfadvisor.toml"
     file.write_text("[[ignroe]]\ncheck = 'step_time_ms'\nreason = 'x'\nexpires = 2999-01-01\n", encoding="utf-8")
 
-    with pytest.raises(UsageError, match="ignroe.*did you mean ignore"):
+    with pytest.raises(UsageError, match=r"ignroe.*did you mean ignore"):
         ignored_of_project(file)
 
 
