@@ -46,6 +46,8 @@ others slowed, steps were measured to lose up to twice as much: 10%."""
 BLIND_LIMIT = 1.0
 """Calls of Python that cost less leave findings to be believed in the second window; others, only lines of the program."""
 _POLL_SECONDS = 0.05
+_SIGNALS = 128
+"""Exit codes above are those of signals."""
 _UNSETTLED_LOOKS = 3
 """Looks one after the other that show the same steps, which compile, before it is believed that they always do."""
 _RESTLESS_LOOKS = 2
@@ -485,9 +487,11 @@ def why_nothing(command: Sequence[str], found: Nothing, program: Program, second
         remedy = "Python started with -I, -E or -S keeps the recorder out, and so does a container."
         return TraceError(name, f"{head}, and no process of it had imported TensorFlow or JAX.", remedy)
     if found.why or errors:
-        return TraceError(
-            name, f"{head}, and could not be recorded: {found.why or errors[0]}.", "The program was not disturbed."
+        by_signal = (
+            "Run it without tfadvisor: if it does not end so then, being recorded ended it, which is a bug to report."
         )
+        remedy = by_signal if code > _SIGNALS else "The program was not disturbed."
+        return TraceError(name, f"{head}, and could not be recorded: {found.why or errors[0]}.", remedy)
     if code:
         return TraceError(name, f"{head}, before its steps could be recorded.", "What it says itself stands above.")
     compiled = sum(one.compiled for one in found.processes)
