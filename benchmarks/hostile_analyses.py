@@ -310,7 +310,6 @@ class Maker:
             "version": 1,
             "every_ns": chance.choice((1000, 1_000_000, 10**9)),
             "opened_ns": start,
-            "closed_ns": chance.choice((start, 0, 1 << 62)),
             "first_ns": start,
             "places": places,
             "after_us": [one * chance.choice((10, 100)) for one in range(count)]

@@ -71,6 +71,13 @@ def read_small(path: Path, most_bytes: int) -> bytes:
     return b"".join(pieces)
 
 
+def end_of(path: Path, most_bytes: int) -> str:
+    """The end of what a program has printed into a file. Raises OSError."""
+    with path.open("rb") as file:
+        file.seek(max(path.stat().st_size - most_bytes, 0))
+        return file.read().decode("utf-8", "replace")
+
+
 @contextmanager
 def new_file(path: Path) -> Iterator[BinaryIO]:
     """A file that is written beside its place and renamed when all is written: no reader ever sees half of it.

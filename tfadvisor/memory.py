@@ -20,7 +20,7 @@ _BYTES_A_SECOND = 1 << 20
 _LEAST_MEMORY = 2 << 30
 _MEMORY_PER_BYTE = 20
 _MANY_EVENTS = 1 << 20
-_TRUSTED = "If you trust the trace, set TFADVISOR_LIMITS=0."
+_TRUSTED = "If you trust the trace, analyse it without limits: TFADVISOR_LIMITS=0 tfadvisor analyze PATH."
 
 
 class Limits(NamedTuple):
@@ -45,13 +45,14 @@ class Limits(NamedTuple):
 
 def limits_of_files(files: Iterable[Path]) -> Limits:
     """From their sizes: long and large enough for any trace of theirs, many times over."""
-    sizes = [_unpacked_size(file) for file in files]
+    sizes = [unpacked_size(file) for file in files]
     return Limits(
         _SHORTEST_DEADLINE_S + sum(sizes) / _BYTES_A_SECOND, _LEAST_MEMORY + _MEMORY_PER_BYTE * max(sizes, default=0)
     )
 
 
-def _unpacked_size(file: Path) -> int:
+def unpacked_size(file: Path) -> int:
+    """Bytes of the trace, guessed where it is packed."""
     try:
         size = file.stat().st_size
     except OSError:

@@ -23,7 +23,7 @@ _TYPES = {dtype_name(number): number for number in range(64)}
 
 def cost_of(module: Module) -> Cost:
     """Of one run of a program."""
-    costs = Costs(module)
+    costs = Costs()
     return total(map(costs.of, module.entry.instructions))
 
 

@@ -27,12 +27,6 @@ CODEMODS: dict[str, About] = {
     "parallel-calls": About(
         "input", "lets maps and interleaves run in parallel", "random ops of a map draw in another order"
     ),
-    "parallel-reads": About("input", "reads several files at once", "examples come in another order"),
-    "cache": About(
-        "input",
-        "caches what each epoch makes anew",
-        "the whole data set is kept in host memory, as the first epoch made it",
-    ),
     "every-constant": About(
         "loop",
         "does it every N steps, as the fix says",
@@ -47,12 +41,7 @@ CODEMODS: dict[str, About] = {
         "compiles the loop's step",
         "Python in it runs while it is traced only; sums may be rounded otherwise",
     ),
-    "reduce-retracing": About("compiling", "lets the function generalise over shapes", ""),
-    "debug-switches": About(
-        "compiling", "removes settings left from debugging", "what they checked is no longer checked"
-    ),
     "run-eagerly": About("compiling", "lets Keras compile its step", "Python in the step runs while it is traced only"),
-    "debug-print": About("compiling", "removes prints from the compiled step", "these lines are no longer printed"),
     LAUNCH_LINE: About("", "sets variables and flags where the program is launched", "as the fix says"),
 }
 

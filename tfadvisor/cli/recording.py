@@ -16,7 +16,7 @@ from tfadvisor.cli.outputs import note, write_form
 from tfadvisor.cli.reading_options import OUTPUT, choice
 from tfadvisor.cli.typer_commands import argument, option
 from tfadvisor.errors import UsageError
-from tfadvisor.memory import free_memory, limited_memory, limits_of_files
+from tfadvisor.memory import free_memory, limited_memory, limits_of_files, unpacked_size
 from tfadvisor.printable import in_one_message, printable
 from tfadvisor.report.forms.forms import REPORT_FORMS, Form, names_of
 
@@ -114,7 +114,7 @@ def bounded(files: Sequence[Path]) -> Iterator[None]:
 
 @contextmanager
 def _bar(run: Run) -> Iterator[Progress | None]:
-    if not sys.stderr.isatty() or sum(_size(file) for file in run.files) < _LARGE:
+    if not sys.stderr.isatty() or sum(map(unpacked_size, run.files)) < _LARGE:
         yield None
         return
     from rich.console import Console
@@ -132,10 +132,3 @@ def _bar(run: Run) -> Iterator[Progress | None]:
         from tfadvisor.timeline.run.read_hosts import progress_over
 
         yield progress_over(run.files, lambda done: bar.update(task, completed=done))
-
-
-def _size(file: Path) -> int:
-    try:
-        return file.stat().st_size
-    except OSError:
-        return 0  # reading it will say what is wrong

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from tfadvisor.arrays import median
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import known_steps, periods_ms
-from tfadvisor.trace.counters import Counted, Gpu, Reading
+from tfadvisor.trace.counters import Counted, Gpu
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better, Scatter
 
@@ -71,11 +71,6 @@ def share(one: Counted, part: str, *wholes: str) -> float | None:
     if portion is None or len(known) < len(values) or not math.fsum(known):
         return None
     return min(portion / math.fsum(known), 1.0)
-
-
-def ends(one: Counted) -> tuple[Reading, Reading]:
-    """At both ends of the window."""
-    return one.opened, one.closed
 
 
 _ALL = ("busy_seconds", "idle_seconds", "iowait_seconds", "stolen_seconds")
@@ -185,7 +180,10 @@ def available_memory_fraction(question: Question) -> float:
         lambda one: (
             min(*told, whole) / whole
             if (whole := one.settings.memory_bytes)
-            and len(told := [end.available_bytes for end in ends(one) if end.available_bytes is not None]) == 2
+            and len(
+                told := [end.available_bytes for end in (one.opened, one.closed) if end.available_bytes is not None]
+            )
+            == 2
             else None
         ),
     )

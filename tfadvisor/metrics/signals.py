@@ -103,8 +103,8 @@ def _with_launches(question: Question) -> Chosen:
 def _named(one: HotOp) -> str:
     """`fusion.3 (train.py:42)`, without the line where the HLO does not tell it; of an unrolled op the line that was."""
     unrolled = one.known.unrolled if one.known is not None else None
-    if unrolled is not None and unrolled.file:
-        return f"{one.name()} ({unrolled.file}:{unrolled.line})"
+    if unrolled is not None and unrolled[0]:
+        return f"{one.name()} ({unrolled[0]}:{unrolled[1]})"
     return one.place() or short_name(one.name())
 
 

@@ -41,22 +41,16 @@ _RESULT_IS_SECOND = frozenset(("all-gather-start", "collective-permute-start"))
 class CollectiveOp(msgspec.Struct, frozen=True):
     """name: what trace events call it; that of the async-start or fusion around it where there is one.
 
-    operand_bytes, result_bytes: a device's own. dtype: that of most of the bytes. group_size: devices, None when the module
-    does not say.
+    bytes: of the whole buffer: the gathered one of an all-gather, the unscattered one of a reduce-scatter. dtype: that of most
+    of the bytes. group_size: devices, None when the module does not say.
     """
 
     name: str
     kind: str
     dtype: str
-    operand_bytes: int
-    result_bytes: int
+    bytes: int
     group_size: int | None
     instruction: Instruction
-
-    @property
-    def bytes(self) -> int:
-        """Size of the whole buffer: the gathered one of an all-gather, the unscattered one of a reduce-scatter."""
-        return max(self.operand_bytes, self.result_bytes)
 
 
 @lru_cache(maxsize=16)  # the hosts of a run share their programs
@@ -81,8 +75,7 @@ def _collective(one: Instruction, outer: Instruction) -> CollectiveOp:
         outer.name,
         one.opcode.removesuffix("-start"),
         _dtype(operands),
-        sum(leaf.bytes for leaf in operands),
-        _result(one).bytes,
+        max(sum(leaf.bytes for leaf in operands), _result(one).bytes),
         group_size(one),
         one,
     )

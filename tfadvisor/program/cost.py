@@ -7,53 +7,38 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from tfadvisor.program.flow import CALLING, Users, called_before, trip_count
-from tfadvisor.program.module import Computation, Instruction, Module
+from tfadvisor.program.module import Computation, Instruction
 from tfadvisor.program.operations import APPLYING, applications, matrix_flops, operand, own_operations
 from tfadvisor.program.shape import Shape
 
-_MOST_UNKNOWN = 20
-
 
 class Cost(msgspec.Struct, frozen=True):
-    """flops: all arithmetic but transcendentals; matrix_flops: those of dots and convolutions among them.
+    """flops: all arithmetic but transcendentals. bytes: read and written.
 
-    bytes: read and written. unknown: what is not in the numbers, such as a custom call or a loop's length, in words; the
-    numbers are exact by their definition only when it is empty, else a lower bound.
+    unknown: whether something is not in the numbers, such as a custom call or a loop's length: then they are a lower bound,
+    else exact by their definition.
     """
 
     flops: int = 0
-    matrix_flops: int = 0
     bytes: int = 0
-    unknown: tuple[str, ...] = ()
+    unknown: bool = False
 
     def times(self, count: int) -> Cost:
         """Of so many executions."""
-        return Cost(
-            self.flops * count,
-            self.matrix_flops * count,
-            self.bytes * count,
-            self.unknown,
-        )
+        return Cost(self.flops * count, self.bytes * count, self.unknown)
 
 
 def total(costs: Iterable[Cost]) -> Cost:
-    """The sum; what is unknown is named once, the first twenty of it."""
-    flops = matrix = accessed = 0
-    unknown: dict[str, None] = {}
-    for one in costs:
-        flops += one.flops
-        matrix += one.matrix_flops
-        accessed += one.bytes
-        unknown.update(dict.fromkeys(one.unknown))
-    return Cost(flops, matrix, accessed, tuple(unknown)[:_MOST_UNKNOWN])
+    """The sum."""
+    found = tuple(costs)
+    return Cost(sum(one.flops for one in found), sum(one.bytes for one in found), any(one.unknown for one in found))
 
 
 class Costs:
     """The costs of one module's parts. Each computation is worked out once. Questions may raise TraceError."""
 
-    def __init__(self, module: Module) -> None:
+    def __init__(self) -> None:
         """Reads nothing yet."""
-        self._module = module
         self._known: dict[int, Cost] = {}
 
     def of(self, instruction: Instruction) -> Cost:
@@ -86,28 +71,23 @@ class Costs:
         if opcode in APPLYING:
             times = applications(instruction)
             applied = total(self._known[one.id].times(n) for one, n in zip(instruction.called, times, strict=False))
-            return Cost(applied.flops, applied.matrix_flops, accessed, applied.unknown)
+            return Cost(applied.flops, accessed, applied.unknown)
         own = own_operations(instruction)
         if own is not None:
-            return Cost(own, 0, accessed)
+            return Cost(own, accessed)
         matrix = matrix_flops(instruction)
-        if matrix is None:
-            what = f"custom call {instruction.custom_call_target}" if opcode == "custom-call" else opcode
-            return Cost(bytes=accessed, unknown=(f"operations of {what}",))
-        return Cost(matrix, matrix, accessed)
+        return Cost(matrix or 0, accessed, unknown=matrix is None)
 
     def _calling(self, instruction: Instruction) -> Cost:
         called = [self._known[one.id] for one in instruction.called]
         if instruction.opcode == "fusion":
             inside = total(called)
-            return Cost(inside.flops, inside.matrix_flops, own_bytes(instruction), inside.unknown)
+            return Cost(inside.flops, own_bytes(instruction), inside.unknown)
         if instruction.opcode == "conditional":
             return max(called, key=lambda cost: (cost.flops, cost.bytes), default=Cost())
         if instruction.opcode == "while":
             count = trip_count(instruction)
-            if count is None:
-                return total([*called, Cost(unknown=(f"iterations of {instruction.name}",))])
-            return total(called).times(count)
+            return total([*called, Cost(unknown=True)]) if count is None else total(called).times(count)
         return total(called)
 
 

@@ -97,7 +97,7 @@ class Modules:
             return self._absent(f"{key.name}({key.program_id})")
         try:
             place = f"{self._trace.path}: HLO of {key.name}({key.program_id})"
-            return _shared(data, key.program_id, place) if len(data) < _SMALL else _module(data, key.program_id, place)
+            return _shared(data, place) if len(data) < _SMALL else _module(data, place)
         except TraceError as error:
             return error
 
@@ -109,22 +109,22 @@ class Modules:
         )
 
 
-def _module(data: bytes, program_id: int, place: str) -> Module:
+def _module(data: bytes, place: str) -> Module:
     from tfadvisor.program.module import Module  # most small traces hold none
 
-    return Module(data, place, program_id)
+    return Module(data, place)
 
 
-_held: dict[tuple[bytes, int], Module] = {}
+_held: dict[bytes, Module] = {}
 
 
-def _shared(data: bytes, program_id: int, place: str) -> Module:
+def _shared(data: bytes, place: str) -> Module:
     """The module of another host of the run where that has the very same one, with all that was worked out of it."""
-    held = _held.get((data, program_id))
+    held = _held.get(data)
     if held is None:
         if len(_held) >= _MOST_HELD:
             _held.clear()
-        _held[data, program_id] = held = _module(data, program_id, place)
+        _held[data] = held = _module(data, place)
     return held
 
 

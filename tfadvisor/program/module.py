@@ -29,7 +29,7 @@ from tfadvisor.program.wire import (
     varint,
 )
 
-_HLO_MODULE, _MODULE_NAME, _COMPUTATIONS, _MODULE_ID, _ENTRY = 1, 1, span(3), 5, 6
+_HLO_MODULE, _MODULE_NAME, _COMPUTATIONS, _ENTRY = 1, 1, span(3), 6
 _STACK_FRAME_INDEX = 17
 """The last fields of a HloModuleProto; the first of a HloProto."""
 _COMPUTATION_NAME, _INSTRUCTIONS, _COMPUTATION_ID, _ROOT = 1, span(2), 5, 6
@@ -45,9 +45,9 @@ memory of their bytes."""
 
 
 class Module:
-    """Read-only. program_id: what the trace calls it, unsigned; that of the module itself when the trace does not say."""
+    """Read-only."""
 
-    def __init__(self, data: bytes | memoryview, place: str = "HLO", program_id: int | None = None) -> None:
+    def __init__(self, data: bytes | memoryview, place: str = "HLO") -> None:
         """data: a serialized HloProto. Raises TraceError when it is none, or has no entry computation."""
         self.proto = proto = Proto(data, place)
         lo, hi = span_of(entries(proto, 0, len(data)), _HLO_MODULE)
@@ -55,7 +55,6 @@ class Module:
         found = [entry for entry in fields if entry[0] == _COMPUTATIONS]
         self.computations = tuple(Computation(self, proto, at, end, i) for i, (_, at, end) in enumerate(found))
         self.fields: list[Entry] = [entry for entry in fields if entry[0] != _COMPUTATIONS]
-        self.program_id = number_of(self.fields, _MODULE_ID) % (1 << 64) if program_id is None else program_id
         self._by_id = {computation.id: computation for computation in self.computations}
         self._by_name: dict[str, Instruction] | None = None
         self._shapes: dict[bytes, Shape] = {}
@@ -94,10 +93,6 @@ class Module:
         if self._stack_frames is None:
             self._stack_frames = StackFrames(self.proto, *span_of(self.fields, _STACK_FRAME_INDEX))
         return self._stack_frames
-
-    def __repr__(self) -> str:
-        """`Module(jit_train_step, program 18)`."""
-        return f"Module({self.name}, program {self.program_id})"
 
 
 class Computation:
@@ -143,10 +138,6 @@ class Computation:
         """By their number."""
         mine = [one for one in self._instructions if one.opcode == "parameter"]
         return tuple(sorted(mine, key=lambda one: one.parameter_number))
-
-    def __repr__(self) -> str:
-        """`Computation(main.42, 17 instructions)`."""
-        return f"Computation({self.name}, {len(self._instructions)} instructions)"
 
     def _ids(self) -> dict[int, Instruction]:
         if self._by_id is None:

@@ -127,10 +127,6 @@ class SourceLocation(msgspec.Struct, frozen=True):
         """Whether the file is an installed package's, so that it is not the user's own line."""
         return _is_installed(self.file)
 
-    def place(self) -> str:
-        """`train.py:42`, "" when the file is not known."""
-        return f"{self.file}:{self.line}" if self.file else ""
-
 
 def location_of(instruction: Instruction) -> SourceLocation | None:
     """The instruction's own; when a fusion or call has none, that of its result; None when neither has one.

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 
-import msgspec
-
 from tfadvisor.program.flow import Users, inside, kernel_computations
 from tfadvisor.program.module import Computation, Instruction, Module
 from tfadvisor.program.operations import location_of
@@ -91,16 +89,9 @@ _STEM = 3
 """Letters in which a primitive's name and its instruction's opcode agree: mul and multiply, sub and subtract."""
 
 
-class Unrolled(msgspec.Struct, frozen=True):
-    """copies: instructions that come from one operation. file, line: where that stands, "" and 0 when not known."""
-
-    copies: int
-    file: str
-    line: int
-
-
-def unrolled(parts: Sequence[Instruction]) -> Unrolled | None:
-    """The operation that most of a fusion's instructions come from; None when fewer than 128 come from any.
+def unrolled(parts: Sequence[Instruction]) -> tuple[str, int] | None:
+    """File and line of the operation that most of a fusion's instructions come from, "" and 0 where they are not known; None
+    when fewer than 128 come from any.
 
     An operation is an opcode, the framework's path and a line. It counts where the path ends in the opcode's name, so that
     one lgamma that XLA expands into hundreds of products is no loop. Raises TraceError for damaged bytes.
@@ -121,7 +112,7 @@ def unrolled(parts: Sequence[Instruction]) -> Unrolled | None:
     if not copies:
         return None
     most = max(copies, key=lambda key: copies[key])
-    return Unrolled(copies[most], most[2].rpartition("/")[2], most[3]) if copies[most] >= _LEAST else None
+    return (most[2].rpartition("/")[2], most[3]) if copies[most] >= _LEAST else None
 
 
 def _is_called(opcode: str, path: str) -> bool:

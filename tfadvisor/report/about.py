@@ -94,9 +94,6 @@ def _told(report: Report, name: str) -> str:
     one = report.metrics.get(name)
     if one is None or one.value is None:
         return ""
-    unit = Unit(one.unit)
-    if unit is Unit.COUNT:
+    if Unit(one.unit) is Unit.COUNT:
         return f"{one.value:.1f}" if one.value >= 0.05 or name.endswith("_cores") else ""
-    if unit is Unit.GB_S:
-        return f"{one.value * 1000:,.0f} MB/s" if one.value >= 0.001 else ""
     return percent(one.value) if one.value >= 0.005 else ""

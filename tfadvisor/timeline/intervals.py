@@ -114,12 +114,6 @@ def difference(one: Intervals, other: Intervals) -> Intervals:
     return _set(sweeps.without(one.starts, one.ends, other.starts, other.ends))
 
 
-def gaps(inside: Intervals, lo: int, hi: int) -> Intervals:
-    """The instants between lo and hi that are not in the set."""
-    window = Intervals(np.array([lo], np.int64), np.array([hi], np.int64)) if hi > lo else EMPTY
-    return difference(window, inside.clip(lo, hi))
-
-
 def _set(bounds: tuple[Int64Array, Int64Array]) -> Intervals:
     return Intervals(*bounds) if len(bounds[0]) else EMPTY
 

@@ -21,7 +21,6 @@ from tfadvisor.timeline.names.devices import kernel_of_instruction, possible_ins
 
 if TYPE_CHECKING:
     from tfadvisor.program.cost import Cost
-    from tfadvisor.program.patterns import Unrolled
     from tfadvisor.program.products import DotSize
 
 _MOST_SEARCHED = 20_000
@@ -68,7 +67,7 @@ class OpsOfProgram:
         if one is None:
             return "", None
         if self._costs is None:
-            self._costs, self._running = Costs(self._program), dict(running_computations(self._program))
+            self._costs, self._running = Costs(), dict(running_computations(self._program))
         parts, copied = inside(one), copied_argument(one)
         holds = {
             OpTrait.IN_LOOP: self._running.get(one.computation.id, False),
@@ -142,8 +141,8 @@ class InProgram(msgspec.Struct, frozen=True):
     floating-point operand. "" where it has none, or several."""
     tuned: bool | None = None
     """False for a library's convolution whose algorithm nobody chose, None for other ops."""
-    unrolled: Unrolled | None = None
-    """The operation that hundreds of its parts are copies of."""
+    unrolled: tuple[str, int] | None = None
+    """File and line of the operation that hundreds of its parts are copies of, as far as known."""
     copied: str | None = None
     """The name of the argument that it copies since it is not donated, None for other ops."""
     traits: frozenset[OpTrait] = frozenset()

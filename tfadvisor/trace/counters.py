@@ -42,8 +42,6 @@ class Reading(msgspec.Struct, frozen=True):
     """By the threads of the recorded process."""
     waited_seconds: _Number | None = None
     """In which these threads were ready to run and had no core."""
-    read_bytes: _Number | None = None
-    """From storage, by the recorded process; what the system had in memory is not in it."""
     major_faults: _Number | None = None
     """Of the recorded process: pages that had to come from storage."""
     swapped_bytes: _Number | None = None

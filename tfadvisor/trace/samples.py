@@ -38,7 +38,6 @@ class Samples(msgspec.Struct, frozen=True):
     """Between two ticks."""
     opened_ns: _Count
     """When recording began, since the epoch."""
-    closed_ns: _Count
     first_ns: _Count
     """When the first sample was taken."""
     places: Annotated[list[tuple[_Short, _Count, _Short, _Short, _Short]], Meta(max_length=4000)]

@@ -54,7 +54,7 @@ def test_an_analysis_that_takes_too_long_is_ended_and_says_so(tmp_path: Path, mo
 
     error = told(Analyses(Cache(tmp_path / "cache")).page(listed(tmp_path / "logdir")))
 
-    assert error["cause"].startswith("took longer than the 0 s that an analysis")
+    assert error["cause"].startswith("took longer than the 0 s that any trace of this size")
     assert "tfadvisor analyze PATH" in error["remedy"]
     assert [one.name for one in (tmp_path / "cache").iterdir()] == [".tfadvisor-cache"]
 
@@ -70,7 +70,7 @@ def test_an_analysis_that_takes_too_much_memory_says_so(tmp_path: Path, monkeypa
     error = told(Analyses(Cache(tmp_path / "cache")).page(listed(tmp_path / "logdir")))
 
     assert (
-        error["cause"].startswith("needs more than the 0.1 GiB that an analysis")
+        error["cause"].startswith("needs more than the 0.1 GiB that any trace of this size")
         or "not enough memory" in error["cause"]
     )
 

@@ -27,7 +27,7 @@ from tfadvisor.program.patterns import unfused_attention, unrolled
 from tfadvisor.program.products import dot_size, products, products_of_one_operand
 
 OF_MODULES: tuple[Callable[[Module], object], ...] = (
-    lambda module: (module.name, module.program_id, repr(module)),
+    lambda module: module.name,
     lambda module: module.instruction("dot.5"),
     reached,
     collectives,
@@ -58,7 +58,7 @@ OF_INSTRUCTIONS: tuple[Callable[[Instruction], object], ...] = (
     copied_argument,
     lambda one: unrolled([one] * 128),
     window_of,
-    lambda one: Costs(one.computation.module).of(one),
+    lambda one: Costs().of(one),
 )
 
 

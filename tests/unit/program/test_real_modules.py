@@ -43,16 +43,18 @@ def test_flops_of_a_four_layer_step() -> None:
 
     cost = hlo.cost_of(train_step("jax-healthy"))
 
-    assert cost.matrix_flops == products(*[first] * 2, *[middle] * 6, *[last] * 3) == 15_082_717_184
-    assert cost.matrix_flops < cost.flops < 1.001 * cost.matrix_flops
-    assert cost.unknown == ()
+    matrix = products(*[first] * 2, *[middle] * 6, *[last] * 3)
+    assert matrix == 15_082_717_184
+    assert matrix < cost.flops < 1.001 * matrix
+    assert not cost.unknown
 
 
 def test_flops_of_a_two_layer_step() -> None:
     """Batch 1024 through 256 → 64 → 8."""
     cost = hlo.cost_of(train_step("jax-loader"))
 
-    assert cost.matrix_flops == products(*[(1024, 256, 64)] * 2, *[(1024, 64, 8)] * 3)
+    matrix = products(*[(1024, 256, 64)] * 2, *[(1024, 64, 8)] * 3)
+    assert matrix < cost.flops < 1.01 * matrix
 
 
 def test_flops_and_bytes_of_single_instructions() -> None:
@@ -61,7 +63,7 @@ def test_flops_and_bytes_of_single_instructions() -> None:
     dot, fusion = module.instruction("dot"), module.instruction("multiply_subtract_fusion")
     assert dot is not None
     assert fusion is not None
-    costs = Costs(module)
+    costs = Costs()
 
     assert (costs.of(dot).flops, costs.of(dot).bytes) == (
         2 * 512 * 1024 * 1024,
@@ -152,7 +154,7 @@ def shared(part: str) -> Modules:
 @needs_shared_traces
 def test_library_products_of_an_amd_gpu() -> None:
     """A file that multiplies 256³, 1024³, 4096³, 8192×4096×8192, 2048×8192×2048 and 16384×1024×4096 in hipBLASLt."""
-    flops = sorted(hlo.cost_of(module).matrix_flops for module in shared("jax08_gemm/*").named("jit_dot"))
+    flops = sorted(hlo.cost_of(module).flops for module in shared("jax08_gemm/*").named("jit_dot"))
 
     sizes = [(256,) * 3, (1024,) * 3, (4096,) * 3, (8192, 4096, 8192), (2048, 8192, 2048), (16384, 1024, 4096)]
     assert flops == sorted(products(size) for size in sizes)
@@ -162,7 +164,7 @@ def test_library_products_of_an_amd_gpu() -> None:
 def test_a_library_convolution_of_an_amd_gpu() -> None:
     (module,) = shared("jax_conv_minimal_08/*").named("jit_forward_3d_conv")
 
-    assert hlo.cost_of(module).matrix_flops == 32_715_571_200
+    assert hlo.cost_of(module).flops == 32_715_571_200
 
 
 @needs_shared_traces

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tfadvisor.timeline.intervals import EMPTY, Intervals, difference, gaps, intersection, union, union_of
+from tfadvisor.timeline.intervals import EMPTY, Intervals, difference, intersection, union, union_of
 
 spans = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 8)).map(lambda s: (s[0], s[0] + s[1])), max_size=10)
 
@@ -79,11 +79,6 @@ def test_within_is_the_length_inside_each_window(pairs, windows) -> None:
 @given(spans, st.lists(st.integers(-5, 45), max_size=8))
 def test_contains_is_membership(pairs, times) -> None:
     assert made(pairs).contains(np.array(times, np.int64)).tolist() == [t in instants(pairs) for t in times]
-
-
-@given(spans, st.integers(0, 20), st.integers(0, 40))
-def test_gaps_are_what_is_missing_in_the_window(pairs, lo, hi) -> None:
-    assert covered(gaps(made(pairs), lo, hi)) == set(range(lo, hi)) - instants(pairs)
 
 
 def test_touching_intervals_are_one() -> None:

@@ -21,7 +21,7 @@ LOGS = ["/home/me/train.py", 30, "log", "dumps", "__init__.py"]
 
 def samples(after_us: list[int], at: list[int], **more: Any) -> dict[str, Any]:
     """With a tick every ms, the first when the trace begins."""
-    times = {"every_ns": 1_000_000, "opened_ns": BEGAN_NS, "closed_ns": BEGAN_NS, "first_ns": BEGAN_NS}
+    times = {"every_ns": 1_000_000, "opened_ns": BEGAN_NS, "first_ns": BEGAN_NS}
     return {"version": 1, **times, "places": [LOADS, LOGS], "after_us": after_us, "at": at, "why": "", **more}
 
 

@@ -29,6 +29,7 @@ from tfadvisor.comparison.gate.config import Config
 from tfadvisor.comparison.gate.judge import judge
 from tfadvisor.comparison.gate.result import GateResult, Outcome
 from tfadvisor.errors import NothingToCompare, TraceError, UsageError
+from tfadvisor.files import end_of
 from tfadvisor.report.model import Report
 from tfadvisor.units import duration
 
@@ -231,13 +232,7 @@ class Side:
                         raise KeyboardInterrupt
                     return found
             except TraceError as error:
-                raise Unrecorded(self.name, error, _last_lines(log)) from error
-
-
-def _last_lines(log: Path) -> list[str]:
-    with log.open("rb") as file:
-        file.seek(max(log.stat().st_size - _LAST_BYTES, 0))
-        return file.read().decode("utf-8", "replace").splitlines()[-_LAST_LINES:]
+                raise Unrecorded(self.name, error, end_of(log, _LAST_BYTES).splitlines()[-_LAST_LINES:]) from error
 
 
 # What the gate says about turns: their snapshots as pairs, the findings of what is shown.

@@ -38,8 +38,6 @@ from tfadvisor.timeline.names.classes import is_host_plane
 from tfadvisor.trace.columns import Selection
 from tfadvisor.trace.decode import decode_file
 
-STEPS = 20
-"""What is recorded unless asked otherwise."""
 COST_LIMIT = 0.05
 """Share of a step that recording may cost by the estimate, with calls of Python; beyond it these are left out. On a machine that
 others slowed, steps were measured to lose up to twice as much: 10%."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
@@ -14,10 +14,14 @@ from msgspec.structs import replace
 
 from tfadvisor.act.repair.reading.program import program_of
 from tfadvisor.act.repair.registry import Hit, Place, load
+from tfadvisor.act.repair.sources import Sources
 from tfadvisor.advice.codemods import CODEMODS, LAUNCH_LINE, CodemodRef
-from tfadvisor.advice.findings import Finding, Fix, Patch
+from tfadvisor.advice.findings import Finding, Patch
+from tfadvisor.did_you_mean import did_you_mean
+from tfadvisor.errors import UsageError
 from tfadvisor.printable import one_line
 from tfadvisor.report.model import Report
+from tfadvisor.units import number_of
 
 
 class Patched(msgspec.Struct, frozen=True):
@@ -51,6 +55,32 @@ class Plan(msgspec.Struct, frozen=True):
     unpatched: tuple[Unpatched, ...]
     texts: Mapping[str, str]
     """Files that change, and how they are then."""
+
+
+def plan_of(
+    report: Report, codemods: Mapping[str, Sequence[CodemodRef]], sources: Sources, rules: Sequence[str], at: At | None
+) -> Plan:
+    """For the report's findings, of these rules where any are given. Raises UsageError for a rule that there is not."""
+    for name in rules:
+        if name not in codemods:
+            raise UsageError(
+                f"--rule {name}: no rule has this id.{did_you_mean(name, codemods)} `tfadvisor rules list` names them all."
+            )
+    findings = [one for one in report.findings if one.category != "capture" and (not rules or one.rule_id in rules)]
+    return make_plan(findings, codemods, {one.name: one.text for one in sources.files}, differ_below(sources.root), at)
+
+
+def plan_words(plan: Plan) -> Iterator[str]:
+    """A line a finding: what was done and what it changes, or why there is no patch, with the places to choose from."""
+    for one in plan.patched:
+        where = f"{one.patch.file}:{one.line}" if one.text else "the launch script"
+        effect = f"changes: {one.changes}" if one.changes else "results stay as they are"
+        yield f"{one.rule_id}: {where}: {one.did} ({one.patch.sure}; {effect})"
+    for other in plan.unpatched:
+        listed = "".join(f"\n    {candidate}" for candidate in other.candidates)
+        yield f"{other.rule_id}: no patch: {other.why}{':' if listed else '.'}{listed}"
+    if not plan.patched and not plan.unpatched:
+        yield "nothing to patch: the report has no such finding."
 
 
 def make_plan(
@@ -176,6 +206,14 @@ class At(msgspec.Struct, frozen=True):
     line: int
 
 
+def at_of(text: str) -> At:
+    """`train.py:41`. Raises UsageError for anything else."""
+    file, _, line = text.rpartition(":")
+    if not file or number_of(line) is None:
+        raise UsageError(f"--at {text}: give a file and a line of it, as train.py:41.")
+    return At(file, int(line))
+
+
 def places_of(finding: Finding, texts: Mapping[str, str]) -> dict[str, Place]:
     """What the finding says about each file.
 
@@ -239,11 +277,9 @@ def _filled(finding: Finding, made: Patched | None) -> Finding:
         return finding
     fitting = [fix for fix in finding.fixes if (fix.env if not made.text else fix.kind == "code")]
     target = (fitting or list(finding.fixes))[0]
-    return replace(finding, fixes=tuple(_with(fix, made) if fix is target else fix for fix in finding.fixes))
-
-
-def _with(fix: Fix, made: Patched) -> Fix:
-    return replace(fix, patch=made.patch)
+    return replace(
+        finding, fixes=tuple(replace(fix, patch=made.patch) if fix is target else fix for fix in finding.fixes)
+    )
 
 
 # A fix's variables and flags as lines for the script that launches the program.

@@ -8,11 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec.structs import replace
 
 from tfadvisor.act.trial.ablation import ONE_DEVICE, PART, SCALE, not_here
-from tfadvisor.act.trial.asked_for import combined
 from tfadvisor.act.trial.candidates import Candidate, environment_of, refused
-from tfadvisor.act.trial.deciding import BASE, RATE, Effect, Enough, Rounds, Values, compare_values
+from tfadvisor.act.trial.deciding import BASE, Enough, Values, compare_values
 from tfadvisor.act.trial.one_run import Interrupted, Program, Timed, settle_in
-from tfadvisor.act.trial.result import BETTER, DIFFERS, NOT_CHECKED, Arm, Ratio, Together
+from tfadvisor.act.trial.result import DIFFERS, NOT_CHECKED
 from tfadvisor.act.trial.steps import StepPlan
 
 UNCHANGED = Candidate(name="the program as it is")
@@ -111,60 +110,3 @@ class Arms:
             if answer.values:
                 self.values.setdefault(arm, []).append(answer.values)
         return timed
-
-
-# Savings do not add: the best candidate, then each other one on top of it as long as that is better still.
-
-
-def together(arms: Arms, alone: Mapping[str, Arm], stages: Sequence[int]) -> tuple[Together | None, bool]:
-    """(None unless several are better, whether the time was over before all were tried).
-
-    Adds up what is better, the best first. Candidates of one finding are alternatives: only the best of them counts.
-    """
-    winners = _winners(alone)
-    if len(winners) < 2:
-        return None, False
-    names = [winners[0]]
-    ratio = _ratio_of(alone[winners[0]])
-    left_out: dict[str, str] = {}
-    now = arms.candidates[winners[0]]
-    for name in winners[1:]:
-        both = combined(now, arms.candidates[name])
-        if isinstance(both, str):
-            left_out[name] = both
-            continue
-        arms.candidates[both.name] = both
-        effect, found, stopped = _beside(arms, now.name, both.name, stages)
-        if stopped:
-            return Together(tuple(names), ratio, {**left_out, name: "there was no time left"}), True
-        if not found or effect is None:
-            left_out[name] = arms.broken.get(both.name) or "it gains nothing more"
-            continue
-        names.append(name)
-        now, ratio = both, Ratio(ratio.estimate * effect.ratio, ratio.low * effect.low, ratio.high * effect.high)
-    return Together(tuple(names), ratio, left_out), False
-
-
-def _winners(alone: Mapping[str, Arm]) -> list[str]:
-    better = [one for one in alone.values() if one.outcome == BETTER and one.ratio and one.kind not in (PART, SCALE)]
-    better.sort(key=lambda one: _ratio_of(one).estimate)
-    seen: set[str] = set()
-    names = []
-    for one in better:
-        if one.rule_id and one.rule_id in seen:
-            continue
-        seen.add(one.rule_id)
-        names.append(one.name)
-    return names
-
-
-def _ratio_of(one: Arm) -> Ratio:
-    assert one.ratio is not None
-    return one.ratio
-
-
-def _beside(arms: Arms, now: str, both: str, stages: Sequence[int]) -> tuple[Effect | None, bool, bool]:
-    """(effect, whether both are better than the best until now, whether the time was over)."""
-    rounds = Rounds([both], lambda arm: arms.measure(now if arm == BASE else arm), stages, RATE)
-    standing = rounds.decide().arms[both]
-    return standing.effect, standing.outcome == BETTER, rounds.stopped and standing.outcome != BETTER

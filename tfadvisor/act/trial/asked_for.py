@@ -1,8 +1,7 @@
-"""What the user named, as candidates, alone and combined."""
+"""What the user named, as candidates."""
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,20 +9,19 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import msgspec
-from msgspec.structs import replace
 
 from tfadvisor.act.repair.plan import Patched, make_plan, unified
 from tfadvisor.act.repair.sources import Sources, read_sources
-from tfadvisor.act.trial.candidates import Candidate, environment_of, from_assignment, merged, refused
-from tfadvisor.act.trial.one_run import Asked, Program, last_line, source_of
-from tfadvisor.act.trial.patches import check_codemods, from_codemod, from_diff
+from tfadvisor.act.trial.candidates import Candidate, environment_of, from_assignment, refused
+from tfadvisor.act.trial.one_run import Asked, Program, last_line
+from tfadvisor.act.trial.patches import from_diff
 from tfadvisor.act.trial.result import Share
 from tfadvisor.advice.codemods import LAUNCH_LINE, CodemodRef
 from tfadvisor.advice.findings import Finding
-from tfadvisor.advice.flags.settings import FLAG_VARIABLES
 from tfadvisor.advice.loading.catalogue import load_catalogue
 from tfadvisor.analysis import Options, analyze_run
 from tfadvisor.comparison.ledger import sketch_of
+from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.files import read_small_text, temporary_folder
 from tfadvisor.report.model import Report
@@ -66,23 +64,20 @@ def asked_for(
     rule_codemods = (
         {one.id: one.codemods for one in load_catalogue(rules, preview=True).rules} if report or named else {}
     )
-    ruled = [one for one in named if one in rule_codemods]
-    codemods = [one for one in named if one not in rule_codemods]
     found: list[Candidate] = []
-    if report is not None and (ruled or not named):
-        offered = from_findings(report, rule_codemods, _sources(command, source), ruled)
-        found += [one for one in offered if not (settings_only and one.texts)]
-    for one in ruled:
+    for one in named:
+        if one not in rule_codemods:
+            raise UsageError(f"--patch {one}: no file and no rule.{did_you_mean(one, rule_codemods)}")
         if report is None:
             raise UsageError(
                 f"--patch {one}: a rule's fixes need its finding. Give the trace or report too: --from logdir/"
             )
+    if report is not None:
+        offered = from_findings(report, rule_codemods, _sources(command, source), named)
+        found += [one for one in offered if not (settings_only and one.texts)]
+    for one in named:
         if one not in {candidate.rule_id for candidate in found}:
             raise UsageError(f"--patch {one}: the report has no such finding, or none of its fixes fits the program.")
-    if codemods:
-        check_codemods(codemods)
-        sources = _sources(command, source)
-        found += [from_codemod(one, sources) for one in codemods]
     found += [from_diff(Path(one)) for one in files]
     found += [from_assignment(one) for one in settings]
     times = report.steps.time_ms if report is not None else None
@@ -130,35 +125,6 @@ def _each_once(found: Sequence[Candidate]) -> Iterator[Candidate]:
         if one.name not in names:
             names.add(one.name)
             yield one
-
-
-# Several candidates at once.
-
-
-def combined(one: Candidate, other: Candidate) -> Candidate | str:
-    """Both, or why they cannot be had together."""
-    texts = dict(one.texts)
-    for real, text in other.texts.items():
-        both = merged(source_of(Path(real)), texts[real], text) if real in texts else text
-        if both is None:
-            return "it changes the same lines"
-        try:
-            ast.parse(both)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return "both changes together make no program"
-        texts[real] = both
-    env = dict(one.env)
-    for name, value in other.env.items():
-        if name in FLAG_VARIABLES and name in env:
-            env[name] = f"{env[name]} {value}"
-        elif env.setdefault(name, value) != value:
-            return f"it sets {name} otherwise"
-    checks = {one.check, other.check}
-    check = "none" if "none" in checks else "values" if "values" in checks else "batches"
-    parts = (*one.parts, *other.parts)
-    effect = "; ".join(filter(None, (one.effect, other.effect)))
-    return replace(one, name=f"{one.name} + {other.name}", texts=texts, env=env, parts=parts, rule_id="", category="",
-                   change="several", promise=None, check=check, effect=effect)  # fmt: skip
 
 
 # The findings' own fixes as candidates: each codemod of a rule that applies in one place, and its variables and flags.

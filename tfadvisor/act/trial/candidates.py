@@ -1,4 +1,4 @@
-"""What to try: variables, flags, changed files, the fixes of findings; how candidates differ and how they are merged."""
+"""What to try: variables, flags, changed files, the fixes of findings; and how candidates differ."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
-from itertools import pairwise
 
 import msgspec
 
@@ -34,7 +33,7 @@ class Candidate(msgspec.Struct, frozen=True):
     category: str = ""
     """Of that finding."""
     change: str = ""
-    """The codemod, or the kind of the change: patch, env, `pass NAME`, several."""
+    """The codemod, or the kind of the change: patch, env, `pass NAME`."""
     promise: Share | None = None
     """What its finding says that it would save."""
     check: str = "values"
@@ -56,34 +55,9 @@ def identity_of(candidate: Candidate) -> str:
     return hashlib.sha256(said.encode()).hexdigest()[:12]
 
 
-# Several changes of one text at once, and which line became which.
+# Which line of a text became which.
 
 _LINES = re.compile(r"[^\n]*\n|[^\n]+")
-
-
-def merged(base: str, one: str, other: str) -> str | None:
-    """Both changes of a text; None where they touch the same lines."""
-    if other in (one, base):
-        return one
-    if one == base:
-        return other
-    lines = _LINES.findall(base)
-    changes = sorted(
-        [*_changes(lines, _LINES.findall(one)), *_changes(lines, _LINES.findall(other))], key=lambda it: it[:2]
-    )
-    for before, after in pairwise(changes):
-        if before == after:
-            continue
-        if before[1] > after[0] or before[:2] == after[:2]:
-            return None
-    for first, last, new in reversed(list(dict.fromkeys(changes))):
-        lines[first:last] = new
-    return "".join(lines)
-
-
-def _changes(base: Sequence[str], other: Sequence[str]) -> list[tuple[int, int, tuple[str, ...]]]:
-    matcher = SequenceMatcher(None, base, other, autojunk=False)
-    return [(a, b, tuple(other[c:d])) for tag, a, b, c, d in matcher.get_opcodes() if tag != "equal"]
 
 
 def loop_after(base: str, line: int, other: str) -> int | None:

@@ -10,7 +10,7 @@ import msgspec
 
 from tfadvisor.act.trial.ablation import HOOKED, PART, SCALE, arms_for, profile_of
 from tfadvisor.act.trial.ablation import STAGES as ABLATION_STAGES
-from tfadvisor.act.trial.arms import Arms, Tell, together
+from tfadvisor.act.trial.arms import Arms, Tell
 from tfadvisor.act.trial.candidates import Candidate, identity_of
 from tfadvisor.act.trial.deciding import RATE, STAGES, Rounds, Standing, Standings
 from tfadvisor.act.trial.one_run import Asked, Program, Run, last_line
@@ -72,9 +72,8 @@ def try_out(wanted: Wanted, asked: Asked, tell: Tell) -> TrialResult:
     rounds = Rounds(tried, arms.measure, stages, RATE)
     standings = rounds.decide() if tried else Standings((timed.step_ms,), {})
     alone = tuple(_arm(one, standings.arms.get(one.name), arms) for one in candidates)
-    best, out_of_time = together(arms, {one.name: one for one in alone}, stages)
-    complete = not asked.end and not rounds.stopped and not out_of_time
-    outcome, summary = summary_of(alone, best, complete)
+    complete = not asked.end and not rounds.stopped
+    outcome, summary = summary_of(alone, complete)
     return TrialResult(
         outcome=outcome,
         summary=summary,
@@ -84,7 +83,6 @@ def try_out(wanted: Wanted, asked: Asked, tell: Tell) -> TrialResult:
         steps=TriedSteps(_told_by(plan), arms.plan.warm, arms.plan.count, timed.between),
         base_step_ms=standings.base or (timed.step_ms,),
         arms=alone,
-        together=best,
         complete=complete,
         seconds=time.monotonic() - began,
         profile=profile_of(alone) if wanted.ablate else "",

@@ -25,7 +25,7 @@ from tfadvisor.act.trial.candidates import Candidate, loop_after
 from tfadvisor.act.trial.injected.tfadvisor_trial_hook import FOLDER
 from tfadvisor.act.trial.steps import KERAS, Answer, Order, StepPlan, refined, shortened
 from tfadvisor.errors import UsageError
-from tfadvisor.files import temporary_folder
+from tfadvisor.files import end_of, temporary_folder
 
 _OURS = Path(injected.__file__).parent
 _POLL_SECONDS = 0.02
@@ -107,7 +107,8 @@ def run_once(
                 process.kill()
                 process.wait()
         answers = tuple(msgspec.convert(one, Answer) for one in _letters(Path(folder)))
-        return Run(answers, _as_a_shell(code), time.monotonic() - began, _tail(Path(output.name)), late and not answers)
+        tail = end_of(Path(output.name), _TAIL_BYTES).strip()
+        return Run(answers, _as_a_shell(code), time.monotonic() - began, tail, late and not answers)
 
 
 def _environment(more: Mapping[str, str], folder: str) -> dict[str, str]:
@@ -152,12 +153,6 @@ def _letters(folder: Path) -> Iterator[dict[str, object]]:
 
 def _as_a_shell(code: int | None) -> int | None:
     return 128 - code if code is not None and code < 0 else code
-
-
-def _tail(file: Path) -> str:
-    with file.open("rb") as raw:
-        raw.seek(max(0, file.stat().st_size - _TAIL_BYTES))
-        return raw.read().decode("utf-8", "replace").strip()
 
 
 # The user's program in a trial: which files are its own, and one run of it under a candidate.

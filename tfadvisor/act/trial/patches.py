@@ -1,22 +1,16 @@
-"""Patches as candidates: unified diffs in files, codemods by name."""
+"""Patches as candidates: unified diffs in files."""
 
 from __future__ import annotations
 
 import ast
 import os
 import re
-from collections.abc import Sequence, Set
+from collections.abc import Set
 from pathlib import Path
 from shutil import copyfile
 
-from tfadvisor.act.repair.plan import Candidate as Placed
-from tfadvisor.act.repair.plan import hits_of
-from tfadvisor.act.repair.registry import Place
-from tfadvisor.act.repair.sources import Sources
 from tfadvisor.act.trial.candidates import Candidate
 from tfadvisor.act.trial.one_run import source_of
-from tfadvisor.advice.codemods import CODEMODS, LAUNCH_LINE
-from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import UsageError
 from tfadvisor.files import read_small_text, temporary_folder
 from tfadvisor.git import GitRefused, git
@@ -81,26 +75,3 @@ def _applied(diff: Path, files: Set[Path], without: int, where: str) -> dict[str
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             raise UsageError(f"{where}: what the patch makes cannot be parsed: {error or 'too deep'}.") from error
     return texts
-
-
-def check_codemods(names: Sequence[str]) -> None:
-    """Raises UsageError for what is none."""
-    known = [one for one in CODEMODS if one != LAUNCH_LINE]
-    for name in names:
-        if name not in known:
-            raise UsageError(
-                f"--patch {name}: no file, no rule and no codemod.{did_you_mean(name, known)} docs/fix.md lists the codemods."
-            )
-
-
-def from_codemod(name: str, sources: Sources) -> Candidate:
-    """A codemod that applies in exactly one place of the program. Raises UsageError."""
-    found = [Placed(one.name, hit) for one in sources.files for hit in hits_of(name, one.text, Place())]
-    if len(found) != 1:
-        places = "".join(f"\n    {one}" for one in found)
-        why = (
-            f"could be made in several places; make a diff of one:{places}" if found else "fits nowhere in the program."
-        )
-        raise UsageError(f"--patch {name}: {why}")
-    real = str(next(one.path for one in sources.files if one.name == found[0].file))
-    return Candidate(name=name, texts={real: found[0].hit.source}, change=name, effect=CODEMODS[name].changes)

@@ -54,7 +54,7 @@ class TriedSteps(msgspec.Struct, frozen=True):
 
 
 class Arm(msgspec.Struct, frozen=True):
-    """One candidate, or several of them together."""
+    """One candidate."""
 
     name: str
     rule_id: str
@@ -62,7 +62,7 @@ class Arm(msgspec.Struct, frozen=True):
     category: str
     """Of that finding, "" for none."""
     change: str
-    """The codemod's name, or patch, env, `pass NAME`, several."""
+    """The codemod's name, or patch, env, `pass NAME`."""
     identity: str
     """Changes that are alike have the same, whatever they are called."""
     outcome: str
@@ -94,17 +94,6 @@ class Arm(msgspec.Struct, frozen=True):
         return None if self.ratio is None else Share(1 - self.ratio.high, 1 - self.ratio.low)
 
 
-class Together(msgspec.Struct, frozen=True):
-    """Candidates that are better, one added to the other as long as that is better still."""
-
-    names: tuple[str, ...]
-    """In the order in which they were added."""
-    ratio: Ratio
-    """To the program as it is."""
-    left_out: Mapping[str, str]
-    """Candidates that are better alone, and why they are not among them."""
-
-
 class TrialResult(msgspec.Struct, frozen=True):
     """outcome: winner, none better or cannot tell."""
 
@@ -119,14 +108,14 @@ class TrialResult(msgspec.Struct, frozen=True):
     base_step_ms: tuple[float, ...]
     """Of each run of the program as it is."""
     arms: tuple[Arm, ...]
-    together: Together | None
-    """None unless several are better."""
     complete: bool
     """Whether neither the budget nor the user ended it early."""
     seconds: float
     """By the wall clock."""
     profile: str = ""
     """Of an ablation: what each part costs, in words."""
+    together: None = None
+    """Nothing any more: winners are no longer tried together."""
     tool: Tool = Tool("tfadvisor", VERSION)
 
     def to_dict(self) -> dict[str, Any]:
@@ -141,12 +130,10 @@ class TrialResult(msgspec.Struct, frozen=True):
 WINNER, NONE_BETTER, CANNOT_TELL = "winner", "none better", "cannot tell"
 
 
-def summary_of(arms: Sequence[Arm], best: Together | None, complete: bool) -> tuple[str, str]:
+def summary_of(arms: Sequence[Arm], complete: bool) -> tuple[str, str]:
     """(outcome, one sentence)."""
     better = [one for one in arms if one.outcome == BETTER and one.ratio is not None]
     if better:
-        if best is not None and len(best.names) > 1:
-            return WINNER, f"{' + '.join(best.names)}: {gain(best.ratio)}."
         first = min(better, key=lambda one: one.ratio.estimate if one.ratio else 1.0)
         return WINNER, f"{first.name}: {gain(first.ratio)}."
     undecided = [one for one in arms if one.outcome == OPEN]
@@ -231,12 +218,6 @@ def as_text(result: TrialResult, screen: Screen = PLAIN) -> str:
                 (f"{one_line(arm.name)}: {one_line(arm.why)}", DIM),
                 _INDENT,
             )
-    best = result.together
-    if best is not None:
-        page.line()
-        page.hanging("together", f"{' + '.join(map(one_line, best.names))}: {gain(best.ratio)}", _INDENT)
-        for name, why in best.left_out.items():
-            page.hanging("", f"without {one_line(name)}: {one_line(why)}", _INDENT)
     return page.text()
 
 

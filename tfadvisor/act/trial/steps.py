@@ -167,7 +167,6 @@ class Sample(msgspec.Struct, frozen=True):
 class Answer(msgspec.Struct, frozen=True):
     """Of one process."""
 
-    pid: int
     ended: bool
     """Its program came to its end by itself."""
     versions: Mapping[str, str]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -20,16 +19,13 @@ from tfadvisor.cli.reading_options import (
     places,
 )
 from tfadvisor.cli.typer_commands import Command, option, takes
-from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tfadvisor.act.repair.plan import At, Plan
+    from tfadvisor.act.repair.plan import Plan
     from tfadvisor.act.repair.sources import Sources
-    from tfadvisor.advice.loading.catalogue import Catalogue
-    from tfadvisor.analysis import Options
     from tfadvisor.report.model import Report
 
 _EXAMPLES = """\
@@ -50,7 +46,6 @@ _COMMAND = "tfadvisor.command"
 """Where a context keeps what stands after `--`."""
 _CHECK_SECONDS = 300.0
 """That a program may take to come to its first steps."""
-_AT = re.compile(r"^(?P<file>.+):(?P<line>\d{1,9})$")
 
 Diff = Annotated[
     bool, option("--diff", "", "print the changes as a unified diff (what happens without --apply)", OUTPUT)
@@ -129,13 +124,20 @@ def fix(
     command = context.meta.get(_COMMAND, ())
     if check != bool(command):
         raise UsageError("--check and the command go together: tfadvisor fix logdir/ --check -- python train.py")
-    from tfadvisor.act.repair.sources import read_sources  # --help needs none of these
+    from tfadvisor.act.repair.plan import at_of, plan_of, plan_words  # --help needs none of these
+    from tfadvisor.act.repair.sources import read_sources
+    from tfadvisor.advice.loading.catalogue import load_catalogue
+    from tfadvisor.analysis import analyze_run
+    from tfadvisor.cli.recording import reading_progress
 
-    chosen_place = _place(at)
+    chosen_place = None if at is None else at_of(at)
     sources = read_sources(source)
     options = reading.options()
-    report, catalogue = _measured(paths, options)
-    plan = _planned(report, catalogue, sources, rule or [], chosen_place)
+    chosen = chosen_run(places(paths), options)
+    with reading_progress(chosen) as progress:
+        report = analyze_run(chosen, options, progress)
+    codemods = {one.id: one.codemods for one in load_catalogue(options.rules, preview=True).rules}
+    plan = plan_of(report, codemods, sources, rule or [], chosen_place)
     for one in sources.left_alone:
         note(f"{one.name} is left alone: {one.why}")
     broken = check and _is_broken(plan, sources, command)
@@ -145,42 +147,9 @@ def fix(
         _print_diffs(plan, sources)
     if format == "json":
         _print_json(report, plan)
-    _tell(plan)
+    for line in plan_words(plan):
+        note(line)
     return 3 if broken else 0 if plan.patched else 4
-
-
-def _place(at: str | None) -> At | None:
-    from tfadvisor.act.repair.plan import At
-
-    if at is None:
-        return None
-    told = _AT.match(at)
-    if told is None:
-        raise UsageError(f"--at {at}: give a file and a line of it, as train.py:41.")
-    return At(told["file"], int(told["line"]))
-
-
-def _measured(paths: Sequence[str], options: Options) -> tuple[Report, Catalogue]:
-    from tfadvisor.advice.loading.catalogue import load_catalogue
-    from tfadvisor.analysis import analyze_run
-    from tfadvisor.cli.recording import reading_progress
-
-    chosen = chosen_run(places(paths), options)
-    with reading_progress(chosen) as progress:
-        return analyze_run(chosen, options, progress), load_catalogue(options.rules, preview=True)
-
-
-def _planned(report: Report, catalogue: Catalogue, sources: Sources, wanted: Sequence[str], at: At | None) -> Plan:
-    from tfadvisor.act.repair.plan import differ_below, make_plan
-
-    known = {rule.id: rule.codemods for rule in catalogue.rules}
-    for name in wanted:
-        if name not in known:
-            raise UsageError(
-                f"--rule {name}: no rule has this id.{did_you_mean(name, known)} `tfadvisor rules list` names them all."
-            )
-    findings = [one for one in report.findings if one.category != "capture" and (not wanted or one.rule_id in wanted)]
-    return make_plan(findings, known, {one.name: one.text for one in sources.files}, differ_below(sources.root), at)
 
 
 def _is_broken(plan: Plan, sources: Sources, command: Sequence[str]) -> bool:
@@ -243,16 +212,3 @@ def _print_json(report: Report, plan: Plan) -> None:
     from tfadvisor.act.repair.plan import with_patches
 
     sys.stdout.write(json.dumps(with_patches(report, plan).to_dict(), indent=2) + "\n")
-
-
-def _tell(plan: Plan) -> None:
-    """One line a finding, on standard error."""
-    for one in plan.patched:
-        where = f"{one.patch.file}:{one.line}" if one.text else "the launch script"
-        effect = f"changes: {one.changes}" if one.changes else "results stay as they are"
-        note(f"{one.rule_id}: {where}: {one.did} ({one.patch.sure}; {effect})")
-    for other in plan.unpatched:
-        listed = "".join(f"\n    {candidate}" for candidate in other.candidates)
-        note(f"{other.rule_id}: no patch: {other.why}{':' if listed else '.'}{listed}")
-    if not plan.patched and not plan.unpatched:
-        note("nothing to patch: the report has no finding.")

@@ -28,7 +28,7 @@ Examples:
   tfadvisor try --from logdir/ -- python train.py                every fix that the report of a trace offers
   tfadvisor try --from logdir/ --patch input-not-prefetched -- python train.py   those of one rule
   tfadvisor try --patch fix.diff -- python train.py --config big.yaml            your own change
-  tfadvisor try --patch prefetch --env XLA_FLAGS=--xla_cpu_multi_thread_eigen=false -- python train.py
+  tfadvisor try --env XLA_FLAGS=--xla_cpu_multi_thread_eigen=false -- python train.py
   tfadvisor try --ablate -- python train.py                      what input, callbacks, checkpoints, jit, … cost
   tfadvisor try --passes --budget 30m -- python train.py         which of XLA's passes hurt this program
 
@@ -46,7 +46,7 @@ Patches = Annotated[
     option(
         "--patch",
         "ID|FILE.diff",
-        "a diff, a codemod of docs/fix.md, or a rule of the report given with --from; may be repeated",
+        "a diff, or a rule of the report given with --from; may be repeated",
         TRYING,
     ),
 ]
@@ -105,7 +105,7 @@ def try_out(
 ) -> int:
     """Measure what changes are worth for your program, before you take one.
 
-    The fixes of a report, your own patches, variables, XLA's passes: each is a candidate. What is better is tried together.
+    The fixes of a report, your own patches, variables, XLA's passes: each is a candidate.
     """
     seconds = seconds_in(budget)
     if not (patch or env or from_ or passes or ablate):

@@ -180,11 +180,6 @@ class Surprise:
         away = middle_of(self._sample.new) - self._prediction.centre
         return abs(away) if self._sample.both else away
 
-    @property
-    def spread(self) -> float:
-        """Between runs, on the scale."""
-        return self._prediction.known.sigma
-
     def p(self) -> float:
         """How probable this or more is for an unchanged program."""
         if self.by_ranks:

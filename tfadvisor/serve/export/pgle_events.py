@@ -36,8 +36,6 @@ class NamedEvents(msgspec.Struct, frozen=True):
     """
 
     ops: tuple[str, ...]
-    event: Int64Array
-    """Index among the trace's events."""
     op: Int64Array
     """Index into ops."""
     start_ps: Int64Array
@@ -78,7 +76,6 @@ def named_events(trace: HostTrace) -> NamedEvents:
     start = trace.events.start_ps[event]
     return NamedEvents(
         ops=ops,
-        event=event,
         op=op,
         start_ps=start,
         duration_ps=trace.events.duration_ps[event],

@@ -212,13 +212,10 @@ class Analyses:
         if self._cache.holds(analysis.key):
             return
         analysis.state = "reading"
-        try:
-            with self._cache.making(analysis.key) as folder:
-                analysis.error = _run_worker(analysis, str(folder))
-                if analysis.error is not None:
-                    raise _Failed
-        except _Failed:
-            pass
+        with suppress(_Failed), self._cache.making(analysis.key) as folder:
+            analysis.error = _run_worker(analysis, str(folder))
+            if analysis.error is not None:
+                raise _Failed
 
 
 class _Failed(Exception):
@@ -252,7 +249,7 @@ def _run_worker(analysis: Analysis, folder: str) -> dict[str, str] | None:
         if "error" in last:
             return dict(last["error"])
         if not in_time:
-            return {"place": analysis.task["path"], **_too_late(limits)}
+            return vars(limits.too_late(analysis.task["path"]))
         if code < 0:
             return {"place": analysis.task["path"], **_KILLED}
         why = _last_line(complaints)
@@ -267,13 +264,6 @@ def _failed(analysis: Analysis, error: Exception) -> dict[str, str]:
     if fault is None:
         return _broken(analysis, f"{type(error).__name__}: {error}")
     return {"place": analysis.task["path"], "cause": f"could not be analysed: {fault}", "remedy": ""}
-
-
-def _too_late(limits: Limits) -> dict[str, str]:
-    return {
-        "cause": f"took longer than the {limits.deadline_s:,.0f} s that an analysis of a run of this size has in the tab.",
-        "remedy": "If you trust the trace, analyse it without limits: TFADVISOR_LIMITS=0 tfadvisor analyze PATH -o report.html.",
-    }
 
 
 def _follow(output: IO[bytes], analysis: Analysis) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from tfadvisor.analysis import Options, draw_run
 from tfadvisor.comparison.baseline.snapshot import devices_of, programs_of, snapshot_of
 from tfadvisor.comparison.baseline.snapshot_json import as_text
 from tfadvisor.errors import AdvisorError, TraceError, UsageError, fault_of_environment
+from tfadvisor.memory import Limits, limited_memory
 from tfadvisor.report.forms.encode import encode, encode_comparison, encode_step
 from tfadvisor.report.forms.html import as_json
 from tfadvisor.report.model import Report
@@ -41,19 +42,19 @@ def main() -> None:
         _end(1)  # whoever asked is gone
     task = json.loads(line)
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    _limit_memory(task["memory"])
     try:
-        {"compare": _compare, "draw": _draw}.get(task["kind"], _analyse)(task)
+        with limited_memory(task["memory"]):
+            {"compare": _compare, "draw": _draw}.get(task["kind"], _analyse)(task)
         _say({"done": True})
     except TraceError as error:
-        _say({"error": {"place": error.place, "cause": error.cause, "remedy": error.remedy}})
+        _say({"error": vars(error)})
     except AdvisorError as error:
         _say({"error": {"place": task["path"], "cause": str(error), "remedy": ""}})
     except (
         MemoryError,
         SystemError,
     ):  # under this limit an extension that gets no memory may fail without an exception
-        _say({"error": {"place": task["path"], **_too_large(task["memory"])}})
+        _say({"error": vars(Limits(0, task["memory"]).too_large(task["path"]))})
     except BaseException as error:
         fault = fault_of_environment(error)
         if fault is not None:
@@ -126,23 +127,6 @@ def _compare(task: dict[str, Any]) -> None:
         raise TraceError(task["path"], "cannot be compared: one of the runs holds no step.", "")
     compared = on_page(compare(base, new), new=0, base=1)
     (Path(task["folder"]) / COMPARISON).write_text(encode_comparison(compared), encoding="utf-8")
-
-
-def _limit_memory(most: int) -> None:
-    """Of this process and of each that reads a host for it; where the system knows no such limit, none."""
-    try:
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
-    except (ImportError, ValueError, OSError):
-        pass
-
-
-def _too_large(memory: int) -> dict[str, str]:
-    return {
-        "cause": f"needs more than the {memory / (1 << 30):.1f} GiB that an analysis of a run of this size has in the tab.",
-        "remedy": "If you trust the trace, analyse it without limits: TFADVISOR_LIMITS=0 tfadvisor analyze PATH -o report.html.",
-    }
 
 
 def _snapshot(report: Report) -> str | None:

@@ -42,7 +42,7 @@ class FrameShare(msgspec.Struct, frozen=True):
     below it that takes most of its time, "" when none stands out. runs_step: whether most steps' longest dispatch is made
     inside it: such a call is the step, and no work beside it. own: where Python's or a library's function is called,
     the user's own function: the one below it that takes most of its time, else the one that calls it; "" where neither is
-    known, or the call is the user's itself. dispatches: programs and ops that the thread dispatches inside these calls.
+    known, or the call is the user's itself.
     pipeline_ps: how much of input_ps it waits for a batch of a tf.data pipeline, whose stages tell more.
     """
 
@@ -56,7 +56,6 @@ class FrameShare(msgspec.Struct, frozen=True):
     others_ps: int = 0
     runs_step: bool = False
     own: str = ""
-    dispatches: int = 0
     pipeline_ps: int = 0
 
     def place(self) -> str:
@@ -129,7 +128,6 @@ def loop_frames(
                 int(loading_waits.within(start[mine], end[mine]).sum()),
                 _holds_most(longest, start[mine], end[mine]),
                 own,
-                int((np.searchsorted(begun, end[mine]) - np.searchsorted(begun, start[mine])).sum()),
                 int(pipeline.within(start[mine], end[mine]).sum()),
             )
         )

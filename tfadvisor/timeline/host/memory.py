@@ -24,7 +24,6 @@ class DeviceMemory(msgspec.Struct, frozen=True):
     peak_bytes: the most in use. capacity_bytes: what it could have given out in all.
     """
 
-    allocator: str
     peak_bytes: int
     capacity_bytes: int
 
@@ -32,7 +31,7 @@ class DeviceMemory(msgspec.Struct, frozen=True):
 def device_memory(trace: HostTrace, threads: Threads) -> tuple[DeviceMemory, ...]:
     """By allocator, host memory left out; empty when no device allocator left events."""
     found = []
-    for name, mine in allocators(trace, threads):
+    for _, mine in allocators(trace, threads):
         peak, given, reserved, available = (
             numbers_at(trace, threads, stat, mine)
             for stat in (
@@ -43,7 +42,7 @@ def device_memory(trace: HostTrace, threads: Threads) -> tuple[DeviceMemory, ...
         held = given + reserved
         capacity = int((held + available).max())
         if capacity > 0:
-            found.append(DeviceMemory(name, int(max(peak.max(), held.max())), capacity))
+            found.append(DeviceMemory(int(max(peak.max(), held.max())), capacity))
     return tuple(found)
 
 

@@ -113,11 +113,6 @@ def category_is_measured(category: str) -> bool:
     return category != "custom-call"
 
 
-def multiplies(category: str) -> bool:
-    """Whether the profiler sorts an op into the products: a TPU's matrix products are `convolution fusion` too."""
-    return "convolution" in category
-
-
 def opcode_of(category: str) -> str:
     """`convolution fusion` -> `fusion`."""
     return category.rpartition(" ")[2]

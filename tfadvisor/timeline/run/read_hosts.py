@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tfadvisor.errors import TraceError
-from tfadvisor.memory import free_memory
+from tfadvisor.memory import free_memory, unpacked_size
 from tfadvisor.timeline.run.local_processes import LocalProcesses
 from tfadvisor.timeline.run.one_host import Progress, Skip, Watch, by_engine, read_host
 from tfadvisor.timeline.summary.host import HostSummary
@@ -44,7 +44,7 @@ def run_hosts(
     one that comes first; one says that the processes that read a host were killed.
     """
     drawing = _drawing(len(files)) if detail and files else None
-    sizes = [_unpacked(file) for file in files]
+    sizes = [unpacked_size(file) for file in files]
     fitting = max(free_memory() // max(max(sizes, default=1) * _MEMORY_PER_BYTE, 1), 1)
     working = min(processes, len(files), fitting)
     if watch is not None or working < 2 or sum(sizes) < _WORTH_PROCESSES:
@@ -104,12 +104,3 @@ def progress_over(files: Sequence[Path], show: Callable[[float], None]) -> Progr
         show(min(together / len(files), 1.0))
 
     return progress
-
-
-def _unpacked(file: Path) -> int:
-    """Bytes of the trace, guessed where it is packed; 0 where reading it will say what is wrong."""
-    try:
-        size = file.stat().st_size
-    except OSError:
-        return 0
-    return size * 10 if file.suffix == ".gz" else size

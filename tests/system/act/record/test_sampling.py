@@ -30,7 +30,7 @@ PROGRAM = """
         time.sleep(0.2)
         loop = sampler.count_rounds(3.0, threading.Event())
         time.sleep(1.5)
-        told = sampler.told(0, 0)
+        told = sampler.told(0)
         sampler.stop()
         print(json.dumps([loop, [[*told["places"][one][1:3]] for one in told["at"]]]))
 
@@ -167,7 +167,7 @@ FIFTH = """
     while time.monotonic() < until:
         step()
     sampler.stop()
-    print(json.dumps([spent[0] / spent[1], sampler.told(0, 0)]))
+    print(json.dumps([spent[0] / spent[1], sampler.told(0)]))
 """
 
 

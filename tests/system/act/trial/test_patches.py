@@ -1,4 +1,4 @@
-"""Diffs applied, changes merged, loops found again."""
+"""Diffs applied, loops found again."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from textwrap import dedent
 import pytest
 
 from tfadvisor.act.repair.plan import unified
-from tfadvisor.act.trial.candidates import loop_after, merged
+from tfadvisor.act.trial.candidates import loop_after
 from tfadvisor.act.trial.one_run import source_of
 from tfadvisor.act.trial.patches import from_diff
 from tfadvisor.errors import UsageError
@@ -105,18 +105,6 @@ def test_a_program_in_an_odd_encoding_is_one_line(tmp_path: Path, encoding: str)
 
     with pytest.raises(UsageError, match="cannot be read"):
         source_of(tmp_path / "train.py")
-
-
-def test_changes_of_other_lines_are_had_together() -> None:
-    assert merged(OLD, OLD.replace("b", "B"), OLD.replace("h", "H\nH")) == OLD.replace("b", "B").replace("h", "H\nH")
-
-
-def test_changes_of_the_same_lines_are_not() -> None:
-    assert merged(OLD, OLD.replace("b", "B"), OLD.replace("b", "C")) is None
-
-
-def test_the_same_change_twice_is_one() -> None:
-    assert merged(OLD, OLD.replace("b", "B"), OLD.replace("b", "B")) == OLD.replace("b", "B")
 
 
 LOOPS = dedent("""

@@ -90,25 +90,16 @@ def test_what_hangs_is_ended(place: Place) -> None:
     assert not result["complete"]
 
 
-def test_winners_are_tried_together(place: Place) -> None:
-    """20 ms: one patch saves 8 of them, the other 4, both 12."""
+def test_each_winner_is_told_alone(place: Place) -> None:
+    """20 ms: one patch saves 8 of them, the other 4. What `together` held is still there for its readers, and empty."""
     place.patch("load.diff", "work(12)", "work(4)")
     place.patch("step.diff", "work(8)", "work(4)")
 
     result = place.tried("--patch", "load.diff", "--patch", "step.diff", "--", PYTHON, "train.py", 5000)
 
-    assert result["together"]["names"] == ["load.diff", "step.diff"]
-    assert result["together"]["ratio"]["estimate"] == pytest.approx(0.4)
-
-
-def test_winners_that_change_the_same_line_are_alternatives(place: Place) -> None:
-    place.patch("a.diff", "work(12)", "work(4)")
-    place.patch("b.diff", "work(12)", "work(6)")
-
-    result = place.tried("--patch", "a.diff", "--patch", "b.diff", "--", PYTHON, "train.py", 5000)
-
-    assert result["together"]["names"] == ["a.diff"]
-    assert result["together"]["left_out"] == {"b.diff": "it changes the same lines"}
+    assert [arm["ratio"]["estimate"] for arm in result["arms"]] == pytest.approx([0.6, 0.8])
+    assert result["summary"].startswith("load.diff: 40% of step time saved")
+    assert result["together"] is None
 
 
 def test_variables_reach_the_program_and_tell_it_that_it_is_tried(place: Place) -> None:
@@ -171,7 +162,7 @@ def test_a_program_that_needs_longer_than_the_budget(place: Place) -> None:
     [
         ([], "nothing to try: give --patch, --env, --from, --ablate or --passes."),
         (["--patch", "none.diff"], "--patch none.diff: cannot be read: No such file or directory."),
-        (["--patch", "prefetchh"], "Did you mean prefetch?"),
+        (["--patch", "input-not-prefetchedd"], "no file and no rule. Did you mean input-not-prefetched?"),
         (["--patch", "input-not-prefetched"], "a rule's fixes need its finding"),
         (["--env", "nonsense"], "--env nonsense: give a variable and its value, as NAME=value."),
         (["--env", "A=1", "--budget", "soon"], "--budget soon: give a time, as 90s, 10m or 1h."),

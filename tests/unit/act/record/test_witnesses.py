@@ -25,7 +25,6 @@ def samples(**ticks: int) -> Samples:
         version=1,
         every_ns=EVERY_NS,
         opened_ns=10**15,
-        closed_ns=10**15 + 10**9,
         first_ns=10**12,
         places=[(FILE, 7, name, "", "train.py") for name in functions],
         after_us=[number * EVERY_NS // 1000 for number in range(len(at))],

@@ -24,7 +24,7 @@ def test_the_metadata_names_file_and_line_itself() -> None:
     found = located(hlo.metadata("jit(step)/add", "train.py", 42))
 
     assert found is not None
-    assert (found.op_name, found.place(), found.frames) == ("jit(step)/add", "train.py:42", ())
+    assert (found.op_name, found.file, found.line, found.frames) == ("jit(step)/add", "train.py", 42, ())
 
 
 def test_a_stack_frame_leads_to_the_users_own_line() -> None:
@@ -32,7 +32,7 @@ def test_a_stack_frame_leads_to_the_users_own_line() -> None:
     found = located(hlo.metadata("jit(step)/dot_general", frame=1), frames=FRAMES)
 
     assert found is not None
-    assert (found.place(), found.is_installed) == ("train.py:12", False)
+    assert (found.file, found.line, found.is_installed) == ("train.py", 12, False)
     assert [frame.function for frame in found.frames] == ["Dense.__call__", "loss_fn", "main"]
     assert found.frames[2] == Frame("train.py", 40, "main")
 
@@ -43,7 +43,7 @@ def test_with_libraries_only_the_innermost_frame_is_the_place() -> None:
     found = located(hlo.metadata(frame=1), frames=frames)
 
     assert found is not None
-    assert (found.place(), found.is_installed) == ("a/dist-packages/b.py:3", True)
+    assert (found.file, found.line, found.is_installed) == ("a/dist-packages/b.py", 3, True)
 
 
 def test_without_any_trace_of_the_source_there_is_no_location() -> None:
@@ -55,7 +55,7 @@ def test_an_op_name_alone_is_a_location_without_a_place() -> None:
     found = located(hlo.metadata("jit(step)/mul"))
 
     assert found is not None
-    assert (found.op_name, found.place()) == ("jit(step)/mul", "")
+    assert (found.op_name, found.file, found.line) == ("jit(step)/mul", "", 0)
 
 
 def test_frames_that_call_each_other_in_a_circle_come_to_an_end() -> None:
@@ -75,7 +75,7 @@ def test_a_fusion_without_metadata_is_located_by_its_result() -> None:
     found = location_of(module.entry.instructions[0])
 
     assert found is not None
-    assert found.place() == "train.py:7"
+    assert (found.file, found.line) == ("train.py", 7)
     assert location_of(module.entry.root) is None
 
 
@@ -102,5 +102,5 @@ def test_what_the_compiler_made_stands_where_its_neighbours_do() -> None:
     found = location_beside(pad, Users(computation).by_id)
 
     assert found is not None
-    assert (found.op_name, found.place()) == ("", "train.py:31")
+    assert (found.op_name, found.file, found.line) == ("", "train.py", 31)
     assert location_beside(computation.instructions[2], {}) is None

@@ -15,16 +15,8 @@ from tfadvisor.act.repair.reading.compiled import (
     reaches_step,
     words_reached,
 )
-from tfadvisor.act.repair.reading.loops import callee, directly_in, is_rare, step_loops
-from tfadvisor.act.repair.reading.program import (
-    FUNCTIONS,
-    LOOPS,
-    Program,
-    dotted,
-    keyword,
-    pairs,
-    text_of,
-)
+from tfadvisor.act.repair.reading.loops import directly_in, step_loops
+from tfadvisor.act.repair.reading.program import FUNCTIONS, Program, keyword, pairs, text_of
 from tfadvisor.act.repair.registry import Hit, Place
 
 _COMPUTES = {
@@ -73,57 +65,6 @@ def _compilable(program: Program, function: Any, compiler: str) -> bool:
     return bool(computes) and not NOT_COMPILABLE.search(words)
 
 
-_TF_FUNCTION = ("tf.function", "tensorflow.function")
-
-
-def reduce_retracing(program: Program, _place: Place) -> list[Hit]:
-    """`reduce_retracing=True`: a tf.function generalises over shapes that change instead of tracing anew for each.
-
-    One for each tf.function that a loop calls, without a signature of its own.
-    https://www.tensorflow.org/api_docs/python/tf/function
-    """
-    calls = [call for loop in program.all(*LOOPS) for call in directly_in(loop) if isinstance(call, ast.Call)]
-    classes = {one.name for one in program.all(ast.ClassDef)}
-    in_loops = {callee(call) for call in calls} - {callee(call) for call in calls if _takes_new_object(call, classes)}
-    found = []
-    for function in program.all(*FUNCTIONS):
-        for one in function.decorator_list if function.name in in_loops else ():
-            settled = isinstance(one, ast.Call) and (
-                keyword(one, "input_signature") or keyword(one, "reduce_retracing")
-            )
-            if dotted(one.func if isinstance(one, ast.Call) else one) in _TF_FUNCTION and not settled:
-                name, said = "reduce_retracing", f"reduce_retracing=True for {function.name}"
-                called = isinstance(one, ast.Call)
-                edit = program.with_keyword(one, name, "True") if called else program.behind(one, f"({name}=True)")
-                found.append(program.hit(function, said, edit, names=(function.name,)))
-    return found
-
-
-def _takes_new_object(call: Any, classes: set[str]) -> bool:
-    """An object of the program's own class is another one in every step, whatever its shapes."""
-    given = [*call.args, *(one.value for one in call.keywords)]
-    return any(isinstance(one, ast.Call) and callee(one) in classes for one in given)
-
-
-_SWITCH = re.compile(
-    r"""config\.update\(\s*["'](jax_disable_jit|jax_debug_nans|jax_debug_infs)["']\s*,\s*True
-    |jax\.clear_caches\(\)|config\.run_functions_eagerly\(\s*True|enable_check_numerics\(\)|enable_debug_mode\(\)""",
-    re.X,
-)
-
-
-def debug_switches(program: Program, _place: Place) -> list[Hit]:
-    """Settings left from debugging go: jit switched off, caches cleared, numbers checked, functions run eagerly.
-
-    One for each statement that only sets such a switch.
-    """
-    return [
-        program.hit(line, f"no {text_of(line)[:60]}", program.removed(line))
-        for line in program.lone_lines()
-        if isinstance(line, ast.Expr) and _SWITCH.search(text_of(line))
-    ]
-
-
 def run_eagerly(program: Program, _place: Place) -> list[Hit]:
     """`run_eagerly=True` goes from a Keras model, which then compiles its step.
 
@@ -136,23 +77,4 @@ def run_eagerly(program: Program, _place: Place) -> list[Hit]:
         program.hit(value, "run_eagerly=False", program.instead(value, "False"))
         for value in values
         if text_of(value) == "True"
-    ]
-
-
-_PRINTS = ("jax.debug.print", "tf.print", "debug.print", "jax.debug.callback")
-
-
-def debug_print(program: Program, _place: Place) -> list[Hit]:
-    """`jax.debug.print` and `tf.print` go from the compiled step, which waits for Python at each.
-
-    One for each such statement that each step runs.
-    https://docs.jax.dev/en/latest/debugging/print_breakpoint.html
-    """
-    return [
-        program.hit(line, f"no {text_of(line)[:60]}", program.removed(line))
-        for line in program.lone_lines()
-        if isinstance(line, ast.Expr)
-        and isinstance(line.value, ast.Call)
-        and dotted(line.value.func) in _PRINTS
-        and not is_rare(program, line)
     ]

@@ -11,7 +11,6 @@ from tfadvisor.act.repair.reading.pipelines import (
     assignments,
     carrier,
     is_pipeline,
-    is_random,
     links_of,
     pipeline_calls,
     stages,
@@ -103,43 +102,3 @@ def _is_sequential(program: Program, call: Any) -> bool:
         return len(positional(call)) <= _BEFORE_CALLS[called(call)]
     values = [given.value, *assignments(program, dotted(given.value))[-1:]]
     return text_of(values[-1]) in ("None", "1")
-
-
-_FILE_READERS = ("TFRecordDataset", "TextLineDataset")
-_BEFORE_READS = 3
-
-
-def parallel_reads(program: Program, _place: Place) -> list[Hit]:
-    """`num_parallel_reads` for record and text files that one reader opens one after another.
-
-    One for each reader of several files.
-    https://www.tensorflow.org/api_docs/python/tf/data/TFRecordDataset
-    """
-    found = []
-    for call in program.calls(*_FILE_READERS):
-        given = [*call.args, *call.keywords]
-        if given and not keyword(call, "num_parallel_reads") and len(positional(call)) <= _BEFORE_READS:
-            edit = program.with_keyword(call, "num_parallel_reads", _AUTOTUNE)
-            found.append(program.hit(call, f"{called(call)} reads several files at once", edit))
-    return found
-
-
-def cache(program: Program, _place: Place) -> list[Hit]:
-    """`.cache()` behind the last stage that makes the same elements in each epoch, before any repeat.
-
-    One for each pipeline without a cache.
-    Not behind a shuffle, whose order it would freeze, nor a repeat, behind which it is never full, nor anything random.
-    https://www.tensorflow.org/guide/data_performance#caching
-    """
-    if program.calls("cache"):
-        return []
-    last_makers: dict[tuple[Any, str], Any] = {}
-    makers = [call for call in program.calls("from_generator") if "Dataset" in text_of(call.func)]
-    for call in sorted([*makers, *pipeline_calls(program, "map", "interleave")], key=lambda one: program.span(one)[1]):
-        last_makers[carrier(program, call)] = call
-    found = []
-    for call in last_makers.values():
-        mixed = {"shuffle", "repeat"} & set(stages(program, call)[1:])
-        if not mixed and (called(call) == "from_generator" or not is_random(program, call)):
-            found.append(program.hit(call, f"cache behind {called(call)}", program.behind(call, ".cache()")))
-    return found

@@ -19,7 +19,6 @@ from tfadvisor.act.repair.reading.program import (
     LOOPS,
     Program,
     called,
-    dotted,
     once,
     text_of,
     walk,
@@ -104,11 +103,6 @@ def _strong(loop: Any) -> bool:
     return bool(_MARKER.search(text) or "next(" in text or _OVER_BATCHES.search(over))
 
 
-def callee(call: Any) -> str:
-    """As a finding names functions: the last part."""
-    return dotted(call.func).split(".")[-1] or called(call)
-
-
 # Whether a statement runs in each step.
 
 _SAME_IN_ALL_STEPS = re.compile(
@@ -117,14 +111,11 @@ _SAME_IN_ALL_STEPS = re.compile(
 
 
 def is_rare(program: Program, node: Any) -> bool:
-    """Whether a test in the loop or function, around the statement or before it, may skip steps."""
+    """Whether a test in the loop, around the statement or before it, may skip steps."""
     for one in program.around(node):
         if isinstance(node, ast.stmt) and _may_leave(program, node):
             return True
         if isinstance(one, ast.If) and not _SAME_IN_ALL_STEPS.fullmatch(text_of(one.test)):
-            return True
-        handed = program.calls("cond") if isinstance(one, FUNCTIONS) else []
-        if any(dotted(arg) == one.name for call in handed for arg in call.args):
             return True
         if isinstance(one, LOOPS):
             break

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import Any
 
-from tfadvisor.act.repair.reading.compiled import functions_named, words_reached
-from tfadvisor.act.repair.reading.program import Program, called, dotted, keyword, once, pairs, text_of, walk
+from tfadvisor.act.repair.reading.compiled import functions_named
+from tfadvisor.act.repair.reading.program import Program, called, dotted, once, pairs, text_of, walk
 
 CHAINED = frozenset(
     "map batch padded_batch ragged_batch shuffle repeat prefetch cache interleave filter with_options window flat_map take "
@@ -15,8 +14,6 @@ CHAINED = frozenset(
 )
 """Methods of a dataset that give a dataset."""
 _ITERATORS = ("iter", "as_numpy_iterator", "experimental_distribute_dataset", "distribute_datasets_from_function")
-_RANDOM = ("random", "augment", "dropout")
-_SEEDED = re.compile(r"\b(tf\.random\.|tf\.image\.)?stateless_\w+")
 
 
 def links_of(node: ast.AST) -> list[Any]:
@@ -105,16 +102,6 @@ def pipeline_calls(program: Program, *names: str) -> list[Any]:
         for call in program.calls(*names)
         if isinstance(call.func, ast.Attribute) and is_pipeline(program, call.func.value)
     ]
-
-
-def is_random(program: Program, call: Any) -> bool:
-    """Whether a stage's function may give another result for the same element."""
-    told = keyword(call, "map_func")
-    given = told.value if told is not None else call.args[0] if call.args else call
-    text = _SEEDED.sub(
-        "", text_of(call) + "".join(words_reached(program, one) for one in functions_named(program, given))
-    )
-    return any(word in text for word in _RANDOM)
 
 
 def carrier(program: Program, node: ast.AST) -> tuple[Any, str]:

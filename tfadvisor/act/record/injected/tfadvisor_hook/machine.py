@@ -83,12 +83,7 @@ def _cores() -> dict[str, Any]:
 def _own() -> dict[str, Any]:
     import resource
 
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    io = _tried(lambda: _numbers("/proc/self/io"))
-    return {
-        "major_faults": usage.ru_majflt,
-        "read_bytes": io.get("read_bytes"),
-    }
+    return {"major_faults": resource.getrusage(resource.RUSAGE_SELF).ru_majflt}
 
 
 def _memory() -> dict[str, Any]:

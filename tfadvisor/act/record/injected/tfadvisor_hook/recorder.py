@@ -54,7 +54,7 @@ class Recorder:
         }
         self.told: dict[str, Any] = {}
         self.done = 0
-        self.window = 0.0, 0.0
+        self.opened = 0.0
         """When the last one opened and closed, seconds since the epoch."""
 
     def follow(self) -> None:
@@ -126,7 +126,7 @@ class Recorder:
         loop = self.sampler.count_rounds(order["seconds"], self.leaving)
         if order["sampled_seconds"]:
             samples = os.path.join(self.folder, f"rounds-{order['number']}-{self.name}.samples.json")
-            write_letter(samples, {**self.sampler.told(*self.window), "step": order.get("step", "")})
+            write_letter(samples, {**self.sampler.told(self.opened), "step": order.get("step", "")})
         return {"loop": loop, "inside": self.sampler.inside, "why": self.sampler.why}
 
     def record(self, order: dict[str, Any]) -> dict[str, Any]:
@@ -163,9 +163,9 @@ class Recorder:
             counters = os.path.join(self.folder, f"window-{order['number']}-{self.name}.machine.json")
             write_letter(counters, {"version": VERSION, "opened": before, "closed": after, "settings": settings()})
             samples = os.path.join(self.folder, f"window-{order['number']}-{self.name}.samples.json")
-            self.window = opened, written["closed"]
+            self.opened = opened
             self.sampler.recorded.append([int(looked * 1e9), int(written["stopped"] * 1e9)])
-            write_letter(samples, {**self.sampler.told(*self.window), "step": order.get("step", "")})
+            write_letter(samples, {**self.sampler.told(self.opened), "step": order.get("step", "")})
             if order.get("python_tracer") and not self.leaving.is_set():
                 self.sampler.start()
             written.update(begun=begun, opened=opened, compiled=compiled, compiling=compiling, cut=cut, loop=loop)

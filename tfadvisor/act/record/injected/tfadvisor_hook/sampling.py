@@ -121,15 +121,14 @@ class Sampler:
             own = own.f_back
         return id(leaf), leaf.f_lasti, _where(own)
 
-    def told(self, opened: float, closed: float) -> dict[str, Any]:
-        """The samples so far. opened, closed: the window, seconds since the epoch."""
+    def told(self, opened: float) -> dict[str, Any]:
+        """The samples so far. opened: when the window began, seconds since the epoch."""
         count = min(len(self._times), len(self._at))
         first = self._times[0] if count else 0
         return {
             "version": 1,
             "every_ns": EVERY_NS,
             "opened_ns": int(opened * 1e9),
-            "closed_ns": int(closed * 1e9),
             "why": self.why,
             "recorded_ns": list(self.recorded),
             "first_ns": first,

@@ -84,7 +84,7 @@ class Clock:
             return
         self.told = True
         about = {**self.frameworks.about(), "took": self.parts.took}
-        answer = {"pid": os.getpid(), "ended": ended, **about, **self.answer()}
+        answer = {"ended": ended, **about, **self.answer()}
         write_letter(os.path.join(self.folder, f"answer-{os.getpid()}.json"), answer)
 
     def stay(self) -> None:
