@@ -12,7 +12,7 @@ setup: ## install tfadvisor for editing, with the tools of every verb here
 	$(PYTHON) -m pip install -e '.[test,docs,browser]' build pre-commit
 
 test: ## run every test that is not nightly, as CI does: ten minutes
-	$(PYTHON) -m pytest -n auto -m 'not nightly'
+	$(PYTHON) -m pytest -n auto --dist worksteal -m 'not nightly'
 
 nightly: ## run the tests marked nightly, the readings with NumPy 1, and fuzz for SECONDS
 	$(PYTHON) -m pytest -n auto -m nightly

@@ -176,21 +176,26 @@ def sensitivity(runs: Sequence[Run], settings: Config) -> str:
     return "\n".join(rows)
 
 
+def _spread(test: Surprise) -> float:
+    """Between runs, on the scale on which the gate judges."""
+    return test._prediction.known.sigma
+
+
 def state(program: str, base: Sequence[Snapshot], settings: Config) -> Stated:
     """Which changes nine of ten runs will show, if the runs to come scatter like these."""
     asked = next(one for one in settings.relative if one.metric == STEP)
     metric = ask(asked, [base[-1]], choose(base[:-1], [base[-1]], DEFAULT_KEEP), 2 * LEVEL)
-    finer = min(metric.tests, key=lambda test: test.spread)
+    finer = min(metric.tests, key=_spread)
     if finer is metric.tests[0]:
         errors = [run.errors[STEP] / run.side.metrics[STEP] for run in base]
     else:
         errors = [outside_ms(run, Speed(0.0, 0.0))[1] for run in base]
-    sigma, error = at_most(finer.spread, len(base) - 1), middle(errors)
+    sigma, error = at_most(_spread(finer), len(base) - 1), middle(errors)
     seen = tuple(
         expected_reach(sigma, error, number - 1) + nine_of_ten(sigma, number - 1) <= log(1 + change)
         for change, number in ASKED
     )
-    return Stated(program, finer.spread, sigma, seen)
+    return Stated(program, _spread(finer), sigma, seen)
 
 
 def at_most(sigma: float, runs: int) -> float:

@@ -66,7 +66,7 @@ STACKS = """
     action, after = _Action(), stack()
     ctypes.CDLL(None).sigaction(signal.SIGURG, None, ctypes.byref(action))
     print(bool(before.flags & 2), bool(after.flags & 2), before.at == after.at, after.size >= 1 << 14)
-    print(bool(action.flags & 0x08000000), bool(action.flags & 0x10000000), len(sampler.told(0, 0)["at"]) > 10, sampler.why)
+    print(bool(action.flags & 0x08000000), bool(action.flags & 0x10000000), len(sampler.told(0)["at"]) > 10, sampler.why)
 """
 
 
