@@ -654,6 +654,7 @@ def keras_2020(wait: bool) -> TraceBuilder:
     begin = 80_000.0 if wait else 300.0
     builder.thread("python").call("EagerLocalExecute: __inference_train_function_1626", 0, begin + 20_000)
     builder.call("train_function", 0, begin + 20_050, tf_function_call="notTraced-nonXla", tracing_count=2)
+    builder.call("EagerKernelExecute", 5, begin + 19_900)
     builder.thread("tf_Compute/7").call("ExecutorState::Process", 10, begin + 19_000, id=3, iter_num=0)
     builder.call("IteratorGetNext:IteratorGetNext", 20, begin, group_id=0, is_eager=0)
     builder.thread("tf_data_iterator_get_next/5").call("IteratorGetNextOp::DoCompute", 25, begin - 5, id=3, iter_num=0)
@@ -920,6 +921,10 @@ CASES: dict[str, tuple[Callable[[], TraceBuilder], Truth]] = {
     "T4, TensorFlow 2.3, fp32 convolutions": (
         lambda: keras_2020(False),
         Truth("compute", must=("fp32|mixed",), never=r"jax\."),
+    ),
+    "A100, TensorFlow waits for its input, nothing in the call around it": (
+        lambda: keras(4, A100, (AMPERE_HALF, 6050, 9850, ""), wait=(30, 6000)),
+        Truth("input", must=("input|tf.data|prefetch",), first="input|batch"),
     ),
     "V100, pageable batches": (
         lambda: keras(
@@ -1414,7 +1419,6 @@ def keras_batch(gaps: float, tail: float, big: bool = False) -> TraceBuilder:
             ),
         ]
     at = 2000.0
-    builder.thread("python").call("train_function", 500, 600, tf_function_call="notTraced-nonXla", tracing_count=2)
     begin = at
     launch = at - 30
     for one, (kernel, op, length) in enumerate(names):
@@ -1433,7 +1437,9 @@ def keras_batch(gaps: float, tail: float, big: bool = False) -> TraceBuilder:
         step = length + gaps
         at += step
         launch = at - 30 if gaps > 10 else launch + 20
-    builder.thread("python").call("EagerLocalExecute: __inference_train_function_1626", 900, at + 100).call(
+    told = {"tf_function_call": "notTraced-nonXla", "tracing_count": 2}
+    builder.thread("python").call("train_function", 500, at + 150, **told)
+    builder.call("EagerLocalExecute: __inference_train_function_1626", 900, at + 100).call(
         "EagerExecute: __inference_train_function_1626", 890, at + 110
     )
     builder.thread("tf_Compute/7").call("ExecutorState::Process", begin - 200, at + 20, id=3, iter_num=0)
@@ -1619,7 +1625,6 @@ def wrong(report: Report, truth: Truth) -> list[str]:
 
 MISSED = {
     "L4, sums over PCIe",
-    "T4, TensorFlow 2.3 waits for its input",
     "v7, gathers on SparseCore, hidden",
     "v7, gathers on SparseCore, waited for",
     "v5p, two slices",
@@ -1628,8 +1633,6 @@ MISSED = {
     "v5e, an empty queue",
     "TPU v3, TensorFlow 2.4, infeed, no host in the file",
     "A100, the loss is read every step",
-    "V100, one batch of Keras, busy",
-    "V100, one batch of Keras, gaps",
     "A100, sums as copies",
     "MI300X, fp32 by hipBLASLt",
     "v6e, saved activations sliced from the host",

@@ -74,6 +74,14 @@ def test_a_function_that_waits_for_its_batch_waits_for_input(run: str) -> None:
     assert found["compute"] == 10
 
 
+def test_a_call_in_which_the_runtime_shows_nothing_waits_as_long_as_another_thread_takes_a_batch() -> None:
+    """The call from 10 to 90: 50 µs of it are another thread's wait for the batch, 20 dispatch, 10 run under the kernel."""
+    builder = behind_another().step(0, 100).call("EagerLocalExecute: __inference_train_function_7", 10, 90)
+    builder.thread("tf_Compute/2").call("IteratorGetNext:IteratorGetNext", 20, 70).busy("GPU:0", (80, 90))
+
+    assert shares(builder.timeline()) == {"input": 50, "launch": 20, "host": 20, "compute": 10}
+
+
 def test_an_op_of_its_own_is_dispatch_as_long_as_it_takes() -> None:
     assert "input" not in shares(called_function(function="MatMul").timeline())
 
