@@ -14,6 +14,7 @@ from tfadvisor.metrics.steady import class_shares, counted_hosts, device_ps, dev
 from tfadvisor.timeline.devices.collective_calls import CollectiveCalls
 from tfadvisor.timeline.intervals import BoolArray, Int64Array, union
 from tfadvisor.timeline.names.collectives import CollectiveKind
+from tfadvisor.timeline.names.models import known_model
 from tfadvisor.timeline.run.meetings import Meetings
 from tfadvisor.timeline.summary.device import DeviceSummary
 from tfadvisor.timeline.summary.host import HostSummary
@@ -293,6 +294,16 @@ def allreduce_bus_gb_s(question: Question) -> float:
     if not milliseconds:
         raise MetricAbsent("no AllReduce runs in a counted step")
     return _ring_bytes_per_step(question) / (milliseconds / 1e3) / _GB
+
+
+@metric(unit=Unit.FRACTION, better=Better.MORE)
+def allreduce_nvlink_share(question: Question) -> float:
+    """allreduce_bus_gb_s over what NVLink carries one way: half of what NVIDIA's data sheet says of the GPU."""
+    for model in sorted({device.model for host in question.run.hosts for device in host.devices}):
+        known = known_model(model)
+        if known is not None and known.nvlink:
+            return allreduce_bus_gb_s(question) / (known.nvlink / 2)
+    raise MetricAbsent("no data sheet says that GPUs of this model are linked by NVLink")
 
 
 @metric(unit=Unit.BYTES, better=Better.NEITHER)
