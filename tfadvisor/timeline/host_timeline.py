@@ -199,7 +199,7 @@ def capture_of(
         events=events,
         fragment=fragment,
         workload=workload_of(_called(threads)),
-        between_slices=len(threads.named(is_between_slices)) > 0,
+        between_slices=any(map(is_between_slices, trace.names.name)),
         graphs_off=len(threads.named(says_graphs_are_off)) > 0,
     )
 

@@ -106,8 +106,9 @@ def says_graphs_are_off(name: str) -> bool:
 
 
 def is_between_slices(name: str) -> bool:
-    """Whether a host sends for its TPUs over the network between slices: `MegaScale: Communication Transport Receive`."""
-    return name.startswith("MegaScale")
+    """Whether a host sends for its TPUs over the network between slices, `MegaScale: Communication Transport Receive`, or an op
+    of theirs has it sent: `%recv-done.9 = … frontend_attributes={_xla_host_transfer_handler_name="xla_megascale_runtime"}`."""
+    return name.startswith("MegaScale") or "xla_megascale_" in name
 
 
 def lost_events(warning: str) -> int:

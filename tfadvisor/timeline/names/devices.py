@@ -44,10 +44,12 @@ _CONTROL_FLOW_HLO = ("while", "conditional", "call")
 """HLO opcodes whose event covers those of their body."""
 _COPY_HLO = ("copy-start", "copy-done")
 """HLO opcodes of copies that run beside other ops."""
+_HOST_SLICES = re.compile(r"dynamic-(?:update-)?slice-(?:start|done)")
+"""HLO opcodes of copies of a part of an array that lies in the host's memory, as a loop that offloads has."""
 _START, _DONE = "-start", "-done"
 _SENDS = re.compile(r"^(send|recv)(?=\.|$)")
-_HOST_MEMORY = "S(5)"
-"""XLA's memory space of the host, in a layout."""
+_HOST_MEMORY, _ON_CHIP = "S(5)", "S(1)"
+"""XLA's memory spaces of the host, and on a TPU's chip, in a layout."""
 
 
 def instruction_name(name: str) -> str:
@@ -123,6 +125,11 @@ def opcode_of(category: str) -> str:
     return category.rpartition(" ")[2]
 
 
+def moved_only(category: str) -> bool:
+    """Whether ops of this category only change where or in which order data lies."""
+    return category in ("data formatting", "copy", "transpose")
+
+
 def hlo_class(name: str, category: str = "") -> DeviceClass:
     """The class of one XLA op by its HLO name: `psum.7` communicates, `copy-start` copies, `infeed` waits.
 
@@ -137,8 +144,10 @@ def hlo_class(name: str, category: str = "") -> DeviceClass:
     bare = name.removeprefix("%")
     if bare.startswith("infeed"):
         return DeviceClass.INFEED
-    if bare.startswith(_COPY_HLO):
-        return _direction(bare)
+    if bare.startswith(_COPY_HLO):  # who waits for a copy within the chip waits for memory, as every op that reads some
+        return DeviceClass.COMPUTE if bare.startswith(_COPY_HLO[1]) and _ON_CHIP in bare else _direction(bare)
+    if _HOST_SLICES.match(bare) and _HOST_MEMORY in bare:
+        return DeviceClass.D2H if bare.startswith("dynamic-update") else DeviceClass.H2D
     return DeviceClass.OTHER_COPY if bare.startswith("outfeed") else DeviceClass.COMPUTE
 
 
@@ -154,13 +163,15 @@ def _direction(name: str) -> DeviceClass:
     return DeviceClass.D2H if to_host else DeviceClass.H2D
 
 
+_OPERANDS = re.compile(r"^\(\(.*?[}\]]\), ")
+"""In the result of an op that starts: what it works on, in front of what it makes."""
 _ARRAY = re.compile(r"^(?:pred|[a-z]{1,4}(\d{1,3})\w{0,12})\[([\d,]*)\]")
 """An array's type and dimensions: `bf16[8,128]`, `f8e4m3fn[4096]`."""
 
 
 def copied_bytes(instruction: str) -> int:
     """What `%copy-start.1 = (f32[8,128]{…}, …) copy-start(…)` copies, without padding; -1 where no shape stands there."""
-    found = _ARRAY.match(instruction.partition(" = ")[2].lstrip("("))
+    found = _ARRAY.match(_OPERANDS.sub("", instruction.partition(" = ")[2]).lstrip("("))
     if found is None:
         return -1
     elements = prod(number_of(one) or 0 for one in found.group(2).split(",") if one)
