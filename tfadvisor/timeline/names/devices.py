@@ -144,15 +144,18 @@ def hlo_class(name: str, category: str = "") -> DeviceClass:
     bare = name.removeprefix("%")
     if bare.startswith("infeed"):
         return DeviceClass.INFEED
-    if bare.startswith(_COPY_HLO):  # who waits for a copy within the chip waits for memory, as every op that reads some
-        return DeviceClass.COMPUTE if bare.startswith(_COPY_HLO[1]) and _ON_CHIP in bare else _direction(bare)
-    if _HOST_SLICES.match(bare) and _HOST_MEMORY in bare:
-        return DeviceClass.D2H if bare.startswith("dynamic-update") else DeviceClass.H2D
+    if bare.startswith(_COPY_HLO) or (_HOST_SLICES.match(bare) and _HOST_MEMORY in bare):
+        return _direction(bare)
     return DeviceClass.OTHER_COPY if bare.startswith("outfeed") else DeviceClass.COMPUTE
 
 
 def _direction(name: str) -> DeviceClass:
-    """Of `copy-start.1 = (f32[8]{0:T(8)S(5)}, f32[8]{0:T(8)}, u32[]) …`, target first: XLA's memory space 5 is the host's."""
+    """Of `copy-start.1 = (f32[8]{0:T(8)S(5)}, f32[8]{0:T(8)}, u32[]) …`, target first: XLA's memory space 5 is the host's.
+    Who waits for a copy within the chip waits for memory, as every op that reads some does."""
+    if _HOST_SLICES.match(name):
+        return DeviceClass.D2H if name.startswith("dynamic-update") else DeviceClass.H2D
+    if name.startswith(_COPY_HLO[1]) and _ON_CHIP in name:
+        return DeviceClass.COMPUTE
     result = name.partition(" = ")[2]
     ends = (result[1:] if result.startswith("(") else result.partition("((")[2]).split("}, ")
     if len(ends) < 2:
