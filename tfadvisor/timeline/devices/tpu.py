@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from tfadvisor.arrays import distinct, is_in, true_at
 from tfadvisor.timeline.devices.event_stats import no_details
-from tfadvisor.timeline.devices.planes import devices_of_planes
+from tfadvisor.timeline.devices.planes import devices_of_planes, spans_of
 from tfadvisor.timeline.devices.protocol import (
     UNKNOWN,
     Copies,
@@ -26,12 +26,13 @@ from tfadvisor.timeline.devices.protocol import (
     peaks_of_model,
     stated_peaks,
 )
-from tfadvisor.timeline.intervals import BoolArray, Int64Array
+from tfadvisor.timeline.intervals import BoolArray, Int64Array, union_of
 from tfadvisor.timeline.model import Device, Stated
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import (
     COPIES,
     DeviceClass,
+    holds_sparse_work,
     holds_tpu_programs,
     holds_tpu_regions,
     holds_tpu_work,
@@ -62,8 +63,13 @@ class Tpu(DeviceOfPlanes):
     kind = DeviceKind.TPU
 
     def devices(self, recorded: Recorded) -> tuple[Device, ...]:
-        """By number; planes of the same name are one device."""
-        return devices_of_planes(self, recorded)
+        """By number; planes of the same name are one device, beside which its sparse cores have their own."""
+        found, trace = [], recorded.trace
+        planes = [trace.planes[one].name for one in trace.lines.plane.tolist()]
+        for one in devices_of_planes(self, recorded):
+            lines = [n for n, plane in enumerate(planes) if holds_sparse_work(plane, trace.lines.name[n], one.name)]
+            found.append(replace(one, sparse=union_of(*(spans_of(trace, line) for line in lines))))
+        return tuple(found)
 
     def holds_work(self, line: str, line_id: int) -> bool:
         """Lines of ops do; those of steps, modules and framework ops sum them up."""

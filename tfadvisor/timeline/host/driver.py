@@ -14,11 +14,13 @@ from tfadvisor.timeline.host.dispatches import (
     eager_elsewhere,
     eager_pauses,
     eager_runs,
+    workload_by_name,
 )
 from tfadvisor.timeline.host.frames import calls_before_dispatches
 from tfadvisor.timeline.host.input_pipeline import made_batches
 from tfadvisor.timeline.host.threads import Thread, Threads
 from tfadvisor.timeline.intervals import (
+    EMPTY,
     BoolArray,
     Int64Array,
     Intervals,
@@ -33,6 +35,7 @@ from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.frames import waits_for_others
 from tfadvisor.timeline.names.host import is_eager_function, is_python_op, runs_python
+from tfadvisor.timeline.names.programs import INFERENCE
 from tfadvisor.trace.columns import HostTrace
 from tfadvisor.vocabulary import TimeClass
 
@@ -90,7 +93,7 @@ def host_activity(trace: HostTrace, threads: Threads, steps: Steps, pipeline: Bo
         wait=union_of(
             difference(held[_WAIT], locked_out), held[_WAIT_FOR_THREADS], difference(held[_IN_CALL], without_input)
         ),
-        wait_for_threads=held[_WAIT_FOR_THREADS],
+        wait_for_threads=EMPTY if workload_by_name(threads) == INFERENCE else held[_WAIT_FOR_THREADS],
         present=present,
         pending=pending,
         step_python=step_python,
@@ -213,7 +216,7 @@ def host_classes_of_time(activity: HostActivity) -> Mapping[TimeClass, Intervals
     Host or dispatch time during which the input pipeline runs Python is input: Python's lock lets only one of the two
     run, and the driving thread is the one that waits. Python that the compiled step calls is host work, whoever runs it.
     Host time during which another thread runs the step op by op is dispatch. What a wait for other threads of the program
-    waits for is the program's own work, whatever they do, unless they compile, dispatch or load.
+    waits for is the program's own work, whatever they do, unless they compile, dispatch or load; a server waits for requests.
     """
     pending = activity.pending
     own = union_of(activity.compile, activity.input, activity.launch, activity.wait)

@@ -80,9 +80,10 @@ _DROPPED = re.compile(
 _TORCH = re.compile(r"^(?:XLAGraphExecutor|torch_xla|LazyGraphExecutor|\$.*torch_xla)")
 """PyTorch/XLA's executor and Python files."""
 _TENSORFLOW = re.compile(
-    r"^(?:TFE_|EagerExecute|EagerKernelExecute|EagerLocalExecute|ExecutorState::|FunctionRun|IteratorGetNext|tf\.)"
+    r"^(?:TFE_|EagerExecute|EagerKernelExecute|EagerLocalExecute|ExecutorState::|FunctionRun|IteratorGetNext|tf\."
+    r"|cluster_\w*function)"
 )
-"""TensorFlow's eager runtime, executor and Python ops."""
+"""TensorFlow's eager runtime, executor and Python ops, and what it compiles for TPUs."""
 _JAX = re.compile(r"^(?:PjitFunction|\$(?:pjit|dispatch|pxla|xla_bridge)\.py)|^(?:jit_|jit\()")
 """JAX's dispatch, its Python files and modules."""
 VERSION_STATS = {"jax": stats.JAX_VERSION}
@@ -151,6 +152,8 @@ STEPS_LINE = "Steps"
 """Steps as a TPU's profiler marks them, or as an old version of the profiler's viewer saved them."""
 _TPU_LINES = ("XLA Ops", "Async XLA Ops")
 """Of a TPU's lines those that hold its ops; the others sum them up."""
+_SPARSE_CORE, _SPARSE_OPS = " SparseCore ", "Sparse Core Ops"
+"""After the device in the name of the plane of one of its sparse cores, and the line of what that ran."""
 _TPU_REGIONS = "XLA TraceMe"
 """Of a TPU's lines that of regions inside of ops and between them, `barrier-cores` among them."""
 _TPU_BARRIER = "barrier-cores"
@@ -184,6 +187,11 @@ def device_number(name: str, label: str) -> int | None:
 def is_tpu_plane(name: str) -> bool:
     """Whether a plane belongs to a TPU, parts of it such as its sparse cores included."""
     return name.startswith(_TPU_PLANES)
+
+
+def holds_sparse_work(plane: str, line: str, device: str) -> bool:
+    """Whether a line holds what a sparse core of a device ran: `Sparse Core Ops` of `/device:TPU:0 SparseCore 1`."""
+    return line == _SPARSE_OPS and plane.startswith(f"{DEVICE_PLANES}{device}{_SPARSE_CORE}")
 
 
 def holds_tpu_work(line: str) -> bool:

@@ -32,6 +32,7 @@ _JITTED_MODULE = re.compile(r"^(?:jit|pmap)_(?!_lambda_?$)(\w+)$")
 _NO_IDENTIFIER = re.compile(r"[^A-Za-z0-9_]")
 
 
+INFERENCE = "inference"
 _INFERS = frozenset("decode prefill generate predict infer inference serve serving".split())
 _TRAINS = frozenset(
     "train training step update grad grads gradient gradients loss backward optimizer fit epoch".split()
@@ -45,7 +46,7 @@ def workload_of(functions: Iterable[str]) -> str:
     words = [set(_NO_LETTER.split(one.lower())) for one in functions]
     infers = [not one.isdisjoint(_INFERS) for one in words]
     trains = any(not one.isdisjoint(_TRAINS) for one, other in zip(words, infers, strict=True) if not other)
-    return "inference" if any(infers) and not trains else "unknown"
+    return INFERENCE if any(infers) and not trains else "unknown"
 
 
 def jitted_function(name: str) -> str | None:

@@ -463,3 +463,19 @@ def test_waits_of_which_only_one_end_is_marked_are_none() -> None:
     builder.call("CommonPjRtBuffer::Await", 10, 11, _p=5).call("CommonPjRtBuffer::Await", 30, 31, _p=6)
 
     assert shares(builder.timeline()) == {"host": 78, "idle": 2, "compute": 20}
+
+
+@pytest.mark.parametrize(
+    ("program", "expected"), [("train_step", {"host": 70}), ("generate", {"host": 20, "idle": 50})]
+)
+def test_a_server_waits_for_requests_where_a_loop_waits_for_its_own_threads(
+    program: str, expected: dict[str, float]
+) -> None:
+    """10 to 60 µs in a queue's `get`."""
+    builder = (
+        behind_another().step(0, 100).call("$threading.py:323 wait", 10, 60).call(f"PjitFunction({program})", 60, 70)
+    )
+
+    found = shares(builder.busy("GPU:0", (80, 100)).timeline())
+
+    assert found == {"launch": 10, "compute": 20, **expected}
