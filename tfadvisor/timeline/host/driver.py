@@ -69,7 +69,8 @@ def host_activity(trace: HostTrace, threads: Threads, steps: Steps, pipeline: Bo
         return HostActivity(pending=pending, step_python=step_python)
     made = made_batches(threads, steps)
     thread = threads.threads[steps.thread]
-    state, starts, ends = _states(trace, threads, thread, calls_before_dispatches(threads, steps))
+    serves = workload_by_name(threads) == INFERENCE
+    state, starts, ends = _states(trace, threads, thread, calls_before_dispatches(threads, steps), serves)
     lo, hi, who = innermost(starts, ends)
     codes = (_INPUT, _COMPILE, _LAUNCH, _WAIT, _WAIT_FOR_THREADS, _IN_CALL)
     of = state[who]
@@ -93,7 +94,7 @@ def host_activity(trace: HostTrace, threads: Threads, steps: Steps, pipeline: Bo
         wait=union_of(
             difference(held[_WAIT], locked_out), held[_WAIT_FOR_THREADS], difference(held[_IN_CALL], without_input)
         ),
-        wait_for_threads=EMPTY if workload_by_name(threads) == INFERENCE else held[_WAIT_FOR_THREADS],
+        wait_for_threads=EMPTY if serves else held[_WAIT_FOR_THREADS],
         present=present,
         pending=pending,
         step_python=step_python,
@@ -109,7 +110,7 @@ def _where(chosen: BoolArray, lo: Int64Array, hi: Int64Array) -> Intervals:
 
 
 def _states(
-    trace: HostTrace, threads: Threads, thread: Thread, loading: Int64Array
+    trace: HostTrace, threads: Threads, thread: Thread, loading: Int64Array, serves: bool
 ) -> tuple[npt.NDArray[np.int8], Int64Array, Int64Array]:
     """(state, start, end) of a thread's known events, sorted for nesting. loading: positions of calls that load.
 
@@ -127,11 +128,12 @@ def _states(
     state_of[waits[(waits >= thread.lo) & (waits < thread.hi)] - thread.lo] = _WAIT
     others = threads.of(thread, HostClass.WAIT)
     others = others[threads.bear(others, waits_for_others)]
-    state_of[others - thread.lo] = _WAIT_FOR_THREADS
     state_of[loading - thread.lo] = _INPUT
+    state_of[others - thread.lo] = _WAIT_FOR_THREADS
     asking = true_at(state_of == _INPUT) + thread.lo
     awaited = union(threads.start[asking], threads.end[asking]).contains(threads.start[others])
-    state_of[others[awaited] - thread.lo] = _INPUT
+    if not serves:  # a server's requests are no input that it could have loaded ahead
+        state_of[others[awaited] - thread.lo] = _INPUT
     known = true_at((state_of > 0) & (threads.end[thread.lo : thread.hi] > threads.start[thread.lo : thread.hi]))
     state = state_of[known]
     starts, ends = threads.start[known + thread.lo], threads.end[known + thread.lo]
