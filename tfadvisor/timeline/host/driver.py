@@ -128,12 +128,13 @@ def _states(
     state_of[waits[(waits >= thread.lo) & (waits < thread.hi)] - thread.lo] = _WAIT
     others = threads.of(thread, HostClass.WAIT)
     others = others[threads.bear(others, waits_for_others)]
-    state_of[loading - thread.lo] = _INPUT
     state_of[others - thread.lo] = _WAIT_FOR_THREADS
+    state_of[loading - thread.lo] = _INPUT
     asking = true_at(state_of == _INPUT) + thread.lo
     awaited = union(threads.start[asking], threads.end[asking]).contains(threads.start[others])
-    if not serves:  # a server's requests are no input that it could have loaded ahead
-        state_of[others[awaited] - thread.lo] = _INPUT
+    state_of[others[awaited] - thread.lo] = _INPUT
+    if serves:  # its requests are no input that it could have loaded ahead
+        state_of[others - thread.lo] = _WAIT_FOR_THREADS
     known = true_at((state_of > 0) & (threads.end[thread.lo : thread.hi] > threads.start[thread.lo : thread.hi]))
     state = state_of[known]
     starts, ends = threads.start[known + thread.lo], threads.end[known + thread.lo]
