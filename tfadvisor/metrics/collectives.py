@@ -10,7 +10,7 @@ import numpy as np
 from tfadvisor.arrays import median
 from tfadvisor.metrics.programs import model_parameters
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
-from tfadvisor.metrics.steady import class_shares, counted_hosts, device_ps, device_steps, needs_steps
+from tfadvisor.metrics.steady import class_shares, counted_hosts, device_ps, device_steps, needs_steps, tpus
 from tfadvisor.timeline.devices.collective_calls import CollectiveCalls
 from tfadvisor.timeline.intervals import BoolArray, Int64Array, union
 from tfadvisor.timeline.names.collectives import CollectiveKind
@@ -304,6 +304,17 @@ def allreduce_nvlink_share(question: Question) -> float:
         if known is not None and known.nvlink:
             return allreduce_bus_gb_s(question) / (known.nvlink / 2)
     raise MetricAbsent("no data sheet says that GPUs of this model are linked by NVLink")
+
+
+@metric(unit=Unit.FRACTION, better=Better.NEITHER)
+def sparse_core_fraction(question: Question) -> float:
+    """Share of step time in which sparse cores of the TPUs run ops, beside the other cores or alone: look-ups of embeddings, or
+    collectives that XLA moves there."""
+    needs_steps(question.run)
+    found = sum(device.sparse_ps for _, device in tpus(question.run))
+    if not found:
+        raise MetricAbsent("the trace shows no op of a sparse core")
+    return found / device_ps(question.run)
 
 
 @metric(unit=Unit.BYTES, better=Better.NEITHER)

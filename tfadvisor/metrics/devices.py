@@ -5,16 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
-from tfadvisor.metrics.steady import (
-    a_device,
-    a_gpu,
-    counted_hosts,
-    device_ps,
-    gpus,
-    hosts_of_several,
-    known_steps,
-    tpus,
-)
+from tfadvisor.metrics.steady import a_device, a_gpu, counted_hosts, gpus, hosts_of_several, known_steps
 from tfadvisor.timeline.summary.host import HostSummary
 from tfadvisor.timeline.summary.hot_ops import HotOps
 from tfadvisor.units import PS_PER_MS, Unit
@@ -105,16 +96,6 @@ def launch_stagger_fraction(question: Question) -> float:
 
 
 # What the run had: hosts, devices, the GPU's generation and maker.
-
-
-@metric(unit=Unit.FRACTION, needs=(known_steps,), better=Better.NEITHER)
-def sparse_core_fraction(question: Question) -> float:
-    """Share of step time in which sparse cores of the TPUs run ops, beside the other cores or alone: look-ups of embeddings, or
-    collectives that XLA moves there."""
-    found = sum(device.sparse_ps for _, device in tpus(question.run))
-    if not found:
-        raise MetricAbsent("the trace shows no op of a sparse core")
-    return found / device_ps(question.run)
 
 
 @metric(unit=Unit.COUNT, needs=(a_device,), better=Better.NEITHER)

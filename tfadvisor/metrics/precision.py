@@ -256,9 +256,6 @@ def _idle_cores(*precisions: Precision) -> Callable[[KernelKind], bool]:
     )
 
 
-_IN_32_BITS = ((Precision.TF32, True), (Precision.TF32, False), (Precision.FP32, True))
-"""Precisions of fp32 numbers, and whether Tensor Cores multiply them, that matrix units know."""
-
 SLOW = (
     Slow(
         "fallback_kernel_fraction",
@@ -281,7 +278,10 @@ SLOW = (
         "slowest_tf32_kernel",
         "tf32_matrix_share",
         "matrix and convolution kernels that multiply fp32 numbers, rounded to TF32 or on AMD's matrix cores, by names or HLO",
-        lambda kind: kind.is_matrix and (kind.precision, kind.tensor_cores is True) in _IN_32_BITS,
+        lambda kind: (
+            kind.is_matrix
+            and (kind.precision is Precision.TF32 or (kind.precision is Precision.FP32 and kind.tensor_cores is True))
+        ),
         (_needs_precisions,),
     ),
 )

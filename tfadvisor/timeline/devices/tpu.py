@@ -31,18 +31,18 @@ from tfadvisor.timeline.model import Device, Stated
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import (
     COPIES,
+    TPU_LINES,
+    TPU_PROGRAMS,
+    TPU_REGIONS,
     DeviceClass,
     holds_sparse_work,
-    holds_tpu_programs,
-    holds_tpu_regions,
-    holds_tpu_work,
     is_kernels_wait,
     is_tpu_barrier,
     is_tpu_plane,
 )
 from tfadvisor.timeline.names.devices import (
+    GUESSED_CATEGORY,
     awaited_start,
-    category_is_measured,
     copied_bytes,
     exchanging_starts,
     hlo_class,
@@ -73,15 +73,15 @@ class Tpu(DeviceOfPlanes):
 
     def holds_work(self, line: str, line_id: int) -> bool:
         """Lines of ops do; those of steps, modules and framework ops sum them up."""
-        return holds_tpu_work(line)
+        return line in TPU_LINES
 
     def part_of_line(self, line: str) -> Callable[[str], bool] | None:
         """Of regions those between ops in which a core waits for others."""
-        return is_tpu_barrier if holds_tpu_regions(line) else None
+        return is_tpu_barrier if line == TPU_REGIONS else None
 
     def waits_on_line(self, line: str) -> Callable[[str], bool] | None:
         """Of the regions that Pallas writes."""
-        return is_kernels_wait if holds_tpu_regions(line) else None
+        return is_kernels_wait if line == TPU_REGIONS else None
 
     def class_of(self, trace: HostTrace, row: int) -> DeviceClass:
         """By the op's category, else by its HLO name; where the displayed one says too little, by the whole instruction."""
@@ -116,7 +116,7 @@ class Tpu(DeviceOfPlanes):
             category, flops, moved = (
                 told.get(stat) for stat in (stats.HLO_CATEGORY, stats.FLOPS, stats.BYTES_ACCESSED)
             )
-            if isinstance(flops, int) and isinstance(moved, int) and category_is_measured(str(category)):
+            if isinstance(flops, int) and isinstance(moved, int) and category != GUESSED_CATEGORY:
                 found[trace.names.name[row]] = str(category), flops, moved
         return found
 
@@ -140,7 +140,7 @@ class Tpu(DeviceOfPlanes):
 
     def holds_programs(self, plane: str, line: str) -> bool:
         """`XLA Modules`."""
-        return is_tpu_plane(plane) and holds_tpu_programs(line)
+        return is_tpu_plane(plane) and line == TPU_PROGRAMS
 
     def peaks(self, properties: Properties) -> Peaks:
         """As the plane states them, else as Google does of the model."""

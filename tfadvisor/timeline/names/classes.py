@@ -150,15 +150,15 @@ _TPU_PLANES = "/device:TPU"
 
 STEPS_LINE = "Steps"
 """Steps as a TPU's profiler marks them, or as an old version of the profiler's viewer saved them."""
-_TPU_LINES = ("XLA Ops", "Async XLA Ops")
+TPU_LINES = ("XLA Ops", "Async XLA Ops")
 """Of a TPU's lines those that hold its ops; the others sum them up."""
 _SPARSE_CORE, _SPARSE_OPS = " SparseCore ", "Sparse Core Ops"
 """After the device in the name of the plane of one of its sparse cores, and the line of what that ran."""
-_TPU_REGIONS = "XLA TraceMe"
+TPU_REGIONS = "XLA TraceMe"
 """Of a TPU's lines that of regions inside of ops and between them, `barrier-cores` among them."""
 _TPU_BARRIER = "barrier-cores"
 _KERNELS_WAITS = ("ep_wait_in", "ep_wait_out")
-_TPU_PROGRAMS = "XLA Modules"
+TPU_PROGRAMS = "XLA Modules"
 """Of a TPU's lines that of whole programs."""
 _VIEWERS_LINE_IDS = (-559038737, -559038700)
 """Of the lines that the profiler's viewer draws and old versions saved."""
@@ -194,16 +194,6 @@ def holds_sparse_work(plane: str, line: str, device: str) -> bool:
     return line == _SPARSE_OPS and plane.startswith(f"{DEVICE_PLANES}{device}{_SPARSE_CORE}")
 
 
-def holds_tpu_work(line: str) -> bool:
-    """Whether a TPU's line holds what it ran, op by op."""
-    return line in _TPU_LINES
-
-
-def holds_tpu_regions(line: str) -> bool:
-    """Whether a TPU's line holds regions, most of which lie inside of ops."""
-    return line == _TPU_REGIONS
-
-
 def is_tpu_barrier(name: str) -> bool:
     """Whether a TPU waits for other cores in an event of this name, outside of every op."""
     return name.removeprefix("%").startswith(_TPU_BARRIER)
@@ -213,11 +203,6 @@ def is_kernels_wait(name: str) -> bool:
     """Whether a Pallas kernel waits in a region of this name: its pipeline's `ep_wait_in` and `ep_wait_out`, for copies (DMA)
     between device memory and the core."""
     return name.startswith(_KERNELS_WAITS)
-
-
-def holds_tpu_programs(line: str) -> bool:
-    """Whether a TPU's line holds executions of whole programs."""
-    return line == _TPU_PROGRAMS
 
 
 def drawn_by_viewer(line_id: int) -> bool:

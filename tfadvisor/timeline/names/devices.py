@@ -40,6 +40,8 @@ _COMPUTES = """
     elementwise
 """.split()
 """Words that categories of ops on the core consist of, beside those that end in `fusion`."""
+GUESSED_CATEGORY, MOVING_CATEGORIES = "custom-call", ("data formatting", "copy", "transpose")
+"""Of ops whose cost is a guess of the kernel's author, and of ops that only change where or in which order data lies."""
 _CONTROL_FLOW_HLO = ("while", "conditional", "call")
 """HLO opcodes whose event covers those of their body."""
 _COPY_HLO = ("copy-start", "copy-done")
@@ -110,11 +112,6 @@ def is_command_buffer(op: str) -> bool:
     return op.startswith(("command_buffer", "command-buffer"))
 
 
-def category_is_measured(category: str) -> bool:
-    """Whether what the profiler states of an op in this category is its own count, no guess that a custom kernel was given."""
-    return category != "custom-call"
-
-
 def multiplies(category: str) -> bool:
     """Whether the profiler sorts an op into the products: a TPU's matrix products are `convolution fusion` too."""
     return "convolution" in category
@@ -123,11 +120,6 @@ def multiplies(category: str) -> bool:
 def opcode_of(category: str) -> str:
     """`convolution fusion` -> `fusion`."""
     return category.rpartition(" ")[2]
-
-
-def moved_only(category: str) -> bool:
-    """Whether ops of this category only change where or in which order data lies."""
-    return category in ("data formatting", "copy", "transpose")
 
 
 def hlo_class(name: str, category: str = "") -> DeviceClass:
@@ -273,9 +265,9 @@ def direction_of(call: str) -> DeviceClass:
     return next((kind for kind, words in _DIRECTIONS if any(word in call for word in words)), DeviceClass.OTHER_COPY)
 
 
-_ALLOCATION = "MemoryAllocation"
+ALLOCATION = "MemoryAllocation"
 """TensorFlow's and XLA's allocators giving out memory."""
-ALLOCATOR_EVENTS = (_ALLOCATION, "MemoryDeallocation")
+ALLOCATOR_EVENTS = (ALLOCATION, "MemoryDeallocation")
 """Events that bear an allocator's statistics."""
 _HOST_ALLOCATORS = ("cpu", "mklcpu", "host", "pinned", "gpu_host")
 """Parts of the names of allocators of the host's memory."""
@@ -291,8 +283,3 @@ def is_host_allocator(name: str) -> bool:
 def is_device_allocator(name: str) -> bool:
     """Whether an allocator gives out memory of an accelerator, which proves that one was used: `GPU_0_bfc`."""
     return _DEVICE_ALLOCATOR.match(name) is not None
-
-
-def is_allocation(name: str) -> bool:
-    """Whether an allocator gives out memory in an event of this name."""
-    return name == _ALLOCATION
