@@ -313,9 +313,19 @@ def inferred_steps(
         lambda: batches_taken(threads, thread_that_takes_most(threads)),
         lambda: repeated_dispatches(threads, driver),
         lambda: None if _are_few(launching()) else repeated_kernels(devices),
+        lambda: _with_work_after(calls_of_tf_function(trace, threads, 0), devices),
     )
     for attempt in attempts:
         found = attempt()
         if found is not None and found.confidence > 0:
             return found
     return None
+
+
+def _with_work_after(calls: Inferred | None, devices: Sequence[Device]) -> Inferred | None:
+    """The calls, if after each of them a device begins to work: no launches need to link the two."""
+    if calls is None:
+        return None
+    ends = np.append(calls.starts, np.iinfo(np.int64).max)
+    begun = (np.diff(np.searchsorted(device.compute.starts, ends)) for device in devices)
+    return calls if any((each > 0).all() for each in begun) else None

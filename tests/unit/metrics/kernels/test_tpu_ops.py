@@ -144,3 +144,20 @@ def test_without_a_program_the_profilers_category_says_what_only_changes_the_lay
             _set(entry.stats.add(metadata_id=_stat_id(plane, stat)), plane, value)
 
     assert builder.measure().value("layout_conversion_fraction") == approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("bytes_", "category", "expected"),
+    [(16_400_000, "convolution fusion", 1.0), (16_300_000, "convolution fusion", 0.0), (164, "loop fusion", 1.0)],
+)
+def test_a_product_that_uses_little_of_the_bandwidth_does_not_wait_for_memory(
+    bytes_: int, category: str, expected: float
+) -> None:
+    """1,640 GB/s move 164 MB in 100 µs, a tenth of that is the least for a product. Other ops have nothing else to wait for."""
+    builder = tpu(("%fusion.1 = bf16[8] fusion(%p)", 0, 100))
+    plane = builder._planes["host", "/device:TPU:0"]
+    for entry in plane.event_metadata.values():
+        for stat, value in zip(("hlo_category", "flops", "bytes_accessed"), (category, 1, bytes_), strict=True):
+            _set(entry.stats.add(metadata_id=_stat_id(plane, stat)), plane, value)
+
+    assert builder.measure().value("memory_bound_fraction") == approx(expected, abs=1e-3)
