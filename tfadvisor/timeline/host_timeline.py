@@ -24,12 +24,12 @@ from tfadvisor.timeline.intervals import Intervals
 from tfadvisor.timeline.model import Device, Steps
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import (
+    GRAPHS_OFF,
     VERSION_STATS,
     HostClass,
     framework_of,
     is_between_slices,
     lost_events,
-    says_graphs_are_off,
 )
 from tfadvisor.timeline.names.frames import is_frame
 from tfadvisor.timeline.names.host import reads_variable, works_on_variables
@@ -199,7 +199,7 @@ def capture_of(
         fragment=fragment,
         workload=workload_by_name(threads),
         between_slices=any(map(is_between_slices, trace.names.name)),
-        graphs_off=len(threads.named(says_graphs_are_off)) > 0,
+        graphs_off=any(name.startswith(GRAPHS_OFF) for name in threads.names),
     )
 
 

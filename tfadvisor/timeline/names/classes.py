@@ -89,6 +89,8 @@ _JAX = re.compile(r"^(?:PjitFunction|\$(?:pjit|dispatch|pxla|xla_bridge)\.py)|^(
 VERSION_STATS = {"jax": stats.JAX_VERSION}
 """Framework -> the stat of a plane that gives its version."""
 UNKNOWN = "unknown"
+GRAPHS_OFF = "WARNING: CommandBuffer disabled when profiling"
+"""How an event begins by which XLA says that it runs command buffers, which are CUDA graphs, kernel by kernel meanwhile."""
 
 
 def framework_of(events: Iterable[str], modules: Iterable[str]) -> str:
@@ -98,12 +100,6 @@ def framework_of(events: Iterable[str], modules: Iterable[str]) -> str:
         if any(pattern.search(name) for name in names):
             return framework
     return "jax" if any(_JAX.search(name) for name in modules) else UNKNOWN
-
-
-def says_graphs_are_off(name: str) -> bool:
-    """Whether XLA says in a host's event that it runs command buffers, which are CUDA graphs, kernel by kernel while it is
-    profiled."""
-    return name.startswith("WARNING: CommandBuffer disabled when profiling")
 
 
 def is_between_slices(name: str) -> bool:

@@ -117,11 +117,6 @@ def multiplies(category: str) -> bool:
     return "convolution" in category
 
 
-def opcode_of(category: str) -> str:
-    """`convolution fusion` -> `fusion`."""
-    return category.rpartition(" ")[2]
-
-
 def hlo_class(name: str, category: str = "") -> DeviceClass:
     """The class of one XLA op by its HLO name: `psum.7` communicates, `copy-start` copies, `infeed` waits.
 

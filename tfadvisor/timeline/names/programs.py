@@ -55,11 +55,6 @@ def jitted_function(name: str) -> str | None:
     return match.group(1) if match else None
 
 
-def names_jitted_function(name: str) -> bool:
-    """Whether the name of an event tells which jitted function it is a call of."""
-    return jitted_function(name) is not None
-
-
 @lru_cache(maxsize=1 << 14)  # asked of each name for each program, and of each host
 def module_of_call(name: str) -> str | None:
     """`PjitFunction(train_step)` -> `jit_train_step`, the module that XLA names after it; None for other names."""

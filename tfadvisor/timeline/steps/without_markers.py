@@ -70,7 +70,7 @@ def _first_of_each_batch(threads: Threads, index: int) -> Int64Array:
 # Steps as calls of a tf.function, and as iterations of a loop inside one.
 
 _FILLS = 0.25
-"""Where anything else may repeat, calls of a function are steps where they take at least this share of the time from the first to the last."""
+"""Calls of a function are steps before all else where they take at least this share of the time from the first to the last."""
 _TAKEN = 0.8
 """Iterations are steps where at least so many batches are taken meanwhile, for each of them."""
 

@@ -12,7 +12,7 @@ from tfadvisor.errors import TraceError
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.model import Device, DeviceOps, Stated, Steps
 from tfadvisor.timeline.names.classes import DeviceClass
-from tfadvisor.timeline.names.devices import MOVING_CATEGORIES, multiplies, opcode_of
+from tfadvisor.timeline.names.devices import MOVING_CATEGORIES, multiplies
 from tfadvisor.timeline.summary.device import OpTable
 from tfadvisor.vocabulary import DeviceKind
 
@@ -115,7 +115,9 @@ def _told(category: str, flops: int, moved: int) -> InProgram:
     from tfadvisor.timeline.program_ops import InProgram
 
     products, effect = flops if multiplies(category) else 0, "copy" if category in MOVING_CATEGORIES else ""
-    return InProgram(opcode=opcode_of(category), effect=effect, cost=Cost(flops, products, moved), location=None)
+    return InProgram(
+        opcode=category.rpartition(" ")[2], effect=effect, cost=Cost(flops, products, moved), location=None
+    )
 
 
 def _rows_like(table: OpTable, row: int) -> tuple[int, ...]:
