@@ -116,7 +116,7 @@ def _told(category: str, flops: int, moved: int) -> InProgram:
 
     products, effect = flops if multiplies(category) else 0, "copy" if category in MOVING_CATEGORIES else ""
     return InProgram(
-        opcode=category.rpartition(" ")[2], effect=effect, cost=Cost(flops, products, moved), location=None
+        opcode="".join(category.split()[-1:]), effect=effect, cost=Cost(flops, products, moved), location=None
     )
 
 
