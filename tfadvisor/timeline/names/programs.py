@@ -49,6 +49,12 @@ def workload_of(functions: Iterable[str]) -> str:
     return INFERENCE if any(infers) and not trains else "unknown"
 
 
+def serving_phase(program: str) -> str:
+    """`jit_prefill_512` -> `prefill`, `jit_generate` -> `decode`, "" for all others."""
+    words = set(_NO_LETTER.split(program.lower()))
+    return "prefill" if "prefill" in words else "decode" if words & {"decode", "generate"} else ""
+
+
 def jitted_function(name: str) -> str | None:
     """`PjitFunction(train_step)` -> `train_step`, None for other names."""
     match = _JITTED_CALL.match(name)
