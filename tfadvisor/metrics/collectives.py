@@ -10,10 +10,11 @@ import numpy as np
 from tfadvisor.arrays import median
 from tfadvisor.metrics.programs import model_parameters
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
-from tfadvisor.metrics.steady import class_shares, counted_hosts, device_ps, device_steps, needs_steps
+from tfadvisor.metrics.steady import class_shares, counted_hosts, device_ps, device_steps, needs_steps, tpus
 from tfadvisor.timeline.devices.collective_calls import CollectiveCalls
 from tfadvisor.timeline.intervals import BoolArray, Int64Array, union
 from tfadvisor.timeline.names.collectives import CollectiveKind
+from tfadvisor.timeline.names.models import known_model
 from tfadvisor.timeline.run.meetings import Meetings
 from tfadvisor.timeline.summary.device import DeviceSummary
 from tfadvisor.timeline.summary.host import HostSummary
@@ -293,6 +294,27 @@ def allreduce_bus_gb_s(question: Question) -> float:
     if not milliseconds:
         raise MetricAbsent("no AllReduce runs in a counted step")
     return _ring_bytes_per_step(question) / (milliseconds / 1e3) / _GB
+
+
+@metric(unit=Unit.FRACTION, better=Better.MORE)
+def allreduce_nvlink_share(question: Question) -> float:
+    """allreduce_bus_gb_s over what NVLink carries one way: half of what NVIDIA's data sheet says of the GPU."""
+    for model in sorted({device.model for host in question.run.hosts for device in host.devices}):
+        known = known_model(model)
+        if known is not None and known.nvlink:
+            return allreduce_bus_gb_s(question) / (known.nvlink / 2)
+    raise MetricAbsent("no data sheet says that GPUs of this model are linked by NVLink")
+
+
+@metric(unit=Unit.FRACTION, better=Better.NEITHER)
+def sparse_core_fraction(question: Question) -> float:
+    """Share of step time in which sparse cores of the TPUs run ops, beside the other cores or alone: look-ups of embeddings, or
+    collectives that XLA moves there."""
+    needs_steps(question.run)
+    found = sum(device.sparse_ps for _, device in tpus(question.run))
+    if not found:
+        raise MetricAbsent("the trace shows no op of a sparse core")
+    return found / device_ps(question.run)
 
 
 @metric(unit=Unit.BYTES, better=Better.NEITHER)

@@ -102,16 +102,17 @@ def pageable_copy_share(question: Question) -> float:
 
 def _by_direction(question: Question) -> dict[str, int]:
     """How long copies run in the counted steps, hidden or not, ps: in (host to device), out (device to host), within (on
-    the device and between devices) and offload (either way between device and host, by an op of the compiled program)."""
+    the device), between (devices) and offload (either way between device and host, by an op of the compiled program)."""
     needs_steps(question.run)
-    time = dict.fromkeys(("in", "out", "within", "offload"), 0)
+    time = dict.fromkeys(("in", "out", "within", "between", "offload"), 0)
     for host, device in accelerators(question.run):
         covered = device.covered_ps[host.steps.steady()].sum(axis=0)
         for way, kind in (("in", DeviceClass.H2D), ("out", DeviceClass.D2H)):
             offloaded = round(int(covered[kind]) * _share_of_program(device, kind))
             time["offload"] += offloaded
             time[way] += int(covered[kind]) - offloaded
-        time["within"] += int(covered[[DeviceClass.D2D, DeviceClass.P2P]].sum())
+        time["within"] += int(covered[DeviceClass.D2D])
+        time["between"] += int(covered[DeviceClass.P2P])
     return time
 
 
@@ -150,7 +151,7 @@ def hideable_copy_fraction(question: Question) -> float:
 @fact
 def hideable_copies(question: Question) -> str:
     """Direction that takes most of the copying time that could be hidden or left out: in (host to device), out (device
-    to host), within (on the device and between devices) or offload (either way between device and host, by an op of the
+    to host), within (on the device), between (devices) or offload (either way between device and host, by an op of the
     compiled program, as where it keeps activations in the host's memory).
     """
     found = _hideable(question)

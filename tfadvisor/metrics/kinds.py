@@ -11,6 +11,7 @@ from tfadvisor.metrics.steady import accelerators, counted_hosts, gpus, needs_de
 from tfadvisor.timeline.names.devices import instruction_name
 from tfadvisor.timeline.names.host import op_type
 from tfadvisor.timeline.names.kernels import kernel_kind
+from tfadvisor.timeline.names.programs import serving_phase
 from tfadvisor.timeline.program_ops import InProgram
 from tfadvisor.timeline.summary.hot_ops import HotOp, HotOps
 from tfadvisor.units import Unit
@@ -156,6 +157,14 @@ def elementwise(question: Question) -> tuple[list[HotOp], HotOps]:
         raise MetricAbsent("the trace of this CPU run carries no HLO of the step's program")
     known = [one for one in host.program.hot_ops.ops if one.known is not None and not one.known.products]
     return [one for one in known if one.known and one.known.effect in _ELEMENTWISE_OPCODES], host.program.hot_ops
+
+
+def of_phase(phase: str, question: Question) -> list[HotOp]:
+    """Those of a server's programs that fill a cache (prefill) or decode, by the programs' names. Raises MetricAbsent."""
+    named = [(one, serving_phase(one.module)) for one in hottest_ops(question).ops]
+    if not any(of for _, of in named):
+        raise MetricAbsent("no program of this run is named for prefill or decoding")
+    return [one for one, of in named if of == phase]
 
 
 def generic_products(question: Question) -> list[HotOp]:

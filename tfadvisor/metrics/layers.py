@@ -13,7 +13,7 @@ from tfadvisor.metrics.registry import MetricAbsent, Question, metric, once
 from tfadvisor.metrics.steady import counted_hosts, needs_device, share
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.kernels import short_name
-from tfadvisor.timeline.names.op_path import OpPath, is_recurrent_cell, op_path, recurrent_cell
+from tfadvisor.timeline.names.op_path import OpPath, op_path, recurrent_cell
 from tfadvisor.timeline.program_ops import InProgram
 from tfadvisor.timeline.run.run_summary import RunSummary
 from tfadvisor.timeline.summary.device import OpTable
@@ -229,7 +229,7 @@ def recurrent_cell_share(question: Question) -> float:
     found = compute_parts(question.run)
     if not any(one.layer for one in found.parts):
         raise MetricAbsent("the trace does not name the layers of ops")
-    cells = sum(one.total_ps for one in found.parts if is_recurrent_cell(one.layer))
+    cells = sum(one.total_ps for one in found.parts if recurrent_cell(one.layer))
     return cells / found.compute_ps
 
 

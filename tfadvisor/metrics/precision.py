@@ -277,8 +277,11 @@ SLOW = (
         "tf32_matrix_compute_fraction",
         "slowest_tf32_kernel",
         "tf32_matrix_share",
-        "matrix and convolution kernels that multiply fp32 numbers rounded to TF32, by names or HLO",
-        lambda kind: kind.is_matrix and kind.precision is Precision.TF32,
+        "matrix and convolution kernels that multiply fp32 numbers, rounded to TF32 or on AMD's matrix cores, by names or HLO",
+        lambda kind: (
+            kind.is_matrix
+            and (kind.precision is Precision.TF32 or (kind.precision is Precision.FP32 and kind.tensor_cores is True))
+        ),
         (_needs_precisions,),
     ),
 )

@@ -18,8 +18,9 @@ from tfadvisor.timeline.summary.hot_ops import HotOp, HotOps
 from tfadvisor.units import PS_PER_S, Unit, percent
 from tfadvisor.vocabulary import Better, DeviceKind, TimeClass
 
-_ENOUGH_KNOWN = 0.5
-"""Ratios are given only when they rest on at least this share of the compute time."""
+_ENOUGH_KNOWN, _WAITS_FOR_MEMORY = 0.5, 0.1
+"""Ratios are given only when they rest on at least this share of the compute time. Share of the bandwidth that an op which
+waits for memory uses; built trace decode-h100 uses far more."""
 
 
 def _hottest(question: Question) -> tuple[HotOps, Peaks, bool | None]:
@@ -71,19 +72,26 @@ def memory_bandwidth_utilization(question: Question) -> float:
 
 @once
 def _memory_bound(question: Question) -> list[HotOp]:
-    """The hottest ops, of those whose HLO tells all they compute, of which memory takes longer than arithmetic at best."""
+    """The hottest ops, of those whose HLO tells all they compute, of which memory takes longer than arithmetic at best. One that
+    uses less than a tenth of the bandwidth waits for something else."""
     found, peaks, rounds = _hottest(question)
     if peaks.flops is None or peaks.bytes_per_s is None:
         raise MetricAbsent("the trace does not say how fast the device and its memory are")
     known = _counted(found, [one for one in found.ops if one.known is not None and one.known.flops is not None])
     costs = [(one, one.known.cost.bytes / peaks.bytes_per_s) for one in known if one.known is not None]
-    return [one for one, moving_s in costs if moving_s > _least_s(one, peaks, rounds)]
+    return [
+        one
+        for one, moving_s in costs
+        if moving_s > _least_s(one, peaks, rounds)
+        and moving_s * one.count >= _WAITS_FOR_MEMORY * one.total_ps / PS_PER_S
+    ]
 
 
 @metric(unit=Unit.FRACTION, better=Better.NEITHER)
 def memory_bound_fraction(question: Question) -> float:
     """Share of step time in ops of which memory takes longer than arithmetic even at the device's full speed of both: bytes
-    over its memory's bandwidth against operations over its peak in their type, counted from their shapes.
+    over its memory's bandwidth against operations over its peak in their type, counted from their shapes. They count where they
+    use a tenth of the bandwidth.
     """
     mine, (found, *_) = _memory_bound(question), _hottest(question)
     return sum(one.total_ps for one in mine) / found.compute_ps * share(question, TimeClass.COMPUTE)

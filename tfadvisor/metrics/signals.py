@@ -6,6 +6,7 @@ A row `gather` registers the metric `gather_fraction` and the fact `gather_op`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from tfadvisor.metrics.kinds import (
@@ -16,6 +17,7 @@ from tfadvisor.metrics.kinds import (
     hottest_ops,
     known_ops,
     of_kind,
+    of_phase,
     of_step_time,
     products_of_one_operand,
     unfused_attention,
@@ -167,6 +169,8 @@ SIGNALS = (
         "over layers; from the trace's HLO",
         _hot(looped_slice_copies),
     ),
+    Signal("prefill", "programs named for prefill", _hot(partial(of_phase, "prefill")), Better.NEITHER),
+    Signal("decode", "programs named for decoding or generating", _hot(partial(of_phase, "decode")), Better.NEITHER),
     # what a compiled program does, on any device
     Signal(
         "argument_copy",

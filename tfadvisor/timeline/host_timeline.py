@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import blocks, distinct, true_at
+from tfadvisor.arrays import blocks, distinct
 from tfadvisor.program.find_modules import Modules
 from tfadvisor.timeline.attribution.model import Spent
 from tfadvisor.timeline.devices.registry import Unrecorded
 from tfadvisor.timeline.host.compiles import Compiled, Libraries
 from tfadvisor.timeline.host.costs import HostCalls, HostCost
-from tfadvisor.timeline.host.dispatches import HostOps
+from tfadvisor.timeline.host.dispatches import HostOps, workload_by_name
 from tfadvisor.timeline.host.frames import FrameShare
 from tfadvisor.timeline.host.input_pipeline import InputPipeline
 from tfadvisor.timeline.host.memory import DeviceMemory
@@ -24,17 +24,16 @@ from tfadvisor.timeline.intervals import Intervals
 from tfadvisor.timeline.model import Device, Steps
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import (
+    GRAPHS_OFF,
     VERSION_STATS,
     HostClass,
     framework_of,
     is_between_slices,
     lost_events,
-    says_graphs_are_off,
 )
 from tfadvisor.timeline.names.frames import is_frame
-from tfadvisor.timeline.names.host import called_function, calls_function, reads_variable, works_on_variables
+from tfadvisor.timeline.names.host import reads_variable, works_on_variables
 from tfadvisor.timeline.names.kernels import kernel_kind
-from tfadvisor.timeline.names.programs import jitted_function, workload_of
 from tfadvisor.timeline.windows import in_counted_steps
 from tfadvisor.trace.columns import HostTrace, session_start_ns
 from tfadvisor.vocabulary import DeviceKind, TimeClass
@@ -198,9 +197,9 @@ def capture_of(
         unrecorded=unrecorded,
         events=events,
         fragment=fragment,
-        workload=workload_of(_called(threads)),
-        between_slices=len(threads.named(is_between_slices)) > 0,
-        graphs_off=len(threads.named(says_graphs_are_off)) > 0,
+        workload=workload_by_name(threads),
+        between_slices=any(map(is_between_slices, trace.names.name)),
+        graphs_off=any(name.startswith(GRAPHS_OFF) for name in threads.names),
     )
 
 
@@ -218,13 +217,6 @@ def fragment_of(threads: Threads, steps: Steps, devices: Sequence[Device]) -> st
     if len(threads.named(works_on_variables)) or any(kernel_kind(one).is_matrix for one in names):
         return ""
     return f"each reads {reads:,} variables and multiplies none of them"
-
-
-def _called(threads: Threads) -> set[str]:
-    """The compiled functions that Python calls, by name."""
-    names = [threads.names[row] for row in true_at(threads.borne).tolist()]
-    jitted = {function for name in names if (function := jitted_function(name))}
-    return jitted | {called_function(name) for name in names if calls_function(name)}
 
 
 def window_of(trace: HostTrace) -> tuple[int, int]:

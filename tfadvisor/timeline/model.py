@@ -193,6 +193,8 @@ class Device(msgspec.Struct, frozen=True):
     stated: Stated = {}
     awaits: Intervals = EMPTY
     """Where its kernels wait for their own copies between device memory and the core, by regions inside of them."""
+    sparse: Intervals = EMPTY
+    """Where its sparse cores run ops, beside its own."""
 
     @property
     def is_active(self) -> bool:

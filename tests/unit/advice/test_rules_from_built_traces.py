@@ -79,7 +79,7 @@ def slow_all_reduce() -> TraceBuilder:
             builder.busy(device, (at, at + 65_000)).collective(
                 device, at + 66_000, at + 96_000, hlo_op="all-reduce.2", hlo_module="jit_step", program_id=7
             )
-            builder.plane_stat(f"/device:{device}", device_vendor="Nvidia")
+            builder.plane_stat(f"/device:{device}", device_vendor="Nvidia", gpu_device_name="NVIDIA A100-SXM4-80GB")
     return builder
 
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from tfadvisor.advice.findings import Broken, Finding, Fix, NotApplicable, Saving
 from tfadvisor.advice.flags.prescribe import fit_flags
 from tfadvisor.advice.judging.claims import classes_of, shared_out
-from tfadvisor.advice.judging.conditions import evaluate, fill, is_given, placeholders
+from tfadvisor.advice.judging.conditions import FactIs, Joined, evaluate, fill, is_given, placeholders
 from tfadvisor.advice.judging.judged import NO_SAVING, Judged, finding_of, in_order, is_few, is_guessed, work_lost
 from tfadvisor.advice.loading.rule import FixRule, Rule
 from tfadvisor.metrics.registry import Metrics
@@ -88,7 +88,7 @@ def judge(rule: Rule, metrics: Metrics) -> Judged | NotApplicable | None:
     if truth.holds is None:
         return NotApplicable(rule.id, truth.why)
     if not truth.holds:
-        return None
+        return _of_other_devices(rule, metrics)
     if rule.category == "host" and (is_guessed(metrics) or (is_few(metrics) and not rule.every_call)):
         return NotApplicable(rule.id, _ONCE)
     saving = NO_SAVING
@@ -113,6 +113,17 @@ def judge(rule: Rule, metrics: Metrics) -> Judged | NotApplicable | None:
         fixes=fitted.fixes,
         left_out=fitted.left_out,
     )
+
+
+def _of_other_devices(rule: Rule, metrics: Metrics) -> NotApplicable | None:
+    """Why a rule says nothing of the devices of this run, whatever else it looks at; None where it is about them too."""
+    every = rule.when.parts if isinstance(rule.when, Joined) and rule.when.how == "all" else (rule.when,)
+    for one in every:
+        used = _fact(metrics, "device_kind")
+        if isinstance(one, FactIs) and one.fact == "device_kind" and used and used not in one.words:
+            about = " and ".join(f"{word.upper()}s" for word in one.words)
+            return NotApplicable(rule.id, f"it is about {about}, and this run used a {used.upper()}")
+    return None
 
 
 def _fragment(metrics: Metrics) -> str | None:

@@ -11,7 +11,7 @@ from tfadvisor.arrays import constant, distinct, is_in, true_at, used
 from tfadvisor.timeline.devices.event_stats import first_texts_of, numbers_of, texts_of
 from tfadvisor.timeline.devices.launches import LaunchLinks
 from tfadvisor.timeline.devices.protocol import DeviceOfPlanes, Properties, Recorded
-from tfadvisor.timeline.intervals import EMPTY, BoolArray, Int64Array, Intervals, union
+from tfadvisor.timeline.intervals import BoolArray, Int64Array, Intervals, union, union_of
 from tfadvisor.timeline.model import COLUMNS, Device, DeviceOps
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import COPIES, DeviceClass
@@ -198,10 +198,12 @@ def _awaits(questions: DeviceOfPlanes, trace: HostTrace, planes: list[int]) -> I
     """When kernels of the device wait for their own copies."""
     lines = true_at(is_in(trace.lines.plane, planes)).tolist()
     asked = [(line, questions.waits_on_line(trace.lines.name[line])) for line in lines]
-    found = [_of_line(trace, line, wanted) for line, wanted in asked if wanted is not None]
-    if not found:
-        return EMPTY
-    events = np.concatenate(found)
+    return union_of(*(spans_of(trace, line, wanted) for line, wanted in asked if wanted is not None))
+
+
+def spans_of(trace: HostTrace, line: int, wanted: Callable[[str], bool] = bool) -> Intervals:
+    """When events of the wanted names run on a line."""
+    events = _of_line(trace, line, wanted)
     start = trace.events.start_ps[events]
     return union(start, start + np.maximum(trace.events.duration_ps[events], 0))
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from tfadvisor.arrays import distinct, is_in, true_at
 from tfadvisor.timeline.devices.event_stats import no_details
-from tfadvisor.timeline.devices.planes import devices_of_planes
+from tfadvisor.timeline.devices.planes import devices_of_planes, spans_of
 from tfadvisor.timeline.devices.protocol import (
     UNKNOWN,
     Copies,
@@ -26,22 +26,23 @@ from tfadvisor.timeline.devices.protocol import (
     peaks_of_model,
     stated_peaks,
 )
-from tfadvisor.timeline.intervals import BoolArray, Int64Array
+from tfadvisor.timeline.intervals import BoolArray, Int64Array, union_of
 from tfadvisor.timeline.model import Device, Stated
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import (
     COPIES,
+    TPU_LINES,
+    TPU_PROGRAMS,
+    TPU_REGIONS,
     DeviceClass,
-    holds_tpu_programs,
-    holds_tpu_regions,
-    holds_tpu_work,
+    holds_sparse_work,
     is_kernels_wait,
     is_tpu_barrier,
     is_tpu_plane,
 )
 from tfadvisor.timeline.names.devices import (
+    GUESSED_CATEGORY,
     awaited_start,
-    category_is_measured,
     copied_bytes,
     exchanging_starts,
     hlo_class,
@@ -62,20 +63,25 @@ class Tpu(DeviceOfPlanes):
     kind = DeviceKind.TPU
 
     def devices(self, recorded: Recorded) -> tuple[Device, ...]:
-        """By number; planes of the same name are one device."""
-        return devices_of_planes(self, recorded)
+        """By number; planes of the same name are one device, beside which its sparse cores have their own."""
+        found, trace = [], recorded.trace
+        planes = [trace.planes[one].name for one in trace.lines.plane.tolist()]
+        for one in devices_of_planes(self, recorded):
+            lines = [n for n, plane in enumerate(planes) if holds_sparse_work(plane, trace.lines.name[n], one.name)]
+            found.append(replace(one, sparse=union_of(*(spans_of(trace, line) for line in lines))))
+        return tuple(found)
 
     def holds_work(self, line: str, line_id: int) -> bool:
         """Lines of ops do; those of steps, modules and framework ops sum them up."""
-        return holds_tpu_work(line)
+        return line in TPU_LINES
 
     def part_of_line(self, line: str) -> Callable[[str], bool] | None:
         """Of regions those between ops in which a core waits for others."""
-        return is_tpu_barrier if holds_tpu_regions(line) else None
+        return is_tpu_barrier if line == TPU_REGIONS else None
 
     def waits_on_line(self, line: str) -> Callable[[str], bool] | None:
         """Of the regions that Pallas writes."""
-        return is_kernels_wait if holds_tpu_regions(line) else None
+        return is_kernels_wait if line == TPU_REGIONS else None
 
     def class_of(self, trace: HostTrace, row: int) -> DeviceClass:
         """By the op's category, else by its HLO name; where the displayed one says too little, by the whole instruction."""
@@ -110,7 +116,7 @@ class Tpu(DeviceOfPlanes):
             category, flops, moved = (
                 told.get(stat) for stat in (stats.HLO_CATEGORY, stats.FLOPS, stats.BYTES_ACCESSED)
             )
-            if isinstance(flops, int) and isinstance(moved, int) and category_is_measured(str(category)):
+            if isinstance(flops, int) and isinstance(moved, int) and category != GUESSED_CATEGORY:
                 found[trace.names.name[row]] = str(category), flops, moved
         return found
 
@@ -134,7 +140,7 @@ class Tpu(DeviceOfPlanes):
 
     def holds_programs(self, plane: str, line: str) -> bool:
         """`XLA Modules`."""
-        return is_tpu_plane(plane) and holds_tpu_programs(line)
+        return is_tpu_plane(plane) and line == TPU_PROGRAMS
 
     def peaks(self, properties: Properties) -> Peaks:
         """As the plane states them, else as Google does of the model."""

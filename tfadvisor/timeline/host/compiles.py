@@ -16,7 +16,7 @@ from tfadvisor.timeline.model import Steps
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass, is_keras, is_py_dataset
 from tfadvisor.timeline.names.frames import bare_frame
-from tfadvisor.timeline.names.programs import calls_module, jitted_function, names_jitted_function
+from tfadvisor.timeline.names.programs import calls_module, jitted_function
 from tfadvisor.trace.columns import HostTrace
 
 _MOST_PROGRAMS = 6
@@ -46,7 +46,9 @@ def compiled_in_steps(
     calls = threads.of(thread, HostClass.LAUNCH, HostClass.COMPILE)
     position = threads.positions(trace.stat(stats.TF_FUNCTION_CALL).event)
     position = position[(position >= thread.lo) & (position < thread.hi)]
-    calls = distinct(np.concatenate([calls[threads.bear(calls, names_jitted_function)], position]))
+    calls = distinct(
+        np.concatenate([calls[threads.bear(calls, lambda name: jitted_function(name) is not None)], position])
+    )
     lo, hi = threads.start[calls], threads.end[calls]
     spent = compiling.within(lo, hi)
     counted = intersection(compiling, steps.steady_time).within(lo, hi)

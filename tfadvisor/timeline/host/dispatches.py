@@ -16,6 +16,8 @@ from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.frames import traces_jax
 from tfadvisor.timeline.names.host import (
     blocks_in_eager_call,
+    called_function,
+    calls_function,
     is_eager_function,
     is_kernel_of_one_op,
     is_single_op,
@@ -25,8 +27,10 @@ from tfadvisor.timeline.names.programs import (
     calls_module,
     executes,
     is_jitted,
+    jitted_function,
     names_what_it_dispatches,
     runs_program,
+    workload_of,
 )
 from tfadvisor.timeline.windows import in_counted_steps
 from tfadvisor.trace.columns import HostTrace
@@ -251,6 +255,13 @@ def ops_run_eagerly(threads: Threads) -> Int64Array:
         ops = threads.of(thread, HostClass.OP)
         found.append(ops[union(threads.start[calls], threads.end[calls]).contains(threads.start[ops])])
     return _joined(found)
+
+
+def workload_by_name(threads: Threads) -> str:
+    """Inference or unknown, by the names of the compiled functions that Python calls."""
+    names = [threads.names[row] for row in true_at(threads.borne).tolist()]
+    jitted = {function for name in names if (function := jitted_function(name))}
+    return workload_of(jitted | {called_function(name) for name in names if calls_function(name)})
 
 
 class EagerRuns(NamedTuple):

@@ -7,18 +7,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfadvisor.arrays import true_at
+from tfadvisor.arrays import is_in, true_at
 from tfadvisor.timeline.host.dispatches import (
     calls_that_wait,
     eager_dispatch,
     eager_elsewhere,
     eager_pauses,
     eager_runs,
+    workload_by_name,
 )
 from tfadvisor.timeline.host.frames import calls_before_dispatches
 from tfadvisor.timeline.host.input_pipeline import made_batches
 from tfadvisor.timeline.host.threads import Thread, Threads
 from tfadvisor.timeline.intervals import (
+    EMPTY,
     BoolArray,
     Int64Array,
     Intervals,
@@ -32,7 +34,8 @@ from tfadvisor.timeline.model import HostActivity, Pending, Steps
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.frames import waits_for_others
-from tfadvisor.timeline.names.host import is_python_op, runs_python
+from tfadvisor.timeline.names.host import is_eager_function, is_python_op, runs_python
+from tfadvisor.timeline.names.programs import INFERENCE
 from tfadvisor.trace.columns import HostTrace
 from tfadvisor.vocabulary import TimeClass
 
@@ -42,7 +45,7 @@ if TYPE_CHECKING:
 _COMPILING_SHARE = 0.2
 """A dispatch that spends at least this share compiling is a cache miss; all of it is the price of compilation."""
 
-_INPUT, _COMPILE, _LAUNCH, _WAIT, _WAIT_FOR_THREADS = 1, 2, 3, 4, 5
+_INPUT, _COMPILE, _LAUNCH, _WAIT, _WAIT_FOR_THREADS, _IN_CALL = 1, 2, 3, 4, 5, 6
 _STATE = {
     HostClass.INPUT: _INPUT,
     HostClass.GET_NEXT: _INPUT,
@@ -66,16 +69,18 @@ def host_activity(trace: HostTrace, threads: Threads, steps: Steps, pipeline: Bo
         return HostActivity(pending=pending, step_python=step_python)
     made = made_batches(threads, steps)
     thread = threads.threads[steps.thread]
-    state, starts, ends = _states(trace, threads, thread, calls_before_dispatches(threads, steps))
+    serves = workload_by_name(threads) == INFERENCE
+    state, starts, ends = _states(trace, threads, thread, calls_before_dispatches(threads, steps), serves)
     lo, hi, who = innermost(starts, ends)
-    codes = (_INPUT, _COMPILE, _LAUNCH, _WAIT, _WAIT_FOR_THREADS)
+    codes = (_INPUT, _COMPILE, _LAUNCH, _WAIT, _WAIT_FOR_THREADS, _IN_CALL)
     of = state[who]
     del state, who
     held = {code: _where(of == code, lo, hi) for code in codes}
     del lo, hi, of
     known = union(starts, ends)
     pauses, between_ops = eager_pauses(threads, thread, steps)
-    launch = union_of(held[_LAUNCH], difference(pauses, known))
+    without_input = difference(held[_IN_CALL], pending.input)
+    launch = union_of(held[_LAUNCH], without_input, difference(pauses, known))
     present = Intervals(threads.start[thread.lo : thread.lo + 1], threads.end[thread.lo : thread.hi].max(keepdims=True))
     batch_python = difference(made, union_of(known, launch))
     calls = calls_that_wait(threads)
@@ -86,8 +91,10 @@ def host_activity(trace: HostTrace, threads: Threads, steps: Steps, pipeline: Bo
         compile=held[_COMPILE],
         input=union_of(held[_INPUT], batch_python, locked_out),
         launch=launch,
-        wait=union_of(difference(held[_WAIT], locked_out), held[_WAIT_FOR_THREADS]),
-        wait_for_threads=held[_WAIT_FOR_THREADS],
+        wait=union_of(
+            difference(held[_WAIT], locked_out), held[_WAIT_FOR_THREADS], difference(held[_IN_CALL], without_input)
+        ),
+        wait_for_threads=EMPTY if serves else held[_WAIT_FOR_THREADS],
         present=present,
         pending=pending,
         step_python=step_python,
@@ -103,7 +110,7 @@ def _where(chosen: BoolArray, lo: Int64Array, hi: Int64Array) -> Intervals:
 
 
 def _states(
-    trace: HostTrace, threads: Threads, thread: Thread, loading: Int64Array
+    trace: HostTrace, threads: Threads, thread: Thread, loading: Int64Array, serves: bool
 ) -> tuple[npt.NDArray[np.int8], Int64Array, Int64Array]:
     """(state, start, end) of a thread's known events, sorted for nesting. loading: positions of calls that load.
 
@@ -114,6 +121,9 @@ def _states(
         table[kind] = code
     state_of = table[threads.kind[thread.lo : thread.hi]].astype(np.int8)
     _mark_function_calls(trace, threads, thread, state_of)
+    calls = threads.of(thread, HostClass.EAGER_OP)
+    calls = calls[threads.bear(calls, is_eager_function)]
+    state_of[calls - thread.lo] = _IN_CALL  # executor threads do the work: dispatch, or the wait for a batch
     waits = eager_runs(threads).waits
     state_of[waits[(waits >= thread.lo) & (waits < thread.hi)] - thread.lo] = _WAIT
     others = threads.of(thread, HostClass.WAIT)
@@ -123,6 +133,8 @@ def _states(
     asking = true_at(state_of == _INPUT) + thread.lo
     awaited = union(threads.start[asking], threads.end[asking]).contains(threads.start[others])
     state_of[others[awaited] - thread.lo] = _INPUT
+    if serves:  # its requests are no input that it could have loaded ahead
+        state_of[others - thread.lo] = _WAIT_FOR_THREADS
     known = true_at((state_of > 0) & (threads.end[thread.lo : thread.hi] > threads.start[thread.lo : thread.hi]))
     state = state_of[known]
     starts, ends = threads.start[known + thread.lo], threads.end[known + thread.lo]
@@ -130,10 +142,10 @@ def _states(
     compiling = union(starts[state == _COMPILE], ends[state == _COMPILE])
     if len(compiling):
         share = compiling.within(starts, ends) / (ends - starts)
-        state[(state == _LAUNCH) & (share >= _COMPILING_SHARE)] = _COMPILE
+        state[is_in(state, (_LAUNCH, _IN_CALL)) & (share >= _COMPILING_SHARE)] = _COMPILE
         compiling = union(starts[state == _COMPILE], ends[state == _COMPILE])
     owned = compiling.contains(starts) | union(starts[state == _INPUT], ends[state == _INPUT]).contains(starts)
-    keep = ~((state == _LAUNCH) & owned)
+    keep = ~(is_in(state, (_LAUNCH, _IN_CALL)) & owned)
     state, starts, ends = state[keep], starts[keep], ends[keep]
 
     wait_starts, wait_ends = _awaited(trace, threads, thread)
@@ -207,7 +219,7 @@ def host_classes_of_time(activity: HostActivity) -> Mapping[TimeClass, Intervals
     Host or dispatch time during which the input pipeline runs Python is input: Python's lock lets only one of the two
     run, and the driving thread is the one that waits. Python that the compiled step calls is host work, whoever runs it.
     Host time during which another thread runs the step op by op is dispatch. What a wait for other threads of the program
-    waits for is the program's own work, whatever they do, unless they compile, dispatch or load.
+    waits for is the program's own work, whatever they do, unless they compile, dispatch or load; a server waits for requests.
     """
     pending = activity.pending
     own = union_of(activity.compile, activity.input, activity.launch, activity.wait)

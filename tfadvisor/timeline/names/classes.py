@@ -80,14 +80,17 @@ _DROPPED = re.compile(
 _TORCH = re.compile(r"^(?:XLAGraphExecutor|torch_xla|LazyGraphExecutor|\$.*torch_xla)")
 """PyTorch/XLA's executor and Python files."""
 _TENSORFLOW = re.compile(
-    r"^(?:TFE_|EagerExecute|EagerKernelExecute|EagerLocalExecute|ExecutorState::|FunctionRun|IteratorGetNext|tf\.)"
+    r"^(?:TFE_|EagerExecute|EagerKernelExecute|EagerLocalExecute|ExecutorState::|FunctionRun|IteratorGetNext|tf\."
+    r"|cluster_\w*function)"
 )
-"""TensorFlow's eager runtime, executor and Python ops."""
+"""TensorFlow's eager runtime, executor and Python ops, and what it compiles for TPUs."""
 _JAX = re.compile(r"^(?:PjitFunction|\$(?:pjit|dispatch|pxla|xla_bridge)\.py)|^(?:jit_|jit\()")
 """JAX's dispatch, its Python files and modules."""
 VERSION_STATS = {"jax": stats.JAX_VERSION}
 """Framework -> the stat of a plane that gives its version."""
 UNKNOWN = "unknown"
+GRAPHS_OFF = "WARNING: CommandBuffer disabled when profiling"
+"""How an event begins by which XLA says that it runs command buffers, which are CUDA graphs, kernel by kernel meanwhile."""
 
 
 def framework_of(events: Iterable[str], modules: Iterable[str]) -> str:
@@ -99,15 +102,10 @@ def framework_of(events: Iterable[str], modules: Iterable[str]) -> str:
     return "jax" if any(_JAX.search(name) for name in modules) else UNKNOWN
 
 
-def says_graphs_are_off(name: str) -> bool:
-    """Whether XLA says in a host's event that it runs command buffers, which are CUDA graphs, kernel by kernel while it is
-    profiled."""
-    return name.startswith("WARNING: CommandBuffer disabled when profiling")
-
-
 def is_between_slices(name: str) -> bool:
-    """Whether a host sends for its TPUs over the network between slices: `MegaScale: Communication Transport Receive`."""
-    return name.startswith("MegaScale")
+    """Whether a host sends for its TPUs over the network between slices, `MegaScale: Communication Transport Receive`, or an op
+    of theirs has it sent: `%recv-done.9 = … frontend_attributes={_xla_host_transfer_handler_name="xla_megascale_runtime"}`."""
+    return name.startswith("MegaScale") or "xla_megascale_" in name
 
 
 def lost_events(warning: str) -> int:
@@ -148,13 +146,15 @@ _TPU_PLANES = "/device:TPU"
 
 STEPS_LINE = "Steps"
 """Steps as a TPU's profiler marks them, or as an old version of the profiler's viewer saved them."""
-_TPU_LINES = ("XLA Ops", "Async XLA Ops")
+TPU_LINES = ("XLA Ops", "Async XLA Ops")
 """Of a TPU's lines those that hold its ops; the others sum them up."""
-_TPU_REGIONS = "XLA TraceMe"
+_SPARSE_CORE, _SPARSE_OPS = " SparseCore ", "Sparse Core Ops"
+"""After the device in the name of the plane of one of its sparse cores, and the line of what that ran."""
+TPU_REGIONS = "XLA TraceMe"
 """Of a TPU's lines that of regions inside of ops and between them, `barrier-cores` among them."""
 _TPU_BARRIER = "barrier-cores"
 _KERNELS_WAITS = ("ep_wait_in", "ep_wait_out")
-_TPU_PROGRAMS = "XLA Modules"
+TPU_PROGRAMS = "XLA Modules"
 """Of a TPU's lines that of whole programs."""
 _VIEWERS_LINE_IDS = (-559038737, -559038700)
 """Of the lines that the profiler's viewer draws and old versions saved."""
@@ -185,14 +185,9 @@ def is_tpu_plane(name: str) -> bool:
     return name.startswith(_TPU_PLANES)
 
 
-def holds_tpu_work(line: str) -> bool:
-    """Whether a TPU's line holds what it ran, op by op."""
-    return line in _TPU_LINES
-
-
-def holds_tpu_regions(line: str) -> bool:
-    """Whether a TPU's line holds regions, most of which lie inside of ops."""
-    return line == _TPU_REGIONS
+def holds_sparse_work(plane: str, line: str, device: str) -> bool:
+    """Whether a line holds what a sparse core of a device ran: `Sparse Core Ops` of `/device:TPU:0 SparseCore 1`."""
+    return line == _SPARSE_OPS and plane.startswith(f"{DEVICE_PLANES}{device}{_SPARSE_CORE}")
 
 
 def is_tpu_barrier(name: str) -> bool:
@@ -204,11 +199,6 @@ def is_kernels_wait(name: str) -> bool:
     """Whether a Pallas kernel waits in a region of this name: its pipeline's `ep_wait_in` and `ep_wait_out`, for copies (DMA)
     between device memory and the core."""
     return name.startswith(_KERNELS_WAITS)
-
-
-def holds_tpu_programs(line: str) -> bool:
-    """Whether a TPU's line holds executions of whole programs."""
-    return line == _TPU_PROGRAMS
 
 
 def drawn_by_viewer(line_id: int) -> bool:

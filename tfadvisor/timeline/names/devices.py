@@ -40,14 +40,18 @@ _COMPUTES = """
     elementwise
 """.split()
 """Words that categories of ops on the core consist of, beside those that end in `fusion`."""
+GUESSED_CATEGORY, MOVING_CATEGORIES = "custom-call", ("data formatting", "copy", "transpose")
+"""Of ops whose cost is a guess of the kernel's author, and of ops that only change where or in which order data lies."""
 _CONTROL_FLOW_HLO = ("while", "conditional", "call")
 """HLO opcodes whose event covers those of their body."""
 _COPY_HLO = ("copy-start", "copy-done")
 """HLO opcodes of copies that run beside other ops."""
+_HOST_SLICES = re.compile(r"dynamic-(?:update-)?slice-(?:start|done)")
+"""HLO opcodes of copies of a part of an array that lies in the host's memory, as a loop that offloads has."""
 _START, _DONE = "-start", "-done"
 _SENDS = re.compile(r"^(send|recv)(?=\.|$)")
-_HOST_MEMORY = "S(5)"
-"""XLA's memory space of the host, in a layout."""
+_HOST_MEMORY, _ON_CHIP = "S(5)", "S(1)"
+"""XLA's memory spaces of the host, and on a TPU's chip, in a layout."""
 
 
 def instruction_name(name: str) -> str:
@@ -108,14 +112,9 @@ def is_command_buffer(op: str) -> bool:
     return op.startswith(("command_buffer", "command-buffer"))
 
 
-def category_is_measured(category: str) -> bool:
-    """Whether what the profiler states of an op in this category is its own count, no guess that a custom kernel was given."""
-    return category != "custom-call"
-
-
 def opcode_of(category: str) -> str:
     """`convolution fusion` -> `fusion`."""
-    return category.rpartition(" ")[2]
+    return "".join(category.split()[-1:])
 
 
 def hlo_class(name: str, category: str = "") -> DeviceClass:
@@ -132,13 +131,18 @@ def hlo_class(name: str, category: str = "") -> DeviceClass:
     bare = name.removeprefix("%")
     if bare.startswith("infeed"):
         return DeviceClass.INFEED
-    if bare.startswith(_COPY_HLO):
+    if bare.startswith(_COPY_HLO) or (_HOST_SLICES.match(bare) and _HOST_MEMORY in bare):
         return _direction(bare)
     return DeviceClass.OTHER_COPY if bare.startswith("outfeed") else DeviceClass.COMPUTE
 
 
 def _direction(name: str) -> DeviceClass:
-    """Of `copy-start.1 = (f32[8]{0:T(8)S(5)}, f32[8]{0:T(8)}, u32[]) …`, target first: XLA's memory space 5 is the host's."""
+    """Of `copy-start.1 = (f32[8]{0:T(8)S(5)}, f32[8]{0:T(8)}, u32[]) …`, target first: XLA's memory space 5 is the host's.
+    Who waits for a copy within the chip waits for memory, as every op that reads some does."""
+    if _HOST_SLICES.match(name):
+        return DeviceClass.D2H if name.startswith("dynamic-update") else DeviceClass.H2D
+    if name.startswith(_COPY_HLO[1]) and _ON_CHIP in name:
+        return DeviceClass.COMPUTE
     result = name.partition(" = ")[2]
     ends = (result[1:] if result.startswith("(") else result.partition("((")[2]).split("}, ")
     if len(ends) < 2:
@@ -149,13 +153,15 @@ def _direction(name: str) -> DeviceClass:
     return DeviceClass.D2H if to_host else DeviceClass.H2D
 
 
+_OPERANDS = re.compile(r"^\(\(.*?[}\]]\), ")
+"""In the result of an op that starts: what it works on, in front of what it makes."""
 _ARRAY = re.compile(r"^(?:pred|[a-z]{1,4}(\d{1,3})\w{0,12})\[([\d,]*)\]")
 """An array's type and dimensions: `bf16[8,128]`, `f8e4m3fn[4096]`."""
 
 
 def copied_bytes(instruction: str) -> int:
     """What `%copy-start.1 = (f32[8,128]{…}, …) copy-start(…)` copies, without padding; -1 where no shape stands there."""
-    found = _ARRAY.match(instruction.partition(" = ")[2].lstrip("("))
+    found = _ARRAY.match(_OPERANDS.sub("", instruction.partition(" = ")[2]).lstrip("("))
     if found is None:
         return -1
     elements = prod(number_of(one) or 0 for one in found.group(2).split(",") if one)
@@ -254,9 +260,9 @@ def direction_of(call: str) -> DeviceClass:
     return next((kind for kind, words in _DIRECTIONS if any(word in call for word in words)), DeviceClass.OTHER_COPY)
 
 
-_ALLOCATION = "MemoryAllocation"
+ALLOCATION = "MemoryAllocation"
 """TensorFlow's and XLA's allocators giving out memory."""
-ALLOCATOR_EVENTS = (_ALLOCATION, "MemoryDeallocation")
+ALLOCATOR_EVENTS = (ALLOCATION, "MemoryDeallocation")
 """Events that bear an allocator's statistics."""
 _HOST_ALLOCATORS = ("cpu", "mklcpu", "host", "pinned", "gpu_host")
 """Parts of the names of allocators of the host's memory."""
@@ -272,8 +278,3 @@ def is_host_allocator(name: str) -> bool:
 def is_device_allocator(name: str) -> bool:
     """Whether an allocator gives out memory of an accelerator, which proves that one was used: `GPU_0_bfc`."""
     return _DEVICE_ALLOCATOR.match(name) is not None
-
-
-def is_allocation(name: str) -> bool:
-    """Whether an allocator gives out memory in an event of this name."""
-    return name == _ALLOCATION

@@ -18,7 +18,8 @@ class Model(msgspec.Struct, frozen=True):
     """Of one device as frameworks count them, None where its maker does not say. A MI250 is two devices.
 
     bf16, fp8, tf32, fp32: 10¹² operations a second, fp32 on ordinary cores but AMD's, which multiply fp32 matrices faster.
-    bandwidth: of its memory, 10⁹ bytes a second. source: the document.
+    bandwidth: of its memory, nvlink: both ways between GPUs that are sold as linked, without bridges; 10⁹ bytes a second.
+    source: the document.
     """
 
     bf16: float | None
@@ -26,6 +27,7 @@ class Model(msgspec.Struct, frozen=True):
     tf32: float | None
     fp32: float | None
     bandwidth: float | None
+    nvlink: float | None
     source: str
 
 
@@ -43,8 +45,8 @@ def _models() -> Mapping[tuple[str, ...], Model]:
     found = {}
     for line in Path(__file__).with_name("models.txt").read_text(encoding="utf-8").splitlines()[1:]:
         name, *numbers, source = (one.strip() for one in line.split("|"))
-        bf16, fp8, tf32, fp32, bandwidth = (None if one == "-" else float(one) for one in numbers)
-        found[tuple(name.split())] = Model(bf16, fp8, tf32, fp32, bandwidth, source)
+        bf16, fp8, tf32, fp32, bandwidth, nvlink = (None if one == "-" else float(one) for one in numbers)
+        found[tuple(name.split())] = Model(bf16, fp8, tf32, fp32, bandwidth, nvlink, source)
     return found
 
 

@@ -115,11 +115,6 @@ def without_numbers(name: str) -> str:
     return name[: -found.end()] if found else name
 
 
-def is_recurrent_cell(layer: str) -> bool:
-    """Whether a layer is a recurrent layer's cell, which runs once for each time step: `gru_1/gru_cell_1`."""
-    return bool(recurrent_cell(layer))
-
-
 def recurrent_cell(layer: str) -> str:
     """The scope of the recurrent layer's cell that a layer is or lies in, `gru_1/gru_cell_1`; "" without one."""
     found = _RECURRENT_CELL.search(layer)

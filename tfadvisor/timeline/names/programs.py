@@ -32,6 +32,7 @@ _JITTED_MODULE = re.compile(r"^(?:jit|pmap)_(?!_lambda_?$)(\w+)$")
 _NO_IDENTIFIER = re.compile(r"[^A-Za-z0-9_]")
 
 
+INFERENCE = "inference"
 _INFERS = frozenset("decode prefill generate predict infer inference serve serving".split())
 _TRAINS = frozenset(
     "train training step update grad grads gradient gradients loss backward optimizer fit epoch".split()
@@ -45,18 +46,19 @@ def workload_of(functions: Iterable[str]) -> str:
     words = [set(_NO_LETTER.split(one.lower())) for one in functions]
     infers = [not one.isdisjoint(_INFERS) for one in words]
     trains = any(not one.isdisjoint(_TRAINS) for one, other in zip(words, infers, strict=True) if not other)
-    return "inference" if any(infers) and not trains else "unknown"
+    return INFERENCE if any(infers) and not trains else "unknown"
+
+
+def serving_phase(program: str) -> str:
+    """`jit_prefill_512` -> `prefill`, `jit_generate` -> `decode`, "" for all others."""
+    words = set(_NO_LETTER.split(program.lower()))
+    return "prefill" if "prefill" in words else "decode" if words & {"decode", "generate"} else ""
 
 
 def jitted_function(name: str) -> str | None:
     """`PjitFunction(train_step)` -> `train_step`, None for other names."""
     match = _JITTED_CALL.match(name)
     return match.group(1) if match else None
-
-
-def names_jitted_function(name: str) -> bool:
-    """Whether the name of an event tells which jitted function it is a call of."""
-    return jitted_function(name) is not None
 
 
 @lru_cache(maxsize=1 << 14)  # asked of each name for each program, and of each host

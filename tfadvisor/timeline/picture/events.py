@@ -12,7 +12,7 @@ from tfadvisor.timeline.host.memory import allocators, numbers_at
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.names import stats
-from tfadvisor.timeline.names.devices import is_allocation
+from tfadvisor.timeline.names.devices import ALLOCATION
 from tfadvisor.trace.columns import HostTrace
 
 if TYPE_CHECKING:
@@ -207,7 +207,7 @@ def _live(trace: HostTrace, threads: Threads, until: Int64Array) -> list[Block]:
     if not any(address):
         return []
     size = numbers_at(trace, threads, stats.ALLOCATION_BYTES, until).tolist()
-    takes = np.array([is_allocation(name) for name in threads.names], np.bool_)[threads.row[until]].tolist()
+    takes = np.array([name == ALLOCATION for name in threads.names], np.bool_)[threads.row[until]].tolist()
     held: dict[int, int] = {}
     for place, (one, taken) in enumerate(zip(address, takes, strict=True)):
         if taken:

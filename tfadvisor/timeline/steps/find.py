@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 import numpy as np
 from msgspec.structs import replace
@@ -76,7 +76,7 @@ def find_steps(trace: HostTrace, threads: Threads, devices: Sequence[Device]) ->
         periods = guess.starts, np.append(guess.starts[1:], guess.ends[-1:]), guess.ends
         return _periods(*periods, names, guess.source, guess.confidence, thread, guess.about)
     calls = launching()
-    if calls is not None and len(calls.starts) < LEAST_CYCLES:
+    if _are_few(calls):
         return _few_steps(calls)
     drawn = drawn_steps(trace)
     return _as_marked(drawn, threads) if drawn is not None else _whole_trace(threads, devices, driver)
@@ -132,6 +132,11 @@ def _as_marked(marked: MarkedSteps, threads: Threads) -> Steps:
     about = f"marker {marked.name!r}"
     periods = marked.starts, marked.next_starts, marked.ends
     return _periods(*periods, names, StepSource.MARKER, confidence, thread, about)
+
+
+def _are_few(calls: Calls | None) -> TypeGuard[Calls]:
+    """Whether one or two calls launch the device work: kernels that repeat inside of them are a model's layers, no steps."""
+    return calls is not None and len(calls.starts) < LEAST_CYCLES
 
 
 def _few_steps(calls: Calls) -> Steps:
@@ -307,10 +312,20 @@ def inferred_steps(
         lambda: batches_taken(threads, driver),
         lambda: batches_taken(threads, thread_that_takes_most(threads)),
         lambda: repeated_dispatches(threads, driver),
-        lambda: repeated_kernels(devices),
+        lambda: None if _are_few(launching()) else repeated_kernels(devices),
+        lambda: _with_work_after(calls_of_tf_function(trace, threads, 0), devices),
     )
     for attempt in attempts:
         found = attempt()
         if found is not None and found.confidence > 0:
             return found
     return None
+
+
+def _with_work_after(calls: Inferred | None, devices: Sequence[Device]) -> Inferred | None:
+    """The calls, if after each of them a device begins to work: no launches need to link the two."""
+    if calls is None:
+        return None
+    ends = np.append(calls.starts, np.iinfo(np.int64).max)
+    begun = (np.diff(np.searchsorted(device.compute.starts, ends)) for device in devices)
+    return calls if any((each > 0).all() for each in begun) else None

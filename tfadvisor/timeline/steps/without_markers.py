@@ -70,13 +70,13 @@ def _first_of_each_batch(threads: Threads, index: int) -> Int64Array:
 # Steps as calls of a tf.function, and as iterations of a loop inside one.
 
 _FILLS = 0.25
-"""Calls of a function are steps where they take at least this share of the time from the first to the last."""
+"""Calls of a function are steps before all else where they take at least this share of the time from the first to the last."""
 _TAKEN = 0.8
 """Iterations are steps where at least so many batches are taken meanwhile, for each of them."""
 
 
-def calls_of_tf_function(trace: HostTrace, threads: Threads) -> Inferred | None:
-    """Calls of the tf.function that takes most time on its thread."""
+def calls_of_tf_function(trace: HostTrace, threads: Threads, least: float = _FILLS) -> Inferred | None:
+    """Calls of the tf.function that takes most time on its thread. least: of the time from the first to the last."""
     position = threads.positions(trace.stat(stats.TF_FUNCTION_CALL).event)
     position = distinct(position[position >= 0])
     if not len(position):
@@ -93,7 +93,7 @@ def calls_of_tf_function(trace: HostTrace, threads: Threads) -> Inferred | None:
         mine = outermost(threads, position[thread * len(names) + code == one])
         starts, ends = threads.start[mine], threads.end[mine]
         total = int((ends - starts).sum())
-        fills = total >= _FILLS * int(ends[-1] - starts[0])
+        fills = total >= least * int(ends[-1] - starts[0])
         if len(mine) >= LEAST_CYCLES and fills and total > longest:
             about = f"calls of {names[one % len(names)]}"
             best = inferred(starts, ends, StepSource.MODULE, 0.9, one // len(names), about)

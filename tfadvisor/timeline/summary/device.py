@@ -88,7 +88,7 @@ class DeviceSummary(msgspec.Struct, frozen=True):
 
     covered_ps: time in which an event of a class runs, shape (steps, DeviceClass). lengths: of the compute events in
     the counted steps, ps. tiny_ps: time in which a compute event shorter than TINY_PS runs, in
-    the counted steps. first_start: where work in a step begins,
+    the counted steps. sparse_ps: time of these in which a sparse core runs ops. first_start: where work in a step begins,
     -1 where none does.
     """
 
@@ -105,6 +105,7 @@ class DeviceSummary(msgspec.Struct, frozen=True):
     launches: Launches
     lengths: Distribution
     tiny_ps: int
+    sparse_ps: int
     first_start: Int64Array
     collectives: CollectiveCalls
 
@@ -143,6 +144,7 @@ def summarize_device(device: Device, steps: Steps, programs: Modules, most: int)
         launches=launches_of(ops, compute, most),
         lengths=distribution((ops.end - ops.start)[compute], most),
         tiny_ps=_tiny_ps(ops, compute, steps),
+        sparse_ps=int(device.sparse.within(steps.starts[steps.steady()], steps.ends[steps.steady()]).sum()),
         first_start=first,
         collectives=collective_calls(device, steps, programs),
     )

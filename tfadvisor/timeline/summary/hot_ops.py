@@ -12,7 +12,7 @@ from tfadvisor.errors import TraceError
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.model import Device, DeviceOps, Stated, Steps
 from tfadvisor.timeline.names.classes import DeviceClass
-from tfadvisor.timeline.names.devices import opcode_of
+from tfadvisor.timeline.names.devices import MOVING_CATEGORIES, opcode_of
 from tfadvisor.timeline.summary.device import OpTable
 from tfadvisor.vocabulary import DeviceKind
 
@@ -114,7 +114,8 @@ def _told(category: str, flops: int, moved: int) -> InProgram:
     from tfadvisor.program.cost import Cost
     from tfadvisor.timeline.program_ops import InProgram
 
-    return InProgram(opcode=opcode_of(category), effect="", cost=Cost(flops, moved), location=None)
+    effect = "copy" if category in MOVING_CATEGORIES else ""
+    return InProgram(opcode=opcode_of(category), effect=effect, cost=Cost(flops, moved), location=None)
 
 
 def _rows_like(table: OpTable, row: int) -> tuple[int, ...]:

@@ -271,3 +271,20 @@ def test_of_a_fragment_of_a_step_nothing_is_promised() -> None:
     assert (whole.severity.value, whole.saving.high) == ("critical", 0.5)
     assert (part.severity.value, part.saving, part.takes) == ("info", None, 0.5)
     assert part.caveat.startswith("The steps are fragments (each reads 393 variables")
+
+
+@pytest.mark.parametrize(
+    ("rule", "device", "reason"),
+    [
+        ("staggered-launches", "tpu", "it is about GPUs, and this run used a TPU"),
+        ("layout-conversions", "cpu", "it is about GPUs and TPUs, and this run used a CPU"),
+        ("staggered-launches", "gpu", None),
+        ("exposed-collectives", "tpu", None),
+    ],
+)
+def test_a_rule_about_other_devices_says_so(rule: str, device: str, reason: str | None) -> None:
+    """Whatever else it looks at: here nothing else would make it fire."""
+    values = dict.fromkeys(("launch_stagger_fraction", "layout_conversion_fraction", "exposed_rest_fraction"), 0.0)
+    outcome = outcome_of(RULES[rule], metrics({**FACTS, "device_kind": device}, **values))
+
+    assert (None if outcome is None else outcome.reason) == reason

@@ -249,6 +249,35 @@ def test_an_allreduce_of_known_bytes_against_its_ideal() -> None:
     assert metrics.value("allreduce_bus_gb_s") == approx(60, rel=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("model", "share"),
+    [
+        ("NVIDIA H100 80GB HBM3", 60 / 450),
+        ("NVIDIA H800", 60 / 200),
+        ("NVIDIA A100-SXM4-80GB", 60 / 300),
+        ("Tesla V100-SXM2-16GB", 60 / 150),
+        ("NVIDIA GB200", 60 / 900),
+        ("NVIDIA H100 PCIe", None),
+        ("NVIDIA L4", None),
+        ("AMD Instinct MI300X", None),
+    ],
+)
+def test_bus_bandwidth_against_the_links_of_the_model(model: str, share: float | None) -> None:
+    """10^9 bytes among two devices in 16 2/3 ms are 60 GB/s. NVLink carries half of what its data sheets add up each way."""
+    builder = trace().steps(2, period=100_000).program("jit_step", program(250_000_000, group=2))
+    for device in ("GPU:0", "GPU:1"):
+        builder.plane_stat(f"/device:{device}", gpu_device_name=model)
+        for at in (0, 100_000):
+            builder.busy(device, (at, at + 10))
+            builder.collective(device, at + 50_000, at + 50_000 + 50_000 / 3, hlo_op="all-reduce.11", **MODULE)
+
+    metrics = builder.measure()
+
+    assert metrics.value("allreduce_nvlink_share") == (None if share is None else approx(share, rel=1e-9))
+    if share is None:
+        assert "NVLink" in metrics["allreduce_nvlink_share"].reason
+
+
 def test_bytes_without_hlo_are_unknown_and_without_bandwidth_there_is_no_ideal() -> None:
     metrics = two_devices().measure()
 

@@ -85,6 +85,14 @@ def test_copies_in_are_hidden_only_as_far_as_computation_lasts() -> None:
     assert metrics.fact("hideable_copies") == "in"
 
 
+@pytest.mark.parametrize(("within", "between", "expected"), [(20, 10, "within"), (10, 20, "between")])
+def test_copies_on_a_device_and_between_devices_are_told_apart(within: float, between: float, expected: str) -> None:
+    builder = trace().step(0, 100).busy("GPU:0", (0, 50))
+    builder.copy("GPU:0", "D2D", 50, 50 + within).copy("GPU:0", "P2P", 75, 75 + between)
+
+    assert builder.measure().fact("hideable_copies") == expected
+
+
 def test_copies_that_fit_beside_the_computation_can_all_be_hidden() -> None:
     """Of 100: computes 50, copies in 20 after it."""
     metrics = trace().step(0, 100).busy("GPU:0", (0, 50)).copy("GPU:0", "H2D", 60, 80, size=10).measure()

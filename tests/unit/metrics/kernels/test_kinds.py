@@ -218,3 +218,20 @@ def test_transposes_of_xla_on_a_cpu_are_not_told() -> None:
 
     assert metrics.value("layout_conversion_fraction") is None
     assert "accelerator" in metrics["layout_conversion_fraction"].reason
+
+
+def test_prefill_and_decoding_by_the_names_of_the_programs() -> None:
+    """In 100 µs prefill computes for 30, decoding for 40 and something else for 10."""
+    builder = trace().step(0, 100)
+    for program, (module, start, end) in enumerate(
+        (("jit_prefill_512", 0, 30), ("jit_generate", 30, 70), ("jit_insert", 70, 80))
+    ):
+        stats = {"hlo_module": module, "hlo_op": "dot.1", "program_id": program}
+        builder.on_line("/device:GPU:0", "Stream #1(Compute)", "gemm_fusion_dot_1", start, end, **stats)
+
+    metrics = builder.measure()
+
+    assert metrics.value("prefill_fraction") == pytest.approx(0.3)
+    assert metrics.value("decode_fraction") == pytest.approx(0.4)
+    training = trace().step(0, 100).busy("GPU:0", (0, 50)).measure()
+    assert "named for" in training["decode_fraction"].reason

@@ -197,3 +197,18 @@ def test_where_a_kernels_name_is_silent_its_ops_types_answer(dtype: str, major: 
 
     for name in ("tf32_matrix_share", "fp32_matrix_share", "fp16_kernel_share"):
         assert (metrics.value(name) == 1) == (name == metric), name
+
+
+def test_amds_matrix_cores_multiply_fp32_as_it_is() -> None:
+    """hipBLASLt's names begin their types with A's: `S` is fp32, `B` bf16. 60 of 90 µs."""
+    builder = (
+        trace().step(0, 100).plane_stat("/device:GPU:0", device_vendor="AMD", compute_cap_major=9, compute_cap_minor=4)
+    )
+    builder.busy("GPU:0", (0, 60), name="Cijk_Ailk_Bljk_S_B_Bias_HA_S_SAV_UserArgs_MT16x16x128_MI16x16x1_SN")
+    builder.busy("GPU:0", (60, 90), name="Cijk_Ailk_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT256x256x64_MI16x16x1_CMS")
+
+    metrics = builder.measure()
+
+    assert metrics.value("tf32_matrix_share") == pytest.approx(60 / 90)
+    assert metrics.value("fp32_matrix_share") == 0
+    assert metrics.value("fp16_kernel_share") == pytest.approx(30 / 90)

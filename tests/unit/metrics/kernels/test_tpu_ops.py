@@ -127,3 +127,37 @@ def test_a_copy_of_a_gpu_that_no_op_asked_for_is_none() -> None:
 
     assert metrics.fact("hideable_copies") == "offload"
     assert metrics.value("hideable_copy_fraction") == approx(0.4)
+
+
+@pytest.mark.parametrize(
+    ("category", "expected"), [("data formatting", 0.4), ("copy", 0.4), ("transpose", 0.4), ("loop fusion", 0.0)]
+)
+def test_without_a_program_the_profilers_category_says_what_only_changes_the_layout(
+    category: str, expected: float
+) -> None:
+    """40 of 100 µs."""
+    builder = tpu(("%fusion.1 = bf16[8] fusion(%p)", 0, 60), ("%bitcast.5 = bf16[8] fusion(%x)", 60, 100))
+    plane = builder._planes["host", "/device:TPU:0"]
+    for entry in plane.event_metadata.values():
+        told = ("convolution fusion" if b"%fusion" in entry.name else category, 1000, 1000)
+        for stat, value in zip(("hlo_category", "flops", "bytes_accessed"), told, strict=True):
+            _set(entry.stats.add(metadata_id=_stat_id(plane, stat)), plane, value)
+
+    assert builder.measure().value("layout_conversion_fraction") == approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("bytes_", "category", "expected"),
+    [(16_400_000, "convolution fusion", 1.0), (16_300_000, "convolution fusion", 0.0), (164, "loop fusion", 0.0)],
+)
+def test_an_op_that_uses_little_of_the_bandwidth_does_not_wait_for_memory(
+    bytes_: int, category: str, expected: float
+) -> None:
+    """1,640 GB/s move 164 MB in 100 µs, a tenth of that is the least."""
+    builder = tpu(("%fusion.1 = bf16[8] fusion(%p)", 0, 100))
+    plane = builder._planes["host", "/device:TPU:0"]
+    for entry in plane.event_metadata.values():
+        for stat, value in zip(("hlo_category", "flops", "bytes_accessed"), (category, 1, bytes_), strict=True):
+            _set(entry.stats.add(metadata_id=_stat_id(plane, stat)), plane, value)
+
+    assert builder.measure().value("memory_bound_fraction") == approx(expected, abs=1e-3)

@@ -64,7 +64,15 @@ def test_inference_by_the_names_of_compiled_functions(functions: tuple[str, ...]
 
 
 @pytest.mark.parametrize(
-    ("event", "expected"), [("MegaScale: Communication Transport Receive", "used"), ("x", "not used")]
+    ("event", "expected"),
+    [
+        ("MegaScale: Communication Transport Receive", "used"),
+        (
+            '%send.1 = () send(%x), frontend_attributes={_xla_host_transfer_handler_name="xla_megascale_runtime"}',
+            "used",
+        ),
+        ("x", "not used"),
+    ],
 )
 def test_the_network_between_slices(event: str, expected: str) -> None:
     assert trace().step(0, 100).busy("GPU:0", (0, 9)).call(event, 0, 9).measure().fact("slices_network") == expected

@@ -78,3 +78,23 @@ def test_even_steps_come_out_even() -> None:
 
     assert metrics.value("step_time_ms") == pytest.approx(0.1)
     assert metrics.value("step_time_spread") == 0
+
+
+def test_what_sparse_cores_run_is_beside_the_device() -> None:
+    """In steps of 100 µs one sparse core runs ops for 40, another for 30, of which 10 at the same time: 60 on one of two TPUs."""
+    builder = trace().steps(2, period=100)
+    for at in (0, 100):
+        for device in ("TPU:0", "TPU:1"):
+            builder.on_line(f"/device:{device}", "XLA Ops", "%fusion.1 = f32[8] fusion(%x)", at, at + 50)
+        builder.on_line(
+            "/device:TPU:0 SparseCore 0", "Sparse Core Ops", "%all-gather.7 = f32[8] all-gather(%p)", at, at + 40
+        )
+        builder.on_line("/device:TPU:0 SparseCore 1", "Sparse Core Ops", "%sort.1 = f32[8] sort(%p)", at + 30, at + 60)
+        builder.on_line("/device:TPU:0 SparseCore 1", "Sparse Core Modules", "jit_step(1)", at, at + 100)
+
+    metrics = builder.measure()
+
+    assert metrics.value("sparse_core_fraction") == pytest.approx(60 / 200)
+    assert metrics.value("device_busy_fraction") == pytest.approx(0.5)
+    without = trace().steps(2, period=100).on_line("/device:TPU:0", "XLA Ops", "%fusion.1 = f32[8] fusion(%x)", 0, 190)
+    assert "sparse core" in without.measure()["sparse_core_fraction"].reason

@@ -74,6 +74,14 @@ def test_a_function_that_waits_for_its_batch_waits_for_input(run: str) -> None:
     assert found["compute"] == 10
 
 
+def test_a_call_in_which_the_runtime_shows_nothing_waits_as_long_as_another_thread_takes_a_batch() -> None:
+    """The call from 10 to 90: 50 µs of it are another thread's wait for the batch, 20 dispatch, 10 run under the kernel."""
+    builder = behind_another().step(0, 100).call("EagerLocalExecute: __inference_train_function_7", 10, 90)
+    builder.thread("tf_Compute/2").call("IteratorGetNext:IteratorGetNext", 20, 70).busy("GPU:0", (80, 90))
+
+    assert shares(builder.timeline()) == {"input": 50, "launch": 20, "host": 20, "compute": 10}
+
+
 def test_an_op_of_its_own_is_dispatch_as_long_as_it_takes() -> None:
     assert "input" not in shares(called_function(function="MatMul").timeline())
 
@@ -455,3 +463,17 @@ def test_waits_of_which_only_one_end_is_marked_are_none() -> None:
     builder.call("CommonPjRtBuffer::Await", 10, 11, _p=5).call("CommonPjRtBuffer::Await", 30, 31, _p=6)
 
     assert shares(builder.timeline()) == {"host": 78, "idle": 2, "compute": 20}
+
+
+@pytest.mark.parametrize(
+    ("program", "expected"), [("train_step", {"host": 20, "input": 50}), ("generate", {"host": 20, "idle": 50})]
+)
+def test_a_server_waits_for_requests_where_a_loop_waits_for_its_batch(program: str, expected: dict[str, float]) -> None:
+    """10 to 60 µs in a queue's `get`."""
+    builder = (
+        behind_another().step(0, 100).call("$threading.py:323 wait", 10, 60).call(f"PjitFunction({program})", 60, 70)
+    )
+
+    found = shares(builder.busy("GPU:0", (80, 100)).timeline())
+
+    assert found == {"launch": 10, "compute": 20, **expected}

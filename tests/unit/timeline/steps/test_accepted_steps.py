@@ -64,6 +64,18 @@ def test_three_calls_are_steps(calls: int, accepted: bool) -> None:
     assert (function_calls([100 * index for index in range(calls)]).source is StepSource.MODULE) is accepted
 
 
+@pytest.mark.parametrize(("works", "source"), [(4, StepSource.MODULE), (3, StepSource.WHOLE_TRACE)])
+def test_short_calls_are_steps_where_a_device_begins_to_work_after_each(works: int, source: StepSource) -> None:
+    """TensorFlow's calls return at once; nothing links them to the kernels that they launch."""
+    builder = trace()
+    for index in range(4):
+        builder.call("train_step", 100 * index, 100 * index + 5, tf_function_call="notTraced-nonXla")
+        if index < works:
+            builder.busy("GPU:0", (100 * index + 20, 100 * index + 90))
+
+    assert builder.timeline().steps.source is source
+
+
 @pytest.mark.parametrize(("length", "accepted"), [(27, True), (25, True), (24, False)])
 def test_calls_that_fill_a_quarter_of_the_time_are_steps(length: float, accepted: bool) -> None:
     """Four calls of a length each, from 0 to 300 + length: 108 of 327, 100 of 325, 96 of 324 would all be enough."""

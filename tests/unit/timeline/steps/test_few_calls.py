@@ -237,3 +237,17 @@ def test_a_function_of_the_input_pipeline_is_no_step_though_it_launches_most() -
     builder.kernel("GPU:0", "a", 20, 90, launched=(1, 2))
 
     assert builder.timeline().steps.source is StepSource.WHOLE_TRACE
+
+
+@pytest.mark.parametrize(("calls", "lengths"), [(1, [590]), (0, [100] * 5 + [80])])
+def test_kernels_that_repeat_inside_one_call_are_its_layers(calls: int, lengths: list[float]) -> None:
+    """Six layers of two kernels, every 100 µs. Without the call around them nothing says that they are no steps."""
+    builder = trace()
+    for _ in range(calls):
+        builder.call("train_function", 0, 50, tf_function_call="notTraced-nonXla")
+    for layer in range(6):
+        for place, name in enumerate(("conv", "bias")):
+            at = 10 + 100 * layer + 40 * place
+            builder.kernel("GPU:0", name, at, at + 40, launched=(1 + 2 * layer + place, 2 + 2 * layer + place))
+
+    assert lengths_us(builder.timeline().steps) == lengths
