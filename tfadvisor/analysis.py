@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import replace
 
-import tfadvisor.metrics  # noqa: F401  (registers every metric)
 from tfadvisor.advice.findings import CaptureNote
 from tfadvisor.advice.judging.judge_rules import run_rules
 from tfadvisor.advice.loading.catalogue import Catalogue, load_catalogue

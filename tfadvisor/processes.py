@@ -52,6 +52,15 @@ def follow_parent(parent: int) -> None:
         os._exit(1)
 
 
+def lives(process: int) -> bool:
+    """Whether this machine has a process of this number, whoever's it is."""
+    try:
+        os.kill(process, 0)
+    except OSError as error:
+        return not isinstance(error, ProcessLookupError)
+    return True
+
+
 @contextlib.contextmanager
 def undisturbed() -> Iterator[None]:
     """What must be done whole: signals that would end this process come when it is. Other threads never get any."""

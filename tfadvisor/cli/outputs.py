@@ -69,6 +69,13 @@ def write_out(text: str, *, page: bool = False, json: bool = False) -> None:
     sys.stdout.write(text)
 
 
+def write_json(data: Any) -> None:
+    """Plain data, to standard output."""
+    from json import dumps  # most commands need none of it
+
+    write_out(dumps(data, indent=2) + "\n", json=True)
+
+
 def note(message: str) -> None:
     """A line on stderr."""
     sys.stderr.write(f"tfadvisor: {in_one_message(message)}\n")

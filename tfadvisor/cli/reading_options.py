@@ -15,6 +15,7 @@ from tfadvisor.cli.outputs import note
 from tfadvisor.cli.typer_commands import argument, option
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import UsageError
+from tfadvisor.report.forms.forms import REPORT_FORMS, names_of
 from tfadvisor.trace.remote_path import place_of
 
 if TYPE_CHECKING:
@@ -179,6 +180,13 @@ def choice(*flags: str, names: Sequence[str], help: str, panel: str | None = Non
         raise UsageError(f"{flags[0]} {value}: choose {listed(names)}.{did_you_mean(value, names)}")
 
     return typer.Option(*flags, metavar="|".join(names), help=help, callback=checked, rich_help_panel=panel)
+
+
+ReportFormat = Annotated[
+    str | None, choice("--format", "-f", names=names_of(REPORT_FORMS), help="format of the report (text)", panel=OUTPUT)
+]
+Details = Annotated[bool, option("--details", "", "text: every finding, fix, metric and step", OUTPUT)]
+LEDGER = Path(".tfadvisor/ledger.jsonl")
 
 
 def listed(names: Sequence[str]) -> str:

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Annotated
 
 from tfadvisor.cli.ending import alarm
 from tfadvisor.cli.outputs import note, write_form
-from tfadvisor.cli.reading_options import OUTPUT, choice
 from tfadvisor.cli.typer_commands import argument, option
 from tfadvisor.errors import UsageError
 from tfadvisor.memory import free_memory, limited_memory, limits_of_files, unpacked_size
 from tfadvisor.printable import in_one_message, printable
-from tfadvisor.report.forms.forms import REPORT_FORMS, Form, names_of
+from tfadvisor.report.forms.forms import Form
 
 if TYPE_CHECKING:
     from tfadvisor.act.record.conduct import Recorded
@@ -28,20 +27,14 @@ if TYPE_CHECKING:
     from tfadvisor.trace.runs import Run
 
 RECORDING = "What to record"
-LEDGER = Path(".tfadvisor/ledger.jsonl")
 
 TheCommand = Annotated[list[str], argument("COMMAND", "the program and its arguments, after --")]
 StepCount = Annotated[int, option("--steps", "N", "minimum number of steps to record", RECORDING, min=2)]
 Out = Annotated[Path, option("--out", "DIR", "logdir to write the trace to", RECORDING)]
-Format = Annotated[
-    str | None, choice("--format", "-f", names=names_of(REPORT_FORMS), help="format of the report (text)", panel=OUTPUT)
-]
-Details = Annotated[bool, option("--details", "", "text: every finding, fix, metric and step", OUTPUT)]
 
 
 def check_rules(options: Options) -> None:
     """Before anything is started. Raises UsageError for rules that are not there."""
-    import tfadvisor.metrics  # noqa: F401  (registers every metric, which rules are checked against)
     from tfadvisor.advice.loading.catalogue import load_catalogue
 
     load_catalogue(options.rules, options.disabled)

@@ -109,24 +109,9 @@ def op_speed(pairs: Sequence[Pair]) -> Speed | None:
 
     Weights are the fourth root of both times' product: neither one large op nor many tiny ones decide.
     """
-    ratios: list[tuple[float, float]] = []
-    covered = 0.0
-    total = sum(
-        (pair.base.ms_per_step if pair.base else 0.0) + (pair.new.ms_per_step if pair.new else 0.0) for pair in pairs
-    )
-    for pair in pairs:
-        one, other = pair.base, pair.new
-        if (
-            one
-            and other
-            and one.kind == "compute"
-            and one.ms_per_step > 0
-            and other.ms_per_step > 0
-            and same_work(pair)
-        ):
-            ratios.append((log(other.ms_per_step / one.ms_per_step), (one.ms_per_step * other.ms_per_step) ** 0.25))
-            covered += one.ms_per_step + other.ms_per_step
-    if len(ratios) < _FEWEST_OPS or covered < _LEAST_SHARE * total:
+    unchanged = [pair for pair in pairs if pair.base and pair.base.kind == "compute" and same_work(pair)]
+    ratios = _ratios(unchanged)
+    if len(ratios) < _FEWEST_OPS or sum(times_of(unchanged)) < _LEAST_SHARE * sum(times_of(pairs)):
         return None
     weights = sum(weight for _, weight in ratios)
     if max(weight for _, weight in ratios) > _ONE_OP_AT_MOST * weights:
@@ -136,16 +121,20 @@ def op_speed(pairs: Sequence[Pair]) -> Speed | None:
 
 def scatter_of(pairs: Sequence[Pair], speed: Speed) -> float:
     """How much the unchanged ops' ratios scatter around the machine's speed: 1.4826 median deviations of logarithms."""
-    middle = log(speed.factor)
-    found = [
-        (
-            abs(log(pair.new.ms_per_step / pair.base.ms_per_step) - middle),
-            (pair.base.ms_per_step * pair.new.ms_per_step) ** 0.25,
-        )
-        for pair in pairs
-        if pair.base and pair.new and pair.base.ms_per_step > 0 and pair.new.ms_per_step > 0
-    ]
+    found = [(abs(ratio - log(speed.factor)), weight) for ratio, weight in _ratios(pairs)]
     return 1.4826 * weighted_median(found) if found else 0.0
+
+
+def _ratios(pairs: Sequence[Pair]) -> list[tuple[float, float]]:
+    """(logarithm of an op's new time over its old one, weight) of those that take time on both sides."""
+    times = [times_of([pair]) for pair in pairs]
+    return [(log(after / before), (before * after) ** 0.25) for before, after in times if before > 0 and after > 0]
+
+
+def times_of(pairs: Sequence[Pair]) -> tuple[float, float]:
+    """(of the base's ops, of the new ones) together, ms a step."""
+    before = sum(pair.base.ms_per_step for pair in pairs if pair.base)
+    return before, sum(pair.new.ms_per_step for pair in pairs if pair.new)
 
 
 def weighted_median(values: Sequence[tuple[float, float]]) -> float:

@@ -29,16 +29,14 @@ class Traits(msgspec.Struct, frozen=True):
 
 
 class Found(msgspec.Struct, frozen=True, array_like=True):
-    """A finding of the report, for one line of text. The last four are missing where older versions wrote it."""
+    """A finding of the report, for one line of text."""
 
     rule_id: Text
     category: Text
     title: Text
     place: Text
     """`file:line in op`, "" when unknown."""
-    severity: Text = ""
-    since: Text = ""
-    """"", but for baselines of older versions: the day it came."""
+    severity: Text
     claims: Text = ""
     """The classes of step time that it is about, joined by spaces."""
     takes: Number | None = None
@@ -86,7 +84,7 @@ class Side(msgspec.Struct, frozen=True):
     units: Mapping[str, str]
     """Of the metrics, by name."""
     traits: Mapping[str, Traits]
-    """Of the metrics, all that have a unit. Baselines of versions that did not keep them: none."""
+    """Of the metrics, by name."""
     findings: tuple[Found, ...]
     """All but those about the capture."""
 

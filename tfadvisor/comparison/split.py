@@ -19,7 +19,7 @@ from math import log
 
 import msgspec
 
-from tfadvisor.comparison.ops import Pair, match_ops, op_speed, same_work, scatter_of
+from tfadvisor.comparison.ops import Pair, match_ops, op_speed, same_work, scatter_of, times_of
 from tfadvisor.comparison.result import (
     Cause,
     ClassChange,
@@ -46,14 +46,8 @@ def split(base: Side, new: Side) -> tuple[tuple[ClassChange, ...], tuple[Cause, 
     pairs = match_ops(base.ops, new.ops)
     speed = op_speed(pairs)
     classes = tuple(
-        ClassChange(
-            name,
-            base.class_ms.get(name, 0.0),
-            new.class_ms.get(name, 0.0),
-            new.class_ms.get(name, 0.0) - base.class_ms.get(name, 0.0),
-            _error(base, new, name),
-        )
-        for name in TIME_CLASSES
+        ClassChange(name, before, after, after - before, _error(base, new, name))
+        for name, before, after in ((one, base.class_ms[one], new.class_ms[one]) for one in TIME_CLASSES)
     )
     machine = _Machine(speed, scatter_of([pair for pair in pairs if same_work(pair)], speed) if speed else 0.0)
     causes: list[Cause] = []
@@ -153,9 +147,8 @@ def _hiding(one: ClassChange, base: Side, new: Side, pairs: Sequence[Pair], mach
 
 def _work(name: str, base: Side, new: Side, pairs: Sequence[Pair]) -> tuple[float, float]:
     """The ops' times of a class, those beyond the table included."""
-    before = sum(pair.base.ms_per_step for pair in pairs if pair.base) + base.rest_ms.get(name, 0.0)
-    after = sum(pair.new.ms_per_step for pair in pairs if pair.new) + new.rest_ms.get(name, 0.0)
-    return before, after
+    before, after = times_of(pairs)
+    return before + base.rest_ms.get(name, 0.0), after + new.rest_ms.get(name, 0.0)
 
 
 def _alike(pairs: Sequence[Pair]) -> list[list[Pair]]:
@@ -181,6 +174,7 @@ def _of_ops(class_name: str, group: Sequence[Pair], rates: tuple[float, float], 
     hottest = max(group, key=lambda pair: abs(_change([pair], rates)))
     op = hottest.new or hottest.base
     assert op is not None
+    base_ms, new_ms = times_of(group)
     change = OpChange(
         name=op.name if len(group) == 1 else stem(op.name),
         before=hottest.base.name if hottest.base and hottest.base.name != op.name else None,
@@ -188,15 +182,15 @@ def _of_ops(class_name: str, group: Sequence[Pair], rates: tuple[float, float], 
         status="changed" if hottest.base and hottest.new else "new" if hottest.new else "gone",
         by=hottest.by,
         number=len(group),
-        base_op_ms=sum(pair.base.ms_per_step for pair in group if pair.base),
-        new_op_ms=sum(pair.new.ms_per_step for pair in group if pair.new),
+        base_op_ms=base_ms,
+        new_op_ms=new_ms,
         base_count=sum(pair.base.count_per_step for pair in group if pair.base),
         new_count=sum(pair.new.count_per_step for pair in group if pair.new),
         module=op.module,
         file=op.file,
         line=op.line,
     )
-    before, after = rates[0] * change.base_op_ms, rates[1] * change.new_op_ms
+    before, after = rates[0] * base_ms, rates[1] * new_ms
     doubt = machine.drift(before)
     if hottest.base and hottest.new:
         doubt += (_STANDS_OUT if same_work(hottest) else 1.0) * machine.scatter * max(before, after)
@@ -205,8 +199,7 @@ def _of_ops(class_name: str, group: Sequence[Pair], rates: tuple[float, float], 
 
 def _change(group: Sequence[Pair], rates: tuple[float, float]) -> float:
     """What the ops take of the step more than before, ms."""
-    before = sum(pair.base.ms_per_step for pair in group if pair.base)
-    after = sum(pair.new.ms_per_step for pair in group if pair.new)
+    before, after = times_of(group)
     return rates[1] * after - rates[0] * before
 
 

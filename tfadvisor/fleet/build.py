@@ -12,10 +12,10 @@ import msgspec
 
 from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.fleet.table import merged, write_table
-from tfadvisor.fleet.work import HowToRead, Row, Task, lost_row, row_bytes, row_from, rules_version
+from tfadvisor.fleet.work import HowToRead, Row, Task, lost_row, row_bytes, rules_version
 from tfadvisor.printable import in_utf8
 from tfadvisor.timeline.run.one_host import Engine
-from tfadvisor.trace.remote_path import RemotePath
+from tfadvisor.trace.remote_path import RemotePath, size_and_stamp
 from tfadvisor.trace.runs import Run, choose_run, find_runs
 
 _SAVED_EVERY = 500
@@ -53,7 +53,8 @@ def bring_up_to_date(
     unsaved = 0 if known and list(rows.values()) == list(known) else 1
     try:
         for number, answer in enumerate(engine.each(row_bytes, [msgspec.msgpack.encode(one) for one in new]), 1):
-            row = lost_row(new[answer.task]) if answer.value is None else row_from(answer.value)
+            told, task = answer.value, new[answer.task]
+            row = lost_row(task) if told is None else msgspec.msgpack.decode(told, type=Row)
             rows[row.place] = row
             if row.error is not None:
                 failed.append(row)
@@ -153,20 +154,12 @@ def _runs_below(root: Path) -> Sequence[Run]:
 def _stamp(run: Run) -> str:
     content = sha256()
     for file in run.files:
-        content.update(f"{file.name}\0{_state(file)}\0".encode("utf-8", "surrogateescape"))
+        try:
+            size, stamp = size_and_stamp(file)
+        except (OSError, TraceError) as error:  # reading it will say what is wrong
+            size, stamp = 0, type(error).__name__
+        content.update(f"{file.name}\0{size} {stamp}\0".encode("utf-8", "surrogateescape"))
     return content.hexdigest()[:16]
-
-
-def _state(file: Path) -> str:
-    """What changes with a file's content."""
-    try:
-        if isinstance(file, RemotePath):
-            entry = file.entry()
-            return f"{entry.size} {entry.tag}"
-        status = file.stat()
-    except (OSError, TraceError) as error:  # reading it will say what is wrong
-        return type(error).__name__
-    return f"{status.st_size} {status.st_mtime_ns}"
 
 
 def _bytes(path: Path) -> bytes:

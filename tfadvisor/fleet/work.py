@@ -53,11 +53,6 @@ def row_bytes(task: bytes) -> bytes:
     return msgspec.msgpack.encode(row_of(msgspec.msgpack.decode(task, type=Task)))
 
 
-def row_from(answer: bytes) -> Row:
-    """The row of an answer."""
-    return msgspec.msgpack.decode(answer, type=Row)
-
-
 def lost_row(task: Task) -> Row:
     """For a run whose processes were killed."""
     why = "could not be read: the system killed each process that read it, probably because memory ran out."

@@ -171,6 +171,15 @@ class RemotePath(PosixPath):
         raise OSError(errno.EROFS, "tfadvisor only reads there", str(self))
 
 
+def size_and_stamp(file: Path) -> tuple[int, object]:
+    """Bytes of a file or object, and what changes with its content. Raises as entry."""
+    if isinstance(file, RemotePath):
+        entry = file.entry()
+        return entry.size or 0, entry.tag
+    status = os.stat(file)  # noqa: PTH116  (the same without a Path's overhead)
+    return status.st_size, status.st_mtime_ns
+
+
 def known(address: str, entry: Entry | None) -> RemotePath:
     """The path of an object that a store has listed already."""
     path = place_of(address)

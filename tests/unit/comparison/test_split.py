@@ -135,7 +135,7 @@ def test_causes_add_up_to_the_change(seed: int) -> None:
 
 
 def test_findings_that_changed_are_beside_it() -> None:
-    late = Found("input-loader-in-step", "input", "The loop loads its batch", "train.py:3 in load")
+    late = Found("input-loader-in-step", "input", "The loop loads its batch", "train.py:3 in load", "high")
     base, new = side(100.0), side(120.0, findings=[late])
 
     comparison = compare_sides(base, new)

@@ -17,7 +17,7 @@ from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import UsageError
 from tfadvisor.files import unfinished
 from tfadvisor.git import GitRefused, git
-from tfadvisor.processes import undisturbed
+from tfadvisor.processes import lives, undisturbed
 
 
 class Commits(msgspec.Struct, frozen=True):
@@ -194,16 +194,6 @@ def _remove_left_behind(root: Path) -> None:
     for line in git(root, "worktree", "list", "--porcelain").splitlines():
         tree = Path(line.removeprefix("worktree "))
         owner = _OURS.match(tree.parent.name) if line.startswith("worktree ") else None
-        if owner is not None and owner[1] == socket.gethostname() and not _lives(int(owner[2])):
+        if owner is not None and owner[1] == socket.gethostname() and not lives(int(owner[2])):
             guardian.remove(str(tree.parent))
             _forget(root, tree)
-
-
-def _lives(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True

@@ -17,6 +17,7 @@ from tfadvisor.act.repair.registry import Hit, Place, load
 from tfadvisor.act.repair.sources import Sources
 from tfadvisor.advice.codemods import CODEMODS, LAUNCH_LINE, CodemodRef
 from tfadvisor.advice.findings import Finding, Patch
+from tfadvisor.advice.flags.settings import FLAG_VARIABLES
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import UsageError
 from tfadvisor.printable import one_line
@@ -284,8 +285,6 @@ def _filled(finding: Finding, made: Patched | None) -> Finding:
 
 # A fix's variables and flags as lines for the script that launches the program.
 
-_FLAGS = ("XLA_FLAGS", "TF_XLA_FLAGS", "LIBTPU_INIT_ARGS")
-"""Variables that hold several flags: what is set already stays."""
 _NAME = re.compile(r"^[A-Za-z_][A-Za-z0-9_]*$")
 
 
@@ -297,7 +296,7 @@ def launch_lines(env: Mapping[str, str]) -> str:
             continue
         given = one_line(value)
         before = f"${name}"
-        if name in _FLAGS:
+        if name in FLAG_VARIABLES:  # what is set already stays
             lines.append(f'export {name}="${{{name}:-}}"{shlex.quote(" " + given)}\n')
         elif given.endswith(f":{before}"):
             lines.append(f'export {name}={shlex.quote(given.removesuffix(before))}"${{{name}:-}}"\n')

@@ -81,8 +81,11 @@ def asked_for(
     found += [from_diff(Path(one)) for one in files]
     found += [from_assignment(one) for one in settings]
     times = report.steps.time_ms if report is not None else None
+    each_once: dict[str, Candidate] = {}
+    for candidate in found:
+        each_once.setdefault(candidate.name, candidate)
     return AskedFor(
-        tuple(_each_once(found)),
+        tuple(each_once.values()),
         origin,
         times.median if times else None,
         sketch_of(report) if report is not None else (),
@@ -90,9 +93,7 @@ def asked_for(
 
 
 def _is_file(name: str) -> bool:
-    if name.endswith((".diff", ".patch")) or "/" in name:
-        return True
-    return Path(name).is_file()
+    return name.endswith((".diff", ".patch")) or "/" in name or Path(name).is_file()
 
 
 def _sources(command: Sequence[str], source: Path | None) -> Sources:
@@ -117,14 +118,6 @@ def _report(
     except (ValueError, RecursionError, msgspec.ValidationError) as error:
         remedy = "`tfadvisor analyze --format json` writes one."
         raise TraceError(str(origin), f"it is no report of this version ({error}).", remedy) from error
-
-
-def _each_once(found: Sequence[Candidate]) -> Iterator[Candidate]:
-    names: set[str] = set()
-    for one in found:
-        if one.name not in names:
-            names.add(one.name)
-            yield one
 
 
 # The findings' own fixes as candidates: each codemod of a rule that applies in one place, and its variables and flags.

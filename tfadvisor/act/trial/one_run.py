@@ -51,7 +51,7 @@ class Run(msgspec.Struct, frozen=True):
     """It was ended without an answer, because it took too long."""
 
 
-class Interrupted(Exception):
+class Interrupted(KeyboardInterrupt):
     """The user has asked for the end."""
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import secrets
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
@@ -181,18 +180,13 @@ def _plain(share: float) -> str:
     return f"{share * 100:.0f}"
 
 
-# A trial's result for a terminal, and as JSON.
+# A trial's result for a terminal.
 
 _STYLES = {BETTER: "bold green", OPEN: "bold yellow", BROKEN: "bold red"}
 _INDENT = 13
 _TOLD = 0.02
 """From this share on the time between epochs has a line."""
 _DOES = {"part": "in this arm", "scale": "in this arm", "switch": "to do"}
-
-
-def as_json(result: TrialResult) -> str:
-    """With a line's end."""
-    return json.dumps(result.to_dict(), indent=2) + "\n"
 
 
 def as_text(result: TrialResult, screen: Screen = PLAIN) -> str:

@@ -32,6 +32,7 @@ from tfadvisor.advice.flags.catalogue import (
 )
 from tfadvisor.advice.flags.recorded import Chosen, Flag, Table, choose, is_newer, order, recording
 from tfadvisor.advice.flags.settings import Given, Setting, Suggestions, take_apart
+from tfadvisor.printable import cut
 
 _ADD_UP = ("xla_disable_hlo_passes", "xla_enable_hlo_passes_only")
 """Flags whose later values are added to the earlier ones; tried with jaxlib 0.9.2."""
@@ -129,13 +130,9 @@ def _repeated(setting: Setting, last: Mapping[tuple[str, str], Setting]) -> list
 
 def _unread(given: Given) -> list[Remark]:
     return [
-        Remark("unread", NOTE if one.harmless else ERROR, f"not read: {_cut(one.words)} ({one.why})", one.instead)
+        Remark("unread", NOTE if one.harmless else ERROR, f"not read: {cut(one.words, 80)} ({one.why})", one.instead)
         for one in given.unread
     ]
-
-
-def _cut(words: str) -> str:
-    return words if len(words) <= 80 else f"{words[:79]}…"
 
 
 # One flag against what a version knows.

@@ -14,11 +14,14 @@ from msgspec.structs import replace
 
 from tfadvisor.cli.outputs import check_outside, check_page_has_a_file, note, write_form
 from tfadvisor.cli.reading_options import (
+    LEDGER,
     OUTPUT,
     RULES,
+    Details,
     Output,
     Paths,
     Reading,
+    ReportFormat,
     Workers,
     choice,
     chosen_run,
@@ -27,7 +30,7 @@ from tfadvisor.cli.reading_options import (
 )
 from tfadvisor.cli.typer_commands import Command, option, takes
 from tfadvisor.errors import TraceError, UsageError
-from tfadvisor.report.forms.forms import REPORT_FORMS, form_of, names_of
+from tfadvisor.report.forms.forms import REPORT_FORMS, form_of
 from tfadvisor.report.model import Report
 from tfadvisor.vocabulary import Severity
 
@@ -57,9 +60,6 @@ FailOn = Annotated[
         panel=RULES,
     ),
 ]
-Format = Annotated[
-    str | None, choice("--format", "-f", names=names_of(REPORT_FORMS), help="format of the report (text)", panel=OUTPUT)
-]
 IgnoredBy = Annotated[
     Path | None,
     option(
@@ -69,16 +69,7 @@ IgnoredBy = Annotated[
         RULES,
     ),
 ]
-Details = Annotated[bool, option("--details", "", "text: every finding, fix, metric and step", OUTPUT)]
-
-Open = Annotated[
-    bool,
-    typer.Option(
-        "--open", help="show the page in a browser; without -o it is a temporary file", rich_help_panel=OUTPUT
-    ),
-]
-
-LEDGER = Path(".tfadvisor") / "ledger.jsonl"
+Open = Annotated[bool, option("--open", "", "show the page in a browser; without -o it is a temporary file", OUTPUT)]
 
 app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
@@ -90,7 +81,7 @@ def analyze(
     reading: Reading,
     config: IgnoredBy = None,
     fail_on: FailOn = None,
-    format: Format = None,
+    format: ReportFormat = None,
     output: Output = None,
     details: Details = False,
     open: Open = False,
@@ -158,10 +149,7 @@ def _with_tried(report: Report) -> Report:
     """With what the ledger of this folder says of the same program."""
     if not LEDGER.exists():
         return report
-    from tfadvisor.comparison.ledger import (
-        read,  # few have one
-        with_tried,
-    )
+    from tfadvisor.comparison.ledger import read, with_tried  # few have one
 
     try:
         return with_tried(report, read(LEDGER).entries)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tfadvisor.cli.outputs import note, write_out
+from tfadvisor.cli.outputs import note, write_json, write_out
 from tfadvisor.cli.reading_options import BASELINE, OUTPUT, Config, Labels, Model, Reading, Store, choice, places
 from tfadvisor.cli.typer_commands import Command, Commands, argument, option, takes
 from tfadvisor.errors import UsageError
@@ -88,7 +88,6 @@ def list_runs(
     format: Format = None,
     store: Store = None,
     model: Model = None,
-    label: Labels = None,
     config: Config = None,
 ) -> int:
     """One line per run, the oldest first."""
@@ -99,9 +98,7 @@ def list_runs(
     contents = read_store(folder)
     runs = [kept for kept in contents.runs if model in (None, kept.snapshot.key.model)]
     if format == "json":
-        import json
-
-        write_out(json.dumps([entry(kept) for kept in runs], indent=2) + "\n", json=True)
+        write_json([entry(kept) for kept in runs])
     else:
         write_out(table(runs))
     for file, why in contents.unusable:
@@ -155,12 +152,9 @@ def show_run(name: Named, format: Format = None, store: Store = None, config: Co
     (kept,) = named(gate_inputs.store_of(store, gate_inputs.configured(config)), [name])
     side = kept.snapshot.side
     if format == "json":
-        import json
-
-        whole = {**entry(kept), "metrics": dict(side.metrics), "units": dict(side.units)}
-        write_out(json.dumps(whole, indent=2) + "\n", json=True)
-        return 0
-    write_out(page(kept))
+        write_json({**entry(kept), "metrics": dict(side.metrics), "units": dict(side.units)})
+    else:
+        write_out(page(kept))
     return 0
 
 
@@ -223,7 +217,7 @@ def page(kept: Kept) -> str:
     told = {name: str(value) for name, value in entry(kept).items() if value and name != "findings"}
     lines = [f"{name.ljust(12)}  {one_line(words)}" for name, words in told.items()] + [""]
     for one in side.findings:
-        lines.append(one_line(f"{one.severity or 'finding'}: {one.title} ({one.rule_id})"))
+        lines.append(one_line(f"{one.severity}: {one.title} ({one.rule_id})"))
     longest = max((len(one) for one in side.metrics), default=0)
     lines += ["", *(f"{one.ljust(longest)}  {_amount(value, side.units[one])}" for one, value in side.metrics.items())]
     return "".join(f"{line}\n" for line in lines)

@@ -8,11 +8,8 @@ from typing import Annotated
 import typer
 
 from tfadvisor.cli.outputs import check_page_has_a_file, note
-from tfadvisor.cli.reading_options import (
-    Output,
-    Reading,
-)
-from tfadvisor.cli.recording import Details, Format, Out, StepCount, check_rules, keep_recording, note_kept, write_kept
+from tfadvisor.cli.reading_options import Details, Output, Reading, ReportFormat
+from tfadvisor.cli.recording import Out, StepCount, check_rules, keep_recording, note_kept, write_kept
 from tfadvisor.cli.typer_commands import Command, argument, takes
 from tfadvisor.report.forms.forms import REPORT_FORMS, form_of
 
@@ -43,7 +40,7 @@ def capture(
     steps: StepCount = 20,
     out: Out = Path("tfadvisor-run"),
     reading: Reading,
-    format: Format = None,
+    format: ReportFormat = None,
     output: Output = None,
     details: Details = False,
 ) -> int:

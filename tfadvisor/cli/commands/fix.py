@@ -8,16 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tfadvisor.cli.outputs import note
-from tfadvisor.cli.reading_options import (
-    OUTPUT,
-    WHAT,
-    Paths,
-    Reading,
-    choice,
-    chosen_run,
-    places,
-)
+from tfadvisor.cli.outputs import note, write_json
+from tfadvisor.cli.reading_options import OUTPUT, WHAT, Paths, Reading, choice, chosen_run, places
 from tfadvisor.cli.typer_commands import Command, option, takes
 from tfadvisor.errors import UsageError
 
@@ -26,7 +18,6 @@ if TYPE_CHECKING:
 
     from tfadvisor.act.repair.plan import Plan
     from tfadvisor.act.repair.sources import Sources
-    from tfadvisor.report.model import Report
 
 _EXAMPLES = """\
 Examples:
@@ -124,7 +115,7 @@ def fix(
     command = context.meta.get(_COMMAND, ())
     if check != bool(command):
         raise UsageError("--check and the command go together: tfadvisor fix logdir/ --check -- python train.py")
-    from tfadvisor.act.repair.plan import at_of, plan_of, plan_words  # --help needs none of these
+    from tfadvisor.act.repair.plan import at_of, plan_of, plan_words, with_patches  # --help needs none of these
     from tfadvisor.act.repair.sources import read_sources
     from tfadvisor.advice.loading.catalogue import load_catalogue
     from tfadvisor.analysis import analyze_run
@@ -146,7 +137,7 @@ def fix(
     elif format != "json":
         _print_diffs(plan, sources)
     if format == "json":
-        _print_json(report, plan)
+        write_json(with_patches(report, plan).to_dict())
     for line in plan_words(plan):
         note(line)
     return 3 if broken else 0 if plan.patched else 4
@@ -155,7 +146,7 @@ def fix(
 def _is_broken(plan: Plan, sources: Sources, command: Sequence[str]) -> bool:
     """Whether the patched program fails in its first steps, which it says. Ctrl-C ends it and this."""
     from tfadvisor.act.trial.first_step import first_broken
-    from tfadvisor.act.trial.one_run import Asked, Interrupted
+    from tfadvisor.act.trial.one_run import Asked
 
     paths = {one.name: str(one.path) for one in sources.files}
     texts: dict[str, str] = {}
@@ -167,11 +158,8 @@ def _is_broken(plan: Plan, sources: Sources, command: Sequence[str]) -> bool:
     if not patches:
         return False
     asked = Asked()
-    try:
-        with asked.heeded():
-            broken = first_broken(command, patches, _CHECK_SECONDS, asked)
-    except Interrupted:
-        raise KeyboardInterrupt from None
+    with asked.heeded():
+        broken = first_broken(command, patches, _CHECK_SECONDS, asked)
     if broken is None:
         note("checked: the patched program comes through its first steps.")
         return False
@@ -204,11 +192,3 @@ def _print_launch_lines(plan: Plan) -> None:
     for one in plan.patched:
         if not one.text:
             sys.stdout.write(f"# {one.rule_id}: before the line that launches the program\n{one.patch.diff}")
-
-
-def _print_json(report: Report, plan: Plan) -> None:
-    import json
-
-    from tfadvisor.act.repair.plan import with_patches
-
-    sys.stdout.write(json.dumps(with_patches(report, plan).to_dict(), indent=2) + "\n")

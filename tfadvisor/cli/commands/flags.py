@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tfadvisor.cli.outputs import write_out
+from tfadvisor.cli.outputs import write_json, write_out
 from tfadvisor.cli.reading_options import choice
 from tfadvisor.cli.typer_commands import Command, Commands, argument, option
 from tfadvisor.errors import UsageError
@@ -84,9 +84,7 @@ def check_flags(
     _check_versions(jaxlib, tensorflow)
     checked = check(_text(flags), jaxlib, tensorflow)
     if format == "json":
-        import json
-
-        write_out(json.dumps(as_data(checked), indent=2) + "\n", json=True)
+        write_json(as_data(checked))
     else:
         write_out(_laid_out(lines(checked)))
     return 1 if fail_on and checked.has(fail_on) else 0

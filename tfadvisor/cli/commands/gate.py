@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -115,38 +115,26 @@ def gate(
 
 def _gated(asked: Asked) -> int:
     """Judges, writes, tells and keeps; the exit code."""
-    _check_outputs(asked)
-    if asked.against is not None:
-        return _gated_against(asked, asked.against)
-    verdict, candidates, store = _judged(asked)
-    verdict = _placed(verdict)
-    _write(verdict, asked)
-    _tell_github(verdict)
-    _keep(verdict, candidates, store, asked)
-    return verdict.exit_code
-
-
-def _gated_against(asked: Asked, turns: Turns) -> int:
-    """Compares a commit with what is checked out, recorded in turns."""
     from tfadvisor.cli.gate_inputs import labels_of
     from tfadvisor.cli.gate_options import judged_in_turns
+    from tfadvisor.comparison.gate.forms.sarif import with_places
 
+    _check_outputs(asked)
     model = asked.judging.model or asked.config.model
     labels = labels_of(asked.judging.label or (), asked.config.labels)
-    verdict = _placed(judged_in_turns(turns, asked.options, model, labels, asked.config))
+    if asked.against is None:
+        verdict, candidates, store = _judged(asked, model, labels)
+    else:
+        verdict = judged_in_turns(asked.against, asked.options, model, labels, asked.config)
+    verdict = with_places(verdict, Path.cwd())
     _write(verdict, asked)
     _tell_github(verdict)
+    if asked.against is None:
+        _keep(verdict, candidates, store, asked)
     return verdict.exit_code
 
 
-def _placed(verdict: GateResult) -> GateResult:
-    """With files that are there."""
-    from tfadvisor.comparison.gate.forms.sarif import with_places
-
-    return with_places(verdict, Path.cwd())
-
-
-def _judged(asked: Asked) -> tuple[GateResult, list[Snapshot], Path]:
+def _judged(asked: Asked, model: str | None, labels: Mapping[str, str]) -> tuple[GateResult, list[Snapshot], Path]:
     """The verdict, the snapshots that it is about, and the store that it used."""
     from datetime import datetime, timezone
 
@@ -154,10 +142,9 @@ def _judged(asked: Asked) -> tuple[GateResult, list[Snapshot], Path]:
     from tfadvisor.comparison.baseline.snapshot import choose
     from tfadvisor.comparison.gate.judge import judge
 
-    config, model = asked.config, asked.judging.model or asked.config.model
+    config = asked.config
     reports = [gate_inputs.report_of(asked.paths, asked.options)]
     reports += [gate_inputs.report_of([path], gate_inputs.newest(asked.options)) for path in asked.candidates]
-    labels = gate_inputs.labels_of(asked.judging.label or (), config.labels)
     candidates = [gate_inputs.judged_snapshot(report, model, labels) for report in reports]
     reports, candidates = _without_copies(reports, candidates)
     store = gate_inputs.store_of(asked.judging.baseline, config)
@@ -168,7 +155,6 @@ def _judged(asked: Asked) -> tuple[GateResult, list[Snapshot], Path]:
 
 def _without_copies(reports: Sequence[Report], candidates: Sequence[Snapshot]) -> tuple[list[Report], list[Snapshot]]:
     """The same trace given twice counts once."""
-
     seen: set[str] = set()
     kept: list[tuple[Report, Snapshot]] = []
     for report, candidate in zip(reports, candidates, strict=True):

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from tfadvisor.cli.outputs import write_out
-from tfadvisor.cli.reading_options import choice
+from tfadvisor.cli.outputs import write_json, write_out
+from tfadvisor.cli.reading_options import LEDGER, choice
 from tfadvisor.cli.typer_commands import Command, option
 from tfadvisor.errors import TraceError
 from tfadvisor.report.forms.terminal import screen_of
@@ -30,23 +29,19 @@ app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 
 
 @app.command("ledger", cls=Command, epilog=_EXAMPLES, short_help="predicted vs. measured savings of earlier `try` runs")
-def ledger(ledger: LedgerFile = Path(".tfadvisor/ledger.jsonl"), format: Format = None) -> int:
+def ledger(ledger: LedgerFile = LEDGER, format: Format = None) -> int:
     """Compare predicted with measured savings of earlier `try` runs.
 
     Each line of the ledger is a change that was tried: ids, versions and numbers, no paths and no code.
     """
-    from tfadvisor.comparison.ledger import (
-        accounts_of,
-        as_text,
-        read,  # --help needs none of these
-    )
+    from tfadvisor.comparison.ledger import accounts_of, as_text, read  # --help needs none of these
 
     found = read(ledger)
     if not found.entries and not found.unread:
         raise TraceError(str(ledger), "no change was tried yet.", "`tfadvisor try` writes it.")
     accounts = accounts_of(found.entries, found.unread)
     if format == "json":
-        write_out(json.dumps(accounts.to_dict(), indent=2) + "\n", json=True)
+        write_json(accounts.to_dict())
     else:
         write_out(as_text(accounts, screen_of(sys.stdout)))
     return 0

@@ -37,7 +37,6 @@ def list_metrics() -> int:
 @app.command("show", cls=Command, short_help="one metric")
 def show_metric(name: Name) -> int:
     """One metric: its definition, its unit, which way is better, how it scatters between runs, which rules compare it."""
-    import tfadvisor.metrics  # noqa: F401  (registers every metric)
     from tfadvisor.advice.loading.catalogue import load_catalogue
     from tfadvisor.advice.loading.limits import limits_of
     from tfadvisor.metrics.registry import registered_metrics

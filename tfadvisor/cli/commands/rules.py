@@ -89,7 +89,6 @@ def write_pages(out: PagesFolder = Path("rule-pages"), rules: Folders = None) ->
 @app.command("check", cls=Command, short_help="lint a folder and run its cases")
 def check_rules(folder: CheckedFolder) -> int:
     """Lint every rule of a folder and run its cases."""
-    import tfadvisor.metrics  # noqa: F401  (registers every metric, which rules are checked against)
     from tfadvisor.advice.checking.cases import check_folder  # reads YAML, which listing rules does not need
 
     if not folder.is_dir():
@@ -118,7 +117,6 @@ def _limit_lines(rule: Rule) -> list[str]:
 
 
 def _catalogue(folders: Sequence[Path] | None) -> Catalogue:
-    import tfadvisor.metrics  # noqa: F401  (registers every metric, so that rules can be checked)
     from tfadvisor.advice.loading.catalogue import load_catalogue
 
     return load_catalogue(folders or (), preview=True)

@@ -10,16 +10,9 @@ import typer
 from msgspec.structs import replace
 
 from tfadvisor.cli.outputs import check_page_has_a_file, note
-from tfadvisor.cli.reading_options import (
-    Output,
-    Reading,
-    choice,
-)
+from tfadvisor.cli.reading_options import LEDGER, Details, Output, Reading, ReportFormat, choice
 from tfadvisor.cli.recording import (
-    LEDGER,
     RECORDING,
-    Details,
-    Format,
     Out,
     StepCount,
     TheCommand,
@@ -58,13 +51,7 @@ After = Annotated[
     str, option("--after", "auto|SECONDS", "start recording once compilation settles, or after SECONDS", RECORDING)
 ]
 TheStep = Annotated[
-    str,
-    typer.Option(
-        "--step",
-        metavar="NAME|FILE:LINE",
-        help="take this function, marker or line for the step",
-        rich_help_panel=RECORDING,
-    ),
+    str, option("--step", "NAME|FILE:LINE", "take this function, marker or line for the step", RECORDING)
 ]
 Then = Annotated[
     str, choice("--then", names=("continue", "stop"), help="what the program does once it is recorded", panel=RECORDING)
@@ -93,7 +80,7 @@ def run(
     then: Then = "continue",
     ablate: Ablate = False,
     reading: Reading,
-    format: Format = None,
+    format: ReportFormat = None,
     output: Output = None,
     details: Details = False,
 ) -> int:
@@ -106,10 +93,7 @@ def run(
     after_seconds = seconds_or_auto(after)
     options = reading.options()
     check_rules(options)
-    from tfadvisor.act.record.conduct import (
-        Wanted,  # imports NumPy, which no --help needs
-        recorded_program,
-    )
+    from tfadvisor.act.record.conduct import Wanted, recorded_program  # imports NumPy, which no --help needs
 
     with recorded_program(command, Wanted(after_seconds, steps, step), options) as (program, recorded):
         kept = keep_recording(recorded, out)
@@ -134,7 +118,7 @@ def _ablated(command: Sequence[str], kept: Kept) -> Kept:
     from tfadvisor.act.trial.ablation import with_measured
     from tfadvisor.act.trial.asked_for import settings_of
     from tfadvisor.act.trial.conduct import Wanted, try_out
-    from tfadvisor.act.trial.one_run import Asked, Interrupted
+    from tfadvisor.act.trial.one_run import Asked
     from tfadvisor.cli.commands.try_out import keep_in_ledger, told
     from tfadvisor.comparison.ledger import sketch_of
     from tfadvisor.report.wording import advice
@@ -149,8 +133,6 @@ def _ablated(command: Sequence[str], kept: Kept) -> Kept:
     try:
         with asked.heeded(), told() as tell:
             result = try_out(wanted, asked, tell)
-    except Interrupted:
-        raise KeyboardInterrupt from None
     except TraceError as error:
         note(f"no part was taken out: {error}")
         return kept

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tfadvisor.cli.outputs import note, write_out, write_output
-from tfadvisor.cli.reading_options import OUTPUT, Output, RuleFolders, choice, seconds_in
+from tfadvisor.cli.reading_options import LEDGER, OUTPUT, Output, RuleFolders, choice, seconds_in
 from tfadvisor.cli.recording import TheCommand
 from tfadvisor.cli.typer_commands import Command, option
 from tfadvisor.errors import NothingToCompare, UsageError
@@ -99,7 +99,7 @@ def try_out(
     source: SourcePlace = None,
     budget: Budget = "10m",
     rules: RuleFolders = None,
-    ledger: LedgerFile = Path(".tfadvisor/ledger.jsonl"),
+    ledger: LedgerFile = LEDGER,
     format: Format = None,
     output: Output = None,
 ) -> int:
@@ -111,18 +111,15 @@ def try_out(
     if not (patch or env or from_ or passes or ablate):
         raise UsageError("nothing to try: give --patch, --env, --from, --ablate or --passes.")
     from tfadvisor.act.trial.asked_for import asked_for  # --help needs none of these
-    from tfadvisor.act.trial.one_run import Asked, Interrupted
+    from tfadvisor.act.trial.one_run import Asked
     from tfadvisor.cli.recording import bounded
 
     wanted = asked_for(
         command, patch or [], env or [], from_, source, rules or [], bounded, settings_only=ablate and not patch
     )
     asked = Asked()
-    try:
-        with asked.heeded(), told() as tell:
-            result = _tried(wanted, command, passes=passes, ablate=ablate, seconds=seconds, asked=asked, tell=tell)
-    except Interrupted:
-        raise KeyboardInterrupt from None
+    with asked.heeded(), told() as tell:
+        result = _tried(wanted, command, passes=passes, ablate=ablate, seconds=seconds, asked=asked, tell=tell)
     _write(result, format or ("json" if output and output.suffix == ".json" else "text"), output)
     keep_in_ledger(result, wanted.sketch, ledger)
     if asked.end:
@@ -155,29 +152,22 @@ def _words(seconds: float) -> str:
     return f"{seconds / 60:g} minutes" if seconds >= 120 else f"{seconds:g} seconds"
 
 
-def _say_nothing(_words: str) -> None:
-    """Nobody looks."""
-
-
 @contextmanager
 def told() -> Iterator[Tell]:
     """Shows which arm runs, on a terminal."""
     if not sys.stderr.isatty():
-        yield _say_nothing
+        yield lambda words: None
         return
     from rich.console import Console
     from rich.markup import escape
 
     with Console(stderr=True).status("") as status:
-
-        def tell(words: str) -> None:
-            status.update(escape(words))
-
-        yield tell
+        yield lambda words: status.update(escape(words))
 
 
 def _write(result: TrialResult, form: str, output: Path | None) -> None:
-    from tfadvisor.act.trial.result import as_json, as_text
+    from tfadvisor.act.trial.result import as_text
+    from tfadvisor.report.forms.html import as_json
 
     if output is not None:
         write_output(output, as_json(result) if form == "json" else as_text(result), "--output")

@@ -104,9 +104,8 @@ class Snapshot(msgspec.Struct, frozen=True):
     origin: Origin = Origin()
 
     def recorded_like(self, other: Snapshot) -> bool:
-        """Whether both have calls of Python functions or neither has; yes where a version before this did not keep it."""
-        one = self.about.get(CALLS)
-        return one == other.about.get(CALLS, one) or one is None
+        """Whether both have calls of Python functions or neither has."""
+        return self.about.get(CALLS) == other.about.get(CALLS)
 
 
 def snapshot_of(report: Report, model: str = DEFAULT_MODEL, labels: Mapping[str, str] | None = None) -> Snapshot:

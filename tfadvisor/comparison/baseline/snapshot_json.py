@@ -32,13 +32,11 @@ class _Times(msgspec.Struct, frozen=True):
     median_error: Number | None = None
 
 
-class _Metric(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
-    """The last two are missing where older versions wrote it."""
-
+class _Metric(msgspec.Struct, frozen=True, array_like=True):
     value: Number
     unit: Text
-    better: Better | None = None
-    scatter: Scatter | None = None
+    better: Better
+    scatter: Scatter
 
 
 class _Op(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
@@ -59,7 +57,7 @@ class _Format(msgspec.Struct, frozen=True):
 
 
 class _File(msgspec.Struct, frozen=True):
-    """The file's parts, in their order; versions before origins were kept wrote none."""
+    """The file's parts, in their order."""
 
     tfadvisor_snapshot: int
     key: Key
@@ -69,6 +67,7 @@ class _File(msgspec.Struct, frozen=True):
     added_at: Text
     level: Count
     note: Text
+    origin: Origin
     errors: Numbers
     name: Text
     steps: Count
@@ -79,7 +78,6 @@ class _File(msgspec.Struct, frozen=True):
     findings: Annotated[tuple[Found, ...], Meta(max_length=2000)]
     rest_ms: Numbers
     ops: Annotated[tuple[_Op, ...], Meta(max_length=2000)]
-    origin: Origin = Origin()
 
 
 def as_text(snapshot: Snapshot) -> str:
@@ -148,17 +146,15 @@ def from_text(text: str) -> Snapshot:
             rest_ms=rest_ms,
             metrics={name: one.value for name, one in metrics.items()},
             units={name: one.unit for name, one in metrics.items()},
-            traits={
-                name: Traits(one.better, one.scatter) for name, one in metrics.items() if one.better and one.scatter
-            },
+            traits={name: Traits(one.better, one.scatter) for name, one in metrics.items()},
             findings=read.findings,
         ),
     )
 
 
 def _metric(side: Side, name: str) -> _Metric:
-    value, unit, traits = _nine_digits(side.metrics[name]), side.units[name], side.traits.get(name)
-    return _Metric(value, unit) if traits is None else _Metric(value, unit, traits.better, traits.scatter)
+    traits = side.traits[name]
+    return _Metric(_nine_digits(side.metrics[name]), side.units[name], traits.better, traits.scatter)
 
 
 def _op(one: _Op, total: float) -> Op:

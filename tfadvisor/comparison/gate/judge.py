@@ -236,7 +236,7 @@ def _moved(metric: str, candidates: Sequence[Snapshot], baseline: Baseline, conf
     """
     runs = tuple(run for run in baseline.runs if metric in run.side.metrics)
     new = [one for one in candidates if metric in one.side.metrics]
-    if not runs or not new or metric not in new[0].side.traits:
+    if not runs or not new:
         return None
     level = config.false_alarm_rate / among
     one = ask(Relative(metric, None, 0.0, None, "error", 0), new, replace(baseline, runs=runs), level)

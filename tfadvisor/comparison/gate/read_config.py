@@ -64,7 +64,7 @@ def read(file: ConfigFile, known: Known, preset: str | None = None) -> Config:
     whole = {name: {**below.get(name, {}), **parts.get(name, {})} for name in ("budgets", "relative", "severity")}
     on_cannot_tell = next((values[name] for name in _ON_CANNOT_TELL if name in values), None)
     given = {
-        **{field: values[name] for name, field in _FIELDS.items() if name in values},
+        **{name.replace("-", "_"): values[name] for name in _FIELDS if name in values},
         **({"on_cannot_tell": on_cannot_tell, "on_not_comparable": on_cannot_tell} if on_cannot_tell else {}),
     }
     return Config(
@@ -282,13 +282,7 @@ def _day(value: Any) -> date:
         raise ValueError(f"is {_said(value)}, and must be a day, such as 2026-12-31.") from None
 
 
-_FIELDS = {
-    "model": "model",
-    "baseline": "baseline",
-    "new-findings": "new_findings",
-    "false-alarm-rate": "false_alarm_rate",
-    "keep": "keep",
-}
+_FIELDS = ("model", "baseline", "new-findings", "false-alarm-rate", "keep")
 """Settings that are fields of Config as they are."""
 _SETTINGS: Mapping[str, Kind] = {
     "preset": _one_of(*PRESETS),
@@ -314,7 +308,6 @@ def _said(value: Any) -> str:
 
 def known_names(rules: Sequence[pathlib.Path] = ()) -> Known:
     """What a configuration may name."""
-    import tfadvisor.metrics  # noqa: F401
     from tfadvisor.advice.loading.catalogue import load_catalogue
     from tfadvisor.metrics.registry import registered_metrics
 

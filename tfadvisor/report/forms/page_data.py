@@ -72,7 +72,6 @@ class CollectiveRow(msgspec.Struct, frozen=True):
     """Calls a step and device."""
     median_ms: float
     """Median length of a call, waiting included, ms."""
-    """Length of the shortest call, ms."""
     ms_per_step: float
     """Summed length a step and device, ms."""
     exposed: float

@@ -132,7 +132,6 @@ class Tools:
         self, rule_id: Annotated[str, Field(description="As a finding names it, as input-not-prefetched.")]
     ) -> str:
         """Explain a rule: why it matters, when it fires, what it prescribes and what that costs, and where that is from."""
-        import tfadvisor.metrics  # noqa: F401  (registers every metric, so that rules can be read)
         from tfadvisor.advice.checking.rule_page import rule_page
         from tfadvisor.advice.loading.catalogue import load_catalogue
 

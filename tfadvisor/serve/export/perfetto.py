@@ -115,15 +115,9 @@ class _HostTracks:
 
     def _put_lane(self, track: int, events: Int64Array, start: Int64Array, end: Int64Array) -> None:
         found = brackets(start, end)
-        time = np.where(found.opens, start[found.event], end[found.event]) // _PS_PER_NS + self._shift
-        put_slices(
-            self._write,
-            self._names.sequence,
-            track,
-            time,
-            found.opens,
-            self._trace.events.row[events[found.event]].astype(np.int64) + 1,
-        )
+        time = found.time_ps // _PS_PER_NS + self._shift
+        name = self._trace.events.row[events[found.event]].astype(np.int64) + 1
+        put_slices(self._write, self._names.sequence, track, time, found.opens, name)
 
 
 # A run handed over host by host, every event at hand, and the report at the end.

@@ -77,15 +77,7 @@ class Conclusions:
         everywhere = {one: union_of(*(found[one] for found in classes)) for one in classes[0]}
         whole = union(timeline.steps.starts[counted], timeline.steps.ends[counted])
         everywhere[TimeClass.IDLE] = union_of(*(difference(whole, union_of(*found.values())) for found in classes))
-        self._hosts.append(
-            _Host(
-                group,
-                len(devices) + 2,
-                shift,
-                whole,
-                everywhere,
-            )
-        )
+        self._hosts.append(_Host(group, len(devices) + 2, shift, whole, everywhere))
 
     def put_findings(self, report: Report) -> None:
         """A track a finding on each host: one slice over the counted steps, and inside it the time that it is about."""
@@ -108,17 +100,14 @@ class Conclusions:
         for lane in lanes(steps.starts, steps.ends):
             track = self._below(group, "Steps", 1, steps.about)
             found = brackets(steps.starts[lane], steps.ends[lane])
-            step = lane[found.event]
-            time = np.where(found.opens, steps.starts[step], steps.ends[step])
-            self._put(track, time, found.opens, names[step], "step", shift)
+            self._put(track, found, names[lane[found.event]], "step", shift)
 
     def _put_classes(self, track: int, classes: dict[TimeClass, Intervals], shift: int) -> None:
         start = np.concatenate([one.starts for one in classes.values()])
         end = np.concatenate([one.ends for one in classes.values()])
         names = [np.full(len(time), self._names.number(one.label), np.int64) for one, time in classes.items()]
         found = brackets(start, end)
-        time = np.where(found.opens, start[found.event], end[found.event])
-        self._put(track, time, found.opens, np.concatenate(names)[found.event], "class", shift)
+        self._put(track, found, np.concatenate(names)[found.event], "class", shift)
 
     def _put_finding(self, host: _Host, finding: Finding, group: int, rank: int) -> None:
         title = f"{finding.severity.value}: {finding.title}"
@@ -131,8 +120,7 @@ class Conclusions:
             name = np.concatenate([name, np.full(len(marked), self._names.number(one.label), np.int64)])
         found = brackets(start, end)
         words = b"".join(text_argument(what, said) for what, said in _words(finding) if said)
-        time = np.where(found.opens, start[found.event], end[found.event])
-        self._put(track, time, found.opens, name[found.event], finding.category, host.shift, words)
+        self._put(track, found, name[found.event], finding.category, host.shift, words)
 
     def _below(self, parent: int, name: str, rank: int, about: str = "") -> int:
         """A new track below another."""
@@ -141,25 +129,10 @@ class Conclusions:
         return track
 
     def _put(
-        self,
-        track: int,
-        time_ps: Int64Array,
-        opens: BoolArray,
-        name: Int64Array,
-        category: str,
-        shift: int,
-        words: bytes = b"",
+        self, track: int, found: Brackets, name: Int64Array, category: str, shift: int, words: bytes = b""
     ) -> None:
-        put_slices(
-            self._write,
-            self._names.sequence,
-            track,
-            time_ps // _PS_PER_NS + shift,
-            opens,
-            name,
-            category,
-            words,
-        )
+        time = found.time_ps // _PS_PER_NS + shift
+        put_slices(self._write, self._names.sequence, track, time, found.opens, name, category, words)
 
 
 # Events of one line as brackets: when each opens and closes, so that what opens last closes first.
@@ -170,6 +143,7 @@ class Brackets(msgspec.Struct, frozen=True):
 
     event: Int64Array
     opens: BoolArray
+    time_ps: Int64Array
 
 
 def brackets(start: Int64Array, end: Int64Array) -> Brackets:
@@ -188,7 +162,7 @@ def brackets(start: Int64Array, end: Int64Array) -> Brackets:
     tie = np.concatenate([np.where(point, 2 * rank, rank), np.where(point, 2 * rank + 1, -rank)])
     sequence = np.lexsort((tie, phase, time))
     opens = sequence < count
-    return Brackets(order[np.where(opens, sequence, sequence - count)], opens)
+    return Brackets(order[np.where(opens, sequence, sequence - count)], opens, time[sequence])
 
 
 def nests(found: Brackets) -> bool:

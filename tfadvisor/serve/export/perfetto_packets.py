@@ -61,7 +61,6 @@ class Names:
     def __init__(self, write: Write, sequence: int) -> None:
         """The first packet of the sequence says that nothing before it is known."""
         self._write = write
-        self._sequence = sequence
         self._known: dict[str, int] = {}
         self._flags = _CLEARED | _NEEDED
         self.sequence = sequence
@@ -87,7 +86,7 @@ class Names:
             self._put(b"".join(entries))
 
     def _put(self, interned: bytes) -> None:
-        head = number(_SEQUENCE, self._sequence) + number(_FLAGS, self._flags)
+        head = number(_SEQUENCE, self.sequence) + number(_FLAGS, self._flags)
         self._write(sized(_PACKET, head + sized(_INTERNED, interned)))
         self._flags = _NEEDED
 

@@ -12,8 +12,6 @@ from contextvars import ContextVar
 from queue import LifoQueue
 from typing import IO, Any
 
-import msgspec
-
 from tfadvisor.comparison.gate.read_config import ignored_of_project
 from tfadvisor.errors import UsageError, fault_of_environment
 from tfadvisor.memory import Limits, limits_of_files
@@ -69,22 +67,6 @@ class Analysis:
         return {"state": self.state, "fraction": self.fraction, "error": self.error}
 
 
-class _StepOfReport(msgspec.Struct, frozen=True):
-    host: str
-    index: int
-
-
-class _StepsOfReport(msgspec.Struct, frozen=True):
-    each: tuple[_StepOfReport, ...] = ()
-    set_aside: tuple[_StepOfReport, ...] = ()
-
-
-class _Reported(msgspec.Struct, frozen=True):
-    """What of a JSON report tells which steps there are."""
-
-    steps: _StepsOfReport
-
-
 def limits_of(task: Mapping[str, Any]) -> Limits:
     """Of a task's files."""
     return limits_of_files(tuple(map(place_of, task.get("files", ()))))
@@ -128,8 +110,8 @@ class Analyses:
     def has_step(self, listed: ListedRun, host: str, index: int) -> bool:
         """Whether the report of a run, which is there, has a step of this host."""
         content = self._cache.read(key_of(listed, self._installation), REPORT)
-        steps = msgspec.convert(json.loads(content), type=_Reported).steps if content else _StepsOfReport()
-        return any((one.host, one.index) == (host, index) for one in (*steps.each, *steps.set_aside))
+        steps = json.loads(content)["steps"] if content else {"each": (), "set_aside": ()}
+        return any((one["host"], one["index"]) == (host, index) for one in (*steps["each"], *steps["set_aside"]))
 
     def step(self, listed: ListedRun, host: str, index: int) -> bytes | Analysis:
         """One step with all of its threads, packed, or the analysis that is to draw it."""

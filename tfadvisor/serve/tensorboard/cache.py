@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 
+from tfadvisor.processes import lives
 from tfadvisor.serve.tensorboard.listing import ListedRun
 from tfadvisor.trace.copies import claimed, is_entry, is_ours
 from tfadvisor.version import VERSION
@@ -128,15 +129,7 @@ def _is_left_behind(name: str) -> bool:
     """Whether the process of this machine that made a folder, which is named in it, is gone."""
     machine, _, rest = name.removeprefix(_MAKING).partition("-")
     process = rest.partition("-")[0]
-    if machine != _machine() or not process.isdecimal():
-        return False
-    try:
-        os.kill(int(process), 0)
-    except ProcessLookupError:
-        return True
-    except OSError:
-        return False
-    return False
+    return machine == _machine() and process.isdecimal() and not lives(int(process))
 
 
 def _machine() -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -15,7 +14,7 @@ from msgspec.structs import replace
 
 from tfadvisor.errors import AdvisorError
 from tfadvisor.printable import in_utf8
-from tfadvisor.trace.remote_path import RemotePath, is_address, place_of
+from tfadvisor.trace.remote_path import RemotePath, is_address, place_of, size_and_stamp
 from tfadvisor.trace.runs import Run, find_runs, recorded_at
 
 _FRESH_S = 3.0
@@ -116,18 +115,9 @@ def _described(run: Run) -> ListedRun:
     size, content = 0, sha256()
     for file in run.files:
         try:
-            bytes_of_file, stamp = _size_and_stamp(file)
+            bytes_of_file, stamp = size_and_stamp(file)
         except OSError:
             continue  # reading it will say what is wrong
         size += bytes_of_file
         content.update(f"{file}\0{bytes_of_file}\0{stamp}\0".encode("utf-8", "surrogateescape"))
     return ListedRun(run, size, recorded_at(run), content.hexdigest())
-
-
-def _size_and_stamp(file: Path) -> tuple[int, object]:
-    """Bytes, and what changes with the content. Raises OSError."""
-    if isinstance(file, RemotePath):
-        entry = file.entry()
-        return entry.size or 0, entry.tag
-    status = os.stat(file)  # noqa: PTH116  (the same without a Path's overhead)
-    return status.st_size, status.st_mtime_ns

@@ -47,7 +47,7 @@ def as_text(verdict: GateResult, *, screen: Screen = PLAIN) -> str:
             names = ", ".join(one_line(check.name) for check in checks)
             _beside(page, outcome.value, _STYLES.get(outcome, DIM), f"{len(checks)}: {names}")
     page.line()
-    if verdict.comparison is not None and _explains(verdict):
+    if verdict.comparison is not None and verdict.outcome not in (Outcome.PASS, Outcome.WARN):
         page.line((verdict_words(verdict.comparison), TITLE))
         causes(page, verdict.comparison)
         page.line()
@@ -62,10 +62,6 @@ def as_text(verdict: GateResult, *, screen: Screen = PLAIN) -> str:
 
 def _beside(page: TextPage, label: str, style: str, text: str) -> None:
     page.hanging((label, style), text, _MARGIN + _COLUMN, _MARGIN)
-
-
-def _explains(verdict: GateResult) -> bool:
-    return verdict.outcome in (Outcome.FAIL, Outcome.CANNOT_TELL, Outcome.BROKEN)
 
 
 # Sentences about a verdict that several forms share.

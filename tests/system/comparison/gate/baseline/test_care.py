@@ -1,4 +1,4 @@
-"""Looking after a store: names, days, what is taken out, many writers, and snapshots of every version."""
+"""Looking after a store: names, days, what is taken out, many writers, and what is stored today."""
 
 from __future__ import annotations
 
@@ -103,40 +103,14 @@ def test_twenty_jobs_add_at_once_while_one_is_killed_in_the_middle(tmp_path: Pat
     assert {kept.snapshot.side.median_ms for kept in contents.runs} == {float(who + 1) for who in range(1, 21)}
 
 
-def test_snapshots_of_the_version_that_kept_units_alone_are_read() -> None:
-    """Written by hand of what that version stored; as long as this passes, it can be read for ever."""
-    read = from_text((STORED / "units-alone.json").read_text(encoding="utf-8"))
-
-    assert (read.key.model, read.fingerprint) == ("jax_input", "56a493fc1ae6359e2f3a904ab6060a4d")
-    assert (read.side.mean_ms, read.side.median_ms) == (2.15799962, 1.948781)
-    assert read.side.traits == {}
-    assert [(one.rule_id, one.severity, one.since) for one in read.side.findings] == [("input-loader-in-step", "", "")]
-    assert read.origin == Origin()
-
-
-def test_snapshots_of_the_version_that_kept_traits_are_read() -> None:
-    read = from_text((STORED / "with-traits.json").read_text(encoding="utf-8"))
-
-    assert (read.key.labels, read.level) == ({"batch": "256"}, 0)
-    assert (read.side.mean_ms, read.side.median_error_ms) == (39.9626137, 0.926493311)
-    assert read.side.traits["step_time_ms"] == Traits(Better.LESS, Scatter.FACTOR)
-    assert read.origin == Origin()
-
-
-def test_snapshots_of_the_version_that_kept_origins_are_read() -> None:
-    read = from_text((STORED / "with-origin.json").read_text(encoding="utf-8"))
-
-    assert read.origin == Origin("0123456789abcdef0123456789abcdef01234567", "main", "host-1")
-    (found,) = read.side.findings
-    assert (found.rule_id, found.severity, found.since) == ("largest-compute", "info", "2026-11-20")
-    assert (found.claims, found.takes) == ("", None)
-
-
 def test_todays_snapshots_are_read_for_ever() -> None:
     """All that is stored, as of this version; a test of its own for the next one, and this stays."""
-    text = (STORED / "with-causes.json").read_text(encoding="utf-8")
+    text = (STORED / "snapshot.json").read_text(encoding="utf-8")
     read = from_text(text)
 
     (found,) = read.side.findings
-    assert (found.rule_id, found.claims, found.takes) == ("largest-compute", "compute", 0.61)
+    assert (found.rule_id, found.severity, found.claims, found.takes) == ("largest-compute", "info", "compute", 0.61)
+    assert read.side.traits["step_time_ms"] == Traits(Better.LESS, Scatter.FACTOR)
+    assert read.origin == Origin("0123456789abcdef0123456789abcdef01234567", "main", "host-1")
+    assert (read.key.labels, read.side.median_error_ms) == ({"batch": "256"}, 0.926493311)
     assert as_text(read) == text
