@@ -20,7 +20,6 @@ from tfadvisor.comparison.gate.config_file import NO_FILE
 from tfadvisor.comparison.gate.read_config import Known, read
 from tfadvisor.comparison.gate.relative import check_relative
 from tfadvisor.comparison.gate.result import Check, Outcome
-from tfadvisor.comparison.side import Traits
 from tfadvisor.metrics.registry import registered_metrics
 
 _MATCHED: dict[tuple[str, str], equal_speed.Speed | None] = {}
@@ -71,7 +70,7 @@ def load(file: Path) -> tuple[Mapping[str, object], list[Run]]:
             line["kind"],
             line["at"],
             line["load"],
-            _with_traits(from_text(json.dumps(line["snapshot"]))),
+            from_text(_as_stored_today(line["snapshot"])),
             line.get("findings", ()),
         )
         for line in lines
@@ -79,10 +78,12 @@ def load(file: Path) -> tuple[Mapping[str, object], list[Run]]:
     return about, runs
 
 
-def _with_traits(snapshot: Snapshot) -> Snapshot:
-    """The recordings are older than what metrics declare about themselves, which a new run's report carries."""
-    traits = {one.name: Traits(one.better, one.scatter) for one in registered_metrics().values()}
-    return replace(snapshot, side=replace(snapshot.side, traits=traits))
+def _as_stored_today(written: Mapping[str, Any]) -> str:
+    """The recordings are older than origins, severities of findings, and what metrics declare about themselves today."""
+    declared = {name: (one.better.value, one.scatter.value) for name, one in registered_metrics().items()}
+    metrics = {name: [*row[:2], *declared[name]] for name, row in written["metrics"].items() if name in declared}
+    findings = [row if len(row) > 6 else [*row, ""][:5] for row in written["findings"]]
+    return json.dumps({"origin": {}, **written, "metrics": metrics, "findings": findings})
 
 
 def config(rate: float = 0.01) -> Config:
