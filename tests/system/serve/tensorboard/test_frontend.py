@@ -6,6 +6,10 @@ import re
 import subprocess
 import sys
 
+import pytest
+
+pytest.importorskip("tensorboard", reason="TensorBoard is not installed")
+
 from tfadvisor.serve.tensorboard.plugin import files
 
 
