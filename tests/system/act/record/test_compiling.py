@@ -109,3 +109,19 @@ def test_a_program_of_jax_counts_once_and_each_of_its_parts_is_the_last(
 
 def test_before_the_first_there_is_no_time() -> None:
     assert (Compilations().last, Compilations().seconds) == (None, 0.0)
+
+
+@pytest.mark.parametrize(("backends", "looks", "count"), [({}, 0, 0), ({"cpu": object()}, 1, 1)])
+def test_frames_of_other_threads_are_looked_at_only_once_jax_has_a_device(
+    monkeypatch: pytest.MonkeyPatch, backends: dict[str, object], looks: int, count: int
+) -> None:
+    """Before that nothing compiles, and in a program of TensorFlow that Keras makes import JAX nothing ever does."""
+    asked: list[bool] = []
+    monkeypatch.setattr(compiling, "_under_way", lambda: asked.append(True))
+    monkeypatch.setitem(sys.modules, "jax._src.xla_bridge", SimpleNamespace(_backends=backends))  # type: ignore[arg-type]
+    compilations = Compilations()
+    compilations._watched.update(("jax", "tensorflow"))
+
+    compilations.look()
+
+    assert (len(asked), compilations.count) == (looks, count)

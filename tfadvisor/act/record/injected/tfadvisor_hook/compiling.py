@@ -81,10 +81,13 @@ class Compilations:
             sys.stderr.write(f"tfadvisor: compilations of {framework} are not seen: {type(error).__name__}: {error}\n")
 
     def look(self) -> None:
-        """A program may have compiled before it was watched: then JAX has a device by now."""
+        """A program may have compiled before it was watched: then JAX has a device by now. Without one nothing compiles, and no
+        frame of another thread is looked at: Python 3.11 has crashed over that."""
+        if "jax" not in self._watched or not getattr(sys.modules.get(_JAX_DEVICES), "_backends", None):
+            return
         if _under_way():
             self._last = time.time()
-        if "jax" in self._watched and not self.of("jax") and getattr(sys.modules.get(_JAX_DEVICES), "_backends", None):
+        if not self.of("jax"):
             self._seen("jax")
 
     def close(self) -> None:
