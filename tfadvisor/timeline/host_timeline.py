@@ -15,7 +15,7 @@ from tfadvisor.timeline.attribution.model import Spent
 from tfadvisor.timeline.devices.registry import Unrecorded
 from tfadvisor.timeline.host.compiles import Compiled, Libraries
 from tfadvisor.timeline.host.costs import HostCalls, HostCost
-from tfadvisor.timeline.host.dispatches import HostOps, workload_by_name
+from tfadvisor.timeline.host.dispatches import HostOps, called_functions
 from tfadvisor.timeline.host.frames import FrameShare
 from tfadvisor.timeline.host.input_pipeline import InputPipeline
 from tfadvisor.timeline.host.memory import DeviceMemory
@@ -34,6 +34,7 @@ from tfadvisor.timeline.names.classes import (
 from tfadvisor.timeline.names.frames import is_frame
 from tfadvisor.timeline.names.host import reads_variable, works_on_variables
 from tfadvisor.timeline.names.kernels import kernel_kind
+from tfadvisor.timeline.names.programs import workload_of
 from tfadvisor.timeline.windows import in_counted_steps
 from tfadvisor.trace.columns import HostTrace, session_start_ns
 from tfadvisor.vocabulary import DeviceKind, TimeClass
@@ -197,7 +198,7 @@ def capture_of(
         unrecorded=unrecorded,
         events=events,
         fragment=fragment,
-        workload=workload_by_name(threads),
+        workload=workload_of(called_functions(threads)),
         between_slices=any(map(is_between_slices, trace.names.name)),
         graphs_off=any(name.startswith(GRAPHS_OFF) for name in threads.names),
     )

@@ -30,7 +30,6 @@ from tfadvisor.timeline.names.programs import (
     jitted_function,
     names_what_it_dispatches,
     runs_program,
-    workload_of,
 )
 from tfadvisor.timeline.windows import in_counted_steps
 from tfadvisor.trace.columns import HostTrace
@@ -257,11 +256,11 @@ def ops_run_eagerly(threads: Threads) -> Int64Array:
     return _joined(found)
 
 
-def workload_by_name(threads: Threads) -> str:
-    """Inference or unknown, by the names of the compiled functions that Python calls."""
+def called_functions(threads: Threads) -> set[str]:
+    """The compiled functions that Python calls, by name."""
     names = [threads.names[row] for row in true_at(threads.borne).tolist()]
     jitted = {function for name in names if (function := jitted_function(name))}
-    return workload_of(jitted | {called_function(name) for name in names if calls_function(name)})
+    return jitted | {called_function(name) for name in names if calls_function(name)}
 
 
 class EagerRuns(NamedTuple):

@@ -9,12 +9,12 @@ import numpy as np
 
 from tfadvisor.arrays import is_in, true_at
 from tfadvisor.timeline.host.dispatches import (
+    called_functions,
     calls_that_wait,
     eager_dispatch,
     eager_elsewhere,
     eager_pauses,
     eager_runs,
-    workload_by_name,
 )
 from tfadvisor.timeline.host.frames import calls_before_dispatches
 from tfadvisor.timeline.host.input_pipeline import made_batches
@@ -35,7 +35,7 @@ from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.frames import waits_for_others
 from tfadvisor.timeline.names.host import is_eager_function, is_python_op, runs_python
-from tfadvisor.timeline.names.programs import INFERENCE
+from tfadvisor.timeline.names.programs import serves_requests
 from tfadvisor.trace.columns import HostTrace
 from tfadvisor.vocabulary import TimeClass
 
@@ -69,7 +69,7 @@ def host_activity(trace: HostTrace, threads: Threads, steps: Steps, pipeline: Bo
         return HostActivity(pending=pending, step_python=step_python)
     made = made_batches(threads, steps)
     thread = threads.threads[steps.thread]
-    serves = workload_by_name(threads) == INFERENCE
+    serves = serves_requests(called_functions(threads))
     state, starts, ends = _states(trace, threads, thread, calls_before_dispatches(threads, steps), serves)
     lo, hi, who = innermost(starts, ends)
     codes = (_INPUT, _COMPILE, _LAUNCH, _WAIT, _WAIT_FOR_THREADS, _IN_CALL)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import lru_cache
 
 _JITTED = "PjitFunction"
@@ -32,7 +32,6 @@ _JITTED_MODULE = re.compile(r"^(?:jit|pmap)_(?!_lambda_?$)(\w+)$")
 _NO_IDENTIFIER = re.compile(r"[^A-Za-z0-9_]")
 
 
-INFERENCE = "inference"
 _INFERS = frozenset("decode prefill generate predict infer inference serve serving".split())
 _TRAINS = frozenset(
     "train training step update grad grads gradient gradients loss backward optimizer fit epoch".split()
@@ -46,13 +45,19 @@ def workload_of(functions: Iterable[str]) -> str:
     words = [set(_NO_LETTER.split(one.lower())) for one in functions]
     infers = [not one.isdisjoint(_INFERS) for one in words]
     trains = any(not one.isdisjoint(_TRAINS) for one, other in zip(words, infers, strict=True) if not other)
-    return INFERENCE if any(infers) and not trains else "unknown"
+    return "inference" if any(infers) and not trains else "unknown"
 
 
 def serving_phase(program: str) -> str:
     """`jit_prefill_512` -> `prefill`, `jit_generate` -> `decode`, "" for all others."""
     words = set(_NO_LETTER.split(program.lower()))
     return "prefill" if "prefill" in words else "decode" if words & {"decode", "generate"} else ""
+
+
+def serves_requests(functions: Collection[str]) -> bool:
+    """Whether a program that calls these compiled functions waits for requests where it waits: it prefills or decodes and does
+    not train. `predict` may as well run over a data set, and then waits for its loader as training does."""
+    return workload_of(functions) == "inference" and any(map(serving_phase, functions))
 
 
 def jitted_function(name: str) -> str | None:

@@ -466,10 +466,15 @@ def test_waits_of_which_only_one_end_is_marked_are_none() -> None:
 
 
 @pytest.mark.parametrize(
-    ("program", "expected"), [("train_step", {"host": 20, "input": 50}), ("generate", {"host": 20, "idle": 50})]
+    ("program", "expected"),
+    [
+        ("train_step", {"host": 20, "input": 50}),
+        ("predict", {"host": 20, "input": 50}),
+        ("generate", {"host": 20, "idle": 50}),
+    ],
 )
 def test_a_server_waits_for_requests_where_a_loop_waits_for_its_batch(program: str, expected: dict[str, float]) -> None:
-    """10 to 60 µs in a queue's `get`."""
+    """10 to 60 µs in a queue's `get`. Whether `predict` answers requests or runs over a data set, its name does not tell."""
     builder = (
         behind_another().step(0, 100).call("$threading.py:323 wait", 10, 60).call(f"PjitFunction({program})", 60, 70)
     )
