@@ -18,9 +18,10 @@ from tfadvisor.timeline.summary.hot_ops import HotOp, HotOps
 from tfadvisor.units import PS_PER_S, Unit, percent
 from tfadvisor.vocabulary import Better, DeviceKind, TimeClass
 
-_ENOUGH_KNOWN, _WAITS_FOR_MEMORY = 0.5, 0.1
-"""Ratios are given only when they rest on at least this share of the compute time. Share of the bandwidth that an op which
-waits for memory uses; built trace decode-h100 uses far more."""
+_ENOUGH_KNOWN = 0.5
+"""Ratios are given only when they rest on at least this share of the compute time."""
+_WAITS_FOR_MEMORY = 0.1
+"""Share of the bandwidth that an op which waits for memory uses at least; built trace decode-h100 uses far more."""
 
 
 def _hottest(question: Question) -> tuple[HotOps, Peaks, bool | None]:

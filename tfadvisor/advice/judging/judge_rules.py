@@ -118,8 +118,8 @@ def judge(rule: Rule, metrics: Metrics) -> Judged | NotApplicable | None:
 def _of_other_devices(rule: Rule, metrics: Metrics) -> NotApplicable | None:
     """Why a rule says nothing of the devices of this run, whatever else it looks at; None where it is about them too."""
     every = rule.when.parts if isinstance(rule.when, Joined) and rule.when.how == "all" else (rule.when,)
+    used = _fact(metrics, "device_kind")
     for one in every:
-        used = _fact(metrics, "device_kind")
         if isinstance(one, FactIs) and one.fact == "device_kind" and used and used not in one.words:
             about = " and ".join(f"{word.upper()}s" for word in one.words)
             return NotApplicable(rule.id, f"it is about {about}, and this run used a {used.upper()}")
