@@ -220,6 +220,30 @@ def covered_before(const int64_t[::1] starts, const int64_t[::1] ends, const int
     return out
 
 
+def within(const int64_t[::1] starts, const int64_t[::1] ends, const int64_t[::1] lo, const int64_t[::1] hi):
+    """How much of a set lies in each window lo <= t < hi."""
+    cdef Py_ssize_t n = starts.shape[0], m = lo.shape[0], i, j = 0, k
+    cdef int64_t length
+    out, totals = np.empty(m, np.int64), np.empty(n + 1, np.int64)
+    cdef int64_t[::1] found = out
+    cdef int64_t[::1] before = totals
+    with nogil:
+        before[0] = 0
+        for j in range(n):
+            before[j + 1] = before[j] + (ends[j] - starts[j])
+        j = 0
+        for i in range(m):
+            j = upto(starts, n, lo[i], j)
+            k = upto(starts, n, hi[i], j)
+            length = before[k] - before[j]
+            if j and ends[j - 1] > lo[i]:
+                length += ends[j - 1] - lo[i]
+            if k and ends[k - 1] > hi[i]:
+                length -= ends[k - 1] - hi[i]
+            found[i] = length
+    return out
+
+
 def reached(const int64_t[::1] times, const int64_t[::1] asked):
     """How many of the ascending times are no later than each asked one."""
     cdef Py_ssize_t n = times.shape[0], m = asked.shape[0], i, j = 0
@@ -355,6 +379,17 @@ cdef inline Py_ssize_t stretch(int64_t[::1] lo, int64_t[::1] hi, int32_t[::1] wh
     hi[k] = until
     who[k] = <int32_t>now
     return k + 1
+
+
+def enclosing(const uint8_t[::1] wanted, const int64_t[::1] parent):
+    """The wanted event that each event is or lies in, the innermost one; -1 without one. Parents come before what is in them."""
+    cdef Py_ssize_t n = parent.shape[0], i
+    out = np.empty(n, np.int64)
+    cdef int64_t[::1] found = out
+    with nogil:
+        for i in range(n):
+            found[i] = i if wanted[i] else (found[parent[i]] if parent[i] >= 0 else -1)
+    return out
 
 
 def places(const Integer[::1] ordered, const Number[::1] wanted):

@@ -44,9 +44,7 @@ class Intervals(msgspec.Struct, frozen=True):
         """Length of the set inside each window lo[i] <= t < hi[i], in ps."""
         if not len(self.starts):
             return np.zeros(len(lo), np.int64)
-        length = self.covered_before(hi)
-        length -= self.covered_before(lo)
-        return length
+        return sweeps.within(self.starts, self.ends, np.ascontiguousarray(lo), np.ascontiguousarray(hi))
 
     def contains(self, times: Int64Array) -> BoolArray:
         """Whether each time lies in the set."""

@@ -27,6 +27,7 @@ merged: Sweep = passes.merged
 common: Sweep = passes.common
 without: Sweep = passes.without
 covered_before: Callable[[Int64Array, Int64Array, Int64Array], Int64Array] = passes.covered_before
+within: Callable[[Int64Array, Int64Array, Int64Array, Int64Array], Int64Array] = passes.within
 contains: Callable[[Int64Array, Int64Array, Int64Array], npt.NDArray[np.bool_]] = passes.contains
 alike: Callable[
     [tuple[npt.NDArray[np.int32], ...], Int64Array, Int64Array, npt.NDArray[np.uint8], int],
@@ -64,6 +65,12 @@ def innermost(starts: Int64Array, ends: Int64Array) -> tuple[Int64Array, Int64Ar
     """(from, to, event) of the stretches with the same innermost event."""
     found: tuple[Int64Array, Int64Array, npt.NDArray[np.int32]] | None = passes.innermost(starts, ends)
     return twin.innermost(starts, ends) if found is None else found
+
+
+def enclosing(wanted: npt.NDArray[np.bool_], parent: Int64Array) -> Int64Array:
+    """The wanted event that each event is or lies in, the innermost one; -1 without one. Parents come before what is in them."""
+    found: Int64Array = passes.enclosing(np.ascontiguousarray(wanted), parent)
+    return found
 
 
 def places(ordered: npt.NDArray[Any], wanted: npt.NDArray[Any]) -> npt.NDArray[np.int32]:

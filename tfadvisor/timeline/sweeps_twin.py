@@ -94,6 +94,11 @@ def covered_before(starts: Int64Array, ends: Int64Array, times: Int64Array) -> I
     return np.where(index > 0, total[before] + partial, 0).astype(np.int64)
 
 
+def within(starts: Int64Array, ends: Int64Array, lo: Int64Array, hi: Int64Array) -> Int64Array:
+    """How much of a set lies in each window lo <= t < hi."""
+    return covered_before(starts, ends, hi) - covered_before(starts, ends, lo)
+
+
 def reached(times: Int64Array, asked: Int64Array) -> Int64Array:
     """How many of the ascending times are no later than each asked one."""
     return np.asarray(np.searchsorted(times, asked, side="right"), np.int64)
@@ -162,6 +167,17 @@ def innermost(starts: Int64Array, ends: Int64Array) -> tuple[Int64Array, Int64Ar
     firsts = np.flatnonzero(new)
     lasts = np.concatenate([firsts[1:] - 1, [len(who) - 1]])
     return lo[firsts], hi[lasts], who[firsts]
+
+
+def enclosing(wanted: npt.NDArray[np.bool_], parent: Int64Array) -> Int64Array:
+    """The wanted event that each event is or lies in, the innermost one; -1 without one. By doubling the way up."""
+    at = np.where(wanted, np.arange(len(parent)), parent)
+    climbing = np.flatnonzero((at >= 0) & ~wanted)
+    while len(climbing):
+        at[climbing] = at[at[climbing]]
+        climbing = climbing[at[climbing] >= 0]
+        climbing = climbing[~wanted[at[climbing]]]
+    return at
 
 
 def places(ordered: npt.NDArray[Any], wanted: npt.NDArray[Any]) -> npt.NDArray[np.int32]:

@@ -59,6 +59,26 @@ def test_covered_time_and_membership(pairs, asked) -> None:
             assert found.tolist() == getattr(sweeps_twin, name)(*a_set(pairs), order).tolist(), name
 
 
+@given(spans, times)
+def test_covered_time_of_windows(pairs, asked) -> None:
+    middle = len(asked) // 2
+    lo, hi = (
+        np.minimum(asked[:middle], asked[middle : 2 * middle]),
+        np.maximum(asked[:middle], asked[middle : 2 * middle]),
+    )
+
+    assert compiled.within(*a_set(pairs), lo, hi).tolist() == sweeps_twin.within(*a_set(pairs), lo, hi).tolist()
+
+
+@given(st.lists(st.tuples(st.booleans(), st.integers(0, 9)), max_size=20))
+def test_the_wanted_event_around_each(rows) -> None:
+    """Each lies in one of those before it, or in none."""
+    wanted = np.array([row[0] for row in rows], np.bool_)
+    parent = np.array([at - 1 - row[1] if row[1] < at else -1 for at, row in enumerate(rows)], np.int64)
+
+    assert compiled.enclosing(wanted, parent).tolist() == sweeps_twin.enclosing(wanted, parent).tolist()
+
+
 @given(spans)
 def test_parents_of_calls_that_nest_or_cross(pairs) -> None:
     assert sweeps.parents(*nested(pairs)).tolist() == sweeps_twin.parents(*nested(pairs)).tolist()

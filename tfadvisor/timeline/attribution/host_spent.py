@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,6 +28,9 @@ from tfadvisor.timeline.names.host import is_single_op, op_type, runs_ops, singl
 from tfadvisor.timeline.names.input_pipeline import produced_kind, stage_kind, stage_path
 from tfadvisor.timeline.sweeps import alike
 from tfadvisor.vocabulary import TimeClass
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 _FEWEST_TICKS = 8
 """In the time of a class of which nothing is recorded; with fewer it stays without a name."""
@@ -85,7 +89,7 @@ class HostWork:
         """
         driver = self._driver
         spent = instants.within(driver.lo, driver.hi)
-        elsewhere = _elsewhere(kind, driver, self._names)
+        elsewhere = _elsewhere(kind, driver, self._names)[driver.who]
         locked_out = self._locked_out if kind is TimeClass.INPUT else EMPTY
         if elsewhere.any() or len(locked_out):
             idle = elsewhere & (spent > 0)
@@ -96,16 +100,15 @@ class HostWork:
                     if len(covered):
                         left = difference(instants, intersection(waiting, covered))
                         instants, waiting, spent = left, difference(waiting, covered), left.within(driver.lo, driver.hi)
-        self._add(kind, driver, spent)
+        self._add(kind, driver, driver.who, spent)
         if self._sampled is not None and len(driver.lo):
             at, place = self._sampled.at, self._sampled.place
-            stretch = np.searchsorted(driver.lo, at, side="right") - 1
-            gap = (stretch >= 0) & (driver.leaf[stretch] < 0) & (at < driver.hi[stretch]) & instants.contains(at)
+            gap = driver.gaps().contains(at) & instants.contains(at)
             count = np.bincount(place[gap & (place >= 0)], minlength=len(self._sampled.places))
             self._ticks[kind] = self._ticks.get(kind, 0) + count
 
     def told(self) -> Iterator[Spent]:
-        """One entry for all stretches of a thread with the same chain of names, the largest of each class first."""
+        """One entry for all events of a thread with the same chain of names, the largest of each class first."""
         for (kind, _), (chains, spent) in self._spent.items():
             rest, ticks = spent, self._ticks.get(kind) if chains is self._driver else None
             if ticks is not None and self._sampled is not None and ticks.sum() >= _FEWEST_TICKS:
@@ -121,8 +124,8 @@ class HostWork:
         """
         working = []
         for one in self._others():
-            mine = _works(kind, one, self._names) & (self._names.telling[one.leaf] == telling)
-            chosen = true_at(mine & (waiting.within(one.lo, one.hi) > 0))
+            mine = (_works(kind, one, self._names) & (self._names.telling[one.leaf] == telling))[one.who]
+            chosen = true_at(mine & (waiting.within(one.lo, one.hi) > 0)) if mine.any() else true_at(mine)
             if len(chosen):
                 working.append((one, chosen))
         if not working:
@@ -131,18 +134,14 @@ class HostWork:
         hi = np.concatenate([one.hi[mine] for one, mine in working])
         parts, at = shared(lo, hi, waiting), 0
         for one, mine in working:
-            each = np.zeros(len(one.lo), np.int64)
-            each[mine] = parts[at : at + len(mine)]
+            self._add(kind, one, one.who[mine], parts[at : at + len(mine)])
             at += len(mine)
-            self._add(kind, one, each)
-        return union(lo, hi)
+        return union_of(*(union(one.lo[mine], one.hi[mine]) for one, mine in working))
 
-    def _add(self, kind: TimeClass, chains: Chains, spent: Int64Array) -> None:
-        known = self._spent.get((kind, id(chains)))
-        if known is None:
-            self._spent[kind, id(chains)] = chains, spent
-        else:
-            np.add(known[1], spent, out=known[1])
+    def _add(self, kind: TimeClass, chains: Chains, who: npt.NDArray[np.int32], spent: Int64Array) -> None:
+        """ps of events and gaps of a thread, each of which may come more than once."""
+        _, whole = self._spent.setdefault((kind, id(chains)), (chains, np.zeros(len(chains.leaf), np.int64)))
+        np.add.at(whole, who, spent)
 
 
 def _by_ticks(kind: TimeClass, ps: int, ticks: Int64Array, sampled: Sampled) -> Iterator[Spent]:

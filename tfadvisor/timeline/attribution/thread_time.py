@@ -9,14 +9,14 @@ import numpy as np
 
 from tfadvisor.arrays import true_at
 from tfadvisor.timeline.host.threads import Thread, Threads
-from tfadvisor.timeline.intervals import EMPTY, BoolArray, Int64Array, Intervals, difference, innermost, parents, union
+from tfadvisor.timeline.intervals import BoolArray, Int64Array, Intervals, difference, innermost, parents, union
 from tfadvisor.timeline.model import Steps
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.frames import annotates, is_frame, is_users_frame
 from tfadvisor.timeline.names.host import called_function, calls_function, is_single_op, op_type
 from tfadvisor.timeline.names.input_pipeline import produced_kind, runs_function, stage_kind, stage_path, works_ahead
 from tfadvisor.timeline.names.programs import inside_runtime, jitted_function
-from tfadvisor.timeline.sweeps import reached
+from tfadvisor.timeline.sweeps import enclosing, reached
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -83,28 +83,39 @@ def called_name(name: str) -> str | None:
 
 
 class Chains(msgspec.Struct, frozen=True):
-    """For each stretch of a thread's time the name (row) of what says most, -1 where nothing does. Shape (stretches,)."""
+    """What a thread does at each stretch of its time, and of each of its events the name (row) of what says most.
+
+    Gaps between events follow the events. Rows are -1 where nothing is named.
+    """
 
     lo: Int64Array
+    """Shape (stretches,), like hi and who. Ascending up to the gaps."""
     hi: Int64Array
+    who: npt.NDArray[np.int32]
+    """The innermost event, or the gap."""
     leaf: npt.NDArray[np.int32]
-    """The innermost event; -1 in a gap between events."""
+    """The event itself; -1 for a gap. Shape (events and gaps,), like all that follow."""
     telling: npt.NDArray[np.int32]
-    """The innermost event that is not inside a runtime, else the innermost."""
+    """The innermost event that is not inside a runtime, else the event itself."""
     user: npt.NDArray[np.int32]
-    """The innermost function of the user's program around it; in a gap the event after which it begins."""
+    """The innermost function of the user's program around it; of a gap the event after which it begins."""
     called: npt.NDArray[np.int32]
-    """What that function calls; itself where it calls nothing. In a gap the event that ends it."""
+    """What that function calls; itself where it calls nothing. Of a gap the event that ends it."""
     dispatched: npt.NDArray[np.int32]
     """The outermost event around it that names a function or op to be dispatched."""
     stage: npt.NDArray[np.int32]
     """The innermost stage of a pipeline around it."""
     kind: npt.NDArray[np.int8]
-    """The innermost event's HostClass, OTHER in a gap."""
+    """Its HostClass, OTHER of a gap."""
     compiles: BoolArray
     """Whether it is compiling or inside that."""
     feeds: BoolArray
     """Whether it works for the input pipeline."""
+
+    def gaps(self) -> Intervals:
+        """When nothing of the thread is recorded."""
+        gap = self.leaf[self.who] < 0
+        return Intervals(self.lo[gap], self.hi[gap])
 
 
 def chains_of(
@@ -114,45 +125,61 @@ def chains_of(
     whether the time between events counts too.
     """
     within = steps.steady_time
-    none = np.full(0, -1, np.int32)
-    if thread is None:
-        gap = np.full(len(within), -1, np.int32)
-        other, no = np.zeros(len(within), np.int8), np.zeros(len(within), np.bool_)
-        return Chains(within.starts, within.ends, gap, gap, gap, gap, gap, gap, other, no, no)
-    events = _events(threads, names, steps, thread)
+    events = _events(threads, names, steps, thread) if thread is not None else np.empty(0, np.int64)
     start, end, row = threads.start[events], threads.end[events], threads.row[events]
-    lo, hi, who = innermost(start, end) if len(events) else (within.starts[:0], within.starts[:0], none)
-    inside = within.within(lo, hi) > 0
-    lo, hi, who = lo[inside], hi[inside], who[inside]
-    parent = parents(start, end) if len(events) else within.starts[:0]
-    has_user = _at(names.users[row], parent)
+    lo, hi, who = within.starts[:0], within.ends[:0], np.empty(0, np.int32)
+    parent = np.empty(0, np.int64)
+    if len(events):
+        lo, hi, who = innermost(start, end)
+        parent = parents(start, end)
+        inside = within.within(lo, hi) > 0
+        if not inside.all():
+            lo, hi, who = lo[inside], hi[inside], who[inside]
 
     def nearest(wanted: BoolArray) -> npt.NDArray[np.int32]:
-        return _rows(_nearest(wanted, parent), row)[who]
+        found = enclosing(wanted, parent)
+        return np.where(found >= 0, row[found], -1).astype(np.int32) if len(row) else np.empty(0, np.int32)
 
-    calls = names.calls[row]
-    above = _nearest(calls, parent)
-    outermost = calls & (np.where(parent >= 0, above[parent], -1) < 0) if len(events) else calls
-    user = nearest(names.users[row])
-    called = np.where(user >= 0, nearest(has_user | names.users[row]), -1).astype(np.int32)
-    telling = nearest(names.telling[row])
-    leaf = row[who].astype(np.int32)
-    between = difference(within, union(lo, hi)) if gaps else EMPTY
+    users, calls, kind = names.users[row], names.calls[row], threads.kind[events]
+    leaf = row.astype(np.int32)
+    telling, user = nearest(names.telling[row]), nearest(users)
+    called = np.where(user >= 0, nearest(users | _at(users, parent)), -1).astype(np.int32)
+    one = Chains(
+        lo=lo,
+        hi=hi,
+        who=who,
+        leaf=leaf,
+        telling=np.where(telling >= 0, telling, leaf).astype(np.int32),
+        user=user,
+        called=called,
+        dispatched=nearest(calls & ~_at(enclosing(calls, parent) >= 0, parent)),
+        stage=nearest(names.stage[row]),
+        kind=kind,
+        compiles=nearest(kind == HostClass.COMPILE.value) >= 0,
+        feeds=pipeline[events],
+    )
+    if not gaps:
+        return one
+    between = difference(within, union(lo, hi))
     before, after = _around(start, end, row, between)
-    gap = np.full(len(between), -1, np.int32)
-    no = np.zeros(len(between), np.bool_)
+    return _with_gaps(one, between, before, after)
+
+
+def _with_gaps(one: Chains, gaps: Intervals, before: npt.NDArray[np.int32], after: npt.NDArray[np.int32]) -> Chains:
+    none, no = np.full(len(gaps), -1, np.int32), np.zeros(len(gaps), np.bool_)
     return Chains(
-        lo=np.concatenate([lo, between.starts]),
-        hi=np.concatenate([hi, between.ends]),
-        leaf=np.concatenate([leaf, gap]),
-        telling=np.concatenate([np.where(telling >= 0, telling, leaf), gap]).astype(np.int32),
-        user=np.concatenate([user, before]),
-        called=np.concatenate([called, after]),
-        dispatched=np.concatenate([nearest(outermost), gap]),
-        stage=np.concatenate([nearest(names.stage[row]), gap]),
-        kind=np.concatenate([threads.kind[events][who], np.full(len(between), HostClass.OTHER.value, np.int8)]),
-        compiles=np.concatenate([nearest(threads.kind[events] == HostClass.COMPILE.value) >= 0, no]),
-        feeds=np.concatenate([pipeline[events][who], no]),
+        lo=np.concatenate([one.lo, gaps.starts]),
+        hi=np.concatenate([one.hi, gaps.ends]),
+        who=np.concatenate([one.who, np.arange(len(gaps), dtype=np.int32) + np.int32(len(one.leaf))]),
+        leaf=np.concatenate([one.leaf, none]),
+        telling=np.concatenate([one.telling, none]),
+        user=np.concatenate([one.user, before]),
+        called=np.concatenate([one.called, after]),
+        dispatched=np.concatenate([one.dispatched, none]),
+        stage=np.concatenate([one.stage, none]),
+        kind=np.concatenate([one.kind, np.full(len(gaps), HostClass.OTHER.value, np.int8)]),
+        compiles=np.concatenate([one.compiles, no]),
+        feeds=np.concatenate([one.feeds, no]),
     )
 
 
@@ -160,32 +187,15 @@ def _events(threads: Threads, names: NameKinds, steps: Steps, thread: Thread) ->
     """Positions of a thread's events that say something: no marker around a whole step, no frame of the profiler's."""
     start, end, row = (one[thread.lo : thread.hi] for one in (threads.start, threads.end, threads.row))
     inside = true_at((end > start) & (start < steps.ends[-1]) & (end > steps.starts[0]))[:_MOST_EVENTS]
-    step = np.minimum(steps.starts.searchsorted(start[inside]), len(steps) - 1)
+    step = np.minimum(reached(steps.starts, start[inside] - np.int64(1)), len(steps) - 1)
     around = (start[inside] <= steps.starts[step]) & (end[inside] >= steps.span_ends[step])
     mine = row[inside]
     return inside[(~around | names.frames[mine] | names.calls[mine]) & ~names.silent[mine]] + thread.lo
 
 
-def _nearest(wanted: BoolArray, parent: Int64Array) -> Int64Array:
-    """The wanted event that each event is or lies in, the innermost one; -1 without one. By doubling the way up."""
-    if not wanted.any():
-        return np.full(len(parent), -1, np.int64)
-    at = np.where(wanted, np.arange(len(parent)), parent)
-    while True:
-        climbing = true_at(at >= 0)
-        climbing = climbing[~wanted[at[climbing]]]
-        if not len(climbing):
-            return at
-        at[climbing] = at[at[climbing]]
-
-
 def _at(flags: BoolArray, index: Int64Array) -> BoolArray:
     """flags[index], False where the index is -1."""
     return (index >= 0) & flags[index] if len(flags) else flags
-
-
-def _rows(found: Int64Array, row: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
-    return np.where(found >= 0, row[found], -1).astype(np.int32) if len(row) else np.empty(0, np.int32)
 
 
 def _around(
