@@ -112,7 +112,7 @@ def repeats(parsed: object, before: str = "") -> Iterator[tuple[str, str]]:
 def worst_cases(pattern: re.Pattern[str]) -> set[str]:
     cases = set()
     for before, text in repeats(parser.parse(pattern.pattern, pattern.flags)):
-        for pumped in (text, before + text, text + before):
+        for pumped in (text, before, before + text, text + before):
             if pumped:
                 for end in ("\x00", "!\n", "a"):
                     cases.add(before + pumped * (_LENGTH // len(pumped)) + end)

@@ -116,11 +116,11 @@ def lost_events(warning: str) -> int:
 
 _COMPILED = r"(?:multi_step_on_iterator|one_step_on_iterator|one_step_on_data|(?:train|test|predict)_function)"
 _KERAS = re.compile(
-    rf"__inference_{_COMPILED}_\d+$|\$(?:\S*keras/\S*|trainer\.py|training\.py):\d+ (?:fit|train_on_batch|{_COMPILED})$"
+    rf"__inference_{_COMPILED}_\d+$|^\$(?:\S*keras/\S*|trainer\.py|training\.py):\d+ (?:fit|train_on_batch|{_COMPILED})$"
     r"|keras/src/trainers/|^Profiled batch$"
 )
 """`EagerLocalExecute: __inference_one_step_on_iterator_310`, `$trainer.py:260 fit`."""
-_PY_DATASET = re.compile(r"PyDataset|KerasSequence|OrderedEnqueuer|\$(?:\S*/)?py_dataset_adapter\.py:")
+_PY_DATASET = re.compile(r"PyDataset|KerasSequence|OrderedEnqueuer|^\$(?:\S*/)?py_dataset_adapter\.py:")
 """`$py_dataset_adapter.py:241 get`; Keras 2 calls the same a Sequence."""
 
 
