@@ -133,6 +133,49 @@ def test_a_program_that_is_in_one_call_has_no_rounds_and_the_call_is_named(tmp_p
     assert json.loads(done.stdout) == [None, [str(tmp_path / "train.py"), line, "<module>"]]
 
 
+LOOP_IN_A_STEP = """
+    import json, sys, threading, time
+    sys.path.insert(0, sys.argv[1])
+    from tfadvisor_hook.sampling import Sampler
+
+    def watch():
+        time.sleep(0.1)
+        print(json.dumps(sampler.count_rounds(3.0, threading.Event())))
+
+    sampler = Sampler()
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    for epoch in range(1000):
+        if not watcher.is_alive():
+            break
+        for batch in range(100):
+            if not watcher.is_alive():
+                continue
+            time.sleep({beside})
+            for gradient in range(10):
+                if gradient > 20:
+                    continue
+                time.sleep({inside})
+            loss = batch
+    sampler.stop()
+"""
+
+
+@pytest.mark.parametrize(("beside", "inside", "median_ms"), [(0.3, 0.002, 320), (0.001, 0.05, 50)])
+def test_a_loop_that_takes_little_of_a_round_is_no_round(
+    tmp_path: Path, beside: float, inside: float, median_ms: float
+) -> None:
+    """Ten gradients are clipped one by one in each step: the loop goes round ten times before the step does so once."""
+    text = dedent(LOOP_IN_A_STEP).lstrip().format(beside=beside, inside=inside)
+    (tmp_path / "train.py").write_text(text)
+
+    done = subprocess.run(
+        [sys.executable, tmp_path / "train.py", HOOK], capture_output=True, text=True, check=True, timeout=60
+    )
+
+    assert json.loads(done.stdout)["median_ms"] == pytest.approx(median_ms, rel=0.25)
+
+
 FIFTH = """
     import json, sys, threading, time, zlib
     sys.path.insert(0, sys.argv[1])

@@ -8,6 +8,7 @@ tick in a long call of C counts as one in it, and what holds the interpreter's l
 from __future__ import annotations
 
 import ctypes
+import dis
 import os
 import signal
 import sys
@@ -226,6 +227,9 @@ class Rounds:
         self._frames: list[FrameType] = []
         self._stack: list[tuple[str, int, str, bool]] = []
         self._times: dict[FrameType, dict[int, list[float]]] = {}
+        self._spent: dict[FrameType, dict[int, float]] = {}
+        self._last: dict[FrameType, tuple[int, float]] = {}
+        self._loops: dict[CodeType, list[frozenset[int]]] = {}
 
     def tick(self, frame: FrameType) -> None:
         """In the main thread."""
@@ -240,6 +244,7 @@ class Rounds:
                 self._frames.append(one)
                 file, line, function = _where(one)
                 self._stack.append((file, line, function, self._owned(one.f_code)))
+                self._last[one] = line, self._began
                 one.f_trace = self._line
                 one = one.f_back
             sys.settrace(self._call)
@@ -262,11 +267,25 @@ class Rounds:
         elif what == "line" and not self.over:
             times = self._times.setdefault(frame, {}).setdefault(frame.f_lineno, [])
             times.append(now)
+            left, since = self._last.get(frame, (frame.f_lineno, now))
+            self._last[frame] = frame.f_lineno, now
+            spent = self._spent.setdefault(frame, {})
+            spent[left] = spent.get(left, 0.0) + now - since
             elapsed = now - (self._began or now)
             enough = len(times) >= self.FEWEST and elapsed >= self._least and frame is self._outermost()
+            enough = enough and self._takes_most(frame, frame.f_lineno)
             if enough or elapsed > self._limit or len(times) > self._MOST_TIMES:
                 self._end()
         return None if self.over else self._line
+
+    def _takes_most(self, frame: FrameType, line: int) -> bool:
+        """Whether the innermost loop around a line takes at least half of the frame's time; a loop inside a step takes less."""
+        loops = self._loops.get(frame.f_code)
+        if loops is None:
+            loops = self._loops[frame.f_code] = _loops_of(frame.f_code)
+        around = min((one for one in loops if line in one), key=len, default=None)
+        spent = self._spent.get(frame, {})
+        return around is None or 2 * sum(spent.get(one, 0.0) for one in around) >= sum(spent.values())
 
     def _outermost(self) -> FrameType | None:
         return next((one for one in reversed(self._frames) if one in self._times), None)
@@ -282,7 +301,8 @@ class Rounds:
     def found(self) -> dict[str, Any] | None:
         """The outermost open frame with a line that came at least three times, and how long a round of it takes."""
         for depth in range(len(self._frames) - 1, -1, -1):
-            lines = self._times.get(self._frames[depth], {})
+            frame = self._frames[depth]
+            lines = {line: times for line, times in self._times.get(frame, {}).items() if self._takes_most(frame, line)}
             again = {line: len(times) for line, times in lines.items() if len(times) >= self.FEWEST - 1}
             if not again:
                 continue
@@ -303,6 +323,21 @@ class Rounds:
                 "median_ms": between[len(between) // 2] * 1e3,
             }
         return None
+
+
+def _loops_of(code: CodeType) -> list[frozenset[int]]:
+    """The lines of each loop: what lies between where it begins and the last jump back to there."""
+    line, lines, loops = code.co_firstlineno, [], {}
+    starts = dict(dis.findlinestarts(code))
+    for one in dis.get_instructions(code):
+        line = starts.get(one.offset) or line
+        lines.append((one.offset, line))
+        if one.opcode in _JUMPS and isinstance(one.argval, int) and one.argval <= one.offset:
+            loops[one.argval] = frozenset(at for offset, at in lines if offset >= one.argval)
+    return list(loops.values())
+
+
+_JUMPS = frozenset((*dis.hasjrel, *dis.hasjabs))
 
 
 class _Stack(ctypes.Structure):
