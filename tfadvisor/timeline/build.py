@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from tfadvisor.memory import give_back
 from tfadvisor.program.find_modules import Modules, find_modules
 from tfadvisor.timeline.attribution.model import sampled
+from tfadvisor.timeline.attribution.sampled_lines import sampled_lines
 from tfadvisor.timeline.attribution.step_time import step_time
 from tfadvisor.timeline.devices.protocol import Recorded
 from tfadvisor.timeline.devices.registry import Unrecorded, find_devices, on_own_clocks, unrecorded_work
@@ -32,7 +33,7 @@ from tfadvisor.timeline.host_timeline import (
     recorded_events,
     window_of,
 )
-from tfadvisor.timeline.intervals import BoolArray, Int64Array, Intervals
+from tfadvisor.timeline.intervals import EMPTY, BoolArray, Int64Array, Intervals
 from tfadvisor.timeline.model import Device, Steps
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass
@@ -228,7 +229,7 @@ def _explain(placed: _Placed, attributed: _Attributed, drawing: Drawing | None) 
     steps, active, classes, costs = attributed.steps, attributed.active, attributed.classes, attributed.costs
     known = not placed.unrecorded.proof
     samples = sampled(trace)
-    spent = (
+    spent, silent = (
         step_time(
             threads,
             steps,
@@ -242,8 +243,13 @@ def _explain(placed: _Placed, attributed: _Attributed, drawing: Drawing | None) 
             samples=samples,
         )
         if known
-        else ()
+        else ((), EMPTY)
     )
+    alone = attributed.time.classes[0] or classes  # while the first device waits
+    host, loading = alone[TimeClass.HOST], alone[TimeClass.INPUT]
+    frames = loop_frames(threads, steps, host, loading, samples.line_in if samples is not None else None)
+    if samples is not None:
+        frames = (*frames, *sampled_lines(samples, threads, steps, silent, host, loading))
     give_back(placed.events)
     pictures, curves = _drawn(placed, attributed, drawing) if drawing is not None else ((), ())
     return HostEvidence(
@@ -254,13 +260,7 @@ def _explain(placed: _Placed, attributed: _Attributed, drawing: Drawing | None) 
             builds=len(costs[HostCost.BUILDING]),
             iterations=_loop_iterations(trace, threads, pipeline),
         ),
-        frames=loop_frames(
-            threads,
-            steps,
-            classes[TimeClass.HOST],
-            classes[TimeClass.INPUT],
-            samples.line_in if samples is not None else None,
-        ),
+        frames=tuple(sorted(frames, key=lambda one: -(one.host_ps + one.input_ps))),
         compiles=compiled_in_steps(trace, threads, steps, attributed.compiling, programs),
         pipeline=input_pipeline(trace, threads, steps),
         host_ops=host_ops(trace, threads, steps, pipeline),

@@ -14,7 +14,8 @@ from tfadvisor.metrics.registry import Metrics
 from tfadvisor.vocabulary import Severity
 
 NO_SAVING = Saving(0.0, 0.0, "")
-_PLACE = re.compile(r"^(?P<function>.*) \((?P<file>[^()]+):(?P<line>\d{1,9})\)$")
+_PLACE = re.compile(r"^(?:(?P<function>.*) \()?(?P<file>[^()]+):(?P<line>\d{1,9})\)?$")
+"""`load_batch (train.py:42)`, `train.py:42`."""
 
 
 class Judged(msgspec.Struct, frozen=True):
@@ -88,7 +89,7 @@ def _location(name: str, metrics: Metrics) -> Location | None:
     place = _PLACE.match(metrics.place(name))
     if place is None:
         return None
-    return Location(place.group("file"), int(place.group("line")), place.group("function"))
+    return Location(place.group("file"), int(place.group("line")), place.group("function") or "")
 
 
 # What a trace of one or two steps cannot tell: whether something happens in every step.

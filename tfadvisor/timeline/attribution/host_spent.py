@@ -23,7 +23,7 @@ from tfadvisor.timeline.intervals import (
     union_of,
 )
 from tfadvisor.timeline.names.classes import HostClass
-from tfadvisor.timeline.names.frames import bare_frame, frame_place
+from tfadvisor.timeline.names.frames import bare_frame, frame_place, place_in_words
 from tfadvisor.timeline.names.host import is_single_op, op_type, runs_ops, single_op
 from tfadvisor.timeline.names.input_pipeline import produced_kind, stage_kind, stage_path
 from tfadvisor.timeline.sweeps import alike
@@ -77,7 +77,7 @@ class HostWork:
         self._threads, self._names, self._driver, self._others = threads, names, driver, others
         self._locked_out, self._worth = locked_out, max(_WORTH_LOOKING * steps_ps, 1)
         self._spent: dict[tuple[TimeClass, int], tuple[Chains, Int64Array]] = {}
-        self._sampled = sampled if not names.frames.any() else None
+        self._sampled = sampled
         self._ticks: dict[TimeClass, Int64Array] = {}
 
     def add(self, kind: TimeClass, instants: Intervals) -> None:
@@ -151,7 +151,15 @@ def _by_ticks(kind: TimeClass, ps: int, ticks: Int64Array, sampled: Sampled) -> 
         file, line, function, inner = sampled.places[row]
         mine = int(ends[row] - (ends[row - 1] if row else 0))
         if file and mine:
-            yield Spent(kind, f"{function} ({file}:{line})", inner or OWN, file, line, function, ps=mine)
+            yield Spent(
+                kind,
+                place_in_words(file, line, function),
+                inner or (OWN if function else ""),
+                file,
+                line,
+                function,
+                ps=mine,
+            )
         elif mine:
             yield Spent(kind, inner or NOT_RECORDED, ps=mine)
 

@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 
 from tfadvisor.timeline.intervals import Int64Array, union
+from tfadvisor.timeline.names.frames import named_function, place_in_words
 from tfadvisor.trace.columns import HostTrace, session_start_ns
 from tfadvisor.trace.runs import host_of
 from tfadvisor.trace.samples import read_samples
@@ -64,7 +65,7 @@ def largest_places(spent: Iterable[Spent]) -> dict[str, str]:
         mine[place] = mine.get(place, 0) + one.ps
     largest = {kind: max(mine, key=lambda place: mine[place] * bool(place[0])) for kind, mine in time.items()}
     return {
-        f"{kind.label}_place": f"{what} ({file}:{line})"
+        f"{kind.label}_place": place_in_words(file, line, what)
         for kind, (file, line, what) in largest.items()
         if file and time[kind][file, line, what] >= _WORTH_NAMING * sum(time[kind].values())
     }
@@ -78,7 +79,8 @@ class Sampled(msgspec.Struct, frozen=True):
     place: Int64Array
     """Row of places, -1 for none."""
     places: tuple[tuple[str, int, str, str], ...]
-    """(file, line and function of the program, "" outside of it; what that line calls, "" for itself)."""
+    """(file, line and function of the program, "" outside of it, and for a line outside of all functions; what that line
+    calls, "" for itself)."""
 
     def line_in(self, start: Int64Array, end: Int64Array) -> str:
         """The program's own line at most of the ticks in these stretches of time, ps: `main (train.py:42)`; "" for none."""
@@ -87,7 +89,7 @@ class Sampled(msgspec.Struct, frozen=True):
         if not len(at):
             return ""
         file, line, function, _ = self.places[int(np.bincount(at).argmax())]
-        return f"{function} ({file}:{line})" if file else ""
+        return place_in_words(file, line, function) if file else ""
 
 
 def sampled(trace: HostTrace) -> Sampled | None:
@@ -98,5 +100,7 @@ def sampled(trace: HostTrace) -> Sampled | None:
     if found is None:
         return None
     at, place = found.ticks()
-    places = tuple((Path(file).name, line, function, inner) for file, line, function, inner, _ in found.places)
+    places = tuple(
+        (Path(file).name, line, named_function(function), inner) for file, line, function, inner, _ in found.places
+    )
     return Sampled((at - began) * 1000, place, places)

@@ -41,14 +41,15 @@ def step_time(
     pipeline: BoolArray,
     pipeline_python: Intervals,
     samples: Sampled | None = None,
-) -> tuple[Spent, ...]:
-    """Summed over the devices that take part in each counted step, or of the host alone without any.
+) -> tuple[tuple[Spent, ...], Intervals]:
+    """(what takes the time, when the driving thread is in no event). Summed over the devices that take part in each counted
+    step, or of the host alone without any.
 
     host: of host_classes_of_time. kept: the classes on each device, as break_down gives them. breakdown: as the host's.
     pipeline: which events work for the input pipeline. pipeline_python: where that runs Python. samples: of the main thread.
     """
     if not len(steps) or not steps.steady().any():
-        return ()
+        return (), EMPTY
     names = name_kinds(threads)
     thread = threads.threads[steps.thread] if steps.thread >= 0 else None
     driver = chains_of(threads, names, steps, thread, pipeline, gaps=True)
@@ -83,7 +84,7 @@ def step_time(
                 found += spent
             if len(instants):
                 work.add(kind, instants)
-    return _largest([*found, *work.told()], whole)
+    return _largest([*found, *work.told()], whole), driver.gaps()
 
 
 def _on_device(

@@ -20,6 +20,7 @@ from tfadvisor.timeline.names.frames import (
     frame_place,
     is_frame,
     is_users_frame,
+    place_in_words,
     waits_for_others,
     walks_modules,
 )
@@ -64,7 +65,7 @@ class FrameShare(msgspec.Struct, frozen=True):
 
     def called(self) -> str:
         """What the loop calls: `load_batch (train.py:42)`, `builtins next`."""
-        return f"{self.function} ({self.file}:{self.line})" if self.file else self.function
+        return place_in_words(self.file, self.line, self.function) if self.file else self.function
 
 
 def loop_frames(
@@ -74,7 +75,7 @@ def loop_frames(
     loading: Intervals,
     line_in: Callable[[Int64Array, Int64Array], str] | None = None,
 ) -> tuple[FrameShare, ...]:
-    """The calls made by the frame that encloses the steps, those that cost most first; empty without a Python tracer.
+    """The calls made by the frame that encloses the steps, empty without a Python tracer.
 
     line_in: the program's line that samples name in stretches of time, for calls of libraries whose caller began before the
     trace.
@@ -131,7 +132,7 @@ def loop_frames(
                 int(pipeline.within(start[mine], end[mine]).sum()),
             )
         )
-    return tuple(sorted(shares, key=lambda share: -(share.host_ps + share.input_ps)))
+    return tuple(shares)
 
 
 def _inside_steps(

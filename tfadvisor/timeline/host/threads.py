@@ -13,7 +13,7 @@ import numpy as np
 from tfadvisor.arrays import blocks, true_at, used
 from tfadvisor.timeline.intervals import EMPTY, BoolArray, Int64Array, Intervals, parents, union
 from tfadvisor.timeline.names.classes import HostClass, is_host_plane
-from tfadvisor.timeline.names.frames import is_frame
+from tfadvisor.timeline.names.frames import is_frame, takes_sample
 from tfadvisor.timeline.names.host import host_classes
 from tfadvisor.timeline.names.input_pipeline import is_pipeline_thread
 from tfadvisor.trace.columns import LAST_EVENT, NUM_OCCURRENCES, Events, HostTrace, StatColumn
@@ -189,7 +189,8 @@ def _wanted_rows(
 def host_threads(trace: HostTrace) -> Threads:
     """The threads of a host's planes. Lines of one plane with the same id are one thread.
 
-    Events that are only counted (num_occurrences) have no place in time and are left out of every class.
+    Events that are only counted (num_occurrences), and those of tfadvisor's own sampler, have no place in time and are left
+    out of every class.
     """
     lines = trace.lines
     host = np.array([is_host_plane(plane.name) for plane in trace.planes], np.bool_)
@@ -254,9 +255,26 @@ def host_threads(trace: HostTrace) -> Threads:
         answers=answers,
     )
     counted, _ = result.integers(trace.stat(NUM_OCCURRENCES))
-    kind[counted] = HostClass.OTHER
-    end[counted] = start[counted]
+    for placeless in (
+        counted,
+        _samplers_own(threads, _wanted_rows(trace.names.name, answers, takes_sample), start, end, row),
+    ):
+        kind[placeless] = HostClass.OTHER
+        end[placeless] = start[placeless]
     return result
+
+
+def _samplers_own(
+    threads: list[Thread], takes_sample: BoolArray, start: Int64Array, end: Int64Array, row: npt.NDArray[np.int32]
+) -> Int64Array:
+    """Positions of what a sampler does in the program's threads: what a signal calls is no part of what it interrupts."""
+    found = [np.empty(0, np.int64)]
+    for thread in threads if takes_sample.any() else ():
+        part = slice(thread.lo, thread.hi)
+        mine = takes_sample[row[part]]
+        if mine.any():
+            found.append(true_at(union(start[part][mine], end[part][mine]).contains(start[part])) + thread.lo)
+    return np.concatenate(found)
 
 
 def without_threads(trace: HostTrace, threads: Threads) -> HostTrace:

@@ -74,6 +74,11 @@ def bare_frame(name: str) -> str:
     return name.removeprefix(_FRAME)
 
 
+def takes_sample(name: str) -> bool:
+    """Whether a frame is that of the sampler of `tfadvisor run`, which a signal calls wherever the program is."""
+    return name.startswith("$sampling.py:") and name.endswith(" tfadvisor_tick")
+
+
 def asks_iterator(name: str) -> bool:
     """Whether a frame is Python's own `next()`."""
     return name == _NEXT
@@ -104,6 +109,16 @@ def frame_place(name: str) -> tuple[str, int, str] | None:
     if not name.startswith("$") or not file.endswith(".py") or not function or (number := number_of(line)) is None:
         return None
     return file, number, function
+
+
+def place_in_words(file: str, line: int, function: str) -> str:
+    """`load_batch (train.py:42)`; of a line outside of all functions, which has "" for one, `train.py:42`."""
+    return f"{function} ({file}:{line})" if function else f"{file}:{line}"
+
+
+def named_function(function: str) -> str:
+    """As it is; "" for what Python calls code outside of all functions."""
+    return "" if function == "<module>" else function
 
 
 def frame_class(name: str) -> HostClass:

@@ -105,6 +105,63 @@ def test_a_loop_and_the_functions_in_it(tmp_path: Path) -> None:
     assert len(at) > 20
 
 
+FOLLOWED = """
+    import json, os, sys, time
+    sys.path.insert(0, sys.argv[1])
+    from tfadvisor_hook.sampling import Sampler
+
+    calls, most, handled = 0, 0, 0
+
+    def follow(frame, what, argument):
+        global calls, most, handled
+        if what == "call" and frame.f_code.co_name == "tfadvisor_tick":
+            handled, calls = handled + 1, 1
+        elif what == "return" and frame.f_code.co_name == "tfadvisor_tick":
+            calls = 0
+        elif calls and what in ("call", "c_call"):
+            calls += 1
+            most = max(most, calls - 1) if handled > 3 else 0
+
+    def nested(levels):
+        return nested(levels - 1) if levels else spin(0.5)
+
+    def spin(seconds):
+        until = time.perf_counter() + seconds
+        while time.perf_counter() < until:
+            pass
+
+    sampler = Sampler()
+    sampler.start()
+    spin(0.1)
+    sampler.stop()
+    spin(0.3)
+    sampler.start()
+    sys.setprofile(follow)
+    nested(40)
+    sys.setprofile(None)
+    sampler.stop()
+    told = sampler.told(0)
+    json.dump(told, open(sys.argv[2], "w"))
+    print(json.dumps([handled, most]))
+"""
+
+
+def test_ticks_go_on_while_all_calls_are_followed_and_a_pause_is_of_no_line(tmp_path: Path) -> None:
+    """40 functions deep a tick calls a few others, not two for each frame: each would be an event of the profiler's."""
+    (tmp_path / "train.py").write_text(dedent(FOLLOWED).lstrip())
+    told = tmp_path / "vm.samples.json"
+
+    done = subprocess.run(
+        [sys.executable, tmp_path / "train.py", HOOK, told], capture_output=True, text=True, check=True, timeout=60
+    )
+
+    handled, most = json.loads(done.stdout)
+    assert handled > 20
+    assert 0 < most < 12
+    _, place = msgspec.json.decode(told.read_bytes(), type=Samples).ticks()
+    assert (place == -1).sum() * 6.173e-3 == pytest.approx(0.3, abs=0.1)
+
+
 IN_ONE_CALL = """
     import json, sys, threading, time
     sys.path.insert(0, sys.argv[1])

@@ -137,8 +137,6 @@ class Recorder:
         file = os.path.join(self.folder, f"window-{order['number']}-{self.name}.xplane.pb")
         try:
             looked, tracer = time.time(), tracer_for(framework, file)
-            if order.get("python_tracer"):  # which would follow the sampler's own calls
-                self.sampler.stop()
             with GivingWay() as self.way:
                 seconds = min(order["seconds"], self.bearable(framework, file) if order.get("rounds") else 1e9)
                 if self.way.given:
@@ -166,8 +164,6 @@ class Recorder:
             self.opened = opened
             self.sampler.recorded.append([int(looked * 1e9), int(written["stopped"] * 1e9)])
             write_letter(samples, {**self.sampler.told(self.opened), "step": order.get("step", "")})
-            if order.get("python_tracer") and not self.leaving.is_set():
-                self.sampler.start()
             written.update(begun=begun, opened=opened, compiled=compiled, compiling=compiling, cut=cut, loop=loop)
             return {"framework": framework, **written}
         except Exception as error:

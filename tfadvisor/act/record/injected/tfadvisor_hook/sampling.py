@@ -77,7 +77,7 @@ class Sampler:
         self._at: list[int] = []
         self._timer: ctypes.c_void_p | None = None
         self._rounds: Rounds | None = None
-        self._own: dict[CodeType, bool] = {}
+        self._own: dict[CodeType, bool | None] = {}
         self._begin = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(self._install)
 
     def start(self) -> None:
@@ -149,10 +149,13 @@ class Sampler:
 
     def _install(self, _nothing: object) -> int:
         try:
-            if signal.getsignal(signal.SIGURG) not in (signal.SIG_DFL, self._tick):
+            if signal.getsignal(signal.SIGURG) not in (signal.SIG_DFL, self.tfadvisor_tick):
                 self.why = "the program uses SIGURG itself"
             else:
-                signal.signal(signal.SIGURG, self._tick)
+                if self._times:  # the first tick would stand for all since the last one before the pause
+                    self._times.append(time.time_ns())
+                    self._at.append(-1)
+                signal.signal(signal.SIGURG, self.tfadvisor_tick)
                 signal.siginterrupt(signal.SIGURG, False)
                 _handle_on_a_stack_of_its_own(signal.SIGURG)
                 self._timer = _started(threading.main_thread().native_id or 0)
@@ -161,7 +164,8 @@ class Sampler:
         self.running = not self.why
         return 0
 
-    def _tick(self, _number: int, frame: FrameType | None) -> None:
+    def tfadvisor_tick(self, _number: int, frame: FrameType | None) -> None:
+        """Readers know it by its name where a tracer of all calls records it; so it calls little."""
         if frame is None or self._timer is None or self._ticking:  # a tick may come while another is told
             return
         self._ticking = True
@@ -179,34 +183,40 @@ class Sampler:
     def _place(self, leaf: FrameType) -> int:
         """The line of the program that the thread is in, and the function that it is in there: that of an epoch's end, if one is
         open, else the program's innermost."""
-        while leaf.f_back is not None and is_ours(leaf.f_code):
-            leaf = leaf.f_back
-        frame: FrameType | None = leaf
+        own, frame = self._own, leaf
         user = between = None
         for _ in range(_DEEPEST):
-            if frame is None:
-                break
-            if user is None and frame.f_code.co_name not in _NAMELESS and self._owned(frame.f_code):
+            code = frame.f_code
+            if code not in own:
+                self._owned(code)
+            if frame is leaf and own[code] is None and frame.f_back is not None:
+                frame = leaf = frame.f_back
+                continue
+            if user is None and own[code] and code.co_name not in _NAMELESS:
                 user = frame
-            between = frame if frame.f_code.co_name in BETWEEN else between
+            between = frame if code.co_name in BETWEEN else between
+            if frame.f_back is None:
+                break
             frame = frame.f_back
         key = (user and user.f_code, user and user.f_lineno, leaf.f_code, between and between.f_code)
-        known = self._places.get(key)
-        if known is None and len(self._told) < _MOST_PLACES:
-            known = self._places[key] = len(self._told)
-            file, line, function = _where(user) if user is not None else ["", 0, ""]
-            function = between.f_code.co_name if between is not None else function
-            inner = leaf.f_code
-            self._told.append(
-                [file, line, function, inner.co_name if leaf is not user else "", os.path.basename(inner.co_filename)]
-            )
-        return -1 if known is None else known
+        if key in self._places:
+            return self._places[key]
+        if len(self._told) >= _MOST_PLACES:
+            return -1
+        self._places[key] = len(self._told)
+        file, line, function = _where(user) if user is not None else ["", 0, ""]
+        function = between.f_code.co_name if between is not None else function
+        inner = leaf.f_code
+        self._told.append(
+            [file, line, function, inner.co_name if leaf is not user else "", os.path.basename(inner.co_filename)]
+        )
+        return self._places[key]
 
     def _owned(self, code: CodeType) -> bool:
-        known = self._own.get(code)
-        if known is None:
-            known = self._own[code] = is_own(code)
-        return known
+        """Whether it is of the program's own files; remembered as None for the hook's."""
+        if code not in self._own:
+            self._own[code] = None if is_ours(code) else is_own(code)
+        return bool(self._own[code])
 
 
 class Rounds:
