@@ -58,7 +58,7 @@ _SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 _OVER = "over before"
 _WORDS = {signal.SIGTERM: (143, b"tfadvisor: terminated\n"), signal.SIGINT: (130, b"tfadvisor: interrupted\n")}
 _FIRST = (
-    "told in one line", "before Python heeds signals", "while Python starts", "while its script imports `re`", "ended otherwise",
+    "one line, 130", "before Python heeds signals", "while Python starts", "while its script imports `re`", "ended otherwise",
 )  # fmt: skip
 _EARLY_S = 0.1
 _PATIENCE_S = 60
@@ -158,7 +158,7 @@ class HostKills:
         if number == signal.SIGKILL:
             return "ended by KILL"
         if (code, said) == _WORDS[number]:
-            return "told in one line"
+            return "one line, 130"
         if (code, said) == (0, b""):
             return _OVER
         if code == -number or b"/tfadvisor/" not in said:
@@ -340,7 +340,7 @@ def _cells(name: str, counts: Counter[str]) -> list[str]:
         by.removeprefix("SIG"),
         str(counts["killed"]),
         str(counts["in the first 0.1 s"]),
-        str(counts["told in one line"]) if told else "–",
+        str(counts["one line, 130"]) if told else "–",
         str(counts["in Python's own start"]) if told else "–",
         "–" if hosts else str(counts["answered again"]),
         str(counts["left"]),
