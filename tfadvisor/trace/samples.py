@@ -51,6 +51,9 @@ class Samples(msgspec.Struct, frozen=True):
     step: _Short = ""
     """What whoever recorded it called the step: a function, or FILE:LINE; "" for nothing."""
 
+    round_ms: Annotated[float, Meta(ge=0, le=1e9)] = 0.0
+    """How long a round of the program's loop takes, as Python went through it while nothing was recorded; 0 for unknown."""
+
     recorded_ns: Annotated[list[tuple[_Count, _Count]], Meta(max_length=100)] = []
     """From when to when a profiler was at work, since the epoch; empty where that is not known."""
 

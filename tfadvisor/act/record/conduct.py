@@ -70,6 +70,9 @@ _ONE_CALL_MS = 100.0
 _OF_PYTHON = 0.5
 """How much shorter a window is with calls of Python, which nobody has counted yet."""
 _LOOKS = 14
+_SHORT_LOOKS = 2
+_OF_A_ROUND = 0.5
+"""What takes less of a round of the loop is a part of the step, unless longer looks show it too."""
 REPORT_SECONDS = 65.0
 """After the loop was first seen there is a report, or a line that says why not."""
 _ROUNDS_SECONDS = 3.0
@@ -173,7 +176,7 @@ def conduct(board: Board, program: Program, wanted: Wanted, options: Options) ->
     before: Loop | None = None
     passed: Loop | None = None
     kept: Recorded | None = None
-    restless = 0
+    restless = short = 0
     compiling = _StepsThatCompile()
     caps = Caps()
     for attempt in range(_LOOKS):
@@ -187,7 +190,11 @@ def conduct(board: Board, program: Program, wanted: Wanted, options: Options) ->
         until = until or time.time() + REPORT_SECONDS
         if ready.processes and all(one.left for one in board.processes()):
             break
-        seconds = max(wanted.first_look_seconds * _LOOK_GROWS**attempt, ready.seconds, _rounds_seconds(before))
+        seconds = max(
+            wanted.first_look_seconds * _LOOK_GROWS**attempt,
+            ready.seconds,
+            _rounds_seconds(before) * _LOOK_GROWS**short,
+        )
         record = _recorder(board, program, ready.processes, options, caps, until)
         look = record(seconds, python_tracer=False)
         if isinstance(look, Refused):
@@ -200,6 +207,9 @@ def conduct(board: Board, program: Program, wanted: Wanted, options: Options) ->
         if look.pace is None or not look.pace.repeats:
             continue
         if look.pace.compiles and not compiling.believed(look.pace, ready):
+            continue
+        if before is not None and short < _SHORT_LOOKS and look.pace.median_ms < _OF_A_ROUND * before.median_ms:
+            short += 1  # recording slows the program: too few rounds were in it for the step to be seen
             continue
         few = look.pace.compiles and ready.restless
         steps = min(wanted.steps, _RESTLESS_STEPS) if few else wanted.steps
@@ -306,10 +316,10 @@ def _wait_until_ready(
 
 
 def record_plainly(record: Recorder, look: Window, wanted: Wanted) -> Recorded:
-    """Without the Python tracer; the look itself where it holds the wanted steps."""
+    """Without the Python tracer; the look itself where it holds the wanted steps, or more than the program still made."""
     enough = look.pace is not None and look.pace.count >= wanted.steps and look.loop is None
     longer = [] if enough else _with_steps(record(window_seconds(look, wanted), python_tracer=False))
-    chosen = longer[0] if longer else look
+    chosen = max([*longer, look], key=lambda one: one.pace.count if one.pace is not None else 0)
     return Recorded(chosen, chosen, None, None)
 
 

@@ -39,7 +39,7 @@ from tfadvisor.timeline.windows import leading
 from tfadvisor.trace.columns import HostTrace
 from tfadvisor.trace.runs import host_of
 from tfadvisor.trace.samples import read_samples
-from tfadvisor.units import number_of
+from tfadvisor.units import PS_PER_MS, number_of
 from tfadvisor.vocabulary import TimeClass
 
 if TYPE_CHECKING:
@@ -62,14 +62,15 @@ def find_steps(trace: HostTrace, threads: Threads, devices: Sequence[Device]) ->
 
     What is left is a line that a viewer drew, and the whole trace as one step of no confidence.
     """
-    if (asked := asked_steps(threads, asked_step(trace))) is not None:
+    samples = read_samples(Path(trace.path), host_of(Path(trace.path)))
+    if samples is not None and (asked := asked_steps(threads, samples.step)) is not None:
         return asked
     marked = marked_steps(trace, threads)
     if marked is not None and len(marked.starts):
         return _as_marked(marked, threads)
     driver = driving_thread(threads)
     launching = cache(partial(calls_with_device_work, trace, threads, devices))
-    guess = inferred_steps(trace, threads, devices, driver, launching)
+    guess = inferred_steps(trace, threads, devices, driver, launching, samples.round_ms if samples is not None else 0.0)
     if guess is not None:
         names = tuple(f"step {index}" for index in range(len(guess.starts)))
         thread = guess.thread if guess.thread >= 0 else driver
@@ -80,12 +81,6 @@ def find_steps(trace: HostTrace, threads: Threads, devices: Sequence[Device]) ->
         return _few_steps(calls)
     drawn = drawn_steps(trace)
     return _as_marked(drawn, threads) if drawn is not None else _whole_trace(threads, devices, driver)
-
-
-def asked_step(trace: HostTrace) -> str:
-    """What whoever recorded it called the step, as it lies beside the trace; "" for nothing."""
-    found = read_samples(Path(trace.path), host_of(Path(trace.path)))
-    return "" if found is None else found.step
 
 
 def asked_steps(threads: Threads, step: str) -> Steps | None:
@@ -297,10 +292,13 @@ def inferred_steps(
     devices: Sequence[Device],
     driver: int,
     launching: Callable[[], Calls | None],
+    round_ms: float = 0.0,
 ) -> Inferred | None:
-    """The first of these that gives three cycles: module executions, a launch pattern, the host's loop.
+    """The first of these that gives three cycles: module executions, a launch pattern, the host's loop. Where a round of the
+    loop is known, the first of its length, if any is: what repeats within a round is a part of the step.
 
-    launching: gives the calls of the function that launches most device work, asked only where it is needed.
+    launching: gives the calls of the function that launches most device work, asked only where it is needed. round_ms: of
+    the program's loop, 0 for unknown.
     """
     attempts: tuple[Callable[[], Inferred | None], ...] = (
         lambda: executions_on_device(trace),
@@ -315,11 +313,24 @@ def inferred_steps(
         lambda: None if _are_few(launching()) else repeated_kernels(devices),
         lambda: _with_work_after(calls_of_tf_function(trace, threads, 0), devices),
     )
+    first = None
     for attempt in attempts:
         found = attempt()
-        if found is not None and found.confidence > 0:
+        if found is None or found.confidence <= 0:
+            continue
+        if not round_ms or _takes_a_round(found, round_ms):
             return found
-    return None
+        first = first or found
+    return first
+
+
+_SHORTEST_ROUND, _LONGEST_ROUND = 0.5, 2.5
+"""How long a step may be, of a round that was not recorded: recording makes steps longer, up to twice as long with all calls."""
+
+
+def _takes_a_round(found: Inferred, round_ms: float) -> bool:
+    period = float(median(np.diff(found.starts))) / PS_PER_MS if len(found.starts) > 1 else 0.0
+    return _SHORTEST_ROUND <= period / round_ms <= _LONGEST_ROUND
 
 
 def _with_work_after(calls: Inferred | None, devices: Sequence[Device]) -> Inferred | None:

@@ -236,6 +236,37 @@ def test_the_loop_that_goes_on_is_recorded(
     assert (len(asked), next(loops, "none left")) == (windows, "none left")
 
 
+@pytest.mark.parametrize(
+    ("shown", "kept", "windows"),
+    [
+        ([2.0, 95.0, 100.0], 100.0, [0.5, 1.0, 2.05]),  # too few rounds in the first look
+        ([2.0, 2.0, 2.0, 3.0], 3.0, [0.5, 1.0, 2.0, 0.4]),  # many steps in each round
+        ([60.0, 100.0], 100.0, [0.5, 1.29]),
+    ],
+)
+def test_what_takes_little_of_a_round_is_looked_at_longer(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, shown: list[float], kept: float, windows: list[float]
+) -> None:
+    """A round of the loop takes 100 ms; shown: the step of each window, ms. 20 steps are wanted."""
+    steps, asked = iter(shown), []
+
+    def record(seconds: float, *, python_tracer: bool) -> Window:
+        asked.append(seconds)
+        return window(next(steps), count=10 + len(asked), folder=tmp_path)
+
+    monkeypatch.setattr("tfadvisor.act.record.conduct._recorder", lambda *_: record)
+    monkeypatch.setattr("tfadvisor.act.record.conduct._wait_until_ready", lambda *_: Ready(()))
+    monkeypatch.setattr("tfadvisor.act.record.conduct._loop", lambda *_, **__: loop(5, 7))
+    board = SimpleNamespace(processes=list, inside="")
+
+    found = conduct(board, None, Wanted(None, 20, python_tracer=False), Options())  # type: ignore[arg-type]
+
+    assert isinstance(found, Recorded)
+    assert found.chosen.pace is not None
+    assert found.chosen.pace.median_ms == kept
+    assert asked == pytest.approx(windows, rel=0.01)
+
+
 def test_a_program_that_is_in_one_call_is_told_to_make_it_shorter() -> None:
     """`--after` and `--steps` would not help."""
     found = Nothing([], None, gave_up=True, inside="train.py:19")

@@ -123,7 +123,7 @@ FOLLOWED = """
             most = max(most, calls - 1) if handled > 3 else 0
 
     def nested(levels):
-        return nested(levels - 1) if levels else spin(0.5)
+        return nested(levels - 1) if levels else spin(1.0)
 
     def spin(seconds):
         until = time.perf_counter() + seconds
@@ -134,15 +134,17 @@ FOLLOWED = """
     sampler.start()
     spin(0.1)
     sampler.stop()
+    since = time.perf_counter()
     spin(0.3)
     sampler.start()
+    paused = time.perf_counter() - since
     sys.setprofile(follow)
     nested(40)
     sys.setprofile(None)
     sampler.stop()
     told = sampler.told(0)
     json.dump(told, open(sys.argv[2], "w"))
-    print(json.dumps([handled, most]))
+    print(json.dumps([handled, most, paused]))
 """
 
 
@@ -155,11 +157,11 @@ def test_ticks_go_on_while_all_calls_are_followed_and_a_pause_is_of_no_line(tmp_
         [sys.executable, tmp_path / "train.py", HOOK, told], capture_output=True, text=True, check=True, timeout=60
     )
 
-    handled, most = json.loads(done.stdout)
-    assert handled > 20
+    handled, most, paused = json.loads(done.stdout)
+    assert handled > 8
     assert 0 < most < 12
     _, place = msgspec.json.decode(told.read_bytes(), type=Samples).ticks()
-    assert (place == -1).sum() * 6.173e-3 == pytest.approx(0.3, abs=0.1)
+    assert (place == -1).sum() * 6.173e-3 == pytest.approx(paused, abs=0.1)
 
 
 IN_ONE_CALL = """

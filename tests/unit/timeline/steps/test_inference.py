@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -34,6 +35,31 @@ def test_calls_of_the_jitted_function_that_fills_the_device() -> None:
     assert steps.source is StepSource.MODULE
     assert "train_step" in steps.about
     assert periods(steps)[:4] == [100] * 4
+
+
+@pytest.mark.parametrize(("round_ms", "period"), [(0.0, 10), (0.1, 100), (0.06, 100), (0.01, 10), (7.0, 10)])
+def test_a_round_of_the_loop_tells_a_step_from_its_parts(
+    monkeypatch: pytest.MonkeyPatch, round_ms: float, period: int
+) -> None:
+    """Eight gradients are clipped one by one in each step of 100 us, which is most of the device's work; then comes the update.
+    A round was counted while nothing was recorded; one of 7 ms holds many steps, and none of them is as long.
+    """
+    built = trace()
+    for index in range(6):
+        for part in range(8):
+            at = index * 100 + part * 10
+            built.call("PjitFunction(clip)", at, at + 4)
+            built.kernel("GPU:0", "clip", at + 4, at + 9, launched=(at + 1, at + 2), hlo_module="jit_clip")
+        at = index * 100 + 85
+        built.call("PjitFunction(update)", at, at + 4)
+        built.kernel("GPU:0", "update", at + 4, at + 9, launched=(at + 1, at + 2), hlo_module="jit_update")
+    monkeypatch.setattr(
+        "tfadvisor.timeline.steps.find.read_samples", lambda *_: SimpleNamespace(step="", round_ms=round_ms)
+    )
+
+    steps = built.timeline().steps
+
+    assert float(np.median(periods(steps))) == period
 
 
 def test_xprofs_vector_without_markers_has_eight_periods() -> None:

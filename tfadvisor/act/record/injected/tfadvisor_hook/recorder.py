@@ -41,6 +41,7 @@ class Recorder:
         self.finished = threading.Event()
         self.way: GivingWay | None = None
         self.sampler = Sampler()
+        self.round_ms = 0.0
         self.state: dict[str, Any] = {
             "name": self.name,
             "pid": self.pid,
@@ -124,10 +125,15 @@ class Recorder:
         else:
             self.sampler.forget()
         loop = self.sampler.count_rounds(order["seconds"], self.leaving)
+        self.round_ms = loop["median_ms"] if loop else self.round_ms
         if order["sampled_seconds"]:
             samples = os.path.join(self.folder, f"rounds-{order['number']}-{self.name}.samples.json")
-            write_letter(samples, {**self.sampler.told(self.opened), "step": order.get("step", "")})
+            write_letter(samples, self.samples(order))
         return {"loop": loop, "inside": self.sampler.inside, "why": self.sampler.why}
+
+    def samples(self, order: dict[str, Any]) -> dict[str, Any]:
+        """What lies beside a window's trace."""
+        return {**self.sampler.told(self.opened), "step": order.get("step", ""), "round_ms": self.round_ms}
 
     def record(self, order: dict[str, Any]) -> dict[str, Any]:
         """One window: how long it was open, or why it could not be."""
@@ -163,7 +169,7 @@ class Recorder:
             samples = os.path.join(self.folder, f"window-{order['number']}-{self.name}.samples.json")
             self.opened = opened
             self.sampler.recorded.append([int(looked * 1e9), int(written["stopped"] * 1e9)])
-            write_letter(samples, {**self.sampler.told(self.opened), "step": order.get("step", "")})
+            write_letter(samples, self.samples(order))
             written.update(begun=begun, opened=opened, compiled=compiled, compiling=compiling, cut=cut, loop=loop)
             return {"framework": framework, **written}
         except Exception as error:
