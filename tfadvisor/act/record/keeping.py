@@ -137,7 +137,8 @@ def _notes(recorded: Recorded, folder: Path) -> list[CaptureNote]:
     unrecorded = [one.median_ms for one in (before, after) if one is not None and one.is_of(during or one)]
     if during is not None and unrecorded:
         least, most = min(unrecorded) * (1 - _NOTABLE), max(unrecorded) * (1 + _NOTABLE)
-        if not least <= during.median_ms <= most:
+        alike = pace is not None and least <= pace.median_ms <= most  # what was counted in a first look tells less
+        if not alike and not least <= during.median_ms <= most:
             times = ", ".join(
                 f"{name} {one.median_ms:.3g} ms"
                 for name, one in (("before", before), ("while recorded", during), ("after", after))
@@ -145,8 +146,8 @@ def _notes(recorded: Recorded, folder: Path) -> list[CaptureNote]:
             )
             said.append((f"A round of the loop at {during.place} takes {times}. {_OF_RECORDED}", ""))
     if (loop := during or before) is not None and pace is not None and pace.count:
-        rounds = loop.median_ms / max(pace.median_ms, 1e-9)
-        if not 1 / _OTHER_STEP < rounds < _OTHER_STEP:
+        rounds = [one.median_ms / max(pace.median_ms, 1e-9) for one in (during, before, after) if one is not None]
+        if not any(1 / _OTHER_STEP < one < _OTHER_STEP for one in rounds):
             text = (
                 f"What is taken for the step ({pace.about or 'markers'}) takes {pace.median_ms:.3g} ms, "
                 f"a round of the loop at {loop.place} {loop.median_ms:.3g} ms."
