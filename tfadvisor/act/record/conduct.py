@@ -80,7 +80,8 @@ _LATE_SECONDS, _MOST_WRITING_SECONDS = 10.0, 45.0
 _BETWEEN_COUNTS_SECONDS = 2.0
 _PREPARING_SECONDS = 60.0
 """That a loop which only adapts layers is waited for."""
-_SHORTEST_WINDOW_SECONDS = 0.4
+_SHORTEST_WINDOW_SECONDS = 1.0
+"""In which what takes 5% of the time meets eight samples, the fewest that name a line."""
 
 
 class Recorder(Protocol):

@@ -137,7 +137,7 @@ def test_without_a_window_that_holds_steps_the_look_is_all_there_is() -> None:
 
 def test_a_window_holds_the_steps_whole() -> None:
     assert window_seconds(window(100.0), Wanted(None, 20)) == pytest.approx(2.15)
-    assert window_seconds(window(0.01), Wanted(None, 20)) == 0.4
+    assert window_seconds(window(0.01), Wanted(None, 20)) == 1.0
 
 
 def plainly(windows: Windows, look: Window) -> tuple[float, int]:
@@ -193,8 +193,8 @@ def test_steps_that_always_compile_are_believed_in_the_third_look(looks: Callabl
 
 
 def test_where_nothing_but_compiling_was_seen_in_the_second(looks: Callable[..., list[float]]) -> None:
-    """Both hold several compilations; then eight steps are enough: 9.5 times 100 ms."""
-    assert looks(4.0, 20) == pytest.approx([4.0, 4.0, 0.95])
+    """Both hold several compilations; then eight steps are enough: 9.5 times 100 ms, for which the shortest window is enough."""
+    assert looks(4.0, 20) == pytest.approx([4.0, 4.0, 1.0])
 
 
 def test_looks_at_something_else_each_time_are_no_steps(looks: Callable[..., list[float]]) -> None:
@@ -240,7 +240,7 @@ def test_the_loop_that_goes_on_is_recorded(
     ("shown", "kept", "windows"),
     [
         ([2.0, 95.0, 100.0], 100.0, [0.5, 1.0, 2.05]),  # too few rounds in the first look
-        ([2.0, 2.0, 2.0, 3.0], 3.0, [0.5, 1.0, 2.0, 0.4]),  # many steps in each round
+        ([2.0, 2.0, 2.0, 3.0], 3.0, [0.5, 1.0, 2.0, 1.0]),  # many steps in each round
         ([60.0, 100.0], 100.0, [0.5, 1.29]),
     ],
 )
