@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from tfadvisor.act.record.injected.tfadvisor_hook.sampling import BETWEEN
 from tfadvisor.advice.findings import CaptureNote, Finding, Saving
 from tfadvisor.report.model import Report
+from tfadvisor.timeline.names.frames import named_function
 from tfadvisor.trace.samples import Samples
 from tfadvisor.units import percent
 from tfadvisor.vocabulary import Severity
@@ -24,7 +25,7 @@ _TOLD = 0.02
 """From this share on ends of epochs have a line."""
 _ON_HOST = ("host", "input")
 Where = tuple[str, str]
-"""A file's name, and a function of it."""
+"""A file's name, and a function of it, "" outside of all."""
 _LOWER = {
     Severity.CRITICAL: Severity.HIGH,
     Severity.HIGH: Severity.MEDIUM,
@@ -68,7 +69,7 @@ def _traced(report: Report) -> tuple[dict[Where, float], float]:
     left = 1.0
     for kind in report.attribution:
         for one in kind.parts if kind.kind in _ON_HOST else ():
-            places = {(Path(there.file).name, there.function) for there in one.places if there.file}
+            places = {(Path(there.file).name, named_function(there.function)) for there in one.places if there.file}
             left -= one.fraction if places else 0.0
             for where in places:
                 traced[where] = traced.get(where, 0.0) + one.fraction
@@ -78,7 +79,7 @@ def _traced(report: Report) -> tuple[dict[Where, float], float]:
 def _spent(samples: Samples, traced: Container[Where]) -> tuple[Counter[Where], Counter[Where]]:
     """Ticks of the unrecorded program by file and function: in steps, and at ends of epochs. traced: what steps hold."""
     whole = Counter(
-        (Path(samples.places[row][0]).name, samples.places[row][2]) if row >= 0 else ("", "")
+        (Path(samples.places[row][0]).name, named_function(samples.places[row][2])) if row >= 0 else ("", "")
         for row in samples.unrecorded().tolist()
     )
     between = Counter({one: count for one, count in whole.items() if one[1] in BETWEEN and one not in traced})
@@ -110,8 +111,9 @@ def lowered(report: Report, samples: Samples | None) -> Report:
         return report
     more = found.traced > found.sampled
     effect = "makes it look larger" if more else "hides time in it, and makes all else look larger"
+    where = f"{found.function} ({found.file})" if found.function else f"{found.file}, outside of its functions,"
     text = (
-        f"{found.function} ({found.file}) takes {percent(found.traced)} of the recorded step, and {percent(found.sampled)} "
+        f"{where} takes {percent(found.traced)} of the recorded step, and {percent(found.sampled)} "
         f"of the main thread's time by {found.ticks:,} samples while nothing was recorded: recording {effect}. "
         "Findings claim less for it."
     )
@@ -121,7 +123,9 @@ def lowered(report: Report, samples: Samples | None) -> Report:
 
 
 def _is_at(finding: Finding, found: Disagreement) -> bool:
-    return any((Path(one.file).name, one.op) == (found.file, found.function) for one in finding.locations)
+    return any(
+        (Path(one.file).name, named_function(one.op)) == (found.file, found.function) for one in finding.locations
+    )
 
 
 def _less(finding: Finding, factor: float) -> Finding:

@@ -61,6 +61,17 @@ def test_witnesses_that_agree_change_nothing(report: Report) -> None:
     assert lowered(report, told) is report
 
 
+def test_lines_outside_of_all_functions_are_one_place_for_both(report: Report) -> None:
+    """The script itself takes 30% on the host, by the trace without a function; samples call it `<module>`, what it waits included."""
+    host = report.attribution[1]
+    (activity,) = host.parts
+    script = replace(activity, places=(replace(activity.places[0], function=""),))
+    told = replace(report, attribution=(report.attribution[0], replace(host, parts=(script,)), report.attribution[2]))
+
+    assert disagreement_of(told, samples(**{"<module>": 160, "shuffle": 40})) is None
+    assert disagreement_of(told, samples(**{"<module>": 4, "shuffle": 196})) is not None
+
+
 def test_what_recording_makes_larger_is_claimed_less(report: Report) -> None:
     """log takes 30% of the trace and 10% of the samples: a third of what its finding claims is left."""
     found = lowered(report, samples(main=140, log=20, shuffle=40))
