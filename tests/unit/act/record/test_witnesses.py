@@ -62,7 +62,7 @@ def test_witnesses_that_agree_change_nothing(report: Report) -> None:
 
 
 def test_lines_outside_of_all_functions_are_one_place_for_both(report: Report) -> None:
-    """The script itself takes 30% on the host, by the trace without a function; samples call it `<module>`, what it waits included."""
+    """The script itself takes 30% on the host, by the trace without a function; samples call it `<module>`, waits included."""
     host = report.attribution[1]
     (activity,) = host.parts
     script = replace(activity, places=(replace(activity.places[0], function=""),))
