@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec.structs import replace
 
-from tfadvisor.arrays import true_at
+from tfadvisor.arrays import distinct, true_at
 from tfadvisor.timeline.attribution.exclusive import shared
 from tfadvisor.timeline.attribution.model import NOT_RECORDED, Sampled, Spent
 from tfadvisor.timeline.attribution.thread_time import Chains, NameKinds, called_name
@@ -109,13 +110,16 @@ class HostWork:
 
     def told(self) -> Iterator[Spent]:
         """One entry for all events of a thread with the same chain of names, the largest of each class first."""
+        lines = _own_lines(self._driver, self._sampled, self._threads.names) if self._sampled is not None else {}
         for (kind, _), (chains, spent) in self._spent.items():
             rest, ticks = spent, self._ticks.get(kind) if chains is self._driver else None
             if ticks is not None and self._sampled is not None and ticks.sum() >= _FEWEST_TICKS:
                 gap = chains.leaf < 0
                 yield from _by_ticks(kind, int(spent[gap].sum()), ticks, self._sampled)
                 rest = np.where(gap, 0, spent)
-            yield from _told(kind, chains, rest, self._threads, self._names)
+            for one in _told(kind, chains, rest, self._threads, self._names):
+                line = lines.get((one.file, one.line, one.function)) if one.detail == OWN else None
+                yield one if line is None else replace(one, detail=f"line {line}")
 
     def _add_others(self, kind: TimeClass, waiting: Intervals, *, telling: bool) -> Intervals:
         """When other threads do the class's work at these instants.
@@ -142,6 +146,28 @@ class HostWork:
         """ps of events and gaps of a thread, each of which may come more than once."""
         _, whole = self._spent.setdefault((kind, id(chains)), (chains, np.zeros(len(chains.leaf), np.int64)))
         np.add.at(whole, who, spent)
+
+
+def _own_lines(driver: Chains, sampled: Sampled, names: tuple[str, ...]) -> dict[tuple[str, int, str], int]:
+    """The line that takes most of what a function of the program's does itself, by the function's place as frames have it."""
+    events = true_at(driver.leaf[driver.who] >= 0)
+    at = driver.lo[events].searchsorted(sampled.at, side="right") - 1
+    inside = true_at((at >= 0) & (sampled.place >= 0))
+    inside = inside[sampled.at[inside] < driver.hi[events][at[inside]]]
+    who = driver.who[events][at[inside]]
+    own = (driver.user[who] >= 0) & (driver.user[who] == driver.telling[who])
+    found: dict[tuple[str, int, str], int] = {}
+    for row in distinct(driver.user[who[own]]).tolist():
+        place = frame_place(names[row])
+        count = np.bincount(sampled.place[inside[own & (driver.user[who] == row)]])
+        file, line, function, _ = sampled.places[int(count.argmax())]
+        if (
+            place is not None
+            and (file, function) == (place[0], place[2])
+            and 2 * count.max() >= max(count.sum(), _FEWEST_TICKS)
+        ):
+            found[place] = line
+    return found
 
 
 def _by_ticks(kind: TimeClass, ps: int, ticks: Int64Array, sampled: Sampled) -> Iterator[Spent]:

@@ -69,6 +69,20 @@ def test_a_line_whose_functions_have_no_frame_is_a_call_of_the_loop(monkeypatch:
     assert host.evidence.frames[0].place() == "train.py:7"
 
 
+def test_the_line_of_a_function_that_takes_most_of_its_own_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`load` runs from 4 to 10 ms of each step: on line 4 for two thirds of it, on line 5 else; in `log` no line has half."""
+    at = EVERY_MS % 10
+    place = np.select([at < 4, at < 8, at < 9], [-1, 0, 1], 2 + EVERY_MS // 10 % 3)
+    places = tuple(
+        ("train.py", line, name, "") for line, name in ((4, "load"), (5, "load"), (21, "log"), (22, "log"), (23, "log"))
+    )
+
+    host = host_of(steps(("$train.py:3 load", 4, 9), ("$train.py:20 log", 9, 10)), place, monkeypatch, places)
+
+    found = {(one.activity, one.detail) for one in host.evidence.spent if one.file == "train.py"}
+    assert found == {("load (train.py:3)", "line 4"), ("log (train.py:20)", "its own lines")}
+
+
 def test_a_few_ticks_name_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Seven, of 25 ms."""
     place = np.where(np.isin(EVERY_MS, (5, 6, 15, 16, 25, 26, 35)), 0, -1)
