@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from msgspec.structs import replace
 
-from tfadvisor.arrays import distinct, true_at
+from tfadvisor.arrays import true_at
 from tfadvisor.timeline.attribution.exclusive import shared
 from tfadvisor.timeline.attribution.model import NOT_RECORDED, Sampled, Spent
 from tfadvisor.timeline.attribution.thread_time import Chains, NameKinds, called_name
@@ -156,16 +156,19 @@ def _own_lines(driver: Chains, sampled: Sampled, names: tuple[str, ...]) -> dict
     inside = inside[sampled.at[inside] < driver.hi[events][at[inside]]]
     who = driver.who[events][at[inside]]
     own = (driver.user[who] >= 0) & (driver.user[who] == driver.telling[who])
+    pairs = driver.user[who[own]].astype(np.int64) * len(sampled.places) + sampled.place[inside[own]]
+    pairs, count = np.unique(pairs, return_counts=True)
     found: dict[tuple[str, int, str], int] = {}
-    for row in distinct(driver.user[who[own]]).tolist():
-        place = frame_place(names[row])
-        count = np.bincount(sampled.place[inside[own & (driver.user[who] == row)]])
-        file, line, function, _ = sampled.places[int(count.argmax())]
-        if (
-            place is not None
-            and (file, function) == (place[0], place[2])
-            and 2 * count.max() >= max(count.sum(), _FEWEST_TICKS)
-        ):
+    if not len(pairs):
+        return found
+    function, spot = np.divmod(pairs, len(sampled.places))
+    first = true_at(np.diff(function, prepend=-1) != 0)
+    for lo, hi in zip(first.tolist(), [*first[1:].tolist(), len(pairs)], strict=True):
+        most = lo + int(count[lo:hi].argmax())
+        place = frame_place(names[int(function[lo])])
+        file, line, name, _ = sampled.places[int(spot[most])]
+        enough = 2 * count[most] >= max(int(count[lo:hi].sum()), _FEWEST_TICKS)
+        if enough and place is not None and (file, name) == (place[0], place[2]):
             found[place] = line
     return found
 
