@@ -300,7 +300,7 @@ class Maker:
         chance = self.chance
         if chance.random() > 0.15:
             return None
-        count = chance.choice((0, 2, 40))
+        count = chance.choice((0, 2, 40, 400))
         places = [
             [self.name()[:900], self.number() % (1 << 62), self.name()[:900], self.name()[:900], "a.py"]
             for _ in range(3)
@@ -316,6 +316,7 @@ class Maker:
             if chance.random() < 0.2
             else [one * 10 for one in range(count)],
             "at": [chance.choice((-1, 0, 1, 2)) for _ in range(count)],
+            "round_ms": chance.choice((0, 5e-324, 0.02, 0.1, 1e9)),
             "step": chance.choice(("", "train", "a.py:1", f"a.py:{'9' * 900}", self.name()[:900])),
         }
         return json.dumps(whole)

@@ -38,7 +38,7 @@ def sampled_lines(
     found = []
     for (file, line, function), rows in lines.items():
         of_host, of_loading = (int(one[rows].sum()) for one in spent)
-        if of_host + of_loading < _WORTH_NAMING * steps.steady_time.length():
+        if of_host + of_loading < max(_WORTH_NAMING * steps.steady_time.length(), 1):
             continue
         mine = np.isin(samples.place, rows)
         inner = max(rows, key=lambda row: int(spent[0][row] + spent[1][row]))
