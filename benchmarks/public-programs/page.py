@@ -16,6 +16,10 @@ import yaml
 HERE = Path(__file__).parent
 NEAR = 0.15
 """How far a step time may be off, as a share of the program's own."""
+SOON = 90
+"""Seconds from the program's start within which a report should come."""
+GB = 1024
+"""In MiB: how much the recorded program may grow."""
 ALARMS = ("medium", "high", "critical")
 WAYS = ("run", "plain")
 HEAD = """<!-- written by benchmarks/public-programs/page.py; run it again instead of editing -->
@@ -73,6 +77,12 @@ def _totals(programs: dict[str, Any], answers: dict[str, Any]) -> str:
     known = {way: [one for one in near[way] if one is not None] for way in WAYS}
     told = [f"{sum(known[way])} of {len(known[way])}" for way in WAYS]
     lines.append(f"| step time within 15% of the program's own clock, where that is known | {told[0]} | {told[1]} |")
+    reported = [answers[name]["report_s"] for name in programs if answers[name]["report_s"] is not None]
+    lines.append(
+        f"| a report within 90 s of the program's start | {sum(s <= SOON for s in reported)} of {len(programs)} | |"
+    )
+    added = [mb for name in programs if (mb := answers[name].get("added_mb")) is not None]
+    lines.append(f"| less than 1 GB added, where it was measured | {sum(mb < GB for mb in added)} of {len(added)} | |")
     return "\n".join(lines) + "\n"
 
 

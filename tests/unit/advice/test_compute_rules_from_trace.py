@@ -161,3 +161,13 @@ def test_the_trace_leads_to_the_finding(rule: str) -> None:
 
     assert report.broken == ()
     assert rule in [one.rule_id for one in report.findings]
+
+
+def test_the_verdict_of_a_step_that_only_computes_names_the_draws_that_are_worth_checking() -> None:
+    """Thirty of a hundred microseconds, at the line of the program that draws, which computes less than the product."""
+    draw = hlo.op(2, "sine", SQUARE, 1, name="draw", metadata=where("jit(step)/jit(_normal)/threefry2x32"))
+    drawing = gpu_steps(("threefry2x32", 30, "draw"), ("sm80_gemm", 69), program=program(draw))
+
+    assert drawing.report().verdict.summary.endswith(
+        "no trace shows; worth checking: drawing random numbers takes much of the step (train.py:12)."
+    )

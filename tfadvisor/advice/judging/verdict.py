@@ -16,7 +16,8 @@ _WORTH_NAMING = 0.15
 LARGE = 0.1
 """From this share of the step on a class is no small cost where a finding that is worth a change claims it, as savings."""
 _RUNS = 0.02
-"""Devices that work for less than this share of a trace without steps ran no program that could be judged."""
+"""Devices that work for less than this share of a trace without steps ran no program that could be judged, unless compiling
+explains nearly all of it."""
 _HOST_IS_AHEAD = 0.5
 """From this share of the kernels' time in kernels that queued, the devices are what is waited for."""
 _WAITING = 0.05
@@ -76,7 +77,7 @@ def give_verdict(
     recordings = _made_by_recording(losses["launch"], metrics)
     losses["launch"] -= recordings
     top = max(losses, key=lambda name: losses[name])
-    if guessed and 0 < works < _RUNS:
+    if guessed and 0 < works < _RUNS and losses["compile"] < _EXPLAINED:
         bottleneck, fraction = "unknown", 1 - works
         summary = f"The devices work for {percent(works)} of this trace, too little to show what slows them down."
     elif (missing := work_lost(metrics)) and max(losses["launch"], losses["host"], idle) >= max(losses[top], works):

@@ -8,7 +8,7 @@ from operator import attrgetter
 import msgspec
 import numpy as np
 
-from tfadvisor.advice.findings import Broken, CaptureNote
+from tfadvisor.advice.findings import Broken, CaptureNote, Finding
 from tfadvisor.advice.judging.judge_rules import Outcomes
 from tfadvisor.advice.judging.verdict import give_verdict, led_by
 from tfadvisor.advice.loading.catalogue import Catalogue
@@ -52,7 +52,7 @@ def assemble(run: RunSummary, metrics: Metrics, outcomes: Outcomes, catalogue: C
     broken += outcomes.broken
     broken += [Broken(name, reason) for name, reason in metrics.broken()]
     bearing = [one for one in outcomes.findings if one.bears_verdict]
-    largest = _largest(run, breakdown["compute"])
+    largest = _asked(outcomes.findings) or _largest(run, breakdown["compute"])
     verdict = give_verdict(breakdown, metrics, bearing, _idle_in(attributed), largest, _unseen(attributed))
     findings = led_by(verdict, outcomes.findings, metrics)
     return Report(
@@ -94,6 +94,15 @@ def _unseen(attributed: Sequence[ClassTime]) -> float:
     """The share of the step that counts as Python and of which nothing is recorded."""
     python = (part for one in attributed if one.kind == TimeClass.HOST.label for part in one.parts)
     return sum(part.fraction for part in python if part.activity.startswith(NOT_RECORDED))
+
+
+def _asked(findings: Sequence[Finding]) -> str | None:
+    """The first question about much of what is computed, and its line: it is not a claim, so no verdict rests on it."""
+    for one in findings:
+        places = [f"{place.file}:{place.line}" for place in one.locations if place.line is not None]
+        if one.is_question and one.category == "compute" and (one.takes or 0.0) >= _WORTH_A_LOOK and places:
+            return f"worth checking: {one.title[0].lower()}{one.title[1:]} ({places[0]})"
+    return None
 
 
 def _largest(run: RunSummary, compute: float) -> str | None:

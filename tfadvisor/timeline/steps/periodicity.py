@@ -22,6 +22,10 @@ _LOOKED_AT = 1 << 17
 _MOST_LAGS = 96
 _LEAST_MATCH = 0.85
 _AS_GOOD = 0.97
+_MOSTLY = 0.5
+"""Where at least this share of items equals the one a cycle earlier, some cycles may hold more or fewer, as with a branch."""
+_SOME = 3
+"""Lengths that are tried for such cycles, from the shortest."""
 
 
 class Period(msgspec.Struct, frozen=True):
@@ -47,12 +51,40 @@ def find_period(codes: Int64Array, starts: Int64Array, ends: Int64Array) -> Peri
     match = np.array([float(np.mean(codes[lag:n] == codes[: n - lag])) for lag in lags.tolist()])
     best = float(match.max())
     if best < _LEAST_MATCH:
-        return None
+        tried = (_branching(codes, lag, starts, ends) for lag in lags[match >= _MOSTLY][:_SOME].tolist())
+        return next((one for one in tried if one is not None), None)
     length = int(lags[match >= best * _AS_GOOD].min())
     pause = np.zeros(len(codes), np.int64)
     pause[1:] = np.maximum(starts[1:] - np.maximum.accumulate(ends)[:-1], 0)
     by_phase = pause[: len(codes) // length * length].reshape(-1, length)[1:].mean(axis=0)
     return Period(length, best, _cycle_starts(codes, length, int(np.argmax(by_phase))))
+
+
+def _branching(codes: Int64Array, length: int, starts: Int64Array, ends: Int64Array) -> Period | None:
+    """Cycles of which some take a branch, as a random action in an agent's loop: from one use of a name to the next.
+
+    Of the names that most cycles use once, the one after the longest pauses begins them. What they share is the match.
+    """
+    pause = np.append(0, np.maximum(starts[1:] - np.maximum.accumulate(ends)[:-1], 0))
+    _, item = np.unique(codes, return_inverse=True)
+    begins, longest = None, -1.0
+    for one in true_at(np.abs(np.bincount(item) * length / len(codes) - 1) < _MOSTLY).tolist()[:_MOST_LAGS]:
+        uses = true_at(item == one)
+        apart = np.diff(uses)
+        once = len(uses) > LEAST_CYCLES and np.mean(apart == length) >= _MOSTLY
+        if once and length / 2 < apart.min() <= apart.max() < length * 2 and pause[uses].mean() > longest:
+            begins, longest = uses, float(pause[uses].mean())
+    if begins is None:
+        return None
+    often = np.bincount(item) * 2 >= len(begins)  # the others are in no usual cycle, and may be many
+    name = np.where(often, np.cumsum(often) - 1, -1)[item[begins[0] : begins[-1]]]
+    cycle = np.repeat(np.arange(len(begins) - 1), np.diff(begins))
+    held = np.zeros((len(begins) - 1, int(often.sum())), np.int64)
+    np.add.at(held, (cycle[name >= 0], name[name >= 0]), 1)
+    usual = np.median(held, axis=0)
+    shared = np.minimum(held, usual).sum(axis=1)
+    match = float(np.mean(shared / (np.diff(begins) + usual.sum() - shared)))
+    return Period(length, match, begins) if match >= _LEAST_MATCH else None
 
 
 def _candidate_lags(codes: Int64Array) -> Int64Array:

@@ -93,6 +93,17 @@ def test_an_empty_trace_is_unknown_and_not_healthy() -> None:
     assert (found.bottleneck, found.fraction, found.healthy) == ("unknown", 0.0, False)
 
 
+@pytest.mark.parametrize(("share", "bottleneck"), [(0.79, "unknown"), (0.81, "compile")])
+def test_a_trace_that_compiles_nearly_all_the_time_says_so_though_no_device_works(
+    share: float, bottleneck: str
+) -> None:
+    """Four fifths of it explain enough, without steps too."""
+    found = verdict({"compile": share, "compute": 0.001, "idle": 0.999 - share}, step_confidence=0.2)
+
+    assert (found.bottleneck, found.healthy) == (bottleneck, False)
+    assert ("81% of step time is tracing and compiling" in found.summary) is (bottleneck == "compile")
+
+
 @pytest.mark.parametrize(("works", "said"), [(0.019, "too little to show"), (0.02, "does not show why")])
 def test_devices_that_work_less_than_2_percent_of_a_trace_without_steps_ran_nothing_to_judge(
     works: float, said: str
