@@ -253,9 +253,7 @@ def _is_eager(ops: OpTable, rows: np.ndarray, steps: int) -> np.ndarray:
     """Which of the rows were dispatched op by op. steps: how many count."""
     module = ops.module[rows]
     out = np.zeros(len(rows), np.bool_)
-    program = np.where(
-        ops.program >= 0, ops.program, len(ops.program_ids) + ops.module
-    )  # of one name there may be several
+    program = ops.owner()
     whole = ops.whole_programs()
     for one in distinct(program[rows][(module >= 0) & ~whole[rows]]).tolist():
         if len(distinct(ops.name[(program == one) & (ops.module >= 0)])) <= 2:

@@ -170,8 +170,9 @@ COLUMNS = DeviceOps.__struct_fields__[:-3]
 """Those with a row an event; the last three are shared by all."""
 
 
-Stated: TypeAlias = Mapping[str, tuple[str, int, int]]
-"""What the profiler says of ops, by their whole instruction: (category, operations, bytes) of one execution."""
+Stated: TypeAlias = Mapping[tuple[str, int | None], tuple[str, int, int]]
+"""What the profiler says of ops: (category, operations, bytes) of one execution, by (whole instruction, id of its program or
+None where the op states none): two programs have ops of the same words and other contents."""
 
 
 class Device(msgspec.Struct, frozen=True):

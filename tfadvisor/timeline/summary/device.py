@@ -65,6 +65,10 @@ class OpTable(msgspec.Struct, frozen=True):
         """The rows of one class."""
         return true_at(self.kind == kind.value)
 
+    def owner(self) -> Int64Array:
+        """A number for each row's pair of module and program, of which a trace may state only one; below 0 without both."""
+        return (self.module + 1) * np.int64(len(self.program_ids) + 1) + self.program
+
     def whole_programs(self) -> BoolArray:
         """Which rows stand for programs whose ops the trace does not name: they bear the program's name as their own."""
         return np.asarray(self.name == self.module, np.bool_)
