@@ -5,7 +5,7 @@ Times are int64 picoseconds since the host's profiler session began.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum, IntEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
@@ -164,6 +164,25 @@ class DeviceOps(msgspec.Struct, frozen=True):
         if mask.all():
             return union(self.start, self.end)
         return union(self.start[mask], self.end[mask])
+
+
+def module_names(
+    module: npt.NDArray[np.int32], program: npt.NDArray[np.int32], names: tuple[str, ...], ids: tuple[int, ...]
+) -> Callable[[int], str]:
+    """What the program of each row is called, "" without one; with its id where several have one name: `jit_f(7)`. For
+    columns as DeviceOps has them."""
+    of_program = np.full(len(ids), -1, np.int32)
+    if len(ids) > 1:
+        of_program[program[program >= 0]] = module[program >= 0]
+    found, count = np.unique(of_program[of_program >= 0], return_counts=True)
+    several = set(found[count > 1].tolist())
+
+    def name(row: int) -> str:
+        own = names[module[row]] if module[row] >= 0 else ""
+        numbered = module[row] in several and program[row] >= 0
+        return f"{own}({ids[program[row]] % (1 << 64)})" if numbered else own
+
+    return name
 
 
 COLUMNS = DeviceOps.__struct_fields__[:-3]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 from support import hlo_builder as hlo
+from support.pages import page_of
 from support.trace_builder import TraceBuilder, _set, _stat_id, trace
 
 TRAIN, EVAL = ("jit_train", 0.0, 60.0, 7), ("jit_eval", 60.0, 90.0, 8)
@@ -90,3 +91,23 @@ def test_what_the_profiler_states_of_an_op_is_about_its_program() -> None:
         event.metadata_id = 99
 
     assert [(one.module, one.bytes) for one in builder.report().ops] == [("jit_train", 1_000), ("jit_eval", 8_000)]
+
+
+def test_one_function_compiled_for_two_shapes_is_two_programs() -> None:
+    """jit_f(7) multiplies squares of 1024, jit_f(8) of 64, by the same kernel; the step's parts tell them apart too."""
+    builder = trace().program("jit_f", product("jit_f", 1024, "f.py", 7), 7)
+    builder.program("jit_f", product("jit_f", 64, "f.py", 8), 8)
+    for step in range(4):
+        builder.step(step * 100, step * 100 + 100)
+        for _, start, end, number in (TRAIN, EVAL):
+            at, about = (step * 100 + start, step * 100 + end), {"hlo_op": "fusion.1", "hlo_module": "jit_f"}
+            builder.on_line("/device:GPU:0", "Stream #1(Compute)", "gemm", *at, program_id=number, **about)
+
+    page = page_of(builder)
+
+    assert [(one.module, one.ms_per_step, one.flops) for one in page.ops] == [
+        ("jit_f(7)", pytest.approx(0.06), 2 * 1024**3),
+        ("jit_f(8)", pytest.approx(0.03), 2 * 64**3),
+    ]
+    assert [one.flops for one in page.parts] == [2 * 1024**3, 2 * 64**3]
+    assert [one.module for one in page.excerpts] == ["jit_f(7)", "jit_f(8)"]

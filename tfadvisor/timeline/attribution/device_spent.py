@@ -12,7 +12,7 @@ from tfadvisor.errors import TraceError
 from tfadvisor.timeline.attribution.exclusive import exclusive_time
 from tfadvisor.timeline.attribution.model import Spent
 from tfadvisor.timeline.intervals import Int64Array, Intervals, difference, intersection
-from tfadvisor.timeline.model import Device
+from tfadvisor.timeline.model import Device, module_names
 from tfadvisor.timeline.names.classes import COPIES, DeviceClass
 from tfadvisor.timeline.names.collectives import CollectiveKind, collective_of
 from tfadvisor.timeline.names.devices import instruction_name
@@ -53,12 +53,12 @@ def device_work(device: Device, kind: TimeClass, instants: Intervals, programs: 
         for column in (ops.name, ops.op, ops.module, ops.program, ops.kind, ops.path)
     )
     last, total = _summed(columns, spent)
-    found = []
+    found, module_of = [], module_names(ops.module, ops.program, ops.names, ops.program_ids)
     for number, (event, ps) in enumerate(zip(mine[last].tolist(), total.tolist(), strict=True)):
-        name, op, module, path = (
-            ops.names[int(column[event])] if column[event] >= 0 else ""
-            for column in (ops.name, ops.op, ops.module, ops.path)
+        name, op, path = (
+            ops.names[int(column[event])] if column[event] >= 0 else "" for column in (ops.name, ops.op, ops.path)
         )
+        module = module_of(event)
         own = Spent(kind, path=path, op=op, kernel=name, module=module, ps=ps)
         if kind is TimeClass.COMPUTE:
             found.append(own)
