@@ -22,11 +22,11 @@ from tfadvisor.metrics.steady import (
     needs_own_launches,
     share,
 )
+from tfadvisor.printable import short_kernel
 from tfadvisor.timeline.distributions import Distribution, percentile_of
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.devices import is_whole_graph
 from tfadvisor.timeline.names.host import op_type
-from tfadvisor.timeline.names.kernels import short_name
 from tfadvisor.timeline.summary.device import DeviceSummary, OpTable
 from tfadvisor.units import PS_PER_US, Unit
 from tfadvisor.vocabulary import Better, DeviceKind, Scatter, TimeClass
@@ -136,7 +136,7 @@ def _short_by_type(question: Question) -> Mapping[str, tuple[int, int]]:
 
 @lru_cache(maxsize=1 << 14)  # asked for each device of each host
 def _type_of(name: str) -> str:
-    return op_type(name) or short_name(_NUMBERED.sub("", name))
+    return op_type(name) or short_kernel(_NUMBERED.sub("", name))
 
 
 def _summed(question: Question, below_ps: int | None) -> Mapping[str, tuple[int, int]]:

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from tfadvisor.metrics.registry import MetricAbsent, Question, metric, once
 from tfadvisor.metrics.steady import counted_hosts, needs_device, share
+from tfadvisor.printable import short_kernel
 from tfadvisor.timeline.names.classes import DeviceClass
-from tfadvisor.timeline.names.kernels import short_name
 from tfadvisor.timeline.names.op_path import OpPath, op_path, recurrent_cell
 from tfadvisor.timeline.program_ops import InProgram
 from tfadvisor.timeline.run.run_summary import RunSummary
@@ -171,7 +171,7 @@ def _part(key: OpKey, total_ps: int, count: int, known: InProgram | None) -> Par
         path = op_path(known.op_name)
     effect = known.effect if known is not None and known.effect not in _UNTELLING else ""
     return Part(
-        name=op or (text.rpartition(":")[0].removeprefix(_CALLED) if path and text else "") or short_name(kernel),
+        name=op or (text.rpartition(":")[0].removeprefix(_CALLED) if path and text else "") or short_kernel(kernel),
         path=path,
         op_type=effect or (path.op_type if path else ""),
         line=f"{known.file}:{known.line}" if known is not None and known.file else "",

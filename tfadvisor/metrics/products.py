@@ -8,7 +8,7 @@ from tfadvisor.metrics.kinds import first_device_ops, hottest_ops, known_where, 
 from tfadvisor.metrics.precision import fp64_kernel_share, unknown_precision_share
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import gpus, share, tpus
-from tfadvisor.timeline.names.kernels import short_name
+from tfadvisor.printable import short_kernel
 from tfadvisor.timeline.program_ops import OpTrait
 from tfadvisor.timeline.summary.hot_ops import HotOp
 from tfadvisor.units import Unit
@@ -153,4 +153,4 @@ def double_precision_op(question: Question) -> str:
     double = _double(question)
     if not double:
         raise MetricAbsent("no op computes in 64-bit floats")
-    return short_name(double[0].name())
+    return short_kernel(double[0].name())
