@@ -281,6 +281,7 @@ def _many_times(question: Question, found: Mapping[str, tuple[int, int]], kind: 
 
 @fact(needs=(a_device,))
 def compiler(question: Question) -> str:
-    """Compiler of what the devices run: xla when any device event belongs to an XLA module, else none."""
-    compiled = any((device.ops.module >= 0).any() for host in question.run.hosts for device in host.devices)
+    """Compiler of what the devices run: xla when any device event belongs to an XLA module, and on TPUs; else none."""
+    devices = [device for host in question.run.hosts for device in host.devices]
+    compiled = any(device.kind is DeviceKind.TPU or (device.ops.module >= 0).any() for device in devices)
     return "xla" if compiled else "none"

@@ -97,7 +97,8 @@ def _up(side: int, multiple: int) -> int:
 @metric(unit=Unit.FRACTION, better=Better.LESS)
 def padding_fraction(question: Question) -> float:
     """Share of step time in which a TPU multiplies nothing but padding: it rounds the sides of a product up to 8 or to the width
-    of its matrix unit, 128 (256 since v6e); from the trace's HLO. Products with a side below 64 do not count.
+    of its matrix unit, 128 (256 since v6e); from the trace's HLO, or shapes and operations that the
+    profiler states. Products with a side below 64 do not count.
     """
     found, every = _padding(question), hottest_ops(question)
     lost = sum(one.total_ps * share_lost for one, _, share_lost in found)
@@ -108,7 +109,7 @@ def padding_fraction(question: Question) -> float:
 def padded_product(question: Question) -> str:
     """The product of which padding takes most time, with its sides: `dot.4: 8193 × 8193 by 8193 × 8193`."""
     one, size = _most_padded(question)
-    return f"{one.name()}: {size.m} × {size.k} by {size.k} × {size.n}"
+    return f"{short_kernel(one.name())}: {size.m} × {size.k} by {size.k} × {size.n}"
 
 
 @fact

@@ -118,7 +118,7 @@ class Tpu(DeviceOfPlanes):
             if isinstance(flops, int) and isinstance(moved, int) and category != GUESSED_CATEGORY:
                 program = told.get(stats.PROGRAM_ID)
                 key = trace.names.name[row], signed(program) if isinstance(program, int) else None
-                found[key] = str(category), flops, moved
+                found[key] = str(category or ""), flops, moved
         return found
 
     def copies(

@@ -12,7 +12,7 @@ from tfadvisor.errors import TraceError
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.model import Device, DeviceOps, Stated, Steps
 from tfadvisor.timeline.names.classes import DeviceClass
-from tfadvisor.timeline.names.devices import MOVING_CATEGORIES, opcode_of
+from tfadvisor.timeline.names.devices import effect_of, opcode_of, proven_product
 from tfadvisor.timeline.summary.device import OpTable
 from tfadvisor.vocabulary import DeviceKind
 
@@ -95,7 +95,7 @@ def _hot_op(table: OpTable, row: int, total_ps: int, count: int, programs: Modul
     module = table.names[table.module[row]] if table.module[row] >= 0 else ""
     program_id = table.program_ids[table.program[row]] if table.program[row] >= 0 else None
     said = stated.get((kernel, program_id)) or stated.get((kernel, None))
-    told = _told(*said) if said else None
+    told = _told(kernel, *said) if said else None
     nothing = HotOp(op, kernel, module, total_ps, count, told, _rows_like(table, row) if told else ())
     try:
         program = program_of_row(table, row, programs)
@@ -111,13 +111,22 @@ def _hot_op(table: OpTable, row: int, total_ps: int, count: int, programs: Modul
     return HotOp(name, kernel, module or program.name, total_ps, count, known, _rows_like(table, row))
 
 
-def _told(category: str, flops: int, moved: int) -> InProgram:
+def _told(instruction: str, category: str, flops: int, moved: int) -> InProgram:
     """What the profiler itself says of an op."""
     from tfadvisor.program.cost import Cost
+    from tfadvisor.program.products import DotSize
     from tfadvisor.timeline.program_ops import InProgram
 
-    effect = "copy" if category in MOVING_CATEGORIES else ""
-    return InProgram(opcode=opcode_of(category), effect=effect, cost=Cost(flops, moved), location=None)
+    product = proven_product(instruction, flops)
+    return InProgram(
+        opcode=opcode_of(category),
+        effect=effect_of(category),
+        cost=Cost(flops, moved),
+        location=None,
+        products=(DotSize(1, *product[1:], product[0]),) if product else (),
+        multiplied=product[0] if product else "",
+        stated=True,
+    )
 
 
 def _rows_like(table: OpTable, row: int) -> tuple[int, ...]:
