@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from tfadvisor.arrays import is_in, true_at
 from tfadvisor.errors import TraceError
+from tfadvisor.printable import short_kernel
 from tfadvisor.timeline.attribution.exclusive import exclusive_time
 from tfadvisor.timeline.attribution.model import Spent
 from tfadvisor.timeline.intervals import Int64Array, Intervals, difference, intersection
@@ -96,7 +97,7 @@ def queued_work(device: Device, instants: Intervals) -> list[Spent]:
     named = np.where(ops.module[after] >= 0, ops.module[after], ops.name[after]).astype(np.int32)
     last, total = _summed((np.ascontiguousarray(named),), instants.ends - instants.starts)
     return [
-        Spent(TimeClass.LAUNCH, "launched, not begun", f"before {ops.names[int(row)]}", ps=ps)
+        Spent(TimeClass.LAUNCH, "launched, not begun", f"before {short_kernel(ops.names[int(row)])}", ps=ps)
         for row, ps in zip(named[last].tolist(), total.tolist(), strict=True)
     ]
 

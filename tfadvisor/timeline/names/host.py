@@ -180,6 +180,11 @@ def op_type(name: str) -> str | None:
     return match.group(1) if match else None
 
 
+def is_send(name: str) -> bool:
+    """Whether an op of TensorFlow passes a tensor from the host to another device: `IteratorGetNext/_3:_Send`."""
+    return op_type(name) in ("_Send", "_HostSend")
+
+
 def runs_ops(name: str) -> bool:
     """Whether TensorFlow's executor picks ops of a function to run."""
     return name.startswith(_PROCESS_STARTS)

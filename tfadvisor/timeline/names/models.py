@@ -52,7 +52,7 @@ def _models() -> Mapping[tuple[str, ...], Model]:
 
 def known_model(name: str) -> Model | None:
     """What is known of a device by its name, `NVIDIA H100 80GB HBM3`; None for all others."""
-    words = [one for one in re.split(r"[\s_/-]+", name.lower()) if one and not _SAYS_NOTHING.match(one)]
+    words = [one for one in re.split(r"[\s_/-]+|(?<=^tpu)(?=\d)", name.lower()) if one and not _SAYS_NOTHING.match(one)]
     if words and words[0] not in _MAKERS:
         words.insert(0, "amd" if words[0].startswith("mi") else "nvidia")
     return _models().get(tuple(words))

@@ -39,6 +39,7 @@ OURS = {
             "the call itself",
             "ops dispatched one by one",
             "TensorFlow's executor",
+            "hands tensors to the device (_Send)",
             "kernels wait for their own copies (DMA)",
         ),
         "what a report calls an activity",
