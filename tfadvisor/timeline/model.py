@@ -213,6 +213,8 @@ class Device(msgspec.Struct, frozen=True):
     stated: Stated = {}
     awaits: Intervals = EMPTY
     """Where its kernels wait for their own copies between device memory and the core, by regions inside of them."""
+    programs: Intervals = EMPTY
+    """When its programs run, by a line of whole programs: what is idle in them waits for no host."""
     sparse: Intervals = EMPTY
     """Where its sparse cores run ops, beside its own."""
 

@@ -32,7 +32,6 @@ UNRECORDED = f"{NOT_RECORDED}: what the devices do"
 
 
 _NUMBER = re.compile(r"\.\d+$")
-_LONGEST = 120
 _NOWHERE = Place("", None, "", "", "", "", "")
 
 
@@ -103,7 +102,7 @@ def _kernel(kernel: str, op: str) -> str:
 def _other_work(one: Spent, scale: float) -> _Named:
     op = one.op or one.path.rpartition(":")[0]
     place = Place(one.file, one.line or None, one.function, one.stage, "", op, _kernel(one.kernel, op))
-    return _Named(one.activity, cut(one.detail, _LONGEST), place, one.ps * scale)
+    return _Named(one.activity, cut(one.detail, 120), place, one.ps * scale)
 
 
 def _activities(named: Sequence[_Named], whole: float, step_ms: float) -> Iterator[ActivityTime]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _MOST = 300
 """Ops of a device that are listed one by one."""
+_IN_PROGRAM = "a program's run, between its ops"
 _OWN_WAIT = "kernels wait for their own copies (DMA)"
 _MOST_PLACED = 20
 """Collectives and copies whose line is looked up."""
@@ -102,13 +103,15 @@ def queued_work(device: Device, instants: Intervals) -> list[Spent]:
     ]
 
 
-def infeed_wait(device: Device, instants: Intervals) -> tuple[list[Spent], Intervals]:
-    """(waits of the device itself for its infeed at these instants, the instants that are left)."""
-    if not len(device.infeed):
-        return [], instants
-    left = difference(instants, device.infeed)
-    ps = instants.length() - left.length()
-    return ([Spent(TimeClass.INPUT, "infeed", "the device waits for its infeed", ps=ps)] if ps else []), left
+def idle_itself(device: Device, kind: TimeClass, instants: Intervals) -> tuple[list[Spent], Intervals]:
+    """(of INPUT the device's waits for its infeed, of IDLE what lies inside of its programs; the instants that are left)."""
+    infeed = kind is TimeClass.INPUT
+    left = difference(instants, device.infeed if infeed else device.programs)
+    ps, words = (
+        instants.length() - left.length(),
+        ("infeed", "the device waits for its infeed") if infeed else (_IN_PROGRAM,),
+    )
+    return ([Spent(kind, *words, ps=ps)] if ps else []), left
 
 
 def own_waits(device: Device, instants: Intervals, programs: Modules) -> tuple[list[Spent], Intervals]:

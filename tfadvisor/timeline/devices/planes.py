@@ -60,6 +60,7 @@ def _device(
         infeed=ops.covered(DeviceClass.INFEED),
         stated=questions.stated(trace, used(ops.name, len(trace.names))),
         awaits=_awaits(questions, trace, planes),
+        programs=union_of(*(spans_of(trace, line) for line in _program_lines(questions, trace, planes))),
     )
 
 
@@ -125,11 +126,7 @@ def _programs_around(
     questions: DeviceOfPlanes, trace: HostTrace, planes: list[int], start: Int64Array
 ) -> tuple[npt.NDArray[np.int64], list[str]]:
     """(index of the program that runs at each instant, -1 without one; the programs' names), by the device's line of programs."""
-    lines = [
-        line
-        for line in true_at(is_in(trace.lines.plane, planes)).tolist()
-        if questions.holds_programs(trace.planes[int(trace.lines.plane[line])].name, trace.lines.name[line])
-    ]
+    lines = _program_lines(questions, trace, planes)
     if not lines:
         return constant(-1, len(start), np.int64), []
     events = np.concatenate([_of_line(trace, line, bool) for line in lines])
@@ -139,6 +136,11 @@ def _programs_around(
     at = np.searchsorted(begin, start, "right") - 1
     rows, code = np.unique(trace.events.row[events], return_inverse=True)
     return np.where(start < end[at], np.append(-1, code)[at], -1), [trace.names.name[row] for row in rows.tolist()]
+
+
+def _program_lines(questions: DeviceOfPlanes, trace: HostTrace, planes: list[int]) -> list[int]:
+    lines = true_at(is_in(trace.lines.plane, planes)).tolist()
+    return [one for one in lines if questions.holds_programs(trace.planes[planes[0]].name, trace.lines.name[one])]
 
 
 def _single_ops(ops: StatColumn, events: Int64Array, offset: int) -> npt.NDArray[np.int32]:

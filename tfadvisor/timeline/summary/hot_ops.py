@@ -118,15 +118,9 @@ def _told(instruction: str, category: str, flops: int, moved: int) -> InProgram:
     from tfadvisor.timeline.program_ops import InProgram
 
     product = proven_product(instruction, flops)
-    return InProgram(
-        opcode=opcode_of(category),
-        effect=effect_of(category),
-        cost=Cost(flops, moved),
-        location=None,
-        products=(DotSize(1, *product[1:], product[0]),) if product else (),
-        multiplied=product[0] if product else "",
-        stated=True,
-    )
+    found = (DotSize(1, *product[1:], product[0]),) if product else ()
+    cost, multiplied = Cost(flops, moved), product[0] if product else ""
+    return InProgram(opcode_of(category), effect_of(category), cost, None, found, multiplied, stated=True)
 
 
 def _rows_like(table: OpTable, row: int) -> tuple[int, ...]:

@@ -41,6 +41,7 @@ OURS = {
             "TensorFlow's executor",
             "hands tensors to the device (_Send)",
             "kernels wait for their own copies (DMA)",
+            "a program's run, between its ops",
         ),
         "what a report calls an activity",
     ),
