@@ -105,13 +105,12 @@ def queued_work(device: Device, instants: Intervals) -> list[Spent]:
 
 def idle_itself(device: Device, kind: TimeClass, instants: Intervals) -> tuple[list[Spent], Intervals]:
     """(of INPUT the device's waits for its infeed, of IDLE what lies inside of its programs; the instants that are left)."""
-    infeed = kind is TimeClass.INPUT
-    left = difference(instants, device.infeed if infeed else device.programs)
-    ps, words = (
-        instants.length() - left.length(),
-        ("infeed", "the device waits for its infeed") if infeed else (_IN_PROGRAM,),
-    )
-    return ([Spent(kind, *words, ps=ps)] if ps else []), left
+    spans, activity, detail = device.programs, _IN_PROGRAM, ""
+    if kind is TimeClass.INPUT:
+        spans, activity, detail = device.infeed, "infeed", "the device waits for its infeed"
+    left = difference(instants, spans)
+    ps = instants.length() - left.length()
+    return ([Spent(kind, activity, detail, ps=ps)] if ps else []), left
 
 
 def own_waits(device: Device, instants: Intervals, programs: Modules) -> tuple[list[Spent], Intervals]:

@@ -23,7 +23,7 @@ from tfadvisor.timeline.intervals import (
 )
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.frames import bare_frame, frame_place
-from tfadvisor.timeline.names.host import is_send, is_single_op, op_type, runs_ops, single_op
+from tfadvisor.timeline.names.host import SENDING_OPS, is_single_op, op_type, runs_ops, single_op
 from tfadvisor.timeline.names.input_pipeline import produced_kind, stage_kind, stage_path
 from tfadvisor.timeline.sweeps import alike
 from tfadvisor.vocabulary import TimeClass
@@ -265,7 +265,7 @@ def _dispatched(kind: TimeClass, name: str) -> tuple[str, str]:
     if is_single_op(name) and kind is TimeClass.LAUNCH:
         return SINGLE_OPS, single_op(name)
     op = op_type(name) or name
-    if is_send(name) and kind is TimeClass.LAUNCH:
+    if op in SENDING_OPS and kind is TimeClass.LAUNCH:
         return SENDS, op
     return (EXECUTOR if kind is TimeClass.LAUNCH else _verb(kind, f"op {op}")), op
 

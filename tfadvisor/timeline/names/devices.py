@@ -113,14 +113,11 @@ def is_command_buffer(op: str) -> bool:
     return op.startswith(("command_buffer", "command-buffer"))
 
 
-def opcode_of(category: str) -> str:
-    """`convolution fusion` -> `fusion`."""
-    return "".join(category.split()[-1:])
-
-
-def effect_of(category: str) -> str:
-    """The opcode that makes an op's result, `copy` of all that only move data; "" of fusions, of which it is not known."""
-    return "copy" if category in MOVING_CATEGORIES else "" if " " in category else category
+def opcode_and_effect(category: str) -> tuple[str, str]:
+    """`convolution fusion` -> `fusion`, ""; `transpose` -> `transpose`, `copy`: of ops that only move data, and of those that
+    are no fusions, the opcode that makes the result is known."""
+    effect = "copy" if category in MOVING_CATEGORIES else "" if " " in category else category
+    return "".join(category.split()[-1:]), effect
 
 
 def hlo_class(name: str, category: str = "") -> DeviceClass:

@@ -59,6 +59,8 @@ _CONTROL_OP_TYPES = frozenset(
     """.split()
 )
 
+SENDING_OPS = ("_Send", "_HostSend")
+"""Types of ops that pass a tensor from the host to another device: `IteratorGetNext/_3:_Send`."""
 _GET_NEXT_STARTS = ("IteratorGetNext", "MultiDeviceIteratorGetNext", "OneShotIteratorGetNext")
 """The consumer's end of a tf.data pipeline."""
 _END_MARK = "end: "
@@ -178,11 +180,6 @@ def op_type(name: str) -> str | None:
     """`dense/MatMul:MatMul` -> `MatMul`; None for a name that is no TensorFlow op."""
     match = _OP.match(name)
     return match.group(1) if match else None
-
-
-def is_send(name: str) -> bool:
-    """Whether an op of TensorFlow passes a tensor from the host to another device: `IteratorGetNext/_3:_Send`."""
-    return op_type(name) in ("_Send", "_HostSend")
 
 
 def runs_ops(name: str) -> bool:

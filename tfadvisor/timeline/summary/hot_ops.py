@@ -12,7 +12,7 @@ from tfadvisor.errors import TraceError
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.model import Device, DeviceOps, Stated, Steps
 from tfadvisor.timeline.names.classes import DeviceClass
-from tfadvisor.timeline.names.devices import effect_of, opcode_of, proven_product
+from tfadvisor.timeline.names.devices import opcode_and_effect, proven_product
 from tfadvisor.timeline.summary.device import OpTable
 from tfadvisor.vocabulary import DeviceKind
 
@@ -120,7 +120,7 @@ def _told(instruction: str, category: str, flops: int, moved: int) -> InProgram:
     product = proven_product(instruction, flops)
     found = (DotSize(1, *product[1:], product[0]),) if product else ()
     cost, multiplied = Cost(flops, moved), product[0] if product else ""
-    return InProgram(opcode_of(category), effect_of(category), cost, None, found, multiplied, stated=True)
+    return InProgram(*opcode_and_effect(category), cost, None, found, multiplied, stated=True)
 
 
 def _rows_like(table: OpTable, row: int) -> tuple[int, ...]:
