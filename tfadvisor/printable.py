@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -87,24 +88,27 @@ def _unknown(value: Any) -> Any:
 # Names of kernels as a reader says them: demangled C++ without what every kernel of its library has, HLO without its shapes.
 
 _HLO = re.compile(r"^%?([\w.\-]+) = ")
-_FUNCTOR = re.compile(r"\b(?:scalar_\w+?_op|\w*Reducer|\w*(?:Functor|Op))\b(?=[<,>( ]|$)")
-_DULL = frozenset(
-    {"TensorAssignOp", "TensorCwiseBinaryOp", "TensorCwiseUnaryOp", "TensorReductionOp", "TensorConversionOp"}
+_TELLING = re.compile(
+    r"\bscalar_(\w+?)_op\b|\bTensor((?!Assign|Cwise|Map\b|Layout|Forced|EvalTo|Reshaping)[A-Z]\w*?)Op\b"
+    r"|\b(\w+(?:Reducer|Functor|Distribution)|cutlass_\w+)\b"
 )
-_LONGEST_NAME = 60
+"""What tells instances of one template apart: Eigen's operations, functors, the products that CUTLASS is instantiated for."""
+_MOST_TELLING = 3
 
 
-def short_kernel(name: str) -> str:
-    """`void Eigen::internal::EigenMetaKernel<…scalar_product_op<…>…>(…)` -> `EigenMetaKernel<scalar_product_op>`,
+@lru_cache(maxsize=1 << 14)
+def short_kernel(name: str, longest: int = 60) -> str:
+    """`void Eigen::internal::EigenMetaKernel<…scalar_product_op<…>…>(…)` -> `EigenMetaKernel<…product…>`,
     `%copy-done.4 = f32[5,1024]… copy-done(…)` -> `copy-done.4`. Cut in the middle, since names differ at their ends.
     """
     if hlo := _HLO.match(name):
         return hlo.group(1)
     if "::" in name or "<" in name:
-        name = name.removeprefix("void ")
-        base, _, arguments = name.partition("<")
-        base = base.partition("(")[0].rpartition("::")[2]
-        functors = dict.fromkeys(one for one in _FUNCTOR.findall(arguments) if one not in _DULL)
-        name = f"{base}<{', '.join(list(functors)[:2])}>" if functors else base
-    half = _LONGEST_NAME // 2
-    return name if len(name) <= _LONGEST_NAME else f"{name[: half - 1]}…{name[-half:]}"
+        plain = name.removeprefix("void ").replace("(anonymous namespace)::", "")
+        head = re.split(r"[<(]", plain, maxsplit=1)[0]
+        inside = plain[len(head) :].partition(">(")[0] if plain[len(head) :].startswith("<") else ""
+        head = head.rpartition("::")[2] or head
+        told = list(dict.fromkeys(next(filter(None, found)) for found in _TELLING.findall(inside)))[:_MOST_TELLING]
+        name = f"{head}<…{'…'.join(told)}…>" if told else head
+    name, half = name.removesuffix(".kd"), longest // 2
+    return name if len(name) <= longest else f"{name[: half - 1]}…{name[-half:]}"

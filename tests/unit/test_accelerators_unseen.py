@@ -1016,6 +1016,48 @@ CASES: dict[str, tuple[Callable[[], TraceBuilder], Truth]] = {
         ),
         Truth("input", must=("input|infeed",)),
     ),
+    "v5p, a pipeline's permutes": (
+        lambda: tpu(
+            4,
+            "v5p",
+            *(
+                (name, at * 1225 + start, at * 1225 + end)
+                for at in range(8)
+                for name, start, end in (
+                    ("%collective-permute-start.3 = (bf16[8], bf16[8]) collective-permute-start(%p)", 0, 2),
+                    (
+                        "%collective-permute-done.3 = bf16[8] collective-permute-done(%collective-permute-start.3)",
+                        2,
+                        400,
+                    ),
+                    ("%fusion.7 = bf16[4096,4096]{1,0} fusion(%p), kind=kOutput", 400, 1224),
+                )
+            ),
+            stated={"fusion": ("convolution fusion", 220_000_000_000, 100_000_000)},
+        ),
+        Truth("collective", must=("ppermute|turn before|micro-?batch",), never="xla_gpu|LIBTPU|larger batch"),
+    ),
+    "v5e, rows picked by index, no HLO": (
+        lambda: tpu(
+            1,
+            "v5e",
+            ("%gather.3 = bf16[8192,4096]{1,0} gather(%p, %q)", 0, 4000),
+            ("%fusion.1 = bf16[4096,4096]{1,0} fusion(%p), kind=kOutput", 4000, 9800),
+            stated={
+                "gather": ("gather", 0, 400_000_000),
+                "fusion": ("convolution fusion", 900_000_000_000, 40_000_000),
+            },
+        ),
+        Truth("compute", must=("gather",), numbers={"gather_fraction": (0.39, 0.41)}),
+    ),
+    "v6e, a server's programs, no HLO": (
+        lambda: queue("v6e", 0.0),
+        Truth(
+            "compute",
+            numbers={"decode_fraction": (0.65, 0.8), "prefill_fraction": (0.2, 0.35)},
+            never=r"every \d+ steps",
+        ),
+    ),
     "v5p, two slices": (slices, Truth("collective", must=("DCN|slice|data.?cent(er|re)",), never="donat")),
     "v5p, weights gathered in a scan, no program": (
         scanned_on_tpu,
@@ -1638,15 +1680,7 @@ def wrong(report: Report, truth: Truth) -> list[str]:
     return out
 
 
-MISSED = {
-    "v5p, products of padded tiles",
-}
-"""First answers that were wrong and still are."""
-
-
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.xfail(strict=True)) if name in MISSED else name for name in CASES]
-)
+@pytest.mark.parametrize("name", CASES)
 def test_an_expert_would_say_the_same(name: str) -> None:
     build, truth = CASES[name]
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from tfadvisor.arrays import distinct
 from tfadvisor.metrics.collectives import exposed_transfer_fraction
-from tfadvisor.metrics.devices import workload
+from tfadvisor.metrics.devices import slices_network, workload
 from tfadvisor.metrics.kinds import between_products, patterns_of_any_device
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import counted_hosts, device_steps, needs_steps, share
@@ -130,10 +130,10 @@ class _Use(Enum):
     REST = "gradients and others"
 
 
-def _use(one: _Label, between_products: tuple[str, ...], weights: tuple[str, ...]) -> _Use:
+def _use(one: _Label, between_products: tuple[str, ...], weights: tuple[str, ...], network: str) -> _Use:
     if one.op in between_products:
         return _Use.BETWEEN_PRODUCTS
-    if one.kind is CollectiveKind.SEND_RECV:
+    if one.kind is CollectiveKind.SEND_RECV and (network != "used" or one.op.startswith("collective-permute")):
         return _Use.PERMUTE
     if one.op in weights:
         return _Use.WEIGHTS
@@ -144,7 +144,8 @@ def _use(one: _Label, between_products: tuple[str, ...], weights: tuple[str, ...
 def _exposed_for(question: Question, use: _Use) -> float:
     between = _or_none(between_products, question)
     weights = _or_none(lambda asked: patterns_of_any_device(asked).weights, question)
-    return _exposed(question, lambda one: _use(one, between, weights) is use)
+    network = slices_network(question)  # what hosts send over it are gradients of slices
+    return _exposed(question, lambda one: _use(one, between, weights, network) is use)
 
 
 def _or_none(find: Callable[[Question], tuple[str, ...]], question: Question) -> tuple[str, ...]:
@@ -165,7 +166,7 @@ def exposed_weight_gather_fraction(question: Question) -> float:
 @metric(unit=Unit.FRACTION, better=Better.LESS)
 def exposed_permute_fraction(question: Question) -> float:
     """The part of exposed_transfer_fraction spent in collective-permutes, sends and receives, as between the stages of
-    a pipeline.
+    a pipeline; what TPU hosts send between slices is none of it.
     """
     return _exposed_for(question, _Use.PERMUTE)
 
@@ -182,14 +183,14 @@ def exposed_between_products_fraction(question: Question) -> float:
 @metric(unit=Unit.FRACTION, better=Better.LESS)
 def exposed_rest_fraction(question: Question) -> float:
     """exposed_transfer_fraction without exposed_weight_gather_fraction, exposed_permute_fraction and
-    exposed_between_products_fraction: gradients and all other communication. On TPUs only the first of these is left out, on
-    CPUs none.
+    exposed_between_products_fraction: gradients and all other communication. On TPUs the last of these is not left out, on
+    CPUs none is.
     """
-    everything = exposed_transfer_fraction(question)
     kinds = {device.kind for host in counted_hosts(question.run) for device in host.devices}
-    if DeviceKind.GPU in kinds:
-        return _exposed_for(question, _Use.REST)
-    return everything - _exposed_for(question, _Use.WEIGHTS) if DeviceKind.TPU in kinds else everything
+    if not kinds & {DeviceKind.GPU, DeviceKind.TPU}:
+        return exposed_transfer_fraction(question)
+    rest = _exposed_for(question, _Use.REST)
+    return rest if DeviceKind.GPU in kinds else rest + _exposed_for(question, _Use.BETWEEN_PRODUCTS)
 
 
 @metric(unit=Unit.COUNT, better=Better.LESS)

@@ -73,6 +73,7 @@ _ELEMENTWISE_OPCODES = frozenset(
     """.split()
 )
 _POOLING = ("pool",)
+_MOST = 0.5
 
 
 def kind_of(one: HotOp) -> OpKind:
@@ -125,8 +126,16 @@ def of_step_time(question: Question, chosen: list[HotOp], among: HotOps | None =
 
 
 def of_kind(question: Question, kind: OpKind) -> tuple[list[HotOp], HotOps]:
-    """The ones of a kind among the hottest ops of the first GPU, and all of these."""
-    return _by_kind(question)[kind], hottest_ops(question)
+    """The ones of a kind among the hottest ops of the first accelerator, and all of these. Raises MetricAbsent where none is
+    known to be of the kind, and what most of a TPU's fusions hold is not known: their names do not tell.
+    """
+    found, every = _by_kind(question)[kind], hottest_ops(question)
+    told = ("fusion", "") if kind is not OpKind.LAYOUT else ("",)  # categories distinguish those that only move data
+    silent = [one for one in every.ops if one.known is None or (one.known.stated and one.known.opcode in told)]
+    is_tpu = accelerators(question.run)[0][1].kind is DeviceKind.TPU
+    if is_tpu and not found and sum(one.total_ps for one in silent) > _MOST * every.compute_ps:
+        raise MetricAbsent("the trace carries no HLO of the TPU's fusions, and their names do not say what they hold")
+    return found, every
 
 
 def _tensorflow_ops_on_cpu(question: Question) -> HotOps | None:
@@ -147,7 +156,7 @@ def elementwise(question: Question) -> tuple[list[HotOp], HotOps]:
     """The elementwise ones among the hottest ops, and all of these. On a CPU the HLO shows them, or TensorFlow's op types."""
     host = next((host for host in question.run.hosts if host.devices), None)
     if host is None or host.devices[0].kind is not DeviceKind.CPU:
-        return _by_kind(question)[OpKind.ELEMENTWISE], hottest_ops(question)
+        return of_kind(question, OpKind.ELEMENTWISE)
     if host.program is None:
         raise MetricAbsent("no op begins in a counted step")
     on_cpu = _tensorflow_ops_on_cpu(question)
@@ -253,7 +262,7 @@ def first_device_ops(question: Question) -> HotOps:
 def known_ops(question: Question) -> HotOps:
     """The same where the HLO knows any of them. Raises MetricAbsent."""
     found = first_device_ops(question)
-    if not any(one.known is not None for one in found.ops):
+    if not any(one.known is not None and not one.known.stated for one in found.ops):
         raise MetricAbsent("the trace carries no HLO of the step's program")
     return found
 

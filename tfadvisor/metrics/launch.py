@@ -22,11 +22,11 @@ from tfadvisor.metrics.steady import (
     needs_own_launches,
     share,
 )
+from tfadvisor.printable import short_kernel
 from tfadvisor.timeline.distributions import Distribution, percentile_of
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.devices import is_whole_graph
 from tfadvisor.timeline.names.host import op_type
-from tfadvisor.timeline.names.kernels import short_name
 from tfadvisor.timeline.summary.device import DeviceSummary, OpTable
 from tfadvisor.units import PS_PER_US, Unit
 from tfadvisor.vocabulary import Better, DeviceKind, Scatter, TimeClass
@@ -136,7 +136,7 @@ def _short_by_type(question: Question) -> Mapping[str, tuple[int, int]]:
 
 @lru_cache(maxsize=1 << 14)  # asked for each device of each host
 def _type_of(name: str) -> str:
-    return op_type(name) or short_name(_NUMBERED.sub("", name))
+    return op_type(name) or short_kernel(_NUMBERED.sub("", name))
 
 
 def _summed(question: Question, below_ps: int | None) -> Mapping[str, tuple[int, int]]:
@@ -253,9 +253,7 @@ def _is_eager(ops: OpTable, rows: np.ndarray, steps: int) -> np.ndarray:
     """Which of the rows were dispatched op by op. steps: how many count."""
     module = ops.module[rows]
     out = np.zeros(len(rows), np.bool_)
-    program = np.where(
-        ops.program >= 0, ops.program, len(ops.program_ids) + ops.module
-    )  # of one name there may be several
+    program = ops.owner()
     whole = ops.whole_programs()
     for one in distinct(program[rows][(module >= 0) & ~whole[rows]]).tolist():
         if len(distinct(ops.name[(program == one) & (ops.module >= 0)])) <= 2:
@@ -283,6 +281,7 @@ def _many_times(question: Question, found: Mapping[str, tuple[int, int]], kind: 
 
 @fact(needs=(a_device,))
 def compiler(question: Question) -> str:
-    """Compiler of what the devices run: xla when any device event belongs to an XLA module, else none."""
-    compiled = any((device.ops.module >= 0).any() for host in question.run.hosts for device in host.devices)
+    """Compiler of what the devices run: xla when any device event belongs to an XLA module, and on TPUs; else none."""
+    devices = [device for host in question.run.hosts for device in host.devices]
+    compiled = any(device.kind is DeviceKind.TPU or (device.ops.module >= 0).any() for device in devices)
     return "xla" if compiled else "none"

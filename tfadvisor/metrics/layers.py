@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from tfadvisor.metrics.registry import MetricAbsent, Question, metric, once
 from tfadvisor.metrics.steady import counted_hosts, needs_device, share
+from tfadvisor.printable import short_kernel
 from tfadvisor.timeline.names.classes import DeviceClass
-from tfadvisor.timeline.names.kernels import short_name
 from tfadvisor.timeline.names.op_path import OpPath, op_path, recurrent_cell
 from tfadvisor.timeline.program_ops import InProgram
 from tfadvisor.timeline.run.run_summary import RunSummary
@@ -107,7 +107,7 @@ def compute_parts(run: RunSummary) -> Parts:
 
 def parts_of(run: RunSummary, time: Mapping[OpKey, int], count: Mapping[OpKey, int]) -> dict[OpKey, Part]:
     """The ops of these keys with what paths and HLO tell of them. time: ps. count: how often they run."""
-    known = _known(run)
+    known = told_by_hlo(run)
     parts = [_part(key, time[key], count[key], known.get((key[1] or key[2], key[3]))) for key in time]
     return dict(zip(time, _with_their_layer(parts), strict=True))
 
@@ -140,19 +140,20 @@ def _with_their_layer(parts: Sequence[Part]) -> list[Part]:
 def keys_of(table: OpTable, rows: npt.NDArray[np.intp] | tuple[int, ...]) -> list[OpKey]:
     """What tells the op of each row apart."""
     names, chosen = (*table.names, ""), np.asarray(rows, np.intp)  # the last name where a row has none
-    columns = (column[chosen].tolist() for column in (table.path, table.op, table.name, table.module))
+    columns = (column[chosen].tolist() for column in (table.path, table.op, table.name))
+    modules = map(table.module_of(), chosen.tolist())
     return [
-        (names[path], names[op], names[name], names[module]) for path, op, name, module in zip(*columns, strict=True)
+        (names[path], names[op], names[name], module) for path, op, name, module in zip(*columns, modules, strict=True)
     ]
 
 
 def name_with_place(run: RunSummary, key: OpKey) -> str:
     """`fusion.3 (train.py:42)`, without the place where the HLO does not tell it."""
-    one = _part(key, 0, 0, _known(run).get((key[1] or key[2], key[3])))
+    one = _part(key, 0, 0, told_by_hlo(run).get((key[1] or key[2], key[3])))
     return f"{one.name} ({one.line})" if one.line else one.name
 
 
-def _known(run: RunSummary) -> Mapping[tuple[str, str], InProgram]:
+def told_by_hlo(run: RunSummary) -> Mapping[tuple[str, str], InProgram]:
     """What the HLO says, by (op, else kernel; module) of the device that each host's HLO is looked up for."""
     found = {}
     for host in run.hosts:
@@ -170,7 +171,7 @@ def _part(key: OpKey, total_ps: int, count: int, known: InProgram | None) -> Par
         path = op_path(known.op_name)
     effect = known.effect if known is not None and known.effect not in _UNTELLING else ""
     return Part(
-        name=op or (text.rpartition(":")[0].removeprefix(_CALLED) if path and text else "") or short_name(kernel),
+        name=op or (text.rpartition(":")[0].removeprefix(_CALLED) if path and text else "") or short_kernel(kernel),
         path=path,
         op_type=effect or (path.op_type if path else ""),
         line=f"{known.file}:{known.line}" if known is not None and known.file else "",

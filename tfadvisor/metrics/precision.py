@@ -14,6 +14,7 @@ import msgspec
 
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import gpus, share
+from tfadvisor.printable import short_kernel
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.devices import is_whole_graph
 from tfadvisor.timeline.names.kernels import (
@@ -22,7 +23,6 @@ from tfadvisor.timeline.names.kernels import (
     kernel_kind,
     kind_of_parts,
     precision_of_type,
-    short_name,
 )
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better, Scatter, TimeClass
@@ -322,5 +322,5 @@ def _with_place(question: Question, kernel: str) -> str:
     """Its short name, and the line that it comes from where the HLO tells."""
     for one in (one for host in question.run.hosts if host.program is not None for one in host.program.hot_ops.ops):
         if one.kernel == kernel and one.known is not None and one.known.file:
-            return f"{short_name(kernel)} ({one.known.file}:{one.known.line})"
-    return short_name(kernel)
+            return f"{short_kernel(kernel)} ({one.known.file}:{one.known.line})"
+    return short_kernel(kernel)

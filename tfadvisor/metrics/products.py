@@ -8,7 +8,7 @@ from tfadvisor.metrics.kinds import first_device_ops, hottest_ops, known_where, 
 from tfadvisor.metrics.precision import fp64_kernel_share, unknown_precision_share
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import gpus, share, tpus
-from tfadvisor.timeline.names.kernels import short_name
+from tfadvisor.printable import short_kernel
 from tfadvisor.timeline.program_ops import OpTrait
 from tfadvisor.timeline.summary.hot_ops import HotOp
 from tfadvisor.units import Unit
@@ -97,7 +97,8 @@ def _up(side: int, multiple: int) -> int:
 @metric(unit=Unit.FRACTION, better=Better.LESS)
 def padding_fraction(question: Question) -> float:
     """Share of step time in which a TPU multiplies nothing but padding: it rounds the sides of a product up to 8 or to the width
-    of its matrix unit, 128 (256 since v6e); from the trace's HLO. Products with a side below 64 do not count.
+    of its matrix unit, 128 (256 since v6e); from the trace's HLO, or shapes and operations that the
+    profiler states. Products with a side below 64 do not count.
     """
     found, every = _padding(question), hottest_ops(question)
     lost = sum(one.total_ps * share_lost for one, _, share_lost in found)
@@ -108,7 +109,7 @@ def padding_fraction(question: Question) -> float:
 def padded_product(question: Question) -> str:
     """The product of which padding takes most time, with its sides: `dot.4: 8193 × 8193 by 8193 × 8193`."""
     one, size = _most_padded(question)
-    return f"{one.name()}: {size.m} × {size.k} by {size.k} × {size.n}"
+    return f"{short_kernel(one.name())}: {size.m} × {size.k} by {size.k} × {size.n}"
 
 
 @fact
@@ -153,4 +154,4 @@ def double_precision_op(question: Question) -> str:
     double = _double(question)
     if not double:
         raise MetricAbsent("no op computes in 64-bit floats")
-    return short_name(double[0].name())
+    return short_kernel(double[0].name())

@@ -8,10 +8,11 @@ from tfadvisor.metrics.kinds import OpKind, count_per_step, kind_of, known_ops, 
 from tfadvisor.metrics.precision import product_kind, rounds_to_tf32
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import needs_device, share
+from tfadvisor.printable import short_kernel
 from tfadvisor.timeline.devices.protocol import Peaks
 from tfadvisor.timeline.devices.registry import peaks_of
 from tfadvisor.timeline.names.devices import instruction_name
-from tfadvisor.timeline.names.kernels import Precision, precision_of_type, short_name
+from tfadvisor.timeline.names.kernels import Precision, precision_of_type
 from tfadvisor.timeline.names.programs import function_of_module
 from tfadvisor.timeline.program_ops import OpTrait
 from tfadvisor.timeline.summary.hot_ops import HotOp, HotOps
@@ -104,7 +105,7 @@ def memory_bound_op(question: Question) -> str:
     mine, (found, *_) = _memory_bound(question), _hottest(question)
     if not mine:
         raise MetricAbsent("arithmetic takes longer than memory in all of the hottest ops")
-    return f"{short_name(instruction_name(mine[0].name()))}, {percent(mine[0].total_ps / found.compute_ps)} of compute time"
+    return f"{short_kernel(instruction_name(mine[0].name()))}, {percent(mine[0].total_ps / found.compute_ps)} of compute time"
 
 
 @fact

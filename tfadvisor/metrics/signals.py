@@ -37,7 +37,7 @@ from tfadvisor.metrics.programs import (
     unrolled_ops,
 )
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
-from tfadvisor.timeline.names.kernels import short_name
+from tfadvisor.printable import short_kernel
 from tfadvisor.timeline.summary.hot_ops import HotOp, HotOps
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better
@@ -107,7 +107,7 @@ def _named(one: HotOp) -> str:
     unrolled = one.known.unrolled if one.known is not None else None
     if unrolled is not None and unrolled[0]:
         return f"{one.name()} ({unrolled[0]}:{unrolled[1]})"
-    return one.place() or short_name(one.name())
+    return one.place() or short_kernel(one.name())
 
 
 SIGNALS = (

@@ -171,7 +171,7 @@ class Op(msgspec.Struct, frozen=True):
     count_per_step: float
     """How often it runs a step and device."""
     precision: str | None
-    """Of a GPU kernel by its name, "unknown" where that does not say."""
+    """Of a GPU's kernel by its name, else by what its op multiplies; "unknown" where neither says."""
     opcode: str | None
     """Of its HLO instruction."""
     flops: int | None
@@ -194,6 +194,8 @@ class Op(msgspec.Struct, frozen=True):
     """Warps that a multiprocessor can hold at once of this kernel, over those that it has room for, 0..1."""
     launch_ways: int | None = None
     """How many different launches there are."""
+    tensor_cores: bool | None = None
+    """Whether a GPU's kernel uses Tensor Cores (AMD: matrix cores); None where neither its name nor the HLO tells."""
 
     @property
     def name(self) -> str:

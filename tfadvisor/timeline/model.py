@@ -5,7 +5,7 @@ Times are int64 picoseconds since the host's profiler session began.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum, IntEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
@@ -166,12 +166,32 @@ class DeviceOps(msgspec.Struct, frozen=True):
         return union(self.start[mask], self.end[mask])
 
 
+def module_names(
+    module: npt.NDArray[np.int32], program: npt.NDArray[np.int32], names: tuple[str, ...], ids: tuple[int, ...]
+) -> Callable[[int], str]:
+    """What the program of each row is called, "" without one; with its id where several have one name: `jit_f(7)`. For
+    columns as DeviceOps has them."""
+    of_program = np.full(len(ids), -1, np.int32)
+    if len(ids) > 1:
+        of_program[program[program >= 0]] = module[program >= 0]
+    found, count = np.unique(of_program[of_program >= 0], return_counts=True)
+    several = set(found[count > 1].tolist())
+
+    def name(row: int) -> str:
+        own = names[module[row]] if module[row] >= 0 else ""
+        numbered = module[row] in several and program[row] >= 0
+        return f"{own}({ids[program[row]] % (1 << 64)})" if numbered else own
+
+    return name
+
+
 COLUMNS = DeviceOps.__struct_fields__[:-3]
 """Those with a row an event; the last three are shared by all."""
 
 
-Stated: TypeAlias = Mapping[str, tuple[str, int, int]]
-"""What the profiler says of ops, by their whole instruction: (category, operations, bytes) of one execution."""
+Stated: TypeAlias = Mapping[tuple[str, int | None], tuple[str, int, int]]
+"""What the profiler says of ops: (category, operations, bytes) of one execution, by (whole instruction, id of its program or
+None where the op states none): two programs have ops of the same words and other contents."""
 
 
 class Device(msgspec.Struct, frozen=True):
@@ -193,6 +213,8 @@ class Device(msgspec.Struct, frozen=True):
     stated: Stated = {}
     awaits: Intervals = EMPTY
     """Where its kernels wait for their own copies between device memory and the core, by regions inside of them."""
+    programs: Intervals = EMPTY
+    """When its programs run, by a line of whole programs: what is idle in them waits for no host."""
     sparse: Intervals = EMPTY
     """Where its sparse cores run ops, beside its own."""
 

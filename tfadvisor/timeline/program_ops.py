@@ -147,6 +147,8 @@ class InProgram(msgspec.Struct, frozen=True):
     """The name of the argument that it copies since it is not donated, None for other ops."""
     traits: frozenset[OpTrait] = frozenset()
     """All that are true of it."""
+    stated: bool = False
+    """Whether it is the profiler that says this, and no HLO: only opcode, effect and cost are known then."""
 
     @property
     def flops(self) -> int | None:

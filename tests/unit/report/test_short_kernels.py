@@ -13,7 +13,7 @@ from tfadvisor.printable import short_kernel
         (
             "void Eigen::internal::EigenMetaKernel<Eigen::TensorEvaluator<Eigen::TensorAssignOp<Eigen::TensorMap<float>, "
             "Eigen::TensorCwiseBinaryOp<Eigen::internal::scalar_product_op<float, float>, float const> > > >(int)",
-            "EigenMetaKernel<scalar_product_op>",
+            "EigenMetaKernel<…product…>",
         ),
         ("void tensorflow::BiasNHWCKernel<float>(int, float const*)", "BiasNHWCKernel"),
         ("%copy-done.4 = f32[5,1024,1024,256]{3,2,1,0} copy-done(%copy-start.4)", "copy-done.4"),

@@ -12,12 +12,12 @@ from tfadvisor.arrays import median
 from tfadvisor.metrics.layers import OpKey, Part, parts_of
 from tfadvisor.metrics.registry import MetricAbsent
 from tfadvisor.metrics.steady import class_shares, counted_hosts, periods_ms
+from tfadvisor.printable import cut
 from tfadvisor.report.model import ActivityTime, ClassTime, Place, PlacedTime
 from tfadvisor.report.wording import OTHER
 from tfadvisor.timeline.attribution.model import NOT_RECORDED, Spent
 from tfadvisor.timeline.names.devices import instruction_name
 from tfadvisor.timeline.names.host import op_type
-from tfadvisor.timeline.names.kernels import short_name
 from tfadvisor.timeline.run.run_summary import RunSummary
 from tfadvisor.units import number_of
 from tfadvisor.vocabulary import TimeClass
@@ -102,7 +102,7 @@ def _kernel(kernel: str, op: str) -> str:
 def _other_work(one: Spent, scale: float) -> _Named:
     op = one.op or one.path.rpartition(":")[0]
     place = Place(one.file, one.line or None, one.function, one.stage, "", op, _kernel(one.kernel, op))
-    return _Named(one.activity, short_name(one.detail, 120), place, one.ps * scale)
+    return _Named(one.activity, cut(one.detail, 120), place, one.ps * scale)
 
 
 def _activities(named: Sequence[_Named], whole: float, step_ms: float) -> Iterator[ActivityTime]:

@@ -15,7 +15,6 @@ from tfadvisor.report.forms.page_data import (
     ProgramMemoryInfo,
 )
 from tfadvisor.timeline.devices.registry import peaks_of
-from tfadvisor.timeline.names.devices import instruction_name
 from tfadvisor.timeline.run.run_summary import RunSummary
 from tfadvisor.units import PS_PER_MS
 
@@ -40,7 +39,7 @@ def part_rows(run: RunSummary) -> tuple[PartRow, ...]:
 
 def _part_row(part: Part, steps: int) -> PartRow:
     return PartRow(
-        name=instruction_name(part.name) if part.name.startswith("%") else part.name,
+        name=part.name,
         module=part.module,
         layer=part.layer,
         op_type=part.op_type,

@@ -197,14 +197,16 @@ _OP_COLUMNS = (
     "a step",
     "runs",
     "precision",
+    "TC",
     "grid",
     "block",
     "regs",
     "shared",
     "occ.",
     "line",
+    "program",
 )
-"""Of the table of ops."""
+"""Of the table of ops; TC: Tensor Cores."""
 _ALWAYS = (0, 2, 3, 4, 5)
 """Those of them that are shown where no row fills them."""
 _SHORTEST_NAME = 24
@@ -481,6 +483,7 @@ def _by_reason(page: TextPage, title: str, named: Sequence[tuple[str, str]]) -> 
 
 def _ops(page: TextPage, report: Report) -> None:
     """What takes most time on the devices."""
+    several = len({op.module for op in report.ops[:_OPS] if op.module}) > 1
     rows = [
         [
             one_line("/".join(op.name.split("/")[-2:]) if op.name == op.op else short_kernel(op.name)),
@@ -490,12 +493,14 @@ def _ops(page: TextPage, report: Report) -> None:
             duration(op.ms_per_step),
             f"{op.count_per_step:.4g}",
             op.precision or "",
+            "" if op.tensor_cores is None else "yes" if op.tensor_cores else "no",
             "×".join(map(str, op.grid or ())).removesuffix("×1").removesuffix("×1"),
             "×".join(map(str, op.block or ())).removesuffix("×1").removesuffix("×1"),
             "" if op.registers is None else f"{op.registers}",
             "" if op.shared_bytes is None else size(op.shared_bytes),
             "" if op.occupancy is None else percent(op.occupancy),
             f"{op.file}:{op.line}" if op.file and op.line else "",
+            one_line(cut(op.module, _SHORTEST_NAME)) if op.module and several else "",
         ]
         for op in report.ops[:_OPS]
     ]
@@ -507,7 +512,7 @@ def _ops(page: TextPage, report: Report) -> None:
         left = [
             place
             for place, at in enumerate(told)
-            if _OP_COLUMNS[at] in ("op or kernel", "its kernel", "kind", "precision", "line")
+            if _OP_COLUMNS[at] in ("op or kernel", "its kernel", "kind", "precision", "line", "program")
         ]
         page.table("What takes most time on the devices", shown, left)
 

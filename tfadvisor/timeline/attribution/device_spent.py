@@ -9,10 +9,11 @@ from msgspec.structs import replace
 
 from tfadvisor.arrays import is_in, true_at
 from tfadvisor.errors import TraceError
+from tfadvisor.printable import short_kernel
 from tfadvisor.timeline.attribution.exclusive import exclusive_time
 from tfadvisor.timeline.attribution.model import Spent
 from tfadvisor.timeline.intervals import Int64Array, Intervals, difference, intersection
-from tfadvisor.timeline.model import Device
+from tfadvisor.timeline.model import Device, module_names
 from tfadvisor.timeline.names.classes import COPIES, DeviceClass
 from tfadvisor.timeline.names.collectives import CollectiveKind, collective_of
 from tfadvisor.timeline.names.devices import instruction_name
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 _MOST = 300
 """Ops of a device that are listed one by one."""
+_IN_PROGRAM = "a program's run, between its ops"
 _OWN_WAIT = "kernels wait for their own copies (DMA)"
 _MOST_PLACED = 20
 """Collectives and copies whose line is looked up."""
@@ -53,12 +55,12 @@ def device_work(device: Device, kind: TimeClass, instants: Intervals, programs: 
         for column in (ops.name, ops.op, ops.module, ops.program, ops.kind, ops.path)
     )
     last, total = _summed(columns, spent)
-    found = []
+    found, module_of = [], module_names(ops.module, ops.program, ops.names, ops.program_ids)
     for number, (event, ps) in enumerate(zip(mine[last].tolist(), total.tolist(), strict=True)):
-        name, op, module, path = (
-            ops.names[int(column[event])] if column[event] >= 0 else ""
-            for column in (ops.name, ops.op, ops.module, ops.path)
+        name, op, path = (
+            ops.names[int(column[event])] if column[event] >= 0 else "" for column in (ops.name, ops.op, ops.path)
         )
+        module = module_of(event)
         own = Spent(kind, path=path, op=op, kernel=name, module=module, ps=ps)
         if kind is TimeClass.COMPUTE:
             found.append(own)
@@ -96,18 +98,19 @@ def queued_work(device: Device, instants: Intervals) -> list[Spent]:
     named = np.where(ops.module[after] >= 0, ops.module[after], ops.name[after]).astype(np.int32)
     last, total = _summed((np.ascontiguousarray(named),), instants.ends - instants.starts)
     return [
-        Spent(TimeClass.LAUNCH, "launched, not begun", f"before {ops.names[int(row)]}", ps=ps)
+        Spent(TimeClass.LAUNCH, "launched, not begun", f"before {short_kernel(ops.names[int(row)])}", ps=ps)
         for row, ps in zip(named[last].tolist(), total.tolist(), strict=True)
     ]
 
 
-def infeed_wait(device: Device, instants: Intervals) -> tuple[list[Spent], Intervals]:
-    """(waits of the device itself for its infeed at these instants, the instants that are left)."""
-    if not len(device.infeed):
-        return [], instants
-    left = difference(instants, device.infeed)
+def idle_itself(device: Device, kind: TimeClass, instants: Intervals) -> tuple[list[Spent], Intervals]:
+    """(of INPUT the device's waits for its infeed, of IDLE what lies inside of its programs; the instants that are left)."""
+    spans, activity, detail = device.programs, _IN_PROGRAM, ""
+    if kind is TimeClass.INPUT:
+        spans, activity, detail = device.infeed, "infeed", "the device waits for its infeed"
+    left = difference(instants, spans)
     ps = instants.length() - left.length()
-    return ([Spent(TimeClass.INPUT, "infeed", "the device waits for its infeed", ps=ps)] if ps else []), left
+    return ([Spent(kind, activity, detail, ps=ps)] if ps else []), left
 
 
 def own_waits(device: Device, instants: Intervals, programs: Modules) -> tuple[list[Spent], Intervals]:

@@ -25,7 +25,7 @@ from tfadvisor.timeline.intervals import (
 )
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.frames import bare_frame, frame_place, place_in_words
-from tfadvisor.timeline.names.host import is_single_op, op_type, runs_ops, single_op
+from tfadvisor.timeline.names.host import SENDING_OPS, is_single_op, op_type, runs_ops, single_op
 from tfadvisor.timeline.names.input_pipeline import produced_kind, stage_kind, stage_path
 from tfadvisor.timeline.sweeps import alike
 from tfadvisor.vocabulary import TimeClass
@@ -263,7 +263,7 @@ def _named(kind: TimeClass, one: _Chain, ps: int) -> Spent:
         function = function or called
         itself = inner in one.functions or called_name(one.telling) == called
         detail = plain(one.user) if one.user and kind is TimeClass.LAUNCH else CALL if itself else inner
-        if activity == EXECUTOR:
+        if activity in (EXECUTOR, SENDS):
             function, detail = "", one.dispatched
         elif activity == SINGLE_OPS:
             function, detail = function if one.user else "", called
@@ -289,6 +289,8 @@ SINGLE_OPS = "ops dispatched one by one"
 """TensorFlow's or JAX's ops outside of a compiled function."""
 EXECUTOR = "TensorFlow's executor"
 """It picks and runs the ops of a function on the host."""
+SENDS = "hands tensors to the device (_Send)"
+"""TensorFlow's executor too: the batch on its way from the iterator, for the most part."""
 
 
 def _dispatched(kind: TimeClass, name: str) -> tuple[str, str]:
@@ -299,6 +301,8 @@ def _dispatched(kind: TimeClass, name: str) -> tuple[str, str]:
     if is_single_op(name) and kind is TimeClass.LAUNCH:
         return SINGLE_OPS, single_op(name)
     op = op_type(name) or name
+    if op in SENDING_OPS and kind is TimeClass.LAUNCH:
+        return SENDS, op
     return (EXECUTOR if kind is TimeClass.LAUNCH else _verb(kind, f"op {op}")), op
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from tfadvisor.timeline.attribution.device_spent import ON_DEVICE, device_work, infeed_wait, own_waits, queued_work
+from tfadvisor.timeline.attribution.device_spent import ON_DEVICE, device_work, idle_itself, own_waits, queued_work
 from tfadvisor.timeline.attribution.host_spent import HostWork
 from tfadvisor.timeline.attribution.model import Sampled, Spent
 from tfadvisor.timeline.attribution.thread_time import Chains, chains_of, name_kinds
@@ -94,8 +94,8 @@ def _on_device(
     if kind in ON_DEVICE:
         waits, instants = own_waits(device, instants, programs) if kind is TimeClass.COMPUTE else ([], instants)
         return [*waits, *device_work(device, kind, instants, programs)], EMPTY
-    if kind is TimeClass.INPUT:
-        return infeed_wait(device, instants)
+    if kind in (TimeClass.INPUT, TimeClass.IDLE):
+        return idle_itself(device, kind, instants)
     if kind is TimeClass.LAUNCH:
         return queued_work(device, difference(instants, host[kind])), intersection(instants, host[kind])
     return [], instants

@@ -23,6 +23,7 @@ from tfadvisor.timeline.model import Device
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import DeviceClass, is_derived
 from tfadvisor.timeline.names.devices import device_class, gpu_model, is_for_games
+from tfadvisor.timeline.names.models import multiprocessors
 from tfadvisor.trace.columns import HostTrace
 from tfadvisor.vocabulary import DeviceKind
 
@@ -30,22 +31,6 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-_FLOPS_PER_CYCLE = {
-    (7, 0): 1024,
-    (7, 5): 1024,
-    (8, 0): 2048,
-    (8, 6): 1024,
-    (8, 7): 2048,
-    (8, 9): 1024,
-    (9, 0): 4096,
-    (10, 0): 8192,
-    (10, 3): 8192,
-    (12, 0): 1024,
-}
-"""Dense fp16/bf16 operations a cycle and multiprocessor by compute capability, from NVIDIA's white papers (Tensor-Core
-products, a multiply and an add each)."""
-_HALVED = {(7, 5), (8, 6), (8, 9), (12, 0)}
-"""Capabilities whose cards for games keep sums in fp32 at half that speed, by the same white papers."""
 _DOUBLE_RATE = (9, 4)
 """AMD's first architecture whose plane counts one transfer a clock of memory that makes two: 2.66 TB/s for MI300X's
 5.3. Of HBM2e before, it counts both."""
@@ -107,9 +92,8 @@ def _peaks_by_capability(properties: Properties, for_games: bool) -> Peaks:
     cores, clock_khz = number(properties, stats.CORE_COUNT), number(properties, stats.CLOCK_RATE)
     vendor = properties.get(stats.DEVICE_VENDOR, stats.NVIDIA)
     known = capability(properties)
-    per_cycle = _FLOPS_PER_CYCLE.get(known) if vendor == stats.NVIDIA else None
-    if per_cycle and for_games and known in _HALVED:
-        per_cycle //= 2
+    one = multiprocessors().get(known) if vendor == stats.NVIDIA else None
+    per_cycle = one and (one.for_games if for_games else one.per_cycle)
     flops = cores * clock_khz * 1e3 * per_cycle if cores and clock_khz and per_cycle else None
     bandwidth = number(properties, stats.MEMORY_BANDWIDTH)
     if bandwidth and vendor == stats.AMD and known >= _DOUBLE_RATE:

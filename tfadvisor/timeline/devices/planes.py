@@ -17,6 +17,7 @@ from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import COPIES, DeviceClass
 from tfadvisor.timeline.names.collectives import op_collective
 from tfadvisor.timeline.names.devices import is_command_buffer
+from tfadvisor.timeline.names.programs import program_name, program_number
 from tfadvisor.trace.columns import NUM_OCCURRENCES, HostTrace, Plane, StatColumn
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def _device(
 ) -> Device:
     trace = recorded.trace
     events, stream, start = _events_in_order(questions, trace, planes)
-    ops = _ops(questions, trace, events, stream, start, links.of(events, number), links)
+    ops = _ops(questions, trace, planes, events, stream, start, links.of(events, number), links)
     del events
     ops = _rows(ops, ~_covers_its_body(questions, trace, ops.name, ops) & (ops.kind != DeviceClass.NO_WORK.value))
     return Device(
@@ -59,12 +60,14 @@ def _device(
         infeed=ops.covered(DeviceClass.INFEED),
         stated=questions.stated(trace, used(ops.name, len(trace.names))),
         awaits=_awaits(questions, trace, planes),
+        programs=union_of(*(spans_of(trace, line) for line in _program_lines(questions, trace, planes))),
     )
 
 
 def _ops(
     questions: DeviceOfPlanes,
     trace: HostTrace,
+    planes: list[int],
     events: Int64Array,
     stream: Int64Array,
     start: Int64Array,
@@ -87,6 +90,12 @@ def _ops(
         path = np.where(path < 0, links.framework_ops(launch), path).astype(np.int32)
     names, details = trace.names.name + modules.texts + ops.texts + paths, trace.stat(stats.KERNEL_DETAILS)
     ids, known = questions.programs(trace, events, row)
+    module = texts_of(modules, events, len(trace.names))
+    around, called = _programs_around(questions, trace, planes, start)
+    if called:
+        inside = around >= 0
+        ids, known = np.where(known, ids, np.array([program_number(one) for one in called])[around]), known | inside
+        module = np.where((module < 0) & inside, around + len(names) + len(details.texts), module).astype(np.int32)
     every = distinct(ids[known])
     run, has_run = numbers_of(trace.stat(stats.RUN_ID), events)
     program = (
@@ -99,7 +108,7 @@ def _ops(
         stream=stream,
         name=row,
         op=_single_ops(ops, events, len(trace.names) + len(modules.texts)),
-        module=texts_of(modules, events, len(trace.names)),
+        module=module,
         program=program,
         path=path,
         bytes=copies.bytes,
@@ -108,9 +117,30 @@ def _ops(
         launch=launch,
         details=texts_of(details, events, len(names)),
         callers=callers,
-        names=names + details.texts,
+        names=names + details.texts + tuple(map(program_name, called)),
         program_ids=tuple(every.tolist()),
     )
+
+
+def _programs_around(
+    questions: DeviceOfPlanes, trace: HostTrace, planes: list[int], start: Int64Array
+) -> tuple[npt.NDArray[np.int64], list[str]]:
+    """(index of the program that runs at each instant, -1 without one; the programs' names), by the device's line of programs."""
+    lines = _program_lines(questions, trace, planes)
+    if not lines:
+        return constant(-1, len(start), np.int64), []
+    events = np.concatenate([_of_line(trace, line, bool) for line in lines])
+    events = events[np.argsort(trace.events.start_ps[events], kind="stable")]
+    begin = np.append(np.iinfo(np.int64).min, trace.events.start_ps[events])
+    end = np.append(begin[0], begin[1:] + np.maximum(trace.events.duration_ps[events], 0))
+    at = np.searchsorted(begin, start, "right") - 1
+    rows, code = np.unique(trace.events.row[events], return_inverse=True)
+    return np.where(start < end[at], np.append(-1, code)[at], -1), [trace.names.name[row] for row in rows.tolist()]
+
+
+def _program_lines(questions: DeviceOfPlanes, trace: HostTrace, planes: list[int]) -> list[int]:
+    lines = true_at(is_in(trace.lines.plane, planes)).tolist()
+    return [one for one in lines if questions.holds_programs(trace.planes[planes[0]].name, trace.lines.name[one])]
 
 
 def _single_ops(ops: StatColumn, events: Int64Array, offset: int) -> npt.NDArray[np.int32]:

@@ -48,13 +48,12 @@ from tfadvisor.timeline.names.devices import (
     hlo_class,
     is_control_flow,
 )
+from tfadvisor.timeline.names.programs import signed
 from tfadvisor.trace.columns import Events, HostTrace
 from tfadvisor.vocabulary import DeviceKind
 
 if TYPE_CHECKING:
     import numpy.typing as npt
-
-_SIGN = 1 << 63
 
 
 class Tpu(DeviceOfPlanes):
@@ -105,19 +104,21 @@ class Tpu(DeviceOfPlanes):
         for used in distinct(row).tolist():
             found = trace.details.metadata_stats(used).get(stats.PROGRAM_ID)
             if isinstance(found, int):
-                by_row[used], has_id[used] = (found + _SIGN) % (2 * _SIGN) - _SIGN, True
+                by_row[used], has_id[used] = signed(found), True
         return by_row[row], has_id[row]
 
     def stated(self, trace: HostTrace, rows: Iterable[int]) -> Stated:
         """It hangs on the ops' names. What a custom kernel states of itself is a guess, and left out."""
-        found: dict[str, tuple[str, int, int]] = {}
+        found: dict[tuple[str, int | None], tuple[str, int, int]] = {}
         for row in rows:
             told = trace.details.metadata_stats(row)
             category, flops, moved = (
                 told.get(stat) for stat in (stats.HLO_CATEGORY, stats.FLOPS, stats.BYTES_ACCESSED)
             )
             if isinstance(flops, int) and isinstance(moved, int) and category != GUESSED_CATEGORY:
-                found[trace.names.name[row]] = str(category), flops, moved
+                program = told.get(stats.PROGRAM_ID)
+                key = trace.names.name[row], signed(program) if isinstance(program, int) else None
+                found[key] = str(category or ""), flops, moved
         return found
 
     def copies(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from math import prod
+from itertools import permutations
+from math import isqrt, prod
 
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.collectives import called_collective, kernel_collective, op_collective, op_stem
@@ -112,9 +113,11 @@ def is_command_buffer(op: str) -> bool:
     return op.startswith(("command_buffer", "command-buffer"))
 
 
-def opcode_of(category: str) -> str:
-    """`convolution fusion` -> `fusion`."""
-    return "".join(category.split()[-1:])
+def opcode_and_effect(category: str) -> tuple[str, str]:
+    """`convolution fusion` -> `fusion`, ""; `transpose` -> `transpose`, `copy`: of ops that only move data, and of those that
+    are no fusions, the opcode that makes the result is known."""
+    effect = "copy" if category in MOVING_CATEGORIES else "" if " " in category else category
+    return "".join(category.split()[-1:]), effect
 
 
 def hlo_class(name: str, category: str = "") -> DeviceClass:
@@ -166,6 +169,32 @@ def copied_bytes(instruction: str) -> int:
         return -1
     elements = prod(number_of(one) or 0 for one in found.group(2).split(",") if one)
     return -(-elements * (number_of(found.group(1) or "8") or 0) // 8)
+
+
+_RESULT_AND_OPERANDS = re.compile(r"^(\S+) [a-z][\w-]*\((.*?)\)(?:, |$)")
+_TYPED = re.compile(r"\b(pred|[a-z]{1,4}\d{1,3}\w{0,12})\[([\d,]+)\]")
+_MOST_OPERANDS, _BESIDE = 8, 0.05
+"""Operands that are looked at; operations of a fusion beside its product's, as a share of these."""
+
+
+def proven_product(instruction: str, flops: int) -> tuple[str, int, int, int] | None:
+    """(type, m, n, k) of an instruction whose own shapes and number of operations prove that it multiplies an m×k by a k×n
+    matrix: two operands of m·k and k·n elements, m·n in the result, and hardly more operations than 2·m·n·k. None else.
+    """
+    found = _RESULT_AND_OPERANDS.match(instruction.partition(" = ")[2])
+    result = _TYPED.match(found[1]) if found else None
+    if found is None or result is None:
+        return None
+    sizes = [number_of(one) or 0 for one in result[2].split(",")]
+    made, last = prod(sizes), sizes[-1]
+    operands = [(kind, prod(number_of(one) or 0 for one in text.split(","))) for kind, text in _TYPED.findall(found[2])]
+    for (kind, left), (_, right) in permutations(operands[:_MOST_OPERANDS], 2):
+        k = isqrt(left * right // made) if made else 0
+        least = 2 * made * k
+        fits = k and k * k * made == left * right and not left % k and not right // k % last
+        if fits and least <= flops <= least * (1 + _BESIDE):
+            return kind, left // k, right // k, k
+    return None
 
 
 def awaited_start(name: str) -> str:

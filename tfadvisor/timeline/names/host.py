@@ -59,6 +59,8 @@ _CONTROL_OP_TYPES = frozenset(
     """.split()
 )
 
+SENDING_OPS = ("_Send", "_HostSend")
+"""Types of ops that pass a tensor from the host to another device: `IteratorGetNext/_3:_Send`."""
 _GET_NEXT_STARTS = ("IteratorGetNext", "MultiDeviceIteratorGetNext", "OneShotIteratorGetNext")
 """The consumer's end of a tf.data pipeline."""
 _END_MARK = "end: "

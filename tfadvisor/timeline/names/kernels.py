@@ -9,7 +9,6 @@ Names end at their call's arguments here: `<__half>(float, __half const*)` scale
 
 from __future__ import annotations
 
-import re
 from collections.abc import Set
 from enum import Enum
 from functools import lru_cache
@@ -309,28 +308,3 @@ def precision_of_type(dtype: str) -> Precision:
     if dtype.startswith("f8"):
         return Precision.FP8
     return Precision.BELOW_8_BITS if dtype.startswith(("f4", "f6")) else _HLO_TYPES.get(dtype, Precision.UNKNOWN)
-
-
-_TELLING = re.compile(
-    r"\bscalar_(\w+?)_op\b|\bTensor((?!Assign|Cwise|Map\b|Layout|Forced|EvalTo|Reshaping)[A-Z]\w*?)Op\b"
-    r"|\b(\w+(?:Reducer|Functor|Distribution)|cutlass_\w+)\b"
-)
-"""What tells instances of one template apart: Eigen's operations, functors, the products that CUTLASS is instantiated for."""
-_MOST_TELLING = 3
-
-
-@lru_cache(maxsize=1 << 14)
-def short_name(name: str, longest: int = 60) -> str:
-    """A kernel's name for people: of one that is long, namespaces, template and call arguments go, but what tells it from its
-    kin: `EigenMetaKernel<…product…>`.
-    """
-    base = name.removeprefix("void ").removesuffix(".kd")
-    if len(base) <= longest:
-        return base
-    plain = base.replace("(anonymous namespace)::", "")
-    head = re.split(r"[<(]", plain, maxsplit=1)[0]
-    inside = plain[len(head) :].partition(">(")[0] if plain[len(head) :].startswith("<") else ""
-    head = head.rpartition("::")[2] or head
-    told = list(dict.fromkeys(next(filter(None, found)) for found in _TELLING.findall(inside)))[:_MOST_TELLING]
-    base = f"{head}<…{'…'.join(told)}…>" if told else head
-    return base if len(base) <= longest else base[: longest - 1] + "…"

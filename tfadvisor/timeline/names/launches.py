@@ -12,6 +12,7 @@ from math import prod
 
 import msgspec
 
+from tfadvisor.timeline.names.models import multiprocessors
 from tfadvisor.units import number_of
 
 _FIELD = re.compile(r"\b(\w+):([\d,]+)")
@@ -22,20 +23,6 @@ _MOST = (1 << 31, 1 << 16, 1 << 16)
 _MOST_THREADS, _MOST_REGISTERS, _MOST_SHARED = 1024, 255, 1 << 18
 _WARP, _REGISTERS, _AT_ONCE, _RESERVED = 32, 1 << 16, 256, 1024
 """Of a multiprocessor: registers, the unit in which a warp gets them; bytes that each block takes since Ampere."""
-_LIMITS = {
-    (7, 0): (64, 32, 96),
-    (7, 5): (32, 16, 64),
-    (8, 0): (64, 32, 164),
-    (8, 6): (48, 16, 100),
-    (8, 7): (48, 16, 164),
-    (8, 9): (48, 24, 100),
-    (9, 0): (64, 32, 228),
-    (10, 0): (64, 32, 228),
-    (10, 3): (64, 32, 228),
-    (12, 0): (48, 24, 100),
-}
-"""By compute capability what a multiprocessor holds: warps, blocks, KiB of shared memory (CUDA C++ Programming Guide, technical
-specifications per compute capability)."""
 
 
 class KernelLaunch(msgspec.Struct, frozen=True):
@@ -72,11 +59,12 @@ def kernel_launch(details: str, capability: tuple[int, int]) -> KernelLaunch | N
 
 def _occupancy(capability: tuple[int, int], threads: int, registers: int, shared: int) -> float | None:
     """As CUDA's occupancy calculator: how many blocks fit by warps, registers and shared memory."""
-    if capability not in _LIMITS or not registers:
+    room = multiprocessors().get(capability)
+    if room is None or not registers:
         return None
-    warps, blocks, kibibytes = _LIMITS[capability]
     mine = -(-threads // _WARP)
     of_a_warp = -(-registers * _WARP // _AT_ONCE) * _AT_ONCE
     taken = shared + (_RESERVED if capability >= (8, 0) else 0)
-    fit = min(blocks, warps // mine, _REGISTERS // of_a_warp // mine, kibibytes * 1024 // taken if taken else blocks)
-    return fit * mine / warps if fit else None
+    by_shared = room.kibibytes * 1024 // taken if taken else room.blocks
+    fit = min(room.blocks, room.warps // mine, _REGISTERS // of_a_warp // mine, by_shared)
+    return fit * mine / room.warps if fit else None

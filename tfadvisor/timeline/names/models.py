@@ -39,12 +39,34 @@ _SAYS_NOTHING = re.compile(
 `RTX 4090 Laptop GPU` or a slice of a H100 is none of them."""
 
 
+class Multiprocessor(msgspec.Struct, frozen=True):
+    """Of an NVIDIA GPU: 16-bit operations a cycle, of cards for games too; warps, blocks and KiB of shared memory it holds."""
+
+    per_cycle: int
+    for_games: int
+    warps: int
+    blocks: int
+    kibibytes: int
+
+
+def _rows(file: str) -> list[list[str]]:
+    lines = Path(__file__).with_name(file).read_text(encoding="utf-8").splitlines()[1:]
+    return [[one.strip() for one in line.split("|")] for line in lines]
+
+
+@cache
+def multiprocessors() -> Mapping[tuple[int, ...], Multiprocessor]:
+    """`multiprocessors.txt`, by compute capability."""
+    return {
+        tuple(map(int, one.split("."))): Multiprocessor(*map(int, rest)) for one, *rest in _rows("multiprocessors.txt")
+    }
+
+
 @cache
 def _models() -> Mapping[tuple[str, ...], Model]:
     """`models.txt`, by the words of a name."""
     found = {}
-    for line in Path(__file__).with_name("models.txt").read_text(encoding="utf-8").splitlines()[1:]:
-        name, *numbers, source = (one.strip() for one in line.split("|"))
+    for name, *numbers, source in _rows("models.txt"):
         bf16, fp8, tf32, fp32, bandwidth, nvlink = (None if one == "-" else float(one) for one in numbers)
         found[tuple(name.split())] = Model(bf16, fp8, tf32, fp32, bandwidth, nvlink, source)
     return found
@@ -52,7 +74,7 @@ def _models() -> Mapping[tuple[str, ...], Model]:
 
 def known_model(name: str) -> Model | None:
     """What is known of a device by its name, `NVIDIA H100 80GB HBM3`; None for all others."""
-    words = [one for one in re.split(r"[\s_/-]+", name.lower()) if one and not _SAYS_NOTHING.match(one)]
+    words = [one for one in re.split(r"[\s_/-]+|(?<=^tpu)(?=\d)", name.lower()) if one and not _SAYS_NOTHING.match(one)]
     if words and words[0] not in _MAKERS:
         words.insert(0, "amd" if words[0].startswith("mi") else "nvidia")
     return _models().get(tuple(words))

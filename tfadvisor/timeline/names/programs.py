@@ -25,7 +25,7 @@ _DEVICE_PUT = "DevicePut"
 """JAX making arrays of a device out of NumPy's."""
 _CONVERSIONS = ("tf.constant", "convert_to_tensor")
 """TensorFlow making a tensor out of Python's values or NumPy's."""
-_FINGERPRINT = re.compile(r"\(\d+\)$")
+_FINGERPRINT = re.compile(r"\(\d{1,20}\)$")
 """The number that XLA appends to a program's name on a TPU's line."""
 _JITTED_MODULE = re.compile(r"^(?:jit|pmap)_(?!_lambda_?$)(\w+)$")
 """An XLA module, named after the function that was compiled."""
@@ -90,6 +90,17 @@ def program_of_call(name: str) -> str:
 def program_name(name: str) -> str:
     """A program's execution without its fingerprint: `jit_step(123)` -> `jit_step`."""
     return _FINGERPRINT.sub("", name)
+
+
+def program_number(name: str) -> int:
+    """The fingerprint, as the stat `program_id` of an op states it, in 64 bits with a sign; 0 without one."""
+    found = _FINGERPRINT.search(name)
+    return signed(int(found[0][1:-1])) if found else 0
+
+
+def signed(number: int) -> int:
+    """A 64-bit number as int64 has it."""
+    return (number + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
 def function_of_module(module: str) -> str | None:

@@ -71,7 +71,7 @@ class _Classes(Mapping[TimeClass, Intervals]):
 
     def __init__(self, device: Device | None, host: Mapping[TimeClass, Intervals]) -> None:
         compute = collective = transfer = queued = EMPTY
-        self._host, self._busy, self._infeed = host, EMPTY, EMPTY
+        self._device, self._host, self._busy, self._infeed = device, host, EMPTY, EMPTY
         if device is not None:
             compute, collective = device.compute, difference(device.collective, device.compute)
             working = union_of(device.compute, device.collective)
@@ -97,7 +97,7 @@ class _Classes(Mapping[TimeClass, Intervals]):
         return len(_CLASSES)
 
     def _worked_out(self, kind: TimeClass) -> Intervals:
-        mine = self._host[kind]
+        mine = self._host[kind] if self._device is None else difference(self._host[kind], self._device.programs)
         if kind is TimeClass.INPUT:
             return difference(union_of(mine, self._infeed), self._busy)
         if kind is TimeClass.LAUNCH:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -17,7 +17,7 @@ from tfadvisor.timeline.devices.gpu import capability
 from tfadvisor.timeline.devices.launches import Launches, launches_of
 from tfadvisor.timeline.distributions import Distribution, distribution
 from tfadvisor.timeline.intervals import BoolArray, Int64Array, union, union_of
-from tfadvisor.timeline.model import Device, DeviceOps, HostMemory, Steps
+from tfadvisor.timeline.model import Device, DeviceOps, HostMemory, Steps, module_names
 from tfadvisor.timeline.names.classes import COPIES, DeviceClass
 from tfadvisor.timeline.names.devices import is_done_half, is_span
 from tfadvisor.timeline.names.launches import KernelLaunch, kernel_launch
@@ -64,6 +64,14 @@ class OpTable(msgspec.Struct, frozen=True):
     def of_class(self, kind: DeviceClass) -> npt.NDArray[np.intp]:
         """The rows of one class."""
         return true_at(self.kind == kind.value)
+
+    def owner(self) -> Int64Array:
+        """A number for each row's pair of module and program, of which a trace may state only one; below 0 without both."""
+        return (self.module + 1) * np.int64(len(self.program_ids) + 1) + self.program
+
+    def module_of(self) -> Callable[[int], str]:
+        """What the program of a row is called, "" without one; with its id where several have one name: `jit_f(7)`."""
+        return module_names(self.module, self.program, self.names, self.program_ids)
 
     def whole_programs(self) -> BoolArray:
         """Which rows stand for programs whose ops the trace does not name: they bear the program's name as their own."""

@@ -12,7 +12,7 @@ from tfadvisor.errors import TraceError
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.model import Device, DeviceOps, Stated, Steps
 from tfadvisor.timeline.names.classes import DeviceClass
-from tfadvisor.timeline.names.devices import MOVING_CATEGORIES, opcode_of
+from tfadvisor.timeline.names.devices import opcode_and_effect, proven_product
 from tfadvisor.timeline.summary.device import OpTable
 from tfadvisor.vocabulary import DeviceKind
 
@@ -73,8 +73,8 @@ def hot_ops(table: OpTable, programs: Modules, stated: Stated) -> HotOps:
     rows = rows[np.argsort(-table.total_ps[rows], kind="stable")]
     if not len(rows):
         return HotOps((), 0, None, "no op begins in a counted step")
-    place = np.arange(len(rows))
-    group = ranks(np.where(table.op[rows] >= 0, table.op[rows] * np.int64(1 << 31) + table.program[rows], -1 - place))
+    place, owner = np.arange(len(rows)), table.owner()[rows]
+    group = ranks(np.where(table.op[rows] >= 0, table.op[rows] * (owner.max() + 2) + owner + 1, -1 - place))
     time, count = np.zeros(group.max() + 1, np.int64), np.zeros(group.max() + 1, np.int64)
     first = np.full(group.max() + 1, len(rows))
     np.add.at(time, group, table.total_ps[rows])
@@ -93,7 +93,9 @@ def _hot_op(table: OpTable, row: int, total_ps: int, count: int, programs: Modul
     kernel = table.names[table.name[row]]
     op = table.names[table.op[row]] if table.op[row] >= 0 else ""
     module = table.names[table.module[row]] if table.module[row] >= 0 else ""
-    told = _told(*stated[kernel]) if kernel in stated else None
+    program_id = table.program_ids[table.program[row]] if table.program[row] >= 0 else None
+    said = stated.get((kernel, program_id)) or stated.get((kernel, None))
+    told = _told(kernel, *said) if said else None
     nothing = HotOp(op, kernel, module, total_ps, count, told, _rows_like(table, row) if told else ())
     try:
         program = program_of_row(table, row, programs)
@@ -109,21 +111,24 @@ def _hot_op(table: OpTable, row: int, total_ps: int, count: int, programs: Modul
     return HotOp(name, kernel, module or program.name, total_ps, count, known, _rows_like(table, row))
 
 
-def _told(category: str, flops: int, moved: int) -> InProgram:
+def _told(instruction: str, category: str, flops: int, moved: int) -> InProgram:
     """What the profiler itself says of an op."""
     from tfadvisor.program.cost import Cost
+    from tfadvisor.program.products import DotSize
     from tfadvisor.timeline.program_ops import InProgram
 
-    effect = "copy" if category in MOVING_CATEGORIES else ""
-    return InProgram(opcode=opcode_of(category), effect=effect, cost=Cost(flops, moved), location=None)
+    product = proven_product(instruction, flops)
+    found = (DotSize(1, *product[1:], product[0]),) if product else ()
+    cost, multiplied = Cost(flops, moved), product[0] if product else ""
+    return InProgram(*opcode_and_effect(category), cost, None, found, multiplied, stated=True)
 
 
 def _rows_like(table: OpTable, row: int) -> tuple[int, ...]:
     """The rows of the same op of the same program, whatever their class; of a kernel without an op, its own."""
     if table.op[row] < 0:
         return (row,)
-    same = (table.op == table.op[row]) & (table.program == table.program[row])
-    return tuple(true_at(same).tolist())
+    owner = table.owner()
+    return tuple(true_at((table.op == table.op[row]) & (owner == owner[row])).tolist())
 
 
 def program_of_row(table: OpTable, row: int, programs: Modules) -> Module | None:
@@ -147,11 +152,12 @@ def hottest_program(table: OpTable, programs: Modules) -> Module | None:
 
 def _hottest(table: OpTable, rows: np.ndarray, programs: Modules) -> Module | None:
     """Raises TraceError for damaged bytes."""
-    programs_of = table.program[rows]
-    if not programs.keys or not (programs_of >= 0).any():
+    owner = table.owner()[rows]
+    rows, owner = rows[owner >= 0], owner[owner >= 0]
+    if not programs.keys or not len(rows):
         return None
-    time = np.bincount(programs_of[programs_of >= 0], table.total_ps[rows][programs_of >= 0])
-    return program_of_row(table, int(rows[programs_of == int(np.argmax(time))][0]), programs)
+    time = np.bincount(ranks(owner), table.total_ps[rows])
+    return program_of_row(table, int(rows[ranks(owner) == int(np.argmax(time))][0]), programs)
 
 
 def _parameters(table: OpTable, rows: np.ndarray, programs: Modules) -> tuple[int | None, str, bool]:
@@ -227,7 +233,8 @@ def _chosen(ops: DeviceOps, steps: Steps) -> Int64Array:
 def _same_op(ops: DeviceOps, chosen: Int64Array) -> Int64Array:
     """A number from 0 on for each chosen event; executions of one op of one program have the same."""
     name = np.where(ops.op[chosen] >= 0, ops.op[chosen], ops.name[chosen]).astype(np.int64)
-    return (ops.program[chosen].astype(np.int64) + 1) * len(ops.names) + name
+    program = (ops.program if ops.program_ids else ops.module)[chosen]
+    return (program.astype(np.int64) + 1) * len(ops.names) + name
 
 
 def _calm(length: Int64Array, op: Int64Array) -> int:

@@ -112,6 +112,7 @@ class ProgramExcerpts(msgspec.Struct, frozen=True):
 def program_excerpts(hot: HotOps, table: OpTable, programs: Modules) -> ProgramExcerpts:
     """What cannot be read is left out: other questions tell why."""
     found: list[OpExcerpt] = []
+    module_of = table.module_of()
     opened: dict[int, Module] = {}
     users: dict[tuple[int, int], Users] = {}
     size = 0
@@ -132,7 +133,7 @@ def program_excerpts(hot: HotOps, table: OpTable, programs: Modules) -> ProgramE
         size += len(text.text)
         if size > _MOST_TEXT:
             break
-        found.append(OpExcerpt(one.op, one.kernel, one.module, text))
+        found.append(OpExcerpt(one.op, one.kernel, module_of(one.rows[0]), text))
     memory = [known for program in list(opened.values())[:_MOST_PROGRAMS] if (known := _memory(program)) is not None]
     return ProgramExcerpts(tuple(found), tuple(sorted(memory, key=lambda one: -one.bytes)))
 

@@ -262,6 +262,7 @@ export interface Op {
   shared_bytes: number | null;
   occupancy: number | null;
   launch_ways: number | null;
+  tensor_cores: boolean | null;
 }
 
 /** One collective of the program over all devices and counted steps. None where not known. */

@@ -35,7 +35,9 @@ export function extent(dimensions: number[] | null | undefined): string {
 /** How the kernel of a row of the table was launched; [] where the trace does not say. */
 export function launchFacts(ops: PageData["ops"], row: number): [string, string][] {
   const [grid, block, registers, shared, occupancy, ways] = [ops.grid[row], ops.block[row], ops.registers[row], ops.shared_bytes[row], ops.occupancy[row], ops.launch_ways[row]];
+  const cores = ops.tensor_cores[row];
   const facts: [string, string | null][] = [
+    ["Tensor Cores", typeof cores === "boolean" ? (cores ? "used" : "not used") : null],
     ["grid", grid ? `${extent(grid)} blocks` : null],
     ["block", block ? `${extent(block)} threads` : null],
     ["registers", typeof registers === "number" ? `${registers} a thread` : null],

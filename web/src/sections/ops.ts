@@ -23,6 +23,7 @@ export function ops(view: View): Section {
   const place = (row: number): string => (file![row] === null ? "" : `${file![row]}:${columns.line[row] ?? "?"}`);
   const searched = Array.from({ length: rows }, (_, row) => `${whole(row)} ${kernel![row] ?? ""} ${module![row] ?? ""} ${place(row)}`.toLowerCase());
 
+  const cores = (row: number): string => ({ true: "yes", false: "no" })[String(columns.tensor_cores[row])] ?? "";
   const launched = columns.grid.some((one) => one !== null);
   const panel = h("div", { class: "panel", "aria-live": "polite", hidden: true });
   const found = h("span", { class: "dim small", "aria-live": "polite" }, plural(rows, "row"));
@@ -66,6 +67,9 @@ export function ops(view: View): Section {
       { id: "count", title: "Times", about: "Executions per step and device", width: "56px", number: true, from: 560, value: times, cell: (row) => count(Math.round(times(row) * 10) / 10) },
       { id: "each", title: "Each", about: "Mean length of an execution", width: "72px", number: true, from: 720, value: (row) => (times(row) > 0 ? ms(row) / times(row) : null), cell: (row) => (times(row) > 0 ? duration(ms(row) / times(row)) : "–") },
       { id: "precision", title: "Precision", width: "72px", from: 800, value: (row) => precision![row] ?? null, cell: (row) => precision![row] ?? "–" },
+      ...(columns.tensor_cores.some((one) => one !== null) ? [
+        { id: "tensor_cores", title: "TC", about: "Whether it uses Tensor Cores, on AMD matrix cores", width: "40px", from: 1080, value: (row: number) => cores(row) || null, cell: (row: number) => cores(row) || "–" },
+      ] : []),
       ...(launched ? [
         { id: "grid", title: "Grid", about: "Blocks of a launch", width: "80px", number: true, from: 1080, value: (row: number) => (columns.grid[row] ?? []).reduce((product, one) => product * one, 1), cell: (row: number) => extent(columns.grid[row]) || "–" },
         { id: "block", title: "Block", about: "Threads of a block", width: "64px", number: true, from: 1080, value: (row: number) => (columns.block[row] ?? []).reduce((product, one) => product * one, 1), cell: (row: number) => extent(columns.block[row]) || "–" },

@@ -6,6 +6,8 @@ import pytest
 from support import hlo_builder as hlo
 from support.trace_builder import TraceBuilder, _set, _stat_id, trace
 
+from tfadvisor.timeline.names.devices import proven_product
+
 approx = pytest.approx
 DOT = hlo.dot_numbers([1], [0])
 V6E = {
@@ -161,3 +163,52 @@ def test_an_op_that_uses_little_of_the_bandwidth_does_not_wait_for_memory(
             _set(entry.stats.add(metadata_id=_stat_id(plane, stat)), plane, value)
 
     assert builder.measure().value("memory_bound_fraction") == approx(expected, abs=1e-3)
+
+
+def test_what_fusions_hold_is_not_known_without_a_program() -> None:
+    """Their category says that they are loop fusions; whether they gather, cumulate or draw numbers, only HLO does."""
+    builder = tpu(("%fusion.1 = bf16[8] fusion(%p)", 0, 60))
+    plane = builder._planes["host", "/device:TPU:0"]
+    for entry in plane.event_metadata.values():
+        for stat, value in (("hlo_category", "loop fusion"), ("flops", 1000), ("bytes_accessed", 1000)):
+            _set(entry.stats.add(metadata_id=_stat_id(plane, stat)), plane, value)
+
+    metrics = builder.measure()
+
+    for name in ("gather", "cumulative_op", "concatenation", "elementwise", "random_number", "scatter_loop"):
+        assert metrics.value(f"{name}_fraction") is None
+    assert metrics.value("layout_conversion_fraction") == 0
+
+
+OPERANDS = "(bf16[64,96]{1,0:T(8,128)(2,1)} %a, bf16[96,130]{1,0:T(8,128)(2,1)} %b)"
+PRODUCT = 2 * 64 * 130 * 96
+
+
+@pytest.mark.parametrize(
+    ("instruction", "flops", "sides"),
+    [
+        (f"%f.1 = bf16[64,130]{{1,0:T(8,128)(2,1)}} fusion{OPERANDS}, kind=kOutput", PRODUCT, (64, 130, 96)),
+        (f"%d.2 = f32[64,130]{{1,0}} dot{OPERANDS}", PRODUCT, (64, 130, 96)),
+        (
+            "%f.3 = bf16[4,16,130]{2,1,0} fusion(f32[130]{0} %c, bf16[4,16,96]{2,1,0} %a, bf16[130,96]{1,0} %b), kind=kOutput",
+            PRODUCT + 64 * 130,
+            (64, 130, 96),
+        ),
+        (f"%more.4 = bf16[64,130]{{1,0}} fusion{OPERANDS}, kind=kOutput", PRODUCT * 11 // 10, None),
+        (f"%less.5 = bf16[64,130]{{1,0}} fusion{OPERANDS}, kind=kLoop", PRODUCT - 1, None),
+        ("%add.6 = bf16[64,64]{1,0} add(bf16[64,64]{1,0} %a, bf16[64,64]{1,0} %b)", 64 * 64, None),
+        (
+            "%batch.7 = bf16[8,64,64]{2,1,0} fusion(bf16[8,64,96]{2,1,0} %a, bf16[8,96,64]{2,1,0} %b)",
+            2 * 8 * 64 * 64 * 96,
+            None,
+        ),
+        (f"%tuple.8 = (f32[64,130]{{1,0}}, f32[8]{{0}}) fusion{OPERANDS}, kind=kOutput", PRODUCT, None),
+    ],
+)
+def test_shapes_and_operations_prove_a_product(
+    instruction: str, flops: int, sides: tuple[int, int, int] | None
+) -> None:
+    """A bias beside it costs little; 10% more could be anything."""
+    found = proven_product(instruction, flops)
+
+    assert (found[1:] if found else None) == sides

@@ -96,3 +96,32 @@ def test_a_kernel_is_another_where_its_name_is_not_made_of_the_ops() -> None:
     )
 
     assert [one.other_kernel for one in builder.report().ops] == ["nvjet_tst_128", "", ""]
+
+
+def test_tensor_cores_are_told_by_names_and_where_these_are_silent_by_the_hlo() -> None:
+    """An A100 multiplies fp32 in TF32 unless told otherwise: Triton's f32 product uses Tensor Cores, an fp32 sgemm does not."""
+    program = hlo.module(
+        hlo.computation(
+            1,
+            hlo.op(1, "parameter", "f32[512,512]"),
+            hlo.op(2, "dot", "f32[512,512]", 1, 1, name="gemm_fusion_dot.2", extra=hlo.dot_numbers([1], [0])),
+        )
+    )
+    kernels = (
+        ("gemm_fusion_dot_2", 40.0, "gemm_fusion_dot.2"),
+        ("ampere_sgemm_128x64_nn", 30.0),
+        ("ampere_fp16_s16816gemm_fp16_128x128_ldg8_f2f_stages_32x5_nn", 15.0),
+        ("void EigenMetaKernel<scalar_sum_op<float>>(float)", 8.0),
+        ("fusion_7", 5.0),
+    )
+    about = {"compute_cap_major": 8, "compute_cap_minor": 0}
+
+    ops = gpu_steps(*kernels, program=program, **about).report().ops
+
+    assert [(one.precision, one.tensor_cores) for one in ops] == [
+        ("tf32", True),
+        ("fp32", False),
+        ("fp16", True),
+        ("fp32", False),
+        ("unknown", None),
+    ]

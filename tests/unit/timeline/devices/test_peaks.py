@@ -84,6 +84,7 @@ def test_amds_planes_count_one_transfer_a_clock_since_mi300(minor: int, expected
 
 def test_a_tpu_by_its_model() -> None:
     assert peaks_of(TPU, {"device_type_string": "TPU v5e"}) == Peaks(197e12, 819e9)
+    assert peaks_of(TPU, {"device_type_string": "TPU7x"}) == Peaks(1153.5e12, 3690e9, fp8_flops=2307e12)
 
 
 def test_an_unknown_generation_has_no_known_arithmetic() -> None:

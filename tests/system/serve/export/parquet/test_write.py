@@ -92,12 +92,25 @@ def test_kernels_have_their_op_and_how_they_were_launched(tmp_path: Path) -> Non
     """256 threads in 8 warps; with 128 registers a thread 65,536 / (128 · 256) = 2 blocks, 16 of an A100's 64 warps."""
     builder = trace().steps(1, period=100).plane_stat("/device:GPU:0", compute_cap_major=8, compute_cap_minor=0)
     details = "regs:128 static_shared:512 dynamic_shared:0 grid:8,2,1 block:256,1,1"
-    builder.kernel("GPU:0", "scudnn", 10, 30, (5, 6), tf_op="model/conv1/Conv2D:Conv2D", kernel_details=details)
+    builder.kernel(
+        "GPU:0", "volta_scudnn_128x64", 10, 30, (5, 6), tf_op="model/conv1/Conv2D:Conv2D", kernel_details=details
+    )
 
-    columns = ("op", "kernel", "kind", "grid", "block", "registers", "shared_bytes", "occupancy", "ms_per_step")
+    columns = (
+        "op",
+        "kernel",
+        "kind",
+        "grid",
+        "block",
+        "registers",
+        "shared_bytes",
+        "occupancy",
+        "tensor_cores",
+        "ms_per_step",
+    )
 
     assert rows(built(builder, tmp_path)["ops"], *columns) == [
-        ("model/conv1/Conv2D", "scudnn", "compute", "8,2,1", "256,1,1", 128, 512, 0.25, 0.02)
+        ("model/conv1/Conv2D", "volta_scudnn_128x64", "compute", "8,2,1", "256,1,1", 128, 512, 0.25, False, 0.02)
     ]
 
 
