@@ -90,7 +90,7 @@ function program(found: ProgramMemoryInfo, signal: AbortSignal): HTMLElement {
         { id: "bytes", title: "Size", width: "96px", number: true, value: (row) => buffers[row]!.bytes, cell: (row) => size(buffers[row]!.bytes) },
         { id: "kind", title: "Kind", width: "104px", from: 480, value: (row) => buffers[row]!.kind, cell: (row) => buffers[row]!.kind },
         { id: "shape", title: "Shape", width: "minmax(96px, 1fr)", from: 640, value: (row) => buffers[row]!.shape || null, cell: (row) => buffers[row]!.shape || "–" },
-        { id: "line", title: "Line", width: "minmax(144px, 1fr)", from: 560, value: (row) => buffers[row]!.line || null, cell: (row) => (buffers[row]!.line === "" ? "–" : middle(buffers[row]!.line)) },
+        { id: "line", title: "Line", width: "minmax(144px, 1fr)", from: 560, below: (row) => buffers[row]!.line, value: (row) => buffers[row]!.line || null, cell: (row) => (buffers[row]!.line === "" ? "–" : middle(buffers[row]!.line)) },
         { id: "path", title: "From", width: "minmax(96px, 2fr)", from: 900, value: (row) => buffers[row]!.op_name || null, cell: (row) => (buffers[row]!.op_name === "" ? "–" : middle(buffers[row]!.op_name)) },
       ],
     }).element,

@@ -19,6 +19,7 @@ export function ops(view: View): Section {
   const whole = (row: number): string => op![row] ?? kernel![row] ?? "";
   const name = (row: number): string => view.run.short_names[whole(row)] ?? whole(row);
   const ms = (row: number): number => columns.ms_per_step[row] ?? 0;
+  const work = (row: number): string => kind![row]?.replaceAll("_", " ") ?? "";
   const times = (row: number): number => columns.count_per_step[row] ?? 0;
   const place = (row: number): string => (file![row] === null ? "" : `${file![row]}:${columns.line[row] ?? "?"}`);
   const searched = Array.from({ length: rows }, (_, row) => `${whole(row)} ${kernel![row] ?? ""} ${module![row] ?? ""} ${place(row)}`.toLowerCase());
@@ -60,12 +61,12 @@ export function ops(view: View): Section {
     signal: view.signal,
     columns: [
       { id: "name", title: "Op or kernel", width: "minmax(120px, 4fr)", value: name, cell: (row) => h("span", { class: "named" }, swatch(CLASS_OF_WORK[kind![row] ?? ""] ?? "transfer"), middle(name(row))) },
-      { id: "kind", title: "Class", width: "80px", from: 880, value: (row) => kind![row] ?? null, cell: (row) => kind![row]?.replaceAll("_", " ") ?? "" },
+      { id: "kind", title: "Class", width: "80px", from: 880, below: work, value: (row) => kind![row] ?? null, cell: work },
       { id: "share", title: "Share", about: "Of all device time", width: "104px", number: true, value: (row) => share[row]!, cell: (row) => meter(share[row]!, CLASS_OF_WORK[kind![row] ?? ""] ?? "transfer") },
-      { id: "time", title: "Per step", about: "Time per step and device", width: "76px", number: true, from: 400, value: ms, cell: (row) => duration(ms(row)) },
+      { id: "time", title: "Per step", about: "Time per step and device", width: "76px", number: true, from: 400, below: (row) => duration(ms(row)), value: ms, cell: (row) => duration(ms(row)) },
       { id: "count", title: "Times", about: "Executions per step and device", width: "56px", number: true, from: 560, value: times, cell: (row) => count(Math.round(times(row) * 10) / 10) },
       { id: "each", title: "Each", about: "Mean length of an execution", width: "72px", number: true, from: 720, value: (row) => (times(row) > 0 ? ms(row) / times(row) : null), cell: (row) => (times(row) > 0 ? duration(ms(row) / times(row)) : "–") },
-      { id: "precision", title: "Precision", width: "72px", from: 800, value: (row) => precision![row] ?? null, cell: (row) => precision![row] ?? "–" },
+      { id: "precision", title: "Precision", width: "72px", from: 800, below: (row) => precision![row] ?? null, value: (row) => precision![row] ?? null, cell: (row) => precision![row] ?? "–" },
       ...(launched ? [
         { id: "grid", title: "Grid", about: "Blocks of a launch", width: "80px", number: true, from: 1080, value: (row: number) => (columns.grid[row] ?? []).reduce((product, one) => product * one, 1), cell: (row: number) => extent(columns.grid[row]) || "–" },
         { id: "block", title: "Block", about: "Threads of a block", width: "64px", number: true, from: 1080, value: (row: number) => (columns.block[row] ?? []).reduce((product, one) => product * one, 1), cell: (row: number) => extent(columns.block[row]) || "–" },
