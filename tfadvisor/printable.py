@@ -94,7 +94,7 @@ _DULL = frozenset(
 _LONGEST_NAME = 60
 
 
-def short_kernel(name: str) -> str:
+def short_kernel(name: str, longest: int = _LONGEST_NAME) -> str:
     """`void Eigen::internal::EigenMetaKernel<…scalar_product_op<…>…>(…)` -> `EigenMetaKernel<scalar_product_op>`,
     `%copy-done.4 = f32[5,1024]… copy-done(…)` -> `copy-done.4`. Cut in the middle, since names differ at their ends.
     """
@@ -106,5 +106,5 @@ def short_kernel(name: str) -> str:
         base = base.partition("(")[0].rpartition("::")[2]
         functors = dict.fromkeys(one for one in _FUNCTOR.findall(arguments) if one not in _DULL)
         name = f"{base}<{', '.join(list(functors)[:2])}>" if functors else base
-    half = _LONGEST_NAME // 2
-    return name if len(name) <= _LONGEST_NAME else f"{name[: half - 1]}…{name[-half:]}"
+    half = longest // 2
+    return name if len(name) <= longest else f"{name[: half - 1]}…{name[-half:]}"

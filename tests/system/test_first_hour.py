@@ -180,7 +180,9 @@ def test_the_whole_hour_from_a_clone(tmp_path: Path, monkeypatch: pytest.MonkeyP
     patch = user.types("tfadvisor fix logdir --source .")
     assert patch.count("+++ ") == 1
     user.types(f"tfadvisor try --from logdir --source . --budget 60s -- {python} train.py", 0, 1, 4)
-    assert "git apply" in user.types("tfadvisor fix logdir --source train.py --apply", 2)  # the folder is in no work tree
+    assert "git apply" in user.types(
+        "tfadvisor fix logdir --source train.py --apply", 2
+    )  # the folder is in no work tree
     patch = user.types("tfadvisor fix logdir --source train.py").partition("tfadvisor: ")[0]
     subprocess.run([git, "apply"], check=True, cwd=tmp_path, input=patch, text=True)
     assert "loss.block_until_ready()" not in (tmp_path / "train.py").read_text()

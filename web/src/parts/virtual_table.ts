@@ -5,6 +5,8 @@ import { csvButton } from "./csv.js";
 
 const ROW = 32;
 const TALL_ROW = 48;
+/** px, below which a row has a second line. */
+const NARROW = 720;
 const BEYOND = 8;
 const MOST_PRINTED = 24;
 
@@ -150,9 +152,10 @@ export function virtualTable(wanted: Wanted): VirtualTable {
     const width = element.clientWidth || 1200;
     const fitting = columns.filter((column) => width >= (column.from ?? 0));
     element.style.setProperty("--tracks", fitting.map((column) => column.width).join(" "));
-    if (fitting.length !== shown.length) {
+    const told = width < NARROW ? columns.filter((column) => column.below !== undefined && !fitting.includes(column)) : [];
+    if (fitting.length !== shown.length || told.length !== below.length) {
       shown = fitting;
-      below = columns.filter((column) => column.below !== undefined && !fitting.includes(column));
+      below = told;
       tall = below.length > 0 ? TALL_ROW : ROW;
       element.style.setProperty("--row", `${tall}px`);
       heading();

@@ -42,7 +42,7 @@ function allocator(found: MemoryInfo, { run, signal }: View): HTMLElement {
           return `${duration(found.at_ms[place] ?? 0)}\n${size(found.bytes[place] ?? 0)}`;
         } },
         xAxis: { type: "value", name: "ms", min: found.at_ms[0], max: found.at_ms.at(-1), nameLocation: "middle", nameGap: 24, ...axisStyle(colours), axisLabel: { color: colours.dim, fontSize: 12, hideOverlap: true, showMinLabel: false, showMaxLabel: false } },
-        yAxis: { type: "value", interval: binaryStep(Math.max(...found.bytes)), ...axisStyle(colours), axisLabel: { color: colours.dim, fontSize: 12, formatter: (value: number) => size(value) } },
+        yAxis: { type: "value", interval: binaryStep(Math.max(...found.bytes)), max: topLine(Math.max(...found.bytes)), ...axisStyle(colours), axisLabel: { color: colours.dim, fontSize: 12, formatter: (value: number) => size(value) } },
         series: [{ type: "line", step: "end", symbol: "none", areaStyle: { color: colours.kinds.launch, opacity: 0.25 }, lineStyle: { color: colours.kinds.launch }, data: found.at_ms.map((at, place) => [at, found.bytes[place] ?? 0]) }],
       }),
     }).element,
@@ -67,6 +67,12 @@ function allocator(found: MemoryInfo, { run, signal }: View): HTMLElement {
 /** Between lines of an axis of bytes: a power of two, so that labels are whole; four to eight of them up to the most. */
 export function binaryStep(most: number): number {
   return 2 ** Math.max(Math.ceil(Math.log2(Math.max(most, 1))) - 3, 0);
+}
+
+/** Where the axis ends: on a line, so that all lines are equally far apart. */
+export function topLine(most: number): number {
+  const step = binaryStep(most);
+  return step * Math.max(Math.ceil(most / step), 1);
 }
 
 function program(found: ProgramMemoryInfo, signal: AbortSignal): HTMLElement {

@@ -6,7 +6,7 @@ import { h, replaceChildren } from "../dom.js";
 import { meter, swatch } from "../parts/bar.js";
 import { empty, labelled, section, select, type Section, type View } from "../parts/section.js";
 import { hloText } from "../parts/hlo_text.js";
-import { middle } from "../parts/middle.js";
+import { ending, middle } from "../parts/middle.js";
 import { virtualTable } from "../parts/virtual_table.js";
 import { count, duration, percent, plural, size } from "../words.js";
 
@@ -60,7 +60,7 @@ export function ops(view: View): Section {
     onChoose: explain,
     signal: view.signal,
     columns: [
-      { id: "name", title: "Op or kernel", width: "minmax(120px, 4fr)", value: name, cell: (row) => h("span", { class: "named" }, swatch(CLASS_OF_WORK[kind![row] ?? ""] ?? "transfer"), middle(name(row))) },
+      { id: "name", title: "Op or kernel", width: "minmax(120px, 4fr)", value: name, cell: (row) => h("span", { class: "named" }, swatch(CLASS_OF_WORK[kind![row] ?? ""] ?? "transfer"), name(row).includes("/") ? ending(name(row)) : middle(name(row))) },
       { id: "kind", title: "Class", width: "80px", from: 880, below: work, value: (row) => kind![row] ?? null, cell: work },
       { id: "share", title: "Share", about: "Of all device time", width: "104px", number: true, value: (row) => share[row]!, cell: (row) => meter(share[row]!, CLASS_OF_WORK[kind![row] ?? ""] ?? "transfer") },
       { id: "time", title: "Per step", about: "Time per step and device", width: "76px", number: true, from: 400, below: (row) => duration(ms(row)), value: ms, cell: (row) => duration(ms(row)) },
@@ -72,7 +72,7 @@ export function ops(view: View): Section {
         { id: "block", title: "Block", about: "Threads of a block", width: "64px", number: true, from: 1080, value: (row: number) => (columns.block[row] ?? []).reduce((product, one) => product * one, 1), cell: (row: number) => extent(columns.block[row]) || "–" },
         { id: "occupancy", title: "Occupancy", about: "Warps that a multiprocessor can hold at once, over those that it has room for", width: "80px", number: true, from: 900, value: (row: number) => columns.occupancy[row] ?? null, cell: (row: number) => (typeof columns.occupancy[row] === "number" ? percent(columns.occupancy[row]) : "–") },
       ] : []),
-      { id: "where", title: "Where", width: "minmax(128px, 1fr)", from: launched ? 1080 : 980, value: (row) => place(row) || null, cell: (row) => (place(row) === "" ? "–" : middle(place(row))) },
+      ...(file!.some((one) => one !== null) ? [{ id: "where", title: "Where", width: "minmax(128px, 1fr)", from: launched ? 1080 : 980, value: (row: number) => place(row) || null, cell: (row: number) => (place(row) === "" ? "–" : middle(place(row))) }] : []),
     ],
   });
 
