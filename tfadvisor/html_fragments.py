@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
@@ -29,6 +30,8 @@ _STYLE = """\
 border:0;border-bottom:1px solid rgba(128,128,128,.35);background:none;color:inherit;vertical-align:top}
 .tfadvisor pre{background:rgba(128,128,128,.15);color:inherit;padding:6px 8px;overflow-x:auto;white-space:pre}
 .tfadvisor summary{cursor:pointer}"""
+
+_CODE = re.compile("`([^`]+)`")
 
 
 def fragment(parts: Iterable[str]) -> str:
@@ -62,17 +65,25 @@ def bar(shares: Mapping[str, float]) -> str:
     return f'<div class="bar" role="img" aria-label="step time by class">{"".join(pieces)}</div><p>{"".join(keys)}</p>'
 
 
+def prose(words: str) -> str:
+    """The same; what stands between backticks as code."""
+    return _CODE.sub(r"<code>\1</code>", text(words))
+
+
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[int] = ()) -> str:
-    """A table; its cells are text. numbers: columns that are set to the right."""
-    side = [' class="number"' if at in numbers else "" for at in range(len(head))]
+    """A table; its cells are text. numbers: columns that are set to the right. A column without a word is left out.
 
-    def line(cell: str, row: Sequence[str]) -> str:
-        cells = "".join(f"<{cell}{kind}>{text(one)}</{cell}>" for kind, one in zip(side, row, strict=True))
-        return f"<tr>{cells}</tr>"
-
-    body = "\n".join(line("td", row) for row in rows)
-    frame = '<div class="table-frame" tabindex="0" role="group" aria-label="Table">'
-    return f"{frame}<table>\n<thead>{line('th', head)}</thead>\n<tbody>{body}</tbody></table></div>"
+    Each cell knows its heading, since a narrow screen shows rows below each other.
+    """
+    body = list(rows)
+    kept = [at for at in range(len(head)) if any(row[at] for row in body)]
+    kinds = {at: ' class="number"' if at in numbers else "" for at in kept}
+    heading = "".join(f"<th{kinds[at]}>{text(head[at])}</th>" for at in kept)
+    named = {at: f' data-title="{text(head[at])}"' if head[at] else "" for at in kept}
+    lines = ("".join(f"<td{kinds[at]}{named[at]}>{prose(row[at])}</td>" for at in kept) for row in body)
+    frame = '<div class="table-frame stacked" tabindex="0" role="group" aria-label="Table">'
+    whole = "\n".join(f"<tr>{line}</tr>" for line in lines)
+    return f"{frame}<table>\n<thead><tr>{heading}</tr></thead>\n<tbody>{whole}</tbody></table></div>"
 
 
 def _colours(place: int) -> str:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
+from typing import Any
+from urllib.error import URLError
+from urllib.parse import quote
+from urllib.request import urlopen
 
 import pytest
 from support.places import FIXTURES, ROOT
@@ -122,6 +129,34 @@ def test_every_command_of_the_tasks_is_there(user: User) -> None:
         user.types(f"tfadvisor {name} --help")
 
 
+def told_by_tab(user: User, logdir: str) -> dict[str, Any]:
+    """The newest run's report, as TensorBoard's tab gets it."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    call = [sys.executable, "-m", "tensorboard.main", "--logdir", logdir, "--port", str(port)]
+    with subprocess.Popen(call, cwd=user.folder, env=user.environment, stderr=subprocess.DEVNULL) as server:
+        try:
+            runs = asked(port, "runs")["runs"]
+            return asked(port, f"report?run={quote(runs[0]['name'])}")
+        finally:
+            server.terminate()
+
+
+def asked(port: int, what: str, seconds: float = 60) -> dict[str, Any]:
+    """What the plugin answers, as soon as it does."""
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            with urlopen(f"http://127.0.0.1:{port}/data/plugin/tfadvisor/{what}", timeout=seconds) as answer:
+                found: dict[str, Any] = json.load(answer)
+                return found
+        except URLError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.5)
+
+
 @pytest.mark.nightly
 def test_the_whole_hour_from_a_clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Clone, install, analyze, run, fix, try, gate, tab; needs JAX in this environment, whose packages the new one sees."""
@@ -145,11 +180,16 @@ def test_the_whole_hour_from_a_clone(tmp_path: Path, monkeypatch: pytest.MonkeyP
     patch = user.types("tfadvisor fix logdir --source .")
     assert patch.count("+++ ") == 1
     user.types(f"tfadvisor try --from logdir --source . --budget 60s -- {python} train.py", 0, 1, 4)
-    user.types("tfadvisor fix logdir --source . --apply")
+    assert "git apply" in user.types(
+        "tfadvisor fix logdir --source train.py --apply", 2
+    )  # the folder is in no work tree
+    patch = user.types("tfadvisor fix logdir --source train.py").partition("tfadvisor: ")[0]
+    subprocess.run([git, "apply"], check=True, cwd=tmp_path, input=patch, text=True)
+    assert "loss.block_until_ready()" not in (tmp_path / "train.py").read_text()
     user.types("tfadvisor gate logdir --baseline baselines --add")
     user.types(f"tfadvisor run --out later -- {python} train.py")
     user.types("tfadvisor gate later --baseline baselines")
-    tab = "from tfadvisor.serve.tensorboard.loader import *"
-    subprocess.run([python, "-c", tab], check=True, env=user.environment, cwd=tmp_path)
+    verdict = told_by_tab(user, "logdir")["verdict"]
+    assert verdict["bottleneck"] == "input"
 
     assert forbidden(user.said, monkeypatch) == []

@@ -16,6 +16,8 @@ from tfadvisor.report.forms.terminal import DIM, PLAIN, TITLE, Screen, TextPage
 from tfadvisor.units import percent
 
 _ROWS, _ROWS_PAGE, _FAILED = 10, 200, 5
+_LONGEST, _TAIL = 40, 14
+"""Characters of a name in text, and of its end."""
 _HEADINGS = ("device-hours", "lost", "of all", "could save", "runs", "commonest finding", "loses most")
 _NUMBERS = (1, 2, 3, 4, 5)
 SCHEMA_VERSION = "1"
@@ -64,7 +66,7 @@ def as_text(fleet: Fleet, *, screen: Screen = PLAIN) -> str:
     page.line()
     columns = len(_HEADINGS)
     for title, rows in sections(fleet):
-        short = [tuple(one_line(cell)[:40] for cell in row[:columns]) for row in rows[:_ROWS]]
+        short = [tuple(_short(cell) for cell in row[:columns]) for row in rows[:_ROWS]]
         page.table(title, [("", *_HEADINGS[:-1]), *short], left=(0, 6))
         if len(rows) > _ROWS:
             page.line((f"  and {len(rows) - _ROWS:,} more; the page and the table have them", DIM))
@@ -77,6 +79,12 @@ def as_text(fleet: Fleet, *, screen: Screen = PLAIN) -> str:
             page.line((f"  and {len(fleet.failed) - _FAILED:,} more", DIM))
         page.line()
     return page.text()
+
+
+def _short(name: str) -> str:
+    """Cut in its middle, since most names differ at their ends."""
+    line = one_line(name)
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - _TAIL - 1]}…{line[-_TAIL:]}"
 
 
 def as_json(fleet: Fleet) -> str:

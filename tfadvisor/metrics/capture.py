@@ -122,10 +122,9 @@ def framework(question: Question) -> str:
 @fact
 def framework_version(question: Question) -> str:
     """The framework's version: `0.6.2`. JAX writes its own, which is jaxlib's too."""
-    version = question.run.hosts[0].capture.framework_version
-    if not version:
-        raise MetricAbsent("the trace does not name the framework's version")
-    return version
+    if version := question.run.framework_version:
+        return version
+    raise MetricAbsent("neither the trace nor a machine recorded beside it names the framework's version")
 
 
 @fact

@@ -380,7 +380,9 @@ def _nothing_in(root: Path, within: Path | None) -> TraceError:
             _HOW_TO_RECORD,
         )
     return TraceError(
-        str(root), f"holds {len(everything):,} files but no `*.xplane.pb`.", f"Give a profiler logdir. {_HOW_TO_RECORD}"
+        str(root),
+        f"holds {len(everything):,} file{'s' if len(everything) != 1 else ''} but no `*.xplane.pb`.",
+        f"Give a profiler logdir. {_HOW_TO_RECORD}",
     )
 
 

@@ -53,7 +53,7 @@ def test_an_empty_folder(say, tmp_path: Path) -> None:
 
 def test_a_folder_of_something_else(say, tmp_path: Path) -> None:
     (tmp_path / "checkpoint.index").write_text("x")
-    refused(say, tmp_path, "1 files but no", "xplane.pb")
+    refused(say, tmp_path, "1 file but no", "xplane.pb")
 
 
 def test_a_logdir_with_only_what_old_profilers_made(say, tmp_path: Path) -> None:

@@ -71,6 +71,16 @@ def test_teams_and_models_only_where_they_are_told() -> None:
     assert fleet.models == ()
 
 
+def test_a_long_name_keeps_its_end_and_no_column_is_empty() -> None:
+    """40 letters of 44 have room; models of a family differ in their last ones."""
+    words = as_text(told(row("a", model="a-very-long-name-of-a-model-for-translation-v2", finding="slow-input")))
+
+    assert "\na-very-long-name-of-a-mod…translation-v2  " in words
+    by_finding = words.split("By first finding")[1].split("By model")[0]
+    assert "commonest finding" not in by_finding
+    assert "commonest finding" in words
+
+
 def test_failed_runs_are_named_and_cost_nothing() -> None:
     fleet = told(row("a"), row("b", error="is cut short.", error_kind="trace", healthy=None))
 

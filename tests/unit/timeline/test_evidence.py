@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
+from support.counters import grew
 from support.trace_builder import TraceBuilder, trace
 
 from tfadvisor.timeline.host.costs import HostCost
@@ -101,6 +103,17 @@ def test_the_framework_is_told_by_its_events() -> None:
     assert trace().call("anything", 0, 1).timeline().capture.framework == "unknown"
     versioned = trace().call("anything", 0, 1).plane_stat("/host:metadata", jax_version="0.10.2").timeline().capture
     assert (versioned.framework, versioned.framework_version) == ("jax", "0.10.2")
+
+
+def test_the_version_is_the_installed_one_where_the_trace_names_none() -> None:
+    """What `tfadvisor run` records of JAX has no version in the trace, and the machine's beside it."""
+    builder = trace().steps(2, period=10).call("PjitFunction(f)", 0, 1)
+    beside = (grew({"versions": {"python": "3.12.1", "jax": "0.10.2"}}),)
+
+    assert builder.build().framework_version == ""
+    assert replace(builder.build(), counters=beside).framework_version == "0.10.2"
+    told = builder.plane_stat("/host:metadata", jax_version="0.4.30").build()
+    assert replace(told, counters=beside).framework_version == "0.4.30"
 
 
 @pytest.mark.parametrize(

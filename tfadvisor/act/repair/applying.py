@@ -30,7 +30,10 @@ def _check_unchanged(folder: Path) -> None:
     try:
         git(folder, "rev-parse", "--show-toplevel", seconds=_LONG)
     except UsageError as error:
-        raise UsageError(f"--apply wants a git work tree, and {folder} is in none. --diff prints the patch.") from error
+        raise UsageError(
+            f"--apply wants a git work tree, which takes a patch back, and {folder} is in none. "
+            "Without --apply the patch is printed; `| git apply` takes it anywhere."
+        ) from error
     try:
         changed = git(folder, "status", "--porcelain", "--untracked-files=no", seconds=_LONG)
     except UsageError as error:

@@ -71,15 +71,20 @@ def plan_of(
     return make_plan(findings, codemods, {one.name: one.text for one in sources.files}, differ_below(sources.root), at)
 
 
+_MOST_LISTED = 8
+
+
 def plan_words(plan: Plan) -> Iterator[str]:
-    """A line a finding: what was done and what it changes, or why there is no patch, with the places to choose from."""
+    """A line a finding: what was done and what it changes, or why there is no patch; then a line a place to choose from."""
     for one in plan.patched:
         where = f"{one.patch.file}:{one.line}" if one.text else "the launch script"
         effect = f"changes: {one.changes}" if one.changes else "results stay as they are"
         yield f"{one.rule_id}: {where}: {one.did} ({one.patch.sure}; {effect})"
     for other in plan.unpatched:
-        listed = "".join(f"\n    {candidate}" for candidate in other.candidates)
-        yield f"{other.rule_id}: no patch: {other.why}{':' if listed else '.'}{listed}"
+        yield f"{other.rule_id}: no patch: {other.why}{':' if other.candidates else '.'}"
+        yield from (f"    {candidate}" for candidate in other.candidates[:_MOST_LISTED])
+        if len(other.candidates) > _MOST_LISTED:
+            yield f"    and {len(other.candidates) - _MOST_LISTED} more; --source train.py looks at one program alone"
     if not plan.patched and not plan.unpatched:
         yield "nothing to patch: the report has no such finding."
 

@@ -113,8 +113,10 @@ def _bytes_of(path: Path, root: Path) -> bytes | str:
         if not target.is_relative_to(root):
             return "it is a link that leads out of the source folder"
         state = target.stat()
-        if not stat.S_ISREG(state.st_mode) or state.st_size > _LARGEST:
-            return "it is no file that somebody wrote: too large, or none at all"
+        if not stat.S_ISREG(state.st_mode):
+            return "it is no regular file"
+        if state.st_size > _LARGEST:
+            return f"it is too large: more than {_LARGEST // 1000} kB, which nobody writes by hand"
         return target.read_bytes()
     except (OSError, RuntimeError) as error:  # RuntimeError: links in a circle, before Python 3.13
         return f"it cannot be read: {getattr(error, 'strerror', None) or error}"

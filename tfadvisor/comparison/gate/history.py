@@ -2,50 +2,58 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from html import escape
 
 from tfadvisor.comparison.baseline.snapshot import Key, Snapshot
 from tfadvisor.html_fragments import table, text
-from tfadvisor.printable import one_line
+from tfadvisor.printable import cut, one_line
 from tfadvisor.report.forms.html import whole_page
 from tfadvisor.units import duration, percent
 from tfadvisor.vocabulary import FRAMEWORKS, TIME_CLASSES
 
-_HEIGHT, _TOP, _LEFT, _BELOW = 220.0, 18.0, 64.0, 20.0
-_WIDEST, _WIDTH = 72.0, 900.0
+_HEIGHT, _TOP, _BELOW = 220.0, 18.0, 20.0
+_WIDEST = 10.0
+"""Of the picture's width, %, that a bar takes."""
+_MIDDLE, _LONGEST_NOTE = 40.0, 24
+"""%, beyond which words end at their place; and how many letters of them have room on a phone."""
 _GAP = 0.2
-_LINES = 4
+_MOST_LINES, _MOST_DATES = 5, 6
 
 
 def chart(runs: Sequence[Snapshot]) -> str:
-    """SVG. runs: of one baseline, oldest first; at least one."""
-    each = min(_WIDEST, _WIDTH / len(runs))
+    """SVG as wide as its place: x in %. runs: of one baseline, oldest first; at least one."""
+    each = min(_WIDEST, 100 / len(runs))
     longest = max(run.side.median_ms for run in runs)
-    width = _LEFT + each * len(runs) + 8
-    parts = [_axis(longest, width)]
+    parts = [_axis(longest)]
+    dated = -(-len(runs) // _MOST_DATES)
     for at, run in enumerate(runs):
-        x = _LEFT + at * each
+        x = at * each
         if at and run.level != runs[at - 1].level:
             parts.append(_level(run, x))
         parts.append(_bar(run, x + each * _GAP / 2, each * (1 - _GAP), longest))
-    height = _TOP + _HEIGHT + _BELOW
+        if at % dated == 0:
+            day = text(run.recorded_at[5:10])
+            parts.append(f'<text x="{x + each / 2:.3f}%" y="{_TOP + _HEIGHT + 15}" text-anchor="middle">{day}</text>')
     label = f"Step time of {len(runs)} runs, {duration(runs[0].side.median_ms)} to {duration(runs[-1].side.median_ms)}"
-    size = f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"'
-    frame = '<div class="table-frame" tabindex="0" role="group" aria-label="Step times">'
     drawn = "\n".join(parts)
-    return f'{frame}<svg role="img" aria-label="{text(label)}" {size}>\n{drawn}\n</svg></div>'
+    height = _TOP + _HEIGHT + _BELOW
+    return (
+        f'<div><svg class="history" role="img" aria-label="{text(label)}" height="{height:.0f}">\n{drawn}\n</svg></div>'
+    )
 
 
-def _axis(longest: float, width: float) -> str:
+def _axis(longest: float) -> str:
+    """Lines at round times, and zero."""
+    unit = 10.0 ** math.floor(math.log10(longest / _MOST_LINES))
+    between = next(unit * many for many in (1, 2, 5, 10) if longest / (unit * many) <= _MOST_LINES)
     lines = []
-    for number in range(_LINES + 1):
-        share = number / _LINES
-        y = _TOP + _HEIGHT * (1 - share)
-        lines.append(f'<line class="axis" x1="{_LEFT}" x2="{width:.0f}" y1="{y:.1f}" y2="{y:.1f}"/>')
-        lines.append(
-            f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{text(duration(longest * share))}</text>'
-        )
+    for number in range(int(longest / between) + 1):
+        y = _TOP + _HEIGHT * (1 - number * between / longest)
+        words = text(duration(number * between))
+        lines.append(f'<line class="axis" x1="0" x2="100%" y1="{y:.1f}" y2="{y:.1f}"/>')
+        lines.append(f'<text x="-6" y="{y + 4:.1f}" text-anchor="end">{words}</text>')
     return "".join(lines)
 
 
@@ -59,7 +67,7 @@ def _bar(run: Snapshot, x: float, width: float, longest: float) -> str:
         part = height * run.side.class_ms.get(name, 0.0) / total if total else 0.0
         if part > 0:
             y -= part
-            parts.append(f'<rect class="k-{name}" x="{x:.1f}" y="{y:.2f}" width="{width:.1f}" height="{part:.2f}"/>')
+            parts.append(f'<rect class="k-{name}" x="{x:.3f}%" y="{y:.2f}" width="{width:.3f}%" height="{part:.2f}"/>')
     return f"<g><title>{escape(bar_title(run))}</title>{''.join(parts)}</g>"
 
 
@@ -75,10 +83,11 @@ def bar_title(run: Snapshot) -> str:
 
 
 def _level(run: Snapshot, x: float) -> str:
-    label = one_line(run.note)[:40] or "accepted"
+    label = escape(cut(one_line(run.note), _LONGEST_NOTE) or "accepted")
+    side = "start" if x < _MIDDLE else "end"
     return (
-        f'<line class="level" x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP}" y2="{_TOP + _HEIGHT}" stroke-dasharray="4 3"/>'
-        f'<text class="mark" x="{x + 4:.1f}" y="{_TOP - 6}">level {run.level}: {escape(label)}</text>'
+        f'<line class="level" x1="{x:.3f}%" x2="{x:.3f}%" y1="{_TOP}" y2="{_TOP + _HEIGHT}" stroke-dasharray="4 3"/>'
+        f'<text class="mark" x="{x:.3f}%" y="{_TOP - 6}" text-anchor="{side}">level {run.level}: {label}</text>'
     )
 
 

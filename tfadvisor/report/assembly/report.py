@@ -139,7 +139,7 @@ def _run_info(run: RunSummary) -> RunInfo:
             for device in host.devices
         ),
         framework=first.framework,
-        framework_version=first.framework_version or None,
+        framework_version=run.framework_version or None,
         captured_at=first.captured_at or None,
         window_ms=max((host.capture.window[1] - host.capture.window[0]) / PS_PER_MS for host in run.hosts),
         python_calls=any(host.capture.python_tracer for host in run.hosts),

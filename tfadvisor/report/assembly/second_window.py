@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from tfadvisor.advice.findings import CaptureNote, Finding
 from tfadvisor.errors import TraceError
-from tfadvisor.report.model import Report
+from tfadvisor.report.model import ClassTime, Report
 from tfadvisor.report.wording import advice
 from tfadvisor.trace.remote_path import RemotePath
 from tfadvisor.trace.runs import CALLS_ENDING, LINES_ENDING, Run, host_of
@@ -76,16 +76,28 @@ def _judged_by(report: Report, second: Report) -> Report:
         "Shares of step time and findings are from a second, short window with calls of Python functions"
         f"{length}: without them loading looks like other Python. Times and metrics are from the main window."
     )
+    scale = report.steps.time_ms.median / times.median if times and report.steps.time_ms else 1.0
     return replace(
         report,
         run=replace(report.run, python_calls=second.run.python_calls),
         breakdown=second.breakdown,
+        attribution=tuple(_scaled(one, scale) for one in second.attribution),
+        attribution_absent=second.attribution_absent,
         verdict=second.verdict,
         findings=second.findings,
         not_applicable=second.not_applicable,
         plan=second.plan,
         capture=(*report.capture, _note(text)),
     )
+
+
+def _scaled(one: ClassTime, scale: float) -> ClassTime:
+    """The same shares, of a step that is so many times as long."""
+    parts = (
+        replace(part, ms=part.ms * scale, parts=tuple(replace(call, ms=call.ms * scale) for call in part.parts))
+        for part in one.parts
+    )
+    return replace(one, ms=one.ms * scale, parts=tuple(parts))
 
 
 def unread_note(error: TraceError) -> CaptureNote:

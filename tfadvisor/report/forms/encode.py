@@ -29,6 +29,8 @@ from tfadvisor.vocabulary import TIME_CLASSES
 FORMAT = 3
 """Of the data; the page that is built with it reads no other."""
 _DIGITS = 6
+_LONGEST_NAME = 200
+"""Letters of a short name; the page cuts it where its table has less room."""
 _ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
 
@@ -82,7 +84,9 @@ def _page(page: PageData) -> dict[str, Any]:
         "plan": [_fields(one) for one in plan_lines(page.report)],
         "plan_end": plan_end(page.report),
         "bar_note": bar_note(page.report),
-        "short_names": {name: short for name in _named(page.ops) if (short := short_kernel(name)) != name},
+        "short_names": {
+            name: short for name in _named(page.ops) if (short := short_kernel(name, _LONGEST_NAME)) != name
+        },
     }
 
 

@@ -145,9 +145,11 @@ class TextPage:
             self.line("       ", (line, style))
 
     def table(self, title: str, rows: Sequence[Sequence[str]], left: Sequence[int]) -> None:
-        """The first row is the heading; columns are right-aligned but for those in `left`."""
-        shown = [[self._shown(cell)[0] for cell in row] for row in rows]
-        widths = [max(len(row[column]) for row in shown) for column in range(len(shown[0]))]
+        """The first row is the heading; columns are right-aligned but for those in `left`, and left out where they are empty."""
+        kept = [column for column in range(len(rows[0])) if any(row[column] for row in rows[1:])]
+        left = [at for at, column in enumerate(kept) if column in left]
+        shown = [[self._shown(row[column])[0] for column in kept] for row in rows]
+        widths = [max(len(row[column]) for row in shown) for column in range(len(kept))]
         self.line((title, TITLE))
         for number, row in enumerate(shown):
             cells = [

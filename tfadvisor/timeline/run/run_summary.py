@@ -34,6 +34,13 @@ class RunSummary(msgspec.Struct, frozen=True, weakref=True):
     counters: tuple[HostCounters, ...] = ()
     """What lies beside the traces of its hosts."""
 
+    @property
+    def framework_version(self) -> str:
+        """As the trace names it, else as the recorded machine had it installed; "" where neither tells."""
+        told = self.hosts[0].capture
+        installed = (one.counted.settings.versions for one in self.counters if one.counted is not None)
+        return told.framework_version or next(installed, {}).get(told.framework, "")
+
 
 def merge(
     name: str,

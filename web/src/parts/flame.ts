@@ -1,7 +1,7 @@
 /** A tree of times as a flame graph: the wider the longer, hatched is wasted. By pointer, and by the arrow keys. */
 import type { TreeNode } from "../data/parts.js";
 import { h, replaceChildren } from "../dom.js";
-import { middle } from "./middle.js";
+import { ending } from "./middle.js";
 import { duration, percent } from "../words.js";
 
 const ROW = 24;
@@ -35,7 +35,7 @@ export function flame(root: TreeNode, label: string): HTMLElement {
     replaceChildren(canvas, ...boxes.map((box) => {
       const element = h("div", { class: `flame-box d${box.depth % 4}${box === chosen ? " chosen" : ""}`, title: `${box.node.name.slice(0, 300)}: ${duration(box.node.ms)}`, css: { left: `${box.left * 100}%`, width: `${box.width * 100}%`, top: `${box.depth * ROW}px` }, on: { click: () => { select(box); }, dblclick: () => { only(box.node); } } },
         box.node.wasted === null || box.node.wasted <= 0 ? null : h("span", { class: "flame-waste", css: { width: `${Math.min(box.node.wasted / Math.max(box.node.ms, 1e-12), 1) * 100}%` } }),
-        box.width < 0.03 ? null : h("span", { class: "flame-name" }, middle(box.node.name.slice(0, 120), 6, 5)));
+        box.width < 0.03 ? null : h("span", { class: "flame-name" }, ending(box.node.name)));
       return element;
     }));
   };

@@ -61,16 +61,18 @@ export function asTable(about: string, make: () => HTMLElement): HTMLElement {
   return details;
 }
 
-/** A plain table for a few rows. */
+const MOST_ABREAST = 4;
+
+/** A plain table for a few rows; of many columns, which a phone shows below each other. */
 export function smallTable(label: string, heads: { title: string; number?: boolean }[], rows: (Node | string)[][]): HTMLElement {
   const side = (place: number): string | null => (heads[place]?.number === true ? "number" : null);
   const words = (cell: Node | string): string => (typeof cell === "string" ? cell : (cell.textContent ?? ""));
   return h(
     "div",
     null,
-    h("div", { class: "table-frame", tabindex: 0, role: "region", "aria-label": label },
+    h("div", { class: `table-frame${heads.length > MOST_ABREAST ? " stacked" : ""}`, tabindex: 0, role: "region", "aria-label": label },
       h("table", null, h("thead", null, h("tr", null, ...heads.map((one, place) => h("th", { scope: "col", class: side(place) }, one.title)))),
-        h("tbody", null, ...rows.map((cells) => h("tr", null, ...cells.map((cell, place) => (place === 0 ? h("th", { scope: "row" }, cell) : h("td", { class: side(place) }, cell)))))))),
+        h("tbody", null, ...rows.map((cells) => h("tr", null, ...cells.map((cell, place) => h(place === 0 ? "th" : "td", { scope: place === 0 ? "row" : null, class: side(place), "data-title": heads[place]!.title }, cell))))))),
     csvButton(label, () => [heads.map((one) => one.title), ...rows.map((cells) => cells.map(words))]),
   );
 }

@@ -4,6 +4,9 @@ import { PRINTED, PRINTS } from "./print.js";
 import { csvButton } from "./csv.js";
 
 const ROW = 32;
+const TALL_ROW = 48;
+/** px, below which a row has a second line. */
+const NARROW = 720;
 const BEYOND = 8;
 const MOST_PRINTED = 24;
 
@@ -16,6 +19,8 @@ export interface ColumnOf {
   number?: boolean;
   /** The least width of the table in which the column is shown, px. */
   from?: number;
+  /** Where it is not shown, these words stand below the row's first cell. */
+  below?: (row: number) => string | null;
   /** What rows are sorted by; null comes last. */
   value: (row: number) => number | string | null;
   cell: (row: number) => Node | string;
@@ -50,6 +55,8 @@ export function virtualTable(wanted: Wanted): VirtualTable {
   let from = -1;
   let to = -1;
   let shown = columns;
+  let below: ColumnOf[] = [];
+  let tall = ROW;
 
   const head = h("div", { class: "vt-head", role: "row", "aria-rowindex": 1 });
   const body = h("div", { class: "vt-rows" });
@@ -62,12 +69,12 @@ export function virtualTable(wanted: Wanted): VirtualTable {
   const element = h("div", { class: "vt-frame" }, scroller, nothing, h("div", { class: "vt-foot" }, csv), more);
 
   const draw = (): void => {
-    const first = Math.max(Math.floor(scroller.scrollTop / ROW) - BEYOND, 0);
-    const last = Math.min(Math.ceil((scroller.scrollTop + scroller.clientHeight) / ROW) + BEYOND, order.length);
+    const first = Math.max(Math.floor(scroller.scrollTop / tall) - BEYOND, 0);
+    const last = Math.min(Math.ceil((scroller.scrollTop + scroller.clientHeight) / tall) + BEYOND, order.length);
     if (first === from && last === to) return;
     from = first;
     to = last;
-    body.style.transform = `translateY(${first * ROW}px)`;
+    body.style.transform = `translateY(${first * tall}px)`;
     body.replaceChildren(...order.slice(first, last).map((row, place) => line(row, first + place)));
   };
 
@@ -83,6 +90,8 @@ export function virtualTable(wanted: Wanted): VirtualTable {
       append(cell, column.cell(row));
       element_.append(cell);
     }
+    const told = below.map((column) => column.below!(row)).filter((words) => words !== null && words !== "");
+    if (told.length > 0) append(element_.firstChild as HTMLElement, h("small", { class: "dim" }, told.join(" · ")));
     element_.addEventListener("click", () => { choose(row); });
     return element_;
   };
@@ -114,8 +123,8 @@ export function virtualTable(wanted: Wanted): VirtualTable {
     for (const row of kept) values[row] = column.value(row);
     const sign = ascending ? 1 : -1;
     order = kept.sort((a, b) => sign * compare(values[a] ?? null, values[b] ?? null, sign) || a - b);
-    space.style.height = `${order.length * ROW}px`;
-    scroller.style.height = `${Math.min((order.length + 1) * ROW + 2, wanted.height ?? 480)}px`;
+    space.style.height = `${order.length * tall}px`;
+    scroller.style.height = `${Math.min(order.length * tall + ROW + 2, wanted.height ?? 480)}px`;
     table.setAttribute("aria-rowcount", String(order.length + 1));
     scroller.hidden = order.length === 0;
     nothing.hidden = order.length > 0;
@@ -143,9 +152,14 @@ export function virtualTable(wanted: Wanted): VirtualTable {
     const width = element.clientWidth || 1200;
     const fitting = columns.filter((column) => width >= (column.from ?? 0));
     element.style.setProperty("--tracks", fitting.map((column) => column.width).join(" "));
-    if (fitting.length !== shown.length) {
+    const told = width < NARROW ? columns.filter((column) => column.below !== undefined && !fitting.includes(column)) : [];
+    if (fitting.length !== shown.length || told.length !== below.length) {
       shown = fitting;
+      below = told;
+      tall = below.length > 0 ? TALL_ROW : ROW;
+      element.style.setProperty("--row", `${tall}px`);
       heading();
+      arrange();
       tellMore();
     }
     again();
@@ -158,14 +172,14 @@ export function virtualTable(wanted: Wanted): VirtualTable {
     const next = order[Math.max(place, 0)];
     if (next === undefined) return;
     event.preventDefault();
-    const top = Math.max(place, 0) * ROW;
+    const top = Math.max(place, 0) * tall;
     if (top < scroller.scrollTop) scroller.scrollTop = top;
-    if (top + 2 * ROW > scroller.scrollTop + scroller.clientHeight) scroller.scrollTop = top + 2 * ROW - scroller.clientHeight;
+    if (top + tall + ROW > scroller.scrollTop + scroller.clientHeight) scroller.scrollTop = top + tall + ROW - scroller.clientHeight;
     choose(next);
   });
   document.addEventListener(PRINTS, () => {
     scroller.scrollTop = 0;
-    scroller.style.height = `${Math.min(order.length + 1, MOST_PRINTED) * ROW + 2}px`;
+    scroller.style.height = `${Math.min(order.length, MOST_PRINTED - 1) * tall + ROW + 2}px`;
     again();
   }, { signal: wanted.signal });
   document.addEventListener(PRINTED, arrange, { signal: wanted.signal });

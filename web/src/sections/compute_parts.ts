@@ -3,7 +3,7 @@ import { KEYS, TREES, grouped, readParts, tree, wasted, type Group, type Key, ty
 import { h, replaceChildren } from "../dom.js";
 import { meter } from "../parts/bar.js";
 import { flame } from "../parts/flame.js";
-import { middle } from "../parts/middle.js";
+import { ending, middle } from "../parts/middle.js";
 import { roofline } from "../parts/roofline.js";
 import { asTable, empty, labelled, section, select, smallTable, type Section, type View } from "../parts/section.js";
 import { virtualTable } from "../parts/virtual_table.js";
@@ -86,8 +86,8 @@ function groupTable(groups: Group[], key: Key, peaks: Peaks, signal: AbortSignal
     signal,
     onChoose: open,
     columns: [
-      { id: "name", title: WORDS[key], width: "minmax(120px, 4fr)", value: name, cell: (row) => middle(name(row)) },
-      { id: "share", title: "Share", about: "Of the compute time of all devices", width: "112px", number: true, from: 420, value: (row) => groups[row]!.ms / total, cell: (row) => meter(groups[row]!.ms / total, "compute") },
+      { id: "name", title: WORDS[key], width: "minmax(120px, 4fr)", value: name, cell: (row) => (name(row).includes("/") ? ending(name(row)) : middle(name(row))) },
+      { id: "share", title: "Share", about: "Of the compute time of all devices", width: "112px", number: true, from: 420, below: (row) => percent(groups[row]!.ms / total), value: (row) => groups[row]!.ms / total, cell: (row) => meter(groups[row]!.ms / total, "compute") },
       { id: "time", title: "Per step", about: "Time per step and device", width: "88px", number: true, value: (row) => groups[row]!.ms, cell: (row) => duration(groups[row]!.ms) },
       { id: "ops", title: "Ops", about: "Distinct ones", width: "64px", number: true, from: 640, value: (row) => groups[row]!.parts.length, cell: (row) => count(groups[row]!.parts.length) },
       { id: "count", title: "Times", about: "Executions per step and device", width: "72px", number: true, from: 560, value: (row) => groups[row]!.count, cell: (row) => count(Math.round(groups[row]!.count * 10) / 10) },

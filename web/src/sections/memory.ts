@@ -42,7 +42,7 @@ function allocator(found: MemoryInfo, { run, signal }: View): HTMLElement {
           return `${duration(found.at_ms[place] ?? 0)}\n${size(found.bytes[place] ?? 0)}`;
         } },
         xAxis: { type: "value", name: "ms", min: found.at_ms[0], max: found.at_ms.at(-1), nameLocation: "middle", nameGap: 24, ...axisStyle(colours), axisLabel: { color: colours.dim, fontSize: 12, hideOverlap: true, showMinLabel: false, showMaxLabel: false } },
-        yAxis: { type: "value", interval: binaryStep(Math.max(...found.bytes)), ...axisStyle(colours), axisLabel: { color: colours.dim, fontSize: 12, formatter: (value: number) => size(value) } },
+        yAxis: { type: "value", interval: binaryStep(Math.max(...found.bytes)), max: topLine(Math.max(...found.bytes)), ...axisStyle(colours), axisLabel: { color: colours.dim, fontSize: 12, formatter: (value: number) => size(value) } },
         series: [{ type: "line", step: "end", symbol: "none", areaStyle: { color: colours.kinds.launch, opacity: 0.25 }, lineStyle: { color: colours.kinds.launch }, data: found.at_ms.map((at, place) => [at, found.bytes[place] ?? 0]) }],
       }),
     }).element,
@@ -69,6 +69,12 @@ export function binaryStep(most: number): number {
   return 2 ** Math.max(Math.ceil(Math.log2(Math.max(most, 1))) - 3, 0);
 }
 
+/** Where the axis ends: on a line, so that all lines are equally far apart. */
+export function topLine(most: number): number {
+  const step = binaryStep(most);
+  return step * Math.max(Math.ceil(most / step), 1);
+}
+
 function program(found: ProgramMemoryInfo, signal: AbortSignal): HTMLElement {
   const { buffers } = found;
   const kinds = Object.entries(found.bytes_of).filter(([, bytes]) => bytes > 0);
@@ -90,7 +96,7 @@ function program(found: ProgramMemoryInfo, signal: AbortSignal): HTMLElement {
         { id: "bytes", title: "Size", width: "96px", number: true, value: (row) => buffers[row]!.bytes, cell: (row) => size(buffers[row]!.bytes) },
         { id: "kind", title: "Kind", width: "104px", from: 480, value: (row) => buffers[row]!.kind, cell: (row) => buffers[row]!.kind },
         { id: "shape", title: "Shape", width: "minmax(96px, 1fr)", from: 640, value: (row) => buffers[row]!.shape || null, cell: (row) => buffers[row]!.shape || "–" },
-        { id: "line", title: "Line", width: "minmax(144px, 1fr)", from: 560, value: (row) => buffers[row]!.line || null, cell: (row) => (buffers[row]!.line === "" ? "–" : middle(buffers[row]!.line)) },
+        { id: "line", title: "Line", width: "minmax(144px, 1fr)", from: 560, below: (row) => buffers[row]!.line, value: (row) => buffers[row]!.line || null, cell: (row) => (buffers[row]!.line === "" ? "–" : middle(buffers[row]!.line)) },
         { id: "path", title: "From", width: "minmax(96px, 2fr)", from: 900, value: (row) => buffers[row]!.op_name || null, cell: (row) => (buffers[row]!.op_name === "" ? "–" : middle(buffers[row]!.op_name)) },
       ],
     }).element,

@@ -6,7 +6,7 @@ import { h, replaceChildren } from "../dom.js";
 import { meter, swatch } from "../parts/bar.js";
 import { empty, labelled, section, select, type Section, type View } from "../parts/section.js";
 import { hloText } from "../parts/hlo_text.js";
-import { middle } from "../parts/middle.js";
+import { ending, middle } from "../parts/middle.js";
 import { virtualTable } from "../parts/virtual_table.js";
 import { count, duration, percent, plural, size } from "../words.js";
 
@@ -19,6 +19,7 @@ export function ops(view: View): Section {
   const whole = (row: number): string => op![row] ?? kernel![row] ?? "";
   const name = (row: number): string => view.run.short_names[whole(row)] ?? whole(row);
   const ms = (row: number): number => columns.ms_per_step[row] ?? 0;
+  const work = (row: number): string => kind![row]?.replaceAll("_", " ") ?? "";
   const times = (row: number): number => columns.count_per_step[row] ?? 0;
   const place = (row: number): string => (file![row] === null ? "" : `${file![row]}:${columns.line[row] ?? "?"}`);
   const searched = Array.from({ length: rows }, (_, row) => `${whole(row)} ${kernel![row] ?? ""} ${module![row] ?? ""} ${place(row)}`.toLowerCase());
@@ -60,13 +61,13 @@ export function ops(view: View): Section {
     onChoose: explain,
     signal: view.signal,
     columns: [
-      { id: "name", title: "Op or kernel", width: "minmax(120px, 4fr)", value: name, cell: (row) => h("span", { class: "named" }, swatch(CLASS_OF_WORK[kind![row] ?? ""] ?? "transfer"), middle(name(row))) },
-      { id: "kind", title: "Class", width: "80px", from: 880, value: (row) => kind![row] ?? null, cell: (row) => kind![row]?.replaceAll("_", " ") ?? "" },
+      { id: "name", title: "Op or kernel", width: "minmax(120px, 4fr)", value: name, cell: (row) => h("span", { class: "named" }, swatch(CLASS_OF_WORK[kind![row] ?? ""] ?? "transfer"), name(row).includes("/") ? ending(name(row)) : middle(name(row))) },
+      { id: "kind", title: "Class", width: "80px", from: 880, below: work, value: (row) => kind![row] ?? null, cell: work },
       { id: "share", title: "Share", about: "Of all device time", width: "104px", number: true, value: (row) => share[row]!, cell: (row) => meter(share[row]!, CLASS_OF_WORK[kind![row] ?? ""] ?? "transfer") },
-      { id: "time", title: "Per step", about: "Time per step and device", width: "76px", number: true, from: 400, value: ms, cell: (row) => duration(ms(row)) },
+      { id: "time", title: "Per step", about: "Time per step and device", width: "76px", number: true, from: 400, below: (row) => duration(ms(row)), value: ms, cell: (row) => duration(ms(row)) },
       { id: "count", title: "Times", about: "Executions per step and device", width: "56px", number: true, from: 560, value: times, cell: (row) => count(Math.round(times(row) * 10) / 10) },
       { id: "each", title: "Each", about: "Mean length of an execution", width: "72px", number: true, from: 720, value: (row) => (times(row) > 0 ? ms(row) / times(row) : null), cell: (row) => (times(row) > 0 ? duration(ms(row) / times(row)) : "–") },
-      { id: "precision", title: "Precision", width: "72px", from: 800, value: (row) => precision![row] ?? null, cell: (row) => precision![row] ?? "–" },
+      { id: "precision", title: "Precision", width: "72px", from: 800, below: (row) => precision![row] ?? null, value: (row) => precision![row] ?? null, cell: (row) => precision![row] ?? "–" },
       ...(columns.tensor_cores.some((one) => one !== null) ? [
         { id: "tensor_cores", title: "TC", about: "Whether it uses Tensor Cores, on AMD matrix cores", width: "40px", from: 1080, value: (row: number) => cores(row) || null, cell: (row: number) => cores(row) || "–" },
       ] : []),
@@ -75,7 +76,7 @@ export function ops(view: View): Section {
         { id: "block", title: "Block", about: "Threads of a block", width: "64px", number: true, from: 1080, value: (row: number) => (columns.block[row] ?? []).reduce((product, one) => product * one, 1), cell: (row: number) => extent(columns.block[row]) || "–" },
         { id: "occupancy", title: "Occupancy", about: "Warps that a multiprocessor can hold at once, over those that it has room for", width: "80px", number: true, from: 900, value: (row: number) => columns.occupancy[row] ?? null, cell: (row: number) => (typeof columns.occupancy[row] === "number" ? percent(columns.occupancy[row]) : "–") },
       ] : []),
-      { id: "where", title: "Where", width: "minmax(128px, 1fr)", from: launched ? 1080 : 980, value: (row) => place(row) || null, cell: (row) => (place(row) === "" ? "–" : middle(place(row))) },
+      ...(file!.some((one) => one !== null) ? [{ id: "where", title: "Where", width: "minmax(128px, 1fr)", from: launched ? 1080 : 980, value: (row: number) => place(row) || null, cell: (row: number) => (place(row) === "" ? "–" : middle(place(row))) }] : []),
     ],
   });
 

@@ -2,7 +2,8 @@
 import { bar, legend, parts } from "../parts/bar.js";
 import { section, type Section, type View } from "../parts/section.js";
 import { h } from "../dom.js";
-import { VERDICT_NAMES, type Report } from "../data/generated.js";
+import { VERDICT_NAMES, type PageData, type Report } from "../data/generated.js";
+import { StepTable } from "../data/steps.js";
 import { firstChange } from "./findings.js";
 import { count, duration, percent, plural } from "../words.js";
 
@@ -17,7 +18,8 @@ export function verdictTone(report: Report): string {
   return report.verdict.healthy ? "good" : "bad";
 }
 
-export function verdict({ run: { report, bar_note: note }, links }: View): Section {
+export function verdict({ run, links }: View): Section {
+  const { report, bar_note: note } = run;
   const found = parts(report.breakdown);
   const step = report.steps.source === "whole-trace" ? null : (report.steps.time_ms?.median ?? null);
   const made = section(
@@ -30,18 +32,18 @@ export function verdict({ run: { report, bar_note: note }, links }: View): Secti
     found.length > 0 ? bar(found) : h("p", { class: "dim" }, "The trace holds no step."),
     legend(found, step),
     note === "" ? null : h("p", { class: "dim small" }, note),
-    stats(report),
+    stats(report, longestStep(run)),
   );
   return made;
 }
 
-function stats(report: Report): HTMLElement {
+function stats(report: Report, longest: string): HTMLElement {
   const { steps } = report;
   const times = steps.time_ms;
   const rows: [string, string, string][] = [];
   if (times !== null && steps.source !== "whole-trace") {
     rows.push(["Step", duration(times.median), `median; mean ${duration(times.mean)}`]);
-    rows.push(["95th percentile", duration(times.p95), `shortest ${duration(times.min)}, longest ${duration(times.max)}`]);
+    rows.push(["95th percentile", duration(times.p95), `shortest ${duration(times.min)}, longest ${duration(times.max)}${longest}`]);
     rows.push(["Steps", count(steps.count), stepsAside(report)]);
   }
   const found = steps.source === "marker" ? "certain" : `inferred, confidence ${percent(steps.confidence)}`;
@@ -49,6 +51,15 @@ function stats(report: Report): HTMLElement {
   const peak = report.metrics["peak_memory_fraction"]?.value;
   if (typeof peak === "number") rows.push(["Peak memory", percent(peak), "of the device memory"]);
   return h("dl", { class: "stats" }, ...rows.map(([name, value, about]) => h("div", null, h("dt", null, name), h("dd", null, h("strong", null, value), h("span", { class: "dim" }, about)))));
+}
+
+/** ` (train 9)`, "" where a step is the only one. */
+function longestStep(run: PageData): string {
+  const table = new StepTable(run);
+  if (table.rows < 2) return "";
+  const row = table.longest(Array.from({ length: table.rows }, (_, at) => at));
+  const host = table.hosts.length > 1 ? ` on ${table.host(row)}` : "";
+  return ` (${table.name(row)}${host})`;
 }
 
 function stepsAside(report: Report): string {

@@ -95,6 +95,14 @@ def verdict(page: Any, data: PageData) -> None:
     assert page.locator("#verdict .bar > span").count() == len(shares)
 
 
+def where(page: Any, data: PageData) -> None:
+    """A row a class, the largest first; a class of a tenth of the step or more is open."""
+    rows = page.locator("#where .tree > li > details")
+    assert [one.get_attribute("id") for one in rows.all()] == [f"where-{one.kind}" for one in data.report.attribution]
+    opened = [one.get_attribute("open") is not None for one in rows.all()]
+    assert opened == [one.fraction >= 0.1 for one in data.report.attribution]
+
+
 def findings(page: Any, data: PageData) -> None:
     titles = [one.title for one in data.report.findings if one.category != "capture"]
     shown = page.locator("#findings .card-title").all_inner_texts()
@@ -184,6 +192,7 @@ def not_applicable(page: Any, data: PageData) -> None:
 
 VIEWS = (
     verdict,
+    where,
     findings,
     steps,
     timeline,

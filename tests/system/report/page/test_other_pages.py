@@ -17,6 +17,7 @@ from tfadvisor.fleet.work import Row
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (the extra `browser`)")
 COMMAND = Path(sys.executable).parent / "tfadvisor"
+CUT = "one => one.scrollWidth > one.clientWidth + 1"
 NAMES = ("fleet", "history", "gate")
 
 
@@ -74,6 +75,8 @@ def test_cards_without_sideways_scrolling_in_both_themes(
 
     assert page.locator("main section").count() >= 1
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.locator(".table-frame").count() >= 1
+    assert page.evaluate(f"[...document.querySelectorAll('.table-frame')].filter({CUT}).length") == 0
     assert violations(page) == []
 
     button = page.get_by_role("button", name="Theme: system")

@@ -60,8 +60,7 @@ def what_limits(reader: Reader) -> str:
 
 
 def which_step(reader: Reader) -> str:
-    reader.click(reader.page.get_by_role("button", name="Worst step"))
-    return str(reader.page.locator("#steps .panel").inner_text())
+    return str(reader.page.locator("#verdict .stats").inner_text())
 
 
 def the_worst_step(reader: Reader) -> str:
@@ -202,7 +201,7 @@ def clicks_to(ask: Callable[[Reader], str], one: Opened, answer: str) -> int:
     ("number", "trace", "ask", "answer"),
     [
         (1, LATE, what_limits, r"Unbalanced(?s:.*)saves 13–57%(?s:.*)program\.py:48(?s:.*)def prefetch"),
-        (2, MAP, which_step, r"the worst step(?s:.*)against the median"),
+        (2, MAP, which_step, r"(?s:.*)median;(?s:.*)longest 3\.67 ms \(train 2\)"),
         (3, LATE, the_worst_step, r"Worst: train \d+, 7\d\.\d ms"),
         (4, LATE, which_kernel, r"all-reduce|psum|dot"),
         (5, GPU, how_launched, r"grid(?s:.*)blocks(?s:.*)threads(?s:.*)registers(?s:.*)occupancy"),
@@ -251,7 +250,7 @@ Ask = tuple[Callable[..., str], str]
 BESIDE = r"class\n(?s:.*)(Runs beside it|only communication between devices runs)"
 ANYWHERE: dict[int, Ask] = {
     1: (what_limits, r"(?s:.*)\d+% of step time|The devices compute for \d+% of step time"),
-    2: (which_step, r"(the worst|the median|the only) step|starts at"),
+    2: (which_step, r"longest [\d.]+ (ms|s) \(.*\d+.*\)"),
     3: (the_worst_step, r"\d (µs|ms|s)"),
     4: (which_kernel, r"(compute|collective)(?s:.*)\d%"),
     5: (how_launched, r"(?s:.*)\d+(\.\d+)? (µs|ms)"),
@@ -280,6 +279,7 @@ OF_TRACE: dict[str, dict[int, Ask | None]] = {
     MAP: {**WITH_MATMUL, 1: (what_limits, "Input-bound"), 6: None, 13: (the_slowest_stage, "ParallelMap")},
     GPU: {
         **WITH_CONV,
+        2: (which_step, r"1\n+counted"),
         1: (what_limits, "Compute-bound"),
         5: (how_launched, r"grid(?s:.*)occupancy"),
         6: None,

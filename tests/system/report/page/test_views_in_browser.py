@@ -318,5 +318,5 @@ def test_everything_is_reached_with_the_keyboard_and_shows_where_it_is(opened: A
     assert {"verdict", "findings", "steps", "timeline", "parts", "ops", "memory", "metrics"} <= {
         one[0] for one in reached
     }
-    assert any("Compute time by layers" in label for _, label, _ in reached)
+    assert any("Compute time by lines" in label for _, label, _ in reached)
     assert [one for one in reached if not one[2]] == []

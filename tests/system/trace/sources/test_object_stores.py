@@ -151,7 +151,7 @@ def test_a_folder_without_a_trace(bucket: str, say) -> None:
     code, _, err = say("analyze", f"{bucket}/other")
 
     assert code == 3
-    assert "holds 1 files but no `*.xplane.pb`" in err
+    assert "holds 1 file but no `*.xplane.pb`" in err
 
 
 def test_a_host_that_is_cut_short_is_named(memory: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tfadvisor.act.repair.plan import At, Plan, hits_of, make_plan, unified
+from tfadvisor.act.repair.plan import At, Plan, hits_of, make_plan, plan_words, unified
 from tfadvisor.act.repair.registry import Place
 from tfadvisor.advice.codemods import CodemodRef
 from tfadvisor.advice.findings import Finding, Fix, Location, Saving
@@ -55,6 +55,19 @@ def test_two_places_are_listed_and_neither_is_taken() -> None:
     assert done.patched == ()
     assert [str(one).split(" ")[0] for one in done.unpatched[0].candidates] == ["train.py:2", "train.py:4"]
     assert done.texts == {}
+
+
+def test_places_to_choose_from_are_lines_of_their_own_and_few() -> None:
+    """Each line is printed as a message of its own; in one message line ends are shown as `\\x0a`."""
+    two = plan_words(plan(COMPILE, {"train.py": TWO_STEPS}, finding("busy-loop")))
+    ten = plan_words(plan(COMPILE, {f"{name}.py": TWO_STEPS for name in "abcde"}, finding("busy-loop")))
+
+    head, first, second = two
+    assert head.endswith("choose one with --at FILE:LINE:")
+    assert [first.split()[0], second.split()[0]] == ["train.py:2", "train.py:4"]
+    *shown, last = ten
+    assert len(shown) == 1 + 8
+    assert last.split(";")[0].strip() == "and 2 more"
 
 
 def test_the_user_chooses_one() -> None:

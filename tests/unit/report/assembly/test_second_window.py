@@ -41,6 +41,15 @@ def test_findings_that_only_calls_show_are_from_the_second_window(tmp_path: Path
     assert (report.findings, report.plan) == (loader.findings, loader.plan)
     assert (report.verdict, report.breakdown) == (loader.verdict, loader.breakdown)
     assert (report.steps, report.metrics) == (healthy.steps, healthy.metrics)
+    assert [(one.kind, one.fraction) for one in report.attribution] == [
+        (one.kind, one.fraction) for one in loader.attribution
+    ]
+    assert report.attribution[0].parts[0].places == loader.attribution[0].parts[0].places
+    assert sum(one.ms for one in report.attribution) == pytest.approx(healthy.steps.time_ms.median)
+    for kind in report.attribution:
+        assert sum(one.ms for one in kind.parts) == pytest.approx(kind.ms)
+        for one in kind.parts:
+            assert sum(call.ms for call in one.parts) == pytest.approx(one.ms if one.parts else 0)
     (note,) = notes(report)
     assert "Times and metrics are from the main window." in note
     assert f"takes {loader.steps.time_ms.median:.3g} ms" in note

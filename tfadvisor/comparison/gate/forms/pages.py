@@ -23,7 +23,7 @@ from tfadvisor.comparison.gate.forms.text import (
     subject_parts,
 )
 from tfadvisor.comparison.gate.result import Check, GateResult, Outcome
-from tfadvisor.html_fragments import table, text
+from tfadvisor.html_fragments import prose, table, text
 from tfadvisor.printable import in_code, in_markdown
 from tfadvisor.report.forms.html import whole_page
 from tfadvisor.units import Unit, in_words
@@ -140,7 +140,8 @@ def _size(text: str) -> int:
 
 def as_html(verdict: GateResult) -> str:
     """The whole document, without scripts of its own. Names from traces are escaped."""
-    parts = [f"<h1>{NAMES[verdict.outcome]}: {text(headline(verdict))}</h1>", f"<p>{text(subject(verdict))}</p>"]
+    badge = f'<span class="outcome {verdict.outcome.name.lower()}">{NAMES[verdict.outcome]}</span>'
+    parts = [f"<h1>{badge}: {text(headline(verdict))}</h1>", f"<p>{text(subject(verdict))}</p>"]
     if seen := could_have_seen(verdict):
         parts.append(f'<p class="dim">Detects: {text(seen)}</p>')
     checks = verdict.in_order(*SHOWN, *QUIET)
@@ -155,9 +156,9 @@ def as_html(verdict: GateResult) -> str:
             f"<h2>{text(verdict_words(verdict.comparison))}</h2>",
             table(("change", "class", "cause"), causes, (0,)),
         ]
-        parts += [f"<p>{text(one)}</p>" for one in beside_words(verdict.comparison)]
+        parts += [f"<p>{prose(one)}</p>" for one in beside_words(verdict.comparison)]
     told = [*verdict.notices, *(f"differs: {one}" for one in verdict.differences)]
-    parts += [f'<p class="dim">{text(one)}</p>' for one in told]
+    parts += [f'<p class="dim">{prose(one)}</p>' for one in told]
     return whole_page(f"{NAMES[verdict.outcome]}: {verdict.gated.model}", parts)
 
 

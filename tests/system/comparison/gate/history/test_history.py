@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -40,6 +41,31 @@ def test_bars_are_as_high_as_the_step_is_long_and_split_into_its_classes() -> No
         "k-compute": 99.0,
         "k-input": 11.0,
     }
+
+
+@pytest.mark.parametrize(
+    ("longest", "lines"),
+    [(54.5, ["0 ms", "20 ms", "40 ms"]), (0.0049, ["0 ms", "1 µs", "2 µs", "3 µs", "4 µs"]), (5000.0, ["0 ms", "1 s"])],
+)
+def test_lines_are_at_round_times_at_equal_distances(longest: float, lines: list[str]) -> None:
+    drawn = picture(run(longest, 1))
+    words = [one.text for one in drawn.findall("text") if one.get("text-anchor") == "end"]
+    heights = [float(one.get("y1", 0)) for one in drawn.findall("line")]
+
+    assert words[: len(lines)] == lines
+    assert 3 <= len(words) <= 6
+    steps = [round(one - other, 1) for one, other in pairwise(heights)]
+    assert max(steps) - min(steps) <= 0.11
+
+
+def test_runs_are_dated_and_few_bars_are_no_slabs() -> None:
+    """Of 13 runs every third has its day below; a single one takes a tenth of the width."""
+    drawn = picture(*(run(100.0, 1 + at) for at in range(13)))
+    days = [one.text for one in drawn.findall("text") if one.get("text-anchor") == "middle"]
+    (bar,) = picture(run(100.0, 1)).iter("rect")
+
+    assert days == ["01-01", "01-04", "01-07", "01-10", "01-13"]
+    assert bar.get("width") == "8.000%"
 
 
 def test_a_level_begins_with_a_line_and_its_reason() -> None:
