@@ -159,9 +159,7 @@ def choose_run(
 
     Raises TraceError when the paths hold no trace, UsageError for a run or host that is not there.
     """
-    if len(paths) > 1:
-        chosen, count = _run_of_files(paths, run), 1
-    elif paths[0].is_dir():
+    if len(paths) == 1 and paths[0].is_dir():
         chosen, count = _run_in_folder(paths[0], run, within)
     else:
         chosen, count = _run_of_files(paths, run), 1
