@@ -137,8 +137,7 @@ def accept_run(
         labels = gate_inputs.labels_of(label or (), written.labels)
         report = gate_inputs.report_of(places([path]), options)
         snapshots = [gate_inputs.judged_snapshot(report, chosen_model, labels)]
-    added, _ = accept(folder, snapshots, _kept(keep, written.keep), reason)
-    for kept in added:
+    for kept in accept(folder, snapshots, _kept(keep, written.keep), reason):
         write_out(f"accepted {line(kept)}\n")
     return 0
 

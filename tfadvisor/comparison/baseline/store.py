@@ -54,17 +54,12 @@ def read_store(folder: Path) -> Contents:
     return Contents(tuple(runs), tuple(unusable))
 
 
-def add(folder: Path, snapshots: Sequence[Snapshot], keep: int) -> tuple[list[Kept], list[Kept]]:
-    """Adds runs to their baselines and drops the oldest beyond `keep`. Returns (added, there already)."""
-    return _write(folder, snapshots, keep, next_level=False)
-
-
-def accept(folder: Path, snapshots: Sequence[Snapshot], keep: int, note: str) -> tuple[list[Kept], list[Kept]]:
+def accept(folder: Path, snapshots: Sequence[Snapshot], keep: int, note: str) -> list[Kept]:
     """Adds runs as a new level: what came before still tells how much runs differ, no more where they lie."""
-    added, known = _write(folder, [replace(one, note=note) for one in snapshots], keep, next_level=True)
+    added, _ = add(folder, [replace(one, note=note) for one in snapshots], keep, next_level=True)
     for one in snapshots:
         _pending_file(folder, one).unlink(missing_ok=True)
-    return added, known
+    return added
 
 
 def leave_pending(folder: Path, snapshot: Snapshot) -> None:
@@ -92,9 +87,10 @@ def pending(folder: Path, model: str | None) -> list[Snapshot]:
     return found
 
 
-def _write(
-    folder: Path, snapshots: Sequence[Snapshot], keep: int, *, next_level: bool
+def add(
+    folder: Path, snapshots: Sequence[Snapshot], keep: int, *, next_level: bool = False
 ) -> tuple[list[Kept], list[Kept]]:
+    """Adds runs to their baselines and drops the oldest beyond `keep`. Returns (added, there already)."""
     added, known = [], []
     with writing(folder):
         for snapshot in snapshots:

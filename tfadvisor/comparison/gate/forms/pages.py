@@ -143,7 +143,7 @@ def as_html(verdict: GateResult) -> str:
     parts = [f"<h1>{NAMES[verdict.outcome]}: {text(headline(verdict))}</h1>", f"<p>{text(subject(verdict))}</p>"]
     if seen := could_have_seen(verdict):
         parts.append(f'<p class="dim">Detects: {text(seen)}</p>')
-    checks = verdict.in_order(*SHOWN, *QUIET)
+    checks = [check for outcome in (*SHOWN, *QUIET) for check in verdict.of(outcome)]
     rows = [(one.outcome.value, one.name, one.message, *_numbers(one)) for one in checks]
     if rows:
         titles = ("outcome", "check", "what it says", "baseline", "now", "limit")
