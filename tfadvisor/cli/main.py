@@ -66,7 +66,6 @@ app = typer.Typer(
     cls=_Commands,
     help=_ABOUT,
     epilog=_EXAMPLES,
-    rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 

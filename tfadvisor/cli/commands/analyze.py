@@ -71,7 +71,7 @@ IgnoredBy = Annotated[
 ]
 Open = Annotated[bool, option("--open", "", "show the page in a browser; without -o it is a temporary file", OUTPUT)]
 
-app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+app = typer.Typer(add_completion=False)
 
 
 @app.command("analyze", cls=Command, epilog=_EXAMPLES, short_help="where the step's time goes, why, and what to change")

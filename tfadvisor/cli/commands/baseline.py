@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tfadvisor.cli.outputs import note, write_json, write_out
-from tfadvisor.cli.reading_options import BASELINE, OUTPUT, Config, Labels, Model, Reading, Store, choice, places
+from tfadvisor.cli.reading_options import BASELINE, Config, Labels, Model, Reading, Store, one_format, places
 from tfadvisor.cli.typer_commands import Command, Commands, argument, option, takes
 from tfadvisor.errors import UsageError
 from tfadvisor.printable import cut, one_line, plain
@@ -36,9 +36,7 @@ Accepted = Annotated[str | None, argument("PATH", "a run, instead of what the ga
 Reason = Annotated[str, option("--reason", "TEXT", "why the change is accepted; kept with the run", show_default=False)]
 
 Keep = Annotated[int | None, option("--keep", "N", "how many runs a baseline keeps (30)", BASELINE)]
-Format = Annotated[
-    str | None, choice("--format", "-f", names=("text", "json"), help="format of the list (text)", panel=OUTPUT)
-]
+Format = Annotated[str | None, one_format(("text", "json"), "format of the list (text)")]
 
 _RUN = "a run: the beginning of its file's name, fingerprint or commit, as `baseline list` shows them"
 Named = Annotated[str, argument("RUN", _RUN)]
@@ -50,7 +48,6 @@ app = typer.Typer(
     epilog=_EXAMPLES,
     short_help="the runs that the gate compares with",
     add_completion=False,
-    rich_markup_mode="rich",
 )
 
 

@@ -49,7 +49,7 @@ Target = Annotated[
         OUTPUT,
     ),
 ]
-app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+app = typer.Typer(add_completion=False)
 
 
 @app.command(

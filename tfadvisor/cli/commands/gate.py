@@ -80,7 +80,7 @@ class _TakesSeveral(Command):
         return list(super().parse_args(ctx, given))
 
 
-app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+app = typer.Typer(add_completion=False)
 
 
 @app.command("gate", cls=_TakesSeveral, epilog=_EXAMPLES, short_help="pass or fail a run by budgets and baselines")
