@@ -100,14 +100,11 @@ def claim_of(one: Judged, metrics: Metrics) -> Claim:
 
 
 def _promised(one: Judged, promise: Promise) -> Judged:
-    basis = one.saving.basis
-    if promise.pairs is not None:
-        basis = f"{basis} {_measured(promise.pairs)}"
+    basis, pairs = one.saving.basis, promise.pairs
+    if pairs is not None:
+        measured = MEASURED.format(pairs=f"{pairs} program{'s' if pairs > 1 else ''}") if pairs else ESTIMATED
+        basis = f"{basis} {measured}"
     return replace(one, saving=Saving(promise.low, promise.high, basis))
-
-
-def _measured(pairs: int) -> str:
-    return MEASURED.format(pairs=f"{pairs} program{'s' if pairs > 1 else ''}") if pairs else ESTIMATED
 
 
 def _not_measured(one: Judged) -> Judged:

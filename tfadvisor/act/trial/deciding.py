@@ -229,7 +229,7 @@ class Rounds:
         except Enough:
             self.stopped = True
             self.look()
-        return self.standings()
+        return Standings(tuple(self.base), {arm: self._standing(arm) for arm in self.runs})
 
     def round(self) -> None:
         """Each open arm once, in an order that changes, with the base among them."""
@@ -270,10 +270,6 @@ class Rounds:
                 self.outcomes[arm] = BETTER
             elif self.outcomes[arm] == OPEN and one.low > 1 - LEAST:
                 self.outcomes[arm] = NOT_BETTER
-
-    def standings(self) -> Standings:
-        """As they are now."""
-        return Standings(tuple(self.base), {arm: self._standing(arm) for arm in self.runs})
 
     def _standing(self, arm: str) -> Standing:
         runs = self.runs[arm]

@@ -50,7 +50,7 @@ def read_store(folder: Path) -> Contents:
             runs.append(Kept(file, _read(file)))
         except SnapshotError as error:
             unusable.append((file, str(error)))
-    runs.sort(key=lambda kept: _age(kept.snapshot))
+    runs.sort(key=lambda kept: kept.snapshot.age)
     return Contents(tuple(runs), tuple(unusable))
 
 
@@ -166,10 +166,6 @@ def _digest(snapshot: Snapshot) -> str:
 def _fit(name: str) -> str:
     """A name as a folder may have it; never empty, hidden or a way up."""
     return _UNFIT.sub("-", name)[:80].strip(".-") or "unnamed"
-
-
-def _age(snapshot: Snapshot) -> tuple[int, str, str]:
-    return snapshot.level, snapshot.recorded_at, snapshot.added_at
 
 
 # Looking after a store: runs by name, taking them out.

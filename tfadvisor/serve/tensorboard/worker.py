@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 import traceback
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -81,9 +82,8 @@ def _analyse(task: dict[str, Any]) -> None:
     folder = Path(task["folder"])
     (folder / REPORT).write_text(as_json(page.report), encoding="utf-8")
     (folder / SUMMARY).write_text(json.dumps(_summary(page.report)), encoding="utf-8")
-    snapshot = _snapshot(page.report)
-    if snapshot is not None:
-        (folder / SNAPSHOT).write_text(snapshot, encoding="utf-8")
+    with suppress(TraceError):  # no step to compare
+        (folder / SNAPSHOT).write_text(as_text(snapshot_of(page.report)), encoding="utf-8")
     (folder / PAGE).write_bytes(gzip.compress(encode([page]).encode("utf-8"), compresslevel=4, mtime=0))
 
 
@@ -127,14 +127,6 @@ def _compare(task: dict[str, Any]) -> None:
         raise TraceError(task["path"], "cannot be compared: one of the runs holds no step.", "")
     compared = on_page(compare(base, new), new=0, base=1)
     (Path(task["folder"]) / COMPARISON).write_text(encode_comparison(compared), encoding="utf-8")
-
-
-def _snapshot(report: Report) -> str | None:
-    """What a comparison needs of a report; None when it holds no step."""
-    try:
-        return as_text(snapshot_of(report))
-    except TraceError:
-        return None
 
 
 def _say(message: dict[str, Any]) -> None:
