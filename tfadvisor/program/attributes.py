@@ -100,8 +100,7 @@ def window_of(instruction: Instruction) -> tuple[WindowDimension, ...]:
     )
 
 
-# Programs that every device runs with the same inputs, and in which nothing tells the devices apart: all compute
-# the same.
+# Programs that every device runs with the same inputs, and in which nothing tells the devices apart: all compute the same.
 
 _SHARDINGS, _PARTITIONS = 14, 2
 _TYPE, _OF_TUPLE, _NAMED = 1, 5, 14

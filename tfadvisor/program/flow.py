@@ -127,7 +127,6 @@ def gives_double(one: Instruction) -> bool:
 
 # Which computations run when the module runs, and how often a loop does.
 
-
 CALLING = frozenset(("while", "conditional", "call", "fusion", "async-start"))
 """Opcodes that run what they call as a piece of the program, unlike a reduction that applies it to each element."""
 _MOST_ITERATIONS = 1 << 40

@@ -9,6 +9,7 @@ damaged.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -38,7 +39,6 @@ _NAME, _OPCODE, _SHAPE, _METADATA, _PARAMETER, _TUPLE_INDEX, _CHANNEL, _TARGET, 
 _OPERANDS, _CALLED, _BACKEND_CONFIG, _ALL_REDUCE_ID = 36, 38, 43, 45
 """Fields of a HloInstructionProto."""
 
-
 _MOST_KEPT = 20_000
 """Instructions of a computation whose fields are kept: of more they are read anew each time, since they take ten times the
 memory of their bytes."""
@@ -55,9 +55,7 @@ class Module:
         self.computations = tuple(Computation(self, proto, at, end, i) for i, (_, at, end) in enumerate(found))
         self.fields: list[Entry] = [entry for entry in fields if entry[0] != _COMPUTATIONS]
         self._by_id = {computation.id: computation for computation in self.computations}
-        self._by_name: dict[str, Instruction] | None = None
         self._shapes: dict[bytes, Shape] = {}
-        self._stack_frames: StackFrames | None = None
         self.entry = self.computation(number_of(self.fields, _ENTRY))
 
     @property
@@ -74,9 +72,11 @@ class Module:
 
     def instruction(self, name: str) -> Instruction | None:
         """The instruction of a name, in whichever computation; None when there is none."""
-        if self._by_name is None:
-            self._by_name = {one.name: one for part in self.computations for one in part.instructions}
         return self._by_name.get(name)
+
+    @cached_property
+    def _by_name(self) -> dict[str, Instruction]:
+        return {one.name: one for part in self.computations for one in part.instructions}
 
     def shape_at(self, lo: int, hi: int) -> Shape:
         """The shape in data[lo:hi]. Most of a module's instructions share a few, so each is read once."""
@@ -86,12 +86,10 @@ class Module:
             self._shapes[written] = found = read_shape(self.proto, lo, hi)
         return found
 
-    @property
+    @cached_property
     def stack_frames(self) -> StackFrames:
         """The Python stacks that instructions point into."""
-        if self._stack_frames is None:
-            self._stack_frames = StackFrames(self.proto, *span_of(self.fields, _STACK_FRAME_INDEX))
-        return self._stack_frames
+        return StackFrames(self.proto, *span_of(self.fields, _STACK_FRAME_INDEX))
 
 
 class Computation:
