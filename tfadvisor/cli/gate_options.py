@@ -70,7 +70,6 @@ JUnit = Annotated[Path | None, option("--junit", "FILE", "JUnit XML: a test case
 Sarif = Annotated[Path | None, option("--sarif", "FILE", "SARIF 2.1.0, for code scanning", OUTPUT)]
 CodeQuality = Annotated[Path | None, option("--codequality", "FILE", "Code Climate JSON, as GitLab reads it", OUTPUT)]
 
-
 Comment = Annotated[
     Path | None,
     option(
@@ -102,7 +101,6 @@ class Judging(msgspec.Struct, frozen=True, kw_only=True):
 
 
 # `tfadvisor gate --against`: its options, who waits for it, and what its programs said when one of them failed.
-
 
 COMMAND = "tfadvisor.command"
 """Where a context keeps what stands after `--`."""

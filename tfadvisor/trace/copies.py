@@ -55,8 +55,7 @@ def open_copy(place: str, address: str, entry: Entry) -> io.BufferedReader:
     return copy
 
 
-# The bytes of one object into a file of this machine: once each, several ranges at a time, tried again where one is
-# cut.
+# The bytes of one object into a file of this machine: once each, several ranges at a time, tried again where one is cut.
 
 _PIECE = LARGEST_ANSWER
 _AT_ONCE = 8

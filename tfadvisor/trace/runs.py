@@ -384,7 +384,6 @@ def _nothing_in(root: Path, within: Path | None) -> TraceError:
 
 # A trace that is no path: bytes, or an open file. It is read by way of a file of its own, which is gone afterwards.
 
-
 Readable = str | PathLike[str] | bytes | bytearray | memoryview | IO[bytes]
 """A path to a logdir, run folder or trace, or the content of one trace."""
 

@@ -119,9 +119,8 @@ def _told_by(plan: StepPlan) -> str:
 def _arm(candidate: Candidate, standing: Standing | None, arms: Arms) -> Arm:
     broken = arms.broken.get(candidate.name, "")
     check = arms.check(candidate.name)
-    if (
-        check == DIFFERS and not broken and candidate.kind not in (PART, SCALE)
-    ):  # which only the last runs of the program itself have shown
+    if check == DIFFERS and not broken and candidate.kind not in (PART, SCALE):
+        # which only the last runs of the program itself have shown
         broken = f"results differ: {arms.differing[candidate.name]}"
     effect = standing.effect if standing else None
     outcome = BROKEN if broken or standing is None else standing.outcome

@@ -78,7 +78,6 @@ def deviation_of(groups: Sequence[Sequence[float]]) -> Deviation:
 
 # How two forms of a program differ by their runs' step times: a ratio, its interval, and how surprising it is.
 
-
 FLOOR = 0.01
 """Runs of one program are taken to differ by at least so much, as a standard deviation of the logarithm."""
 CONFIDENCE = 0.95
@@ -157,7 +156,6 @@ def smallest_seen(effect: Effect, base: Sequence[float], new: Sequence[float], l
 
 
 # Arms in turns, round by round, until it is clear which are better: 3 rounds, then 5, 8 and 12.
-
 
 STAGES = (3, 5, 8, 12)
 RATE = 0.01

@@ -263,10 +263,8 @@ def check_variable(setting: Setting, jaxlib: str, suggestions: Suggestions) -> t
     fault = fault_of_variable(variable, value)
     if fault:
         text = f"{fault}; {variable.consequence}" if variable.consequence else fault
-        return variable.about, [
-            *remarks,
-            Remark("value", ERROR if variable.fatal else WARNING, text, "", variable.source),
-        ]
+        remarks.append(Remark("value", ERROR if variable.fatal else WARNING, text, "", variable.source))
+        return variable.about, remarks
     first = variable.value_since.get(value.lower(), "")
     if first and is_newer(first, jaxlib):
         remarks.append(Remark("value", ERROR, f"jaxlib knows the value {value} from {first} on", "", variable.source))

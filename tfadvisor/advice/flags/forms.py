@@ -12,7 +12,6 @@ from tfadvisor.advice.flags.check import Checked, Judged
 
 SCHEMA_VERSION = "1"
 
-
 _LONGEST = 200
 """Characters of a flag's help; some go on for a page."""
 

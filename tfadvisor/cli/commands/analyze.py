@@ -50,7 +50,6 @@ Examples:
 
 Exit codes: 0 fine, 1 a finding at --fail-on level, 2 usage, 3 nothing to analyse, 5 a rule or metric broke."""
 
-
 FailOn = Annotated[
     str | None,
     choice(

@@ -30,7 +30,6 @@ Examples:
 
 Exit codes: 0 fine, 2 usage, 3 a trace cannot be read, 4 a trace holds no step."""
 
-
 Added = Annotated[list[str], argument("PATH", "logdirs (the newest run of each), runs, traces", path_type=str)]
 Accepted = Annotated[str | None, argument("PATH", "a run, instead of what the gate judged last", path_type=str)]
 Reason = Annotated[str, option("--reason", "TEXT", "why the change is accepted; kept with the run", show_default=False)]
@@ -81,12 +80,7 @@ def add_runs(
 
 
 @app.command("list", cls=Command, short_help="what a store holds")
-def list_runs(
-    format: Format = None,
-    store: Store = None,
-    model: Model = None,
-    config: Config = None,
-) -> int:
+def list_runs(format: Format = None, store: Store = None, model: Model = None, config: Config = None) -> int:
     """One line per run, the oldest first."""
     from tfadvisor.cli import gate_inputs
     from tfadvisor.comparison.baseline.store import read_store
@@ -185,7 +179,6 @@ def _kept(keep: int | None, configured: int) -> int:
 
 
 # A store's runs as a table with a head, or as records.
-
 
 _WIDEST = 40
 

@@ -29,7 +29,6 @@ Examples:
 Exit codes: 0 fine, 2 usage, 3 a side cannot be read, 4 the runs are not comparable, which is
 said in their place, or a side holds no step to compare."""
 
-
 _SIDE = "a logdir, a run folder, one *.xplane.pb (or .gz), a snapshot of a baseline (*.json), or the address of one"
 Base = Annotated[str, argument("BASE", _SIDE, path_type=str)]
 New = Annotated[str, argument("NEW", "the same, for the run to explain", path_type=str)]

@@ -153,13 +153,8 @@ def _pending_file(folder: Path, snapshot: Snapshot) -> Path:
 def _digest(snapshot: Snapshot) -> str:
     """Of the key, so that one trace can lie in two baselines."""
     key = snapshot.key
-    words = [
-        key.model,
-        key.framework,
-        key.devices,
-        str(key.hosts),
-        *(f"{k}={v}" for k, v in sorted(key.labels.items())),
-    ]
+    labels = (f"{name}={value}" for name, value in sorted(key.labels.items()))
+    words = (key.model, key.framework, key.devices, str(key.hosts), *labels)
     return hashlib.sha256("\n".join(words).encode("utf-8", "replace")).hexdigest()[:8]
 
 

@@ -150,8 +150,7 @@ def _why_absent(metric: str, asked: Sequence[MetricValue | None]) -> str:
     return f"{metric}: {reason}."
 
 
-# Findings of the report at the level that the configuration gives their rules, and new ones at a level of their
-# own.
+# Findings of the report at the level that the configuration gives their rules, and new ones at a level of their own.
 
 
 def check_rules(

@@ -51,10 +51,7 @@ def main() -> None:
         _say({"error": vars(error)})
     except AdvisorError as error:
         _say({"error": {"place": task["path"], "cause": str(error), "remedy": ""}})
-    except (
-        MemoryError,
-        SystemError,
-    ):  # under this limit an extension that gets no memory may fail without an exception
+    except (MemoryError, SystemError):  # an extension that gets no memory may fail without an exception
         _say({"error": vars(Limits(0, task["memory"]).too_large(task["path"]))})
     except BaseException as error:
         fault = fault_of_environment(error)

@@ -80,12 +80,8 @@ class Importing:
         raw = _bytes(self.patched.get(real, real))
         if real in self.patched:
             lines = raw.decode("utf-8", "replace").splitlines(keepends=True)
-            linecache.cache[file] = (
-                len(raw),
-                None,
-                lines,
-                file,
-            )  # what reads functions' source, as AutoGraph does, sees it too
+            # what reads functions' source, as AutoGraph does, sees it too
+            linecache.cache[file] = (len(raw), None, lines, file)
         tree = ast.parse(raw, file)
 
         def number(loop: Any, *about: Any) -> Any:

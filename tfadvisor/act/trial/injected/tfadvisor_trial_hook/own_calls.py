@@ -315,9 +315,6 @@ def _half(value: Any, length: list[int]) -> Any:
 def _compiled(do: Any) -> Any:
     """By the framework that its module has imported."""
     known = set(getattr(do, "__globals__", None) or getattr(do.__func__, "__globals__", {}))
-    tensorflow = "tf" in known or "tensorflow" in known or "jax" not in sys.modules
-    return (
-        sys.modules["tensorflow"].function(do)
-        if tensorflow and "tensorflow" in sys.modules
-        else sys.modules["jax"].jit(do)
-    )
+    if "tensorflow" in sys.modules and (known & {"tf", "tensorflow"} or "jax" not in sys.modules):
+        return sys.modules["tensorflow"].function(do)
+    return sys.modules["jax"].jit(do)

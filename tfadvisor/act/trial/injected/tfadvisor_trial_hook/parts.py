@@ -75,9 +75,8 @@ def around(owner: Any, name: str, do: Callable[..., Any]) -> None:
     def called(*given: Any, **named: Any) -> Any:
         return do(original, *given, **named)
 
-    with contextlib.suppress(
-        ValueError, TypeError
-    ):  # Keras asks how its layers are made, without regard to what is wrapped
+    with contextlib.suppress(ValueError, TypeError):
+        # Keras asks how its layers are made, without regard to what is wrapped
         vars(called)["__signature__"] = inspect.signature(original)
     setattr(owner, name, called)
 
