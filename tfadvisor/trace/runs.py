@@ -7,7 +7,7 @@ import re
 import stat
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from functools import lru_cache
 from os import PathLike
@@ -139,16 +139,12 @@ def recorded_at(run: Run) -> float:
     """Seconds since the epoch, from the session's name where it is a time (copies lose file times), else the files'."""
     stamp = _SESSION_NAME.search(run.path.name)
     if stamp:
-        try:
+        with suppress(ValueError, OverflowError, OSError):
             return datetime(*map(int, stamp.groups())).timestamp()  # type: ignore[arg-type]
-        except (ValueError, OverflowError, OSError):
-            pass
     times = []
     for file in run.files:
-        try:
+        with suppress(OSError):
             times.append(file.stat().st_mtime)
-        except OSError:
-            continue
     return max(times, default=0.0)
 
 
@@ -335,10 +331,8 @@ def _system_devices() -> set[int]:
     """The file systems on which the system shows itself. From /proc one comes everywhere, and many files there never end."""
     found = set()
     for folder in ("/proc", "/sys", "/dev"):
-        try:
+        with suppress(OSError):
             found.add(os.stat(folder).st_dev)  # noqa: PTH116
-        except OSError:
-            continue
     return found - {os.stat("/").st_dev}  # noqa: PTH116
 
 

@@ -74,7 +74,9 @@ def _analyse(task: dict[str, Any]) -> None:
             said_at = time.monotonic()
             _say({"fraction": fraction})
 
-    options = Options(processes=task["processes"], ignored=_ignored(task["ignored"]))
+    if isinstance(task["ignored"], str):
+        raise UsageError(task["ignored"])  # what is wrong with the configuration
+    options = Options(processes=task["processes"], ignored=task["ignored"])
     page = draw_run(run, options, progress_over(files, say))
     folder = Path(task["folder"])
     (folder / REPORT).write_text(as_json(page.report), encoding="utf-8")
@@ -82,13 +84,6 @@ def _analyse(task: dict[str, Any]) -> None:
     with suppress(TraceError):  # no step to compare
         (folder / SNAPSHOT).write_text(as_text(snapshot_of(page.report)), encoding="utf-8")
     (folder / PAGE).write_bytes(gzip.compress(encode([page]).encode("utf-8"), compresslevel=4, mtime=0))
-
-
-def _ignored(told: dict[str, str] | str) -> dict[str, str]:
-    """Raises UsageError for a configuration that cannot be read, of which a text says what is wrong."""
-    if isinstance(told, str):
-        raise UsageError(told)
-    return told
 
 
 def _summary(report: Report) -> dict[str, Any]:

@@ -43,15 +43,12 @@ def as_markdown(verdict: GateResult) -> str:
     """GitHub-flavoured; everything from traces and files is escaped."""
     sections = [_head(verdict), _told(verdict), _explained(verdict), _table(verdict), _notes(verdict), _foot(verdict)]
     text = ""
-    for section in sections:
-        if not section:
-            continue
+    for section in filter(None, sections):
         whole = "\n".join(section) + "\n\n"
-        if _size(text + whole) <= LARGEST:
-            text += whole
-            continue
-        text = _with_what_fits(text, section)
-        break
+        if _size(text + whole) > LARGEST:
+            text = _with_what_fits(text, section)
+            break
+        text += whole
     return text.rstrip("\n") + "\n"
 
 
