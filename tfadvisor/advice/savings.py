@@ -57,7 +57,6 @@ def moved(saving: float, by: float) -> float:
 
 # What a replay of the step without each fault gives for its saving, each on top of those before it.
 
-
 MEASURED = "With it goes other time of the step, as in {pairs} measured with such a fault and without."
 ESTIMATED = "With it goes other time of the step; no program was measured with such a fault and without, so that is an estimate."
 NOT_MEASURED = "What goes with it besides was measured without accelerators only, and is left out."
@@ -100,14 +99,11 @@ def claim_of(one: Judged, metrics: Metrics) -> Claim:
 
 
 def _promised(one: Judged, promise: Promise) -> Judged:
-    basis = one.saving.basis
-    if promise.pairs is not None:
-        basis = f"{basis} {_measured(promise.pairs)}"
+    basis, pairs = one.saving.basis, promise.pairs
+    if pairs is not None:
+        measured = MEASURED.format(pairs=f"{pairs} program{'s' if pairs > 1 else ''}") if pairs else ESTIMATED
+        basis = f"{basis} {measured}"
     return replace(one, saving=Saving(promise.low, promise.high, basis))
-
-
-def _measured(pairs: int) -> str:
-    return MEASURED.format(pairs=f"{pairs} program{'s' if pairs > 1 else ''}") if pairs else ESTIMATED
 
 
 def _not_measured(one: Judged) -> Judged:
@@ -116,8 +112,7 @@ def _not_measured(one: Judged) -> Judged:
     return replace(one, saving=replace(one.saving, basis=f"{one.saving.basis} {NOT_MEASURED}".lstrip()))
 
 
-# Where the step's time is, as finely as faults take time away with them: what is left of each part is what a replay
-# asks.
+# Where the step's time is, as finely as faults take time away with them: what is left of each part is what a replay asks.
 
 
 KERNELS, STARTS, STRETCH = "kernels", "starts", "stretch"
@@ -179,7 +174,6 @@ def taken(parts: Parts, share: float, classes: Sequence[str]) -> dict[str, float
 
 # The findings together: in which order to mend them, what remains after each, and where to stop.
 
-
 WORTH = 0.03
 """A change that saves less of the step is not noticed: below it XProf does not warn either."""
 
@@ -207,8 +201,7 @@ def _middle(saving: Saving) -> float:
     return (saving.low + saving.high) / 2
 
 
-# What each of several faults saves when it is mended after those before it, with the range that measured programs
-# give it.
+# What each of several faults saves when it is mended after those before it, with the range that measured programs give it.
 
 
 class Claim(msgspec.Struct, frozen=True):
@@ -272,7 +265,6 @@ def _promise(now: float, then: float, fault: FaultTime, most: float) -> Promise:
 
 
 # The step without a fault: its own time goes, and with it a part of the time that it caused elsewhere.
-
 
 LARGE = 0.2
 """Nearly all measured faults take this share of the step or more."""

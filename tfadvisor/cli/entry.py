@@ -18,9 +18,7 @@ def run() -> None:
     and it ends without the interpreter's clean-up, after everything is flushed.
     """
     gc.disable()
-    os.environ.setdefault(
-        "OPENBLAS_NUM_THREADS", "1"
-    )  # no matrix is multiplied here, so NumPy need not start threads for it
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # no matrix is multiplied here, so NumPy needs no threads for it
     leave(in_order(_command))
 
 

@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperOption
 
 from tfadvisor.cli.outputs import note
-from tfadvisor.cli.reading_options import BASELINE, OUTPUT, Labels, Model, Output, choice, seconds_in
+from tfadvisor.cli.reading_options import BASELINE, OUTPUT, Labels, Model, Output, choice, one_format, seconds_in
 from tfadvisor.cli.typer_commands import option
 from tfadvisor.comparison.gate.forms import VERDICT_FORMS
 from tfadvisor.errors import UsageError
@@ -65,14 +65,10 @@ Links = Annotated[
     list[str] | None,
     option("--link", "PATH", "what git does not track and both sides need, as data/; may be repeated", AGAINST),
 ]
-Format = Annotated[
-    str | None,
-    choice("--format", "-f", names=names_of(VERDICT_FORMS), help="format of the verdict (text)", panel=OUTPUT),
-]
+Format = Annotated[str | None, one_format(names_of(VERDICT_FORMS), "format of the verdict (text)")]
 JUnit = Annotated[Path | None, option("--junit", "FILE", "JUnit XML: a test case per check", OUTPUT)]
 Sarif = Annotated[Path | None, option("--sarif", "FILE", "SARIF 2.1.0, for code scanning", OUTPUT)]
 CodeQuality = Annotated[Path | None, option("--codequality", "FILE", "Code Climate JSON, as GitLab reads it", OUTPUT)]
-
 
 Comment = Annotated[
     Path | None,
@@ -105,7 +101,6 @@ class Judging(msgspec.Struct, frozen=True, kw_only=True):
 
 
 # `tfadvisor gate --against`: its options, who waits for it, and what its programs said when one of them failed.
-
 
 COMMAND = "tfadvisor.command"
 """Where a context keeps what stands after `--`."""

@@ -33,7 +33,6 @@ Examples:
 Exit codes: 0 fine, 1 the gate failed or a finding at --fail-on level, 2 usage, 3 nothing to analyse, 4 not comparable or
 not enough data to judge, 5 a rule or metric broke, 130 interrupted, 143 terminated."""
 
-
 _FILES = {"try": "try_out"}
 """Where a command stands whose name is a word of Python."""
 
@@ -66,7 +65,6 @@ app = typer.Typer(
     cls=_Commands,
     help=_ABOUT,
     epilog=_EXAMPLES,
-    rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 

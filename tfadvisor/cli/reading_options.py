@@ -182,9 +182,12 @@ def choice(*flags: str, names: Sequence[str], help: str, panel: str | None = Non
     return typer.Option(*flags, metavar="|".join(names), help=help, callback=checked, rich_help_panel=panel)
 
 
-ReportFormat = Annotated[
-    str | None, choice("--format", "-f", names=names_of(REPORT_FORMS), help="format of the report (text)", panel=OUTPUT)
-]
+def one_format(names: Sequence[str], help: str, panel: str | None = OUTPUT) -> Any:
+    """The option that chooses the form of an output."""
+    return choice("--format", "-f", names=names, help=help, panel=panel)
+
+
+ReportFormat = Annotated[str | None, one_format(names_of(REPORT_FORMS), "format of the report (text)")]
 Details = Annotated[bool, option("--details", "", "text: every finding, fix, metric and step", OUTPUT)]
 LEDGER = Path(".tfadvisor/ledger.jsonl")
 

@@ -106,7 +106,6 @@ def on_page(comparison: Comparison, new: int, base: int) -> ComparedRuns:
 
 # The forms of a comparison.
 
-
 COMPARISON_FORMS = (
     Form("text", (".txt",), "tfadvisor.comparison.forms:as_text", on_screen=True),
     Form("json", (".json",), "tfadvisor.report.forms.html:as_json"),
@@ -126,7 +125,6 @@ class ShownComparison(Comparison, frozen=True):
 
 
 # Sentences about a comparison, for the terminal and for Markdown.
-
 
 UNEVEN = "steps that are far longer or shorter than the middle one: the causes above count them, the median does not"
 TOTAL = "total, median step time"

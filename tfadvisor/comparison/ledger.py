@@ -28,7 +28,6 @@ BETTER = "better"
 OUTCOMES = (BETTER, "not better", "cannot tell", "broken")
 """What a trial can come to."""
 
-
 _Share: TypeAlias = Annotated[float, msgspec.Meta(ge=-1e6, le=1e6)]
 
 
@@ -131,7 +130,6 @@ def read(file: Path) -> Ledger:
 
 
 # How true the promises were: predicted ranges beside measured savings, by class and in all.
-
 
 SCHEMA_VERSION = "1"
 ALL = "all"

@@ -102,12 +102,8 @@ def _computing(one: ClassChange, base: Side, new: Side, pairs: Sequence[Pair], m
     if ordinary and together:
         causes.append(Cause(one.name, "unchanged ops", "unchanged ops", together, 0.0, None, None, None))
     left = one.change_ms - sum(cause.change_ms for cause in causes)
-    if (
-        others
-        or base.rest_ms.get(one.name)
-        or new.rest_ms.get(one.name)
-        or abs(left) > 1e-9 * max(one.base_ms, one.new_ms)
-    ):
+    unlisted = base.rest_ms.get(one.name) or new.rest_ms.get(one.name)
+    if others or unlisted or abs(left) > 1e-9 * max(one.base_ms, one.new_ms):
         causes.append(Cause(one.name, "other ops", "other ops", left, 0.0, None, None, None))
     return causes
 

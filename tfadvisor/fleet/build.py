@@ -80,7 +80,6 @@ def _is_told(row: Row | None, task: Task) -> bool:
 
 # The runs below some sources, as tasks: where each lies, what changes when it does, whose it is.
 
-
 LABELS = ("team", "model", "job")
 _FIELD = re.compile(r"\{(\w+)\}|\*")
 

@@ -40,22 +40,20 @@ def sections(fleet: Fleet) -> Iterator[tuple[str, list[tuple[str, ...]]]]:
     }
     for title, found in parts.items():
         if found and whole:
-            yield (
-                title,
-                [
-                    (
-                        one.name,
-                        hours(one.hours),
-                        hours(one.lost),
-                        percent(one.lost / whole),
-                        f"{hours(one.low)} to {hours(one.high)}" if one.high else "–",
-                        f"{one.runs:,}",
-                        (one.finding or "") if found is not fleet.findings else "",
-                        one.worst or "",
-                    )
-                    for one in found
-                ],
-            )
+            rows: list[tuple[str, ...]] = [
+                (
+                    one.name,
+                    hours(one.hours),
+                    hours(one.lost),
+                    percent(one.lost / whole),
+                    f"{hours(one.low)} to {hours(one.high)}" if one.high else "–",
+                    f"{one.runs:,}",
+                    (one.finding or "") if found is not fleet.findings else "",
+                    one.worst or "",
+                )
+                for one in found
+            ]
+            yield title, rows
 
 
 def as_text(fleet: Fleet, *, screen: Screen = PLAIN) -> str:

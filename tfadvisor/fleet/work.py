@@ -139,7 +139,6 @@ def _row(task: Task, columns: Mapping[str, object]) -> Row:
 
 # A run as a row of the table: what its report says, in columns.
 
-
 SCHEMA_VERSION = "1"
 """Of the table. Columns may be added; one that is renamed or removed makes a new version."""
 

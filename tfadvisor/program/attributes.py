@@ -11,7 +11,7 @@ from math import prod
 import msgspec
 
 from tfadvisor.program.module import Instruction, Module
-from tfadvisor.program.wire import Entry, Proto, entries, message_of, messages_of, number_of, numbers_of, span, span_of
+from tfadvisor.program.wire import Entry, Proto, message_of, messages_of, number_of, numbers_of, span_of
 
 _GROUPS, _PAIRS, _DEVICE_LIST, _IOTA, _MESH_AXES = 49, 52, 87, 92, 93
 _DEVICE_ASSIGNMENT = 15
@@ -100,12 +100,11 @@ def window_of(instruction: Instruction) -> tuple[WindowDimension, ...]:
     )
 
 
-# Programs that every device runs with the same inputs, and in which nothing tells the devices apart: all compute
-# the same.
+# Programs that every device runs with the same inputs, and in which nothing tells the devices apart: all compute the same.
 
-_SHARDINGS, _PARTITIONS = span(14), 2
-_TYPE, _OF_TUPLE, _NAMED = 1, span(5), 14
-_DIMENSIONS, _AXES = span(3), span(1)
+_SHARDINGS, _PARTITIONS = 14, 2
+_TYPE, _OF_TUPLE, _NAMED = 1, 5, 14
+_DIMENSIONS, _AXES = 3, 1
 _REPLICATED, _TUPLE = 0, 2
 _TELLING_APART = frozenset("partition-id replica-id infeed recv rng".split())
 
@@ -116,10 +115,9 @@ def equal_partitions(module: Module) -> int:
     Raises TraceError for damaged bytes.
     """
     proto, fields = module.proto, module.fields
-    lo, hi = span_of(fields, _DEVICE_ASSIGNMENT)
-    partitions = number_of(entries(proto, lo, hi), _PARTITIONS)
-    inputs = [(at, end) for key, at, end in fields if key == _SHARDINGS]
-    if partitions < 2 or not inputs or any(_splits(proto, at, end) for at, end in inputs):
+    partitions = number_of(message_of(proto, fields, _DEVICE_ASSIGNMENT), _PARTITIONS)
+    inputs = messages_of(proto, fields, _SHARDINGS) if partitions > 1 else ()
+    if not inputs or any(_splits(proto, one) for one in inputs):
         return 1
     instructions = (one for computation in module.computations for one in computation.instructions)
     return 1 if any(_tells_apart(one) for one in instructions) else partitions
@@ -129,12 +127,10 @@ def _tells_apart(one: Instruction) -> bool:
     return one.opcode in _TELLING_APART or (one.opcode == "custom-call" and "callback" in one.custom_call_target)
 
 
-def _splits(proto: Proto, lo: int, hi: int) -> bool:
-    """Whether a sharding gives each device its own part. Raises TraceError."""
-    fields = entries(proto, lo, hi)
-    kind = number_of(fields, _TYPE)
+def _splits(proto: Proto, sharding: list[Entry]) -> bool:
+    """Whether it gives each device its own part. Raises TraceError."""
+    kind = number_of(sharding, _TYPE)
     if kind == _TUPLE:
-        return any(_splits(proto, at, end) for key, at, end in fields if key == _OF_TUPLE)
-    at, end = span_of(fields, _NAMED)
-    dimensions = [(at, end) for key, at, end in entries(proto, at, end) if key == _DIMENSIONS]
-    return kind != _REPLICATED or any(key == _AXES for at, end in dimensions for key, _, _ in entries(proto, at, end))
+        return any(_splits(proto, one) for one in messages_of(proto, sharding, _OF_TUPLE))
+    dimensions = messages_of(proto, message_of(proto, sharding, _NAMED), _DIMENSIONS)
+    return kind != _REPLICATED or any(messages_of(proto, one, _AXES) for one in dimensions)

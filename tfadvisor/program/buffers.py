@@ -14,7 +14,7 @@ import msgspec
 
 from tfadvisor.program.module import Instruction, Module
 from tfadvisor.program.operations import location_of
-from tfadvisor.program.wire import Entry, entries, message_of, messages_of, number_of, span_of, text_of
+from tfadvisor.program.wire import Entry, entries, message_of, messages_of, number_of, text_of
 
 _ASSIGNMENT = 3
 _LOGICAL, _ALLOCATIONS, _TRACES = 1, 3, 4
@@ -73,8 +73,7 @@ class ProgramMemory(msgspec.Struct, frozen=True):
 def program_memory(module: Module) -> ProgramMemory | None:
     """None where the HLO carries no buffer assignment. Raises TraceError for damaged bytes."""
     proto = module.proto
-    lo, hi = span_of(entries(proto, 0, len(proto.data)), _ASSIGNMENT)
-    fields = entries(proto, lo, hi)
+    fields = message_of(proto, entries(proto, 0, len(proto.data)), _ASSIGNMENT)
     values = dict(_values(module, fields))
     at_peak = dict(_live_at_peak(module, fields, values))
     bytes_of = dict.fromkeys(BufferKind, 0)

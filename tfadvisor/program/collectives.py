@@ -61,12 +61,7 @@ def collectives(module: Module) -> tuple[CollectiveOp, ...]:
     if not mine:
         return ()
     runs, named = reached(module), _wrappers(module)
-    found = []
-    for one in mine:
-        if one.computation.id in runs:
-            outer = named.get(one.computation.id, one)
-            found.append(_collective(one, outer))
-    return tuple(found)
+    return tuple(_collective(one, named.get(one.computation.id, one)) for one in mine if one.computation.id in runs)
 
 
 def _collective(one: Instruction, outer: Instruction) -> CollectiveOp:

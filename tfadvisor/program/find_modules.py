@@ -49,10 +49,8 @@ class Modules:
         keys: dict[tuple[str, int], ModuleKey] = {}
         planes = [index for index, plane in enumerate(trace.planes) if plane.name == _PLANE]
         for row, plane in enumerate(trace.names.plane.tolist()):
-            if row and plane in planes:
-                key = self._key(row)
-                if key is not None:
-                    keys.setdefault((key.name, key.program_id), key)
+            if row and plane in planes and (key := self._key(row)) is not None:
+                keys.setdefault((key.name, key.program_id), key)
         self.keys = tuple(keys.values())
 
     def open(self, key: ModuleKey) -> Module:

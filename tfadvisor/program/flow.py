@@ -88,19 +88,14 @@ class Users:
 
     def __init__(self, computation: Computation) -> None:
         """Raises TraceError for damaged bytes."""
-        self._by_id: dict[int, list[Instruction]] = {}
+        self.by_id: dict[int, list[Instruction]] = {}
         for one in computation.instructions:
             for operand in dict.fromkeys(one.operand_ids):
-                self._by_id.setdefault(operand, []).append(one)
-
-    @property
-    def by_id(self) -> Mapping[int, list[Instruction]]:
-        """All of them."""
-        return self._by_id
+                self.by_id.setdefault(operand, []).append(one)
 
     def of(self, one: Instruction) -> list[Instruction]:
         """In the file's order."""
-        return self._by_id.get(one.id, [])
+        return self.by_id.get(one.id, [])
 
     def past_passing(self, one: Instruction) -> list[Instruction]:
         """The users that do something, past those that only hand the result on."""
@@ -131,7 +126,6 @@ def gives_double(one: Instruction) -> bool:
 
 
 # Which computations run when the module runs, and how often a loop does.
-
 
 CALLING = frozenset(("while", "conditional", "call", "fusion", "async-start"))
 """Opcodes that run what they call as a piece of the program, unlike a reduction that applies it to each element."""

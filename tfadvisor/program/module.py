@@ -9,6 +9,7 @@ damaged.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -38,7 +39,6 @@ _NAME, _OPCODE, _SHAPE, _METADATA, _PARAMETER, _TUPLE_INDEX, _CHANNEL, _TARGET, 
 _OPERANDS, _CALLED, _BACKEND_CONFIG, _ALL_REDUCE_ID = 36, 38, 43, 45
 """Fields of a HloInstructionProto."""
 
-
 _MOST_KEPT = 20_000
 """Instructions of a computation whose fields are kept: of more they are read anew each time, since they take ten times the
 memory of their bytes."""
@@ -50,15 +50,12 @@ class Module:
     def __init__(self, data: bytes | memoryview, place: str = "HLO") -> None:
         """data: a serialized HloProto. Raises TraceError when it is none, or has no entry computation."""
         self.proto = proto = Proto(data, place)
-        lo, hi = span_of(entries(proto, 0, len(data)), _HLO_MODULE)
-        fields = entries(proto, lo, hi)
+        fields = message_of(proto, entries(proto, 0, len(data)), _HLO_MODULE)
         found = [entry for entry in fields if entry[0] == _COMPUTATIONS]
         self.computations = tuple(Computation(self, proto, at, end, i) for i, (_, at, end) in enumerate(found))
         self.fields: list[Entry] = [entry for entry in fields if entry[0] != _COMPUTATIONS]
         self._by_id = {computation.id: computation for computation in self.computations}
-        self._by_name: dict[str, Instruction] | None = None
         self._shapes: dict[bytes, Shape] = {}
-        self._stack_frames: StackFrames | None = None
         self.entry = self.computation(number_of(self.fields, _ENTRY))
 
     @property
@@ -75,9 +72,11 @@ class Module:
 
     def instruction(self, name: str) -> Instruction | None:
         """The instruction of a name, in whichever computation; None when there is none."""
-        if self._by_name is None:
-            self._by_name = {one.name: one for part in self.computations for one in part.instructions}
         return self._by_name.get(name)
+
+    @cached_property
+    def _by_name(self) -> dict[str, Instruction]:
+        return {one.name: one for part in self.computations for one in part.instructions}
 
     def shape_at(self, lo: int, hi: int) -> Shape:
         """The shape in data[lo:hi]. Most of a module's instructions share a few, so each is read once."""
@@ -87,25 +86,24 @@ class Module:
             self._shapes[written] = found = read_shape(self.proto, lo, hi)
         return found
 
-    @property
+    @cached_property
     def stack_frames(self) -> StackFrames:
         """The Python stacks that instructions point into."""
-        if self._stack_frames is None:
-            self._stack_frames = StackFrames(self.proto, *span_of(self.fields, _STACK_FRAME_INDEX))
-        return self._stack_frames
+        return StackFrames(self.proto, *span_of(self.fields, _STACK_FRAME_INDEX))
 
 
 class Computation:
     """The instructions and which of them is the result. Questions may raise TraceError."""
 
-    __slots__ = ("_by_id", "_fields", "_instructions", "_proto", "id", "module", "position")
+    __slots__ = ("_by_id", "_fields", "_proto", "id", "instructions", "module", "position")
 
     def __init__(self, module: Module, proto: Proto, lo: int, hi: int, position: int) -> None:
         """position: how many computations stand before it in the module; those that it calls do."""
         self.module, self._proto, self.position = module, proto, position
         fields = entries(proto, lo, hi)
         self.id = number_of(fields, _COMPUTATION_ID)
-        self._instructions = tuple(Instruction(self, proto, at, end) for key, at, end in fields if key == _INSTRUCTIONS)
+        self.instructions = tuple(Instruction(self, proto, at, end) for key, at, end in fields if key == _INSTRUCTIONS)
+        """In the file's order."""
         self._fields = [entry for entry in fields if entry[0] != _INSTRUCTIONS]
         self._by_id: dict[int, Instruction] | None = None
 
@@ -115,17 +113,12 @@ class Computation:
         return text_of(self._proto, self._fields, _COMPUTATION_NAME)
 
     @property
-    def instructions(self) -> tuple[Instruction, ...]:
-        """In the file's order."""
-        return self._instructions
-
-    @property
     def root(self) -> Instruction:
         """The instruction whose result is the computation's."""
         root_id = number_of(self._fields, _ROOT)
-        if root_id or not self._instructions:
+        if root_id or not self.instructions:
             return self.by_id(root_id)
-        return self._ids().get(0, self._instructions[-1])
+        return self._ids().get(0, self.instructions[-1])
 
     def by_id(self, one: int) -> Instruction:
         """The instruction of an id."""
@@ -136,24 +129,24 @@ class Computation:
 
     def parameters(self) -> tuple[Instruction, ...]:
         """By their number."""
-        mine = [one for one in self._instructions if one.opcode == "parameter"]
+        mine = [one for one in self.instructions if one.opcode == "parameter"]
         return tuple(sorted(mine, key=lambda one: one.parameter_number))
 
     def _ids(self) -> dict[int, Instruction]:
         if self._by_id is None:
-            self._by_id = {instruction.id: instruction for instruction in self._instructions}
+            self._by_id = {instruction.id: instruction for instruction in self.instructions}
         return self._by_id
 
 
 class Instruction:
     """A place in a module's bytes. Two of the same place are the same object: a computation makes each one once."""
 
-    __slots__ = ("_fields", "_head", "_hi", "_lo", "_proto", "_shape", "computation")
+    __slots__ = ("_fields", "_head", "_hi", "_lo", "_shape", "computation", "proto")
 
     def __init__(self, computation: Computation, proto: Proto, lo: int, hi: int) -> None:
-        """Nothing is read yet: the message lies in proto.data[lo:hi]."""
+        """Nothing is read yet: the message lies in proto.data[lo:hi], and so does what its fields point into."""
         self.computation = computation
-        self._proto, self._lo, self._hi = proto, lo, hi
+        self.proto, self._lo, self._hi = proto, lo, hi
         self._head: tuple[str, str] | None = None
         self._fields: list[Entry] | None = None
         self._shape: Shape | None = None
@@ -184,7 +177,7 @@ class Instruction:
     @property
     def operand_ids(self) -> tuple[int, ...]:
         """In order; an operand used twice is there twice."""
-        return numbers_of(self._proto, self.fields, _OPERANDS)
+        return numbers_of(self.proto, self.fields, _OPERANDS)
 
     @property
     def operands(self) -> tuple[Instruction, ...]:
@@ -195,22 +188,22 @@ class Instruction:
     def called(self) -> tuple[Computation, ...]:
         """A fusion's computation, a while's body and condition in this order, a conditional's branches, a reducer, …"""
         module = self.computation.module
-        return tuple(module.computation(one) for one in numbers_of(self._proto, self.fields, _CALLED))
+        return tuple(module.computation(one) for one in numbers_of(self.proto, self.fields, _CALLED))
 
     @property
     def op_name(self) -> str:
         """The framework's path to the operation, `jit(step)/jvp(dense)/dot_general`, or a parameter's argument name."""
-        return text_of(self._proto, self.metadata, 2)
+        return text_of(self.proto, self.metadata, 2)
 
     @property
     def custom_call_target(self) -> str:
         """`__cublas$gemm`, …; "" for any other opcode."""
-        return text_of(self._proto, self.fields, _TARGET)
+        return text_of(self.proto, self.fields, _TARGET)
 
     @property
     def backend_config(self) -> str:
         """What the backend noted, usually JSON; "" without a note."""
-        return text_of(self._proto, self.fields, _BACKEND_CONFIG)
+        return text_of(self.proto, self.fields, _BACKEND_CONFIG)
 
     @property
     def parameter_number(self) -> int:
@@ -242,7 +235,7 @@ class Instruction:
         """The message's fields, for the files of this room that read a part which few instructions have."""
         if self._fields is not None:
             return self._fields
-        found = entries(self._proto, self._lo, self._hi)
+        found = entries(self.proto, self._lo, self._hi)
         if len(self.computation.instructions) <= _MOST_KEPT:
             self._fields = found
         return found
@@ -250,21 +243,16 @@ class Instruction:
     @property
     def metadata(self) -> list[Entry]:
         """The fields of the instruction's OpMetadata."""
-        return message_of(self._proto, self.fields, _METADATA)
+        return message_of(self.proto, self.fields, _METADATA)
 
     @property
     def written_metadata(self) -> bytes:
         """The OpMetadata as it is written: equal for instructions that one operation of the user's program became."""
-        return bytes(self._proto.data[slice(*span_of(self.fields, _METADATA))])
-
-    @property
-    def proto(self) -> Proto:
-        """The bytes that the fields point into."""
-        return self._proto
+        return bytes(self.proto.data[slice(*span_of(self.fields, _METADATA))])
 
     def damaged(self, reason: str) -> TraceError:
         """The error for an instruction that contradicts itself."""
-        return self._proto.damaged(self._lo, f"{self.opcode} {self.name} {reason}")
+        return self.proto.damaged(self._lo, f"{self.opcode} {self.name} {reason}")
 
     def __repr__(self) -> str:
         """`dot.3 = f32[2,10]{1,0} dot`."""
@@ -272,9 +260,9 @@ class Instruction:
 
     def _names(self) -> tuple[str, str]:
         if self._head is None:
-            self._head = _head(self._proto, self._lo, self._hi) or (
-                text_of(self._proto, self.fields, _NAME),
-                text_of(self._proto, self.fields, _OPCODE),
+            self._head = _head(self.proto, self._lo, self._hi) or (
+                text_of(self.proto, self.fields, _NAME),
+                text_of(self.proto, self.fields, _OPCODE),
             )
         return self._head
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 import msgspec
@@ -68,7 +68,7 @@ def arguments(module: Module) -> tuple[Argument, ...]:
     leaves = [
         (one.parameter_number, index, one.op_name, shape)
         for one in module.entry.parameters()
-        for index, shape in _leaves(one)
+        for index, shape in _leaves(one.shape)
     ]
     results = Counter(_alike(shape) for shape in module.entry.root.shape.leaves())
     results.subtract(_alike(shape) for number, index, _, shape in leaves if (number, index) in donated)
@@ -107,17 +107,12 @@ def _telling(module: Module) -> set[str]:
     return {name for name, count in names.items() if count == 1 and name != _PLACEHOLDER}
 
 
-def _leaves(parameter: Instruction) -> list[tuple[tuple[int, ...], Shape]]:
-    """(place in the parameter's tuple, array); one of place () when it is no tuple."""
-    found: list[tuple[tuple[int, ...], Shape]] = []
-    waiting: list[tuple[tuple[int, ...], Shape]] = [((), parameter.shape)]
-    while waiting:
-        index, shape = waiting.pop()
-        if shape.is_tuple:
-            waiting += [((*index, place), part) for place, part in reversed(list(enumerate(shape.parts)))]
-        else:
-            found.append((index, shape))
-    return found
+def _leaves(shape: Shape, index: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...], Shape]]:
+    """(place in a parameter's tuple, array), in order; one of place () when it is no tuple."""
+    if not shape.is_tuple:
+        yield index, shape
+    for place, part in enumerate(shape.parts):
+        yield from _leaves(part, (*index, place))
 
 
 def _donated(module: Module) -> set[tuple[int, tuple[int, ...]]]:

@@ -108,8 +108,7 @@ def _has(shape: Shape, dimensions: tuple[int, ...]) -> bool:
     return len(set(dimensions)) == len(dimensions) and all(0 <= one < len(shape.dims) for one in dimensions)
 
 
-# Matrix products as a trace shows them: dots, library calls, and fusions around a dot; which of them share an
-# operand.
+# Matrix products as a trace shows them: dots, library calls, and fusions around a dot; which of them share an operand.
 
 _MAYBE = frozenset(("dot", "ragged-dot", "scaled-dot", "custom-call"))
 _FLOATS = ("f", "bf")

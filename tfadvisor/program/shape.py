@@ -10,7 +10,7 @@ from math import prod
 
 import msgspec
 
-from tfadvisor.program.wire import Entry, Proto, entries, message_of, number_of, numbers_of, span
+from tfadvisor.program.wire import Proto, entries, message_of, number_of, numbers_of, span
 
 # XLA's primitive types: their names and sizes.
 
@@ -66,11 +66,6 @@ def bytes_an_element(number: int, packed_bits: int = 0) -> float:
     return packed_bits / 8 if packed_bits else -(-bits // 8)
 
 
-def is_floating(name: str) -> bool:
-    """Whether a type is a real floating-point one: weights, gradients and activations are, counters and keys are not."""
-    return name == "bf16" or (name[:1] == "f" and name[1:2].isdigit())
-
-
 _TUPLE, _TOKEN, _OPAQUE, _BUFFER = 13, 17, 14, 34
 _DEEPEST = 100
 _HIGHEST_RANK = 256
@@ -123,8 +118,8 @@ class Shape(msgspec.Struct, frozen=True):
 
     @property
     def is_floating(self) -> bool:
-        """Whether it is one array of a real floating-point type."""
-        return is_floating(self.dtype)
+        """Whether it is one array of a real floating-point type, as weights and gradients are, counters and keys are not."""
+        return self.dtype == "bf16" or (self.dtype[:1] == "f" and self.dtype[1:2].isdigit())
 
     def __str__(self) -> str:
         """As in HLO text: `bf16[8192,1024]{1,0}`."""
@@ -154,15 +149,6 @@ def read_shape(proto: Proto, lo: int, hi: int, depth: int = 0) -> Shape:
     if len(dims) > _HIGHEST_RANK or any(size < 0 for size in dims):
         raise proto.damaged(lo, "a shape has negative or too many dimensions")
     layout = message_of(proto, fields, 5)
-    return _array(proto, kind, dims, layout)
-
-
-def _array(proto: Proto, kind: int, dims: tuple[int, ...], layout: list[Entry]) -> Shape:
     packed_bits = number_of(layout, 7)
-    return Shape(
-        dtype_name(kind),
-        dims,
-        numbers_of(proto, layout, 1),
-        (),
-        bytes_an_element(kind, packed_bits if 0 < packed_bits < 8 else 0),
-    )
+    element_bytes = bytes_an_element(kind, packed_bits if 0 < packed_bits < 8 else 0)
+    return Shape(dtype_name(kind), dims, numbers_of(proto, layout, 1), element_bytes=element_bytes)

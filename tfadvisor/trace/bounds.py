@@ -61,17 +61,13 @@ def with_possible_times(trace: HostTrace) -> HostTrace:
     )
 
 
+# Protobuf's wire types: how the bytes of a field are laid out, the low three bits of its tag.
+
 VARINT = 0
 """A number, seven bits a byte."""
-
-
 FIXED_64 = 1
 """Eight bytes."""
-
-
 SIZED = 2
 """Text, bytes, a message or packed numbers, after their length."""
-
-
 FIXED_32 = 5
 """Four bytes."""

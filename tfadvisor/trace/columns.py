@@ -302,7 +302,6 @@ def session_start_ns(planes: Sequence[Plane]) -> int:
 
 # Bytes from a trace to text: never an error, never more than a bounded amount.
 
-
 LONGEST = 1 << 15
 """Bytes of an HLO instruction that are kept, as TPUs name their ops. Real ones have 26,000 at most."""
 LONGEST_NAME = 1 << 12

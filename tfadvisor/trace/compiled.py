@@ -206,12 +206,8 @@ def _names(raw: list[_RawPlane]) -> tuple[Names, _Ranges, list[int]]:
         first.append(plane.event_metadata.first + ranges)
         ranges += len(plane.event_metadata.ranges)
     first.append(np.array([ranges], np.int64))
-    plane_of = np.concatenate(
-        [
-            np.array([-1], np.int32),
-            np.repeat(np.arange(len(raw), dtype=np.int32), [len(p.event_metadata.keys) for p in raw]),
-        ]
-    )
+    rows = [1, *(len(plane.event_metadata.keys) for plane in raw)]
+    plane_of = np.repeat(np.arange(-1, len(raw), dtype=np.int32), rows)
     ids = np.concatenate([np.zeros(1, np.int64), *(plane.event_metadata.keys for plane in raw)])
     return (
         Names(plane_of, ids, tuple(names), tuple(display)),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import io
 import os
@@ -20,7 +19,6 @@ from tfadvisor.trace.stores import (
     WEB,
     CutOff,
     Entry,
-    StoredObject,
     Unreachable,
     driver,
     entry_of,
@@ -31,38 +29,33 @@ if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
 
 
-def open_copy(path: StoredObject) -> io.BufferedReader:
-    """The object's bytes, as a file without a name, gone when it is closed. Raises as transfer, and TraceError without disk."""
-    with _saying_where(Path(tempfile.gettempdir())):
+def open_copy(place: str, address: str, entry: Entry) -> io.BufferedReader:
+    """The bytes of an object that the store has told about, as a file without a name, gone when it is closed. place: what it
+    is called in messages; its address may hold a signature. Raises as transfer, and TraceError without disk.
+    """
+    try:
         handle, name = tempfile.mkstemp(prefix="tfadvisor-")
         Path(name).unlink()
         copy = os.fdopen(handle, "rb")
         try:
             with os.fdopen(os.dup(handle), "wb") as file:
-                transfer(path, file)
+                transfer(place, address, entry, file)
         except BaseException:
             copy.close()
             raise
-    copy.seek(0)
-    return copy
-
-
-@contextlib.contextmanager
-def _saying_where(folder: Path) -> Iterator[None]:
-    try:
-        yield
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise
         raise TraceError(
-            str(folder),
+            tempfile.gettempdir(),
             f"is full: a trace cannot be fetched to it ({error.strerror}).",
             "Free some space, or set TMPDIR to another folder.",
         ) from error
+    copy.seek(0)
+    return copy
 
 
-# The bytes of one object into a file of this machine: once each, several ranges at a time, tried again where one is
-# cut.
+# The bytes of one object into a file of this machine: once each, several ranges at a time, tried again where one is cut.
 
 _PIECE = LARGEST_ANSWER
 _AT_ONCE = 8
@@ -75,40 +68,39 @@ _PAUSE_S = 0.5
 T = TypeVar("T")
 
 
-def transfer(path: StoredObject, file: IO[bytes]) -> Entry:
-    """Writes the object into the file and returns what the store says about it. Raises OSError as `faults` makes them,
-    TraceError for an object that is cut short or changed meanwhile, UsageError without a driver.
+def transfer(place: str, address: str, entry: Entry, file: IO[bytes]) -> None:
+    """Writes the object into the file. Raises OSError as `faults` makes them, TraceError for an object that is cut short or
+    changed meanwhile, UsageError without a driver.
     """
-    entry, done = path.entry(), 0
-    filesystem, name = driver(path.address)
-    for piece in _pieces(filesystem, name, entry, path):
+    filesystem, name = driver(address)
+    done = 0
+    for piece in _pieces(filesystem, name, entry, place):
         if done + len(piece) > (_MOST_UNTOLD if entry.size is None else entry.size):
-            raise Unreachable(str(path), f"more comes than the {entry.size or _MOST_UNTOLD:,} bytes that it may have")
+            raise Unreachable(place, f"more comes than the {entry.size or _MOST_UNTOLD:,} bytes that it may have")
         file.write(piece)
         done += len(piece)
     if entry.size is not None and done != entry.size:
-        raise CutOff(str(path), f"it ended after {done:,} of {entry.size:,} bytes")
-    if done > _PIECE and (now := entry_of(path.address)) != entry and (now.size, now.tag) != (entry.size, entry.tag):
+        raise CutOff(place, f"it ended after {done:,} of {entry.size:,} bytes")
+    if done > _PIECE and (now := entry_of(address)) != entry and (now.size, now.tag) != (entry.size, entry.tag):
         raise TraceError(
-            str(path),
+            place,
             "changed while it was read.",
             "Somebody is writing it: wait until the profiler or the copy is done, and try again.",
         )
     file.flush()
-    return entry
 
 
-def _pieces(filesystem: AbstractFileSystem, name: str, entry: Entry, path: StoredObject) -> Iterator[bytes]:
+def _pieces(filesystem: AbstractFileSystem, name: str, entry: Entry, place: str) -> Iterator[bytes]:
     size = entry.size
     if size is None or (size > _PIECE and not entry.ranges):
-        yield from _stream(filesystem, name, path)
+        yield from _stream(filesystem, name, place)
     elif size <= _PIECE:
-        yield _again_where_cut(lambda: _whole(filesystem, name, size), path)
+        yield _again_where_cut(lambda: _whole(filesystem, name, size), place)
     else:
         for start in range(0, size, _PIECE * _AT_ONCE):
             starts = list(range(start, min(start + _PIECE * _AT_ONCE, size), _PIECE))
             ends = [min(one + _PIECE, size) for one in starts]
-            yield from _again_where_cut(partial(_ranges, filesystem, name, starts, ends), path)
+            yield from _again_where_cut(partial(_ranges, filesystem, name, starts, ends), place)
 
 
 def _whole(filesystem: AbstractFileSystem, name: str, size: int) -> bytes:
@@ -130,23 +122,23 @@ def _ranges(filesystem: AbstractFileSystem, name: str, starts: list[int], ends: 
     return [bytes(one) for one in found]
 
 
-def _stream(filesystem: AbstractFileSystem, name: str, path: StoredObject) -> Iterator[bytes]:
+def _stream(filesystem: AbstractFileSystem, name: str, place: str) -> Iterator[bytes]:
     """From the first byte to the last in one answer, of a server that knows no ranges: it cannot be taken up again."""
-    settings = {"block_size": 0} if path.scheme in WEB else {"cache_type": "none"}
+    settings = {"block_size": 0} if place.partition(":")[0] in WEB else {"cache_type": "none"}
     try:
         with filesystem.open(name, "rb", **settings) as source:
             while piece := source.read(_PIECE):
                 yield bytes(piece)
     except Exception as error:
-        raise translated(error, str(path)) from error
+        raise translated(error, place) from error
 
 
-def _again_where_cut(ask: Callable[[], T], path: StoredObject) -> T:
+def _again_where_cut(ask: Callable[[], T], place: str) -> T:
     for tried in range(1, _TRIES + 1):
         try:
             return ask()
         except Exception as error:
-            told = translated(error, str(path))
+            told = translated(error, place)
             if tried == _TRIES or not isinstance(told, CutOff):
                 raise told from error
             time.sleep(_PAUSE_S * tried)

@@ -80,7 +80,7 @@ def file_descriptor(table: Table = TABLE) -> descriptor_pb2.FileDescriptorProto:
     for message_name, fields in table.items():
         message = file.message_type.add(name=message_name)
         for field_name, number, kind, label in fields:
-            field = message.field.add(name=field_name, number=number, json_name=_json_name(field_name))
+            field = message.field.add(name=field_name, number=number)
             field.label = _Field.LABEL_REPEATED if label in ("repeated", "map") else _Field.LABEL_OPTIONAL
             if label == "map":
                 _add_map_entry(message, field, kind)
@@ -97,11 +97,10 @@ def _add_map_entry(message: descriptor_pb2.DescriptorProto, field: _Field, kind:
     entry_name = "".join(part.capitalize() for part in field.name.split("_")) + "Entry"
     entry = message.nested_type.add(name=entry_name)
     entry.options.map_entry = True
-    entry.field.add(name="key", number=1, json_name="key", label=_Field.LABEL_OPTIONAL, type=_Field.TYPE_INT64)
+    entry.field.add(name="key", number=1, label=_Field.LABEL_OPTIONAL, type=_Field.TYPE_INT64)
     entry.field.add(
         name="value",
         number=2,
-        json_name="value",
         label=_Field.LABEL_OPTIONAL,
         type=_Field.TYPE_MESSAGE,
         type_name=f".{PACKAGE}.{kind}",
@@ -115,11 +114,6 @@ def _oneof(message: descriptor_pb2.DescriptorProto, name: str) -> int:
         message.oneof_decl.add(name=name)
         names.append(name)
     return names.index(name)
-
-
-def _json_name(field_name: str) -> str:
-    first, *rest = field_name.split("_")
-    return first + "".join(part.capitalize() for part in rest)
 
 
 def classes_of(table: Table) -> dict[str, Any]:
@@ -142,5 +136,3 @@ XEvent = _CLASSES["XEvent"]
 XStat = _CLASSES["XStat"]
 XEventMetadata = _CLASSES["XEventMetadata"]
 XStatMetadata = _CLASSES["XStatMetadata"]
-
-# Protobuf's wire types: how the bytes of a field are laid out, the low three bits of its tag.

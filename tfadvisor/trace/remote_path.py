@@ -71,14 +71,9 @@ class RemotePath(PosixPath):
         return f"{self}{self.query}"
 
     @property
-    def scheme(self) -> str:
-        """As `s3`."""
-        return self.parts[0].removesuffix(":")
-
-    @property
     def is_on_the_web(self) -> bool:
         """Whether a web server has it, which is not asked for what it may not have."""
-        return self.scheme in WEB
+        return self.parts[0].removesuffix(":") in WEB
 
     def entry(self) -> Entry:
         """What the store says; asked once. Raises OSError, UsageError without a driver."""
@@ -94,7 +89,7 @@ class RemotePath(PosixPath):
         """The whole object as a file of this machine, fetched unless it is there already. Raises as entry."""
         from tfadvisor.trace.copies import open_copy  # no listing needs it
 
-        return open_copy(self)
+        return open_copy(str(self), self.address, self.entry())
 
     def __str__(self) -> str:
         """With the two slashes that a path would make one."""

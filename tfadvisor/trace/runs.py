@@ -7,7 +7,7 @@ import re
 import stat
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from functools import lru_cache
 from os import PathLike
@@ -139,16 +139,12 @@ def recorded_at(run: Run) -> float:
     """Seconds since the epoch, from the session's name where it is a time (copies lose file times), else the files'."""
     stamp = _SESSION_NAME.search(run.path.name)
     if stamp:
-        try:
+        with suppress(ValueError, OverflowError, OSError):
             return datetime(*map(int, stamp.groups())).timestamp()  # type: ignore[arg-type]
-        except (ValueError, OverflowError, OSError):
-            pass
     times = []
     for file in run.files:
-        try:
+        with suppress(OSError):
             times.append(file.stat().st_mtime)
-        except OSError:
-            continue
     return max(times, default=0.0)
 
 
@@ -159,9 +155,7 @@ def choose_run(
 
     Raises TraceError when the paths hold no trace, UsageError for a run or host that is not there.
     """
-    if len(paths) > 1:
-        chosen, count = _run_of_files(paths, run), 1
-    elif paths[0].is_dir():
+    if len(paths) == 1 and paths[0].is_dir():
         chosen, count = _run_in_folder(paths[0], run, within)
     else:
         chosen, count = _run_of_files(paths, run), 1
@@ -337,10 +331,8 @@ def _system_devices() -> set[int]:
     """The file systems on which the system shows itself. From /proc one comes everywhere, and many files there never end."""
     found = set()
     for folder in ("/proc", "/sys", "/dev"):
-        try:
+        with suppress(OSError):
             found.add(os.stat(folder).st_dev)  # noqa: PTH116
-        except OSError:
-            continue
     return found - {os.stat("/").st_dev}  # noqa: PTH116
 
 
@@ -387,7 +379,6 @@ def _nothing_in(root: Path, within: Path | None) -> TraceError:
 
 
 # A trace that is no path: bytes, or an open file. It is read by way of a file of its own, which is gone afterwards.
-
 
 Readable = str | PathLike[str] | bytes | bytearray | memoryview | IO[bytes]
 """A path to a logdir, run folder or trace, or the content of one trace."""

@@ -7,7 +7,7 @@ import stat
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -61,25 +61,6 @@ class Entry(msgspec.Struct, frozen=True):
     def mode(self) -> int:
         """As of a file of this machine."""
         return (stat.S_IFDIR | 0o555) if self.folder else (stat.S_IFREG | 0o444)
-
-
-class StoredObject(Protocol):
-    """An object of a store, as what copies it sees it; str() is what messages call it."""
-
-    @property
-    def name(self) -> str:
-        """Without its folder."""
-
-    @property
-    def address(self) -> str:
-        """For the driver; may hold a signature, so never shown."""
-
-    @property
-    def scheme(self) -> str:
-        """As `s3`."""
-
-    def entry(self) -> Entry:
-        """What the store says about it; asked once. Raises OSError, UsageError without a driver."""
 
 
 def driver(address: str) -> tuple[AbstractFileSystem, str]:

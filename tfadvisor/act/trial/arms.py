@@ -57,8 +57,7 @@ class Arms:
     def refuse(self, versions: Mapping[str, str]) -> list[str]:
         """Settles those whose flags would be refused. Returns the names of the others."""
         for name, one in self.candidates.items():
-            why = refused(one, versions)
-            if why:
+            if why := refused(one, versions):
                 self.broken[name] = f"its flags would be refused: {why}"
         return [one for one in self.candidates if one != BASE and one not in self.broken]
 

@@ -122,7 +122,6 @@ def _report(
 
 # The findings' own fixes as candidates: each codemod of a rule that applies in one place, and its variables and flags.
 
-
 _PLACEHOLDERS = ("/path/to/", "{")
 """What a fix writes for what only the user knows."""
 

@@ -12,13 +12,15 @@ from tfadvisor.act.trial.ablation import HOOKED, PART, SCALE, arms_for, profile_
 from tfadvisor.act.trial.ablation import STAGES as ABLATION_STAGES
 from tfadvisor.act.trial.arms import Arms, Tell
 from tfadvisor.act.trial.candidates import Candidate, identity_of
-from tfadvisor.act.trial.deciding import RATE, STAGES, Rounds, Standing, Standings
+from tfadvisor.act.trial.deciding import STAGES, Rounds, Standing, Standings
 from tfadvisor.act.trial.one_run import Asked, Program, Run, last_line
 from tfadvisor.act.trial.result import BETTER, BROKEN, DIFFERS, Arm, Ratio, TrialResult, TriedSteps, summary_of
-from tfadvisor.act.trial.steps import KERAS, Answer, StepPlan, agrees, choose_loop, plan_steps
+from tfadvisor.act.trial.steps import KERAS, Loop, StepPlan, agrees, choose_loop, plan_steps
 from tfadvisor.errors import NothingToCompare, TraceError
 from tfadvisor.units import duration
 
+_TIMED_SECONDS = 2.0
+"""How long the steps of one run are timed."""
 _WATCHED = 3.0
 """For so many times as long as steps are timed loops are watched: those that check or set up before training are over by then."""
 _MORE_TIME = "Give it more time, as --budget 30m, or smaller data."
@@ -31,10 +33,6 @@ class Wanted(msgspec.Struct, frozen=True):
     candidates: tuple[Candidate, ...]
     budget_seconds: float
     """No run begins that would end later."""
-    timed_seconds: float = 2.0
-    """How long the steps of one run are timed."""
-    stages: tuple[int, ...] = STAGES
-    """Numbers of rounds after which to look."""
     step_ms: float | None = None
     """What a report says of the step."""
     ablate: bool = False
@@ -48,15 +46,15 @@ def try_out(wanted: Wanted, asked: Asked, tell: Tell) -> TrialResult:
     program = Program(wanted.command, asked)
     tell("looks for the loop of the steps")
     parts = HOOKED if wanted.ablate else ()
-    watched = program.watch(wanted.budget_seconds, _WATCHED * wanted.timed_seconds, parts=parts)
+    watched = program.watch(wanted.budget_seconds, _WATCHED * _TIMED_SECONDS, parts=parts)
     plan = _plan(watched, wanted)
-    first = _first_answer(watched, plan)
-    processes = sum(any(_is_planned(plan, loop.file, loop.line) for loop in one.loops) for one in watched.answers)
-    ablated, missing = arms_for([first, *watched.answers]) if wanted.ablate else ((), {})
+    stepping = [one for one in watched.answers if any(Loop(loop.file, loop.line) == plan.loop for loop in one.loops)]
+    versions = stepping[0].versions
+    ablated, missing = arms_for([stepping[0], *watched.answers]) if wanted.ablate else ((), {})
     candidates = (*wanted.candidates, *ablated)
-    arms = Arms(program, plan, candidates, until, max(processes, 1), tell)
+    arms = Arms(program, plan, candidates, until, len(stepping), tell)
     arms.broken |= missing
-    timed = arms.smoke(wanted.timed_seconds)
+    timed = arms.smoke(_TIMED_SECONDS)
     if timed.step_ms is None and time.monotonic() >= until:
         raise TraceError(" ".join(wanted.command), "two runs of it took longer than the budget.", _MORE_TIME)
     if timed.step_ms is None:
@@ -67,9 +65,8 @@ def try_out(wanted: Wanted, asked: Asked, tell: Tell) -> TrialResult:
             f"a round of {_told_by(plan)} takes {duration(timed.step_ms)}, the report's step {duration(wanted.step_ms)}.",
             "Give the report of this program, recorded with these arguments on this machine.",
         )
-    tried = arms.refuse(first.versions)
-    stages = ABLATION_STAGES if wanted.ablate else wanted.stages
-    rounds = Rounds(tried, arms.measure, stages, RATE)
+    tried = arms.refuse(versions)
+    rounds = Rounds(tried, arms.measure, ABLATION_STAGES if wanted.ablate else STAGES)
     standings = rounds.decide() if tried else Standings((timed.step_ms,), {})
     alone = tuple(_arm(one, standings.arms.get(one.name), arms) for one in candidates)
     complete = not asked.end and not rounds.stopped
@@ -78,7 +75,7 @@ def try_out(wanted: Wanted, asked: Asked, tell: Tell) -> TrialResult:
         outcome=outcome,
         summary=summary,
         command=wanted.command,
-        versions=first.versions,
+        versions=versions,
         device=timed.answers[0].device,
         steps=TriedSteps(_told_by(plan), arms.plan.warm, arms.plan.count, timed.between),
         base_step_ms=standings.base or (timed.step_ms,),
@@ -92,11 +89,7 @@ def try_out(wanted: Wanted, asked: Asked, tell: Tell) -> TrialResult:
 def _plan(watched: Run, wanted: Wanted) -> StepPlan:
     name = " ".join(wanted.command)
     if watched.late:
-        raise TraceError(
-            name,
-            f"came to no steps within {watched.seconds:.0f} s.",
-            _MORE_TIME,
-        )
+        raise TraceError(name, f"came to no steps within {watched.seconds:.0f} s.", _MORE_TIME)
     if not watched.answers or watched.code:
         ended = f"ended with exit code {watched.code}{last_line(watched.tail)}." if watched.code else "gave no step."
         remedy = (
@@ -111,15 +104,7 @@ def _plan(watched: Run, wanted: Wanted) -> StepPlan:
             "has no steps: no loop of its own files, and no Keras fit, went round eight times.",
             "Let it make more steps. Loops of installed packages are not looked at.",
         )
-    return plan_steps(chosen, wanted.timed_seconds, all(one.ended for one in watched.answers))
-
-
-def _first_answer(watched: Run, plan: StepPlan) -> Answer:
-    return next(one for one in watched.answers if any(_is_planned(plan, loop.file, loop.line) for loop in one.loops))
-
-
-def _is_planned(plan: StepPlan, file: str, line: int) -> bool:
-    return (plan.loop.file, plan.loop.line) == (file, line)
+    return plan_steps(chosen, _TIMED_SECONDS, all(one.ended for one in watched.answers))
 
 
 def _told_by(plan: StepPlan) -> str:
@@ -134,9 +119,8 @@ def _told_by(plan: StepPlan) -> str:
 def _arm(candidate: Candidate, standing: Standing | None, arms: Arms) -> Arm:
     broken = arms.broken.get(candidate.name, "")
     check = arms.check(candidate.name)
-    if (
-        check == DIFFERS and not broken and candidate.kind not in (PART, SCALE)
-    ):  # which only the last runs of the program itself have shown
+    if check == DIFFERS and not broken and candidate.kind not in (PART, SCALE):
+        # which only the last runs of the program itself have shown
         broken = f"results differ: {arms.differing[candidate.name]}"
     effect = standing.effect if standing else None
     outcome = BROKEN if broken or standing is None else standing.outcome

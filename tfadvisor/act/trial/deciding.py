@@ -78,7 +78,6 @@ def deviation_of(groups: Sequence[Sequence[float]]) -> Deviation:
 
 # How two forms of a program differ by their runs' step times: a ratio, its interval, and how surprising it is.
 
-
 FLOOR = 0.01
 """Runs of one program are taken to differ by at least so much, as a standard deviation of the logarithm."""
 CONFIDENCE = 0.95
@@ -158,7 +157,6 @@ def smallest_seen(effect: Effect, base: Sequence[float], new: Sequence[float], l
 
 # Arms in turns, round by round, until it is clear which are better: 3 rounds, then 5, 8 and 12.
 
-
 STAGES = (3, 5, 8, 12)
 RATE = 0.01
 """Probability, over all looks and all arms, that one of arms that are alike is called better."""
@@ -229,7 +227,7 @@ class Rounds:
         except Enough:
             self.stopped = True
             self.look()
-        return self.standings()
+        return Standings(tuple(self.base), {arm: self._standing(arm) for arm in self.runs})
 
     def round(self) -> None:
         """Each open arm once, in an order that changes, with the base among them."""
@@ -270,10 +268,6 @@ class Rounds:
                 self.outcomes[arm] = BETTER
             elif self.outcomes[arm] == OPEN and one.low > 1 - LEAST:
                 self.outcomes[arm] = NOT_BETTER
-
-    def standings(self) -> Standings:
-        """As they are now."""
-        return Standings(tuple(self.base), {arm: self._standing(arm) for arm in self.runs})
 
     def _standing(self, arm: str) -> Standing:
         runs = self.runs[arm]

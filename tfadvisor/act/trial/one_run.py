@@ -108,7 +108,7 @@ def run_once(
                 process.wait()
         answers = tuple(msgspec.convert(one, Answer) for one in _letters(Path(folder)))
         tail = end_of(Path(output.name), _TAIL_BYTES).strip()
-        return Run(answers, _as_a_shell(code), time.monotonic() - began, tail, late and not answers)
+        return Run(answers, code, time.monotonic() - began, tail, late and not answers)
 
 
 def _environment(more: Mapping[str, str], folder: str) -> dict[str, str]:
@@ -137,11 +137,12 @@ def _wait(process: subprocess.Popen[bytes], folder: Path, until: float, processe
 
 
 def _exit_code(process: subprocess.Popen[bytes], folder: Path) -> int | None:
-    """None where it has not ended by itself; a process that reported the end of its program is waited for."""
+    """As a shell has it, None where it has not ended by itself; a process that reported the end of its program is waited for."""
     if any(one["ended"] for one in _letters(folder)):
         with suppress(subprocess.TimeoutExpired):
             process.wait(_OTHERS_SECONDS)
-    return process.poll()
+    code = process.poll()
+    return 128 - code if code is not None and code < 0 else code
 
 
 def _letters(folder: Path) -> Iterator[dict[str, object]]:
@@ -149,10 +150,6 @@ def _letters(folder: Path) -> Iterator[dict[str, object]]:
         letter = read_letter(str(file))
         if letter is not None:
             yield letter
-
-
-def _as_a_shell(code: int | None) -> int | None:
-    return 128 - code if code is not None and code < 0 else code
 
 
 # The user's program in a trial: which files are its own, and one run of it under a candidate.
@@ -222,7 +219,6 @@ class Program:
             steps = 0 if run.code or run.late else max((one.steps for one in run.answers), default=0)
             return Timed(None, why_no_sample(run, plan), run.seconds, run.answers, steps)
         made = min(one.steps for one in samples)
-
         return Timed(
             max(1000 * one.seconds / one.steps for one in samples),
             "",
@@ -311,8 +307,6 @@ def settle_in(time: Callable[[StepPlan, int], Timed], plan: StepPlan, seconds: f
             plan = refined(plan, timed.step_ms, seconds, timed.made)
         elif timed.made:
             plan = shortened(plan, timed.made)
-        if timed.step_ms is None and plan == before:
-            break
-        if good >= _RUNS and plan == before:
+        if plan == before and (timed.step_ms is None or good >= _RUNS):
             break
     return plan, timed

@@ -195,23 +195,16 @@ def as_text(result: TrialResult, screen: Screen = PLAIN) -> str:
     page.hanging("", (one_line(result.profile or result.summary), TITLE), 0)
     page.hanging("", (_about(result), DIM), 0)
     if result.steps.between >= _TOLD:
-        page.line(
-            (
-                f"{percent(result.steps.between)} of the time is between turns of this loop, as at ends of epochs: in no step",
-                DIM,
-            )
-        )
+        between = f"{percent(result.steps.between)} of the time is between turns of this loop"
+        page.line((f"{between}, as at ends of epochs: in no step", DIM))
     page.line()
     shown = [one for one in result.arms if one.kind == "change" or one.step_ms or one.outcome != BROKEN]
     for arm in sorted(shown, key=lambda one: (one.ratio is None, one.ratio.estimate if one.ratio else 0.0)):
         _arm(page, arm)
     for arm in result.arms:
         if arm not in shown:
-            page.hanging(
-                ("dropped" if arm.took else "not here", DIM),
-                (f"{one_line(arm.name)}: {one_line(arm.why)}", DIM),
-                _INDENT,
-            )
+            label = "dropped" if arm.took else "not here"
+            page.hanging((label, DIM), (f"{one_line(arm.name)}: {one_line(arm.why)}", DIM), _INDENT)
     return page.text()
 
 

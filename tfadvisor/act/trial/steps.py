@@ -91,7 +91,6 @@ def _weight(one: SeenLoop) -> float:
 
 # What is sent to the program's processes, and what they answer: small files in a folder of this run alone.
 
-
 KERAS = "keras"
 """Stands for a file where the steps are those of Keras' `fit`."""
 

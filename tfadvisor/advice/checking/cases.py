@@ -51,7 +51,8 @@ def check_folder(folder: Path) -> Checked:
     failures: list[str] = []
     for file in sorted(folder.rglob("*.yaml")):
         if not is_rule(file.name):
-            if file.name.endswith(".cases.yaml") and not _rule_of(file).exists():
+            name, cases_of_it, _ = file.name.partition(".cases.yaml")
+            if cases_of_it and not file.with_name(f"{name}.yaml").exists():
                 failures.append(f"{file}: there is no rule for these cases")
             continue
         rules += 1
@@ -67,10 +68,6 @@ def check_folder(folder: Path) -> Checked:
         failures += missing_kinds(rule, found)
         failures += [failure for case in found if (failure := run_case(rule, case)) is not None]
     return Checked(rules, cases, tuple(failures))
-
-
-def _rule_of(cases: Path) -> Path:
-    return cases.with_name(cases.name.replace(".cases.yaml", ".yaml"))
 
 
 def load_cases(file: Path) -> list[Case]:

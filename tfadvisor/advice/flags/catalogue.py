@@ -117,6 +117,7 @@ _LIMITS = {"int32": 31, "int64": 63}
 _WHOLE = re.compile(r"[+-]?\d{1,30}")
 _TRUE, _FALSE = ("true", "1"), ("false", "0")
 _NCCL_FUNCTIONS = ("allgather", "allreduce", "broadcast", "reduce", "reducescatter", "alltoall", "sendrecv")
+"""NCCL 2.24 and newer take lists by function: `allreduce:tree,ring;broadcast:ring`."""
 _VMODULE = re.compile(r"^[^=,\s]+=\d+(,[^=,\s]+=\d+)*")
 
 
@@ -191,7 +192,8 @@ def fault_of_variable(variable: Variable, value: str) -> str:
     if variable.kind == "vmodule":
         return "" if _VMODULE.fullmatch(value) else f"{value!r} is not a list of `file=level`"
     if variable.kind == "nccl-list":
-        wrong = [word for word in re.split(r"[,;:^]", value.lower()) if word and word not in _known_to_nccl(variable)]
+        known = ("", *variable.values, *_NCCL_FUNCTIONS)
+        wrong = [word for word in re.split(r"[,;:^]", value.lower()) if word not in known]
         return f"{wrong[0]!r} is none of {', '.join(variable.values)}" if wrong else ""
     any_case = variable.kind in ("words-any-case", "tensorflow-bool", "jax-bool")
     values = [one.lower() for one in variable.values] if any_case else list(variable.values)
@@ -206,11 +208,6 @@ def _fault_of_number(variable: Variable, value: str) -> str:
         return f"{value!r} is not a number"
     least, most = variable.bounds or (float("-inf"), float("inf"))
     return "" if least <= float(value) <= most else f"{value} is not between {least:,g} and {most:,g}"
-
-
-def _known_to_nccl(variable: Variable) -> tuple[str, ...]:
-    """NCCL 2.24 and newer take lists by function: `allreduce:tree,ring;broadcast:ring`."""
-    return (*variable.values, *_NCCL_FUNCTIONS)
 
 
 def is_default_of_variable(variable: Variable, value: str) -> bool:

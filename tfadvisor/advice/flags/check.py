@@ -63,8 +63,11 @@ class Checked(msgspec.Struct, frozen=True):
     def has(self, level: str) -> bool:
         """Whether any remark is at least that bad."""
         bad = LEVELS[: LEVELS.index(level) + 1]
-        everything = [*self.together, *(one for judged in self.settings for one in judged.remarks)]
-        return any(one.level in bad for one in everything)
+        return any(one.level in bad for one in self.all_remarks())
+
+    def all_remarks(self) -> list[Remark]:
+        """About single settings and about several."""
+        return [*(one for judged in self.settings for one in judged.remarks), *self.together]
 
 
 def check(text: str, jaxlib: str | None = None, tensorflow: str | None = None) -> Checked:
@@ -260,10 +263,8 @@ def check_variable(setting: Setting, jaxlib: str, suggestions: Suggestions) -> t
     fault = fault_of_variable(variable, value)
     if fault:
         text = f"{fault}; {variable.consequence}" if variable.consequence else fault
-        return variable.about, [
-            *remarks,
-            Remark("value", ERROR if variable.fatal else WARNING, text, "", variable.source),
-        ]
+        remarks.append(Remark("value", ERROR if variable.fatal else WARNING, text, "", variable.source))
+        return variable.about, remarks
     first = variable.value_since.get(value.lower(), "")
     if first and is_newer(first, jaxlib):
         remarks.append(Remark("value", ERROR, f"jaxlib knows the value {value} from {first} on", "", variable.source))

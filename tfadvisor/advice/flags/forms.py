@@ -12,7 +12,6 @@ from tfadvisor.advice.flags.check import Checked, Judged
 
 SCHEMA_VERSION = "1"
 
-
 _LONGEST = 200
 """Characters of a flag's help; some go on for a page."""
 
@@ -39,7 +38,8 @@ def lines(checked: Checked) -> Iterator[Line]:
         if not one.remarks and one.about:
             yield Line("", _cut(one.about), 2, True)
         for remark in one.remarks:
-            yield from _remark(remark)
+            yield Line("", f"{remark.kind}: {remark.text}", 2, False)
+            yield from _rest(remark)
     for remark in checked.together:
         yield Line(remark.level, remark.text, 0, False)
         yield from _rest(remark)
@@ -51,11 +51,6 @@ def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1].rsplit(' ', 1)[0]} …"
 
 
-def _remark(remark: Remark) -> Iterator[Line]:
-    yield Line("", f"{remark.kind}: {remark.text}", 2, False)
-    yield from _rest(remark)
-
-
 def _rest(remark: Remark) -> Iterator[Line]:
     if remark.instead:
         yield Line("", f"instead: {remark.instead}", 2, False)
@@ -64,9 +59,7 @@ def _rest(remark: Remark) -> Iterator[Line]:
 
 
 def _sum(checked: Checked) -> str:
-    levels = [one.level for judged in checked.settings for one in judged.remarks] + [
-        one.level for one in checked.together
-    ]
+    levels = [one.level for one in checked.all_remarks()]
     counts = [f"{levels.count(level)} {level}{'s' if levels.count(level) != 1 else ''}" for level in LEVELS]
     return f"{len(checked.settings)} setting{'s' if len(checked.settings) != 1 else ''}: {', '.join(counts)}"
 

@@ -102,7 +102,8 @@ def _read_command(words: list[str], settings: list[Setting], unread: list[Unread
         elif assigned:
             settings.append(Setting(assigned.group(1), assigned.group(1), assigned.group(3), word))
         elif word.startswith("-"):
-            settings.append(_flag("", word))
+            name, equals, value = word.partition("=")
+            settings.append(Setting("", name.lstrip("-"), value if equals else None, word))
             before = word
         else:
             rest = " ".join(words[at:])
@@ -143,11 +144,6 @@ def _after_flags(words: str, before: str) -> Unread:
     """A value after a blank is the usual reason: the flag goes without it, and a bool is then true whatever follows."""
     instead = "" if "=" in before else f"{before}={words.split(maxsplit=1)[0]}"
     return Unread(words, f"XLA stops reading at the first word without `--`, here after {before}", instead, False)
-
-
-def _flag(variable: str, word: str) -> Setting:
-    name, equals, value = word.partition("=")
-    return Setting(variable, name.lstrip("-"), value if equals else None, word)
 
 
 # The known name that a wrong one was probably meant to be.

@@ -94,7 +94,6 @@ def _location(name: str, metrics: Metrics) -> Location | None:
 
 # What a trace of one or two steps cannot tell: whether something happens in every step.
 
-
 TELLING_STEPS = 3
 """From fewer whole steps nobody can say what happens in every one."""
 WEAK_CONFIDENCE = 0.5

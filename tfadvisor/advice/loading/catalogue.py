@@ -127,9 +127,7 @@ def _files_of(folders: Sequence[Path], broken: list[RuleError]) -> list[tuple[st
     return found
 
 
-# The built-in rules as JSON in a module, which a build puts into the wheel: reading YAML takes longer than a
-# small trace.
-
+# The built-in rules as JSON in a module, which a build puts into the wheel: reading YAML takes longer than a small trace.
 
 COVERAGE = "coverage.yaml"
 PREVIEW = "preview"

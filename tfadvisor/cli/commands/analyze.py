@@ -50,7 +50,6 @@ Examples:
 
 Exit codes: 0 fine, 1 a finding at --fail-on level, 2 usage, 3 nothing to analyse, 5 a rule or metric broke."""
 
-
 FailOn = Annotated[
     str | None,
     choice(
@@ -71,7 +70,7 @@ IgnoredBy = Annotated[
 ]
 Open = Annotated[bool, option("--open", "", "show the page in a browser; without -o it is a temporary file", OUTPUT)]
 
-app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+app = typer.Typer(add_completion=False)
 
 
 @app.command("analyze", cls=Command, epilog=_EXAMPLES, short_help="where the step's time goes, why, and what to change")

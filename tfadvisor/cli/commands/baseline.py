@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tfadvisor.cli.outputs import note, write_json, write_out
-from tfadvisor.cli.reading_options import BASELINE, OUTPUT, Config, Labels, Model, Reading, Store, choice, places
+from tfadvisor.cli.reading_options import BASELINE, Config, Labels, Model, Reading, Store, one_format, places
 from tfadvisor.cli.typer_commands import Command, Commands, argument, option, takes
 from tfadvisor.errors import UsageError
 from tfadvisor.printable import cut, one_line, plain
@@ -30,15 +30,12 @@ Examples:
 
 Exit codes: 0 fine, 2 usage, 3 a trace cannot be read, 4 a trace holds no step."""
 
-
 Added = Annotated[list[str], argument("PATH", "logdirs (the newest run of each), runs, traces", path_type=str)]
 Accepted = Annotated[str | None, argument("PATH", "a run, instead of what the gate judged last", path_type=str)]
 Reason = Annotated[str, option("--reason", "TEXT", "why the change is accepted; kept with the run", show_default=False)]
 
 Keep = Annotated[int | None, option("--keep", "N", "how many runs a baseline keeps (30)", BASELINE)]
-Format = Annotated[
-    str | None, choice("--format", "-f", names=("text", "json"), help="format of the list (text)", panel=OUTPUT)
-]
+Format = Annotated[str | None, one_format(("text", "json"), "format of the list (text)")]
 
 _RUN = "a run: the beginning of its file's name, fingerprint or commit, as `baseline list` shows them"
 Named = Annotated[str, argument("RUN", _RUN)]
@@ -50,7 +47,6 @@ app = typer.Typer(
     epilog=_EXAMPLES,
     short_help="the runs that the gate compares with",
     add_completion=False,
-    rich_markup_mode="rich",
 )
 
 
@@ -84,12 +80,7 @@ def add_runs(
 
 
 @app.command("list", cls=Command, short_help="what a store holds")
-def list_runs(
-    format: Format = None,
-    store: Store = None,
-    model: Model = None,
-    config: Config = None,
-) -> int:
+def list_runs(format: Format = None, store: Store = None, model: Model = None, config: Config = None) -> int:
     """One line per run, the oldest first."""
     from tfadvisor.cli import gate_inputs
     from tfadvisor.comparison.baseline.store import read_store
@@ -137,8 +128,7 @@ def accept_run(
         labels = gate_inputs.labels_of(label or (), written.labels)
         report = gate_inputs.report_of(places([path]), options)
         snapshots = [gate_inputs.judged_snapshot(report, chosen_model, labels)]
-    added, _ = accept(folder, snapshots, _kept(keep, written.keep), reason)
-    for kept in added:
+    for kept in accept(folder, snapshots, _kept(keep, written.keep), reason):
         write_out(f"accepted {line(kept)}\n")
     return 0
 
@@ -189,7 +179,6 @@ def _kept(keep: int | None, configured: int) -> int:
 
 
 # A store's runs as a table with a head, or as records.
-
 
 _WIDEST = 40
 

@@ -29,7 +29,7 @@ Exit codes: 0 there is a report, 2 usage, 3 no trace came or it holds no steps, 
 
 Addresses = Annotated[list[str], argument("HOST:PORT", "profiler servers of one job, all of which are recorded")]
 
-app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+app = typer.Typer(add_completion=False)
 
 
 @app.command("capture", cls=Command, epilog=_EXAMPLES, short_help="record a running job and print its report")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tfadvisor.cli.outputs import check_outside, check_page_has_a_file, note, write_form
-from tfadvisor.cli.reading_options import OUTPUT, WHAT, Output, Reading, choice, places
+from tfadvisor.cli.reading_options import WHAT, Output, Reading, one_format, places
 from tfadvisor.cli.typer_commands import Command, argument, option
 from tfadvisor.comparison.forms import COMPARISON_FORMS
 from tfadvisor.errors import NothingToCompare, UsageError
@@ -29,7 +29,6 @@ Examples:
 Exit codes: 0 fine, 2 usage, 3 a side cannot be read, 4 the runs are not comparable, which is
 said in their place, or a side holds no step to compare."""
 
-
 _SIDE = "a logdir, a run folder, one *.xplane.pb (or .gz), a snapshot of a baseline (*.json), or the address of one"
 Base = Annotated[str, argument("BASE", _SIDE, path_type=str)]
 New = Annotated[str, argument("NEW", "the same, for the run to explain", path_type=str)]
@@ -39,16 +38,12 @@ HostOfBoth = Annotated[str | None, option("--host", "NAME", "only this host, on 
 StepsOfBoth = Annotated[str | None, option("--steps", "A:B", "only steps A up to but not B, on both sides", WHAT)]
 Format = Annotated[
     str | None,
-    choice(
-        "--format",
-        "-f",
-        names=names_of(COMPARISON_FORMS),
-        help="format of the comparison (text); html is a page with both runs side by side",
-        panel=OUTPUT,
+    one_format(
+        names_of(COMPARISON_FORMS), "format of the comparison (text); html is a page with both runs side by side"
     ),
 ]
 
-app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+app = typer.Typer(add_completion=False)
 
 
 @app.command("compare", cls=Command, epilog=_EXAMPLES, short_help="where the change of the step time comes from")

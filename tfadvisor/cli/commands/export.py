@@ -49,7 +49,7 @@ Target = Annotated[
         OUTPUT,
     ),
 ]
-app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+app = typer.Typer(add_completion=False)
 
 
 @app.command(
@@ -59,13 +59,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode="rich")
     short_help="a timeline for Perfetto with the findings marked, tables as Parquet, or a profile for XLA",
 )
 @takes(Reading, "run host steps params bandwidth rules preview")
-def export(
-    paths: Paths,
-    to: To,
-    *,
-    output: Target = None,
-    reading: Reading,
-) -> int:
+def export(paths: Paths, to: To, *, output: Target = None, reading: Reading) -> int:
     """Write a run for other tools: a timeline with the findings marked, tables, or a profile for XLA's scheduler.
 
     perfetto: every event of every host thread and device stream, and above them the steps, where their time goes, and a

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tfadvisor.cli.outputs import note, write_json
-from tfadvisor.cli.reading_options import OUTPUT, WHAT, Paths, Reading, choice, chosen_run, places
+from tfadvisor.cli.reading_options import OUTPUT, WHAT, Paths, Reading, chosen_run, one_format, places
 from tfadvisor.cli.typer_commands import Command, option, takes
 from tfadvisor.errors import UsageError
 
@@ -42,16 +42,7 @@ Diff = Annotated[
     bool, option("--diff", "", "print the changes as a unified diff (what happens without --apply)", OUTPUT)
 ]
 Apply = Annotated[bool, option("--apply", "", "write the changes; wants a clean git work tree", OUTPUT)]
-Format = Annotated[
-    str | None,
-    choice(
-        "--format",
-        "-f",
-        names=("diff", "json"),
-        help="diff, or the report with each patch in its fix (diff)",
-        panel=OUTPUT,
-    ),
-]
+Format = Annotated[str | None, one_format(("diff", "json"), "diff, or the report with each patch in its fix (diff)")]
 RuleId = Annotated[
     list[str] | None,
     option("--rule", "ID", "only findings of this rule; may be repeated", WHAT),
@@ -77,7 +68,7 @@ Check = Annotated[
 ]
 Chosen = Annotated[str | None, option("--at", "FILE:LINE", "the place to patch, where several fit", WHAT)]
 
-app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+app = typer.Typer(add_completion=False)
 
 
 class _TakesCommand(Command):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tfadvisor.cli.outputs import write_json, write_out
-from tfadvisor.cli.reading_options import choice
+from tfadvisor.cli.reading_options import choice, one_format
 from tfadvisor.cli.typer_commands import Command, Commands, argument, option
 from tfadvisor.errors import UsageError
 from tfadvisor.printable import one_line
@@ -52,9 +52,9 @@ TensorFlow = Annotated[str | None, option("--tensorflow", "V", "judge XLA's flag
 FailOn = Annotated[
     str | None, choice("--fail-on", names=("error", "warning"), help="exit with 1 if anything is at least this bad")
 ]
-Format = Annotated[str | None, choice("--format", "-f", names=("text", "json"), help="format of the report (text)")]
+Format = Annotated[str | None, one_format(("text", "json"), "format of the report (text)", None)]
 
-app = typer.Typer(cls=Commands, add_completion=False, rich_markup_mode="rich", short_help="check flags and variables")
+app = typer.Typer(cls=Commands, add_completion=False, short_help="check flags and variables")
 
 
 @app.callback()

@@ -11,13 +11,12 @@ import typer
 
 from tfadvisor.cli.outputs import check_outside, check_page_has_a_file, note, write_form
 from tfadvisor.cli.reading_options import (
-    OUTPUT,
     WHAT,
     Disabled,
     Output,
     RuleFolders,
     Workers,
-    choice,
+    one_format,
     places,
     processes,
 )
@@ -65,9 +64,7 @@ LabelsBy = Annotated[
     option("--labels", "TEMPLATE", "which folders below SOURCE name what, as {team}/{model}/*/{job} ({model})", WHAT),
 ]
 TableRead = Annotated[str, argument("TABLE", "what `tfadvisor fleet` wrote", path_type=str)]
-Format = Annotated[
-    str | None, choice("--format", "-f", names=names_of(FLEET_FORMS), help="format of the report (text)", panel=OUTPUT)
-]
+Format = Annotated[str | None, one_format(names_of(FLEET_FORMS), "format of the report (text)")]
 
 app = typer.Typer(
     cls=_TableOrReport,
@@ -75,7 +72,6 @@ app = typer.Typer(
     epilog=_EXAMPLES,
     short_help="many runs as one table, and what costs most",
     add_completion=False,
-    rich_markup_mode="rich",
 )
 
 

@@ -80,7 +80,7 @@ class _TakesSeveral(Command):
         return list(super().parse_args(ctx, given))
 
 
-app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+app = typer.Typer(add_completion=False)
 
 
 @app.command("gate", cls=_TakesSeveral, epilog=_EXAMPLES, short_help="pass or fail a run by budgets and baselines")
@@ -166,20 +166,15 @@ def _without_copies(reports: Sequence[Report], candidates: Sequence[Snapshot]) -
     return [report for report, _ in kept], [candidate for _, candidate in kept]
 
 
-def _files(asked: Asked) -> dict[str, Path | None]:
-    """For each option that writes a file beside the verdict."""
-    return {form.name: getattr(asked.judging, form.name) for form in FILES}
-
-
 def _check_outputs(asked: Asked) -> None:
     check_page_has_a_file(asked.form, asked.judging.output, "gate")
-    for option, target in {"output": asked.judging.output, **_files(asked)}.items():
-        if target is not None:
+    for option in ("output", *(form.name for form in FILES)):
+        if (target := getattr(asked.judging, option)) is not None:
             check_outside(target, [*asked.paths, *asked.candidates], f"--{option}")
 
 
 def _write(verdict: GateResult, asked: Asked) -> None:
-    wrote = [(form, target) for form in FILES if (target := _files(asked)[form.name]) is not None]
+    wrote = [(form, target) for form in FILES if (target := getattr(asked.judging, form.name)) is not None]
     for form, target in wrote:
         write_output(target, form.write(verdict), f"--{form.name}")
     if wrote:

@@ -23,7 +23,7 @@ Exit codes: 0 fine, 2 usage or configuration, 3 the store holds no run that can 
 _REMEDY = "`tfadvisor baseline add PATH` adds one."
 Page = Annotated[Path | None, option("--output -o", "FILE", "the page, one HTML file", OUTPUT)]
 
-app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+app = typer.Typer(add_completion=False)
 
 
 @app.command("history", cls=Command, epilog=_EXAMPLES, short_help="step times of a store's runs over time, as a page")

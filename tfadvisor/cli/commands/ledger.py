@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from tfadvisor.cli.outputs import write_json, write_out
-from tfadvisor.cli.reading_options import LEDGER, choice
+from tfadvisor.cli.reading_options import LEDGER, one_format
 from tfadvisor.cli.typer_commands import Command, option
 from tfadvisor.errors import TraceError
 from tfadvisor.report.forms.terminal import screen_of
@@ -23,9 +23,9 @@ Examples:
 Exit codes: 0 fine, 2 usage, 3 there is no ledger, or it cannot be read."""
 
 LedgerFile = Annotated[Path, option("--ledger", "FILE", "the ledger")]
-Format = Annotated[str | None, choice("--format", "-f", names=("text", "json"), help="format (text)")]
+Format = Annotated[str | None, one_format(("text", "json"), "format (text)", None)]
 
-app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+app = typer.Typer(add_completion=False)
 
 
 @app.command("ledger", cls=Command, epilog=_EXAMPLES, short_help="predicted vs. measured savings of earlier `try` runs")

@@ -26,7 +26,7 @@ Root = Annotated[
     option("--root", "DIR", "nothing outside of this folder is read (the folder where you are)", show_default=False),
 ]
 
-app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+app = typer.Typer(add_completion=False)
 
 
 @app.command("mcp", cls=Command, epilog=_EXAMPLES, short_help="serve reports to coding agents over MCP")

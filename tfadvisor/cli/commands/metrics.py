@@ -18,7 +18,6 @@ app = typer.Typer(
     help="The metrics of a report: list them, explain one.",
     short_help="what a metric means",
     add_completion=False,
-    rich_markup_mode="rich",
 )
 
 

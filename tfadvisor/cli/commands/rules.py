@@ -29,7 +29,6 @@ app = typer.Typer(
     help="The rule catalogue: list it, read a rule, check a folder of rules, write a page for each.",
     short_help="the rule catalogue",
     add_completion=False,
-    rich_markup_mode="rich",
 )
 
 

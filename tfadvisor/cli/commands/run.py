@@ -59,7 +59,7 @@ Then = Annotated[
 Ablate = Annotated[
     bool, option("--ablate", "", "then end it, and measure in more runs what each part of it costs", RECORDING)
 ]
-app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+app = typer.Typer(add_completion=False)
 
 
 @app.command(

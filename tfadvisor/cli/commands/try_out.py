@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tfadvisor.cli.outputs import note, write_out, write_output
-from tfadvisor.cli.reading_options import LEDGER, OUTPUT, Output, RuleFolders, choice, seconds_in
+from tfadvisor.cli.reading_options import LEDGER, OUTPUT, Output, RuleFolders, one_format, seconds_in
 from tfadvisor.cli.recording import TheCommand
 from tfadvisor.cli.typer_commands import Command, option
 from tfadvisor.errors import NothingToCompare, UsageError
@@ -75,11 +75,9 @@ SourcePlace = Annotated[
 ]
 Budget = Annotated[str, option("--budget", "TIME", "time limit for all runs: 90s, 10m, 2h")]
 LedgerFile = Annotated[Path, option("--ledger", "FILE", "file that keeps the measurements", OUTPUT)]
-Format = Annotated[
-    str | None, choice("--format", "-f", names=("text", "json"), help="format of the result (text)", panel=OUTPUT)
-]
+Format = Annotated[str | None, one_format(("text", "json"), "format of the result (text)")]
 
-app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+app = typer.Typer(add_completion=False)
 
 
 @app.command(

@@ -103,6 +103,11 @@ class Snapshot(msgspec.Struct, frozen=True):
     errors: Mapping[str, float]
     origin: Origin = Origin()
 
+    @property
+    def age(self) -> tuple[int, str, str]:
+        """By which the runs of a baseline are in order, oldest first."""
+        return self.level, self.recorded_at, self.added_at
+
     def recorded_like(self, other: Snapshot) -> bool:
         """Whether both have calls of Python functions or neither has."""
         return self.about.get(CALLS) == other.about.get(CALLS)

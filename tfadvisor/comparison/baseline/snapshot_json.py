@@ -19,6 +19,8 @@ from tfadvisor.vocabulary import TIME_CLASSES, Better, Scatter
 FORMAT = 1
 LARGEST = 1 << 20
 
+_ALIKE = ("key", "about", "fingerprint", "recorded_at", "added_at", "level", "note", "origin")
+"""Parts of a snapshot that the file has as they are."""
 Numbers: TypeAlias = dict[Text, Number | None]
 
 
@@ -85,14 +87,7 @@ def as_text(snapshot: Snapshot) -> str:
     side = snapshot.side
     parts = {
         "tfadvisor_snapshot": FORMAT,
-        "key": snapshot.key,
-        "about": snapshot.about,
-        "fingerprint": snapshot.fingerprint,
-        "recorded_at": snapshot.recorded_at,
-        "added_at": snapshot.added_at,
-        "level": snapshot.level,
-        "note": snapshot.note,
-        "origin": snapshot.origin,
+        **{name: getattr(snapshot, name) for name in _ALIKE},
         "errors": _rounded(snapshot.errors),
         "name": side.name,
         "steps": side.steps,
@@ -125,15 +120,8 @@ def from_text(text: str) -> Snapshot:
     metrics, class_ms, rest_ms = read.metrics, _known(read.class_ms), _known(read.rest_ms)
     total = sum(one.ms_per_step for one in read.ops) + sum(rest_ms.values())
     return Snapshot(
-        key=read.key,
-        about=read.about,
-        fingerprint=read.fingerprint,
-        recorded_at=read.recorded_at,
-        added_at=read.added_at,
-        level=read.level,
-        note=read.note,
+        **{name: getattr(read, name) for name in _ALIKE},
         errors=_known(read.errors),
-        origin=read.origin,
         side=Side(
             name=read.name,
             steps=read.steps,

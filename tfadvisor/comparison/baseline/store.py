@@ -50,21 +50,16 @@ def read_store(folder: Path) -> Contents:
             runs.append(Kept(file, _read(file)))
         except SnapshotError as error:
             unusable.append((file, str(error)))
-    runs.sort(key=lambda kept: _age(kept.snapshot))
+    runs.sort(key=lambda kept: kept.snapshot.age)
     return Contents(tuple(runs), tuple(unusable))
 
 
-def add(folder: Path, snapshots: Sequence[Snapshot], keep: int) -> tuple[list[Kept], list[Kept]]:
-    """Adds runs to their baselines and drops the oldest beyond `keep`. Returns (added, there already)."""
-    return _write(folder, snapshots, keep, next_level=False)
-
-
-def accept(folder: Path, snapshots: Sequence[Snapshot], keep: int, note: str) -> tuple[list[Kept], list[Kept]]:
+def accept(folder: Path, snapshots: Sequence[Snapshot], keep: int, note: str) -> list[Kept]:
     """Adds runs as a new level: what came before still tells how much runs differ, no more where they lie."""
-    added, known = _write(folder, [replace(one, note=note) for one in snapshots], keep, next_level=True)
+    added, _ = add(folder, [replace(one, note=note) for one in snapshots], keep, next_level=True)
     for one in snapshots:
         _pending_file(folder, one).unlink(missing_ok=True)
-    return added, known
+    return added
 
 
 def leave_pending(folder: Path, snapshot: Snapshot) -> None:
@@ -92,9 +87,10 @@ def pending(folder: Path, model: str | None) -> list[Snapshot]:
     return found
 
 
-def _write(
-    folder: Path, snapshots: Sequence[Snapshot], keep: int, *, next_level: bool
+def add(
+    folder: Path, snapshots: Sequence[Snapshot], keep: int, *, next_level: bool = False
 ) -> tuple[list[Kept], list[Kept]]:
+    """Adds runs to their baselines and drops the oldest beyond `keep`. Returns (added, there already)."""
     added, known = [], []
     with writing(folder):
         for snapshot in snapshots:
@@ -157,23 +153,14 @@ def _pending_file(folder: Path, snapshot: Snapshot) -> Path:
 def _digest(snapshot: Snapshot) -> str:
     """Of the key, so that one trace can lie in two baselines."""
     key = snapshot.key
-    words = [
-        key.model,
-        key.framework,
-        key.devices,
-        str(key.hosts),
-        *(f"{k}={v}" for k, v in sorted(key.labels.items())),
-    ]
+    labels = (f"{name}={value}" for name, value in sorted(key.labels.items()))
+    words = (key.model, key.framework, key.devices, str(key.hosts), *labels)
     return hashlib.sha256("\n".join(words).encode("utf-8", "replace")).hexdigest()[:8]
 
 
 def _fit(name: str) -> str:
     """A name as a folder may have it; never empty, hidden or a way up."""
     return _UNFIT.sub("-", name)[:80].strip(".-") or "unnamed"
-
-
-def _age(snapshot: Snapshot) -> tuple[int, str, str]:
-    return snapshot.level, snapshot.recorded_at, snapshot.added_at
 
 
 # Looking after a store: runs by name, taking them out.

@@ -138,9 +138,7 @@ def _by_level(runs: Sequence[Snapshot], values: Sequence[float]) -> list[list[fl
     return [found[level] for level in sorted(found)]
 
 
-# What the runs say about one metric before any verdict: how far it moved, how surprising that is, what could be
-# seen.
-
+# What the runs say about one metric before any verdict: how far it moved, how surprising that is, what could be seen.
 
 FORETOLD = 0.5
 """Part of the rate of false alarms that is for a scatter like that of the runs before. The rest is for runs that fall out of
@@ -233,8 +231,7 @@ def limit_on_scale(limit: float | None, change: float | None, centre: float, nat
     return -log(max(1 - limit, 1e-9)) if down else log(1 + limit)
 
 
-# Runs that were recorded in turns with those of the baseline: the ranks of the pairs' differences decide, and
-# nothing else.
+# Runs that were recorded in turns with those of the baseline: the ranks of the pairs' differences decide, and nothing else.
 
 
 class SurpriseInTurns(Surprise):

@@ -114,7 +114,7 @@ def as_html(store: str, runs: Sequence[Snapshot], unusable: int = 0) -> str:
 def baselines(runs: Sequence[Snapshot]) -> list[list[Snapshot]]:
     """The runs that are compared with each other, oldest first; the baseline with the latest run first."""
     found: dict[str, list[Snapshot]] = {}
-    for run in sorted(runs, key=lambda one: (one.level, one.recorded_at, one.added_at)):
+    for run in sorted(runs, key=lambda one: one.age):
         found.setdefault(key_words(run.key), []).append(run)
     return sorted(found.values(), key=lambda alike: alike[-1].recorded_at, reverse=True)
 

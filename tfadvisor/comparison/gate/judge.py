@@ -34,7 +34,6 @@ def judge(
     checks += check_rules(config, reports[0], candidates, baseline)
     broken = {one.name: one.error for report in reports for one in report.broken}
     checks = [_broken(check, broken) for check in checks]
-    notices = list(baseline.notices)
     checks, told = _without_ignored(config, checks, today)
     outcome, code = _whole(config, checks, any_broken=bool(broken), comparable=not baseline.refused)
     if outcome is not Outcome.CANNOT_TELL:
@@ -57,7 +56,7 @@ def judge(
         false_alarm_rate=config.false_alarm_rate,
         runs=len(baseline.present()),
         checks=tuple(checks),
-        notices=(*notices, *told, *(f"{name}: {error}" for name, error in broken.items())),
+        notices=(*baseline.notices, *told, *(f"{name}: {error}" for name, error in broken.items())),
         differences=baseline.differences,
         comparison=compare_sides(baseline.typical().side, _middle(candidates).side, differences=baseline.differences)
         if baseline.runs
@@ -151,8 +150,7 @@ def _why_absent(metric: str, asked: Sequence[MetricValue | None]) -> str:
     return f"{metric}: {reason}."
 
 
-# Findings of the report at the level that the configuration gives their rules, and new ones at a level of their
-# own.
+# Findings of the report at the level that the configuration gives their rules, and new ones at a level of their own.
 
 
 def check_rules(

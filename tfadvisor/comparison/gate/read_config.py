@@ -202,10 +202,6 @@ class _Reader:
 # Kinds of values.
 
 
-def _anything(value: Any) -> Any:
-    return value
-
-
 def _one_of(*names: str) -> Kind:
     def kind(value: Any) -> str:
         if not isinstance(value, str) or value not in names:
@@ -292,7 +288,7 @@ _SETTINGS: Mapping[str, Kind] = {
     "new-findings": _one_of(*_SEVERITIES, "off"),
     "false-alarm-rate": _rate,
     "keep": _keep,
-    **dict.fromkeys(("labels", "budgets", "relative", "severity", "rules", "ignore"), _anything),
+    **dict.fromkeys(("labels", "budgets", "relative", "severity", "rules", "ignore"), lambda value: value),
 }
 
 

@@ -42,19 +42,14 @@ def check_relative(
         else:
             checks[asked.metric] = absent
     weights = _weights(answerable, candidates[0])
+    first = {name: first_level(name, weights, config.false_alarm_rate) for name in answerable}
     questions = {
-        name: ask(
-            asked,
-            candidates,
-            _like(name, candidates[0], baseline),
-            first_level(name, weights, config.false_alarm_rate),
-        )
+        name: ask(asked, candidates, _like(name, candidates[0], baseline), first[name])
         for name, asked in answerable.items()
     }
     judged = levels({name: one.p() for name, one in questions.items()}, weights, config.false_alarm_rate)
     for name, one in questions.items():
-        first = first_level(name, weights, config.false_alarm_rate)
-        checks[name] = _verdict(one, config.keep, judged[name], first)
+        checks[name] = _verdict(one, config.keep, judged[name], first[name])
     return [checks[asked.metric] for asked in config.relative]
 
 

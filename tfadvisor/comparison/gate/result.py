@@ -105,13 +105,9 @@ class GateResult(msgspec.Struct, frozen=True):
     differences: tuple[str, ...]
     comparison: Comparison | None
 
-    def of(self, *outcomes: Outcome) -> tuple[Check, ...]:
-        """The checks with one of these outcomes."""
-        return tuple(check for check in self.checks if check.outcome in outcomes)
-
-    def in_order(self, *outcomes: Outcome) -> tuple[Check, ...]:
-        """The same, those of the first outcome first."""
-        return tuple(check for outcome in outcomes for check in self.of(outcome))
+    def of(self, outcome: Outcome) -> tuple[Check, ...]:
+        """The checks with this outcome."""
+        return tuple(check for check in self.checks if check.outcome is outcome)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON, `schema_version` first. Numbers are finite."""

@@ -68,19 +68,15 @@ class Sentence(msgspec.Struct, frozen=True):
         """The limit is finer than what these runs can show. outside: what they show beside the unchanged ops. more: runs
         that would help.
         """
-        number = self.about.runs
-        runs = f"{number} baseline run{'s' if number != 1 else ''}"
+        number, in_turns = self.about.runs, self.about.in_turns
+        runs = f"{number} {'turn' if in_turns else 'baseline run'}{'s' if number != 1 else ''}"
         above = f"changes above {self._of(reach)}"
         if outside is not None and outside < reach:
             above += f" (outside the unchanged ops, above {self._of(outside)})"
         blind = shows_nothing(reach, self.about.nature)
-        if self.about.in_turns:
-            turns = f"{number} turn{'s' if number != 1 else ''}"
-            how = f"{turns} cannot show yet how much runs differ" if blind else f"{turns} can show only {above}"
-            how += ". Use a longer --budget, a quieter machine or a wider limit."
-            return f"{self._moved()}; the limit is {self._of(self.about.allowed)}. {how}"
         how = f"{runs} cannot show yet how much runs differ" if blind else f"{runs} can show only {above}"
-        help_ = f"Add {more} more runs" if more > 1 else "Use several --candidates, a quieter machine or a wider limit"
+        use = "a longer --budget" if in_turns else "several --candidates"
+        help_ = f"Use {use}, a quieter machine or a wider limit" if in_turns or more <= 1 else f"Add {more} more runs"
         return f"{self._moved()}; the limit is {self._of(self.about.allowed)}. {how}. {help_}."
 
     def slower_machine(self, log_factor: float, *, steady: bool) -> str:

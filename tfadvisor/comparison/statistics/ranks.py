@@ -64,13 +64,17 @@ def surely_above(base: Sequence[float], new: Sequence[float], level: float) -> f
     n, m = len(base), len(new)
     if smallest_p(n, m) > level:
         return None
-    differences = sorted(one - other for one in new for other in base)
-    total, below = comb(n + m, m), 0
-    for rank, count in enumerate(ways(n, m)):
+    return bound_at(level, [one - other for one in new for other in base], ways(n, m), comb(n + m, m))
+
+
+def bound_at(level: float, values: Sequence[float], counts: Sequence[int], total: int) -> float:
+    """The value by the largest rank up to which no more than the level lies. counts: of the total, by rank."""
+    ordered, below = sorted(values), 0
+    for rank, count in enumerate(counts):
         below += count
         if below / total > level:
-            return differences[max(rank - 1, 0)]
-    return differences[-1]
+            return ordered[max(rank - 1, 0)]
+    return ordered[-1]
 
 
 # Holm's procedure with weights: several questions, one promised rate of false alarms.

@@ -12,6 +12,7 @@ from math import sqrt
 
 from tfadvisor.comparison.side import middle_of
 from tfadvisor.comparison.statistics.distributions import normal_quantile, normal_tail
+from tfadvisor.comparison.statistics.ranks import bound_at
 
 _EXACT_UP_TO = 60
 
@@ -57,16 +58,11 @@ def surely_above(differences: Sequence[float], level: float) -> float | None:
     n = len(differences)
     if smallest_p(n) > level:
         return None
-    means = sorted(_means_of_two(differences))
+    means = _means_of_two(differences)
     if n > _EXACT_UP_TO:
         rank = n * (n + 1) / 4 - normal_quantile(level) * sqrt(n * (n + 1) * (2 * n + 1) / 24)
-        return means[max(int(rank), 0)]
-    below = 0
-    for rank, count in enumerate(ways(n)):
-        below += count
-        if below / 2.0**n > level:
-            return means[max(rank - 1, 0)]
-    return means[-1]
+        return sorted(means)[max(int(rank), 0)]
+    return bound_at(level, means, ways(n), 2**n)
 
 
 def _means_of_two(values: Sequence[float]) -> list[float]:

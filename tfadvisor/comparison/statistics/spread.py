@@ -147,7 +147,6 @@ def predict(levels: Sequence[Sequence[float]], nature: Nature) -> Prediction:
 
 # What a metric's numbers are like: which way is worse, how they scatter between runs of one program, and their floor.
 
-
 _WORSE = {Better.LESS: "up", Better.MORE: "down", Better.NEITHER: "both"}
 _EXACT = 0.001
 """Spread that is believed of what does not scatter: changes from about 0.5% on are then seen at any level in use."""

@@ -231,7 +231,6 @@ def _sized(whole: dict[str, Any], sections: Sequence[str] | None) -> str:
 
 # The protocol: tools over the official MCP SDK, on standard input and output.
 
-
 _INSTRUCTIONS = """\
 tfadvisor reads TensorFlow and JAX profiler traces (*.xplane.pb) and says where the step's time goes, why, and what to
 change. Call list_runs, then analyze; explain_rule and fix for a finding; after an edit, record the same steps again and

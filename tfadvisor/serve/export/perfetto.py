@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Protocol
 
+import msgspec
 import numpy as np
 
 from tfadvisor.analysis import Options, conclude
@@ -46,27 +47,23 @@ class PerfettoSink:
         shift = timeline.capture.session_start_ns if self._several else 0
         shift -= min(int(trace.events.start_ps.min()) // _PS_PER_NS, 0)
         self._conclusions.add_host(timeline, shift)
-        _HostTracks(self._write, Names(self._write, self._hosts + 1), self._numbers, trace, timeline, shift).put()
+        _HostTracks(self._write, Names(self._write, self._hosts + 1), self._numbers, trace, timeline.host, shift).put()
 
     def finish(self, report: Report) -> None:
         """The findings, marked in the steps of every host."""
         self._conclusions.put_findings(report)
 
 
-class _HostTracks:
-    """The events of one host's file. shift: ns, added to all times."""
+class _HostTracks(msgspec.Struct, frozen=True):
+    """The events of one host's file."""
 
-    def __init__(
-        self,
-        write: Write,
-        names: Names,
-        numbers: TrackNumbers,
-        trace: HostTrace,
-        timeline: HostTimeline,
-        shift: int,
-    ) -> None:
-        self._write, self._names, self._numbers = write, names, numbers
-        self._trace, self._host, self._shift = trace, timeline.host, shift
+    _write: Write
+    _names: Names
+    _numbers: TrackNumbers
+    _trace: HostTrace
+    _host: str
+    _shift: int
+    """ns, added to all times."""
 
     def put(self) -> None:
         """All lines that hold an event with a place in time."""

@@ -14,9 +14,7 @@ from tfadvisor.timeline.names.drivers import launches_graph
 from tfadvisor.trace.columns import HostTrace, Int64Array, Selection, Value
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    BoolArray = npt.NDArray[np.bool_]
+    from tfadvisor.timeline.intervals import BoolArray
 
 _SCOPE_RANGE_ID = "scope_range_id"
 SELECTION = Selection(dict.fromkeys((stats.HLO_OP, stats.HLO_MODULE, _SCOPE_RANGE_ID)))

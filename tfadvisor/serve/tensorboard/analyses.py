@@ -25,9 +25,8 @@ from tfadvisor.serve.tensorboard.cache import (
     SUMMARY,
     Cache,
     installation_stamp,
+    key_made_of,
     key_of,
-    key_of_pair,
-    key_of_step,
 )
 from tfadvisor.serve.tensorboard.listing import ListedRun
 from tfadvisor.trace.remote_path import place_of
@@ -42,7 +41,6 @@ _KILLED = {
     "cause": "could not be read: the system killed the process that read it, probably because memory ran out.",
     "remedy": "Free some memory and try again, or analyse one host at a time: tfadvisor analyze --host NAME.",
 }
-
 
 VISITOR: ContextVar[str] = ContextVar("VISITOR", default="")
 """Whose request is being answered: an address."""
@@ -115,7 +113,7 @@ class Analyses:
 
     def step(self, listed: ListedRun, host: str, index: int) -> bytes | Analysis:
         """One step with all of its threads, packed, or the analysis that is to draw it."""
-        key = key_of_step(key_of(listed, self._installation), host, index)
+        key = key_made_of(key_of(listed, self._installation), str(index), host)
         task = {
             "kind": "draw",
             "path": str(listed.run.path),
@@ -132,7 +130,7 @@ class Analyses:
             return None
         snapshots = [str(self._cache.folder / key / SNAPSHOT) for key in (one, other)]
         task = {"kind": "compare", "path": str(new.run.path), "snapshots": snapshots}
-        return self._found(key_of_pair(one, other), COMPARISON, task, again=False)
+        return self._found(key_made_of(one, other), COMPARISON, task, again=False)
 
     def _of_run(self, listed: ListedRun, name: str, again: bool) -> bytes | Analysis:
         run = listed.run

@@ -142,14 +142,9 @@ def key_of(listed: ListedRun, rules_stamp: str) -> str:
     return sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def key_of_pair(base: str, new: str) -> str:
-    """Of the comparison of two analyses."""
-    return sha256(f"{base} {new}".encode()).hexdigest()
-
-
-def key_of_step(run: str, host: str, index: int) -> str:
-    """Of one drawn step of an analysis."""
-    return sha256(f"{run} {index} {host}".encode("utf-8", "surrogateescape")).hexdigest()
+def key_made_of(*parts: str) -> str:
+    """Of what is made of one analysis or several."""
+    return sha256(" ".join(parts).encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def installation_stamp() -> str:

@@ -73,9 +73,7 @@ class Listing:
         try:
             if self._looked_at < asked:
                 began = time.monotonic()
-                with contextlib.suppress(
-                    OSError, AdvisorError
-                ):  # a folder that vanishes meanwhile: the next look will tell
+                with contextlib.suppress(OSError, AdvisorError):  # a folder that vanishes meanwhile
                     self._runs = _listed(self.roots)
                 self._looked_at = began
         finally:

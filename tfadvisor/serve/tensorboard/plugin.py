@@ -194,9 +194,7 @@ def _json(request: wrappers.Request, content: Any, code: int = 200) -> wrappers.
     return http_util.Respond(request, json.dumps(content), _JSON, code=code)
 
 
-# The report's page taken apart for a server: a document without data, its script and its styles as files of their
-# own.
-
+# The report's page taken apart for a server: a document without data, its script and its styles as files of their own.
 
 ENTRY = """\
 export function render() {

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 import traceback
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -50,10 +51,7 @@ def main() -> None:
         _say({"error": vars(error)})
     except AdvisorError as error:
         _say({"error": {"place": task["path"], "cause": str(error), "remedy": ""}})
-    except (
-        MemoryError,
-        SystemError,
-    ):  # under this limit an extension that gets no memory may fail without an exception
+    except (MemoryError, SystemError):  # an extension that gets no memory may fail without an exception
         _say({"error": vars(Limits(0, task["memory"]).too_large(task["path"]))})
     except BaseException as error:
         fault = fault_of_environment(error)
@@ -76,22 +74,16 @@ def _analyse(task: dict[str, Any]) -> None:
             said_at = time.monotonic()
             _say({"fraction": fraction})
 
-    options = Options(processes=task["processes"], ignored=_ignored(task["ignored"]))
+    if isinstance(task["ignored"], str):
+        raise UsageError(task["ignored"])  # what is wrong with the configuration
+    options = Options(processes=task["processes"], ignored=task["ignored"])
     page = draw_run(run, options, progress_over(files, say))
     folder = Path(task["folder"])
     (folder / REPORT).write_text(as_json(page.report), encoding="utf-8")
     (folder / SUMMARY).write_text(json.dumps(_summary(page.report)), encoding="utf-8")
-    snapshot = _snapshot(page.report)
-    if snapshot is not None:
-        (folder / SNAPSHOT).write_text(snapshot, encoding="utf-8")
+    with suppress(TraceError):  # no step to compare
+        (folder / SNAPSHOT).write_text(as_text(snapshot_of(page.report)), encoding="utf-8")
     (folder / PAGE).write_bytes(gzip.compress(encode([page]).encode("utf-8"), compresslevel=4, mtime=0))
-
-
-def _ignored(told: dict[str, str] | str) -> dict[str, str]:
-    """Raises UsageError for a configuration that cannot be read, of which a text says what is wrong."""
-    if isinstance(told, str):
-        raise UsageError(told)
-    return told
 
 
 def _summary(report: Report) -> dict[str, Any]:
@@ -127,14 +119,6 @@ def _compare(task: dict[str, Any]) -> None:
         raise TraceError(task["path"], "cannot be compared: one of the runs holds no step.", "")
     compared = on_page(compare(base, new), new=0, base=1)
     (Path(task["folder"]) / COMPARISON).write_text(encode_comparison(compared), encoding="utf-8")
-
-
-def _snapshot(report: Report) -> str | None:
-    """What a comparison needs of a report; None when it holds no step."""
-    try:
-        return as_text(snapshot_of(report))
-    except TraceError:
-        return None
 
 
 def _say(message: dict[str, Any]) -> None:

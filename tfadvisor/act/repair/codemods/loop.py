@@ -49,9 +49,11 @@ def drop_wait(program: Program, _place: Place) -> list[Hit]:
     One for each wait whose value nothing uses.
     https://docs.jax.dev/en/latest/async_dispatch.html
     """
-    lone = set(program.lone_lines())
     lines = [
-        one for loop in step_loops(program) for one in directly_in(loop) if isinstance(one, ast.Expr) and one in lone
+        one
+        for loop in step_loops(program)
+        for one in directly_in(loop)
+        if isinstance(one, ast.Expr) and program.is_lone(one)
     ]
     return [
         program.hit(line, f"no {text_of(line)[:60]} in the loop", program.removed(line))

@@ -184,7 +184,6 @@ def words_reached(program: Program, function: Any) -> str:
 
 # Which calls of a compiler make the function that a name stands for.
 
-
 COMPILERS = frozenset(
     ("jax.jit", "jit", "jax.pmap", "pmap", "tf.function", "tensorflow.function", "eqx.filter_jit", "nnx.jit", "nn.jit")
 )

@@ -59,17 +59,13 @@ def steps_in(program: Program, body: Any) -> list[Any]:
 @once
 def step_loops(program: Program) -> tuple[Any, ...]:
     """Loops of which each turn is one step, not those over epochs and not those inside a step."""
-    traced = traced_functions(program)
-    found = (
-        []
-        if len(program.all(*LOOPS)) > _MOST_LOOPS
-        else [
-            loop
-            for loop in program.all(*LOOPS)
-            if not any(one in traced for one in program.around(loop))
-            and (steps_in(program, loop) or (_MARKER.search(text_of(loop)) and not _holds_loop(loop)))
-        ]
-    )
+    traced, loops = traced_functions(program), program.all(*LOOPS)
+    found = [
+        loop
+        for loop in (loops if len(loops) <= _MOST_LOOPS else ())
+        if not any(one in traced for one in program.around(loop))
+        and (steps_in(program, loop) or (_MARKER.search(text_of(loop)) and not _holds_loop(loop)))
+    ]
     dropped: set[Any] = set()
     for inner in found:
         for outer in found:

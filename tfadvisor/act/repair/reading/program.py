@@ -127,11 +127,8 @@ class Program:
         named += [one.module or "" for one in self.all(ast.ImportFrom)]
         return any(one.split(".")[0] == package for one in named)
 
-    def lone_lines(self) -> list[Any]:
-        """Simple statements that have their lines to themselves, in the order in which they are written."""
-        return [one for one in self.all(ast.stmt) if not hasattr(one, "body") and self._lone(one)]
-
-    def _lone(self, statement: Any) -> bool:
+    def is_lone(self, statement: Any) -> bool:
+        """Whether a statement has its lines to itself."""
         first, last = self.span(statement)
         before = self._bytes[self._starts[statement.lineno - 1] : first]
         return not before.strip() and self._bytes[last : self._line_end(statement.end_lineno)].strip()[:1] in (

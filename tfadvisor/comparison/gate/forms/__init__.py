@@ -6,7 +6,6 @@ from tfadvisor.report.forms.forms import Form
 
 # The forms of a gate's verdict, and those of the files that it writes beside.
 
-
 _HERE = "tfadvisor.comparison.gate.forms"
 
 VERDICT_FORMS = (

@@ -43,15 +43,12 @@ def as_markdown(verdict: GateResult) -> str:
     """GitHub-flavoured; everything from traces and files is escaped."""
     sections = [_head(verdict), _told(verdict), _explained(verdict), _table(verdict), _notes(verdict), _foot(verdict)]
     text = ""
-    for section in sections:
-        if not section:
-            continue
+    for section in filter(None, sections):
         whole = "\n".join(section) + "\n\n"
-        if _size(text + whole) <= LARGEST:
-            text += whole
-            continue
-        text = _with_what_fits(text, section)
-        break
+        if _size(text + whole) > LARGEST:
+            text = _with_what_fits(text, section)
+            break
+        text += whole
     return text.rstrip("\n") + "\n"
 
 
@@ -144,7 +141,7 @@ def as_html(verdict: GateResult) -> str:
     parts = [f"<h1>{badge}: {text(headline(verdict))}</h1>", f"<p>{text(subject(verdict))}</p>"]
     if seen := could_have_seen(verdict):
         parts.append(f'<p class="dim">Detects: {text(seen)}</p>')
-    checks = verdict.in_order(*SHOWN, *QUIET)
+    checks = [check for outcome in (*SHOWN, *QUIET) for check in verdict.of(outcome)]
     rows = [(one.outcome.value, one.name, one.message, *_numbers(one)) for one in checks]
     if rows:
         titles = ("outcome", "check", "what it says", "baseline", "now", "limit")

@@ -74,8 +74,7 @@ def fingerprint(verdict: GateResult, check: Check) -> str:
     return digest_of(parts)
 
 
-# Places of a verdict as files that are there: reports name a program's file without its folder, and a preset has
-# none.
+# Places of a verdict as files that are there: reports name a program's file without its folder, and a preset has none.
 
 _INSTEAD = ("pyproject.toml", "README.md", "README.rst", "README")
 """What stands for a configuration that nobody has written: code scanning takes nothing without a file."""

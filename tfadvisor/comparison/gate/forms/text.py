@@ -66,7 +66,6 @@ def _beside(page: TextPage, label: str, style: str, text: str) -> None:
 
 # Sentences about a verdict that several forms share.
 
-
 NAMES = {
     Outcome.PASS: "PASS",
     Outcome.WARN: "PASS, with warnings",
@@ -139,9 +138,12 @@ def _new_op(verdict: GateResult) -> str:
 
 def could_have_seen(verdict: GateResult) -> str:
     """The smallest changes that could have been seen, noisiest metric first; empty without a baseline."""
-    known = [check for check in verdict.checks if check.detectable is not None and check.base is not None]
-    known.sort(key=lambda check: -_relative(check))
-    return ", ".join(f"{check.name} {_change(check)}" for check in known)
+    found = [
+        (one.detectable / abs(one.base) if one.base else 0.0, f"{one.name} {_change(one, one.base, one.detectable)}")
+        for one in verdict.checks
+        if one.detectable is not None and one.base is not None
+    ]
+    return ", ".join(words for _, words in sorted(found, key=lambda one: -one[0]))
 
 
 def may_be_accepted(verdict: GateResult) -> bool:
@@ -171,15 +173,9 @@ def blocks(verdict: GateResult, check: Check) -> bool:
     return check.outcome is Outcome.CANNOT_TELL and check.level == "error" and verdict.exit_code == 4
 
 
-def _change(check: Check) -> str:
-    assert check.base is not None and check.detectable is not None
-    words = change_words(check.base, check.detectable, Unit(check.unit))
+def _change(check: Check, base: float, detectable: float) -> str:
+    words = change_words(base, detectable, Unit(check.unit))
     words = words if words == "any" else {"up": "+", "down": "−", "both": "±"}[check.worse] + words
-    if check.detectable_outside is None or check.detectable_outside >= check.detectable:
+    if check.detectable_outside is None or check.detectable_outside >= detectable:
         return words
-    return f"{words} ({change_words(check.base, check.detectable_outside, Unit(check.unit))} outside the unchanged ops)"
-
-
-def _relative(check: Check) -> float:
-    assert check.base is not None and check.detectable is not None
-    return check.detectable / abs(check.base) if check.base else 0.0
+    return f"{words} ({change_words(base, check.detectable_outside, Unit(check.unit))} outside the unchanged ops)"

@@ -59,10 +59,6 @@ class Clock:
         """A round of it begins, and so the last one has ended."""
         raise NotImplementedError
 
-    def finished(self, number: int, rounds: int) -> None:
-        """So many rounds have ended just now."""
-        raise NotImplementedError
-
     def leave(self, number: int) -> None:
         """The loop has ended."""
         raise NotImplementedError

@@ -33,8 +33,7 @@ class Frameworks:
         if self.compiled() or not any(name in sys.modules for name in NAMES):
             return True
         bridge = sys.modules.get("jax._src.xla_bridge")
-        context = getattr(sys.modules.get("tensorflow.python.eager.context"), "_context", None)
-        return bool(getattr(bridge, "_backends", None)) or bool(getattr(context, "_initialized", False))
+        return bool(getattr(bridge, "_backends", None)) or _context() is not None
 
     def wait(self) -> None:
         """Until the devices have done all that they were told to do."""
@@ -50,7 +49,7 @@ class Frameworks:
             name: str(getattr(sys.modules[name], "__version__", "")) for name in _VERSIONS if name in sys.modules
         }
         try:
-            device, devices = _device(), _devices()
+            device, devices = _devices()
         except Exception:
             device, devices = "", 0
         return {"versions": {"python": platform.python_version(), **versions}, "device": device, "devices": devices}
@@ -74,39 +73,32 @@ def _wait_for_jax() -> None:
         jax.effects_barrier()
 
 
+def _context() -> Any:
+    """TensorFlow's, None before it has its devices."""
+    context = getattr(sys.modules.get("tensorflow.python.eager.context"), "_context", None)
+    return context if getattr(context, "_initialized", False) else None
+
+
 def _wait_for_tensorflow() -> None:
-    module = sys.modules.get("tensorflow.python.eager.context")
-    context = getattr(module, "_context", None)
-    if module is None or not getattr(context, "_initialized", False):
+    context = _context()
+    if context is None:
         return
-    module.async_wait()
+    sys.modules["tensorflow.python.eager.context"].async_wait()
     tensorflow = sys.modules.get("tensorflow")
     wait = getattr(getattr(getattr(tensorflow, "test", None), "experimental", None), "sync_devices", None)
-    if wait is not None and context is not None and context.num_gpus():
+    if wait is not None and context.num_gpus():
         wait()
 
 
-def _device() -> str:
-    """As the framework calls it; "" where there is none yet."""
+def _devices() -> tuple[str, int]:
+    """(the first one as the framework calls it, how many the program uses); "" and 0 where there is none yet."""
     jax = _jax_with_devices()
     if jax is not None:
-        return str(jax.devices()[0].device_kind)
-    context = getattr(sys.modules.get("tensorflow.python.eager.context"), "_context", None)
-    if not getattr(context, "_initialized", False):
-        return ""
-    tensorflow: Any = sys.modules["tensorflow"]
-    for gpu in tensorflow.config.list_physical_devices("GPU"):
-        return str(tensorflow.config.experimental.get_device_details(gpu).get("device_name", "gpu"))
-    return "cpu"
-
-
-def _devices() -> int:
-    """How many the program uses; 0 where there is none yet."""
-    jax = _jax_with_devices()
-    if jax is not None:
-        return int(jax.local_device_count())
-    context = getattr(sys.modules.get("tensorflow.python.eager.context"), "_context", None)
-    if not getattr(context, "_initialized", False):
-        return 0
+        return str(jax.devices()[0].device_kind), int(jax.local_device_count())
+    if _context() is None:
+        return "", 0
     config: Any = sys.modules["tensorflow"].config
-    return len(config.list_logical_devices("GPU")) or len(config.list_logical_devices("CPU"))
+    count = len(config.list_logical_devices("GPU")) or len(config.list_logical_devices("CPU"))
+    for gpu in config.list_physical_devices("GPU"):
+        return str(config.experimental.get_device_details(gpu).get("device_name", "gpu")), count
+    return "cpu", count

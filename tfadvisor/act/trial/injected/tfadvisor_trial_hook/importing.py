@@ -80,19 +80,12 @@ class Importing:
         raw = _bytes(self.patched.get(real, real))
         if real in self.patched:
             lines = raw.decode("utf-8", "replace").splitlines(keepends=True)
-            linecache.cache[file] = (
-                len(raw),
-                None,
-                lines,
-                file,
-            )  # what reads functions' source, as AutoGraph does, sees it too
+            # what reads functions' source, as AutoGraph does, sees it too
+            linecache.cache[file] = (len(raw), None, lines, file)
         tree = ast.parse(raw, file)
 
-        def number(loop: Any, function: str, targets: list[str], yields: bool) -> int | None:
-            if self.only is None or [real, loop.lineno] in self.only:
-                known: int = self.clock.loop(real, loop.lineno, function, targets, yields)
-                return known
-            return None
+        def number(loop: Any, *about: Any) -> Any:
+            return self.clock.loop(real, loop.lineno, *about) if self.clock.wants(real, loop.lineno) else None
 
         try:
             if self.clock.parts.hooked:

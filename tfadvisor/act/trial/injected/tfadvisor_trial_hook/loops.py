@@ -46,7 +46,8 @@ class _Ticking(ast.NodeTransformer):
 
     def visit_For(self, node: Any) -> Any:
         """`for` and `while` alike."""
-        targets = [one.id for one in ast.walk(node.target) if isinstance(one, ast.Name)] if _has_target(node) else []
+        set_by_it = ast.walk(node.target) if isinstance(node, ast.For) else ()
+        targets = [one.id for one in set_by_it if isinstance(one, ast.Name)]
         number = self.number(node, ".".join(self.names) or "<module>", targets, self.yields[-1])
         self.generic_visit(node)
         if number is None:
@@ -64,10 +65,6 @@ def _yields(function: ast.AST) -> bool:
         isinstance(one, (ast.Yield, ast.YieldFrom)) or (not isinstance(one, inner) and _yields(one))
         for one in ast.iter_child_nodes(function)
     )
-
-
-def _has_target(node: ast.AST) -> bool:
-    return isinstance(node, ast.For)
 
 
 def _call(name: str, number: int, where: ast.AST) -> ast.stmt:

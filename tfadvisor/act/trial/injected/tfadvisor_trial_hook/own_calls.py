@@ -255,9 +255,8 @@ class OwnCalls:
             or owner == "CallbackList"
             or (part == READS and not _reads(do, given))
             or is_tracing()
+            or not self.parts.takes(part)
         ):
-            return do(*given, **named)
-        if not self.parts.takes(part):
             return do(*given, **named)
         if part == READS and getattr(do, "__name__", "") == "block_until_ready":
             return given[0] if given else do.__self__
@@ -293,9 +292,8 @@ def _number(value: Any) -> Any:
 
 def _reads(do: Any, given: tuple[Any, ...]) -> bool:
     """Whether the call makes a value of the host of one of the device's, or waits for it."""
-    if str(getattr(do, "__module__", "")).startswith("jax.numpy") or "jax._src.numpy" in str(
-        getattr(do, "__module__", "")
-    ):
+    module = str(getattr(do, "__module__", ""))
+    if module.startswith("jax.numpy") or "jax._src.numpy" in module:
         return False
     value = given[0] if given else getattr(do, "__self__", None)
     return is_array(value) or getattr(do, "__name__", "") in ("device_get", "block_until_ready")
@@ -317,9 +315,6 @@ def _half(value: Any, length: list[int]) -> Any:
 def _compiled(do: Any) -> Any:
     """By the framework that its module has imported."""
     known = set(getattr(do, "__globals__", None) or getattr(do.__func__, "__globals__", {}))
-    tensorflow = "tf" in known or "tensorflow" in known or "jax" not in sys.modules
-    return (
-        sys.modules["tensorflow"].function(do)
-        if tensorflow and "tensorflow" in sys.modules
-        else sys.modules["jax"].jit(do)
-    )
+    if "tensorflow" in sys.modules and (known & {"tf", "tensorflow"} or "jax" not in sys.modules):
+        return sys.modules["tensorflow"].function(do)
+    return sys.modules["jax"].jit(do)

@@ -75,9 +75,8 @@ def around(owner: Any, name: str, do: Callable[..., Any]) -> None:
     def called(*given: Any, **named: Any) -> Any:
         return do(original, *given, **named)
 
-    with contextlib.suppress(
-        ValueError, TypeError
-    ):  # Keras asks how its layers are made, without regard to what is wrapped
+    with contextlib.suppress(ValueError, TypeError):
+        # Keras asks how its layers are made, without regard to what is wrapped
         vars(called)["__signature__"] = inspect.signature(original)
     setattr(owner, name, called)
 
@@ -207,7 +206,8 @@ def _callbacks(module: Any, parts: Parts) -> None:
               *given: Any, **named: Any) -> None:  # fmt: skip
         left = list(callbacks) if isinstance(callbacks, (list, tuple)) else [callbacks] if callbacks else []
         for part, keeping in ((CHECKPOINTS, True), (CALLBACKS, False)):
-            rest = [one for one in left if _is_history(one) or (type(one).__name__ in _KEEPING) != keeping]
+            kinds = [(one, type(one).__name__) for one in left]
+            rest = [one for one, kind in kinds if kind == "History" or (kind in _KEEPING) != keeping]
             shows = add_progbar and not keeping
             if (shows or len(rest) < len(left)) and parts.takes(part, always=True):
                 left, add_progbar = rest, add_progbar and not shows
@@ -215,10 +215,6 @@ def _callbacks(module: Any, parts: Parts) -> None:
 
     if told is not None and told.__module__ == module.__name__:
         around(told, "__init__", begin)
-
-
-def _is_history(callback: Any) -> bool:
-    return type(callback).__name__ == "History"
 
 
 # What calls in the program's own files ask.

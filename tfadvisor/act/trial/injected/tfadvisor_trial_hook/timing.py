@@ -49,7 +49,7 @@ class Timing(Clock):
             self.time()
 
     def finished(self, number: int, rounds: int) -> None:
-        """As Clock."""
+        """So many rounds have ended just now."""
         self.done += rounds
         if self.done >= self.warm:
             self.time()

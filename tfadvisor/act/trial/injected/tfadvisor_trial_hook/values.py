@@ -63,12 +63,7 @@ def _leaves(value: Any, depth: int) -> Iterator[Any]:
             yield from _leaves(one, depth - 1)
     elif type(value).__module__.partition(".")[0] in ("keras", "tensorflow") and hasattr(value, "trainable_variables"):
         yield from value.trainable_variables
-    elif (
-        "jax" in sys.modules
-        and depth == _DEPTH
-        and not isinstance(value, (str, bytes, int, type))
-        and value is not None
-    ):
+    elif "jax" in sys.modules and depth == _DEPTH and not isinstance(value, (str, bytes, int, type, type(None))):
         leaves = sys.modules["jax"].tree_util.tree_leaves(value)
         yield from (one for one in leaves if _is_array(one))
 

@@ -47,7 +47,7 @@ class Watching(Clock):
         loop["open"] = True
 
     def finished(self, number: int, rounds: int) -> None:
-        """As Clock."""
+        """So many rounds have ended just now."""
         loop = self.loops[number]
         now = time.perf_counter()
         if self.ready is not None:
