@@ -4,21 +4,33 @@ import type { PageData } from "./generated.js";
 import { texts } from "./read.js";
 
 export class OpRows {
-  private readonly found = new Map<string, number[]>();
+  private rows: Map<string, number[]> | null = null;
   private readonly op: (string | null)[];
 
-  constructor(run: PageData) {
-    const [op, kernel] = [texts(run.ops.op), texts(run.ops.kernel)];
-    this.op = op;
-    run.ops.share.forEach((_, row) => {
-      const names = [op[row] ?? "", kernel[row] ?? ""];
-      for (const name of new Set([...names, ...names.map((one) => run.short_names[one] ?? one)])) this.found.set(name, [...(this.found.get(name) ?? []), row]);
-    });
+  constructor(private readonly run: PageData) {
+    this.op = texts(run.ops.op);
+  }
+
+  /** Made when an event is first asked about: with thousands of kernels it takes half as long as the page needs to open. */
+  private byName(): Map<string, number[]> {
+    if (this.rows !== null) return this.rows;
+    const found = (this.rows = new Map<string, number[]>());
+    const kernel = texts(this.run.ops.kernel);
+    for (let row = 0; row < this.op.length; row++) {
+      const names = new Set<string>();
+      for (const name of [this.op[row] ?? "", kernel[row] ?? ""]) names.add(name).add(this.run.short_names[name] ?? name);
+      for (const name of names) {
+        const known = found.get(name);
+        if (known === undefined) found.set(name, [row]);
+        else known.push(row);
+      }
+    }
+    return found;
   }
 
   /** Those that an event of this name is, the one that takes most first: an op's kernels, or a kernel. */
   of(name: string): number[] {
-    return this.found.get(name) ?? [];
+    return this.byName().get(name) ?? [];
   }
 
   /** The ops whose kernel an event of this name is, in one text to search in: a kernel of cuDNN is found by `Conv2D` too. */

@@ -72,10 +72,11 @@ export function timeline(view: View): TimelineSection {
     const host = state.host === "" ? first.host : state.host;
     const rows = steps.of(host);
     const which = new Map(drawn.filter((one) => one.host === host).map((one) => [one.index, one.which]));
-    const named = [...which].filter(([, kind]) => kind !== "other").map(([index]) => index);
-    const rest = rows.map((row) => steps.index(row)).filter((index) => !named.includes(index));
+    const named = new Set([...which].filter(([, kind]) => kind !== "other").map(([index]) => index));
+    const rowOf = new Map(rows.map((row) => [steps.index(row), row]));
+    const rest = [...rowOf.keys()].filter((index) => !named.has(index));
     const option = (index: number): HTMLElement => {
-      const row = rows.find((one) => steps.index(one) === index);
+      const row = rowOf.get(index);
       const length = row === undefined ? (drawn.find((one) => one.index === index)?.span_ns ?? 0) / 1e6 : steps.duration(row);
       const kind = which.get(index);
       return h("option", { value: index, selected: index === state.index }, `${kind === "median" ? "Median: " : kind === "worst" ? "Worst: " : ""}${row === undefined ? `step ${index}` : steps.name(row)}, ${duration(length)}`);
