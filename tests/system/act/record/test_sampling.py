@@ -164,6 +164,37 @@ def test_ticks_go_on_while_all_calls_are_followed_and_a_pause_is_of_no_line(tmp_
     assert (place == -1).sum() * 6.173e-3 == pytest.approx(paused, abs=0.1)
 
 
+INTERRUPTED = """
+    import sys, threading
+    sys.path.insert(0, sys.argv[1])
+    from tfadvisor_hook.sampling import Rounds
+
+    rounds = Rounds(0.0, 60.0, lambda _: True)
+    rounds.tick(sys._getframe())
+
+    def interrupted(event):  # as by a signal, while the lock is held
+        with event._cond:
+            rounds.tick(sys._getframe())
+            event._flag = True
+
+    threading.Event.set = interrupted
+    for number in range(10):
+        pass
+    print(rounds.over, bool(rounds.found()["median_ms"]))
+"""
+
+
+def test_a_tick_while_the_count_of_rounds_ends_locks_nothing(tmp_path: Path) -> None:
+    """The main thread ends the count in its loop, and in a tick: both at once must not wait for each other for ever."""
+    (tmp_path / "train.py").write_text(dedent(INTERRUPTED).lstrip())
+
+    done = subprocess.run(
+        [sys.executable, tmp_path / "train.py", HOOK], capture_output=True, text=True, timeout=20, check=True
+    )
+
+    assert done.stdout == "True True\n"
+
+
 IN_ONE_CALL = """
     import json, sys, threading, time
     sys.path.insert(0, sys.argv[1])

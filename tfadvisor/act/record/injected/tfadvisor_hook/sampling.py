@@ -104,7 +104,7 @@ class Sampler:
         self.start()
         rounds = self._rounds = Rounds(least, limit, self._owned)
         began, before = time.monotonic(), self._main_thread()
-        while not (rounds.done.wait(0.02) or over.is_set() or self.why or time.monotonic() > began + limit + late):
+        while not (rounds.done or over.wait(0.02) or self.why or time.monotonic() > began + limit + late):
             if time.monotonic() > began + _ONE_CALL_SECONDS and not rounds.begun and self._main_thread() == before:
                 break
         self.inside = before[2] if before is not None and not rounds.begun and self._main_thread() == before else None
@@ -231,7 +231,7 @@ class Rounds:
 
     def __init__(self, least: float, limit: float, owned: Any) -> None:
         """least, limit: s."""
-        self.done, self.over = threading.Event(), False
+        self.done = self.over = False  # no lock: a tick may come where the main thread holds it
         self._least, self._limit, self._owned = least, limit, owned
         self._began: float | None = None
         self._frames: list[FrameType] = []
@@ -246,7 +246,7 @@ class Rounds:
         if self._began is None:
             if sys.gettrace() is not None:  # a debugger, or what measures coverage
                 self.over = True
-                self.done.set()
+                self.done = True
                 return
             self._began = time.perf_counter()
             one: FrameType | None = frame
@@ -302,11 +302,11 @@ class Rounds:
 
     def _end(self) -> None:
         self.over = True
-        if not self.done.is_set():
+        if not self.done:
             sys.settrace(None)
             for one in self._frames:
                 one.f_trace = None
-            self.done.set()
+            self.done = True
 
     def found(self) -> dict[str, Any] | None:
         """The outermost open frame with a line that came at least three times, and how long a round of it takes."""
