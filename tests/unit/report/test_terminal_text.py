@@ -86,3 +86,13 @@ def test_a_verdict_of_imbalance_says_why_the_bar_shows_less() -> None:
     assert bar_note(late) in " ".join(as_text(late).split())
     assert "on the others, most of it waiting" in bar_note(late)
     assert bar_note(tfadvisor.analyze(FIXTURES / "jax-logging")) == ""
+
+
+def test_a_file_in_the_table_of_ops_is_shown_without_what_a_terminal_obeys() -> None:
+    report = tfadvisor.analyze(FIXTURES / "jax-logging")
+    hostile = replace(report, ops=(replace(report.ops[0], file="a\x1b[31m\tb.py", line=7), *report.ops[1:]))
+
+    text = as_text(hostile, details=True)
+
+    assert "b.py:7" in text
+    assert not {"\x1b", "\t"} & set(text)

@@ -501,7 +501,7 @@ def _ops(page: TextPage, report: Report) -> None:
             "" if op.registers is None else f"{op.registers}",
             "" if op.shared_bytes is None else size(op.shared_bytes),
             "" if op.occupancy is None else percent(op.occupancy),
-            f"{op.file}:{op.line}" if op.file and op.line else "",
+            one_line(f"{op.file}:{op.line}") if op.file and op.line else "",
             one_line(cut(op.module, _SHORTEST_NAME)) if op.module and several else "",
         ]
         for op in report.ops[:_OPS]
