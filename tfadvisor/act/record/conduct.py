@@ -209,7 +209,8 @@ def conduct(board: Board, program: Program, wanted: Wanted, options: Options) ->
             continue
         if look.pace.compiles and not compiling.believed(look.pace, ready):
             continue
-        if before is not None and short < _SHORT_LOOKS and look.pace.median_ms < _OF_A_ROUND * before.median_ms:
+        parts = before is not None and look.pace.median_ms < _OF_A_ROUND * before.median_ms
+        if parts and short < _SHORT_LOOKS and not _is_asked(look, wanted):
             short += 1  # recording slows the program: too few rounds were in it for the step to be seen
             continue
         few = look.pace.compiles and ready.restless
@@ -318,9 +319,10 @@ def _wait_until_ready(
 
 def record_plainly(record: Recorder, look: Window, wanted: Wanted) -> Recorded:
     """Without the Python tracer; the look itself where it holds the wanted steps, or more than the program still made."""
-    enough = look.pace is not None and look.pace.count >= wanted.steps and look.loop is None
+    enough = _steps_in(look) >= wanted.steps and look.loop is None
     longer = [] if enough else _with_steps(record(window_seconds(look, wanted), python_tracer=False))
-    chosen = max([*longer, look], key=lambda one: one.pace.count if one.pace is not None else 0)
+    # rounds are counted in a look, which slows Python: it is the better one only where the program ended soon after it
+    chosen = longer[0] if longer and _steps_in(longer[0]) >= min(wanted.steps, _steps_in(look)) else look
     return Recorded(chosen, chosen, None, None)
 
 
@@ -337,6 +339,10 @@ def record_fully(record: Recorder, look: Window, wanted: Wanted) -> Recorded:
     if _is_asked(full, wanted) and not _is_asked(plain.chosen, wanted):
         return Recorded(full, look, full, cost)
     return Recorded(plain.chosen, plain.chosen, full, cost)
+
+
+def _steps_in(window: Window) -> int:
+    return window.pace.count if window.pace is not None else 0
 
 
 def _is_asked(window: Window, wanted: Wanted) -> bool:

@@ -7,6 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from msgspec.structs import replace
 
 from tfadvisor.act.record.conduct import (
     Nothing,
@@ -234,6 +235,35 @@ def test_the_loop_that_goes_on_is_recorded(
 
     assert isinstance(found, Recorded)
     assert (len(asked), next(loops, "none left")) == (windows, "none left")
+
+
+@pytest.mark.parametrize(("steps", "counted", "chosen"), [(40, 300, 40), (12, 300, 300), (12, 12, 12)])
+def test_a_look_in_which_rounds_were_counted_gives_way_to_a_window_with_enough_steps(
+    steps: int, counted: int, chosen: int
+) -> None:
+    """Counting slows Python. 20 steps are wanted; the program ended early where the window holds 12."""
+    look = replace(window(2.0, count=counted), loop=loop(5, 7))
+
+    assert plainly(Windows([], [window(2.0, count=steps, opened=5.0)]), look)[1] == chosen
+
+
+def test_what_was_asked_for_may_take_little_of_a_round(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """`--step clip`, which takes 2 ms of a round of 100: one look, then the recording."""
+    asked = []
+
+    def record(seconds: float, *, python_tracer: bool) -> Window:
+        asked.append(seconds)
+        one = window(2.0, count=10 + len(asked), folder=tmp_path)
+        return replace(one, pace=replace(one.pace, about="clip, as --step says"))
+
+    monkeypatch.setattr("tfadvisor.act.record.conduct._recorder", lambda *_: record)
+    monkeypatch.setattr("tfadvisor.act.record.conduct._wait_until_ready", lambda *_: Ready(()))
+    monkeypatch.setattr("tfadvisor.act.record.conduct._loop", lambda *_, **__: loop(5, 7))
+    board = SimpleNamespace(processes=list, inside="")
+
+    conduct(board, None, Wanted(None, 20, "clip", python_tracer=False), Options())  # type: ignore[arg-type]
+
+    assert asked == [0.5, 1.0]
 
 
 @pytest.mark.parametrize(

@@ -125,8 +125,9 @@ class Recorder:
         else:
             self.sampler.forget()
         loop = self.sampler.count_rounds(order["seconds"], self.leaving)
-        self.round_ms = loop["median_ms"] if loop else self.round_ms
-        if order["sampled_seconds"]:
+        if not order["sampled_seconds"]:  # a window's round is that before it: another loop may follow
+            self.round_ms = loop["median_ms"] if loop else 0.0
+        else:
             samples = os.path.join(self.folder, f"rounds-{order['number']}-{self.name}.samples.json")
             write_letter(samples, self.samples(order))
         return {"loop": loop, "inside": self.sampler.inside, "why": self.sampler.why}
