@@ -50,14 +50,14 @@ def host_frame_runs_step(question: Question) -> str:
 @fact
 def longest_host_calls(question: Question) -> str:
     """The longest calls of the training loop that load no data, with their shares of step time, as a sentence: `Longest
-    calls: save (checkpoint_manager.py:1334) 25%, log 4%`. Always known.
+    calls: save (checkpoint_manager.py:1334) 25%, log 4%`; lines are what only samples name. Always known.
     """
     frames = _costliest_frames(question)
     if not frames:
         return "The trace does not name its calls"
     total = sum(counted_ps(host) for host in question.run.hosts)
     named = ", ".join(f"{frame.called()} {percent(frame.host_ps / max(total, 1))}" for frame in frames[:3])
-    return f"Longest calls: {named}"
+    return f"Longest calls{'' if all(frame.calls for frame in frames[:3]) else ' and lines'}: {named}"
 
 
 @metric(unit=Unit.FRACTION, needs=(an_accelerator,), better=Better.LESS)

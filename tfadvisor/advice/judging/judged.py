@@ -14,8 +14,9 @@ from tfadvisor.metrics.registry import Metrics
 from tfadvisor.vocabulary import Severity
 
 NO_SAVING = Saving(0.0, 0.0, "")
-_PLACE = re.compile(r"^(?:(?P<function>.*) \()?(?P<file>[^()]+):(?P<line>\d{1,9})\)?$")
-"""`load_batch (train.py:42)`, `train.py:42`."""
+_PLACE = re.compile(r"^(?P<function>.*) \((?P<file>[^()]+):(?P<line>\d{1,9})\)$")
+_LINE = re.compile(r"^(?P<function>)(?P<file>[^()\s]+\.py):(?P<line>\d{1,9})$")
+"""Of a script, outside of all functions: `train.py:42`, but not the op `dense/MatMul:0`."""
 
 
 class Judged(msgspec.Struct, frozen=True):
@@ -86,10 +87,11 @@ def _evidence(name: str, metrics: Metrics) -> Evidence | None:
 
 
 def _location(name: str, metrics: Metrics) -> Location | None:
-    place = _PLACE.match(metrics.place(name))
+    text = metrics.place(name)
+    place = _PLACE.match(text) or _LINE.match(text)
     if place is None:
         return None
-    return Location(place.group("file"), int(place.group("line")), place.group("function") or "")
+    return Location(place.group("file"), int(place.group("line")), place.group("function"))
 
 
 # What a trace of one or two steps cannot tell: whether something happens in every step.

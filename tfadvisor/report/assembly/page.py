@@ -91,7 +91,7 @@ def _calls(host: HostSummary) -> list[CallRow]:
             host.host,
             one.place(),
             one.inner,
-            one.calls / steps,
+            one.calls / steps if one.calls else None,
             one.host_ps / steps / PS_PER_MS,
             one.input_ps / steps / PS_PER_MS,
         )

@@ -136,7 +136,8 @@ class CallRow(msgspec.Struct, frozen=True):
     host: str
     place: str
     inner: str
-    calls_per_step: float
+    calls_per_step: float | None
+    """None for a line that samples name: nobody counts how often it is called."""
     host_ms: float
     input_ms: float
 

@@ -321,7 +321,7 @@ export interface CallRow {
   host: string;
   place: string;
   inner: string;
-  calls_per_step: number;
+  calls_per_step: number | null;
   host_ms: number;
   input_ms: number;
 }

@@ -94,7 +94,7 @@ function callTable(view: View): HTMLElement | null {
         h("code", null, place[row] ?? ""),
         ...(several ? [host[row] ?? ""] : []),
         inner[row] === "" || inner[row] === null || inner[row] === undefined ? "–" : h("code", null, inner[row]),
-        count(Math.round((columns.calls_per_step[row] ?? 0) * 10) / 10),
+        typeof columns.calls_per_step[row] === "number" ? count(Math.round(columns.calls_per_step[row] * 10) / 10) : "–",
         duration(columns.host_ms[row] ?? 0),
         duration(columns.input_ms[row] ?? 0),
       ])),

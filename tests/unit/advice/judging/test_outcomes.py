@@ -122,6 +122,18 @@ def test_the_place_in_the_users_code_is_a_location() -> None:
     assert (location.file, location.line, location.op) == ("train.py", 42, "load_batch")
 
 
+@pytest.mark.parametrize(
+    ("place", "location"),
+    [("train.py:42", ("train.py", 42, "")), ("dense/MatMul:0", None), ("next of a queue:3", None)],
+)
+def test_a_line_of_a_script_is_a_location_and_an_output_of_an_op_is_none(
+    place: str, location: tuple[str, int, str] | None
+) -> None:
+    found = fired("input-loader-in-step", metrics({"framework": "jax", "input_frame": place}, input_bound_fraction=0.3))
+
+    assert [(one.file, one.line, one.op) for one in found.locations] == ([location] if location else [])
+
+
 def test_missing_data_is_not_applicable_with_the_reason() -> None:
     outcome = outcome_of(RULES["exposed-copies"], metrics({"framework": "jax"}))
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from support.trace_builder import TraceBuilder, trace
 
+from tfadvisor.report.assembly import page
 from tfadvisor.timeline.attribution.model import Sampled
 from tfadvisor.timeline.summary.host import HostSummary
 from tfadvisor.vocabulary import TimeClass
@@ -67,6 +68,20 @@ def test_a_line_whose_functions_have_no_frame_is_a_call_of_the_loop(monkeypatch:
         "<unknown> astype": (5 * MS, 0, False, ""),
     }
     assert host.evidence.frames[0].place() == "train.py:7"
+
+
+def test_what_only_samples_name_is_no_call_and_was_counted_by_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    place = np.where(EVERY_MS % 10 < 8, 0, -1)
+    seen = Sampled(EVERY_MS * MS + MS // 2, place, (("train.py", 7, "", ""),))
+    monkeypatch.setattr("tfadvisor.timeline.build.sampled", lambda _trace: seen)
+    built = steps(("$train.py:20 log", 8, 10))
+
+    assert (
+        built.measure().fact("longest_host_calls") == "Longest calls and lines: train.py:7 40%, log (train.py:20) 20%"
+    )
+    (host,) = built.build().hosts
+    rows = [(one.place, one.calls_per_step) for one in page._calls(host)]
+    assert rows == [("train.py:7", None), ("log (train.py:20)", 1.0)]
 
 
 def test_the_line_of_a_function_that_takes_most_of_its_own_time(monkeypatch: pytest.MonkeyPatch) -> None:
