@@ -170,6 +170,28 @@ def iota_groups(groups: int, size: int, dims: Sequence[int], order: Sequence[int
     return field(87, field(2, field(1, groups) + field(2, size) + packed(3, dims) + packed(4, order)))
 
 
+def exchange(
+    kind: str,
+    groups: Sequence[Sequence[int]],
+    of: str = "argument",
+    path: str = "jit(train_step)/layer/dense",
+    shape: str = "bf16[8192,4096]",
+    name: str = "jit_train_step",
+) -> bytes:
+    """A program with one collective, among groups of devices: of an argument, or of a product of it."""
+    operand = 1 if of == "argument" else 2
+    among = replica_groups(*groups)
+    return module(
+        computation(
+            1,
+            op(1, "parameter", shape),
+            op(2, "dot", shape, 1, 1, name="dot.2", extra=dot_numbers([1], [0])),
+            op(3, kind, shape, operand, name=f"{kind}.3", metadata=metadata(path), extra=among),
+        ),
+        name=name,
+    )
+
+
 def alias(output: Sequence[int], parameter: int, place: Sequence[int] = ()) -> bytes:
     """One donated argument: the module's result at `output` takes the memory of the parameter at `place`."""
     return field(1, packed(1, output) + field(2, parameter) + packed(3, place))

@@ -6,6 +6,7 @@ Times in microseconds; four to six steps of 1 ms.
 from __future__ import annotations
 
 import re
+from functools import partial
 
 import pytest
 from support import hlo_builder as hlo
@@ -110,27 +111,7 @@ def square(kind: str, dtype: str = "f32", side: int = 4096) -> bytes:
     )
 
 
-def exchange(kind: str, group: int, of_argument: bool = True, path: str = "jit(step)/layer_0/dense") -> bytes:
-    """One collective of 64 MiB of an argument, or of a product of it, among so many devices."""
-    shape = "bf16[8192,4096]"
-    return hlo.module(
-        hlo.computation(
-            1,
-            hlo.op(1, "parameter", shape),
-            hlo.op(2, "dot", shape, 1, 1, name="dot.2", extra=DOT),
-            hlo.op(
-                3,
-                kind,
-                shape,
-                1 if of_argument else 2,
-                name=f"{kind}.3",
-                metadata=hlo.metadata(path),
-                extra=hlo.replica_groups(list(range(group))),
-            ),
-        )
-    )
-
-
+exchange = partial(hlo.exchange, path="jit(step)/layer_0/dense", name="jit_step")
 NCCL = "ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
 SUM = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
 NVJET = "nvjet_sm100_tst_128x256_64x6_2x1_2cta_v_bz_TNT"
@@ -221,12 +202,18 @@ SAYS = {
             B200,
             (NVJET, 0, 600, "dot.2"),
             (SUM, 600, 990, "all-reduce.3"),
-            program=exchange("all-reduce", 128, of_argument=False),
+            program=exchange("all-reduce", [list(range(128))], "product"),
         ),
         r"\b128\b",
     ),
     "weights gathered on H200": (
-        on_gpus(8, H200, (NVJET, 0, 600, "dot.2"), (NCCL, 600, 990, "all-gather.3"), program=exchange("all-gather", 8)),
+        on_gpus(
+            8,
+            H200,
+            (NVJET, 0, 600, "dot.2"),
+            (NCCL, 600, 990, "all-gather.3"),
+            program=exchange("all-gather", [list(range(8))]),
+        ),
         r"weight|parameter",
     ),
     "experts on H200": (
@@ -235,7 +222,7 @@ SAYS = {
             H200,
             (NVJET, 0, 600, "dot.2"),
             ("ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", 600, 990, "all-to-all.3"),
-            program=exchange("all-to-all", 8, of_argument=False, path="jit(step)/moe/expert/all_to_all"),
+            program=exchange("all-to-all", [list(range(8))], "product", path="jit(step)/moe/expert/all_to_all"),
         ),
         r"expert|all-to-all",
     ),
@@ -287,7 +274,7 @@ SAYS_NOT = {
             RTX_4090,
             ("ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_32x5_tn", 0, 985, "dot.2"),
             (SUM, 300, 900, "all-reduce.3"),
-            program=exchange("all-reduce", 2, of_argument=False),
+            program=exchange("all-reduce", [[0, 1]], "product"),
         ),
         r"NVLink|NVLS|NCCL_P",
         Severity.INFO,

@@ -256,33 +256,6 @@ def tpu(
     return builder
 
 
-def exchange(
-    kind: str,
-    groups: list[list[int]],
-    of: str = "argument",
-    path: str = "jit(train_step)/layer/dense",
-    shape: str = "bf16[8192,4096]",
-) -> bytes:
-    """A program with one collective: of an argument, or of a product."""
-    return hlo.module(
-        hlo.computation(
-            1,
-            hlo.op(1, "parameter", shape),
-            hlo.op(2, "dot", shape, 1, 1, name="dot.2", extra=DOT),
-            hlo.op(
-                3,
-                kind,
-                shape,
-                1 if of == "argument" else 2,
-                name=f"{kind}.3",
-                metadata=hlo.metadata(path),
-                extra=hlo.replica_groups(*groups),
-            ),
-        ),
-        name="jit_train_step",
-    )
-
-
 def scanned(kind: str, groups: list[list[int]], of: str = "argument") -> bytes:
     """A loop over layers whose body has one collective, of a slice of the stacked weights or of a product."""
     shape = "bf16[4096,4096]"
@@ -346,7 +319,7 @@ def fsdp_overlapped() -> TraceBuilder:
         (NVJET_100, 0, 9800, "dot.2"),
         (GATHER, 200, 4200, "all-gather.3"),
         (SCATTER, 5000, 9000, ""),
-        program=exchange("all-gather", [[0, 1, 2, 3]]),
+        program=hlo.exchange("all-gather", [[0, 1, 2, 3]]),
     )
 
 
@@ -536,7 +509,7 @@ def graph_of_collectives() -> TraceBuilder:
         B200,
         (NVJET_100, 0, 5200, "command_buffer_2"),
         (SUM, 5200, 9700, "command_buffer_2"),
-        program=exchange("all-reduce", EIGHT, of="product"),
+        program=hlo.exchange("all-reduce", EIGHT, of="product"),
     )
 
 
@@ -768,7 +741,7 @@ CASES: dict[str, tuple[Callable[[], TraceBuilder], Truth]] = {
             MI300X,
             (AMD_BF16, 0, 9800, "dot.2"),
             (RCCL, 3000, 9000, "all-reduce.3"),
-            program=exchange("all-reduce", EIGHT, "product"),
+            program=hlo.exchange("all-reduce", EIGHT, "product"),
         ),
         Truth("compute", quiet=True, never="NVLink|NVLS|NCCL_"),
     ),
@@ -779,7 +752,7 @@ CASES: dict[str, tuple[Callable[[], TraceBuilder], Truth]] = {
             MI300X,
             (AMD_BF16, 0, 5500, "dot.2"),
             (RCCL, 5500, 9800, "all-reduce.3"),
-            program=exchange("all-reduce", EIGHT, "product"),
+            program=hlo.exchange("all-reduce", EIGHT, "product"),
         ),
         Truth("collective", must=("all-reduce|gradient",), never="NVLink|NVLS|NCCL_NVLS"),
     ),
@@ -807,7 +780,7 @@ CASES: dict[str, tuple[Callable[[], TraceBuilder], Truth]] = {
             H100,
             (NVJET, 0, 5600, "dot.2"),
             ("ncclSymkDevKernel_AllReduce_RSxLDMC_AGxSTMC_sum_bf16(ncclSymkDevWorkArgs4K)", 5600, 9800, "all-reduce.3"),
-            program=exchange("all-reduce", EIGHT, "product"),
+            program=hlo.exchange("all-reduce", EIGHT, "product"),
         ),
         Truth("collective", must=("all-reduce|gradient",)),
     ),
@@ -817,7 +790,7 @@ CASES: dict[str, tuple[Callable[[], TraceBuilder], Truth]] = {
             H100,
             (NVJET, 0, 5600, "dot.2"),
             (SUM, 5600, 9800, "all-reduce.3"),
-            program=exchange("all-reduce", [list(range(16))], "product"),
+            program=hlo.exchange("all-reduce", [list(range(16))], "product"),
         ),
         Truth("collective", must=(r"\b16\b",), never="NVLink|NVLS|NCCL_PROTO|one host"),
     ),
@@ -831,7 +804,7 @@ CASES: dict[str, tuple[Callable[[], TraceBuilder], Truth]] = {
             H200,
             (NVJET, 0, 5600, "dot.2"),
             (SCATTER, 5600, 9800, "reduce-scatter.3"),
-            program=exchange("reduce-scatter", EIGHT, "product"),
+            program=hlo.exchange("reduce-scatter", EIGHT, "product"),
         ),
         Truth("collective", must=("reduce-scatter|gradient",), never="in one sharding"),
     ),
@@ -850,7 +823,7 @@ CASES: dict[str, tuple[Callable[[], TraceBuilder], Truth]] = {
             L4,
             (AMPERE_BF16, 0, 5600, "dot.2"),
             (SUM, 5600, 9800, "all-reduce.3"),
-            program=exchange("all-reduce", EIGHT, "product"),
+            program=hlo.exchange("all-reduce", EIGHT, "product"),
         ),
         Truth("collective", never="NVLink|NVLS|NCCL_P2P|NCCL_PROTO"),
     ),
@@ -860,7 +833,7 @@ CASES: dict[str, tuple[Callable[[], TraceBuilder], Truth]] = {
             H100,
             (NVJET, 0, 20_000, "dot.2"),
             (SUM, 20_000, 51_000, "all-reduce.3"),
-            program=exchange("all-reduce", EIGHT, "product", shape="bf16[16384,32768]"),
+            program=hlo.exchange("all-reduce", EIGHT, "product", shape="bf16[16384,32768]"),
             period=51_500,
         ),
         Truth("collective", must=("NVLink|topo",)),
@@ -871,7 +844,7 @@ CASES: dict[str, tuple[Callable[[], TraceBuilder], Truth]] = {
             H100,
             (NVJET, 0, 20_000, "dot.2"),
             (SUM, 14_700, 19_900, "all-reduce.3"),
-            program=exchange("all-reduce", EIGHT, "product", shape="bf16[16384,32768]"),
+            program=hlo.exchange("all-reduce", EIGHT, "product", shape="bf16[16384,32768]"),
             period=20_500,
         ),
         Truth("compute", quiet=True, never="NVLink|NVLS|below"),
@@ -882,7 +855,7 @@ CASES: dict[str, tuple[Callable[[], TraceBuilder], Truth]] = {
             H200,
             (NVJET, 0, 5600, "dot.2"),
             ("MemcpyP2P", 5600, 9800, "collective-permute-start.3"),
-            program=exchange("collective-permute", [[0, 1, 2, 3]], "product"),
+            program=hlo.exchange("collective-permute", [[0, 1, 2, 3]], "product"),
         ),
         Truth("collective", never="donat"),
     ),
@@ -892,7 +865,7 @@ CASES: dict[str, tuple[Callable[[], TraceBuilder], Truth]] = {
             H100,
             (NVJET, 0, 5600, "dot.2"),
             (SEND, 5600, 9800, "all-to-all.3"),
-            program=exchange("all-to-all", EIGHT, "product", path="jit(train_step)/moe/expert/all_to_all"),
+            program=hlo.exchange("all-to-all", EIGHT, "product", path="jit(train_step)/moe/expert/all_to_all"),
         ),
         Truth("collective", must=("expert|all-to-all",), never="in one sharding"),
     ),
@@ -1219,7 +1192,7 @@ def two_hosts_skewed() -> TraceBuilder:
             H100,
             (NVJET, 0, work, "dot.2"),
             (SUM, work, 9800, "all-reduce.3"),
-            program=exchange("all-reduce", EIGHT, "product"),
+            program=hlo.exchange("all-reduce", EIGHT, "product"),
             builder=builder,
         )
     return builder
@@ -1636,7 +1609,7 @@ CASES |= {
             gpu("NVIDIA H100 PCIe", 9, 0, 114, 2039, 80, 1_755_000),
             (NVJET, 0, 5600, "dot.2"),
             (SUM, 5600, 9800, "all-reduce.3"),
-            program=exchange("all-reduce", [[0, 1]], "product"),
+            program=hlo.exchange("all-reduce", [[0, 1]], "product"),
         ),
         Truth("collective", never="NVLS|NCCL_P2P|NCCL_PROTO"),
     ),

@@ -186,6 +186,17 @@ def without(const int64_t[::1] a0, const int64_t[::1] a1, const int64_t[::1] b0,
     return cut(first, k), cut(last, k)
 
 
+cdef int64_t[::1] totals_of(const int64_t[::1] starts, const int64_t[::1] ends):
+    """How much of a set lies before each of its intervals, and at last all of it."""
+    cdef Py_ssize_t n = starts.shape[0], j
+    cdef int64_t[::1] before = np.empty(n + 1, np.int64)
+    with nogil:
+        before[0] = 0
+        for j in range(n):
+            before[j + 1] = before[j] + (ends[j] - starts[j])
+    return before
+
+
 def covered_before(const int64_t[::1] starts, const int64_t[::1] ends, const int64_t[::1] times):
     """How much of a set lies before each time. Ascending times need one pass, others a running total besides."""
     cdef Py_ssize_t n = starts.shape[0], m = times.shape[0], i, j = 0
@@ -206,13 +217,9 @@ def covered_before(const int64_t[::1] starts, const int64_t[::1] ends, const int
             covered[i] = total - (ends[j - 1] - time) if j and time < ends[j - 1] else total
     if ascending:
         return out
-    totals = np.empty(n + 1, np.int64)
-    before = totals
+    before = totals_of(starts, ends)
+    j = 0
     with nogil:
-        before[0] = 0
-        for j in range(n):
-            before[j + 1] = before[j] + (ends[j] - starts[j])
-        j = 0
         for i in range(m):
             time = times[i]
             j = upto(starts, n, time, j)
@@ -224,14 +231,10 @@ def within(const int64_t[::1] starts, const int64_t[::1] ends, const int64_t[::1
     """How much of a set lies in each window lo <= t < hi."""
     cdef Py_ssize_t n = starts.shape[0], m = lo.shape[0], i, j = 0, k
     cdef int64_t length
-    out, totals = np.empty(m, np.int64), np.empty(n + 1, np.int64)
+    out = np.empty(m, np.int64)
     cdef int64_t[::1] found = out
-    cdef int64_t[::1] before = totals
+    cdef int64_t[::1] before = totals_of(starts, ends)
     with nogil:
-        before[0] = 0
-        for j in range(n):
-            before[j + 1] = before[j] + (ends[j] - starts[j])
-        j = 0
         for i in range(m):
             j = upto(starts, n, lo[i], j)
             k = upto(starts, n, hi[i], j)

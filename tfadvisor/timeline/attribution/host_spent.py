@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from tfadvisor.arrays import true_at
 from tfadvisor.timeline.attribution.exclusive import shared
-from tfadvisor.timeline.attribution.model import NOT_RECORDED, Sampled, Spent
+from tfadvisor.timeline.attribution.model import FEWEST_TICKS, NOT_RECORDED, Sampled, Spent
 from tfadvisor.timeline.attribution.thread_time import Chains, NameKinds, called_name
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import (
@@ -33,8 +33,6 @@ from tfadvisor.vocabulary import TimeClass
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-_FEWEST_TICKS = 8
-"""In the time of a class of which nothing is recorded; with fewer it stays without a name."""
 _MOST = 200
 """Activities of a class that are listed one by one."""
 _WORTH_LOOKING = 0.005
@@ -113,7 +111,7 @@ class HostWork:
         lines = _own_lines(self._driver, self._sampled, self._threads.names) if self._sampled is not None else {}
         for (kind, _), (chains, spent) in self._spent.items():
             rest, ticks = spent, self._ticks.get(kind) if chains is self._driver else None
-            if ticks is not None and self._sampled is not None and ticks.sum() >= _FEWEST_TICKS:
+            if ticks is not None and self._sampled is not None and ticks.sum() >= FEWEST_TICKS:
                 gap = chains.leaf < 0
                 yield from _by_ticks(kind, int(spent[gap].sum()), ticks, self._sampled)
                 rest = np.where(gap, 0, spent)
@@ -167,7 +165,7 @@ def _own_lines(driver: Chains, sampled: Sampled, names: tuple[str, ...]) -> dict
         most = lo + int(count[lo:hi].argmax())
         place = frame_place(names[int(function[lo])])
         file, line, name, _ = sampled.places[int(spot[most])]
-        enough = 2 * count[most] >= max(int(count[lo:hi].sum()), _FEWEST_TICKS)
+        enough = 2 * count[most] >= max(int(count[lo:hi].sum()), FEWEST_TICKS)
         if enough and place is not None and (file, name) == (place[0], place[2]):
             found[place] = line
     return found

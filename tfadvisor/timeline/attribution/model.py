@@ -71,6 +71,10 @@ def largest_places(spent: Iterable[Spent]) -> dict[str, str]:
     }
 
 
+FEWEST_TICKS = 8
+"""In the time of a class of which nothing is recorded; with fewer it stays without a name."""
+
+
 class Sampled(msgspec.Struct, frozen=True):
     """Where a program's main thread was at the ticks of a timer."""
 

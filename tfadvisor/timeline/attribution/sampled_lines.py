@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from tfadvisor.timeline.attribution.model import Sampled
+from tfadvisor.timeline.attribution.model import FEWEST_TICKS, Sampled
 from tfadvisor.timeline.host.dispatches import dispatches
 from tfadvisor.timeline.host.frames import FrameShare
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Int64Array, Intervals, intersection, union
 from tfadvisor.timeline.model import Steps
 
-_FEWEST_TICKS = 8
 _WORTH_NAMING = 0.01
 """Of step time."""
 _DISPATCHES = 0.1
@@ -60,7 +59,7 @@ def sampled_lines(
 def _shared(samples: Sampled, instants: Intervals) -> Int64Array:
     """ps of the instants by place, of each as many as its share of the ticks in them. Shape (places,)."""
     at = samples.place[instants.contains(samples.at)]
-    if len(at) < _FEWEST_TICKS:
+    if len(at) < FEWEST_TICKS:
         return np.zeros(len(samples.places), np.int64)
     count = np.bincount(at[at >= 0], minlength=len(samples.places))
     return np.asarray(np.rint(count * (instants.length() / len(at))), np.int64)
