@@ -120,9 +120,11 @@ def record_window(
     errors = [answer["error"] for answer in answers.values() if "error" in answer]
     recorded = [one for one in answered if "file" in answers[one.name]]
     if not recorded:
+        names = {one.name for one in processes}
+        left = all(one.left for one in board.processes() if one.name in names)
         late = f"the profiler had not written its trace {writing:.0f} s after its {seconds:.2g} s were over"
         return Refused(
-            errors[0] if errors else "the program ended before its trace was written" if has_ended() else late
+            errors[0] if errors else "the program ended before its trace was written" if left or has_ended() else late
         )
     folder = board.folder / f"window-{number}"
     folder.mkdir()

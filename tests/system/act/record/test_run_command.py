@@ -215,7 +215,7 @@ def test_a_program_that_fails_after_its_report_ends_with_0(place: Place) -> None
 
 def test_a_program_without_steps_ends_with_3_and_one_line(place: Place) -> None:
     Path(place.env["FAKE_TRACE"]).write_bytes(b"")
-    program = place.program("import time, jax\njax.jit(print)\ntime.sleep(1.5)")
+    program = place.program("import time, jax\njax.jit(print)\ntime.sleep(0.5)")
 
     code, out, err = place.run("--", sys.executable, program)
 
