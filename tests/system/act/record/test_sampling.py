@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 from textwrap import dedent
 
@@ -264,6 +266,53 @@ def test_a_loop_that_takes_little_of_a_round_is_no_round(
     )
 
     assert json.loads(done.stdout)["median_ms"] == pytest.approx(median_ms, rel=0.25)
+
+
+LINE_TWICE_A_ROUND = """
+    import contextlib, json, sys, threading, time
+    sys.path.insert(0, sys.argv[1])
+    from tfadvisor_hook.sampling import Sampler
+
+    def watch():
+        time.sleep(0.1)
+        loop = sampler.count_rounds({limit}, threading.Event())
+        print(json.dumps([loop, sampler.rounds_ns]))
+
+    sampler = Sampler()
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    for step in range(1000):
+        if not watcher.is_alive():
+            break
+        time.sleep(0.4)
+        with contextlib.nullcontext():
+            time.sleep(0.002)
+        loss = step
+        total = loss
+    sampler.stop()
+"""
+
+
+@pytest.mark.parametrize(("limit", "median_ms"), [(3.0, 402), (1.0, None)])
+def test_a_line_that_comes_twice_in_each_round_tells_no_round(
+    tmp_path: Path, limit: float, median_ms: float | None
+) -> None:
+    """`with` comes when its block is left, too: in one second it comes four times in two rounds of 0.4 s, 2 ms apart."""
+    (tmp_path / "train.py").write_text(dedent(LINE_TWICE_A_ROUND).lstrip().format(limit=limit))
+
+    done = subprocess.run(
+        [sys.executable, tmp_path / "train.py", HOOK], capture_output=True, text=True, check=True, timeout=60
+    )
+
+    loop, began_ns = json.loads(done.stdout)
+    if median_ms is None:
+        assert (loop, began_ns) == (None, [])
+        return
+    assert loop["median_ms"] == pytest.approx(median_ms, rel=0.25)
+    periods = [(after - before) / 1e6 for before, after in itertools.pairwise(began_ns)]
+    assert len(periods) >= 2
+    assert periods == pytest.approx([median_ms] * len(periods), rel=0.25)
+    assert abs(began_ns[-1] / 1e9 - time.time()) < 60
 
 
 FIFTH = """

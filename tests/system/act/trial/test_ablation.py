@@ -103,6 +103,23 @@ def test_each_part_of_a_loop_costs_what_it_takes(place: Place) -> None:
     assert all(arms[name]["ratio"]["low"] <= 1 - share <= arms[name]["ratio"]["high"] for name, share in wanted.items())
     assert result["profile"].startswith("work behind the step 60% (59 to 61), checkpoints 30% (")
     assert result["outcome"] == "winner"
+    places = {
+        name: [PARTS_OF_40.splitlines()[int(place.split(":")[1])].strip() for place in arms[name]["places"]]
+        for name in wanted
+    }
+    assert places == {
+        "input": ["batch = load(number)"],
+        "values read back": ["value = float(loss)"],
+        "callbacks": ["log_metrics(value)"],
+        "evaluation": ["accuracy = evaluate(state)"],
+        "checkpoints": ["save_checkpoint(state)"],
+        "work behind the step": [
+            "value = float(loss)",
+            "log_metrics(value)",
+            "accuracy = evaluate(state)",
+            "save_checkpoint(state)",
+        ],
+    }
 
 
 def test_parts_that_a_program_has_not_are_named_with_the_reason(place: Place) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import linecache
 import sys
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tfadvisor.act.trial.injected.tfadvisor_trial_hook import parts as hooks
@@ -137,6 +139,51 @@ def test_values_that_keras_reads_stay_those_of_the_first_batch() -> None:
     assert module.pythonify_logs({"loss": 2}) == {"loss": 2.0}
     assert module.pythonify_logs({"loss": 1}) == {"loss": 2.0}
     assert module.pythonify_logs(None) == {}
+
+
+@pytest.mark.parametrize(
+    ("x", "more", "direct"),
+    [
+        (np.zeros((1, 4)), {}, True),
+        (np.zeros((32, 4)), {"verbose": 0}, True),
+        ([np.zeros((2, 4)), np.zeros((2, 3))], {}, True),
+        (np.zeros((512, 4)), {"batch_size": 64}, True),
+        (np.zeros((513, 4)), {}, False),
+        (np.zeros((0, 4)), {}, False),
+        ([np.zeros((2, 4)), np.zeros((3, 4))], {}, False),
+        (np.zeros((1, 4)), {"steps": 1}, False),
+        (np.zeros((1, 4)), {"callbacks": []}, False),
+        (object(), {}, False),
+    ],
+)
+def test_predict_of_a_few_rows_is_a_call_of_the_model(
+    monkeypatch: pytest.MonkeyPatch, x: Any, more: dict[str, Any], direct: bool
+) -> None:
+    class TensorFlowTrainer:
+        def predict(
+            self, x: Any, batch_size: Any = None, verbose: Any = "auto", steps: Any = None, callbacks: Any = None
+        ) -> str:
+            return f"predicted {batch_size} {verbose} {steps} {callbacks}"
+
+        def __call__(self, x: Any, training: bool) -> Any:
+            assert training is False
+            return SimpleNamespace(numpy=lambda: "called")
+
+    tree = SimpleNamespace(map_structure=lambda do, one: do(one))
+    monkeypatch.setitem(sys.modules, "keras", SimpleNamespace(tree=tree))  # type: ignore[arg-type]
+    module = SimpleNamespace(TensorFlowTrainer=TensorFlowTrainer)
+    made = hooked("keras.src.backend.tensorflow.trainer", module, hooks.NO_PREDICT)
+    before = TensorFlowTrainer().predict(x, **more)
+    made.inside = True
+
+    after = TensorFlowTrainer().predict(x, **more)
+
+    wanted = (
+        f"predicted {more.get('batch_size')} {more.get('verbose', 'auto')} {more.get('steps')} {more.get('callbacks')}"
+    )
+    assert (before, after) == (wanted, "called" if direct else wanted)
+    places = [linecache.getline(file, line).strip() for file, line in made.places.get(hooks.NO_PREDICT, ())]
+    assert places == ["after = TensorFlowTrainer().predict(x, **more)"] * direct
 
 
 def test_running_eagerly_by_a_setting_is_refused() -> None:

@@ -215,21 +215,22 @@ class OwnCalls:
 
     def batches(self, given: Any) -> Any:
         """Data sets of TensorFlow do it themselves."""
-        if isinstance(given, (range, itertools.count)) or hasattr(given, "element_spec") or not self.parts.takes(INPUT):
+        if isinstance(given, (range, itertools.count)) or hasattr(given, "element_spec"):
             return given
-        return _Again(given)
+        return _Again(given) if self.parts.takes(INPUT, at=sys._getframe(1)) else given
 
     def new(self, site: int, part: str, *names: str) -> bool:
         """Whether a statement runs: for the first time, where the names that it sets are not there, or as always."""
-        first = site not in self.seen or not set(names) <= sys._getframe(1).f_locals.keys()
+        at = sys._getframe(1)
+        first = site not in self.seen or not set(names) <= at.f_locals.keys()
         self.seen.add(site)
-        return not self.parts.takes(part) or first
+        return not self.parts.takes(part, at=at) or first
 
     def step(self, place: tuple[int, tuple[bool, ...], tuple[str, ...]], do: Any) -> Any:
         """What is called in place of the step. place: its number, and which arguments are the batch."""
         site, *data = place
         code = getattr(do, "__code__", None) if isinstance(do, (types.FunctionType, types.MethodType)) else None
-        if code is not None and self.is_own(code.co_filename) and self.parts.takes(COMPILED):
+        if code is not None and self.is_own(code.co_filename) and self.parts.takes(COMPILED, at=sys._getframe(1)):
             known = self.compiled.get(site)
             if known is None or known[0] is not do:
                 known = self.compiled[site] = do, _compiled(do)
@@ -255,7 +256,7 @@ class OwnCalls:
             or owner == "CallbackList"
             or (part == READS and not _reads(do, given))
             or is_tracing()
-            or not self.parts.takes(part)
+            or not self.parts.takes(part, at=sys._getframe(1))
         ):
             return do(*given, **named)
         if part == READS and getattr(do, "__name__", "") == "block_until_ready":
