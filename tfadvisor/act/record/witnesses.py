@@ -124,18 +124,21 @@ def _outside(samples: Samples, step_ms: float) -> list[bool]:
 def epoch_ends(report: Report, samples: Samples) -> Finding | None:
     """What passes between turns of the loop; None where too few samples are in it."""
     times = report.steps.time_ms
-    spent, between = _spent(samples, _traced(report)[0], times.median if times else 0.0)
+    step_ms = times.median if times else 0.0
+    spent, between = _spent(samples, _traced(report)[0], step_ms)
     ticks = spent.total() + between.total()
     share = between.total() / max(ticks, _FEWEST_TICKS)
     if not _TOLD <= share <= 1 - _TOLD:  # a loop that is all in one is no end of anything
         return None
     places = [one for one, _ in between.most_common(3)]
+    known = samples.loop if any(_outside(samples, step_ms)) else None
+    loop = f"the loop at {Path(known[0]).name}:{known[2]}" if known is not None else "the training loop"
     named = ", ".join(place_in_words(*one) for one in places)
     return Finding(
         rule_id="measured-between-turns",
         category="host",
         severity=severity_of(share),
-        title=f"{percent(share)} of the time passes between turns of the training loop",
+        title=f"{percent(share)} of the time passes between turns of {loop}",
         summary=f"By {ticks:,} samples of the main thread while nothing was recorded: {named}. That is in no step, so no other "
         "share counts it.",
         evidence=(Evidence(None, "samples between turns of the loop", f"{between.total():,} of {ticks:,}", "text"),),

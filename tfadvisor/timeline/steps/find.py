@@ -75,7 +75,7 @@ def find_steps(trace: HostTrace, threads: Threads, devices: Sequence[Device]) ->
     guess = inferred_steps(trace, threads, devices, driver, launching, samples.round_ms if samples is not None else 0.0)
     if samples is not None and (counted := _rounds(samples, session_start_ns(trace.planes), driver)) is not None:
         round_ms = float(median(np.diff(counted.starts))) / PS_PER_MS
-        guess = guess if guess is not None and _takes_a_round(guess, round_ms) else counted
+        guess = guess if guess is not None and _takes_a_round(guess, round_ms, 1 / _ALIKE, _ALIKE) else counted
     if guess is not None:
         names = tuple(f"step {index}" for index in range(len(guess.starts)))
         thread = guess.thread if guess.thread >= 0 else driver
@@ -329,6 +329,8 @@ def inferred_steps(
     return first
 
 
+_ALIKE = 1.4
+"""By which factor a step may differ from a round that was counted in the same window: two rounds are no step."""
 _SHORTEST_ROUND, _LONGEST_ROUND = 0.5, 2.5
 """How long a step may be, of a round that was not recorded: recording makes steps longer, up to twice as long with all calls."""
 
@@ -341,9 +343,11 @@ def _rounds(samples: Samples, began_ns: int, driver: int) -> Inferred | None:
     return Inferred(at[:-1], at[1:], StepSource.HOST_LOOP, _OF_ROUNDS, driver, ROUNDS)
 
 
-def _takes_a_round(found: Inferred, round_ms: float) -> bool:
+def _takes_a_round(
+    found: Inferred, round_ms: float, least: float = _SHORTEST_ROUND, most: float = _LONGEST_ROUND
+) -> bool:
     period = float(median(np.diff(found.starts))) / PS_PER_MS if len(found.starts) > 1 else 0.0
-    return _SHORTEST_ROUND <= period / round_ms <= _LONGEST_ROUND
+    return least <= period / round_ms <= most
 
 
 def _with_work_after(calls: Inferred | None, devices: Sequence[Device]) -> Inferred | None:

@@ -68,10 +68,11 @@ def test_a_round_of_the_loop_tells_a_step_from_its_parts(
     [
         ([0, 190, 420, 510, 820], [190, 230, 90, 310]),
         ([0, 10, 20, 30, 41], [10] * 47),
+        ([0, 5, 10, 14, 20], [5, 5, 4, 6]),
         ([0, 190, 420], [10] * 47),
         ([-700, -400, -100, 190, 420], [10] * 47),
     ],
-    ids=["rounds of the loop", "those that the calls have", "too few", "before the trace"],
+    ids=["rounds of the loop", "those that the calls have", "half of them", "too few", "before the trace"],
 )
 def test_rounds_that_were_counted_in_the_window_are_its_steps_where_nothing_else_is_as_long(
     monkeypatch: pytest.MonkeyPatch, rounds_us: list[int], wanted: list[int]
