@@ -90,7 +90,7 @@ def _spent(
     for row, count in zip(*np.unique(samples.unrecorded(), return_counts=True), strict=True):
         file, line, function = samples.places[row][:3] if row >= 0 else ("", 0, "")
         where = Path(file).name, named_function(function)
-        if row >= 0 and outside[row] and samples.loop is not None and samples.lines[row]:
+        if row >= 0 and outside[row] and samples.loop is not None and samples.lines[row] > 0:
             between[Path(samples.loop[0]).name, samples.lines[row], named_function(samples.loop[1])] += int(count)
         elif row >= 0 and (outside[row] or (where[1] in BETWEEN and where not in traced)):
             between[where[0], line, where[1]] += int(count)
@@ -116,7 +116,7 @@ def _outside(samples: Samples, step_ms: float) -> list[bool]:
         return [False] * len(samples.places)
     _, _, first, last = samples.loop
     return [
-        not first <= line <= last and place[3] not in _WAITS
+        line != 0 and not first <= line <= last and place[3] not in _WAITS
         for line, place in zip(samples.lines, samples.places, strict=True)
     ]
 

@@ -107,6 +107,65 @@ def test_a_loop_and_the_functions_in_it(tmp_path: Path) -> None:
     assert len(at) > 20
 
 
+EPOCHS = """
+    import json, sys, threading, time
+    sys.path.insert(0, sys.argv[1])
+    from tfadvisor_hook.sampling import Sampler
+
+    def watch():
+        sampler.start()
+        time.sleep(0.5)
+        sampler.count_rounds(3.0, threading.Event())
+        time.sleep(2.0)
+        told = sampler.told(0)
+        print(json.dumps([told["loop"], [told["lines"][one] for one in told["at"]]]))
+
+    def epoch():
+        for batch in range(20):
+            time.sleep(0.01)
+
+    sampler = Sampler()
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    {loop}
+    sampler.stop()
+"""
+
+
+@pytest.mark.parametrize(
+    ("loop", "first", "last", "behind"),
+    [
+        (
+            "while watcher.is_alive():\n    for batch in range(20):\n        time.sleep(0.01)\n    time.sleep(0.1)",
+            1,
+            2,
+            3,
+        ),
+        ("for batch in iter(watcher.is_alive, False):\n    time.sleep(0.01)\n    time.sleep(0.02)", 0, 2, None),
+    ],
+    ids=["batches in epochs", "one loop"],
+)
+def test_samples_tell_the_line_of_the_loops_function_that_is_under_way(
+    tmp_path: Path, loop: str, first: int, last: int, behind: int | None
+) -> None:
+    """Behind 20 batches of 10 ms an epoch ends, which takes 100 ms. Before a loop was counted no line is known."""
+    text = dedent(EPOCHS).lstrip().format(loop=loop)
+    (tmp_path / "train.py").write_text(text)
+    at = text.splitlines().index(loop.splitlines()[0]) + 1
+
+    done = subprocess.run(
+        [sys.executable, tmp_path / "train.py", HOOK], capture_output=True, text=True, check=True, timeout=60
+    )
+
+    found, lines = json.loads(done.stdout)
+    assert found == [str(tmp_path / "train.py"), "<module>", at + first, at + last]
+    assert lines[0] == 0
+    known = [line for line in lines if line]
+    assert {at + first <= line <= at + last for line in known if line != at + (behind or -at)} == {True}
+    share = sum(line == at + (behind or -at) for line in known) / len(known)
+    assert share == pytest.approx(1 / 3 if behind else 0.0, abs=0.1)
+
+
 FOLLOWED = """
     import json, os, sys, time
     sys.path.insert(0, sys.argv[1])

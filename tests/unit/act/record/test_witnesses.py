@@ -137,12 +137,13 @@ def test_what_steps_hold_is_no_end_of_an_epoch(report: Report) -> None:
 @pytest.mark.parametrize(
     ("lines", "inner", "of_step", "wanted"),
     [
-        ([21, 22, 0, 40], "", 1.0, {("train.py", 7, "draw"), ("train.py", 40, "")}),
+        ([21, 22, -1, 40], "", 1.0, {("train.py", 7, "draw"), ("train.py", 40, "")}),
+        ([21, 22, 0, 0], "", 1.0, None),
         ([21, 22, 21, 20], "", 1.0, None),
         ([21, 22, 22, 40], "_value", 1.0, None),
-        ([21, 22, 0, 40], "", 4.0, None),
+        ([21, 22, -1, 40], "", 4.0, None),
     ],
-    ids=["behind the inner loop", "in it", "it waits for the steps", "an epoch is the step"],
+    ids=["behind the inner loop", "not known", "in it", "it waits for the steps", "an epoch is the step"],
 )
 def test_what_stands_behind_the_loop_of_the_steps_is_in_no_step(
     report: Report, lines: list[int], inner: str, of_step: float, wanted: set[tuple[str, int, str]] | None

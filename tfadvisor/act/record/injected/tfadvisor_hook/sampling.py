@@ -25,6 +25,8 @@ MOST = 16_000
 _ONE_CALL_SECONDS = 1.0
 """After so long without an instruction of Python the main thread is taken to be in one call."""
 _MOST_PLACES, _DEEPEST, _MOST_ROUNDS = 2_000, 64, 2_000
+_ELSEWHERE = -1
+"""In place of a line of the loop's function, for what does not happen in it; 0 where that is not known."""
 _NAMELESS = ("<genexpr>", "<listcomp>", "<dictcomp>", "<setcomp>", "<lambda>")
 BETWEEN = (
     "on_epoch_begin",
@@ -206,6 +208,7 @@ class Sampler:
             between = frame if code.co_name in BETWEEN else between
             line = frame.f_lineno or 0 if code is looping else line
             if frame.f_back is None:
+                line = line or (_ELSEWHERE if looping is not None else 0)
                 break
             frame = frame.f_back
         key = (user and user.f_code, user and user.f_lineno, leaf.f_code, between and between.f_code, looping, line)
@@ -342,7 +345,7 @@ class Rounds:
             self.began_ns = [int((one + epoch) * 1e9) for one in times[:_MOST_ROUNDS]]
             file, _, function, own = self._stack[depth]
             around = min((one for one in self._loops[frame.f_code] if line in one), key=len, default=None)
-            self.loop = (frame.f_code, [file, function, min(around), max(around)]) if around else None
+            self.loop = (frame.f_code, [file, function, min(around), max(around)]) if around and own else None
             at = next((one for one in self._stack[depth:] if one[3]), None)
             place = [file, line, function] if own or at is None else [at[0], at[1], at[2]]
             return {
