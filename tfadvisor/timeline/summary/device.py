@@ -181,10 +181,10 @@ def _shared(table: OpTable, held: dict[object, object]) -> OpTable:
 
 def _in_turn(ops: DeviceOps) -> float:
     kernels = is_in(ops.kind, (DeviceClass.COMPUTE, DeviceClass.COLLECTIVE)) & (ops.end > ops.start)
-    start, end = ops.start[kernels], ops.end[kernels]
-    if not len(start) or (start[1:] < np.maximum.accumulate(end)[:-1]).any():
+    start, end, stream = ops.start[kernels], ops.end[kernels], ops.stream[kernels]
+    if (stream == stream[:1]).all() or (start[1:] < np.maximum.accumulate(end)[:-1]).any():
         return 0.0
-    time = np.bincount(ranks(ops.stream[kernels]), end - start)
+    time = np.bincount(ranks(stream), end - start)
     return float(1 - time.max() / time.sum())
 
 
