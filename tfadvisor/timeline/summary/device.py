@@ -155,7 +155,7 @@ def summarize_device(device: Device, steps: Steps, programs: Modules, most: int)
         lengths=distribution((ops.end - ops.start)[compute], most),
         tiny_ps=_tiny_ps(ops, compute, steps),
         sparse_ps=int(device.sparse.within(steps.starts[steps.steady()], steps.ends[steps.steady()]).sum()),
-        in_turn=_in_turn(ops),
+        in_turn=_in_turn(ops) if device.kind is DeviceKind.GPU else 0.0,
         first_start=first,
         collectives=collective_calls(device, steps, programs),
     )
