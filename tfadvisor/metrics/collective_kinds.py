@@ -36,7 +36,8 @@ class _Label(msgspec.Struct, frozen=True):
     """The counted calls of one collective on one device. time_ps, exposed_ps, bytes: summed; unsized: of unknown size.
 
     op: its HLO name, "" where only the kernel's name is known. module: of its program, "" where that is not known.
-    repeats: calls a step. offloaded: whether another core runs it, as an asynchronous computation.
+    repeats: calls a step. offloaded: whether another core runs it, as an asynchronous computation; None
+    where the trace names its op alone.
     """
 
     kind: CollectiveKind
@@ -49,7 +50,7 @@ class _Label(msgspec.Struct, frozen=True):
     bytes: int
     unsized: int
     repeats: float
-    offloaded: bool
+    offloaded: bool | None
 
 
 @once
@@ -84,12 +85,12 @@ def _labels_of(calls: CollectiveCalls, steady: BoolArray, *, by_op: bool) -> lis
     dtypes = calls.dtypes or ("",) * len(calls.labels)
     out = []
     for at, (label, other) in enumerate(zip(labels.tolist(), kernel.tolist(), strict=True)):
-        own = calls.kinds[label]
+        own, name = calls.kinds[label], calls.labels[label]
         out.append(
             _Label(
                 kind=own if own is not CollectiveKind.OTHER else calls.kinds[other],
                 dtype=dtypes[label] or dtypes[other],
-                op=calls.labels[label].partition(" = ")[0].removeprefix("%") if by_op or label != other else "",
+                op=name.partition(" = ")[0].removeprefix("%") if by_op or label != other else "",
                 module=calls.modules[modules[at]] if modules[at] >= 0 else "",
                 calls=int(number[at]),
                 time_ps=int(time[at]),
@@ -97,7 +98,7 @@ def _labels_of(calls: CollectiveCalls, steady: BoolArray, *, by_op: bool) -> lis
                 bytes=int(size[at]),
                 unsized=int(unsized[at]),
                 repeats=int(number[at]) / max(int(steady.sum()), 1),
-                offloaded=_OFFLOADED.search(calls.labels[label]) is not None,
+                offloaded=True if _OFFLOADED.search(name) else False if " = " in name else None,
             )
         )
     return out
@@ -258,13 +259,13 @@ def exposed_collective_use(question: Question) -> str:
 
 @fact
 def sparse_core_offload(question: Question) -> str:
-    """Whether a TPU's sparse cores run the collective with the most exposed time: `runs`, by its op; where they run nothing,
+    """Whether a TPU's sparse cores run the collective with the most exposed time: `runs`, by its instruction; where they do not,
     `by flags` or `by default` for when its compiler lets them.
     """
-    used = tpus(question.run)
-    if max(_labels(question), key=lambda one: one.exposed_ps).offloaded:
+    used, offloaded = tpus(question.run), max(_labels(question), key=lambda one: one.exposed_ps).offloaded
+    if offloaded:
         return "runs"
-    if any(device.sparse_ps for _, device in used):
+    if offloaded is None and any(device.sparse_ps for _, device in used):
         raise MetricAbsent("sparse cores run ops, and the trace does not say which")
     for part, when in _MOVED.items():
         if part in used[0][1].model.lower():

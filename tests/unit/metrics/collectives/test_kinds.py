@@ -261,7 +261,10 @@ OFFLOADED = (
         ("TPU7x", PLAIN, False, "by default"),
         ("TPU v7x", PLAIN, False, "by default"),
         ("TPU v5 lite", PLAIN, False, None),
-        ("TPU v6 Lite", PLAIN, True, None),
+        ("TPU v6 Lite", PLAIN, True, "by flags"),  # they run something else
+        ("TPU v6 Lite", ("all-reduce.3",), True, None),
+        ("TPU v6 Lite", ("all-reduce.3",), False, "by flags"),
+        ("TPU v6 Lite", ("all-reduce.3.cloned.1.call-done",), True, "runs"),
         ("TPU v6 Lite", OFFLOADED, True, "runs"),
         ("TPU v6 Lite", OFFLOADED, False, "runs"),
         ("TPU7x", OFFLOADED, True, "runs"),
