@@ -197,7 +197,7 @@ def conduct(board: Board, program: Program, wanted: Wanted, options: Options) ->
         seconds = max(
             wanted.first_look_seconds * _LOOK_GROWS**attempt,
             ready.seconds,
-            _rounds_seconds(before) * _LOOK_GROWS**short,
+            (0.0 if before is None else _FEW_ROUNDS * before.median_ms / 1000) * _LOOK_GROWS**short,
         )
         record = _recorder(board, program, ready.processes, options, caps, until)
         look = record(seconds, python_tracer=False)
@@ -251,11 +251,6 @@ def _loop(board: Board, program: Program, ready: Ready, seconds: float, window: 
             return found
         time.sleep(_BETWEEN_COUNTS_SECONDS)
     return None
-
-
-def _rounds_seconds(loop: Loop | None) -> float:
-    """How long a window has to be to hold a few of them."""
-    return 0.0 if loop is None else (_FEW_ROUNDS * loop.median_ms) / 1000
 
 
 _FEW_ROUNDS = 5
