@@ -167,10 +167,12 @@ def test_predict_of_a_few_rows_is_a_call_of_the_model(
 
         def __call__(self, x: Any, training: bool) -> Any:
             assert training is False
-            return SimpleNamespace(numpy=lambda: "called")
+            rows = x if isinstance(x, list) else [x]
+            return SimpleNamespace(numpy=lambda: "called" if all(kind == "tensor" for kind, _ in rows) else "mixed")
 
-    tree = SimpleNamespace(map_structure=lambda do, one: do(one))
-    monkeypatch.setitem(sys.modules, "keras", SimpleNamespace(tree=tree))  # type: ignore[arg-type]
+    tree = SimpleNamespace(map_structure=lambda do, one: list(map(do, one)) if isinstance(one, list) else do(one))
+    ops = SimpleNamespace(convert_to_tensor=lambda one: ("tensor", one.shape[0]))
+    monkeypatch.setitem(sys.modules, "keras", SimpleNamespace(tree=tree, ops=ops))  # type: ignore[arg-type]
     module = SimpleNamespace(TensorFlowTrainer=TensorFlowTrainer)
     made = hooked("keras.src.backend.tensorflow.trainer", module, hooks.NO_PREDICT)
     before = TensorFlowTrainer().predict(x, **more)

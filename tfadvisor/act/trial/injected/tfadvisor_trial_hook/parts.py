@@ -205,7 +205,9 @@ def _predictions(module: Any, parts: Parts) -> None:
         plain = not given and not named.keys() - {"verbose"}
         if not (is_small and plain and parts.takes(NO_PREDICT, at=sys._getframe(2))):
             return original(model, x, batch_size, *given, **named)
-        return sys.modules["keras"].tree.map_structure(lambda one: one.numpy(), model(x, training=False))
+        keras: Any = sys.modules["keras"]
+        rows = keras.tree.map_structure(keras.ops.convert_to_tensor, x)  # calls take arrays or tensors, and no mixture
+        return keras.tree.map_structure(lambda one: one.numpy(), model(rows, training=False))
 
     around(module.TensorFlowTrainer, "predict", predict)
 
