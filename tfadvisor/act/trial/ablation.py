@@ -65,6 +65,8 @@ PARTS = (
     Part(hooks.EAGER_OFF, SWITCH, "launch", "take run_eagerly=True out", "sets run_eagerly nowhere", "values"),
     Part(hooks.COMPILED, SWITCH, "launch", "wrap the step's function in tf.function or jax.jit",
          "calls no function of its own as its step that is not compiled", "values"),
+    Part(hooks.APPLIED, SWITCH, "launch", "wrap the network's apply in jax.jit where it is called outside of compiled functions",
+         "calls no apply of a network outside of compiled functions", "values"),
     Part(hooks.EIGHT_STEPS, SWITCH, "host", "pass steps_per_execution=8 to compile()", "calls no compile() of Keras", "values"),
     Part(hooks.NO_PREDICT, SWITCH, "host", "call model(x, training=False) where model.predict(x) is given a few rows",
          "calls predict of Keras for a few rows nowhere in its steps", "values"),

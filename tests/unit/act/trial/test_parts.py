@@ -6,7 +6,7 @@ import inspect
 import linecache
 import sys
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ from tfadvisor.act.trial.injected.tfadvisor_trial_hook.parts import Parts
 def hooked(name: str, module: Any, *parts: str, acting: bool = True, own: bool = True) -> Parts:
     """The module after its import."""
     made = Parts({"parts": parts, "acting": acting})
-    for of, do in made.after_import(lambda _file: own):
+    for of, do in made.after_import(lambda file: own and file == __file__):
         if of == name:
             do(module)
     return made
@@ -186,6 +186,58 @@ def test_predict_of_a_few_rows_is_a_call_of_the_model(
     assert (before, after) == (wanted, "called" if direct else wanted)
     places = [linecache.getline(file, line).strip() for file, line in made.places.get(hooks.NO_PREDICT, ())]
     assert places == ["after = TensorFlowTrainer().predict(x, **more)"] * direct
+
+
+class Transformed(NamedTuple):
+    init: Any
+    apply: Any
+
+
+@pytest.mark.parametrize("library", ["flax.linen.module", "haiku._src.transform"])
+def test_a_network_that_is_applied_outside_of_compiled_functions_is_compiled_once_for_its_settings(
+    monkeypatch: pytest.MonkeyPatch, library: str
+) -> None:
+    """Arrays are handed on at each call; a flag and a list of names belong to what is compiled. Inside of jit nothing changes."""
+    compiled: list[dict[str, Any]] = []
+
+    def jit(do: Any) -> Any:
+        compiled.append(do.keywords)
+        return lambda *given, **named: ("jitted", do(*given, **named))
+
+    core = SimpleNamespace(trace_state_clean=lambda: not tracing)
+    monkeypatch.setitem(sys.modules, "jax", SimpleNamespace(jit=jit))  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "jax._src.core", core)  # type: ignore[arg-type]
+    tracing = False
+
+    class Module:
+        def apply(self, variables: Any, x: Any, train: bool = True, mutable: Any = False) -> tuple[Any, ...]:
+            return variables, x, train, mutable
+
+    def transform(function: Any) -> Transformed:
+        return Transformed(None, lambda variables, x, **named: Module().apply(variables, x, **named))
+
+    module = (
+        SimpleNamespace(transform=transform) if library == "haiku._src.transform" else SimpleNamespace(Module=Module)
+    )
+    made = hooked(library, module, hooks.APPLIED)
+    made.inside = True
+    network = Module() if library != "haiku._src.transform" else module.transform(None)
+
+    found = [network.apply(1, 2, train=False), network.apply(3, 4, train=False), network.apply(5, 6, mutable=["stats"])]
+    tracing = True
+    inside = network.apply(7, 8)
+
+    assert found == [
+        ("jitted", (1, 2, False, False)),
+        ("jitted", (3, 4, False, False)),
+        ("jitted", (5, 6, True, ["stats"])),
+    ]
+    assert inside == (7, 8, True, False)
+    assert compiled == [{"train": False}, {"mutable": ["stats"]}]
+    assert made.took == {hooks.APPLIED: 3}
+    assert {linecache.getline(*place).strip()[:28] for place in made.places[hooks.APPLIED]} == {
+        "found = [network.apply(1, 2,"
+    }
 
 
 def test_running_eagerly_by_a_setting_is_refused() -> None:

@@ -16,7 +16,7 @@ INPUT, HALF, CALLBACKS, CHECKPOINTS = "input", "half the batch", "callbacks", "c
 EVALUATION, READS, BEHIND = "evaluation", "values read back", "work behind the step"
 JIT_ON, JIT_OFF, EAGER_OFF = "jit on", "jit off", "eager off"
 EIGHT_STEPS, PRECISION, PREFETCH, COMPILED = "eight steps a call", "mixed precision", "prefetch", "step compiled"
-NO_PREDICT = "predict called directly"
+NO_PREDICT, APPLIED = "predict called directly", "apply compiled"
 _COMPILE = {
     JIT_ON: ("jit_compile", True),
     JIT_OFF: ("jit_compile", False),
@@ -64,6 +64,7 @@ class Parts:
             ("tensorflow.python.ops.summary_ops_v2", {CALLBACKS}, _summaries),
             ("jax._src.debugging", {CALLBACKS}, _summaries),
             ("keras.src.layers.layer", {PRECISION}, _layers),
+            *((one, {APPLIED}, functools.partial(_networks, is_own=is_own)) for one in _NETWORKS),
             ("keras.src.utils.python_utils", {READS}, _logs),
             ("keras.src.backend.tensorflow.trainer", {NO_PREDICT}, _predictions),
             *((one, {CALLBACKS, CHECKPOINTS}, _callbacks) for one in lists),
@@ -73,6 +74,7 @@ class Parts:
 
 
 _EAGER = "tensorflow.python.eager.polymorphic_function"
+_NETWORKS = ("flax.linen.module", "haiku._src.transform")
 _MODELS = ("keras.src.trainers.trainer", "keras.src.engine.training", "tf_keras.src.engine.training")
 
 
@@ -210,6 +212,36 @@ def _predictions(module: Any, parts: Parts) -> None:
         return keras.tree.map_structure(lambda one: one.numpy(), model(rows, training=False))
 
     around(module.TensorFlowTrainer, "predict", predict)
+
+
+def _networks(module: Any, parts: Parts, is_own: Callable[[str], bool]) -> None:
+    """Networks of Flax and Haiku, applied outside of compiled functions: by jax.jit, what is no array being fixed in it."""
+    compiled: dict[Any, Any] = {}
+
+    def apply(original: Any, *given: Any, **named: Any) -> Any:
+        at: Any = sys._getframe(1)
+        while at is not None and not is_own(at.f_code.co_filename):
+            at = at.f_back
+        if at is None or is_tracing() or not parts.takes(APPLIED, at=at):
+            return original(*given, **named)
+        network = given[: hasattr(given[0], "apply")]
+        settings = {
+            name: value for name, value in named.items() if isinstance(value, (bool, str, list)) or callable(value)
+        }
+        key = (original, *map(id, network), repr(settings))
+        if key not in compiled:  # the network is kept, so that no other has its id
+            compiled[key] = network, sys.modules["jax"].jit(functools.partial(original, *network, **settings))
+        arrays = {name: value for name, value in named.items() if name not in settings}
+        return compiled[key][1](*given[len(network) :], **arrays)
+
+    def transform(original: Any, *given: Any, **named: Any) -> Any:
+        made = original(*given, **named)
+        return made._replace(apply=functools.wraps(made.apply)(functools.partial(apply, made.apply)))
+
+    if hasattr(module, "Module"):
+        around(module.Module, "apply", apply)
+    else:
+        around(module, "transform", transform)
 
 
 def _logs(module: Any, parts: Parts) -> None:
