@@ -122,6 +122,40 @@ def test_each_part_of_a_loop_costs_what_it_takes(place: Place) -> None:
     }
 
 
+BRANCH = """
+    from invented import work
+    import jax
+
+
+    def train_step(state, batch):
+        work(8)
+        return state + 1, jax.ArrayImpl(4)
+
+
+    def main():
+        state = 0
+        for batch in range(3000):
+            state, loss = train_step(state, batch)
+            if loss == 1.0:
+                print("never")
+
+
+    main()
+"""
+
+
+def test_a_branch_on_a_value_of_the_device_reads_it(place: Place) -> None:
+    """4 of 12 ms."""
+    place.write("train.py", BRANCH)
+
+    _, arms = ablated(place)
+
+    assert cost(arms["values read back"]) == pytest.approx(1 / 3)
+    assert arms["values read back"]["places"] == [
+        f"train.py:{BRANCH.splitlines().index('            if loss == 1.0:')}"
+    ]
+
+
 def test_parts_that_a_program_has_not_are_named_with_the_reason(place: Place) -> None:
     """12 of 20 ms are `load`."""
     result, arms = ablated(place)

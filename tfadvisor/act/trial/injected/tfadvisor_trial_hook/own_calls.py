@@ -34,11 +34,15 @@ _AROUND = {"enumerate", "zip", "tqdm", "islice", "trange"}
 
 def with_parts(tree: ast.Module, parts: Parts, lines: set[int] | None) -> ast.Module:
     """Changes the tree in place; lines stay where they are. lines: of the loops that may be the steps, None for all."""
+    every = [one for one in ast.walk(tree) if isinstance(one, (ast.For, ast.While))]
+    loops = [one for one in every if lines is None or one.lineno in lines]
+    if READS in parts.hooked:
+        asked = {one: one.test for loop in loops for _, one in _flat(loop.body, whole=True) if isinstance(one, ast.If)}
+        for one, test in asked.items():  # `if accuracy == 1.0` reads it
+            one.test = _make(_CALL, [READS, next(_SITES), False, None, test], test)
     if parts.hooked & {INPUT, HALF, COMPILED, BEHIND}:
-        loops = [one for one in ast.walk(tree) if isinstance(one, (ast.For, ast.While))]
         for loop in loops:
-            if lines is None or loop.lineno in lines:
-                _Loop(loop).take_apart()
+            _Loop(loop).take_apart()
     if parts.hooked & {READS, EVALUATION, CHECKPOINTS, CALLBACKS}:
         _Calls().visit(tree)
     return ast.fix_missing_locations(tree)
@@ -139,13 +143,14 @@ class _Loop:
         call.func = _make(_STEP, [ast.Constant(value=site), call.func], call.func)
 
 
-def _flat(body: list[Any]) -> Iterator[tuple[list[Any], Any]]:
-    """Statements of a round with the list that holds each, those inside of `with` and `if` too; an inner loop is one."""
+def _flat(body: list[Any], *, whole: bool = False) -> Iterator[tuple[list[Any], Any]]:
+    """Statements of a round with the list that holds each, those inside of `with` and `if` too; an inner loop is one. whole: what
+    holds them as well."""
     for one in body:
         if isinstance(one, (ast.With, ast.If, ast.Try)):
-            yield from _flat(one.body)
-            yield from _flat(getattr(one, "orelse", []))
-        else:
+            yield from _flat(one.body, whole=whole)
+            yield from _flat(getattr(one, "orelse", []), whole=whole)
+        if whole or not isinstance(one, (ast.With, ast.If, ast.Try)):
             yield body, one
 
 
