@@ -529,5 +529,6 @@ def gave_up(command: Sequence[str], found: Nothing, seconds: float) -> TraceErro
     return TraceError(
         " ".join(command),
         f"no steps that repeat were found in {seconds:.0f} s{why}; it goes on unrecorded.",
-        "Say when its loop runs with --after SECONDS, or ask for fewer steps with --steps 2.",
+        "Say when its loop runs with --after SECONDS, or ask for fewer steps with --steps 2. `tfadvisor try --ablate` measures what "
+        "parts of it cost without a recording.",
     )
