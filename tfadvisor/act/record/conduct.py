@@ -529,6 +529,6 @@ def gave_up(command: Sequence[str], found: Nothing, seconds: float) -> TraceErro
     return TraceError(
         " ".join(command),
         f"no steps that repeat were found in {seconds:.0f} s{why}; it goes on unrecorded.",
-        "Say when its loop runs with --after SECONDS, or ask for fewer steps with --steps 2. `tfadvisor try --ablate` measures what "
-        "parts of it cost without a recording.",
+        "Say when its loop runs with --after SECONDS, or ask for fewer steps with --steps 2. Without a recording "
+        "`tfadvisor try --ablate` measures what its parts cost.",
     )
