@@ -59,6 +59,7 @@ class Steps(msgspec.Struct, frozen=True, dict=True):
     about: str
 
     WHERE_THE_DEVICE_RAN: ClassVar[str] = ", placed where the device ran them"
+    ROUNDS: ClassVar[str] = "rounds of the program's loop, counted while it was recorded"
     """Suffix of `about` for steps that were shifted to the time the device ran them."""
 
     def __len__(self) -> int:

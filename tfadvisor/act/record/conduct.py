@@ -34,8 +34,8 @@ from tfadvisor.analysis import Options
 from tfadvisor.errors import TraceError
 from tfadvisor.files import temporary_folder
 from tfadvisor.processes import undisturbed
+from tfadvisor.timeline.model import Steps
 from tfadvisor.timeline.names.classes import is_host_plane
-from tfadvisor.timeline.steps.find import ROUNDS
 from tfadvisor.trace.columns import Selection
 from tfadvisor.trace.decode import decode_file
 
@@ -290,7 +290,7 @@ def _recorder(
             writing=min(max(until + _LATE_SECONDS - time.time(), _LATE_SECONDS), _MOST_WRITING_SECONDS),
         )
         pace = window.pace if isinstance(window, Window) else None
-        count = pace is None or pace.about == ROUNDS
+        count = pace is None or pace.about == Steps.ROUNDS
         if isinstance(window, Window):
             caps.learn(window)
         return window

@@ -53,7 +53,6 @@ _WARM_UP_FACTOR = 1.5
 _ENOUGH_FOR_WARM_UP = 4
 _LEAST_OF_A_LAST_STEP = 0.3
 """A last step shorter than this share of the others was cut by the end of the trace."""
-ROUNDS = "rounds of the program's loop, counted while it was recorded"
 _OF_ROUNDS = 0.8
 _OF_FEW_CALLS = 0.7
 """Confidence in one or two steps: where each begins is known, not what comes between."""
@@ -340,7 +339,7 @@ def _rounds(samples: Samples, began_ns: int, driver: int) -> Inferred | None:
     at = (np.array(samples.rounds_ns, np.int64) - began_ns) * 1000
     if not began_ns or len(at) <= LEAST_CYCLES or at[0] < 0 or (np.diff(at) <= 0).any():
         return None
-    return Inferred(at[:-1], at[1:], StepSource.HOST_LOOP, _OF_ROUNDS, driver, ROUNDS)
+    return Inferred(at[:-1], at[1:], StepSource.HOST_LOOP, _OF_ROUNDS, driver, Steps.ROUNDS)
 
 
 def _takes_a_round(
