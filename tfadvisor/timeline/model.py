@@ -59,8 +59,9 @@ class Steps(msgspec.Struct, frozen=True, dict=True):
     about: str
 
     WHERE_THE_DEVICE_RAN: ClassVar[str] = ", placed where the device ran them"
-    ROUNDS: ClassVar[str] = "rounds of the program's loop, counted while it was recorded"
     """Suffix of `about` for steps that were shifted to the time the device ran them."""
+    ROUNDS: ClassVar[str] = "rounds of the program's loop, counted while it was recorded"
+    """`about` of steps that are rounds of the loop."""
 
     def __len__(self) -> int:
         """Number of steps, those that do not count included."""
