@@ -15,8 +15,8 @@ from tfadvisor.metrics.steady import (
     device_steps,
     known_steps,
     needs_steps,
-    of_counted_time,
     share,
+    spent,
 )
 from tfadvisor.timeline.host.costs import HostCost
 from tfadvisor.timeline.names.classes import DeviceClass
@@ -173,5 +173,4 @@ def array_handing_fraction(question: Question) -> float:
     """The part of kernel_launch_gap_fraction in which the dispatching thread converts host arrays to device arrays:
     JAX's `DevicePut`, which converts and copies each NumPy argument of a call.
     """
-    handed = of_counted_time(counted_hosts(question.run), lambda host: host.costs[HostCost.HANDING])
-    return min(handed, share(question, TimeClass.LAUNCH))
+    return min(spent(counted_hosts(question.run), HostCost.HANDING), share(question, TimeClass.LAUNCH))

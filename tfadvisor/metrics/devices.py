@@ -6,6 +6,7 @@ import numpy as np
 
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import a_device, a_gpu, counted_hosts, gpus, hosts_of_several, known_steps
+from tfadvisor.timeline.devices.gpu import vendor
 from tfadvisor.timeline.summary.host import HostSummary
 from tfadvisor.timeline.summary.hot_ops import HotOps
 from tfadvisor.units import PS_PER_MS, Unit
@@ -110,7 +111,7 @@ def compute_capability(question: Question) -> float:
     found = []
     for _, device in gpus(question.run):
         major, minor = (device.properties.get(f"compute_cap_{half}") for half in ("major", "minor"))
-        if _vendor(device.properties.get("device_vendor")) == "nvidia" and isinstance(major, int):
+        if vendor(device.properties) == "nvidia" and isinstance(major, int):
             found.append(major + (minor if isinstance(minor, int) else 0) / 10)
     if not found:
         raise MetricAbsent("the trace does not name the compute capability of an NVIDIA GPU")
@@ -120,7 +121,7 @@ def compute_capability(question: Question) -> float:
 @fact
 def gpu_vendor(question: Question) -> str:
     """Vendor of the run's GPUs, in lower case: nvidia, amd or another. Old traces name none, and then it is nvidia."""
-    return _vendor(gpus(question.run)[0][1].properties.get("device_vendor"))
+    return vendor(gpus(question.run)[0][1].properties)
 
 
 def _is_of_one_program(found: HotOps) -> bool:
@@ -148,7 +149,3 @@ def workload(question: Question) -> str:
 def slices_network(question: Question) -> str:
     """`used` where hosts send for their TPUs over the network between slices (MegaScale), else `not used`."""
     return "used" if any(host.capture.between_slices for host in question.run.hosts) else "not used"
-
-
-def _vendor(name: float | int | str | None) -> str:
-    return "nvidia" if name is None else str(name).lower()

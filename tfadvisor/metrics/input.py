@@ -36,13 +36,12 @@ _MANY_ROWS = 128
 _SHORT_ROW_PS = 20 * PS_PER_US
 """What handling one element takes at most; above it, its bytes are what takes time."""
 _BURSTS = 0.1
-_NO_PIPELINE = "the trace shows no tf.data pipeline"
 
 
 def _pipeline(question: Question) -> InputPipeline:
     found = [host.evidence.pipeline for host in question.run.hosts if host.evidence.pipeline is not None]
     if not found:
-        raise MetricAbsent(_NO_PIPELINE)
+        raise MetricAbsent("the trace shows no tf.data pipeline")
     return max(found, key=lambda pipeline: pipeline.slowest().wall_ps)
 
 
@@ -125,9 +124,9 @@ def input_stage_fault(question: Question) -> str:
     many_files = _files(pipeline) >= _MANY_FILES * max(pipeline.steps, 1)
     causes = (
         ("shuffle-refill", _comes_in_bursts(question, pipeline, stage)),
-        ("generator", kind.startswith(("Generator", "FlatMap")) and _any_python(pipeline)),
+        ("generator", kind.startswith(("Generator", "FlatMap")) and any(one.python for one in pipeline.stages)),
         ("python-function", stage.python),
-        ("windows", _makes_windows(pipeline) and _cuts_windows(stage)),
+        ("windows", any(one.kind.startswith("Window") for one in pipeline.stages) and _cuts_windows(stage)),
         ("per-element-map", _works_on_elements(pipeline, stage)),
         ("sequential-map", kind == "Map"),
         ("parallel-map", kind.startswith(("ParallelMap", "MapAndBatch"))),
@@ -151,10 +150,6 @@ def _works_on_elements(pipeline: InputPipeline, stage: InputStage) -> bool:
     return stage.kind.startswith("ParallelMap") and is_short and _feeds_a_batch(pipeline, stage)
 
 
-def _makes_windows(pipeline: InputPipeline) -> bool:
-    return any(stage.kind.startswith("Window") for stage in pipeline.stages)
-
-
 def _cuts_windows(stage: InputStage) -> bool:
     """Whether a stage makes windows, or batches the rows of one inside the flat_map over them."""
     return stage.kind.startswith(("FlatMap", "Window")) or stage_kind(asking_stage(stage.path)).startswith(
@@ -169,20 +164,12 @@ def _handles_rows(pipeline: InputPipeline, stage: InputStage) -> bool:
     return stage.kind.startswith(_ROWS) and enough and stage.busy_ps < _SHORT_ROW_PS * rows
 
 
-def _any_python(pipeline: InputPipeline) -> bool:
-    return any(stage.python for stage in pipeline.stages)
-
-
 def _comes_in_bursts(question: Question, pipeline: InputPipeline, slowest: InputStage) -> bool:
     """Whether the pipeline would be fast enough, did a shuffle not make batches wait until its buffer is full again."""
-    filled = _refilling_ps(pipeline)
+    filled = max((stage.filling_ps for stage in pipeline.stages if stage.fills > 1), default=0)
     if filled < _BURSTS * pipeline.window_ps:
         return False
     return slowest.wall_ps < (1 - share(question, TimeClass.INPUT)) * pipeline.window_ps
-
-
-def _refilling_ps(pipeline: InputPipeline) -> int:
-    return max((stage.filling_ps for stage in pipeline.stages if stage.fills > 1), default=0)
 
 
 def _files(pipeline: InputPipeline) -> int:
@@ -274,9 +261,12 @@ _MOST_LOADER = 0.5
 
 
 def _frames(question: Question) -> list[FrameShare]:
-    """Calls of the training loop that load data, the costliest first; none that mostly waits for a tf.data pipeline."""
+    """Calls of the training loop that load data, the costliest first; none that mostly waits for a tf.data pipeline. Raises
+    MetricAbsent without any."""
     frames = [frame for host in question.run.hosts for frame in host.evidence.frames if frame.input_ps > frame.host_ps]
     own = [frame for frame in frames if frame.pipeline_ps <= _MOST_LOADER * frame.input_ps]
+    if not own:
+        raise MetricAbsent("the trace holds no Python frames of a loader")
     return sorted(own, key=lambda frame: -frame.input_ps)
 
 
@@ -285,10 +275,7 @@ def input_frame(question: Question) -> str:
     """The call of the training loop that spends most time loading data, with its place: `load_batch (train.py:42)`. For a
     call of a library it is the user's own function below it, else the one that makes the call.
     """
-    frames = _frames(question)
-    if not frames:
-        raise MetricAbsent("the trace holds no Python frames of a loader")
-    return frames[0].place()
+    return _frames(question)[0].place()
 
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)
@@ -297,6 +284,4 @@ def loader_wait_share(question: Question) -> float:
     the batch. It is near 1 where a background loader is slower than the steps. Needs Python frames.
     """
     frames = _frames(question)
-    if not frames:
-        raise MetricAbsent("the trace holds no Python frames of a loader")
     return sum(frame.others_ps for frame in frames) / max(sum(frame.input_ps for frame in frames), 1)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Sequence
 
 import numpy as np
 
 from tfadvisor.metrics.registry import MetricAbsent, Question, once
+from tfadvisor.timeline.host.costs import HostCost
 from tfadvisor.timeline.model import StepSource
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.run.run_summary import RunSummary
@@ -79,14 +80,9 @@ def needs_device(run: RunSummary) -> None:
         raise MetricAbsent("the trace shows no steps of the hosts whose devices work")
 
 
-def shows_steps(run: RunSummary) -> bool:
-    """Whether any host has distinct steps."""
-    return any(host.steps.source is not StepSource.WHOLE_TRACE for host in run.hosts)
-
-
 def needs_steps(run: RunSummary) -> None:
     """Raises MetricAbsent when the trace shows no steps."""
-    if not shows_steps(run):
+    if all(host.steps.source is StepSource.WHOLE_TRACE for host in run.hosts):
         raise MetricAbsent("the trace has no step markers and no rhythm that shows steps")
 
 
@@ -98,6 +94,11 @@ def accelerators(run: RunSummary) -> list[tuple[HostSummary, DeviceSummary]]:
     if not found:
         raise MetricAbsent("this run used no accelerator")
     return found
+
+
+def accelerated(run: RunSummary) -> list[HostSummary]:
+    """The hosts of these. Raises as accelerators."""
+    return list({id(host): host for host, _ in accelerators(run)}.values())
 
 
 def gpus(run: RunSummary) -> list[tuple[HostSummary, DeviceSummary]]:
@@ -152,13 +153,12 @@ def counted_ps(host: HostSummary) -> int:
     return int((host.steps.ends - host.steps.starts)[steady].sum())
 
 
-def of_counted_time(hosts: Iterable[HostSummary], spent: Callable[[HostSummary], int]) -> float:
-    """What hosts spend of their counted steps, in ps, as a share of these steps' time."""
-    told = list(hosts)
-    return sum(map(spent, told)) / max(sum(map(counted_ps, told)), 1)
+def spent(hosts: Sequence[HostSummary], cost: HostCost) -> float:
+    """What hosts spend of their counted steps on something, as a share of these steps' time."""
+    return sum(host.costs[cost] for host in hosts) / max(sum(map(counted_ps, hosts)), 1)
 
 
-def counted_steps(hosts: Iterable[HostSummary]) -> int:
+def counted_steps(hosts: Sequence[HostSummary]) -> int:
     """How many counted steps hosts have together. Raises MetricAbsent when there are none."""
     steps = sum(int(host.steps.steady().sum()) for host in hosts)
     if not steps:

@@ -10,7 +10,7 @@ from tfadvisor.arrays import median
 from tfadvisor.metrics.registry import MetricAbsent, Question, metric
 from tfadvisor.metrics.steady import (
     a_device,
-    accelerators,
+    accelerated,
     an_accelerator,
     counted_hosts,
     counted_ps,
@@ -152,13 +152,8 @@ def loss_scaling_ops_per_step(question: Question) -> float:
     """Number of TensorFlow ops of a dynamic loss scale per step, known by their names: tests of the gradients, and
     branches on them on the host.
     """
-    hosts = _with_accelerators(question)
+    hosts = accelerated(question.run)
     return sum(host.evidence.calls.loss_scaling for host in hosts) / _steps(hosts)
-
-
-def _with_accelerators(question: Question) -> list[HostSummary]:
-    needs_steps(question.run)
-    return list({id(host): host for host, _ in accelerators(question.run)}.values())
 
 
 # What it costs that the devices of a host work one after the other instead of together.
