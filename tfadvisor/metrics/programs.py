@@ -14,7 +14,6 @@ from tfadvisor.timeline.devices.registry import peaks_of
 from tfadvisor.timeline.names.devices import instruction_name
 from tfadvisor.timeline.names.kernels import Precision, precision_of_type
 from tfadvisor.timeline.names.programs import function_of_module
-from tfadvisor.timeline.program_ops import OpTrait
 from tfadvisor.timeline.summary.hot_ops import HotOp, HotOps
 from tfadvisor.units import PS_PER_S, Unit, percent
 from tfadvisor.vocabulary import Better, DeviceKind, TimeClass
@@ -188,12 +187,12 @@ def donated_names(question: Question) -> str:
 
 
 def _looped(question: Question) -> list[HotOp]:
-    return known_where(question, lambda known: OpTrait.IN_LOOP in known.traits)
+    return known_where(question, lambda known: known.in_loop)
 
 
 def looped_scatters(question: Question) -> list[HotOp]:
     """Updates of single rows inside while loops. Raises MetricAbsent without HLO."""
-    return [one for one in _looped(question) if one.known is not None and OpTrait.SCATTERS in one.known.traits]
+    return [one for one in _looped(question) if one.known is not None and one.known.scatters]
 
 
 def looped_slice_copies(question: Question) -> list[HotOp]:

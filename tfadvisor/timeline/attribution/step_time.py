@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache, reduce
 from typing import TYPE_CHECKING
 
@@ -60,12 +60,9 @@ def step_time(
         others.sort(key=lambda one: one.lo - one.hi)
         return tuple(chains_of(threads, names, steps, one, pipeline, gaps=False) for one in others[:_MOST_THREADS])
 
-    def others() -> Iterator[Chains]:
-        return iter(beside())
-
     found: list[Spent] = []
     whole = dict.fromkeys(TimeClass, 0)
-    work = HostWork(threads, names, driver, others, pipeline_python, steps.steady_time.length(), samples)
+    work = HostWork(threads, names, driver, beside, pipeline_python, steps.steady_time.length(), samples)
     part = taking_part(breakdown) & steps.steady()[None, :]
     for index, device in enumerate(devices or [None]):
         windows = union(steps.starts[part[index]], steps.ends[part[index]])

@@ -176,12 +176,6 @@ def counted_iterations(steps: Steps, start: Int64Array, iteration: Int64Array) -
     return int(longest.sum())
 
 
-def allocating_time(threads: Threads) -> Intervals:
-    """When any thread is inside cudaMalloc, cudaFree or their kin."""
-    calls = threads.named(blocks_on_memory)
-    return union(threads.start[calls], threads.end[calls])
-
-
 def handing_time(threads: Threads, driver: int) -> Intervals:
     """When the driving thread makes arrays of a device out of arrays of the host: JAX converts and copies each NumPy argument.
 
@@ -243,7 +237,7 @@ def host_costs(
 
     pipeline: for every host event, whether it is work of the input pipeline.
     """
-    building = building_time(threads, steps)
+    building, calls = building_time(threads, steps), threads.named(blocks_on_memory)
 
     @cache
     def works() -> Intervals:
@@ -259,7 +253,7 @@ def host_costs(
         HostCost.WAITING: activity.wait,
         HostCost.WRITING: writing_time(threads, steps),
         HostCost.BUILDING: building,
-        HostCost.ALLOCATING: alone(allocating_time(threads)),
+        HostCost.ALLOCATING: alone(union(threads.start[calls], threads.end[calls])),
         HostCost.STEP_PYTHON: alone(activity.step_python, TimeClass.HOST),
         HostCost.BATCH_PYTHON: alone(activity.batch_python, TimeClass.INPUT),
         HostCost.EAGER: alone(difference(activity.eager, building), TimeClass.LAUNCH),

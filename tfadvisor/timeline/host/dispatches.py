@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import blocks, distinct, is_in, ranks, true_at
+from tfadvisor.arrays import blocks, distinct, is_in, occurrence, ranks, true_at
 from tfadvisor.timeline.host.threads import Thread, Threads
 from tfadvisor.timeline.intervals import EMPTY, BoolArray, Int64Array, Intervals, parents, union, union_of
 from tfadvisor.timeline.model import Steps
@@ -230,11 +230,7 @@ def _strays(row: npt.NDArray[np.int32], step: Int64Array, pause: Int64Array, ins
     width = int(row.max()) + 1
     pair = ranks(row[:-1].astype(np.int64) * width + row[1:])
     of_step = ranks(step[1:]) * (int(pair.max()) + 1) + pair
-    order = np.argsort(of_step, kind="stable")
-    first = np.searchsorted(of_step[order], of_step[order])
-    place = np.empty(len(pair), np.int64)
-    place[order] = np.arange(len(pair)) - first  # how many pauses of the same two calls came before it in its step
-    place = np.where(inside, ranks(pair * len(pair) + place), -1)
+    place = np.where(inside, ranks(pair * len(pair) + occurrence(of_step)), -1)
     order = np.lexsort((pause, place))
     bounds = np.searchsorted(place[order], np.arange(int(place.max()) + 2))
     count = np.diff(bounds)

@@ -162,7 +162,8 @@ def _inside_steps(
                 continue
             below = true_at(is_in(parent, mine))
             below_most = _mostly(parent, start, end, row, mine)
-            if len(below_most) and _walks_modules(names[int(row[below_most[0]])]):
+            place = frame_place(names[int(row[below_most[0]])]) if len(below_most) else None
+            if place is not None and walks_modules(place[0], place[2]):
                 continue
             if int(cost_of(below[beside[below]]).sum()) >= _MOST_STEPS * int(cost_of(mine).sum()) > 0:
                 called = np.sort(np.concatenate([called[row[called] != used], below]))
@@ -170,11 +171,6 @@ def _inside_steps(
         else:
             break
     return called
-
-
-def _walks_modules(name: str) -> bool:
-    place = frame_place(name)
-    return place is not None and walks_modules(place[0], place[2])
 
 
 def _longest_dispatches(threads: Threads, steps: Steps, of: BoolArray) -> Int64Array:
