@@ -9,7 +9,6 @@ import msgspec
 from tfadvisor.program.flow import CALLING, Users, called_before, trip_count
 from tfadvisor.program.module import Computation, Instruction
 from tfadvisor.program.operations import APPLYING, applications, matrix_flops, operand, own_operations
-from tfadvisor.program.shape import Shape
 
 
 class Cost(msgspec.Struct, frozen=True):
@@ -135,13 +134,9 @@ def _written(instruction: Instruction) -> int:
         return parts[1].bytes
     if opcode in ("send", "recv") and parts:
         return parts[0].bytes if opcode == "recv" else 0
-    if opcode == "custom-call" and len(parts) > 1 and _is_workspace(parts[-1]):
+    if opcode == "custom-call" and len(parts) > 1 and parts[-1].dtype in ("s8", "u8") and len(parts[-1].dims) == 1:
         return sum(part.bytes for part in parts[:-1])
     return shape.bytes
-
-
-def _is_workspace(shape: Shape) -> bool:
-    return shape.dtype in ("s8", "u8") and len(shape.dims) == 1
 
 
 def _fusion_bytes(fusion: Instruction) -> int:
@@ -152,7 +147,8 @@ def _fusion_bytes(fusion: Instruction) -> int:
     users = Users(inner).by_id
     read = sum(_read(parameter, users) for parameter in inner.parameters())
     tables = sum(one.shape.bytes for one in inner.instructions if one.opcode == "constant" and one.shape.elements > 1)
-    return read + tables + sum(_returned(one) for one in _results(inner.root))
+    results = inner.root.operands if inner.root.opcode == "tuple" else (inner.root,)
+    return read + tables + sum(map(_returned, results))
 
 
 def _read(value: Instruction, users: Mapping[int, list[Instruction]]) -> int:
@@ -177,10 +173,6 @@ def _read(value: Instruction, users: Mapping[int, list[Instruction]]) -> int:
 def _only_first(user: Instruction, used: int) -> bool:
     operands = user.operand_ids
     return operands[0] == used and used not in operands[1:]
-
-
-def _results(root: Instruction) -> Iterable[Instruction]:
-    return root.operands if root.opcode == "tuple" else (root,)
 
 
 def _returned(result: Instruction) -> int:

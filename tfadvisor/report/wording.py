@@ -6,7 +6,7 @@ import msgspec
 
 from tfadvisor.advice.findings import Evidence, Finding, Location, PlanStep, Saving
 from tfadvisor.printable import cut, one_line
-from tfadvisor.report.model import ActivityTime, Place, PlacedTime, Report
+from tfadvisor.report.model import ActivityTime, PlacedTime, Report
 from tfadvisor.units import Unit, duration, in_words, percent
 from tfadvisor.vocabulary import FRAMEWORKS, TIME_CLASSES, VERDICTS
 
@@ -229,12 +229,10 @@ def fitted(words: str, room: int) -> str:
 
 
 def place_of_time(one: ActivityTime | PlacedTime) -> str:
-    """`train.py:42`, "" where no line of the program is known."""
-    return place_words(one.places[0]) if one.places else ""
-
-
-def place_words(place: Place) -> str:
-    """`train.py:42`; "" without a file."""
+    """`train.py:42`, without a line where only the file is known; "" where none is."""
+    place = next(iter(one.places), None)
+    if place is None:
+        return ""
     return f"{place.file}:{place.line}" if place.file and place.line is not None else place.file
 
 

@@ -98,7 +98,9 @@ _TITLES = ("recorded", "run", "step", "change", "steps", "level", "note", "commi
 
 def as_html(store: str, runs: Sequence[Snapshot], unusable: int = 0) -> str:
     """runs: of all baselines. unusable: how many files of the store could not be read."""
-    parts = [f"<h1>Step times in {text(store)}</h1>", _legend()]
+    named = "".join(f'<span><span class="swatch k-{name}"></span>{name}</span> ' for name in TIME_CLASSES)
+    legend = f'<p class="dim">Median step of each run, split into classes of time: {named}</p>'
+    parts = [f"<h1>Step times in {text(store)}</h1>", legend]
     if unusable:
         parts.append(f"<p>{unusable} file{'s' if unusable != 1 else ''} of the store could not be read.</p>")
     for alike in baselines(runs):
@@ -135,11 +137,6 @@ def in_short(alike: Sequence[Snapshot]) -> str:
     levels = len({run.level for run in alike})
     accepted = f", {levels - 1} accepted change{'s' if levels != 2 else ''}" if levels > 1 else ""
     return f"{words}{accepted}: {duration(first)} a step in the first, {duration(last)} in the last ({_change(first, last)})."
-
-
-def _legend() -> str:
-    named = "".join(f'<span><span class="swatch k-{name}"></span>{name}</span> ' for name in TIME_CLASSES)
-    return f'<p class="dim">Median step of each run, split into classes of time: {named}</p>'
 
 
 def _table(alike: Sequence[Snapshot]) -> str:

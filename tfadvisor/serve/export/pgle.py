@@ -19,7 +19,6 @@ from tfadvisor.serve.export.pgle_events import SELECTION, Facts, NamedEvents, fa
 from tfadvisor.timeline.names.classes import UNKNOWN, framework_of
 from tfadvisor.timeline.names.stats import HLO_MODULE, JAX_VERSION
 from tfadvisor.trace.bounds import FIXED_64
-from tfadvisor.trace.columns import HostTrace
 from tfadvisor.trace.decode import decode_file
 
 if TYPE_CHECKING:
@@ -54,7 +53,8 @@ def profile(files: Sequence[Path]) -> Profile:
     version, framework = None, UNKNOWN
     for file in files:
         trace = decode_file(file, SELECTION)
-        recorded_by = _jax_version(trace)
+        stated = (plane.stats.get(JAX_VERSION) for plane in trace.planes)
+        recorded_by = next((one for one in stated if isinstance(one, str)), None)
         version = version or recorded_by
         framework = framework_of(trace.names.name, trace.stat(HLO_MODULE).texts) if framework == UNKNOWN else framework
         events = named_events(trace)
@@ -67,11 +67,6 @@ def counting_of(jaxlib: str | None) -> Counting:
     """What a version counts; None for the newest."""
     known = order(jaxlib) if jaxlib is not None else None
     return Counting.EVENT if known is not None and known < (order(_FIRST_WITH_SPANS) or ()) else Counting.SPAN
-
-
-def _jax_version(trace: HostTrace) -> str | None:
-    found = (plane.stats.get(JAX_VERSION) for plane in trace.planes)
-    return next((one for one in found if isinstance(one, str)), None)
 
 
 # The file that XLA reads: a ProfiledInstructionsProto.

@@ -64,7 +64,10 @@ def step_loops(program: Program) -> tuple[Any, ...]:
         loop
         for loop in (loops if len(loops) <= _MOST_LOOPS else ())
         if not any(one in traced for one in program.around(loop))
-        and (steps_in(program, loop) or (_MARKER.search(text_of(loop)) and not _holds_loop(loop)))
+        and (
+            steps_in(program, loop)
+            or (_MARKER.search(text_of(loop)) and not any(isinstance(one, LOOPS) for one in walk(loop.body)))
+        )
     ]
     dropped: set[Any] = set()
     for inner in found:
