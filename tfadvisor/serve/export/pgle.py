@@ -16,9 +16,11 @@ from tfadvisor.advice.flags.catalogue import accepts
 from tfadvisor.advice.flags.recorded import order
 from tfadvisor.serve.export.perfetto_packets import sized, tag
 from tfadvisor.serve.export.pgle_events import SELECTION, Facts, NamedEvents, facts, named_events
+from tfadvisor.tallies import listed
 from tfadvisor.timeline.names.classes import UNKNOWN, framework_of
 from tfadvisor.timeline.names.stats import HLO_MODULE, JAX_VERSION
 from tfadvisor.trace.bounds import FIXED_64
+from tfadvisor.trace.columns import HostTrace
 from tfadvisor.trace.decode import decode_file
 
 if TYPE_CHECKING:
@@ -53,8 +55,7 @@ def profile(files: Sequence[Path]) -> Profile:
     version, framework = None, UNKNOWN
     for file in files:
         trace = decode_file(file, SELECTION)
-        stated = (plane.stats.get(JAX_VERSION) for plane in trace.planes)
-        recorded_by = next((one for one in stated if isinstance(one, str)), None)
+        recorded_by = _jax_version(trace)
         version = version or recorded_by
         framework = framework_of(trace.names.name, trace.stat(HLO_MODULE).texts) if framework == UNKNOWN else framework
         events = named_events(trace)
@@ -67,6 +68,11 @@ def counting_of(jaxlib: str | None) -> Counting:
     """What a version counts; None for the newest."""
     known = order(jaxlib) if jaxlib is not None else None
     return Counting.EVENT if known is not None and known < (order(_FIRST_WITH_SPANS) or ()) else Counting.SPAN
+
+
+def _jax_version(trace: HostTrace) -> str | None:
+    found = (plane.stats.get(JAX_VERSION) for plane in trace.planes)
+    return next((one for one in found if isinstance(one, str)), None)
 
 
 # The file that XLA reads: a ProfiledInstructionsProto.
@@ -89,10 +95,7 @@ def aggregate(profiles: Sequence[Costs]) -> Costs:
     """The cost at 90% of the way through those that there are, rounded down; never a mean of two. An instruction that some
     profiles lack is taken from the others.
     """
-    found: dict[str, list[Cost]] = {}
-    for profile in profiles:
-        for name, cost in profile.items():
-            found.setdefault(name, []).append(cost)
+    found = listed(one for profile in profiles for one in profile.items())
     return {
         name: Cost(
             sorted(one.us for one in costs)[int(_PERCENTILE / 100 * (len(costs) - 1))],
