@@ -14,6 +14,7 @@ from tfadvisor.metrics.steady import (
     share,
     spent,
 )
+from tfadvisor.tallies import added_up
 from tfadvisor.timeline.host.costs import HostCost
 from tfadvisor.timeline.host.frames import FrameShare
 from tfadvisor.timeline.names.classes import DeviceClass
@@ -77,10 +78,7 @@ def host_op_share(question: Question) -> float:
 @fact(needs=(an_accelerator,))
 def host_op_types(question: Question) -> str:
     """The op types that take most time on the host of an accelerator run: `Unique, StringSplit`."""
-    time: dict[str, int] = {}
-    for host in question.run.hosts:
-        for kind, ps in host.evidence.host_ops.by_type:
-            time[kind] = time.get(kind, 0) + ps
+    time = added_up(one for host in question.run.hosts for one in host.evidence.host_ops.by_type)
     if not time:
         raise MetricAbsent("no op runs on the host")
     return ", ".join(sorted(time, key=lambda kind: -time[kind])[:3])

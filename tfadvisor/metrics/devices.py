@@ -6,6 +6,7 @@ import numpy as np
 
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import a_device, a_gpu, counted_hosts, gpus, hosts_of_several, known_steps
+from tfadvisor.tallies import added_up
 from tfadvisor.timeline.devices.gpu import vendor
 from tfadvisor.timeline.summary.host import HostSummary
 from tfadvisor.timeline.summary.hot_ops import HotOps
@@ -126,9 +127,7 @@ def gpu_vendor(question: Question) -> str:
 
 def _is_of_one_program(found: HotOps) -> bool:
     """Whether most of the compute time is that of one program of several ops: not of ops that Python dispatches one by one."""
-    time: dict[str, int] = {}
-    for one in found.ops:
-        time[one.module] = time.get(one.module, 0) + one.total_ps
+    time = added_up((one.module, one.total_ps) for one in found.ops)
     top = max(time, key=lambda module: time[module], default="")
     several = sum(one.module == top for one in found.ops) >= _SEVERAL
     return bool(top) and several and time[top] >= _MOST * found.compute_ps

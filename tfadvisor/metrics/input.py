@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import a_device, counted_hosts, periods_ms, share
+from tfadvisor.tallies import added_up
 from tfadvisor.timeline.host.frames import FrameShare
 from tfadvisor.timeline.host.input_pipeline import InputPipeline, InputStage
 from tfadvisor.timeline.names.input_pipeline import asking_stage, stage_kind
@@ -246,10 +247,7 @@ def input_ops(question: Question) -> str:
 
 def _by_type(question: Question) -> list[tuple[str, int]]:
     """(op type, ps) of all hosts, the longest first. Raises MetricAbsent where the trace names none."""
-    time: dict[str, int] = {}
-    for host in counted_hosts(question.run):
-        for kind, ps in host.evidence.pipeline_ops.by_type:
-            time[kind] = time.get(kind, 0) + ps
+    time = added_up(one for host in counted_hosts(question.run) for one in host.evidence.pipeline_ops.by_type)
     if not any(time.values()):
         raise MetricAbsent("the trace names no op of the input pipeline's functions")
     return sorted(time.items(), key=lambda one: -one[1])

@@ -15,6 +15,7 @@ import msgspec
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import gpus, share
 from tfadvisor.printable import short_kernel
+from tfadvisor.tallies import added_up
 from tfadvisor.timeline.devices.gpu import vendor
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.devices import is_whole_graph
@@ -69,11 +70,12 @@ def _kernels(question: Question) -> _Kernels:
 
 def _kernel_time(question: Question) -> dict[str, int]:
     """Kernel name -> ps in the counted steps, over all GPUs. Raises MetricAbsent when there is none."""
-    time: dict[str, int] = {}
-    for _, device in gpus(question.run):
-        ops, rows = device.ops, device.ops.of_class(DeviceClass.COMPUTE)
-        for row, ps in zip(ops.name[rows].tolist(), ops.total_ps[rows].tolist(), strict=True):
-            time[ops.names[row]] = time.get(ops.names[row], 0) + ps
+    tables = ((device.ops, device.ops.of_class(DeviceClass.COMPUTE)) for _, device in gpus(question.run))
+    time = added_up(
+        (ops.names[row], ps)
+        for ops, rows in tables
+        for row, ps in zip(ops.name[rows].tolist(), ops.total_ps[rows].tolist(), strict=True)
+    )
     if not sum(time.values()):
         raise MetricAbsent("no kernel begins in a counted step")
     if sum(ps for name, ps in time.items() if is_whole_graph(name)) > _MOSTLY * sum(time.values()):

@@ -20,6 +20,7 @@ from tfadvisor.metrics.steady import (
     needs_steps,
     several_hosts,
 )
+from tfadvisor.tallies import added_up
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.run.meetings import Meetings
@@ -293,8 +294,5 @@ def _most_different(host: HostSummary) -> _Different:
 def _time_by_op(device: DeviceSummary) -> dict[OpKey, int]:
     """Summed time of each compute op, ps."""
     table = device.ops_by_path
-    found: dict[OpKey, int] = {}
     rows = table.of_class(DeviceClass.COMPUTE)
-    for key, ps in zip(keys_of(table, rows), table.total_ps[rows].tolist(), strict=True):
-        found[key] = found.get(key, 0) + ps
-    return found
+    return added_up(zip(keys_of(table, rows), table.total_ps[rows].tolist(), strict=True))

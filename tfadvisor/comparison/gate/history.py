@@ -10,6 +10,7 @@ from tfadvisor.comparison.baseline.snapshot import Key, Snapshot
 from tfadvisor.html_fragments import table, text
 from tfadvisor.printable import cut, one_line
 from tfadvisor.report.forms.html import whole_page
+from tfadvisor.tallies import listed
 from tfadvisor.units import duration, percent
 from tfadvisor.vocabulary import FRAMEWORKS, TIME_CLASSES
 
@@ -115,9 +116,7 @@ def as_html(store: str, runs: Sequence[Snapshot], unusable: int = 0) -> str:
 
 def baselines(runs: Sequence[Snapshot]) -> list[list[Snapshot]]:
     """The runs that are compared with each other, oldest first; the baseline with the latest run first."""
-    found: dict[str, list[Snapshot]] = {}
-    for run in sorted(runs, key=lambda one: one.age):
-        found.setdefault(key_words(run.key), []).append(run)
+    found = listed((key_words(run.key), run) for run in sorted(runs, key=lambda one: one.age))
     return sorted(found.values(), key=lambda alike: alike[-1].recorded_at, reverse=True)
 
 

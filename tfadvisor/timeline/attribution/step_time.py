@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from tfadvisor.tallies import added_up
 from tfadvisor.timeline.attribution.device_spent import ON_DEVICE, device_work, idle_itself, own_waits, queued_work
 from tfadvisor.timeline.attribution.host_spent import HostWork
 from tfadvisor.timeline.attribution.model import Sampled, Spent
@@ -100,10 +101,7 @@ def _on_device(
 
 def _largest(spent: Sequence[Spent], whole: Mapping[TimeClass, int]) -> tuple[Spent, ...]:
     """Of each class the largest first, alike ones together, then without a name what they leave of the whole."""
-    found: dict[Spent, int] = {}
-    for one in spent:
-        key = replace(one, ps=0)
-        found[key] = found.get(key, 0) + one.ps
+    found = added_up((replace(one, ps=0), one.ps) for one in spent)
     entries: list[Spent] = []
     for kind, length in whole.items():
         mine = sorted(((ps, one) for one, ps in found.items() if one.kind is kind), key=lambda pair: -pair[0])[:_MOST]

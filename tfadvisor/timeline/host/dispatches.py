@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 
 from tfadvisor.arrays import blocks, distinct, is_in, occurrence, ranks, true_at
+from tfadvisor.tallies import added_up
 from tfadvisor.timeline.host.threads import Thread, Threads
 from tfadvisor.timeline.intervals import EMPTY, BoolArray, Int64Array, Intervals, parents, union, union_of
 from tfadvisor.timeline.model import Steps
@@ -360,8 +361,6 @@ def _by_type(threads: Threads, steps: Steps, ops: Int64Array) -> HostOps:
         mine = mine[in_counted_steps(threads.start[mine], steps)]
         np.add.at(time, threads.row[mine], threads.end[mine] - threads.start[mine])
         seen[threads.row[mine]] = True
-    by_type: dict[str, int] = {}
-    for one in true_at(seen).tolist():
-        kind = op_type(threads.names[one]) or threads.names[one]
-        by_type[kind] = by_type.get(kind, 0) + int(time[one])
+    named = ((threads.names[one], int(time[one])) for one in true_at(seen).tolist())
+    by_type = added_up((op_type(name) or name, ps) for name, ps in named)
     return HostOps(int(time.sum()), tuple(sorted(by_type.items(), key=lambda item: -item[1])))
