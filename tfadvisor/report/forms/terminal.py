@@ -241,7 +241,7 @@ def as_text(report: Report, *, details: bool = False, screen: Screen = PLAIN) ->
         _ops(page, report)
         _steps(page, report)
         _metrics(page, report)
-        _not_applicable(page, report)
+        _by_reason(page, "Not applicable", [(one.rule_id, one.reason) for one in report.not_applicable])
     _broken(page, report)
     if not details:
         page.line(("--details prints all evidence and fixes, --format json|markdown prints other formats", DIM))
@@ -516,10 +516,6 @@ def _ops(page: TextPage, report: Report) -> None:
             if _OP_COLUMNS[at] in ("op or kernel", "its kernel", "kind", "precision", "line", "program")
         ]
         page.table("What takes most time on the devices", shown, left)
-
-
-def _not_applicable(page: TextPage, report: Report) -> None:
-    _by_reason(page, "Not applicable", [(one.rule_id, one.reason) for one in report.not_applicable])
 
 
 def _broken(page: TextPage, report: Report) -> None:
