@@ -108,9 +108,7 @@ def side_of(report: Report) -> Side | None:
         median_error_ms=error_of_median([step.duration_ms for step in each]),
         class_ms={name: report.breakdown.get(name, 0.0) * times.mean for name in TIME_CLASSES},
         class_error_ms={name: _class_error(each, name) for name in TIME_CLASSES},
-        ops=tuple(
-            replace(op, module=without_program_number(op.module)) if op.module else op for op in report.ops
-        ),  # programs are numbered anew in every run
+        ops=tuple(replace(op, module=without_program_number(op.module)) if op.module else op for op in report.ops),
         rest_ms={"compute": _unlisted_ms(report.ops)},
         metrics={name: one.value for name, one in report.metrics.items() if one.value is not None},
         units={name: one.unit for name, one in report.metrics.items() if one.value is not None},

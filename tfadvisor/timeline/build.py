@@ -264,7 +264,7 @@ def _explain(placed: _Placed, attributed: _Attributed, drawing: Drawing | None) 
         pipeline_ops=pipeline_ops(threads, steps, pipeline),
         spent=spent,
         memory=device_memory(trace, threads),
-        libraries=libraries(threads),
+        libraries=libraries(threads.names),
         pictures=pictures,
         memory_curves=curves,
     )

@@ -12,7 +12,6 @@ import numpy as np
 from tfadvisor.arrays import distinct, is_in
 from tfadvisor.timeline.host.dispatches import dispatches, ops_run_eagerly
 from tfadvisor.timeline.host.input_pipeline import crowded_by_pipeline
-from tfadvisor.timeline.host.memory import device_memory_calls
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import (
     EMPTY,
@@ -93,7 +92,7 @@ def host_calls(
         dispatches=len(counted) if len(dispatched) else -1,
         run_eagerly=int(in_counted_steps(threads.start[ops_run_eagerly(threads)], steps).sum()),
         waits=int(in_counted_steps(waits.starts, steps).sum()),
-        memory_calls=device_memory_calls(threads, steps),
+        memory_calls=len(_in_counted_steps(threads, steps, blocks_on_memory)),
         loss_scaling=int(is_in(threads.kind[scales], _OPS).sum()),
         python_op=op_type(python) or python,
         writes=len(_in_counted_steps(threads, steps, writes_file)),

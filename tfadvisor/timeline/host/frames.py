@@ -88,10 +88,8 @@ def loop_frames(
         return ()
     start, end, row = threads.start[frames], threads.end[frames], threads.row[frames]
     windows = steps.steady_time
-    host, loading = (
-        intersection(host, windows),
-        intersection(loading, windows),
-    )  # the tracer's stop may lie in the last call
+    # the tracer's stop may lie in the last call
+    host, loading = intersection(host, windows), intersection(loading, windows)
     longest = _longest_dispatches(threads, steps, steady)
 
     def cost_of(calls: Int64Array) -> Int64Array:
