@@ -14,7 +14,7 @@ from tfadvisor.metrics.collectives import exposed_transfer_fraction
 from tfadvisor.metrics.devices import slices_network, workload
 from tfadvisor.metrics.kinds import between_products, patterns_of_any_device
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
-from tfadvisor.metrics.steady import counted_hosts, device_steps, needs_steps, share
+from tfadvisor.metrics.steady import counted_hosts, device_steps, known_steps, share
 from tfadvisor.metrics.step_time import turnaround_fraction
 from tfadvisor.tallies import added_up
 from tfadvisor.timeline.devices.collective_calls import CollectiveCalls
@@ -50,7 +50,7 @@ class _Label(msgspec.Struct, frozen=True):
 @once
 def _labels(question: Question) -> list[_Label]:
     """Of every device. Raises MetricAbsent when no device communicates in a counted step."""
-    needs_steps(question.run)
+    known_steps(question.run)
     found = [
         label
         for host in counted_hosts(question.run)

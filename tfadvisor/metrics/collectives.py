@@ -10,7 +10,7 @@ import numpy as np
 from tfadvisor.arrays import median
 from tfadvisor.metrics.programs import model_parameters
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
-from tfadvisor.metrics.steady import class_shares, counted_hosts, device_ps, device_steps, needs_steps, tpus
+from tfadvisor.metrics.steady import class_shares, counted_hosts, device_ps, device_steps, known_steps, tpus
 from tfadvisor.timeline.devices.collective_calls import CollectiveCalls
 from tfadvisor.timeline.intervals import BoolArray, Int64Array, union
 from tfadvisor.timeline.names.collectives import CollectiveKind
@@ -31,7 +31,7 @@ NONE_COUNTED = "no collective that all devices were seen in begins in a counted 
 
 def _communicating(question: Question) -> list[tuple[HostSummary, DeviceSummary]]:
     """Active devices of a run with several. Raises MetricAbsent when the run has one device or never communicates."""
-    needs_steps(question.run)
+    known_steps(question.run)
     found = [(host, device) for host in counted_hosts(question.run) for device in host.devices]
     if any(len(device.collectives) for _, device in found):
         return found
@@ -171,7 +171,7 @@ def known_meetings(question: Question) -> Meetings:
     """The run's meetings. Raises MetricAbsent, with the reason, when there are none, or when devices that take part are not in
     the trace: who of all comes last, nobody knows then.
     """
-    needs_steps(question.run)
+    known_steps(question.run)
     if why := _untraced_partners(question) if len(question.run.meetings) else question.run.meetings.why:
         raise MetricAbsent(why)
     return question.run.meetings
@@ -290,7 +290,7 @@ def allreduce_nvlink_share(question: Question) -> float:
 def sparse_core_fraction(question: Question) -> float:
     """Share of step time in which sparse cores of the TPUs run ops, beside the other cores or alone: look-ups of embeddings, or
     collectives that XLA moves there."""
-    needs_steps(question.run)
+    known_steps(question.run)
     found = sum(device.sparse_ps for _, device in tpus(question.run))
     if not found:
         raise MetricAbsent("the trace shows no op of a sparse core")

@@ -14,7 +14,6 @@ from tfadvisor.metrics.steady import (
     covered_per_step,
     device_steps,
     known_steps,
-    needs_steps,
     share,
     spent,
 )
@@ -103,7 +102,7 @@ def pageable_copy_share(question: Question) -> float:
 def _by_direction(question: Question) -> dict[str, int]:
     """How long copies run in the counted steps, hidden or not, ps: in (host to device), out (device to host), within (on
     the device), between (devices) and offload (either way between device and host, by an op of the compiled program)."""
-    needs_steps(question.run)
+    known_steps(question.run)
     time = dict.fromkeys(("in", "out", "within", "between", "offload"), 0)
     for host, device in accelerators(question.run):
         covered = device.covered_ps[host.steps.steady()].sum(axis=0)

@@ -7,7 +7,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from tfadvisor.metrics.registry import MetricAbsent, Question, metric, once
-from tfadvisor.metrics.steady import accelerators, counted_hosts, gpus, needs_device, share
+from tfadvisor.metrics.steady import a_device, accelerators, counted_hosts, gpus, share
 from tfadvisor.timeline.names.devices import instruction_name
 from tfadvisor.timeline.names.host import op_type
 from tfadvisor.timeline.names.kernels import kernel_kind
@@ -238,7 +238,7 @@ def one_operand_us(question: Question) -> float:
 @once
 def first_device_ops(question: Question) -> HotOps:
     """Raises MetricAbsent when nothing computes."""
-    needs_device(question.run)
+    a_device(question.run)
     program = next(host.program for host in question.run.hosts if host.devices)
     if program is None or not program.hot_ops.compute_ps:
         raise MetricAbsent("no op begins in a counted step")

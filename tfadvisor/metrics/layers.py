@@ -10,7 +10,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from tfadvisor.metrics.registry import MetricAbsent, Question, metric, once
-from tfadvisor.metrics.steady import counted_hosts, needs_device, share
+from tfadvisor.metrics.steady import a_device, counted_hosts, share
 from tfadvisor.printable import short_kernel
 from tfadvisor.tallies import listed
 from tfadvisor.timeline.names.classes import DeviceClass
@@ -82,7 +82,7 @@ OpKey = tuple[str, str, str, str]
 @once
 def compute_parts(run: RunSummary) -> Parts:
     """Raises MetricAbsent when nothing computes in a counted step."""
-    needs_device(run)
+    a_device(run)
     time: dict[OpKey, int] = {}
     count: dict[OpKey, int] = {}
     total = 0

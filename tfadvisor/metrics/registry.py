@@ -35,8 +35,8 @@ class Question(msgspec.Struct, frozen=True, weakref=True):
     settings: Settings
 
 
-Need = Callable[[Question], None]
-"""A requirement by name: raises MetricAbsent, with the reason, when the trace lacks it."""
+Need = Callable[[RunSummary], object]
+"""A requirement by name: raises MetricAbsent, with the reason, when the run lacks it."""
 
 
 class Metric(msgspec.Struct, frozen=True):
@@ -139,7 +139,7 @@ def _after(needs: tuple[Need, ...], function: Asked[A]) -> Asked[A]:
     @wraps(function)
     def checked(question: Question) -> A:
         for need in needs:
-            need(question)
+            need(question.run)
         return function(question)
 
     return checked

@@ -55,7 +55,7 @@ def class_shares(run: RunSummary) -> dict[TimeClass, float]:
 
 def share(question: Question, one: TimeClass) -> float:
     """One class's share of step time. Absent when no step is known: shares of an arbitrary window mean nothing."""
-    needs_device(question.run)
+    a_device(question.run)
     return class_shares(question.run)[one]
 
 
@@ -72,7 +72,7 @@ def needs_own_launches(run: RunSummary) -> None:
         )
 
 
-def needs_device(run: RunSummary) -> None:
+def a_device(run: RunSummary) -> None:
     """Raises MetricAbsent when no device works, or none whose steps are known while those of other hosts are."""
     if not any(host.devices for host in run.hosts):
         raise MetricAbsent("no device computes anything in this trace")
@@ -80,7 +80,7 @@ def needs_device(run: RunSummary) -> None:
         raise MetricAbsent("the trace shows no steps of the hosts whose devices work")
 
 
-def needs_steps(run: RunSummary) -> None:
+def known_steps(run: RunSummary) -> None:
     """Raises MetricAbsent when the trace shows no steps."""
     if all(host.steps.source is StepSource.WHOLE_TRACE for host in run.hosts):
         raise MetricAbsent("the trace has no step markers and no rhythm that shows steps")
@@ -172,29 +172,6 @@ def covered_per_step(run: RunSummary, devices: list[tuple[HostSummary, DeviceSum
     return total / max(device_steps(run), 1)
 
 
-# What metrics need of a run: named requirements that `@metric` and `@fact` list and the registry checks first.
-
-
-def known_steps(question: Question) -> None:
-    """Distinct steps."""
-    needs_steps(question.run)
-
-
-def a_device(question: Question) -> None:
-    """A device that works, of a host whose steps are known."""
-    needs_device(question.run)
-
-
-def an_accelerator(question: Question) -> None:
-    """A GPU or TPU that works."""
-    accelerators(question.run)
-
-
-def a_gpu(question: Question) -> None:
-    """A GPU that works."""
-    gpus(question.run)
-
-
-def several_hosts(question: Question) -> None:
-    """Several hosts whose devices work."""
-    hosts_with_work(question.run)
+# What metrics need of a run, beside known_steps and a_device: requirements that `@metric` and `@fact` list and the registry
+# checks first.
+an_accelerator, a_gpu, several_hosts = accelerators, gpus, hosts_with_work

@@ -16,7 +16,6 @@ from tfadvisor.metrics.steady import (
     counted_ps,
     known_steps,
     needs_own_launches,
-    needs_steps,
     periods_ms,
     share,
 )
@@ -105,7 +104,7 @@ def inter_step_gap_fraction(question: Question) -> float:
 
 
 def _gaps(question: Question) -> Int64Array:
-    needs_steps(question.run)
+    known_steps(question.run)
     found = np.concatenate([host.device_time.gaps for host in question.run.hosts])
     if not len(found):
         raise MetricAbsent("the trace does not hold two counted steps with device work on both sides")
@@ -121,7 +120,7 @@ def _steps(hosts: list[HostSummary]) -> int:
 
 def _driven(question: Question) -> list[HostSummary]:
     """The hosts whose driving thread is known. Raises MetricAbsent when there are none."""
-    needs_steps(question.run)
+    known_steps(question.run)
     found = [host for host in counted_hosts(question.run) if host.steps.thread >= 0]
     if not found:
         raise MetricAbsent("no host thread drives the steps")

@@ -17,7 +17,6 @@ from tfadvisor.metrics.steady import (
     hosts_of_several,
     hosts_with_work,
     known_steps,
-    needs_steps,
     several_hosts,
 )
 from tfadvisor.tallies import added_up
@@ -232,7 +231,7 @@ def late_host_frame(question: Question) -> str:
 
 def _excess(question: Question) -> tuple[np.ndarray, np.ndarray, TimeClass]:
     """(the late host's share of step time by class, the others' mean, the class with the largest difference)."""
-    needs_steps(question.run)
+    known_steps(question.run)
     late, hosts = host_lateness(question)
     shares = np.stack([_shares(host) for host in hosts])
     mine, theirs = shares[late.latest], np.delete(shares, late.latest, axis=0).mean(axis=0)
