@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TypeVar
+from typing import Any
 
 import msgspec
 
@@ -27,8 +27,6 @@ from tfadvisor.program.text import Shown, shown
 from tfadvisor.timeline.program_ops import find_instruction
 from tfadvisor.timeline.summary.device import OpTable
 from tfadvisor.timeline.summary.hot_ops import HotOps, hottest_program, program_of_row
-
-T = TypeVar("T")
 
 
 class ProgramPatterns(msgspec.Struct, frozen=True):
@@ -77,7 +75,7 @@ def _names(query: Callable[[Module], frozenset[str]], program: Module) -> tuple[
 
 
 @lru_cache(maxsize=160)  # the hosts of a run share their programs
-def _told(query: Callable[[Module], T], program: Module, unread: T) -> T:
+def _told(query: Callable[[Module], Any], program: Module, unread: Any) -> Any:
     """What a program answers; unread: where it is damaged."""
     try:
         return query(program)
