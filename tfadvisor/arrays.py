@@ -58,6 +58,15 @@ def ranks(values: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     return rank
 
 
+def occurrence(key: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """How many equal keys come before each."""
+    order = np.argsort(key, kind="stable")
+    ordered = key[order]
+    out = np.empty(len(key), np.int64)
+    out[order] = np.arange(len(key)) - np.searchsorted(ordered, ordered)
+    return out
+
+
 def group_spans(
     group: npt.NDArray[np.int64], start: npt.NDArray[np.int64], end: npt.NDArray[np.int64]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:

@@ -36,7 +36,7 @@ _CODE = re.compile("`([^`]+)`")
 
 def fragment(parts: Iterable[str]) -> str:
     """The pieces in one element, with the style that they need. They are HTML already."""
-    light, dark = (";".join(f"--tfa-{one.label}:{one.colours[at]}" for one in TimeClass) for at in (0, 1))
+    light, dark = (";".join(f"--tfa-{one.label}:{one.colours[place]}" for one in TimeClass) for place in (0, 1))
     style = (
         f"{_STYLE}\n.tfadvisor{{{light}}}\n@media (prefers-color-scheme:dark){{.tfadvisor{{{dark}}}}}\n"
         f"{','.join(_LIGHT)}{{{light}}}\n{','.join(_DARK)}{{{dark}}}"

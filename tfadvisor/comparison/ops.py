@@ -47,7 +47,9 @@ def same_work(pair: Pair) -> bool:
     one, other = pair.base, pair.new
     if one is None or other is None:
         return False
-    return _as_often(one, other) and (not _known(one) or not _known(other) or _shape(one) == _shape(other))
+    counts = one.count_per_step, other.count_per_step
+    as_often = abs(counts[0] - counts[1]) <= 0.01 * max(counts)
+    return as_often and (not _known(one) or not _known(other) or _shape(one) == _shape(other))
 
 
 def _shape(op: Op) -> tuple[str | None, int | None, int | None]:
@@ -87,10 +89,6 @@ def _paired(left: Sequence[Op], right: Sequence[Op], key: Callable[[Op], _Key]) 
 
 def _order(op: Op) -> tuple[tuple[int, ...], float]:
     return numbers(op.name), -op.ms_per_step
-
-
-def _as_often(one: Op, other: Op) -> bool:
-    return abs(one.count_per_step - other.count_per_step) <= 0.01 * max(one.count_per_step, other.count_per_step)
 
 
 def _without(ops: Sequence[Op], gone: set[int]) -> list[Op]:

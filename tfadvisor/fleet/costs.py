@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from tfadvisor.fleet.work import Row
+from tfadvisor.tallies import added_up, listed
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -75,9 +76,7 @@ def summed(rows: Sequence[Row]) -> Fleet:
 
 
 def _by(runs: Sequence[Row], key: Callable[[Row], str | None]) -> tuple[Part, ...]:
-    groups: dict[str, list[Row]] = {}
-    for row in runs:
-        groups.setdefault(key(row) or "", []).append(row)
+    groups = listed((key(row) or "", row) for row in runs)
     if set(groups) <= {""}:
         return ()
     parts = [_part(name or "(not told)", group) for name, group in groups.items()]
@@ -85,10 +84,7 @@ def _by(runs: Sequence[Row], key: Callable[[Row], str | None]) -> tuple[Part, ..
 
 
 def _part(name: str, runs: Sequence[Row]) -> Part:
-    by_finding: dict[str, float] = {}
-    for row in runs:
-        if row.finding:
-            by_finding[row.finding] = by_finding.get(row.finding, 0.0) + _hours(row, row.saving_high)
+    by_finding = added_up((row.finding, _hours(row, row.saving_high)) for row in runs if row.finding)
     worst = max(runs, key=lambda row: (_lost(row), row.place), default=None)
     return Part(
         name=name,

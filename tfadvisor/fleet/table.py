@@ -82,15 +82,11 @@ def schema() -> Any:
 
 def merged(known: Sequence[Row], found: set[str], sources: Sequence[str]) -> dict[str, Row]:
     """The rows by place, with those marked that lie below a source and whose run was not found there any more."""
-    rows = {}
+    rows, below = {}, tuple(f"{source.rstrip('/')}/" for source in sources)
     for row in known:
-        there = row.place in found or (row.there and not _is_below(row.place, sources))
+        there = row.place in found or (row.there and row.place not in sources and not row.place.startswith(below))
         rows[row.place] = row if row.there == there else replace(row, there=there)
     return rows
-
-
-def _is_below(place: str, sources: Sequence[str]) -> bool:
-    return any(place == source or place.startswith(f"{source.rstrip('/')}/") for source in sources)
 
 
 def arrow() -> Any:

@@ -11,9 +11,10 @@ from tfadvisor.metrics.steady import (
     counted_ps,
     counted_steps,
     known_steps,
-    of_counted_time,
     share,
+    spent,
 )
+from tfadvisor.tallies import added_up
 from tfadvisor.timeline.host.costs import HostCost
 from tfadvisor.timeline.host.frames import FrameShare
 from tfadvisor.timeline.names.classes import DeviceClass
@@ -77,10 +78,7 @@ def host_op_share(question: Question) -> float:
 @fact(needs=(an_accelerator,))
 def host_op_types(question: Question) -> str:
     """The op types that take most time on the host of an accelerator run: `Unique, StringSplit`."""
-    time: dict[str, int] = {}
-    for host in question.run.hosts:
-        for kind, ps in host.evidence.host_ops.by_type:
-            time[kind] = time.get(kind, 0) + ps
+    time = added_up(one for host in question.run.hosts for one in host.evidence.host_ops.by_type)
     if not time:
         raise MetricAbsent("no op runs on the host")
     return ", ".join(sorted(time, key=lambda kind: -time[kind])[:3])
@@ -91,11 +89,7 @@ def python_in_step_fraction(question: Question) -> float:
     """Share of step time in which no device works while the compiled step runs a Python function that it calls:
     tf.py_function, tf.numpy_function, jax.pure_callback and the like. It is part of host_fraction.
     """
-    return min(_python_in_step(question), share(question, TimeClass.HOST))
-
-
-def _python_in_step(question: Question) -> float:
-    return of_counted_time(counted_hosts(question.run), lambda host: host.costs[HostCost.STEP_PYTHON])
+    return min(spent(counted_hosts(question.run), HostCost.STEP_PYTHON), share(question, TimeClass.HOST))
 
 
 @fact
@@ -114,7 +108,7 @@ def python_in_step_op(question: Question) -> str:
 @metric(unit=Unit.FRACTION, better=Better.LESS)
 def loop_python_fraction(question: Question) -> float:
     """host_fraction without python_in_step_fraction: Python of the loop that runs the steps."""
-    return max(share(question, TimeClass.HOST) - _python_in_step(question), 0.0)
+    return max(share(question, TimeClass.HOST) - spent(counted_hosts(question.run), HostCost.STEP_PYTHON), 0.0)
 
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)
@@ -123,8 +117,7 @@ def batch_python_fraction(question: Question) -> float:
     the sign is work inside the step's marker, before its dispatch, that ends in a tensor. It is part of
     input_bound_fraction.
     """
-    made = of_counted_time(counted_hosts(question.run), lambda host: host.costs[HostCost.BATCH_PYTHON])
-    return min(made, share(question, TimeClass.INPUT))
+    return min(spent(counted_hosts(question.run), HostCost.BATCH_PYTHON), share(question, TimeClass.INPUT))
 
 
 @metric(unit=Unit.MS, better=Better.LESS)
@@ -141,8 +134,7 @@ def eager_dispatch_fraction(question: Question) -> float:
     any compiled function, including short pauses between two of them. It is part of kernel_launch_gap_fraction, and 0
     where a step has fewer than eight dispatches.
     """
-    eager = of_counted_time(counted_hosts(question.run), lambda host: host.costs[HostCost.EAGER])
-    return min(eager, share(question, TimeClass.LAUNCH))
+    return min(spent(counted_hosts(question.run), HostCost.EAGER), share(question, TimeClass.LAUNCH))
 
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)
@@ -161,8 +153,7 @@ def crowded_launch_fraction(question: Question) -> float:
     """Share of step time in which no device works and the host dispatches, while ops of a tf.data pipeline run on two
     threads or more. It is part of kernel_launch_gap_fraction. One busy thread leaves the others to the step.
     """
-    crowded = of_counted_time(counted_hosts(question.run), lambda host: host.costs[HostCost.CROWDED_LAUNCH])
-    return min(crowded, share(question, TimeClass.LAUNCH))
+    return min(spent(counted_hosts(question.run), HostCost.CROWDED_LAUNCH), share(question, TimeClass.LAUNCH))
 
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)
@@ -170,7 +161,7 @@ def file_writing_fraction(question: Question) -> float:
     """Share of step time between the end of the step's compiled function and the last op that writes a checkpoint, a
     summary or another file. The trace does not show files that Python itself writes.
     """
-    return of_counted_time(counted_hosts(question.run), lambda host: host.costs[HostCost.WRITING])
+    return spent(counted_hosts(question.run), HostCost.WRITING)
 
 
 @metric(unit=Unit.COUNT, better=Better.LESS)
@@ -184,7 +175,7 @@ def pipeline_building_fraction(question: Question) -> float:
     """Share of step time from the first op with which Python builds a tf.data dataset or iterator inside a step until
     its first batch is ready, including the tracing of the pipeline's functions.
     """
-    return of_counted_time(counted_hosts(question.run), lambda host: host.costs[HostCost.BUILDING])
+    return spent(counted_hosts(question.run), HostCost.BUILDING)
 
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)

@@ -15,8 +15,9 @@ from tfadvisor.metrics.collectives import exposed_transfer_fraction
 from tfadvisor.metrics.devices import slices_network, workload
 from tfadvisor.metrics.kinds import between_products, patterns_of_any_device
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
-from tfadvisor.metrics.steady import counted_hosts, device_steps, needs_steps, share, tpus
+from tfadvisor.metrics.steady import counted_hosts, device_steps, known_steps, share, tpus
 from tfadvisor.metrics.step_time import turnaround_fraction
+from tfadvisor.tallies import added_up
 from tfadvisor.timeline.devices.collective_calls import CollectiveCalls
 from tfadvisor.timeline.intervals import BoolArray
 from tfadvisor.timeline.names.collectives import CollectiveKind
@@ -56,7 +57,7 @@ class _Label(msgspec.Struct, frozen=True):
 @once
 def _labels(question: Question) -> list[_Label]:
     """Of every device. Raises MetricAbsent when no device communicates in a counted step."""
-    needs_steps(question.run)
+    known_steps(question.run)
     found = [
         label
         for host in counted_hosts(question.run)
@@ -206,10 +207,7 @@ def collective_repeats_per_step(question: Question) -> float:
     """Number of times that a step runs the same collective of its program, for the one that runs most often. It exceeds
     1 in a loop over layers.
     """
-    most: dict[tuple[str, str], int] = {}
-    for one in _labels(question):
-        if one.op:
-            most[one.module, one.op] = most.get((one.module, one.op), 0) + one.calls
+    most = added_up(((one.module, one.op), one.calls) for one in _labels(question) if one.op)
     if not most:
         raise MetricAbsent("the trace does not say which op of the program a collective belongs to")
     return max(most.values()) / max(device_steps(question.run), 1)
@@ -218,10 +216,7 @@ def collective_repeats_per_step(question: Question) -> float:
 @fact
 def collective_dtype(question: Question) -> str:
     """Type of the data that the collectives spend most time on, as HLO names it: f32, bf16, f16 or another."""
-    time: dict[str, int] = {}
-    for one in _labels(question):
-        if one.dtype:
-            time[one.dtype] = time.get(one.dtype, 0) + one.time_ps
+    time = added_up((one.dtype, one.time_ps) for one in _labels(question) if one.dtype)
     if not time:
         raise MetricAbsent("neither names nor HLO say what type the collectives carry")
     return max(time, key=lambda dtype: time[dtype])
@@ -232,9 +227,7 @@ def exposed_collective_kind(question: Question) -> str:
     """The kind of collective with the most exposed time: `all-reduce`, `all-gather`, `reduce-scatter`, `all-to-all`,
     `broadcast`, `send-recv`, `barrier` or `other`.
     """
-    exposed: dict[str, int] = {}
-    for one in _labels(question):
-        exposed[one.kind.value] = exposed.get(one.kind.value, 0) + one.exposed_ps
+    exposed = added_up((one.kind.value, one.exposed_ps) for one in _labels(question))
     if not any(exposed.values()):
         raise MetricAbsent("computation hides every collective")
     return max(exposed, key=lambda kind: exposed[kind])

@@ -10,7 +10,7 @@ import numpy as np
 from tfadvisor.arrays import median
 from tfadvisor.metrics.programs import model_parameters
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
-from tfadvisor.metrics.steady import class_shares, counted_hosts, device_ps, device_steps, needs_steps, tpus
+from tfadvisor.metrics.steady import class_shares, counted_hosts, device_ps, device_steps, known_steps, tpus
 from tfadvisor.timeline.devices.collective_calls import CollectiveCalls
 from tfadvisor.timeline.intervals import BoolArray, Int64Array, union
 from tfadvisor.timeline.names.collectives import CollectiveKind
@@ -26,24 +26,18 @@ if TYPE_CHECKING:
 
 _FLOAT32_BYTES = 4
 _GB = 1e9
-_NONE_COUNTED = "no collective that all devices were seen in begins in a counted step"
+NONE_COUNTED = "no collective that all devices were seen in begins in a counted step"
 
 
 def _communicating(question: Question) -> list[tuple[HostSummary, DeviceSummary]]:
     """Active devices of a run with several. Raises MetricAbsent when the run has one device or never communicates."""
-    needs_steps(question.run)
+    known_steps(question.run)
     found = [(host, device) for host in counted_hosts(question.run) for device in host.devices]
     if any(len(device.collectives) for _, device in found):
         return found
     if len(found) < 2:
         raise MetricAbsent("the run used a single device and no collective")
     raise MetricAbsent("no device's trace holds a collective")
-
-
-def _counted(host: HostSummary, calls: CollectiveCalls) -> BoolArray:
-    """Which calls begin in a counted step."""
-    steady = host.steps.steady()
-    return np.asarray((calls.step >= 0) & steady[np.maximum(calls.step, 0)], np.bool_)
 
 
 def _is_all_reduce(calls: CollectiveCalls) -> BoolArray:
@@ -63,7 +57,7 @@ def _all_reduces(question: Question) -> list[tuple[HostSummary, CollectiveCalls,
 @metric(unit=Unit.COUNT, better=Better.LESS)
 def collectives_per_step(question: Question) -> float:
     """Number of collectives per step and device, a mean over the devices."""
-    total = sum(int(_counted(host, one.collectives).sum()) for host, one in _communicating(question))
+    total = sum(int(host.steps.counts(one.collectives.step).sum()) for host, one in _communicating(question))
     return total / max(device_steps(question.run), 1)
 
 
@@ -84,7 +78,7 @@ def collective_overlap_fraction(question: Question) -> float:
     total = exposed = 0
     for host, device in _communicating(question):
         calls = device.collectives
-        counted = _counted(host, calls)
+        counted = host.steps.counts(calls.step)
         total += int((calls.end - calls.start)[counted].sum())
         exposed += int(calls.exposed_ps[counted].sum())
     if not total:
@@ -99,7 +93,7 @@ def collective_wait_fraction(question: Question) -> float:
     """
     time, waited = device_ps(question.run), _waited(question)
     if not time:
-        raise MetricAbsent(_NONE_COUNTED)
+        raise MetricAbsent(NONE_COUNTED)
     return min(waited / time, exposed_collective_fraction(question))
 
 
@@ -109,7 +103,7 @@ def _waited(question: Question) -> int:
     meetings = known_meetings(question)
     found = [_waited_ps(question, meetings, member) for member in _counted_members(question, meetings)]
     if all(one is None for one in found):
-        raise MetricAbsent(_NONE_COUNTED)
+        raise MetricAbsent(NONE_COUNTED)
     return sum(one or 0 for one in found)
 
 
@@ -128,7 +122,7 @@ def _waited_ps(question: Question, meetings: Meetings, member: int) -> int | Non
     """
     index = int(meetings.host[member])
     host, offset = question.run.hosts[index], meetings.clocks.offset_ps[index] or 0
-    counted = counted_meetings(host, meetings, member)
+    counted = host.steps.counts(meetings.step[:, member])
     if not counted.any():
         return None
     lo, hi = meetings.exposed_from[:, member] + offset, meetings.start[:, member] + meetings.wait[:, member] + offset
@@ -151,12 +145,12 @@ def exposed_transfer_fraction(question: Question) -> float:
 
 
 @once
-def _partners(question: Question) -> tuple[int, int]:
-    """(devices of the largest group of a counted collective by the HLO's replica groups, 0 where it does not say; devices in
-    the trace that communicate)."""
+def _untraced_partners(question: Question) -> str:
+    """Where the HLO's replica groups name more devices than communicate in the trace, that as a clause; else ""."""
     found = [(host, one.collectives) for host, one in _communicating(question) if len(one.collectives)]
-    sizes = [int(calls.group[_counted(host, calls)].max(initial=0)) for host, calls in found]
-    return max(sizes, default=0), len(found)
+    sizes = [int(calls.group[host.steps.counts(calls.step)].max(initial=0)) for host, calls in found]
+    most = max(sizes, default=0)
+    return f"collectives span {most} devices, and this trace holds {len(found)} of them" if most > len(found) else ""
 
 
 @fact
@@ -164,9 +158,8 @@ def collective_partners(question: Question) -> str:
     """Whether the wait for the last device to arrive is known, as a part of a sentence: `the wait for late devices not counted`,
     or `waiting for late devices included`, with the reason where the HLO names devices that are not in the trace.
     """
-    group, traced = _partners(question)
-    if group > traced:
-        return f"waiting for late devices included: collectives span {group} devices, and this trace holds {traced} of them"
+    if why := _untraced_partners(question):
+        return f"waiting for late devices included: {why}"
     try:
         collective_wait_fraction(question)
     except MetricAbsent:
@@ -178,20 +171,10 @@ def known_meetings(question: Question) -> Meetings:
     """The run's meetings. Raises MetricAbsent, with the reason, when there are none, or when devices that take part are not in
     the trace: who of all comes last, nobody knows then.
     """
-    needs_steps(question.run)
-    if len(question.run.meetings):
-        group, traced = _partners(question)
-        if group > traced:
-            raise MetricAbsent(f"collectives span {group} devices, and this trace holds {traced} of them")
-    if not len(question.run.meetings):
-        raise MetricAbsent(question.run.meetings.why)
+    known_steps(question.run)
+    if why := _untraced_partners(question) if len(question.run.meetings) else question.run.meetings.why:
+        raise MetricAbsent(why)
     return question.run.meetings
-
-
-def counted_meetings(host: HostSummary, meetings: Meetings, member: int) -> BoolArray:
-    """Which meetings begin in a counted step of a member."""
-    step = meetings.step[:, member]
-    return np.asarray((step >= 0) & host.steps.steady()[np.maximum(step, 0)], np.bool_)
 
 
 @metric(unit=Unit.MS, better=Better.LESS)
@@ -210,7 +193,7 @@ def allreduce_bytes_per_step(question: Question) -> float:
     """Bytes that a device hands to AllReduces in a step, from the shapes in the trace's HLO."""
     total = 0
     for host, calls, chosen in _all_reduces(question):
-        sizes = calls.bytes[chosen & _counted(host, calls)]
+        sizes = calls.bytes[chosen & host.steps.counts(calls.step)]
         if (sizes < 0).any():
             raise MetricAbsent("the trace does not say how large the messages are")
         total += int(sizes.sum())
@@ -238,7 +221,7 @@ def allreduce_within_host(question: Question) -> str:
     """Whether the AllReduces are among the devices of one host alone, by their replica groups: yes or no."""
     largest = 0
     for host, calls, chosen in _all_reduces(question):
-        group = calls.group[chosen & _counted(host, calls)]
+        group = calls.group[chosen & host.steps.counts(calls.step)]
         if (group < 1).any():
             raise MetricAbsent("the trace does not say how many devices exchange a message")
         largest = max(largest, int(group.max(initial=0)))
@@ -269,9 +252,9 @@ def _transfer_ms_per_step(question: Question) -> float:
         raise MetricAbsent("no collective that all devices were seen in is an AllReduce")
     total = 0
     for host, calls, mine in _all_reduces(question):
-        total += int((calls.end - calls.start)[mine & _counted(host, calls)].sum())
+        total += int((calls.end - calls.start)[mine & host.steps.counts(calls.step)].sum())
     for member in _counted_members(question, meetings):
-        counted = counted_meetings(question.run.hosts[int(meetings.host[member])], meetings, member)
+        counted = question.run.hosts[int(meetings.host[member])].steps.counts(meetings.step[:, member])
         total -= int(meetings.wait[counted & chosen, member].sum())
     return total / max(device_steps(question.run), 1) / PS_PER_MS
 
@@ -282,11 +265,8 @@ def allreduce_bus_gb_s(question: Question) -> float:
     other devices where that is known. Compare it with the link's own bandwidth. Absent where devices that take part are not in
     the trace.
     """
-    group, traced = _partners(question)
-    if group > traced:
-        raise MetricAbsent(
-            f"collectives span {group} devices, and this trace holds {traced} of them: waiting for the others looks like transfer"
-        )
+    if why := _untraced_partners(question):
+        raise MetricAbsent(f"{why}: waiting for the others looks like transfer")
     try:
         milliseconds = _transfer_ms_per_step(question)
     except MetricAbsent:
@@ -310,7 +290,7 @@ def allreduce_nvlink_share(question: Question) -> float:
 def sparse_core_fraction(question: Question) -> float:
     """Share of step time in which sparse cores of the TPUs run ops, beside the other cores or alone: look-ups of embeddings, or
     collectives that XLA moves there."""
-    needs_steps(question.run)
+    known_steps(question.run)
     found = sum(device.sparse_ps for _, device in tpus(question.run))
     if not found:
         raise MetricAbsent("the trace shows no op of a sparse core")
@@ -329,7 +309,7 @@ def collective_us(question: Question) -> float:
     carries little, whatever the trace says of its size.
     """
     lengths = [
-        (one.collectives.end - one.collectives.start)[_counted(host, one.collectives)]
+        (one.collectives.end - one.collectives.start)[host.steps.counts(one.collectives.step)]
         for host, one in _communicating(question)
     ]
     together = np.concatenate(lengths)
@@ -348,7 +328,7 @@ def _sizes(question: Question) -> tuple[Int64Array, Int64Array]:
     """(bytes, ps) of the counted AllReduces of known size."""
     sizes, times = [], []
     for host, calls, chosen in _all_reduces(question):
-        known = chosen & _counted(host, calls) & (calls.bytes >= 0)
+        known = chosen & host.steps.counts(calls.step) & (calls.bytes >= 0)
         sizes.append(calls.bytes[known])
         times.append((calls.end - calls.start)[known])
     if not sum(map(len, sizes)):
@@ -359,7 +339,7 @@ def _sizes(question: Question) -> tuple[Int64Array, Int64Array]:
 def _ring_bytes_per_step(question: Question) -> float:
     total = 0.0
     for host, calls, chosen in _all_reduces(question):
-        mine = chosen & _counted(host, calls)
+        mine = chosen & host.steps.counts(calls.step)
         if (calls.bytes[mine] < 0).any() or (calls.group[mine] < 1).any():
             raise MetricAbsent("the trace does not say how large the messages are and how many devices exchange them")
         group = calls.group[mine]

@@ -14,9 +14,8 @@ from tfadvisor.metrics.steady import (
     covered_per_step,
     device_steps,
     known_steps,
-    needs_steps,
-    of_counted_time,
     share,
+    spent,
 )
 from tfadvisor.timeline.host.costs import HostCost
 from tfadvisor.timeline.names.classes import DeviceClass
@@ -103,7 +102,7 @@ def pageable_copy_share(question: Question) -> float:
 def _by_direction(question: Question) -> dict[str, int]:
     """How long copies run in the counted steps, hidden or not, ps: in (host to device), out (device to host), within (on
     the device), between (devices) and offload (either way between device and host, by an op of the compiled program)."""
-    needs_steps(question.run)
+    known_steps(question.run)
     time = dict.fromkeys(("in", "out", "within", "between", "offload"), 0)
     for host, device in accelerators(question.run):
         covered = device.covered_ps[host.steps.steady()].sum(axis=0)
@@ -173,5 +172,4 @@ def array_handing_fraction(question: Question) -> float:
     """The part of kernel_launch_gap_fraction in which the dispatching thread converts host arrays to device arrays:
     JAX's `DevicePut`, which converts and copies each NumPy argument of a call.
     """
-    handed = of_counted_time(counted_hosts(question.run), lambda host: host.costs[HostCost.HANDING])
-    return min(handed, share(question, TimeClass.LAUNCH))
+    return min(spent(counted_hosts(question.run), HostCost.HANDING), share(question, TimeClass.LAUNCH))

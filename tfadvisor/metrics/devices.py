@@ -6,6 +6,8 @@ import numpy as np
 
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import a_device, a_gpu, counted_hosts, gpus, hosts_of_several, known_steps
+from tfadvisor.tallies import added_up
+from tfadvisor.timeline.devices.gpu import vendor
 from tfadvisor.timeline.summary.host import HostSummary
 from tfadvisor.timeline.summary.hot_ops import HotOps
 from tfadvisor.units import PS_PER_MS, Unit
@@ -110,7 +112,7 @@ def compute_capability(question: Question) -> float:
     found = []
     for _, device in gpus(question.run):
         major, minor = (device.properties.get(f"compute_cap_{half}") for half in ("major", "minor"))
-        if _vendor(device.properties.get("device_vendor")) == "nvidia" and isinstance(major, int):
+        if vendor(device.properties) == "nvidia" and isinstance(major, int):
             found.append(major + (minor if isinstance(minor, int) else 0) / 10)
     if not found:
         raise MetricAbsent("the trace does not name the compute capability of an NVIDIA GPU")
@@ -120,14 +122,12 @@ def compute_capability(question: Question) -> float:
 @fact
 def gpu_vendor(question: Question) -> str:
     """Vendor of the run's GPUs, in lower case: nvidia, amd or another. Old traces name none, and then it is nvidia."""
-    return _vendor(gpus(question.run)[0][1].properties.get("device_vendor"))
+    return vendor(gpus(question.run)[0][1].properties)
 
 
 def _is_of_one_program(found: HotOps) -> bool:
     """Whether most of the compute time is that of one program of several ops: not of ops that Python dispatches one by one."""
-    time: dict[str, int] = {}
-    for one in found.ops:
-        time[one.module] = time.get(one.module, 0) + one.total_ps
+    time = added_up((one.module, one.total_ps) for one in found.ops)
     top = max(time, key=lambda module: time[module], default="")
     several = sum(one.module == top for one in found.ops) >= _SEVERAL
     return bool(top) and several and time[top] >= _MOST * found.compute_ps
@@ -148,7 +148,3 @@ def workload(question: Question) -> str:
 def slices_network(question: Question) -> str:
     """`used` where hosts send for their TPUs over the network between slices (MegaScale), else `not used`."""
     return "used" if any(host.capture.between_slices for host in question.run.hosts) else "not used"
-
-
-def _vendor(name: float | int | str | None) -> str:
-    return "nvidia" if name is None else str(name).lower()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import a_device, counted_hosts, periods_ms, share
+from tfadvisor.tallies import added_up
 from tfadvisor.timeline.host.frames import FrameShare
 from tfadvisor.timeline.host.input_pipeline import InputPipeline, InputStage
 from tfadvisor.timeline.names.input_pipeline import asking_stage, stage_kind
@@ -36,13 +37,12 @@ _MANY_ROWS = 128
 _SHORT_ROW_PS = 20 * PS_PER_US
 """What handling one element takes at most; above it, its bytes are what takes time."""
 _BURSTS = 0.1
-_NO_PIPELINE = "the trace shows no tf.data pipeline"
 
 
 def _pipeline(question: Question) -> InputPipeline:
     found = [host.evidence.pipeline for host in question.run.hosts if host.evidence.pipeline is not None]
     if not found:
-        raise MetricAbsent(_NO_PIPELINE)
+        raise MetricAbsent("the trace shows no tf.data pipeline")
     return max(found, key=lambda pipeline: pipeline.slowest().wall_ps)
 
 
@@ -127,7 +127,7 @@ def input_stage_fault(question: Question) -> str:
         ("shuffle-refill", _comes_in_bursts(question, pipeline, stage)),
         ("generator", kind.startswith(("Generator", "FlatMap")) and any(one.python for one in pipeline.stages)),
         ("python-function", stage.python),
-        ("windows", _cuts_windows(stage) and any(one.kind.startswith("Window") for one in pipeline.stages)),
+        ("windows", any(one.kind.startswith("Window") for one in pipeline.stages) and _cuts_windows(stage)),
         ("per-element-map", _works_on_elements(pipeline, stage)),
         ("sequential-map", kind == "Map"),
         ("parallel-map", kind.startswith(("ParallelMap", "MapAndBatch"))),
@@ -247,10 +247,7 @@ def input_ops(question: Question) -> str:
 
 def _by_type(question: Question) -> list[tuple[str, int]]:
     """(op type, ps) of all hosts, the longest first. Raises MetricAbsent where the trace names none."""
-    time: dict[str, int] = {}
-    for host in counted_hosts(question.run):
-        for kind, ps in host.evidence.pipeline_ops.by_type:
-            time[kind] = time.get(kind, 0) + ps
+    time = added_up(one for host in counted_hosts(question.run) for one in host.evidence.pipeline_ops.by_type)
     if not any(time.values()):
         raise MetricAbsent("the trace names no op of the input pipeline's functions")
     return sorted(time.items(), key=lambda one: -one[1])
@@ -262,9 +259,12 @@ _MOST_LOADER = 0.5
 
 
 def _frames(question: Question) -> list[FrameShare]:
-    """Calls of the training loop that load data, the costliest first; none that mostly waits for a tf.data pipeline."""
+    """Calls of the training loop that load data, the costliest first; none that mostly waits for a tf.data pipeline. Raises
+    MetricAbsent without any."""
     frames = [frame for host in question.run.hosts for frame in host.evidence.frames if frame.input_ps > frame.host_ps]
     own = [frame for frame in frames if frame.pipeline_ps <= _MOST_LOADER * frame.input_ps]
+    if not own:
+        raise MetricAbsent("the trace holds no Python frames of a loader")
     return sorted(own, key=lambda frame: -frame.input_ps)
 
 
@@ -273,10 +273,7 @@ def input_frame(question: Question) -> str:
     """The call of the training loop that spends most time loading data, with its place: `load_batch (train.py:42)`. For a
     call of a library it is the user's own function below it, else the one that makes the call.
     """
-    frames = _frames(question)
-    if not frames:
-        raise MetricAbsent("the trace holds no Python frames of a loader")
-    return frames[0].place()
+    return _frames(question)[0].place()
 
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)
@@ -285,6 +282,4 @@ def loader_wait_share(question: Question) -> float:
     the batch. It is near 1 where a background loader is slower than the steps. Needs Python frames.
     """
     frames = _frames(question)
-    if not frames:
-        raise MetricAbsent("the trace holds no Python frames of a loader")
     return sum(frame.others_ps for frame in frames) / max(sum(frame.input_ps for frame in frames), 1)

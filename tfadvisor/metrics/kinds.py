@@ -7,7 +7,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from tfadvisor.metrics.registry import MetricAbsent, Question, metric, once
-from tfadvisor.metrics.steady import accelerators, counted_hosts, gpus, needs_device, share
+from tfadvisor.metrics.steady import a_device, accelerators, counted_hosts, gpus, share
 from tfadvisor.timeline.names.devices import instruction_name
 from tfadvisor.timeline.names.host import op_type
 from tfadvisor.timeline.names.kernels import kernel_kind
@@ -138,19 +138,6 @@ def of_kind(question: Question, kind: OpKind) -> tuple[list[HotOp], HotOps]:
     return found, every
 
 
-def _tensorflow_ops_on_cpu(question: Question) -> HotOps | None:
-    """The hottest ops of a run of TensorFlow without an accelerator; None of another run."""
-    host = next((host for host in question.run.hosts if host.devices), None)
-    if (
-        host is None
-        or host.devices[0].kind is not DeviceKind.CPU
-        or host.program is None
-        or not host.program.hot_ops.compute_ps
-    ):
-        return None
-    return host.program.hot_ops if any(op_type(one.name()) for one in host.program.hot_ops.ops) else None
-
-
 @once
 def elementwise(question: Question) -> tuple[list[HotOp], HotOps]:
     """The elementwise ones among the hottest ops, and all of these. On a CPU the HLO shows them, or TensorFlow's op types."""
@@ -159,13 +146,13 @@ def elementwise(question: Question) -> tuple[list[HotOp], HotOps]:
         return of_kind(question, OpKind.ELEMENTWISE)
     if host.program is None:
         raise MetricAbsent("no op begins in a counted step")
-    on_cpu = _tensorflow_ops_on_cpu(question)
-    if on_cpu is not None:
-        return [one for one in on_cpu.ops if op_type(one.name()) in _ELEMENTWISE_OPS], on_cpu
-    if not any(one.known is not None for one in host.program.hot_ops.ops):
+    hot = host.program.hot_ops
+    if hot.compute_ps and any(op_type(one.name()) for one in hot.ops):
+        return [one for one in hot.ops if op_type(one.name()) in _ELEMENTWISE_OPS], hot
+    if not any(one.known is not None for one in hot.ops):
         raise MetricAbsent("the trace of this CPU run carries no HLO of the step's program")
-    known = [one for one in host.program.hot_ops.ops if one.known is not None and not one.known.products]
-    return [one for one in known if one.known and one.known.effect in _ELEMENTWISE_OPCODES], host.program.hot_ops
+    known = [one for one in hot.ops if one.known is not None and not one.known.products]
+    return [one for one in known if one.known and one.known.effect in _ELEMENTWISE_OPCODES], hot
 
 
 def of_phase(phase: str, question: Question) -> list[HotOp]:
@@ -251,7 +238,7 @@ def one_operand_us(question: Question) -> float:
 @once
 def first_device_ops(question: Question) -> HotOps:
     """Raises MetricAbsent when nothing computes."""
-    needs_device(question.run)
+    a_device(question.run)
     program = next(host.program for host in question.run.hosts if host.devices)
     if program is None or not program.hot_ops.compute_ps:
         raise MetricAbsent("no op begins in a counted step")

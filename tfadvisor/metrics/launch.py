@@ -18,7 +18,6 @@ from tfadvisor.metrics.steady import (
     device_steps,
     gpus,
     known_steps,
-    needs_device,
     needs_own_launches,
     share,
 )
@@ -210,7 +209,7 @@ def median_kernel_us(question: Question) -> float:
 
 def _working(question: Question) -> list[DeviceSummary]:
     """The devices with kernels in counted steps. Raises MetricAbsent when there are none."""
-    needs_device(question.run)
+    a_device(question.run)
     found = [device for host in counted_hosts(question.run) for device in host.devices if device.launches.kernels]
     if not found:
         raise MetricAbsent("no kernel begins in a counted step")

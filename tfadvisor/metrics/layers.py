@@ -10,8 +10,9 @@ import numpy as np
 from msgspec.structs import replace
 
 from tfadvisor.metrics.registry import MetricAbsent, Question, metric, once
-from tfadvisor.metrics.steady import counted_hosts, needs_device, share
+from tfadvisor.metrics.steady import a_device, counted_hosts, share
 from tfadvisor.printable import short_kernel
+from tfadvisor.tallies import listed
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.op_path import OpPath, op_path, recurrent_cell
 from tfadvisor.timeline.program_ops import InProgram
@@ -69,10 +70,7 @@ class Parts(msgspec.Struct, frozen=True):
 
     def by(self, key: Callable[[Part], str]) -> list[tuple[str, list[Part], int]]:
         """(key, its parts, their time) for each key but "", the largest first."""
-        found: dict[str, list[Part]] = {}
-        for part in self.parts:
-            if name := key(part):
-                found.setdefault(name, []).append(part)
+        found = listed((name, part) for part in self.parts if (name := key(part)))
         summed = [(name, parts, sum(one.total_ps for one in parts)) for name, parts in found.items()]
         return sorted(summed, key=lambda one: -one[2])
 
@@ -84,7 +82,7 @@ OpKey = tuple[str, str, str, str]
 @once
 def compute_parts(run: RunSummary) -> Parts:
     """Raises MetricAbsent when nothing computes in a counted step."""
-    needs_device(run)
+    a_device(run)
     time: dict[OpKey, int] = {}
     count: dict[OpKey, int] = {}
     total = 0

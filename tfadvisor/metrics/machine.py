@@ -8,6 +8,7 @@ from collections.abc import Callable
 from tfadvisor.arrays import median
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import known_steps, periods_ms
+from tfadvisor.timeline.run.run_summary import RunSummary
 from tfadvisor.trace.counters import Counted, Gpu
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better, Scatter
@@ -18,23 +19,17 @@ _NONE = "the recording has no counters of its machine; `tfadvisor run` and `tfad
 _NOT_TOLD = "the recorded machine does not tell it"
 
 
-def known_counters(question: Question) -> None:
-    """A file with counters beside the trace of some host."""
-    of_hosts(question)
-
-
-def of_hosts(question: Question) -> list[Counted]:
-    """Those that can be used. Raises MetricAbsent without any."""
-    counters = question.run.counters
-    found = [one.counted for one in counters if one.counted is not None]
+def known_counters(run: RunSummary) -> list[Counted]:
+    """Those beside the traces of hosts that can be used. Raises MetricAbsent without any."""
+    found = [one.counted for one in run.counters if one.counted is not None]
     if not found:
-        raise MetricAbsent(next((one.why for one in counters if one.why), _NONE))
+        raise MetricAbsent(next((one.why for one in run.counters if one.why), _NONE))
     return found
 
 
 def largest(question: Question, ask: Callable[[Counted], float | None]) -> float:
     """Of the hosts that can answer. Raises MetricAbsent where none can."""
-    found = [value for one in of_hosts(question) if (value := ask(one)) is not None]
+    found = [value for one in known_counters(question.run) if (value := ask(one)) is not None]
     if not found:
         raise MetricAbsent(_NOT_TOLD)
     return max(found)
@@ -153,7 +148,7 @@ def gpu_slowed_by(question: Question) -> str:
     """Faults by which the driver held a GPU's clock down: heat, power brake, hardware slowdown. A power limit that is reached
     is none.
     """
-    found = sorted({reason for one in of_hosts(question) for gpu in one.gpus for reason in gpu.slowed_by})
+    found = sorted({reason for one in known_counters(question.run) for gpu in one.gpus for reason in gpu.slowed_by})
     if not found:
         raise MetricAbsent("no driver told that it holds a GPU's clock down")
     return " and ".join(found)
@@ -161,7 +156,7 @@ def gpu_slowed_by(question: Question) -> str:
 
 def _told(question: Question, ask: Callable[[Gpu], float | None]) -> list[float]:
     """Of the GPUs that can answer. Raises MetricAbsent where none can."""
-    found = [value for one in of_hosts(question) for gpu in one.gpus if (value := ask(gpu)) is not None]
+    found = [value for one in known_counters(question.run) for gpu in one.gpus if (value := ask(gpu)) is not None]
     if not found:
         raise MetricAbsent("no driver of a GPU told it during the recording")
     return found

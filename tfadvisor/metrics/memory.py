@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
-from tfadvisor.metrics.steady import accelerators, an_accelerator, gpus, known_steps, of_counted_time
+from tfadvisor.metrics.steady import accelerated, an_accelerator, gpus, known_steps, spent
 from tfadvisor.timeline.host.costs import HostCost
 from tfadvisor.timeline.host.memory import DeviceMemory
 from tfadvisor.units import Unit
@@ -53,8 +53,7 @@ def memory_calls_per_step(question: Question) -> float:
 @metric(unit=Unit.FRACTION, needs=(known_steps,), better=Better.LESS)
 def memory_call_fraction(question: Question) -> float:
     """Share of step time in which no device works while a thread is inside cudaMalloc, cudaFree or the like."""
-    hosts = {id(host): host for host, _ in accelerators(question.run)}.values()
-    return min(of_counted_time(hosts, lambda host: host.costs[HostCost.ALLOCATING]), 1.0)
+    return min(spent(accelerated(question.run), HostCost.ALLOCATING), 1.0)
 
 
 @metric(unit=Unit.FRACTION, better=Better.NEITHER)

@@ -15,6 +15,8 @@ import msgspec
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import gpus, share
 from tfadvisor.printable import short_kernel
+from tfadvisor.tallies import added_up
+from tfadvisor.timeline.devices.gpu import vendor
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.devices import is_whole_graph
 from tfadvisor.timeline.names.kernels import (
@@ -68,11 +70,12 @@ def _kernels(question: Question) -> _Kernels:
 
 def _kernel_time(question: Question) -> dict[str, int]:
     """Kernel name -> ps in the counted steps, over all GPUs. Raises MetricAbsent when there is none."""
-    time: dict[str, int] = {}
-    for _, device in gpus(question.run):
-        ops, rows = device.ops, device.ops.of_class(DeviceClass.COMPUTE)
-        for row, ps in zip(ops.name[rows].tolist(), ops.total_ps[rows].tolist(), strict=True):
-            time[ops.names[row]] = time.get(ops.names[row], 0) + ps
+    tables = ((device.ops, device.ops.of_class(DeviceClass.COMPUTE)) for _, device in gpus(question.run))
+    time = added_up(
+        (ops.names[row], ps)
+        for ops, rows in tables
+        for row, ps in zip(ops.name[rows].tolist(), ops.total_ps[rows].tolist(), strict=True)
+    )
     if not sum(time.values()):
         raise MetricAbsent("no kernel begins in a counted step")
     if sum(ps for name, ps in time.items() if is_whole_graph(name)) > _MOSTLY * sum(time.values()):
@@ -122,7 +125,7 @@ def rounds_to_tf32(properties: Mapping[str, float | int | str]) -> bool | None:
     """Whether a GPU's product of fp32 is one of TF32 unless the program asks for more: on NVIDIA's since Ampere. None where
     the trace does not tell the generation."""
     major = properties.get("compute_cap_major")
-    if str(properties.get("device_vendor", "Nvidia")).lower() != "nvidia":
+    if vendor(properties) != "nvidia":
         return False
     return major >= _AMPERE if isinstance(major, int) and major > 0 else None
 
@@ -163,8 +166,7 @@ def fp16_kernel_share(question: Question) -> float:
 def fp64_kernel_share(question: Question) -> float:
     """Time of fp64 kernels, including elementwise ones, over the time of all kernels whose name shows their precision."""
     kernels = _kernels(question)
-    known = _known(kernels)
-    return kernels.sum(lambda kind: kind.precision is Precision.FP64) / known
+    return kernels.sum(lambda kind: kind.precision is Precision.FP64) / _known(kernels)
 
 
 @metric(unit=Unit.FRACTION, better=Better.LESS, scatter=Scatter.EXACT)
@@ -211,11 +213,9 @@ def tensor_core_kernel_share(question: Question) -> float:
 def _needs_tensor_cores(question: Question) -> None:
     """Raises MetricAbsent unless a GPU is known to have Tensor Cores, or AMD's matrix cores: by its generation, or because
     a kernel uses them."""
-    if any(kind.tensor_cores for kind in _kernels(question).time):
-        return
-    if any(_has_tensor_cores(device.properties) for _, device in gpus(question.run)):
-        return
-    raise MetricAbsent("none of the GPUs is known to have Tensor Cores")
+    used = any(kind.tensor_cores for kind in _kernels(question).time)
+    if not used and not any(_has_tensor_cores(device.properties) for _, device in gpus(question.run)):
+        raise MetricAbsent("none of the GPUs is known to have Tensor Cores")
 
 
 def _needs_precisions(question: Question) -> None:
@@ -228,7 +228,7 @@ def _needs_precisions(question: Question) -> None:
 def _has_tensor_cores(properties: Mapping[str, float | int | str]) -> bool:
     """NVIDIA since Volta; AMD's gfx94x and gfx950 (MI300), and gfx11 on. gfx90x is MI100 and MI200, but Vega 20 too."""
     major, minor = (properties.get(f"compute_cap_{half}") for half in ("major", "minor"))
-    if str(properties.get("device_vendor", "Nvidia")).lower() == "nvidia":
+    if vendor(properties) == "nvidia":
         return major is None or (isinstance(major, int) and major >= _VOLTA)
     if not isinstance(major, int) or not isinstance(minor, int):
         return False

@@ -9,7 +9,6 @@ from tfadvisor.metrics.precision import fp64_kernel_share, unknown_precision_sha
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import gpus, share, tpus
 from tfadvisor.printable import short_kernel
-from tfadvisor.timeline.program_ops import OpTrait
 from tfadvisor.timeline.summary.hot_ops import HotOp
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better, TimeClass
@@ -133,7 +132,7 @@ def _most_padded(question: Question) -> tuple[HotOp, DotSize]:
 
 
 def _double(question: Question) -> list[HotOp]:
-    return known_where(question, lambda known: OpTrait.DOUBLE in known.traits)
+    return known_where(question, lambda known: known.double)
 
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)

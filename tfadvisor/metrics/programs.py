@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import re
 
-from tfadvisor.metrics.kinds import OpKind, count_per_step, kind_of, known_ops, known_where
+from tfadvisor.metrics.kinds import OpKind, count_per_step, first_device_ops, kind_of, known_ops, known_where
 from tfadvisor.metrics.precision import product_kind, rounds_to_tf32
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
-from tfadvisor.metrics.steady import needs_device, share
+from tfadvisor.metrics.steady import share
 from tfadvisor.printable import short_kernel
 from tfadvisor.timeline.devices.protocol import Peaks
 from tfadvisor.timeline.devices.registry import peaks_of
 from tfadvisor.timeline.names.devices import instruction_name
 from tfadvisor.timeline.names.kernels import Precision, precision_of_type
 from tfadvisor.timeline.names.programs import function_of_module
-from tfadvisor.timeline.program_ops import OpTrait
 from tfadvisor.timeline.summary.hot_ops import HotOp, HotOps
 from tfadvisor.units import PS_PER_S, Unit, percent
 from tfadvisor.vocabulary import Better, DeviceKind, TimeClass
@@ -27,13 +26,10 @@ _WAITS_FOR_MEMORY = 0.1
 
 def _hottest(question: Question) -> tuple[HotOps, Peaks, bool | None]:
     """Of the first host's first device, with whether it rounds fp32 to TF32. Raises MetricAbsent when nothing computes."""
-    needs_device(question.run)
-    host = next(host for host in question.run.hosts if host.devices)
-    if host.program is None or not host.program.hot_ops.compute_ps:
-        raise MetricAbsent("no op begins in a counted step")
-    device = host.program_device
+    found = first_device_ops(question)
+    device = next(host for host in question.run.hosts if host.devices).program_device
     rounds = rounds_to_tf32(device.properties) if device.kind is DeviceKind.GPU else None
-    return host.program.hot_ops, peaks_of(device.kind, device.properties), rounds
+    return found, peaks_of(device.kind, device.properties), rounds
 
 
 def _least_s(one: HotOp, peaks: Peaks, rounds: bool | None) -> float:
@@ -188,12 +184,12 @@ def donated_names(question: Question) -> str:
 
 
 def _looped(question: Question) -> list[HotOp]:
-    return known_where(question, lambda known: OpTrait.IN_LOOP in known.traits)
+    return known_where(question, lambda known: known.in_loop)
 
 
 def looped_scatters(question: Question) -> list[HotOp]:
     """Updates of single rows inside while loops. Raises MetricAbsent without HLO."""
-    return [one for one in _looped(question) if one.known is not None and OpTrait.SCATTERS in one.known.traits]
+    return [one for one in _looped(question) if one.known is not None and one.known.scatters]
 
 
 def looped_slice_copies(question: Question) -> list[HotOp]:

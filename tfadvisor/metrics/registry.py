@@ -35,8 +35,8 @@ class Question(msgspec.Struct, frozen=True, weakref=True):
     settings: Settings
 
 
-Need = Callable[[Question], None]
-"""A requirement by name: raises MetricAbsent, with the reason, when the trace lacks it."""
+Need = Callable[[RunSummary], object]
+"""A requirement by name: raises MetricAbsent, with the reason, when the run lacks it."""
 
 
 class Metric(msgspec.Struct, frozen=True):
@@ -139,7 +139,7 @@ def _after(needs: tuple[Need, ...], function: Asked[A]) -> Asked[A]:
     @wraps(function)
     def checked(question: Question) -> A:
         for need in needs:
-            need(question)
+            need(question.run)
         return function(question)
 
     return checked
@@ -214,35 +214,28 @@ def measure(run: RunSummary, settings: Settings | None = None) -> Metrics:
     """Evaluates every registered metric and fact. One that raises anything but MetricAbsent is reported as broken."""
     question = Question(run, settings or Settings())
     values = {name: _measured(one, question) for name, one in _METRICS.items()}
-    facts: dict[str, tuple[str | None, str]] = {}
-    broken = []
-    for name, one in _FACTS.items():
-        try:
-            facts[name] = (one.find(question), "")
-        except MetricAbsent as absent:
-            facts[name] = (None, str(absent))
-        except Exception as error:
-            facts[name] = (None, _failure(error))
-            broken.append((name, _failure(error)))
+    told = {name: _told(one.find, question) for name, one in _FACTS.items()}
+    facts = {name: (text, reason) for name, (text, reason, _) in told.items()}
+    broken = [(name, reason) for name, (_, reason, failed) in told.items() if failed]
     places = largest_places(one for host in run.hosts for one in host.evidence.spent)
     return Metrics(values, facts, broken, places)
 
 
 def _measured(one: Metric, question: Question) -> Measured:
-    value, reason, broken = None, "", False
-    try:
-        value = float(one.compute(question))
-    except MetricAbsent as absent:
-        reason = str(absent)
-    except Exception as error:
-        reason, broken = _failure(error), True
+    value, reason, broken = _told(lambda asked: float(one.compute(asked)), question)
     if value is not None and not math.isfinite(value):
         value, reason, broken = None, "broken: the result is not a finite number", True
     return Measured(value, one.unit, reason, one.about, broken, one.better, one.scatter)
 
 
-def _failure(error: Exception) -> str:
-    return f"broken: {type(error).__name__}: {error}"
+def _told(ask: Asked[A], question: Question) -> tuple[A | None, str, bool]:
+    """(the answer, why there is none, whether that is because the function failed)."""
+    try:
+        return ask(question), "", False
+    except MetricAbsent as absent:
+        return None, str(absent), False
+    except Exception as error:
+        return None, f"broken: {type(error).__name__}: {error}", True
 
 
 # Work that several metrics of one report share is done once.

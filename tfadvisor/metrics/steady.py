@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Sequence
 
 import numpy as np
 
 from tfadvisor.metrics.registry import MetricAbsent, Question, once
+from tfadvisor.timeline.host.costs import HostCost
 from tfadvisor.timeline.model import StepSource
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.run.run_summary import RunSummary
@@ -54,7 +55,7 @@ def class_shares(run: RunSummary) -> dict[TimeClass, float]:
 
 def share(question: Question, one: TimeClass) -> float:
     """One class's share of step time. Absent when no step is known: shares of an arbitrary window mean nothing."""
-    needs_device(question.run)
+    a_device(question.run)
     return class_shares(question.run)[one]
 
 
@@ -71,7 +72,7 @@ def needs_own_launches(run: RunSummary) -> None:
         )
 
 
-def needs_device(run: RunSummary) -> None:
+def a_device(run: RunSummary) -> None:
     """Raises MetricAbsent when no device works, or none whose steps are known while those of other hosts are."""
     if not any(host.devices for host in run.hosts):
         raise MetricAbsent("no device computes anything in this trace")
@@ -79,14 +80,9 @@ def needs_device(run: RunSummary) -> None:
         raise MetricAbsent("the trace shows no steps of the hosts whose devices work")
 
 
-def shows_steps(run: RunSummary) -> bool:
-    """Whether any host has distinct steps."""
-    return any(host.steps.source is not StepSource.WHOLE_TRACE for host in run.hosts)
-
-
-def needs_steps(run: RunSummary) -> None:
+def known_steps(run: RunSummary) -> None:
     """Raises MetricAbsent when the trace shows no steps."""
-    if not shows_steps(run):
+    if all(host.steps.source is StepSource.WHOLE_TRACE for host in run.hosts):
         raise MetricAbsent("the trace has no step markers and no rhythm that shows steps")
 
 
@@ -98,6 +94,11 @@ def accelerators(run: RunSummary) -> list[tuple[HostSummary, DeviceSummary]]:
     if not found:
         raise MetricAbsent("this run used no accelerator")
     return found
+
+
+def accelerated(run: RunSummary) -> list[HostSummary]:
+    """The hosts of these. Raises as accelerators."""
+    return list({id(host): host for host, _ in accelerators(run)}.values())
 
 
 def gpus(run: RunSummary) -> list[tuple[HostSummary, DeviceSummary]]:
@@ -152,13 +153,12 @@ def counted_ps(host: HostSummary) -> int:
     return int((host.steps.ends - host.steps.starts)[steady].sum())
 
 
-def of_counted_time(hosts: Iterable[HostSummary], spent: Callable[[HostSummary], int]) -> float:
-    """What hosts spend of their counted steps, in ps, as a share of these steps' time."""
-    told = list(hosts)
-    return sum(map(spent, told)) / max(sum(map(counted_ps, told)), 1)
+def spent(hosts: Sequence[HostSummary], cost: HostCost) -> float:
+    """What hosts spend of their counted steps on something, as a share of these steps' time."""
+    return sum(host.costs[cost] for host in hosts) / max(sum(map(counted_ps, hosts)), 1)
 
 
-def counted_steps(hosts: Iterable[HostSummary]) -> int:
+def counted_steps(hosts: Sequence[HostSummary]) -> int:
     """How many counted steps hosts have together. Raises MetricAbsent when there are none."""
     steps = sum(int(host.steps.steady().sum()) for host in hosts)
     if not steps:
@@ -172,29 +172,6 @@ def covered_per_step(run: RunSummary, devices: list[tuple[HostSummary, DeviceSum
     return total / max(device_steps(run), 1)
 
 
-# What metrics need of a run: named requirements that `@metric` and `@fact` list and the registry checks first.
-
-
-def known_steps(question: Question) -> None:
-    """Distinct steps."""
-    needs_steps(question.run)
-
-
-def a_device(question: Question) -> None:
-    """A device that works, of a host whose steps are known."""
-    needs_device(question.run)
-
-
-def an_accelerator(question: Question) -> None:
-    """A GPU or TPU that works."""
-    accelerators(question.run)
-
-
-def a_gpu(question: Question) -> None:
-    """A GPU that works."""
-    gpus(question.run)
-
-
-def several_hosts(question: Question) -> None:
-    """Several hosts whose devices work."""
-    hosts_with_work(question.run)
+# What metrics need of a run, beside known_steps and a_device: requirements that `@metric` and `@fact` list and the registry
+# checks first.
+an_accelerator, a_gpu, several_hosts = accelerators, gpus, hosts_with_work

@@ -10,13 +10,12 @@ from tfadvisor.arrays import median
 from tfadvisor.metrics.registry import MetricAbsent, Question, metric
 from tfadvisor.metrics.steady import (
     a_device,
-    accelerators,
+    accelerated,
     an_accelerator,
     counted_hosts,
     counted_ps,
     known_steps,
     needs_own_launches,
-    needs_steps,
     periods_ms,
     share,
 )
@@ -105,7 +104,7 @@ def inter_step_gap_fraction(question: Question) -> float:
 
 
 def _gaps(question: Question) -> Int64Array:
-    needs_steps(question.run)
+    known_steps(question.run)
     found = np.concatenate([host.device_time.gaps for host in question.run.hosts])
     if not len(found):
         raise MetricAbsent("the trace does not hold two counted steps with device work on both sides")
@@ -121,7 +120,7 @@ def _steps(hosts: list[HostSummary]) -> int:
 
 def _driven(question: Question) -> list[HostSummary]:
     """The hosts whose driving thread is known. Raises MetricAbsent when there are none."""
-    needs_steps(question.run)
+    known_steps(question.run)
     found = [host for host in counted_hosts(question.run) if host.steps.thread >= 0]
     if not found:
         raise MetricAbsent("no host thread drives the steps")
@@ -152,13 +151,8 @@ def loss_scaling_ops_per_step(question: Question) -> float:
     """Number of TensorFlow ops of a dynamic loss scale per step, known by their names: tests of the gradients, and
     branches on them on the host.
     """
-    hosts = _with_accelerators(question)
+    hosts = accelerated(question.run)
     return sum(host.evidence.calls.loss_scaling for host in hosts) / _steps(hosts)
-
-
-def _with_accelerators(question: Question) -> list[HostSummary]:
-    needs_steps(question.run)
-    return list({id(host): host for host, _ in accelerators(question.run)}.values())
 
 
 # What it costs that the devices of a host work one after the other instead of together.

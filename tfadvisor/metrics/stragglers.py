@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from tfadvisor.arrays import distinct
-from tfadvisor.metrics.collectives import counted_meetings, known_meetings
+from tfadvisor.metrics.collectives import NONE_COUNTED, known_meetings
 from tfadvisor.metrics.devices import device_skew_fraction
 from tfadvisor.metrics.layers import OpKey, keys_of, name_with_place
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
@@ -17,9 +17,9 @@ from tfadvisor.metrics.steady import (
     hosts_of_several,
     hosts_with_work,
     known_steps,
-    needs_steps,
     several_hosts,
 )
+from tfadvisor.tallies import added_up
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.run.meetings import Meetings
@@ -31,7 +31,6 @@ from tfadvisor.vocabulary import Better, TimeClass
 
 _SAME_ONE = 0.6
 """From this share of the waiting on, waiting for one and the same is no coincidence."""
-_NONE_COUNTED = "no collective that all devices were seen in begins in a counted step"
 _DOING = {
     TimeClass.COMPUTE: "computing",
     TimeClass.TRANSFER: "copying",
@@ -84,11 +83,11 @@ def host_lateness(question: Question) -> tuple[Lateness, list[HostSummary]]:
     hosts = [question.run.hosts[index] for index in members]
     arrival, known = meetings.host_arrival(), {id(host) for host in counted_hosts(question.run)}
     for index, host in zip(members, hosts, strict=True):  # by the first host's steps that tell
-        counted = counted_meetings(host, meetings, int(np.flatnonzero(meetings.host == index)[0]))
+        counted = host.steps.counts(meetings.step[:, meetings.host.tolist().index(index)])
         late = _lateness(arrival, counted, _shared_ps(question, meetings, index)) if id(host) in known else None
         if late is not None:
             return late, hosts
-    raise MetricAbsent(_NONE_COUNTED)
+    raise MetricAbsent(NONE_COUNTED)
 
 
 @once
@@ -101,12 +100,12 @@ def device_lateness(question: Question) -> tuple[Lateness, HostSummary, list[Dev
     found: list[tuple[Lateness, HostSummary, list[DeviceSummary]]] = []
     for index in several:
         host, members = question.run.hosts[index], np.flatnonzero(meetings.host == index)
-        counted = counted_meetings(host, meetings, int(members[0]))
+        counted = host.steps.counts(meetings.step[:, members[0]])
         late = _lateness(meetings.start[:, members], counted, _shared_ps(question, meetings, index))
         if late is not None:
             found.append((late, host, [host.devices[one] for one in meetings.device[members].tolist()]))
     if not found:
-        raise MetricAbsent(_NONE_COUNTED)
+        raise MetricAbsent(NONE_COUNTED)
     return max(found, key=lambda one: int(one[0].lost().sum()) / one[0].step_ps)
 
 
@@ -232,7 +231,7 @@ def late_host_frame(question: Question) -> str:
 
 def _excess(question: Question) -> tuple[np.ndarray, np.ndarray, TimeClass]:
     """(the late host's share of step time by class, the others' mean, the class with the largest difference)."""
-    needs_steps(question.run)
+    known_steps(question.run)
     late, hosts = host_lateness(question)
     shares = np.stack([_shares(host) for host in hosts])
     mine, theirs = shares[late.latest], np.delete(shares, late.latest, axis=0).mean(axis=0)
@@ -294,8 +293,5 @@ def _most_different(host: HostSummary) -> _Different:
 def _time_by_op(device: DeviceSummary) -> dict[OpKey, int]:
     """Summed time of each compute op, ps."""
     table = device.ops_by_path
-    found: dict[OpKey, int] = {}
     rows = table.of_class(DeviceClass.COMPUTE)
-    for key, ps in zip(keys_of(table, rows), table.total_ps[rows].tolist(), strict=True):
-        found[key] = found.get(key, 0) + ps
-    return found
+    return added_up(zip(keys_of(table, rows), table.total_ps[rows].tolist(), strict=True))

@@ -24,6 +24,7 @@ from tfadvisor.program.module import Instruction, Module
 from tfadvisor.program.operations import MOVING
 from tfadvisor.program.products import is_product, next_products
 from tfadvisor.program.shape import Shape
+from tfadvisor.tallies import added_up
 
 KINDS = (
     "all-reduce",
@@ -84,9 +85,7 @@ def _result(one: Instruction) -> Shape:
 
 
 def _dtype(operands: list[Shape]) -> str:
-    sizes: dict[str, int] = {}
-    for leaf in operands:
-        sizes[leaf.dtype] = sizes.get(leaf.dtype, 0) + leaf.bytes
+    sizes = added_up((leaf.dtype, leaf.bytes) for leaf in operands)
     return max(sizes, key=lambda dtype: sizes[dtype], default="")
 
 

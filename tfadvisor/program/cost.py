@@ -9,7 +9,6 @@ import msgspec
 from tfadvisor.program.flow import CALLING, Users, called_before, trip_count
 from tfadvisor.program.module import Computation, Instruction
 from tfadvisor.program.operations import APPLYING, applications, matrix_flops, operand, own_operations
-from tfadvisor.program.shape import Shape
 
 
 class Cost(msgspec.Struct, frozen=True):
@@ -135,13 +134,9 @@ def _written(instruction: Instruction) -> int:
         return parts[1].bytes
     if opcode in ("send", "recv") and parts:
         return parts[0].bytes if opcode == "recv" else 0
-    if opcode == "custom-call" and len(parts) > 1 and _is_workspace(parts[-1]):
+    if opcode == "custom-call" and len(parts) > 1 and parts[-1].dtype in ("s8", "u8") and len(parts[-1].dims) == 1:
         return sum(part.bytes for part in parts[:-1])
     return shape.bytes
-
-
-def _is_workspace(shape: Shape) -> bool:
-    return shape.dtype in ("s8", "u8") and len(shape.dims) == 1
 
 
 def _fusion_bytes(fusion: Instruction) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from tfadvisor.program.module import Computation, Instruction, Module
+from tfadvisor.tallies import listed
 
 _MOST = 20_000
 """A computation with more instructions than this is not looked through: it would take longer than the rest of the trace."""
@@ -88,10 +89,9 @@ class Users:
 
     def __init__(self, computation: Computation) -> None:
         """Raises TraceError for damaged bytes."""
-        self.by_id: dict[int, list[Instruction]] = {}
-        for one in computation.instructions:
-            for operand in dict.fromkeys(one.operand_ids):
-                self.by_id.setdefault(operand, []).append(one)
+        self.by_id = listed(
+            (operand, one) for one in computation.instructions for operand in dict.fromkeys(one.operand_ids)
+        )
 
     def of(self, one: Instruction) -> list[Instruction]:
         """In the file's order."""

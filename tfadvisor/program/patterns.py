@@ -9,6 +9,7 @@ from tfadvisor.program.flow import Users, inside, kernel_computations
 from tfadvisor.program.module import Computation, Instruction, Module
 from tfadvisor.program.operations import location_of
 from tfadvisor.program.products import products
+from tfadvisor.tallies import listed
 
 _HOPS = 8
 _EXPONENTIAL, _MAXIMUM = 1, 2
@@ -98,9 +99,7 @@ def unrolled(parts: Sequence[Instruction]) -> tuple[str, int] | None:
     """
     if len(parts) < _LEAST:
         return None
-    alike: dict[tuple[str, bytes], list[Instruction]] = {}
-    for one in parts[:_MOST]:
-        alike.setdefault((one.opcode, one.written_metadata), []).append(one)
+    alike = listed(((one.opcode, one.written_metadata), one) for one in parts[:_MOST])
     copies: dict[tuple[str, str, str, int], int] = {}
     for (opcode, _), same in alike.items():
         place = location_of(same[0])

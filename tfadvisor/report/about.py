@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from tfadvisor.report.model import GpuInfo, MachineInfo, Report
+from tfadvisor.tallies import listed
 from tfadvisor.units import Unit, count, counted, percent, size
 
 _MACHINES = 4
@@ -19,9 +20,7 @@ def about_lines(report: Report) -> list[str]:
 
 def _machines(report: Report) -> list[str]:
     machines = report.machines or ()
-    by_words: dict[str, list[str]] = {}
-    for one in machines:
-        by_words.setdefault(_machine(one), []).append(one.host)
+    by_words = listed((_machine(one), one.host) for one in machines)
     told = [f"{_named(hosts, len(machines))}: {words}." for words, hosts in by_words.items()]
     left = len(told) - _MACHINES
     return [

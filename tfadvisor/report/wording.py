@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import msgspec
 
 from tfadvisor.advice.findings import Evidence, Finding, Location, PlanStep, Saving
 from tfadvisor.printable import cut, one_line
-from tfadvisor.report.model import ActivityTime, Place, PlacedTime, Report
+from tfadvisor.report.model import ActivityTime, PlacedTime, Report
+from tfadvisor.tallies import listed
 from tfadvisor.units import Unit, duration, in_words, percent
 from tfadvisor.vocabulary import FRAMEWORKS, TIME_CLASSES, VERDICTS
 
@@ -29,10 +32,7 @@ def run_line(report: Report) -> str:
 
 
 def _devices(report: Report) -> str:
-    by_kind: dict[tuple[str, str], int] = {}
-    for device in report.run.devices:
-        key = (device.kind.upper(), one_line(device.model))
-        by_kind[key] = by_kind.get(key, 0) + 1
+    by_kind = Counter((device.kind.upper(), one_line(device.model)) for device in report.run.devices)
     parts = [f"{count} {kind}{f' ({model})' if model else ''}" for (kind, model), count in by_kind.items()]
     for name, words in (("copying", "more with copies alone"), ("silent", "more without events")):
         count = report.metrics[f"{name}_accelerators"].value if f"{name}_accelerators" in report.metrics else None
@@ -229,12 +229,10 @@ def fitted(words: str, room: int) -> str:
 
 
 def place_of_time(one: ActivityTime | PlacedTime) -> str:
-    """`train.py:42`, "" where no line of the program is known."""
-    return place_words(one.places[0]) if one.places else ""
-
-
-def place_words(place: Place) -> str:
-    """`train.py:42`; "" without a file."""
+    """`train.py:42`, without a line where only the file is known; "" where none is."""
+    place = next(iter(one.places), None)
+    if place is None:
+        return ""
     return f"{place.file}:{place.line}" if place.file and place.line is not None else place.file
 
 
@@ -245,9 +243,7 @@ def bar_note(report: Report) -> str:
     """
     if report.verdict.bottleneck != "imbalance":
         return ""
-    shares: dict[str, list[float]] = {}
-    for step in report.steps.each:
-        shares.setdefault(step.host, []).append(step.breakdown.get("collective", 0.0))
+    shares = listed((step.host, step.breakdown.get("collective", 0.0)) for step in report.steps.each)
     share = {host: sum(found) / len(found) for host, found in shares.items()}
     if len(share) < 2:
         return ""

@@ -25,12 +25,9 @@ from tfadvisor.timeline.host.input_pipeline import input_pipeline, pipeline_work
 from tfadvisor.timeline.host.memory import device_memory
 from tfadvisor.timeline.host.threads import Threads, host_threads, without_threads
 from tfadvisor.timeline.host_timeline import (
-    Capture,
     HostEvidence,
     HostTimeline,
     capture_of,
-    fragment_of,
-    recorded_events,
     window_of,
 )
 from tfadvisor.timeline.intervals import EMPTY, BoolArray, Int64Array, Intervals
@@ -158,7 +155,7 @@ def build_host(trace: HostTrace, chosen: tuple[int, int] | None = None, drawing:
     give_back(placed.events)
     return HostTimeline(
         host=placed.host,
-        capture=_capture(placed, attributed.steps, window),
+        capture=capture_of(placed.trace, placed.threads, window, attributed.steps, placed.devices, placed.unrecorded),
         steps=attributed.steps,
         breakdown=attributed.breakdown,
         takes_part=taking_part(attributed.breakdown),
@@ -268,7 +265,7 @@ def _explain(placed: _Placed, attributed: _Attributed, drawing: Drawing | None) 
         pipeline_ops=pipeline_ops(threads, steps, pipeline),
         spent=spent,
         memory=device_memory(trace, threads),
-        libraries=libraries(threads),
+        libraries=libraries(threads.names),
         pictures=pictures,
         memory_curves=curves,
     )
@@ -284,15 +281,6 @@ def _drawn(
     threads, steps = placed.threads, attributed.steps
     pictures = step_pictures(threads, placed.pipeline, attributed.active, attributed.classes, steps, drawing)
     return pictures, memory_curves(placed.trace, threads)
-
-
-def _capture(placed: _Placed, steps: Steps, window: tuple[int, int]) -> Capture:
-    """What the trace says about itself."""
-    threads = placed.threads
-    empty = sum(not len(device.ops) for device in placed.devices if device.kind is not DeviceKind.CPU)
-    active = [device for device in placed.devices if device.is_active]
-    events, fragment = recorded_events(threads, steps), fragment_of(threads, steps, active)
-    return capture_of(placed.trace, threads, window, empty, placed.unrecorded, events, fragment)
 
 
 def _still_asked(trace: HostTrace, threads: Threads) -> Mapping[str, StatColumn]:

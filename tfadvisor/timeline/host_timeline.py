@@ -176,12 +176,11 @@ def capture_of(
     trace: HostTrace,
     threads: Threads,
     window: tuple[int, int],
-    empty_accelerators: int,
+    steps: Steps,
+    devices: Sequence[Device],
     unrecorded: Unrecorded,
-    events: RecordedEvents,
-    fragment: str,
 ) -> Capture:
-    """From planes, names and warnings; the trace's events are not asked."""
+    """From planes, names and warnings; the trace's events are not asked. devices: the inactive ones too."""
     framework, version = _framework(trace)
     start = session_start_ns(trace.planes)
     return Capture(
@@ -194,10 +193,10 @@ def capture_of(
         warnings=trace.warnings,
         dropped=sum(lost_events(text) for text in (*trace.warnings, *trace.errors)),
         python_tracer=len(threads.everywhere(HostClass.FRAME)) > 0,
-        empty_accelerators=empty_accelerators,
+        empty_accelerators=sum(not len(one.ops) for one in devices if one.kind is not DeviceKind.CPU),
         unrecorded=unrecorded,
-        events=events,
-        fragment=fragment,
+        events=recorded_events(threads, steps),
+        fragment=fragment_of(threads, steps, [one for one in devices if one.is_active]),
         workload=workload_of(called_functions(threads)),
         between_slices=any(map(is_between_slices, trace.names.name)),
         graphs_off=any(name.startswith(GRAPHS_OFF) for name in threads.names),

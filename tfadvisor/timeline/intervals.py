@@ -53,10 +53,14 @@ class Intervals(msgspec.Struct, frozen=True):
         return sweeps.contains(self.starts, self.ends, np.ascontiguousarray(times))
 
     def clip(self, lo: int, hi: int) -> Intervals:
-        """The part between lo and hi."""
-        starts, ends = np.maximum(self.starts, lo), np.minimum(self.ends, hi)
-        keep = starts < ends
-        return Intervals(starts[keep], ends[keep])
+        """The part between lo and hi, which shares the memory of a set that neither cuts."""
+        mine = slice(int(self.ends.searchsorted(lo, "right")), int(self.starts.searchsorted(hi, "left")))
+        starts, ends = self.starts[mine], self.ends[mine]
+        if not len(starts):
+            return EMPTY
+        if starts[0] < lo or ends[-1] > hi:
+            starts, ends = np.maximum(starts, lo), np.minimum(ends, hi)
+        return Intervals(starts, ends)
 
 
 EMPTY = Intervals(np.empty(0, np.int64), np.empty(0, np.int64))
@@ -88,21 +92,10 @@ def intersection(one: Intervals, other: Intervals) -> Intervals:
     if not len(one) or not len(other):
         return EMPTY
     if len(other) == 1:
-        return _inside(one, int(other.starts[0]), int(other.ends[0]))
+        return one.clip(int(other.starts[0]), int(other.ends[0]))
     if len(one) == 1:
-        return _inside(other, int(one.starts[0]), int(one.ends[0]))
+        return other.clip(int(one.starts[0]), int(one.ends[0]))
     return _set(sweeps.common(one.starts, one.ends, other.starts, other.ends))
-
-
-def _inside(one: Intervals, lo: int, hi: int) -> Intervals:
-    """The part between lo and hi, which shares the memory of a set that neither cuts."""
-    mine = slice(int(one.ends.searchsorted(lo, "right")), int(one.starts.searchsorted(hi, "left")))
-    starts, ends = one.starts[mine], one.ends[mine]
-    if not len(starts):
-        return EMPTY
-    if starts[0] < lo or ends[-1] > hi:
-        starts, ends = np.maximum(starts, lo), np.minimum(ends, hi)
-    return Intervals(starts, ends)
 
 
 def difference(one: Intervals, other: Intervals) -> Intervals:

@@ -71,6 +71,10 @@ class Steps(msgspec.Struct, frozen=True, dict=True):
         """Which steps count; not to be written to."""
         return self._counted
 
+    def counts(self, step: Int64Array) -> BoolArray:
+        """Which of these numbers of steps, -1 for none, are of steps that count."""
+        return np.asarray((step >= 0) & self._counted[np.maximum(step, 0)], np.bool_)
+
     @cached_property
     def steady_time(self) -> Intervals:
         """When the steps that count run."""

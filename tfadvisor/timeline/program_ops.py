@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import Enum
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -69,11 +68,6 @@ class OpsOfProgram:
         if self._costs is None:
             self._costs, self._running = Costs(), dict(running_computations(self._program))
         parts, copied = inside(one), copied_argument(one)
-        holds = {
-            OpTrait.IN_LOOP: self._running.get(one.computation.id, False),
-            OpTrait.SCATTERS: any(scatters(part) for part in parts),
-            OpTrait.DOUBLE: gives_double(one),
-        }
         return one.name, InProgram(
             opcode=one.opcode,
             effect=effect(one),
@@ -84,7 +78,9 @@ class OpsOfProgram:
             tuned=is_tuned(one),
             unrolled=unrolled(parts),
             copied=copied.name if copied else None,
-            traits=frozenset(trait for trait, true in holds.items() if true),
+            in_loop=self._running.get(one.computation.id, False),
+            scatters=any(scatters(part) for part in parts),
+            double=gives_double(one),
         )
 
 
@@ -112,17 +108,6 @@ def _kernels(module: Module) -> Mapping[str, Instruction]:
 # What a compiled program says of one of its ops. What reads the program is apart: most small traces hold none.
 
 
-class OpTrait(Enum):
-    """What is true of an op or not."""
-
-    IN_LOOP = "in_loop"
-    """A while loop runs it."""
-    SCATTERS = "scatters"
-    """It puts elements where an index says."""
-    DOUBLE = "double"
-    """Its result is of 64-bit floats."""
-
-
 class InProgram(msgspec.Struct, frozen=True):
     """What the HLO says of an op."""
 
@@ -145,8 +130,12 @@ class InProgram(msgspec.Struct, frozen=True):
     """File and line of the operation that hundreds of its parts are copies of, as far as known."""
     copied: str | None = None
     """The name of the argument that it copies since it is not donated, None for other ops."""
-    traits: frozenset[OpTrait] = frozenset()
-    """All that are true of it."""
+    in_loop: bool = False
+    """Whether a while loop runs it."""
+    scatters: bool = False
+    """Whether it puts elements where an index says."""
+    double: bool = False
+    """Whether its result is of 64-bit floats."""
     stated: bool = False
     """Whether it is the profiler that says this, and no HLO: only opcode, effect and cost are known then."""
 

@@ -22,10 +22,9 @@ def in_counted_steps(times: Int64Array, steps: Steps) -> BoolArray:
     """Whether each time lies in a step that counts."""
     if not len(steps) or not len(times):
         return np.zeros(len(times), np.bool_)
-    counted, found = steps.steady(), np.empty(len(times), np.bool_)
+    found = np.empty(len(times), np.bool_)
     for part in blocks(len(times)):
-        step = step_of(times[part], steps)
-        found[part] = (step >= 0) & counted[np.maximum(step, 0)]
+        found[part] = steps.counts(step_of(times[part], steps))
     return found
 
 

@@ -19,6 +19,7 @@ import msgspec
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.files import temporary_folder
+from tfadvisor.tallies import listed
 from tfadvisor.trace.remote_path import RemotePath, place_of
 from tfadvisor.trace.stores import Unreachable
 
@@ -287,11 +288,8 @@ def _check_readable(root: Path) -> None:
 def _folders_with_traces(root: Path, within: Path | None) -> Iterator[tuple[Path, list[Path]]]:
     """Every folder below root with its traces. Of an address raises TraceError when it cannot be listed."""
     if isinstance(root, RemotePath):
-        below: dict[Path, list[Path]] = {}
-        for file in root.files_below():
-            if file.name.endswith(_TRACE_ENDINGS):
-                below.setdefault(file.parent, []).append(file)
-        yield from below.items()
+        traces: Iterator[Path] = (file for file in root.files_below() if file.name.endswith(_TRACE_ENDINGS))
+        yield from listed((file.parent, file) for file in traces).items()
         return
     for folder, files in _folders_with_files(root, within):
         yield folder, [folder / name for name in files if name.endswith(_TRACE_ENDINGS)]

@@ -142,7 +142,7 @@ def damaged(source: Source, position: int | None, reason: str) -> TraceError:
             f"{reason}. The file is full of UTF-8 replacement characters: it was copied as text.",
             "Fetch it again in binary mode.",
         )
-    if _looks_like_text(head):
+    if sum(32 <= byte < 127 or byte in b"\t\r\n" for byte in head[:4096]) > 0.97 * len(head[:4096]):
         return TraceError(
             where,
             f"{reason}. This is a text file, not a profiler trace.",
@@ -151,11 +151,6 @@ def damaged(source: Source, position: int | None, reason: str) -> TraceError:
     return TraceError(
         where, f"{reason}. The file is cut short or damaged.", "Copy it again, or record the trace again."
     )
-
-
-def _looks_like_text(head: bytes) -> bool:
-    printable = sum(32 <= byte < 127 or byte in b"\t\r\n" for byte in head[:4096])
-    return printable > 0.97 * len(head[:4096])
 
 
 def _whole(file: io.BufferedReader, place: str, size: int) -> tuple[memoryview | None, mmap.mmap | None]:

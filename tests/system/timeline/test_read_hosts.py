@@ -18,7 +18,7 @@ from tfadvisor.processes import Worker
 from tfadvisor.report.forms.html import as_json
 from tfadvisor.timeline.run import local_processes as parallel
 from tfadvisor.timeline.run import read_hosts
-from tfadvisor.timeline.run.one_host import UnreadFile, read_host
+from tfadvisor.timeline.run.one_host import read_host
 from tfadvisor.timeline.run.run_summary import merge
 from tfadvisor.trace.runs import Run
 
@@ -108,7 +108,7 @@ def test_of_several_broken_files_one_is_told_and_later_ones_are_not_read(
             asked = pickle.loads(task[1])
             begun.append(asked.file)
             time.sleep(0.05)
-            return pickle.dumps(UnreadFile(asked.file.decode(), "is broken.", ""))
+            return pickle.dumps(TraceError(asked.file.decode(), "is broken.", ""))
 
         def end(self) -> None: ...
 

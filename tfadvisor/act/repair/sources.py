@@ -74,7 +74,8 @@ def read_sources(place: Path) -> Sources:
 def _python_files(root: Path) -> Iterator[Path]:
     count = 0
     for folder, below, names in os.walk(root, followlinks=False):
-        below[:] = sorted(one for one in below if not _is_foreign(Path(folder, one)))
+        ours = (one for one in below if not one.startswith(".") and one not in _NOT_OURS)
+        below[:] = sorted(one for one in ours if not Path(folder, one, "pyvenv.cfg").exists())
         for name in sorted(names):
             if not name.endswith(".py") or name.startswith("test_") or name in ("conftest.py", "setup.py"):
                 continue
@@ -84,10 +85,6 @@ def _python_files(root: Path) -> Iterator[Path]:
                     f"{root} holds more than {_MOST_FILES:,} Python files. Name the program: --source train.py"
                 )
             yield Path(folder, name)
-
-
-def _is_foreign(folder: Path) -> bool:
-    return folder.name.startswith(".") or folder.name in _NOT_OURS or (folder / "pyvenv.cfg").exists()
 
 
 def _read(path: Path, root: Path) -> Source | LeftAlone | None:

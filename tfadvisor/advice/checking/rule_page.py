@@ -26,7 +26,8 @@ def rule_page(rule: Rule, heading: str = "###") -> str:
     for fix in rule.fixes:
         lines += [*_fix_lines(fix), ""]
     if rule.codemods:
-        lines += [_codemods_line(rule), ""]
+        named = ", ".join(f"`{one.name}` ({one.sure}, check: {one.check})" for one in rule.codemods)
+        lines += [f"`tfadvisor fix` tries {named}.", ""]
     lines.append("Source: " + ", ".join(f"[{source.section}]({source.url})" for source in rule.source) + "\n")
     if rule.confirmed:
         lines.append("Confirmed by " + "; ".join(rule.confirmed) + "\n")
@@ -71,11 +72,6 @@ def _in_words(condition: Compare | FactIs | Known) -> str:
     if isinstance(condition, FactIs):
         return f"`{condition.fact}` is {' or '.join(condition.words)}"
     return f"`{condition.name}` is {'known' if condition.known else 'not known'}"
-
-
-def _codemods_line(rule: Rule) -> str:
-    named = ", ".join(f"`{one.name}` ({one.sure}, check: {one.check})" for one in rule.codemods)
-    return f"`tfadvisor fix` tries {named}."
 
 
 def _fix_lines(fix: FixRule) -> list[str]:

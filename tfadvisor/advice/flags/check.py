@@ -30,7 +30,7 @@ from tfadvisor.advice.flags.catalogue import (
     table_of,
     today,
 )
-from tfadvisor.advice.flags.recorded import Chosen, Flag, Table, choose, is_newer, order, recording
+from tfadvisor.advice.flags.recorded import Flag, Table, choose, is_newer, order, recording
 from tfadvisor.advice.flags.settings import Given, Setting, Suggestions, take_apart
 from tfadvisor.printable import cut
 
@@ -87,7 +87,7 @@ def check(text: str, jaxlib: str | None = None, tensorflow: str | None = None) -
     return Checked(
         table.title,
         chosen.version,
-        _note(chosen, settings),
+        chosen.note if any(one.variable == "XLA_FLAGS" for one in settings) else "",
         tuple(judged),
         (*_unread(given), *_combined(settings, version)),
     )
@@ -115,10 +115,6 @@ def _in_its_variable(setting: Setting) -> Setting:
     if setting.variable:
         return setting
     return replace(setting, variable="TF_XLA_FLAGS" if setting.name.startswith("tf_") else "XLA_FLAGS")
-
-
-def _note(chosen: Chosen, settings: Sequence[Setting]) -> str:
-    return chosen.note if any(one.variable == "XLA_FLAGS" for one in settings) else ""
 
 
 def _repeated(setting: Setting, last: Mapping[tuple[str, str], Setting]) -> list[Remark]:
@@ -174,9 +170,8 @@ def _refused(setting: Setting, table: Table, version: str, suggestions: Suggesti
     name_then, value_then = today(table, name, setting.value, version)
     why, source = advice().gone.get(name, ("", ""))
     if name_then != name:
-        return Remark(
-            "renamed", ERROR, refusal(table, name, version), _written(name_then, value_then), _source_of(name)
-        )
+        told = next((one.source for one in advice().renames if name in (one.old, one.new)), "")
+        return Remark("renamed", ERROR, refusal(table, name, version), _written(name_then, value_then), told)
     span = table.first_and_last(name)
     if span is not None or why:
         text = refusal(table, name, version) + (f". {why[:1].upper()}{why[1:]}" if why else _last_default(table, name))
@@ -237,10 +232,6 @@ def _harmful(passes: str) -> list[Pass]:
 def _about_pass(one: Pass) -> Remark:
     text = f"{one.title} ({', '.join(one.names)}) must stay on: without it {one.cost}"
     return about_value(WARNING, text, advice().passes_source)
-
-
-def _source_of(name: str) -> str:
-    return next((one.source for one in advice().renames if name in (one.old, one.new)), "")
 
 
 def _written(name: str, value: str | None) -> str:

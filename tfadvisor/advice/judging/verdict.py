@@ -103,8 +103,9 @@ def give_verdict(
         summary = f"The devices are idle for {percent(idle)} of the time, {why}."
     elif compute > 0:
         bottleneck, fraction = "compute", compute
-        beside = _beside_queues(queued) or _beside(losses, metrics, findings)
-        summary = f"The devices compute for {percent(compute)} of step time; {beside}."
+        summary = (
+            f"The devices compute for {percent(compute)} of step time; {_beside(queued, losses, metrics, findings)}."
+        )
     else:
         bottleneck, fraction = "unknown", 0.0
         summary = "No device computes anything in this trace."
@@ -114,7 +115,7 @@ def give_verdict(
         healthy and bottleneck == "compute",
         summary
         + _weakness(metrics, sound, findings)
-        + (_doubt(findings) or _look_at(largest) if sound and bottleneck == "compute" else ""),
+        + (_doubt(findings, largest) if sound and bottleneck == "compute" else ""),
     )
 
 
@@ -149,8 +150,12 @@ def _enough_steps(metrics: Metrics) -> bool:
     return (metrics.value("steps_counted") or 0) >= _STEPS_THAT_TELL
 
 
-def _beside(losses: Mapping[str, float], metrics: Metrics, findings: Sequence[Finding]) -> str:
-    """What else takes time where the devices are the limit: first what a finding says is worth a change."""
+def _beside(queued: float, losses: Mapping[str, float], metrics: Metrics, findings: Sequence[Finding]) -> str:
+    """What else takes time where the devices are the limit: launch time that is not the limit, if there is enough to name, then
+    what a finding says is worth a change."""
+    if queued >= _WORTH_NAMING:
+        lost = f"{percent(queued)} of {VERDICTS['launch'].lost}"
+        return f"most kernels were queued when they began, so the {lost} is not the limit"
     claimed = {name for one in findings if one.severity.rank >= Severity.MEDIUM.rank for name in one.claims}
     worst = max((name for name in losses if name in claimed), key=lambda name: losses[name], default=None)
     if worst is not None and losses[worst] >= LARGE:
@@ -177,13 +182,6 @@ def _made_by_recording(launch: float, metrics: Metrics) -> float:
     """The launch time that is the recording's: XLA launches one by one what a CUDA graph launches at once."""
     off = metrics.fact("graphs_while_recording") == "off" and metrics.value("kernel_launch_gap_fraction") is None
     return launch if off else 0.0
-
-
-def _beside_queues(queued: float) -> str:
-    """About launch time that is not the limit, empty where it is too little to name."""
-    if queued < _WORTH_NAMING:
-        return ""
-    return f"most kernels were queued when they began, so the {percent(queued)} of {VERDICTS['launch'].lost} is not the limit"
 
 
 def _imbalance(collective: float, metrics: Metrics) -> dict[str, float]:
@@ -227,15 +225,11 @@ def _weakness(metrics: Metrics, sound: bool, findings: Sequence[Finding]) -> str
     return f" One change could save up to {percent(saving)}." if percent(saving) != percent(0.0) else ""
 
 
-def _doubt(findings: Sequence[Finding]) -> str:
-    """What is computed, and perhaps in vain, though nothing proves how much of it: a first finding that promises nothing."""
+def _doubt(findings: Sequence[Finding], largest: str | None) -> str:
+    """What is computed, and perhaps in vain, though nothing proves how much of it: a first finding that promises nothing; else
+    what no trace can judge, and where to look first."""
     one = findings[0] if findings else None
     if one is None or one.severity is not Severity.LOW or one.saving is not None or one.category not in _COMPUTED:
-        return ""
+        return f" Whether the model needs all that it computes, no trace shows; {largest}." if largest else ""
     place = f" ({one.locations[0].file}:{one.locations[0].line})" if one.locations else ""
     return f" One thing to check: {one.title[0].lower()}{one.title[1:]}{place}."
-
-
-def _look_at(largest: str | None) -> str:
-    """What a trace cannot judge where nothing but computing takes time, and where to look first."""
-    return f" Whether the model needs all that it computes, no trace shows; {largest}." if largest else ""

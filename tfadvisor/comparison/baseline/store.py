@@ -21,6 +21,7 @@ from tfadvisor.comparison.baseline.snapshot_json import LARGEST, SnapshotError, 
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import UsageError
 from tfadvisor.files import only_writer, read_small_text, replace_file
+from tfadvisor.tallies import listed
 
 _PENDING = ".pending"
 _UNFIT = re.compile(r"[^A-Za-z0-9._-]+")
@@ -195,11 +196,8 @@ def prune(folder: Path, keep: int, model: str | None) -> list[Kept]:
     """Takes the oldest runs of each baseline beyond `keep` out of a store; of one model, or of all. Returns those."""
     gone: list[Kept] = []
     with writing(folder):
-        baselines: dict[str, list[Kept]] = {}
-        for kept in read_store(folder).runs:
-            if model in (None, kept.snapshot.key.model):
-                baselines.setdefault(_digest(kept.snapshot), []).append(kept)
-        for alike in baselines.values():
+        mine = (kept for kept in read_store(folder).runs if model in (None, kept.snapshot.key.model))
+        for alike in listed((_digest(kept.snapshot), kept) for kept in mine).values():
             gone += alike[: max(len(alike) - keep, 0)]
         for kept in gone:
             kept.file.unlink(missing_ok=True)

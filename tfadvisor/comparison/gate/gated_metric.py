@@ -14,6 +14,7 @@ from tfadvisor.comparison.side import Side, middle_of
 from tfadvisor.comparison.statistics import signed_rank
 from tfadvisor.comparison.statistics.ranks import p_above, shift, smallest_p, surely_above
 from tfadvisor.comparison.statistics.spread import FEWEST_RUNS, Nature, Prediction, nature_of, predict
+from tfadvisor.tallies import listed
 
 STEP_TIME = "step_time_ms"
 
@@ -132,9 +133,7 @@ def _at_equal_speed(
 
 def _by_level(runs: Sequence[Snapshot], values: Sequence[float]) -> list[list[float]]:
     """A value of each run, the runs of one level together, the present one last."""
-    found: dict[int, list[float]] = {}
-    for run, value in zip(runs, values, strict=True):
-        found.setdefault(run.level, []).append(value)
+    found = listed((run.level, value) for run, value in zip(runs, values, strict=True))
     return [found[level] for level in sorted(found)]
 
 

@@ -10,6 +10,7 @@ from tfadvisor.comparison.baseline.snapshot import Key, Snapshot
 from tfadvisor.html_fragments import table, text
 from tfadvisor.printable import cut, one_line
 from tfadvisor.report.forms.html import whole_page
+from tfadvisor.tallies import listed
 from tfadvisor.units import duration, percent
 from tfadvisor.vocabulary import FRAMEWORKS, TIME_CLASSES
 
@@ -98,7 +99,9 @@ _TITLES = ("recorded", "run", "step", "change", "steps", "level", "note", "commi
 
 def as_html(store: str, runs: Sequence[Snapshot], unusable: int = 0) -> str:
     """runs: of all baselines. unusable: how many files of the store could not be read."""
-    parts = [f"<h1>Step times in {text(store)}</h1>", _legend()]
+    named = "".join(f'<span><span class="swatch k-{name}"></span>{name}</span> ' for name in TIME_CLASSES)
+    legend = f'<p class="dim">Median step of each run, split into classes of time: {named}</p>'
+    parts = [f"<h1>Step times in {text(store)}</h1>", legend]
     if unusable:
         parts.append(f"<p>{unusable} file{'s' if unusable != 1 else ''} of the store could not be read.</p>")
     for alike in baselines(runs):
@@ -113,9 +116,7 @@ def as_html(store: str, runs: Sequence[Snapshot], unusable: int = 0) -> str:
 
 def baselines(runs: Sequence[Snapshot]) -> list[list[Snapshot]]:
     """The runs that are compared with each other, oldest first; the baseline with the latest run first."""
-    found: dict[str, list[Snapshot]] = {}
-    for run in sorted(runs, key=lambda one: one.age):
-        found.setdefault(key_words(run.key), []).append(run)
+    found = listed((key_words(run.key), run) for run in sorted(runs, key=lambda one: one.age))
     return sorted(found.values(), key=lambda alike: alike[-1].recorded_at, reverse=True)
 
 
@@ -135,11 +136,6 @@ def in_short(alike: Sequence[Snapshot]) -> str:
     levels = len({run.level for run in alike})
     accepted = f", {levels - 1} accepted change{'s' if levels != 2 else ''}" if levels > 1 else ""
     return f"{words}{accepted}: {duration(first)} a step in the first, {duration(last)} in the last ({_change(first, last)})."
-
-
-def _legend() -> str:
-    named = "".join(f'<span><span class="swatch k-{name}"></span>{name}</span> ' for name in TIME_CLASSES)
-    return f'<p class="dim">Median step of each run, split into classes of time: {named}</p>'
 
 
 def _table(alike: Sequence[Snapshot]) -> str:

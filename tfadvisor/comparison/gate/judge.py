@@ -16,7 +16,7 @@ from tfadvisor.comparison.gate.relative import check_relative
 from tfadvisor.comparison.gate.result import Check, Gated, GateResult, Outcome
 from tfadvisor.comparison.side import found_of, middle_of
 from tfadvisor.comparison.split import compare_sides
-from tfadvisor.report.model import MetricValue, Report
+from tfadvisor.report.model import Report
 from tfadvisor.units import Unit, in_words
 
 _BETTER = "It is better than noise explains"
@@ -116,7 +116,8 @@ def check_budget(budget: Budget, reports: Sequence[Report]) -> Check:
     asked = [report.metrics.get(budget.metric) for report in reports]
     known = [one.value for one in asked if one is not None and one.value is not None]
     if not known:
-        why = _why_absent(budget.metric, asked)
+        why = next((one.reason for one in asked if one is not None and one.reason), "this version does not measure it")
+        why = f"{budget.metric}: {why}."
         return Check("budget", budget.metric, budget.level, Outcome.NOT_APPLICABLE, why, line=budget.line)
     value, unit = middle_of(known), Unit(next(one.unit for one in asked if one is not None))
     over = budget.at_most is not None and value > budget.at_most
@@ -139,11 +140,6 @@ def check_budget(budget: Budget, reports: Sequence[Report]) -> Check:
         limit=limit,
         line=budget.line,
     )
-
-
-def _why_absent(metric: str, asked: Sequence[MetricValue | None]) -> str:
-    reason = next((one.reason for one in asked if one is not None and one.reason), "this version does not measure it")
-    return f"{metric}: {reason}."
 
 
 # Findings of the report at the level that the configuration gives their rules, and new ones at a level of their own.

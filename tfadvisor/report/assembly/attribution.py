@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterator, Sequence
 import msgspec
 
 from tfadvisor.arrays import median
-from tfadvisor.metrics.layers import OpKey, Part, parts_of
+from tfadvisor.metrics.layers import Part, parts_of
 from tfadvisor.metrics.registry import MetricAbsent
 from tfadvisor.metrics.steady import class_shares, counted_hosts, periods_ms
 from tfadvisor.printable import cut
 from tfadvisor.report.model import ActivityTime, ClassTime, Place, PlacedTime
 from tfadvisor.report.wording import OTHER
+from tfadvisor.tallies import added_up, listed
 from tfadvisor.timeline.attribution.model import NOT_RECORDED, Spent
 from tfadvisor.timeline.names.devices import instruction_name
 from tfadvisor.timeline.names.host import op_type
@@ -73,11 +74,8 @@ def _spent(run: RunSummary) -> Iterator[Spent]:
 
 def _computed(run: RunSummary, spent: Sequence[Spent], scale: float) -> Iterator[_Named]:
     """The ops that the devices compute, by their type and name."""
-    time: dict[OpKey, int] = {}
-    for one in spent:
-        if one.kernel and not one.activity:
-            key = (one.path, one.op, one.kernel, one.module)
-            time[key] = time.get(key, 0) + one.ps
+    own = (one for one in spent if one.kernel and not one.activity)
+    time = added_up(((one.path, one.op, one.kernel, one.module), one.ps) for one in own)
     for key, part in parts_of(run, time, dict.fromkeys(time, 0)).items():
         kind = part.op_type or _NUMBER.sub("", instruction_name(part.name)) or part.name  # of `fusion.3` it is `fusion`
         yield _Named(kind, part.name, _place_of(part, key[2]), part.total_ps * scale)
@@ -119,10 +117,7 @@ def _largest(
     named: Sequence[_Named], name_of: Callable[[_Named], str], whole: float
 ) -> tuple[list[tuple[str, list[_Named], float]], float]:
     """((name, its entries, their share of the step) of the largest names, what they leave of the whole)."""
-    found: dict[str, list[_Named]] = {}
-    for one in named:
-        if name := name_of(one):
-            found.setdefault(name, []).append(one)
+    found = listed((name, one) for one in named if (name := name_of(one)))
     summed = [(name, mine, math.fsum(one.fraction for one in mine)) for name, mine in found.items()]
     summed.sort(key=lambda one: -one[2])
     told = [one for one in summed[:_MOST] if one[2] >= _LEAST]
@@ -131,10 +126,7 @@ def _largest(
 
 def _places(named: Sequence[_Named]) -> tuple[Place, ...]:
     """Where most of them happen, those that take most first; of several on one line the first."""
-    time: dict[Place, float] = {}
-    for one in named:
-        if one.place != _NOWHERE:
-            time[one.place] = time.get(one.place, 0.0) + one.fraction
+    time = added_up((one.place, one.fraction) for one in named if one.place != _NOWHERE)
     ordered = sorted(time, key=lambda place: -time[place])
     lines = {(one.file, one.line) if one.file else one: one for one in reversed(ordered)}
     return tuple(one for one in ordered if lines[(one.file, one.line) if one.file else one] is one)[:_MOST_PLACES]

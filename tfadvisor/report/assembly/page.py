@@ -28,6 +28,7 @@ _SETTING_TYPES = (str, int, float, bool)
 def gather_page(report: Report, run: RunSummary) -> PageData:
     """The run must have been read in detail, else no step is drawn."""
     drawn, more, left_out = drawn_steps(run)
+    known = registered_metrics()
     return PageData(
         report=report,
         ops=run_ops(run, _MOST_OPS),
@@ -43,15 +44,11 @@ def gather_page(report: Report, run: RunSummary) -> PageData:
         excerpts=excerpt_rows(run),
         memory=memory_infos(run),
         programs=program_memories(run),
-        metric_modules=_metric_modules(report),
+        metric_modules={
+            name: known[name].compute.__module__.rpartition(".")[2] for name in report.metrics if name in known
+        },
         facts=_facts(report),
     )
-
-
-def _metric_modules(report: Report) -> dict[str, str]:
-    """Where each metric is defined, after which the page groups them."""
-    known = registered_metrics()
-    return {name: known[name].compute.__module__.rpartition(".")[2] for name in report.metrics if name in known}
 
 
 def _facts(report: Report) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tfadvisor.arrays import distinct, median
-from tfadvisor.metrics.collectives import counted_meetings, ring_bytes
+from tfadvisor.metrics.collectives import ring_bytes
 from tfadvisor.metrics.steady import counted_hosts
 from tfadvisor.report.forms.page_data import CollectiveRow, DeviceRow
 from tfadvisor.timeline.intervals import Int64Array
@@ -74,7 +74,7 @@ def _waits_by_label(run: RunSummary) -> dict[str, float]:
     meetings = run.meetings
     if not len(meetings):
         return {}
-    counted = counted_meetings(run.hosts[int(meetings.host[0])], meetings, member=0)
+    counted = run.hosts[int(meetings.host[0])].steps.counts(meetings.step[:, 0])
     each = meetings.wait.mean(axis=1)
     return {
         meetings.labels[label]: float(median(each[counted & (meetings.label == label)]))
@@ -122,7 +122,7 @@ def _arrivals(run: RunSummary, place: int, row: int, steps: int) -> tuple[float 
     if not len(member) or not steps:
         return None, None
     mine = int(member[0])
-    counted = counted_meetings(run.hosts[place], meetings, mine)
+    counted = run.hosts[place].steps.counts(meetings.step[:, mine])
     if not counted.any():
         return None, None
     last = meetings.start[counted].argmax(axis=1) == mine

@@ -85,13 +85,11 @@ def _page(page: PageData) -> dict[str, Any]:
         "plan_end": plan_end(page.report),
         "bar_note": bar_note(page.report),
         "short_names": {
-            name: short for name in _named(page.ops) if (short := short_kernel(name, _LONGEST_NAME)) != name
+            name: short
+            for name in {name for one in page.ops for name in (one.op, one.kernel) if name}
+            if (short := short_kernel(name, _LONGEST_NAME)) != name
         },
     }
-
-
-def _named(ops: Sequence[Op]) -> set[str]:
-    return {name for one in ops for name in (one.op, one.kernel) if name}
 
 
 def encode_step(step: DrawnStep) -> str:
@@ -137,14 +135,9 @@ _types = cache(get_type_hints)
 def _column(values: list[Any], kind: object) -> Any:
     if kind not in (str, str | None):
         return values
-    texts, code = _coded(values)
-    return {"texts": texts, "code": code}
-
-
-def _coded(values: list[Any]) -> tuple[list[Any], list[int]]:
     place: dict[Any, int] = {}
     code = [place.setdefault(value, len(place)) for value in values]
-    return list(place), code
+    return {"texts": list(place), "code": code}
 
 
 def _fields(one: Any) -> dict[str, Any]:

@@ -34,6 +34,7 @@ from tfadvisor.report.wording import (
     verdict_name,
     worth_words,
 )
+from tfadvisor.tallies import listed
 from tfadvisor.units import Unit, duration, in_words, number_of, percent, size
 from tfadvisor.vocabulary import Severity, TimeClass
 
@@ -471,9 +472,7 @@ def _metrics(page: TextPage, report: Report) -> None:
 
 def _by_reason(page: TextPage, title: str, named: Sequence[tuple[str, str]]) -> None:
     """Names that share a reason on one line, the commonest reason first."""
-    by_reason: dict[str, list[str]] = {}
-    for name, reason in named:
-        by_reason.setdefault(reason, []).append(name)
+    by_reason = listed((reason, name) for name, reason in named)
     if not by_reason:
         return
     page.line((title, TITLE))

@@ -16,6 +16,7 @@ from tfadvisor.advice.flags.catalogue import accepts
 from tfadvisor.advice.flags.recorded import order
 from tfadvisor.serve.export.perfetto_packets import sized, tag
 from tfadvisor.serve.export.pgle_events import SELECTION, Facts, NamedEvents, facts, named_events
+from tfadvisor.tallies import listed
 from tfadvisor.timeline.names.classes import UNKNOWN, framework_of
 from tfadvisor.timeline.names.stats import HLO_MODULE, JAX_VERSION
 from tfadvisor.trace.bounds import FIXED_64
@@ -94,10 +95,7 @@ def aggregate(profiles: Sequence[Costs]) -> Costs:
     """The cost at 90% of the way through those that there are, rounded down; never a mean of two. An instruction that some
     profiles lack is taken from the others.
     """
-    found: dict[str, list[Cost]] = {}
-    for profile in profiles:
-        for name, cost in profile.items():
-            found.setdefault(name, []).append(cost)
+    found = listed(one for profile in profiles for one in profile.items())
     return {
         name: Cost(
             sorted(one.us for one in costs)[int(_PERCENTILE / 100 * (len(costs) - 1))],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -52,7 +52,7 @@ _DISPATCHING = frozenset(
 )
 """What the executor of a function that has been called does, waiting for a batch included."""
 _WAITING = frozenset((HostClass.WAIT, HostClass.GET_NEXT))
-Others = Callable[[], Iterator[Chains]]
+Others = Callable[[], Iterable[Chains]]
 """Gives what each thread but the driving one does."""
 
 

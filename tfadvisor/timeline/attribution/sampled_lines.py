@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tfadvisor.tallies import listed
 from tfadvisor.timeline.attribution.model import FEWEST_TICKS, Sampled
 from tfadvisor.timeline.host.dispatches import dispatches
 from tfadvisor.timeline.host.frames import FrameShare
@@ -30,10 +31,7 @@ def sampled_lines(
     calls = dispatches(threads, thread)
     begun = union(threads.start[calls], threads.end[calls]).contains(samples.at)
     spent = [_shared(samples, intersection(silent, one)) for one in (host, loading)]
-    lines: dict[tuple[str, int, str], list[int]] = {}
-    for row, (file, line, function, _) in enumerate(samples.places):
-        if file:
-            lines.setdefault((file, line, function), []).append(row)
+    lines = listed((place[:3], row) for row, place in enumerate(samples.places) if place[0])
     found = []
     for (file, line, function), rows in lines.items():
         of_host, of_loading = (int(one[rows].sum()) for one in spent)

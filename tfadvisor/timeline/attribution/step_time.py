@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache, reduce
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from tfadvisor.tallies import added_up
 from tfadvisor.timeline.attribution.device_spent import ON_DEVICE, device_work, idle_itself, own_waits, queued_work
 from tfadvisor.timeline.attribution.host_spent import HostWork
 from tfadvisor.timeline.attribution.model import Sampled, Spent
@@ -60,12 +61,9 @@ def step_time(
         others.sort(key=lambda one: one.lo - one.hi)
         return tuple(chains_of(threads, names, steps, one, pipeline, gaps=False) for one in others[:_MOST_THREADS])
 
-    def others() -> Iterator[Chains]:
-        return iter(beside())
-
     found: list[Spent] = []
     whole = dict.fromkeys(TimeClass, 0)
-    work = HostWork(threads, names, driver, others, pipeline_python, steps.steady_time.length(), samples)
+    work = HostWork(threads, names, driver, beside, pipeline_python, steps.steady_time.length(), samples)
     part = taking_part(breakdown) & steps.steady()[None, :]
     for index, device in enumerate(devices or [None]):
         windows = union(steps.starts[part[index]], steps.ends[part[index]])
@@ -103,10 +101,7 @@ def _on_device(
 
 def _largest(spent: Sequence[Spent], whole: Mapping[TimeClass, int]) -> tuple[Spent, ...]:
     """Of each class the largest first, alike ones together, then without a name what they leave of the whole."""
-    found: dict[Spent, int] = {}
-    for one in spent:
-        key = replace(one, ps=0)
-        found[key] = found.get(key, 0) + one.ps
+    found = added_up((replace(one, ps=0), one.ps) for one in spent)
     entries: list[Spent] = []
     for kind, length in whole.items():
         mine = sorted(((ps, one) for one, ps in found.items() if one.kind is kind), key=lambda pair: -pair[0])[:_MOST]

@@ -167,20 +167,13 @@ def chains_of(
 
 def _with_gaps(one: Chains, gaps: Intervals, before: npt.NDArray[np.int32], after: npt.NDArray[np.int32]) -> Chains:
     none, no = np.full(len(gaps), -1, np.int32), np.zeros(len(gaps), np.bool_)
-    return Chains(
-        lo=np.concatenate([one.lo, gaps.starts]),
-        hi=np.concatenate([one.hi, gaps.ends]),
-        who=np.concatenate([one.who, np.arange(len(gaps), dtype=np.int32) + np.int32(len(one.leaf))]),
-        leaf=np.concatenate([one.leaf, none]),
-        telling=np.concatenate([one.telling, none]),
-        user=np.concatenate([one.user, before]),
-        called=np.concatenate([one.called, after]),
-        dispatched=np.concatenate([one.dispatched, none]),
-        stage=np.concatenate([one.stage, none]),
-        kind=np.concatenate([one.kind, np.full(len(gaps), HostClass.OTHER.value, np.int8)]),
-        compiles=np.concatenate([one.compiles, no]),
-        feeds=np.concatenate([one.feeds, no]),
-    )
+    known = {
+        **{"lo": gaps.starts, "hi": gaps.ends, "user": before, "called": after, "compiles": no, "feeds": no},
+        "who": np.arange(len(gaps), dtype=np.int32) + np.int32(len(one.leaf)),
+        "kind": np.full(len(gaps), HostClass.OTHER.value, np.int8),
+    }
+    columns = {name: np.concatenate([getattr(one, name), known.get(name, none)]) for name in one.__struct_fields__}
+    return Chains(**columns)
 
 
 def _events(threads: Threads, names: NameKinds, steps: Steps, thread: Thread) -> Int64Array:

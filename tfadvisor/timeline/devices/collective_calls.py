@@ -11,6 +11,7 @@ import numpy as np
 from tfadvisor.arrays import distinct, is_in, true_at
 from tfadvisor.errors import TraceError
 from tfadvisor.program.find_modules import Modules
+from tfadvisor.tallies import listed
 from tfadvisor.timeline.intervals import Int64Array, Intervals, difference
 from tfadvisor.timeline.model import Device, DeviceOps, Steps
 from tfadvisor.timeline.names.classes import DeviceClass
@@ -109,12 +110,9 @@ def _ends(ops: DeviceOps, calls: Int64Array, dones: Int64Array) -> Int64Array:
     `all-reduce-start.1` is waited for in `all-reduce-done.1`; both rows of `ops` in order of start.
     """
     end = ops.end[calls].copy()
-    starting: dict[str, list[int]] = {}
-    for row in distinct(ops.name[calls]).tolist() if len(dones) else []:
-        starting.setdefault(done_half(ops.names[row]), []).append(row)
-    finishing: dict[str, list[int]] = {}
-    for row in distinct(ops.name[dones]).tolist():
-        finishing.setdefault(instruction_name(ops.names[row]), []).append(row)
+    rows = distinct(ops.name[calls]).tolist() if len(dones) else []
+    starting = listed((done_half(ops.names[row]), row) for row in rows)
+    finishing = listed((instruction_name(ops.names[row]), row) for row in distinct(ops.name[dones]).tolist())
     for name in starting.keys() & finishing.keys():
         mine = true_at(is_in(ops.name[calls], starting[name]))
         theirs = dones[is_in(ops.name[dones], finishing[name])]

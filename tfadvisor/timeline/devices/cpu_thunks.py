@@ -214,26 +214,21 @@ def with_unnamed_ops(ops: DeviceOps, threads: Threads, unnamed: UnnamedOps) -> D
     names = tuple(dict.fromkeys(programs))
     name = np.array([names.index(one) for one in programs], np.int32) + np.int32(len(ops.names))
     nothing = np.full(count, -1, np.int32)
-    added = DeviceOps(
-        start=unnamed.start,
-        end=unnamed.end,
-        kind=np.full(count, DeviceClass.COMPUTE, np.int8),
-        stream=threads.thread_of(unnamed.position),
-        name=name,
-        op=nothing,
-        module=name,
-        program=nothing,
-        path=nothing,
-        bytes=np.full(count, -1, np.int64),
-        meeting=np.full(count, -1, np.int64),
-        memory=np.zeros(count, np.int8),
-        launch=unnamed.call.astype(np.int32),
-        details=nothing,
-        callers=ops.callers,
-        names=(),
-        program_ids=(),
-    )
-    return _merged(ops, added, ops.names + names)
+    added = {
+        "start": unnamed.start,
+        "end": unnamed.end,
+        "kind": np.full(count, DeviceClass.COMPUTE, np.int8),
+        "stream": threads.thread_of(unnamed.position),
+        "name": name,
+        "module": name,
+        "bytes": np.full(count, -1, np.int64),
+        "meeting": np.full(count, -1, np.int64),
+        "memory": np.zeros(count, np.int8),
+        "launch": unnamed.call.astype(np.int32),
+    }
+    order = np.argsort(np.concatenate([ops.start, unnamed.start]), kind="stable")
+    columns = {one: np.concatenate([getattr(ops, one), added.get(one, nothing)])[order] for one in COLUMNS}
+    return DeviceOps(**columns, callers=ops.callers, names=ops.names + names, program_ids=ops.program_ids)
 
 
 def unnamed_ops(threads: Threads, thunks: Int64Array) -> UnnamedOps:
@@ -297,10 +292,3 @@ def _calls(threads: Threads, position: Int64Array, start: Int64Array) -> Int64Ar
     if not len(calls) or (threads.start[calls] > start[early:]).any():
         return np.full(len(position), -1, np.int64)
     return np.concatenate([np.full(early, -1, np.int64), calls])
-
-
-def _merged(one: DeviceOps, other: DeviceOps, names: tuple[str, ...]) -> DeviceOps:
-    """Both, in order of start."""
-    order = np.argsort(np.concatenate([one.start, other.start]), kind="stable")
-    columns = {name: np.concatenate([getattr(one, name), getattr(other, name)])[order] for name in COLUMNS}
-    return DeviceOps(**columns, callers=one.callers, names=names, program_ids=one.program_ids)

@@ -68,9 +68,8 @@ class Gpu(DeviceOfPlanes):
     def model(self, properties: Properties) -> str:
         """`NVIDIA H100`, as the plane says it, else by what it states of the hardware."""
         stated = properties.get(stats.GPU_DEVICE_NAME) or properties.get(stats.DEVICE_TYPE_STRING)
-        maker = str(properties.get(stats.DEVICE_VENDOR, stats.NVIDIA)).lower()
         cores, memory = number(properties, stats.CORE_COUNT), number(properties, stats.MEMORY_SIZE)
-        return str(stated or gpu_model(maker, capability(properties), cores, memory))
+        return str(stated or gpu_model(vendor(properties), capability(properties), cores, memory))
 
     def peaks(self, properties: Properties) -> Peaks:
         """As the plane states them, else as the maker of the model does, else (16 bits) from clock, number of multiprocessors and
@@ -101,6 +100,11 @@ def _peaks_by_capability(properties: Properties, for_games: bool) -> Peaks:
     if bandwidth and vendor == stats.AMD and known >= _DOUBLE_RATE:
         bandwidth *= 2
     return Peaks(flops, bandwidth or None)
+
+
+def vendor(properties: Properties) -> str:
+    """In lower case; `nvidia` where the plane does not say."""
+    return str(properties.get(stats.DEVICE_VENDOR, stats.NVIDIA)).lower()
 
 
 def capability(properties: Properties) -> tuple[int, int]:

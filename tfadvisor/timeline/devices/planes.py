@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tfadvisor.arrays import constant, distinct, is_in, true_at, used
+from tfadvisor.tallies import listed
 from tfadvisor.timeline.devices.event_stats import first_texts_of, numbers_of, texts_of
 from tfadvisor.timeline.devices.launches import LaunchLinks
 from tfadvisor.timeline.devices.protocol import DeviceOfPlanes, Properties, Recorded
@@ -28,11 +29,8 @@ _POSITIVE = (1 << 63) - 1
 
 def devices_of_planes(questions: DeviceOfPlanes, recorded: Recorded) -> tuple[Device, ...]:
     """The devices of one kind, by number; planes of the same number are one device."""
-    planes: dict[int, list[int]] = {}
-    for index, plane in enumerate(recorded.trace.planes):
-        number = questions.number(plane.name)
-        if number is not None:
-            planes.setdefault(number, []).append(index)
+    numbers = (questions.number(plane.name) for plane in recorded.trace.planes)
+    planes = listed((number, index) for index, number in enumerate(numbers) if number is not None)
     if not planes:
         return ()
     links = LaunchLinks(recorded.trace, recorded.threads)

@@ -96,13 +96,9 @@ class Libraries(msgspec.Struct, frozen=True):
     """A PyDataset, in Keras 2 a Sequence, from which Keras takes its batches."""
 
 
-def libraries(threads: Threads) -> Libraries:
-    """By the names of host events, each distinct one looked at once."""
-    return _libraries(threads.names)
-
-
 @lru_cache(maxsize=4)  # the hosts of a run mostly have the same names
-def _libraries(names: tuple[str, ...]) -> Libraries:
+def libraries(names: tuple[str, ...]) -> Libraries:
+    """By the names of host events, each distinct one looked at once."""
     return Libraries(
         keras=bare_frame(next(filter(is_keras, names), "")),
         py_dataset=bare_frame(next(filter(is_py_dataset, names), "")),

@@ -12,7 +12,6 @@ import numpy as np
 from tfadvisor.arrays import distinct, is_in
 from tfadvisor.timeline.host.dispatches import dispatches, ops_run_eagerly
 from tfadvisor.timeline.host.input_pipeline import crowded_by_pipeline
-from tfadvisor.timeline.host.memory import device_memory_calls
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import (
     EMPTY,
@@ -93,7 +92,7 @@ def host_calls(
         dispatches=len(counted) if len(dispatched) else -1,
         run_eagerly=int(in_counted_steps(threads.start[ops_run_eagerly(threads)], steps).sum()),
         waits=int(in_counted_steps(waits.starts, steps).sum()),
-        memory_calls=device_memory_calls(threads, steps),
+        memory_calls=len(_in_counted_steps(threads, steps, blocks_on_memory)),
         loss_scaling=int(is_in(threads.kind[scales], _OPS).sum()),
         python_op=op_type(python) or python,
         writes=len(_in_counted_steps(threads, steps, writes_file)),
@@ -176,12 +175,6 @@ def counted_iterations(steps: Steps, start: Int64Array, iteration: Int64Array) -
     return int(longest.sum())
 
 
-def allocating_time(threads: Threads) -> Intervals:
-    """When any thread is inside cudaMalloc, cudaFree or their kin."""
-    calls = threads.named(blocks_on_memory)
-    return union(threads.start[calls], threads.end[calls])
-
-
 def handing_time(threads: Threads, driver: int) -> Intervals:
     """When the driving thread makes arrays of a device out of arrays of the host: JAX converts and copies each NumPy argument.
 
@@ -243,7 +236,7 @@ def host_costs(
 
     pipeline: for every host event, whether it is work of the input pipeline.
     """
-    building = building_time(threads, steps)
+    building, calls = building_time(threads, steps), threads.named(blocks_on_memory)
 
     @cache
     def works() -> Intervals:
@@ -259,7 +252,7 @@ def host_costs(
         HostCost.WAITING: activity.wait,
         HostCost.WRITING: writing_time(threads, steps),
         HostCost.BUILDING: building,
-        HostCost.ALLOCATING: alone(allocating_time(threads)),
+        HostCost.ALLOCATING: alone(union(threads.start[calls], threads.end[calls])),
         HostCost.STEP_PYTHON: alone(activity.step_python, TimeClass.HOST),
         HostCost.BATCH_PYTHON: alone(activity.batch_python, TimeClass.INPUT),
         HostCost.EAGER: alone(difference(activity.eager, building), TimeClass.LAUNCH),

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import blocks, distinct, is_in, ranks, true_at
+from tfadvisor.arrays import blocks, distinct, is_in, occurrence, ranks, true_at
+from tfadvisor.tallies import added_up
 from tfadvisor.timeline.host.threads import Thread, Threads
 from tfadvisor.timeline.intervals import EMPTY, BoolArray, Int64Array, Intervals, parents, union, union_of
 from tfadvisor.timeline.model import Steps
@@ -230,11 +231,7 @@ def _strays(row: npt.NDArray[np.int32], step: Int64Array, pause: Int64Array, ins
     width = int(row.max()) + 1
     pair = ranks(row[:-1].astype(np.int64) * width + row[1:])
     of_step = ranks(step[1:]) * (int(pair.max()) + 1) + pair
-    order = np.argsort(of_step, kind="stable")
-    first = np.searchsorted(of_step[order], of_step[order])
-    place = np.empty(len(pair), np.int64)
-    place[order] = np.arange(len(pair)) - first  # how many pauses of the same two calls came before it in its step
-    place = np.where(inside, ranks(pair * len(pair) + place), -1)
+    place = np.where(inside, ranks(pair * len(pair) + occurrence(of_step)), -1)
     order = np.lexsort((pause, place))
     bounds = np.searchsorted(place[order], np.arange(int(place.max()) + 2))
     count = np.diff(bounds)
@@ -364,8 +361,6 @@ def _by_type(threads: Threads, steps: Steps, ops: Int64Array) -> HostOps:
         mine = mine[in_counted_steps(threads.start[mine], steps)]
         np.add.at(time, threads.row[mine], threads.end[mine] - threads.start[mine])
         seen[threads.row[mine]] = True
-    by_type: dict[str, int] = {}
-    for one in true_at(seen).tolist():
-        kind = op_type(threads.names[one]) or threads.names[one]
-        by_type[kind] = by_type.get(kind, 0) + int(time[one])
+    named = ((threads.names[one], int(time[one])) for one in true_at(seen).tolist())
+    by_type = added_up((op_type(name) or name, ps) for name, ps in named)
     return HostOps(int(time.sum()), tuple(sorted(by_type.items(), key=lambda item: -item[1])))

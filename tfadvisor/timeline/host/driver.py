@@ -72,10 +72,10 @@ def host_activity(trace: HostTrace, threads: Threads, steps: Steps, pipeline: Bo
     serves = serves_requests(called_functions(threads))
     state, starts, ends = _states(trace, threads, thread, calls_before_dispatches(threads, steps), serves)
     lo, hi, who = innermost(starts, ends)
-    codes = (_INPUT, _COMPILE, _LAUNCH, _WAIT, _WAIT_FOR_THREADS, _IN_CALL)
     of = state[who]
     del state, who
-    held = {code: _where(of == code, lo, hi) for code in codes}
+    codes = (_INPUT, _COMPILE, _LAUNCH, _WAIT, _WAIT_FOR_THREADS, _IN_CALL)
+    held = {code: union(lo[of == code], hi[of == code]) for code in codes}
     del lo, hi, of
     known = union(starts, ends)
     pauses, between_ops = eager_pauses(threads, thread, steps)
@@ -102,11 +102,6 @@ def host_activity(trace: HostTrace, threads: Threads, steps: Steps, pipeline: Bo
         eager=eager_dispatch(threads, thread, between_ops),
         eager_elsewhere=eager_elsewhere(threads, steps),
     )
-
-
-def _where(chosen: BoolArray, lo: Int64Array, hi: Int64Array) -> Intervals:
-    """The instants of the chosen stretches."""
-    return union(lo[chosen], hi[chosen])
 
 
 def _states(

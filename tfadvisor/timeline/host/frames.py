@@ -88,10 +88,8 @@ def loop_frames(
         return ()
     start, end, row = threads.start[frames], threads.end[frames], threads.row[frames]
     windows = steps.steady_time
-    host, loading = (
-        intersection(host, windows),
-        intersection(loading, windows),
-    )  # the tracer's stop may lie in the last call
+    # the tracer's stop may lie in the last call
+    host, loading = intersection(host, windows), intersection(loading, windows)
     longest = _longest_dispatches(threads, steps, steady)
 
     def cost_of(calls: Int64Array) -> Int64Array:
@@ -162,7 +160,8 @@ def _inside_steps(
                 continue
             below = true_at(is_in(parent, mine))
             below_most = _mostly(parent, start, end, row, mine)
-            if len(below_most) and _walks_modules(names[int(row[below_most[0]])]):
+            place = frame_place(names[int(row[below_most[0]])]) if len(below_most) else None
+            if place is not None and walks_modules(place[0], place[2]):
                 continue
             if int(cost_of(below[beside[below]]).sum()) >= _MOST_STEPS * int(cost_of(mine).sum()) > 0:
                 called = np.sort(np.concatenate([called[row[called] != used], below]))
@@ -170,11 +169,6 @@ def _inside_steps(
         else:
             break
     return called
-
-
-def _walks_modules(name: str) -> bool:
-    place = frame_place(name)
-    return place is not None and walks_modules(place[0], place[2])
 
 
 def _longest_dispatches(threads: Threads, steps: Steps, of: BoolArray) -> Int64Array:

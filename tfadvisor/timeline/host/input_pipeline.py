@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -85,20 +86,26 @@ def input_pipeline(trace: HostTrace, threads: Threads, steps: Steps) -> InputPip
     path_of = {row: path for row in rows if (path := stage_path(threads.names[row])) is not None}
     if not path_of:
         return None
-    busy: dict[str, int] = dict.fromkeys(path_of.values(), 0)
-    calls: dict[str, int] = dict.fromkeys(path_of.values(), 0)
-    python: set[str] = set()
-    filled: dict[str, tuple[int, int]] = {}
+    found = _Found(dict.fromkeys(path_of.values(), 0), dict.fromkeys(path_of.values(), 0), set(), {})
     functions = _Functions(trace, threads)
     for thread in threads.threads:
         mine = threads.of(thread, HostClass.DATASET, HostClass.CAPTURED)
         mine = mine[(threads.start[mine] >= lo) & (threads.start[mine] < hi)]
         if len(mine):
             parent = parents(threads.start[mine], threads.end[mine])
-            _add_thread(threads, mine, parent, path_of, functions, busy, calls, python)
-            _add_fills(threads, mine, parent, path_of, filled)
-    shown = _shown_stages(trace, path_of, busy, calls, python, filled)
+            _add_thread(threads, mine, parent, path_of, functions, found)
+            _add_fills(threads, mine, parent, path_of, found.filled)
+    shown = _shown_stages(trace, path_of, found)
     return InputPipeline(shown, hi - lo, count) if shown else None
+
+
+class _Found(NamedTuple):
+    """What the threads' events add up to, by a stage's path; ps and numbers. filled: as of InputStage."""
+
+    busy: dict[str, int]
+    calls: dict[str, int]
+    python: set[str]
+    filled: dict[str, tuple[int, int]]
 
 
 def _among(rows: Iterable[int], threads: Threads) -> BoolArray:
@@ -122,9 +129,7 @@ def _add_thread(
     parent: Int64Array,
     path_of: dict[int, str],
     functions: _Functions,
-    busy: dict[str, int],
-    calls: dict[str, int],
-    python: set[str],
+    found: _Found,
 ) -> None:
     """Adds one thread's self times: each event's length without its children's, user functions on top.
 
@@ -142,18 +147,18 @@ def _add_thread(
     captured = kind == HostClass.CAPTURED.value
     for one in used(row[is_stage], len(threads.names)):
         mine = row == one
-        calls[path_of[one]] += int(np.count_nonzero(mine))
+        found.calls[path_of[one]] += int(np.count_nonzero(mine))
         if not works_ahead(stage_kind(path_of[one])):
-            busy[path_of[one]] += int(own[mine].sum())
+            found.busy[path_of[one]] += int(own[mine].sum())
     extra, is_python = functions.beyond(events[captured])
     extra = extra + np.where(in_background[captured], length[captured], 0)
     stage = owner[captured]
     for code in distinct(stage[stage >= 0]).tolist():
         path = path_of[code]
         mine = stage == code
-        busy[path] += int(extra[mine].sum())
+        found.busy[path] += int(extra[mine].sum())
         if is_python[mine].any():
-            python.add(path)
+            found.python.add(path)
 
 
 def _add_fills(
@@ -262,33 +267,27 @@ class _Functions:
         return np.where(known, length, 0), known & is_in(call_id, self._python_ids)
 
 
-def _shown_stages(
-    trace: HostTrace,
-    path_of: dict[int, str],
-    busy: dict[str, int],
-    calls: dict[str, int],
-    python: set[str],
-    filled: dict[str, tuple[int, int]],
-) -> tuple[InputStage, ...]:
+def _shown_stages(trace: HostTrace, path_of: dict[int, str], found: _Found) -> tuple[InputStage, ...]:
     stages = []
-    for path in sorted(busy, key=lambda path: (stage_depth(path), path)):
+    for path in sorted(found.busy, key=lambda path: (stage_depth(path), path)):
         settings: dict[str, Value] = {}
         for row, row_path in path_of.items():
             if row_path == path:
                 settings.update(trace.details.exemplar_stats(row))
         parallelism = settings.get(stats.PARALLELISM)
+        filling_ps, fills = found.filled.get(path, (0, 0))
         stages.append(
             InputStage(
                 path=path,
                 kind=stage_kind(path),
                 name=str(settings.get(stats.STAGE_NAME) or ""),
-                calls=calls[path],
-                busy_ps=busy[path],
+                calls=found.calls[path],
+                busy_ps=found.busy[path],
                 parallelism=int(parallelism) if isinstance(parallelism, int) and parallelism > 0 else 1,
                 settings={k: v for k, v in settings.items() if k not in stats.STAGE_BOOKKEEPING},
-                python=path in python,
-                filling_ps=filled.get(path, (0, 0))[0],
-                fills=filled.get(path, (0, 0))[1],
+                python=path in found.python,
+                filling_ps=filling_ps,
+                fills=fills,
             )
         )
     return tuple(stages)

@@ -1,4 +1,4 @@
-"""What the allocators of the devices report about themselves, and the calls that take memory from the driver."""
+"""What the allocators of the devices report about themselves."""
 
 from __future__ import annotations
 
@@ -10,11 +10,8 @@ import numpy as np
 from tfadvisor.arrays import distinct
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Int64Array
-from tfadvisor.timeline.model import Steps
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.devices import is_host_allocator
-from tfadvisor.timeline.names.drivers import blocks_on_memory
-from tfadvisor.timeline.windows import in_counted_steps
 from tfadvisor.trace.columns import HostTrace
 
 
@@ -64,9 +61,3 @@ def numbers_at(trace: HostTrace, threads: Threads, stat: str, positions: Int64Ar
     table[where] = value
     found: Int64Array = table[positions]
     return found
-
-
-def device_memory_calls(threads: Threads, steps: Steps) -> int:
-    """Calls of cudaMalloc, cudaFree and their kin in the counted steps: each waits for all work on the device."""
-    calls = threads.named(blocks_on_memory)
-    return int(in_counted_steps(threads.start[calls], steps).sum()) if len(calls) else 0

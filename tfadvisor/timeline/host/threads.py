@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 
 from tfadvisor.arrays import blocks, true_at, used
+from tfadvisor.tallies import listed
 from tfadvisor.timeline.intervals import EMPTY, BoolArray, Int64Array, Intervals, parents, union
 from tfadvisor.timeline.names.classes import HostClass, is_host_plane
 from tfadvisor.timeline.names.frames import is_frame, takes_sample
@@ -194,11 +195,11 @@ def host_threads(trace: HostTrace) -> Threads:
     """
     lines = trace.lines
     host = np.array([is_host_plane(plane.name) for plane in trace.planes], np.bool_)
-    groups: dict[tuple[str, int], list[int]] = {}
-    for line in range(len(lines)):
-        if host[lines.plane[line]] and lines.first[line + 1] > lines.first[line]:
-            key = (trace.planes[int(lines.plane[line])].name, int(lines.id[line]))
-            groups.setdefault(key, []).append(line)
+    groups = listed(
+        ((trace.planes[int(lines.plane[line])].name, int(lines.id[line])), line)
+        for line in range(len(lines))
+        if host[lines.plane[line]] and lines.first[line + 1] > lines.first[line]
+    )
     row_kind = host_classes(trace.names.name)
     ordered = [line for group in groups.values() for line in group]
     contiguous = all(len(group) == 1 for group in groups.values()) and all(

@@ -47,10 +47,7 @@ _KINDS = (
 """In letters only; the first that a kernel's name holds."""
 _NCCL_LIKE = ("nccl", "rccl", "msccl", "oneccl")
 _OTHER_KERNELS = (
-    (
-        "allreduce",
-        CollectiveKind.ALL_REDUCE,
-    ),  # XLA's stream_executor::gpu::AllReduceKernelImpl, TensorRT-LLM, FlashInfer
+    ("allreduce", CollectiveKind.ALL_REDUCE),  # XLA's gpu::AllReduceKernelImpl, TensorRT-LLM, FlashInfer
     ("all_reduce", CollectiveKind.ALL_REDUCE),
     ("cross_device_reduce", CollectiveKind.ALL_REDUCE),  # vLLM, SGLang, AITER
     ("reduce_scatter_kernel", CollectiveKind.REDUCE_SCATTER),

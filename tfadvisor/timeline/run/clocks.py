@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import median, ranks
+from tfadvisor.arrays import median, occurrence, ranks
 from tfadvisor.timeline.devices.collective_calls import CollectiveCalls
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.model import StepSource
 from tfadvisor.timeline.summary.host import HostSummary
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
+    pass
 
 _FEWEST_SHARED = 2
 _MOST_ALIKE = 1 << 32
@@ -35,7 +35,7 @@ class Clocks(msgspec.Struct, frozen=True):
 
 def align(hosts: Sequence[HostSummary]) -> Clocks:
     """The first host that communicates sets the clock, or the next one with which more hosts share collectives."""
-    calls = [_most_calls(host) for host in hosts]
+    calls = [max((one.collectives for one in host.devices), key=len, default=None) or None for host in hosts]
     communicating = [index for index, one in enumerate(calls) if one is not None]
     if not communicating:
         return Clocks((0,) + (None,) * (len(hosts) - 1))
@@ -60,11 +60,6 @@ def _aligned(hosts: Sequence[HostSummary], calls: Sequence[CollectiveCalls | Non
             for index, host in enumerate(hosts)
         )
     )
-
-
-def _most_calls(host: HostSummary) -> CollectiveCalls | None:
-    found = [device.collectives for device in host.devices if len(device.collectives)]
-    return max(found, key=len) if found else None
 
 
 def _offset(
@@ -124,13 +119,3 @@ def _by_order(its: CollectiveCalls, theirs: CollectiveCalls) -> tuple[Int64Array
         return np.array([alike.index(text) if text in alike else -1 for text in calls.labels], np.int64)[calls.label]
 
     return group(its), group(theirs)
-
-
-def occurrence(key: npt.NDArray[np.int64]) -> Int64Array:
-    """How many equal keys come before each."""
-    order = np.argsort(key, kind="stable")
-    ordered = key[order]
-    first = np.searchsorted(ordered, ordered, side="left")
-    out = np.empty(len(key), np.int64)
-    out[order] = np.arange(len(key)) - first
-    return out

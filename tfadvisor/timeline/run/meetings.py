@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import distinct, median, ranks
+from tfadvisor.arrays import distinct, median, occurrence, ranks
 from tfadvisor.timeline.devices.collective_calls import CollectiveCalls
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.names.collectives import CollectiveKind
-from tfadvisor.timeline.run.clocks import Clocks, align, occurrence
+from tfadvisor.timeline.run.clocks import Clocks, align
 from tfadvisor.timeline.summary.host import HostSummary
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def find_meetings(hosts: Sequence[HostSummary]) -> Meetings:
     strangers += tuple(
         host
         for host, offset in enumerate(clocks.offset_ps)
-        if offset is None and any(len(one.collectives) for one in hosts[host].devices)
+        if offset is None and any(len(device.collectives) for device in hosts[host].devices)
     )
     if not found.size:
         return _none("the devices' collectives cannot be paired", clocks)
@@ -140,7 +140,9 @@ def _paired(calls: Sequence[CollectiveCalls], offsets: Sequence[int]) -> tuple[n
     """(index of each member's call, shape (meetings, members), the labels of the first member)."""
     rows = []
     for text in calls[0].labels:
-        mine = [np.flatnonzero(one.label == _place(one.labels, text)) for one in calls]
+        if not all(text in one.labels for one in calls):
+            continue
+        mine = [np.flatnonzero(one.label == one.labels.index(text)) for one in calls]
         if not all(map(len, mine)):
             continue
         keyed = all((one.key[chosen] >= 0).all() for one, chosen in zip(calls, mine, strict=True))
@@ -180,10 +182,6 @@ def _at_work_together(
         together[:, member] = mine[member][inside]
     together = together[complete]
     return together[_unshared(together)]
-
-
-def _place(labels: tuple[str, ...], text: str) -> int:
-    return labels.index(text) if text in labels else -2
 
 
 def _unshared(together: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:

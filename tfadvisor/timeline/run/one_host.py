@@ -85,37 +85,23 @@ class HostTask(msgspec.Struct, frozen=True):
     drawing: Drawing | None
 
 
-class UnreadFile(msgspec.Struct, frozen=True):
-    """A TraceError, as an answer."""
-
-    place: str
-    cause: str
-    remedy: str
-
-
 def summary_bytes(task: bytes) -> bytes:
-    """A pickled HostTask to a pickled HostSummary or UnreadFile."""
+    """A pickled HostTask to a pickled HostSummary, or TraceError without what led to it."""
     asked: HostTask = pickle.loads(task)
     try:
         return pickle.dumps(read_host(place_of(os.fsdecode(asked.file)), asked.steps, None, asked.drawing))
     except TraceError as error:
-        return pickle.dumps(UnreadFile(error.place, error.cause, error.remedy))
+        return pickle.dumps(TraceError(error.place, error.cause, error.remedy))
 
 
 def by_engine(
     files: Sequence[Path], engine: Engine, steps: tuple[int, int] | None, drawing: Drawing | None
 ) -> Iterator[tuple[int, HostSummary | TraceError]]:
     """(index of a file, what came of it) as they come. Raises as the engine."""
-    names = [os.fsencode(one.address if isinstance(one, RemotePath) else one.absolute()) for one in files]
-    tasks = [pickle.dumps(HostTask(name, steps, drawing)) for name in names]
+    places = [file.address if isinstance(file, RemotePath) else file.absolute() for file in files]
+    tasks = [pickle.dumps(HostTask(os.fsencode(place), steps, drawing)) for place in places]
     for answer in engine.each(summary_bytes, tasks):
-        found = None if answer.value is None else pickle.loads(answer.value)
-        if found is None:
-            yield answer.task, _killed(files[answer.task])
-        elif isinstance(found, UnreadFile):
-            yield answer.task, TraceError(found.place, found.cause, found.remedy)
-        else:
-            yield answer.task, found
+        yield answer.task, _killed(files[answer.task]) if answer.value is None else pickle.loads(answer.value)
 
 
 def _killed(file: Path) -> TraceError:

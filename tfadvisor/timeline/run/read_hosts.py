@@ -7,16 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tfadvisor.errors import TraceError
 from tfadvisor.memory import free_memory, unpacked_size
 from tfadvisor.timeline.run.local_processes import LocalProcesses
 from tfadvisor.timeline.run.one_host import Progress, Skip, Watch, by_engine, read_host
 from tfadvisor.timeline.summary.host import HostSummary
-
-if TYPE_CHECKING:
-    from tfadvisor.timeline.picture.step_picture import Drawing
 
 _WORTH_PROCESSES = 48 << 20
 """Below this many bytes in all hosts' files a process costs more to start (0.2 s) than it saves."""
@@ -43,7 +39,11 @@ def run_hosts(
     detail: with pictures of steps. skip: takes the TraceErrors of hosts, which are then left out. Without it raises the
     one that comes first; one says that the processes that read a host were killed.
     """
-    drawing = _drawing(len(files)) if detail and files else None
+    drawing = None
+    if detail and files:
+        from tfadvisor.timeline.picture.step_picture import Drawing  # only a page draws steps
+
+        drawing = Drawing(min(max(_PICTURED_EVENTS // len(files), 500), 4_000), _OTHER_EVENTS // len(files))
     sizes = [unpacked_size(file) for file in files]
     fitting = max(free_memory() // max(max(sizes, default=1) * _MEMORY_PER_BYTE, 1), 1)
     working = min(processes, len(files), fitting)
@@ -51,12 +51,6 @@ def run_hosts(
         yield from _one_by_one(files, lambda file: read_host(file, steps, progress, drawing, watch), skip)
     else:
         yield from _in_order(files, by_engine(files, LocalProcesses(working), steps, drawing), progress, skip)
-
-
-def _drawing(hosts: int) -> Drawing:
-    from tfadvisor.timeline.picture.step_picture import Drawing  # only a page draws steps
-
-    return Drawing(min(max(_PICTURED_EVENTS // hosts, 500), 4_000), _OTHER_EVENTS // hosts)
 
 
 def _one_by_one(files: Sequence[Path], read: Callable[[Path], HostSummary], skip: Skip | None) -> Iterator[HostSummary]:

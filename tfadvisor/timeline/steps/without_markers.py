@@ -122,10 +122,7 @@ def iterations_in_function(trace: HostTrace, threads: Threads) -> Inferred | Non
     numbers, group = np.unique(iteration[mine], return_inverse=True)
     if len(numbers) < LEAST_CYCLES:
         return None
-    starts = np.full(len(numbers), np.iinfo(np.int64).max)
-    ends = np.zeros(len(numbers), np.int64)
-    np.minimum.at(starts, group, threads.start[position[mine]])
-    np.maximum.at(ends, group, threads.end[position[mine]])
+    starts, ends = group_spans(group, threads.start[position[mine]], threads.end[position[mine]])
     batches = threads.start[threads.everywhere(HostClass.GET_NEXT)]
     taken = int(((batches >= starts[0]) & (batches <= ends[-1])).sum())
     if (np.diff(starts) <= 0).any() or taken < _TAKEN * len(numbers):

@@ -150,7 +150,11 @@ def summarize_device(device: Device, steps: Steps, programs: Modules, most: int)
         ops=table,
         ops_by_path=by_path,
         covered_ps=_covered(device, steps),
-        copies={kind: _copy_totals(ops, counted & ~spans & ~waits & (ops.kind == kind.value)) for kind in _copied(ops)},
+        copies={
+            kind: _copy_totals(ops, counted & ~spans & ~waits & (ops.kind == kind.value))
+            for kind in COPIES
+            if kind is not DeviceClass.MEMSET and (ops.kind == kind.value).any()
+        },
         launches=launches_of(ops, compute, most),
         lengths=distribution((ops.end - ops.start)[compute], most),
         tiny_ps=_tiny_ps(ops, compute, steps),
@@ -279,11 +283,6 @@ def _covered(device: Device, steps: Steps) -> Int64Array:
         if (device.ops.kind == kind.value).any():
             out[:, kind] = device.ops.covered(kind).within(steps.starts, steps.ends)
     return out
-
-
-def _copied(ops: DeviceOps) -> list[DeviceClass]:
-    copies = (DeviceClass.H2D, DeviceClass.D2H, DeviceClass.D2D, DeviceClass.P2P, DeviceClass.OTHER_COPY)
-    return [kind for kind in copies if (ops.kind == kind.value).any()]
 
 
 def _copy_totals(ops: DeviceOps, chosen: BoolArray) -> CopyTotals:

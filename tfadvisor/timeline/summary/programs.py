@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from typing import Any
 
 import msgspec
 
@@ -65,24 +66,21 @@ def program_patterns(table: OpTable, programs: Modules) -> ProgramPatterns | Non
         experts=_names(of_experts, program),
         gathered_copies=_names(copies_of_gathered, program),
         one_operand=_names(products_of_one_operand, program),
-        equal_partitions=_equal_partitions(program),
+        equal_partitions=_told(equal_partitions, program, 1),
     )
 
 
-@lru_cache(maxsize=16)
-def _equal_partitions(program: Module) -> int:
-    try:
-        return equal_partitions(program)
-    except TraceError:
-        return 1
-
-
-@lru_cache(maxsize=128)  # the hosts of a run share their programs
 def _names(query: Callable[[Module], frozenset[str]], program: Module) -> tuple[str, ...]:
+    return tuple(sorted(_told(query, program, frozenset())))
+
+
+@lru_cache(maxsize=160)  # the hosts of a run share their programs
+def _told(query: Callable[[Module], Any], program: Module, unread: Any) -> Any:
+    """What a program answers; unread: where it is damaged."""
     try:
-        return tuple(sorted(query(program)))
+        return query(program)
     except TraceError:
-        return ()
+        return unread
 
 
 # Parts of the compiled programs that a page shows: the hottest ops as text, and what lies in memory.
@@ -134,12 +132,6 @@ def program_excerpts(hot: HotOps, table: OpTable, programs: Modules) -> ProgramE
         if size > _MOST_TEXT:
             break
         found.append(OpExcerpt(one.op, one.kernel, module_of(one.rows[0]), text))
-    memory = [known for program in list(opened.values())[:_MOST_PROGRAMS] if (known := _memory(program)) is not None]
-    return ProgramExcerpts(tuple(found), tuple(sorted(memory, key=lambda one: -one.bytes)))
-
-
-def _memory(program: Module) -> ProgramMemory | None:
-    try:
-        return program_memory(program)
-    except TraceError:
-        return None
+    memory = [_told(program_memory, program, None) for program in list(opened.values())[:_MOST_PROGRAMS]]
+    known = sorted((one for one in memory if one is not None), key=lambda one: -one.bytes)
+    return ProgramExcerpts(tuple(found), tuple(known))

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from support.trace_builder import TraceBuilder, trace
 
-from tfadvisor.timeline.run.clocks import Clocks, align, occurrence
+from tfadvisor.arrays import occurrence
+from tfadvisor.timeline.run.clocks import Clocks, align
 
 PS = 1_000_000
 FIVE_SECONDS = 5e6

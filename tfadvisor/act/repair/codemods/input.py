@@ -24,6 +24,7 @@ from tfadvisor.act.repair.reading.program import (
     text_of,
 )
 from tfadvisor.act.repair.registry import Hit, Place
+from tfadvisor.tallies import listed
 
 _AUTOTUNE = "tf.data.AUTOTUNE"
 _READERS = ("iter", "fit", "experimental_distribute_dataset", "distribute_datasets_from_function", "as_numpy_iterator")
@@ -83,10 +84,8 @@ def parallel_calls(program: Program, _place: Place) -> list[Hit]:
     One for each pipeline, with all of its stages that could run in parallel.
     https://www.tensorflow.org/guide/data_performance#parallelizing_data_transformation
     """
-    grouped: dict[tuple[Any, str], list[Any]] = {}
-    for call in pipeline_calls(program, "map", "interleave"):
-        if _is_sequential(program, call):
-            grouped.setdefault(carrier(program, call), []).append(call)
+    sequential = (call for call in pipeline_calls(program, "map", "interleave") if _is_sequential(program, call))
+    grouped = listed((carrier(program, call), call) for call in sequential)
     found = []
     for calls in grouped.values():
         edits = [program.with_keyword(call, "num_parallel_calls", _AUTOTUNE) for call in calls]

@@ -18,6 +18,7 @@ from tfadvisor.act.repair.reading.program import (
     text_of,
     walk,
 )
+from tfadvisor.tallies import listed
 
 _TRACING = (
     "grad",
@@ -122,11 +123,7 @@ def alias_of(program: Program, node: ast.AST) -> Any:
 @once
 def _assigns(program: Program) -> dict[str, list[Any]]:
     """By name, the assignments that give it a value."""
-    found: dict[str, list[Any]] = {}
-    for assign in program.all(ast.Assign):
-        for target, _ in pairs_of(assign):
-            found.setdefault(dotted(target), []).append(assign)
-    return found
+    return listed((dotted(target), one) for one in program.all(ast.Assign) for target, _ in pairs_of(one))
 
 
 def reached(program: Program, function: Any) -> list[Any]:

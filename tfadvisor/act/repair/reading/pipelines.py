@@ -7,6 +7,7 @@ from typing import Any
 
 from tfadvisor.act.repair.reading.compiled import functions_named
 from tfadvisor.act.repair.reading.program import Program, called, dotted, once, pairs, text_of, walk
+from tfadvisor.tallies import listed
 
 CHAINED = frozenset(
     "map batch padded_batch ragged_batch shuffle repeat prefetch cache interleave filter with_options window flat_map take "
@@ -39,10 +40,7 @@ def assignments(program: Program, name: str) -> list[Any]:
 
 @once
 def _values(program: Program) -> dict[str, list[Any]]:
-    found: dict[str, list[Any]] = {}
-    for target, value in pairs(program):
-        found.setdefault(dotted(target), []).append(value)
-    return found
+    return listed((dotted(target), value) for target, value in pairs(program))
 
 
 def _returns(program: Program, call: ast.Call) -> list[Any]:

@@ -9,6 +9,7 @@ from functools import lru_cache, wraps
 from typing import Any, TypeVar
 
 from tfadvisor.act.repair.registry import Edit, Hit
+from tfadvisor.tallies import listed
 
 Answer = TypeVar("Answer")
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -69,9 +70,7 @@ class Program:
         self.nodes = sorted((one for one in ast.walk(self.tree) if hasattr(one, "lineno")), key=self._order)
         self.answers: dict[Any, Any] = {}
         """What was asked before."""
-        self.functions: dict[str, list[Any]] = {}
-        for one in self.all(*FUNCTIONS):
-            self.functions.setdefault(one.name, []).append(one)
+        self.functions: dict[str, list[Any]] = listed((one.name, one) for one in self.all(*FUNCTIONS))
 
     def _order(self, node: Any) -> tuple[int, int]:
         first, last = self.span(node)
