@@ -11,7 +11,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from tfadvisor.act.record.injected.tfadvisor_hook.sampling import BETWEEN
-from tfadvisor.advice.findings import CaptureNote, Evidence, Finding, Fix, Location, Saving
+from tfadvisor.advice.findings import CaptureNote, Evidence, Finding, Fix, Location, Saving, Verdict
 from tfadvisor.advice.judging.judge_rules import severity_of
 from tfadvisor.advice.judging.verdict import LARGE
 from tfadvisor.report.model import Report
@@ -134,19 +134,32 @@ def epoch_ends(report: Report, samples: Samples) -> Finding | None:
     known = samples.loop if any(_outside(samples, step_ms)) else None
     loop = f"the loop at {Path(known[0]).name}:{known[2]}" if known is not None else "the training loop"
     named = ", ".join(place_in_words(*one) for one in places)
+    return between_turns(
+        share,
+        loop,
+        f"By {ticks:,} samples of the main thread while nothing was recorded: {named}.",
+        f"{between.total():,} of {ticks:,} samples",
+        tuple(Location(file, line, function) for file, line, function in places),
+    )
+
+
+BETWEEN_TURNS = "measured-between-turns"
+
+
+def between_turns(share: float, loop: str, how: str, seen: str, places: tuple[Location, ...]) -> Finding:
+    """What passes in no step. share: of the program's time."""
     return Finding(
-        rule_id="measured-between-turns",
+        rule_id=BETWEEN_TURNS,
         category="host",
         severity=severity_of(share),
         title=f"{percent(share)} of the time passes between turns of {loop}",
-        summary=f"By {ticks:,} samples of the main thread while nothing was recorded: {named}. That is in no step, so no other "
-        "share counts it.",
-        evidence=(Evidence(None, "samples between turns of the loop", f"{between.total():,} of {ticks:,}", "text"),),
+        summary=f"{how} That is in no step, so no other share counts it.",
+        evidence=(Evidence(None, "between turns of the loop", seen, "text"),),
         saving=None,
         fixes=(
             Fix("code", "Do it less often, or with less data.", "", {}, "", "what it tells or keeps comes less often"),
         ),
-        locations=tuple(Location(file, line, function) for file, line, function in places),
+        locations=places,
         source=(),
         caveat="",
         proof="measured",
@@ -156,11 +169,17 @@ def epoch_ends(report: Report, samples: Samples) -> Finding | None:
 
 def _with_ends(report: Report, found: Finding) -> Report:
     """Before what saves less than it takes; a run in which that is much is not healthy."""
-    share, verdict = found.takes or 0.0, report.verdict
+    share = found.takes or 0.0
     at = next((row for row, one in enumerate(report.findings) if one.saves < share), len(report.findings))
-    if share >= LARGE and verdict.healthy:
-        verdict = replace(verdict, healthy=False, summary=f"{found.title}. {verdict.summary}")
-    return replace(report, findings=(*report.findings[:at], found, *report.findings[at:]), verdict=verdict)
+    findings = (*report.findings[:at], found, *report.findings[at:])
+    return replace(report, findings=findings, verdict=verdict_beside(report.verdict, found))
+
+
+def verdict_beside(verdict: Verdict, ends: Finding) -> Verdict:
+    """With what passes in no step."""
+    if (ends.takes or 0.0) < LARGE or not verdict.healthy:
+        return verdict
+    return replace(verdict, healthy=False, summary=f"{ends.title}. {verdict.summary}")
 
 
 def lowered(report: Report, samples: Samples | None) -> Report:

@@ -8,6 +8,7 @@ from statistics import median
 import msgspec
 from msgspec.structs import replace
 
+from tfadvisor.act.record.witnesses import BETWEEN_TURNS, between_turns, verdict_beside
 from tfadvisor.act.trial.candidates import Candidate
 from tfadvisor.act.trial.injected.tfadvisor_trial_hook import parts as hooks
 from tfadvisor.act.trial.result import BETTER, BROKEN, NOT_BETTER, Arm, Ratio, TrialResult, at_lines
@@ -145,14 +146,33 @@ def with_measured(report: Report, result: TrialResult) -> Report:
         for one in result.arms
         if one.name == hooks.INPUT and one.ratio and one.outcome in (BETTER, NOT_BETTER)
     }
-    foreseen = [_bounded(one, bounds) for one in report.findings]
+    ends = _between(report, result)
+    foreseen = [_bounded(one, bounds) for one in report.findings if not ends or one.rule_id != BETWEEN_TURNS]
     ranked = sorted(
-        (*measured, *foreseen),
-        key=lambda one: (one.is_question, -round(one.saves, 1), one.proof != "measured", -one.saves),
+        (*measured, *ends, *foreseen),
+        key=lambda one: (one.is_question, -round(_ranks(one), 1), one.proof != "measured", -_ranks(one)),
     )
-    if not (measured or bounds):
+    if not (measured or bounds or ends):
         return report
-    return replace(report, findings=tuple(ranked), verdict=_verdict_with(report.verdict, measured))
+    verdict = _verdict_with(report.verdict, measured)
+    return replace(report, findings=tuple(ranked), verdict=verdict_beside(verdict, ends[0]) if ends else verdict)
+
+
+def _ranks(one: Finding) -> float:
+    """What it saves; of what passes in no step, what it takes."""
+    return (one.takes or 0.0) if one.rule_id == BETWEEN_TURNS else one.saves
+
+
+def _between(report: Report, result: TrialResult) -> tuple[Finding, ...]:
+    """What passes between turns of the steps' loop, by the clock, which waits for devices before and behind; with the lines that
+    samples have named."""
+    share = result.steps.between
+    if share < LARGE:
+        return ()
+    known = next((one for one in report.findings if one.rule_id == BETWEEN_TURNS), None)
+    how = "By the program's clock, without the profiler, which waits for the devices before and behind."
+    places = known.locations if known is not None else ()
+    return (between_turns(share, f"the loop at {result.steps.told_by}", how, percent(share), places),)
 
 
 def _verdict_with(verdict: Verdict, measured: Sequence[Finding]) -> Verdict:

@@ -9,8 +9,10 @@ from msgspec.structs import replace
 from support.places import ROOT
 
 import tfadvisor
+from tfadvisor.act.record.witnesses import between_turns
 from tfadvisor.act.trial.ablation import profile_of, with_measured
 from tfadvisor.act.trial.result import Arm, Ratio, TrialResult, TriedSteps
+from tfadvisor.advice.findings import Location
 
 
 def arm(name: str, kind: str, estimate: float, **more: Any) -> Arm:
@@ -72,6 +74,36 @@ def test_measured_findings_come_first_and_bound_what_was_foreseen() -> None:
     assert bounded.saving is not None
     assert bounded.saving.high == pytest.approx(0.13)
     assert with_measured(report, result(replace(arm("input", "part", 0.9), outcome="cannot tell"))) == report
+
+
+@pytest.mark.parametrize(("between", "told"), [(0.4, True), (0.09, False)])
+def test_what_passes_between_turns_of_the_loop_ranks_by_what_it_takes(between: float, told: bool) -> None:
+    """The trace is healthy. A callback costs 30%, another 60%; by samples 35% passed between turns, at line 60."""
+    report = tfadvisor.analyze(ROOT / "fixtures" / "jax-healthy")
+    sampled = between_turns(
+        0.35, "the loop at train.py:8", "By 200 samples.", "70 of 200", (Location("train.py", 60, ""),)
+    )
+    arms = arm("callbacks", "part", 0.4), arm("checkpoints", "part", 0.7)
+    timed = result(*arms)
+    timed = replace(timed, steps=replace(timed.steps, between=between))
+
+    found = with_measured(replace(report, findings=(sampled, *report.findings)), timed)
+    alone = with_measured(report, replace(timed, arms=())).verdict
+
+    named = [(one.rule_id, one.takes) for one in found.findings if one.proof == "measured"]
+    if told:
+        assert named == [
+            ("measured-callbacks", 0.6),
+            ("measured-between-turns", 0.4),
+            ("measured-checkpoints", pytest.approx(0.3)),
+        ]
+        ends = found.findings[1]
+        assert ends.title == "40% of the time passes between turns of the loop at train.py:8"
+        assert ends.locations == (Location("train.py", 60, ""),)
+        assert ends.summary.startswith("By the program's clock, without the profiler")
+    else:
+        assert [name for name, _ in named] == ["measured-callbacks", "measured-between-turns", "measured-checkpoints"]
+    assert alone.healthy is not told
 
 
 def test_a_run_is_not_healthy_once_a_part_was_measured_to_cost_much() -> None:
