@@ -80,11 +80,15 @@ def test_the_place_at_the_end_of_an_activity_is_never_cut() -> None:
 
 
 def test_a_verdict_of_imbalance_says_why_the_bar_shows_less() -> None:
-    """The bar is the mean of all hosts, of which the late one does not wait."""
+    """The bar is the mean of all hosts or devices, of which the late one does not wait."""
     late = tfadvisor.analyze(FIXTURES / "jax-hosts-late")
 
     assert bar_note(late) in " ".join(as_text(late).split())
     assert "on the others, most of it waiting" in bar_note(late)
+    device = tfadvisor.analyze(FIXTURES / "jax-4dev-imbalance")
+    assert device.verdict.fraction > device.breakdown["collective"]
+    assert "mean of all devices" in bar_note(device)
+    assert bar_note(device) in " ".join(as_text(device).split())
     assert bar_note(tfadvisor.analyze(FIXTURES / "jax-logging")) == ""
 
 
