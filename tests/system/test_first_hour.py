@@ -117,7 +117,7 @@ def test_a_rule_is_written_as_the_task_says(user: User) -> None:
     for number, name in enumerate(("slow-steps-vary.yaml", "slow-steps-vary.cases.yaml")):
         (folder / name).write_text(block("Write a rule of your own", "yaml", number))
 
-    assert "1 rule" in user.types("tfadvisor rules check my-rules/")
+    assert "1 rule, 4 cases, 0 failures" in user.types("tfadvisor rules check my-rules/")
     user.types("tfadvisor analyze logdir --rules my-rules/")
 
 
