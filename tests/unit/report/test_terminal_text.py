@@ -100,3 +100,25 @@ def test_a_file_in_the_table_of_ops_is_shown_without_what_a_terminal_obeys() -> 
 
     assert "b.py:7" in text
     assert not {"\x1b", "\t"} & set(text)
+
+
+def test_no_two_ops_of_the_table_have_one_name() -> None:
+    """Four layers' products end alike; on a CPU the kernel repeats its op's name, which is said once."""
+    report = tfadvisor.analyze(FIXTURES / "tf-healthy-keras")
+    named = {op.name for op in report.ops[:15]}
+
+    for width in (80, 130):
+        rows = as_text(report, details=True, screen=Screen(width)).partition("What takes most time on the devices\n")[2]
+        cells = [row.split() for row in rows.partition("\n\n")[0].splitlines()[1:]]
+        assert len({row[0] for row in cells}) == len(named)
+        assert cells[0][:3] == ["dense_2_1/MatMul/MatMul_1", "_MklMatMul", "compute"]
+
+
+def test_a_name_that_is_cut_tells_still_which_layer_it_is() -> None:
+    report = tfadvisor.analyze(FIXTURES / "tf-healthy-keras")
+    long = "a_model_of_many_parts/encoder_{}/and_within_it_a_block_of_its_own/MatMul"
+    ops = [replace(op, op=long.format(at), kernel=long.format(at)) for at, op in enumerate(report.ops[:15])]
+
+    text = as_text(replace(report, ops=tuple(ops)), details=True, screen=Screen(60))
+
+    assert all(f"encoder_{at}/" in text for at in range(15))
