@@ -200,7 +200,7 @@ _ALWAYS = (0, 2, 3, 4, 5)
 _TEXTS = (0, 1, 2, 6, 13, 14)
 """Those of them that are no numbers."""
 _SHORTEST_NAME = 24
-"""Columns that a name has even where the rest is too wide; more where names are not told apart in them."""
+"""Columns that a name has even where the rest is too wide; more where two names would look alike."""
 _NAMED = 12
 """Names that share a reason and are listed; of more their number."""
 _MARGIN = 3
