@@ -5,7 +5,8 @@
 PYTHON: interpreters that have jax, tensorflow or both; without any, the one that runs this. Settings are taken from the fixes
 of all rules, each for the framework that its fix is for. All are given to one process; where that ends, those that end it are
 found by halves. A library for the CPU reads flags of GPUs too, so without an accelerator this shows that it starts with them, and
-by its recorded defaults that they set something else. What they gain, it does not show.
+by its recorded defaults that they set something else. libtpu compiles for TPUs that are not there, so what its flags change in
+two programs is seen; that takes a minute a fix. What any of them gains, this does not show.
 """
 
 from __future__ import annotations
@@ -36,7 +37,37 @@ START = {
     "jax": "import jax; print(jax.jit(lambda x: x + 1)(1.0))",
     "tensorflow": "import tensorflow as tf; print(tf.function(lambda x: x + 1, jit_compile=True)(tf.constant(1.0)))",
 }
-VERSION = {"jax": "import jaxlib as it", "tensorflow": "import tensorflow as it"}
+TPUS = ("v6e:2x2x1", "tpu7x:2x2x1")
+"""Generations whose sparse cores can run collectives, and four chips of each."""
+TRAINING = """
+import hashlib, re, sys
+import jax, jax.numpy as jnp, numpy as np
+from jax.experimental.topologies import get_topology_desc
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+mesh = Mesh(np.array(get_topology_desc(platform="tpu", topology_name=sys.argv[1]).devices), ("data",))
+
+def loss(weights, x):
+    for one in weights:
+        x = jnp.tanh(x @ one)
+    return (x.astype(jnp.float32) ** 2).mean()
+
+def step(weights, x):
+    return jax.tree.map(lambda old, slope: old - slope * 1e-3, weights, jax.grad(loss)(weights, x))
+
+def given(rows, *split):
+    return jax.ShapeDtypeStruct((rows, 2048), jnp.bfloat16, sharding=NamedSharding(mesh, PartitionSpec(*split)))
+
+for split in ((), ("data",)):
+    text = jax.jit(step, donate_argnums=0).lower((given(2048, *split),) * 2, given(8192, "data")).compile().as_text()
+    print(hashlib.sha256(re.sub(r"metadata=[{][^}]*[}]", "", text.partition("ENTRY")[2]).encode()).hexdigest())
+"""
+"""Compiles a step of data-parallel and one of fully sharded training; prints a hash of each compiled program."""
+VERSION = {
+    "jax": "from jaxlib import __version__",
+    "tensorflow": "from tensorflow import __version__",
+    "libtpu": "import importlib.metadata; __version__ = importlib.metadata.version('libtpu')",
+}
 OF_BOTH = ("NCCL", "CUDA")
 
 
@@ -60,7 +91,6 @@ def printed() -> Iterator[Printed]:
             texts = (fix.snippet, *(f"{name}={value}" for name, value in fix.env.items()))
             for text in (PLACEHOLDER.sub(lambda name: BYTES if "bytes" in name[1] else NUMBER, one) for one in texts):
                 if "LIBTPU_INIT_ARGS" in text:
-                    print(f"not checked, flags of libtpu are recorded nowhere: {rule.id}")
                     continue
                 for flag in FLAG.findall(text):
                     if "=" in flag or is_bool(flag.lstrip("-")):
@@ -97,7 +127,7 @@ def is_bool(name: str) -> bool:
 def installed(framework: str, python: str) -> str | None:
     """The version, None when the interpreter has none."""
     asked = subprocess.run(
-        [python, "-c", f"{VERSION[framework]}; print(it.__version__)"], capture_output=True, text=True, check=False
+        [python, "-c", f"{VERSION[framework]}; print(__version__)"], capture_output=True, text=True, check=False
     )
     return asked.stdout.strip() or None
 
@@ -165,6 +195,39 @@ def compare(framework: str, version: str, python: str, settings: Sequence[Printe
     return wrong
 
 
+def of_libtpu() -> dict[str, str]:
+    """Values of `LIBTPU_INIT_ARGS` that fixes print, each with the rules that print it."""
+    found: dict[str, list[str]] = {}
+    for rule in load_catalogue(preview=True).rules:
+        for fix in rule.fixes:
+            for value in re.findall(r'LIBTPU_INIT_ARGS="(--[^"]*)"', fix.snippet):
+                found.setdefault(value, []).append(rule.id)
+    return {value: ", ".join(rules) for value, rules in found.items()}
+
+
+def compiled(python: str, topology: str, flags: str) -> tuple[str, ...]:
+    """What TRAINING prints with these flags, nothing where libtpu refuses one."""
+    given = {"JAX_PLATFORMS": "cpu", "TPU_SKIP_MDS_QUERY": "1", "LIBTPU_INIT_ARGS": flags}
+    asked = subprocess.run(
+        [python, "-c", TRAINING, topology], env={**os.environ, **given}, capture_output=True, text=True, check=False
+    )
+    return () if asked.returncode else tuple(asked.stdout.split()[-2:])
+
+
+def compare_libtpu(version: str, python: str) -> int:
+    """Prints a line for each value; how many are refused, or change no program for any TPU."""
+    wrong = 0
+    plain = {topology: compiled(python, topology, "") for topology in TPUS}
+    for value, rules in of_libtpu().items():
+        with_it = {topology: compiled(python, topology, value) for topology in TPUS}
+        changed = [topology for topology in TPUS if with_it[topology] != plain[topology]]
+        starts_it = all(plain.values()) and all(with_it.values())
+        verdict = f"changes programs for {', '.join(changed)}" if changed else "WRONG: changes nothing"
+        print(f"libtpu {version}: {verdict if starts_it else 'REFUSED'}: {value} ({rules})", flush=True)
+        wrong += not starts_it or not changed
+    return wrong
+
+
 def main(pythons: list[str]) -> int:
     settings = list(printed())
     print("Without an accelerator: what starts, and what is no default. What it gains is not measured.")
@@ -174,6 +237,10 @@ def main(pythons: list[str]) -> int:
             if version := installed(framework, python):
                 found += 1
                 wrong += compare(framework, version, python, settings)
+        if installed("jax", python) and (version := installed("libtpu", python)):
+            wrong += compare_libtpu(version, python)
+        else:
+            print(f"not checked, no libtpu there: {', '.join(of_libtpu().values())}")
     if not found:
         print("neither jax nor tensorflow is installed there", file=sys.stderr)
     return 1 if wrong or not found else 0

@@ -36,7 +36,7 @@ _CODE = re.compile("`([^`]+)`")
 
 def fragment(parts: Iterable[str]) -> str:
     """The pieces in one element, with the style that they need. They are HTML already."""
-    light, dark = (_colours(place) for place in (0, 1))
+    light, dark = (";".join(f"--tfa-{one.label}:{one.colours[at]}" for one in TimeClass) for at in (0, 1))
     style = (
         f"{_STYLE}\n.tfadvisor{{{light}}}\n@media (prefers-color-scheme:dark){{.tfadvisor{{{dark}}}}}\n"
         f"{','.join(_LIGHT)}{{{light}}}\n{','.join(_DARK)}{{{dark}}}"
@@ -84,10 +84,6 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[
     frame = '<div class="table-frame stacked" tabindex="0" role="group" aria-label="Table">'
     whole = "\n".join(f"<tr>{line}</tr>" for line in lines)
     return f"{frame}<table>\n<thead><tr>{heading}</tr></thead>\n<tbody>{whole}</tbody></table></div>"
-
-
-def _colours(place: int) -> str:
-    return ";".join(f"--tfa-{one.label}:{one.colours[place]}" for one in TimeClass)
 
 
 # Text for terminals and files that take no UTF-8: the signs that outputs use, in ASCII.

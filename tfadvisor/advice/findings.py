@@ -45,6 +45,11 @@ class Saving(msgspec.Struct, frozen=True):
     basis: str
     """What the range rests on, in words."""
 
+    @property
+    def middle(self) -> float:
+        """What is expected."""
+        return (self.low + self.high) / 2
+
 
 class Patch(msgspec.Struct, frozen=True):
     """The edit of one file of the user's program. Made by `tfadvisor fix`, which is given the program."""

@@ -186,19 +186,15 @@ def plan_of(findings: Sequence[Finding]) -> Plan | None:
     saving = [(one, one.saving) for one in findings if one.saving is not None and one.saves and one.bears_verdict]
     if len(saving) < 2:
         return None
-    last = max((place for place, (_, one) in enumerate(saving) if _middle(one) >= WORTH), default=0)
+    last = max((place for place, (_, one) in enumerate(saving) if one.middle >= WORTH), default=0)
     changes, saved, squares = [], 0.0, 0.0
     for place, (finding, one) in enumerate(saving):
-        saved += _middle(one)
+        saved += one.middle
         squares += (one.high - one.low) ** 2 / 4
         low, high = max(saved - math.sqrt(squares), 0.0), min(saved + math.sqrt(squares), 1.0)
         changes.append(PlanStep(finding.rule_id, one.low, one.high, 1 - high, 1 - low, worth=place <= last))
     worth = changes[last]
     return Plan(tuple(changes), 1 - worth.remains_high, 1 - worth.remains_low)
-
-
-def _middle(saving: Saving) -> float:
-    return (saving.low + saving.high) / 2
 
 
 # What each of several faults saves when it is mended after those before it, with the range that measured programs give it.

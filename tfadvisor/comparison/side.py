@@ -108,7 +108,7 @@ def side_of(report: Report) -> Side | None:
         median_error_ms=error_of_median([step.duration_ms for step in each]),
         class_ms={name: report.breakdown.get(name, 0.0) * times.mean for name in TIME_CLASSES},
         class_error_ms={name: _class_error(each, name) for name in TIME_CLASSES},
-        ops=tuple(_without_number(op) for op in report.ops),
+        ops=tuple(replace(op, module=without_program_number(op.module)) if op.module else op for op in report.ops),
         rest_ms={"compute": _unlisted_ms(report.ops)},
         metrics={name: one.value for name, one in report.metrics.items() if one.value is not None},
         units={name: one.unit for name, one in report.metrics.items() if one.value is not None},
@@ -155,11 +155,6 @@ def _unlisted_ms(ops: Sequence[Op]) -> float:
     """Device work a step that the report's table leaves out: shares are of all device time."""
     listed, share = sum(op.ms_per_step for op in ops), sum(op.share for op in ops)
     return listed / share * max(1.0 - share, 0.0) if share > 0 and share < 1 - 1e-9 else 0.0
-
-
-def _without_number(op: Op) -> Op:
-    """Programs are numbered anew in every run."""
-    return replace(op, module=without_program_number(op.module)) if op.module else op
 
 
 def found_of(finding: Finding) -> Found:

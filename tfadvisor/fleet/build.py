@@ -126,7 +126,7 @@ def find_tasks(sources: Sequence[Path], labels: Labels, how: HowToRead) -> Found
     found: dict[str, Task] = {}
     for source in sources:
         root = source.absolute()
-        for run in _runs_below(root):
+        for run in (find_runs(root) if root.is_dir() else ()) or (choose_run([root])[0],):  # which says what is wrong
             place = in_utf8(str(run.path))
             found.setdefault(
                 place,
@@ -143,11 +143,6 @@ def find_tasks(sources: Sequence[Path], labels: Labels, how: HowToRead) -> Found
             )
     roots = tuple(in_utf8(str(source.absolute())) for source in sources)
     return Found(tuple(found[place] for place in sorted(found)), roots)
-
-
-def _runs_below(root: Path) -> Sequence[Run]:
-    """Raises TraceError for a source that cannot be listed or holds none."""
-    return (find_runs(root) if root.is_dir() else ()) or (choose_run([root])[0],)  # which says what is wrong
 
 
 def _stamp(run: Run) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
-from tfadvisor.metrics.steady import counted_hosts, counted_ps, known_steps
+from tfadvisor.metrics.steady import counted_hosts, counted_ps, gpus, known_steps
+from tfadvisor.timeline.host_timeline import Capture
 from tfadvisor.timeline.model import StepKind, StepSource
+from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.units import PS_PER_US, Unit
 from tfadvisor.vocabulary import Better, DeviceKind, Scatter
@@ -95,6 +97,28 @@ def _first(texts: Iterable[str], absent: str) -> str:
     if found is None:
         raise MetricAbsent(absent)
     return found
+
+
+_CONCURRENT = "2024-03-18"
+"""From this day on XLA's profiler traces kernels of several streams at the same time (jax commit 0e1b3e5ba6), and writes when."""
+
+
+@metric(unit=Unit.FRACTION, better=Better.LESS)
+def kernels_in_turn_fraction(question: Question) -> float:
+    """Share of the kernels' time on an NVIDIA GPU outside of its busiest stream, where the trace is of before March 2024, when
+    the profiler by default let no two kernels run at the same time, and none do.
+    """
+    found = [one.in_turn for host, one in gpus(question.run) if _is_serial(host.capture, one.properties)]
+    if not any(found):
+        raise MetricAbsent("kernels run at the same time, or the profiler was no old one, or each GPU used one stream")
+    return max(found)
+
+
+def _is_serial(capture: Capture, properties: Mapping[str, object]) -> bool:
+    if properties.get(stats.DEVICE_VENDOR, stats.NVIDIA) != stats.NVIDIA:
+        return False
+    unnamed = capture.framework == "tensorflow" and stats.GPU_DEVICE_NAME not in properties
+    return capture.captured_at < _CONCURRENT if capture.captured_at else unnamed
 
 
 @fact

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from enum import Enum
 
@@ -14,7 +15,7 @@ from tfadvisor.metrics.collectives import exposed_transfer_fraction
 from tfadvisor.metrics.devices import slices_network, workload
 from tfadvisor.metrics.kinds import between_products, patterns_of_any_device
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
-from tfadvisor.metrics.steady import counted_hosts, device_steps, needs_steps, share
+from tfadvisor.metrics.steady import counted_hosts, device_steps, needs_steps, share, tpus
 from tfadvisor.metrics.step_time import turnaround_fraction
 from tfadvisor.timeline.devices.collective_calls import CollectiveCalls
 from tfadvisor.timeline.intervals import BoolArray
@@ -23,6 +24,10 @@ from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better, DeviceKind, TimeClass
 
 _IN_A_LOOP = 2
+_OFFLOADED = re.compile(r"\b(?:async|call)-(?:start|done)\b")
+"""In `%all-reduce.8.cloned.1.call-done = …` and `%async-done.3 = …`, which wait for what a TPU's sparse core runs."""
+_MOVED = {"v6": "by flags", "7x": "by default", "v7": "by default"}
+"""What a TPU's model is called in part, and whether its compiler moves collectives to sparse cores (MaxText's flags)."""
 _NAMED_BY_OP = (DeviceKind.CPU, DeviceKind.TPU)
 """Devices whose events bear the names of the program's ops, and not those of kernels."""
 
@@ -31,7 +36,8 @@ class _Label(msgspec.Struct, frozen=True):
     """The counted calls of one collective on one device. time_ps, exposed_ps, bytes: summed; unsized: of unknown size.
 
     op: its HLO name, "" where only the kernel's name is known. module: of its program, "" where that is not known.
-    repeats: calls a step.
+    repeats: calls a step. offloaded: whether another core runs it, as an asynchronous computation; None
+    where the trace names its op alone.
     """
 
     kind: CollectiveKind
@@ -44,6 +50,7 @@ class _Label(msgspec.Struct, frozen=True):
     bytes: int
     unsized: int
     repeats: float
+    offloaded: bool | None
 
 
 @once
@@ -78,12 +85,12 @@ def _labels_of(calls: CollectiveCalls, steady: BoolArray, *, by_op: bool) -> lis
     dtypes = calls.dtypes or ("",) * len(calls.labels)
     out = []
     for at, (label, other) in enumerate(zip(labels.tolist(), kernel.tolist(), strict=True)):
-        own = calls.kinds[label]
+        own, name = calls.kinds[label], calls.labels[label]
         out.append(
             _Label(
                 kind=own if own is not CollectiveKind.OTHER else calls.kinds[other],
                 dtype=dtypes[label] or dtypes[other],
-                op=calls.labels[label].partition(" = ")[0].removeprefix("%") if by_op or label != other else "",
+                op=name.partition(" = ")[0].removeprefix("%") if by_op or label != other else "",
                 module=calls.modules[modules[at]] if modules[at] >= 0 else "",
                 calls=int(number[at]),
                 time_ps=int(time[at]),
@@ -91,6 +98,7 @@ def _labels_of(calls: CollectiveCalls, steady: BoolArray, *, by_op: bool) -> lis
                 bytes=int(size[at]),
                 unsized=int(unsized[at]),
                 repeats=int(number[at]) / max(int(steady.sum()), 1),
+                offloaded=True if _OFFLOADED.search(name) else False if " = " in name else None,
             )
         )
     return out
@@ -247,6 +255,22 @@ def exposed_collective_use(question: Question) -> str:
         return "unknown"
     uses = (("weights", known.weights), ("experts", known.experts), ("asked for", known.asked_for))
     return next((use for use, names in uses if first.op in names), "resharding" if first.op else "unknown")
+
+
+@fact
+def sparse_core_offload(question: Question) -> str:
+    """Whether a TPU's sparse cores run the collective with the most exposed time: `runs`, by its instruction; where they do not,
+    `by flags` or `by default` for when its compiler lets them.
+    """
+    used, offloaded = tpus(question.run), max(_labels(question), key=lambda one: one.exposed_ps).offloaded
+    if offloaded:
+        return "runs"
+    if offloaded is None and any(device.sparse_ps for _, device in used):
+        raise MetricAbsent("sparse cores run ops, and the trace does not say which")
+    for part, when in _MOVED.items():
+        if part in used[0][1].model.lower():
+            return when
+    raise MetricAbsent("of TPUs of this model nobody says that sparse cores run collectives")
 
 
 @fact

@@ -125,9 +125,9 @@ def input_stage_fault(question: Question) -> str:
     many_files = _files(pipeline) >= _MANY_FILES * max(pipeline.steps, 1)
     causes = (
         ("shuffle-refill", _comes_in_bursts(question, pipeline, stage)),
-        ("generator", kind.startswith(("Generator", "FlatMap")) and _any_python(pipeline)),
+        ("generator", kind.startswith(("Generator", "FlatMap")) and any(one.python for one in pipeline.stages)),
         ("python-function", stage.python),
-        ("windows", _makes_windows(pipeline) and _cuts_windows(stage)),
+        ("windows", _cuts_windows(stage) and any(one.kind.startswith("Window") for one in pipeline.stages)),
         ("per-element-map", _works_on_elements(pipeline, stage)),
         ("sequential-map", kind == "Map"),
         ("parallel-map", kind.startswith(("ParallelMap", "MapAndBatch"))),
@@ -151,10 +151,6 @@ def _works_on_elements(pipeline: InputPipeline, stage: InputStage) -> bool:
     return stage.kind.startswith("ParallelMap") and is_short and _feeds_a_batch(pipeline, stage)
 
 
-def _makes_windows(pipeline: InputPipeline) -> bool:
-    return any(stage.kind.startswith("Window") for stage in pipeline.stages)
-
-
 def _cuts_windows(stage: InputStage) -> bool:
     """Whether a stage makes windows, or batches the rows of one inside the flat_map over them."""
     return stage.kind.startswith(("FlatMap", "Window")) or stage_kind(asking_stage(stage.path)).startswith(
@@ -169,20 +165,12 @@ def _handles_rows(pipeline: InputPipeline, stage: InputStage) -> bool:
     return stage.kind.startswith(_ROWS) and enough and stage.busy_ps < _SHORT_ROW_PS * rows
 
 
-def _any_python(pipeline: InputPipeline) -> bool:
-    return any(stage.python for stage in pipeline.stages)
-
-
 def _comes_in_bursts(question: Question, pipeline: InputPipeline, slowest: InputStage) -> bool:
     """Whether the pipeline would be fast enough, did a shuffle not make batches wait until its buffer is full again."""
-    filled = _refilling_ps(pipeline)
+    filled = max((stage.filling_ps for stage in pipeline.stages if stage.fills > 1), default=0)
     if filled < _BURSTS * pipeline.window_ps:
         return False
     return slowest.wall_ps < (1 - share(question, TimeClass.INPUT)) * pipeline.window_ps
-
-
-def _refilling_ps(pipeline: InputPipeline) -> int:
-    return max((stage.filling_ps for stage in pipeline.stages if stage.fills > 1), default=0)
 
 
 def _files(pipeline: InputPipeline) -> int:

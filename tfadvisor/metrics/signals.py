@@ -98,10 +98,6 @@ def _of_parts(select: Callable[[Question], Sequence[Part]]) -> Choice:
     return choose
 
 
-def _with_launches(question: Question) -> Chosen:
-    return _of_program(looped_scatters)(question)._replace(fraction=scatter_loop_share(question))
-
-
 def _named(one: HotOp) -> str:
     """`fusion.3 (train.py:42)`, without the line where the HLO does not tell it; of an unrolled op the line that was."""
     unrolled = one.known.unrolled if one.known is not None else None
@@ -187,7 +183,7 @@ SIGNALS = (
         "scatter_loop",
         "updates of single rows inside while loops, from the trace's HLO: their kernels, and the launches between kernels in "
         "proportion to their number",
-        _with_launches,
+        lambda asked: _of_program(looped_scatters)(asked)._replace(fraction=scatter_loop_share(asked)),
     ),
     Signal(
         "random_number",

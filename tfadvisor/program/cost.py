@@ -152,7 +152,8 @@ def _fusion_bytes(fusion: Instruction) -> int:
     users = Users(inner).by_id
     read = sum(_read(parameter, users) for parameter in inner.parameters())
     tables = sum(one.shape.bytes for one in inner.instructions if one.opcode == "constant" and one.shape.elements > 1)
-    return read + tables + sum(_returned(one) for one in _results(inner.root))
+    results = inner.root.operands if inner.root.opcode == "tuple" else (inner.root,)
+    return read + tables + sum(map(_returned, results))
 
 
 def _read(value: Instruction, users: Mapping[int, list[Instruction]]) -> int:
@@ -177,10 +178,6 @@ def _read(value: Instruction, users: Mapping[int, list[Instruction]]) -> int:
 def _only_first(user: Instruction, used: int) -> bool:
     operands = user.operand_ids
     return operands[0] == used and used not in operands[1:]
-
-
-def _results(root: Instruction) -> Iterable[Instruction]:
-    return root.operands if root.opcode == "tuple" else (root,)
 
 
 def _returned(result: Instruction) -> int:

@@ -104,7 +104,7 @@ def unrolled(parts: Sequence[Instruction]) -> tuple[str, int] | None:
     copies: dict[tuple[str, str, str, int], int] = {}
     for (opcode, _), same in alike.items():
         place = location_of(same[0])
-        if place is None or not _is_called(opcode, place.op_name):
+        if place is None or not place.op_name.rpartition("/")[2].lower().startswith(opcode[:_STEM]):
             continue
         path = place.op_name.rstrip("0123456789").rstrip("_")  # TensorFlow numbers the copies
         key = (opcode, path, "" if place.is_installed else place.file, place.line)
@@ -113,8 +113,3 @@ def unrolled(parts: Sequence[Instruction]) -> tuple[str, int] | None:
         return None
     most = max(copies, key=lambda key: copies[key])
     return (most[2].rpartition("/")[2], most[3]) if copies[most] >= _LEAST else None
-
-
-def _is_called(opcode: str, path: str) -> bool:
-    """Whether a path ends in the name of the primitive that an opcode is."""
-    return path.rpartition("/")[2].lower().startswith(opcode[:_STEM])

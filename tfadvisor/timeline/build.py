@@ -245,6 +245,7 @@ def _explain(placed: _Placed, attributed: _Attributed, drawing: Drawing | None) 
         if known
         else ((), EMPTY)
     )
+    spent = samples.named(spent, classes) if samples is not None else spent
     alone = attributed.time.classes[0] or classes  # while the first device waits
     host, loading = alone[TimeClass.HOST], alone[TimeClass.INPUT]
     frames = loop_frames(threads, steps, host, loading, samples.line_in if samples is not None else None)

@@ -54,6 +54,15 @@ class Samples(msgspec.Struct, frozen=True):
     round_ms: Annotated[float, Meta(ge=0, le=1e9)] = 0.0
     """How long a round of the program's loop takes, as Python went through it while nothing was recorded; 0 for unknown."""
 
+    lines: Annotated[list[Annotated[int, Meta(ge=-1, le=1 << 62)]], Meta(max_length=4000)] = []
+    """Of each place: the line that is under way in the function whose loop is named here, -1 outside of it, 0 for unknown."""
+
+    loop: tuple[_Short, _Short, _Count, _Count] | None = None
+    """The program's loop: its file and function, its first and its last line. None where none was counted."""
+
+    rounds_ns: Annotated[list[_Count], Meta(max_length=2000)] = []
+    """When rounds of the program's loop began in the window, where they were counted in it."""
+
     recorded_ns: Annotated[list[tuple[_Count, _Count]], Meta(max_length=100)] = []
     """From when to when a profiler was at work, since the epoch; empty where that is not known."""
 

@@ -35,6 +35,7 @@ from tfadvisor.errors import TraceError
 from tfadvisor.files import temporary_folder
 from tfadvisor.processes import undisturbed
 from tfadvisor.timeline.names.classes import is_host_plane
+from tfadvisor.timeline.steps.find import ROUNDS
 from tfadvisor.trace.columns import Selection
 from tfadvisor.trace.decode import decode_file
 
@@ -76,6 +77,8 @@ _OF_A_ROUND = 0.5
 REPORT_SECONDS = 65.0
 """After the loop was first seen there is a report, or a line that says why not."""
 _ROUNDS_SECONDS = 3.0
+_SLOWER = 2
+"""Until one has gone round, each of so many looks lasts up to twice as long as the one before."""
 _LATE_SECONDS, _MOST_WRITING_SECONDS = 10.0, 45.0
 _BETWEEN_COUNTS_SECONDS = 2.0
 _PREPARING_SECONDS = 60.0
@@ -187,14 +190,14 @@ def conduct(board: Board, program: Program, wanted: Wanted, options: Options) ->
         if ready is None:
             break
         restless += ready.restless
-        before = _loop(board, program, ready) or before
+        before = _loop(board, program, ready, _ROUNDS_SECONDS * 2 ** min(attempt, _SLOWER)) or before
         until = until or time.time() + REPORT_SECONDS
         if ready.processes and all(one.left for one in board.processes()):
             break
         seconds = max(
             wanted.first_look_seconds * _LOOK_GROWS**attempt,
             ready.seconds,
-            _rounds_seconds(before) * _LOOK_GROWS**short,
+            (0.0 if before is None else _FEW_ROUNDS * before.median_ms / 1000) * _LOOK_GROWS**short,
         )
         record = _recorder(board, program, ready.processes, options, caps, until)
         look = record(seconds, python_tracer=False)
@@ -218,7 +221,7 @@ def conduct(board: Board, program: Program, wanted: Wanted, options: Options) ->
         in_one_call = bool(board.inside) and look.pace.median_ms < _ONE_CALL_MS
         how = record_fully if wanted.python_tracer and not in_one_call else record_plainly
         found = how(record, look, replace(wanted, steps=steps))
-        after = _loop(board, program, ready, window=found.chosen.folder)
+        after = _loop(board, program, ready, _ROUNDS_SECONDS, window=found.chosen.folder)
         inside = board.inside if look.pace.median_ms < _ONE_CALL_MS else ""
         kept = replace(found, rounds=(before, look.loop, after), inside=inside)
         if not (before and after) or after.is_of(before) or (passed is not None and after.is_of(passed)):
@@ -232,12 +235,12 @@ def conduct(board: Board, program: Program, wanted: Wanted, options: Options) ->
     return Nothing(board.processes(), last, late, board.inside)
 
 
-def _loop(board: Board, program: Program, ready: Ready, window: Path | None = None) -> Loop | None:
+def _loop(board: Board, program: Program, ready: Ready, seconds: float, window: Path | None = None) -> Loop | None:
     """Of the program while nothing is recorded; not the one in which Keras adapts layers, while another may follow. window: the
-    folder of the one that is over."""
+    folder of the one that is over. seconds: for which it is looked at, at most."""
     until = time.time() + _PREPARING_SECONDS
     while ready.processes:
-        found = count_rounds(board, ready.processes, _ROUNDS_SECONDS, lambda: program.ended() is not None, window)
+        found = count_rounds(board, ready.processes, seconds, lambda: program.ended() is not None, window)
         if (
             window is not None
             or found is None
@@ -248,11 +251,6 @@ def _loop(board: Board, program: Program, ready: Ready, window: Path | None = No
             return found
         time.sleep(_BETWEEN_COUNTS_SECONDS)
     return None
-
-
-def _rounds_seconds(loop: Loop | None) -> float:
-    """How long a window has to be to hold a few of them."""
-    return 0.0 if loop is None else (_FEW_ROUNDS * loop.median_ms) / 1000
 
 
 _FEW_ROUNDS = 5
@@ -275,11 +273,12 @@ class _StepsThatCompile:
 def _recorder(
     board: Board, program: Program, training: Sequence[Process], options: Options, caps: Caps, until: float
 ) -> Recorder:
-    """Opens windows in these processes. The rounds of the loop are counted in the first. until: when there should be a report."""
-    first = True
+    """Opens windows in these processes. The rounds of the loop are counted where nothing else tells
+    its steps. until: when there should be a report."""
+    count = True
 
     def record(seconds: float, *, python_tracer: bool) -> Window | Refused:
-        nonlocal first
+        nonlocal count
         window = record_window(
             board,
             training,
@@ -287,10 +286,11 @@ def _recorder(
             options,
             python_tracer=python_tracer,
             has_ended=lambda: program.ended() is not None,
-            rounds=first,
+            rounds=count,
             writing=min(max(until + _LATE_SECONDS - time.time(), _LATE_SECONDS), _MOST_WRITING_SECONDS),
         )
-        first = False
+        pace = window.pace if isinstance(window, Window) else None
+        count = pace is None or pace.about == ROUNDS
         if isinstance(window, Window):
             caps.learn(window)
         return window
@@ -529,5 +529,6 @@ def gave_up(command: Sequence[str], found: Nothing, seconds: float) -> TraceErro
     return TraceError(
         " ".join(command),
         f"no steps that repeat were found in {seconds:.0f} s{why}; it goes on unrecorded.",
-        "Say when its loop runs with --after SECONDS, or ask for fewer steps with --steps 2.",
+        "Say when its loop runs with --after SECONDS, or ask for fewer steps with --steps 2. Without a recording "
+        "`tfadvisor try --ablate` measures what its parts cost.",
     )

@@ -7,12 +7,15 @@ from collections.abc import Container
 from pathlib import Path
 
 import msgspec
+import numpy as np
 from msgspec.structs import replace
 
 from tfadvisor.act.record.injected.tfadvisor_hook.sampling import BETWEEN
-from tfadvisor.advice.findings import CaptureNote, Finding, Saving
+from tfadvisor.advice.findings import CaptureNote, Evidence, Finding, Fix, Location, Saving
+from tfadvisor.advice.judging.judge_rules import severity_of
+from tfadvisor.advice.judging.verdict import LARGE
 from tfadvisor.report.model import Report
-from tfadvisor.timeline.names.frames import named_function
+from tfadvisor.timeline.names.frames import named_function, place_in_words
 from tfadvisor.trace.samples import Samples
 from tfadvisor.units import percent
 from tfadvisor.vocabulary import Severity
@@ -76,27 +79,88 @@ def _traced(report: Report) -> tuple[dict[Where, float], float]:
     return traced, left
 
 
-def _spent(samples: Samples, traced: Container[Where]) -> tuple[Counter[Where], Counter[Where]]:
-    """Ticks of the unrecorded program by file and function: in steps, and at ends of epochs. traced: what steps hold."""
-    whole = Counter(
-        (Path(samples.places[row][0]).name, named_function(samples.places[row][2])) if row >= 0 else ("", "")
-        for row in samples.unrecorded().tolist()
-    )
-    between = Counter({one: count for one, count in whole.items() if one[1] in BETWEEN and one not in traced})
-    return whole - between, between
+def _spent(
+    samples: Samples, traced: Container[Where], step_ms: float = 0.0
+) -> tuple[Counter[Where], Counter[tuple[str, int, str]]]:
+    """Ticks of the unrecorded program: in steps by file and function, and between turns of their loop by file, line and
+    function. traced: what steps hold."""
+    spent: Counter[Where] = Counter()
+    between: Counter[tuple[str, int, str]] = Counter()
+    outside = _outside(samples, step_ms)
+    for row, count in zip(*np.unique(samples.unrecorded(), return_counts=True), strict=True):
+        file, line, function = samples.places[row][:3] if row >= 0 else ("", 0, "")
+        where = Path(file).name, named_function(function)
+        if row >= 0 and outside[row] and samples.loop is not None and samples.lines[row] > 0:
+            between[Path(samples.loop[0]).name, samples.lines[row], named_function(samples.loop[1])] += int(count)
+        elif row >= 0 and (outside[row] or (where[1] in BETWEEN and where not in traced)):
+            between[where[0], line, where[1]] += int(count)
+        else:
+            spent[where] += int(count)
+    return spent, between
 
 
-def epoch_ends(samples: Samples, traced: Container[Where] = ()) -> str:
-    """`Ends of epochs take 62% of …`, "" where too few samples are in them. traced: functions that steps hold."""
-    spent, between = _spent(samples, traced)
-    share = between.total() / max(spent.total() + between.total(), _FEWEST_TICKS)
+_WAITS = ("block_until_ready", "_value", "__array__", "item", "numpy", "_numpy", "__float__", "__format__")
+"""In which the main thread waits for steps that it has only dispatched."""
+_OF_THE_LOOP = 2.5
+"""A round of the loop takes so many times as long as the step, at most, or as short: else it is another."""
+
+
+def _outside(samples: Samples, step_ms: float) -> list[bool]:
+    """By place, whether it lies outside of the loop whose rounds are the steps."""
+    rounds = samples.round_ms / step_ms if step_ms else 0.0
+    if (
+        samples.loop is None
+        or len(samples.lines) != len(samples.places)
+        or not 1 / _OF_THE_LOOP < rounds < _OF_THE_LOOP
+    ):
+        return [False] * len(samples.places)
+    _, _, first, last = samples.loop
+    return [
+        line != 0 and not first <= line <= last and place[3] not in _WAITS
+        for line, place in zip(samples.lines, samples.places, strict=True)
+    ]
+
+
+def epoch_ends(report: Report, samples: Samples) -> Finding | None:
+    """What passes between turns of the loop; None where too few samples are in it."""
+    times = report.steps.time_ms
+    step_ms = times.median if times else 0.0
+    spent, between = _spent(samples, _traced(report)[0], step_ms)
+    ticks = spent.total() + between.total()
+    share = between.total() / max(ticks, _FEWEST_TICKS)
     if not _TOLD <= share <= 1 - _TOLD:  # a loop that is all in one is no end of anything
-        return ""
-    places = ", ".join(f"{name} ({file})" for (file, name), _ in between.most_common(3))
-    return (
-        f"Ends of epochs take {percent(share)} of the main thread's time: {places}. They are in no step, so no share below "
-        "counts them."
+        return None
+    places = [one for one, _ in between.most_common(3)]
+    known = samples.loop if any(_outside(samples, step_ms)) else None
+    loop = f"the loop at {Path(known[0]).name}:{known[2]}" if known is not None else "the training loop"
+    named = ", ".join(place_in_words(*one) for one in places)
+    return Finding(
+        rule_id="measured-between-turns",
+        category="host",
+        severity=severity_of(share),
+        title=f"{percent(share)} of the time passes between turns of {loop}",
+        summary=f"By {ticks:,} samples of the main thread while nothing was recorded: {named}. That is in no step, so no other "
+        "share counts it.",
+        evidence=(Evidence(None, "samples between turns of the loop", f"{between.total():,} of {ticks:,}", "text"),),
+        saving=None,
+        fixes=(
+            Fix("code", "Do it less often, or with less data.", "", {}, "", "what it tells or keeps comes less often"),
+        ),
+        locations=tuple(Location(file, line, function) for file, line, function in places),
+        source=(),
+        caveat="",
+        proof="measured",
+        takes=share,
     )
+
+
+def _with_ends(report: Report, found: Finding) -> Report:
+    """Before what saves less than it takes; a run in which that is much is not healthy."""
+    share, verdict = found.takes or 0.0, report.verdict
+    at = next((row for row, one in enumerate(report.findings) if one.saves < share), len(report.findings))
+    if share >= LARGE and verdict.healthy:
+        verdict = replace(verdict, healthy=False, summary=f"{found.title}. {verdict.summary}")
+    return replace(report, findings=(*report.findings[:at], found, *report.findings[at:]), verdict=verdict)
 
 
 def lowered(report: Report, samples: Samples | None) -> Report:
@@ -104,8 +168,8 @@ def lowered(report: Report, samples: Samples | None) -> Report:
     if samples is None or samples.why:
         why = f" ({samples.why})" if samples is not None else ""
         return _noted(report, f"The main thread was not sampled{why}: lines come from the trace alone.")
-    if between := epoch_ends(samples, _traced(report)[0]):
-        report = _noted(report, between)
+    if (ends := epoch_ends(report, samples)) is not None:
+        report = _with_ends(report, ends)
     found = disagreement_of(report, samples)
     if found is None:
         return report

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from tfadvisor.act.trial.candidates import Candidate
 from tfadvisor.act.trial.injected.tfadvisor_trial_hook import parts as hooks
-from tfadvisor.act.trial.result import BETTER, BROKEN, NOT_BETTER, Arm, Ratio, TrialResult
+from tfadvisor.act.trial.result import BETTER, BROKEN, NOT_BETTER, Arm, Ratio, TrialResult, at_lines
 from tfadvisor.act.trial.steps import Answer
-from tfadvisor.advice.findings import Evidence, Finding, Fix, Saving, Verdict
+from tfadvisor.advice.findings import Evidence, Finding, Fix, Location, Saving, Verdict
 from tfadvisor.advice.judging.judge_rules import severity_of
 from tfadvisor.advice.judging.verdict import LARGE
 from tfadvisor.report.model import Report
@@ -65,7 +65,11 @@ PARTS = (
     Part(hooks.EAGER_OFF, SWITCH, "launch", "take run_eagerly=True out", "sets run_eagerly nowhere", "values"),
     Part(hooks.COMPILED, SWITCH, "launch", "wrap the step's function in tf.function or jax.jit",
          "calls no function of its own as its step that is not compiled", "values"),
+    Part(hooks.APPLIED, SWITCH, "launch", "wrap the network's apply in jax.jit where it is called outside of compiled functions",
+         "calls no apply of a network outside of compiled functions", "values"),
     Part(hooks.EIGHT_STEPS, SWITCH, "host", "pass steps_per_execution=8 to compile()", "calls no compile() of Keras", "values"),
+    Part(hooks.NO_PREDICT, SWITCH, "host", "call model(x, training=False) where model.predict(x) is given a few rows",
+         "calls predict of Keras for a few rows nowhere in its steps", "values"),
     Part(hooks.PRECISION, SWITCH, "precision", 'call keras.config.set_dtype_policy("mixed_bfloat16") first',
          "makes no layers of Keras"),
     Part(hooks.PREFETCH, SWITCH, "input",
@@ -180,12 +184,13 @@ def _finding(arm: Arm, base_ms: float) -> Finding:
         category=arm.category,
         severity=severity_of(high),
         title=f"{title}, by experiment",
-        summary=f"Tried here: {arm.effect}. A step took {now} instead of {before}, without the profiler: {share(arm.ratio)} less."
+        summary=f"Tried here: {arm.effect}{at_lines(arm.places)}. A step took {now} instead of {before}, without the profiler: "
+        f"{share(arm.ratio)} less."
         f" Results: {arm.check}.",
         evidence=(Evidence(None, f"step as it is, and with {arm.name} {changed}", f"{before}, {now}", "text"),),
         saving=Saving(low, high, "measured here"),
         fixes=fixes,
-        locations=(),
+        locations=tuple(Location(file, int(line), "") for file, _, line in (one.rpartition(":") for one in arm.places)),
         source=(),
         caveat="",
         claims=(arm.category,) if arm.category in ("input", "host", "launch", "compute") else (),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 from msgspec.structs import replace
 
@@ -43,6 +44,7 @@ class Arms:
         self.seconds: dict[str, float] = {}
         self.longest_base = 0.0
         self.took: dict[str, int] = {}
+        self.places: dict[str, tuple[str, ...]] = {}
 
     def smoke(self, seconds: float) -> Timed:
         """The program as it is, before all rounds: until as many steps are timed as last so long. Raises Interrupted."""
@@ -105,6 +107,8 @@ class Arms:
         if arm == BASE:
             self.longest_base = max(self.longest_base, timed.seconds)
         self.took[arm] = sum(answer.took.get(one, 0) for answer in timed.answers for one in candidate.parts)
+        found = {place for answer in timed.answers for one in candidate.parts for place in answer.places.get(one, ())}
+        self.places[arm] = tuple(f"{Path(file).name}:{line}" for file, line in sorted(found))
         for answer in timed.answers[:1]:
             if answer.values:
                 self.values.setdefault(arm, []).append(answer.values)

@@ -23,6 +23,8 @@ _TIMED_SECONDS = 2.0
 """How long the steps of one run are timed."""
 _WATCHED = 3.0
 """For so many times as long as steps are timed loops are watched: those that check or set up before training are over by then."""
+_FEW_ROUNDS = 10
+"""Or for so many steps of a report: they may take half as long again without a rhythm of their own."""
 _MORE_TIME = "Give it more time, as --budget 30m, or smaller data."
 
 
@@ -46,7 +48,8 @@ def try_out(wanted: Wanted, asked: Asked, tell: Tell) -> TrialResult:
     program = Program(wanted.command, asked)
     tell("looks for the loop of the steps")
     parts = HOOKED if wanted.ablate else ()
-    watched = program.watch(wanted.budget_seconds, _WATCHED * _TIMED_SECONDS, parts=parts)
+    seconds = max(_WATCHED * _TIMED_SECONDS, _FEW_ROUNDS * (wanted.step_ms or 0.0) / 1000)
+    watched = program.watch(wanted.budget_seconds, seconds, parts=parts)
     plan = _plan(watched, wanted)
     stepping = [one for one in watched.answers if any(Loop(loop.file, loop.line) == plan.loop for loop in one.loops)]
     versions = stepping[0].versions
@@ -141,4 +144,5 @@ def _arm(candidate: Candidate, standing: Standing | None, arms: Arms) -> Arm:
         smallest_change=standing.smallest if standing and outcome != BETTER else None,
         kind=candidate.kind,
         took=arms.took.get(candidate.name, 0),
+        places=arms.places.get(candidate.name, ()),
     )

@@ -20,6 +20,7 @@ from tfadvisor.version import VERSION
 SCHEMA_VERSION = "1"
 BETTER, NOT_BETTER, OPEN, BROKEN = OUTCOMES
 SAME, DIFFERS, NOT_CHECKED = "same", "differs", "not checked"
+_MOST_PLACES = 6
 
 
 class Share(msgspec.Struct, frozen=True):
@@ -86,6 +87,8 @@ class Arm(msgspec.Struct, frozen=True):
     """change; of an ablation: part (what the program does, taken out), switch (a setting) or scale (less to do)."""
     took: int = 0
     """How often its hook took effect in one run, 0 where there is no hook."""
+    places: tuple[str, ...] = ()
+    """Lines of the program where it did, as `train.py:41`; none where a framework's own code was hooked."""
 
     @property
     def saving(self) -> Share | None:
@@ -155,6 +158,16 @@ def gain(ratio: Ratio | None) -> str:
     if ratio.estimate <= 1:
         return f"{percent(1 - ratio.estimate)} of step time saved ({_plain(low)} to {_plain(high)})"
     return f"{percent(ratio.estimate - 1)} slower ({_plain(ratio.low - 1)} to {_plain(ratio.high - 1)})"
+
+
+def at_lines(places: Sequence[str]) -> str:
+    """` (train.py:41, 43 and 2 more)`, "" for no line."""
+    shown: list[str] = []
+    for place in places[:_MOST_PLACES]:
+        file, _, line = place.rpartition(":")
+        shown.append(line if shown and file == places[len(shown) - 1].rpartition(":")[0] else place)
+    more = f" and {len(places) - len(shown)} more" if len(places) > len(shown) else ""
+    return f" ({one_line(', '.join(shown))}{more})" if shown else ""
 
 
 def promised(share: Share) -> str:
@@ -232,7 +245,7 @@ def _arm(page: TextPage, arm: Arm) -> None:
         notes.append("results not checked" if arm.check == NOT_CHECKED else f"results {arm.check}")
         notes.append(f"{len(arm.step_ms)} run{'s' if len(arm.step_ms) != 1 else ''}")
     if arm.effect:
-        notes.append(f"{_DOES.get(arm.kind, 'changes')}: {one_line(arm.effect)}")
+        notes.append(f"{_DOES.get(arm.kind, 'changes')}: {one_line(arm.effect)}{at_lines(arm.places)}")
     if notes:
         page.hanging("", ("; ".join(notes), DIM), _INDENT)
 

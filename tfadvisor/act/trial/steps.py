@@ -13,6 +13,8 @@ from tfadvisor.act.record.injected.tfadvisor_hook.letters import write_letter
 _NEARLY_ALL = 0.8
 """Loops inside of each other share their time; those that hold so much of the longest one's may be the steps."""
 _FEWEST = 8
+_FEWEST_TOLD = 3
+"""Rounds of a loop whose rounds take as long as the step that a report tells."""
 _WITHOUT_COMPILING = 0.3
 """What the time in a loop counts where nothing compiled, in it or in a loop before: it may only prepare data."""
 _ASIDE = 0.5
@@ -41,15 +43,19 @@ def choose_loop(seen: Sequence[SeenLoop], step_ms: float | None = None) -> SeenL
 
     step_ms: what a report says of the step; then the loop whose rounds come nearest, within a factor of two.
     """
-    often = [one for one in seen if one.done >= _FEWEST and one.seconds > 0]
+
+    def is_told(one: SeenLoop) -> bool:
+        return step_ms is not None and agrees(one.seconds * 1000 / one.done, step_ms)
+
+    often = [
+        one for one in seen if one.seconds > 0 and (one.done >= _FEWEST or (one.done >= _FEWEST_TOLD and is_told(one)))
+    ]
     if not often:
         return None
     longest = max(_weight(one) for one in often)
     near = [one for one in often if _weight(one) >= _NEARLY_ALL * longest]
-    if step_ms is not None:
-        told = min(near, key=lambda one: abs(one.seconds * 1000 / one.done - step_ms))
-        if agrees(told.seconds * 1000 / told.done, step_ms):
-            return told
+    if step_ms is not None and (told := list(filter(is_told, near))):
+        return min(told, key=lambda one: abs(one.seconds * 1000 / one.done - step_ms))
     return min(near, key=lambda one: (one.done, one.file == KERAS))
 
 
@@ -180,3 +186,5 @@ class Answer(msgspec.Struct, frozen=True):
     """That its framework uses, 0 where there is none yet."""
     took: Mapping[str, int] = {}
     """How often the hook of each part took effect."""
+    places: Mapping[str, tuple[tuple[str, int], ...]] = {}
+    """Files and lines of the program where it did, as far as they are known."""

@@ -199,7 +199,10 @@ def _caveat(rule: Rule, metrics: Metrics) -> str:
         return (
             f"Of the work that was launched {percent(lost)} left nothing in the trace: these shares are about the rest."
         )
-    return ""
+    serial = rule.category == "collective" and metrics.value("kernels_in_turn_fraction")
+    return (
+        "The profiler let no two kernels run at the same time: computation may hide this otherwise." if serial else ""
+    )
 
 
 def _applies(fix: FixRule, metrics: Metrics) -> bool:

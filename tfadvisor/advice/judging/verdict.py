@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import permutations
 
 from tfadvisor.advice.findings import Finding, Verdict
 from tfadvisor.advice.judging.judged import is_few, is_guessed, work_lost
@@ -118,12 +119,19 @@ def give_verdict(
 
 
 def led_by(verdict: Verdict, findings: Sequence[Finding], metrics: Metrics) -> tuple[Finding, ...]:
-    """Of few or guessed steps, where findings come by severity: what explains the verdict's lost time comes first."""
+    """What explains the verdict's lost time comes first where findings of few or guessed steps come by severity. Otherwise one
+    does that may save as much as the first: neither's range leaves out what the other is expected to save.
+    """
+    own = [one for one in findings if verdict.bottleneck in one.claims and one.saves > 0]
     if verdict.bottleneck not in _LOSSES or not (is_few(metrics) or is_guessed(metrics)):
-        return tuple(findings)
-    leads = [verdict.bottleneck in one.claims and one.saves > 0 for one in findings]
-    leading = [one for one, first in zip(findings, leads, strict=True) if first]
-    return (*leading, *(one for one, first in zip(findings, leads, strict=True) if not first))
+        own = [one for one in own[:1] if one.bears_verdict and _tied(one, findings[0])]
+    return (*own, *(one for one in findings if one not in own))
+
+
+def _tied(one: Finding, other: Finding) -> bool:
+    if one.saving is None or other.saving is None:
+        return False
+    return all(a.low <= b.middle <= a.high for a, b in permutations((one.saving, other.saving)))
 
 
 def _sound(breakdown: Mapping[str, float], metrics: Metrics, findings: Sequence[Finding]) -> bool:

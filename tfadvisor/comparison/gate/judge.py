@@ -40,6 +40,7 @@ def judge(
         told += [f"Cannot tell: {check.message}" for check in checks if check.outcome is Outcome.CANNOT_TELL]
     better = f"{_BETTER}{'.' if baseline.in_turns else _NEW_BASELINE}"
     told += [f"{check.message} {better}" for check in checks if check.improved]
+    middle = sorted(candidates, key=lambda one: one.side.median_ms)[(len(candidates) - 1) // 2]
     return GateResult(
         outcome=outcome,
         exit_code=code,
@@ -58,15 +59,10 @@ def judge(
         checks=tuple(checks),
         notices=(*baseline.notices, *told, *(f"{name}: {error}" for name, error in broken.items())),
         differences=baseline.differences,
-        comparison=compare_sides(baseline.typical().side, _middle(candidates).side, differences=baseline.differences)
+        comparison=compare_sides(baseline.typical().side, middle.side, differences=baseline.differences)
         if baseline.runs
         else None,
     )
-
-
-def _middle(candidates: Sequence[Snapshot]) -> Snapshot:
-    """The candidate whose step time is the middle one."""
-    return sorted(candidates, key=lambda one: one.side.median_ms)[(len(candidates) - 1) // 2]
 
 
 def _broken(check: Check, broken: dict[str, str]) -> Check:

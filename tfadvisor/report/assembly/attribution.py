@@ -79,12 +79,8 @@ def _computed(run: RunSummary, spent: Sequence[Spent], scale: float) -> Iterator
             key = (one.path, one.op, one.kernel, one.module)
             time[key] = time.get(key, 0) + one.ps
     for key, part in parts_of(run, time, dict.fromkeys(time, 0)).items():
-        yield _Named(_kind_of(part), part.name, _place_of(part, key[2]), part.total_ps * scale)
-
-
-def _kind_of(part: Part) -> str:
-    """Its type; without one its name, of an HLO instruction without the number: `fusion.3` is of the kind `fusion`."""
-    return part.op_type or _NUMBER.sub("", instruction_name(part.name)) or part.name
+        kind = part.op_type or _NUMBER.sub("", instruction_name(part.name)) or part.name  # of `fusion.3` it is `fusion`
+        yield _Named(kind, part.name, _place_of(part, key[2]), part.total_ps * scale)
 
 
 def _place_of(part: Part, kernel: str) -> Place:

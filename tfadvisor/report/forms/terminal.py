@@ -228,7 +228,7 @@ def as_text(report: Report, *, details: bool = False, screen: Screen = PLAIN) ->
         _ops(page, report)
         _steps(page, report)
         _metrics(page, report)
-        _not_applicable(page, report)
+        _by_reason(page, "Not applicable", [(one.rule_id, one.reason) for one in report.not_applicable])
     _broken(page, report)
     if not details:
         page.line(("--details prints all evidence and fixes, --format json|markdown prints other formats", DIM))
@@ -512,10 +512,6 @@ def _told_apart(name: str, names: set[str]) -> str:
     parts = name.split("/")
     tails = ("/".join(parts[-many:]) for many in range(2, len(parts)))
     return next((tail for tail in tails if sum(one.endswith(f"/{tail}") for one in names) == 1), name)
-
-
-def _not_applicable(page: TextPage, report: Report) -> None:
-    _by_reason(page, "Not applicable", [(one.rule_id, one.reason) for one in report.not_applicable])
 
 
 def _broken(page: TextPage, report: Report) -> None:

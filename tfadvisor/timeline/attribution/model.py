@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
-from tfadvisor.timeline.intervals import Int64Array, union
+from tfadvisor.timeline.intervals import Int64Array, Intervals, union
 from tfadvisor.timeline.names.frames import named_function, place_in_words
 from tfadvisor.trace.columns import HostTrace, session_start_ns
 from tfadvisor.trace.runs import host_of
@@ -71,6 +73,7 @@ def largest_places(spent: Iterable[Spent]) -> dict[str, str]:
     }
 
 
+_NEARLY_ALL = 2 / 3
 FEWEST_TICKS = 8
 """In the time of a class of which nothing is recorded; with fewer it stays without a name."""
 
@@ -85,6 +88,20 @@ class Sampled(msgspec.Struct, frozen=True):
     places: tuple[tuple[str, int, str, str], ...]
     """(file, line and function of the program, "" outside of it, and for a line outside of all functions; what that line
     calls, "" for itself)."""
+
+    def named(self, spent: Iterable[Spent], classes: Mapping[TimeClass, Intervals]) -> tuple[Spent, ...]:
+        """What is compiled and launched with the line that does it, where events tell none and one line has nearly all ticks."""
+        lines: dict[TimeClass, tuple[str, int]] = {}
+        for kind in (TimeClass.COMPILE, TimeClass.LAUNCH):
+            at = self.place[classes[kind].contains(self.at)]
+            ticks = Counter(self.places[row][:2] for row in at[at >= 0].tolist())
+            line, most = max(ticks.items(), key=lambda one: one[1], default=(("", 0), 0))
+            if line[0] and len(at) >= FEWEST_TICKS and most >= _NEARLY_ALL * len(at):
+                lines[kind] = line
+        return tuple(
+            one if one.file or one.kind not in lines else replace(one, file=lines[one.kind][0], line=lines[one.kind][1])
+            for one in spent
+        )
 
     def line_in(self, start: Int64Array, end: Int64Array) -> str:
         """The program's own line at most of the ticks in these stretches of time, ps: `main (train.py:42)`; "" for none."""

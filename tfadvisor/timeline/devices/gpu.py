@@ -73,8 +73,8 @@ class Gpu(DeviceOfPlanes):
         return str(stated or gpu_model(maker, capability(properties), cores, memory))
 
     def peaks(self, properties: Properties) -> Peaks:
-        """As the plane states them, else as the maker of the model does, else from clock, number of multiprocessors and compute
-        capability. The bandwidth of NVIDIA's is what the plane states: one model has memories of several speeds.
+        """As the plane states them, else as the maker of the model does, else (16 bits) from clock, number of multiprocessors and
+        compute capability. The bandwidth of NVIDIA's is what the plane states: one model has memories of several speeds.
         """
         stated = stated_peaks(properties)
         if stated:
@@ -83,9 +83,11 @@ class Gpu(DeviceOfPlanes):
         known, reckoned = peaks_of_model(model), _peaks_by_capability(properties, is_for_games(model))
         if known is None:
             return reckoned
-        if properties.get(stats.DEVICE_VENDOR, stats.NVIDIA) == stats.AMD or reckoned.bytes_per_s is None:
+        if properties.get(stats.DEVICE_VENDOR, stats.NVIDIA) == stats.AMD:
             return known
-        return replace(known, bytes_per_s=reckoned.bytes_per_s)
+        return replace(
+            known, flops=known.flops or reckoned.flops, bytes_per_s=reckoned.bytes_per_s or known.bytes_per_s
+        )
 
 
 def _peaks_by_capability(properties: Properties, for_games: bool) -> Peaks:

@@ -194,7 +194,7 @@ def op_stem(name: str) -> str:
 
 def _of_nccl(name: str) -> Collective:
     own = name.partition("(")[0]
-    squeezed = _squeezed(own.lower())
+    squeezed = own.lower().replace("_", "").replace("-", "")
     kind = next((kind for word, kind in _KINDS if word in squeezed), CollectiveKind.OTHER)
     reduces = kind in (CollectiveKind.ALL_REDUCE, CollectiveKind.REDUCE_SCATTER, CollectiveKind.OTHER)
     return Collective(kind, _dtype(own.lower()) if reduces else None)
@@ -211,10 +211,6 @@ def _dtype(lower: str) -> str | None:
     for other in "<>(),:_*&":
         lower = lower.replace(other, " ")
     return next((_DTYPES[word] for word in lower.split() if word in _DTYPES), None)
-
-
-def _squeezed(name: str) -> str:
-    return name.replace("_", "").replace("-", "")
 
 
 def _result_type(name: str) -> str | None:

@@ -14,7 +14,6 @@ from tfadvisor.timeline.devices.collective_calls import CollectiveCalls
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.names.collectives import CollectiveKind
 from tfadvisor.timeline.run.clocks import Clocks, align, occurrence
-from tfadvisor.timeline.summary.device import DeviceSummary
 from tfadvisor.timeline.summary.host import HostSummary
 
 if TYPE_CHECKING:
@@ -86,7 +85,7 @@ def find_meetings(hosts: Sequence[HostSummary]) -> Meetings:
     strangers += tuple(
         host
         for host, offset in enumerate(clocks.offset_ps)
-        if offset is None and any(map(_communicates, hosts[host].devices))
+        if offset is None and any(len(one.collectives) for one in hosts[host].devices)
     )
     if not found.size:
         return _none("the devices' collectives cannot be paired", clocks)
@@ -112,10 +111,6 @@ def find_meetings(hosts: Sequence[HostSummary]) -> Meetings:
         clocks=clocks,
         strangers=tuple(sorted(set(strangers))),
     )
-
-
-def _communicates(device: DeviceSummary) -> bool:
-    return len(device.collectives) > 0
 
 
 def in_quorum(calls: Sequence[CollectiveCalls]) -> npt.NDArray[np.bool_]:

@@ -106,7 +106,8 @@ def by_engine(
     files: Sequence[Path], engine: Engine, steps: tuple[int, int] | None, drawing: Drawing | None
 ) -> Iterator[tuple[int, HostSummary | TraceError]]:
     """(index of a file, what came of it) as they come. Raises as the engine."""
-    tasks = [pickle.dumps(HostTask(_name(file), steps, drawing)) for file in files]
+    names = [os.fsencode(one.address if isinstance(one, RemotePath) else one.absolute()) for one in files]
+    tasks = [pickle.dumps(HostTask(name, steps, drawing)) for name in names]
     for answer in engine.each(summary_bytes, tasks):
         found = None if answer.value is None else pickle.loads(answer.value)
         if found is None:
@@ -115,10 +116,6 @@ def by_engine(
             yield answer.task, TraceError(found.place, found.cause, found.remedy)
         else:
             yield answer.task, found
-
-
-def _name(file: Path) -> bytes:
-    return os.fsencode(file.address if isinstance(file, RemotePath) else file.absolute())
 
 
 def _killed(file: Path) -> TraceError:

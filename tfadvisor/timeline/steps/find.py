@@ -36,9 +36,9 @@ from tfadvisor.timeline.steps.without_markers import (
 )
 from tfadvisor.timeline.sweeps import reached
 from tfadvisor.timeline.windows import leading
-from tfadvisor.trace.columns import HostTrace
+from tfadvisor.trace.columns import HostTrace, session_start_ns
 from tfadvisor.trace.runs import host_of
-from tfadvisor.trace.samples import read_samples
+from tfadvisor.trace.samples import Samples, read_samples
 from tfadvisor.units import PS_PER_MS, number_of
 from tfadvisor.vocabulary import TimeClass
 
@@ -53,6 +53,8 @@ _WARM_UP_FACTOR = 1.5
 _ENOUGH_FOR_WARM_UP = 4
 _LEAST_OF_A_LAST_STEP = 0.3
 """A last step shorter than this share of the others was cut by the end of the trace."""
+ROUNDS = "rounds of the program's loop, counted while it was recorded"
+_OF_ROUNDS = 0.8
 _OF_FEW_CALLS = 0.7
 """Confidence in one or two steps: where each begins is known, not what comes between."""
 
@@ -71,6 +73,9 @@ def find_steps(trace: HostTrace, threads: Threads, devices: Sequence[Device]) ->
     driver = driving_thread(threads)
     launching = cache(partial(calls_with_device_work, trace, threads, devices))
     guess = inferred_steps(trace, threads, devices, driver, launching, samples.round_ms if samples is not None else 0.0)
+    if samples is not None and (counted := _rounds(samples, session_start_ns(trace.planes), driver)) is not None:
+        round_ms = float(median(np.diff(counted.starts))) / PS_PER_MS
+        guess = guess if guess is not None and _takes_a_round(guess, round_ms, 1 / _ALIKE, _ALIKE) else counted
     if guess is not None:
         names = tuple(f"step {index}" for index in range(len(guess.starts)))
         thread = guess.thread if guess.thread >= 0 else driver
@@ -324,13 +329,25 @@ def inferred_steps(
     return first
 
 
+_ALIKE = 1.4
+"""By which factor a step may differ from a round that was counted in the same window: two rounds are no step."""
 _SHORTEST_ROUND, _LONGEST_ROUND = 0.5, 2.5
 """How long a step may be, of a round that was not recorded: recording makes steps longer, up to twice as long with all calls."""
 
 
-def _takes_a_round(found: Inferred, round_ms: float) -> bool:
+def _rounds(samples: Samples, began_ns: int, driver: int) -> Inferred | None:
+    """Those that were counted in the window, by whoever recorded it; None for too few."""
+    at = (np.array(samples.rounds_ns, np.int64) - began_ns) * 1000
+    if not began_ns or len(at) <= LEAST_CYCLES or at[0] < 0 or (np.diff(at) <= 0).any():
+        return None
+    return Inferred(at[:-1], at[1:], StepSource.HOST_LOOP, _OF_ROUNDS, driver, ROUNDS)
+
+
+def _takes_a_round(
+    found: Inferred, round_ms: float, least: float = _SHORTEST_ROUND, most: float = _LONGEST_ROUND
+) -> bool:
     period = float(median(np.diff(found.starts))) / PS_PER_MS if len(found.starts) > 1 else 0.0
-    return _SHORTEST_ROUND <= period / round_ms <= _LONGEST_ROUND
+    return least <= period / round_ms <= most
 
 
 def _with_work_after(calls: Inferred | None, devices: Sequence[Device]) -> Inferred | None:

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from tfadvisor.arrays import distinct, is_in, true_at
+from tfadvisor.arrays import distinct, is_in, ranks, true_at
 from tfadvisor.memory import give_back
 from tfadvisor.program.find_modules import Modules
 from tfadvisor.timeline.devices.collective_calls import CollectiveCalls, collective_calls
@@ -114,6 +114,8 @@ class DeviceSummary(msgspec.Struct, frozen=True):
     lengths: Distribution
     tiny_ps: int
     sparse_ps: int
+    in_turn: float
+    """Share of its kernels' time outside of the busiest stream, 0 where two kernels ever ran at the same time."""
     first_start: Int64Array
     collectives: CollectiveCalls
 
@@ -153,6 +155,7 @@ def summarize_device(device: Device, steps: Steps, programs: Modules, most: int)
         lengths=distribution((ops.end - ops.start)[compute], most),
         tiny_ps=_tiny_ps(ops, compute, steps),
         sparse_ps=int(device.sparse.within(steps.starts[steps.steady()], steps.ends[steps.steady()]).sum()),
+        in_turn=_in_turn(ops) if device.kind is DeviceKind.GPU else 0.0,
         first_start=first,
         collectives=collective_calls(device, steps, programs),
     )
@@ -174,6 +177,15 @@ def _shared(table: OpTable, held: dict[object, object]) -> OpTable:
         key = (column.dtype.str, column.tobytes()) if isinstance(column, np.ndarray) else column
         columns[name] = held.setdefault(key, column)
     return OpTable(**columns)  # type: ignore[arg-type]
+
+
+def _in_turn(ops: DeviceOps) -> float:
+    kernels = is_in(ops.kind, (DeviceClass.COMPUTE, DeviceClass.COLLECTIVE)) & (ops.end > ops.start)
+    start, end, stream = ops.start[kernels], ops.end[kernels], ops.stream[kernels]
+    if (stream == stream[:1]).all() or (start[1:] < np.maximum.accumulate(end)[:-1]).any():
+        return 0.0
+    time = np.bincount(ranks(stream), end - start)
+    return float(1 - time.max() / time.sum())
 
 
 def _tiny_ps(ops: DeviceOps, compute: BoolArray, steps: Steps) -> int:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 from textwrap import dedent
 
@@ -103,6 +105,65 @@ def test_a_loop_and_the_functions_in_it(tmp_path: Path) -> None:
     spun = sum(function == "spin" for _, function in at) / len(at)
     assert 0.05 < spun < 0.5
     assert len(at) > 20
+
+
+EPOCHS = """
+    import json, sys, threading, time
+    sys.path.insert(0, sys.argv[1])
+    from tfadvisor_hook.sampling import Sampler
+
+    def watch():
+        sampler.start()
+        time.sleep(0.5)
+        sampler.count_rounds(3.0, threading.Event())
+        time.sleep(2.0)
+        told = sampler.told(0)
+        print(json.dumps([told["loop"], [told["lines"][one] for one in told["at"]]]))
+
+    def epoch():
+        for batch in range(20):
+            time.sleep(0.01)
+
+    sampler = Sampler()
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    {loop}
+    sampler.stop()
+"""
+
+
+@pytest.mark.parametrize(
+    ("loop", "first", "last", "behind"),
+    [
+        (
+            "while watcher.is_alive():\n    for batch in range(20):\n        time.sleep(0.01)\n    time.sleep(0.1)",
+            1,
+            2,
+            3,
+        ),
+        ("for batch in iter(watcher.is_alive, False):\n    time.sleep(0.01)\n    time.sleep(0.02)", 0, 2, None),
+    ],
+    ids=["batches in epochs", "one loop"],
+)
+def test_samples_tell_the_line_of_the_loops_function_that_is_under_way(
+    tmp_path: Path, loop: str, first: int, last: int, behind: int | None
+) -> None:
+    """Behind 20 batches of 10 ms an epoch ends, which takes 100 ms. Before a loop was counted no line is known."""
+    text = dedent(EPOCHS).lstrip().format(loop=loop)
+    (tmp_path / "train.py").write_text(text)
+    at = text.splitlines().index(loop.splitlines()[0]) + 1
+
+    done = subprocess.run(
+        [sys.executable, tmp_path / "train.py", HOOK], capture_output=True, text=True, check=True, timeout=60
+    )
+
+    found, lines = json.loads(done.stdout)
+    assert found == [str(tmp_path / "train.py"), "<module>", at + first, at + last]
+    assert lines[0] == 0
+    known = [line for line in lines if line]
+    assert {at + first <= line <= at + last for line in known if line != at + (behind or -at)} == {True}
+    share = sum(line == at + (behind or -at) for line in known) / len(known)
+    assert share == pytest.approx(1 / 3 if behind else 0.0, abs=0.1)
 
 
 FOLLOWED = """
@@ -264,6 +325,53 @@ def test_a_loop_that_takes_little_of_a_round_is_no_round(
     )
 
     assert json.loads(done.stdout)["median_ms"] == pytest.approx(median_ms, rel=0.25)
+
+
+LINE_TWICE_A_ROUND = """
+    import contextlib, json, sys, threading, time
+    sys.path.insert(0, sys.argv[1])
+    from tfadvisor_hook.sampling import Sampler
+
+    def watch():
+        time.sleep(0.1)
+        loop = sampler.count_rounds({limit}, threading.Event())
+        print(json.dumps([loop, sampler.rounds_ns]))
+
+    sampler = Sampler()
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    for step in range(1000):
+        if not watcher.is_alive():
+            break
+        time.sleep(0.4)
+        with contextlib.nullcontext():
+            time.sleep(0.002)
+        loss = step
+        total = loss
+    sampler.stop()
+"""
+
+
+@pytest.mark.parametrize(("limit", "median_ms"), [(3.0, 402), (1.0, None)])
+def test_a_line_that_comes_twice_in_each_round_tells_no_round(
+    tmp_path: Path, limit: float, median_ms: float | None
+) -> None:
+    """`with` comes when its block is left, too: in one second it comes four times in two rounds of 0.4 s, 2 ms apart."""
+    (tmp_path / "train.py").write_text(dedent(LINE_TWICE_A_ROUND).lstrip().format(limit=limit))
+
+    done = subprocess.run(
+        [sys.executable, tmp_path / "train.py", HOOK], capture_output=True, text=True, check=True, timeout=60
+    )
+
+    loop, began_ns = json.loads(done.stdout)
+    if median_ms is None:
+        assert (loop, began_ns) == (None, [])
+        return
+    assert loop["median_ms"] == pytest.approx(median_ms, rel=0.25)
+    periods = [(after - before) / 1e6 for before, after in itertools.pairwise(began_ns)]
+    assert len(periods) >= 2
+    assert periods == pytest.approx([median_ms] * len(periods), rel=0.25)
+    assert abs(began_ns[-1] / 1e9 - time.time()) < 60
 
 
 FIFTH = """

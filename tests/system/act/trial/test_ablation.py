@@ -103,6 +103,57 @@ def test_each_part_of_a_loop_costs_what_it_takes(place: Place) -> None:
     assert all(arms[name]["ratio"]["low"] <= 1 - share <= arms[name]["ratio"]["high"] for name, share in wanted.items())
     assert result["profile"].startswith("work behind the step 60% (59 to 61), checkpoints 30% (")
     assert result["outcome"] == "winner"
+    places = {
+        name: [PARTS_OF_40.splitlines()[int(place.split(":")[1])].strip() for place in arms[name]["places"]]
+        for name in wanted
+    }
+    assert places == {
+        "input": ["batch = load(number)"],
+        "values read back": ["value = float(loss)"],
+        "callbacks": ["log_metrics(value)"],
+        "evaluation": ["accuracy = evaluate(state)"],
+        "checkpoints": ["save_checkpoint(state)"],
+        "work behind the step": [
+            "value = float(loss)",
+            "log_metrics(value)",
+            "accuracy = evaluate(state)",
+            "save_checkpoint(state)",
+        ],
+    }
+
+
+BRANCH = """
+    from invented import work
+    import jax
+
+
+    def train_step(state, batch):
+        work(8)
+        return state + 1, jax.ArrayImpl(4)
+
+
+    def main():
+        state = 0
+        for batch in range(3000):
+            state, loss = train_step(state, batch)
+            if loss == 1.0:
+                print("never")
+
+
+    main()
+"""
+
+
+def test_a_branch_on_a_value_of_the_device_reads_it(place: Place) -> None:
+    """4 of 12 ms."""
+    place.write("train.py", BRANCH)
+
+    _, arms = ablated(place)
+
+    assert cost(arms["values read back"]) == pytest.approx(1 / 3)
+    assert arms["values read back"]["places"] == [
+        f"train.py:{BRANCH.splitlines().index('            if loss == 1.0:')}"
+    ]
 
 
 def test_parts_that_a_program_has_not_are_named_with_the_reason(place: Place) -> None:

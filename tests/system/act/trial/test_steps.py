@@ -49,6 +49,14 @@ def test_a_report_tells_epochs_from_steps() -> None:
     assert chosen(epochs, steps, step_ms=12.0) == 3
 
 
+def test_a_report_tells_slow_steps_from_the_loop_over_words_in_them() -> None:
+    """Four rounds of half a second, of which the report's step takes 450 ms, hold 90 of 21 ms."""
+    steps, words = loop(2, 4, 2.0), loop(3, 90, 1.9)
+
+    assert chosen(steps, words) == 3
+    assert chosen(steps, words, step_ms=450.0) == 2
+
+
 def test_no_loop_goes_round_often_enough() -> None:
     assert chosen(loop(2, 7, 2.0)) is None
 

@@ -8,9 +8,10 @@ from support.places import FIXTURES
 
 import tfadvisor
 from tfadvisor.act.record.witnesses import disagreement_of, epoch_ends, lowered
-from tfadvisor.advice.findings import Location, Saving
+from tfadvisor.advice.findings import Location, Saving, Verdict
 from tfadvisor.report.model import ActivityTime, ClassTime, Place, Report
 from tfadvisor.trace.samples import Samples
+from tfadvisor.vocabulary import Severity
 
 EVERY_NS = 5_000_000
 FILE = "/home/me/train.py"
@@ -107,15 +108,73 @@ def test_a_thread_that_was_not_sampled_is_told(report: Report) -> None:
     assert "was not sampled: lines come" in lowered(report, None).capture[0].note
 
 
-def test_ends_of_epochs_have_a_line_of_their_own_and_are_no_disagreement(report: Report) -> None:
+def test_ends_of_epochs_have_a_finding_of_their_own_and_are_no_disagreement(report: Report) -> None:
     """Of 400 ticks half are in a callback at the ends of epochs; in the other half shares are those of the trace."""
     told = samples(main=100, log=60, shuffle=40, on_epoch_end=200)
 
+    found = epoch_ends(report, told)
+
     assert disagreement_of(report, told) is None
-    assert epoch_ends(told).startswith("Ends of epochs take 50% of the main thread's time: on_epoch_end (train.py).")
-    assert epoch_ends(told, {("train.py", "on_epoch_end")}) == ""  # where it is in the step, it is no end of an epoch
-    assert epoch_ends(samples(main=100, log=60, shuffle=40)) == ""
-    assert [one.note for one in lowered(report, told).capture] == [epoch_ends(told)]
+    assert found is not None
+    assert found.title == "50% of the time passes between turns of the training loop"
+    assert "By 400 samples" in found.summary
+    assert "on_epoch_end (train.py:7)" in found.summary
+    assert (found.takes, found.saving, found.severity) == (0.5, None, Severity.CRITICAL)
+    assert [(one.file, one.line, one.op) for one in found.locations] == [("train.py", 7, "on_epoch_end")]
+    assert epoch_ends(report, samples(main=100, log=60, shuffle=40)) is None
+    assert [one.rule_id for one in lowered(report, told).findings] == ["measured-between-turns", "log", "shuffle"]
+
+
+def test_what_steps_hold_is_no_end_of_an_epoch(report: Report) -> None:
+    host = report.attribution[1]
+    (activity,) = host.parts
+    inside = replace(activity, places=(replace(activity.places[0], function="on_epoch_end"),))
+    told = replace(report, attribution=(report.attribution[0], replace(host, parts=(inside,)), report.attribution[2]))
+
+    assert epoch_ends(told, samples(main=100, log=60, shuffle=40, on_epoch_end=200)) is None
+
+
+@pytest.mark.parametrize(
+    ("lines", "inner", "of_step", "wanted"),
+    [
+        ([21, 22, -1, 40], "", 1.0, {("train.py", 7, "draw"), ("train.py", 40, "")}),
+        ([21, 22, 0, 0], "", 1.0, None),
+        ([21, 22, 21, 20], "", 1.0, None),
+        ([21, 22, 22, 40], "_value", 1.0, None),
+        ([21, 22, -1, 40], "", 4.0, None),
+    ],
+    ids=["behind the inner loop", "not known", "in it", "it waits for the steps", "an epoch is the step"],
+)
+def test_what_stands_behind_the_loop_of_the_steps_is_in_no_step(
+    report: Report, lines: list[int], inner: str, of_step: float, wanted: set[tuple[str, int, str]] | None
+) -> None:
+    """A script loops over epochs in line 19, and over batches in lines 20 to 22. Another function draws while it is not there."""
+    assert report.steps.time_ms is not None
+    made = samples(step=50, data=50, draw=50, **{"<module>": 50})
+    made = replace(
+        made,
+        places=[(*place[:3], inner if row == 3 else "", place[4]) for row, place in enumerate(made.places)],
+        lines=lines,
+        loop=("/home/me/train.py", "<module>", 20, 22),
+        round_ms=report.steps.time_ms.median / of_step,
+    )
+
+    found = epoch_ends(report, made)
+
+    assert (found and {(one.file, one.line, one.op) for one in found.locations}) == wanted
+    assert found is None or (found.takes, found.title) == (
+        0.5,
+        "50% of the time passes between turns of the loop at train.py:20",
+    )
+
+
+def test_a_run_whose_time_passes_between_turns_is_not_healthy(report: Report) -> None:
+    healthy = replace(report, findings=(), verdict=Verdict("compute", 0.9, True, "The step is healthy."))
+
+    found = lowered(healthy, samples(main=100, log=60, shuffle=40, on_epoch_end=200))
+
+    assert not found.verdict.healthy
+    assert found.verdict.summary == ("50% of the time passes between turns of the training loop. The step is healthy.")
 
 
 def test_ticks_while_a_profiler_was_at_work_are_left_out() -> None:

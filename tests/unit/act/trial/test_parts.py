@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import linecache
 import sys
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 
 from tfadvisor.act.trial.injected.tfadvisor_trial_hook import parts as hooks
@@ -16,7 +18,7 @@ from tfadvisor.act.trial.injected.tfadvisor_trial_hook.parts import Parts
 def hooked(name: str, module: Any, *parts: str, acting: bool = True, own: bool = True) -> Parts:
     """The module after its import."""
     made = Parts({"parts": parts, "acting": acting})
-    for of, do in made.after_import(lambda _file: own):
+    for of, do in made.after_import(lambda file: own and file == __file__):
         if of == name:
             do(module)
     return made
@@ -137,6 +139,105 @@ def test_values_that_keras_reads_stay_those_of_the_first_batch() -> None:
     assert module.pythonify_logs({"loss": 2}) == {"loss": 2.0}
     assert module.pythonify_logs({"loss": 1}) == {"loss": 2.0}
     assert module.pythonify_logs(None) == {}
+
+
+@pytest.mark.parametrize(
+    ("x", "more", "direct"),
+    [
+        (np.zeros((1, 4)), {}, True),
+        (np.zeros((32, 4)), {"verbose": 0}, True),
+        ([np.zeros((2, 4)), np.zeros((2, 3))], {}, True),
+        (np.zeros((512, 4)), {"batch_size": 64}, True),
+        (np.zeros((513, 4)), {}, False),
+        (np.zeros((0, 4)), {}, False),
+        ([np.zeros((2, 4)), np.zeros((3, 4))], {}, False),
+        (np.zeros((1, 4)), {"steps": 1}, False),
+        (np.zeros((1, 4)), {"callbacks": []}, False),
+        (object(), {}, False),
+    ],
+)
+def test_predict_of_a_few_rows_is_a_call_of_the_model(
+    monkeypatch: pytest.MonkeyPatch, x: Any, more: dict[str, Any], direct: bool
+) -> None:
+    class TensorFlowTrainer:
+        def predict(
+            self, x: Any, batch_size: Any = None, verbose: Any = "auto", steps: Any = None, callbacks: Any = None
+        ) -> str:
+            return f"predicted {batch_size} {verbose} {steps} {callbacks}"
+
+        def __call__(self, x: Any, training: bool) -> Any:
+            assert training is False
+            rows = x if isinstance(x, list) else [x]
+            return SimpleNamespace(numpy=lambda: "called" if all(kind == "tensor" for kind, _ in rows) else "mixed")
+
+    tree = SimpleNamespace(map_structure=lambda do, one: list(map(do, one)) if isinstance(one, list) else do(one))
+    ops = SimpleNamespace(convert_to_tensor=lambda one: ("tensor", one.shape[0]))
+    monkeypatch.setitem(sys.modules, "keras", SimpleNamespace(tree=tree, ops=ops))  # type: ignore[arg-type]
+    module = SimpleNamespace(TensorFlowTrainer=TensorFlowTrainer)
+    made = hooked("keras.src.backend.tensorflow.trainer", module, hooks.NO_PREDICT)
+    before = TensorFlowTrainer().predict(x, **more)
+    made.inside = True
+
+    after = TensorFlowTrainer().predict(x, **more)
+
+    wanted = (
+        f"predicted {more.get('batch_size')} {more.get('verbose', 'auto')} {more.get('steps')} {more.get('callbacks')}"
+    )
+    assert (before, after) == (wanted, "called" if direct else wanted)
+    places = [linecache.getline(file, line).strip() for file, line in made.places.get(hooks.NO_PREDICT, ())]
+    assert places == ["after = TensorFlowTrainer().predict(x, **more)"] * direct
+
+
+class Transformed(NamedTuple):
+    init: Any
+    apply: Any
+
+
+@pytest.mark.parametrize("library", ["flax.linen.module", "haiku._src.transform"])
+def test_a_network_that_is_applied_outside_of_compiled_functions_is_compiled_once_for_its_settings(
+    monkeypatch: pytest.MonkeyPatch, library: str
+) -> None:
+    """Arrays are handed on at each call; a flag and a list of names belong to what is compiled. Inside of jit nothing changes."""
+    compiled: list[dict[str, Any]] = []
+
+    def jit(do: Any) -> Any:
+        compiled.append(do.keywords)
+        return lambda *given, **named: ("jitted", do(*given, **named))
+
+    core = SimpleNamespace(trace_state_clean=lambda: not tracing)
+    monkeypatch.setitem(sys.modules, "jax", SimpleNamespace(jit=jit))  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "jax._src.core", core)  # type: ignore[arg-type]
+    tracing = False
+
+    class Module:
+        def apply(self, variables: Any, x: Any, train: bool = True, mutable: Any = False) -> tuple[Any, ...]:
+            return variables, x, train, mutable
+
+    def transform(function: Any) -> Transformed:
+        return Transformed(None, lambda variables, x, **named: Module().apply(variables, x, **named))
+
+    module = (
+        SimpleNamespace(transform=transform) if library == "haiku._src.transform" else SimpleNamespace(Module=Module)
+    )
+    made = hooked(library, module, hooks.APPLIED)
+    made.inside = True
+    network = Module() if library != "haiku._src.transform" else module.transform(None)
+
+    found = [network.apply(1, 2, train=False), network.apply(3, 4, train=False), network.apply(5, 6, mutable=["stats"])]
+    tracing = True
+    inside = network.apply(7, 8)
+
+    assert found == [
+        ("jitted", (1, 2, False, False)),
+        ("jitted", (3, 4, False, False)),
+        ("jitted", (5, 6, True, ["stats"])),
+    ]
+    assert inside == (7, 8, True, False)
+    assert compiled == [{"train": False}, {"mutable": ["stats"]}]
+    assert made.took == {hooks.APPLIED: 3}
+    assert {linecache.getline(*place).strip()[:28] for place in made.places[hooks.APPLIED]} == {
+        "found = [network.apply(1, 2,"
+    }
 
 
 def test_running_eagerly_by_a_setting_is_refused() -> None:

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from support.outcome import outcome_of
 
 import tfadvisor.metrics  # noqa: F401
-from tfadvisor.advice.findings import Finding, Verdict
+from tfadvisor.advice.findings import Finding, Saving, Verdict
 from tfadvisor.advice.judging.verdict import give_verdict, led_by
 from tfadvisor.advice.loading.catalogue import load_catalogue
 from tfadvisor.metrics.registry import Measured, Metrics, registered_facts, registered_metrics
@@ -448,3 +448,34 @@ def test_of_few_steps_what_explains_the_verdict_comes_first(steps: int, first: s
 
     assert found[0].rule_id == first
     assert len(found) == 2
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "leads"),
+    [
+        ((0.040, 0.089), (0.044, 0.103), True),
+        ((0.096, 0.215), (0.115, 0.365), False),  # 24% is expected of the other
+        ((0.02, 0.40), (0.30, 0.45), False),  # 21% of this
+        ((0.2, 0.3), (0.2, 0.3), True),
+    ],
+)
+@pytest.mark.parametrize(("verdict", "steps"), [("compute", 1), ("compute", 9), ("collective", 9)])
+def test_what_may_save_as_much_comes_first_where_the_verdict_is_about_it(
+    verdict: str, steps: int, own: tuple[float, float], other: tuple[float, float], leads: bool
+) -> None:
+    mine = replace(finding(0.1), rule_id="mine", claims=(verdict,), saving=Saving(*own, ""))
+    first = replace(mine, rule_id="first", claims=("launch",), saving=Saving(*other, ""))
+    known = metrics({}, {"steps_counted": steps, "step_confidence": 1.0})
+
+    found = [one.rule_id for one in led_by(Verdict(verdict, 0.5, False, ""), (first, mine), known)]
+
+    assert found == (["mine", "first"] if leads else ["first", "mine"])
+
+
+@pytest.mark.parametrize("changed", [{"saving": None}, {"tier": "preview"}, {"claims": ("host",)}])
+def test_nothing_else_is_moved(changed: dict[str, object]) -> None:
+    first = replace(finding(0.1), rule_id="first", claims=("launch",))
+    mine = replace(first, rule_id="mine", **({"claims": ("compute",)} | changed))
+    known = metrics({}, {"steps_counted": 9, "step_confidence": 1.0})
+
+    assert led_by(Verdict("compute", 0.5, False, ""), (first, mine), known) == (first, mine)

@@ -243,3 +243,54 @@ def test_in_a_loop_weights_are_what_no_turn_changes(carried: bool) -> None:
     metrics = with_product(builder).measure()
 
     assert metrics.value("exposed_weight_gather_fraction") == approx(0 if carried else 0.2)
+
+
+PLAIN = ("%all-reduce.3 = f32[8] all-reduce(f32[8] %q), to_apply=%add",)
+OFFLOADED = (
+    '%all-reduce.3.cloned.1.call-start = ((f32[8], token[]), f32[8]) call-start(%q), async_execution_thread="sparsecore"',
+    "%all-reduce.3.cloned.1.call-done = f32[8] call-done(%all-reduce.3.cloned.1.call-start)",
+)
+"""As libtpu 0.0.42 compiles one for a v6e, without and with flags that move it to the sparse cores."""
+
+
+@pytest.mark.parametrize(
+    ("model", "ops", "sparse", "found"),
+    [
+        ("TPU v6 Lite", PLAIN, False, "by flags"),
+        ("TPU v6e", PLAIN, False, "by flags"),
+        ("TPU7x", PLAIN, False, "by default"),
+        ("TPU v7x", PLAIN, False, "by default"),
+        ("TPU v5 lite", PLAIN, False, None),
+        ("TPU v6 Lite", PLAIN, True, "by flags"),  # they run something else
+        ("TPU v6 Lite", ("all-reduce.3",), True, None),
+        ("TPU v6 Lite", ("all-reduce.3",), False, "by flags"),
+        ("TPU v6 Lite", ("all-reduce.3.cloned.1.call-done",), True, "runs"),
+        ("TPU v6 Lite", OFFLOADED, True, "runs"),
+        ("TPU v6 Lite", OFFLOADED, False, "runs"),
+        ("TPU7x", OFFLOADED, True, "runs"),
+        ("TPU7x", ("%async-done.3 = f32[8] async-done(%async-start.3), calls=%all-gather.1",), False, "runs"),
+        ("TPU v6 Lite", ("%async-collective-done.1 = f32[8] fusion(%q)",), False, "by flags"),
+    ],
+)
+def test_where_a_tpus_collective_runs_stands_in_its_op(
+    model: str, ops: tuple[str, ...], sparse: bool, found: str | None
+) -> None:
+    """Of each step of 100 µs a collective takes 30 in which nothing else runs."""
+    builder = trace().plane_stat("/device:TPU:0", device_type_string=model)
+    for at in (0, 100):
+        builder.step(at, at + 100).on_line("/device:TPU:0", "XLA Ops", "%fusion.1 = f32[8] fusion(%p)", at, at + 60)
+        for number, name in enumerate(ops):
+            builder.on_line("/device:TPU:0", "XLA Ops", name, at + 60 + 2 * number, at + 62 + 28 * number)
+        if sparse:
+            builder.on_line("/device:TPU:0 SparseCore 0", "Sparse Core Ops", "%sort.1 = f32[8] sort(%p)", at, at + 10)
+
+    metrics = builder.measure()
+
+    assert metrics.fact("sparse_core_offload") == found
+    assert metrics.value("exposed_collective_fraction") > 0
+
+
+def test_gpus_have_no_sparse_cores() -> None:
+    metrics = two_gpus(("ncclDevKernel_AllReduce_Sum_f32_RING_LL", "", 0, 20)).measure()
+
+    assert metrics.fact("sparse_core_offload") is None

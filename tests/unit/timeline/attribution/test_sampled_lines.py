@@ -7,7 +7,8 @@ import pytest
 from support.trace_builder import TraceBuilder, trace
 
 from tfadvisor.report.assembly import page
-from tfadvisor.timeline.attribution.model import Sampled
+from tfadvisor.timeline.attribution.model import Sampled, Spent
+from tfadvisor.timeline.intervals import EMPTY, union
 from tfadvisor.timeline.summary.host import HostSummary
 from tfadvisor.vocabulary import TimeClass
 
@@ -96,6 +97,24 @@ def test_the_line_of_a_function_that_takes_most_of_its_own_time(monkeypatch: pyt
 
     found = {(one.activity, one.detail) for one in host.evidence.spent if one.file == "train.py"}
     assert found == {("load (train.py:3)", "line 4"), ("log (train.py:20)", "its own lines")}
+
+
+@pytest.mark.parametrize(("other", "wanted"), [(10, "train.py:7"), (11, "")])
+def test_what_is_compiled_has_the_line_that_two_thirds_of_its_ticks_are_on(other: int, wanted: str) -> None:
+    """30 ticks while something compiles. What the trace places stays there, and computing has no line of the host's."""
+    place = np.where(np.arange(50) < 30 - other, 0, np.where(np.arange(50) < 30, 1, 2))
+    places = (("train.py", 7, "", "scan"), ("train.py", 9, "", ""), ("train.py", 50, "", ""))
+    seen = Sampled(EVERY_MS * MS + MS // 2, place, places)
+    classes = dict.fromkeys(TimeClass, EMPTY) | {TimeClass.COMPILE: union(np.array([0]), np.array([30 * MS]))}
+    spent = (
+        Spent(TimeClass.COMPILE, "compiles scan"),
+        Spent(TimeClass.COMPILE, "compiles init", file="model.py", line=3),
+        Spent(TimeClass.COMPUTE, "dot"),
+    )
+
+    named = seen.named(spent, classes)
+
+    assert [f"{one.file}:{one.line}" if one.file else "" for one in named] == [wanted, "model.py:3", ""]
 
 
 def test_a_few_ticks_name_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,7 +64,10 @@ def step_loops(program: Program) -> tuple[Any, ...]:
         loop
         for loop in (loops if len(loops) <= _MOST_LOOPS else ())
         if not any(one in traced for one in program.around(loop))
-        and (steps_in(program, loop) or (_MARKER.search(text_of(loop)) and not _holds_loop(loop)))
+        and (
+            steps_in(program, loop)
+            or (_MARKER.search(text_of(loop)) and not any(isinstance(one, LOOPS) for one in walk(loop.body)))
+        )
     ]
     dropped: set[Any] = set()
     for inner in found:
@@ -72,10 +75,6 @@ def step_loops(program: Program) -> tuple[Any, ...]:
             if outer is not inner and _runs(program, outer, inner):
                 dropped.add(outer if _strong(inner) else inner)
     return tuple(loop for loop in found if loop not in dropped)
-
-
-def _holds_loop(loop: Any) -> bool:
-    return any(isinstance(one, LOOPS) for one in walk(loop.body))
 
 
 def _runs(program: Program, outer: Any, inner: Any) -> bool:

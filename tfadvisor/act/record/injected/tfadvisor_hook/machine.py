@@ -37,7 +37,7 @@ def settings() -> dict[str, Any]:
         "variables": _tried(lambda: variables(os.environ)),
         "threads": _tried(_threads),
     }
-    for part in (_machine, _affinity, _quota):
+    for part in (_machine, lambda: {"allowed_cores": len(os.sched_getaffinity(0))}, _quota):
         found.update(_tried(part))
     return found
 
@@ -187,7 +187,3 @@ def _threads() -> dict[str, Any]:
 
 def _machine() -> dict[str, Any]:
     return {"cores": os.cpu_count(), "memory_bytes": _numbers("/proc/meminfo")["MemTotal"] << 10}
-
-
-def _affinity() -> dict[str, Any]:
-    return {"allowed_cores": len(os.sched_getaffinity(0))}

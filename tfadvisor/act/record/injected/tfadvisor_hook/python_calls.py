@@ -56,7 +56,8 @@ class PythonCalls:
                 if what == "call" and not self._over:
                     code, caller = frame.f_code, frame.f_back
                     if is_own(code) or (caller is not None and is_own(caller.f_code) and not is_ours(code)):
-                        opened.append((frame, event(_name_of(code))))
+                        name = f"${os.path.basename(code.co_filename)}:{code.co_firstlineno} {code.co_name}"
+                        opened.append((frame, event(name)))
                 elif what == "return" and opened and opened[-1][0] is frame:
                     opened.pop()[1].Stop()
             except Exception:
@@ -72,7 +73,3 @@ class PythonCalls:
         if known is None:
             known = self._own[code] = is_own(code)
         return known
-
-
-def _name_of(code: CodeType) -> str:
-    return f"${os.path.basename(code.co_filename)}:{code.co_firstlineno} {code.co_name}"

@@ -42,6 +42,7 @@ class Recorder:
         self.way: GivingWay | None = None
         self.sampler = Sampler()
         self.round_ms = 0.0
+        self.rounds_ns: list[int] = []
         self.state: dict[str, Any] = {
             "name": self.name,
             "pid": self.pid,
@@ -134,7 +135,8 @@ class Recorder:
 
     def samples(self, order: dict[str, Any]) -> dict[str, Any]:
         """What lies beside a window's trace."""
-        return {**self.sampler.told(self.opened), "step": order.get("step", ""), "round_ms": self.round_ms}
+        told = self.sampler.told(self.opened)
+        return {**told, "step": order.get("step", ""), "round_ms": self.round_ms, "rounds_ns": self.rounds_ns}
 
     def record(self, order: dict[str, Any]) -> dict[str, Any]:
         """One window: how long it was open, or why it could not be."""
@@ -155,6 +157,7 @@ class Recorder:
                 loop, until = None, time.monotonic() + seconds
                 if order.get("rounds"):
                     loop = self.sampler.count_rounds(seconds, self.way.over, least=seconds, late=0.0)
+                self.rounds_ns = self.sampler.rounds_ns if loop else []
                 cut = self.way.wait(until - time.monotonic(), self.leaving)
                 compiled = self.compilations.count - compiled
                 compiling = self.compilations.seconds - compiling

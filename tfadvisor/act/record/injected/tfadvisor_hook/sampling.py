@@ -24,7 +24,9 @@ MOST = 16_000
 """Samples, 100 s."""
 _ONE_CALL_SECONDS = 1.0
 """After so long without an instruction of Python the main thread is taken to be in one call."""
-_MOST_PLACES, _DEEPEST = 2_000, 64
+_MOST_PLACES, _DEEPEST, _MOST_ROUNDS = 2_000, 64, 2_000
+_ELSEWHERE = -1
+"""In place of a line of the loop's function, for what does not happen in it; 0 where that is not known."""
 _NAMELESS = ("<genexpr>", "<listcomp>", "<dictcomp>", "<setcomp>", "<lambda>")
 BETWEEN = (
     "on_epoch_begin",
@@ -69,10 +71,15 @@ class Sampler:
         self.running = self._ticking = False
         self.recorded: list[list[int]] = []
         """From when to when a profiler was at work, ns since the epoch."""
+        self.rounds_ns: list[int] = []
+        """When each of the rounds began that were counted last, since the epoch."""
         self.inside: list[Any] | None = None
         """File, line and function of a call in which the thread was all the time that its rounds were to be counted."""
         self._places: dict[tuple[Any, ...], int] = {}
         self._told: list[list[Any]] = []
+        self._lines: list[int] = []
+        self._loop: tuple[CodeType, list[Any]] | None = None
+        """The function whose rounds were counted last; its file and name, the first and the last line of its loop."""
         self._times: list[int] = []
         self._at: list[int] = []
         self._timer: ctypes.c_void_p | None = None
@@ -110,7 +117,9 @@ class Sampler:
         self.inside = before[2] if before is not None and not rounds.begun and self._main_thread() == before else None
         self._rounds = None
         rounds.over = True
-        return rounds.found()
+        found, self.rounds_ns = rounds.found(), rounds.began_ns
+        self._loop = rounds.loop or self._loop
+        return found
 
     def _main_thread(self) -> tuple[int, int, list[Any]] | None:
         """(its innermost frame, the instruction that it is at there, the line of the program that it is in)."""
@@ -136,6 +145,8 @@ class Sampler:
             "places": list(self._told),
             "after_us": [(one - first) // 1000 for one in self._times[:count]],
             "at": self._at[:count],
+            "lines": list(self._lines),
+            "loop": self._loop[1] if self._loop else None,
         }
 
     def forget(self) -> None:
@@ -183,7 +194,7 @@ class Sampler:
     def _place(self, leaf: FrameType) -> int:
         """The line of the program that the thread is in, and the function that it is in there: that of an epoch's end, if one is
         open, else the program's innermost."""
-        own, frame = self._own, leaf
+        own, frame, looping, line = self._own, leaf, self._loop[0] if self._loop else None, 0
         user = between = None
         for _ in range(_DEEPEST):
             code = frame.f_code
@@ -195,20 +206,23 @@ class Sampler:
             if user is None and own[code] and code.co_name not in _NAMELESS:
                 user = frame
             between = frame if code.co_name in BETWEEN else between
+            line = frame.f_lineno or 0 if code is looping else line
             if frame.f_back is None:
+                line = line or (_ELSEWHERE if looping is not None else 0)
                 break
             frame = frame.f_back
-        key = (user and user.f_code, user and user.f_lineno, leaf.f_code, between and between.f_code)
+        key = (user and user.f_code, user and user.f_lineno, leaf.f_code, between and between.f_code, looping, line)
         if key in self._places:
             return self._places[key]
         if len(self._told) >= _MOST_PLACES:
             return -1
         self._places[key] = len(self._told)
-        file, line, function = _where(user) if user is not None else ["", 0, ""]
+        self._lines.append(line)
+        file, own_line, function = _where(user) if user is not None else ["", 0, ""]
         function = between.f_code.co_name if between is not None else function
         inner = leaf.f_code
         self._told.append(
-            [file, line, function, inner.co_name if leaf is not user else "", os.path.basename(inner.co_filename)]
+            [file, own_line, function, inner.co_name if leaf is not user else "", os.path.basename(inner.co_filename)]
         )
         return self._places[key]
 
@@ -232,11 +246,15 @@ class Rounds:
     def __init__(self, least: float, limit: float, owned: Any) -> None:
         """least, limit: s."""
         self.done = self.over = False  # no lock: a tick may come where the main thread holds it
+        self.began_ns: list[int] = []
+        """When each round that was found began, since the epoch."""
+        self.loop: tuple[CodeType, list[Any]] | None = None
         self._least, self._limit, self._owned = least, limit, owned
         self._began: float | None = None
         self._frames: list[FrameType] = []
         self._stack: list[tuple[str, int, str, bool]] = []
         self._times: dict[FrameType, dict[int, list[float]]] = {}
+        self._came: dict[FrameType, dict[int, int]] = {}
         self._spent: dict[FrameType, dict[int, float]] = {}
         self._last: dict[FrameType, tuple[int, float]] = {}
         self._loops: dict[CodeType, list[frozenset[int]]] = {}
@@ -276,7 +294,10 @@ class Rounds:
             self._times.pop(frame, None)
         elif what == "line" and not self.over:
             times = self._times.setdefault(frame, {}).setdefault(frame.f_lineno, [])
-            times.append(now)
+            came = self._came.setdefault(frame, {})
+            if frame.f_lasti <= came.get(frame.f_lineno, frame.f_lasti):  # a block's line comes again where it is left
+                came[frame.f_lineno] = frame.f_lasti
+                times.append(now)
             left, since = self._last.get(frame, (frame.f_lineno, now))
             self._last[frame] = frame.f_lineno, now
             spent = self._spent.setdefault(frame, {})
@@ -320,7 +341,11 @@ class Rounds:
             usual = max(set(counts), key=lambda one: (counts.count(one), one))
             line, times = next((line, times) for line, times in lines.items() if len(times) == usual)
             between = sorted(after - before for before, after in zip(times, times[1:]))  # noqa: B905, RUF007
+            epoch = time.time() - time.perf_counter()
+            self.began_ns = [int((one + epoch) * 1e9) for one in times[:_MOST_ROUNDS]]
             file, _, function, own = self._stack[depth]
+            around = min((one for one in self._loops[frame.f_code] if line in one), key=len, default=None)
+            self.loop = (frame.f_code, [file, function, min(around), max(around)]) if around and own else None
             at = next((one for one in self._stack[depth:] if one[3]), None)
             place = [file, line, function] if own or at is None else [at[0], at[1], at[2]]
             return {

@@ -79,7 +79,8 @@ class Clock:
         if self.told or not os.path.isdir(self.folder):
             return
         self.told = True
-        about = {**self.frameworks.about(), "took": self.parts.took}
+        places = {part: sorted(found) for part, found in self.parts.places.items()}
+        about = {**self.frameworks.about(), "took": self.parts.took, "places": places}
         answer = {"ended": ended, **about, **self.answer()}
         write_letter(os.path.join(self.folder, f"answer-{os.getpid()}.json"), answer)
 

@@ -34,11 +34,15 @@ _AROUND = {"enumerate", "zip", "tqdm", "islice", "trange"}
 
 def with_parts(tree: ast.Module, parts: Parts, lines: set[int] | None) -> ast.Module:
     """Changes the tree in place; lines stay where they are. lines: of the loops that may be the steps, None for all."""
+    every = [one for one in ast.walk(tree) if isinstance(one, (ast.For, ast.While))]
+    loops = [one for one in every if lines is None or one.lineno in lines]
+    if READS in parts.hooked:
+        asked = {one: one.test for loop in loops for _, one in _flat(loop.body, whole=True) if isinstance(one, ast.If)}
+        for one, test in asked.items():  # `if accuracy == 1.0` reads it
+            one.test = _make(_CALL, [READS, next(_SITES), False, None, test], test)
     if parts.hooked & {INPUT, HALF, COMPILED, BEHIND}:
-        loops = [one for one in ast.walk(tree) if isinstance(one, (ast.For, ast.While))]
         for loop in loops:
-            if lines is None or loop.lineno in lines:
-                _Loop(loop).take_apart()
+            _Loop(loop).take_apart()
     if parts.hooked & {READS, EVALUATION, CHECKPOINTS, CALLBACKS}:
         _Calls().visit(tree)
     return ast.fix_missing_locations(tree)
@@ -139,13 +143,14 @@ class _Loop:
         call.func = _make(_STEP, [ast.Constant(value=site), call.func], call.func)
 
 
-def _flat(body: list[Any]) -> Iterator[tuple[list[Any], Any]]:
-    """Statements of a round with the list that holds each, those inside of `with` and `if` too; an inner loop is one."""
+def _flat(body: list[Any], *, whole: bool = False) -> Iterator[tuple[list[Any], Any]]:
+    """Statements of a round with the list that holds each, those inside of `with` and `if` too; an inner loop is one. whole: what
+    holds them as well."""
     for one in body:
         if isinstance(one, (ast.With, ast.If, ast.Try)):
-            yield from _flat(one.body)
-            yield from _flat(getattr(one, "orelse", []))
-        else:
+            yield from _flat(one.body, whole=whole)
+            yield from _flat(getattr(one, "orelse", []), whole=whole)
+        if whole or not isinstance(one, (ast.With, ast.If, ast.Try)):
             yield body, one
 
 
@@ -215,21 +220,22 @@ class OwnCalls:
 
     def batches(self, given: Any) -> Any:
         """Data sets of TensorFlow do it themselves."""
-        if isinstance(given, (range, itertools.count)) or hasattr(given, "element_spec") or not self.parts.takes(INPUT):
+        if isinstance(given, (range, itertools.count)) or hasattr(given, "element_spec"):
             return given
-        return _Again(given)
+        return _Again(given) if self.parts.takes(INPUT, at=sys._getframe(1)) else given
 
     def new(self, site: int, part: str, *names: str) -> bool:
         """Whether a statement runs: for the first time, where the names that it sets are not there, or as always."""
-        first = site not in self.seen or not set(names) <= sys._getframe(1).f_locals.keys()
+        at = sys._getframe(1)
+        first = site not in self.seen or not set(names) <= at.f_locals.keys()
         self.seen.add(site)
-        return not self.parts.takes(part) or first
+        return not self.parts.takes(part, at=at) or first
 
     def step(self, place: tuple[int, tuple[bool, ...], tuple[str, ...]], do: Any) -> Any:
         """What is called in place of the step. place: its number, and which arguments are the batch."""
         site, *data = place
         code = getattr(do, "__code__", None) if isinstance(do, (types.FunctionType, types.MethodType)) else None
-        if code is not None and self.is_own(code.co_filename) and self.parts.takes(COMPILED):
+        if code is not None and self.is_own(code.co_filename) and self.parts.takes(COMPILED, at=sys._getframe(1)):
             known = self.compiled.get(site)
             if known is None or known[0] is not do:
                 known = self.compiled[site] = do, _compiled(do)
@@ -255,7 +261,7 @@ class OwnCalls:
             or owner == "CallbackList"
             or (part == READS and not _reads(do, given))
             or is_tracing()
-            or not self.parts.takes(part)
+            or not self.parts.takes(part, at=sys._getframe(1))
         ):
             return do(*given, **named)
         if part == READS and getattr(do, "__name__", "") == "block_until_ready":

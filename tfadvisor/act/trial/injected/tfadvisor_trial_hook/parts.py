@@ -16,6 +16,7 @@ INPUT, HALF, CALLBACKS, CHECKPOINTS = "input", "half the batch", "callbacks", "c
 EVALUATION, READS, BEHIND = "evaluation", "values read back", "work behind the step"
 JIT_ON, JIT_OFF, EAGER_OFF = "jit on", "jit off", "eager off"
 EIGHT_STEPS, PRECISION, PREFETCH, COMPILED = "eight steps a call", "mixed precision", "prefetch", "step compiled"
+NO_PREDICT, APPLIED = "predict called directly", "apply compiled"
 _COMPILE = {
     JIT_ON: ("jit_compile", True),
     JIT_OFF: ("jit_compile", False),
@@ -25,6 +26,8 @@ _COMPILE = {
 """What is given to Keras' `compile`."""
 _KEEPING = ("ModelCheckpoint", "BackupAndRestore")
 _AUTOTUNE = -1
+_FEW_ROWS = 512
+"""That are given to predict: the model itself takes so many at once."""
 
 
 class Parts:
@@ -35,14 +38,19 @@ class Parts:
         self.hooked = frozenset(order.get("parts", ()))
         self.acting = bool(order.get("acting"))
         self.took: dict[str, int] = {}
+        self.places: dict[str, set[tuple[str, int]]] = {}
+        """Files and lines of the program where it did."""
         self.inside = False
         """Whether the loop goes round."""
 
-    def takes(self, part: str, *, always: bool = False) -> bool:
-        """Counts, where the part is hooked and the loop goes round, or always. Returns whether to take it out now."""
+    def takes(self, part: str, *, always: bool = False, at: Any = None) -> bool:
+        """Counts, where the part is hooked and the loop goes round, or always. Returns whether to take it out now. at: the
+        program's frame."""
         if part not in self.hooked or not (always or self.inside):
             return False
         self.took[part] = self.took.get(part, 0) + 1
+        if at is not None:
+            self.places.setdefault(part, set()).add((at.f_code.co_filename, at.f_lineno))
         return self.acting
 
     def after_import(self, is_own: Callable[[str], bool]) -> list[tuple[str, Callable[[Any], None]]]:
@@ -56,7 +64,9 @@ class Parts:
             ("tensorflow.python.ops.summary_ops_v2", {CALLBACKS}, _summaries),
             ("jax._src.debugging", {CALLBACKS}, _summaries),
             ("keras.src.layers.layer", {PRECISION}, _layers),
+            *((one, {APPLIED}, functools.partial(_networks, is_own=is_own)) for one in _NETWORKS),
             ("keras.src.utils.python_utils", {READS}, _logs),
+            ("keras.src.backend.tensorflow.trainer", {NO_PREDICT}, _predictions),
             *((one, {CALLBACKS, CHECKPOINTS}, _callbacks) for one in lists),
             *((one, set(_COMPILE), _models) for one in models),
         ]
@@ -64,6 +74,7 @@ class Parts:
 
 
 _EAGER = "tensorflow.python.eager.polymorphic_function"
+_NETWORKS = ("flax.linen.module", "haiku._src.transform")
 _MODELS = ("keras.src.trainers.trainer", "keras.src.engine.training", "tf_keras.src.engine.training")
 
 
@@ -183,6 +194,54 @@ def _layers(module: Any, parts: Parts) -> None:
         original(*given, **named)
 
     around(module.Layer, "__init__", begin)
+
+
+def _predictions(module: Any, parts: Parts) -> None:
+    """Keras' `predict` of a few rows calls the model itself, without a data set, callbacks and a loop for it."""
+
+    def predict(original: Any, model: Any, x: Any, batch_size: Any = None, *given: Any, **named: Any) -> Any:
+        lengths = {
+            one.shape[0] if getattr(one, "shape", None) else 0 for one in (x if type(x) in (list, tuple) else [x])
+        }
+        is_small = len(lengths) == 1 and 0 < max(lengths) <= _FEW_ROWS
+        plain = not given and not named.keys() - {"verbose"}
+        if not (is_small and plain and parts.takes(NO_PREDICT, at=sys._getframe(2))):
+            return original(model, x, batch_size, *given, **named)
+        keras: Any = sys.modules["keras"]
+        rows = keras.tree.map_structure(keras.ops.convert_to_tensor, x)  # calls take arrays or tensors, and no mixture
+        return keras.tree.map_structure(lambda one: one.numpy(), model(rows, training=False))
+
+    around(module.TensorFlowTrainer, "predict", predict)
+
+
+def _networks(module: Any, parts: Parts, is_own: Callable[[str], bool]) -> None:
+    """Networks of Flax and Haiku, applied outside of compiled functions: by jax.jit, what is no array being fixed in it."""
+    compiled: dict[Any, Any] = {}
+
+    def apply(original: Any, *given: Any, **named: Any) -> Any:
+        at: Any = sys._getframe(1)
+        while at is not None and not is_own(at.f_code.co_filename):
+            at = at.f_back
+        if at is None or is_tracing() or not parts.takes(APPLIED, at=at):
+            return original(*given, **named)
+        network = given[: hasattr(given[0], "apply")]
+        settings = {
+            name: value for name, value in named.items() if isinstance(value, (bool, str, list)) or callable(value)
+        }
+        key = (original, *map(id, network), repr(settings))
+        if key not in compiled:  # the network is kept, so that no other has its id
+            compiled[key] = network, sys.modules["jax"].jit(functools.partial(original, *network, **settings))
+        arrays = {name: value for name, value in named.items() if name not in settings}
+        return compiled[key][1](*given[len(network) :], **arrays)
+
+    def transform(original: Any, *given: Any, **named: Any) -> Any:
+        made = original(*given, **named)
+        return made._replace(apply=functools.wraps(made.apply)(functools.partial(apply, made.apply)))
+
+    if hasattr(module, "Module"):
+        around(module.Module, "apply", apply)
+    else:
+        around(module, "transform", transform)
 
 
 def _logs(module: Any, parts: Parts) -> None:

@@ -30,6 +30,17 @@ class ArrayImpl:
     def __getitem__(self, part):
         return ArrayImpl(self.milliseconds, self.rows[part])
 
+    def __eq__(self, other):
+        return ArrayImpl(self.milliseconds)
+
+    __hash__ = None
+    size = 1
+
+    def item(self):
+        return float(self) > 1
+
+    __bool__ = item
+
     def __float__(self):
         work(self.milliseconds)
         return 0.5
