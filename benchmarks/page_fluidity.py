@@ -1,10 +1,10 @@
 """Does the page of a large run stay fluid? Frames and the longest task of the browser while a reader uses it.
 
-python benchmarks/page_fluidity.py [--steps N] [--kernels N] [--runs N]
+python benchmarks/page_fluidity.py [TRACE] [--steps N] [--kernels N] [--runs N]
 
-Builds a trace of 5,000 steps with 20,000 distinct kernels, analyses it as a user does, opens the page in headless Chromium
-from the disk, and scrolls, sorts, searches, clicks and types. Prints the median of several runs. Needs the extra `browser`
-and a Chromium in PATH, or its path in TFADVISOR_CHROMIUM.
+Builds a trace of 5,000 steps with 20,000 distinct kernels, or takes the one that is given, analyses it as a user does, opens the
+page in headless Chromium from the disk, and scrolls, sorts, searches, clicks and types. Prints the median of several runs. Needs
+the extra `browser` and a Chromium in PATH, or its path in TFADVISOR_CHROMIUM.
 """
 
 from __future__ import annotations
@@ -40,13 +40,15 @@ WATCH = """() => {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("trace", nargs="?", type=Path)
     parser.add_argument("--steps", type=int, default=5_000)
     parser.add_argument("--kernels", type=int, default=20_000)
     parser.add_argument("--runs", type=int, default=5)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
-        page = page_of(trace(arguments.steps, arguments.kernels), Path(place))
-        print(f"{arguments.steps:,} steps, {arguments.kernels:,} kernels: a page of {page.stat().st_size / 1e6:.2f} MB")
+        given = arguments.trace
+        page = page_of(given.read_bytes() if given else trace(arguments.steps, arguments.kernels), Path(place))
+        print(f"a page of {page.stat().st_size / 1e6:.2f} MB")
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=chromium())
             print(f"Chromium {browser.version}, {os.cpu_count()} cores\n")
@@ -135,7 +137,7 @@ def use(page: Any, address: str) -> Iterator[tuple[str, tuple[float, ...]]]:
     ops, steps, stage = page.locator("#ops .vt-scroll"), page.locator("#steps .chart-frame"), page.locator(".timeline")
     yield doing("scrolls the page to its end", lambda: wheel(page, 60, 150))
     ops.scroll_into_view_if_needed()
-    yield doing("scrolls 20,000 ops", lambda: hovering(page, ops, lambda: wheel(page, 60, 3_000)))
+    yield doing("scrolls the ops", lambda: hovering(page, ops, lambda: wheel(page, 60, 3_000)))
     yield doing(
         "sorts them by five columns",
         lambda: [page.locator("#ops .vt-head button").nth(one).click() for one in range(5)],

@@ -3,13 +3,15 @@
     python benchmarks/unchanged_gates.py --python PYTHON [--runs 10] [--keep DIR] [NAME ...]
 
 PYTHON: an interpreter with JAX and TensorFlow. Each program is recorded by `tfadvisor run`, in turns for so short that it ends
-before the window with Python frames, and for longer. `tfadvisor gate --add` judges each recording by those before it, with the
-recommended settings. Prints a table; the exit code is 1 when any gate was red.
+before the window with Python frames, and for longer. Where calls of Python cost too little to need a window of their own, the
+program records itself in those turns: TensorFlow's own profiler writes no frames. `tfadvisor gate --add` judges each recording by
+those before it, with the recommended settings. Prints a table; the exit code is 1 when any gate was red.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 import tempfile
@@ -19,8 +21,8 @@ import tfadvisor
 
 HERE = Path(__file__).parent / "programs_to_run"
 COMMAND = Path(sys.executable).parent / "tfadvisor"
-PROGRAMS = (("jax_loop.py", 120, 700), ("keras_fit.py", 500, 2000), ("tf_custom_loop.py", 200, 1000))
-"""Each with the steps of a short and of a longer run."""
+PROGRAMS = (("jax_loop.py", 120, 700), ("keras_fit.py", 500, 2000), ("tf_custom_loop.py", 0, 1000))
+"""Each with the steps of a short and of a longer run; 0 where it records itself instead of a short run."""
 _AGAIN = 2
 
 
@@ -48,24 +50,30 @@ def judged(script: str, steps: list[int], python: str, runs: int, folder: Path) 
     codes, framed, said = [], 0, []
     for number in range(runs):
         logdir = folder / f"{number}"
-        program = (python, HERE / script, str(steps[number % 2]))
-        made = called("run", "--out", logdir, "--", *program)
+        made = recorded(logdir, python, script, steps[number % 2])
         for _ in range(_AGAIN):  # on a busy machine a profiler may not stop in time
             if made.returncode:
                 print(f"{script}: run {number} again: {made.stderr.strip()}", file=sys.stderr)
-                made = called("run", "--out", logdir, "--", *program)
+                made = recorded(logdir, python, script, steps[number % 2])
         if made.returncode:
             raise SystemExit(f"{script}: {made.stderr}")
         framed += any(logdir.rglob("*.calls.pb")) or tfadvisor.analyze(logdir).run.python_calls
-        done = called("gate", logdir, "--baseline", folder / "baselines", "--add")
+        done = called(COMMAND, "gate", logdir, "--baseline", folder / "baselines", "--add")
         codes.append(done.returncode)
         if done.returncode:
             said.append(f"run {number}: {' '.join(done.stdout.split()[:25])}")
     return codes, framed, said
 
 
-def called(*words: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([COMMAND, *map(str, words)], capture_output=True, text=True, check=False)
+def recorded(logdir: Path, python: str, script: str, steps: int) -> subprocess.CompletedProcess[str]:
+    if steps:
+        return called(COMMAND, "run", "--out", logdir, "--", python, HERE / script, steps)
+    return called(python, HERE / script, 200, BY_HAND=str(logdir))
+
+
+def called(*words: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    env = {**os.environ, **environment}
+    return subprocess.run([*map(str, words)], capture_output=True, text=True, check=False, env=env)
 
 
 if __name__ == "__main__":

@@ -99,7 +99,7 @@ _MOST_TELLING = 3
 @lru_cache(maxsize=1 << 14)
 def short_kernel(name: str, longest: int = 60) -> str:
     """`void Eigen::internal::EigenMetaKernel<…scalar_product_op<…>…>(…)` -> `EigenMetaKernel<…product…>`,
-    `%copy-done.4 = f32[5,1024]… copy-done(…)` -> `copy-done.4`. Cut in the middle, since names differ at their ends.
+    `%copy-done.4 = f32[5,1024]… copy-done(…)` -> `copy-done.4`. Cut in the middle.
     """
     if hlo := _HLO.match(name):
         return hlo.group(1)
@@ -110,5 +110,9 @@ def short_kernel(name: str, longest: int = 60) -> str:
         head = head.rpartition("::")[2] or head
         told = list(dict.fromkeys(next(filter(None, found)) for found in _TELLING.findall(inside)))[:_MOST_TELLING]
         name = f"{head}<…{'…'.join(told)}…>" if told else head
-    name, half = name.removesuffix(".kd"), longest // 2
-    return name if len(name) <= longest else f"{name[: half - 1]}…{name[-half:]}"
+    return cut_middle(name.removesuffix(".kd"), longest)
+
+
+def cut_middle(text: str, most: int) -> str:
+    """At most so many characters, both ends whole: names that begin alike differ at their ends."""
+    return text if len(text) <= most else f"{text[: most // 2 - 1]}…{text[-(most // 2) :]}"

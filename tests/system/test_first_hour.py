@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
@@ -117,8 +118,27 @@ def test_a_rule_is_written_as_the_task_says(user: User) -> None:
     for number, name in enumerate(("slow-steps-vary.yaml", "slow-steps-vary.cases.yaml")):
         (folder / name).write_text(block("Write a rule of your own", "yaml", number))
 
-    assert "1 rule" in user.types("tfadvisor rules check my-rules/")
+    assert "1 rule, 4 cases, 0 failures" in user.types("tfadvisor rules check my-rules/")
     user.types("tfadvisor analyze logdir --rules my-rules/")
+
+
+def test_cells_of_a_notebook_run_as_the_task_says(user: User) -> None:
+    """Beside a fake of JAX, whose profiler hands out a recorded trace. A `%` is IPython's own."""
+    trace = user.folder / "given.pb"
+    trace.write_bytes(gzip.decompress((user.folder / "logdir" / "trace.xplane.pb.gz").read_bytes()))
+    cells = [block("Use it in a notebook", "python", number) for number in (0, 1)]
+    assert re.findall(r"(?m)^%.*", "".join(cells)) == ["%pip install -q ./tfadvisor"]
+    program = "import jax\ndef train(steps): print(steps)\n" + re.sub(r"(?m)^%.*", "", "".join(cells))
+    (user.folder / "cells.py").write_text(program)
+    fakes = ROOT / "tests" / "system" / "act" / "record" / "fake_frameworks"
+    places = {"PYTHONPATH": str(fakes), "FAKE_TRACE": str(trace), "FAKE_LOG": str(user.folder / "log")}
+    user.environment = {**user.environment, **places}
+
+    told = user.types(f"{sys.executable} cells.py")
+
+    assert told.startswith("20\n")
+    assert "INPUT-BOUND" in told
+    assert "load_batch" in told
 
 
 def test_every_command_of_the_tasks_is_there(user: User) -> None:

@@ -11,6 +11,7 @@ from support.shared_traces import shared_trace_files
 import tfadvisor
 from tfadvisor.report.forms.brief import as_brief
 from tfadvisor.report.forms.terminal import as_text
+from tfadvisor.report.wording import bar_note
 from tfadvisor.vocabulary import Severity
 
 RUNS = [*sorted({file.parent for file in FIXTURES.rglob("*.xplane.pb*")}), *shared_trace_files()]
@@ -60,7 +61,9 @@ def test_nothing_in_a_report_contradicts_the_rest(run: Path) -> None:
     if verdict.bottleneck in report.breakdown:
         assert verdict.fraction <= report.breakdown[verdict.bottleneck] + 1e-9
     elif verdict.bottleneck == "imbalance":
-        assert "counts as collective below" in verdict.summary
+        met = any(report.metrics[name].value for name in ("late_host_fraction", "late_device_fraction"))
+        assert ("counts as collective below" in verdict.summary) == met
+        assert bar_note(report) in " ".join(texts[0].split())
     if times is not None and (step := report.metrics["step_time_ms"].value) is not None:
         assert step == pytest.approx(times.median)
     for one in report.findings:

@@ -148,3 +148,13 @@ def test_a_gpu_whose_work_was_not_recorded_is_said_first() -> None:
     assert report.verdict.summary.startswith("The GPU's work was not recorded")
     assert report.run.devices == ()
     assert not [one for one in report.findings if one.category != "capture"]
+
+
+def test_a_librarys_fused_attention_is_matrix_work() -> None:
+    """te_fused_attn_backward_ffi has no HLO of its own; half of the step is in its line, and no finding blames that line."""
+    (path,) = sorted(FOLDER.rglob("934987a2fc2f.xplane.pb"))
+    report = tfadvisor.analyze(path)
+    attention = [op for op in report.ops if "te_fused_attn" in (op.op or "")]
+
+    assert sum(op.share for op in attention if op.tensor_cores) > 0.4
+    assert not any(place.line == 77 for one in report.findings for place in one.locations)

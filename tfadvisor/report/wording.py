@@ -237,16 +237,13 @@ def place_of_time(one: ActivityTime | PlacedTime) -> str:
 
 
 def bar_note(report: Report) -> str:
-    """Why a verdict of imbalance tells more than the bar: that is the mean of all hosts, and the late one waits for nobody.
-
-    Empty for any other verdict, and of one host.
-    """
+    """Why a verdict of imbalance tells more than the bar: that is a mean, and the late one waits for nobody. Else empty."""
     if report.verdict.bottleneck != "imbalance":
         return ""
     shares = listed((step.host, step.breakdown.get("collective", 0.0)) for step in report.steps.each)
     share = {host: sum(found) / len(found) for host, found in shares.items()}
     if len(share) < 2:
-        return ""
+        return "The bar is the mean of all devices, and the one that the others wait for does not wait."
     late = min(share, key=lambda host: share[host])
     others = (sum(share.values()) - share[late]) / (len(share) - 1)
     return (

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Finding, Report } from "../src/data/generated.js";
-import { firstChange, savedWords, toChange, toCheck } from "../src/sections/findings.js";
+import type { Finding, Fix, Report } from "../src/data/generated.js";
+import { firstChange, fixBlock, savedWords, toChange, toCheck } from "../src/sections/findings.js";
 
 function finding(rule_id: string, more: Partial<Finding>): Finding {
   return {
@@ -33,5 +33,14 @@ describe("questions", () => {
   it("promise no saving", () => {
     expect(savedWords(report(ASKED), ASKED)).toBe("");
     expect(savedWords(report(SHOWN), SHOWN)).toBe("10–20% of step time, 1 ms to 2 ms");
+  });
+});
+
+describe("a fix", () => {
+  it("shows each variable once, in its snippet where that sets it", () => {
+    const fix = { kind: "env", do: "Fuse.", snippet: "TF_XLA_FLAGS=--auto=2 python train.py", env: { TF_XLA_FLAGS: "--auto=2", OTHER: "1" }, valid_for: "any", side_effect: "" } as unknown as Fix;
+    const shown = fixBlock(fix, "Fix 1").textContent;
+    expect(shown.split("TF_XLA_FLAGS").length - 1).toBe(1);
+    expect(shown).toContain("OTHER=1");
   });
 });

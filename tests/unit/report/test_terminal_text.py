@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from msgspec.structs import replace
 from support.places import FIXTURES
 from support.trace_builder import trace
@@ -80,11 +82,15 @@ def test_the_place_at_the_end_of_an_activity_is_never_cut() -> None:
 
 
 def test_a_verdict_of_imbalance_says_why_the_bar_shows_less() -> None:
-    """The bar is the mean of all hosts, of which the late one does not wait."""
+    """The bar is the mean of all hosts or devices, of which the late one does not wait."""
     late = tfadvisor.analyze(FIXTURES / "jax-hosts-late")
 
     assert bar_note(late) in " ".join(as_text(late).split())
     assert "on the others, most of it waiting" in bar_note(late)
+    device = tfadvisor.analyze(FIXTURES / "jax-4dev-imbalance")
+    assert device.verdict.fraction > device.breakdown["collective"]
+    assert "mean of all devices" in bar_note(device)
+    assert bar_note(device) in " ".join(as_text(device).split())
     assert bar_note(tfadvisor.analyze(FIXTURES / "jax-logging")) == ""
 
 
@@ -96,3 +102,25 @@ def test_a_file_in_the_table_of_ops_is_shown_without_what_a_terminal_obeys() -> 
 
     assert "b.py:7" in text
     assert not {"\x1b", "\t"} & set(text)
+
+
+def test_no_two_ops_of_the_table_have_one_name() -> None:
+    """Four layers' products end alike; on a CPU the kernel repeats its op's name, which is said once."""
+    report = tfadvisor.analyze(FIXTURES / "tf-healthy-keras")
+    named = {op.name for op in report.ops[:15]}
+
+    for width in (80, 130):
+        rows = as_text(report, details=True, screen=Screen(width)).partition("What takes most time on the devices\n")[2]
+        cells = [row.split() for row in rows.partition("\n\n")[0].splitlines()[1:]]
+        assert len({row[0] for row in cells}) == len(named)
+        assert cells[0][:3] == ["dense_2_1/MatMul/MatMul_1", "_MklMatMul", "compute"]
+
+
+def test_a_name_that_is_cut_tells_still_which_layer_it_is() -> None:
+    report = tfadvisor.analyze(FIXTURES / "tf-healthy-keras")
+    long = "a_model_of_many_parts/one_of_the_encoders_{}/and_within_it_a_block_of_its_own/MatMul"
+    ops = [replace(op, op=long.format(at), kernel=long.format(at)) for at, op in enumerate(report.ops[:15])]
+
+    text = as_text(replace(report, ops=tuple(ops)), details=True, screen=Screen(60))
+
+    assert {int(found) for found in re.findall(r"one_of_the_encoders_(\d+)", text)} == set(range(15))

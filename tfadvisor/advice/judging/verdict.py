@@ -95,7 +95,7 @@ def give_verdict(
         )
     elif losses[top] >= _WORTH_NAMING and losses[top] >= idle and not (is_few(metrics) and losses[top] < works):
         bottleneck, fraction = top, losses[top]
-        lost = f"{_awaited(metrics)}, which counts as collective below" if top == "imbalance" else VERDICTS[top].lost
+        lost = _awaited(metrics) if top == "imbalance" else VERDICTS[top].lost
         summary = f"{percent(fraction)} of step time is {lost}."
     elif idle > max(compute, _WORTH_NAMING):
         bottleneck, fraction = "unknown", idle
@@ -205,9 +205,10 @@ def _memory(losses: Mapping[str, float], metrics: Metrics) -> dict[str, float]:
 def _awaited(metrics: Metrics) -> str:
     """Whom the others wait for."""
     host, device = metrics.value("late_host_fraction") or 0.0, metrics.value("late_device_fraction") or 0.0
-    if host >= device and host:
-        return f"all hosts waiting for {metrics.fact('late_host')}"
-    return f"devices waiting for {metrics.fact('late_device') if device else 'the busiest one'}"
+    if not (host or device):
+        return "devices waiting for the busiest one"
+    who, late = ("all hosts", "late_host") if host >= device else ("devices", "late_device")
+    return f"{who} waiting for {metrics.fact(late)}, which counts as collective below"
 
 
 def _weakness(metrics: Metrics, sound: bool, findings: Sequence[Finding]) -> str:

@@ -89,13 +89,15 @@ def write_pages(out: PagesFolder = Path("rule-pages"), rules: Folders = None) ->
 def check_rules(folder: CheckedFolder) -> int:
     """Lint every rule of a folder and run its cases."""
     from tfadvisor.advice.checking.cases import check_folder  # reads YAML, which listing rules does not need
+    from tfadvisor.units import counted
 
     if not folder.is_dir():
         raise UsageError(f"{folder}: no such folder.")
     checked = check_folder(folder)
     for failure in checked.failures:
         write_out(printable(failure) + "\n")
-    write_out(f"{checked.rules} rules, {checked.cases} cases, {len(checked.failures)} failures\n")
+    found = ((checked.rules, "rule"), (checked.cases, "case"), (len(checked.failures), "failure"))
+    write_out(", ".join(counted(str(number), name, f"{name}s") for number, name in found) + "\n")
     return 5 if checked.failures else 0
 
 

@@ -11,7 +11,7 @@ import msgspec
 
 from tfadvisor.advice.findings import Finding, Fix
 from tfadvisor.html_fragments import as_ascii
-from tfadvisor.printable import cut, one_line, printable, short_kernel
+from tfadvisor.printable import cut, cut_middle, one_line, printable, short_kernel
 from tfadvisor.report.about import about_lines
 from tfadvisor.report.model import ActivityTime, PlacedTime, Report
 from tfadvisor.report.wording import (
@@ -193,27 +193,15 @@ _ACTIVITIES = 6
 _OPS = 15
 """Rows of the table of ops."""
 _OP_COLUMNS = (
-    "op or kernel",
-    "its kernel",
-    "kind",
-    "share",
-    "a step",
-    "runs",
-    "precision",
-    "TC",
-    "grid",
-    "block",
-    "regs",
-    "shared",
-    "occ.",
-    "line",
-    "program",
+    "op or kernel|its kernel|kind|share|a step|runs|precision|TC|grid|block|regs|shared|occ.|line|program".split("|")
 )
 """Of the table of ops; TC: Tensor Cores."""
 _ALWAYS = (0, 2, 3, 4, 5)
 """Those of them that are shown where no row fills them."""
+_TEXTS = (0, 1, 2, 6, 13, 14)
+"""Those of them that are no numbers."""
 _SHORTEST_NAME = 24
-"""Columns that a name has even where the rest is too wide."""
+"""Columns that a name has even where the rest is too wide; more where two names would look alike."""
 _NAMED = 12
 """Names that share a reason and are listed; of more their number."""
 _MARGIN = 3
@@ -485,10 +473,11 @@ def _by_reason(page: TextPage, title: str, named: Sequence[tuple[str, str]]) -> 
 def _ops(page: TextPage, report: Report) -> None:
     """What takes most time on the devices."""
     several = len({op.module for op in report.ops[:_OPS] if op.module}) > 1
+    names = {f"/{op.name}" for op in report.ops[:_OPS]}
     rows = [
         [
-            one_line("/".join(op.name.split("/")[-2:]) if op.name == op.op else short_kernel(op.name)),
-            one_line(cut(short_kernel(op.other_kernel), _SHORTEST_NAME)),
+            one_line(_told_apart(op.name, names) if op.name == op.op else short_kernel(op.name)),
+            one_line(short_kernel(op.other_kernel.removeprefix(f"{op.name}:"), _SHORTEST_NAME)),
             op.kind,
             percent(op.share),
             duration(op.ms_per_step),
@@ -509,13 +498,19 @@ def _ops(page: TextPage, report: Report) -> None:
         told = [at for at in range(len(_OP_COLUMNS)) if at in _ALWAYS or any(row[at] for row in rows)]
         shown = [[row[at] for at in told] for row in (_OP_COLUMNS, *rows)]
         beside = sum(2 + max(len(row[place]) for row in shown) for place in range(1, len(told)))
-        shown = [[cut(name, max(page.width - beside, _SHORTEST_NAME)), *cells] for name, *cells in shown]
-        left = [
-            place
-            for place, at in enumerate(told)
-            if _OP_COLUMNS[at] in ("op or kernel", "its kernel", "kind", "precision", "line", "program")
-        ]
+        full, room = {name for name, *_ in shown}, max(page.width - beside, _SHORTEST_NAME)
+        widths = (most for most in range(room, 64) if len({cut_middle(one, most) for one in full}) == len(full))
+        most = next(widths, room)
+        shown = [[cut_middle(name, most), *cells] for name, *cells in shown]
+        left = [place for place, at in enumerate(told) if at in _TEXTS]
         page.table("What takes most time on the devices", shown, left)
+
+
+def _told_apart(name: str, names: set[str]) -> str:
+    """The last parts of a name, two at least, with which none of the other names ends."""
+    parts = name.split("/")
+    tails = ("/".join(parts[-many:]) for many in range(2, len(parts)))
+    return next((tail for tail in tails if sum(one.endswith(f"/{tail}") for one in names) == 1), name)
 
 
 def _broken(page: TextPage, report: Report) -> None:

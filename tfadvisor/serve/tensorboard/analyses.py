@@ -139,6 +139,7 @@ class Analyses:
             "name": run.name,
             "path": str(run.path),
             "files": [str(file) for file in run.files],
+            "folders": run.folders,
             "processes": max((os.cpu_count() or 2) - 1, 1),
             "ignored": self._ignored,
         }

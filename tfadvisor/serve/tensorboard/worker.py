@@ -65,7 +65,7 @@ def main() -> None:
 
 def _analyse(task: dict[str, Any]) -> None:
     files = tuple(map(place_of, task["files"]))
-    run = Run(task["name"], place_of(task["path"]), files)
+    run = Run(task["name"], place_of(task["path"]), files, tuple(task["folders"]))
     said_at = 0.0
 
     def say(fraction: float) -> None:

@@ -16,6 +16,7 @@ export function compare({ data, run, other }: View): Section | null {
   const known = data.comparisons.find((one) => data.runs[one.new] === run && data.runs[one.base] === other);
   const [time, before] = [stepMs(run), stepMs(other)];
   const longest = Math.max(time, before);
+  const refused = known !== undefined && known.causes.length === 0 ? known.differences : null; // what runs of other kinds differ by is no change
   return section(
     "compare",
     "Side by side",
@@ -23,9 +24,9 @@ export function compare({ data, run, other }: View): Section | null {
     known !== undefined ? h("p", null, h("strong", null, known.summary), ` Compared with ${other.report.run.name}.`) : h("p", null, `A median step takes ${duration(time)} here and ${duration(before)} in ${other.report.run.name}: `, h("strong", null, difference(time, before)), "."),
     side(run, "this run", time / longest),
     side(other, other.report.run.name, before / longest),
-    classes(run, other),
-    known === undefined ? opsChanged(run, other) : causes(known),
-    findingsChanged(run, other),
+    refused === null ? classes(run, other) : list("The runs differ in", refused),
+    known === undefined ? opsChanged(run, other) : refused === null ? causes(known) : null,
+    refused === null ? findingsChanged(run, other) : null,
   );
 }
 
@@ -51,9 +52,12 @@ function classes(run: PageData, other: PageData): HTMLElement {
       [h("strong", null, "median step"), duration(stepMs(run)), duration(stepMs(other)), change(stepMs(run) - stepMs(other))]]);
 }
 
+function list(title: string, lines: (string | HTMLElement)[]): HTMLElement | null {
+  return lines.length === 0 ? null : h("div", null, h("h3", null, title), h("ul", { class: "plain" }, ...lines.map((one) => h("li", null, one))));
+}
+
 /** Ops are recognised here when compilers number them anew, so they say more than a table by name. */
 function causes(known: ComparedRuns): HTMLElement {
-  const list = (title: string, lines: string[]): HTMLElement | null => (lines.length === 0 ? null : h("div", null, h("h3", null, title), h("ul", { class: "plain" }, ...lines.map((one) => h("li", null, one)))));
   return h("div", null, h("h3", null, "Causes"), h("p", { class: "dim small" }, "They add up to the change of the step."),
     smallTable("Causes of the change", [{ title: "cause" }, { title: "change", number: true }],
       [...known.causes.map((one) => [h("span", null, one.class_name === "" ? null : h("strong", null, swatch(one.class_name), `${one.class_name} `), one.words), change(one.change_ms)]),
@@ -88,11 +92,10 @@ function opTimes(run: PageData): Map<string, number> {
 
 function findingsChanged(run: PageData, other: PageData): HTMLElement {
   const [now, was] = [run, other].map((one) => one.report.findings.filter((finding) => finding.category !== "capture"));
-  const ids = (found: Finding[]): Set<string> => new Set(found.map((one) => one.rule_id));
-  const list = (title: string, found: Finding[]): HTMLElement | null =>
-    found.length === 0 ? null : h("div", null, h("h3", null, title), h("ul", { class: "plain" }, ...found.map((one) => h("li", null, h("span", { class: `severity s-${one.severity}` }, one.severity), ` ${one.title}`))));
+  const ids = (findings: Finding[]): Set<string> => new Set(findings.map((one) => one.rule_id));
+  const found = (title: string, findings: Finding[]): HTMLElement | null => list(title, findings.map((one) => h("span", null, h("span", { class: `severity s-${one.severity}` }, one.severity), ` ${one.title}`)));
   return h("div", { class: "columns" },
-    list("Findings only in this run", now!.filter((one) => !ids(was!).has(one.rule_id))),
-    list("Only in the other run", was!.filter((one) => !ids(now!).has(one.rule_id))),
-    list("In both", now!.filter((one) => ids(was!).has(one.rule_id))));
+    found("Findings only in this run", now!.filter((one) => !ids(was!).has(one.rule_id))),
+    found("Only in the other run", was!.filter((one) => !ids(now!).has(one.rule_id))),
+    found("In both", now!.filter((one) => ids(was!).has(one.rule_id))));
 }

@@ -124,7 +124,7 @@ function locations(finding: Finding): HTMLElement | null {
   return h("ul", { class: "where" }, ...finding.locations.map((one) => h("li", null, h("code", null, placeWords(one)), one.op === "" ? null : ` in ${one.op}`)));
 }
 
-function fixBlock(fix: Fix, name: string): HTMLElement {
+export function fixBlock(fix: Fix, name: string): HTMLElement {
   const variables = variablesOf(fix);
   return h(
     "div",
@@ -137,8 +137,9 @@ function fixBlock(fix: Fix, name: string): HTMLElement {
   );
 }
 
+/** Those that the snippet does not set itself. */
 function variablesOf(fix: Fix): string {
-  return Object.entries(fix.env).map(([key, value]) => `${key}=${value}`).join(" ");
+  return Object.entries(fix.env).map(([key, value]) => `${key}=${value}`).filter((one) => !fix.snippet.includes(one)).join(" ");
 }
 
 export function snippet(text: string, name: string): HTMLElement {

@@ -12,6 +12,8 @@ import { listRuns, loadComparison, loadRun, loadStep, Unreadable, type ListedRun
 
 const LOOK_EVERY_MS = 10_000;
 const MOST_KEPT = 8;
+/** From so many times as long on a step's growth is a factor and no percentage, as in `tfadvisor compare`. */
+const TIMES = 4;
 const ASIDE = "Everything on this page comes from the TensorBoard around it; it contacts no other machine.";
 
 export function startTab(page: HTMLElement): void {
@@ -241,13 +243,14 @@ class Tab {
   }
 }
 
-/** `Input-bound, 3.28 ms, +12%`: verdict, step, and the step's change since the run before in the same folder. earlier: newest first. */
-function toldWords(run: ListedRun, earlier: ListedRun[]): string {
+/** `Input-bound, 3.28 ms, ▲ +12%`: verdict, step, and the step's change since the run before of the same kind in the same folder. earlier: newest first. */
+export function toldWords(run: ListedRun, earlier: ListedRun[]): string {
   if (run.told === null) return "";
   const { verdict, step_ms: step } = run.told;
   const before = earlier.find((one) => folderOf(one.name) === folderOf(run.name) && one.told?.kind === run.told?.kind && typeof one.told?.step_ms === "number")?.told?.step_ms ?? null;
   const change = step === null || before === null || before <= 0 ? null : step / before - 1;
-  const trend = change === null || Math.abs(change) > 0.9 ? "" : Math.abs(change) < 0.01 ? "as before" : `${change > 0 ? "▲ +" : "▼ −"}${percent(Math.abs(change))}`;
+  const grown = change !== null && change + 1 >= TIMES ? `▲ ${Math.round(change + 1)} times as long` : "";
+  const trend = grown !== "" || change === null ? grown : Math.abs(change) < 0.01 ? "as before" : `${change > 0 ? "▲ +" : "▼ −"}${percent(Math.abs(change))}`;
   return [VERDICT_NAMES[verdict] ?? verdict, step === null ? "" : duration(step), trend].filter((one) => one !== "").join(", ");
 }
 

@@ -49,7 +49,8 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pages = {
         "late": as_html([late]),
         "two": as_html([late, balanced]),
-        "changed": changed(),
+        "changed": changed(FIXTURES / "jax-loader", FIXTURES / "jax-healthy"),
+        "refused": changed(gpu_run(folder / "gpu"), FIXTURES / "jax-healthy", code=4),
         "planned": as_html([planned(late)]),
         "map": as_html([page_of_folder(FIXTURES / "tf-python-map")], "https://xprof.example/?run={run}&host={host}"),
         "hostile": as_html([page_of(hostile())]),
@@ -68,15 +69,20 @@ def planned(page: PageData) -> PageData:
     return replace(page, report=replace(page.report, plan=Plan((*changes, third), 0.5, 0.7)))
 
 
-def changed() -> str:
+def changed(base: Path, new: Path, code: int = 0) -> str:
     """What `tfadvisor compare --format html` writes."""
-    done = subprocess.run(
-        [COMMAND, "compare", FIXTURES / "jax-loader", FIXTURES / "jax-healthy", "--format", "html"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    call = [COMMAND, "compare", base, new, "--format", "html"]
+    done = subprocess.run(call, capture_output=True, text=True, check=False)
+    assert done.returncode == code, done.stderr
     return done.stdout
+
+
+def gpu_run(folder: Path) -> Path:
+    """Five steps of a GPU."""
+    builder = trace()
+    for at in range(0, 500, 100):
+        builder.step(at, at + 100).kernel("GPU:0", "matmul", at + 10, at + 90, launched=(at + 1, at + 5))
+    return builder.write(folder)
 
 
 def hostile() -> Any:
@@ -310,6 +316,21 @@ def test_the_causes_of_a_change_add_up_to_it_in_both_directions(opened: Any, rep
 
     assert page.locator("h1").inner_text() == "jax-loader"
     assert causes.locator("tbody tr").last.inner_text().split("\t")[-1].strip() == signed(-known.median_change_ms)
+    assert one.errors == []
+
+
+def test_of_runs_of_other_kinds_no_difference_is_called_a_change(opened: Any, reports: Path) -> None:
+    """As the command and the gate refuse them: a step of a GPU is no longer than one of a CPU by so many per cent."""
+    one = opened(reports / "refused.html")
+
+    for index in (0, 1):
+        one.page.get_by_label("Run", exact=True).select_option(index=index)
+        shown = one.page.locator("#compare").inner_text()
+        assert shown.splitlines()[2].startswith("These runs are not comparable: ")
+        assert "devices: 1 " in shown.partition("The runs differ in")[2]
+        assert "change" not in shown
+        assert "%" not in shown.partition("The runs differ in")[2]
+        assert one.page.locator("#compare table").count() == 0
     assert one.errors == []
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 from support.logdirs import add_broken_run, add_run
+from support.places import FIXTURES
 from support.trace_builder import trace
 from support.web_server import web_server
 
@@ -52,6 +54,24 @@ def test_the_report_is_that_of_the_command_and_the_page_holds_it(tmp_path: Path,
     expected["run"]["name"] = "train/run"
     assert json.loads(report) == json.loads(json.dumps(expected))
     assert json.loads(gzip.decompress(page))["runs"][0]["report"]["verdict"]["bottleneck"] == "host"
+
+
+def test_hosts_that_are_read_together_are_told_as_the_command_tells_them(tmp_path: Path, analyses: Analyses) -> None:
+    """JAX put alpha's trace into one folder and beta's, two seconds later, into another."""
+    names = ("2026_01_01_00_00_06", "2026_01_01_00_00_08")
+    for host, name in zip(("alpha", "beta"), names, strict=True):
+        folder = tmp_path / "logdir" / "plugins" / "profile" / name
+        folder.mkdir(parents=True)
+        shutil.copy(FIXTURES / "jax-hosts-late" / f"{host}.xplane.pb.gz", folder)
+    run = listed(tmp_path / "logdir")
+    assert ended(analyses.report(run)).error is None
+
+    report = json.loads(analyses.report(run))  # type: ignore[arg-type]
+
+    assert report["run"]["hosts"] == ["alpha", "beta"]
+    assert [one["note"] for one in report["capture"] if one["rule_id"] == "joined-runs"] == [
+        f"Hosts are read together from {', '.join(names)}: JAX names each host's folder by the second it starts."
+    ]
 
 
 def test_nothing_is_written_into_the_logdir(tmp_path: Path, analyses: Analyses) -> None:

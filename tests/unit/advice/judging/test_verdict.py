@@ -210,7 +210,7 @@ def test_skew_counts_only_where_no_collective_tells_who_is_late() -> None:
 
     alone = verdict(shares, device_skew_fraction=0.3)
     assert (alone.bottleneck, alone.fraction) == ("imbalance", 0.3)
-    assert "devices waiting for the busiest one" in alone.summary
+    assert "devices waiting for the busiest one." in alone.summary  # which no collective shows
     met = verdict(shares, device_skew_fraction=0.3, late_device_fraction=0.0)
     assert (met.bottleneck, met.fraction) == ("collective", 0.2)
 

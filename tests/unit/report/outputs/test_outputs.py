@@ -8,8 +8,10 @@ import re
 
 import pytest
 from msgspec.structs import replace
+from support.places import FIXTURES
 from support.trace_builder import trace
 
+import tfadvisor
 from tfadvisor.printable import one_line, printable
 from tfadvisor.report.forms.html import as_json
 from tfadvisor.report.forms.markdown import as_markdown
@@ -107,6 +109,20 @@ def test_details_show_evidence_metrics_and_what_was_not_applicable(report: Repor
         "rule   input-loader-in-step",
     ):
         assert expected in text
+
+
+def test_details_show_the_hottest_ops_and_fold_what_is_absent() -> None:
+    """Kernels by time first, as who looks into a trace wants them; a reason is said once, with all that it is the reason of."""
+    report = tfadvisor.analyze(FIXTURES / "jax-loader")
+    text = as_text(report, details=True)
+    absent = [one.reason or "" for one in report.metrics.values() if one.value is None]
+    folded = " ".join(text.partition("Metrics that this trace does not give")[2].partition("\n\n")[0].split())
+
+    ops = text.partition("What takes most time on the devices\n")[2].splitlines()
+    assert ops[1].split() == ["dot", "compute", "56%", "402", "µs", "1", "program.py:12"]
+    assert len(absent) > 2 * len(set(absent))
+    assert {reason: folded.count(f"{reason}: ") for reason in absent} == dict.fromkeys(absent, 1)
+    assert text.index("What takes most time on the devices") < text.index("Metrics (`tfadvisor metrics show NAME`")
 
 
 def test_no_control_character_reaches_terminal_or_page(hostile: Report) -> None:

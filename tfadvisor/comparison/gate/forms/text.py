@@ -7,7 +7,7 @@ from tfadvisor.comparison.gate.result import Check, GateResult, Outcome
 from tfadvisor.comparison.gate.words import change_words
 from tfadvisor.printable import one_line
 from tfadvisor.report.forms.terminal import DIM, PLAIN, TITLE, Screen, TextPage
-from tfadvisor.units import Unit
+from tfadvisor.units import Unit, counted
 from tfadvisor.vocabulary import FRAMEWORKS
 
 _MARGIN = 2
@@ -39,9 +39,13 @@ def as_text(verdict: GateResult, *, screen: Screen = PLAIN) -> str:
         _beside(page, "detects", DIM, seen)
     page.line()
     for outcome in SHOWN:
+        alike: dict[tuple[str, str], list[Check]] = {}
         for check in verdict.of(outcome):
             label = "debt" if check.news == "known" and outcome is Outcome.WARN else outcome.value
-            _beside(page, label, _STYLES.get(outcome, DIM), one_line(check.message))
+            alike.setdefault((label, check.message.removeprefix(f"{check.name}: ")), []).append(check)
+        for (label, words), (check, *more) in alike.items():
+            told = f"{check.name} and {len(more)} more: {words}" if more else check.message
+            _beside(page, label, _STYLES.get(outcome, DIM), one_line(told))
     for outcome in QUIET:
         if checks := verdict.of(outcome):
             names = ", ".join(one_line(check.name) for check in checks)
@@ -90,10 +94,9 @@ def subject(verdict: GateResult) -> str:
 def subject_parts(verdict: GateResult) -> list[str]:
     """Model, framework, devices, hosts, run, and how many runs on both sides."""
     gated = verdict.gated
-    runs = f"{gated.candidates} run{'s' if gated.candidates != 1 else ''}"
-    against = f" against {verdict.runs}" if verdict.runs else ""
-    if gated.against:
-        against = f" of each in turns, against {gated.against}"
+    runs = counted(str(gated.candidates), "run", "runs")
+    base = f" against {verdict.runs}" if verdict.runs else ""
+    against = f" of each in turns, against {gated.against}" if gated.against else base
     hosts = f"{gated.hosts} hosts" if gated.hosts > 1 else ""
     parts = (gated.model, FRAMEWORKS.get(gated.framework, ""), gated.devices, hosts, gated.name, runs + against)
     return [one_line(part) for part in parts if part]
@@ -104,7 +107,7 @@ def headline(verdict: GateResult) -> str:
     told = next((found for outcome in SHOWN if (found := verdict.of(outcome))), ())
     if not told:
         judged = len(verdict.of(Outcome.PASS))
-        return f"nothing changed in {judged} check{'s' if judged != 1 else ''}" if judged else "nothing to judge"
+        return f"nothing changed in {counted(str(judged), 'check', 'checks')}" if judged else "nothing to judge"
     first = next((check for check in told if check.name == STEP), told[0])
     words = one_line(first.message).split(";")[0].split(". ")[0].rstrip(".")
     if first.outcome is Outcome.CANNOT_TELL and verdict.outcome is not Outcome.CANNOT_TELL:
@@ -168,9 +171,8 @@ def location(verdict: GateResult, check: Check) -> tuple[str, int]:
 
 def blocks(verdict: GateResult, check: Check) -> bool:
     """Whether the check is what makes the exit code what it is."""
-    if check.outcome is Outcome.FAIL or check.outcome is Outcome.BROKEN:
-        return True
-    return check.outcome is Outcome.CANNOT_TELL and check.level == "error" and verdict.exit_code == 4
+    refuses = check.outcome is Outcome.CANNOT_TELL and check.level == "error" and verdict.exit_code == 4
+    return refuses or check.outcome in (Outcome.FAIL, Outcome.BROKEN)
 
 
 def _change(check: Check, base: float, detectable: float) -> str:
