@@ -214,7 +214,7 @@ def test_4_another_machine_is_not_comparable(store: Path) -> None:
 
     assert done.returncode == 4
     assert "CANNOT TELL" in done.stdout
-    assert "devices: 1 gpu in the baseline, 1 cpu now" in done.stdout
+    assert "devices: 1 gpu in the baseline, 1 cpu now" in flat(done.stdout)
 
 
 def test_4_a_trace_is_not_its_own_baseline(tmp_path: Path) -> None:
