@@ -76,7 +76,7 @@ def _judged_by(report: Report, second: Report) -> Report:
         "Shares of step time and findings are from a second, short window with calls of Python functions"
         f"{length}: without them loading looks like other Python. Times and metrics are from the main window."
     )
-    scale = report.steps.time_ms.median / times.median if times and report.steps.time_ms else 1.0
+    scale = report.steps.time_ms.median / times.median if times and times.median and report.steps.time_ms else 1.0
     return replace(
         report,
         run=replace(report.run, python_calls=second.run.python_calls),

@@ -55,6 +55,17 @@ def test_findings_that_only_calls_show_are_from_the_second_window(tmp_path: Path
     assert f"takes {loader.steps.time_ms.median:.3g} ms" in note
 
 
+def test_a_second_window_whose_step_takes_no_time_scales_nothing() -> None:
+    healthy, loader = (tfadvisor.analyze(FIXTURES / name) for name in ("jax-healthy", "jax-loader"))
+    assert loader.steps.time_ms is not None
+    still = replace(loader, steps=replace(loader.steps, time_ms=replace(loader.steps.time_ms, median=0.0)))
+
+    found = joined(healthy, still, tells_findings=True)
+
+    assert found.findings == loader.findings
+    assert [one.ms for one in found.attribution] == [one.ms for one in loader.attribution]
+
+
 def test_the_page_says_the_same(tmp_path: Path) -> None:
     report = run_of(tmp_path, main=recorded("jax-healthy"), calls=recorded("jax-loader"))
 
