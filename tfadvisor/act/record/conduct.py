@@ -273,8 +273,8 @@ class _StepsThatCompile:
 def _recorder(
     board: Board, program: Program, training: Sequence[Process], options: Options, caps: Caps, until: float
 ) -> Recorder:
-    """Opens windows in these processes. The rounds of the loop are counted where nothing else tells
-    its steps. until: when there should be a report."""
+    """Opens windows in these processes. The rounds of the loop are counted where nothing else tells its
+    steps. until: when there should be a report."""
     count = True
 
     def record(seconds: float, *, python_tracer: bool) -> Window | Refused:

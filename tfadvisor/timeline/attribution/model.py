@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
+from tfadvisor.tallies import added_up
 from tfadvisor.timeline.intervals import Int64Array, Intervals, union
 from tfadvisor.timeline.names.frames import named_function, place_in_words
 from tfadvisor.trace.columns import HostTrace, session_start_ns
@@ -73,7 +73,8 @@ def largest_places(spent: Iterable[Spent]) -> dict[str, str]:
     }
 
 
-_NEARLY_ALL = 2 / 3
+_MOSTLY = 2 / 3
+"""Of a class's ticks on one line: with fewer a part must take most of the class to lie on it by half."""
 FEWEST_TICKS = 8
 """In the time of a class of which nothing is recorded; with fewer it stays without a name."""
 
@@ -90,18 +91,23 @@ class Sampled(msgspec.Struct, frozen=True):
     calls, "" for itself)."""
 
     def named(self, spent: Iterable[Spent], classes: Mapping[TimeClass, Intervals]) -> tuple[Spent, ...]:
-        """What is compiled and launched with the line that does it, where events tell none and one line has nearly all ticks."""
-        lines: dict[TimeClass, tuple[str, int]] = {}
+        """What is compiled and launched with the line that does it, where events tell none: half of it at least lies on the line
+        that has most of its class's ticks, whichever part of the class the other ticks are in."""
+        spent = tuple(spent)
+        whole, lines = added_up((one.kind, one.ps) for one in spent), {}
         for kind in (TimeClass.COMPILE, TimeClass.LAUNCH):
             at = self.place[classes[kind].contains(self.at)]
-            ticks = Counter(self.places[row][:2] for row in at[at >= 0].tolist())
+            counts = np.bincount(at[at >= 0], minlength=len(self.places)).tolist()
+            ticks = added_up((place[:2], count) for place, count in zip(self.places, counts, strict=True) if count)
             line, most = max(ticks.items(), key=lambda one: one[1], default=(("", 0), 0))
-            if line[0] and len(at) >= FEWEST_TICKS and most >= _NEARLY_ALL * len(at):
-                lines[kind] = line
-        return tuple(
-            one if one.file or one.kind not in lines else replace(one, file=lines[one.kind][0], line=lines[one.kind][1])
-            for one in spent
-        )
+            if line[0] and len(at) >= FEWEST_TICKS and most >= _MOSTLY * len(at):
+                lines[kind] = line, -(-2 * (len(at) - most) * whole.get(kind, 0) // len(at))
+
+        def placed(one: Spent) -> Spent:
+            (file, line), least = lines.get(one.kind, (("", 0), 0))
+            return one if one.file or not file or one.ps < least else replace(one, file=file, line=line)
+
+        return tuple(map(placed, spent))
 
     def line_in(self, start: Int64Array, end: Int64Array) -> str:
         """The program's own line at most of the ticks in these stretches of time, ps: `main (train.py:42)`; "" for none."""

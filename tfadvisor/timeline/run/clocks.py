@@ -7,7 +7,6 @@ not starts, align clocks (Kineto's and Meta's trace tools do the same).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -17,9 +16,6 @@ from tfadvisor.timeline.devices.collective_calls import CollectiveCalls
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.model import StepSource
 from tfadvisor.timeline.summary.host import HostSummary
-
-if TYPE_CHECKING:
-    pass
 
 _FEWEST_SHARED = 2
 _MOST_ALIKE = 1 << 32

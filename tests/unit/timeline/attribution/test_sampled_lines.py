@@ -117,6 +117,17 @@ def test_what_is_compiled_has_the_line_that_two_thirds_of_its_ticks_are_on(other
     assert [f"{one.file}:{one.line}" if one.file else "" for one in named] == [wanted, "model.py:3", ""]
 
 
+@pytest.mark.parametrize(("scan", "placed"), [(20, ["train.py", ""]), (19, ["", ""])])
+def test_a_part_that_may_lie_on_another_line_has_none(scan: int, placed: list[str]) -> None:
+    """20 of 30 ticks of compiling are on line 7: of what takes 20 of 30 ms half may lie on other lines, of 19 ms more."""
+    place = np.where(np.arange(50) < 20, 0, 1)
+    seen = Sampled(EVERY_MS * MS + MS // 2, place, (("train.py", 7, "", "scan"), ("train.py", 9, "", "")))
+    classes = dict.fromkeys(TimeClass, EMPTY) | {TimeClass.COMPILE: union(np.array([0]), np.array([30 * MS]))}
+    spent = tuple(Spent(TimeClass.COMPILE, name, ps=ms * MS) for name, ms in (("scan", scan), ("init", 30 - scan)))
+
+    assert [one.file for one in seen.named(spent, classes)] == placed
+
+
 def test_a_few_ticks_name_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Seven, of 25 ms."""
     place = np.where(np.isin(EVERY_MS, (5, 6, 15, 16, 25, 26, 35)), 0, -1)

@@ -224,7 +224,7 @@ def _networks(module: Any, parts: Parts, is_own: Callable[[str], bool]) -> None:
             at = at.f_back
         if at is None or is_tracing() or not parts.takes(APPLIED, at=at):
             return original(*given, **named)
-        network = given[: hasattr(given[0], "apply")]
+        network = given[: hasattr(given[:1] and given[0], "apply")]
         settings = {
             name: value for name, value in named.items() if isinstance(value, (bool, str, list)) or callable(value)
         }
