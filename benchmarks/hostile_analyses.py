@@ -317,6 +317,9 @@ class Maker:
             else [one * 10 for one in range(count)],
             "at": [chance.choice((-1, 0, 1, 2)) for _ in range(count)],
             "round_ms": chance.choice((0, 5e-324, 0.02, 0.1, 1e9)),
+            "rounds_ns": [start + one * chance.choice((1, 9000, 1 << 40)) for one in range(chance.choice((0, 3, 9)))],
+            "lines": [chance.choice((-1, 0, 3, 1 << 62)) for _ in places],
+            "loop": chance.choice((None, ("a.py", "", 1, 5), ("", "main", 1 << 62, 0))),
             "step": chance.choice(("", "train", "a.py:1", f"a.py:{'9' * 900}", self.name()[:900])),
         }
         return json.dumps(whole)

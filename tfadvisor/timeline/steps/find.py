@@ -72,7 +72,10 @@ def find_steps(trace: HostTrace, threads: Threads, devices: Sequence[Device]) ->
     driver = driving_thread(threads)
     launching = cache(partial(calls_with_device_work, trace, threads, devices))
     guess = inferred_steps(trace, threads, devices, driver, launching, samples.round_ms if samples is not None else 0.0)
-    if samples is not None and (counted := _rounds(samples, session_start_ns(trace.planes), driver)) is not None:
+    if (
+        samples is not None
+        and (counted := _rounds(samples, session_start_ns(trace.planes), threads, driver)) is not None
+    ):
         round_ms = float(median(np.diff(counted.starts))) / PS_PER_MS
         guess = guess if guess is not None and _takes_a_round(guess, round_ms, 1 / _ALIKE, _ALIKE) else counted
     if guess is not None:
@@ -334,11 +337,14 @@ _SHORTEST_ROUND, _LONGEST_ROUND = 0.5, 2.5
 """How long a step may be, of a round that was not recorded: recording makes steps longer, up to twice as long with all calls."""
 
 
-def _rounds(samples: Samples, began_ns: int, driver: int) -> Inferred | None:
-    """Those that were counted in the window, by whoever recorded it; None for too few."""
-    at = (np.array(samples.rounds_ns, np.int64) - began_ns) * 1000
-    if not began_ns or len(at) <= LEAST_CYCLES or at[0] < 0 or (np.diff(at) <= 0).any():
+def _rounds(samples: Samples, began_ns: int, threads: Threads, driver: int) -> Inferred | None:
+    """Those that were counted in the window, by whoever recorded it, as far as they lie in the trace; None for too few."""
+    _, hi = _host_window(threads)
+    began = ((one - began_ns) * 1000 for one in samples.rounds_ns)  # those of another window lie elsewhere
+    known = sorted({one for one in began if 0 <= one <= 2 * hi})
+    if not began_ns or len(known) <= LEAST_CYCLES:
         return None
+    at = np.array(known, np.int64)
     return Inferred(at[:-1], at[1:], StepSource.HOST_LOOP, _OF_ROUNDS, driver, Steps.ROUNDS)
 
 

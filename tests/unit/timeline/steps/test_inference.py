@@ -71,8 +71,18 @@ def test_a_round_of_the_loop_tells_a_step_from_its_parts(
         ([0, 5, 10, 14, 20], [5, 5, 4, 6]),
         ([0, 190, 420], [10] * 47),
         ([-700, -400, -100, 190, 420], [10] * 47),
+        ([9_000_000, 9_000_190, 9_000_420, 9_000_510, 9_000_820], [10] * 47),
+        ([1 << 50, 1 << 51, 1 << 52, 1 << 53, 1 << 54], [10] * 47),
     ],
-    ids=["rounds of the loop", "those that the calls have", "half of them", "too few", "before the trace"],
+    ids=[
+        "rounds of the loop",
+        "those that the calls have",
+        "half of them",
+        "too few",
+        "before the trace",
+        "of another window",
+        "far away",
+    ],
 )
 def test_rounds_that_were_counted_in_the_window_are_its_steps_where_nothing_else_is_as_long(
     monkeypatch: pytest.MonkeyPatch, rounds_us: list[int], wanted: list[int]
