@@ -23,7 +23,8 @@ HERE = Path(__file__).parent / "programs_to_run"
 COMMAND = Path(sys.executable).parent / "tfadvisor"
 PROGRAMS = (("jax_loop.py", 120, 700), ("keras_fit.py", 500, 2000), ("tf_custom_loop.py", 0, 1000))
 """Each with the steps of a short and of a longer run; 0 where it records itself instead of a short run."""
-_AGAIN = 2
+_AGAIN = (1.5, 2.0)
+"""How many times as many steps a further try makes."""
 
 
 def main() -> int:
@@ -51,10 +52,12 @@ def judged(script: str, steps: list[int], python: str, runs: int, folder: Path) 
     for number in range(runs):
         logdir = folder / f"{number}"
         made = recorded(logdir, python, script, steps[number % 2])
-        for _ in range(_AGAIN):  # on a busy machine a profiler may not stop in time
+        for (
+            longer
+        ) in _AGAIN:  # on a busy machine a profiler may not stop in time; on a quick one the program ends too soon
             if made.returncode:
                 print(f"{script}: run {number} again: {made.stderr.strip()}", file=sys.stderr)
-                made = recorded(logdir, python, script, steps[number % 2])
+                made = recorded(logdir, python, script, round(steps[number % 2] * longer))
         if made.returncode:
             raise SystemExit(f"{script}: {made.stderr}")
         framed += any(logdir.rglob("*.calls.pb")) or tfadvisor.analyze(logdir).run.python_calls
