@@ -140,14 +140,15 @@ def epoch_ends(report: Report, samples: Samples) -> Finding | None:
         f"By {ticks:,} samples of the main thread while nothing was recorded: {named}.",
         f"{between.total():,} of {ticks:,} samples",
         tuple(Location(file, line, function) for file, line, function in places),
+        proof="shown",
     )
 
 
-BETWEEN_TURNS = "measured-between-turns"
+BETWEEN_TURNS = "between-turns"
 
 
-def between_turns(share: float, loop: str, how: str, seen: str, places: tuple[Location, ...]) -> Finding:
-    """What passes in no step. share: of the program's time."""
+def between_turns(share: float, loop: str, how: str, seen: str, places: tuple[Location, ...], *, proof: str) -> Finding:
+    """What passes in no step. share: of the program's time. proof: shown by samples, or measured by a clock."""
     return Finding(
         rule_id=BETWEEN_TURNS,
         category="host",
@@ -162,7 +163,7 @@ def between_turns(share: float, loop: str, how: str, seen: str, places: tuple[Lo
         locations=places,
         source=(),
         caveat="",
-        proof="measured",
+        proof=proof,
         takes=share,
     )
 

@@ -172,7 +172,8 @@ def _between(report: Report, result: TrialResult) -> tuple[Finding, ...]:
     known = next((one for one in report.findings if one.rule_id == BETWEEN_TURNS), None)
     how = "By the program's clock, without the profiler, which waits for the devices before and behind."
     places = known.locations if known is not None else ()
-    return (between_turns(share, f"the loop at {result.steps.told_by}", how, percent(share), places),)
+    loop = f"the loop at {result.steps.told_by}"
+    return (between_turns(share, loop, how, percent(share), places, proof="measured"),)
 
 
 def _verdict_with(verdict: Verdict, measured: Sequence[Finding]) -> Verdict:

@@ -119,10 +119,10 @@ def test_ends_of_epochs_have_a_finding_of_their_own_and_are_no_disagreement(repo
     assert found.title == "50% of the time passes between turns of the training loop"
     assert "By 400 samples" in found.summary
     assert "on_epoch_end (train.py:7)" in found.summary
-    assert (found.takes, found.saving, found.severity) == (0.5, None, Severity.CRITICAL)
+    assert (found.takes, found.saving, found.severity, found.proof) == (0.5, None, Severity.CRITICAL, "shown")
     assert [(one.file, one.line, one.op) for one in found.locations] == [("train.py", 7, "on_epoch_end")]
     assert epoch_ends(report, samples(main=100, log=60, shuffle=40)) is None
-    assert [one.rule_id for one in lowered(report, told).findings] == ["measured-between-turns", "log", "shuffle"]
+    assert [one.rule_id for one in lowered(report, told).findings] == ["between-turns", "log", "shuffle"]
 
 
 def test_what_steps_hold_is_no_end_of_an_epoch(report: Report) -> None:
