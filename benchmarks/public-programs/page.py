@@ -21,7 +21,7 @@ SOON = 90
 GB = 1024
 """In MiB: how much the recorded program may grow."""
 ALARMS = ("medium", "high", "critical")
-WAYS = ("run", "plain")
+WAYS = {"run": "`run`", "plain": "ten batches", "ablate": "`--ablate`"}
 HEAD = """<!-- written by benchmarks/public-programs/page.py; run it again instead of editing -->
 
 # Public programs, first answers
@@ -39,50 +39,82 @@ def main() -> None:
     """Writes README.md beside this file."""
     about = yaml.safe_load((HERE / "programs.yaml").read_text("utf-8"))
     answers = json.loads((HERE / "first_answers.json").read_text("utf-8"))
-    programs = {name: one for name, one in about["programs"].items() if name in answers}
-    text = HEAD + about["machine"] + "\n\n## Results\n\n" + _totals(programs, answers)
-    text += "\n## Program by program\n\n" + _rows(programs, answers) + "\n## What was missing\n\n" + about["missing"]
-    (HERE / "README.md").write_text(text, "utf-8")
+    text = HEAD
+    for number, batch in sorted(about["batches"].items(), reverse=True):
+        programs = {
+            name: one for name, one in about["programs"].items() if one.get("batch", 1) == number and name in answers
+        }
+        if not programs:
+            continue
+        text += f"## Batch {number}\n\n{batch['machine']}\n\n{_totals(programs, answers)}\n{_rows(programs, answers)}\n"
+        text += f"### What was missing in batch {number}\n\n{batch['missing']}\n"
+    (HERE / "README.md").write_text(text.rstrip("\n") + "\n", "utf-8")
+
+
+def _ways(programs: dict[str, Any]) -> list[str]:
+    """Those that a batch was judged by."""
+    return [way for way in WAYS if any(way in one["judged"] for one in programs.values())]
 
 
 def _rows(programs: dict[str, Any], answers: dict[str, Any]) -> str:
+    ways = _ways(programs)
+    says = " | ".join(f"{WAYS[way]} says first" for way in ways)
     lines = [
-        "| program | what really helps, of the step | `run` says first | ten batches say first | step: own, `run`, ten batches |",
-        "|---|---|---|---|---|",
+        f"| program | what really helps, of the step | {says} | step: own, `run`, ten batches |",
+        "|---|---|" + "---|" * len(ways) + "---|",
     ]
     for name, one in programs.items():
         answer = answers[name]
-        said = [f"{_said(answer[way])}: {one['judged'][way]['why']}" for way in WAYS]
-        times = ", ".join(_ms(ms) for ms in (answer["loop_median_ms"], *(_step(answer[way]) for way in WAYS)))
-        lines.append(f"| `{name}`, {one['framework']} | {one['helps']} | {said[0]} | {said[1]} | {times} |")
+        said = " | ".join(_told(answer, one["judged"], way) for way in ways)
+        times = ", ".join(
+            _ms(ms) for ms in (answer["loop_median_ms"], *(_step(answer[way]) for way in ("run", "plain")))
+        )
+        lines.append(f"| `{name}`, {one['framework']} | {one['helps']} | {said} | {times} |")
     return "\n".join(lines) + "\n"
 
 
+def _told(answer: dict[str, Any], judged: dict[str, Any], way: str) -> str:
+    if way not in judged:
+        return "not asked"
+    why: str = judged[way]["why"]
+    return why if way == "ablate" else f"{_said(answer[way])}: {why}"
+
+
 def _totals(programs: dict[str, Any], answers: dict[str, Any]) -> str:
-    lines = ["| of the programs | `run` | ten batches |", "|---|---:|---:|"]
-    asked = {"run": list(programs), "plain": [name for name in programs if answers[name]["plain"] is not None]}
+    ways = _ways(programs)
+    lines = ["| of the programs | " + " | ".join(WAYS[way] for way in ways) + " |", "|---|" + "---:|" * len(ways)]
+    asked = {
+        way: [name for name, one in programs.items() if way in one["judged"] and (way != "plain" or answers[name][way])]
+        for way in ways
+    }
+
+    def told(title: str, *counts: str) -> None:
+        lines.append(f"| {title} | " + " | ".join((*counts, *[""] * (len(ways) - len(counts)))) + " |")
 
     def row(title: str, key: str, faulty: bool = True) -> None:
         counts = []
-        for way in WAYS:
+        for way in ways:
             names = [name for name in asked[way] if not (faulty and programs[name]["healthy"])]
             counts.append(f"{sum(programs[name]['judged'][way][key] for name in names)} of {len(names)}")
-        lines.append(f"| {title} | {counts[0]} | {counts[1]} |")
+        told(title, *counts)
 
     row("place right, where there is a fault", "place")
     row("best change among the first three, where there is a fault", "cure")
     row("called healthy over a real fault", "healthy")
     row("a false finding of `medium` or above", "alarm", faulty=False)
-    near = {way: [_is_near(answers[name], way) for name in asked[way]] for way in WAYS}
-    known = {way: [one for one in near[way] if one is not None] for way in WAYS}
-    told = [f"{sum(known[way])} of {len(known[way])}" for way in WAYS]
-    lines.append(f"| step time within 15% of the program's own clock, where that is known | {told[0]} | {told[1]} |")
-    reported = [answers[name]["report_s"] for name in programs if answers[name]["report_s"] is not None]
-    lines.append(
-        f"| a report within 90 s of the program's start | {sum(s <= SOON for s in reported)} of {len(programs)} | |"
+    near = {way: [_is_near(answers[name], way) for name in asked[way]] for way in ("run", "plain")}
+    known = {way: [one for one in near[way] if one is not None] for way in near}
+    told(
+        "step time within 15% of the program's own clock, where that is known",
+        *(f"{sum(one)} of {len(one)}" for one in known.values()),
     )
+    reported = [answers[name]["report_s"] for name in programs if answers[name]["report_s"] is not None]
+    told("a report within 90 s of the program's start", f"{sum(s <= SOON for s in reported)} of {len(programs)}")
     added = [mb for name in programs if (mb := answers[name].get("added_mb")) is not None]
-    lines.append(f"| less than 1 GB added, where it was measured | {sum(mb < GB for mb in added)} of {len(added)} | |")
+    told("less than 1 GB added, where it was measured", f"{sum(mb < GB for mb in added)} of {len(added)}")
+    if savings := [one for program in programs.values() for one in program.get("savings", ())]:
+        held = sum(low <= measured <= high for _, low, high, measured in savings)
+        told("printed savings that hold, where the change was measured", f"{held} of {len(savings)}")
     return "\n".join(lines) + "\n"
 
 

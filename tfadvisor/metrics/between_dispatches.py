@@ -173,7 +173,8 @@ def file_writes_per_step(question: Question) -> float:
 @metric(unit=Unit.FRACTION, better=Better.LESS)
 def pipeline_building_fraction(question: Question) -> float:
     """Share of step time from the first op with which Python builds a tf.data dataset or iterator inside a step until
-    its first batch is ready, including the tracing of the pipeline's functions.
+    its first batch is ready, including the tracing of the pipeline's functions. Calls of compiled functions between two
+    pipelines do not count.
     """
     return spent(counted_hosts(question.run), HostCost.BUILDING)
 

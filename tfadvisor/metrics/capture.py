@@ -10,6 +10,7 @@ from tfadvisor.timeline.host_timeline import Capture
 from tfadvisor.timeline.model import StepKind, StepSource
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import DeviceClass
+from tfadvisor.timeline.names.host import calls_function
 from tfadvisor.units import PS_PER_US, Unit
 from tfadvisor.vocabulary import Better, DeviceKind, Scatter
 
@@ -182,6 +183,12 @@ def keras_sign(question: Question) -> str:
     """The name in the trace that proves Keras' own training loop: `EagerLocalExecute: __inference_one_step_on_data_310`."""
     names = (host.evidence.libraries.keras for host in question.run.hosts)
     return _first(names, "no name in the trace is of Keras' training loop")
+
+
+@fact
+def keras_runs(question: Question) -> str:
+    """How Keras' own training loop runs its steps: `compiled` where keras_sign is a function that it compiled, or `op by op`."""
+    return "compiled" if calls_function(keras_sign(question)) else "op by op"
 
 
 @fact

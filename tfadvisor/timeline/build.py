@@ -255,7 +255,7 @@ def _explain(placed: _Placed, attributed: _Attributed, drawing: Drawing | None) 
             threads,
             steps,
             waits=costs[HostCost.WAITING],
-            builds=len(costs[HostCost.BUILDING]),
+            building=costs[HostCost.BUILDING],
             iterations=_loop_iterations(trace, threads, pipeline),
         ),
         frames=tuple(sorted(frames, key=lambda one: -(one.host_ps + one.input_ps))),

@@ -273,9 +273,9 @@ class _StepsThatCompile:
 def _recorder(
     board: Board, program: Program, training: Sequence[Process], options: Options, caps: Caps, until: float
 ) -> Recorder:
-    """Opens windows in these processes. The rounds of the loop are counted where nothing else tells its
-    steps. until: when there should be a report."""
-    count = True
+    """Opens windows in these processes. The rounds of the loop are counted in the first one, and in all of them where nothing
+    else gave its steps there. until: when there should be a report."""
+    count: bool | None = None
 
     def record(seconds: float, *, python_tracer: bool) -> Window | Refused:
         nonlocal count
@@ -286,12 +286,12 @@ def _recorder(
             options,
             python_tracer=python_tracer,
             has_ended=lambda: program.ended() is not None,
-            rounds=count,
+            rounds=count is not False,
             writing=min(max(until + _LATE_SECONDS - time.time(), _LATE_SECONDS), _MOST_WRITING_SECONDS),
         )
-        pace = window.pace if isinstance(window, Window) else None
-        count = pace is None or pace.about == Steps.ROUNDS
         if isinstance(window, Window):
+            if count is None and window.pace is not None:
+                count = window.pace.about == Steps.ROUNDS
             caps.learn(window)
         return window
 
@@ -329,7 +329,7 @@ def record_plainly(record: Recorder, look: Window, wanted: Wanted) -> Recorded:
 def record_fully(record: Recorder, look: Window, wanted: Wanted) -> Recorded:
     """With the Python tracer; without it where it costs too much, and then with a second, short window that has it."""
     found = _with_steps(record(window_seconds(look, wanted), python_tracer=True))
-    if not found:
+    if not found or (_is_part(found[0], look) and not _is_asked(found[0], wanted)):
         return record_plainly(record, look, wanted)
     (full,) = found
     cost = cost_of(full.folder, full.seconds, full.followed)
@@ -339,6 +339,11 @@ def record_fully(record: Recorder, look: Window, wanted: Wanted) -> Recorded:
     if _is_asked(full, wanted) and not _is_asked(plain.chosen, wanted):
         return Recorded(full, look, full, cost)
     return Recorded(plain.chosen, plain.chosen, full, cost)
+
+
+def _is_part(window: Window, look: Window) -> bool:
+    """Whether what repeats in it is a part of the look's step: it was too short for whole ones, since calls write down much."""
+    return bool(look.pace and window.pace and window.pace.median_ms < _OF_A_ROUND * look.pace.median_ms)
 
 
 def _steps_in(window: Window) -> int:

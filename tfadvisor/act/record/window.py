@@ -174,10 +174,17 @@ def count_rounds(
     for name, host in names_of(processes).items():
         target = (window or Path()) / f"{host}{SAMPLES_ENDING}"
         if (samples := board.folder / f"rounds-{number}-{name}{SAMPLES_ENDING}").exists() and target.exists():
-            samples.replace(target)
+            go_on(target, samples)
     told = [one.windows[number].get("inside") for one in answered]
     board.inside = f"{Path(told[0][0]).name}:{told[0][1]}" if told and told[0] else ""
     return next((found for one in answered if (found := loop_of(one.windows[number])) is not None), None)
+
+
+def go_on(samples: Path, longer: Path) -> None:
+    """A window's samples went on after it, by when another may have been recorded: what is of the window alone stays."""
+    before, after = read_letter(str(samples)), read_letter(str(longer))
+    if before is not None and after is not None:
+        write_letter(str(samples), {**after, **{name: before[name] for name in ("opened_ns", "rounds_ns")}})
 
 
 def _keep_counters(trace: Path, target: Path, gpus: list[dict[str, Any]]) -> None:

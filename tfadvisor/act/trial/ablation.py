@@ -69,7 +69,7 @@ PARTS = (
     Part(hooks.APPLIED, SWITCH, "launch", "wrap the network's apply in jax.jit where it is called outside of compiled functions",
          "calls no apply of a network outside of compiled functions", "values"),
     Part(hooks.EIGHT_STEPS, SWITCH, "host", "pass steps_per_execution=8 to compile()", "calls no compile() of Keras", "values"),
-    Part(hooks.NO_PREDICT, SWITCH, "host", "call model(x, training=False) where model.predict(x) is given a few rows",
+    Part(hooks.ONE_BATCH, SWITCH, "host", "call model.predict_on_batch(x) where model.predict(x) is given a few rows",
          "calls predict of Keras for a few rows nowhere in its steps", "values"),
     Part(hooks.PRECISION, SWITCH, "precision", 'call keras.config.set_dtype_policy("mixed_bfloat16") first',
          "makes no layers of Keras"),

@@ -89,6 +89,10 @@ class Arms:
             return None
         return timed.step_ms
 
+    def afford(self, arms: Sequence[str]) -> bool:
+        """Whether there is time for a run of each of these."""
+        return time.monotonic() + sum(self.seconds.get(one, self.longest_base) for one in arms) <= self.until
+
     def check(self, arm: str) -> str:
         """same, differs or not checked, by all that is known by now."""
         kind = self.candidates[arm].check

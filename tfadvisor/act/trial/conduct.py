@@ -69,7 +69,7 @@ def try_out(wanted: Wanted, asked: Asked, tell: Tell) -> TrialResult:
             "Give the report of this program, recorded with these arguments on this machine.",
         )
     tried = arms.refuse(versions)
-    rounds = Rounds(tried, arms.measure, ABLATION_STAGES if wanted.ablate else STAGES)
+    rounds = Rounds(tried, arms.measure, ABLATION_STAGES if wanted.ablate else STAGES, afford=arms.afford)
     standings = rounds.decide() if tried else Standings((timed.step_ms,), {})
     alone = tuple(_arm(one, standings.arms.get(one.name), arms) for one in candidates)
     complete = not asked.end and not rounds.stopped

@@ -196,10 +196,16 @@ class Rounds:
     """One comparison of some arms with a base."""
 
     def __init__(
-        self, arms: Sequence[str], measure: Measure, stages: Sequence[int] = STAGES, rate: float = RATE, seed: int = 0
+        self,
+        arms: Sequence[str],
+        measure: Measure,
+        stages: Sequence[int] = STAGES,
+        rate: float = RATE,
+        seed: int = 0,
+        afford: Callable[[Sequence[str]], bool] = lambda _: True,
     ) -> None:
-        """arms: names. stages: numbers of rounds after which to look."""
-        self.measure = measure
+        """arms: names. stages: numbers of rounds after which to look. afford: whether there is time to run all these."""
+        self.measure, self.afford = measure, afford
         self.stages = tuple(stages)
         self.rate = rate
         self.random = Random(seed)
@@ -210,13 +216,14 @@ class Rounds:
         self.pairs: dict[str, list[tuple[float, float]]] = {one: [] for one in arms}
         """Of the rounds that have both: the program as it is, the middle of its runs, and the arm."""
         self.outcomes = dict.fromkeys(arms, OPEN)
-        self.base_each = max(1, round(sqrt(len(arms))))
-        """Every arm is compared with the base, so its runs are worth more."""
+        self.aside: set[str] = set()
+        """Arms that wait until the others are decided."""
 
     def decide(self) -> Standings:
         """Until all arms are decided, the rounds are over or there is no time left."""
         try:
-            done = 0
+            self.round()
+            done = 0 if self.narrow() else 1
             for stage in self.stages:
                 while done < stage:
                     self.round()
@@ -229,9 +236,29 @@ class Rounds:
             self.look()
         return Standings(tuple(self.base), {arm: self._standing(arm) for arm in self.runs})
 
+    def narrow(self) -> bool:
+        """After the first round, where there is no time for a look at all: to the arms that gained most, as many as there is time
+        for. The run that chose them counts no more. Returns whether it did."""
+        ranked = sorted(self._open(), key=lambda arm: self.runs[arm][0])
+        most, again = len(ranked), self.stages[0] - 1
+        while ranked and not self.afford(_with_base(ranked) * (again + (len(ranked) < most))):
+            self.aside.add(ranked.pop())
+        if not (ranked and self.aside):
+            self.aside.clear()
+            return False
+        for arm in ranked:
+            self.runs[arm].clear()
+            self.pairs[arm].clear()
+        return True
+
+    def _open(self) -> list[str]:
+        return [one for one, outcome in self.outcomes.items() if outcome == OPEN and one not in self.aside]
+
     def round(self) -> None:
         """Each open arm once, in an order that changes, with the base among them."""
-        order = [BASE] * self.base_each + [one for one, outcome in self.outcomes.items() if outcome == OPEN]
+        if not self._open():
+            self.aside.clear()
+        order = _with_base(self._open())
         self.random.shuffle(order)
         base: list[float] = []
         new: dict[str, float] = {}
@@ -276,3 +303,8 @@ class Rounds:
         effect = effect_of(self.base, runs, self.pairs[arm])
         smallest = smallest_seen(effect, self.base, runs, self.level() / max(len(self.runs), 1))
         return Standing(self.outcomes[arm], effect, tuple(runs), smallest)
+
+
+def _with_base(arms: Sequence[str]) -> list[str]:
+    """Every arm is compared with the base, so its runs are worth more."""
+    return [BASE] * max(1, round(sqrt(len(arms)))) + list(arms)

@@ -12,6 +12,8 @@ from tfadvisor.act.record.injected.tfadvisor_hook.letters import write_letter
 
 _NEARLY_ALL = 0.8
 """Loops inside of each other share their time; those that hold so much of the longest one's may be the steps."""
+_MUCH = 0.3
+"""Of the longest one's, where a report tells the step: the longest may make the batches, and wait in its loop for the step."""
 _FEWEST = 8
 _FEWEST_TOLD = 3
 """Rounds of a loop whose rounds take as long as the step that a report tells."""
@@ -45,7 +47,7 @@ def choose_loop(seen: Sequence[SeenLoop], step_ms: float | None = None) -> SeenL
     """
 
     def is_told(one: SeenLoop) -> bool:
-        return step_ms is not None and agrees(one.seconds * 1000 / one.done, step_ms)
+        return step_ms is not None and agrees(_period(one) * 1000, step_ms)
 
     often = [
         one for one in seen if one.seconds > 0 and (one.done >= _FEWEST or (one.done >= _FEWEST_TOLD and is_told(one)))
@@ -53,9 +55,10 @@ def choose_loop(seen: Sequence[SeenLoop], step_ms: float | None = None) -> SeenL
     if not often:
         return None
     longest = max(_weight(one) for one in often)
+    told = [one for one in often if is_told(one) and _weight(one) >= _MUCH * longest]
+    if step_ms is not None and told:
+        return min(told, key=lambda one: abs(_period(one) * 1000 - step_ms))
     near = [one for one in often if _weight(one) >= _NEARLY_ALL * longest]
-    if step_ms is not None and (told := list(filter(is_told, near))):
-        return min(told, key=lambda one: abs(one.seconds * 1000 / one.done - step_ms))
     return min(near, key=lambda one: (one.done, one.file == KERAS))
 
 
@@ -66,7 +69,7 @@ def agrees(measured_ms: float, step_ms: float) -> bool:
 
 def plan_steps(chosen: SeenLoop, seconds: float, ended: bool) -> StepPlan:
     """seconds: how long to time the program as it is. ended: the program made no more steps than were seen."""
-    period = max((chosen.seconds - chosen.longest) / max(chosen.done - 1, 1), 1e-6)
+    period = max(_period(chosen), 1e-6)
     warm = max(_WARM_STEPS, min(ceil(_WARM_SECONDS / period), _MOST_WARM))
     count = max(ceil(seconds / period), _FEWEST)
     plan = StepPlan(Loop(chosen.file, chosen.line), chosen.function, warm, count)
@@ -87,6 +90,11 @@ def refined(plan: StepPlan, step_ms: float, seconds: float, made: int | None) ->
         return plan
     warm = max(plan.warm, min(ceil(_WARM_SECONDS * 1000 / step_ms), _MOST_WARM))
     return replace(plan, warm=warm, count=ceil(seconds * 1000 / step_ms))
+
+
+def _period(one: SeenLoop) -> float:
+    """Seconds a round, without the longest."""
+    return (one.seconds - one.longest) / max(one.done - 1, 1)
 
 
 def _weight(one: SeenLoop) -> float:

@@ -50,7 +50,7 @@ def joined(report: Report, second: Report, *, tells_findings: bool) -> Report:
     """The report of the main window with what only the second one tells: places, and, where they begin with another finding,
     findings and what they rest on. Lengths of steps and metrics stay those of the main one.
     """
-    if tells_findings and _first(report) != _first(second):
+    if tells_findings and _first(report) != _first(second) and not _is_about_a_part(report, second):
         return _judged_by(report, second)
     places = {one.rule_id: one.locations for one in second.findings}
 
@@ -62,6 +62,16 @@ def joined(report: Report, second: Report, *, tells_findings: bool) -> Report:
         return report
     text = "Lines of the program are from a second, short window with calls of Python functions."
     return replace(report, findings=findings, capture=(*report.capture, _note(text)))
+
+
+_PART = 0.5
+"""Calls of Python make a step longer, never so much shorter."""
+
+
+def _is_about_a_part(report: Report, second: Report) -> bool:
+    """Whether its step is only a part of the main window's: it was too short for whole ones."""
+    main, other = report.steps.time_ms, second.steps.time_ms
+    return main is not None and other is not None and other.median < _PART * main.median
 
 
 def _first(report: Report) -> str | None:

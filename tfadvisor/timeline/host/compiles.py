@@ -16,6 +16,7 @@ from tfadvisor.timeline.model import Steps
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass, is_keras, is_py_dataset
 from tfadvisor.timeline.names.frames import bare_frame
+from tfadvisor.timeline.names.host import calls_function
 from tfadvisor.timeline.names.programs import calls_module, jitted_function
 from tfadvisor.trace.columns import HostTrace
 
@@ -91,7 +92,7 @@ class Libraries(msgspec.Struct, frozen=True):
     """The first name that proves each, "" where none does."""
 
     keras: str = ""
-    """Keras' own training loop."""
+    """Keras' own training loop, by a function that it compiled where there is one."""
     py_dataset: str = ""
     """A PyDataset, in Keras 2 a Sequence, from which Keras takes its batches."""
 
@@ -100,6 +101,6 @@ class Libraries(msgspec.Struct, frozen=True):
 def libraries(names: tuple[str, ...]) -> Libraries:
     """By the names of host events, each distinct one looked at once."""
     return Libraries(
-        keras=bare_frame(next(filter(is_keras, names), "")),
+        keras=bare_frame(min(filter(is_keras, names), key=lambda name: not calls_function(name), default="")),
         py_dataset=bare_frame(next(filter(is_py_dataset, names), "")),
     )

@@ -9,7 +9,7 @@ from functools import cache
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import distinct, is_in
+from tfadvisor.arrays import distinct, is_in, true_at
 from tfadvisor.timeline.host.dispatches import dispatches, ops_run_eagerly
 from tfadvisor.timeline.host.input_pipeline import crowded_by_pipeline
 from tfadvisor.timeline.host.threads import Threads
@@ -76,11 +76,11 @@ class HostCalls(msgspec.Struct, frozen=True):
 
 
 def host_calls(
-    threads: Threads, steps: Steps, waits: Intervals, builds: int, iterations: tuple[Int64Array, Int64Array]
+    threads: Threads, steps: Steps, waits: Intervals, building: Intervals, iterations: tuple[Int64Array, Int64Array]
 ) -> HostCalls:
     """By name, each distinct one looked at once.
 
-    waits: of the driving thread. builds: how often it builds a pipeline. iterations: see counted_iterations.
+    waits: of the driving thread. building: see building_time. iterations: see counted_iterations.
     """
     pythons = threads.wanted_rows(runs_python)
     python = threads.names[int(pythons.argmax())] if pythons.any() else ""
@@ -96,7 +96,7 @@ def host_calls(
         loss_scaling=int(is_in(threads.kind[scales], _OPS).sum()),
         python_op=op_type(python) or python,
         writes=len(_in_counted_steps(threads, steps, writes_file)),
-        builds=builds,
+        builds=len(distinct(step_of(building.starts, steps))),
         makes_datasets=len(_in_counted_steps(threads, steps, makes_dataset)) > 0,
         eager_steps=eager_steps(threads, steps),
         loop_iterations=counted_iterations(steps, *iterations),
@@ -139,27 +139,35 @@ def writing_time(threads: Threads, steps: Steps) -> Intervals:
 
 
 def building_time(threads: Threads, steps: Steps) -> Intervals:
-    """What the driving thread does to build tf.data pipelines: of each counted step from the first op that makes a dataset or
-    an iterator to the end of the last, with the tracing of functions between them, and on until the first batch is there,
-    though the next step may begin with that."""
+    """What the driving thread does to build tf.data pipelines: in each counted step, from the first op that makes a dataset or an
+    iterator to the end of the last before the step computes, with the tracing of functions between them, and on until the
+    first batch is there, at the latest inside the next call, though the next step may begin with that. A step computes where it
+    calls a compiled function, or dispatches eight ops or more of other kinds."""
     if steps.thread < 0:
         return EMPTY
     thread = threads.threads[steps.thread]
     ops = _in_counted_steps(threads, steps, builds_pipeline)
     ops = ops[(ops >= thread.lo) & (ops < thread.hi)]
-    step = step_of(threads.start[ops], steps)
-    building = distinct(step)
-    if not len(building):
+    if not len(ops):
         return EMPTY
-    first = np.searchsorted(step, building)
+    others = dispatches(threads, thread)
+    others = others[~threads.bear(others, builds_pipeline)]
+    calls = others[~threads.bear(others, is_single_op)]
+    step, call = step_of(threads.start[ops], steps), np.searchsorted(threads.start[calls], threads.start[ops])
+    eager = np.diff(np.searchsorted(threads.start[others], threads.start[ops])) >= _EAGER_OPS
+    first = np.append(0, true_at((np.diff(step) != 0) | (np.diff(call) != 0) | eager) + 1)
     built = np.maximum.reduceat(threads.end[ops], first)
+    never = np.iinfo(np.int64).max
     batches = threads.of(thread, HostClass.GET_NEXT)
     following = np.searchsorted(threads.start[batches], built)
     taken = np.append(threads.end[batches], -1)[following]
-    asked = np.append(threads.start[batches], np.iinfo(np.int64).max)[following]
-    ends = steps.ends[building]
-    done = np.where(asked < ends, np.minimum(taken, ends), built)
-    done = np.where(asked == ends, taken, done)  # where steps begin with their batch, the next one's was built here
+    asked = np.append(threads.start[batches], never)[following]
+    ends = steps.ends[step[first]]
+    here = asked < np.append(threads.end[calls], never)[call[first]]
+    done = np.where(here & (asked < ends), np.minimum(taken, ends), built)
+    done = np.where(
+        here & (asked == ends), taken, done
+    )  # where steps begin with their batch, the next one's was built here
     return union(threads.start[ops[first]], done)
 
 
@@ -209,7 +217,7 @@ class HostCost(Enum):
     WRITING = "writing"
     """The driving thread writes files, or prepares to, whether devices work or not; see writing_time."""
     BUILDING = "building"
-    """The driving thread builds a tf.data pipeline, one stretch a step, whether devices work or not; see building_time."""
+    """The driving thread builds a tf.data pipeline, whether devices work or not; see building_time."""
     ALLOCATING = "allocating"
     """No device works, and any thread takes memory from the driver or gives it back."""
     STEP_PYTHON = "step_python"

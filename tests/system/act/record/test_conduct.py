@@ -136,6 +136,14 @@ def test_without_a_window_that_holds_steps_the_look_is_all_there_is() -> None:
     assert fully(windows, window(10.0)) == (10.0, False, None)
 
 
+def test_a_part_of_the_step_in_a_window_with_calls_is_not_the_step() -> None:
+    """Calls write down so much that the window holds no three rounds of 84 ms; a single dispatch repeats in it."""
+    windows = Windows([window(0.026, python_tracer=True, count=118)], [window(82.0, count=5)])
+
+    assert fully(windows, window(84.0, count=5)) == (82.0, False, None)
+    assert windows.asked == "P-"
+
+
 def test_a_window_holds_the_steps_whole() -> None:
     assert window_seconds(window(100.0), Wanted(None, 20)) == pytest.approx(2.15)
     assert window_seconds(window(0.01), Wanted(None, 20)) == 1.0

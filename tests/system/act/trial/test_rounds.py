@@ -85,6 +85,30 @@ def test_what_is_measured_when_the_time_is_over_counts() -> None:
     assert outcomes(machine, measure=measure) == {"fast": BETTER, "slow": NOT_BETTER}
 
 
+def test_without_time_for_all_arms_those_that_gained_most_are_decided() -> None:
+    """Twelve runs are left after the first round; six arms, and the program twice a round, would take sixteen. Two arms and the
+    program, three times each, are nine; with a third arm they would be fifteen."""
+    machine = Machine(a=[9.0], b=[5.0], c=[11.0], d=[6.0], e=[10.0], f=[9.5])
+    left = 8 + 12
+
+    def measure(arm: str) -> float | None:
+        nonlocal left
+        if not left:
+            raise Enough
+        left -= 1
+        return machine.measure(arm)
+
+    standings = Rounds(list("abcdef"), measure, afford=lambda arms: len(arms) <= left).decide()
+
+    assert {name: one.outcome for name, one in standings.arms.items() if one.outcome != OPEN} == {
+        "b": BETTER,
+        "d": BETTER,
+    }
+    assert standings.arms["b"].runs == (5.0, 5.0, 5.0)  # the run that chose it counts no more
+    assert machine.asked["b"] == 4
+    assert len(standings.base) == machine.asked[BASE]
+
+
 def test_two_runs_of_each_decide_nothing() -> None:
     machine = Machine(fast=[5.0])
 

@@ -13,6 +13,8 @@ from jsonschema import Draft202012Validator
 from support.places import ROOT
 from support.tried_programs import Place
 
+from tfadvisor.act.trial.one_run import Asked, Program
+
 pytestmark = [pytest.mark.subprocess, pytest.mark.slow]
 
 PYTHON = sys.executable
@@ -130,6 +132,19 @@ def test_a_short_program_runs_to_its_end(place: Place) -> None:
 
     assert result["outcome"] == "winner"
     assert result["steps"] == {"told_by": "train.py:11 in train", "warm": 9, "timed": 30, "between": 0.0}
+
+
+def test_a_helper_of_the_program_that_ends_first_is_not_waited_for(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The program begins its loop later than any further answer is waited for."""
+    helper = "import subprocess, sys, time\nsubprocess.run([sys.executable, '-c', ''], check=True)\ntime.sleep(5)\n"
+    place.write("train.py", helper + (place.folder / "train.py").read_text("utf-8"))
+    monkeypatch.setenv("PYTHONPATH", place.env["PYTHONPATH"])
+
+    watched = Program([PYTHON, str(place.folder / "train.py"), "40"], Asked()).watch(60, 4)
+
+    assert [len(one.loops) for one in watched.answers if one.loops] == [1]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -9,7 +10,7 @@ import pytest
 
 from tfadvisor.act.record import keeping
 from tfadvisor.act.record.conduct import Recorded
-from tfadvisor.act.record.window import Loop, Pace, Window
+from tfadvisor.act.record.window import Loop, Pace, Window, go_on
 
 
 def loop(median_ms: float | None) -> Loop | None:
@@ -47,3 +48,14 @@ def test_rounds_are_told_where_they_differ_from_the_step(
 
     about_rounds = [one.note for one in notes if "round of the loop" in one.note]
     assert [text.partition(" Times")[0] for text in about_rounds] == ([said] if said else [])
+
+
+def test_samples_that_go_on_keep_the_rounds_of_their_window(tmp_path: Path) -> None:
+    """The report is about a first look, in which rounds were counted; a later window had none."""
+    window, longer = tmp_path / "a.samples.json", tmp_path / "b.samples.json"
+    window.write_text(json.dumps({"opened_ns": 5, "rounds_ns": [6, 7, 8], "at": [0]}), "utf-8")
+    longer.write_text(json.dumps({"opened_ns": 50, "rounds_ns": [], "at": [0, 0, 1]}), "utf-8")
+
+    go_on(window, longer)
+
+    assert json.loads(window.read_text("utf-8")) == {"opened_ns": 5, "rounds_ns": [6, 7, 8], "at": [0, 0, 1]}

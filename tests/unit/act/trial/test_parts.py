@@ -156,7 +156,7 @@ def test_values_that_keras_reads_stay_those_of_the_first_batch() -> None:
         (object(), {}, False),
     ],
 )
-def test_predict_of_a_few_rows_is_a_call_of_the_model(
+def test_predict_of_a_few_rows_takes_them_as_one_batch(
     monkeypatch: pytest.MonkeyPatch, x: Any, more: dict[str, Any], direct: bool
 ) -> None:
     class TensorFlowTrainer:
@@ -165,16 +165,12 @@ def test_predict_of_a_few_rows_is_a_call_of_the_model(
         ) -> str:
             return f"predicted {batch_size} {verbose} {steps} {callbacks}"
 
-        def __call__(self, x: Any, training: bool) -> Any:
-            assert training is False
-            rows = x if isinstance(x, list) else [x]
-            return SimpleNamespace(numpy=lambda: "called" if all(kind == "tensor" for kind, _ in rows) else "mixed")
+        def predict_on_batch(self, rows: Any) -> str:
+            assert rows is x
+            return "one batch"
 
-    tree = SimpleNamespace(map_structure=lambda do, one: list(map(do, one)) if isinstance(one, list) else do(one))
-    ops = SimpleNamespace(convert_to_tensor=lambda one: ("tensor", one.shape[0]))
-    monkeypatch.setitem(sys.modules, "keras", SimpleNamespace(tree=tree, ops=ops))  # type: ignore[arg-type]
     module = SimpleNamespace(TensorFlowTrainer=TensorFlowTrainer)
-    made = hooked("keras.src.backend.tensorflow.trainer", module, hooks.NO_PREDICT)
+    made = hooked("keras.src.backend.tensorflow.trainer", module, hooks.ONE_BATCH)
     before = TensorFlowTrainer().predict(x, **more)
     made.inside = True
 
@@ -183,8 +179,8 @@ def test_predict_of_a_few_rows_is_a_call_of_the_model(
     wanted = (
         f"predicted {more.get('batch_size')} {more.get('verbose', 'auto')} {more.get('steps')} {more.get('callbacks')}"
     )
-    assert (before, after) == (wanted, "called" if direct else wanted)
-    places = [linecache.getline(file, line).strip() for file, line in made.places.get(hooks.NO_PREDICT, ())]
+    assert (before, after) == (wanted, "one batch" if direct else wanted)
+    places = [linecache.getline(file, line).strip() for file, line in made.places.get(hooks.ONE_BATCH, ())]
     assert places == ["after = TensorFlowTrainer().predict(x, **more)"] * direct
 
 

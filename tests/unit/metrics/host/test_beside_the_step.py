@@ -131,6 +131,33 @@ def test_a_step_that_begins_with_the_batch_of_an_iterator_built_before_it() -> N
     assert builder.measure().value("pipeline_building_fraction") == pytest.approx((9 * 400 + 50) / 10_000, abs=0.001)
 
 
+def test_what_a_step_computes_between_two_pipelines_builds_none() -> None:
+    """Each of ten steps of 1,000 µs makes an iterator for 50 µs, trains for 600 and, until its batch is there, builds a data set
+    for 200. The first iterator's batch is taken by nobody."""
+    builder = trace()
+    for at in range(0, 10_000, 1000):
+        builder.step(at, at + 1000).call("EagerLocalExecute: MakeIterator", at + 50, at + 100)
+        builder.call("EagerLocalExecute: __inference_train_9", at + 120, at + 720)
+        builder.call("EagerLocalExecute: RangeDataset", at + 750, at + 780)
+        builder.call("EagerLocalExecute: MakeIterator", at + 790, at + 900)
+        builder.call("EagerLocalExecute: IteratorGetNext", at + 920, at + 950).busy("GPU:0", (at + 130, at + 720))
+    metrics = builder.measure()
+
+    assert metrics.value("pipeline_building_fraction") == pytest.approx(0.25, abs=0.001)
+    assert metrics.value("pipeline_building_step_share") == 1
+
+
+def test_a_batch_that_the_next_call_takes_is_waited_for_in_it() -> None:
+    """From 100 to 260: the function is called at 200, and its batch is there at 260."""
+    builder = trace()
+    for at in range(0, 10_000, 1000):
+        builder.step(at, at + 1000).call("EagerLocalExecute: MakeIterator", at + 100, at + 150)
+        builder.call("EagerLocalExecute: __inference_train_9", at + 200, at + 900)
+        builder.call("IteratorGetNextOp::DoCompute", at + 210, at + 260).busy("GPU:0", (at + 300, at + 900))
+
+    assert builder.measure().value("pipeline_building_fraction") == pytest.approx(0.16, abs=0.001)
+
+
 def test_an_iterator_made_once_an_epoch_is_seldom_built() -> None:
     """Made in the fourth of ten steps: 20 µs of 10,000."""
     builder = step_and_ops([])

@@ -33,18 +33,18 @@ def notes(report: Report) -> list[str]:
 
 
 def test_findings_that_only_calls_show_are_from_the_second_window(tmp_path: Path) -> None:
-    healthy, loader = (tfadvisor.analyze(FIXTURES / name) for name in ("jax-healthy", "jax-loader"))
+    healthy, other = (tfadvisor.analyze(FIXTURES / name) for name in ("jax-healthy", "jax-recompile"))
 
-    report = run_of(tmp_path, main=recorded("jax-healthy"), calls=recorded("jax-loader"))
+    report = run_of(tmp_path, main=recorded("jax-healthy"), calls=recorded("jax-recompile"))
 
-    assert advice(report)[0].rule_id == advice(loader)[0].rule_id
-    assert (report.findings, report.plan) == (loader.findings, loader.plan)
-    assert (report.verdict, report.breakdown) == (loader.verdict, loader.breakdown)
+    assert advice(report)[0].rule_id == advice(other)[0].rule_id
+    assert (report.findings, report.plan) == (other.findings, other.plan)
+    assert (report.verdict, report.breakdown) == (other.verdict, other.breakdown)
     assert (report.steps, report.metrics) == (healthy.steps, healthy.metrics)
     assert [(one.kind, one.fraction) for one in report.attribution] == [
-        (one.kind, one.fraction) for one in loader.attribution
+        (one.kind, one.fraction) for one in other.attribution
     ]
-    assert report.attribution[0].parts[0].places == loader.attribution[0].parts[0].places
+    assert report.attribution[0].parts[0].places == other.attribution[0].parts[0].places
     assert sum(one.ms for one in report.attribution) == pytest.approx(healthy.steps.time_ms.median)
     for kind in report.attribution:
         assert sum(one.ms for one in kind.parts) == pytest.approx(kind.ms)
@@ -52,22 +52,24 @@ def test_findings_that_only_calls_show_are_from_the_second_window(tmp_path: Path
             assert sum(call.ms for call in one.parts) == pytest.approx(one.ms if one.parts else 0)
     (note,) = notes(report)
     assert "Times and metrics are from the main window." in note
-    assert f"takes {loader.steps.time_ms.median:.3g} ms" in note
+    assert f"takes {other.steps.time_ms.median:.3g} ms" in note
 
 
-def test_a_second_window_whose_step_takes_no_time_scales_nothing() -> None:
-    healthy, loader = (tfadvisor.analyze(FIXTURES / name) for name in ("jax-healthy", "jax-loader"))
-    assert loader.steps.time_ms is not None
-    still = replace(loader, steps=replace(loader.steps, time_ms=replace(loader.steps.time_ms, median=0.0)))
+@pytest.mark.parametrize(("share", "judges"), [(0.0, False), (0.49, False), (0.51, True)])
+def test_a_second_window_about_a_part_of_the_step_tells_no_findings(share: float, judges: bool) -> None:
+    healthy, other = (tfadvisor.analyze(FIXTURES / name) for name in ("jax-healthy", "jax-recompile"))
+    assert healthy.steps.time_ms is not None
+    assert other.steps.time_ms is not None
+    times = replace(other.steps.time_ms, median=share * healthy.steps.time_ms.median)
+    shorter = replace(other, steps=replace(other.steps, time_ms=times))
 
-    found = joined(healthy, still, tells_findings=True)
+    found = joined(healthy, shorter, tells_findings=True)
 
-    assert found.findings == loader.findings
-    assert [one.ms for one in found.attribution] == [one.ms for one in loader.attribution]
+    assert [one.rule_id for one in found.findings] == [one.rule_id for one in (other if judges else healthy).findings]
 
 
 def test_the_page_says_the_same(tmp_path: Path) -> None:
-    report = run_of(tmp_path, main=recorded("jax-healthy"), calls=recorded("jax-loader"))
+    report = run_of(tmp_path, main=recorded("jax-healthy"), calls=recorded("jax-recompile"))
 
     assert report.page().report == report.report
 
@@ -75,7 +77,7 @@ def test_the_page_says_the_same(tmp_path: Path) -> None:
 def test_from_a_window_that_python_slowed_too_much_only_lines_are_taken(tmp_path: Path) -> None:
     healthy = tfadvisor.analyze(FIXTURES / "jax-healthy")
 
-    report = run_of(tmp_path, main=recorded("jax-healthy"), lines=recorded("jax-loader"))
+    report = run_of(tmp_path, main=recorded("jax-healthy"), lines=recorded("jax-recompile"))
 
     assert [one.rule_id for one in report.findings] == [one.rule_id for one in healthy.findings]
     assert report.verdict == healthy.verdict
@@ -104,14 +106,14 @@ def test_a_second_window_that_cannot_be_read_costs_only_itself(tmp_path: Path, c
 
 
 def test_without_the_note_beside_it_no_file_is_looked_for(tmp_path: Path) -> None:
-    run_of(tmp_path, main=recorded("jax-healthy"), calls=recorded("jax-loader"))
+    run_of(tmp_path, main=recorded("jax-healthy"), calls=recorded("jax-recompile"))
     (tmp_path / "recording.json").unlink()
 
     assert notes(tfadvisor.analyze(tmp_path)) == []
 
 
 def test_steps_that_are_asked_for_are_of_the_main_window(tmp_path: Path) -> None:
-    run_of(tmp_path, main=recorded("jax-healthy"), calls=recorded("jax-loader"))
+    run_of(tmp_path, main=recorded("jax-healthy"), calls=recorded("jax-recompile"))
 
     assert notes(tfadvisor.analyze(tmp_path, steps=(0, 5))) == []
 
@@ -123,13 +125,14 @@ def test_where_a_host_has_no_second_window_the_others_give_lines_alone(tmp_path:
     (tmp_path / "recording.json").write_text("{}")
     main = tfadvisor.analyze(tmp_path)
 
-    (tmp_path / "a.calls.pb").write_bytes(recorded("jax-loader"))
+    (tmp_path / "a.calls.pb").write_bytes(recorded("jax-recompile"))
     report = tfadvisor.analyze(tmp_path)
 
     assert [one.rule_id for one in report.findings] == [one.rule_id for one in main.findings]
     assert report.verdict == main.verdict
 
-    (tmp_path / "b.calls.pb").write_bytes(recorded("jax-loader"))
+    (tmp_path / "b.calls.pb").write_bytes(recorded("jax-recompile"))
     assert (
-        advice(tfadvisor.analyze(tmp_path))[0].rule_id == advice(tfadvisor.analyze(FIXTURES / "jax-loader"))[0].rule_id
+        advice(tfadvisor.analyze(tmp_path))[0].rule_id
+        == advice(tfadvisor.analyze(FIXTURES / "jax-recompile"))[0].rule_id
     )

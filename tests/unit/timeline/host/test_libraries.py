@@ -35,6 +35,13 @@ def test_keras_is_known_by_what_it_compiles_and_by_its_frames(name: str, sign: s
     assert trace().step(0, 100).call(name, 0, 90).measure().fact("keras_sign") == sign
 
 
+def test_keras_runs_op_by_op_where_nothing_that_it_compiled_is_called() -> None:
+    eager = trace().step(0, 100).call("$trainer.py:260 fit", 0, 90)
+
+    assert eager.measure().fact("keras_runs") == "op by op"
+    assert eager.call(COMPILED, 10, 80).measure().fact("keras_runs") == "compiled"
+
+
 def test_a_generator_alone_is_no_py_dataset() -> None:
     builder = trace().step(0, 100).call(COMPILED, 0, 90).call("Iterator::Root::Prefetch::Generator", 1, 2)
 

@@ -16,7 +16,7 @@ INPUT, HALF, CALLBACKS, CHECKPOINTS = "input", "half the batch", "callbacks", "c
 EVALUATION, READS, BEHIND = "evaluation", "values read back", "work behind the step"
 JIT_ON, JIT_OFF, EAGER_OFF = "jit on", "jit off", "eager off"
 EIGHT_STEPS, PRECISION, PREFETCH, COMPILED = "eight steps a call", "mixed precision", "prefetch", "step compiled"
-NO_PREDICT, APPLIED = "predict called directly", "apply compiled"
+ONE_BATCH, APPLIED = "predict on one batch", "apply compiled"
 _COMPILE = {
     JIT_ON: ("jit_compile", True),
     JIT_OFF: ("jit_compile", False),
@@ -66,7 +66,7 @@ class Parts:
             ("keras.src.layers.layer", {PRECISION}, _layers),
             *((one, {APPLIED}, functools.partial(_networks, is_own=is_own)) for one in _NETWORKS),
             ("keras.src.utils.python_utils", {READS}, _logs),
-            ("keras.src.backend.tensorflow.trainer", {NO_PREDICT}, _predictions),
+            ("keras.src.backend.tensorflow.trainer", {ONE_BATCH}, _predictions),
             *((one, {CALLBACKS, CHECKPOINTS}, _callbacks) for one in lists),
             *((one, set(_COMPILE), _models) for one in models),
         ]
@@ -197,7 +197,7 @@ def _layers(module: Any, parts: Parts) -> None:
 
 
 def _predictions(module: Any, parts: Parts) -> None:
-    """Keras' `predict` of a few rows calls the model itself, without a data set, callbacks and a loop for it."""
+    """Keras' `predict` of a few rows takes them as one batch, without a data set, callbacks and a loop for it."""
 
     def predict(original: Any, model: Any, x: Any, batch_size: Any = None, *given: Any, **named: Any) -> Any:
         lengths = {
@@ -205,11 +205,9 @@ def _predictions(module: Any, parts: Parts) -> None:
         }
         is_small = len(lengths) == 1 and 0 < max(lengths) <= _FEW_ROWS
         plain = not given and not named.keys() - {"verbose"}
-        if not (is_small and plain and parts.takes(NO_PREDICT, at=sys._getframe(2))):
-            return original(model, x, batch_size, *given, **named)
-        keras: Any = sys.modules["keras"]
-        rows = keras.tree.map_structure(keras.ops.convert_to_tensor, x)  # calls take arrays or tensors, and no mixture
-        return keras.tree.map_structure(lambda one: one.numpy(), model(rows, training=False))
+        if is_small and plain and parts.takes(ONE_BATCH, at=sys._getframe(2)):
+            return model.predict_on_batch(x)
+        return original(model, x, batch_size, *given, **named)
 
     around(module.TensorFlowTrainer, "predict", predict)
 

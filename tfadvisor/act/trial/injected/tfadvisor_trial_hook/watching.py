@@ -90,7 +90,8 @@ class Watching(Clock):
         for loop in self.loops:
             needed = long if loop["compiled"] or loop["after"] else long * _WITHOUT_COMPILING
             needed *= _ASIDE if self.is_aside(loop) else 1.0
-            if loop["done"] >= self.order["fewest"] and now - self.ready >= needed <= 2 * loop["seconds"]:
+            usual = loop["seconds"] - loop["longest"]  # without the round in which it may have compiled
+            if loop["done"] >= self.order["fewest"] and now - self.ready >= needed <= 2 * usual:
                 self.stay()
 
     def answer(self) -> dict[str, Any]:
