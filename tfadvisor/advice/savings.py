@@ -253,11 +253,11 @@ def promises(recorded: Parts, tracer: float, claims: Sequence[Claim], known: Cal
 
 
 def _promise(now: float, then: float, fault: FaultTime, most: float) -> Promise:
-    """Between two lengths of the step, as shares of the recorded one. most: what it can be at most."""
+    """Between two lengths of the step, as shares of the recorded one. most: what it can be at most. Where measured programs would
+    make it more than that for sure, they say nothing of this one but that."""
     saved = 1 - then / now if now else 0.0
     low, high = around(saved, fault.spread)
-    high = min(now * high, most)
-    return Promise(min(now * low, high), high, fault.pairs)
+    return Promise(now * low if now * low < most else 0.0, min(now * high, most), fault.pairs)
 
 
 # The step without a fault: its own time goes, and with it a part of the time that it caused elsewhere.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Container
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -19,6 +20,9 @@ from tfadvisor.timeline.names.frames import named_function, place_in_words
 from tfadvisor.trace.samples import Samples
 from tfadvisor.units import percent
 from tfadvisor.vocabulary import Severity
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 _FEWEST_TICKS = 40
 _TRACE_ERROR = 0.05
@@ -52,7 +56,7 @@ class Disagreement(msgspec.Struct, frozen=True):
 def disagreement_of(report: Report, samples: Samples) -> Disagreement | None:
     """The largest that is beyond the errors of both; None for none, or for too few samples."""
     traced, elsewhere = _traced(report)
-    spent, _ = _spent(samples, traced)
+    spent, _, _ = _spent(samples, traced)
     ticks = spent.total()
     if ticks < _FEWEST_TICKS:
         return None
@@ -81,22 +85,48 @@ def _traced(report: Report) -> tuple[dict[Where, float], float]:
 
 def _spent(
     samples: Samples, traced: Container[Where], step_ms: float = 0.0
-) -> tuple[Counter[Where], Counter[tuple[str, int, str]]]:
-    """Ticks of the unrecorded program: in steps by file and function, and between turns of their loop by file, line and
-    function. traced: what steps hold."""
+) -> tuple[Counter[Where], Counter[tuple[str, int, str]], int]:
+    """Ticks of the unrecorded program: in steps by file and function; between turns of their loop by file, line and function,
+    in whole turns of what is around it; and how many such turns hold. traced: what steps hold."""
     spent: Counter[Where] = Counter()
     between: Counter[tuple[str, int, str]] = Counter()
     outside = _outside(samples, step_ms)
-    for row, count in zip(*np.unique(samples.unrecorded(), return_counts=True), strict=True):
-        file, line, function = samples.places[row][:3] if row >= 0 else ("", 0, "")
-        where = Path(file).name, named_function(function)
-        if row >= 0 and outside[row] and samples.loop is not None and samples.lines[row] > 0:
-            between[Path(samples.loop[0]).name, samples.lines[row], named_function(samples.loop[1])] += int(count)
-        elif row >= 0 and (outside[row] or (where[1] in BETWEEN and where not in traced)):
-            between[where[0], line, where[1]] += int(count)
-        else:
-            spent[where] += int(count)
-    return spent, between
+    ticks = samples.unrecorded()
+    ends = [
+        outside[row] or ((where := (Path(file).name, named_function(function)))[1] in BETWEEN and where not in traced)
+        for row, (file, _, function, *_) in enumerate(samples.places)
+    ]
+    is_end = np.array([*ends, False])[ticks]
+    turns = ticks[_whole_turns(is_end)]
+    for row, count in zip(*np.unique(ticks[~is_end], return_counts=True), strict=True):
+        file, _, function = samples.places[row][:3] if row >= 0 else ("", 0, "")
+        spent[Path(file).name, named_function(function)] += int(count)
+    for row, count in zip(*np.unique(turns, return_counts=True), strict=True):
+        if row >= 0 and ends[row]:
+            file, line, function = samples.places[row][:3]
+            if outside[row] and samples.loop is not None and samples.lines[row] > 0:
+                file, function, line = *samples.loop[:2], samples.lines[row]
+            between[Path(file).name, line, named_function(function)] += int(count)
+    return spent, between, len(turns)
+
+
+_APART = 3
+"""So many ticks in steps lie between two ends of epochs, at least."""
+_BETWEEN_ENDS = 4
+"""Of the ticks in steps, one in so many lies between several ends: before the first and behind the last is an epoch at most."""
+
+
+def _whole_turns(is_end: npt.NDArray[np.bool_]) -> slice:
+    """From behind the first end of an epoch, in which what runs for the first time may compile, to the end of the last one.
+    Empty where few of the steps lie between two ends: of one end nobody knows how often it comes.
+
+    is_end: of each tick, whether it passes between turns of the loop.
+    """
+    at = np.flatnonzero(is_end)
+    if not len(at) or _BETWEEN_ENDS * (at[-1] + 1 - at[0] - len(at)) < len(is_end) - len(at):
+        return slice(0)
+    apart = np.flatnonzero(np.diff(at) > _APART)
+    return slice(at[apart[0]] + 1 if len(apart) else at[0], at[-1] + 1)
 
 
 _WAITS = ("block_until_ready", "_value", "__array__", "item", "numpy", "_numpy", "__float__", "__format__")
@@ -125,8 +155,7 @@ def epoch_ends(report: Report, samples: Samples) -> Finding | None:
     """What passes between turns of the loop; None where too few samples are in it."""
     times = report.steps.time_ms
     step_ms = times.median if times else 0.0
-    spent, between = _spent(samples, _traced(report)[0], step_ms)
-    ticks = spent.total() + between.total()
+    _, between, ticks = _spent(samples, _traced(report)[0], step_ms)
     share = between.total() / max(ticks, _FEWEST_TICKS)
     if not _TOLD <= share <= 1 - _TOLD:  # a loop that is all in one is no end of anything
         return None

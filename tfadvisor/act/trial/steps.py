@@ -174,7 +174,7 @@ class Sample(msgspec.Struct, frozen=True):
     seconds: float
     steps: int
     between: float = 0.0
-    """Seconds between the loop's turns, as at ends of epochs, besides."""
+    """Seconds that pass besides between the loop's turns, as at ends of epochs; by whole turns, 0 where none was timed."""
 
 
 class Answer(msgspec.Struct, frozen=True):

@@ -147,11 +147,13 @@ def _share(value: float) -> float:
 
 
 def _within(one: Judged) -> Judged:
-    """A minor finding promises no more than it takes: what else goes with a large fault is not measured for small ones."""
+    """A minor finding promises no more than it takes: what else goes with a large fault is not measured for small ones. Where
+    large ones would save more than that for sure, nothing says how much of it goes."""
     most = one.takes
     if one.severity.rank > Severity.LOW.rank or most is None or one.saving.high <= most:
         return one
-    return replace(one, saving=replace(one.saving, low=min(one.saving.low, most), high=most))
+    low = one.saving.low if one.saving.low < most else 0.0
+    return replace(one, saving=replace(one.saving, low=low, high=most))
 
 
 def _standing(one: Judged, metrics: Metrics) -> Severity:

@@ -114,9 +114,9 @@ def eager_steps(threads: Threads, steps: Steps) -> int:
 
 
 def writing_time(threads: Threads, steps: Steps) -> Intervals:
-    """What the driving thread does for the sake of files: from the end of a step's longest dispatch to its last write, or
-    from the step's start where the files are written before that dispatch. Where functions are called, ops that are
-    dispatched by themselves are not that dispatch, such as one that encodes a picture."""
+    """What the driving thread does for the sake of files: from the end of the last function that is called before a step's last
+    write to that write, or from the step's start where the files are written before any. Where no function is called, from the
+    end of the longest op."""
     writes = _in_counted_steps(threads, steps, writes_file)
     if steps.thread < 0 or not len(writes):
         return EMPTY
@@ -127,13 +127,15 @@ def writing_time(threads: Threads, steps: Steps) -> Intervals:
     lo, hi = [], []
     for start, end in zip(steps.starts.tolist(), steps.ends.tolist(), strict=True):
         inside = (threads.start[calls] >= start) & (threads.start[calls] < end)
-        mine = calls[inside & ~alone] if (inside & ~alone).any() else calls[inside]
+        mine = calls[inside & ~alone]
+        if not len(mine) and inside.any():
+            lengths = (threads.end[calls] - threads.start[calls]) * inside
+            mine = calls[[int(lengths.argmax())]]
         written = writes[(threads.start[writes] >= start) & (threads.start[writes] < end)]
         if len(mine) and len(written):
-            longest = mine[np.argmax(threads.end[mine] - threads.start[mine])]
             last = int(threads.end[written[-1]])
-            after = last > int(threads.end[longest])
-            lo.append(int(threads.end[longest]) if after else start)
+            before = threads.end[mine][threads.end[mine] < last]
+            lo.append(int(before[-1]) if len(before) else start)
             hi.append(last)
     return union(np.array(lo, np.int64), np.array(hi, np.int64)) if lo else EMPTY
 

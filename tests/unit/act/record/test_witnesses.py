@@ -18,10 +18,10 @@ FILE = "/home/me/train.py"
 STAGE = {"stage": "", "layer": "", "op": "", "kernel": ""}
 
 
-def samples(**ticks: int) -> Samples:
-    """So many ticks in each function, one after another, all before the window."""
+def samples(turns: int = 1, **ticks: int) -> Samples:
+    """So many ticks in each function, one after another and that again and again, all before the window."""
     functions = list(ticks)
-    at = [number for number, name in enumerate(functions) for _ in range(ticks[name])]
+    at = [number for number, name in enumerate(functions) for _ in range(ticks[name])] * turns
     return Samples(
         version=1,
         every_ns=EVERY_NS,
@@ -109,20 +109,35 @@ def test_a_thread_that_was_not_sampled_is_told(report: Report) -> None:
 
 
 def test_ends_of_epochs_have_a_finding_of_their_own_and_are_no_disagreement(report: Report) -> None:
-    """Of 400 ticks half are in a callback at the ends of epochs; in the other half shares are those of the trace."""
-    told = samples(main=100, log=60, shuffle=40, on_epoch_end=200)
+    """Half of the ticks are in a callback at the ends of four epochs; in the other half shares are those of the trace. The first
+    end may compile: whole epochs are the 300 ticks behind it."""
+    told = samples(4, main=25, log=15, shuffle=10, on_epoch_end=50)
 
     found = epoch_ends(report, told)
 
     assert disagreement_of(report, told) is None
     assert found is not None
     assert found.title == "50% of the time passes between turns of the training loop"
-    assert "By 400 samples" in found.summary
+    assert "By 300 samples" in found.summary
     assert "on_epoch_end (train.py:7)" in found.summary
     assert (found.takes, found.saving, found.severity, found.proof) == (0.5, None, Severity.CRITICAL, "shown")
     assert [(one.file, one.line, one.op) for one in found.locations] == [("train.py", 7, "on_epoch_end")]
     assert epoch_ends(report, samples(main=100, log=60, shuffle=40)) is None
     assert [one.rule_id for one in lowered(report, told).findings] == ["between-turns", "log", "shuffle"]
+
+
+def test_the_first_end_of_an_epoch_may_compile_and_one_alone_says_nothing(report: Report) -> None:
+    """It takes 100 ticks, the second one 5 behind 45 in steps; a last epoch is cut."""
+    told = samples(main=45, on_epoch_end=100)
+    twice = replace(told, at=[*told.at, *[0] * 45, *[1] * 5, *[0] * 30])
+    twice = replace(twice, after_us=[number * EVERY_NS // 1000 for number in range(len(twice.at))])
+
+    found = epoch_ends(report, twice)
+
+    assert found is not None
+    assert found.takes == 0.1
+    assert epoch_ends(report, told) is None
+    assert epoch_ends(report, replace(told, at=told.at[::-1])) is None
 
 
 def test_what_steps_hold_is_no_end_of_an_epoch(report: Report) -> None:
@@ -131,7 +146,7 @@ def test_what_steps_hold_is_no_end_of_an_epoch(report: Report) -> None:
     inside = replace(activity, places=(replace(activity.places[0], function="on_epoch_end"),))
     told = replace(report, attribution=(report.attribution[0], replace(host, parts=(inside,)), report.attribution[2]))
 
-    assert epoch_ends(told, samples(main=100, log=60, shuffle=40, on_epoch_end=200)) is None
+    assert epoch_ends(told, samples(4, main=25, log=15, shuffle=10, on_epoch_end=50)) is None
 
 
 @pytest.mark.parametrize(
@@ -150,7 +165,7 @@ def test_what_stands_behind_the_loop_of_the_steps_is_in_no_step(
 ) -> None:
     """A script loops over epochs in line 19, and over batches in lines 20 to 22. Another function draws while it is not there."""
     assert report.steps.time_ms is not None
-    made = samples(step=50, data=50, draw=50, **{"<module>": 50})
+    made = samples(5, step=10, data=10, draw=10, **{"<module>": 10})
     made = replace(
         made,
         places=[(*place[:3], inner if row == 3 else "", place[4]) for row, place in enumerate(made.places)],
@@ -171,7 +186,7 @@ def test_what_stands_behind_the_loop_of_the_steps_is_in_no_step(
 def test_a_run_whose_time_passes_between_turns_is_not_healthy(report: Report) -> None:
     healthy = replace(report, findings=(), verdict=Verdict("compute", 0.9, True, "The step is healthy."))
 
-    found = lowered(healthy, samples(main=100, log=60, shuffle=40, on_epoch_end=200))
+    found = lowered(healthy, samples(4, main=25, log=15, shuffle=10, on_epoch_end=50))
 
     assert not found.verdict.healthy
     assert found.verdict.summary == ("50% of the time passes between turns of the training loop. The step is healthy.")

@@ -62,6 +62,19 @@ def test_an_op_that_encodes_a_picture_is_not_the_step() -> None:
     assert builder.measure().value("file_writing_fraction") == pytest.approx(0.55, abs=0.001)
 
 
+def test_what_a_step_calls_after_its_longest_function_writes_no_file() -> None:
+    """Of 1000 µs: collected until 500, then trained until 800, then written until 900."""
+    builder = trace()
+    for index in range(10):
+        at = index * 1000
+        builder.step(at, at + 1000).call(STEP, at, at + 500).call(
+            "EagerLocalExecute: __inference_fit_8", at + 600, at + 800
+        )
+        builder.call("EagerLocalExecute: WriteSummary", at + 820, at + 900).busy("GPU:0", (at + 100, at + 800))
+
+    assert builder.measure().value("file_writing_fraction") == pytest.approx(0.10, abs=0.001)
+
+
 def test_of_single_ops_alone_the_longest_is_the_step() -> None:
     """No function is called: 600 to 700 µs of 1000."""
     builder = trace()

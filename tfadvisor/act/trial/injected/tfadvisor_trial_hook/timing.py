@@ -25,6 +25,8 @@ class Timing(Clock):
         self.begun_at = 0
         self.outside = 0.0
         self.left: float | None = None
+        self.turns: tuple[float, float, float] | None = None
+        """When the loop began anew first and last, and for how long it was left between; before, something may have compiled."""
         self.sample: dict[str, Any] | None = None
         self.values: dict[str, float] = {}
 
@@ -32,7 +34,10 @@ class Timing(Clock):
         """As Clock."""
         self.thread = self.thread or threading.get_ident()
         if self.left is not None and self.thread == threading.get_ident():
-            self.outside += time.perf_counter() - self.left
+            now = time.perf_counter()
+            self.outside += now - self.left
+            first, _, outside = self.turns or (now, now, self.left - now)
+            self.turns = first, now, outside + now - self.left
             self.left = None
         self.parts.inside = True
 
@@ -86,7 +91,9 @@ class Timing(Clock):
             self.frameworks.wait()
             now = time.perf_counter() if self.left is None else self.left
             seconds, steps = now - self.begun - self.outside, self.done - self.begun_at
-            self.sample = {"seconds": seconds, "steps": steps, "between": self.outside}
+            first, last, outside = self.turns or (0.0, 0.0, 0.0)
+            between = seconds * outside / (last - first - outside) if last - first > outside else 0.0
+            self.sample = {"seconds": seconds, "steps": steps, "between": between}
 
     def answer(self) -> dict[str, Any]:
         """The sample, None where it never came to one."""
