@@ -52,7 +52,7 @@ def assemble(run: RunSummary, metrics: Metrics, outcomes: Outcomes, catalogue: C
     broken += outcomes.broken
     broken += [Broken(name, reason) for name, reason in metrics.broken()]
     bearing = [one for one in outcomes.findings if one.bears_verdict]
-    largest = _asked(outcomes.findings) or _largest(run, breakdown["compute"])
+    largest = _asked(outcomes.findings) or _twice(metrics) or _largest(run, breakdown["compute"])
     verdict = give_verdict(breakdown, metrics, bearing, _idle_in(attributed), largest, _unseen(attributed))
     findings = led_by(verdict, outcomes.findings, metrics)
     return Report(
@@ -103,6 +103,12 @@ def _asked(findings: Sequence[Finding]) -> str | None:
         if one.is_question and one.category == "compute" and (one.takes or 0.0) >= _WORTH_A_LOOK and places:
             return f"worth checking: {one.title[0].lower()}{one.title[1:]} ({places[0]})"
     return None
+
+
+def _twice(metrics: Metrics) -> str | None:
+    """Two programs that compute the same lines. Whether on the same batch, no trace shows."""
+    found = metrics.fact("computed_twice")
+    return f"{found}: on the same batch jax.value_and_grad gives both" if found is not None else None
 
 
 def _largest(run: RunSummary, compute: float) -> str | None:
