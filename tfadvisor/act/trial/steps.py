@@ -14,6 +14,8 @@ _NEARLY_ALL = 0.8
 """Loops inside of each other share their time; those that hold so much of the longest one's may be the steps."""
 _MUCH = 0.3
 """Of the longest one's, where a report tells the step: the longest may make the batches, and wait in its loop for the step."""
+_ALIKE = 0.3
+"""What a round does around an inner loop may take so much of it."""
 _FEWEST = 8
 _FEWEST_TOLD = 3
 """Rounds of a loop whose rounds take as long as the step that a report tells."""
@@ -43,7 +45,8 @@ class StepPlan(msgspec.Struct, frozen=True):
 def choose_loop(seen: Sequence[SeenLoop], step_ms: float | None = None) -> SeenLoop | None:
     """The longest by time; of those around each other the outermost that goes round often enough.
 
-    step_ms: what a report says of the step; then the loop whose rounds come nearest, within a factor of two.
+    step_ms: what a report says of the step; then the loop whose rounds come nearest, within a factor of two; of those with
+    rounds as long, such as a loop that goes round once in each of another's, the one that lasts longest.
     """
 
     def is_told(one: SeenLoop) -> bool:
@@ -57,7 +60,9 @@ def choose_loop(seen: Sequence[SeenLoop], step_ms: float | None = None) -> SeenL
     longest = max(_weight(one) for one in often)
     told = [one for one in often if is_told(one) and _weight(one) >= _MUCH * longest]
     if step_ms is not None and told:
-        return min(told, key=lambda one: abs(_period(one) * 1000 - step_ms))
+        nearest = min(told, key=lambda one: abs(_period(one) * 1000 - step_ms))
+        alike = [one for one in told if abs(_period(one) / _period(nearest) - 1) <= _ALIKE]
+        return max(alike, key=lambda one: one.seconds)
     near = [one for one in often if _weight(one) >= _NEARLY_ALL * longest]
     return min(near, key=lambda one: (one.done, one.file == KERAS))
 

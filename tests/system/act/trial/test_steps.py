@@ -66,6 +66,11 @@ def test_a_report_tells_steps_from_the_generator_of_their_batches() -> None:
     assert chosen(steps, batches, step_ms=48.0) == 2
 
 
+def test_a_loop_that_goes_round_once_in_each_step_is_not_the_step() -> None:
+    """`for _ in range(train_steps)` around the update, with one step of the environment before it."""
+    assert chosen(loop(22, 400, 4.0), loop(46, 400, 3.6), step_ms=9.2) == 22
+
+
 def test_no_loop_goes_round_often_enough() -> None:
     assert chosen(loop(2, 7, 2.0)) is None
 
