@@ -49,7 +49,7 @@ def try_out(wanted: Wanted, asked: Asked, tell: Tell) -> TrialResult:
     tell("looks for the loop of the steps")
     parts = HOOKED if wanted.ablate else ()
     seconds = max(_WATCHED * _TIMED_SECONDS, _FEW_ROUNDS * (wanted.step_ms or 0.0) / 1000)
-    watched = program.watch(wanted.budget_seconds, seconds, parts=parts)
+    watched = program.watch(wanted.budget_seconds, seconds, parts=parts, step_ms=wanted.step_ms)
     plan = _plan(watched, wanted)
     stepping = [one for one in watched.answers if any(Loop(loop.file, loop.line) == plan.loop for loop in one.loops)]
     versions = stepping[0].versions

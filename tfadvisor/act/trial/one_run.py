@@ -191,15 +191,18 @@ class Program:
         parts: Sequence[str] = (),
         texts: Mapping[str, str] | None = None,
         fewest: int = 8,
+        step_ms: float | None = None,
     ) -> Run:
         """One run, in which all loops are watched.
 
         env: what is set for it. parts: whose hooks count. texts: files that are read otherwise. fewest: rounds after which a
-        loop may be the one. Raises UsageError, Interrupted.
+        loop may be the one. step_ms: of a report. Raises UsageError, Interrupted.
         """
         with temporary_folder("tfadvisor-patched-") as folder:
             patched = {real: _kept(folder, real, text) for real, text in (texts or {}).items()}
-            order = Order(self.roots, patched, None, seconds=seconds, fewest=fewest, parts=tuple(parts))
+            order = Order(
+                self.roots, patched, None, fewest=fewest, seconds=seconds, step_ms=step_ms or 0.0, parts=tuple(parts)
+            )
             return run_once(self.command, env or {}, order, patience, None, self.asked)
 
     def time(

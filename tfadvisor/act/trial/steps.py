@@ -142,6 +142,8 @@ class Order(msgspec.Struct, frozen=True):
     """Watching: rounds after which a loop may be the one."""
     seconds: float = 4.0
     """Watching: for how long once the frameworks work."""
+    step_ms: float = 0.0
+    """Watching: how long a step takes by a report, 0 where none is given."""
     parts: tuple[str, ...] = ()
     """Of the program, that are hooked."""
     acting: bool = False

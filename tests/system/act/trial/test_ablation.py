@@ -144,6 +144,52 @@ BRANCH = """
 """
 
 
+@pytest.mark.parametrize("fused", ["", "if len(sys.argv) > 9:\n                params = whole(params, batch)"])
+def test_gradients_are_neither_input_nor_behind_the_step(place: Place, fused: str) -> None:
+    """Of 20 ms 6 load, 4 compute a loss that nobody needs, 8 the gradients and 2 apply them; or the step is taken for a branch
+    that never runs."""
+    place.write("train.py", f"""
+        import sys
+        from invented import work
+        import jax
+
+
+        def load(number):
+            work(6)
+            return number
+
+
+        def get_loss(params, batch):
+            work(4)
+            return 0.5
+
+
+        def gradients(params, batch):
+            work(8)
+            return 1
+
+
+        def apply(params, grads):
+            work(2)
+            return params + grads
+
+
+        params = 0
+        for number in range(5000):
+            batch = load(number)
+            {fused}
+            loss = get_loss(params, batch)
+            grads = gradients(params, batch)
+            params = apply(params, grads)
+    """)  # fmt: skip
+
+    _, arms = ablated(place)
+
+    assert cost(arms["input"]) == pytest.approx(0.3, abs=0.02)
+    behind = arms["work behind the step"]
+    assert behind["ratio"] is None if not fused else cost(behind) == pytest.approx(0.2, abs=0.02)
+
+
 def test_a_branch_on_a_value_of_the_device_reads_it(place: Place) -> None:
     """4 of 12 ms."""
     place.write("train.py", BRANCH)

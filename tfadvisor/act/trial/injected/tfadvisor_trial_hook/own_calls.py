@@ -86,13 +86,20 @@ class _Loop:
         place = self.step()
         if isinstance(self.loop, ast.For):
             self.loop.iter = self.batches(self.loop.iter)
+        state = set() if place is None else _names(self.statements[place][1], ast.Store) & self.carried
+        computed, needed = set(state), set(state)
         for body, one in self.statements[:place]:
-            if self.makes(one) and (place is not None or _LOADS.search(_called(one.value))):
+            if _names(one, ast.Load) & computed:  # a loss, gradients, an action: of the training, and no batch
+                computed |= _names(one, ast.Store)
+            elif self.makes(one) and (place is not None or _LOADS.search(_called(one.value))):
                 _once(body, one, INPUT)
         if place is None:
             return
+        for _, one in reversed(self.statements[place + 1 :]):
+            if _names(one, ast.Store) & needed:
+                needed |= _names(one, ast.Load)
         for body, one in self.statements[place + 1 :]:
-            trains = any(_IS_STEP.search(_called(inner)) for inner in ast.walk(one))
+            trains = any(_IS_STEP.search(_called(inner)) for inner in ast.walk(one)) or _names(one, ast.Store) & needed
             is_call = isinstance(one, ast.Expr) and isinstance(one.value, ast.Call)
             is_loop = isinstance(one, ast.For) and not _names(one, ast.Store) & self.carried
             if not trains and (is_call or is_loop or self.makes(one)):

@@ -11,6 +11,8 @@ from .clock import Clock
 _LOOK_EVERY_SECONDS = 0.1
 _WITHOUT_COMPILING = 2.5
 """A loop in which nothing compiled is watched for so many times as long: it may only prepare data."""
+_ANOTHER = 10.0
+"""So is one whose rounds are not as long as the step of the report: it may build the model."""
 _ASIDE = 10.0
 """So is one that makes the batches of another, which may go round more slowly."""
 
@@ -91,6 +93,9 @@ class Watching(Clock):
             needed = long if loop["compiled"] or loop["after"] else long * _WITHOUT_COMPILING
             needed *= _ASIDE if self.is_aside(loop) else 1.0
             usual = loop["seconds"] - loop["longest"]  # without the round in which it may have compiled
+            step_ms = self.order.get("step_ms")
+            if step_ms and not step_ms / 2 <= 1000 * usual / max(loop["done"] - 1, 1) <= step_ms * 2:
+                needed *= _ANOTHER
             if loop["done"] >= self.order["fewest"] and now - self.ready >= needed <= 2 * usual:
                 self.stay()
 
