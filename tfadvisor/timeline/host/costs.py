@@ -165,7 +165,8 @@ def building_time(threads: Threads, steps: Steps) -> Intervals:
     taken = np.append(threads.end[batches], -1)[following]
     asked = np.append(threads.start[batches], never)[following]
     ends = steps.ends[step[first]]
-    here = asked < np.append(threads.end[calls], never)[call[first]]
+    between = np.searchsorted(threads.start[others], asked) - np.searchsorted(threads.start[others], built)
+    here = (asked < np.append(threads.end[calls], never)[call[first]]) & (between < _EAGER_OPS)
     done = np.where(here & (asked < ends), np.minimum(taken, ends), built)
     done = np.where(
         here & (asked == ends), taken, done

@@ -160,6 +160,13 @@ def test_what_a_step_computes_between_two_pipelines_builds_none() -> None:
     assert metrics.value("pipeline_building_step_share") == 1
 
 
+def test_an_iterator_whose_end_is_asked_for_after_the_step_was_built_before_it() -> None:
+    """The op at 520; eight ops of the step follow, then what asks for the iterator's next batch."""
+    metrics = step_and_ops(["MakeIterator", *["Mul"] * 8, "IteratorGetNext"]).measure()
+
+    assert metrics.value("pipeline_building_fraction") == pytest.approx(0.02, abs=0.001)
+
+
 def test_a_batch_that_the_next_call_takes_is_waited_for_in_it() -> None:
     """From 100 to 260: the function is called at 200, and its batch is there at 260."""
     builder = trace()
