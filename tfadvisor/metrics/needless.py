@@ -155,21 +155,21 @@ def computed_twice(question: Question) -> str:
     """A program that runs the lines of another one, which differentiates them, at least half as often: the loss for a log beside
     the step that computes its gradient."""
     found = known_ops(question)
-    spent: dict[str, dict[str, int]] = {}
+    spent: dict[str, dict[tuple[str, int], int]] = {}
     runs: dict[str, int] = {}
     differentiates = set()
     for one in found.ops:
-        if one.known is not None and one.known.location is not None and not one.known.location.is_installed:
+        place = one.known.location if one.known is not None else None
+        if place is not None and place.file and not place.is_installed:
             lines = spent.setdefault(one.module, {})
-            place = f"{one.known.file}:{one.known.line}"
-            lines[place] = lines.get(place, 0) + one.total_ps
+            lines[place.file, place.line] = lines.get((place.file, place.line), 0) + one.total_ps
             runs[one.module] = min(runs.get(one.module, one.count), one.count)
-            if "transpose(" in one.known.op_name:
+            if "transpose(" in place.op_name:
                 differentiates.add(one.module)
     whole = {name: sum(lines.values()) for name, lines in spent.items()}
     for name, lines in sorted(spent.items(), key=lambda each: -whole[each[0]]):
-        for other in differentiates - {name}:
-            alike = sum(ps for place, ps in lines.items() if place in spent[other])
+        for other in sorted(differentiates - {name}):
+            alike = sum(ps for line, ps in lines.items() if line in spent[other])
             smaller = name not in differentiates or whole[name] < whole[other]
             much = alike >= _ALIKE * whole[name] and whole[name] >= _WORTH_TELLING * found.compute_ps
             if smaller and much and 2 * runs[name] >= runs[other]:

@@ -123,9 +123,8 @@ def _wait(process: subprocess.Popen[bytes], folder: Path, until: float, processe
     patience = _UNKNOWN_OTHERS_SECONDS if processes is None else _OTHERS_SECONDS
     while True:
         now = time.monotonic()
-        told = sum(
-            bool(one["loops"] or one["sample"]) for one in _letters(folder)
-        )  # a helper of the program may have neither
+        # a helper of the program, which has neither, may end before the program begins
+        told = sum(bool(one["loops"] or one["sample"]) for one in _letters(folder))
         if told and first is None:
             first = now
         enough = processes is not None and told >= processes

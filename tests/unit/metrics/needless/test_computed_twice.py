@@ -46,12 +46,18 @@ def test_a_loss_for_the_log_beside_its_gradient(monkeypatch: pytest.MonkeyPatch)
         op("jit_loss", 8, 10),
         op("jit_loss", 7, 4),
         op("jit_loss", 7, 10, count=4),
-        op("jit_loss", 7, 10, file="/venv/lib/python3.11/site-packages/flax/linen/linear.py"),
     ],
-    ids=["other lines", "too little", "an evaluation every few steps", "a library's line"],
+    ids=["other lines", "too little", "an evaluation every few steps"],
 )
 def test_what_is_no_loss_computed_twice(monkeypatch: pytest.MonkeyPatch, other: HotOp) -> None:
     assert told(monkeypatch, *UPDATE, other) is None
+
+
+@pytest.mark.parametrize("file", ["", "/venv/lib/python3.11/site-packages/flax/linen/linear.py"])
+def test_lines_that_are_not_the_programs_say_nothing(monkeypatch: pytest.MonkeyPatch, file: str) -> None:
+    both = [op("jit_update", 7, 60, name=name, file=file) for name in (LOSS, GRADIENT)]
+
+    assert told(monkeypatch, *both, op("jit_loss", 7, 30, file=file)) is None
 
 
 def test_two_steps_that_differentiate_are_told_by_the_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
