@@ -52,9 +52,8 @@ def judged(script: str, steps: list[int], python: str, runs: int, folder: Path) 
     for number in range(runs):
         logdir = folder / f"{number}"
         made = recorded(logdir, python, script, steps[number % 2])
-        for (
-            longer
-        ) in _AGAIN:  # on a busy machine a profiler may not stop in time; on a quick one the program ends too soon
+        # on a busy machine a profiler may not stop in time; on a quick one the program ends too soon
+        for longer in _AGAIN:
             if made.returncode:
                 print(f"{script}: run {number} again: {made.stderr.strip()}", file=sys.stderr)
                 made = recorded(logdir, python, script, round(steps[number % 2] * longer))

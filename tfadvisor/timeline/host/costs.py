@@ -168,9 +168,8 @@ def building_time(threads: Threads, steps: Steps) -> Intervals:
     between = np.searchsorted(threads.start[others], asked) - np.searchsorted(threads.start[others], built)
     here = (asked < np.append(threads.end[calls], never)[call[first]]) & (between < _EAGER_OPS)
     done = np.where(here & (asked < ends), np.minimum(taken, ends), built)
-    done = np.where(
-        here & (asked == ends), taken, done
-    )  # where steps begin with their batch, the next one's was built here
+    # where steps begin with their batch, the next one's was built here
+    done = np.where(here & (asked == ends), taken, done)
     return union(threads.start[ops[first]], done)
 
 
