@@ -164,12 +164,12 @@ def told_by_hlo(run: RunSummary) -> Mapping[tuple[str, str], InProgram]:
 
 def _part(key: OpKey, total_ps: int, count: int, known: InProgram | None) -> Part:
     text, op, kernel, module = key
-    path = op_path(text) if text else None
+    own = path = op_path(text) if text else None
     if path is None and known is not None and known.op_name:
         path = op_path(known.op_name)
     effect = known.effect if known is not None and known.effect not in _UNTELLING else ""
     return Part(
-        name=op or (text.rpartition(":")[0].removeprefix(_CALLED) if path and text else "") or short_kernel(kernel),
+        name=op or (text.rpartition(":")[0].removeprefix(_CALLED) if own else "") or short_kernel(kernel),
         path=path,
         op_type=effect or (path.op_type if path else ""),
         line=f"{known.file}:{known.line}" if known is not None and known.file else "",

@@ -18,7 +18,9 @@ from tfadvisor.metrics.steady import (
     needs_own_launches,
     periods_ms,
     share,
+    spent,
 )
+from tfadvisor.timeline.host.costs import HostCost
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.summary.host import HostSummary
 from tfadvisor.units import PS_PER_MS, Unit
@@ -139,11 +141,13 @@ def waits_per_step(question: Question) -> float:
 @metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.LESS)
 def turnaround_fraction(question: Question) -> float:
     """Share of step time without device work around step boundaries that input, Python and compilation do not explain:
-    from the device's end over the waiting host to the next launch. A host that dispatches ahead has none.
+    from the device's end over the waiting host to the next launch; or, where it is more, that in which the host waits
+    although no device works, as while it reads values inside the step. A host that dispatches ahead has none.
     """
     explained = math.fsum(share(question, one) for one in (TimeClass.INPUT, TimeClass.HOST, TimeClass.COMPILE))
     left = share(question, TimeClass.LAUNCH) + share(question, TimeClass.IDLE)
-    return min(max(inter_step_gap_fraction(question) - explained, 0.0), left)
+    waits = spent(counted_hosts(question.run), HostCost.WAITING_IDLE)
+    return min(max(inter_step_gap_fraction(question) - explained, waits, 0.0), left)
 
 
 @metric(unit=Unit.COUNT, needs=(known_steps, an_accelerator), better=Better.LESS)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from tfadvisor.program.flow import Users, inside, kernel_computations
 from tfadvisor.program.module import Computation, Instruction, Module
 from tfadvisor.program.operations import location_of
-from tfadvisor.program.products import products
+from tfadvisor.program.products import DotSize, products
 from tfadvisor.tallies import listed
 
 _HOPS = 8
@@ -17,15 +17,26 @@ _EXPONENTIAL, _MAXIMUM = 1, 2
 
 
 def unfused_attention(module: Module) -> frozenset[str]:
-    """Names of the instructions that take part in it: the two products and what lies between. Raises TraceError."""
+    """Names of the instructions that take part in it: the two products and what lies between. Raises TraceError.
+
+    A fused kernel keeps the scores on the chip. Where these are few beside the operands, as when decoding a token, all keys
+    and values are still read and it saves next to nothing: those are left out.
+    """
     names: set[str] = set()
     for computation in kernel_computations(module):
         batched = _batched_products(computation)
         if len(batched) > 1:
             users = Users(computation)
             for one in batched.values():
-                names |= _of(one, batched, users)
+                if any(_has_many_scores(size) for size in products(one)):
+                    names |= _of(one, batched, users)
     return frozenset(names)
+
+
+def _has_many_scores(size: DotSize) -> bool:
+    """Whether a product of queries and keys makes at least half as many scores as it reads numbers: so it is from as many
+    positions on as a head is wide."""
+    return 2 * size.m * size.n >= (size.m + size.n) * size.k
 
 
 def _batched_products(computation: Computation) -> dict[int, Instruction]:

@@ -242,6 +242,8 @@ class Pending(msgspec.Struct, frozen=True):
     """Taking the next batch from an iterator."""
     launch: Intervals = EMPTY
     """Dispatching ops or programs."""
+    copy: Intervals = EMPTY
+    """Copying into or out of the memory that a device copies from or to."""
     pipeline_python: Intervals = EMPTY
     """Where the input pipeline runs Python, and so may hold Python's lock."""
 
@@ -262,6 +264,8 @@ class HostActivity(msgspec.Struct, frozen=True):
     """Blocking: what it waits for owns this time."""
     wait_for_threads: Intervals = EMPTY
     """The part of wait in which it waits for other threads or processes of the program, and for no device."""
+    copy: Intervals = EMPTY
+    """The part of launch in which it or, for long, another thread copies for a device, and of wait in which it reads much."""
     present: Intervals = EMPTY
     """Where the thread is known to run at all: from its first event to its last."""
     pending: Pending = Pending()

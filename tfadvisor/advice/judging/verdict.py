@@ -25,6 +25,8 @@ _WAITING = 0.05
 """At this share of step time a host that blocks in every step is not ahead at the step's end, as in the rules."""
 _EXPLAINED = 0.8
 """Compute below this share of the step leaves too much to other causes to call the run healthy."""
+_MOSTLY, _THOUSANDS = 0.5, 1000
+"""From this share of the step on, in so many kernels, those that are tiny are what the step does."""
 _STEPS_THAT_TELL = 5
 """Fewer steps are too few to say that nothing is worth a change."""
 _COMPUTED = ("compute", "kernel")
@@ -139,10 +141,19 @@ def _sound(breakdown: Mapping[str, float], metrics: Metrics, findings: Sequence[
     """Whether nothing in the steps that were seen is worth a change: no finding saves much, and compute, the devices' memory
     included, explains nearly all of the time."""
     rest = max(breakdown[name] for name in (*_LOSSES, "idle"))
-    if is_guessed(metrics) or breakdown["compute"] < _EXPLAINED or rest >= _WORTH_NAMING:
+    if is_guessed(metrics) or breakdown["compute"] < _EXPLAINED or rest >= _WORTH_NAMING or _tiny(metrics):
         return False
     worth = (one for one in findings if one.severity.rank >= Severity.LOW.rank)
     return not any(one.severity.rank >= Severity.MEDIUM.rank or one.saves >= LARGE for one in worth)
+
+
+def _tiny(metrics: Metrics) -> float:
+    """The share of the step in kernels of a GPU shorter than 20 µs, where a step has thousands and they are most of it: such a
+    device is busy, and that is no proof that it is well used; else 0."""
+    if metrics.fact("device_kind") != "gpu" or (metrics.value("kernels_per_step") or 0.0) < _THOUSANDS:
+        return 0.0
+    share = metrics.value("tiny_kernel_fraction") or 0.0
+    return share if share >= _MOSTLY else 0.0
 
 
 def _enough_steps(metrics: Metrics) -> bool:
@@ -222,6 +233,12 @@ def _weakness(metrics: Metrics, sound: bool, findings: Sequence[Finding]) -> str
         )
     if sound:
         return " No finding is worth acting on."
+    if tiny := _tiny(metrics):
+        number = f"{metrics.value('kernels_per_step') or 0:,.0f}"
+        return (
+            f" Kernels shorter than 20 µs are {percent(tiny)} of it, of {number} in each step: could rounds of a loop run at "
+            "once, by vmap or as one batch?"
+        )
     saving = max((one.saves for one in findings), default=0.0)
     return f" One change could save up to {percent(saving)}." if percent(saving) != percent(0.0) else ""
 

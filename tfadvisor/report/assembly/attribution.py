@@ -19,6 +19,7 @@ from tfadvisor.tallies import added_up, listed
 from tfadvisor.timeline.attribution.model import NOT_RECORDED, Spent
 from tfadvisor.timeline.names.devices import instruction_name
 from tfadvisor.timeline.names.host import op_type
+from tfadvisor.timeline.names.op_path import op_name
 from tfadvisor.timeline.run.run_summary import RunSummary
 from tfadvisor.units import number_of
 from tfadvisor.vocabulary import TimeClass
@@ -94,7 +95,7 @@ def _kernel(kernel: str, op: str) -> str:
 
 
 def _other_work(one: Spent, scale: float) -> _Named:
-    op = one.op or one.path.rpartition(":")[0]
+    op = one.op or op_name(one.path)
     place = Place(one.file, one.line or None, one.function, one.stage, "", op, _kernel(one.kernel, op))
     return _Named(one.activity, cut(one.detail, 120), place, one.ps * scale)
 

@@ -198,6 +198,8 @@ def _elsewhere(kind: TimeClass, driver: Chains, names: NameKinds) -> BoolArray:
         return np.asarray(gap | _is(driver.kind, _WAITING) | names.waits[driver.leaf], np.bool_)
     if kind is TimeClass.IDLE:
         return np.zeros(len(gap), np.bool_)
+    if kind is TimeClass.TRANSFER:
+        return np.asarray(driver.kind != HostClass.COPY.value, np.bool_)
     if kind is TimeClass.LAUNCH:
         called = (driver.dispatched >= 0) & names.executed[driver.dispatched]
         return np.asarray(gap | called | (driver.kind == HostClass.WAIT.value), np.bool_)
@@ -213,6 +215,8 @@ def _works(kind: TimeClass, one: Chains, names: NameKinds) -> BoolArray:
         return there & ~names.waits[one.leaf] & ((one.stage >= 0) | (one.user >= 0) | one.feeds)
     if kind is TimeClass.COMPILE:
         return there & one.compiles
+    if kind is TimeClass.TRANSFER:
+        return np.asarray(there & (one.kind == HostClass.COPY.value), np.bool_)
     return there & (one.user >= 0)
 
 
@@ -269,6 +273,8 @@ def _named(kind: TimeClass, one: _Chain, ps: int) -> Spent:
         activity, detail = EXECUTOR, one.leaf
     elif one.dispatched and not one.user and kind is TimeClass.IDLE:
         activity, detail = f"in {plain(one.dispatched)}", inner
+    elif kind is TimeClass.TRANSFER and not one.user and not one.waits:
+        activity, detail = BY_HOST, inner
     elif one.waits and not one.user:
         activity, detail = f"waits in {inner}", ""
     elif one.user:
@@ -287,6 +293,8 @@ SINGLE_OPS = "ops dispatched one by one"
 """TensorFlow's or JAX's ops outside of a compiled function."""
 EXECUTOR = "TensorFlow's executor"
 """It picks and runs the ops of a function on the host."""
+BY_HOST = "the host's part of copies"
+"""Into or out of pinned memory, on a thread of the runtime's."""
 SENDS = "hands tensors to the device (_Send)"
 """TensorFlow's executor too: the batch on its way from the iterator, for the most part."""
 

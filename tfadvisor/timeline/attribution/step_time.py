@@ -89,6 +89,9 @@ def _on_device(
     device: Device, kind: TimeClass, instants: Intervals, host: Mapping[TimeClass, Intervals], programs: Modules
 ) -> tuple[list[Spent], Intervals]:
     """(what the device itself tells of these instants, those that the host must tell of)."""
+    if kind is TimeClass.TRANSFER:
+        left = difference(instants, device.transfer)
+        return device_work(device, kind, intersection(instants, device.transfer), programs), left
     if kind in ON_DEVICE:
         waits, instants = own_waits(device, instants, programs) if kind is TimeClass.COMPUTE else ([], instants)
         return [*waits, *device_work(device, kind, instants, programs)], EMPTY

@@ -13,8 +13,10 @@ from tfadvisor.timeline.devices.gpu import Gpu
 from tfadvisor.timeline.devices.protocol import UNKNOWN, DevicePlatform, Peaks, Properties, Recorded
 from tfadvisor.timeline.devices.tpu import Tpu
 from tfadvisor.timeline.host.threads import Threads
+from tfadvisor.timeline.intervals import union
 from tfadvisor.timeline.model import Device
 from tfadvisor.timeline.names import stats
+from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.devices import is_device_allocator
 from tfadvisor.timeline.names.host import is_accelerator_thread, is_kernel_launch, is_named_run
 from tfadvisor.timeline.sweeps import places
@@ -132,12 +134,15 @@ def _runs(trace: HostTrace, threads: Threads, devices: Sequence[Device]) -> tupl
     """(runs of XLA programs that the host launched, those that no device shows).
 
     A run is shown where any device event was launched in it. Where several threads launch, each does so for a device of
-    its own: of more threads than devices at work, the others' runs are lost.
+    its own: of more threads than devices at work, the others' runs are lost. The compiler tries its candidates on any thread.
     """
     position = threads.positions(trace.stat(stats.MODULE_NAME).event)
     runs = position[position >= 0]
     if not len(runs):
         runs = threads.named(is_named_run)
+    compiling = threads.everywhere(HostClass.COMPILE)
+    if len(runs) and len(compiling):
+        runs = runs[~union(threads.start[compiling], threads.end[compiling]).contains(threads.start[runs])]
     if len(runs) < _FEW:
         return 0, 0
     launched = np.sort(np.concatenate([device.ops.launch_start for device in devices]))

@@ -26,6 +26,7 @@ from tfadvisor.timeline.intervals import (
 from tfadvisor.timeline.model import Device, HostActivity, Steps
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.drivers import blocks_on_memory
+from tfadvisor.timeline.names.frames import waits_for_others
 from tfadvisor.timeline.names.host import (
     is_single_op,
     keeps_state,
@@ -216,6 +217,8 @@ class HostCost(Enum):
 
     WAITING = "waiting"
     """The driving thread blocks, whether devices work or not."""
+    WAITING_IDLE = "waiting_idle"
+    """No device works, nothing else on the host explains it, and the driving thread blocks, as while a value is read."""
     WRITING = "writing"
     """The driving thread writes files, or prepares to, whether devices work or not; see writing_time."""
     BUILDING = "building"
@@ -232,6 +235,15 @@ class HostCost(Enum):
     """No device works, and the driving thread makes arrays of a device out of arrays of the host."""
     CROWDED_LAUNCH = "crowded_launch"
     """No device works, the host dispatches, and ops of a tf.data pipeline run on two threads or more; see crowded_by_pipeline."""
+
+
+def _for_others(threads: Threads, steps: Steps) -> Intervals:
+    """When the driving thread waits for other threads, as a server does for requests."""
+    if steps.thread < 0:
+        return EMPTY
+    waits = threads.of(threads.threads[steps.thread], HostClass.WAIT)
+    waits = waits[threads.bear(waits, waits_for_others)]
+    return union(threads.start[waits], threads.end[waits])
 
 
 def host_costs(
@@ -260,6 +272,9 @@ def host_costs(
 
     return {
         HostCost.WAITING: activity.wait,
+        HostCost.WAITING_IDLE: difference(
+            alone(activity.wait), union_of(*classes.values(), _for_others(threads, steps))
+        ),
         HostCost.WRITING: writing_time(threads, steps),
         HostCost.BUILDING: building,
         HostCost.ALLOCATING: alone(union(threads.start[calls], threads.end[calls])),

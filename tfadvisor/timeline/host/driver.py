@@ -34,7 +34,7 @@ from tfadvisor.timeline.model import HostActivity, Pending, Steps
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.frames import waits_for_others
-from tfadvisor.timeline.names.host import is_eager_function, is_python_op, runs_python
+from tfadvisor.timeline.names.host import is_eager_function, is_python_op, reads_array, runs_python
 from tfadvisor.timeline.names.programs import serves_requests
 from tfadvisor.trace.columns import HostTrace
 from tfadvisor.vocabulary import TimeClass
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 
 _COMPILING_SHARE = 0.2
 """A dispatch that spends at least this share compiling is a cache miss; all of it is the price of compilation."""
+_LARGE_COPY_PS = 100_000_000
+"""A thread that copies for so long, 100 µs, copies a megabyte or more: who reads a value meanwhile waits for copying."""
 
 _INPUT, _COMPILE, _LAUNCH, _WAIT, _WAIT_FOR_THREADS, _IN_CALL = 1, 2, 3, 4, 5, 6
 _STATE = {
@@ -88,6 +90,7 @@ def host_activity(trace: HostTrace, threads: Threads, steps: Steps, pipeline: Bo
     locked_out = intersection(union(threads.start[calls], threads.end[calls]), pending.pipeline_python)
     locked_out = intersection(locked_out, held[_WAIT])
     return HostActivity(
+        copy=_copies(threads, thread, launch, held[_WAIT]),
         compile=held[_COMPILE],
         input=union_of(held[_INPUT], batch_python, locked_out),
         launch=launch,
@@ -102,6 +105,23 @@ def host_activity(trace: HostTrace, threads: Threads, steps: Steps, pipeline: Bo
         eager=eager_dispatch(threads, thread, between_ops),
         eager_elsewhere=eager_elsewhere(threads, steps),
     )
+
+
+def _copies(threads: Threads, thread: Thread, launch: Intervals, wait: Intervals) -> Intervals:
+    """Where the thread's dispatches copy, or wait for another thread that copies for long; and where it reads an array for
+    which one does: all of that reading is copying."""
+    every = threads.everywhere(HostClass.COPY)
+    if not len(every):
+        return EMPTY
+    own = threads.of(thread, HostClass.COPY)
+    long = every[threads.end[every] - threads.start[every] >= _LARGE_COPY_PS]
+    reads = threads.of(thread, HostClass.WAIT)
+    reads = reads[threads.bear(reads, reads_array)]
+    lo, hi, begun = threads.start[reads], threads.end[reads], np.sort(threads.start[long])
+    large = np.searchsorted(begun, hi) > np.searchsorted(begun, lo)
+    awaited = union(threads.start[long], threads.end[long])
+    own_or_awaited = union_of(union(threads.start[own], threads.end[own]), awaited)
+    return union_of(intersection(own_or_awaited, launch), intersection(union(lo[large], hi[large]), wait))
 
 
 def _states(
@@ -197,6 +217,7 @@ def _pending(threads: Threads, driver: int, pipeline: BoolArray) -> Pending:
         compile=compiling,
         input=waiting,
         launch=difference(launching, union_of(compiling, waiting)),
+        copy=threads.covered(beside, HostClass.COPY),
         pipeline_python=running_python,
     )
 
@@ -209,7 +230,8 @@ def _step_python(threads: Threads, pipeline: BoolArray) -> Intervals:
 
 
 def host_classes_of_time(activity: HostActivity) -> Mapping[TimeClass, Intervals]:
-    """Disjoint sets of instants for COMPILE, INPUT, LAUNCH and HOST, waits already handed to what they wait for.
+    """Disjoint sets of instants for COMPILE, INPUT, LAUNCH and HOST, waits already handed to what they wait for; beside them
+    TRANSFER, when the host copies for a device, which may lie in LAUNCH.
 
     Host or dispatch time during which the input pipeline runs Python is input: Python's lock lets only one of the two
     run, and the driving thread is the one that waits. Python that the compiled step calls is host work, whoever runs it.
@@ -235,4 +257,5 @@ def host_classes_of_time(activity: HostActivity) -> Mapping[TimeClass, Intervals
         TimeClass.INPUT: union_of(own_input, difference(pending.input, busy_elsewhere)),
         TimeClass.LAUNCH: union_of(own_launch, difference(pending.launch, busy_elsewhere)),
         TimeClass.HOST: host,
+        TimeClass.TRANSFER: union_of(activity.copy, difference(pending.copy, busy_elsewhere)),
     }

@@ -43,6 +43,8 @@ class HostClass(IntEnum):
     """The eager runtime handling one named op: dispatch around the kernel."""
     GET_NEXT = 14
     """The consumer's end of a tf.data pipeline: the step waits for a batch."""
+    COPY = 15
+    """The host's part of a copy to or from a device: into or out of pinned memory."""
 
 
 class DeviceClass(IntEnum):

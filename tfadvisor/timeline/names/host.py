@@ -63,14 +63,27 @@ SENDING_OPS = ("_Send", "_HostSend")
 """Types of ops that pass a tensor from the host to another device: `IteratorGetNext/_3:_Send`."""
 _GET_NEXT_STARTS = ("IteratorGetNext", "MultiDeviceIteratorGetNext", "OneShotIteratorGetNext")
 """The consumer's end of a tf.data pipeline."""
+_COPY_STARTS = (
+    "H2D Dispatch",
+    "H2D Copy",
+    "D2H Dispatch",
+    "D2H Copy",
+    "Transpose::Execute",
+    "CommonPjRtClient::LinearizeInto",
+)
+"""PJRT copying an array into or out of the pinned memory from which a GPU's copy engine takes it."""
 _END_MARK = "end: "
 """XLA's CPU runtime, where an asynchronous thunk ends."""
 _LOSS_SCALING = ("lossscal", "loss_scal")
 """Parts of the names of TensorFlow's variables and ops of a loss scale."""
+_LOOKS = ("Wait for donation holds", "Wait for usage holds")
+"""PJRT looks whether a buffer is still held, for a microsecond of each dispatch."""
 _NOTHING_STARTS = (
     "ThreadpoolListener::",
     *ALLOCATOR_EVENTS,
     "ExecutorPropagateOutputs",
+    "ThenExecuteCallback:",  # PJRT has a stream call it back
+    *_LOOKS,
     _END_MARK,
 )
 """Bookkeeping that says nothing of what a thread does."""
@@ -109,10 +122,13 @@ _COMPILE_STARTS = (
     "XlaComputationFrom",
     "DeserializeExecutable",
     "LoadSerialized",
+    "Compiling IR",
 )
 """Tracing, lowering, compiling and autotuning, in TensorFlow, JAX and XLA."""
 _COMPILE_PARTS = ("Compiler::", "Client::Compile", "AlgorithmPicker")
 """The same in the middle of a C++ name."""
+_HANDS_OVER = "PjRtCApiCompiler::BufferFromHost"
+"""JAX 0.11 hands arrays to a device by a method of the class that also compiles."""
 _WAIT_STARTS = ("Rendezvous", "Wait:", "Wait ", "np.asarray(jax.Array)", "device_get", "jax.device_get")
 """Blocking until a value or an event of another thread or device is there."""
 _WAIT_PARTS = (
@@ -271,6 +287,11 @@ def is_eager_function(name: str) -> bool:
     return name.startswith(f"{_EAGER_OP}__")
 
 
+def reads_array(name: str) -> bool:
+    """Whether the host reads an array of JAX's."""
+    return name.startswith("np.asarray(jax.Array)")
+
+
 def blocks_in_eager_call(name: str) -> bool:
     """Whether TensorFlow's eager runtime blocks here until the op or function that it runs is over."""
     return name == "EagerKernelExecute"
@@ -330,6 +351,9 @@ def _pipeline_class(name: str) -> HostClass | None:
 def _runtime_class(name: str) -> HostClass | None:
     """What the runtimes and drivers call their own work."""
     for found, starts, parts in (
+        (HostClass.OTHER, _LOOKS, ()),
+        (HostClass.COPY, _COPY_STARTS, ()),
+        (HostClass.LAUNCH, (_HANDS_OVER,), ()),
         (HostClass.PROCESS, _PROCESS_STARTS, ()),
         (HostClass.EAGER_OP, (_EAGER_OP,), ()),
         (HostClass.PROFILER, _PROFILER_STARTS, ()),

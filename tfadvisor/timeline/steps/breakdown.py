@@ -11,7 +11,7 @@ import numpy as np
 from tfadvisor.arrays import blocks
 from tfadvisor.timeline.intervals import EMPTY, Intervals, difference, union, union_of
 from tfadvisor.timeline.model import Device, Steps
-from tfadvisor.vocabulary import TimeClass
+from tfadvisor.vocabulary import DeviceKind, TimeClass
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -75,7 +75,10 @@ class _Classes(Mapping[TimeClass, Intervals]):
         if device is not None:
             compute, collective = device.compute, difference(device.collective, device.compute)
             working = union_of(device.compute, device.collective)
-            transfer, self._busy = difference(device.transfer, working), union_of(working, device.transfer)
+            copying = (
+                device.transfer if device.kind is DeviceKind.CPU else union_of(device.transfer, _for_it(device, host))
+            )
+            transfer, self._busy = difference(copying, working), union_of(working, copying)
             queued, self._infeed = _launched_not_started(device), difference(device.infeed, self._busy)
         self._queued = difference(queued, union_of(host[TimeClass.COMPILE], host[TimeClass.INPUT], self._infeed))
         self._kept = {TimeClass.COMPUTE: compute, TimeClass.COLLECTIVE: collective, TimeClass.TRANSFER: transfer}
@@ -105,6 +108,11 @@ class _Classes(Mapping[TimeClass, Intervals]):
         if kind is TimeClass.HOST:
             return difference(difference(mine, union_of(self._queued, self._infeed)), self._busy)
         return difference(difference(mine, self._infeed), self._busy)
+
+
+def _for_it(device: Device, host: Mapping[TimeClass, Intervals]) -> Intervals:
+    """When the host does its part of copies while the device runs no program."""
+    return difference(host[TimeClass.TRANSFER], device.programs)
 
 
 def _lengths(

@@ -479,3 +479,17 @@ def test_nothing_else_is_moved(changed: dict[str, object]) -> None:
     known = metrics({}, {"steps_counted": 9, "step_confidence": 1.0})
 
     assert led_by(Verdict("compute", 0.5, False, ""), (first, mine), known) == (first, mine)
+
+
+@pytest.mark.parametrize(
+    ("share", "kernels", "healthy"), [(0.5, 1000.0, False), (0.499, 1000.0, True), (0.9, 999.0, True)]
+)
+def test_thousands_of_tiny_kernels_are_no_proof_of_health(share: float, kernels: float, healthy: bool) -> None:
+    found = verdict({"compute": 0.9, "launch": 0.1}, tiny_kernel_fraction=share, kernels_per_step=kernels)
+
+    assert (found.bottleneck, found.healthy) == ("compute", healthy)
+    assert ("could rounds of a loop run at once" in found.summary) is not healthy
+
+
+def test_ops_of_a_cpu_may_be_short() -> None:
+    assert verdict({"compute": 0.9}, device_kind="cpu", tiny_kernel_fraction=0.9, kernels_per_step=5000.0).healthy

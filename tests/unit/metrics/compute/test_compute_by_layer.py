@@ -77,6 +77,15 @@ def test_kernels_without_a_path_are_the_rest() -> None:
     assert shares(compute_parts(built.build()), "layer") == {"model/a": 0.75}
 
 
+def test_an_op_of_a_graph_whose_path_names_none_is_called_by_its_kernel() -> None:
+    """XLA gives each kernel of a CUDA graph that path; its HLO knows the line of the product."""
+    builder = trace().steps(4, period=100).program("jit_s", program())
+    for at in range(0, 400, 100):
+        builder.on_line(GPU, STREAM, "slow", at, at + 50, tf_op="XlaModule:", hlo_module="jit_s", program_id=7)
+
+    assert [(one.name, one.line) for one in compute_parts(builder.build()).parts] == [("slow", "a.py:5")]
+
+
 def test_gradients_count_in_the_layer_of_the_op_they_are_of() -> None:
     built = cpu_steps(
         ("model/conv/convolution:Conv2D", 20),

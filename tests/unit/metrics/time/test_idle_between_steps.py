@@ -41,6 +41,18 @@ def test_python_between_steps_is_no_turnaround() -> None:
     assert metrics.value("turnaround_fraction") == approx(0.01, abs=0.011)
 
 
+def test_values_that_are_read_inside_the_step_are_turnaround() -> None:
+    """Of 100 µs the device works for 30 and 20, and idles for 40 while the host reads a value between the two."""
+    builder = trace()
+    for index in range(4):
+        at = index * 100
+        builder.step(at, at + 100).call("PjitFunction(f)", at, at + 10).call("np.asarray(jax.Array)", at + 10, at + 70)
+        builder.call("PjitFunction(g)", at + 70, at + 80).busy("GPU:0", (at, at + 30), (at + 70, at + 100))
+    metrics = builder.measure()
+
+    assert metrics.value("turnaround_fraction") == approx(0.4)
+
+
 def test_a_host_that_is_ahead_has_no_turnaround() -> None:
     metrics = trace().steps(4, period=100).busy("GPU:0", (0, 400)).measure()
 

@@ -113,3 +113,20 @@ def test_a_fused_call_is_one_kernel() -> None:
     )
 
     assert unfused_attention(Module(hlo.module(entry))) == set()
+
+
+def test_a_token_at_a_time_makes_few_scores() -> None:
+    """One query meets 2,048 keys of width 64: all keys are read, and fusing would save a 32nd of that."""
+    query, keys, scores = "f32[8,1,64]", "f32[8,2048,64]", "f32[8,1,2048]"
+    helpers = reducer(5, "maximum"), reducer(6, "add"), softmax_fusion(2, 5, 6)
+    entry = hlo.computation(
+        1,
+        hlo.op(1, "parameter", query, name="q"),
+        hlo.op(2, "parameter", keys, number=1, name="k"),
+        hlo.op(3, "parameter", keys, number=2, name="v"),
+        hlo.op(4, "dot", scores, 1, 2, extra=BATCHED, name="scores"),
+        hlo.op(10, "fusion", scores, 4, calls=[2], name="triton_softmax"),
+        hlo.op(90, "dot", query, 10, 3, extra=VALUES, name="context"),
+    )
+
+    assert unfused_attention(Module(hlo.module(*helpers, entry))) == frozenset()

@@ -149,3 +149,19 @@ def test_a_silent_host_beside_one_that_was_recorded_leaves_the_verdict_to_that_o
     assert report.verdict.bottleneck == "compute"
     assert report.breakdown["compute"] == pytest.approx(0.9)
     assert "no-device-events" in {note.rule_id for note in report.capture}
+
+
+def test_candidates_that_the_compiler_tries_are_no_lost_runs() -> None:
+    """Four threads of the autotuner run candidates while the loop's thread compiles; each run of the step is shown."""
+    builder = trace()
+    for run in range(10):
+        at = run * 100
+        builder.call("GpuExecutable::ExecuteThunks", at, at + 20, module_name="jit_step")
+        builder.kernel("GPU:0", "fusion", at + 30, at + 60, launched=(at + 1, at + 5))
+    builder.call("backend_compile_and_load", 1000, 2000)
+    for tuner in range(4):
+        builder.thread(f"autotuner/{tuner}")
+        for run in range(10):
+            builder.call("GpuExecutable::ExecuteThunks", 1000 + run * 50, 1010 + run * 50, module_name="gemm_fusion")
+
+    assert builder.measure().value("lost_runs_fraction") == 0

@@ -62,6 +62,8 @@ def test_host_names(name: str, expected: HostClass) -> None:
         ("MEMCPYHtoD", DeviceClass.H2D),
         ("MemcpyD2H", DeviceClass.D2H),
         ("MemcpyD2D", DeviceClass.D2D),
+        ("memcpy128", DeviceClass.D2D),
+        ("memcpy32_post", DeviceClass.D2D),
         ("Memset", DeviceClass.MEMSET),
         ("__amd_rocclr_copyBuffer.kd", DeviceClass.OTHER_COPY),
         ("ncclDevKernel_AllReduce_Sum_bf16_RING_LL", DeviceClass.COLLECTIVE),

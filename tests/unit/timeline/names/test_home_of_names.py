@@ -40,6 +40,7 @@ OURS = {
             "ops dispatched one by one",
             "TensorFlow's executor",
             "hands tensors to the device (_Send)",
+            "the host's part of copies",
             "kernels wait for their own copies (DMA)",
             "a program's run, between its ops",
         ),

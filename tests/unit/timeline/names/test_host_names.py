@@ -168,6 +168,18 @@ OTHERS = {
     "f:_forward_step_1": HostClass.CONTROL_OP,
     "f:_backward_step_1": HostClass.CONTROL_OP,
     "f:_MklConv": HostClass.OP,
+    # JAX 0.11 on a GPU: the class that compiles hands arrays over too, and a colon makes no op.
+    "PjRtCApiCompiler::BufferFromHostBuffer(f32[])": HostClass.LAUNCH,
+    "PjRtCApiCompiler::CompileAndLoad(jit_step)": HostClass.COMPILE,
+    "Compiling IR:LLVMDialectModule": HostClass.COMPILE,
+    "ThenExecuteCallback:GetEventForComputeStreamSyncPoint": HostClass.OTHER,
+    "Wait for donation holds": HostClass.OTHER,
+    "Wait for usage holds": HostClass.OTHER,
+    "Wait: 3": HostClass.WAIT,
+    "H2D Dispatch": HostClass.COPY,
+    "Transpose::Execute": HostClass.COPY,
+    "CommonPjRtClient::LinearizeIntoImpl": HostClass.COPY,
+    "D2H Copy From Staging Buffer": HostClass.COPY,
 }
 RUN_OTHER_OPS = """
     PartitionedCall StatefulPartitionedCall TPUPartitionedCall While StatelessWhile If StatelessIf Case StatelessCase For

@@ -391,3 +391,54 @@ def test_idle_is_no_class_with_instants_of_its_own() -> None:
     assert len(found) == len(TimeClass) - 1
     with pytest.raises(KeyError):
         found[TimeClass.IDLE]
+
+
+# Copies between host and device have a part on the host, into or out of pinned memory.
+
+
+def dispatch_that_waits_for_a_copy(device: str) -> TraceBuilder:
+    """The driving thread dispatches for 380 µs, because another one copies the program's input into pinned memory for 300."""
+    builder = trace().step(0, 400).call("PjitFunction(step)", 0, 380)
+    builder.thread("pjrt_async_work_runner").call("H2D Dispatch", 20, 320)
+    return builder.copy(device, "H2D", 320, 360).busy(device, (370, 400))
+
+
+def test_a_dispatch_that_waits_for_the_hosts_part_of_a_copy_is_copying() -> None:
+    assert shares(dispatch_that_waits_for_a_copy("GPU:0").timeline()) == {"transfer": 340, "launch": 30, "compute": 30}
+
+
+def test_a_short_one_on_another_thread_leaves_the_dispatch_what_it_is() -> None:
+    builder = trace().step(0, 400).call("PjitFunction(step)", 0, 380)
+    builder.thread("pjrt_async_work_runner").call("H2D Dispatch", 20, 119)
+
+    assert shares(builder.busy("GPU:0", (380, 400)).timeline()) == {"launch": 380, "compute": 20}
+
+
+def test_a_thread_that_copies_itself_copies() -> None:
+    """Ten of the 100 µs of a dispatch."""
+    builder = (
+        trace().step(0, 100).call("PjitFunction(step)", 0, 100).call("CommonPjRtClient::LinearizeIntoImpl", 20, 30)
+    )
+
+    assert shares(builder.busy("GPU:0", (90, 100)).timeline()) == {"launch": 80, "transfer": 10, "compute": 10}
+
+
+def test_copies_of_the_host_hide_behind_computation() -> None:
+    builder = dispatch_that_waits_for_a_copy("GPU:0").busy("GPU:0", (0, 310), stream=2)
+
+    assert shares(builder.timeline()) == {"compute": 340, "transfer": 50, "launch": 10}
+
+
+def test_reading_a_large_array_is_copying_from_its_first_moment() -> None:
+    """Of 500 µs the read waits 60 for the kernel; another thread copies out of pinned memory for 150."""
+    builder = trace().step(0, 500).busy("GPU:0", (0, 60)).call("np.asarray(jax.Array)", 10, 490)
+    builder.copy("GPU:0", "D2H", 300, 320).thread("python3").call("D2H Copy From Staging Buffer", 330, 480)
+
+    assert shares(builder.timeline()) == {"compute": 60, "transfer": 430, "host": 10}
+
+
+def test_reading_a_small_one_is_not() -> None:
+    builder = trace().step(0, 500).busy("GPU:0", (0, 60)).call("np.asarray(jax.Array)", 10, 490)
+    builder.copy("GPU:0", "D2H", 300, 320).thread("python3").call("D2H Copy From Staging Buffer", 330, 340)
+
+    assert shares(builder.timeline()) == {"compute": 60, "transfer": 30, "idle": 400, "host": 10}
