@@ -42,7 +42,7 @@ PLANTED = {
 """Each costs at least 20% of the step, by the clock of fixtures/gpu/unrecorded.json beside the healthy form, or by what it is."""
 HEALTHY = ("jax-bf16", "jax-decode", "jax-healthy", "jax-healthy-async", "jax-lm")
 MISREAD = {
-    "jax-allocations": "no event tells of the driver's allocations, so they count as dispatch and Python",
+    "jax-allocations": "the right finding comes second: no event tells of freeing, which counts as Python",
     "jax-attention-fused": "its wait after each step is said to cost 4 to 13%; nothing was planted",
     "jax-conv-nhwc": "Python after its wait is said to cost 7 to 14%; nothing was planted",
     "jax-cumsum": "the question about cumulative sums comes after Python for 7 to 13%",

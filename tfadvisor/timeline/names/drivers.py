@@ -61,6 +61,11 @@ def blocks_on_memory(name: str) -> bool:
     return name.startswith(_joined("memory")) and "Async" not in name
 
 
+def finds_buffers(name: str) -> bool:
+    """Whether XLA finds memory for a program's buffers."""
+    return name == "Build buffer allocations"
+
+
 def waits_somewhere(name: str) -> bool:
     """Whether an event bears the name of a waiting call, be it with words around it."""
     return any(part in name for part in _joined("waits"))
