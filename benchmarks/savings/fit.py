@@ -15,7 +15,7 @@ from pairs import Pair, Said
 
 from tfadvisor.advice.savings import PARTS, Calibration, Claim, FaultTime, Parts, taken, unrecorded, weight, without
 
-DEVICES = ("cpu",)
+DEVICES = ("cpu", "gpu")
 CLASS_OF = {
     **dict.fromkeys(("kernel", "precision", "placement"), "compute"),
     "memory": "transfer",

@@ -15,6 +15,7 @@ from tfadvisor.advice.loading.rule import Rule, SavingRule
 from tfadvisor.advice.savings import (
     MEASURED,
     NOT_MEASURED,
+    ON_GPU,
     PARTS,
     Calibration,
     FaultTime,
@@ -119,6 +120,19 @@ def test_order_and_severity_stay_what_the_fault_is_seen_to_take() -> None:
     ]
 
 
+@pytest.mark.parametrize(("spread", "low"), [(0.0, 0.0), (1.0, 0.4 - 0.2237)])
+def test_on_a_gpu_nothing_promises_more_than_a_quarter_beyond_what_it_takes(spread: float, low: float) -> None:
+    """30 of 40% host time, of which 40% would go for sure: up to 37.5. In odds of 2 to 3, e times as large and as small make
+    0.644 and 0.197, half of whose difference lies to both sides."""
+    known = replace(KNOWN, devices=("cpu", "gpu"), faults={"host": replace(TAKES_LAUNCH, spread=spread)})
+    (one,) = foreseen(
+        rule("a", "memory_call_fraction"), known=known, device="gpu", **STEP, memory_call_fraction=0.3
+    ).findings
+
+    assert (one.saving.low, one.saving.high) == pytest.approx((low, 0.375), abs=1e-3)
+    assert one.saving.basis.endswith(ON_GPU)
+
+
 @pytest.mark.parametrize("device", ["gpu", "tpu"])
 def test_on_devices_without_measured_pairs_savings_stay_and_say_so(device: str) -> None:
     (one,) = foreseen(rule("a", "memory_call_fraction"), device=device, **STEP, memory_call_fraction=0.3).findings
@@ -153,7 +167,7 @@ def test_odds_move_a_saving_within_the_step_and_never_the_wrong_way(saving: floa
 def test_what_is_stored_keeps_within_the_step() -> None:
     known = calibration()
 
-    assert known.devices == ("cpu",)
+    assert known.devices == ("cpu", "gpu")
     for fault in known.faults.values():
         assert set(fault.keeps) == set(PARTS)
         assert all(0 <= keep <= 1 for keep in (fault.left, *fault.keeps.values()))
