@@ -226,7 +226,7 @@ def test_ticks_go_on_while_all_calls_are_followed_and_a_pause_is_of_no_line(tmp_
 
 
 INTERRUPTED = """
-    import sys, threading
+    import sys, threading, time
     sys.path.insert(0, sys.argv[1])
     from tfadvisor_hook.sampling import Rounds
 
@@ -240,7 +240,7 @@ INTERRUPTED = """
 
     threading.Event.set = interrupted
     for number in range(10):
-        pass
+        time.sleep(0.01)
     print(rounds.over, bool(rounds.found()["median_ms"]))
 """
 
