@@ -63,6 +63,7 @@ PIECES = (
     "@all ",
     "/gradient_tape/", "gradient_tape/a", "transpose(", "jit(f)/", "while/body/", "remat/", ".remat", "-start", "-done", "fusion",
     "all-reduce", "all-gather-start.1", "ncclDevKernel_", "MemcpyH2D", "Iterator::", "Prefetch::ParallelMap[0]::", "$a.py:1 ",
+    "H2D Dispatch", "np.asarray(jax.Array)", "Build buffer allocations", "memcpy128", "PjRtCApiCompiler::BufferFromHost",
     "PjitFunction(", "__inference_", "EagerLocalExecute: ", "XlaModule:", "%fusion.1 = f32[", "f32[1,", "]{0}", "S(5)", "step ",
     "void a<", "Eigen::internal::", "scalar_product_op<", "cutlass::", "int, ", "sm90_", "gemm_", "model_1/dense_2/", ":MatMul",
     "nan", "inf", "1e999", "-1", "null", "true", "../", "/etc/passwd", "C:\\", "http://a/?b#c", "{}", "%s", "\\", '"', "'",
@@ -184,7 +185,19 @@ class Maker:
             events = b""
             mine = [self.name() for _ in range(chance.randrange(1, 5))]
             if line in ("python", "Steps"):
-                mine.append(chance.choice(("train", "TraceContext", "PjitFunction(step)", "StepMarker", "0")))
+                mine.append(
+                    chance.choice(
+                        (
+                            "train",
+                            "TraceContext",
+                            "PjitFunction(step)",
+                            "StepMarker",
+                            "0",
+                            "H2D Dispatch",
+                            "np.asarray(jax.Array)",
+                        )
+                    )
+                )
             apart, lengths = chance.choice((0, 1, 10, 20)) * _PS, [chance.choice(LENGTHS) for _ in mine]
             linked = chance.random() < 0.6
             for step in range(steps):
