@@ -11,6 +11,7 @@ import numpy as np
 
 from tfadvisor.arrays import distinct, is_in, true_at
 from tfadvisor.timeline.host.dispatches import dispatches, ops_run_eagerly
+from tfadvisor.timeline.host.driver import waits_for_threads
 from tfadvisor.timeline.host.input_pipeline import crowded_by_pipeline
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import (
@@ -26,8 +27,8 @@ from tfadvisor.timeline.intervals import (
 from tfadvisor.timeline.model import Device, HostActivity, Steps
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.drivers import blocks_on_memory, finds_buffers
-from tfadvisor.timeline.names.frames import waits_for_others
 from tfadvisor.timeline.names.host import (
+    is_allocation,
     is_single_op,
     keeps_state,
     makes_dataset,
@@ -240,18 +241,18 @@ class HostCost(Enum):
 
 
 def _for_others(threads: Threads, steps: Steps) -> Intervals:
-    """When the driving thread waits for other threads, as a server does for requests."""
+    """When the driving thread waits for other threads."""
     if steps.thread < 0:
         return EMPTY
-    waits = threads.of(threads.threads[steps.thread], HostClass.WAIT)
-    waits = waits[threads.bear(waits, waits_for_others)]
+    waits = waits_for_threads(threads, threads.threads[steps.thread])
     return union(threads.start[waits], threads.end[waits])
 
 
 def _memory_calls(threads: Threads) -> Int64Array:
     """Positions of the calls that take memory from the driver or give it back, and of XLA's searches for buffers so long that
-    they do."""
+    they do: where no pool of memory tells what it gives out."""
     found = threads.named(finds_buffers)
+    found = found[:0] if len(found) and len(threads.named(is_allocation)) else found
     found = found[threads.end[found] - threads.start[found] >= _FROM_DRIVER_PS]
     return np.concatenate([threads.named(blocks_on_memory), found])
 

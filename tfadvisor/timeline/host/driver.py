@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 _COMPILING_SHARE = 0.2
 """A dispatch that spends at least this share compiling is a cache miss; all of it is the price of compilation."""
 _LARGE_COPY_PS = 100_000_000
-"""A thread that copies for so long, 100 µs, copies a megabyte or more: who reads a value meanwhile waits for copying."""
+"""In so long, 100 µs, a thread copies about a megabyte: who reads a value meanwhile waits for copying."""
 
 _INPUT, _COMPILE, _LAUNCH, _WAIT, _WAIT_FOR_THREADS, _IN_CALL = 1, 2, 3, 4, 5, 6
 _STATE = {
@@ -107,6 +107,12 @@ def host_activity(trace: HostTrace, threads: Threads, steps: Steps, pipeline: Bo
     )
 
 
+def waits_for_threads(threads: Threads, thread: Thread) -> Int64Array:
+    """Positions of the calls in which a thread waits for other threads or processes, as a server does for requests."""
+    waits = threads.of(thread, HostClass.WAIT)
+    return waits[threads.bear(waits, waits_for_others)]
+
+
 def _copies(threads: Threads, thread: Thread, launch: Intervals, wait: Intervals) -> Intervals:
     """Where the thread's dispatches copy, or wait for another thread that copies for long; and where it reads an array for
     which one does: all of that reading is copying."""
@@ -141,8 +147,7 @@ def _states(
     state_of[calls - thread.lo] = _IN_CALL  # executor threads do the work: dispatch, or the wait for a batch
     waits = eager_runs(threads).waits
     state_of[waits[(waits >= thread.lo) & (waits < thread.hi)] - thread.lo] = _WAIT
-    others = threads.of(thread, HostClass.WAIT)
-    others = others[threads.bear(others, waits_for_others)]
+    others = waits_for_threads(threads, thread)
     state_of[others - thread.lo] = _WAIT_FOR_THREADS
     state_of[loading - thread.lo] = _INPUT
     asking = true_at(state_of == _INPUT) + thread.lo

@@ -287,6 +287,11 @@ def is_eager_function(name: str) -> bool:
     return name.startswith(f"{_EAGER_OP}__")
 
 
+def is_allocation(name: str) -> bool:
+    """Whether a pool of memory tells what it gives out or takes back."""
+    return name.startswith(ALLOCATOR_EVENTS)
+
+
 def reads_array(name: str) -> bool:
     """Whether the host reads an array of JAX's."""
     return name.startswith("np.asarray(jax.Array)")
