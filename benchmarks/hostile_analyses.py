@@ -69,6 +69,8 @@ PIECES = (
     "nan", "inf", "1e999", "-1", "null", "true", "../", "/etc/passwd", "C:\\", "http://a/?b#c", "{}", "%s", "\\", '"', "'",
 )  # fmt: skip
 """What names repeat or are put together from."""
+DRIVERS = ("train", "TraceContext", "PjitFunction(step)", "StepMarker", "0", "H2D Dispatch", "np.asarray(jax.Array)")
+"""What a thread that drives steps may be in."""
 NUMBERS = (
     0, 1, 2, 3, 7, 255, 1 << 15, (1 << 31) - 1, 1 << 31, 1 << 32, 1 << 52, (1 << 53) + 1,
     1 << 62, (1 << 63) - 1, 1 << 63, (1 << 64) - 1,
@@ -185,19 +187,7 @@ class Maker:
             events = b""
             mine = [self.name() for _ in range(chance.randrange(1, 5))]
             if line in ("python", "Steps"):
-                mine.append(
-                    chance.choice(
-                        (
-                            "train",
-                            "TraceContext",
-                            "PjitFunction(step)",
-                            "StepMarker",
-                            "0",
-                            "H2D Dispatch",
-                            "np.asarray(jax.Array)",
-                        )
-                    )
-                )
+                mine.append(chance.choice(DRIVERS))
             apart, lengths = chance.choice((0, 1, 10, 20)) * _PS, [chance.choice(LENGTHS) for _ in mine]
             linked = chance.random() < 0.6
             for step in range(steps):

@@ -237,7 +237,7 @@ def _weakness(metrics: Metrics, sound: bool, findings: Sequence[Finding]) -> str
         number = f"{metrics.value('kernels_per_step') or 0:,.0f}"
         return (
             f" Kernels shorter than 20 µs are {percent(tiny)} of it, of {number} in each step: could rounds of a loop run at "
-            "once, by vmap or as one batch?"
+            "once, as one batch?"
         )
     saving = max((one.saves for one in findings), default=0.0)
     return f" One change could save up to {percent(saving)}." if percent(saving) != percent(0.0) else ""

@@ -75,9 +75,7 @@ class _Classes(Mapping[TimeClass, Intervals]):
         if device is not None:
             compute, collective = device.compute, difference(device.collective, device.compute)
             working = union_of(device.compute, device.collective)
-            copying = (
-                device.transfer if device.kind is DeviceKind.CPU else union_of(device.transfer, _for_it(device, host))
-            )
+            copying = union_of(device.transfer, _for_it(device, host))
             transfer, self._busy = difference(copying, working), union_of(working, copying)
             queued, self._infeed = _launched_not_started(device), difference(device.infeed, self._busy)
         self._queued = difference(queued, union_of(host[TimeClass.COMPILE], host[TimeClass.INPUT], self._infeed))
@@ -111,8 +109,8 @@ class _Classes(Mapping[TimeClass, Intervals]):
 
 
 def _for_it(device: Device, host: Mapping[TimeClass, Intervals]) -> Intervals:
-    """When the host does its part of copies while the device runs no program."""
-    return difference(host[TimeClass.TRANSFER], device.programs)
+    """When the host does its part of copies while an accelerator runs no program."""
+    return EMPTY if device.kind is DeviceKind.CPU else difference(host[TimeClass.TRANSFER], device.programs)
 
 
 def _lengths(
