@@ -1,4 +1,6 @@
-"""Finds the packages and compiles the rules into the wheel; everything else is in pyproject.toml."""
+"""Finds the packages and compiles the rules into the wheel; everything else is in
+pyproject.toml.
+"""
 
 import sys
 from pathlib import Path
@@ -10,7 +12,9 @@ ROOT = Path(__file__).parent
 
 
 class BuildWithCompiledRules(build_py):
-    """Puts `catalogue.py` beside the rules; a checkout installed for editing goes without and reads its YAML."""
+    """Puts `catalogue.py` beside the rules; a checkout installed for editing goes
+    without and reads its YAML.
+    """
 
     def run(self) -> None:
         """Runs after the sources are copied."""
@@ -22,9 +26,17 @@ class BuildWithCompiledRules(build_py):
             compile_rules(ROOT / "rules", Path(self.build_lib) / "tfadvisor" / "rules")
 
 
-RULES = [f"tfadvisor.rules.{name}" for name in find_namespace_packages(str(ROOT / "rules")) if name != "__pycache__"]
+RULES = [
+    f"tfadvisor.rules.{name}"
+    for name in find_namespace_packages(str(ROOT / "rules"))
+    if name != "__pycache__"
+]
 
 setup(
-    packages=[*find_packages(str(ROOT), include=["tfadvisor", "tfadvisor.*"]), "tfadvisor.rules", *RULES],
+    packages=[
+        *find_packages(str(ROOT), include=["tfadvisor", "tfadvisor.*"]),
+        "tfadvisor.rules",
+        *RULES,
+    ],
     cmdclass={"build_py": BuildWithCompiledRules},
 )

@@ -1,12 +1,15 @@
-"""Do ablations show what a planted part costs? The arm that takes it out, beside the form of the program that has it not.
+"""Do ablations show what a planted part costs? The arm that takes it out, beside the
+form of the program that has it not.
 
     python benchmarks/ablation_pairs.py measure NAME[:ARM] ... --python PYTHON [--for SECONDS]   adds to ablation_pairs.json
     python benchmarks/ablation_pairs.py table                                                    what is in there
     python benchmarks/ablation_pairs.py alike                                                    identical arms, simulated
 
-The true cost is that of the pair's healthy form, as a patch; of arms that are nobody's fault (half of the batch, eight steps a
-call, precision) that of the same setting written into the program. Both run in turns with the program as it is, three rounds or
-five, as `try --ablate` does it. A hit: the arm's interval holds the true ratio. PYTHON: an interpreter with the frameworks.
+The true cost is that of the pair's healthy form, as a patch; of arms that are nobody's
+fault (half of the batch, eight steps a call, precision) that of the same setting
+written into the program. Both run in turns with the program as it is, three rounds or
+five, as `try --ablate` does it. A hit: the arm's interval holds the true ratio. PYTHON:
+an interpreter with the frameworks.
 """
 
 from __future__ import annotations
@@ -38,8 +41,18 @@ RESULTS = Path(os.environ.get("ABLATION_PAIRS", HERE / "ablation_pairs.json"))
 TIMED_SECONDS = 1.0
 LONGER = 3
 """The programs make some 20 steps, too few to time well."""
-INPUT, CALLBACKS, CHECKPOINTS, READS = "input", "callbacks", "checkpoints", "values read back"
-BEHIND, COMPILED, JIT_ON, EAGER_OFF = "work behind the step", "step compiled", "jit on", "eager off"
+INPUT, CALLBACKS, CHECKPOINTS, READS = (
+    "input",
+    "callbacks",
+    "checkpoints",
+    "values read back",
+)
+BEHIND, COMPILED, JIT_ON, EAGER_OFF = (
+    "work behind the step",
+    "step compiled",
+    "jit on",
+    "eager off",
+)
 HALF, EIGHT, PRECISION = "half the batch", "eight steps a call", "mixed precision"
 
 PLANTED: Mapping[str, str] = {
@@ -55,7 +68,8 @@ PLANTED: Mapping[str, str] = {
     "tf_clouds_noise": JIT_ON, "tf_leaves_eager_fit": EAGER_OFF,
     "tf_bandits_module": COMPILED, "jax_chess_transformer": COMPILED, "jax_heat_unfused": COMPILED,
 }  # fmt: skip
-"""The arm that takes out what is planted, chosen by what truth.yaml says of the fault."""
+"""The arm that takes out what is planted, chosen by what truth.yaml says of the fault.
+"""
 SET: Mapping[tuple[str, str], tuple[tuple[str, str], ...]] = {
     ("jax_tides_rnn", HALF): (("BATCH, HOURS, WIDTH = 24", "BATCH, HOURS, WIDTH = 12"),),
     ("tf_leaves_eager_fit", HALF): (
@@ -63,7 +77,8 @@ SET: Mapping[tuple[str, str], tuple[tuple[str, str], ...]] = {
     ),
     ("tf_loans_tabular", EIGHT): (("jit_compile=False)", "jit_compile=False, steps_per_execution=8)"),),
     ("tf_loans_tabular", PRECISION): (
-        ("def main(logdir, faulty):", "def main(logdir, faulty):\n    tf.keras.config.set_dtype_policy('mixed_bfloat16')"),
+        ("def main(logdir, faulty):", "def main(logdir, faulty):\n    "
+        "tf.keras.config.set_dtype_policy('mixed_bfloat16')"),
     ),
     ("tf_faces_keras", EIGHT): (("jit_compile=False)", "jit_compile=False, steps_per_execution=8)"),),
 }  # fmt: skip
@@ -71,7 +86,9 @@ SET: Mapping[tuple[str, str], tuple[tuple[str, str], ...]] = {
 
 
 def main() -> None:
-    asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    asked = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     asked.add_argument("what", choices=("measure", "table", "alike"))
     asked.add_argument("names", nargs="*")
     asked.add_argument("--python", default=sys.executable)
@@ -90,7 +107,9 @@ def main() -> None:
                 name, _, arm = one.partition(":")
                 row = measured(name, arm or PLANTED[name], given.python, given.longer)
                 print(line_of(row), flush=True)
-                RESULTS.write_text(json.dumps({**_known(), one: row}, indent=1, sort_keys=True) + "\n")
+                RESULTS.write_text(
+                    json.dumps({**_known(), one: row}, indent=1, sort_keys=True) + "\n"
+                )
 
 
 def _known() -> dict[str, Any]:
@@ -108,28 +127,48 @@ def measured(name: str, arm: str, python: str, longer: int) -> dict[str, Any]:
         fixed = text.replace(FAULT, "False")
         for old, new in SET.get((name, arm), ()):
             assert old in text, (name, old)
-            fixed = (text if fixed == text.replace(FAULT, "False") else fixed).replace(old, new)
-        program = Program((python, str(file), str(Path(folder, "logdir")), "--fault"), Asked())
+            fixed = (text if fixed == text.replace(FAULT, "False") else fixed).replace(
+                old, new
+            )
+        program = Program(
+            (python, str(file), str(Path(folder, "logdir")), "--fault"), Asked()
+        )
         watched = program.watch(150.0, TIMED_SECONDS, parts=HOOKED)
         chosen = choose_loop([loop for one in watched.answers for loop in one.loops])
         if chosen is None:
-            return {"name": name, "arm": arm, "why": f"no loop: {watched.code} {watched.tail[-200:]}"}
-        plan = plan_steps(chosen, TIMED_SECONDS, all(one.ended for one in watched.answers))
+            return {
+                "name": name,
+                "arm": arm,
+                "why": f"no loop: {watched.code} {watched.tail[-200:]}",
+            }
+        plan = plan_steps(
+            chosen, TIMED_SECONDS, all(one.ended for one in watched.answers)
+        )
         found, missing = arms_for(watched.answers)
         if arm in missing:
             return {"name": name, "arm": arm, "why": missing[arm]}
         true = Candidate("true", texts={os.path.realpath(file): fixed}, check="none")
         part = replace(next(one for one in found if one.name == arm), check="none")
-        arms = Arms(program, plan, (part, true), time.monotonic() + 400, 1, lambda _: None)
+        arms = Arms(
+            program, plan, (part, true), time.monotonic() + 400, 1, lambda _: None
+        )
         arms.smoke(TIMED_SECONDS)
         rounds = Rounds([arm, "true"], arms.measure, STAGES, RATE)
         standings = rounds.decide()
-    row: dict[str, Any] = {"name": name, "arm": arm, "why": arms.broken.get(arm, arms.broken.get("true", ""))}
+    row: dict[str, Any] = {
+        "name": name,
+        "arm": arm,
+        "why": arms.broken.get(arm, arms.broken.get("true", "")),
+    }
     row["base"] = [round(one, 3) for one in standings.base]
     for key, of in (("shown", arm), ("true", "true")):
         effect = standings.arms[of].effect
         row[f"{key}_ms"] = [round(one, 3) for one in standings.arms[of].runs]
-        row[key] = [round(one, 4) for one in (effect.ratio, effect.low, effect.high)] if effect else None
+        row[key] = (
+            [round(one, 4) for one in (effect.ratio, effect.low, effect.high)]
+            if effect
+            else None
+        )
     row["outcome"] = standings.arms[arm].outcome
     return row
 
@@ -148,11 +187,17 @@ def line_of(row: Mapping[str, Any]) -> str:
     if not row.get("shown") or not row.get("true"):
         return f"| {row['name']} | {row['arm']} | | | | {verdict(row)} |"
     base = median(row["base"])
-    return f"| {row['name']} | {row['arm']} | {base:.2f} | {_share(row['shown'])} | {_share(row['true'])} | {verdict(row)} |"
+    return (
+        f"| {row['name']} | {row['arm']} | {base:.2f} | {_share(row['shown'])} | "
+        f"{_share(row['true'])} | {verdict(row)} |"
+    )
 
 
 def _share(ratio: list[float]) -> str:
-    return f"{100 * (1 - ratio[0]):.0f}% ({100 * (1 - ratio[2]):.0f} to {100 * (1 - ratio[1]):.0f})"
+    return (
+        f"{100 * (1 - ratio[0]):.0f}% ({100 * (1 - ratio[2]):.0f} to "
+        f"{100 * (1 - ratio[1]):.0f})"
+    )
 
 
 def table(known: Mapping[str, Any]) -> Iterator[str]:
@@ -162,18 +207,25 @@ def table(known: Mapping[str, Any]) -> Iterator[str]:
         yield line_of(row)
     told = [verdict(row).partition(":")[0] for row in known.values()]
     yield ""
-    yield f"{len(told)} pairs: " + ", ".join(f"{told.count(one)} {one}" for one in ("hit", "overlap", "miss", "no arm"))
+    yield f"{len(told)} pairs: " + ", ".join(
+        f"{told.count(one)} {one}" for one in ("hit", "overlap", "miss", "no arm")
+    )
 
 
 def alike(samples: Mapping[str, Any], trials: int) -> str:
-    """How often one of two arms that are the same program is called better after the rounds of an ablation."""
+    """How often one of two arms that are the same program is called better after the
+    rounds of an ablation.
+    """
     wrong = [
         trial_of(runs["faulty"], number, STAGES).outcome == BETTER
         for runs in samples.values()
         if len(runs["faulty"]) > STAGES[-1]
         for number in range(trials)
     ]
-    return f"{sum(wrong)} of {len(wrong)} identical arms ({sum(wrong) / len(wrong):.2%}) were called better"
+    return (
+        f"{sum(wrong)} of {len(wrong)} identical arms "
+        f"({sum(wrong) / len(wrong):.2%}) were called better"
+    )
 
 
 if __name__ == "__main__":

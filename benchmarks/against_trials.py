@@ -1,10 +1,14 @@
-"""How often `tfadvisor gate --against` is wrong: trials of a program against itself, and against one that is slower.
+"""How often `tfadvisor gate --against` is wrong: trials of a program against itself,
+and against one that is slower.
 
-python benchmarks/against_trials.py --python PYTHON --budget 10m --same 200 --slower 50 -o trials.jsonl
+python benchmarks/against_trials.py --python PYTHON --budget 10m --same 200 --slower 50
+-o trials.jsonl
 
-PYTHON has JAX. A trial is one call of the command in a repository that is made for it: two commits whose step is as long
-(`--same`), or where the second takes `--percent` longer (`--slower`). One line of JSON is written after each; lines that
-are there already count, so that an interrupted study goes on. At the end it says which share of the calls was red.
+PYTHON has JAX. A trial is one call of the command in a repository that is made for it:
+two commits whose step is as long (`--same`), or where the second takes `--percent`
+longer (`--slower`). One line of JSON is written after each; lines that are there
+already count, so that an interrupted study goes on. At the end it says which share of
+the calls was red.
 """
 
 from __future__ import annotations
@@ -41,14 +45,18 @@ PROGRAM = """
         x.block_until_ready()
         time.sleep({sleep})
 """
-"""Half of the step computes and half of it waits between the steps; `slower` makes both longer alike, by no op more."""
+"""Half of the step computes and half of it waits between the steps; `slower` makes both
+longer alike, by no op more.
+"""
 
 
 def main() -> int:
     arguments = _arguments()
     done = _done(arguments.output)
     with tempfile.TemporaryDirectory(prefix="against-trials-") as folder:
-        repositories = {kind: _repository(Path(folder) / kind, kind, arguments) for kind in KINDS}
+        repositories = {
+            kind: _repository(Path(folder) / kind, kind, arguments) for kind in KINDS
+        }
         for number in range(max(arguments.same, arguments.slower)):
             for kind in KINDS:
                 wanted = number < getattr(arguments, kind)
@@ -62,20 +70,33 @@ def main() -> int:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--budget", default="10m")
     parser.add_argument("--same", type=int, default=200, metavar="N")
     parser.add_argument("--slower", type=int, default=50, metavar="N")
     parser.add_argument("--percent", type=float, default=10.0)
-    parser.add_argument("--step-ms", type=float, default=20.0, help="about how long a step takes")
-    parser.add_argument("--products", type=int, default=8, help="matrix products a step: half of it, by trial")
+    parser.add_argument(
+        "--step-ms", type=float, default=20.0, help="about how long a step takes"
+    )
+    parser.add_argument(
+        "--products",
+        type=int,
+        default=8,
+        help="matrix products a step: half of it, by trial",
+    )
     parser.add_argument("-o", "--output", type=Path, default=Path("trials.jsonl"))
     return parser.parse_args()
 
 
 def _done(file: Path) -> list[dict[str, object]]:
-    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.exists() else []
+    return (
+        [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+        if file.exists()
+        else []
+    )
 
 
 def _repository(folder: Path, kind: str, arguments: argparse.Namespace) -> Path:
@@ -97,11 +118,25 @@ def _git(folder: Path, *arguments: str) -> None:
     subprocess.run(["git", "-C", str(folder), *who, *arguments], check=True)
 
 
-def _trial(repository: Path, kind: str, arguments: argparse.Namespace) -> dict[str, object]:
-    call = [COMMAND, "gate", "--against", "HEAD~1", "--budget", arguments.budget, "-f", "json"]
+def _trial(
+    repository: Path, kind: str, arguments: argparse.Namespace
+) -> dict[str, object]:
+    call = [
+        COMMAND,
+        "gate",
+        "--against",
+        "HEAD~1",
+        "--budget",
+        arguments.budget,
+        "-f",
+        "json",
+    ]
     began = time.monotonic()
     ended = subprocess.run(
-        [*map(str, call), "--", arguments.python, "train.py"], cwd=repository, stdout=subprocess.PIPE, check=False
+        [*map(str, call), "--", arguments.python, "train.py"],
+        cwd=repository,
+        stdout=subprocess.PIPE,
+        check=False,
     )
     seconds = time.monotonic() - began
     if not ended.stdout:
@@ -113,7 +148,9 @@ def _trial(repository: Path, kind: str, arguments: argparse.Namespace) -> dict[s
         "code": ended.returncode,
         "seconds": round(seconds, 1),
         "turns": verdict["runs"],
-        "failed": [check["name"] for check in verdict["checks"] if check["outcome"] == "fail"],
+        "failed": [
+            check["name"] for check in verdict["checks"] if check["outcome"] == "fail"
+        ],
         "step": step["outcome"],
         "base_ms": step["base"],
         "head_ms": step["value"],
@@ -131,7 +168,8 @@ def _summary(kind: str, trials: Sequence[dict[str, object]]) -> str:
     untold = sum(one.get("step") == "cannot tell" for one in trials)
     turns = sorted(int(str(one.get("turns", 0))) for one in trials)[number // 2]
     return (
-        f"{kind}: {number} trials, {red} red ({red / number:.1%}), step time red in {by_step} and not told in {untold}, "
+        f"{kind}: {number} trials, {red} red ({red / number:.1%}), step time red in "
+        f"{by_step} and not told in {untold}, "
         f"{turns} turns in the middle"
     )
 

@@ -1,4 +1,5 @@
-"""What XProf says of traces: its overview page and smart suggestions, asked through its own converter.
+"""What XProf says of traces: its overview page and smart suggestions, asked through its
+own converter.
 
 XProf reads copies in a temporary folder, because it writes its caches beside a trace.
 """
@@ -20,7 +21,8 @@ from typing import Any
 
 from xprof.convert import raw_to_tool_data
 
-# XProf's step breakdown: its property, the name on its page, and the class of bottleneck that the name stands for.
+# XProf's step breakdown: its property, the name on its page, and the class of
+# bottleneck that the name stands for.
 PARTS = (
     ("infeed_time_ms_avg", "input", "input"),
     ("device_compute_time_ms_avg", "device compute", "compute"),
@@ -44,7 +46,9 @@ FIXED_TIPS = ("faq", "host", "device", "doc")
 
 @dataclass(frozen=True)
 class Overview:
-    """XProf's overview page. parts: ms of the average step by XProf's name; asides: next steps and diagnostics."""
+    """XProf's overview page. parts: ms of the average step by XProf's name; asides:
+    next steps and diagnostics.
+    """
 
     step_ms: float | None
     parts: dict[str, float]
@@ -54,7 +58,9 @@ class Overview:
 
 
 def overview(traces: Sequence[Path]) -> Overview:
-    """XProf's overview page and its smart suggestions for copies of the traces, all hosts together."""
+    """XProf's overview page and its smart suggestions for copies of the traces, all
+    hosts together.
+    """
     with tempfile.TemporaryDirectory() as place:
         copies = []
         for trace in traces:
@@ -67,10 +73,19 @@ def overview(traces: Sequence[Path]) -> Overview:
     numbers, words = properties(step), properties(advice)
     step_ms = float(numbers["steptime_ms_average"])
     statements = [numbers["input_conclusion"]]
-    statements += [value for name, value in sorted(words.items()) if re.search(r"statement(_html)?$", name)]
-    statements += [cell(row, 1) for row in advice["rows"] if cell(row, 0) not in FIXED_TIPS]
+    statements += [
+        value
+        for name, value in sorted(words.items())
+        if re.search(r"statement(_html)?$", name)
+    ]
+    statements += [
+        cell(row, 1) for row in advice["rows"] if cell(row, 0) not in FIXED_TIPS
+    ]
     statements += [one["suggestionText"] for one in suggestions]
-    diagnostics = [f"{cell(row, 0).capitalize()}: {cell(row, 1)}" for row in rest[-1].get("rows", [])]
+    diagnostics = [
+        f"{cell(row, 0).capitalize()}: {cell(row, 1)}"
+        for row in rest[-1].get("rows", [])
+    ]
     return Overview(
         step_ms=step_ms if step_ms > 0 else None,
         parts={name: ms for key, name, _ in PARTS if (ms := float(numbers[key])) > 0},
@@ -88,7 +103,10 @@ def asked(traces: list[str], tool: str) -> Any:
     with quiet():
         answer, _ = raw_to_tool_data.xspace_to_tool_data(traces, tool, {})
     if answer is None:
-        raise SystemExit(f"XProf gives no {tool} for {', '.join(Path(trace).name for trace in traces)}")
+        raise SystemExit(
+            f"XProf gives no {tool} for "
+            f"{', '.join(Path(trace).name for trace in traces)}"
+        )
     return json.loads(answer)
 
 

@@ -1,9 +1,11 @@
-"""Builds a GPU trace of any size: one device plane with millions of kernels, each linked to its launch.
+"""Builds a GPU trace of any size: one device plane with millions of kernels, each
+linked to its launch.
 
 python benchmarks/build_gpu_plane.py OUT.xplane.pb KERNELS
 
-No machine is needed: events are laid out by NumPy in protobuf's wire format, numbers padded to a fixed width so that all
-events of a line have one size. 200 distinct kernels on four streams, twenty marked steps, a launch of 3 µs each.
+No machine is needed: events are laid out by NumPy in protobuf's wire format, numbers
+padded to a fixed width so that all events of a line have one size. 200 distinct kernels
+on four streams, twenty marked steps, a launch of 3 µs each.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ Bytes = npt.NDArray[np.uint8]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("out", type=Path)
     parser.add_argument("kernels", type=int)
     arguments = parser.parse_args()
@@ -44,15 +48,24 @@ def trace(kernels: int) -> bytes:
     lines = []
     for stream in range(STREAMS):
         mine = index % STREAMS == stream
-        events = padded_events(name[mine], start[mine], np.full(mine.sum(), KERNEL_PS), index[mine] + 1)
-        lines.append(field(3, line(stream + 1, f"Stream #{stream + 1}(Compute)", events)))
+        events = padded_events(
+            name[mine], start[mine], np.full(mine.sum(), KERNEL_PS), index[mine] + 1
+        )
+        lines.append(
+            field(3, line(stream + 1, f"Stream #{stream + 1}(Compute)", events))
+        )
     device = messages.XPlane(id=1, name=b"/device:GPU:0")
     for number in range(1, NAMES + 1):
         kind = "gemm_f16f16_f16f32" if number % 3 else "loop_fusion"
         device.event_metadata[number].id = number
         device.event_metadata[number].name = f"sm90_xmma_{kind}_{number}".encode()
     name_stats(device)
-    launches = padded_events(np.ones(kernels, np.int64), index * PITCH_PS, np.full(kernels, LAUNCH_PS), index + 1)
+    launches = padded_events(
+        np.ones(kernels, np.int64),
+        index * PITCH_PS,
+        np.full(kernels, LAUNCH_PS),
+        index + 1,
+    )
     host = messages.XPlane(id=2, name=b"/host:CPU")
     for number, text in ((1, b"cuLaunchKernel"), (2, b"train")):
         host.event_metadata[number].id = number
@@ -60,7 +73,9 @@ def trace(kernels: int) -> bytes:
     name_stats(host)
     period = max(kernels * PITCH_PS // STEPS, 1)
     for number in range(STEPS):
-        step = messages.XEvent(metadata_id=2, offset_ps=number * period, duration_ps=period)
+        step = messages.XEvent(
+            metadata_id=2, offset_ps=number * period, duration_ps=period
+        )
         step.stats.add(metadata_id=STEP_NUM, int64_value=number)
         step.stats.add(metadata_id=ROOT, int64_value=1)
         launches = field(4, step.SerializeToString()) + launches
@@ -73,7 +88,11 @@ def trace(kernels: int) -> bytes:
 
 
 def name_stats(plane: messages.XPlane) -> None:  # type: ignore[name-defined]
-    for number, text in ((CORRELATION, b"correlation_id"), (STEP_NUM, b"step_num"), (ROOT, b"_r")):
+    for number, text in (
+        (CORRELATION, b"correlation_id"),
+        (STEP_NUM, b"step_num"),
+        (ROOT, b"_r"),
+    ):
         plane.stat_metadata[number].id = number
         plane.stat_metadata[number].name = text
 
@@ -96,7 +115,9 @@ def varint(value: int) -> bytes:
     return bytes(out)
 
 
-def padded_events(name: Int64Array, start: Int64Array, duration: Int64Array, correlation: Int64Array) -> bytes:
+def padded_events(
+    name: Int64Array, start: Int64Array, duration: Int64Array, correlation: Int64Array
+) -> bytes:
     """XEvents with one stat each, all of one size."""
     stat = [constant(len(name), 0x08, CORRELATION, 0x18), padded(correlation, BYTES_5)]
     body = [

@@ -1,8 +1,10 @@
-"""Builds a run of many hosts from a recorded one of a few: other names, other clocks, one host that is late.
+"""Builds a run of many hosts from a recorded one of a few: other names, other clocks,
+one host that is late.
 
 python benchmarks/build_hosts.py OUT HOSTS
 
-The hosts are those of fixtures/jax-hosts-late in turns; the late one stands in the middle, once. Clocks are up to 5 s apart.
+The hosts are those of fixtures/jax-hosts-late in turns; the late one stands in the
+middle, once. Clocks are up to 5 s apart.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ MOST_APART_NS = 5_000_000_000
 
 def command(about: str | None, build: Callable[[Path, int], str]) -> None:
     """OUT and HOSTS for whoever builds a run; prints the name of the late host."""
-    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=about, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("out", type=Path)
     parser.add_argument("hosts", type=int)
     arguments = parser.parse_args()

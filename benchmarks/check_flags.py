@@ -1,12 +1,15 @@
-"""Starts the installed jaxlib and TensorFlow with every flag and variable that a rule can print, and asks what each changes.
+"""Starts the installed jaxlib and TensorFlow with every flag and variable that a rule
+can print, and asks what each changes.
 
     python benchmarks/check_flags.py [PYTHON…]      exit 1 when one is refused, changes nothing, or is recorded otherwise
 
-PYTHON: interpreters that have jax, tensorflow or both; without any, the one that runs this. Settings are taken from the fixes
-of all rules, each for the framework that its fix is for. All are given to one process; where that ends, those that end it are
-found by halves. A library for the CPU reads flags of GPUs too, so without an accelerator this shows that it starts with them, and
-by its recorded defaults that they set something else. libtpu compiles for TPUs that are not there, so what its flags change in
-two programs is seen; that takes a minute a fix. What any of them gains, this does not show.
+PYTHON: interpreters that have jax, tensorflow or both; without any, the one that runs
+this. Settings are taken from the fixes of all rules, each for the framework that its
+fix is for. All are given to one process; where that ends, those that end it are found
+by halves. A library for the CPU reads flags of GPUs too, so without an accelerator this
+shows that it starts with them, and by its recorded defaults that they set something
+else. libtpu compiles for TPUs that are not there, so what its flags change in two
+programs is seen; that takes a minute a fix. What any of them gains, this does not show.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-import tfadvisor.metrics  # noqa: F401  (rules name metrics)
+import tfadvisor.metrics  # noqa: F401
 from tfadvisor.advice.flags.advice import variables
 from tfadvisor.advice.flags.catalogue import is_default_of_variable, table_of
 from tfadvisor.advice.flags.check import jaxlib_of
@@ -31,11 +34,13 @@ FLAG = re.compile(r"--(?:tf_)?xla_\w+(?:=[^\s\"'`;)]*)?")
 VARIABLE = re.compile(r"\b((?:XLA|JAX|TF|NCCL|CUDA|LIBTPU)_[A-Z0-9_]+)=([^\s\"'`;)]+)")
 PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 BYTES, NUMBER = "33554432", "4"
-"""In place of what a rule fills in: a number of bytes, or of cores, threads and steps."""
+"""In place of what a rule fills in: a number of bytes, or of cores, threads and steps.
+"""
 HOLDERS = ("XLA_FLAGS", "TF_XLA_FLAGS", "LIBTPU_INIT_ARGS")
 START = {
     "jax": "import jax; print(jax.jit(lambda x: x + 1)(1.0))",
-    "tensorflow": "import tensorflow as tf; print(tf.function(lambda x: x + 1, jit_compile=True)(tf.constant(1.0)))",
+    "tensorflow": "import tensorflow as tf; print(tf.function(lambda x: x + 1, "
+    "jit_compile=True)(tf.constant(1.0)))",
 }
 TPUS = ("v6e:2x2x1", "tpu7x:2x2x1")
 """Generations whose sparse cores can run collectives, and four chips of each."""
@@ -62,7 +67,9 @@ for split in ((), ("data",)):
     text = jax.jit(step, donate_argnums=0).lower((given(2048, *split),) * 2, given(8192, "data")).compile().as_text()
     print(hashlib.sha256(re.sub(r"metadata=[{][^}]*[}]", "", text.partition("ENTRY")[2]).encode()).hexdigest())
 """
-"""Compiles a step of data-parallel and one of fully sharded training; prints a hash of each compiled program."""
+"""Compiles a step of data-parallel and one of fully sharded training; prints a hash of
+each compiled program.
+"""
 VERSION = {
     "jax": "from jaxlib import __version__",
     "tensorflow": "from tensorflow import __version__",
@@ -72,9 +79,11 @@ OF_BOTH = ("NCCL", "CUDA")
 
 
 class Printed(NamedTuple):
-    """One flag (`--name=value`) or variable (`NAME=value`), and the rule that prints it for these frameworks.
+    """One flag (`--name=value`) or variable (`NAME=value`), and the rule that prints it
+    for these frameworks.
 
-    beside: all that the fix prints. It is left out of a report where none of its flags changes anything, and another fix does.
+    beside: all that the fix prints. It is left out of a report where none of its flags
+    changes anything, and another fix does.
     """
 
     text: str
@@ -84,12 +93,22 @@ class Printed(NamedTuple):
 
 
 def printed() -> Iterator[Printed]:
-    """Every setting of every fix, but for bare names of flags that need a value: mentions."""
+    """Every setting of every fix, but for bare names of flags that need a value:
+    mentions.
+    """
     for rule in load_catalogue(preview=True).rules:
         for fix in rule.fixes:
             of = frameworks_of(fix.when) & frameworks_of(rule.when)
-            texts = (fix.snippet, *(f"{name}={value}" for name, value in fix.env.items()))
-            for text in (PLACEHOLDER.sub(lambda name: BYTES if "bytes" in name[1] else NUMBER, one) for one in texts):
+            texts = (
+                fix.snippet,
+                *(f"{name}={value}" for name, value in fix.env.items()),
+            )
+            for text in (
+                PLACEHOLDER.sub(
+                    lambda name: BYTES if "bytes" in name[1] else NUMBER, one
+                )
+                for one in texts
+            ):
                 if "LIBTPU_INIT_ARGS" in text:
                     continue
                 for flag in FLAG.findall(text):
@@ -97,7 +116,9 @@ def printed() -> Iterator[Printed]:
                         yield Printed(flag, rule.id, of, text)
                 for name, value in VARIABLE.findall(text):
                     if name not in HOLDERS:
-                        yield Printed(f"{name}={value}", rule.id, of & owners(name), text)
+                        yield Printed(
+                            f"{name}={value}", rule.id, of & owners(name), text
+                        )
 
 
 def frameworks_of(condition: Condition | None) -> frozenset[str]:
@@ -106,7 +127,11 @@ def frameworks_of(condition: Condition | None) -> frozenset[str]:
         return frozenset(START) & frozenset(condition.words)
     if isinstance(condition, Joined) and condition.how != "not":
         parts = [frameworks_of(one) for one in condition.parts]
-        return frozenset.intersection(*parts) if condition.how == "all" else frozenset.union(*parts)
+        return (
+            frozenset.intersection(*parts)
+            if condition.how == "all"
+            else frozenset.union(*parts)
+        )
     return frozenset(START)
 
 
@@ -127,14 +152,21 @@ def is_bool(name: str) -> bool:
 def installed(framework: str, python: str) -> str | None:
     """The version, None when the interpreter has none."""
     asked = subprocess.run(
-        [python, "-c", f"{VERSION[framework]}; print(__version__)"], capture_output=True, text=True, check=False
+        [python, "-c", f"{VERSION[framework]}; print(__version__)"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     return asked.stdout.strip() or None
 
 
 def starts(framework: str, python: str, settings: Sequence[str]) -> bool:
     """Whether a process lives with these settings."""
-    given = {"JAX_PLATFORMS": "cpu", "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": ""}
+    given = {
+        "JAX_PLATFORMS": "cpu",
+        "TF_CPP_MIN_LOG_LEVEL": "3",
+        "CUDA_VISIBLE_DEVICES": "",
+    }
     for one in settings:
         name, _, value = one.partition("=")
         if one.startswith("--"):
@@ -143,7 +175,10 @@ def starts(framework: str, python: str, settings: Sequence[str]) -> bool:
         else:
             given[name] = value
     started = subprocess.run(
-        [python, "-c", START[framework]], env={**os.environ, **given}, capture_output=True, check=False
+        [python, "-c", START[framework]],
+        env={**os.environ, **given},
+        capture_output=True,
+        check=False,
     )
     return not started.returncode
 
@@ -155,14 +190,20 @@ def refused(framework: str, python: str, settings: Sequence[str]) -> list[str]:
     if len(settings) == 1:
         return list(settings)
     middle = len(settings) // 2
-    return refused(framework, python, settings[:middle]) + refused(framework, python, settings[middle:])
+    return refused(framework, python, settings[:middle]) + refused(
+        framework, python, settings[middle:]
+    )
 
 
 def fault_of(setting: str, framework: str, version: str) -> tuple[str, str]:
-    """(what the version calls it, why it should not be printed for it; "" where it should)."""
+    """(what the version calls it, why it should not be printed for it; "" where it
+    should).
+    """
     if setting.startswith("--"):
         given = fitted(setting, framework, version)
-        return given.text, given.refused or ("changes nothing: it is the default" if given.changes_nothing else "")
+        return given.text, given.refused or (
+            "changes nothing: it is the default" if given.changes_nothing else ""
+        )
     name, _, value = setting.partition("=")
     known = variables().get(name)
     if known is None:
@@ -171,32 +212,59 @@ def fault_of(setting: str, framework: str, version: str) -> tuple[str, str]:
         return setting, known.gone
     if framework == "jax" and known.since and is_newer(known.since, jaxlib_of(version)):
         return setting, f"jaxlib reads it from {known.since} on"
-    return setting, "changes nothing: it is the default" if is_default_of_variable(known, value) else ""
+    return setting, "changes nothing: it is the default" if is_default_of_variable(
+        known, value
+    ) else ""
 
 
-def compare(framework: str, version: str, python: str, settings: Sequence[Printed]) -> int:
-    """Prints a line for each setting; how many are refused, change nothing, or are recorded otherwise."""
+def compare(
+    framework: str, version: str, python: str, settings: Sequence[Printed]
+) -> int:
+    """Prints a line for each setting; how many are refused, change nothing, or are
+    recorded otherwise.
+    """
     library = "jaxlib" if framework == "jax" else framework
     rules: dict[str, list[str]] = {}
     beside = {one.text: one.beside for one in settings}
     for one in settings:
-        if framework in one.frameworks and not (framework == "jax" and one.text.startswith("--tf_")):
+        if framework in one.frameworks and not (
+            framework == "jax" and one.text.startswith("--tf_")
+        ):
             rules.setdefault(one.text, []).append(one.rule)
     found = {text: fault_of(text, framework, version) for text in sorted(rules)}
-    dead, wrong = refused(framework, python, list(dict.fromkeys(text for text, _ in found.values()))), 0
+    dead, wrong = (
+        refused(
+            framework, python, list(dict.fromkeys(text for text, _ in found.values()))
+        ),
+        0,
+    )
     for setting, (text, fault) in found.items():
         lives = text not in dead
         fix = fitted(beside[setting], framework, version)
-        left_out = fault and setting.startswith("--") and (fix.refused or fix.changes_nothing)
+        left_out = (
+            fault and setting.startswith("--") and (fix.refused or fix.changes_nothing)
+        )
         wrong += not lives if not fault else not left_out
         verdict = "starts" if lives else "REFUSED"
-        told = f"; {fault}, so no report for it prints this" if left_out else f"; WRONG: {fault}" if fault else ""
-        print(f"{library} {version}: {verdict}{told}: {text} ({', '.join(dict.fromkeys(rules[setting]))})", flush=True)
+        told = (
+            f"; {fault}, so no report for it prints this"
+            if left_out
+            else f"; WRONG: {fault}"
+            if fault
+            else ""
+        )
+        print(
+            f"{library} {version}: {verdict}{told}: {text} "
+            f"({', '.join(dict.fromkeys(rules[setting]))})",
+            flush=True,
+        )
     return wrong
 
 
 def of_libtpu() -> dict[str, str]:
-    """Values of `LIBTPU_INIT_ARGS` that fixes print, each with the rules that print it."""
+    """Values of `LIBTPU_INIT_ARGS` that fixes print, each with the rules that
+    print it.
+    """
     found: dict[str, list[str]] = {}
     for rule in load_catalogue(preview=True).rules:
         for fix in rule.fixes:
@@ -207,30 +275,53 @@ def of_libtpu() -> dict[str, str]:
 
 def compiled(python: str, topology: str, flags: str) -> tuple[str, ...]:
     """What TRAINING prints with these flags, nothing where libtpu refuses one."""
-    given = {"JAX_PLATFORMS": "cpu", "TPU_SKIP_MDS_QUERY": "1", "LIBTPU_INIT_ARGS": flags}
+    given = {
+        "JAX_PLATFORMS": "cpu",
+        "TPU_SKIP_MDS_QUERY": "1",
+        "LIBTPU_INIT_ARGS": flags,
+    }
     asked = subprocess.run(
-        [python, "-c", TRAINING, topology], env={**os.environ, **given}, capture_output=True, text=True, check=False
+        [python, "-c", TRAINING, topology],
+        env={**os.environ, **given},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     return () if asked.returncode else tuple(asked.stdout.split()[-2:])
 
 
 def compare_libtpu(version: str, python: str) -> int:
-    """Prints a line for each value; how many are refused, or change no program for any TPU."""
+    """Prints a line for each value; how many are refused, or change no program for any
+    TPU.
+    """
     wrong = 0
     plain = {topology: compiled(python, topology, "") for topology in TPUS}
     for value, rules in of_libtpu().items():
         with_it = {topology: compiled(python, topology, value) for topology in TPUS}
-        changed = [topology for topology in TPUS if with_it[topology] != plain[topology]]
+        changed = [
+            topology for topology in TPUS if with_it[topology] != plain[topology]
+        ]
         starts_it = all(plain.values()) and all(with_it.values())
-        verdict = f"changes programs for {', '.join(changed)}" if changed else "WRONG: changes nothing"
-        print(f"libtpu {version}: {verdict if starts_it else 'REFUSED'}: {value} ({rules})", flush=True)
+        verdict = (
+            f"changes programs for {', '.join(changed)}"
+            if changed
+            else "WRONG: changes nothing"
+        )
+        print(
+            f"libtpu {version}: {verdict if starts_it else 'REFUSED'}: {value} "
+            f"({rules})",
+            flush=True,
+        )
         wrong += not starts_it or not changed
     return wrong
 
 
 def main(pythons: list[str]) -> int:
     settings = list(printed())
-    print("Without an accelerator: what starts, and what is no default. What it gains is not measured.")
+    print(
+        "Without an accelerator: what starts, and what is no default. What it gains "
+        "is not measured."
+    )
     wrong = found = 0
     for python in pythons:
         for framework in START:

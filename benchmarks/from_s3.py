@@ -1,10 +1,12 @@
-"""What a trace in S3 costs beside the same one on the disk, by a server of moto's on this machine.
+"""What a trace in S3 costs beside the same one on the disk, by a server of moto's on
+this machine.
 
     pip install '.[remote]' s3fs 'moto[s3,server]'
     python benchmarks/from_s3.py TRACE [--rounds N]
 
-In turns: the trace on the disk, the same out of the bucket without a copy kept, and its plain download by s3fs. What that takes,
-Python's start and the driver's included, is the transfer; the rest of the second is compared with the first.
+In turns: the trace on the disk, the same out of the bucket without a copy kept, and its
+plain download by s3fs. What that takes, Python's start and the driver's included, is
+the transfer; the rest of the second is compared with the first.
 """
 
 from __future__ import annotations
@@ -33,7 +35,9 @@ FETCH = "import sys, fsspec; fsspec.filesystem('s3').get_file(sys.argv[1], '/dev
 
 
 def main() -> None:
-    asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    asked = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     asked.add_argument("trace", type=Path)
     asked.add_argument("--rounds", type=int, default=7)
     given = asked.parse_args()
@@ -51,16 +55,22 @@ def main() -> None:
                 took[name].append(seconds(command, environment))
     disk, s3, moved = (statistics.median(found[1:]) for found in took.values())
     print(
-        f"{given.trace.stat().st_size / 1e6:.1f} MB: {disk:.2f} s from the disk, {s3:.2f} s from S3, of which {moved:.2f} s are"
+        f"{given.trace.stat().st_size / 1e6:.1f} MB: {disk:.2f} s from the disk, "
+        f"{s3:.2f} s from S3, of which {moved:.2f} s are"
         f" the transfer: {(s3 - moved) / disk:.2f} times beyond it"
     )
 
 
 @contextmanager
 def bucket() -> Iterator[dict[str, str]]:
-    """An empty bucket of a server in a process of its own, as what a client has to have in its environment."""
+    """An empty bucket of a server in a process of its own, as what a client has to have
+    in its environment.
+    """
     with subprocess.Popen(
-        [sys.executable, "-c", SERVE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        [sys.executable, "-c", SERVE],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
     ) as server:
         assert server.stdout is not None
         port = int(server.stdout.readline())
@@ -79,8 +89,13 @@ def bucket() -> Iterator[dict[str, str]]:
 
 
 def put(trace: Path, address: str, environment: dict[str, str]) -> None:
-    code = "import sys, fsspec; place = fsspec.filesystem('s3'); place.mkdir('traces'); place.put_file(*sys.argv[1:])"
-    subprocess.run([sys.executable, "-c", code, str(trace), address], env=environment, check=True)
+    code = (
+        "import sys, fsspec; place = fsspec.filesystem('s3'); place.mkdir('traces'); "
+        "place.put_file(*sys.argv[1:])"
+    )
+    subprocess.run(
+        [sys.executable, "-c", code, str(trace), address], env=environment, check=True
+    )
 
 
 def seconds(command: Sequence[str | Path], environment: dict[str, str]) -> float:

@@ -1,12 +1,17 @@
-"""How many whole analyses of tiny hostile traces hold what SECURITY.md promises? As JSON, and one other form by turns.
+"""How many whole analyses of tiny hostile traces hold what SECURITY.md promises? As
+JSON, and one other form by turns.
 
-python benchmarks/hostile_analyses.py [--seconds 60] [--count N] [--workers 1] [--seed 0] [--out FILE] [--only NUMBER]
+python benchmarks/hostile_analyses.py [--seconds 60] [--count N] [--workers 1] [--seed
+0] [--out FILE] [--only NUMBER]
 
-Each trace has steps, threads, devices, HLO and samples as profilers write them. Its names come from the fixtures and from
-patterns at which code breaks or takes for ever, its numbers from those at which arithmetic does. An analysis fails when it
-raises anything but tfadvisor's own errors (a warning of NumPy counts), takes more than 5 s of the processor, takes more than 200
-MB and twenty times its file, breaks a rule or metric, or writes what a form may not hold. --out is written once a minute: how
-many, the slowest, the most memory, and the faults with their numbers. --only makes one trace again, and says what it does.
+Each trace has steps, threads, devices, HLO and samples as profilers write them. Its
+names come from the fixtures and from patterns at which code breaks or takes for ever,
+its numbers from those at which arithmetic does. An analysis fails when it raises
+anything but tfadvisor's own errors (a warning of NumPy counts), takes more than 5 s of
+the processor, takes more than 200 MB and twenty times its file, breaks a rule or
+metric, or writes what a form may not hold. --out is written once a minute: how many,
+the slowest, the most memory, and the faults with their numbers. --only makes one trace
+again, and says what it does.
 """
 
 from __future__ import annotations
@@ -41,7 +46,7 @@ from support import hlo_builder as hlo  # noqa: E402
 from support.wire import number, sized, varint  # noqa: E402
 from targets import _check_report, _no_constant, _outputs  # noqa: E402
 
-import tfadvisor.metrics  # noqa: E402, F401  (registers every metric)
+import tfadvisor.metrics  # noqa: E402, F401
 from tfadvisor import analysis  # noqa: E402
 from tfadvisor.advice.loading.catalogue import load_catalogue  # noqa: E402
 from tfadvisor.errors import AdvisorError  # noqa: E402
@@ -69,7 +74,15 @@ PIECES = (
     "nan", "inf", "1e999", "-1", "null", "true", "../", "/etc/passwd", "C:\\", "http://a/?b#c", "{}", "%s", "\\", '"', "'",
 )  # fmt: skip
 """What names repeat or are put together from."""
-DRIVERS = ("train", "TraceContext", "PjitFunction(step)", "StepMarker", "0", "H2D Dispatch", "np.asarray(jax.Array)")
+DRIVERS = (
+    "train",
+    "TraceContext",
+    "PjitFunction(step)",
+    "StepMarker",
+    "0",
+    "H2D Dispatch",
+    "np.asarray(jax.Array)",
+)
 """What a thread that drives steps may be in."""
 NUMBERS = (
     0, 1, 2, 3, 7, 255, 1 << 15, (1 << 31) - 1, 1 << 31, 1 << 32, 1 << 52, (1 << 53) + 1,
@@ -106,14 +119,18 @@ PLANES = (
 
 @cache
 def known_names() -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
-    """(names of events, names of stats, texts of stats) of the fixtures, so that hostile names look like what is known."""
+    """(names of events, names of stats, texts of stats) of the fixtures, so that
+    hostile names look like what is known.
+    """
     from tfadvisor.trace.columns import Selection
     from tfadvisor.trace.decode import decode_file
 
     names: set[str] = set()
     stats: set[str] = set()
     texts: set[str] = set()
-    for file in sorted((ROOT / "fixtures").glob("*/*.xplane.pb.gz"), key=lambda one: one.stat().st_size)[:60]:
+    for file in sorted(
+        (ROOT / "fixtures").glob("*/*.xplane.pb.gz"), key=lambda one: one.stat().st_size
+    )[:60]:
         host = decode_file(file, Selection(None))
         names.update(host.names.name[:400])
         stats.update(host.stats)
@@ -141,11 +158,17 @@ class Maker:
         if how < 0.55:
             known = chance.choice(self.names)
             cut = chance.randrange(len(known) + 1)
-            return known[:cut] + chance.choice(PIECES) * chance.choice((1, 1, 2, 40)) + known[cut:]
+            return (
+                known[:cut]
+                + chance.choice(PIECES) * chance.choice((1, 1, 2, 40))
+                + known[cut:]
+            )
         if how < 0.8:
             return "".join(chance.choice(PIECES) for _ in range(chance.randrange(1, 9)))
         long = chance.choices((30, 300, 4000, 40_000), (50, 45, 4, 1))[0]
-        piece = chance.choice(PIECES) + (chance.choice(PIECES) if chance.random() < 0.3 else "")
+        piece = chance.choice(PIECES) + (
+            chance.choice(PIECES) if chance.random() < 0.3 else ""
+        )
         return (
             chance.choice(("", "", "$", "%a = ", "a/"))
             + piece * (long // len(piece))
@@ -154,7 +177,11 @@ class Maker:
 
     def text(self) -> bytes:
         """A name or a text of a stat as bytes, some no UTF-8, some packed."""
-        one = self.chance.choice(self.texts) if self.chance.random() < 0.4 else self.name()
+        one = (
+            self.chance.choice(self.texts)
+            if self.chance.random() < 0.4
+            else self.name()
+        )
         data = one.encode("utf-8", "surrogatepass")
         how = self.chance.random()
         if how < 0.03:
@@ -163,14 +190,19 @@ class Maker:
 
     def number(self) -> int:
         """Where arithmetic breaks, or a small one."""
-        return self.chance.choice(NUMBERS) if self.chance.random() < 0.4 else self.chance.randrange(1 << 20)
+        return (
+            self.chance.choice(NUMBERS)
+            if self.chance.random() < 0.4
+            else self.chance.randrange(1 << 20)
+        )
 
     def stat(self, row: int) -> bytes:
         """A value of any kind."""
         kind = self.chance.choice((2, 3, 4, 5, 5, 5, 6, 7))
         if kind == 2:
             value = varint(2 << 3 | 1) + struct.pack(
-                "<d", self.chance.choice((math.inf, -math.inf, math.nan, 1e300, 0.1, -0.0))
+                "<d",
+                self.chance.choice((math.inf, -math.inf, math.nan, 1e300, 0.1, -0.0)),
             )
         elif kind in (5, 6):
             value = sized(kind, self.text())
@@ -179,7 +211,9 @@ class Maker:
         return number(1, row) + value
 
     def plane(self, plane: str, lines: Sequence[str], steps: int) -> bytes:
-        """Steps of 100 us, in each line some events of each, in one another or behind each other."""
+        """Steps of 100 us, in each line some events of each, in one another or behind
+        each other.
+        """
         chance, body = self.chance, b""
         names: list[str] = []
         rows: dict[str, int] = {}
@@ -188,7 +222,10 @@ class Maker:
             mine = [self.name() for _ in range(chance.randrange(1, 5))]
             if line in ("python", "Steps"):
                 mine.append(chance.choice(DRIVERS))
-            apart, lengths = chance.choice((0, 1, 10, 20)) * _PS, [chance.choice(LENGTHS) for _ in mine]
+            apart, lengths = (
+                chance.choice((0, 1, 10, 20)) * _PS,
+                [chance.choice(LENGTHS) for _ in mine],
+            )
             linked = chance.random() < 0.6
             for step in range(steps):
                 for index, usual in enumerate(lengths):
@@ -198,9 +235,20 @@ class Maker:
                     stats = self.usual(rows, step) if linked else b""
                     if chance.random() < 0.3:
                         stats += sized(4, self.stat_of(rows))
-                    events += sized(4, number(1, len(names) + index + 1) + number(2, start) + number(3, length) + stats)
+                    events += sized(
+                        4,
+                        number(1, len(names) + index + 1)
+                        + number(2, start)
+                        + number(3, length)
+                        + stats,
+                    )
             names += mine
-            body += sized(3, number(1, chance.choice((1, 2, 3, self.number()))) + sized(2, line.encode()) + events)
+            body += sized(
+                3,
+                number(1, chance.choice((1, 2, 3, self.number())))
+                + sized(2, line.encode())
+                + events,
+            )
         for at, one in enumerate(names, start=1):
             told = number(1, at) + sized(2, one.encode("utf-8", "surrogatepass"))
             if chance.random() < 0.1:
@@ -209,12 +257,24 @@ class Maker:
         if chance.random() < 0.3:
             body += b"".join(sized(6, self.stat_of(rows)) for _ in range(3))
         for one, at in rows.items():
-            body += sized(5, number(1, at) + sized(2, number(1, at) + sized(2, one.encode("utf-8", "surrogatepass"))))
+            body += sized(
+                5,
+                number(1, at)
+                + sized(
+                    2, number(1, at) + sized(2, one.encode("utf-8", "surrogatepass"))
+                ),
+            )
         return sized(2, plane.encode()) + body
 
     def stat_of(self, rows: dict[str, int]) -> bytes:
-        """A value of a stat that is known, or of one that nobody knows; rows: the names of the plane's stats so far."""
-        name = self.chance.choice(self.stat_names) if self.chance.random() < 0.9 else self.name()
+        """A value of a stat that is known, or of one that nobody knows; rows: the names
+        of the plane's stats so far.
+        """
+        name = (
+            self.chance.choice(self.stat_names)
+            if self.chance.random() < 0.9
+            else self.name()
+        )
         return self.stat(rows.setdefault(name, len(rows) + 1))
 
     def usual(self, rows: dict[str, int], step: int) -> bytes:
@@ -245,7 +305,14 @@ class Maker:
         built = [hlo.op(1, "parameter", self.shape(), name=self.name()[:300])]
         for at in range(2, chance.randrange(3, 8)):
             config = chance.choice(
-                ("", "{", '{"known_trip_count":{"n":"' + "9" * chance.choice((1, 30, 5000)) + '"}}', self.name()[:200])
+                (
+                    "",
+                    "{",
+                    '{"known_trip_count":{"n":"'
+                    + "9" * chance.choice((1, 30, 5000))
+                    + '"}}',
+                    self.name()[:200],
+                )
             )
             built.append(
                 hlo.op(
@@ -253,11 +320,15 @@ class Maker:
                     chance.choice(opcodes),
                     self.shape(),
                     chance.randrange(1, at),
-                    name=chance.choice(("fusion.1", "op.2", "all-reduce.3", self.name()[:2000])),
+                    name=chance.choice(
+                        ("fusion.1", "op.2", "all-reduce.3", self.name()[:2000])
+                    ),
                     target=chance.choice(("", "__cublas$gemm", "Sharding")),
                     config=config,
                     metadata=hlo.metadata(
-                        self.name()[:2000], chance.choice(("a.py", self.name()[:200])), self.number() >> 33
+                        self.name()[:2000],
+                        chance.choice(("a.py", self.name()[:200])),
+                        self.number() >> 33,
                     ),
                     calls=(1,) if chance.random() < 0.1 else (),
                 )
@@ -269,22 +340,37 @@ class Maker:
             + sized(2, chance.choice((b"jit_step(7)", b"jit_step", self.text()[:300])))
             + sized(5, number(1, 1) + sized(6, data))
         )
-        return sized(2, b"/host:metadata") + sized(4, number(1, 1) + sized(2, name)) + stat
+        return (
+            sized(2, b"/host:metadata") + sized(4, number(1, 1) + sized(2, name)) + stat
+        )
 
     def shape(self) -> str:
         """As HLO writes it."""
         chance = self.chance
-        dims = ",".join(str(chance.choice((0, 1, 8, 1024, 1 << 31, 1 << 62))) for _ in range(chance.randrange(4)))
+        dims = ",".join(
+            str(chance.choice((0, 1, 8, 1024, 1 << 31, 1 << 62)))
+            for _ in range(chance.randrange(4))
+        )
         return f"{chance.choice(('f32', 'bf16', 'pred', 's64', 'token'))}[{dims}]"
 
     def trace(self) -> bytes:
         """A whole XSpace."""
         chance, out = self.chance, b""
         steps = chance.choice((1, 2, 3, 4, 6))
-        planes = ["/host:CPU", *(chance.choice(PLANES) for _ in range(chance.randrange(1, 4)))]
+        planes = [
+            "/host:CPU",
+            *(chance.choice(PLANES) for _ in range(chance.randrange(1, 4))),
+        ]
         for plane in planes:
             lines = DEVICE_LINES if plane.startswith("/device") else HOST_LINES
-            out += sized(1, self.plane(plane, [chance.choice(lines) for _ in range(chance.randrange(1, 4))], steps))
+            out += sized(
+                1,
+                self.plane(
+                    plane,
+                    [chance.choice(lines) for _ in range(chance.randrange(1, 4))],
+                    steps,
+                ),
+            )
         if chance.random() < 0.4:
             out += sized(1, self.program())
         if chance.random() < 0.2:
@@ -292,9 +378,15 @@ class Maker:
         if chance.random() < 0.3:
             out += sized(4, self.text())
         if chance.random() < 0.3:
-            stat = sized(5, number(1, 1) + sized(2, number(1, 1) + sized(2, b"profile_start_time")))
+            stat = sized(
+                5,
+                number(1, 1) + sized(2, number(1, 1) + sized(2, b"profile_start_time")),
+            )
             out += sized(
-                1, sized(2, b"Task Environment") + sized(6, number(1, 1) + number(3, 1_700_000_000_000_000_000)) + stat
+                1,
+                sized(2, b"Task Environment")
+                + sized(6, number(1, 1) + number(3, 1_700_000_000_000_000_000))
+                + stat,
             )
         return out
 
@@ -305,10 +397,18 @@ class Maker:
             return None
         count = chance.choice((0, 2, 40, 400))
         places = [
-            [self.name()[:900], self.number() % (1 << 62), self.name()[:900], self.name()[:900], "a.py"]
+            [
+                self.name()[:900],
+                self.number() % (1 << 62),
+                self.name()[:900],
+                self.name()[:900],
+                "a.py",
+            ]
             for _ in range(3)
         ]
-        start = chance.choice((1_700_000_000_000_000_000, 0, 1 << 62, 1_700_000_000_000_000_000))
+        start = chance.choice(
+            (1_700_000_000_000_000_000, 0, 1 << 62, 1_700_000_000_000_000_000)
+        )
         whole: dict[str, object] = {
             "version": 1,
             "every_ns": chance.choice((1000, 1_000_000, 10**9)),
@@ -320,10 +420,15 @@ class Maker:
             else [one * 10 for one in range(count)],
             "at": [chance.choice((-1, 0, 1, 2)) for _ in range(count)],
             "round_ms": chance.choice((0, 5e-324, 0.02, 0.1, 1e9)),
-            "rounds_ns": [start + one * chance.choice((1, 9000, 1 << 40)) for one in range(chance.choice((0, 3, 9)))],
+            "rounds_ns": [
+                start + one * chance.choice((1, 9000, 1 << 40))
+                for one in range(chance.choice((0, 3, 9)))
+            ],
             "lines": [chance.choice((-1, 0, 3, 1 << 62)) for _ in places],
             "loop": chance.choice((None, ("a.py", "", 1, 5), ("", "main", 1 << 62, 0))),
-            "step": chance.choice(("", "train", "a.py:1", f"a.py:{'9' * 900}", self.name()[:900])),
+            "step": chance.choice(
+                ("", "train", "a.py:1", f"a.py:{'9' * 900}", self.name()[:900])
+            ),
         }
         return json.dumps(whole)
 
@@ -334,7 +439,11 @@ class Maker:
             return None
         numbers = (0, 1, 1e-300, 1e18, 1700000000, 5e-324, 0.1)
         opened, closed = (
-            {one: chance.choice(numbers) for one in Reading.__struct_fields__ if chance.random() < 0.8}
+            {
+                one: chance.choice(numbers)
+                for one in Reading.__struct_fields__
+                if chance.random() < 0.8
+            }
             for _ in range(2)
         )
         settings = {
@@ -343,31 +452,57 @@ class Maker:
             "quota_cores": chance.choice((1e-300, 0.5, 1e6)),
             "memory_bytes": chance.choice(numbers),
             "versions": {self.name()[:300]: self.name()[:300] for _ in range(3)},
-            "variables": {chance.choice(("XLA_FLAGS", "OMP_NUM_THREADS", self.name()[:300])): self.name()[:300]},
-            "threads": {chance.choice(("intra_op", "inter_op", self.name()[:300])): chance.choice((0, 1, 1 << 20))},
+            "variables": {
+                chance.choice(
+                    ("XLA_FLAGS", "OMP_NUM_THREADS", self.name()[:300])
+                ): self.name()[:300]
+            },
+            "threads": {
+                chance.choice(
+                    ("intra_op", "inter_op", self.name()[:300])
+                ): chance.choice((0, 1, 1 << 20))
+            },
             "huge_pages": self.name()[:300],
         }
         gpu = {
             one: chance.choice(numbers)
-            for one in ("clock_mhz", "highest_clock_mhz", "power_limit_w", "usual_power_limit_w")
+            for one in (
+                "clock_mhz",
+                "highest_clock_mhz",
+                "power_limit_w",
+                "usual_power_limit_w",
+            )
         }
         whole: dict[str, object] = {
             "version": 1,
             "opened": opened | {"time": 1700000000},
-            "closed": closed | {"time": chance.choice((1700000000.002, 1700000010, 1709000000))},
+            "closed": closed
+            | {"time": chance.choice((1700000000.002, 1700000010, 1709000000))},
             "settings": settings,
-            "gpus": [gpu | {"name": self.name()[:300], "utilization": chance.choice((0, 1, 1e-300))}],
+            "gpus": [
+                gpu
+                | {
+                    "name": self.name()[:300],
+                    "utilization": chance.choice((0, 1, 1e-300)),
+                }
+            ],
         }
         return json.dumps(whole)
 
     def beside(self) -> dict[str, bytes]:
         """What lies beside the trace, by the end of its name."""
         found: dict[str, bytes] = {}
-        for end, text in ((".samples.json", self.samples()), (".machine.json", self.machine())):
+        for end, text in (
+            (".samples.json", self.samples()),
+            (".machine.json", self.machine()),
+        ):
             if text is not None:
                 found[f"host{end}"] = text.encode("utf-8", "replace")
         if self.chance.random() < 0.04:
-            found |= {"recording.json": b"{}", self.chance.choice(("host.calls.pb", "host.lines.pb")): self.trace()}
+            found |= {
+                "recording.json": b"{}",
+                self.chance.choice(("host.calls.pb", "host.lines.pb")): self.trace(),
+            }
         return found
 
 
@@ -386,7 +521,11 @@ def late(_number: int, _frame: FrameType | None) -> None:
 @cache
 def scripts() -> int:
     """How often a page without data holds the end of a script."""
-    return (ROOT / "tfadvisor" / "report" / "forms" / "page.html").read_text(encoding="utf-8").count("</script")
+    return (
+        (ROOT / "tfadvisor" / "report" / "forms" / "page.html")
+        .read_text(encoding="utf-8")
+        .count("</script")
+    )
 
 
 _TEXT, _PAGE = 0, 4
@@ -395,13 +534,18 @@ _CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 def whole(file: Path, catalogue: Any, turn: int) -> bool:
-    """Whether the trace was accepted: its report, its JSON, and one more form by turns. Raises whatever is wrong."""
+    """Whether the trace was accepted: its report, its JSON, and one more form by turns.
+    Raises whatever is wrong.
+    """
     form = turn % len(_outputs())
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             report, summary = analysis.conclude(
-                Run("hostile", file, (file,)), analysis.Options(), detail=True, catalogue=catalogue
+                Run("hostile", file, (file,)),
+                analysis.Options(),
+                detail=True,
+                catalogue=catalogue,
             )
             page = gather_page(report, summary)
             written = html.as_json(report)
@@ -440,7 +584,10 @@ class Watched:
         for name, content in beside.items():
             self.file.with_name(name).write_bytes(content)
         self.left = tuple(beside)
-        before, began = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
+        before, began = (
+            resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
+            time.process_time(),
+        )
         signal.setitimer(signal.ITIMER_PROF, _LONGEST_S, 0.2)
         try:
             self.counts["accepted"] += whole(self.file, self.catalogue, at)
@@ -448,7 +595,10 @@ class Watched:
             self.note(at, error)
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
-        took, grown = time.process_time() - began, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+        took, grown = (
+            time.process_time() - began,
+            (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024,
+        )
         self.counts["analyses"] += 1
         self.counts["bytes"] += len(data)
         if took > self.counts["slowest_s"]:
@@ -461,30 +611,48 @@ class Watched:
     def note(self, at: int, error: BaseException) -> None:
         """Each fault once, by where it was raised."""
         place = next(
-            (one for one in reversed(traceback.extract_tb(error.__traceback__)) if "/tfadvisor/" in one.filename),
+            (
+                one
+                for one in reversed(traceback.extract_tb(error.__traceback__))
+                if "/tfadvisor/" in one.filename
+            ),
             None,
         )
         where = (
-            f"{type(error).__name__} at {Path(place.filename).name}:{place.lineno}" if place else type(error).__name__
+            f"{type(error).__name__} at {Path(place.filename).name}:{place.lineno}"
+            if place
+            else type(error).__name__
         )
         known = self.counts["faults"].setdefault(
-            f"{where}: {str(error)[:200]}" if not place else where, {"first": at, "times": 0, "said": str(error)[:200]}
+            f"{where}: {str(error)[:200]}" if not place else where,
+            {"first": at, "times": 0, "said": str(error)[:200]},
         )
         known["times"] += 1
 
 
-def work(seed: int, first: int, each: int, count: int, seconds: float, out: Path) -> None:
+def work(
+    seed: int, first: int, each: int, count: int, seconds: float, out: Path
+) -> None:
     """Every `each`-th number from the first on; tells the file how far it is."""
     signal.signal(signal.SIGPROF, late)
     begun = time.monotonic()
-    with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:
+    with tempfile.TemporaryDirectory(
+        dir="/dev/shm" if Path("/dev/shm").is_dir() else None
+    ) as folder:
         watched, told = Watched(seed, Path(folder)), begun
         for at in range(20):  # imports and caches are no analysis's
             with contextlib.suppress(Exception):
                 watched.one(-1 - at)
-        watched.counts.update(analyses=0, accepted=0, slowest_s=0.0, most_mb=0.0, bytes=0)
-        size = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (size + _ADDRESS_SPACE, resource.RLIM_INFINITY))
+        watched.counts.update(
+            analyses=0, accepted=0, slowest_s=0.0, most_mb=0.0, bytes=0
+        )
+        size = (
+            int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+            * resource.getpagesize()
+        )
+        resource.setrlimit(
+            resource.RLIMIT_AS, (size + _ADDRESS_SPACE, resource.RLIM_INFINITY)
+        )
         for at in range(first, count, each):
             watched.one(at)
             now = time.monotonic()
@@ -500,7 +668,10 @@ def work(seed: int, first: int, each: int, count: int, seconds: float, out: Path
 
 def together(found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """What all workers counted."""
-    whole: dict[str, Any] = {name: sum(one[name] for one in found) for name in ("analyses", "accepted", "bytes")}
+    whole: dict[str, Any] = {
+        name: sum(one[name] for one in found)
+        for name in ("analyses", "accepted", "bytes")
+    }
     for value, which in (("slowest_s", "slowest"), ("most_mb", "largest")):
         most = max(found, key=lambda one: one[value])
         whole |= {value: most[value], which: most[which]}
@@ -515,7 +686,9 @@ def together(found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def main(arguments: Sequence[str]) -> int:
     """1 when a fault was found."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--count", type=int, default=1 << 62)
     parser.add_argument("--workers", type=int, default=1)
@@ -533,15 +706,30 @@ def main(arguments: Sequence[str]) -> int:
             child = os.fork()
             if not child:
                 run(
-                    lambda out=out, index=index: work(asked.seed, index, asked.workers, asked.count, asked.seconds, out)
+                    lambda out=out, index=index: work(
+                        asked.seed,
+                        index,
+                        asked.workers,
+                        asked.count,
+                        asked.seconds,
+                        out,
+                    )
                 )
             children.append(child)
         while children:
             time.sleep(0.5)
-            children = [one for one in children if os.waitpid(one, os.WNOHANG) == (0, 0)]
-            told = [json.loads(one.read_text(encoding="utf-8")) for one in outs if one.exists() and one.stat().st_size]
+            children = [
+                one for one in children if os.waitpid(one, os.WNOHANG) == (0, 0)
+            ]
+            told = [
+                json.loads(one.read_text(encoding="utf-8"))
+                for one in outs
+                if one.exists() and one.stat().st_size
+            ]
             if asked.out is not None and told:
-                asked.out.write_text(json.dumps(together(told), indent=2) + "\n", encoding="utf-8")
+                asked.out.write_text(
+                    json.dumps(together(told), indent=2) + "\n", encoding="utf-8"
+                )
         ended = len([one for one in outs if one.exists()]) < len(outs)
     found = together(told)
     sys.stdout.write(json.dumps(found, indent=2) + "\n")

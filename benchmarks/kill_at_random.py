@@ -1,6 +1,8 @@
-"""Does anything stay when an analysis is killed at any moment? Kills many, counts what is left, and asks the tab again.
+"""Does anything stay when an analysis is killed at any moment? Kills many, counts what
+is left, and asks the tab again.
 
-python benchmarks/kill_at_random.py hosts|tab|first [--runs 200] [--seconds 3600] [--seed 1] [--publish]
+python benchmarks/kill_at_random.py hosts|tab|first [--runs 200] [--seconds 3600]
+[--seed 1] [--publish]
 
 hosts: runs of five hosts, read by three processes, a page written. A quarter is killed in the first 0.1 s, the others at any
 moment until the work is done; what ends before its signal comes is no run. tab: TensorBoard. A quarter is killed in the first
@@ -51,12 +53,16 @@ sys.exit(board.main())
 COUNTS = Path(__file__).with_name("kills.json")
 PAGE = Path(__file__).parents[1] / "docs" / "robustness.md"
 HEAD = (
-    "| killed | by | runs | in the first 0.1 s | one line, 130 or 143 | in Python's own start | answers again | "
+    "| killed | by | runs | in the first 0.1 s | one line, 130 or 143 | in Python's "
+    "own start | answers again | "
     "processes and files left |"
 )
 _SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 _OVER = "over before"
-_WORDS = {signal.SIGTERM: (143, b"tfadvisor: terminated\n"), signal.SIGINT: (130, b"tfadvisor: interrupted\n")}
+_WORDS = {
+    signal.SIGTERM: (143, b"tfadvisor: terminated\n"),
+    signal.SIGINT: (130, b"tfadvisor: interrupted\n"),
+}
 _FIRST = (
     "one line, 130", "before Python heeds signals", "while Python starts", "while its script imports `re`", "ended otherwise",
 )  # fmt: skip
@@ -66,29 +72,46 @@ _PATIENCE_S = 60
 
 def main(arguments: Sequence[str]) -> int:
     """1 when anything was left, or the tab did not answer."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("what", choices=("hosts", "tab", "first"))
     parser.add_argument("--runs", type=int, default=200)
-    parser.add_argument("--seconds", type=float, default=3600.0, help="no new run is started after so long")
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=3600.0,
+        help="no new run is started after so long",
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--publish", action="store_true")
     asked = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as place:
         ends = time.monotonic() + asked.seconds
-        kills = {"hosts": HostKills, "tab": TabKills, "first": FirstKills}[asked.what](Path(place))
+        kills = {"hosts": HostKills, "tab": TabKills, "first": FirstKills}[asked.what](
+            Path(place)
+        )
         found = killed(kills, asked.runs, ends, random.Random(asked.seed))
     for name, counts in found.items():
         print(asked.what, name, dict(counts))
     if asked.publish:
         publish(asked.what, found)
-    faults = [counts["left"] + counts["ended otherwise"] + counts["silent"] for counts in found.values()]
+    faults = [
+        counts["left"] + counts["ended otherwise"] + counts["silent"]
+        for counts in found.values()
+    ]
     return 1 if any(faults) else 0
 
 
 def killed(
-    kills: HostKills | TabKills | FirstKills, runs: int, ends: float, chance: random.Random
+    kills: HostKills | TabKills | FirstKills,
+    runs: int,
+    ends: float,
+    chance: random.Random,
 ) -> dict[str, Counter[str]]:
-    """By signal, how many there were of each column. ends: on the monotonic clock, when no other is started."""
+    """By signal, how many there were of each column. ends: on the monotonic clock, when
+    no other is started.
+    """
     found = {one.name: Counter[str]() for one in kills.signals}
     done = 0
     while done < runs and time.monotonic() < ends:
@@ -105,10 +128,19 @@ def killed(
             left = [*group.left(), *kills.files_left()]
             if left:
                 print("left:", left, number.name, f"{moment:.3f} s", file=sys.stderr)
-            ending = kills.ending(process.returncode, said(), number) if in_time else _OVER
+            ending = (
+                kills.ending(process.returncode, said(), number) if in_time else _OVER
+            )
             if ending != _OVER or left:
                 done += 1
-                found[number.name] += Counter({"killed": 1, "in the first 0.1 s": early, "left": len(left), ending: 1})
+                found[number.name] += Counter(
+                    {
+                        "killed": 1,
+                        "in the first 0.1 s": early,
+                        "left": len(left),
+                        ending: 1,
+                    }
+                )
         kills.clean()
     kills.finish(found)
     return found
@@ -124,8 +156,20 @@ class HostKills:
         self._folder = folder
         self._run = five_hosts(folder / "run")
         self._out = folder / "out"
-        self._call = [sys.executable, "-c", IN_PROCESSES, "analyze", self._run, "-o", self._out / "report.html"]
-        self._env = {**os.environ, "TMPDIR": str(self._out), "XDG_CACHE_HOME": str(self._out)}
+        self._call = [
+            sys.executable,
+            "-c",
+            IN_PROCESSES,
+            "analyze",
+            self._run,
+            "-o",
+            self._out / "report.html",
+        ]
+        self._env = {
+            **os.environ,
+            "TMPDIR": str(self._out),
+            "XDG_CACHE_HOME": str(self._out),
+        }
         self._out.mkdir()
         began = time.monotonic()
         with marked() as group:
@@ -135,10 +179,14 @@ class HostKills:
         self.lasts_s = time.monotonic() - began
         self.clean()
 
-    def start(self, group: Marked, _early: bool = False) -> tuple[subprocess.Popen[bytes], Callable[[], bytes]]:
+    def start(
+        self, group: Marked, _early: bool = False
+    ) -> tuple[subprocess.Popen[bytes], Callable[[], bytes]]:
         """The process, and what it said on standard error."""
         said = (self._folder / "said").open("w+b")
-        process = group.start(self._call, stdout=subprocess.DEVNULL, stderr=said, env=self._env)
+        process = group.start(
+            self._call, stdout=subprocess.DEVNULL, stderr=said, env=self._env
+        )
 
         def told() -> bytes:
             with said:
@@ -150,7 +198,11 @@ class HostKills:
     def files_left(self) -> list[str]:
         """All but the report, and that is whole."""
         report = self._out / "report.html"
-        half = ["half a report"] if report.exists() and not report.read_bytes().rstrip().endswith(b"</html>") else []
+        half = (
+            ["half a report"]
+            if report.exists() and not report.read_bytes().rstrip().endswith(b"</html>")
+            else []
+        )
         return half + [one.name for one in self._out.iterdir() if one != report]
 
     def ending(self, code: int, said: bytes, number: signal.Signals) -> str:
@@ -176,7 +228,9 @@ class HostKills:
 
 
 class FirstKills(HostKills):
-    """The installed command as a shell starts it, on a loaded machine, for its first second."""
+    """The installed command as a shell starts it, on a loaded machine, for its first
+    second.
+    """
 
     signals, early = (signal.SIGINT,), 0.0
 
@@ -185,12 +239,24 @@ class FirstKills(HostKills):
         self._command = Path(sys.executable).with_name("tfadvisor")
         super().__init__(folder)
         self.lasts_s = 1.0
-        busy = [sys.executable, "-c", f"import os\nwhile os.getppid() == {os.getpid()}: sum(range(10**6))"]
+        busy = [
+            sys.executable,
+            "-c",
+            f"import os\nwhile os.getppid() == {os.getpid()}: sum(range(10**6))",
+        ]
         self._busy = [subprocess.Popen(busy) for _ in range(2 * (os.cpu_count() or 1))]
 
-    def start(self, group: Marked, early: bool = False) -> tuple[subprocess.Popen[bytes], Callable[[], bytes]]:
+    def start(
+        self, group: Marked, early: bool = False
+    ) -> tuple[subprocess.Popen[bytes], Callable[[], bytes]]:
         """As HostKills; one that is over within the second is no run."""
-        self._call = [self._command, "analyze", self._run, "-o", self._out / "report.html"]
+        self._call = [
+            self._command,
+            "analyze",
+            self._run,
+            "-o",
+            self._out / "report.html",
+        ]
         return super().start(group, early)
 
     def ending(self, code: int, said: bytes, number: signal.Signals) -> str:
@@ -211,7 +277,9 @@ class FirstKills(HostKills):
 
 
 class TabKills:
-    """TensorBoard with the tab. Each that comes to serve first shows the run at which the one before it was killed."""
+    """TensorBoard with the tab. Each that comes to serve first shows the run at which
+    the one before it was killed.
+    """
 
     signals, early = _SIGNALS, 0.25
 
@@ -220,7 +288,11 @@ class TabKills:
         self._folder, self._cache = folder, folder / "cache"
         self._temporary = folder / "temporary"
         self._temporary.mkdir()
-        self._env = {**os.environ, "TMPDIR": str(self._temporary), "TFADVISOR_CACHE": str(self._cache)}
+        self._env = {
+            **os.environ,
+            "TMPDIR": str(self._temporary),
+            "TFADVISOR_CACHE": str(self._cache),
+        }
         self._number, self._silent = 0, 0
         self._next_run()
         with marked() as group:
@@ -231,15 +303,21 @@ class TabKills:
                 raise RuntimeError("the tab does not answer")
             self.lasts_s = time.monotonic() - began
 
-    def start(self, group: Marked, early: bool) -> tuple[subprocess.Popen[bytes], Callable[[], bytes]]:
-        """early: as soon as the process is there. Else it serves, has answered, and was asked for another run's page."""
+    def start(
+        self, group: Marked, early: bool
+    ) -> tuple[subprocess.Popen[bytes], Callable[[], bytes]]:
+        """early: as soon as the process is there. Else it serves, has answered, and was
+        asked for another run's page.
+        """
         process = self._started(group)
         if early:
             return process, lambda: b""
         address = _address_of(process)
         self._silent += not self._shows(address)
         self._next_run()
-        asking = threading.Thread(target=lambda: _asked(address, f"page?run={self._run}"), daemon=True)
+        asking = threading.Thread(
+            target=lambda: _asked(address, f"page?run={self._run}"), daemon=True
+        )
         asking.start()
 
         def told() -> bytes:
@@ -249,8 +327,14 @@ class TabKills:
         return process, told
 
     def files_left(self) -> list[str]:
-        """Of temporary files of ours; what is being made in the cache goes when the next one starts."""
-        return [one.name for one in self._temporary.iterdir() if one.name != ".tensorboard-info"]
+        """Of temporary files of ours; what is being made in the cache goes when the
+        next one starts.
+        """
+        return [
+            one.name
+            for one in self._temporary.iterdir()
+            if one.name != ".tensorboard-info"
+        ]
 
     def ending(self, _code: int, _said: bytes, _number: signal.Signals) -> str:
         """TensorBoard ends in its own words."""
@@ -260,7 +344,9 @@ class TabKills:
         """The cache stays as it was left."""
 
     def finish(self, found: dict[str, Counter[str]]) -> None:
-        """Shows the last run as well. Which signal it was after which one did not answer is not known: the first is blamed."""
+        """Shows the last run as well. Which signal it was after which one did not
+        answer is not known: the first is blamed.
+        """
         with marked() as group:
             self._silent += not self._shows(_address_of(self._started(group)))
         for counts in found.values():
@@ -269,7 +355,9 @@ class TabKills:
 
     def _started(self, group: Marked) -> subprocess.Popen[bytes]:
         call = [sys.executable, "-c", TAB, self._folder / "logdir"]
-        return group.start(call, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=self._env)
+        return group.start(
+            call, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=self._env
+        )
 
     def _next_run(self) -> None:
         self._number += 1
@@ -277,9 +365,13 @@ class TabKills:
         add_run(self._folder / "logdir", self._run)
 
     def _shows(self, address: str) -> bool:
-        """Whether the report of the last run is whole, and nothing half made lies in the cache."""
+        """Whether the report of the last run is whole, and nothing half made lies in
+        the cache.
+        """
         answer = _asked(address, f"report?run={self._run}")
-        return "schema_version" in answer and not list(self._cache.glob("tensorboard/.*"))
+        return "schema_version" in answer and not list(
+            self._cache.glob("tensorboard/.*")
+        )
 
 
 def _address_of(process: subprocess.Popen[bytes]) -> str:
@@ -293,7 +385,10 @@ def _address_of(process: subprocess.Popen[bytes]) -> str:
 
 def _asked(address: str, what: str) -> dict[str, Any]:
     """The JSON that the tab answers; empty where it ended before it did."""
-    with suppress(OSError, ValueError), urllib.request.urlopen(address + what, timeout=_PATIENCE_S) as answer:
+    with (
+        suppress(OSError, ValueError),
+        urllib.request.urlopen(address + what, timeout=_PATIENCE_S) as answer,
+    ):
         content: dict[str, Any] = json.load(answer)
         return content
     return {}
@@ -310,13 +405,21 @@ def five_hosts(folder: Path) -> Path:
 
 
 def publish(what: str, found: dict[str, Counter[str]]) -> None:
-    """Adds to the counts so far, and writes the page's table. Others may do so at the same time."""
+    """Adds to the counts so far, and writes the page's table. Others may do so at the
+    same time.
+    """
     with PAGE.open(encoding="utf-8") as page:
         fcntl.flock(page, fcntl.LOCK_EX)
-        so_far: dict[str, dict[str, int]] = json.loads(COUNTS.read_text(encoding="utf-8")) if COUNTS.exists() else {}
+        so_far: dict[str, dict[str, int]] = (
+            json.loads(COUNTS.read_text(encoding="utf-8")) if COUNTS.exists() else {}
+        )
         for name, counts in found.items():
-            so_far[f"{what} {name}"] = dict(Counter(so_far.get(f"{what} {name}", {})) + counts)
-        COUNTS.write_text(json.dumps(so_far, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+            so_far[f"{what} {name}"] = dict(
+                Counter(so_far.get(f"{what} {name}", {})) + counts
+            )
+        COUNTS.write_text(
+            json.dumps(so_far, indent=2, sort_keys=True) + "\n", encoding="utf-8"
+        )
         first = so_far.get("first SIGINT", {})
         if first:
             cells = [first["killed"], *(first.get(one, 0) for one in _FIRST)]
@@ -326,8 +429,16 @@ def publish(what: str, found: dict[str, Counter[str]]) -> None:
                 f"| {' | '.join(map(str, cells))} |",
             ]
             put(PAGE, "first second", "\n" + "\n".join(lines) + "\n\n")
-        rows = [_cells(name, Counter(counts)) for name, counts in sorted(so_far.items()) if "first" not in name]
-        lines = [HEAD, "|---|---|" + "--:|" * 6, *(f"| {' | '.join(row)} |" for row in rows)]
+        rows = [
+            _cells(name, Counter(counts))
+            for name, counts in sorted(so_far.items())
+            if "first" not in name
+        ]
+        lines = [
+            HEAD,
+            "|---|---|" + "--:|" * 6,
+            *(f"| {' | '.join(row)} |" for row in rows),
+        ]
         put(PAGE, "kills", "\n" + "\n".join(lines) + "\n\n")
 
 

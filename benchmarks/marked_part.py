@@ -1,4 +1,6 @@
-"""A part of a page that a script writes, between two comments; the rest is written by hand."""
+"""A part of a page that a script writes, between two comments; the rest is written by
+hand.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,9 @@ from pathlib import Path
 
 
 def put(page: Path, name: str, text: str) -> None:
-    """Replaces what stands between `<!-- NAME -->` and `<!-- end of NAME -->`. Raises ValueError without them."""
+    """Replaces what stands between `<!-- NAME -->` and `<!-- end of NAME -->`. Raises
+    ValueError without them.
+    """
     begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
     before, found, rest = page.read_text(encoding="utf-8").partition(begin)
     _, closed, after = rest.partition(end)

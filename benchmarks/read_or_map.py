@@ -1,8 +1,10 @@
-"""What does it cost to read a trace into memory instead of mapping it, which a file that is cut would punish with SIGBUS?
+"""What does it cost to read a trace into memory instead of mapping it, which a file
+that is cut would punish with SIGBUS?
 
 python benchmarks/read_or_map.py [--times 9] [--publish]     copies of a fixture's trace in a file, decoded either way by turns
 
-warm: the system has the file in memory. cold: it was told to forget it. --publish writes the table of docs/robustness.md.
+warm: the system has the file in memory. cold: it was told to forget it. --publish
+writes the table of docs/robustness.md.
 """
 
 from __future__ import annotations
@@ -44,7 +46,9 @@ print(got - began, time.perf_counter() - began, re.search(r"VmHWM:\\s+(\\d+)", P
 
 def main(arguments: Sequence[str]) -> int:
     """Prints the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--times", type=int, default=9)
     parser.add_argument("--publish", action="store_true")
     asked = parser.parse_args(arguments)
@@ -80,10 +84,13 @@ def rows(file: Path, times: int) -> list[str]:
             warm[way].append(decoded(file, way))
     found = []
     for way in WAYS:
-        opened, whole, memory = (median(one[at] for one in warm[way]) for at in range(3))
+        opened, whole, memory = (
+            median(one[at] for one in warm[way]) for at in range(3)
+        )
         late = median(one[1] for one in cold[way])
         found.append(
-            f"| {file.stat().st_size / 1e6:,.0f} MB | {way} | {1000 * opened:,.1f} ms | {1000 * whole:,.0f} ms | "
+            f"| {file.stat().st_size / 1e6:,.0f} MB | {way} | {1000 * opened:,.1f} "
+            f"ms | {1000 * whole:,.0f} ms | "
             f"{1000 * late:,.0f} ms | {memory / 1000:,.0f} MB |"
         )
     return found
@@ -92,7 +99,12 @@ def rows(file: Path, times: int) -> list[str]:
 def decoded(file: Path, way: str) -> list[float]:
     """Seconds until it is open, until it is decoded, and peak memory in kB."""
     call = [sys.executable, "-c", DECODES, str(file), way]
-    return [float(one) for one in subprocess.run(call, capture_output=True, text=True, check=True).stdout.split()]
+    return [
+        float(one)
+        for one in subprocess.run(
+            call, capture_output=True, text=True, check=True
+        ).stdout.split()
+    ]
 
 
 def forget(file: Path) -> None:

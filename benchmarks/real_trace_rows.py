@@ -1,4 +1,6 @@
-"""What XProf and tfadvisor say of one trace, row by row, each with a judgement that a rule makes."""
+"""What XProf and tfadvisor say of one trace, row by row, each with a judgement that a
+rule makes.
+"""
 
 from __future__ import annotations
 
@@ -33,12 +35,14 @@ PS_PER_US = 1_000_000
 NOTHING = "–"
 NOT_MEASURED = "No step time measured"
 FAULTS = {
-    1: "Host events never enter the steps of a GPU: input wait, kernel launch, host compute and compilation are always 0.",
+    1: "Host events never enter the steps of a GPU: input wait, kernel launch, host "
+    "compute and compilation are always 0.",
     2: "A step is its first to its last device event: gaps between steps vanish.",
     3: "Copies named `MemcpyH2D` are not recognised and count as fp32 compute.",
     4: "bf16 counts as 32-bit, and Tensor-Core kernels are known up to Ampere.",
     5: "JAX without `StepTraceAnnotation` has no steps, and so no share of step time.",
-    6: "Idle is the window minus the kernels with a framework op: copies, NCCL and what no op is known of count as idle.",
+    6: "Idle is the window minus the kernels with a framework op: copies, NCCL and what "
+    "no op is known of count as idle.",
     7: "All GPUs of a host are one core: one GPU's work hides another's waiting.",
     8: "The time from a launch to the kernel's start is not computed.",
     9: "A Keras loop on a CPU has no step time although every step is marked.",
@@ -54,7 +58,13 @@ COLUMNS = {
     "compile_time_ms_avg": "compileTimeMs",
     "other_time_ms_avg": "otherTimeMs",
 }
-COLLECTIVE_CATEGORIES = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all", "collective-permute")
+COLLECTIVE_CATEGORIES = (
+    "all-reduce",
+    "all-gather",
+    "reduce-scatter",
+    "all-to-all",
+    "collective-permute",
+)
 
 
 class Who(Enum):
@@ -83,14 +93,24 @@ class Row:
     def judgement(self) -> str:
         """`tfadvisor: faults 1 and 5. Why.`"""
         *most, last = [str(one) for one in self.faults] or [""]
-        numbers = f"faults {', '.join(most)} and {last}" if most else f"fault {last}" if last else ""
+        numbers = (
+            f"faults {', '.join(most)} and {last}"
+            if most
+            else f"fault {last}"
+            if last
+            else ""
+        )
         reasons = ". ".join(part for part in (numbers, self.why) if part)
-        return f"**{self.who.value}**: {reasons}" if reasons else f"**{self.who.value}**"
+        return (
+            f"**{self.who.value}**: {reasons}" if reasons else f"**{self.who.value}**"
+        )
 
 
 @dataclass(frozen=True)
 class Theirs:
-    """XProf's answers. kernels: name -> (number, µs, flagged as using Tensor Cores). ops: of devices, with IDLE."""
+    """XProf's answers. kernels: name -> (number, µs, flagged as using Tensor Cores).
+    ops: of devices, with IDLE.
+    """
 
     general: dict[str, str]
     words: dict[str, str]
@@ -107,7 +127,9 @@ class Theirs:
 
 @dataclass(frozen=True)
 class Ours:
-    """tfadvisor's answers, and the timeline behind them. raw: the trace's messages, to judge by."""
+    """tfadvisor's answers, and the timeline behind them. raw: the trace's messages, to
+    judge by.
+    """
 
     report: Report
     host: HostTimeline
@@ -116,7 +138,11 @@ class Ours:
     @property
     def active(self) -> tuple[Device, ...]:
         """The devices that compute, CPUs left out."""
-        return tuple(device for device in self.host.active_devices() if device.kind is not DeviceKind.CPU)
+        return tuple(
+            device
+            for device in self.host.active_devices()
+            if device.kind is not DeviceKind.CPU
+        )
 
     @property
     def has_steps(self) -> bool:
@@ -125,12 +151,19 @@ class Ours:
 
     def alone(self, name: str, here: str, *faults: int) -> Row:
         """A row that XProf says nothing in."""
-        spans = [(int(one.ops.start.min()), int(one.ops.end.max())) for one in self.active]
-        span = (max(end for _, end in spans) - min(start for start, _ in spans)) / 1e9 if spans else 0.0
+        spans = [
+            (int(one.ops.start.min()), int(one.ops.end.max())) for one in self.active
+        ]
+        span = (
+            (max(end for _, end in spans) - min(start for start, _ in spans)) / 1e9
+            if spans
+            else 0.0
+        )
         if self.has_steps or not spans or span >= 0.01 * self.report.run.window_ms:
             return Row(name, NOTHING, here, Who.ALONE, "", faults)
         why = (
-            f"tfadvisor takes the {in_words(span, Unit.MS)} from the first to the last device event for the whole trace, which "
+            f"tfadvisor takes the {in_words(span, Unit.MS)} from the first to the "
+            "last device event for the whole trace, which "
             f"lasts {in_words(self.report.run.window_ms, Unit.MS)}"
         )
         return Row(name, NOTHING, here, Who.NEITHER, why, faults)
@@ -140,7 +173,11 @@ def rows_of(path: Path, report: Report) -> list[Row]:
     """Everything that both say of one trace."""
     theirs = ask([path])
     assert theirs is not None, f"XProf reads nothing of {path.name}"
-    ours = Ours(report, build_host(decode_file(path, SELECTION)), messages.XSpace.FromString(path.read_bytes()))
+    ours = Ours(
+        report,
+        build_host(decode_file(path, SELECTION)),
+        messages.XSpace.FromString(path.read_bytes()),
+    )
     questions: tuple[tuple[str, Callable[[str, Theirs, Ours], Row | None]], ...] = (
         ("devices", devices),
         ("steps", steps),
@@ -156,7 +193,11 @@ def rows_of(path: Path, report: Report) -> list[Row]:
         ("time of the op that differs most", op_time),
         ("verdict", verdict),
     )
-    return [row for name, question in questions if (row := question(name, theirs, ours)) is not None]
+    return [
+        row
+        for name, question in questions
+        if (row := question(name, theirs, ours)) is not None
+    ]
 
 
 def both(paths: list[Path]) -> Row:
@@ -168,9 +209,11 @@ def both(paths: list[Path]) -> Row:
     noted = "hosts-left-out" in {note.rule_id for note in report.capture}
     return Row(
         "given together with its copies",
-        f"{theirs.environment['task_count'].partition(' ')[0]} tasks, {theirs.environment['device_core_count']} cores, "
+        f"{theirs.environment['task_count'].partition(' ')[0]} tasks, "
+        f"{theirs.environment['device_core_count']} cores, "
         f"{sum(count for count, _, _ in theirs.kernels.values()):,} kernels",
-        f"{len(report.run.hosts)} host" + (", and a note that the files are alike" if noted else ""),
+        f"{len(report.run.hosts)} host"
+        + (", and a note that the files are alike" if noted else ""),
         Who.TFADVISOR if noted else Who.NEITHER,
         "The bytes are the same, so nothing more ran",
     )
@@ -182,7 +225,9 @@ def xprof_says(paths: list[Path]) -> str:
 
 
 def ask(paths: list[Path]) -> Theirs | None:
-    """XProf's pages about copies of the traces, since it writes caches beside them; None when it gives none."""
+    """XProf's pages about copies of the traces, since it writes caches beside them;
+    None when it gives none.
+    """
     with tempfile.TemporaryDirectory() as place:
         copies = [shutil.copy(path, place) for path in paths]
         overview = _tool(copies, "overview_page")
@@ -195,7 +240,11 @@ def ask(paths: list[Path]) -> Theirs | None:
     for row in kernel_rows:
         count, time, _ = found[row["kernel_name"]]
         flag = bool(row["is_kernel_using_tensor_core"])
-        found[row["kernel_name"]] = (count + round(row["occurrences"]), time + row["total_duration_us"], flag)
+        found[row["kernel_name"]] = (
+            count + round(row["occurrences"]),
+            time + row["total_duration_us"],
+            flag,
+        )
     general, step, environment, *_ = overview
     return Theirs(
         general=general.get("p") or {},
@@ -203,9 +252,21 @@ def ask(paths: list[Path]) -> Theirs | None:
         steps=_rows(step),
         environment=environment.get("p") or {},
         kernels=dict(found),
-        ops=[row for row in _rows(operations[0] if operations else None) if row["host_or_device"] == "Device"],
-        collectives=sum(round(row["occurrences"]) for row in hlo if row["category"] in COLLECTIVE_CATEGORIES)
-        + sum(count for name, (count, _, _) in found.items() if name.lower().startswith("nccl")),
+        ops=[
+            row
+            for row in _rows(operations[0] if operations else None)
+            if row["host_or_device"] == "Device"
+        ],
+        collectives=sum(
+            round(row["occurrences"])
+            for row in hlo
+            if row["category"] in COLLECTIVE_CATEGORIES
+        )
+        + sum(
+            count
+            for name, (count, _, _) in found.items()
+            if name.lower().startswith("nccl")
+        ),
     )
 
 
@@ -219,26 +280,45 @@ def _rows(table: dict[str, Any] | None) -> list[dict[str, Any]]:
     if not table:
         return []
     columns = [column["id"] for column in table["cols"]]
-    return [dict(zip(columns, (cell["v"] for cell in row["c"]), strict=True)) for row in table.get("rows", [])]
+    return [
+        dict(zip(columns, (cell["v"] for cell in row["c"]), strict=True))
+        for row in table.get("rows", [])
+    ]
 
 
 def devices(name: str, theirs: Theirs, ours: Ours) -> Row:
     number, active = int(theirs.environment["device_core_count"]), ours.active
-    there = f"{number} × {theirs.environment['device_type']}" if number else theirs.environment["device_type"]
+    there = (
+        f"{number} × {theirs.environment['device_type']}"
+        if number
+        else theirs.environment["device_type"]
+    )
     names = ", ".join(one.name for one in active) or "none that computes"
     models = sorted({one.model for one in active if one.model})
     others = len(ours.host.devices) - len(active) if active else 0
     here = (
-        names + (f" ({', '.join(models)})" if models else "") + (f"; {others} more compute nothing" if others else "")
+        names
+        + (f" ({', '.join(models)})" if models else "")
+        + (f"; {others} more compute nothing" if others else "")
     )
     if number == len(active):
         return Row(name, there, here, Who.EQUAL)
-    return Row(name, there, here, Who.BOTH, "XProf counts the planes of the trace, tfadvisor the devices that compute")
+    return Row(
+        name,
+        there,
+        here,
+        Who.BOTH,
+        "XProf counts the planes of the trace, tfadvisor the devices that compute",
+    )
 
 
 def steps(name: str, theirs: Theirs, ours: Ours) -> Row:
     info = ours.report.steps
-    here = f"{info.count} ({info.source}, confidence {info.confidence:.2f})" if ours.has_steps else "none"
+    here = (
+        f"{info.count} ({info.source}, confidence {info.confidence:.2f})"
+        if ours.has_steps
+        else "none"
+    )
     if info.set_aside and ours.has_steps:
         here += "; set aside: " + ", ".join(one.reason for one in info.set_aside)
     there = str(len(theirs.steps)) if theirs.steps else "none"
@@ -248,38 +328,79 @@ def steps(name: str, theirs: Theirs, ours: Ours) -> Row:
             return Row(name, there, here, Who.EQUAL)
         return Row(name, there, here, Who.ALONE, f"They are {info.about}", (5,))
     if saved and len(theirs.steps) == saved != info.count:
-        why = f"The trace holds {saved} step, once for each GPU; tfadvisor counts it for each GPU that ran it at another time"
+        why = (
+            f"The trace holds {saved} step, once for each GPU; tfadvisor counts it "
+            "for each GPU that ran it at another time"
+        )
         return Row(name, there, here, Who.XPROF, why)
-    return Row(name, there, here, Who.EQUAL if len(theirs.steps) == info.count else Who.BOTH)
+    return Row(
+        name, there, here, Who.EQUAL if len(theirs.steps) == info.count else Who.BOTH
+    )
 
 
 def step_time(name: str, theirs: Theirs, ours: Ours) -> Row | None:
-    mean = ours.report.steps.time_ms.mean if ours.has_steps and ours.report.steps.time_ms else None
+    mean = (
+        ours.report.steps.time_ms.mean
+        if ours.has_steps and ours.report.steps.time_ms
+        else None
+    )
     if not theirs.steps and mean is None:
         return None
     here = in_words(mean, Unit.MS) if mean is not None else NOTHING
     if not theirs.steps:
         return ours.alone(name, here, 5)
     there = in_words(theirs.mean("stepTimeMs"), Unit.MS)
-    spans = [(span - start) / 1e9 for start, span in zip(ours.host.steps.starts, ours.host.steps.ends, strict=True)]
+    spans = [
+        (span - start) / 1e9
+        for start, span in zip(
+            ours.host.steps.starts, ours.host.steps.ends, strict=True
+        )
+    ]
     if _saved_steps(ours.raw) and max(spans) == theirs.mean("stepTimeMs"):
-        why = f"XProf keeps the longest of {len(spans)} GPUs, tfadvisor takes their mean; both know device events only"
+        why = (
+            f"XProf keeps the longest of {len(spans)} GPUs, tfadvisor takes their "
+            "mean; both know device events only"
+        )
         return Row(name, there, here, Who.BOTH, why, (7,))
-    return Row(name, there, here, Who.TFADVISOR, faults=(2,) if len(ours.active) < 2 else (2, 7))
+    return Row(
+        name,
+        there,
+        here,
+        Who.TFADVISOR,
+        faults=(2,) if len(ours.active) < 2 else (2, 7),
+    )
 
 
 def kernels(name: str, theirs: Theirs, ours: Ours) -> Row | None:
     if not any(device.kind is DeviceKind.GPU for device in ours.active):
         return None
-    there = sum(count for count, _, _ in theirs.kernels.values()), sum(time for _, time, _ in theirs.kernels.values())
-    mine = _kernel_table(ours.host)
-    here = sum(count for count, _ in mine.values()), sum(time for _, time in mine.values())
-    words = (f"{number:,}, {in_words(time, Unit.US)} in all" for number, time in (there, here))
-    alike = {key: one[0] for key, one in theirs.kernels.items()} == {key: one[0] for key, one in mine.items()}
-    close = all(
-        abs(one[1] - mine[key][1]) <= one[0] * 1e-3 + 1e-6 for key, one in theirs.kernels.items() if key in mine
+    there = (
+        sum(count for count, _, _ in theirs.kernels.values()),
+        sum(time for _, time, _ in theirs.kernels.values()),
     )
-    return Row(name, *words, Who.EQUAL if alike and close else Who.NEITHER, "" if alike and close else "Unexplained")
+    mine = _kernel_table(ours.host)
+    here = (
+        sum(count for count, _ in mine.values()),
+        sum(time for _, time in mine.values()),
+    )
+    words = (
+        f"{number:,}, {in_words(time, Unit.US)} in all"
+        for number, time in (there, here)
+    )
+    alike = {key: one[0] for key, one in theirs.kernels.items()} == {
+        key: one[0] for key, one in mine.items()
+    }
+    close = all(
+        abs(one[1] - mine[key][1]) <= one[0] * 1e-3 + 1e-6
+        for key, one in theirs.kernels.items()
+        if key in mine
+    )
+    return Row(
+        name,
+        *words,
+        Who.EQUAL if alike and close else Who.NEITHER,
+        "" if alike and close else "Unexplained",
+    )
 
 
 def busy_overall(name: str, theirs: Theirs, ours: Ours) -> Row | None:
@@ -288,7 +409,11 @@ def busy_overall(name: str, theirs: Theirs, ours: Ours) -> Row | None:
     total = sum(row["total_time"] for row in theirs.ops)
     idle = sum(row["total_time"] for row in theirs.ops if row["operation"] == "IDLE")
     window = busy = 0
-    for device in (one for one in ours.host.devices if len(one.ops) and one.kind is not DeviceKind.CPU):
+    for device in (
+        one
+        for one in ours.host.devices
+        if len(one.ops) and one.kind is not DeviceKind.CPU
+    ):
         window += int(device.ops.end.max() - device.ops.start.min())
         busy += union_of(device.compute, device.collective, device.transfer).length()
     there, here = 1 - idle / total if total else 0.0, busy / window
@@ -297,9 +422,15 @@ def busy_overall(name: str, theirs: Theirs, ours: Ours) -> Row | None:
         return Row(name, *words, Who.EQUAL)
     if there < here:
         unknown = sum(time for _, time, _ in theirs.kernels.values()) - (total - idle)
-        why = f"{in_words(unknown, Unit.US)} of kernels carry no op that XProf knows" if unknown > 1 else ""
+        why = (
+            f"{in_words(unknown, Unit.US)} of kernels carry no op that XProf knows"
+            if unknown > 1
+            else ""
+        )
         return Row(name, *words, Who.TFADVISOR, why, (6,))
-    return Row(name, *words, Who.TFADVISOR, "XProf adds up kernels that run at the same time")
+    return Row(
+        name, *words, Who.TFADVISOR, "XProf adds up kernels that run at the same time"
+    )
 
 
 def busy_in_steps(name: str, theirs: Theirs, ours: Ours) -> Row | None:
@@ -316,12 +447,17 @@ def busy_in_steps(name: str, theirs: Theirs, ours: Ours) -> Row | None:
         f"{duty} duty cycle of the whole trace",
         here,
         Who.BOTH,
-        f"XProf divides by the whole trace, tfadvisor by the steps ({ours.report.steps.about})",
+        "XProf divides by the whole trace, tfadvisor by the steps "
+        f"({ours.report.steps.about})",
     )
 
 
 def breakdown(name: str, theirs: Theirs, ours: Ours) -> Row | None:
-    here = ", ".join(f"{key} {percent(share)}" for key, share in ours.report.breakdown.items() if share >= 0.0005)
+    here = ", ".join(
+        f"{key} {percent(share)}"
+        for key, share in ours.report.breakdown.items()
+        if share >= 0.0005
+    )
     if not ours.has_steps:
         here += " (of the whole trace)"
     if not ours.host.active_devices():
@@ -332,7 +468,9 @@ def breakdown(name: str, theirs: Theirs, ours: Ours) -> Row | None:
         return ours.alone(name, here, 5)
     step = theirs.mean("stepTimeMs")
     shares = [(words, theirs.mean(COLUMNS[key]) / step) for key, words, _ in PARTS]
-    there = ", ".join(f"{words} {percent(share)}" for words, share in shares if share >= 0.0005)
+    there = ", ".join(
+        f"{words} {percent(share)}" for words, share in shares if share >= 0.0005
+    )
     faults = [1, 2]
     if _has_unknown_copies(ours.host):
         faults.append(3)
@@ -349,9 +487,17 @@ def precision(name: str, theirs: Theirs, ours: Ours) -> Row | None:
         time[kernel_kind(key).precision] += us
     total, unknown = sum(time.values()), time[Precision.UNKNOWN]
     wide = sum(time[one] for one in (Precision.FP64, Precision.FP32, Precision.TF32))
-    here = f"{percent((total - unknown - wide) / total)} of kernel time, {percent(wide / total)} wider"
-    here += f", {percent(unknown / total)} unknown by name; `fp16_kernel_share` {_metric(ours, 'fp16_kernel_share')}"
-    narrow, rest = (theirs.general[f"device_compute_{bits}bit_percent"] for bits in (16, 32))
+    here = (
+        f"{percent((total - unknown - wide) / total)} of kernel time, "
+        f"{percent(wide / total)} wider"
+    )
+    here += (
+        f", {percent(unknown / total)} unknown by name; `fp16_kernel_share` "
+        f"{_metric(ours, 'fp16_kernel_share')}"
+    )
+    narrow, rest = (
+        theirs.general[f"device_compute_{bits}bit_percent"] for bits in (16, 32)
+    )
     if not theirs.steps and unknown == total:
         return Row(
             name,
@@ -364,22 +510,48 @@ def precision(name: str, theirs: Theirs, ours: Ours) -> Row | None:
     if not theirs.steps:
         return Row(name, NOTHING, here, Who.ALONE, faults=(5,))
     there = f"{narrow.replace('%', ' %')} of the steps, {rest.replace('%', ' %')} wider"
-    why = "XProf goes by the shapes of an op's operands where the trace has them, tfadvisor by the types in the kernel's name"
-    faults = (*((3,) if _has_unknown_copies(ours.host) else ()), *((4,) if time[Precision.BF16] else ()))
-    return Row(name, there, here, Who.TFADVISOR, why if _has_stat(ours.raw, b"shape") else "", faults)
+    why = (
+        "XProf goes by the shapes of an op's operands where the trace has them, "
+        "tfadvisor by the types in the kernel's name"
+    )
+    faults = (
+        *((3,) if _has_unknown_copies(ours.host) else ()),
+        *((4,) if time[Precision.BF16] else ()),
+    )
+    return Row(
+        name,
+        there,
+        here,
+        Who.TFADVISOR,
+        why if _has_stat(ours.raw, b"shape") else "",
+        faults,
+    )
 
 
 def tensor_cores(name: str, theirs: Theirs, ours: Ours) -> Row | None:
     if not theirs.kernels:
         return None
     total = sum(time for _, time, _ in theirs.kernels.values())
-    there = f"{percent(sum(time for _, time, flag in theirs.kernels.values() if flag) / total)} of kernel time"
+    there = (
+        f"{percent(sum(time for _, time, flag in theirs.kernels.values() if flag) / total)} "
+        "of kernel time"
+    )
     here = _metric(ours, "tensor_core_kernel_share")
-    here += "" if here.startswith(NOTHING) else " of the matrix kernels' time that names tell of"
+    here += (
+        ""
+        if here.startswith(NOTHING)
+        else " of the matrix kernels' time that names tell of"
+    )
     told = {key: kernel_kind(key).tensor_cores for key in theirs.kernels}
-    differ = [key for key, flag in told.items() if flag is not None and flag is not theirs.kernels[key][2]]
+    differ = [
+        key
+        for key, flag in told.items()
+        if flag is not None and flag is not theirs.kernels[key][2]
+    ]
     if differ:
-        return Row(name, there, here, Who.TFADVISOR, f"{len(differ)} kernels differ", (4,))
+        return Row(
+            name, there, here, Who.TFADVISOR, f"{len(differ)} kernels differ", (4,)
+        )
     known = sum(flag is not None for flag in told.values())
     left = sum(flag is None and theirs.kernels[key][2] for key, flag in told.items())
     if not known and not left:
@@ -395,14 +567,19 @@ def launch_latency(name: str, theirs: Theirs, ours: Ours) -> Row | None:
     if not any(device.kind is DeviceKind.GPU for device in ours.active):
         return None
     here = (
-        f"{_metric(ours, 'kernel_launch_latency_us')}, 95th percentile {_metric(ours, 'kernel_launch_latency_us_p95')}"
+        f"{_metric(ours, 'kernel_launch_latency_us')}, 95th percentile "
+        f"{_metric(ours, 'kernel_launch_latency_us_p95')}"
     )
     early = known = 0
     for ops in (device.ops for device in ours.active):
         mine = (ops.kind == DeviceClass.COMPUTE) & (ops.launch_end >= 0)
-        known, early = known + int(mine.sum()), early + int((ops.start < ops.launch_end)[mine].sum())
+        known, early = (
+            known + int(mine.sum()),
+            early + int((ops.start < ops.launch_end)[mine].sum()),
+        )
     why = (
-        f"{early} of {known} kernels start before the call that launches them is over, which counts as 0"
+        f"{early} of {known} kernels start before the call that launches them is "
+        "over, which counts as 0"
         if early
         else ""
     )
@@ -412,9 +589,17 @@ def launch_latency(name: str, theirs: Theirs, ours: Ours) -> Row | None:
 def collectives(name: str, theirs: Theirs, ours: Ours) -> Row | None:
     if not ours.active:
         return None
-    here = sum(int((device.ops.kind == DeviceClass.COLLECTIVE).sum()) for device in ours.host.devices)
+    here = sum(
+        int((device.ops.kind == DeviceClass.COLLECTIVE).sum())
+        for device in ours.host.devices
+    )
     words = f"{here}; {_metric(ours, 'collectives_per_step')} a step" if here else "0"
-    return Row(name, str(theirs.collectives), words, Who.EQUAL if here == theirs.collectives else Who.NEITHER)
+    return Row(
+        name,
+        str(theirs.collectives),
+        words,
+        Who.EQUAL if here == theirs.collectives else Who.NEITHER,
+    )
 
 
 def op_time(name: str, theirs: Theirs, ours: Ours) -> Row | None:
@@ -425,21 +610,34 @@ def op_time(name: str, theirs: Theirs, ours: Ours) -> Row | None:
     mine: Counter[str] = Counter()
     for device in ours.active:
         ops = device.ops
-        for row, start, end in zip(ops.name.tolist(), ops.start.tolist(), ops.end.tolist(), strict=True):
+        for row, start, end in zip(
+            ops.name.tolist(), ops.start.tolist(), ops.end.tolist(), strict=True
+        ):
             mine[_op(ops.names[row])] += end - start
-    shared = [row for row in theirs.ops if row["operation"] in clocks and "start" not in row["operation"]]
+    shared = [
+        row
+        for row in theirs.ops
+        if row["operation"] in clocks and "start" not in row["operation"]
+    ]
     if not shared:
         return None
-    top = max(shared, key=lambda row: abs(row["total_time"] - mine[row["operation"]] / PS_PER_US))
+    top = max(
+        shared,
+        key=lambda row: abs(row["total_time"] - mine[row["operation"]] / PS_PER_US),
+    )
     op, there = top["operation"], top["total_time"] / 1e3
     here = mine[op] / 1e9
     words = f"`{op}` {in_words(there, Unit.MS)}", f"`{op}` {in_words(here, Unit.MS)}"
     if abs(there - here) < 0.001 * there:
         return Row(name, *words, Who.EQUAL)
-    by_host, by_device = (statistics.pstdev(one) / 1e9 for one in zip(*clocks[op], strict=True))
+    by_host, by_device = (
+        statistics.pstdev(one) / 1e9 for one in zip(*clocks[op], strict=True)
+    )
     why = (
-        f"The trace has the TPU's own clock beside the host's, which tfadvisor reads: the {len(clocks[op])} runs of this op "
-        f"spread by {in_words(by_device, Unit.MS)} (standard deviation) by the one, by {in_words(by_host, Unit.MS)} by the other"
+        "The trace has the TPU's own clock beside the host's, which tfadvisor "
+        f"reads: the {len(clocks[op])} runs of this op "
+        f"spread by {in_words(by_device, Unit.MS)} (standard deviation) by the one, "
+        f"by {in_words(by_host, Unit.MS)} by the other"
     )
     return Row(name, *words, Who.XPROF if by_device < by_host else Who.TFADVISOR, why)
 
@@ -452,9 +650,18 @@ def verdict(name: str, theirs: Theirs, ours: Ours) -> Row:
     if NOT_MEASURED in there:
         if report.verdict.bottleneck == "unknown":
             return Row(name, f"“{there}”", here, Who.EQUAL)
-        return replace(ours.alone(name, here, *((5,) if ours.has_steps else ())), theirs=f"“{there}”")
-    if len(theirs.steps) == _saved_steps(ours.raw) != report.steps.count and report.verdict.bottleneck == "imbalance":
-        why = "The GPUs ran one step at different times, which is no imbalance; XProf cannot tell what they wait for"
+        return replace(
+            ours.alone(name, here, *((5,) if ours.has_steps else ())),
+            theirs=f"“{there}”",
+        )
+    if (
+        len(theirs.steps) == _saved_steps(ours.raw) != report.steps.count
+        and report.verdict.bottleneck == "imbalance"
+    ):
+        why = (
+            "The GPUs ran one step at different times, which is no imbalance; XProf "
+            "cannot tell what they wait for"
+        )
         return Row(name, f"“{there}”", here, Who.NEITHER, why, (1,))
     return Row(name, f"“{there}”", here, Who.TFADVISOR, faults=(1,))
 
@@ -462,45 +669,90 @@ def verdict(name: str, theirs: Theirs, ours: Ours) -> Row:
 def _metric(ours: Ours, name: str) -> str:
     """A metric in words, or why there is none."""
     one: MetricValue = ours.report.metrics[name]
-    return f"{NOTHING} ({one.reason})" if one.value is None else in_words(one.value, Unit(one.unit))
+    return (
+        f"{NOTHING} ({one.reason})"
+        if one.value is None
+        else in_words(one.value, Unit(one.unit))
+    )
 
 
 def _has_unknown_copies(host: HostTimeline) -> bool:
-    names = {device.ops.names[row] for device in host.devices for row in set(device.ops.name.tolist())}
-    return any(name.startswith(("MemcpyH2D", "MemcpyD2H", "MemcpyD2D")) for name in names)
+    names = {
+        device.ops.names[row]
+        for device in host.devices
+        for row in set(device.ops.name.tolist())
+    }
+    return any(
+        name.startswith(("MemcpyH2D", "MemcpyD2H", "MemcpyD2D")) for name in names
+    )
 
 
-def _kernel_table(host: HostTimeline, copies: bool = True) -> dict[str, tuple[int, float]]:
-    """Name -> (number, µs) of what has kernel details: all but the copies that the driver makes, those of ROCm included."""
+def _kernel_table(
+    host: HostTimeline, copies: bool = True
+) -> dict[str, tuple[int, float]]:
+    """Name -> (number, µs) of what has kernel details: all but the copies that the
+    driver makes, those of ROCm included.
+    """
     found: dict[str, tuple[int, float]] = defaultdict(lambda: (0, 0.0))
     for device in (one for one in host.devices if one.kind is DeviceKind.GPU):
         ops = device.ops
-        for row, kind, length in zip(ops.name.tolist(), ops.kind.tolist(), (ops.end - ops.start).tolist(), strict=True):
+        for row, kind, length in zip(
+            ops.name.tolist(),
+            ops.kind.tolist(),
+            (ops.end - ops.start).tolist(),
+            strict=True,
+        ):
             name = ops.names[row]
-            if not name.upper().startswith(("MEMCPY", "MEMSET")) and (copies or kind not in COPIES):
+            if not name.upper().startswith(("MEMCPY", "MEMSET")) and (
+                copies or kind not in COPIES
+            ):
                 count, time = found[name]
                 found[name] = (count + 1, time + length / PS_PER_US)
     return dict(found)
 
 
 def _saved_steps(raw: Any) -> int:
-    """Steps on the `Steps` line that an old version saved, of the GPU that has most; 0 without one."""
-    lines = [line for plane in raw.planes if plane.name.startswith(b"/device:GPU") for line in plane.lines]
+    """Steps on the `Steps` line that an old version saved, of the GPU that has most; 0
+    without one.
+    """
+    lines = [
+        line
+        for plane in raw.planes
+        if plane.name.startswith(b"/device:GPU")
+        for line in plane.lines
+    ]
     return max((len(line.events) for line in lines if line.name == b"Steps"), default=0)
 
 
 def _has_stat(raw: Any, name: bytes) -> bool:
     gpus = [plane for plane in raw.planes if plane.name.startswith(b"/device:GPU")]
-    return any(entry.name == name for plane in gpus for entry in plane.stat_metadata.values())
+    return any(
+        entry.name == name for plane in gpus for entry in plane.stat_metadata.values()
+    )
 
 
 def _clocks(raw: Any) -> dict[str, list[tuple[int, int]]]:
-    """TPU op -> its lengths by the host's clock and by the TPU's, ps, where the trace has both."""
+    """TPU op -> its lengths by the host's clock and by the TPU's, ps, where the trace
+    has both.
+    """
     found: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for plane in (one for one in raw.planes if one.name.startswith(b"/device:TPU")):
-        own = {number for number, entry in plane.stat_metadata.items() if entry.name == b"device_duration_ps"}
-        for event in (event for line in plane.lines if line.name == b"XLA Ops" for event in line.events):
-            lengths = [stat.uint64_value or stat.int64_value for stat in event.stats if stat.metadata_id in own]
+        own = {
+            number
+            for number, entry in plane.stat_metadata.items()
+            if entry.name == b"device_duration_ps"
+        }
+        for event in (
+            event
+            for line in plane.lines
+            if line.name == b"XLA Ops"
+            for event in line.events
+        ):
+            lengths = [
+                stat.uint64_value or stat.int64_value
+                for stat in event.stats
+                if stat.metadata_id in own
+            ]
             if lengths:
                 name = _op(plane.event_metadata[event.metadata_id].name.decode())
                 found[name].append((event.duration_ps, lengths[0]))

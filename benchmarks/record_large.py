@@ -1,4 +1,5 @@
-"""Records a TensorFlow CPU trace of a wanted size: a step of 300 small ops behind a parallel map, 70 kB each.
+"""Records a TensorFlow CPU trace of a wanted size: a step of 300 small ops behind a
+parallel map, 70 kB each.
 
 python benchmarks/record_large.py OUT.xplane.pb STEPS
 """
@@ -29,7 +30,11 @@ def record(target: Path, steps: int) -> None:
     features = np.random.rand(4096, 32).astype("float32")
     labels = np.random.randint(0, 10, 4096)
     dataset = tf.data.Dataset.from_tensor_slices((features, labels)).repeat()
-    dataset = dataset.map(lambda x, y: (x * 2.0, y), num_parallel_calls=2).batch(64).prefetch(2)
+    dataset = (
+        dataset.map(lambda x, y: (x * 2.0, y), num_parallel_calls=2)
+        .batch(64)
+        .prefetch(2)
+    )
     batches = iter(dataset)
     train_step(*next(batches))
     with tempfile.TemporaryDirectory() as logdir:

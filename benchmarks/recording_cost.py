@@ -1,11 +1,13 @@
 """What recording costs a program's step while it lasts, by the program's own clock.
 
-    python benchmarks/recording_cost.py --jax PYTHON --tensorflow PYTHON [--windows N] [NAME …]
+    python benchmarks/recording_cost.py --jax PYTHON --tensorflow PYTHON [--windows N]
+    [NAME …]
 
-The programs are those of run_programs.py. Each is recorded as `tfadvisor run` does it, and then again and again, with or without
-calls of Python as `run` chose, half a second with the profiler and half a second without in turns. The median step of a window is
-set against the median step of the pauses beside it; the median of these ratios counts. Machines change their pace by half
-within seconds, so a single window says nothing.
+The programs are those of run_programs.py. Each is recorded as `tfadvisor run` does it,
+and then again and again, with or without calls of Python as `run` chose, half a second
+with the profiler and half a second without in turns. The median step of a window is set
+against the median step of the pauses beside it; the median of these ratios counts.
+Machines change their pace by half within seconds, so a single window says nothing.
 """
 
 from __future__ import annotations
@@ -40,75 +42,126 @@ Window = dict[str, float]
 
 
 def main() -> None:
-    asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    asked = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     asked.add_argument("--jax", default=sys.executable)
     asked.add_argument("--tensorflow", default=sys.executable)
     asked.add_argument("--windows", type=int, default=24)
-    asked.add_argument("--no-calls", action="store_true", help="never trace calls of Python")
+    asked.add_argument(
+        "--no-calls", action="store_true", help="never trace calls of Python"
+    )
     asked.add_argument("names", nargs="*")
     given = asked.parse_args()
     pythons = {"jax": given.jax, "tensorflow": given.tensorflow}
     print(
-        "| program | ms a step | recording adds | of windows the middle half | calls of Python |\n|---|---:|---:|---:|---|"
+        "| program | ms a step | recording adds | of windows the middle half | calls "
+        "of Python |\n|---|---:|---:|---:|---|"
     )
     costs = []
     for program in PROGRAMS:
-        if program.steps and program.name != "short" and (program.name in given.names or not given.names):
+        if (
+            program.steps
+            and program.name != "short"
+            and (program.name in given.names or not given.names)
+        ):
             python = pythons[program.framework]
             if program.name == "notebook":
                 step_ms, shares, traced = cost_of_blocks(program, python, given.windows)
             else:
-                step_ms, shares, traced = cost(program, python, given.windows, calls=not given.no_calls)
+                step_ms, shares, traced = cost(
+                    program, python, given.windows, calls=not given.no_calls
+                )
             lower, middle, upper = statistics.quantiles(shares, n=4)
             costs.append(middle)
             calls = "traced" if traced else "not traced"
             print(
-                f"| {program.name} | {step_ms:.2f} | {middle:+.0%} | {lower:+.0%} to {upper:+.0%} | {calls} |",
+                f"| {program.name} | {step_ms:.2f} | {middle:+.0%} | {lower:+.0%} to "
+                f"{upper:+.0%} | {calls} |",
                 flush=True,
             )
     if costs:
         few = sum(one < LIMIT for one in costs)
         print(
-            f"\nIn the median {statistics.median(costs):+.0%}, {max(costs):+.0%} at most; {few} of {len(costs)} below {LIMIT:.0%}"
+            f"\nIn the median {statistics.median(costs):+.0%}, {max(costs):+.0%} at "
+            f"most; {few} of {len(costs)} below {LIMIT:.0%}"
         )
 
 
-def cost(program: Program, python: str, windows: int, *, calls: bool) -> tuple[float, list[float], bool]:
-    """(ms a step without the profiler, what each window adds as a share of it, whether calls of Python are traced)."""
+def cost(
+    program: Program, python: str, windows: int, *, calls: bool
+) -> tuple[float, list[float], bool]:
+    """(ms a step without the profiler, what each window adds as a share of it, whether
+    calls of Python are traced).
+    """
     with tempfile.TemporaryDirectory() as folder:
         times = Path(folder) / "times"
         times.mkdir()
         board = Board(Path(folder))
         command = command_of(replace(program, steps=STEPS), python, Path(folder))
         with (Path(folder) / "log").open("wb") as log:
-            place = Place(HERE, with_hook(environment(STEP_TIMES=str(times)), board.folder), log, PATIENCE_SECONDS)
+            place = Place(
+                HERE,
+                with_hook(environment(STEP_TIMES=str(times)), board.folder),
+                log,
+                PATIENCE_SECONDS,
+            )
             started = Started(command, place.environment or {}, place)
-            found = conduct(board, started, Wanted(None, 20, python_tracer=calls), Options())
+            found = conduct(
+                board, started, Wanted(None, 20, python_tracer=calls), Options()
+            )
             if isinstance(found, Nothing):
                 raise SystemExit(f"{program.name}: {found.why}")
-            recorded = [_window(board, python_tracer=found.chosen.python_tracer) for _ in range(windows)]
+            recorded = [
+                _window(board, python_tracer=found.chosen.python_tracer)
+                for _ in range(windows)
+            ]
             time.sleep(SECONDS)
             board.order_end(stop=True)
             started.wait(10.0)
             started.stop()
             started.forget()
-        ticks = max((json.loads(one.read_text()) for one in times.glob("*.json")), key=len)
+        ticks = max(
+            (json.loads(one.read_text()) for one in times.glob("*.json")), key=len
+        )
     return *_compared(ticks, recorded), found.chosen.python_tracer
 
 
-def cost_of_blocks(program: Program, python: str, blocks: int) -> tuple[float, list[float], bool]:
-    """The same of a notebook, which records itself: what its report is about, beside the steps between the blocks."""
+def cost_of_blocks(
+    program: Program, python: str, blocks: int
+) -> tuple[float, list[float], bool]:
+    """The same of a notebook, which records itself: what its report is about, beside
+    the steps between the blocks.
+    """
     with tempfile.TemporaryDirectory() as folder:
         times, out = Path(folder) / "times", Path(folder) / "out"
         times.mkdir()
         command = [*command_of(program, python, out), str(blocks)]
-        subprocess.run(command, cwd=HERE, env=environment(STEP_TIMES=str(times)), capture_output=True, check=True)
-        ticks = max((json.loads(one.read_text()) for one in times.glob("*.json")), key=len)
-        notes = [json.loads(one.read_text()) for one in sorted(out.rglob("recording.json"))]
+        subprocess.run(
+            command,
+            cwd=HERE,
+            env=environment(STEP_TIMES=str(times)),
+            capture_output=True,
+            check=True,
+        )
+        ticks = max(
+            (json.loads(one.read_text()) for one in times.glob("*.json")), key=len
+        )
+        notes = [
+            json.loads(one.read_text()) for one in sorted(out.rglob("recording.json"))
+        ]
     recorded = [one["recorded"] for one in notes]
-    first = [min(window["opened"] for window in one.values() if isinstance(window, dict)) for one in notes]
+    first = [
+        min(window["opened"] for window in one.values() if isinstance(window, dict))
+        for one in notes
+    ]
     windows = [
-        {"begun": begun, "opened": one["opened"], "closed": one["closed"], "stopped": one["closed"]}
+        {
+            "begun": begun,
+            "opened": one["opened"],
+            "closed": one["closed"],
+            "stopped": one["closed"],
+        }
         for begun, one in zip(first, recorded, strict=True)
     ]
     return *_compared(ticks, windows), recorded[0]["python_tracer"]
@@ -121,22 +174,35 @@ def _window(board: Board, *, python_tracer: bool) -> Window:
     number = str(board.order(processes, SECONDS, python_tracer=python_tracer))
     until = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < until:
-        answers = [one.windows[number] for one in board.processes() if number in one.windows]
+        answers = [
+            one.windows[number] for one in board.processes() if number in one.windows
+        ]
         if len(answers) == len(processes):
             names = {"begun": min, "opened": max, "closed": min, "stopped": max}
-            return {name: which(one[name] for one in answers) for name, which in names.items()}
+            return {
+                name: which(one[name] for one in answers)
+                for name, which in names.items()
+            }
         time.sleep(0.05)
     raise SystemExit("a window was not answered")
 
 
 def _compared(ticks: list[float], windows: list[Window]) -> tuple[float, list[float]]:
-    """(median step in ms in the pauses, what each window adds to the step of the pauses beside it)."""
+    """(median step in ms in the pauses, what each window adds to the step of the pauses
+    beside it).
+    """
     starts = [-1.0, *(one["stopped"] + SETTLING_SECONDS for one in windows)]
-    pauses = [_steps(ticks, begin, one["begun"]) for begin, one in zip(starts, windows, strict=False)]
+    pauses = [
+        _steps(ticks, begin, one["begun"])
+        for begin, one in zip(starts, windows, strict=False)
+    ]
     pauses.append(_steps(ticks, starts[-1], ticks[-1]))
     shares = []
     for one, (before, after) in zip(windows, pairwise(pauses), strict=True):
-        inside, beside = _steps(ticks, one["opened"], one["closed"]), before[-100:] + after[:100]
+        inside, beside = (
+            _steps(ticks, one["opened"], one["closed"]),
+            before[-100:] + after[:100],
+        )
         if len(inside) >= FEWEST and len(beside) >= FEWEST:
             shares.append(statistics.median(inside) / statistics.median(beside) - 1)
     return statistics.median(period for pause in pauses[1:] for period in pause), shares

@@ -1,9 +1,11 @@
-"""`tfadvisor run` on programs of many kinds, beside recordings made by hand, as a Markdown table.
+"""`tfadvisor run` on programs of many kinds, beside recordings made by hand, as a
+Markdown table.
 
     python benchmarks/run_programs.py --jax PYTHON --tensorflow PYTHON [NAME ...]
 
-PYTHON: an interpreter that has the framework; for all JAX programs also optax, flax, equinox, grain, IPython and tfadvisor.
-What recording costs their steps is measured by recording_cost.py.
+PYTHON: an interpreter that has the framework; for all JAX programs also optax, flax,
+equinox, grain, IPython and tfadvisor. What recording costs their steps is measured by
+recording_cost.py.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ HERE = Path(__file__).parent / "programs_to_run"
 
 @dataclass(frozen=True)
 class Program:
-    """name: how it is called in the table. command: after the interpreter. steps: how many it makes."""
+    """name: how it is called in the table. command: after the interpreter. steps: how
+    many it makes.
+    """
 
     name: str
     framework: str
@@ -75,7 +79,8 @@ def main() -> None:
     given = asked.parse_args()
     pythons = {"jax": given.jax, "tensorflow": given.tensorflow}
     print(
-        "| program | exit code | first finding by `run` | by hand | told cost of calls |\n|---|---|---|---|---|",
+        "| program | exit code | first finding by `run` | by hand | told cost of "
+        "calls |\n|---|---|---|---|---|",
         flush=True,
     )
     for program in PROGRAMS:
@@ -87,7 +92,11 @@ def row_of(program: Program, python: str) -> str:
     with tempfile.TemporaryDirectory() as folder:
         seen = seen_by_run(program, python, Path(folder))
         by_hand = first_by_hand(program, python, Path(folder))
-    code = str(seen.exit_code) if seen.exit_code == program.expected else f"**{seen.exit_code}**"
+    code = (
+        str(seen.exit_code)
+        if seen.exit_code == program.expected
+        else f"**{seen.exit_code}**"
+    )
     first = seen.first or seen.said
     told = f"{seen.told:.0%}" if seen.told is not None else "–"
     return f"| {program.name} | {code} | {first} | {by_hand or '–'} | {told} |"
@@ -109,10 +118,24 @@ def seen_by_run(program: Program, python: str, folder: Path) -> Seen:
     out = folder / "out"
     call = command_of(program, python, out)
     if program.name != "notebook":
-        advisor = [sys.executable, "-m", "tfadvisor", "run", "--out", str(out), "-o", str(folder / "report.json")]
+        advisor = [
+            sys.executable,
+            "-m",
+            "tfadvisor",
+            "run",
+            "--out",
+            str(out),
+            "-o",
+            str(folder / "report.json"),
+        ]
         call = [*advisor, "--", *call]
-    done = subprocess.run(call, cwd=HERE, env=environment(), capture_output=True, text=True, check=False)
-    said = next((line for line in done.stderr.splitlines() if line.startswith("tfadvisor: ")), "")
+    done = subprocess.run(
+        call, cwd=HERE, env=environment(), capture_output=True, text=True, check=False
+    )
+    said = next(
+        (line for line in done.stderr.splitlines() if line.startswith("tfadvisor: ")),
+        "",
+    )
     notes = list(out.rglob("recording.json"))
     if not notes:
         return Seen(done.returncode, said.replace(str(HERE), ""), None, None)
@@ -125,7 +148,9 @@ def environment(**more: str) -> dict[str, str]:
 
 
 def first_by_hand(program: Program, python: str, folder: Path) -> str | None:
-    """The first finding of a recording that the program makes itself, with the framework's own defaults."""
+    """The first finding of a recording that the program makes itself, with the
+    framework's own defaults.
+    """
     if program.expected or program.name == "notebook":
         return None
     logdir = folder / "by_hand"
@@ -141,7 +166,11 @@ def first_by_hand(program: Program, python: str, folder: Path) -> str | None:
 
 def first_finding(logdir: Path) -> str:
     """About the program, not about the recording."""
-    found = [one.rule_id for one in tfadvisor.analyze(logdir).findings if one.category != "capture"]
+    found = [
+        one.rule_id
+        for one in tfadvisor.analyze(logdir).findings
+        if one.category != "capture"
+    ]
     return found[0] if found else "none"
 
 

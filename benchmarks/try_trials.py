@@ -1,13 +1,15 @@
-"""How often `tfadvisor try` is right: on step times of real runs, and on programs whose better form is known.
+"""How often `tfadvisor try` is right: on step times of real runs, and on programs whose
+better form is known.
 
     python benchmarks/try_trials.py record NAME ... --python PYTHON [--for SECONDS]   adds runs to try_samples.json
     python benchmarks/try_trials.py simulate [--trials 200]                           the decisions on those step times
     python benchmarks/try_trials.py pairs NAME ... --python PYTHON                    real trials: the healthy form as a patch
 
-NAME is a program of diagnosis/programs.txt. `record` runs both forms in turns, as `try` does, and keeps a step time a run.
-`simulate` draws rounds from them: two runs of the faulty form that followed each other as identical arms, where
-no winner may be claimed; the same with one of them quicker by a known factor, which the interval must hold; and both forms of
-each program. PYTHON: an interpreter with the framework.
+NAME is a program of diagnosis/programs.txt. `record` runs both forms in turns, as `try`
+does, and keeps a step time a run. `simulate` draws rounds from them: two runs of the
+faulty form that followed each other as identical arms, where no winner may be claimed;
+the same with one of them quicker by a known factor, which the interval must hold; and
+both forms of each program. PYTHON: an interpreter with the framework.
 """
 
 from __future__ import annotations
@@ -49,7 +51,9 @@ Runs = Mapping[str, Sequence[float]]
 
 
 def main() -> None:
-    asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    asked = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     asked.add_argument("what", choices=("record", "simulate", "pairs"))
     asked.add_argument("names", nargs="*")
     asked.add_argument("--python", default=sys.executable)
@@ -57,7 +61,10 @@ def main() -> None:
     asked.add_argument("--trials", type=int, default=200)
     asked.add_argument("--budget", default="5m")
     asked.add_argument(
-        "--samples", type=Path, default=SAMPLES, help="for simulate; try_samples_busy.json: a busy machine"
+        "--samples",
+        type=Path,
+        default=SAMPLES,
+        help="for simulate; try_samples_busy.json: a busy machine",
     )
     given = asked.parse_args()
     unpacked(HERE / "diagnosis" / "programs.txt", PROGRAMS)
@@ -74,7 +81,11 @@ def main() -> None:
 def record(names: Sequence[str], python: str, seconds: float) -> None:
     until = time.monotonic() + seconds
     for name in names:
-        forms = recorded(name, python, until if len(names) == 1 else time.monotonic() + seconds / len(names))
+        forms = recorded(
+            name,
+            python,
+            until if len(names) == 1 else time.monotonic() + seconds / len(names),
+        )
         known = json.loads(SAMPLES.read_text()) if SAMPLES.exists() else {}
         for form, runs in forms.items():
             known.setdefault(name, {}).setdefault(form, []).extend(runs)
@@ -84,15 +95,21 @@ def record(names: Sequence[str], python: str, seconds: float) -> None:
 def recorded(name: str, python: str, until: float) -> dict[str, list[float]]:
     """Both forms in turns, for as long as there is time."""
     with tempfile.TemporaryDirectory() as logdir:
-        program = Program((python, str(PROGRAMS / f"{name}.py"), logdir, "--fault"), Asked())
+        program = Program(
+            (python, str(PROGRAMS / f"{name}.py"), logdir, "--fault"), Asked()
+        )
         watched = program.watch(100.0, TIMED_SECONDS)
         chosen = choose_loop([loop for one in watched.answers for loop in one.loops])
         assert chosen is not None, (name, watched.code, watched.tail)
-        plan = plan_steps(chosen, TIMED_SECONDS, all(one.ended for one in watched.answers))
+        plan = plan_steps(
+            chosen, TIMED_SECONDS, all(one.ended for one in watched.answers)
+        )
         forms = {"faulty": Candidate("faulty"), "healthy": healthy(name)}
         found: dict[str, list[float]] = {form: [] for form in forms}
         plan, first = settle_in(
-            lambda now, fewest: program.time(forms["faulty"], now, 100.0, 1, fewest), plan, TIMED_SECONDS
+            lambda now, fewest: program.time(forms["faulty"], now, 100.0, 1, fewest),
+            plan,
+            TIMED_SECONDS,
         )
         assert first.step_ms is not None, (name, first.why)
         while time.monotonic() + 2.2 * first.seconds < until:
@@ -108,7 +125,9 @@ def healthy(name: str) -> Candidate:
     file = PROGRAMS / f"{name}.py"
     text = file.read_text()
     assert text.count(FAULT) == 1, name
-    return Candidate("healthy", texts={os.path.realpath(file): text.replace(FAULT, "False")})
+    return Candidate(
+        "healthy", texts={os.path.realpath(file): text.replace(FAULT, "False")}
+    )
 
 
 def simulated(samples: Mapping[str, Runs], trials: int) -> Iterator[str]:
@@ -121,16 +140,25 @@ def simulated(samples: Mapping[str, Runs], trials: int) -> Iterator[str]:
         base, spread = runs["faulty"], spread_of(runs["faulty"])
         alike = list(pairwise(base))
         false = [trial(alike, 1.0, number) for number in range(trials)]
-        known = [trial(alike, factor, number) for factor in FACTORS for number in range(trials // len(FACTORS))]
+        known = [
+            trial(alike, factor, number)
+            for factor in FACTORS
+            for number in range(trials // len(FACTORS))
+        ]
         ratios = [factor for factor in FACTORS for _ in range(trials // len(FACTORS))]
         forms = [
-            trial(list(zip(base, runs["healthy"], strict=True)), 1.0, number, alike=False) for number in range(trials)
+            trial(
+                list(zip(base, runs["healthy"], strict=True)), 1.0, number, alike=False
+            )
+            for number in range(trials)
         ]
         wrong = sum(one.outcome == BETTER for one in false)
         found = sum(one.outcome == BETTER for one in forms)
         held = sum(holds(one, 1.0) for one in false) + sum(map(holds, known, ratios))
         of = len(false) + len(known)
-        for place, number in enumerate((wrong, len(false), found, len(forms), held, of)):
+        for place, number in enumerate(
+            (wrong, len(false), found, len(forms), held, of)
+        ):
             totals[place] += number
         count = f"{len(base)}, {len(runs['healthy'])}"
         yield f"| {name} | {count} | {spread:.0%} | {wrong} of {len(false)} | {found / len(forms):.0%} | {held / of:.0%} |"
@@ -146,7 +174,8 @@ def trial(
     alike: bool = True,
     stages: Sequence[int] = STAGES,
 ) -> Standing:
-    """One comparison, with rounds drawn from those that were recorded, none twice. The new form's times are multiplied.
+    """One comparison, with rounds drawn from those that were recorded, none twice. The
+    new form's times are multiplied.
 
     alike: both are runs of one form, so that either may be the new one.
     """
@@ -181,7 +210,9 @@ def spread_of(runs: Sequence[float]) -> float:
 
 
 def pair(name: str, python: str, budget: str) -> str:
-    """A real trial: the healthy form and one with nothing but a comment, beside the faulty form."""
+    """A real trial: the healthy form and one with nothing but a comment, beside the
+    faulty form.
+    """
     file = PROGRAMS / f"{name}.py"
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
@@ -192,24 +223,60 @@ def pair(name: str, python: str, budget: str) -> str:
         ):
             (place / f"{arm}.py").write_text(text)
             diff = subprocess.run(
-                ["diff", "-u", "train.py", f"{arm}.py"], cwd=place, capture_output=True, text=True, check=False
+                ["diff", "-u", "train.py", f"{arm}.py"],
+                cwd=place,
+                capture_output=True,
+                text=True,
+                check=False,
             )
-            (place / f"{arm}.diff").write_text(diff.stdout.replace(f"{arm}.py", "train.py"))
-        call = [sys.executable, "-m", "tfadvisor", "try", "--patch", "healthy.diff", "--patch", "same.diff"]
-        call += ["--budget", budget, "--format", "json", "--", python, "train.py", "logdir", "--fault"]
-        done = subprocess.run(call, cwd=place, capture_output=True, text=True, check=False)
+            (place / f"{arm}.diff").write_text(
+                diff.stdout.replace(f"{arm}.py", "train.py")
+            )
+        call = [
+            sys.executable,
+            "-m",
+            "tfadvisor",
+            "try",
+            "--patch",
+            "healthy.diff",
+            "--patch",
+            "same.diff",
+        ]
+        call += [
+            "--budget",
+            budget,
+            "--format",
+            "json",
+            "--",
+            python,
+            "train.py",
+            "logdir",
+            "--fault",
+        ]
+        done = subprocess.run(
+            call, cwd=place, capture_output=True, text=True, check=False
+        )
         if done.returncode not in (0, 1, 4):
-            return f"| {name} | {done.returncode} | {done.stderr.strip().splitlines()[-1]} |"
+            return (
+                f"| {name} | {done.returncode} | "
+                f"{done.stderr.strip().splitlines()[-1]} |"
+            )
         result = json.loads(done.stdout)
     cells = [said(one) for one in result["arms"]]
-    return f"| {name} | {median(result['base_step_ms']):.2f} | {' | '.join(cells)} | {result['seconds']:.0f} |"
+    return (
+        f"| {name} | {median(result['base_step_ms']):.2f} | {' | '.join(cells)} | "
+        f"{result['seconds']:.0f} |"
+    )
 
 
 def said(arm: Mapping[str, object]) -> str:
     ratio = arm["ratio"]
     words = f"{arm['outcome']}{': ' + str(arm['why']) if arm['why'] else ''}"
     if isinstance(ratio, dict):
-        words += f", ratio {ratio['estimate']:.3f} ({ratio['low']:.3f} to {ratio['high']:.3f}), results {arm['check']}"
+        words += (
+            f", ratio {ratio['estimate']:.3f} ({ratio['low']:.3f} to "
+            f"{ratio['high']:.3f}), results {arm['check']}"
+        )
     return words
 
 

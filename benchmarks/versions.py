@@ -1,9 +1,10 @@
-"""What tfadvisor says about the same programs recorded with other releases of TensorFlow and JAX, as Markdown.
+"""What tfadvisor says about the same programs recorded with other releases of
+TensorFlow and JAX, as Markdown.
 
     python benchmarks/versions.py > fixtures/versions/results.md
 
-Reads `fixtures/versions`, which `fixtures/record_versions.py` records. A cell is bold where the verdict, its health or the
-first finding is not what was planted.
+Reads `fixtures/versions`, which `fixtures/record_versions.py` records. A cell is bold
+where the verdict, its health or the first finding is not what was planted.
 """
 
 from __future__ import annotations
@@ -58,7 +59,9 @@ class Cell:
 
     @property
     def finding(self) -> str | None:
-        """The first finding about the program; about a healthy one, the first that is an alarm."""
+        """The first finding about the program; about a healthy one, the first that is
+        an alarm.
+        """
         advice = [one for one in self.report.findings if one.category != "capture"]
         alarms = [one for one in advice if one.severity.rank >= SEVERE]
         first = (alarms if self.truth["healthy"] else advice)[:1]
@@ -66,16 +69,22 @@ class Cell:
 
     @property
     def right(self) -> tuple[bool, bool]:
-        """Verdict with its health, and first finding. From one batch nobody can say that a program is healthy."""
+        """Verdict with its health, and first finding. From one batch nobody can say
+        that a program is healthy.
+        """
         verdict = self.report.verdict
         healthy = self.truth["healthy"] and self.report.steps.count > 1
         said = (verdict.bottleneck, verdict.healthy)
-        return said == (self.truth["bottleneck"], healthy), self.finding == self.truth["first_finding"]
+        return said == (self.truth["bottleneck"], healthy), self.finding == self.truth[
+            "first_finding"
+        ]
 
 
 def main() -> None:
     """Prints the page."""
-    cells = [read(truth.parent) for truth in sorted(RECORDED.glob("*-[0-9]*/*/truth.yaml"))]
+    cells = [
+        read(truth.parent) for truth in sorted(RECORDED.glob("*-[0-9]*/*/truth.yaml"))
+    ]
     print(INTRODUCTION)
     for framework, title in (("tensorflow", "TensorFlow"), ("jax", "JAX")):
         own = [cell for cell in cells if cell.release.startswith(framework)]
@@ -92,7 +101,10 @@ def read(folder: Path) -> Cell:
 def score(cells: list[Cell]) -> str:
     """How many verdicts and first findings are what was planted."""
     verdicts, findings = (sum(cell.right[part] for cell in cells) for part in (0, 1))
-    return f"{verdicts} of {len(cells)} verdicts and {findings} of {len(cells)} first findings are what was planted."
+    return (
+        f"{verdicts} of {len(cells)} verdicts and {findings} of {len(cells)} first "
+        "findings are what was planted."
+    )
 
 
 def table(cells: list[Cell]) -> str:
@@ -100,8 +112,14 @@ def table(cells: list[Cell]) -> str:
     scenarios = sorted({cell.scenario for cell in cells})
     releases = sorted(dict.fromkeys(cell.release for cell in cells), key=numbers)
     at = {(cell.release, cell.scenario): words(cell) for cell in cells}
-    lines = [("", *(f"`{name}`" for name in scenarios)), ("---",) * (len(scenarios) + 1)]
-    lines += [(about(one), *(at.get((one, name), "not recorded") for name in scenarios)) for one in releases]
+    lines = [
+        ("", *(f"`{name}`" for name in scenarios)),
+        ("---",) * (len(scenarios) + 1),
+    ]
+    lines += [
+        (about(one), *(at.get((one, name), "not recorded") for name in scenarios))
+        for one in releases
+    ]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
@@ -121,7 +139,10 @@ def words(cell: Cell) -> str:
     """What is said in a cell."""
     verdict, steps = cell.report.verdict, cell.report.steps
     right_verdict, right_finding = cell.right
-    said = f"{verdict.bottleneck} {percent(verdict.fraction)}{', healthy' if verdict.healthy else ''}"
+    said = (
+        f"{verdict.bottleneck} "
+        f"{percent(verdict.fraction)}{', healthy' if verdict.healthy else ''}"
+    )
     number = "1 step" if steps.count == 1 else f"{steps.count} steps"
     time = f" of {duration(steps.time_ms.median)}" if steps.time_ms else ""
     finding = cell.finding or "no finding"

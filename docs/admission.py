@@ -1,4 +1,6 @@
-"""What a stable rule of the catalogue needs: a reason at every bound, a source or two confirmations, and a trace."""
+"""What a stable rule of the catalogue needs: a reason at every bound, a source or two
+confirmations, and a trace.
+"""
 
 from __future__ import annotations
 
@@ -37,18 +39,27 @@ _CONFIRMATIONS = 2
 
 
 def lacks(rule: Rule, root: Path) -> list[str]:
-    """What keeps a rule from being stable, a few words each; nothing of a preview rule. root: of the repository."""
+    """What keeps a rule from being stable, a few words each; nothing of a preview rule.
+    root: of the repository.
+    """
     if rule.is_preview:
         return []
     found = []
     bare = sum(not one.because for one in bounds_of(rule))
     if bare:
         found.append(f"{bare} bound{'s' if bare > 1 else ''} without a reason")
-    if not any(_is_vendor(one.url) for one in rule.source) and len(rule.confirmed) < _CONFIRMATIONS:
+    if (
+        not any(_is_vendor(one.url) for one in rule.source)
+        and len(rule.confirmed) < _CONFIRMATIONS
+    ):
         found.append("neither a source by a vendor or framework nor two confirmations")
     if not rule.confirmed:
         found.append("no trace in `confirmed`")
-    gone = [one for one in rule.confirmed if one.startswith("fixtures/") and not (root / one.split()[0]).exists()]
+    gone = [
+        one
+        for one in rule.confirmed
+        if one.startswith("fixtures/") and not (root / one.split()[0]).exists()
+    ]
     return found + [f"{one} is not there" for one in gone]
 
 

@@ -1,9 +1,11 @@
-"""Draws the same slow run in XProf and here, side by side: docs/pictures/side-by-side.png.
+"""Draws the same slow run in XProf and here, side by side:
+docs/pictures/side-by-side.png.
 
     pip install '.[browser,tensorboard]' && python docs/draw_side_by_side.py
 
-Opens both pages of fixtures/jax-logging in headless Chromium (in PATH, or TFADVISOR_CHROMIUM). XProf's page draws its graph of
-step times with Google Charts, from the network; this picture shows the part of the page that needs none, its summary.
+Opens both pages of fixtures/jax-logging in headless Chromium (in PATH, or
+TFADVISOR_CHROMIUM). XProf's page draws its graph of step times with Google Charts, from
+the network; this picture shows the part of the page that needs none, its summary.
 """
 
 from __future__ import annotations
@@ -49,7 +51,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as place, sync_playwright() as playwright:
         folder = Path(place)
         browser = playwright.chromium.launch(
-            executable_path=os.environ.get("TFADVISOR_CHROMIUM", shutil.which("chromium"))
+            executable_path=os.environ.get(
+                "TFADVISOR_CHROMIUM", shutil.which("chromium")
+            )
         )
         with xprof(folder) as address:
             theirs = summary(browser, address)
@@ -73,9 +77,13 @@ def xprof(folder: Path) -> Iterator[str]:
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         port = one.getsockname()[1]
-    found = shutil.which("xprof", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    found = shutil.which(
+        "xprof", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    )
     command = [found or "xprof", "--logdir", folder, "--port", str(port)]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
+    with subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as server:
         try:
             address = f"http://localhost:{port}"
             wait_for(address)
@@ -101,7 +109,9 @@ def wait_for(address: str) -> None:
 def summary(browser: Any, address: str) -> bytes:
     """A picture of XProf's summary of the run."""
     page = browser.new_page(viewport={"width": 1500, "height": 1500})
-    page.goto(f"{address}/data/plugin/profile/overview_page?run={RUN}&tag=overview_page&host=vm")
+    page.goto(
+        f"{address}/data/plugin/profile/overview_page?run={RUN}&tag=overview_page&host=vm"
+    )
     page.get_by_text("Device Compute Time").wait_for()
     page.wait_for_timeout(1_000)
     return bytes(page.screenshot(clip=SUMMARY))
@@ -110,7 +120,16 @@ def summary(browser: Any, address: str) -> bytes:
 def first_screen(browser: Any, folder: Path) -> bytes:
     """A picture of the page as it opens."""
     file = folder / "report.html"
-    subprocess.run([Path(sys.executable).parent / "tfadvisor", "analyze", TRACE.parent, "-o", file], check=True)
+    subprocess.run(
+        [
+            Path(sys.executable).parent / "tfadvisor",
+            "analyze",
+            TRACE.parent,
+            "-o",
+            file,
+        ],
+        check=True,
+    )
     page = browser.new_page(viewport=OURS)
     page.goto(file.as_uri())
     page.locator("main:not([aria-busy])").wait_for()

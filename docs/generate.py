@@ -1,5 +1,6 @@
-"""Writes from the code: the reference pages (metrics, rules, columns, commands, flags, tables of an
-export, fields of the report), the JSON Schemas, the types, words and colours of the HTML page, and the picture of the packages.
+"""Writes from the code: the reference pages (metrics, rules, columns, commands, flags,
+tables of an export, fields of the report), the JSON Schemas, the types, words and
+colours of the HTML page, and the picture of the packages.
 
 python docs/generate.py           write them
 python docs/generate.py --check   fail when a page is not what it would write
@@ -20,7 +21,7 @@ from json_schemas import schemas
 from page_types import page_colours, page_types, page_words
 from report_fields import fields_page
 
-import tfadvisor.metrics  # noqa: F401  (registers every metric)
+import tfadvisor.metrics  # noqa: F401
 from tfadvisor.advice.flags.advice import Variable, advice, variables
 from tfadvisor.advice.flags.recorded import recording
 from tfadvisor.advice.loading.catalogue import load_catalogue
@@ -61,7 +62,10 @@ def main(check: bool) -> int:
             page.write_text(text, encoding="utf-8")
     for page in stale:
         shown = page.resolve().relative_to(ROOT)
-        print(f"{shown} is not what the code says: run python docs/generate.py", file=sys.stderr)
+        print(
+            f"{shown} is not what the code says: run python docs/generate.py",
+            file=sys.stderr,
+        )
     return 1 if stale else 0
 
 
@@ -73,24 +77,32 @@ def metrics() -> str:
     ]
     facts = [f"| `{one.name}` | {one.about} |" for one in registered_facts().values()]
     return (
-        f"{NOTE}# Metrics\n\nA metric that a trace cannot give is `null` in the report, with the reason. "
-        "Shares are of step time, start of a step to start of the next, over the steps that count. *Better* says which way a "
+        f"{NOTE}# Metrics\n\nA metric that a trace cannot give is `null` in the "
+        "report, with the reason. "
+        "Shares are of step time, start of a step to start of the next, over the "
+        "steps that count. *Better* says which way a "
         "metric improves; `neither` describes the run.\n\n"
         "| metric | unit | better | definition |\n|---|---|---|---|\n"
         + "\n".join(rows)
-        + "\n\n## Facts\n\nTexts that rules quote and compare.\n\n| fact | meaning |\n|---|---|\n"
-        + "\n".join(facts)
-        + "\n"
+        + "\n\n## Facts\n\nTexts that rules quote and compare.\n\n| fact | meaning |\n"
+        "|---|---|\n" + "\n".join(facts) + "\n"
     )
 
 
 def rules() -> str:
-    """All rules by category, each linked to its file, which the site shows as a page. An id is an anchor too."""
+    """All rules by category, each linked to its file, which the site shows as a page.
+    An id is an anchor too.
+    """
     catalogue = load_catalogue(preview=True)
-    files = {file.stem: file.relative_to(ROOT).as_posix() for file in (ROOT / "rules").rglob("*.yaml")}
+    files = {
+        file.stem: file.relative_to(ROOT).as_posix()
+        for file in (ROOT / "rules").rglob("*.yaml")
+    }
     parts = [
-        f"{NOTE}# Rules\n\nWhat tfadvisor looks for, by category. `tfadvisor rules show ID` prints why one matters, when "
-        "it fires and what to change; the site has a page for each, with the cases that test it.\n"
+        f"{NOTE}# Rules\n\nWhat tfadvisor looks for, by category. `tfadvisor rules "
+        "show ID` prints why one matters, when "
+        "it fires and what to change; the site has a page for each, with the cases "
+        "that test it.\n"
     ]
     for category in sorted({rule.category for rule in catalogue.rules}):
         parts.append(f"\n## {category}\n\n| rule | what is wrong |\n|---|---|")
@@ -106,12 +118,26 @@ def rules() -> str:
 def tables() -> str:
     """The decoder's tables, field by field, as their docstrings describe them."""
     parts = [
-        f"{NOTE}# Columns\n\nWhat the decoder returns. `tfadvisor.open(path).events()` gives pandas frames of them.\n"
+        f"{NOTE}# Columns\n\nWhat the decoder returns. "
+        "`tfadvisor.open(path).events()` gives pandas frames of them.\n"
     ]
-    for table in (columns.HostTrace, columns.Plane, columns.Lines, columns.Events, columns.Names, columns.StatColumn):
+    for table in (
+        columns.HostTrace,
+        columns.Plane,
+        columns.Lines,
+        columns.Events,
+        columns.Names,
+        columns.StatColumn,
+    ):
         about = inspect.cleandoc(table.__doc__ or "")
-        fields = [f"| `{name}` | `{kind}` |" for name, kind in table.__annotations__.items()]
-        parts.append(f"\n## {table.__name__}\n\n{about}\n\n| field | type |\n|---|---|\n" + "\n".join(fields) + "\n")
+        fields = [
+            f"| `{name}` | `{kind}` |" for name, kind in table.__annotations__.items()
+        ]
+        parts.append(
+            f"\n## {table.__name__}\n\n{about}\n\n| field | type |\n|---|---|\n"
+            + "\n".join(fields)
+            + "\n"
+        )
         assert fields and about and table.__struct_fields__
     return "".join(parts)
 
@@ -119,15 +145,22 @@ def tables() -> str:
 def export() -> str:
     """The tables of a Parquet export, column by column."""
     parts = [
-        f"{NOTE}# Tables of an export\n\n`tfadvisor export PATH --to parquet -o DIR` writes one file a table, "
-        "`DIR/<table>.parquet`, all of them even where nothing belongs into one. Every file holds these words in its own "
-        f"metadata, and under `tfadvisor_export_schema` the version, {SCHEMA_VERSION}: columns may be added under the same "
-        "version, never renamed or removed. Texts come from the trace as they are: never take them for markup. "
+        f"{NOTE}# Tables of an export\n\n`tfadvisor export PATH --to parquet -o DIR` "
+        "writes one file a table, "
+        "`DIR/<table>.parquet`, all of them even where nothing belongs into one. "
+        "Every file holds these words in its own "
+        "metadata, and under `tfadvisor_export_schema` the version, "
+        f"{SCHEMA_VERSION}: columns may be added under the same "
+        "version, never renamed or removed. Texts come from the trace as they are: "
+        "never take them for markup. "
         "[What for, with examples](../export.md).\n"
     ]
     for table in TABLES:
         rows = [f"| `{one.name}` | {one.kind} | {one.about} |" for one in table.columns]
-        head = f"\n## {table.name}\n\n{table.about}\n\n| column | type | meaning |\n|---|---|---|\n"
+        head = (
+            f"\n## {table.name}\n\n{table.about}\n\n| column | type | meaning |\n"
+            "|---|---|---|\n"
+        )
         parts.append(head + "\n".join(rows) + "\n")
     return "".join(parts)
 
@@ -135,11 +168,15 @@ def export() -> str:
 def report() -> str:
     """Every field of the JSON report, from its schema."""
     return (
-        f"{NOTE}# The JSON report\n\nWhat `tfadvisor analyze PATH --format json` writes, `tfadvisor.analyze(path).to_dict()` "
+        f"{NOTE}# The JSON report\n\nWhat `tfadvisor analyze PATH --format json` "
+        "writes, `tfadvisor.analyze(path).to_dict()` "
         "gives and the tab's route `report` serves. Its schema for machines is "
-        "[`schemas/report-1.json`](../../schemas/report-1.json). Under the same `schema_version` fields are added, never "
-        "renamed or removed. Times are in ms, shares from 0 to 1; numbers are finite, and what is not known is `null`, with "
-        "the reason beside it where it is a metric. Texts come from the trace as they are: never take them for markup.\n"
+        "[`schemas/report-1.json`](../../schemas/report-1.json). Under the same "
+        "`schema_version` fields are added, never "
+        "renamed or removed. Times are in ms, shares from 0 to 1; numbers are "
+        "finite, and what is not known is `null`, with "
+        "the reason beside it where it is a metric. Texts come from the trace as "
+        "they are: never take them for markup.\n"
         + fields_page(schemas()["report-1.json"])
     )
 
@@ -147,7 +184,9 @@ def report() -> str:
 def command() -> str:
     """Every command, its arguments and options, from the Typer app."""
     top = typer.main.get_command(app)
-    return f"{NOTE}# Command line\n" + "".join(command_part(top, typer.Context(top, info_name="tfadvisor"), "##"))
+    return f"{NOTE}# Command line\n" + "".join(
+        command_part(top, typer.Context(top, info_name="tfadvisor"), "##")
+    )
 
 
 def command_part(one: Any, context: typer.Context, mark: str) -> Iterator[str]:
@@ -161,31 +200,53 @@ def command_part(one: Any, context: typer.Context, mark: str) -> Iterator[str]:
     for name in one.list_commands(context) if hasattr(one, "list_commands") else ():
         below = one.get_command(context, name)
         deeper = mark if mark == "##" and context.parent is None else mark + "#"
-        yield from command_part(below, typer.Context(below, info_name=name, parent=context), deeper)
+        yield from command_part(
+            below, typer.Context(below, info_name=name, parent=context), deeper
+        )
 
 
 def flags() -> str:
-    """What `tfadvisor flags check` knows: where each flag's record comes from, and all that was written by hand."""
+    """What `tfadvisor flags check` knows: where each flag's record comes from, and all
+    that was written by hand.
+    """
     record, known = recording(), advice()
     tables = [
-        f"| `{one.variable}` | {one.title} | {len(one.periods)} | {', '.join(one.versions)} |" for one in record.tables
+        f"| `{one.variable}` | {one.title} | {len(one.periods)} | "
+        f"{', '.join(one.versions)} |"
+        for one in record.tables
     ]
-    renames = [f"| `{one.old}` | `{one.new}` | {values_of(one.values)} |" for one in known.renames]
-    gone = [f"| `{flag}` | {why} | [source]({source}) |" for flag, (why, source) in known.gone.items()]
-    passes = [f"| {one.title} | `{'`, `'.join(one.names)}` | {one.cost} |" for one in known.passes]
+    renames = [
+        f"| `{one.old}` | `{one.new}` | {values_of(one.values)} |"
+        for one in known.renames
+    ]
+    gone = [
+        f"| `{flag}` | {why} | [source]({source}) |"
+        for flag, (why, source) in known.gone.items()
+    ]
+    passes = [
+        f"| {one.title} | `{'`, `'.join(one.names)}` | {one.cost} |"
+        for one in known.passes
+    ]
     harm = [
-        f"| `{flag}` | {'any' if one.values is None else ', '.join(value or 'empty' for value in one.values)} | {one.text} |"
+        f"| `{flag}` | "
+        f"{'any' if one.values is None else ', '.join(value or 'empty' for value in one.values)} "
+        f"| {one.text} |"
         for flag, dangers in known.dangers.items()
         for one in dangers
     ]
     return "\n".join(
         [
             f"{NOTE}# Flags and variables\n",
-            "What `tfadvisor flags check` knows. An unknown flag in `XLA_FLAGS` ends a process at its start, and so does a",
-            "value that the flag does not take. So which flags there are is not written down by hand:",
-            "`benchmarks/record_flags.py` asks each library itself, tries every flag that it names, and makes sure that it",
-            f"refuses those of all other versions. Recorded on {record.date} ({record.machine}). A version that is not",
-            "recorded is judged by the nearest older one, and the report says so. Flags of libtpu are not recorded.\n",
+            "What `tfadvisor flags check` knows. An unknown flag in `XLA_FLAGS` ends "
+            "a process at its start, and so does a",
+            "value that the flag does not take. So which flags there are is not "
+            "written down by hand:",
+            "`benchmarks/record_flags.py` asks each library itself, tries every flag "
+            "that it names, and makes sure that it",
+            f"refuses those of all other versions. Recorded on {record.date} "
+            f"({record.machine}). A version that is not",
+            "recorded is judged by the nearest older one, and the report says so. "
+            "Flags of libtpu are not recorded.\n",
             *rows_of("| variable | library | flags | versions |", tables),
             "## Renamed\n",
             "Each name is found from the other, whichever of them a version knows.\n",
@@ -224,7 +285,10 @@ def variable_row(one: Variable) -> str:
     about = f"{one.gone}. {one.about}" if one.gone else one.about
     about = f"{about} Now `{one.renamed}`." if one.renamed else about
     default = f"`{one.default}`" if one.default is not None else ""
-    return f"| [`{one.name}`]({one.source}) | {one.owner} | {accepts} | {default} | {about} |"
+    return (
+        f"| [`{one.name}`]({one.source}) | {one.owner} | {accepts} | {default} | "
+        f"{about} |"
+    )
 
 
 def called(param: Any) -> str:

@@ -1,4 +1,6 @@
-"""The page's TypeScript: types of its data from the records, words and colours from the vocabulary."""
+"""The page's TypeScript: types of its data from the records, words and colours from the
+vocabulary.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +24,23 @@ from tfadvisor.report.forms.page_data import (
     PageData,
     PartRow,
 )
-from tfadvisor.report.model import SCHEMA_VERSION, ClassTime, Op, Report, StepInfo, StepsInfo
+from tfadvisor.report.model import (
+    SCHEMA_VERSION,
+    ClassTime,
+    Op,
+    Report,
+    StepInfo,
+    StepsInfo,
+)
 from tfadvisor.report.wording import PlanLine
 from tfadvisor.units import Unit, in_words
-from tfadvisor.vocabulary import CLASS_OF_WORK, FRAMEWORKS, TIME_CLASSES, VERDICTS, TimeClass
+from tfadvisor.vocabulary import (
+    CLASS_OF_WORK,
+    FRAMEWORKS,
+    TIME_CLASSES,
+    VERDICTS,
+    TimeClass,
+)
 
 NOTE = "/** Written by docs/generate.py; edit the Python instead. */\n"
 _WRITTEN_OTHERWISE: Mapping[type, Mapping[str, object]] = {
@@ -53,9 +68,17 @@ _WRITTEN_OTHERWISE: Mapping[type, Mapping[str, object]] = {
         "step_shares": Mapping[str, tuple[int, ...]],
         "short_names": Mapping[str, str],
     },
-    DrawnStep: {"events": None, "busy": None, "block": Column, "block_events": Column, "block_busy": Column},
+    DrawnStep: {
+        "events": None,
+        "busy": None,
+        "block": Column,
+        "block_events": Column,
+        "block_busy": Column,
+    },
 }
-"""Fields that report/page/encode.py writes in another shape than the record's: None for none, a list for columns."""
+"""Fields that report/page/encode.py writes in another shape than the record's: None for
+none, a list for columns.
+"""
 _PLAIN: Mapping[object, str] = {
     str: "string",
     float: "number",
@@ -93,19 +116,34 @@ _SAMPLES = (
 
 
 def page_types() -> str:
-    """generated.ts: an interface for each record that the page's data holds, then the vocabulary."""
+    """generated.ts: an interface for each record that the page's data holds, then the
+    vocabulary.
+    """
     known: dict[str, str] = {}
     for root in (PageData, ComparedRuns):
         _describe(root, known)
-    return NOTE + _FIXED + "\n" + "\n".join(known.values()) + "\n" + "\n".join(_vocabulary()) + "\n"
+    return (
+        NOTE
+        + _FIXED
+        + "\n"
+        + "\n".join(known.values())
+        + "\n"
+        + "\n".join(_vocabulary())
+        + "\n"
+    )
 
 
 def page_colours() -> str:
     """generated.css: a colour for each class of time, on light and on dark pages."""
-    light, dark = ("".join(f"  --k-{one.label}: {one.colours[theme]};\n" for one in TimeClass) for theme in (0, 1))
+    light, dark = (
+        "".join(f"  --k-{one.label}: {one.colours[theme]};\n" for one in TimeClass)
+        for theme in (0, 1)
+    )
     indented = dark.replace("  --", "    --")
     rules = "\n".join(
-        f".k-{one.label} {{ background: var(--k-{one.label}); fill: var(--k-{one.label}); }}" for one in TimeClass
+        f".k-{one.label} {{ background: var(--k-{one.label}); fill: "
+        f"var(--k-{one.label}); }}"
+        for one in TimeClass
     )
     return (
         "/* Written by docs/generate.py; edit tfadvisor/vocabulary.py instead. */\n"
@@ -117,13 +155,25 @@ def page_colours() -> str:
 
 
 def page_words() -> str:
-    """generated_words.ts: numbers as tfadvisor/units.py says them, which web/src/words.ts is tested against."""
-    rows = [f"  [{value}, {_text(unit.value)}, {_text(in_words(value, unit))}]," for value, unit in _SAMPLES]
-    return NOTE + "export const WORDS: [number, string, string][] = [\n" + "\n".join(rows) + "\n];\n"
+    """generated_words.ts: numbers as tfadvisor/units.py says them, which
+    web/src/words.ts is tested against.
+    """
+    rows = [
+        f"  [{value}, {_text(unit.value)}, {_text(in_words(value, unit))}],"
+        for value, unit in _SAMPLES
+    ]
+    return (
+        NOTE
+        + "export const WORDS: [number, string, string][] = [\n"
+        + "\n".join(rows)
+        + "\n];\n"
+    )
 
 
 def _describe(record: type, known: dict[str, str]) -> None:
-    """Adds a record's interface to the known ones, and those of the records inside it before it."""
+    """Adds a record's interface to the known ones, and those of the records inside it
+    before it.
+    """
     if record.__name__ in known:
         return
     fields = typing.get_type_hints(record)
@@ -133,29 +183,47 @@ def _describe(record: type, known: dict[str, str]) -> None:
         for name, kind in fields.items()
         if kind is not None
     ]
-    about = inspect.cleandoc(record.__doc__ or "").replace("\n", "\n * ").replace("\n * \n", "\n *\n")
+    about = (
+        inspect.cleandoc(record.__doc__ or "")
+        .replace("\n", "\n * ")
+        .replace("\n * \n", "\n *\n")
+    )
     about = f"/**\n * {about}\n */" if "\n" in about else f"/** {about} */"
-    known[record.__name__] = f"{about}\nexport interface {record.__name__} {{\n" + "\n".join(lines) + "\n}\n"
+    known[record.__name__] = (
+        f"{about}\nexport interface {record.__name__} {{\n" + "\n".join(lines) + "\n}\n"
+    )
 
 
 def _may_lack(kind: typing.Any) -> bool:
-    """Whether a field of this type is absent from the page's data where there is nothing to say."""
+    """Whether a field of this type is absent from the page's data where there is
+    nothing to say.
+    """
     return msgspec.UnsetType in typing.get_args(kind)
 
 
 def _type(kind: typing.Any, known: dict[str, str]) -> str:
-    """A Python type in TypeScript. Raises TypeError for one that the page's data never holds."""
+    """A Python type in TypeScript. Raises TypeError for one that the page's data never
+    holds.
+    """
     if isinstance(kind, list):
         return f"Columns<{_type(kind[0], known)}>"
     if kind in _PLAIN:
         return _PLAIN[kind]
-    return _class(kind, known) if typing.get_origin(kind) is None else _of_parts(kind, known)
+    return (
+        _class(kind, known)
+        if typing.get_origin(kind) is None
+        else _of_parts(kind, known)
+    )
 
 
 def _of_parts(kind: typing.Any, known: dict[str, str]) -> str:
     origin, parts = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Union, types.UnionType):
-        return " | ".join(dict.fromkeys(_type(part, known) for part in parts if part is not msgspec.UnsetType))
+        return " | ".join(
+            dict.fromkeys(
+                _type(part, known) for part in parts if part is not msgspec.UnsetType
+            )
+        )
     if origin is typing.Literal:
         return " | ".join(_text(part) for part in parts)
     if origin is tuple:
@@ -180,15 +248,32 @@ def _vocabulary() -> Iterator[str]:
     classes = ", ".join(_text(one) for one in TIME_CLASSES)
     yield f"/** Classes of time, in the order of their codes. */\nexport const CLASSES = [{classes}] as const;"
     yield "export type Class = (typeof CLASSES)[number];\n"
-    yield _record("CLASS_MEANING", "Class", {one.label: one.meaning for one in TimeClass})
-    yield _record("CLASS_OF_WORK", "string", {kind: one.label for kind, one in CLASS_OF_WORK.items()}, "Class")
-    yield _record("VERDICT_NAMES", "string", {name: words.name for name, words in VERDICTS.items()})
+    yield _record(
+        "CLASS_MEANING", "Class", {one.label: one.meaning for one in TimeClass}
+    )
+    yield _record(
+        "CLASS_OF_WORK",
+        "string",
+        {kind: one.label for kind, one in CLASS_OF_WORK.items()},
+        "Class",
+    )
+    yield _record(
+        "VERDICT_NAMES",
+        "string",
+        {name: words.name for name, words in VERDICTS.items()},
+    )
     yield _record("FRAMEWORKS", "string", FRAMEWORKS).rstrip("\n")
 
 
-def _record(name: str, key: str, values: Mapping[str, object], value: str = "string") -> str:
+def _record(
+    name: str, key: str, values: Mapping[str, object], value: str = "string"
+) -> str:
     rows = [f"  {_text(one)}: {_text(words)}," for one, words in values.items()]
-    return f"export const {name}: Record<{key}, {value}> = {{\n" + "\n".join(rows) + "\n};\n"
+    return (
+        f"export const {name}: Record<{key}, {value}> = {{\n"
+        + "\n".join(rows)
+        + "\n};\n"
+    )
 
 
 def _text(value: object) -> str:

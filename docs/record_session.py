@@ -1,10 +1,12 @@
-"""Records the terminal session of docs/session: record a slow program, patch it, prove the gain.
+"""Records the terminal session of docs/session: record a slow program, patch it, prove
+the gain.
 
     pip install '.[docs,fix]' jax && python docs/record_session.py
 
-Runs each command of COMMANDS in a terminal of its own, in a repository made for it, and writes what it printed: as an
-asciicast (docs/pictures/session.cast, pauses cut to two seconds) and as a picture of the whole (docs/pictures/session.svg). Let
-the machine rest meanwhile: the last command measures.
+Runs each command of COMMANDS in a terminal of its own, in a repository made for it, and
+writes what it printed: as an asciicast (docs/pictures/session.cast, pauses cut to two
+seconds) and as a picture of the whole (docs/pictures/session.svg). Let the machine rest
+meanwhile: the last command measures.
 """
 
 from __future__ import annotations
@@ -70,13 +72,23 @@ def as_repository(folder: Path) -> None:
     for words in (
         ("init", "-q"),
         ("add", "-A"),
-        ("-c", "user.name=you", "-c", "user.email=you@example.org", "commit", "-qm", "start"),
+        (
+            "-c",
+            "user.name=you",
+            "-c",
+            "user.email=you@example.org",
+            "commit",
+            "-qm",
+            "start",
+        ),
     ):
         subprocess.run(["git", *words], cwd=folder, check=True)
 
 
 def session(folder: Path) -> Iterator[Piece]:
-    """All commands, one after the other, on one clock. Raises SystemExit where one fails."""
+    """All commands, one after the other, on one clock. Raises SystemExit where one
+    fails.
+    """
     now = 0.0
     for command in COMMANDS:
         yield Piece(now, f"\x1b[1;32m$\x1b[0m \x1b[1m{command}\x1b[0m\r\n")
@@ -96,7 +108,10 @@ def printed(command: str, folder: Path) -> Iterator[Piece]:
     child, terminal = pty.fork()
     if child == 0:
         os.chdir(folder)
-        os.environ.update(PATH=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", TERM="xterm-256color")
+        os.environ.update(
+            PATH=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+            TERM="xterm-256color",
+        )
         os.environ.pop("NO_COLOR", None)
         os.execvp("sh", ["sh", "-c", command])
     ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", HEIGHT, WIDTH, 0, 0))
@@ -109,7 +124,9 @@ def printed(command: str, folder: Path) -> Iterator[Piece]:
 
 
 def _read(terminal: int) -> bytes:
-    """What is there within a tenth of a second of the first byte, so that characters are whole; nothing at the end."""
+    """What is there within a tenth of a second of the first byte, so that characters
+    are whole; nothing at the end.
+    """
     found = b""
     try:
         while data := os.read(terminal, 65536):
@@ -123,8 +140,16 @@ def _read(terminal: int) -> bytes:
 
 def as_cast(pieces: list[Piece]) -> str:
     """The second version of asciicast: a head, and a line for each piece."""
-    head = {"version": 2, "width": WIDTH, "height": HEIGHT, "title": "A slow program, its patch, and the proof"}
-    lines = [json.dumps(head), *(json.dumps([round(one.at_s, 3), "o", one.text]) for one in pieces)]
+    head = {
+        "version": 2,
+        "width": WIDTH,
+        "height": HEIGHT,
+        "title": "A slow program, its patch, and the proof",
+    }
+    lines = [
+        json.dumps(head),
+        *(json.dumps([round(one.at_s, 3), "o", one.text]) for one in pieces),
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -144,7 +169,12 @@ def _styled(row: Mapping[int, Char]) -> Text:
     text = Text(no_wrap=True)
     for column in range(WIDTH):
         cell = row[column]
-        style = Style(color=_colour(cell.fg), bgcolor=_colour(cell.bg), bold=cell.bold, reverse=cell.reverse)
+        style = Style(
+            color=_colour(cell.fg),
+            bgcolor=_colour(cell.bg),
+            bold=cell.bold,
+            reverse=cell.reverse,
+        )
         text.append(cell.data, style)
     text.rstrip()
     return text

@@ -8,7 +8,9 @@ from typing import Any
 
 
 def fields_page(schema: str) -> str:
-    """Markdown: the report's own fields, then those of each record in it, in the order in which they come up."""
+    """Markdown: the report's own fields, then those of each record in it, in the order
+    in which they come up.
+    """
     whole = json.loads(schema)
     records: Mapping[str, Any] = whole["$defs"]
     first = whole["$ref"].rsplit("/", 1)[1]
@@ -16,13 +18,19 @@ def fields_page(schema: str) -> str:
 
 
 def _held(first: str, records: Mapping[str, Any]) -> list[str]:
-    """The names of a record and of all that it holds, breadth first; choices of words are told where they stand."""
+    """The names of a record and of all that it holds, breadth first; choices of words
+    are told where they stand.
+    """
     found, left = [], [first]
     while left:
         name = left.pop(0)
         if name not in found and "properties" in records[name]:
             found.append(name)
-            left += [one for field in records[name]["properties"].values() for one in _names(field)]
+            left += [
+                one
+                for field in records[name]["properties"].values()
+                for one in _names(field)
+            ]
     return found
 
 
@@ -43,11 +51,13 @@ def _part(name: str, records: Mapping[str, Any]) -> str:
     rows = []
     for field, about in record["properties"].items():
         optional = "" if field in record.get("required", ()) else " May be absent."
-        rows.append(f"| `{field}` | {_kind(about, records)} | {_words(about['description'])}{optional} |")
+        rows.append(
+            f"| `{field}` | {_kind(about, records)} | "
+            f"{_words(about['description'])}{optional} |"
+        )
     return (
-        f"\n## {name}\n\n{_words(record['description'])}\n\n| field | type | meaning |\n|---|---|---|\n"
-        + "\n".join(rows)
-        + "\n"
+        f"\n## {name}\n\n{_words(record['description'])}\n\n| field | type | meaning "
+        "|\n|---|---|---|\n" + "\n".join(rows) + "\n"
     )
 
 
@@ -60,12 +70,20 @@ def _kind(field: Mapping[str, Any], records: Mapping[str, Any]) -> str:
     kinds = {"array": _list_of, "object": _by_name}
     if "$ref" in field:
         name = field["$ref"].rsplit("/", 1)[1]
-        return f"[{name}](#{name.lower()})" if "properties" in records[name] else _kind(records[name], records)
+        return (
+            f"[{name}](#{name.lower()})"
+            if "properties" in records[name]
+            else _kind(records[name], records)
+        )
     if "const" in field or "enum" in field:
         return ", ".join(f"`{one}`" for one in field.get("enum", [field.get("const")]))
     if "anyOf" in field:
         return " or ".join(_kind(one, records) for one in field["anyOf"])
-    return kinds[field["type"]](field, records) if field["type"] in kinds else str(field["type"])
+    return (
+        kinds[field["type"]](field, records)
+        if field["type"] in kinds
+        else str(field["type"])
+    )
 
 
 def _list_of(field: Mapping[str, Any], records: Mapping[str, Any]) -> str:

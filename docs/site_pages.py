@@ -1,7 +1,9 @@
-"""Brings the pages that live beside the code into the site, and turns links between files into links between pages.
+"""Brings the pages that live beside the code into the site, and turns links between
+files into links between pages.
 
-MkDocs loads this as a hook (mkdocs.yml). A link keeps working in both places: as a path in the repository, and on the site.
-A link to a file that is no page, such as a YAML file, becomes plain text on the site.
+MkDocs loads this as a hook (mkdocs.yml). A link keeps working in both places: as a path
+in the repository, and on the site. A link to a file that is no page, such as a YAML
+file, becomes plain text on the site.
 """
 
 from __future__ import annotations
@@ -42,19 +44,25 @@ BESIDE_THE_CODE = {
     "web/README.md": "web.md",
 }
 PLACES = {page: file for file, page in BESIDE_THE_CODE.items()}
-LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\((?!https?:|mailto:|#)([^)\s#]+)(#[^)]*)?\)")
+LINK = re.compile(
+    r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\((?!https?:|mailto:|#)([^)\s#]+)(#[^)]*)?\)"
+)
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Adds the pages from outside docs/ and those that are made from the rules."""
     for place, page in BESIDE_THE_CODE.items():
-        files.append(File.generated(config, page, content=(ROOT / place).read_text("utf-8")))
+        files.append(
+            File.generated(config, page, content=(ROOT / place).read_text("utf-8"))
+        )
     for page, text in rule_pages().items():
         files.append(File.generated(config, page, content=text))
     return files
 
 
-def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+def on_page_markdown(
+    markdown: str, page: Page, config: MkDocsConfig, files: Files
+) -> str:
     """Rewrites the links of one page."""
     here = page.file.src_uri
     place = PLACES.get(here, f"docs/{here}")
@@ -71,7 +79,9 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def page_of(target: str) -> str | None:
-    """The page or picture of the site that shows a file of the repository; None when none does."""
+    """The page or picture of the site that shows a file of the repository; None when
+    none does.
+    """
     if (ROOT / target / "README.md").exists():
         target = f"{target}/README.md"
     if target in BESIDE_THE_CODE:
@@ -83,4 +93,8 @@ def page_of(target: str) -> str | None:
     ):
         return f"reference/rules/{posixpath.basename(target).removesuffix('.yaml')}.md"
     inside = target.removeprefix("docs/")
-    return inside if inside != target and (ROOT / target).is_file() and not inside.endswith(".py") else None
+    return (
+        inside
+        if inside != target and (ROOT / target).is_file() and not inside.endswith(".py")
+        else None
+    )

@@ -1,10 +1,12 @@
-"""One process that fuzzes one target for a while and prints what it found as one line of JSON. `run.py` starts it.
+"""One process that fuzzes one target for a while and prints what it found as one line
+of JSON. `run.py` starts it.
 
 python fuzz/engine.py TARGET --seconds S [--seed N] [--guided]
 
-Without --guided it mutates seeds, the corpus and what the target accepted, and where the extension is built with
-`-fsanitize-coverage=trace-pc` (see sanitize.sh) it keeps what reaches new edges of the compiled code. With --guided Atheris
-looks at the edges of the Python code and chooses.
+Without --guided it mutates seeds, the corpus and what the target accepted, and where
+the extension is built with `-fsanitize-coverage=trace-pc` (see sanitize.sh) it keeps
+what reaches new edges of the compiled code. With --guided Atheris looks at the edges of
+the Python code and chooses.
 """
 
 from __future__ import annotations
@@ -78,22 +80,36 @@ def by_chance(given: argparse.Namespace) -> int:
             took = execute(target.check, data, found, watch)
             executions += 1
             accepted += took
-            if len(data) < longest and (edges.count() > edges_before or (took and chance.random() < 0.01)):
+            if len(data) < longest and (
+                edges.count() > edges_before or (took and chance.random() < 0.01)
+            ):
                 pool.append(data)
                 del pool[len(seeds) : -300]
     watch.stop()
-    counts = {"executions": executions, "accepted": accepted, "slowest_s": round(watch.slowest_s, 3)}
-    told = {"target": given.target, **counts, "edges": edges.count(), "faults": keep(given.target, found)}
+    counts = {
+        "executions": executions,
+        "accepted": accepted,
+        "slowest_s": round(watch.slowest_s, 3),
+    }
+    told = {
+        "target": given.target,
+        **counts,
+        "edges": edges.count(),
+        "faults": keep(given.target, found),
+    }
     sys.__stdout__.write(json.dumps(told) + "\n")
     return 1 if found else 0
 
 
 class Watch:
-    """Raises Hang in an execution that has taken too much of the CPU, or waited too long, and Large after one that took
-    too much memory. Seconds are the process's own, so that a busy machine makes no hang."""
+    """Raises Hang in an execution that has taken too much of the CPU, or waited too
+    long, and Large after one that took too much memory. Seconds are the process's own,
+    so that a busy machine makes no hang."""
 
     def __init__(self) -> None:
-        """Looks once a second, so that an execution costs no call of its own to set a clock."""
+        """Looks once a second, so that an execution costs no call of its own to set a
+        clock.
+        """
         self.slowest_s, self._began, self._peak_kb = 0.0, math.inf, _peak_kb()
         signal.signal(signal.SIGPROF, self._look)
         signal.signal(signal.SIGALRM, _hang)
@@ -110,7 +126,10 @@ class Watch:
 
     def end(self, size: int) -> None:
         """After one of so many bytes. Raises Large."""
-        self.slowest_s, self._began = max(self.slowest_s, time.process_time() - self._began), math.inf
+        self.slowest_s, self._began = (
+            max(self.slowest_s, time.process_time() - self._began),
+            math.inf,
+        )
         before, self._peak_kb = self._peak_kb, _peak_kb()
         if self._peak_kb - before > _MOST_KB + 20 * size / 1024:
             raise Large(f"{(self._peak_kb - before) / 1024:.0f} MB for {size:,} bytes")
@@ -126,9 +145,14 @@ def _peak_kb() -> int:
 
 
 def execute(
-    check: Callable[[bytes], bool], data: bytes, found: dict[str, tuple[str, bytes]], watch: Watch | None = None
+    check: Callable[[bytes], bool],
+    data: bytes,
+    found: dict[str, tuple[str, bytes]],
+    watch: Watch | None = None,
 ) -> bool:
-    """Whether the target accepted the bytes. What it may not raise goes into found, by where it was raised."""
+    """Whether the target accepted the bytes. What it may not raise goes into found, by
+    where it was raised.
+    """
     if watch is not None:
         watch.begin()
     try:
@@ -158,7 +182,9 @@ def keep(target: str, found: dict[str, tuple[str, bytes]]) -> list[str]:
     return sorted(words for words, _ in found.values())
 
 
-def _inputs(target: Target, seeds: Sequence[bytes], pool: list[bytes], chance: random.Random) -> Iterator[bytes]:
+def _inputs(
+    target: Target, seeds: Sequence[bytes], pool: list[bytes], chance: random.Random
+) -> Iterator[bytes]:
     from mutate import flipped, mutated
 
     change = mutated if target.binary else _as_text
@@ -182,7 +208,9 @@ def _as_text(data: bytes, others: Sequence[bytes], chance: random.Random) -> byt
         elif how == 1:
             lines[at:at] = [lines[at]]
         elif how == 2:
-            lines[at] = chance.choice(chance.choice(others).splitlines(keepends=True) or [b""])
+            lines[at] = chance.choice(
+                chance.choice(others).splitlines(keepends=True) or [b""]
+            )
         elif how == 3:
             words = lines[at].split(b" ")
             words[chance.randrange(len(words))] = chance.choice(
@@ -196,11 +224,15 @@ def _as_text(data: bytes, others: Sequence[bytes], chance: random.Random) -> byt
 
 
 class Edges:
-    """How many edges of the compiled code were reached, where it was built to count them."""
+    """How many edges of the compiled code were reached, where it was built to count
+    them.
+    """
 
     def __init__(self) -> None:
         """Looks for the library that sanitize.sh preloads."""
-        self._library = ctypes.CDLL(None) if os.environ.get("TFADVISOR_FUZZ_EDGES") else None
+        self._library = (
+            ctypes.CDLL(None) if os.environ.get("TFADVISOR_FUZZ_EDGES") else None
+        )
 
     def count(self) -> int:
         """0 where nothing counts."""
@@ -219,14 +251,19 @@ def guided(given: argparse.Namespace) -> int:
         target.check(seeds[0])  # imports what it needs
     from mutate import mutated
 
-    folder = Path(os.environ.get("TMPDIR", "/tmp"), f"tfadvisor-fuzz-{given.target}-{os.getpid()}")
+    folder = Path(
+        os.environ.get("TMPDIR", "/tmp"), f"tfadvisor-fuzz-{given.target}-{os.getpid()}"
+    )
     folder.mkdir()
     for index, data in enumerate([*seeds, *corpus(given.target)]):
         (folder / f"seed-{index}").write_bytes(data)
     change = mutated if target.binary else _as_text
 
     def check(data: bytes) -> None:
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        with (
+            contextlib.redirect_stdout(io.StringIO()),
+            contextlib.redirect_stderr(io.StringIO()),
+        ):
             target.check(data)
 
     def mutator(data: bytes, most: int, seed: int) -> bytes:
@@ -240,7 +277,14 @@ def guided(given: argparse.Namespace) -> int:
     ]
     (HERE / "corpus" / given.target).mkdir(parents=True, exist_ok=True)
     kept = f"-artifact_prefix={HERE / 'corpus' / given.target}/"
-    arguments = [sys.argv[0], *limits, kept, "-print_final_stats=1", f"-seed={given.seed + 1}", str(folder)]
+    arguments = [
+        sys.argv[0],
+        *limits,
+        kept,
+        "-print_final_stats=1",
+        f"-seed={given.seed + 1}",
+        str(folder),
+    ]
     atheris.Setup(arguments, check, custom_mutator=mutator)
     atheris.Fuzz()
     return 0

@@ -1,4 +1,6 @@
-"""Bytes changed by chance: as bytes, and as the protobuf message that they are, so that most of what comes out is still one."""
+"""Bytes changed by chance: as bytes, and as the protobuf message that they are, so that
+most of what comes out is still one.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,18 @@ _NUMBERS = (
     (1 << 64) - 1,
 )
 """Where arithmetic breaks: none, one, the ends of types."""
-_SPLICES = (b"", b"\0", b"\xff", b"\n::error::", b"%s{}", b"a" * 70_000, b"\xed\xa0\x80", b"1e999", b"-1", b"nan")
+_SPLICES = (
+    b"",
+    b"\0",
+    b"\xff",
+    b"\n::error::",
+    b"%s{}",
+    b"a" * 70_000,
+    b"\xed\xa0\x80",
+    b"1e999",
+    b"-1",
+    b"nan",
+)
 _DEEPEST = 8
 
 
@@ -40,7 +53,10 @@ def mutated(data: bytes, others: Sequence[bytes], chance: random.Random) -> byte
             data = _as_bytes(data, chance)
         else:
             other = chance.choice(others)
-            data = data[: chance.randrange(len(data) + 1)] + other[chance.randrange(len(other) + 1) :]
+            data = (
+                data[: chance.randrange(len(data) + 1)]
+                + other[chance.randrange(len(other) + 1) :]
+            )
     return data
 
 
@@ -71,7 +87,9 @@ def _as_bytes(data: bytes, chance: random.Random) -> bytes:
 
 
 class Field(NamedTuple):
-    """One of a message. value: a number, or the bytes inside; raw: all of its bytes, key and length included."""
+    """One of a message. value: a number, or the bytes inside; raw: all of its bytes,
+    key and length included.
+    """
 
     number: int
     kind: int
@@ -79,7 +97,9 @@ class Field(NamedTuple):
     raw: bytes
 
 
-def _as_message(data: bytes, others: Sequence[bytes], chance: random.Random, depth: int) -> bytes:
+def _as_message(
+    data: bytes, others: Sequence[bytes], chance: random.Random, depth: int
+) -> bytes:
     """One field changed, dropped, doubled or moved, here or in a message below."""
     fields = fields_of(data)
     if not fields:
@@ -87,21 +107,46 @@ def _as_message(data: bytes, others: Sequence[bytes], chance: random.Random, dep
     at = chance.randrange(len(fields))
     number, kind, value, raw = fields[at]
     how = chance.random()
-    if isinstance(value, bytes) and kind == 2 and value and depth < _DEEPEST and how < 0.75 and fields_of(value):
+    if (
+        isinstance(value, bytes)
+        and kind == 2
+        and value
+        and depth < _DEEPEST
+        and how < 0.75
+        and fields_of(value)
+    ):
         new = [field_of(number, kind, _as_message(value, others, chance, depth + 1))]
     elif how < 0.80:
         new = []
     elif how < 0.85:
         new = [raw] * chance.choice((2, 3, 51))
     elif how < 0.88:
-        return b"".join((*(one.raw for one in fields[:at]), *(one.raw for one in fields[at + 1 :]), raw))
+        return b"".join(
+            (
+                *(one.raw for one in fields[:at]),
+                *(one.raw for one in fields[at + 1 :]),
+                raw,
+            )
+        )
     elif isinstance(value, int):
         near = value + chance.choice((-1, 1, 1000, -1000))
         number_of = chance.choice((*_NUMBERS, near, value * 1000, -value)) % (1 << 64)
         new = [field_of(number, kind, number_of)]
     else:
-        new = [field_of(number, kind, chance.choice((_as_bytes(value, chance), *_SPLICES, value * 2)))]
-    return b"".join((*(one.raw for one in fields[:at]), *new, *(one.raw for one in fields[at + 1 :])))
+        new = [
+            field_of(
+                number,
+                kind,
+                chance.choice((_as_bytes(value, chance), *_SPLICES, value * 2)),
+            )
+        ]
+    return b"".join(
+        (
+            *(one.raw for one in fields[:at]),
+            *new,
+            *(one.raw for one in fields[at + 1 :]),
+        )
+    )
 
 
 @functools.lru_cache(maxsize=20_000)

@@ -1,6 +1,8 @@
-"""The compiled passes of the decoder in its own order, on bytes alone: all that can overrun a buffer, in a tenth of the time.
+"""The compiled passes of the decoder in its own order, on bytes alone: all that can
+overrun a buffer, in a tenth of the time.
 
-What `tfadvisor.trace.compiled` makes of their results is Python and NumPy, and is fuzzed by the target `decoder`.
+What `tfadvisor.trace.compiled` makes of their results is Python and NumPy, and is
+fuzzed by the target `decoder`.
 """
 
 from __future__ import annotations
@@ -22,18 +24,30 @@ _GROUPS = np.zeros(_SLOTS + 1, np.int16)
 def decode(buf: memoryview) -> bool:
     """Whether each pass took the bytes."""
     try:
-        planes = [_plane(buf, lo, hi) for field, lo, hi in _wire.scan_space(buf).tolist() if field == 1]
+        planes = [
+            _plane(buf, lo, hi)
+            for field, lo, hi in _wire.scan_space(buf).tolist()
+            if field == 1
+        ]
         lines = [one for plane_lines, _ in planes for one in plane_lines]
         if lines:
-            owner = [index for index, (plane_lines, _) in enumerate(planes) for _ in plane_lines]
-            _events(buf, np.array(lines, np.int64), [planes[index][1] for index in owner])
+            owner = [
+                index
+                for index, (plane_lines, _) in enumerate(planes)
+                for _ in plane_lines
+            ]
+            _events(
+                buf, np.array(lines, np.int64), [planes[index][1] for index in owner]
+            )
     except _wire.WireError:
         return False
     return True
 
 
 def _plane(buf: memoryview, lo: int, hi: int) -> tuple[list[list[int]], _wire.PlaneKey]:
-    """Its lines as rows of (field, from, to), and the key that its events are decoded with."""
+    """Its lines as rows of (field, from, to), and the key that its events are decoded
+    with.
+    """
     children = _wire.scan_plane(buf, lo, hi)[1].tolist()
     of = {field: [one for one in children if one[0] == field] for field in (3, 4, 5, 6)}
     ids = []
@@ -61,7 +75,9 @@ def _key(rows: Int64Array, stats: Int64Array) -> _wire.PlaneKey:
         table[rows] = np.arange(1, len(rows) + 1, dtype=np.int32)
     slots = np.arange(len(stats), dtype=np.int16)
     wanted = np.ones(len(rows), np.uint64)
-    return _wire.PlaneKey(rows, table, 1, stats, slots, _NO_SLOTS, _GROUPS, wanted, 1, _SLOTS)
+    return _wire.PlaneKey(
+        rows, table, 1, stats, slots, _NO_SLOTS, _GROUPS, wanted, 1, _SLOTS
+    )
 
 
 def _events(buf: memoryview, lines: Int64Array, keys: list[_wire.PlaneKey]) -> None:
@@ -69,12 +85,28 @@ def _events(buf: memoryview, lines: Int64Array, keys: list[_wire.PlaneKey]) -> N
     counts = headers[:, 7].tolist()
     first = [0, *itertools.accumulate(counts)]
     total = first[-1]
-    start, duration, row = np.empty(total, np.int64), np.empty(total, np.int64), np.empty(total, np.int32)
-    exemplar = np.zeros((len(buf) + 2, 2), np.int64)  # a row for each name, of which there are fewer than bytes
+    start, duration, row = (
+        np.empty(total, np.int64),
+        np.empty(total, np.int64),
+        np.empty(total, np.int32),
+    )
+    exemplar = np.zeros(
+        (len(buf) + 2, 2), np.int64
+    )  # a row for each name, of which there are fewer than bytes
     tally = np.zeros((_SLOTS + 1, 4), np.int64)
     for line, lo, hi, before, count in chunks.tolist():
         stats = _wire.decode_chunk(
-            buf, keys[line], lo, hi, count, 0, first[line] + before, start, duration, row, exemplar
+            buf,
+            keys[line],
+            lo,
+            hi,
+            count,
+            0,
+            first[line] + before,
+            start,
+            duration,
+            row,
+            exemplar,
         )
         if len(stats):
             stats.tally(tally)
@@ -88,7 +120,11 @@ def _keep(stats: _wire.StatBuffer, buf: memoryview) -> None:
     columns = _wire.StatColumns(_SLOTS + 1)
     kept = []
     for slot in range(_SLOTS + 1):
-        value, kind, length = np.zeros(size, np.int64), np.zeros(size, np.uint8), np.zeros(size, np.int64)
+        value, kind, length = (
+            np.zeros(size, np.int64),
+            np.zeros(size, np.uint8),
+            np.zeros(size, np.int64),
+        )
         columns.give(slot, np.empty(size, np.int32), value, kind, length)
         kept.append((value, kind, length))
     stats.into(columns)

@@ -1,9 +1,11 @@
-"""Fuzzes every target and publishes what it counted: adds it to counts.json and writes the table of fuzz/README.md.
+"""Fuzzes every target and publishes what it counted: adds it to counts.json and writes
+the table of fuzz/README.md.
 
 python fuzz/run.py [--seconds 300] [--targets decoder,analyze] [--seed N] [--publish]
 
-Five minutes by default, shared by the targets; `--seconds 3600` is the hour. The decoder runs on the build of sanitize.sh where
-gcc can make one, Python targets are guided by Atheris where that is installed, for half of their time.
+Five minutes by default, shared by the targets; `--seconds 3600` is the hour. The
+decoder runs on the build of sanitize.sh where gcc can make one, Python targets are
+guided by Atheris where that is installed, for half of their time.
 """
 
 from __future__ import annotations
@@ -50,7 +52,11 @@ def main() -> int:
     told = [
         one
         for target in chosen
-        for one in runs_of(target, given.seconds * SHARE[target] / sum(SHARE[one] for one in chosen), given.seed)
+        for one in runs_of(
+            target,
+            given.seconds * SHARE[target] / sum(SHARE[one] for one in chosen),
+            given.seed,
+        )
     ]
     for one in told:
         sys.stdout.write(json.dumps(one) + "\n")
@@ -61,23 +67,38 @@ def main() -> int:
 
 def runs_of(target: str, seconds: float, seed: int) -> Iterator[dict[str, Any]]:
     """What each engine counted."""
-    sanitized = target in SANITIZED and shutil.which("gcc") is not None and _has("Cython")
+    sanitized = (
+        target in SANITIZED and shutil.which("gcc") is not None and _has("Cython")
+    )
     guided = target not in ("passes", "decoder", "flags") and _has("atheris")
     yield by_chance(target, seconds / (1 + guided), seed, sanitized)
     if guided:
         yield by_atheris(target, seconds / 2, seed)
 
 
-def by_chance(target: str, seconds: float, seed: int, sanitized: bool) -> dict[str, Any]:
+def by_chance(
+    target: str, seconds: float, seed: int, sanitized: bool
+) -> dict[str, Any]:
     """engine.py's own loop, on the build with sanitizers or the installed one."""
     before = [str(HERE / "sanitize.sh")] if sanitized else []
-    call = [*before, sys.executable, str(HERE / "engine.py"), target, f"--seconds={seconds}", f"--seed={seed}"]
-    done = subprocess.run(call, capture_output=True, text=True, errors="replace", check=False)
+    call = [
+        *before,
+        sys.executable,
+        str(HERE / "engine.py"),
+        target,
+        f"--seconds={seconds}",
+        f"--seed={seed}",
+    ]
+    done = subprocess.run(
+        call, capture_output=True, text=True, errors="replace", check=False
+    )
     lines = [line for line in done.stdout.splitlines() if line.startswith('{"target"')]
     engine = "sanitizers" if sanitized else "chance"
     if not lines:  # a sanitizer ended it
         why = [
-            line for line in done.stderr.splitlines() if "ERROR" in line or "runtime error" in line or "Error" in line
+            line
+            for line in done.stderr.splitlines()
+            if "ERROR" in line or "runtime error" in line or "Error" in line
         ]
         return {
             "target": target,
@@ -98,11 +119,15 @@ def by_atheris(target: str, seconds: float, seed: int) -> dict[str, Any]:
         f"--seed={seed % (1 << 31)}",
         "--guided",
     ]
-    done = subprocess.run(call, capture_output=True, text=True, errors="replace", check=False)
+    done = subprocess.run(
+        call, capture_output=True, text=True, errors="replace", check=False
+    )
     executed = re.search(r"number_of_executed_units: (\d+)", done.stderr)
     edges = re.findall(r"cov: (\d+)", done.stderr)
     fault = [
-        line.strip() for line in done.stderr.splitlines() if re.match(r"\s*(\w+\.)*\w*(Error|Fault|Warning)\b", line)
+        line.strip()
+        for line in done.stderr.splitlines()
+        if re.match(r"\s*(\w+\.)*\w*(Error|Fault|Warning)\b", line)
     ]
     return {
         "target": target,
@@ -115,17 +140,27 @@ def by_atheris(target: str, seconds: float, seed: int) -> dict[str, Any]:
 
 def publish(told: list[dict[str, Any]]) -> None:
     """Adds to the counts so far, and writes the page's table."""
-    counts: dict[str, dict[str, Any]] = json.loads(COUNTS.read_text(encoding="utf-8")) if COUNTS.exists() else {}
+    counts: dict[str, dict[str, Any]] = (
+        json.loads(COUNTS.read_text(encoding="utf-8")) if COUNTS.exists() else {}
+    )
     for one in told:
-        so_far = counts.setdefault(f"{one['target']} {one['engine']}", {"executions": 0, "slowest_s": 0.0, "faults": 0})
+        so_far = counts.setdefault(
+            f"{one['target']} {one['engine']}",
+            {"executions": 0, "slowest_s": 0.0, "faults": 0},
+        )
         so_far["executions"] += one["executions"]
         so_far["accepted"] = so_far.get("accepted", 0) + one.get("accepted", 0)
         so_far["slowest_s"] = max(so_far["slowest_s"], one.get("slowest_s", 0.0))
         so_far["faults"] += len(one["faults"])
         so_far["edges"] = max(so_far.get("edges", 0), one.get("edges", 0))
-    COUNTS.write_text(json.dumps(counts, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    COUNTS.write_text(
+        json.dumps(counts, indent=2, sort_keys=True) + "\n", encoding="utf-8"
+    )
     before, _, rest = PAGE.read_text(encoding="utf-8").partition(_BEGIN)
-    PAGE.write_text(f"{before}{_BEGIN}\n{table(counts)}{_END}{rest.partition(_END)[2]}", encoding="utf-8")
+    PAGE.write_text(
+        f"{before}{_BEGIN}\n{table(counts)}{_END}{rest.partition(_END)[2]}",
+        encoding="utf-8",
+    )
 
 
 def table(counts: dict[str, dict[str, Any]]) -> str:
@@ -140,14 +175,29 @@ def table(counts: dict[str, dict[str, Any]]) -> str:
         edges = f"{one['edges']:,}" if one.get("edges") else "–"
         accepted = f"{one['accepted']:,}" if one.get("accepted") else "–"
         rows.append(
-            f"| {target} | {engine} | {one['executions']:,} | {accepted} | {edges} | {slowest} | {one['faults']} |"
+            f"| {target} | {engine} | {one['executions']:,} | {accepted} | {edges} | "
+            f"{slowest} | {one['faults']} |"
         )
     total = sum(one["executions"] for one in counts.values())
-    return "\n".join([*rows, f"| all | | {total:,} | | | | {sum(one['faults'] for one in counts.values())} |"]) + "\n"
+    return (
+        "\n".join(
+            [
+                *rows,
+                f"| all | | {total:,} | | | | "
+                f"{sum(one['faults'] for one in counts.values())} |",
+            ]
+        )
+        + "\n"
+    )
 
 
 def _has(module: str) -> bool:
-    return subprocess.run([sys.executable, "-c", f"import {module}"], capture_output=True, check=False).returncode == 0
+    return (
+        subprocess.run(
+            [sys.executable, "-c", f"import {module}"], capture_output=True, check=False
+        ).returncode
+        == 0
+    )
 
 
 if __name__ == "__main__":

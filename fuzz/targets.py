@@ -1,4 +1,6 @@
-"""What is fuzzed: each target takes bytes and raises where something is wrong that no input may bring about."""
+"""What is fuzzed: each target takes bytes and raises where something is wrong that no
+input may bring about.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +24,9 @@ _LARGEST_SEED, _SMALL_SEED = 40_000, 4_000
 
 
 class Target(NamedTuple):
-    """check: raises on a fault. seeds: where it begins. binary: whether the bytes are protobuf messages, else text.
-    neighbours: how many more inputs are made of a new one by another byte each, where to make one costs more than to try it."""
+    """check: raises on a fault. seeds: where it begins. binary: whether the bytes are
+    protobuf messages, else text. neighbours: how many more inputs are made of a new one
+    by another byte each, where to make one costs more than to try it."""
 
     check: Callable[[bytes], bool]
     seeds: Callable[[], Sequence[bytes]]
@@ -36,7 +39,9 @@ class Fault(Exception):
 
 
 def decoder(data: bytes) -> bool:
-    """The compiled decoder and its twin: the same columns, or both refuse. Returns whether they took the bytes."""
+    """The compiled decoder and its twin: the same columns, or both refuse. Returns
+    whether they took the bytes.
+    """
     from tfadvisor.errors import TraceError
     from tfadvisor.trace import compiled
     from tfadvisor.trace.columns import Selection
@@ -44,10 +49,14 @@ def decoder(data: bytes) -> bool:
 
     with placed(data) as bytes_alone:
         try:
-            one = compiled.decode(Source("fuzz", bytes_alone, len(data)), Selection(None))
+            one = compiled.decode(
+                Source("fuzz", bytes_alone, len(data)), Selection(None)
+            )
         except TraceError:
             return False
-        for row in range(min(len(one.names), 50) if one.events.row.size % 4 == 0 else 0):
+        for row in range(
+            min(len(one.names), 50) if one.events.row.size % 4 == 0 else 0
+        ):
             one.details.metadata_stats(row)
             one.details.exemplar_stats(row)
     return True
@@ -63,7 +72,9 @@ def passes(data: bytes) -> bool:
 
 @contextlib.contextmanager
 def placed(data: bytes) -> Iterator[memoryview]:
-    """The bytes in a block of malloc's own, of their size: AddressSanitizer notices a read of the byte behind them."""
+    """The bytes in a block of malloc's own, of their size: AddressSanitizer notices a
+    read of the byte behind them.
+    """
     library = _c_library()
     block = library.malloc(len(data) or 1)
     ctypes.memmove(block, data, len(data))
@@ -76,7 +87,10 @@ def placed(data: bytes) -> Iterator[memoryview]:
 @functools.cache
 def _c_library() -> ctypes.CDLL:
     library = ctypes.CDLL(None)
-    library.malloc.restype, library.malloc.argtypes = ctypes.c_void_p, (ctypes.c_size_t,)
+    library.malloc.restype, library.malloc.argtypes = (
+        ctypes.c_void_p,
+        (ctypes.c_size_t,),
+    )
     library.free.restype, library.free.argtypes = None, (ctypes.c_void_p,)
     return library
 
@@ -97,7 +111,10 @@ def agreement(data: bytes) -> bool:
             found.append(None)
     one, other = found
     if (one is None) != (other is None):
-        raise Fault(f"the compiled decoder {'refuses' if one is None else 'takes'} what its twin does not")
+        raise Fault(
+            f"the compiled decoder {'refuses' if one is None else 'takes'} what its "
+            "twin does not"
+        )
     if one is None or other is None:
         return False
     for name in ("planes", "hostnames", "errors", "warnings", "origin_ns"):
@@ -120,7 +137,9 @@ def hlo(data: bytes) -> bool:
 
 
 def analyze(data: bytes) -> bool:
-    """A whole analysis, its JSON, one more output in turn, and the report's own promises; one input of 32 as a command."""
+    """A whole analysis, its JSON, one more output in turn, and the report's own
+    promises; one input of 32 as a command.
+    """
     from tfadvisor import analysis
     from tfadvisor.errors import AdvisorError
     from tfadvisor.report.forms import html as json_text
@@ -173,7 +192,9 @@ def _outputs() -> Sequence[Callable[[Any], object]]:
 
 def _check_report(report: Mapping[str, Any]) -> None:
     shares = report["breakdown"].values()
-    if any(not -1e-6 <= share <= 1 + 1e-6 for share in shares) or not (abs(sum(shares) - 1) < 1e-6 or sum(shares) == 0):
+    if any(not -1e-6 <= share <= 1 + 1e-6 for share in shares) or not (
+        abs(sum(shares) - 1) < 1e-6 or sum(shares) == 0
+    ):
         raise Fault(f"breakdown {dict(report['breakdown'])}")
     for name, metric in report["metrics"].items():
         value = metric["value"]
@@ -219,7 +240,11 @@ def gate_config(data: bytes) -> bool:
 
 def baseline(data: bytes) -> bool:
     """A snapshot of a baseline."""
-    from tfadvisor.comparison.baseline.snapshot_json import SnapshotError, as_text, from_text
+    from tfadvisor.comparison.baseline.snapshot_json import (
+        SnapshotError,
+        as_text,
+        from_text,
+    )
 
     try:
         snapshot = from_text(data.decode("utf-8", "replace"))
@@ -233,7 +258,9 @@ def flags(data: bytes) -> bool:
     """A line of flags, as somebody pastes it."""
     from tfadvisor.cli.main import guarded_main
 
-    code = guarded_main(["flags", "check", "--", data.decode("utf-8", "replace").replace("\0", "")])
+    code = guarded_main(
+        ["flags", "check", "--", data.decode("utf-8", "replace").replace("\0", "")]
+    )
     if code not in (0, 1, 2):
         raise Fault(f"exit code {code}")
     return code == 0
@@ -267,21 +294,31 @@ def trace_seeds() -> list[bytes]:
 
     collective = trace().steps(4, period=1000)
     for at in range(0, 4000, 1000):
-        collective.kernel("GPU:0", "gemm", at + 2, at + 200, launched=(at, at + 1)).collective(
-            "GPU:0", at + 200, at + 700
-        )
+        collective.kernel(
+            "GPU:0", "gemm", at + 2, at + 200, launched=(at, at + 1)
+        ).collective("GPU:0", at + 200, at + 700)
     made = [
         trace().steps(3, period=100).busy("GPU:0", (0, 250)),
-        trace().steps(3, period=100, span=90).busy("GPU:0", (0, 250)).call("$a.py:1 f", 0, 290),
+        trace()
+        .steps(3, period=100, span=90)
+        .busy("GPU:0", (0, 250))
+        .call("$a.py:1 f", 0, 290),
         collective,
     ]
-    recorded = sorted((ROOT / "fixtures").rglob("*.xplane.pb.gz"), key=lambda one: one.stat().st_size)
+    recorded = sorted(
+        (ROOT / "fixtures").rglob("*.xplane.pb.gz"), key=lambda one: one.stat().st_size
+    )
     unpacked = [gzip.decompress(one.read_bytes()) for one in recorded[:40]]
-    return [*(one.bytes() for one in made), *(one for one in unpacked if len(one) <= _LARGEST_SEED)]
+    return [
+        *(one.bytes() for one in made),
+        *(one for one in unpacked if len(one) <= _LARGEST_SEED),
+    ]
 
 
 def hlo_seeds() -> list[bytes]:
-    """The module that the tests damage, which holds every opcode that is asked about."""
+    """The module that the tests damage, which holds every opcode that is asked
+    about.
+    """
     from unit.program.test_damaged_bytes import RICH
 
     return [RICH]
@@ -316,5 +353,9 @@ TARGETS: Mapping[str, Target] = {
     "rules": Target(rules, texts("rules/*/*[!s].yaml"), False),
     "gate-config": Target(gate_config, config_seeds, False),
     "baseline": Target(baseline, baseline_seeds, False),
-    "flags": Target(flags, lambda: [b"--xla_gpu_autotune_level=4 --xla_gpu_enable_x=true NCCL_DEBUG=INFO"], False),
+    "flags": Target(
+        flags,
+        lambda: [b"--xla_gpu_autotune_level=4 --xla_gpu_enable_x=true NCCL_DEBUG=INFO"],
+        False,
+    ),
 }

@@ -1,4 +1,5 @@
-"""The software bill of materials of a wheel, as CycloneDX 1.5 JSON: what it needs, and what is built into its page.
+"""The software bill of materials of a wheel, as CycloneDX 1.5 JSON: what it needs, and
+what is built into its page.
 
 python tests/bill_of_materials.py WHEEL > WHEEL.cdx.json
 """
@@ -23,7 +24,9 @@ IN_THE_PAGE = "echarts"
 def bill_of(wheel: Path) -> str:
     """The same text for the same wheel."""
     with ZipFile(wheel) as archive:
-        (name,) = (one for one in archive.namelist() if one.endswith(".dist-info/METADATA"))
+        (name,) = (
+            one for one in archive.namelist() if one.endswith(".dist-info/METADATA")
+        )
         about = Parser().parsestr(archive.read(name).decode("utf-8"))
     digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
     bill = {
@@ -37,7 +40,9 @@ def bill_of(wheel: Path) -> str:
                 "name": about["Name"],
                 "version": about["Version"],
                 "purl": f"pkg:pypi/{about['Name']}@{about['Version']}",
-                "licenses": [{"expression": about["License-Expression"] or "Apache-2.0"}],
+                "licenses": [
+                    {"expression": about["License-Expression"] or "Apache-2.0"}
+                ],
                 "hashes": [{"alg": "SHA-256", "content": digest}],
             }
         },
@@ -58,12 +63,19 @@ def _needed(requirements: list[str]) -> Iterator[dict[str, Any]]:
             "name": name,
             "purl": f"pkg:pypi/{name.lower().replace('_', '-')}",
             "scope": "optional" if "extra ==" in marker else "required",
-            "properties": [{"name": "tfadvisor:requirement", "value": f"{bounds or 'any'} {marker}".strip()}],
+            "properties": [
+                {
+                    "name": "tfadvisor:requirement",
+                    "value": f"{bounds or 'any'} {marker}".strip(),
+                }
+            ],
         }
 
 
 def _built_in() -> Iterator[dict[str, Any]]:
-    """Packages whose code is inside `page.html`, at the versions that it was built with: its library and what that needs."""
+    """Packages whose code is inside `page.html`, at the versions that it was built
+    with: its library and what that needs.
+    """
     packages = json.loads(LOCK.read_text(encoding="utf-8"))["packages"]
     waiting = [f"node_modules/{IN_THE_PAGE}"]
     while waiting:

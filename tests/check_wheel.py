@@ -1,4 +1,5 @@
-"""Refuses wheels without the compiled modules: a compiler that fails leaves a wheel that works, slowly and silently.
+"""Refuses wheels without the compiled modules: a compiler that fails leaves a wheel
+that works, slowly and silently.
 
 python tests/check_wheel.py WHEEL…
 """
@@ -25,19 +26,25 @@ def main(wheels: Sequence[str]) -> int:
         print("usage: python tests/check_wheel.py WHEEL…", file=sys.stderr)
         return 2
     faults = [f"{wheel}: {fault}" for wheel in wheels for fault in faults_of(wheel)]
-    print("\n".join(faults) or f"{len(wheels)} checked: each holds the compiled modules")
+    print(
+        "\n".join(faults) or f"{len(wheels)} checked: each holds the compiled modules"
+    )
     return 1 if faults else 0
 
 
 def faults_of(wheel: str) -> list[str]:
-    """What a wheel lacks, in words. Raises OSError or BadZipFile when it cannot be read."""
+    """What a wheel lacks, in words. Raises OSError or BadZipFile when it cannot be
+    read.
+    """
     with ZipFile(wheel) as archive:
         names = archive.namelist()
     faults = [f"lacks {name}" for name in NEEDED if name not in names]
     faults += [
         f"lacks the compiled module {module}"
         for module in MODULES
-        if not any(name.startswith(f"{module}.") and name.endswith(COMPILED) for name in names)
+        if not any(
+            name.startswith(f"{module}.") and name.endswith(COMPILED) for name in names
+        )
     ]
     if wheel.endswith("-none-any.whl"):
         faults.append("is tagged for every platform, so nothing in it was compiled")

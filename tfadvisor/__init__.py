@@ -1,4 +1,5 @@
-"""tfadvisor reads a TensorFlow or JAX profiler trace and says where the step's time goes, why, and what to change.
+"""tfadvisor reads a TensorFlow or JAX profiler trace and says where the step's time
+goes, why, and what to change.
 
 >>> import tfadvisor
 >>> report = tfadvisor.analyze("logdir")            # doctest: +SKIP
@@ -7,7 +8,9 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # as `typing` has it, which takes 5 ms in which no signal is heeded
+TYPE_CHECKING = (
+    False  # as `typing` has it, which takes 5 ms in which no signal is heeded
+)
 if TYPE_CHECKING:
     from typing import Any
 
@@ -53,7 +56,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Imports on first use, so that `import tfadvisor` is instant and the command loads only what it needs."""
+    """Imports on first use, so that `import tfadvisor` is instant and the command loads
+    only what it needs.
+    """
     if name not in _HOME:
         raise AttributeError(f"module 'tfadvisor' has no attribute {name!r}")
     from importlib import import_module

@@ -20,13 +20,26 @@ from tfadvisor.errors import TraceError
 from tfadvisor.files import replace_file
 from tfadvisor.metrics.registry import Settings, measure
 from tfadvisor.report.assembly.report import assemble
-from tfadvisor.report.assembly.second_window import SecondWindow, joined, second_window, unread_note
+from tfadvisor.report.assembly.second_window import (
+    SecondWindow,
+    joined,
+    second_window,
+    unread_note,
+)
 from tfadvisor.report.model import Report
 from tfadvisor.timeline.run.one_host import Progress, Watch
 from tfadvisor.timeline.run.read_hosts import run_hosts
 from tfadvisor.timeline.run.run_summary import RunSummary, UnreadHost, merge
 from tfadvisor.trace.counters import read_counters
-from tfadvisor.trace.runs import Held, Readable, Run, held, host_of, run_in, without_duplicates
+from tfadvisor.trace.runs import (
+    Held,
+    Readable,
+    Run,
+    held,
+    host_of,
+    run_in,
+    without_duplicates,
+)
 
 if TYPE_CHECKING:
     from tfadvisor.report.forms.page_data import PageData
@@ -54,11 +67,15 @@ class Options(msgspec.Struct, frozen=True):
     preview: bool = False
     """Whether the rules that are not proven yet speak too."""
     ignored: Mapping[str, str] = {}
-    """Patterns of ids of rules whose findings are known and left out, each with what is said about it."""
+    """Patterns of ids of rules whose findings are known and left out, each with what is
+    said about it.
+    """
 
 
 class Analysis(Report, frozen=True, kw_only=True, dict=True):
-    """A report together with the trace that it is about, so that it can show itself as a page."""
+    """A report together with the trace that it is about, so that it can show itself as
+    a page.
+    """
 
     source: Run | Held
     """What was read, and is read again for the page."""
@@ -73,14 +90,19 @@ class Analysis(Report, frozen=True, kw_only=True, dict=True):
     @property
     def report(self) -> Report:
         """The report alone, as outputs and files have it."""
-        return Report(**{name: getattr(self, name) for name in Report.__struct_fields__})
+        return Report(
+            **{name: getattr(self, name) for name in Report.__struct_fields__}
+        )
 
     def to_dict(self) -> dict[str, Any]:
-        """The report as plain data for JSON, `schema_version` first. Numbers are finite."""
+        """The report as plain data for JSON, `schema_version` first. Numbers are
+        finite.
+        """
         return self.report.to_dict()
 
     def page(self) -> PageData:
-        """What the page draws beyond the report: collectives, devices, two steps. Reads the trace again, once.
+        """What the page draws beyond the report: collectives, devices, two steps. Reads
+        the trace again, once.
 
         Raises TraceError when it is no longer there.
         """
@@ -94,7 +116,9 @@ class Analysis(Report, frozen=True, kw_only=True, dict=True):
             return replace(draw_run(again, self.options), report=self.report)
 
     def to_html(self, path: str | PathLike[str]) -> None:
-        """Writes the report as one page that needs no network. Raises as `page`, and OSError."""
+        """Writes the report as one page that needs no network. Raises as `page`, and
+        OSError.
+        """
         from tfadvisor.report.forms.html import as_html
 
         replace_file(Path(path), as_html([self.page()]))
@@ -113,12 +137,16 @@ class Analysis(Report, frozen=True, kw_only=True, dict=True):
 
 
 def analyze_run(run: Run, options: Options, progress: Progress | None = None) -> Report:
-    """The report of a run's files. Raises TraceError when none of them holds anything to analyse."""
+    """The report of a run's files. Raises TraceError when none of them holds anything
+    to analyse.
+    """
     return conclude(run, options, progress)[0]
 
 
 def draw_run(run: Run, options: Options, progress: Progress | None = None) -> PageData:
-    """The report with what its page draws beyond it: ops, collectives, devices, two steps. Raises as analyze_run."""
+    """The report with what its page draws beyond it: ops, collectives, devices, two
+    steps. Raises as analyze_run.
+    """
     from tfadvisor.report.assembly.page import gather_page  # only a page needs it
 
     return gather_page(*conclude(run, options, progress, detail=True))
@@ -133,30 +161,61 @@ def conclude(
     watch: Watch | None = None,
     catalogue: Catalogue | None = None,
 ) -> tuple[Report, RunSummary]:
-    """The report, and the run's summary that it rests on; no more than one host's events are in memory at a time.
+    """The report, and the run's summary that it rests on; no more than one host's
+    events are in memory at a time.
 
-    detail: with what a page draws. watch: sees each host's events. catalogue: the options' rules, where they are read
-    already. Raises as analyze_run.
+    detail: with what a page draws. watch: sees each host's events. catalogue: the
+    options' rules, where they are read already. Raises as analyze_run.
     """
-    catalogue = catalogue or load_catalogue(tuple(options.rules), tuple(options.disabled), preview=options.preview)
-    report, summary = _of_one_window(run, options, catalogue, progress, detail=detail, watch=watch)
-    if watch is None and options.steps is None and (second := second_window(run)) is not None:
+    catalogue = catalogue or load_catalogue(
+        tuple(options.rules), tuple(options.disabled), preview=options.preview
+    )
+    report, summary = _of_one_window(
+        run, options, catalogue, progress, detail=detail, watch=watch
+    )
+    if (
+        watch is None
+        and options.steps is None
+        and (second := second_window(run)) is not None
+    ):
         report = _with_second(report, second, options, catalogue)
-    report = replace(report, capture=(*report.capture, _joined(run))) if run.folders else report
+    report = (
+        replace(report, capture=(*report.capture, _joined(run)))
+        if run.folders
+        else report
+    )
     return _without_ignored(report, options.ignored), summary
 
 
 def _without_ignored(report: Report, ignored: Mapping[str, str]) -> Report:
-    """The report without the findings that a configuration ignores; a note says which and why."""
+    """The report without the findings that a configuration ignores; a note says which
+    and why.
+    """
     told = {
-        one.rule_id: next((why for pattern, why in ignored.items() if fnmatchcase(one.rule_id, pattern)), None)
+        one.rule_id: next(
+            (
+                why
+                for pattern, why in ignored.items()
+                if fnmatchcase(one.rule_id, pattern)
+            ),
+            None,
+        )
         for one in report.findings
     }
-    notes = [CaptureNote(rule, f"{rule}: {why}", "", "") for rule, why in told.items() if why is not None]
+    notes = [
+        CaptureNote(rule, f"{rule}: {why}", "", "")
+        for rule, why in told.items()
+        if why is not None
+    ]
     if not notes:
         return report
     kept = tuple(one for one in report.findings if told[one.rule_id] is None)
-    return replace(report, findings=kept, plan=plan_of(kept) or msgspec.UNSET, capture=(*report.capture, *notes))
+    return replace(
+        report,
+        findings=kept,
+        plan=plan_of(kept) or msgspec.UNSET,
+        capture=(*report.capture, *notes),
+    )
 
 
 _MOST_NAMED = 8
@@ -167,11 +226,18 @@ def _joined(run: Run) -> CaptureNote:
     """That the hosts' files come from several folders."""
     first, others = sorted(run.folders)[:_MOST_NAMED], len(run.folders) - _MOST_NAMED
     folders = ", ".join(first) + (f" and {others:,} more" if others > 0 else "")
-    text = f"Hosts are read together from {folders}: JAX names each host's folder by the second it starts."
-    return CaptureNote("joined-runs", text, "Give one of these folders to read its hosts alone.", "")
+    text = (
+        f"Hosts are read together from {folders}: JAX names each host's folder by "
+        "the second it starts."
+    )
+    return CaptureNote(
+        "joined-runs", text, "Give one of these folders to read its hosts alone.", ""
+    )
 
 
-def _with_second(report: Report, second: SecondWindow, options: Options, catalogue: Catalogue) -> Report:
+def _with_second(
+    report: Report, second: SecondWindow, options: Options, catalogue: Catalogue
+) -> Report:
     """A second window that cannot be read costs only what it would have added."""
     try:
         other, _ = _of_one_window(second.run, options, catalogue)
@@ -206,10 +272,21 @@ def _of_one_window(
         raise failed[0][1]
     unread = [UnreadHost(host_of(file), error.cause) for file, error in failed]
     lost = {file for file, _ in failed}
-    counters = [read_counters(file, host_of(file)) for file in files if file not in lost]
-    summary = merge(run.name, str(run.path), hosts, [file.name for file in duplicates], unread, counters)
+    counters = [
+        read_counters(file, host_of(file)) for file in files if file not in lost
+    ]
+    summary = merge(
+        run.name,
+        str(run.path),
+        hosts,
+        [file.name for file in duplicates],
+        unread,
+        counters,
+    )
     metrics = measure(summary, Settings(options.parameters, options.bandwidth_gb_s))
-    outcomes = run_rules(catalogue.rules, metrics, partial(foresee, known=calibration()))
+    outcomes = run_rules(
+        catalogue.rules, metrics, partial(foresee, known=calibration())
+    )
     return assemble(summary, metrics, outcomes, catalogue), summary
 
 
@@ -226,12 +303,14 @@ def analyze(
     processes: int = 1,
     preview: bool = False,
 ) -> Analysis:
-    """Analyses a logdir (its newest run), a run folder, a trace file, or the content of one: bytes, or a file open for
-    reading. Returns the report, which can draw its page while the trace is where it was.
+    """Analyses a logdir (its newest run), a run folder, a trace file, or the content of
+    one: bytes, or a file open for reading. Returns the report, which can draw its page
+    while the trace is where it was.
 
-    processes: above 1, large runs of several hosts are read in parallel; the calling script then needs the usual
-    `if __name__ == "__main__":`. preview: with the rules that are not proven yet. Raises TraceError when there is nothing
-    to read, UsageError for options that do not fit the trace.
+    processes: above 1, large runs of several hosts are read in parallel; the calling
+    script then needs the usual `if __name__ == "__main__":`. preview: with the rules
+    that are not proven yet. Raises TraceError when there is nothing to read, UsageError
+    for options that do not fit the trace.
     """
     source = held(path)
     options = Options(

@@ -1,4 +1,6 @@
-"""Two runs side by side: traces, reports and snapshots as the sides of one comparison."""
+"""Two runs side by side: traces, reports and snapshots as the sides of one
+comparison.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +10,18 @@ from pathlib import Path
 from msgspec.structs import asdict, replace
 
 from tfadvisor.analysis import analyze
-from tfadvisor.comparison.baseline.snapshot import NEED_CALLS, Snapshot, may_differ, must_be_alike, snapshot_of
-from tfadvisor.comparison.baseline.snapshot_json import LARGEST, SnapshotError, from_text
+from tfadvisor.comparison.baseline.snapshot import (
+    NEED_CALLS,
+    Snapshot,
+    may_differ,
+    must_be_alike,
+    snapshot_of,
+)
+from tfadvisor.comparison.baseline.snapshot_json import (
+    LARGEST,
+    SnapshotError,
+    from_text,
+)
 from tfadvisor.comparison.forms import ShownComparison
 from tfadvisor.comparison.side import Side
 from tfadvisor.comparison.split import compare_sides
@@ -21,7 +33,9 @@ from tfadvisor.trace.runs import Readable
 from tfadvisor.vocabulary import TimeClass
 
 
-def compare(base: Readable | Report | Snapshot, new: Readable | Report | Snapshot) -> ShownComparison:
+def compare(
+    base: Readable | Report | Snapshot, new: Readable | Report | Snapshot
+) -> ShownComparison:
     """Where the change of the step time comes from.
 
     Each side is what `analyze` takes, a report, or a snapshot of a baseline. Raises
@@ -37,13 +51,20 @@ def compare(base: Readable | Report | Snapshot, new: Readable | Report | Snapsho
     if not one.recorded_like(other):
         sides = [_host_as_one(side) for side in sides]
         differences += (
-            "input and launch count as host here: without calls of Python functions they cannot be told apart",
+            "input and launch count as host here: without calls of Python functions "
+            "they cannot be told apart",
         )
-    return ShownComparison(**asdict(compare_sides(*sides, differences=differences, same=same, refused=refused)))
+    return ShownComparison(
+        **asdict(
+            compare_sides(*sides, differences=differences, same=same, refused=refused)
+        )
+    )
 
 
 def _host_as_one(side: Side) -> Side:
-    """The side with the classes as one that only calls of Python functions tell apart."""
+    """The side with the classes as one that only calls of Python functions tell
+    apart.
+    """
     time = sum(side.class_ms.get(name, 0.0) for name in NEED_CALLS)
     known = [side.class_error_ms.get(name) for name in NEED_CALLS]
     error = None if None in known else math.hypot(*(one or 0.0 for one in known))
@@ -58,12 +79,17 @@ def _host_as_one(side: Side) -> Side:
 def as_snapshot(side: Readable | Report | Snapshot) -> Snapshot:
     """The numbers of one side, as a baseline keeps them.
 
-    Raises TraceError when a file cannot be read, NothingToCompare (a TraceError) for a report without a counted step.
+    Raises TraceError when a file cannot be read, NothingToCompare (a TraceError) for a
+    report without a counted step.
     """
     if isinstance(side, Snapshot):
         return side
     if not isinstance(side, Report):
-        if isinstance(side, str | Path) and (path := place_of(side)).suffix == ".json" and path.is_file():
+        if (
+            isinstance(side, str | Path)
+            and (path := place_of(side)).suffix == ".json"
+            and path.is_file()
+        ):
             return _stored(path)
         side = analyze(side)
     try:
@@ -77,5 +103,7 @@ def _stored(path: Path) -> Snapshot:
         return from_text(read_small_text(path, LARGEST))
     except (OSError, UnicodeDecodeError, SnapshotError) as error:
         raise TraceError(
-            str(path), f"is not a snapshot that can be read: {error}.", "Give a trace, or a snapshot."
+            str(path),
+            f"is not a snapshot that can be read: {error}.",
+            "Give a trace, or a snapshot.",
         ) from error

@@ -1,4 +1,6 @@
-"""The name that was meant where one is mistyped: of a command, option, choice, rule, run, host, metric or key."""
+"""The name that was meant where one is mistyped: of a command, option, choice, rule,
+run, host, metric or key.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,9 @@ _NEAR = 0.6
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name that is most like this one, None where none is near. Case does not count."""
+    """The known name that is most like this one, None where none is near. Case does not
+    count.
+    """
     from difflib import get_close_matches  # only a mistake needs it
 
     by_lower = {one.lower(): one for one in known}

@@ -5,8 +5,16 @@ from __future__ import annotations
 import errno
 from collections.abc import Iterator, Sequence
 
-_NO_MEMORY = "not enough memory for this trace. Choose one host with --host, or use a machine with more memory."
-_WORDS_OF_NO_MEMORY = ("cannot allocate memory", "failed to map segment", "can't start new thread", "out of memory")
+_NO_MEMORY = (
+    "not enough memory for this trace. Choose one host with --host, or use a machine "
+    "with more memory."
+)
+_WORDS_OF_NO_MEMORY = (
+    "cannot allocate memory",
+    "failed to map segment",
+    "can't start new thread",
+    "out of memory",
+)
 """What the dynamic loader, the thread library and NumPy say."""
 _OF_THE_SYSTEM = {
     errno.ENOMEM,
@@ -25,7 +33,9 @@ _OF_THE_SYSTEM = {
 
 
 class AdvisorError(Exception):
-    """Base of every error that a user can act on. The command prints it without a traceback."""
+    """Base of every error that a user can act on. The command prints it without a
+    traceback.
+    """
 
     exit_code = 3
 
@@ -33,13 +43,16 @@ class AdvisorError(Exception):
 class TraceError(AdvisorError):
     """The input cannot be read, or holds nothing to analyse.
 
-    place: file, and byte offset where one is known. cause: what is wrong. remedy: what to do now.
+    place: file, and byte offset where one is known. cause: what is wrong. remedy: what
+    to do now.
     """
 
     exit_code = 3
 
     def __init__(self, place: str, cause: str, remedy: str) -> None:
-        """All three parts are plain text; names from a trace are shown escaped by the printer."""
+        """All three parts are plain text; names from a trace are shown escaped by the
+        printer.
+        """
         super().__init__(place, cause, remedy)
         self.place = place
         self.cause = cause
@@ -51,7 +64,9 @@ class TraceError(AdvisorError):
 
 
 class UsageError(AdvisorError):
-    """The call's options are wrong: an unknown run, an unknown rule, a step range outside the trace."""
+    """The call's options are wrong: an unknown run, an unknown rule, a step range
+    outside the trace.
+    """
 
     exit_code = 2
 
@@ -66,12 +81,16 @@ class SeveralMistakes(UsageError):
 
 
 class RuleError(AdvisorError):
-    """A rule file is broken. It is reported with file, line and field, and the other rules still run."""
+    """A rule file is broken. It is reported with file, line and field, and the other
+    rules still run.
+    """
 
     exit_code = 5
 
     def __init__(self, file: str, line: int, field: str, cause: str) -> None:
-        """Line counts from 1; field is the dotted path inside the file, or empty for the whole file."""
+        """Line counts from 1; field is the dotted path inside the file, or empty for
+        the whole file.
+        """
         where = f"{file}:{line}" + (f": {field}" if field else "")
         super().__init__(f"{where}: {cause}")
         self.file = file
@@ -90,7 +109,9 @@ _LONGEST_CHAIN = 20
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """An error and those that led to it, the last ones first; of thousands, as too deep a recursion leaves, only some."""
+    """An error and those that led to it, the last ones first; of thousands, as too deep
+    a recursion leaves, only some.
+    """
     seen: BaseException | None = error
     for _ in range(_LONGEST_CHAIN):
         if seen is None:
@@ -100,13 +121,25 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def fault_of_environment(error: BaseException) -> str | None:
-    """What to say of an error that the machine or the installation is to blame for; None for any other."""
+    """What to say of an error that the machine or the installation is to blame for;
+    None for any other.
+    """
     for seen in _chain(error):
-        if isinstance(seen, MemoryError) or any(words in str(seen).lower() for words in _WORDS_OF_NO_MEMORY):
+        if isinstance(seen, MemoryError) or any(
+            words in str(seen).lower() for words in _WORDS_OF_NO_MEMORY
+        ):
             return _NO_MEMORY
     if isinstance(error, OSError) and error.errno in _OF_THE_SYSTEM:
         place = f"{error.filename}: " if error.filename else ""
-        return f"{place}{error.strerror or error}. The system refused; nothing is wrong with the trace."
-    if isinstance(error, ModuleNotFoundError) and not (error.name or "").startswith("tfadvisor"):
-        return f"the package {error.name} is not installed. Install tfadvisor again: pip install --force-reinstall tfadvisor"
+        return (
+            f"{place}{error.strerror or error}. The system refused; nothing is wrong "
+            "with the trace."
+        )
+    if isinstance(error, ModuleNotFoundError) and not (error.name or "").startswith(
+        "tfadvisor"
+    ):
+        return (
+            f"the package {error.name} is not installed. Install tfadvisor again: "
+            "pip install --force-reinstall tfadvisor"
+        )
     return None

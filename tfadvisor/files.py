@@ -1,4 +1,6 @@
-"""Files that are whole or not there, and files that are read only where reading ends."""
+"""Files that are whole or not there, and files that are read only where reading
+ends.
+"""
 
 from __future__ import annotations
 
@@ -37,14 +39,21 @@ class NotAFile(OSError):
 
 
 def open_regular(path: Path) -> io.BufferedReader:
-    """A regular file for reading. Raises OSError, NotAFile for what is no file; never waits for a writer.
+    """A regular file for reading. Raises OSError, NotAFile for what is no file; never
+    waits for a writer.
 
-    A device is not even opened: that alone can do something, as rewinding a tape. Of an address, a copy.
+    A device is not even opened: that alone can do something, as rewinding a tape. Of an
+    address, a copy.
     """
     if isinstance(path, RemotePath):
         return path.open_copy()
     _check_regular(path.stat())
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
+    flags = (
+        os.O_RDONLY
+        | getattr(os, "O_NONBLOCK", 0)
+        | getattr(os, "O_NOCTTY", 0)
+        | getattr(os, "O_BINARY", 0)
+    )
     file = os.fdopen(os.open(path, flags), "rb")
     try:
         _check_regular(os.fstat(file.fileno()))
@@ -55,12 +64,16 @@ def open_regular(path: Path) -> io.BufferedReader:
 
 
 def read_small_text(path: Path, most_bytes: int) -> str:
-    """A text that a user or tfadvisor wrote. Raises OSError, also for a longer one, UnicodeDecodeError."""
+    """A text that a user or tfadvisor wrote. Raises OSError, also for a longer one,
+    UnicodeDecodeError.
+    """
     return read_small(path, most_bytes).decode("utf-8")
 
 
 def read_small(path: Path, most_bytes: int) -> bytes:
-    """The whole of a file. Raises OSError, also for a longer one, without more than that in memory."""
+    """The whole of a file. Raises OSError, also for a longer one, without more than
+    that in memory.
+    """
     with open_regular(path) as file:
         pieces, left = [], most_bytes + 1
         while left and (piece := file.read(left)):
@@ -80,10 +93,11 @@ def end_of(path: Path, most_bytes: int) -> str:
 
 @contextmanager
 def new_file(path: Path) -> Iterator[BinaryIO]:
-    """A file that is written beside its place and renamed when all is written: no reader ever sees half of it.
+    """A file that is written beside its place and renamed when all is written: no
+    reader ever sees half of it.
 
-    Where the system can, it has no name before, so that a process that is killed leaves nothing. A device or pipe stays
-    one. Raises OSError.
+    Where the system can, it has no name before, so that a process that is killed leaves
+    nothing. A device or pipe stays one. Raises OSError.
     """
     if path.exists() and not path.is_file():
         with path.open("wb") as file:
@@ -95,9 +109,13 @@ def new_file(path: Path) -> Iterator[BinaryIO]:
         with os.fdopen(handle, "wb") as file:
             yield file
             file.flush()
-            os.fsync(handle)  # a name must not outlive its content when the machine stops
+            os.fsync(
+                handle
+            )  # a name must not outlive its content when the machine stops
             if not named:
-                os.link(_OPENED.format(handle), name, src_dir_fd=handle)  # the number makes it follow what /proc shows
+                os.link(
+                    _OPENED.format(handle), name, src_dir_fd=handle
+                )  # the number makes it follow what /proc shows
         Path(name).replace(path)
 
 
@@ -108,7 +126,9 @@ def replace_file(path: Path, text: str) -> None:
 
 
 def beside(path: Path) -> str:
-    """A hidden name in the same folder that nobody has, short enough for any file system."""
+    """A hidden name in the same folder that nobody has, short enough for any file
+    system.
+    """
     return str(path.absolute().parent / f".{path.name[:40]}.{os.urandom(6).hex()}")
 
 
@@ -121,7 +141,9 @@ def unfinished(name: str) -> Iterator[None]:
             yield
         except BaseException:
             guardian.remove(name)
-            _unfinished.discard(name)  # not before: the next signal may come while it is removed
+            _unfinished.discard(
+                name
+            )  # not before: the next signal may come while it is removed
             raise
     _unfinished.discard(name)
 
@@ -134,10 +156,14 @@ def remove_unfinished() -> None:
 
 @contextmanager
 def temporary_folder(prefix: str = "tfadvisor-") -> Iterator[str]:
-    """A folder for temporary files, readable by this user alone. It goes, also where a signal comes while it does."""
+    """A folder for temporary files, readable by this user alone. It goes, also where a
+    signal comes while it does.
+    """
     import tempfile
 
-    name = str(Path(tempfile.gettempdir()).absolute() / f"{prefix}{os.urandom(6).hex()}")
+    name = str(
+        Path(tempfile.gettempdir()).absolute() / f"{prefix}{os.urandom(6).hex()}"
+    )
     with unfinished(name):
         Path(name).mkdir(mode=0o700)
         yield name
@@ -152,11 +178,17 @@ def umask() -> int:
 
 
 def _open_new(name: str) -> tuple[int, bool]:
-    """A file in the folder of a name, open for writing, and whether it has the name already."""
+    """A file in the folder of a name, open for writing, and whether it has the name
+    already.
+    """
     if hasattr(os, "O_TMPFILE") and Path(_OPENED.format("")).is_dir():
         with suppress(OSError):  # not every file system has files without names
-            return os.open(Path(name).parent, os.O_WRONLY | os.O_TMPFILE | os.O_CLOEXEC, 0o666), False
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | getattr(os, "O_BINARY", 0)
+            return os.open(
+                Path(name).parent, os.O_WRONLY | os.O_TMPFILE | os.O_CLOEXEC, 0o666
+            ), False
+    flags = (
+        os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | getattr(os, "O_BINARY", 0)
+    )
     return os.open(name, flags, 0o666), True
 
 
@@ -172,7 +204,8 @@ def _check_regular(status: os.stat_result) -> None:
 def only_writer(folder: Path, patience_s: float = 30.0) -> Iterator[None]:
     """Waits for other writers of the folder; raises UsageError when they take too long.
 
-    The lock belongs to the open file, so the system frees it when a writer dies; the file stays.
+    The lock belongs to the open file, so the system frees it when a writer dies; the
+    file stays.
     """
     import fcntl
 
@@ -186,7 +219,8 @@ def only_writer(folder: Path, patience_s: float = 30.0) -> Iterator[None]:
             except BlockingIOError:
                 if time.monotonic() > end:
                     raise UsageError(
-                        f"{folder}: another process has written there for {patience_s:.0f} s. Try again when it is done."
+                        f"{folder}: another process has written there for "
+                        f"{patience_s:.0f} s. Try again when it is done."
                     ) from None
                 time.sleep(_LOOK_AGAIN_S)
         yield

@@ -1,4 +1,6 @@
-"""Git as a child process: its output, or one line about what it refused. It runs nothing that the repository configures."""
+"""Git as a child process: its output, or one line about what it refused. It runs
+nothing that the repository configures.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from pathlib import Path
 from tfadvisor.errors import UsageError
 
 _KEPT = "GIT_CEILING_DIRECTORIES"
-"""The only inherited variable that counts. Others, as those of a hook, name another repository or programs to run."""
+"""The only inherited variable that counts. Others, as those of a hook, name another
+repository or programs to run.
+"""
 _OURS = {
     "LC_ALL": "C",
     "GIT_TERMINAL_PROMPT": "0",
@@ -22,10 +26,27 @@ _OURS = {
     "GIT_COMMITTER_NAME": "tfadvisor",
     "GIT_COMMITTER_EMAIL": "tfadvisor@localhost",
 }
-"""A CI machine often has no user; the commit that is made of uncommitted changes is seen by nobody."""
-_RUNS_NOTHING = ("--literal-pathspecs", "-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}")
-_FILTERS = ("config", "--includes", "--null", "--name-only", "--get-regexp", r"^filter\.")
-_WITHOUT_FILES = frozenset(("rev-parse", "symbolic-ref", "ls-files", "ls-tree", "for-each-ref", "config"))
+"""A CI machine often has no user; the commit that is made of uncommitted changes is
+seen by nobody.
+"""
+_RUNS_NOTHING = (
+    "--literal-pathspecs",
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    f"core.hooksPath={os.devnull}",
+)
+_FILTERS = (
+    "config",
+    "--includes",
+    "--null",
+    "--name-only",
+    "--get-regexp",
+    r"^filter\.",
+)
+_WITHOUT_FILES = frozenset(
+    ("rev-parse", "symbolic-ref", "ls-files", "ls-tree", "for-each-ref", "config")
+)
 """What compares and writes no file, and so asks no filter."""
 
 
@@ -39,33 +60,57 @@ class GitRefused(UsageError):
 
 
 def git(folder: Path, *arguments: str, seconds: float | None = None) -> str:
-    """What git prints, without the last line end. seconds: the longest that it may take.
+    """What git prints, without the last line end. seconds: the longest that it may
+    take.
 
-    Paths among the arguments are names, never patterns. Hooks, monitors of files and filters that the repository's own
-    configuration names do not run; filters of the user's do, as Git LFS. Raises GitRefused, UsageError where there is no git.
+    Paths among the arguments are names, never patterns. Hooks, monitors of files and
+    filters that the repository's own configuration names do not run; filters of the
+    user's do, as Git LFS. Raises GitRefused, UsageError where there is no git.
     """
-    without = () if arguments[0] in _WITHOUT_FILES else tuple(_without_filters(folder, seconds))
+    without = (
+        ()
+        if arguments[0] in _WITHOUT_FILES
+        else tuple(_without_filters(folder, seconds))
+    )
     return _run(folder, (*without, *arguments), seconds)
 
 
 def _without_filters(folder: Path, seconds: float | None) -> Iterator[str]:
-    """Options that switch off each filter that the repository, or one work tree of it, configures."""
+    """Options that switch off each filter that the repository, or one work tree of it,
+    configures.
+    """
     drivers = set()
     for where in ("--local", "--worktree"):
         try:
             named = _run(folder, (_FILTERS[0], where, *_FILTERS[1:]), seconds)
         except GitRefused:  # none
             continue
-        drivers |= {name[len("filter.") :].rpartition(".")[0] for name in named.split("\0") if name}
+        drivers |= {
+            name[len("filter.") :].rpartition(".")[0]
+            for name in named.split("\0")
+            if name
+        }
     for driver in sorted(drivers):
         if "=" in driver:
-            raise UsageError(f"the repository configures a filter called {driver!r}, which cannot be switched off.")
-        for name, value in (("clean", ""), ("smudge", ""), ("process", ""), ("required", "false")):
+            raise UsageError(
+                f"the repository configures a filter called {driver!r}, which cannot "
+                "be switched off."
+            )
+        for name, value in (
+            ("clean", ""),
+            ("smudge", ""),
+            ("process", ""),
+            ("required", "false"),
+        ):
             yield from ("-c", f"filter.{driver}.{name}={value}")
 
 
 def _run(folder: Path, arguments: tuple[str, ...], seconds: float | None) -> str:
-    environment = {name: value for name, value in os.environ.items() if name == _KEPT or not name.startswith("GIT_")}
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if name == _KEPT or not name.startswith("GIT_")
+    }
     try:
         done = subprocess.run(
             ["git", "-C", str(folder), *_RUNS_NOTHING, *arguments],
@@ -74,13 +119,18 @@ def _run(folder: Path, arguments: tuple[str, ...], seconds: float | None) -> str
             capture_output=True,
             check=False,
             timeout=seconds,
-            start_new_session=True,  # Ctrl+C in a terminal is for this process, which may be cleaning up
+            # Ctrl+C in a terminal is for this process, which may be cleaning up
+            start_new_session=True,
         )
     except OSError as error:
         raise UsageError(f"git cannot be started: {error.strerror}.") from error
     except subprocess.TimeoutExpired as error:
         raise GitRefused(f"no answer within {seconds:g} seconds") from error
     if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").strip().splitlines() or [f"exit code {done.returncode}"]
-        raise GitRefused(said[-1].removeprefix("fatal: ").removeprefix("error: ").rstrip("."))
+        said = done.stderr.decode("utf-8", "replace").strip().splitlines() or [
+            f"exit code {done.returncode}"
+        ]
+        raise GitRefused(
+            said[-1].removeprefix("fatal: ").removeprefix("error: ").rstrip(".")
+        )
     return os.fsdecode(done.stdout).removesuffix("\n")

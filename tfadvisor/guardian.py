@@ -1,8 +1,11 @@
-"""Nobody and nothing stays when this process ends, whatever ends it: a small process waits for that and clears up after it.
+"""Nobody and nothing stays when this process ends, whatever ends it: a small process
+waits for that and clears up after it.
 
-It is run as a file and knows the standard library alone. What it reads are lines of JSON: `["+", kind, *what]`, and "-" when
-it is no longer its business. Kinds: `remove` a file or folder; `forget` a work tree: of which repository, which; `end` a
-program: its process id, what the environment of its processes holds, after how many seconds it is killed.
+It is run as a file and knows the standard library alone. What it reads are lines of
+JSON: `["+", kind, *what]`, and "-" when it is no longer its business. Kinds: `remove` a
+file or folder; `forget` a work tree: of which repository, which; `end` a program: its
+process id, what the environment of its processes holds, after how many seconds it is
+killed.
 """
 
 from __future__ import annotations
@@ -29,8 +32,18 @@ def start() -> None:
         return
     import subprocess
 
-    call, null = [sys.executable, "-I", "-S", os.path.abspath(__file__)], subprocess.DEVNULL  # noqa: PTH100  (a text)
-    process = subprocess.Popen(call, stdin=subprocess.PIPE, stdout=null, stderr=null, cwd="/", start_new_session=True)
+    call, null = (
+        [sys.executable, "-I", "-S", os.path.abspath(__file__)],  # noqa: PTH100
+        subprocess.DEVNULL,
+    )
+    process = subprocess.Popen(
+        call,
+        stdin=subprocess.PIPE,
+        stdout=null,
+        stderr=null,
+        cwd="/",
+        start_new_session=True,
+    )
     _started.append(process)
     for one in tuple(_watched):
         _tell("+", one)
@@ -38,7 +51,9 @@ def start() -> None:
 
 @contextlib.contextmanager
 def watched(*what: str | float) -> Iterator[None]:
-    """What must not outlive this process, while this is inside: its kind and what belongs to that."""
+    """What must not outlive this process, while this is inside: its kind and what
+    belongs to that.
+    """
     _watched[what] = None
     _tell("+", what)
     try:
@@ -67,7 +82,9 @@ def end_all(process: int, mark: str, grace_s: float = 0.0) -> None:
         for one in _marked(mark) if known else (process,):
             _kill(one, signal.SIGTERM)
         until = time.monotonic() + grace_s
-        while time.monotonic() < until and (_marked(mark) if known else _kill(process, 0)):
+        while time.monotonic() < until and (
+            _marked(mark) if known else _kill(process, 0)
+        ):
             time.sleep(0.05)
         if not known:
             _kill(process, signal.SIGKILL)
@@ -87,7 +104,7 @@ def remove(name: str) -> None:
 
     def opened(_function: object, place: str, _error: object) -> None:
         with contextlib.suppress(OSError):
-            for one in (os.path.dirname(place), place):  # noqa: PTH120  (a text)
+            for one in (os.path.dirname(place), place):  # noqa: PTH120
                 if not os.path.islink(one):  # noqa: PTH114
                     os.chmod(one, 0o700)  # noqa: PTH101
             if os.path.isdir(place) and not os.path.islink(place):  # noqa: PTH112, PTH114
@@ -132,13 +149,30 @@ def _clear_up(kind: str, *what: str) -> None:
     elif kind == "forget":
         remove(what[1])
         null = subprocess.DEVNULL
-        call = ["git", "-C", what[0], "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"]
+        call = [
+            "git",
+            "-C",
+            what[0],
+            "-c",
+            "core.hooksPath=/dev/null",
+            "-c",
+            "core.fsmonitor=false",
+        ]
         with contextlib.suppress(OSError):
-            subprocess.run([*call, "worktree", "prune"], stdin=null, stdout=null, stderr=null, check=False, timeout=60)
+            subprocess.run(
+                [*call, "worktree", "prune"],
+                stdin=null,
+                stdout=null,
+                stderr=null,
+                check=False,
+                timeout=60,
+            )
 
 
 def main() -> None:
-    """Listens until whoever is watched is gone, and clears up: programs first, the last begun first."""
+    """Listens until whoever is watched is gone, and clears up: programs first, the last
+    begun first.
+    """
     import json
 
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):

@@ -1,4 +1,6 @@
-"""Pieces of HTML for pages and a notebook's cells, and how a page is shown there or in a browser."""
+"""Pieces of HTML for pages and a notebook's cells, and how a page is shown there or in
+a browser.
+"""
 
 from __future__ import annotations
 
@@ -35,10 +37,16 @@ _CODE = re.compile("`([^`]+)`")
 
 
 def fragment(parts: Iterable[str]) -> str:
-    """The pieces in one element, with the style that they need. They are HTML already."""
-    light, dark = (";".join(f"--tfa-{one.label}:{one.colours[place]}" for one in TimeClass) for place in (0, 1))
+    """The pieces in one element, with the style that they need. They are HTML
+    already.
+    """
+    light, dark = (
+        ";".join(f"--tfa-{one.label}:{one.colours[place]}" for one in TimeClass)
+        for place in (0, 1)
+    )
     style = (
-        f"{_STYLE}\n.tfadvisor{{{light}}}\n@media (prefers-color-scheme:dark){{.tfadvisor{{{dark}}}}}\n"
+        f"{_STYLE}\n.tfadvisor{{{light}}}\n@media "
+        f"(prefers-color-scheme:dark){{.tfadvisor{{{dark}}}}}\n"
         f"{','.join(_LIGHT)}{{{light}}}\n{','.join(_DARK)}{{{dark}}}"
     )
     return f'<div class="tfadvisor"><style>{style}</style>{"".join(parts)}</div>'
@@ -53,16 +61,21 @@ def bar(shares: Mapping[str, float]) -> str:
     """Shares of step time by class as one bar, and their names and numbers below it."""
     known = [(name, shares.get(name, 0.0)) for name in TIME_CLASSES]
     pieces = [
-        f'<span title="{name} {percent(share)}" style="width:{100 * share:.3f}%;background:var(--tfa-{name})"></span>'
+        f'<span title="{name} {percent(share)}" '
+        f'style="width:{100 * share:.3f}%;background:var(--tfa-{name})"></span>'
         for name, share in known
         if share > 0
     ]
     keys = [
-        f'<span class="key" style="background:var(--tfa-{name})"></span>{name} {percent(share)}'
+        f'<span class="key" style="background:var(--tfa-{name})"></span>{name} '
+        f"{percent(share)}"
         for name, share in sorted(known, key=lambda one: -one[1])
         if share >= 0.005
     ]
-    return f'<div class="bar" role="img" aria-label="step time by class">{"".join(pieces)}</div><p>{"".join(keys)}</p>'
+    return (
+        '<div class="bar" role="img" aria-label="step time by '
+        f'class">{"".join(pieces)}</div><p>{"".join(keys)}</p>'
+    )
 
 
 def prose(words: str) -> str:
@@ -70,8 +83,11 @@ def prose(words: str) -> str:
     return _CODE.sub(r"<code>\1</code>", text(words))
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[int] = ()) -> str:
-    """A table; its cells are text. numbers: columns that are set to the right. A column without a word is left out.
+def table(
+    head: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[int] = ()
+) -> str:
+    """A table; its cells are text. numbers: columns that are set to the right. A column
+    without a word is left out.
 
     Each cell knows its heading, since a narrow screen shows rows below each other.
     """
@@ -80,10 +96,18 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[
     kinds = {at: ' class="number"' if at in numbers else "" for at in kept}
     heading = "".join(f"<th{kinds[at]}>{text(head[at])}</th>" for at in kept)
     named = {at: f' data-title="{text(head[at])}"' if head[at] else "" for at in kept}
-    lines = ("".join(f"<td{kinds[at]}{named[at]}>{prose(row[at])}</td>" for at in kept) for row in body)
-    frame = '<div class="table-frame stacked" tabindex="0" role="group" aria-label="Table">'
+    lines = (
+        "".join(f"<td{kinds[at]}{named[at]}>{prose(row[at])}</td>" for at in kept)
+        for row in body
+    )
+    frame = (
+        '<div class="table-frame stacked" tabindex="0" role="group" aria-label="Table">'
+    )
     whole = "\n".join(f"<tr>{line}</tr>" for line in lines)
-    return f"{frame}<table>\n<thead><tr>{heading}</tr></thead>\n<tbody>{whole}</tbody></table></div>"
+    return (
+        f"{frame}<table>\n<thead><tr>{heading}</tr></thead>\n"
+        f"<tbody>{whole}</tbody></table></div>"
+    )
 
 
 # Text for terminals and files that take no UTF-8: the signs that outputs use, in ASCII.
@@ -116,7 +140,9 @@ _SIGNS = {
 
 
 def as_ascii(text: str) -> str:
-    """The text with our signs in ASCII; any other character as `\\xe9`, so that nothing is lost."""
+    """The text with our signs in ASCII; any other character as `\\xe9`, so that nothing
+    is lost.
+    """
     for sign, instead in _SIGNS.items():
         text = text.replace(sign, instead)
     return text.encode("ascii", "backslashreplace").decode("ascii")

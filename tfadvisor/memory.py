@@ -20,11 +20,16 @@ _BYTES_A_SECOND = 1 << 20
 _LEAST_MEMORY = 2 << 30
 _MEMORY_PER_BYTE = 20
 _MANY_EVENTS = 1 << 20
-_TRUSTED = "If you trust the trace, analyse it without limits: TFADVISOR_LIMITS=0 tfadvisor analyze PATH."
+_TRUSTED = (
+    "If you trust the trace, analyse it without limits: TFADVISOR_LIMITS=0 tfadvisor "
+    "analyze PATH."
+)
 
 
 class Limits(NamedTuple):
-    """What an analysis may take, so that a trace that was made to take all harms nobody else."""
+    """What an analysis may take, so that a trace that was made to take all harms nobody
+    else.
+    """
 
     deadline_s: float
     memory: int
@@ -33,21 +38,30 @@ class Limits(NamedTuple):
     def too_late(self, place: str) -> TraceError:
         """What to say of a trace that took longer."""
         return TraceError(
-            place, f"took longer than the {self.deadline_s:,.0f} s that any trace of this size needs.", _TRUSTED
+            place,
+            f"took longer than the {self.deadline_s:,.0f} s that any trace of this "
+            "size needs.",
+            _TRUSTED,
         )
 
     def too_large(self, place: str) -> TraceError:
         """What to say of one that needed more memory."""
         return TraceError(
-            place, f"needs more than the {self.memory / (1 << 30):.1f} GiB that any trace of this size needs.", _TRUSTED
+            place,
+            f"needs more than the {self.memory / (1 << 30):.1f} GiB that any trace "
+            "of this size needs.",
+            _TRUSTED,
         )
 
 
 def limits_of_files(files: Iterable[Path]) -> Limits:
-    """From their sizes: long and large enough for any trace of theirs, many times over."""
+    """From their sizes: long and large enough for any trace of theirs, many
+    times over.
+    """
     sizes = [unpacked_size(file) for file in files]
     return Limits(
-        _SHORTEST_DEADLINE_S + sum(sizes) / _BYTES_A_SECOND, _LEAST_MEMORY + _MEMORY_PER_BYTE * max(sizes, default=0)
+        _SHORTEST_DEADLINE_S + sum(sizes) / _BYTES_A_SECOND,
+        _LEAST_MEMORY + _MEMORY_PER_BYTE * max(sizes, default=0),
     )
 
 
@@ -61,14 +75,22 @@ def unpacked_size(file: Path) -> int:
 
 
 def free_memory() -> int:
-    """Bytes. Memory that holds only copies of files counts as free, since the system gives it back."""
-    known = [free for free in (_of_machine(), _of_container(), _of_limits()) if free is not None]
+    """Bytes. Memory that holds only copies of files counts as free, since the system
+    gives it back.
+    """
+    known = [
+        free
+        for free in (_of_machine(), _of_container(), _of_limits())
+        if free is not None
+    ]
     return max(min(known, default=_UNKNOWN), 0)
 
 
 @contextmanager
 def limited_memory(most: int) -> Iterator[None]:
-    """Inside, this process, and each that it starts, may take so many bytes beside what it holds now; a user's limit stays."""
+    """Inside, this process, and each that it starts, may take so many bytes beside what
+    it holds now; a user's limit stays.
+    """
     soft: int | None = None
     try:
         import resource
@@ -88,13 +110,15 @@ def limited_memory(most: int) -> Iterator[None]:
 def _held() -> int:
     """Bytes that count against RLIMIT_DATA; 0 where the system does not say."""
     with suppress(OSError, ValueError):
-        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[5]) * os.sysconf("SC_PAGE_SIZE")
+        return int(
+            Path("/proc/self/statm").read_text(encoding="ascii").split()[5]
+        ) * os.sysconf("SC_PAGE_SIZE")
     return 0
 
 
 def give_back(events: int) -> None:
-    """Hands freed memory to the system after work on so many events, where they are many: glibc keeps arrays of less than
-    32 MB for later ones, also where none follows.
+    """Hands freed memory to the system after work on so many events, where they are
+    many: glibc keeps arrays of less than 32 MB for later ones, also where none follows.
     """
     if events < _MANY_EVENTS:
         return
@@ -104,7 +128,11 @@ def give_back(events: int) -> None:
 
 def _of_machine() -> int | None:
     with suppress(OSError, ValueError):
-        found = re.search(r"^MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text(encoding="ascii"), re.M)
+        found = re.search(
+            r"^MemAvailable:\s+(\d+) kB",
+            Path("/proc/meminfo").read_text(encoding="ascii"),
+            re.M,
+        )
         if found:
             return int(found[1]) << 10
     try:
@@ -116,8 +144,12 @@ def _of_machine() -> int | None:
 def _of_container() -> int | None:
     group = Path("/sys/fs/cgroup")
     with suppress(OSError, ValueError):
-        most = int((group / "memory.max").read_text(encoding="ascii"))  # "max" where there is no limit
-        used = re.search(r"^anon (\d+)", (group / "memory.stat").read_text(encoding="ascii"), re.M)
+        most = int(
+            (group / "memory.max").read_text(encoding="ascii")
+        )  # "max" where there is no limit
+        used = re.search(
+            r"^anon (\d+)", (group / "memory.stat").read_text(encoding="ascii"), re.M
+        )
         return most - (int(used[1]) if used else 0)
     return None
 

@@ -9,7 +9,9 @@ from typing import Any
 
 import msgspec
 
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+_CONTROL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
+)
 
 _LONGEST_WORD, _LONGEST, _LONGEST_LOOKED_AT = 300, 4_000, 20_000
 """Characters of a name, of a line, and of what is made into a line."""
@@ -24,27 +26,42 @@ def printable(text: str) -> str:
 
 
 def in_utf8(text: str) -> str:
-    """A name from the system as text that can be written anywhere: what is no UTF-8 in it is replaced."""
+    """A name from the system as text that can be written anywhere: what is no UTF-8 in
+    it is replaced.
+    """
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def in_one_message(text: str) -> str:
-    """For a line on standard error: printable, line ends shown as well, so that no name begins its own line."""
-    shown = _BREAK.sub(lambda match: f"\\x{ord(match.group()):02x}", printable(text[:_LONGEST_LOOKED_AT]))
+    """For a line on standard error: printable, line ends shown as well, so that no name
+    begins its own line.
+    """
+    shown = _BREAK.sub(
+        lambda match: f"\\x{ord(match.group()):02x}",
+        printable(text[:_LONGEST_LOOKED_AT]),
+    )
     return without_commands(cut(shown, _LONGEST))
 
 
 def without_commands(text: str, escape: str = "\\x{:02x}") -> str:
-    """Text whose lines are no commands to GitHub (`::error::` at their beginning, `##[`), Azure or TeamCity (`##vso[`).
+    """Text whose lines are no commands to GitHub (`::error::` at their beginning,
+    `##[`), Azure or TeamCity (`##vso[`).
 
     escape: how the character that makes it a command is written instead.
     """
-    return _COMMAND.sub(lambda match: match.group()[:-1] + escape.format(ord(match.group()[-1])), text)
+    return _COMMAND.sub(
+        lambda match: match.group()[:-1] + escape.format(ord(match.group()[-1])), text
+    )
 
 
 def one_line(text: str) -> str:
-    """Printable, with every run of white space as one blank. What is longer than anybody reads is cut."""
-    words = " ".join(cut(word, _LONGEST_WORD) for word in printable(text[:_LONGEST_LOOKED_AT]).split())
+    """Printable, with every run of white space as one blank. What is longer than
+    anybody reads is cut.
+    """
+    words = " ".join(
+        cut(word, _LONGEST_WORD)
+        for word in printable(text[:_LONGEST_LOOKED_AT]).split()
+    )
     return cut(words, _LONGEST)
 
 
@@ -56,24 +73,31 @@ def cut(text: str, most: int) -> str:
 def in_code(text: str, *, in_table: bool = False) -> str:
     """On one line, as a code span of Markdown: no character in it means anything.
 
-    in_table: inside a table's cell, which ends at every bar that no rule of escaping makes safe everywhere.
+    in_table: inside a table's cell, which ends at every bar that no rule of escaping
+    makes safe everywhere.
     """
     words = one_line(text) or " "
     fence = "`" * (max((len(run) for run in re.findall("`+", words)), default=0) + 1)
     space = " " if words.startswith("`") or words.endswith("`") else ""
-    return f"{fence}{space}{words.replace('|', _BAR) if in_table else words}{space}{fence}"
+    return (
+        f"{fence}{space}{words.replace('|', _BAR) if in_table else words}{space}{fence}"
+    )
 
 
 def in_markdown(text: str) -> str:
     """On one line, without meaning for Markdown, and without links."""
-    return re.sub(r"([\\`*_{}\[\]()<>#+!|~])", r"\\\1", one_line(text)).replace("://", ":\u200b//")
+    return re.sub(r"([\\`*_{}\[\]()<>#+!|~])", r"\\\1", one_line(text)).replace(
+        "://", ":\u200b//"
+    )
 
 
 # Records as plain data: dicts, lists, numbers and texts, as they stand in JSON.
 
 
 def plain(value: Any) -> Any:
-    """A record and all that it holds as JSON has it: enums by value. Raises TypeError for anything else."""
+    """A record and all that it holds as JSON has it: enums by value. Raises TypeError
+    for anything else.
+    """
     return msgspec.to_builtins(value, enc_hook=_unknown)
 
 
@@ -85,34 +109,50 @@ def _unknown(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} is not plain data")
 
 
-# Names of kernels as a reader says them: demangled C++ without what every kernel of its library has, HLO without its shapes.
+# Names of kernels as a reader says them: demangled C++ without what every kernel of its
+# library has, HLO without its shapes.
 
 _HLO = re.compile(r"^%?([\w.\-]+) = ")
 _TELLING = re.compile(
     r"\bscalar_(\w+?)_op\b|\bTensor((?!Assign|Cwise|Map\b|Layout|Forced|EvalTo|Reshaping)[A-Z]\w*?)Op\b"
     r"|\b(\w+(?:Reducer|Functor|Distribution)|cutlass_\w+)\b"
 )
-"""What tells instances of one template apart: Eigen's operations, functors, the products that CUTLASS is instantiated for."""
+"""What tells instances of one template apart: Eigen's operations, functors, the
+products that CUTLASS is instantiated for.
+"""
 _MOST_TELLING = 3
 
 
 @lru_cache(maxsize=1 << 14)
 def short_kernel(name: str, longest: int = 60) -> str:
-    """`void Eigen::internal::EigenMetaKernel<…scalar_product_op<…>…>(…)` -> `EigenMetaKernel<…product…>`,
-    `%copy-done.4 = f32[5,1024]… copy-done(…)` -> `copy-done.4`. Cut in the middle.
+    """`void Eigen::internal::EigenMetaKernel<…scalar_product_op<…>…>(…)` ->
+    `EigenMetaKernel<…product…>`, `%copy-done.4 = f32[5,1024]… copy-done(…)` ->
+    `copy-done.4`. Cut in the middle.
     """
     if hlo := _HLO.match(name):
         return hlo.group(1)
     if "::" in name or "<" in name:
         plain = name.removeprefix("void ").replace("(anonymous namespace)::", "")
         head = re.split(r"[<(]", plain, maxsplit=1)[0]
-        inside = plain[len(head) :].partition(">(")[0] if plain[len(head) :].startswith("<") else ""
+        inside = (
+            plain[len(head) :].partition(">(")[0]
+            if plain[len(head) :].startswith("<")
+            else ""
+        )
         head = head.rpartition("::")[2] or head
-        told = list(dict.fromkeys(next(filter(None, found)) for found in _TELLING.findall(inside)))[:_MOST_TELLING]
+        told = list(
+            dict.fromkeys(
+                next(filter(None, found)) for found in _TELLING.findall(inside)
+            )
+        )[:_MOST_TELLING]
         name = f"{head}<…{'…'.join(told)}…>" if told else head
     return cut_middle(name.removesuffix(".kd"), longest)
 
 
 def cut_middle(text: str, most: int) -> str:
-    """At most so many characters, both ends whole: names that begin alike differ at their ends."""
-    return text if len(text) <= most else f"{text[: most // 2 - 1]}…{text[-(most // 2) :]}"
+    """At most so many characters, both ends whole: names that begin alike differ at
+    their ends.
+    """
+    return (
+        text if len(text) <= most else f"{text[: most // 2 - 1]}…{text[-(most // 2) :]}"
+    )

@@ -1,4 +1,6 @@
-"""Processes that work for this one and end with it, whatever ends it: each watches a pipe, and Linux kills it as well."""
+"""Processes that work for this one and end with it, whatever ends it: each watches a
+pipe, and Linux kills it as well.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ from collections.abc import Callable, Iterator
 from typing import IO, Any
 
 _START = (
-    "import sys; sys.path[:] = {paths!r}; from tfadvisor.processes import follow_parent; follow_parent({parent}); "
+    "import sys; sys.path[:] = {paths!r}; from tfadvisor.processes import "
+    "follow_parent; follow_parent({parent}); "
     "from {module} import main; main()"
 )
 """Modules come from where ours do, whatever the working directory holds."""
@@ -24,12 +27,18 @@ _LENGTH = 8
 
 
 def start(module: str, stderr: IO[bytes] | None = None) -> subprocess.Popen[bytes]:
-    """A process that runs `main` of a module, with pipes to its standard input and from its output.
+    """A process that runs `main` of a module, with pipes to its standard input and from
+    its output.
 
-    Ctrl+C in a terminal is for this process alone, which ends the other. Linux ties the other's life to the calling thread.
+    Ctrl+C in a terminal is for this process alone, which ends the other. Linux ties the
+    other's life to the calling thread.
     """
     return subprocess.Popen(
-        [sys.executable, "-c", _START.format(paths=sys.path, parent=os.getpid(), module=module)],
+        [
+            sys.executable,
+            "-c",
+            _START.format(paths=sys.path, parent=os.getpid(), module=module),
+        ],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=stderr,
@@ -39,9 +48,11 @@ def start(module: str, stderr: IO[bytes] | None = None) -> subprocess.Popen[byte
 
 
 def follow_parent(parent: int) -> None:
-    """Makes Linux kill this process when its parent ends; it ends at once where that is over already.
+    """Makes Linux kill this process when its parent ends; it ends at once where that is
+    over already.
 
-    parent: its process id. Where the system has no such service, the pipe on standard input is all that tells.
+    parent: its process id. Where the system has no such service, the pipe on standard
+    input is all that tells.
     """
     if sys.platform == "linux":
         import ctypes  # 10 ms
@@ -63,15 +74,22 @@ def lives(process: int) -> bool:
 
 @contextlib.contextmanager
 def undisturbed() -> Iterator[None]:
-    """What must be done whole: signals that would end this process come when it is. Other threads never get any."""
+    """What must be done whole: signals that would end this process come when it is.
+    Other threads never get any.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     came: list[int] = []
     numbers = [
-        getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGALRM") if hasattr(signal, name)
+        getattr(signal, name)
+        for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGALRM")
+        if hasattr(signal, name)
     ]
-    before = {number: signal.signal(number, lambda number, _frame: came.append(number)) for number in numbers}
+    before = {
+        number: signal.signal(number, lambda number, _frame: came.append(number))
+        for number in numbers
+    }
     try:
         yield
     finally:
@@ -82,14 +100,18 @@ def undisturbed() -> Iterator[None]:
 
 
 class Worker:
-    """A process that answers tasks one by one, in the module's `main` by `answer_tasks`."""
+    """A process that answers tasks one by one, in the module's `main` by
+    `answer_tasks`.
+    """
 
     def __init__(self, module: str) -> None:
         """Starts it."""
         self._process = start(module)
 
     def ask(self, task: object) -> object:
-        """The answer to a task, waited for. Raises what the task raised, EOFError when the process ended instead."""
+        """The answer to a task, waited for. Raises what the task raised, EOFError when
+        the process ended instead.
+        """
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         try:
@@ -112,7 +134,9 @@ class Worker:
 
 
 class Replaced:
-    """A worker and, after it was killed, the next one: a task that has nothing to do with it is not lost."""
+    """A worker and, after it was killed, the next one: a task that has nothing to do
+    with it is not lost.
+    """
 
     def __init__(self, worker: Callable[[], Worker], tries: int = 2) -> None:
         """worker: starts one. tries: how many may be killed at one task."""
@@ -141,7 +165,9 @@ class Replaced:
 
 
 def answer_tasks(answer: Callable[[Any], object]) -> None:
-    """The worker's side: answers what it is asked until it is told to end, or whoever asked is gone. Never returns."""
+    """The worker's side: answers what it is asked until it is told to end, or whoever
+    asked is gone. Never returns.
+    """
     import queue
 
     # What libraries print must not come between the answers.
@@ -173,7 +199,9 @@ def _send(pipe: IO[bytes], message: object) -> None:
 
 
 def _receive(pipe: IO[bytes]) -> Any:
-    """The next message. Raises EOFError when the other side ended before it was whole."""
+    """The next message. Raises EOFError when the other side ended before it was
+    whole.
+    """
     head = pipe.read(_LENGTH)
     data = pipe.read(int.from_bytes(head, "little"))
     if len(head) < _LENGTH or len(data) < int.from_bytes(head, "little"):

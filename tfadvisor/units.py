@@ -25,8 +25,14 @@ _MOST_DIGITS = 18
 
 
 def number_of(digits: str) -> int | None:
-    """What decimal digits say; None of any other text, and of more digits than there are things to count."""
-    return int(digits) if len(digits) <= _MOST_DIGITS and digits.isascii() and digits.isdecimal() else None
+    """What decimal digits say; None of any other text, and of more digits than there
+    are things to count.
+    """
+    return (
+        int(digits)
+        if len(digits) <= _MOST_DIGITS and digits.isascii() and digits.isdecimal()
+        else None
+    )
 
 
 def in_words(value: float, unit: Unit) -> str:

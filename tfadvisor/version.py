@@ -1,3 +1,5 @@
-"""The version, as a constant: asking the installed metadata costs 12 ms at every start."""
+"""The version, as a constant: asking the installed metadata costs 12 ms at
+every start.
+"""
 
 VERSION = "0.1.0"

@@ -1,6 +1,8 @@
-"""The words that many parts share, each with all that is known about it: one home for each fact.
+"""The words that many parts share, each with all that is known about it: one home for
+each fact.
 
-Rules, outputs, gate, exports and the page read these; docs/generate.py writes the page's copy.
+Rules, outputs, gate, exports and the page read these; docs/generate.py writes the
+page's copy.
 """
 
 from __future__ import annotations
@@ -13,7 +15,9 @@ import msgspec
 
 
 class TimeClass(IntEnum):
-    """The classes that an instant of a step can belong to, in the order in which the first that holds wins."""
+    """The classes that an instant of a step can belong to, in the order in which the
+    first that holds wins.
+    """
 
     COMPUTE = 0
     COLLECTIVE = 1
@@ -46,7 +50,9 @@ class TimeClass(IntEnum):
 
     @property
     def fill(self) -> str:
-        """What fills its part of a bar, so that bars without colours tell classes apart: a character, and one in ASCII."""
+        """What fills its part of a bar, so that bars without colours tell classes
+        apart: a character, and one in ASCII.
+        """
         return _LOOKS[self].fill
 
     @property
@@ -66,17 +72,39 @@ class _Look(msgspec.Struct, frozen=True):
 
 _LOOKS: Mapping[TimeClass, _Look] = {
     TimeClass.COMPUTE: _Look(
-        "compute_fraction", "green", "█#", "#0f9d73", "#1fb58a", "a kernel or op runs on the device"
+        "compute_fraction",
+        "green",
+        "█#",
+        "#0f9d73",
+        "#1fb58a",
+        "a kernel or op runs on the device",
     ),
     TimeClass.COLLECTIVE: _Look(
-        "exposed_collective_fraction", "magenta", "▚%", "#c06fa0", "#d48bb8", "only communication between devices runs"
+        "exposed_collective_fraction",
+        "magenta",
+        "▚%",
+        "#c06fa0",
+        "#d48bb8",
+        "only communication between devices runs",
     ),
-    TimeClass.TRANSFER: _Look("transfer_fraction", "yellow", "▞/", "#e0c31e", "#efdf55", "only a copy runs"),
+    TimeClass.TRANSFER: _Look(
+        "transfer_fraction", "yellow", "▞/", "#e0c31e", "#efdf55", "only a copy runs"
+    ),
     TimeClass.COMPILE: _Look(
-        "compile_fraction", "cyan", "▒=", "#56b4e9", "#74c5f2", "the device waits for tracing, compiling or autotuning"
+        "compile_fraction",
+        "cyan",
+        "▒=",
+        "#56b4e9",
+        "#74c5f2",
+        "the device waits for tracing, compiling or autotuning",
     ),
     TimeClass.INPUT: _Look(
-        "input_bound_fraction", "red", "▓!", "#d55e00", "#ee6f35", "the device waits for the next batch"
+        "input_bound_fraction",
+        "red",
+        "▓!",
+        "#d55e00",
+        "#ee6f35",
+        "the device waits for the next batch",
     ),
     TimeClass.LAUNCH: _Look(
         "kernel_launch_gap_fraction",
@@ -97,7 +125,9 @@ _LOOKS: Mapping[TimeClass, _Look] = {
         "the device waits, and the trace does not say for what",
     ),
 }
-"""The page's colours are those of Okabe and Ito, which people with any colour vision tell apart."""
+"""The page's colours are those of Okabe and Ito, which people with any colour vision
+tell apart.
+"""
 
 TIME_CLASSES: tuple[str, ...] = tuple(one.label for one in TimeClass)
 """The classes' labels, in order."""
@@ -106,9 +136,13 @@ CLASS_OF_WORK: Mapping[str, TimeClass] = {
     "compute": TimeClass.COMPUTE,
     "collective": TimeClass.COLLECTIVE,
     "infeed": TimeClass.INPUT,
-    **dict.fromkeys(("h2d", "d2h", "d2d", "p2p", "other_copy", "memset"), TimeClass.TRANSFER),
+    **dict.fromkeys(
+        ("h2d", "d2h", "d2d", "p2p", "other_copy", "memset"), TimeClass.TRANSFER
+    ),
 }
-"""Kind of device work, as the report's ops have it -> the class of step time in which it counts where nothing hides it."""
+"""Kind of device work, as the report's ops have it -> the class of step time in which
+it counts where nothing hides it.
+"""
 
 _WAITS = (TimeClass.LAUNCH, TimeClass.HOST, TimeClass.IDLE)
 CATEGORIES: Mapping[str, tuple[TimeClass, ...]] = {
@@ -118,27 +152,33 @@ CATEGORIES: Mapping[str, tuple[TimeClass, ...]] = {
     "compile": (TimeClass.COMPILE,),
     "transfer": (TimeClass.TRANSFER,),
     "collective": (TimeClass.COLLECTIVE,),
-    # Devices wait for the late one in a collective; without one they stand idle, or seem to wait for their own host.
+    # Devices wait for the late one in a collective; without one they stand idle, or
+    # seem to wait for their own host.
     "imbalance": (
         *(TimeClass.COLLECTIVE, TimeClass.IDLE, TimeClass.LAUNCH),
         *(TimeClass.HOST, TimeClass.INPUT, TimeClass.COMPUTE),
     ),
-    # The driver's allocator holds up the thread that launches: while it does, no device works. Full memory by itself
-    # takes no time, so there is no class `memory`.
+    # The driver's allocator holds up the thread that launches: while it does, no device
+    # works. Full memory by itself takes no time, so there is no class `memory`.
     "memory": _WAITS,
     "compute": (TimeClass.COMPUTE,),
     "precision": (TimeClass.COMPUTE,),
-    # The device waits while the host runs the misplaced op; only then are its results copied.
+    # The device waits while the host runs the misplaced op; only then are its results
+    # copied.
     "placement": (*_WAITS, TimeClass.TRANSFER),
     "kernel": (TimeClass.COMPUTE,),
     "capture": tuple(TimeClass),
     "flags": tuple(TimeClass),
 }
-"""Category of findings -> the classes of time that their saving comes out of, in this order, unless the rule names others."""
+"""Category of findings -> the classes of time that their saving comes out of, in this
+order, unless the rule names others.
+"""
 
 
 class Severity(Enum):
-    """How much a finding costs, from the share of step time it could save. The worst first."""
+    """How much a finding costs, from the share of step time it could save. The worst
+    first.
+    """
 
     CRITICAL = "critical"
     HIGH = "high"
@@ -161,7 +201,9 @@ class VerdictWords(msgspec.Struct, frozen=True):
     name: str
     """`Input-bound`."""
     lost: str = ""
-    """What the time goes into, as the end of `38% of step time is …`; "" where the verdict makes its own sentence."""
+    """What the time goes into, as the end of `38% of step time is …`; "" where the
+    verdict makes its own sentence.
+    """
 
 
 VERDICTS: Mapping[str, VerdictWords] = {
@@ -170,21 +212,33 @@ VERDICTS: Mapping[str, VerdictWords] = {
     "launch": VerdictWords("Launch-bound", "dispatching ops and kernels"),
     "compile": VerdictWords("Compiling", "tracing and compiling"),
     "transfer": VerdictWords("Transfer-bound", "copying data"),
-    "collective": VerdictWords("Communication-bound", "communication that no computation hides"),
+    "collective": VerdictWords(
+        "Communication-bound", "communication that no computation hides"
+    ),
     "imbalance": VerdictWords("Unbalanced"),
-    "memory": VerdictWords("Memory-bound", "allocating memory from the driver and freeing it"),
+    "memory": VerdictWords(
+        "Memory-bound", "allocating memory from the driver and freeing it"
+    ),
     "compute": VerdictWords("Compute-bound"),
     "none": VerdictWords("Healthy"),
     "unknown": VerdictWords("Unknown"),
 }
 """Bottleneck of a report's verdict -> its words."""
 
-FRAMEWORKS: Mapping[str, str] = {"tensorflow": "TensorFlow", "jax": "JAX", "pytorch-xla": "PyTorch/XLA"}
-"""Framework as reports name it -> as people write it. Reports say `unknown` where the trace does not tell."""
+FRAMEWORKS: Mapping[str, str] = {
+    "tensorflow": "TensorFlow",
+    "jax": "JAX",
+    "pytorch-xla": "PyTorch/XLA",
+}
+"""Framework as reports name it -> as people write it. Reports say `unknown` where the
+trace does not tell.
+"""
 
 
 class DeviceKind(Enum):
-    """What computes. The most capable first: a run on GPUs is a GPU run although its CPU works too."""
+    """What computes. The most capable first: a run on GPUs is a GPU run although its
+    CPU works too.
+    """
 
     GPU = "gpu"
     TPU = "tpu"
@@ -209,7 +263,9 @@ class Scatter(Enum):
     """How a metric differs between runs of one unchanged program."""
 
     EXACT = "exact"
-    """Not at all, but for rounding: counts, bytes, shares that do not depend on how fast the machine is."""
+    """Not at all, but for rounding: counts, bytes, shares that do not depend on how
+    fast the machine is.
+    """
     COUNTED = "counted"
     """By whole numbers, with the length of the trace or the state of an allocator."""
     SHARE = "share"
@@ -219,6 +275,8 @@ class Scatter(Enum):
 
 
 LaneRole = Literal["classes", "stream", "driver", "thread"]
-"""What a lane of a drawn step shows: where the time goes, a device's stream, the host thread that drives the steps, another."""
+"""What a lane of a drawn step shows: where the time goes, a device's stream, the host
+thread that drives the steps, another.
+"""
 WhichStep = Literal["median", "worst", "other"]
 """Which of the counted steps is drawn."""

@@ -1,4 +1,6 @@
-"""What an advisor says about a trace, in words that are nobody's own: the causes of truth.yaml."""
+"""What an advisor says about a trace, in words that are nobody's own: the causes of
+truth.yaml.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +23,9 @@ class UnmappedError(Exception):
 class Answer:
     """One thing that an advisor says.
 
-    causes: causes of truth.yaml, or bare classes; several when the advisor names them in one breath.
-    sure: false where the advisor only says that it may be so, or that it matters little.
-    text: the advisor's own words.
+    causes: causes of truth.yaml, or bare classes; several when the advisor names them
+    in one breath. sure: false where the advisor only says that it may be so, or that it
+    matters little. text: the advisor's own words.
     """
 
     causes: tuple[str, ...]
@@ -35,7 +37,8 @@ class Answer:
 class Diagnosis:
     """All that an advisor says about a trace, the most important first.
 
-    step_ms: the average step as it sees it. places: where it says that most of the step goes, each in its own words.
+    step_ms: the average step as it sees it. places: where it says that most of the step
+    goes, each in its own words.
     """
 
     answers: tuple[Answer, ...]
@@ -45,7 +48,9 @@ class Diagnosis:
 
 @dataclass(frozen=True)
 class Planted:
-    """One entry of truth.yaml. place: a pattern of how a trace can name what the planted code runs; "" where nothing can."""
+    """One entry of truth.yaml. place: a pattern of how a trace can name what the
+    planted code runs; "" where nothing can.
+    """
 
     name: str
     fault: str
@@ -70,11 +75,19 @@ def load_truth() -> dict[str, Any]:
     truth = yaml.safe_load(TRUTH.read_text(encoding="utf-8"))
     used = [
         cause
-        for entry in (*truth["programs"].values(), *truth["gpu"].values(), *truth["causes"].values())
-        for cause in ([entry["cause"]] if "cause" in entry else []) + entry.get("also", []) + entry.get("covers", [])
+        for entry in (
+            *truth["programs"].values(),
+            *truth["gpu"].values(),
+            *truth["causes"].values(),
+        )
+        for cause in ([entry["cause"]] if "cause" in entry else [])
+        + entry.get("also", [])
+        + entry.get("covers", [])
     ]
     if unknown := sorted(set(used) - set(truth["causes"])):
-        raise SystemExit(f"truth.yaml uses causes that it does not define: {', '.join(unknown)}")
+        raise SystemExit(
+            f"truth.yaml uses causes that it does not define: {', '.join(unknown)}"
+        )
     return truth
 
 
@@ -85,7 +98,11 @@ def planted(name: str, entry: Mapping[str, Any], fault: str) -> Planted:
 
 def names_cause(answer: Answer, truth: Planted, vocabulary: Mapping[str, Any]) -> bool:
     """Whether one of the answer's causes is right, or covers one that is."""
-    said = {one for cause in answer.causes for one in (cause, *vocabulary.get(cause, {}).get("covers", []))}
+    said = {
+        one
+        for cause in answer.causes
+        for one in (cause, *vocabulary.get(cause, {}).get("covers", []))
+    }
     return not said.isdisjoint(truth.accepted)
 
 
@@ -95,8 +112,12 @@ def names_class(answer: Answer, truth: Planted) -> bool:
 
 
 def names_place(diagnosis: Diagnosis, truth: Planted) -> bool:
-    """Whether the advisor says of a place that the planted code runs that much of the step goes there."""
-    return bool(truth.place) and any(re.search(rf"\b(?:{truth.place})\b", place) for place in diagnosis.places)
+    """Whether the advisor says of a place that the planted code runs that much of the
+    step goes there.
+    """
+    return bool(truth.place) and any(
+        re.search(rf"\b(?:{truth.place})\b", place) for place in diagnosis.places
+    )
 
 
 def checked(diagnosis: Diagnosis, vocabulary: Mapping[str, Any]) -> Diagnosis:

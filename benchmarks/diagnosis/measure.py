@@ -1,9 +1,11 @@
-"""Runs a program of the benchmark without the profiler and prints how long a step of its profiled part takes, in ms.
+"""Runs a program of the benchmark without the profiler and prints how long a step of
+its profiled part takes, in ms.
 
     python measure.py STEPS programs/NAME.py LOGDIR [ARGUMENT ...]
 
-The calls that start and stop a profiler are replaced by reading the clock, so the number is free of the profiler's own
-cost and of any advisor's idea of a step. STEPS is the number of steps between start and stop.
+The calls that start and stop a profiler are replaced by reading the clock, so the
+number is free of the profiler's own cost and of any advisor's idea of a step. STEPS is
+the number of steps between start and stop.
 """
 
 from __future__ import annotations
@@ -32,7 +34,11 @@ def clocked(*_: object, **__: object) -> Iterator[None]:
 def without_jax_profiler() -> None:
     import jax
 
-    jax.profiler.trace, jax.profiler.start_trace, jax.profiler.stop_trace = clocked, clock, clock
+    jax.profiler.trace, jax.profiler.start_trace, jax.profiler.stop_trace = (
+        clocked,
+        clock,
+        clock,
+    )
 
 
 def without_tensorflow_profiler() -> None:
@@ -44,11 +50,17 @@ def without_tensorflow_profiler() -> None:
 
 
 def main(steps: int, program: Path, arguments: list[str]) -> None:
-    (without_jax_profiler if program.name.startswith("jax") else without_tensorflow_profiler)()
+    (
+        without_jax_profiler
+        if program.name.startswith("jax")
+        else without_tensorflow_profiler
+    )()
     sys.argv = [str(program), *arguments]
     sys.path[0] = str(program.parent)
     runpy.run_path(str(program), run_name="__main__")
-    begun, ended = read[-2:]  # Keras starts and stops the profiler once more before, to warm it up
+    begun, ended = read[
+        -2:
+    ]  # Keras starts and stops the profiler once more before, to warm it up
     print(f"{1e3 * (ended - begun) / steps:.3f}", flush=True)
 
 

@@ -11,7 +11,10 @@ import first_sight
 from answers import Answer
 from score import WITHIN, Case, Score, alarms, rank_of_cause, rank_of_class, scored
 
-NOTE = "<!-- written by benchmarks/diagnosis/run.py; run it again instead of editing -->\n\n"
+NOTE = (
+    "<!-- written by benchmarks/diagnosis/run.py; run it again instead of editing "
+    "-->\n\n"
+)
 FRAMEWORKS = {"tensorflow": "TensorFlow", "jax": "JAX"}
 CALM_CORES = 0.15
 
@@ -22,16 +25,21 @@ def written(
     adapters: Mapping[str, Any],
     gpu: Mapping[str, Sequence[Case]] | str,
 ) -> str:
-    """The page. cases: by advisor; gpu: the same for the GPU scenarios, or why there are none."""
+    """The page. cases: by advisor; gpu: the same for the GPU scenarios, or why there
+    are none.
+    """
     programs = truth["programs"]
     some = next(iter(cases.values()))
     names = " and ".join(f"{one.NAME} {one.version()}" for one in adapters.values())
     vocabulary = truth["causes"]
     parts = [
         f"{NOTE}# Diagnosis benchmark\n\n"
-        f"{len(programs)} small training programs, each in a healthy form and in one with a planted fault, and nothing else "
-        "differs. They are not the programs\nthat the rules were written beside (those are in `fixtures/`). What is planted "
-        "stands in\n[truth.yaml](truth.yaml) and was written before an advisor saw a trace.\n\n"
+        f"{len(programs)} small training programs, each in a healthy form and in one "
+        "with a planted fault, and nothing else "
+        "differs. They are not the programs\nthat the rules were written beside "
+        "(those are in `fixtures/`). What is planted "
+        "stands in\n[truth.yaml](truth.yaml) and was written before an advisor saw a "
+        "trace.\n\n"
         f"Judged here: {names}. Recorded with {versions(some)}.\n",
         blind.lead(),
         summary(cases, vocabulary),
@@ -39,7 +47,9 @@ def written(
         how_counted(adapters),
     ]
     for framework, title in FRAMEWORKS.items():
-        chosen = [name for name, entry in programs.items() if entry["framework"] == framework]
+        chosen = [
+            name for name, entry in programs.items() if entry["framework"] == framework
+        ]
         if any(case.planted.name in chosen for case in some):
             parts.append(f"## {title}\n\n{table(chosen, cases, vocabulary)}")
     parts += [
@@ -53,13 +63,19 @@ def written(
 
 
 def summary(cases: Mapping[str, Sequence[Case]], vocabulary: Mapping[str, Any]) -> str:
-    return "## Summary\n\n" + summary_table({name: scored(some, vocabulary) for name, some in cases.items()})
+    return "## Summary\n\n" + summary_table(
+        {name: scored(some, vocabulary) for name, some in cases.items()}
+    )
 
 
 def at_first_sight(
-    cases: Mapping[str, Sequence[Case]], vocabulary: Mapping[str, Any], programs: Mapping[str, Any]
+    cases: Mapping[str, Sequence[Case]],
+    vocabulary: Mapping[str, Any],
+    programs: Mapping[str, Any],
 ) -> str:
-    """What changed in tfadvisor because of the benchmark, and the numbers before. Empty when nothing of then was kept."""
+    """What changed in tfadvisor because of the benchmark, and the numbers before. Empty
+    when nothing of then was kept.
+    """
     now = cases.get(first_sight.ADVISOR, [])
     before = first_sight.first_cases(now)
     if not before:
@@ -72,9 +88,15 @@ def at_first_sight(
     for title, some in (("first sight", before), ("now", now)):
         for number, those in sorted(batches.items()):
             if chosen := [case for case in some if case.planted.name in those]:
-                columns[f"{title}, batch {number + 1}: {len(those)} programs"] = scored(chosen, vocabulary)
+                columns[f"{title}, batch {number + 1}: {len(those)} programs"] = scored(
+                    chosen, vocabulary
+                )
     lines = [f"- {names_of(change)}: {change['changed'].strip()}" for change in changes]
-    missed = sorted(case.planted.name for case in before if case.faulty and rank_of_cause(case, vocabulary) != 1)
+    missed = sorted(
+        case.planted.name
+        for case in before
+        if case.faulty and rank_of_cause(case, vocabulary) != 1
+    )
     return f"""## tfadvisor at first sight
 
 The programs came in {len(batches)} batches. What tfadvisor said about each batch was kept before any of its rules was changed
@@ -97,22 +119,43 @@ def names_of(change: Mapping[str, Any]) -> str:
 
 def summary_table(scores: Mapping[str, Score]) -> str:
     rows = (
-        ("faulty: the planted cause comes first", lambda one: of(one.cause_first, one.faulty)),
-        (f"faulty: the planted cause is among the first {WITHIN}", lambda one: of(one.cause_within, one.faulty)),
+        (
+            "faulty: the planted cause comes first",
+            lambda one: of(one.cause_first, one.faulty),
+        ),
+        (
+            f"faulty: the planted cause is among the first {WITHIN}",
+            lambda one: of(one.cause_within, one.faulty),
+        ),
         (
             "faulty: its cause is, or where most of the step goes names its place",
             lambda one: of(one.placed, one.faulty),
         ),
-        ("faulty: the planted cause is named at all (recall)", lambda one: of(one.cause_found, one.faulty)),
+        (
+            "faulty: the planted cause is named at all (recall)",
+            lambda one: of(one.cause_found, one.faulty),
+        ),
         ("faulty: its class comes first", lambda one: of(one.class_first, one.faulty)),
-        (f"faulty: its class is among the first {WITHIN}", lambda one: of(one.class_within, one.faulty)),
+        (
+            f"faulty: its class is among the first {WITHIN}",
+            lambda one: of(one.class_within, one.faulty),
+        ),
         ("faulty: nothing is said", lambda one: of(one.silent, one.faulty)),
         ("healthy: false alarm", lambda one: of(one.alarmed, one.healthy)),
-        ("healthy: only suspects something", lambda one: of(one.suspected, one.healthy)),
-        ("sure answers that are right (precision)", lambda one: of(one.sure_and_right, one.sure)),
+        (
+            "healthy: only suspects something",
+            lambda one: of(one.suspected, one.healthy),
+        ),
+        (
+            "sure answers that are right (precision)",
+            lambda one: of(one.sure_and_right, one.sure),
+        ),
     )
     lines = ["| | " + " | ".join(scores) + " |", "|---" * (len(scores) + 1) + "|"]
-    lines += [f"| {text} | {' | '.join(count(score) for score in scores.values())} |" for text, count in rows]
+    lines += [
+        f"| {text} | {' | '.join(count(score) for score in scores.values())} |"
+        for text, count in rows
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -121,7 +164,9 @@ def of(part: int, whole: int) -> str:
 
 
 def how_counted(adapters: Mapping[str, Any]) -> str:
-    readings = "\n".join(f"- **{one.NAME}** is read as: {one.HOW}" for one in adapters.values())
+    readings = "\n".join(
+        f"- **{one.NAME}** is read as: {one.HOW}" for one in adapters.values()
+    )
     return f"""## How this is counted
 
 - An advisor's words are turned into causes such as `input/generator`, the vocabulary of truth.yaml, by a small adapter.
@@ -142,24 +187,42 @@ What these counts do not show:
 """
 
 
-def table(names: Sequence[str], cases: Mapping[str, Sequence[Case]], vocabulary: Mapping[str, Any]) -> str:
+def table(
+    names: Sequence[str],
+    cases: Mapping[str, Sequence[Case]],
+    vocabulary: Mapping[str, Any],
+) -> str:
     head = ["program", "planted", "step without the profiler, healthy → faulty (ms)"]
     for advisor in cases:
-        head += [f"{advisor}: first answer", "rank of the cause", "of its class", "healthy form"]
+        head += [
+            f"{advisor}: first answer",
+            "rank of the cause",
+            "of its class",
+            "healthy form",
+        ]
     lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
     for name in names:
         cells: list[str] = []
         for some in cases.values():
-            healthy = [case for case in some if case.planted.name == name and not case.faulty]
-            faulty = [case for case in some if case.planted.name == name and case.faulty]
+            healthy = [
+                case for case in some if case.planted.name == name and not case.faulty
+            ]
+            faulty = [
+                case for case in some if case.planted.name == name and case.faulty
+            ]
             if not healthy or not faulty:
                 continue
             if not cells:
-                planted = f"{escaped(faulty[0].planted.fault)} → **{faulty[0].planted.cause}**"
+                planted = (
+                    f"{escaped(faulty[0].planted.fault)} → "
+                    f"**{faulty[0].planted.cause}**"
+                )
                 cells = [f"`{name}`", planted, f"{steps(healthy)} → {steps(faulty)}"]
             cells += [
                 first_answer(faulty[0]),
-                ", ".join(str(rank_of_cause(case, vocabulary) or "–") for case in faulty),
+                ", ".join(
+                    str(rank_of_cause(case, vocabulary) or "–") for case in faulty
+                ),
                 ", ".join(str(rank_of_class(case) or "–") for case in faulty),
                 ", ".join(state_of_healthy(case) for case in healthy),
             ]
@@ -169,7 +232,9 @@ def table(names: Sequence[str], cases: Mapping[str, Sequence[Case]], vocabulary:
 
 
 def steps(cases: Sequence[Case]) -> str:
-    """The least of the repetitions, marked where other processes disturbed the recording."""
+    """The least of the repetitions, marked where other processes disturbed the
+    recording.
+    """
     known = [case for case in cases if case.step_ms is not None]
     if not known:
         return "?"
@@ -200,12 +265,25 @@ def misses(cases: Mapping[str, Sequence[Case]], vocabulary: Mapping[str, Any]) -
         for case in some:
             rank = rank_of_cause(case, vocabulary) if case.faulty else 1
             if rank != 1:
-                answers = "; ".join(said(one) for one in case.diagnosis.answers) or "nothing"
+                answers = (
+                    "; ".join(said(one) for one in case.diagnosis.answers) or "nothing"
+                )
                 place = f"number {rank}" if rank else "not named"
-                why = first_sight.why_missed().get(case.planted.name, "") if advisor == first_sight.ADVISOR else ""
-                line = f"- `{case.planted.name}` ({case.planted.cause}, {place}): {answers}"
+                why = (
+                    first_sight.why_missed().get(case.planted.name, "")
+                    if advisor == first_sight.ADVISOR
+                    else ""
+                )
+                line = (
+                    f"- `{case.planted.name}` ({case.planted.cause}, {place}): "
+                    f"{answers}"
+                )
                 lines.append(f"{line}. {why.strip()}" if why else line)
-        parts.append(f"**{advisor}**: " + (f"{len(lines)}\n\n" + "\n".join(lines) if lines else "none") + "\n")
+        parts.append(
+            f"**{advisor}**: "
+            + (f"{len(lines)}\n\n" + "\n".join(lines) if lines else "none")
+            + "\n"
+        )
     return "\n".join(parts)
 
 
@@ -217,21 +295,34 @@ def false_alarms(cases: Mapping[str, Sequence[Case]]) -> str:
             for case in some
             if not case.faulty and alarms(case)
         ]
-        parts.append(f"**{advisor}**: " + (f"{len(lines)}\n\n" + "\n".join(lines) if lines else "none") + "\n")
+        parts.append(
+            f"**{advisor}**: "
+            + (f"{len(lines)}\n\n" + "\n".join(lines) if lines else "none")
+            + "\n"
+        )
     return "\n".join(parts)
 
 
 def changed_programs(programs: Mapping[str, Any]) -> str:
-    lines = [f"- `{name}`: {entry['notes'].strip()}" for name, entry in programs.items() if "notes" in entry]
+    lines = [
+        f"- `{name}`: {entry['notes'].strip()}"
+        for name, entry in programs.items()
+        if "notes" in entry
+    ]
     if not lines:
         return ""
     return (
-        "## Programs that were changed\n\nTheir healthy form had a fault of its own, or the planted one cost too little. "
-        "All numbers on this page are about the programs as\nthey are now.\n\n" + "\n".join(lines) + "\n"
+        "## Programs that were changed\n\nTheir healthy form had a fault of its own, "
+        "or the planted one cost too little. "
+        "All numbers on this page are about the programs as\nthey are now.\n\n"
+        + "\n".join(lines)
+        + "\n"
     )
 
 
-def on_gpus(gpu: Mapping[str, Sequence[Case]] | str, vocabulary: Mapping[str, Any]) -> str:
+def on_gpus(
+    gpu: Mapping[str, Sequence[Case]] | str, vocabulary: Mapping[str, Any]
+) -> str:
     about = (
         "## On a GPU\n\nThe scenarios of `fixtures/gpu` with their healthy forms. "
         "tfadvisor's rules were written beside them.\n\n"
@@ -240,9 +331,10 @@ def on_gpus(gpu: Mapping[str, Sequence[Case]] | str, vocabulary: Mapping[str, An
         return f"{about}Not run: {gpu}\n"
     names = dict.fromkeys(case.planted.name for some in gpu.values() for case in some)
     scores = {name: scored(some, vocabulary) for name, some in gpu.items()}
-    return f"{about}{summary_table(scores)}\n{table(list(names), gpu, vocabulary)}\n{misses(gpu, vocabulary)}".replace(
-        "## Where the", "### Where the"
-    )
+    return (
+        f"{about}{summary_table(scores)}\n{table(list(names), gpu, vocabulary)}\n"
+        f"{misses(gpu, vocabulary)}"
+    ).replace("## Where the", "### Where the")
 
 
 def versions(cases: Sequence[Case]) -> str:
@@ -253,7 +345,10 @@ def versions(cases: Sequence[Case]) -> str:
         python.add(about["python"])
         for package, number in about["packages"].items():
             found.setdefault(package, set()).add(number)
-    packages = [f"{package} {'/'.join(sorted(numbers))}" for package, numbers in sorted(found.items())]
+    packages = [
+        f"{package} {'/'.join(sorted(numbers))}"
+        for package, numbers in sorted(found.items())
+    ]
     return ", ".join([*packages, f"Python {'/'.join(sorted(python))}"])
 
 

@@ -14,7 +14,9 @@ WITHIN = 3
 
 @dataclass(frozen=True)
 class Case:
-    """One recording of one form of one program, and what an advisor says about it. step_ms: without the profiler."""
+    """One recording of one form of one program, and what an advisor says about it.
+    step_ms: without the profiler.
+    """
 
     planted: Planted
     faulty: bool
@@ -27,7 +29,9 @@ class Case:
 
 @dataclass(frozen=True)
 class Score:
-    """Counts over the recordings of one advisor. Of faulty ones if nothing else is said."""
+    """Counts over the recordings of one advisor. Of faulty ones if nothing else is
+    said.
+    """
 
     faulty: int
     cause_first: int
@@ -46,15 +50,22 @@ class Score:
 
 def rank_of(answers: Sequence[Answer], right: Callable[[Answer], bool]) -> int | None:
     """1 for the first answer; None when none is right."""
-    return next((place for place, answer in enumerate(answers, 1) if right(answer)), None)
+    return next(
+        (place for place, answer in enumerate(answers, 1) if right(answer)), None
+    )
 
 
 def rank_of_cause(case: Case, vocabulary: Mapping[str, Any]) -> int | None:
-    return rank_of(case.diagnosis.answers, lambda answer: names_cause(answer, case.planted, vocabulary))
+    return rank_of(
+        case.diagnosis.answers,
+        lambda answer: names_cause(answer, case.planted, vocabulary),
+    )
 
 
 def rank_of_class(case: Case) -> int | None:
-    return rank_of(case.diagnosis.answers, lambda answer: names_class(answer, case.planted))
+    return rank_of(
+        case.diagnosis.answers, lambda answer: names_class(answer, case.planted)
+    )
 
 
 def alarms(case: Case) -> list[Answer]:
@@ -75,7 +86,8 @@ def scored(cases: Iterable[Case], vocabulary: Mapping[str, Any]) -> Score:
         cause_within=sum(rank is not None and rank <= WITHIN for rank in causes),
         cause_found=sum(rank is not None for rank in causes),
         placed=sum(
-            (rank is not None and rank <= WITHIN) or names_place(case.diagnosis, case.planted)
+            (rank is not None and rank <= WITHIN)
+            or names_place(case.diagnosis, case.planted)
             for case, rank in zip(faulty, causes, strict=True)
         ),
         class_first=sum(rank == 1 for rank in classes),
@@ -83,7 +95,12 @@ def scored(cases: Iterable[Case], vocabulary: Mapping[str, Any]) -> Score:
         silent=sum(not case.diagnosis.answers for case in faulty),
         healthy=len(healthy),
         alarmed=sum(bool(alarms(case)) for case in healthy),
-        suspected=sum(bool(case.diagnosis.answers) and not alarms(case) for case in healthy),
+        suspected=sum(
+            bool(case.diagnosis.answers) and not alarms(case) for case in healthy
+        ),
         sure=len(sure),
-        sure_and_right=sum(case.faulty and names_cause(answer, case.planted, vocabulary) for case, answer in sure),
+        sure_and_right=sum(
+            case.faulty and names_cause(answer, case.planted, vocabulary)
+            for case, answer in sure
+        ),
     )

@@ -1,7 +1,8 @@
 """Programs of the benchmark, kept many to a file: `# %% NAME.py` begins each.
 
-`programs.txt` holds the 120 programs, `batches/NUMBER/programs.txt` those of a blind batch. Whoever runs one unpacks it first, so
-that its traces name `NAME.py` and the line in it.
+`programs.txt` holds the 120 programs, `batches/NUMBER/programs.txt` those of a blind
+batch. Whoever runs one unpacks it first, so that its traces name `NAME.py` and the line
+in it.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ def programs(packed: Path) -> dict[str, str]:
 
 
 def unpacked(packed: Path, folder: Path) -> Path:
-    """The folder, into which each program was written as NAME.py; a file that is the same already stays untouched."""
+    """The folder, into which each program was written as NAME.py; a file that is the
+    same already stays untouched.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     for name, source in programs(packed).items():
         file = folder / f"{name}.py"

@@ -41,7 +41,9 @@ STEP = "step_time_ms"
 
 @dataclass(frozen=True)
 class Run:
-    """A recorded run. at: seconds since the first. findings: rule, severity, and the metrics that it rests on."""
+    """A recorded run. at: seconds since the first. findings: rule, severity, and the
+    metrics that it rests on.
+    """
 
     round: int
     program: str
@@ -62,7 +64,10 @@ class Pair:
 
 def load(file: Path) -> tuple[Mapping[str, object], list[Run]]:
     """What is known about the recording, and its runs in order."""
-    about, *lines = (json.loads(line) for line in gzip.decompress(file.read_bytes()).decode().splitlines())
+    about, *lines = (
+        json.loads(line)
+        for line in gzip.decompress(file.read_bytes()).decode().splitlines()
+    )
     runs = [
         Run(
             line["round"],
@@ -79,16 +84,29 @@ def load(file: Path) -> tuple[Mapping[str, object], list[Run]]:
 
 
 def _as_stored_today(written: Mapping[str, Any]) -> str:
-    """The recordings are older than origins, severities of findings, and what metrics declare about themselves today."""
-    declared = {name: (one.better.value, one.scatter.value) for name, one in registered_metrics().items()}
-    metrics = {name: [*row[:2], *declared[name]] for name, row in written["metrics"].items() if name in declared}
+    """The recordings are older than origins, severities of findings, and what metrics
+    declare about themselves today.
+    """
+    declared = {
+        name: (one.better.value, one.scatter.value)
+        for name, one in registered_metrics().items()
+    }
+    metrics = {
+        name: [*row[:2], *declared[name]]
+        for name, row in written["metrics"].items()
+        if name in declared
+    }
     findings = [row if len(row) > 6 else [*row, ""][:5] for row in written["findings"]]
-    return json.dumps({"origin": {}, **written, "metrics": metrics, "findings": findings})
+    return json.dumps(
+        {"origin": {}, **written, "metrics": metrics, "findings": findings}
+    )
 
 
 def config(rate: float = 0.01) -> Config:
     """The recommended preset."""
-    known = Known({name: one.unit.value for name, one in registered_metrics().items()}, ())
+    known = Known(
+        {name: one.unit.value for name, one in registered_metrics().items()}, ()
+    )
     return replace(read(NO_FILE, known), false_alarm_rate=rate)
 
 
@@ -102,11 +120,16 @@ def following(runs: Sequence[Run]) -> Iterator[Pair]:
     for program in programs(runs):
         ours = unchanged(runs, program)
         for at in range(KEPT, len(ours)):
-            yield Pair((ours[at].snapshot,), tuple(run.snapshot for run in ours[at - KEPT : at]))
+            yield Pair(
+                (ours[at].snapshot,),
+                tuple(run.snapshot for run in ours[at - KEPT : at]),
+            )
 
 
 def in_turns(runs: Sequence[Run], new: int, seed: int = 1) -> Iterator[Pair]:
-    """Runs recorded in turns: of each stretch of 10 + new unchanged runs, some at random are the new ones."""
+    """Runs recorded in turns: of each stretch of 10 + new unchanged runs, some at
+    random are the new ones.
+    """
     generator = random.Random(seed)
     for program in programs(runs):
         ours = [run.snapshot for run in unchanged(runs, program)]
@@ -115,7 +138,9 @@ def in_turns(runs: Sequence[Run], new: int, seed: int = 1) -> Iterator[Pair]:
             chosen = set(generator.sample(range(len(stretch)), new))
             yield Pair(
                 tuple(one for number, one in enumerate(stretch) if number in chosen),
-                tuple(one for number, one in enumerate(stretch) if number not in chosen),
+                tuple(
+                    one for number, one in enumerate(stretch) if number not in chosen
+                ),
             )
 
 
@@ -123,7 +148,9 @@ def changed(runs: Sequence[Run], kind: str) -> Iterator[tuple[Run, Pair]]:
     """Every run with something planted against the ten unchanged ones before it."""
     for run in runs:
         if run.kind == kind:
-            before = [one.snapshot for one in unchanged(runs, run.program) if one.at <= run.at][-KEPT:]
+            before = [
+                one.snapshot for one in unchanged(runs, run.program) if one.at <= run.at
+            ][-KEPT:]
             if len(before) == KEPT:
                 yield run, Pair((run.snapshot,), tuple(before))
 
@@ -153,11 +180,16 @@ def judged(pair: Pair, settings: Config) -> list[Check]:
 def outcome(checks: Sequence[Check], *metrics: str) -> Outcome:
     """Of the gate as a whole, or of some metrics."""
     found = {check.outcome for check in checks if not metrics or check.name in metrics}
-    return next((one for one in (Outcome.FAIL, Outcome.CANNOT_TELL) if one in found), Outcome.PASS)
+    return next(
+        (one for one in (Outcome.FAIL, Outcome.CANNOT_TELL) if one in found),
+        Outcome.PASS,
+    )
 
 
 def step_change(pair: Pair, last_only: bool = False) -> float:
-    """By which share the step takes longer than the baseline's middle, or than its last run."""
+    """By which share the step takes longer than the baseline's middle, or than its last
+    run.
+    """
     base = [one.side.median_ms for one in (pair.base[-1:] if last_only else pair.base)]
     new = [one.side.median_ms for one in pair.new]
     return middle(new) / middle(base) - 1

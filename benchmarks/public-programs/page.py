@@ -1,8 +1,10 @@
-"""Makes README.md from programs.yaml (origin, truth, judgement) and first_answers.json (what the tool said first).
+"""Makes README.md from programs.yaml (origin, truth, judgement) and first_answers.json
+(what the tool said first).
 
     python benchmarks/public-programs/page.py
 
-The programs' code is not here: programs.yaml says where it is and what was replaced in it.
+The programs' code is not here: programs.yaml says where it is and what was replaced in
+it.
 """
 
 from __future__ import annotations
@@ -42,34 +44,48 @@ def main() -> None:
     text = HEAD
     for number, batch in sorted(about["batches"].items(), reverse=True):
         programs = {
-            name: one for name, one in about["programs"].items() if one.get("batch", 1) == number and name in answers
+            name: one
+            for name, one in about["programs"].items()
+            if one.get("batch", 1) == number and name in answers
         }
         if not programs:
             continue
-        text += f"## Batch {number}\n\n{batch['machine']}\n\n{_totals(programs, answers)}\n{_rows(programs, answers)}\n"
+        text += (
+            f"## Batch {number}\n\n{batch['machine']}\n\n"
+            f"{_totals(programs, answers)}\n{_rows(programs, answers)}\n"
+        )
         text += f"### What was missing in batch {number}\n\n{batch['missing']}\n"
     (HERE / "README.md").write_text(text.rstrip("\n") + "\n", "utf-8")
 
 
 def _ways(programs: dict[str, Any]) -> list[str]:
     """Those that a batch was judged by."""
-    return [way for way in WAYS if any(way in one["judged"] for one in programs.values())]
+    return [
+        way for way in WAYS if any(way in one["judged"] for one in programs.values())
+    ]
 
 
 def _rows(programs: dict[str, Any], answers: dict[str, Any]) -> str:
     ways = _ways(programs)
     says = " | ".join(f"{WAYS[way]} says first" for way in ways)
     lines = [
-        f"| program | what really helps, of the step | {says} | step: own, `run`, ten batches |",
+        f"| program | what really helps, of the step | {says} | step: own, `run`, "
+        "ten batches |",
         "|---|---|" + "---|" * len(ways) + "---|",
     ]
     for name, one in programs.items():
         answer = answers[name]
         said = " | ".join(_told(answer, one["judged"], way) for way in ways)
         times = ", ".join(
-            _ms(ms) for ms in (answer["loop_median_ms"], *(_step(answer[way]) for way in ("run", "plain")))
+            _ms(ms)
+            for ms in (
+                answer["loop_median_ms"],
+                *(_step(answer[way]) for way in ("run", "plain")),
+            )
         )
-        lines.append(f"| `{name}`, {one['framework']} | {one['helps']} | {said} | {times} |")
+        lines.append(
+            f"| `{name}`, {one['framework']} | {one['helps']} | {said} | {times} |"
+        )
     return "\n".join(lines) + "\n"
 
 
@@ -82,39 +98,77 @@ def _told(answer: dict[str, Any], judged: dict[str, Any], way: str) -> str:
 
 def _totals(programs: dict[str, Any], answers: dict[str, Any]) -> str:
     ways = _ways(programs)
-    lines = ["| of the programs | " + " | ".join(WAYS[way] for way in ways) + " |", "|---|" + "---:|" * len(ways)]
+    lines = [
+        "| of the programs | " + " | ".join(WAYS[way] for way in ways) + " |",
+        "|---|" + "---:|" * len(ways),
+    ]
     asked = {
-        way: [name for name, one in programs.items() if way in one["judged"] and (way != "plain" or answers[name][way])]
+        way: [
+            name
+            for name, one in programs.items()
+            if way in one["judged"] and (way != "plain" or answers[name][way])
+        ]
         for way in ways
     }
 
     def told(title: str, *counts: str) -> None:
-        lines.append(f"| {title} | " + " | ".join((*counts, *[""] * (len(ways) - len(counts)))) + " |")
+        lines.append(
+            f"| {title} | "
+            + " | ".join((*counts, *[""] * (len(ways) - len(counts))))
+            + " |"
+        )
 
     def row(title: str, key: str, faulty: bool = True) -> None:
         counts = []
         for way in ways:
-            names = [name for name in asked[way] if not (faulty and programs[name]["healthy"])]
-            counts.append(f"{sum(programs[name]['judged'][way][key] for name in names)} of {len(names)}")
+            names = [
+                name
+                for name in asked[way]
+                if not (faulty and programs[name]["healthy"])
+            ]
+            counts.append(
+                f"{sum(programs[name]['judged'][way][key] for name in names)} of "
+                f"{len(names)}"
+            )
         told(title, *counts)
 
     row("place right, where there is a fault", "place")
     row("best change among the first three, where there is a fault", "cure")
     row("called healthy over a real fault", "healthy")
     row("a false finding of `medium` or above", "alarm", faulty=False)
-    near = {way: [_is_near(answers[name], way) for name in asked[way]] for way in ("run", "plain")}
+    near = {
+        way: [_is_near(answers[name], way) for name in asked[way]]
+        for way in ("run", "plain")
+    }
     known = {way: [one for one in near[way] if one is not None] for way in near}
     told(
         "step time within 15% of the program's own clock, where that is known",
         *(f"{sum(one)} of {len(one)}" for one in known.values()),
     )
-    reported = [answers[name]["report_s"] for name in programs if answers[name]["report_s"] is not None]
-    told("a report within 90 s of the program's start", f"{sum(s <= SOON for s in reported)} of {len(programs)}")
-    added = [mb for name in programs if (mb := answers[name].get("added_mb")) is not None]
-    told("less than 1 GB added, where it was measured", f"{sum(mb < GB for mb in added)} of {len(added)}")
-    if savings := [one for program in programs.values() for one in program.get("savings", ())]:
+    reported = [
+        answers[name]["report_s"]
+        for name in programs
+        if answers[name]["report_s"] is not None
+    ]
+    told(
+        "a report within 90 s of the program's start",
+        f"{sum(s <= SOON for s in reported)} of {len(programs)}",
+    )
+    added = [
+        mb for name in programs if (mb := answers[name].get("added_mb")) is not None
+    ]
+    told(
+        "less than 1 GB added, where it was measured",
+        f"{sum(mb < GB for mb in added)} of {len(added)}",
+    )
+    if savings := [
+        one for program in programs.values() for one in program.get("savings", ())
+    ]:
         held = sum(low <= measured <= high for _, low, high, measured in savings)
-        told("printed savings that hold, where the change was measured", f"{held} of {len(savings)}")
+        told(
+            "printed savings that hold, where the change was measured",
+            f"{held} of {len(savings)}",
+        )
     return "\n".join(lines) + "\n"
 
 
@@ -125,7 +179,11 @@ def _said(answer: dict[str, Any] | None) -> str:
     if not real:
         return "healthy" if answer["healthy"] else f"{answer['verdict']}, no finding"
     first = real[0]
-    saves = f", saves {100 * first['saves'][0]:.0f}–{100 * first['saves'][1]:.0f}%" if first["saves"] else ""
+    saves = (
+        f", saves {100 * first['saves'][0]:.0f}–{100 * first['saves'][1]:.0f}%"
+        if first["saves"]
+        else ""
+    )
     return f"`{first['id']}` ({first['severity']}{saves})"
 
 
@@ -139,7 +197,10 @@ def _ms(value: float | None) -> str:
 
 def _is_near(answer: dict[str, Any], way: str) -> bool | None:
     """None where nobody knows the step without the profiler."""
-    own, told = answer["plain_own_ms" if way == "plain" else "loop_median_ms"], _step(answer[way])
+    own, told = (
+        answer["plain_own_ms" if way == "plain" else "loop_median_ms"],
+        _step(answer[way]),
+    )
     return abs(told / own - 1) <= NEAR if own and told else None
 
 

@@ -13,7 +13,9 @@ from tfadvisor.advice.savings import Calibration, promises
 
 
 class Judged(msgspec.Struct, frozen=True):
-    """A program's promise, as its rule had it and as it is now, beside what was true. Shares of the step."""
+    """A program's promise, as its rule had it and as it is now, beside what was true.
+    Shares of the step.
+    """
 
     pair: Pair
     true: float
@@ -36,8 +38,8 @@ class Counts(msgspec.Struct, frozen=True):
 
 
 def judged(pair: Pair, known: Calibration) -> Judged | None:
-    """The finding that names the fault, else the first; of several planted faults all findings together. None where none
-    promises anything or the truth is not known."""
+    """The finding that names the fault, else the first; of several planted faults all
+    findings together. None where none promises anything or the truth is not known."""
     said, true = told(pair), pair.true
     if said is None or true is None or true <= 0 or not pair.parts:
         return None

@@ -1,8 +1,11 @@
-"""Fits what remains of a step when a fault of one class goes, on measured pairs, and how far such promises are off.
+"""Fits what remains of a step when a fault of one class goes, on measured pairs, and
+how far such promises are off.
 
-For each class of fault: which part remains of the time that the fault itself is seen to take, and of each other part of the step.
-Errors count in logarithms of what remains, large ones less; few pairs change little of what `PRIOR` says. `PRIOR` is physics,
-written before any pair was fitted: a compiled step needs one dispatch, undisturbed ops are as fast as their fast executions.
+For each class of fault: which part remains of the time that the fault itself is seen to
+take, and of each other part of the step. Errors count in logarithms of what remains,
+large ones less; few pairs change little of what `PRIOR` says. `PRIOR` is physics,
+written before any pair was fitted: a compiled step needs one dispatch, undisturbed ops
+are as fast as their fast executions.
 """
 
 from __future__ import annotations
@@ -13,24 +16,52 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from pairs import Pair, Said
 
-from tfadvisor.advice.savings import PARTS, Calibration, Claim, FaultTime, Parts, taken, unrecorded, weight, without
+from tfadvisor.advice.savings import (
+    PARTS,
+    Calibration,
+    Claim,
+    FaultTime,
+    Parts,
+    taken,
+    unrecorded,
+    weight,
+    without,
+)
 
 DEVICES = ("cpu", "gpu")
 CLASS_OF = {
     **dict.fromkeys(("kernel", "precision", "placement"), "compute"),
     "memory": "transfer",
     **dict.fromkeys(
-        ("input-not-prefetched", "input-loader-in-step", "input-made-in-loop", "input-shuffle-refill"), "ahead"
+        (
+            "input-not-prefetched",
+            "input-loader-in-step",
+            "input-made-in-loop",
+            "input-shuffle-refill",
+        ),
+        "ahead",
     ),
-    **dict.fromkeys(("many-tiny-ops", "launch-gaps-between-kernels", "unrolled-loop", "scatter-loop"), "tiny ops"),
+    **dict.fromkeys(
+        (
+            "many-tiny-ops",
+            "launch-gaps-between-kernels",
+            "unrolled-loop",
+            "scatter-loop",
+        ),
+        "tiny ops",
+    ),
 }
-"""A rule or category -> the class of fault that it is fitted with. Work that is done ahead still needs cores; ops that one op
-replaces take their kernels with them, unlike those that a compiled step runs as well."""
+"""A rule or category -> the class of fault that it is fitted with. Work that is done
+ahead still needs cores; ops that one op replaces take their kernels with them, unlike
+those that a compiled step runs as well."""
 Remains = tuple[float, Mapping[str, float]]
 """(left of the fault's own time, kept of each other part)."""
 _ALL = dict.fromkeys(PARTS, 1.0)
 PRIOR: Mapping[str, Remains] = {
-    "input": (0.1, {**_ALL, "stretch": 0.5, "input": 0.8, "launch": 0.9, "host": 0.9, "idle": 0.7}),
+    "input": (
+        0.1,
+        {**_ALL, "stretch": 0.5, "input": 0.8, "launch": 0.9, "host": 0.9, "idle": 0.7},
+    ),
     "ahead": (0.3, {**_ALL, "stretch": 0.9, "input": 0.9}),
     "tiny ops": (
         0.05,
@@ -119,12 +150,23 @@ PRIOR: Mapping[str, Remains] = {
     "imbalance": (0.4, dict(_ALL)),
     "compute": (
         0.2,
-        {**_ALL, "kernels": 0.9, "starts": 0.9, "stretch": 0.7, "input": 0.9, "launch": 0.9, "host": 0.9, "idle": 0.7},
+        {
+            **_ALL,
+            "kernels": 0.9,
+            "starts": 0.9,
+            "stretch": 0.7,
+            "input": 0.9,
+            "launch": 0.9,
+            "host": 0.9,
+            "idle": 0.7,
+        },
     ),
 }
 """Class of fault -> (left of its own time, kept of the other parts)."""
 _TRUST = 30.0
-"""How much a parameter's distance from PRIOR counts beside one pair's error: a class needs some ten pairs to move it far."""
+"""How much a parameter's distance from PRIOR counts beside one pair's error: a class
+needs some ten pairs to move it far.
+"""
 _LARGE = 0.15
 """Errors of logarithms beyond this count less."""
 _LEAST = 0.003
@@ -141,13 +183,23 @@ def class_of(claim: Claim) -> str:
 
 
 def told(pair: Pair) -> Said | None:
-    """The finding that promises what the pair can check: the first that names the fault, else the first."""
-    return next((one for one in pair.said if one.named), pair.said[0] if pair.said else None)
+    """The finding that promises what the pair can check: the first that names the
+    fault, else the first.
+    """
+    return next(
+        (one for one in pair.said if one.named), pair.said[0] if pair.said else None
+    )
 
 
 def usable(pairs: Sequence[Pair]) -> list[Pair]:
-    """Those with a true saving above nothing, and a finding that names one planted fault."""
-    return [one for one in pairs if one.true and one.true > 0 and one.parts and _fault(one) and one.faults == 1]
+    """Those with a true saving above nothing, and a finding that names one planted
+    fault.
+    """
+    return [
+        one
+        for one in pairs
+        if one.true and one.true > 0 and one.parts and _fault(one) and one.faults == 1
+    ]
 
 
 def _fault(pair: Pair) -> Said | None:
@@ -164,7 +216,9 @@ def _kind(pair: Pair) -> str:
 def fitted(pairs: Sequence[Pair]) -> Calibration:
     """All that `rules/savings.json` holds."""
     chosen = usable(pairs)
-    return _calibration(chosen, {name: _means(name, chosen) for name in PRIOR}, errors_left_out(chosen))
+    return _calibration(
+        chosen, {name: _means(name, chosen) for name in PRIOR}, errors_left_out(chosen)
+    )
 
 
 def left_out(pairs: Sequence[Pair]) -> dict[str, Calibration]:
@@ -181,15 +235,26 @@ def left_out(pairs: Sequence[Pair]) -> dict[str, Calibration]:
 
 
 def errors_left_out(chosen: Sequence[Pair]) -> list[float]:
-    """How far off each promise is when its program had no part in the fit; in logarithms of odds, above 0 too low."""
-    return [_error(one, _means(_kind(one), [other for other in chosen if other is not one])) for one in chosen]
+    """How far off each promise is when its program had no part in the fit; in
+    logarithms of odds, above 0 too low.
+    """
+    return [
+        _error(one, _means(_kind(one), [other for other in chosen if other is not one]))
+        for one in chosen
+    ]
 
 
-def _calibration(pairs: Sequence[Pair], means: Mapping[str, Remains], off: Sequence[float]) -> Calibration:
-    """off: the pairs' errors. Spreads come from errors of pairs that were each left out of the fit."""
+def _calibration(
+    pairs: Sequence[Pair], means: Mapping[str, Remains], off: Sequence[float]
+) -> Calibration:
+    """off: the pairs' errors. Spreads come from errors of pairs that were each left out
+    of the fit.
+    """
     faults = {}
     for name, (left, keeps) in means.items():
-        mine = [error for error, pair in zip(off, pairs, strict=True) if _kind(pair) == name]
+        mine = [
+            error for error, pair in zip(off, pairs, strict=True) if _kind(pair) == name
+        ]
         kept = {part: round(keep, 3) for part, keep in keeps.items()}
         faults[name] = FaultTime(round(left, 3), kept, _spread(mine, off), len(mine))
     return Calibration(DEVICES, CLASS_OF, faults)
@@ -209,10 +274,15 @@ def _means(name: str, pairs: Sequence[Pair]) -> Remains:
 
 
 def _row(pair: Pair) -> list[float]:
-    """The fault's own share of the step, and of each part beside it what may go with it."""
+    """The fault's own share of the step, and of each part beside it what may go with
+    it.
+    """
     step, own = _own(pair)
     goes = _goes(pair, step, own)
-    return [sum(own.values()), *(goes * (step[part] - own.get(part, 0.0)) for part in PARTS)]
+    return [
+        sum(own.values()),
+        *(goes * (step[part] - own.get(part, 0.0)) for part in PARTS),
+    ]
 
 
 def _goes(pair: Pair, step: Parts, own: Mapping[str, float]) -> float:
@@ -222,22 +292,34 @@ def _goes(pair: Pair, step: Parts, own: Mapping[str, float]) -> float:
 
 
 def _stays(pair: Pair) -> float:
-    """What no fit takes away from the step, since the fault is too small to take it along."""
+    """What no fit takes away from the step, since the fault is too small to take it
+    along.
+    """
     step, own = _own(pair)
     return (1 - _goes(pair, step, own)) * (sum(step.values()) - sum(own.values()))
 
 
 def _own(pair: Pair) -> tuple[Parts, dict[str, float]]:
-    """(the step without what recording it takes, what the fault takes of each part), as a promise has them."""
+    """(the step without what recording it takes, what the fault takes of each part), as
+    a promise has them.
+    """
     said = told(pair)
     assert said is not None
     step = unrecorded(pair.parts, pair.tracer)
     seen = taken(pair.parts, said.claim.share, said.claim.classes)
-    return step, {part: share * step[part] / pair.parts[part] for part, share in seen.items() if share}
+    return step, {
+        part: share * step[part] / pair.parts[part]
+        for part, share in seen.items()
+        if share
+    }
 
 
-def _solved(rows: np.ndarray, stays: np.ndarray, remains: np.ndarray, start: np.ndarray) -> np.ndarray:
-    """Parameters within 0 and 1 whose predictions are nearest in logarithms; Gauss-Newton steps, weighted again each time."""
+def _solved(
+    rows: np.ndarray, stays: np.ndarray, remains: np.ndarray, start: np.ndarray
+) -> np.ndarray:
+    """Parameters within 0 and 1 whose predictions are nearest in logarithms;
+    Gauss-Newton steps, weighted again each time.
+    """
     found = start.copy()
     for _ in range(_ROUNDS):
         predicted = np.maximum(rows @ found + stays, _LEAST)
@@ -255,7 +337,9 @@ def _error(pair: Pair, means: Remains) -> float:
     said = told(pair)
     assert said is not None
     then = without(step, own, FaultTime(*means, 0.0, 0), said.claim.reach)
-    return _log_odds(pair.true or 0.0) - _log_odds(1 - sum(then.values()) / sum(step.values()))
+    return _log_odds(pair.true or 0.0) - _log_odds(
+        1 - sum(then.values()) / sum(step.values())
+    )
 
 
 def _log_odds(saving: float) -> float:
@@ -277,5 +361,12 @@ def spearman(one: Sequence[float], other: Sequence[float]) -> float:
     """Correlation of ranks, equal values sharing theirs."""
     ranks = []
     for values in (np.asarray(one), np.asarray(other)):
-        ranks.append(np.array([(np.sum(values < value) + np.sum(values <= value)) / 2 for value in values]))
+        ranks.append(
+            np.array(
+                [
+                    (np.sum(values < value) + np.sum(values <= value)) / 2
+                    for value in values
+                ]
+            )
+        )
     return float(np.corrcoef(*ranks)[0, 1]) if len(one) > 1 else math.nan

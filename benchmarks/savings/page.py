@@ -12,13 +12,25 @@ from pairs import Pair
 
 from tfadvisor.advice.savings import Calibration
 
-NOTE = "<!-- written by benchmarks/savings/run.py; run it again instead of editing -->\n\n"
-_HEAD = "| | programs | inside | below | above | width | bias | median error | 90% of errors | order |"
+NOTE = (
+    "<!-- written by benchmarks/savings/run.py; run it again instead of editing -->\n\n"
+)
+_HEAD = (
+    "| | programs | inside | below | above | width | bias | median error | 90% of "
+    "errors | order |"
+)
 _LINE = "|---" * 10 + "|"
 
 
-def written(diagnosis: Sequence[Judged], blind: Sequence[Judged], silent: Sequence[Pair], known: Calibration) -> str:
-    """The page. diagnosis: each left out of its own calibration. silent: programs of which no finding promises anything."""
+def written(
+    diagnosis: Sequence[Judged],
+    blind: Sequence[Judged],
+    silent: Sequence[Pair],
+    known: Calibration,
+) -> str:
+    """The page. diagnosis: each left out of its own calibration. silent: programs of
+    which no finding promises anything.
+    """
     parts = [
         f"{NOTE}# Savings that come true\n\n",
         _lead(diagnosis, blind),
@@ -53,21 +65,36 @@ time that the fault itself is seen to take, as its basis says.
 def _tables(diagnosis: Sequence[Judged], blind: Sequence[Judged]) -> str:
     lines = ["## In all\n", _HEAD, _LINE]
     batches = {
-        name: [one for one in blind if one.pair.batch == name] for name in sorted({one.pair.batch for one in blind})
+        name: [one for one in blind if one.pair.batch == name]
+        for name in sorted({one.pair.batch for one in blind})
     }
-    for name, found in {"diagnosis benchmark, left out": diagnosis, "blind batches": blind, **batches}.items():
+    for name, found in {
+        "diagnosis benchmark, left out": diagnosis,
+        "blind batches": blind,
+        **batches,
+    }.items():
         lines.append(_row(f"{name}: before", counts(found, before=True)))
         lines.append(_row(f"**{name}: now**", counts(found)))
-    for name, truth in (("calm step times alone", "calm"), ("traced step times alone", "traced")):
-        lines.append(_row(f"diagnosis benchmark, now, by {name}", counts(_by_truth(diagnosis, truth))))
+    for name, truth in (
+        ("calm step times alone", "calm"),
+        ("traced step times alone", "traced"),
+    ):
+        lines.append(
+            _row(
+                f"diagnosis benchmark, now, by {name}",
+                counts(_by_truth(diagnosis, truth)),
+            )
+        )
     lines += ["", "## By class of the planted fault\n", _HEAD, _LINE]
     for name, found in by_class(diagnosis).items():
         lines.append(_row(f"{name}: before", counts(found, before=True)))
         lines.append(_row(f"**{name}: now**", counts(found)))
     lines += [
         "",
-        "Inside: the true saving lies in the range; below and above: it lies there. Width, bias (middle of the range less true",
-        "saving), errors: in points of the step. Order: Spearman's correlation of middle and truth.\n\n",
+        "Inside: the true saving lies in the range; below and above: it lies there. "
+        "Width, bias (middle of the range less true",
+        "saving), errors: in points of the step. Order: Spearman's correlation of "
+        "middle and truth.\n\n",
     ]
     return "\n".join(lines)
 
@@ -76,14 +103,21 @@ def _by_truth(found: Sequence[Judged], truth: str) -> list[Judged]:
     """Where the other form of the program was timed so, and faster."""
     timed = [(one, getattr(one.pair, truth)) for one in found]
     return [
-        replace(one, true=1 - steps[0] / steps[1]) for one, steps in timed if steps is not None and steps[0] < steps[1]
+        replace(one, true=1 - steps[0] / steps[1])
+        for one, steps in timed
+        if steps is not None and steps[0] < steps[1]
     ]
 
 
 def _row(name: str, one: Counts) -> str:
     order = f"{one.spearman:.2f}" if one.programs > 2 else "–"
     points = (one.width, one.bias, one.median_error, one.p90_error)
-    numbers = [f"{one.inside:.0%}", f"{one.below:.0%}", f"{one.above:.0%}", *(f"{value * 100:.0f}" for value in points)]
+    numbers = [
+        f"{one.inside:.0%}",
+        f"{one.below:.0%}",
+        f"{one.above:.0%}",
+        *(f"{value * 100:.0f}" for value in points),
+    ]
     numbers[4] = f"{one.bias * 100:+.0f}"
     return f"| {name} | {one.programs} | {' | '.join(numbers)} | {order} |"
 
@@ -91,25 +125,36 @@ def _row(name: str, one: Counts) -> str:
 def _method(known: Calibration) -> str:
     lines = [
         "## How a saving is made\n",
-        "1. The step is taken apart: the classes of time of the report, and compute in three: what ops need undisturbed,",
-        "   the first 10 µs of each, and what other work on the same cores adds (all beyond the fastest fifth of an op's).",
-        "2. Where recording took 10% of the step or more (0.2 µs a Python frame, 1 µs any other event of the driving thread),",
+        "1. The step is taken apart: the classes of time of the report, and compute "
+        "in three: what ops need undisturbed,",
+        "   the first 10 µs of each, and what other work on the same cores adds (all "
+        "beyond the fastest fifth of an op's).",
+        "2. Where recording took 10% of the step or more (0.2 µs a Python frame, 1 "
+        "µs any other event of the driving thread),",
         "   that time is taken off.",
-        "3. The fault's own time goes, and with it a part of the others: how much of each remains was fitted by class of fault,",
-        "   below. A fault that takes less than a fifth of the step takes as much less with it, since nearly all measured ones",
+        "3. The fault's own time goes, and with it a part of the others: how much of "
+        "each remains was fitted by class of fault,",
+        "   below. A fault that takes less than a fifth of the step takes as much "
+        "less with it, since nearly all measured ones",
         "   are larger. Nothing grows, so no saving leaves 0 to 100%.",
-        "4. The range is wide enough, in odds, for eight of ten programs that had no part in the fit.",
-        "5. The next finding is replayed on what the first leaves; so findings never promise more than the step together.\n",
+        "4. The range is wide enough, in odds, for eight of ten programs that had no "
+        "part in the fit.",
+        "5. The next finding is replayed on what the first leaves; so findings never "
+        "promise more than the step together.\n",
         "What remains of each part when a fault goes:\n",
     ]
     names = list(next(iter(known.faults.values())).keeps)
-    lines += [f"| class of fault | programs | its own time | {' | '.join(names)} |", "|---" * (len(names) + 3) + "|"]
+    lines += [
+        f"| class of fault | programs | its own time | {' | '.join(names)} |",
+        "|---" * (len(names) + 3) + "|",
+    ]
     for name, fault in sorted(known.faults.items()):
         kept = " | ".join(f"{fault.keeps[part]:.0%}" for part in names)
         lines.append(f"| {name} | {fault.pairs} | {fault.left:.0%} | {kept} |")
     lines += [
         "",
-        "A class with few programs keeps near what physics says of it: `PRIOR` in `benchmarks/savings/fit.py`.\n\n",
+        "A class with few programs keeps near what physics says of it: `PRIOR` in "
+        "`benchmarks/savings/fit.py`.\n\n",
     ]
     return "\n".join(lines)
 
@@ -120,9 +165,15 @@ def _each(title: str, found: Sequence[Judged]) -> str:
         "| program | planted | finding | before | now | true | inside |",
         "|---|---|---|---|---|---|---|",
     ]
-    for one in sorted(found, key=lambda one: (one.pair.batch, one.pair.planted, one.pair.program)):
+    for one in sorted(
+        found, key=lambda one: (one.pair.batch, one.pair.planted, one.pair.program)
+    ):
         said = told(one.pair)
-        finding = f"`{said.claim.rule}`" if said is not None and one.pair.faults == 1 else "all together"
+        finding = (
+            f"`{said.claim.rule}`"
+            if said is not None and one.pair.faults == 1
+            else "all together"
+        )
         inside = "yes" if one.now[0] <= one.true <= one.now[1] else "**no**"
         cells = (
             f"`{one.pair.program}`",
@@ -145,17 +196,27 @@ def _silent(pairs: Sequence[Pair]) -> str:
     if not pairs:
         return ""
     names = ", ".join(f"`{one.program}`" for one in pairs)
-    return f"Not counted, since no finding promises anything about these or mending them saves nothing: {names}.\n\n"
+    return (
+        "Not counted, since no finding promises anything about these or mending "
+        f"them saves nothing: {names}.\n\n"
+    )
 
 
 def _apart(found: Sequence[Judged]) -> str:
     """How far the two truths are from each other."""
     twice = [one.pair for one in found if one.pair.calm and one.pair.traced]
-    apart = [abs(one.calm[0] / one.calm[1] - one.traced[0] / one.traced[1]) for one in twice if one.calm and one.traced]
+    apart = [
+        abs(one.calm[0] / one.calm[1] - one.traced[0] / one.traced[1])
+        for one in twice
+        if one.calm and one.traced
+    ]
     if not apart:
         return ""
     middle, most = (float(np.quantile(apart, part)) * 100 for part in (0.5, 0.9))
-    differ = f"differ by {middle:.0f} points in the median and 90% of them by less than {most:.0f}"
+    differ = (
+        f"differ by {middle:.0f} points in the median and 90% of them by less than "
+        f"{most:.0f}"
+    )
     return f"The two\n  {differ}, so nobody can come much closer."
 
 

@@ -1,7 +1,9 @@
-"""What the savings benchmark knows of each program: the faulty form's step in parts, the findings, and the true saving.
+"""What the savings benchmark knows of each program: the faulty form's step in parts,
+the findings, and the true saving.
 
-Recordings of the diagnosis benchmark and of the blind batches lie in `benchmarks/data/diagnosis`, outside git; what is read of
-them is kept in `pairs.json`, so that the fit and the page can be made again without them.
+Recordings of the diagnosis benchmark and of the blind batches lie in
+`benchmarks/data/diagnosis`, outside git; what is read of them is kept in `pairs.json`,
+so that the fit and the page can be made again without them.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ DIAGNOSIS = ROOT / "benchmarks" / "diagnosis"
 KEPT = HERE / "pairs.json"
 sys.path.insert(0, str(DIAGNOSIS))
 
-import tfadvisor.metrics  # noqa: F401, E402
+import tfadvisor.metrics  # noqa: E402, F401
 from tfadvisor.advice.findings import Finding  # noqa: E402
 from tfadvisor.advice.judging.judge_rules import fired_rules  # noqa: E402
 from tfadvisor.advice.judging.judged import finding_of, in_order  # noqa: E402
@@ -41,7 +43,8 @@ from tfadvisor.timeline.run.run_summary import merge  # noqa: E402
 
 
 class Said(msgspec.Struct, frozen=True):
-    """A finding that saves something. claim: what it is seen to take, and its range as its rule has it.
+    """A finding that saves something. claim: what it is seen to take, and its range as
+    its rule has it.
 
     named: whether it is the planted fault that it names.
     """
@@ -51,11 +54,12 @@ class Said(msgspec.Struct, frozen=True):
 
 
 class Pair(msgspec.Struct, frozen=True):
-    """One program. parts, tracer: of the faulty form's trace. Step times are (healthy, faulty), ms, without the profiler; None
-    where nobody timed both.
+    """One program. parts, tracer: of the faulty form's trace. Step times are (healthy,
+    faulty), ms, without the profiler; None where nobody timed both.
 
-    recorded: in the same minutes as the trace. calm: as ../diagnosis/results.md has them. traced: in those of one morning, less
-    what recording took. told: the saving as the author of a blind program measured it. busy: whether other processes ran beside
+    recorded: in the same minutes as the trace. calm: as ../diagnosis/results.md has
+    them. traced: in those of one morning, less what recording took. told: the saving as
+    the author of a blind program measured it. busy: whether other processes ran beside
     the recording.
     """
 
@@ -74,12 +78,19 @@ class Pair(msgspec.Struct, frozen=True):
 
     @property
     def true(self) -> float | None:
-        """The true saving: by what remains, the geometric mean of all that was timed; else what was told.
+        """The true saving: by what remains, the geometric mean of all that was timed;
+        else what was told.
 
         Times with the profiler count where there are others.
         """
         timed = list(filter(None, (self.recorded, self.calm)))
-        found = [healthy / faulty for healthy, faulty in (*timed, *filter(None, (self.traced if timed else None,)))]
+        found = [
+            healthy / faulty
+            for healthy, faulty in (
+                *timed,
+                *filter(None, (self.traced if timed else None,)),
+            )
+        ]
         if not found:
             return self.told
         product = 1.0
@@ -89,7 +100,9 @@ class Pair(msgspec.Struct, frozen=True):
 
 
 def collected(data: Path, known: Mapping[str, Pair]) -> Iterator[Pair]:
-    """A pair for each program with a recording of its faulty form. known: by program, those that need not be read again."""
+    """A pair for each program with a recording of its faulty form. known: by program,
+    those that need not be read again.
+    """
     rules = load_catalogue().rules
     for batch, program, planted, faulty, healthy in _recordings(data):
         if program in known:
@@ -97,29 +110,47 @@ def collected(data: Path, known: Mapping[str, Pair]) -> Iterator[Pair]:
             continue
         try:
             yield _pair(batch, program, planted, faulty, healthy, rules)
-        except Exception as error:  # a program that no longer can be read is told, the others still count
+        except Exception as error:
+            # a program that no longer can be read is told, the others still count
             print(f"{program}: {type(error).__name__}: {error}", file=sys.stderr)
 
 
 def _recordings(data: Path) -> Iterator[tuple[str, str, Mapping[str, Any], Path, Path]]:
-    truth = yaml.safe_load((DIAGNOSIS / "truth.yaml").read_text(encoding="utf-8"))["programs"]
+    truth = yaml.safe_load((DIAGNOSIS / "truth.yaml").read_text(encoding="utf-8"))[
+        "programs"
+    ]
     for program, planted in truth.items():
-        faulty, healthy = (data / program / form / "1" for form in ("faulty", "healthy"))
+        faulty, healthy = (
+            data / program / form / "1" for form in ("faulty", "healthy")
+        )
         if (faulty / "recording.json").exists():
             yield "diagnosis", program, planted, faulty, healthy
     for folder in sorted((DIAGNOSIS / "batches").iterdir()):
-        for program, planted in yaml.safe_load((folder / "truth.yaml").read_text(encoding="utf-8"))["programs"].items():
-            faulty, healthy = (data / "batches" / folder.name / program / form for form in ("faulty", "healthy"))
+        for program, planted in yaml.safe_load(
+            (folder / "truth.yaml").read_text(encoding="utf-8")
+        )["programs"].items():
+            faulty, healthy = (
+                data / "batches" / folder.name / program / form
+                for form in ("faulty", "healthy")
+            )
             if "planted" in planted and (faulty / "logdir").exists():
                 yield f"batch {folder.name}", program, planted, faulty, healthy
 
 
 def _pair(
-    batch: str, program: str, planted: Mapping[str, Any], faulty: Path, healthy: Path, rules: Sequence[Rule]
+    batch: str,
+    program: str,
+    planted: Mapping[str, Any],
+    faulty: Path,
+    healthy: Path,
+    rules: Sequence[Rule],
 ) -> Pair:
     metrics = _metrics(faulty)
     about = [one / "recording.json" for one in (healthy, faulty)]
-    told = [json.loads(one.read_text(encoding="utf-8")) if one.exists() else {} for one in about]
+    told = [
+        json.loads(one.read_text(encoding="utf-8")) if one.exists() else {}
+        for one in about
+    ]
     steps = [one.get("step_ms") or one.get("untraced_ms") for one in told]
     blind = batch != "diagnosis"
     cause = planted["planted"][0]["class"] if blind else planted["cause"].split("/")[0]
@@ -141,12 +172,16 @@ def _pair(
 
 def _metrics(folder: Path) -> Metrics:
     files = sorted(folder.rglob("*.xplane.pb*"))
-    hosts = tuple(run_hosts(files, None, 1, None, detail=False, watch=None, skip=lambda *_: None))
+    hosts = tuple(
+        run_hosts(files, None, 1, None, detail=False, watch=None, skip=lambda *_: None)
+    )
     return measure(merge(folder.name, "", hosts, [], []))
 
 
 def _traced(healthy: Path, faulty: Metrics) -> tuple[float, float] | None:
-    """(healthy, faulty), ms; None where one of them was not recorded or shows no steps."""
+    """(healthy, faulty), ms; None where one of them was not recorded or shows
+    no steps.
+    """
     if not any(healthy.rglob("*.xplane.pb*")):
         return None
     found = [_untraced_ms(one) for one in (_metrics(healthy), faulty)]
@@ -159,14 +194,21 @@ def _untraced_ms(metrics: Metrics) -> float:
     return (metrics.value("step_time_ms") or 0.0) * (1 - tracer * (tracer >= TRACER))
 
 
-def _said(metrics: Metrics, rules: Sequence[Rule], planted: Mapping[str, Any], blind: bool) -> Iterator[Said]:
+def _said(
+    metrics: Metrics, rules: Sequence[Rule], planted: Mapping[str, Any], blind: bool
+) -> Iterator[Said]:
     for one in in_order(fired_rules(rules, metrics).judged, metrics):
         if one.saving.high > 0:
-            yield Said(claim_of(one, metrics), not blind and _names(finding_of(one, metrics), metrics, planted))
+            yield Said(
+                claim_of(one, metrics),
+                not blind and _names(finding_of(one, metrics), metrics, planted),
+            )
 
 
 def _names(finding: Finding, metrics: Metrics, planted: Mapping[str, Any]) -> bool:
-    """Whether it is the planted cause, or one whose cure is its cure as well, that a finding of the diagnosis benchmark names."""
+    """Whether it is the planted cause, or one whose cure is its cure as well, that a
+    finding of the diagnosis benchmark names.
+    """
     from adapters import tfadvisor as adapter  # only that benchmark has causes
     from answers import Answer, Planted, load_truth, names_cause
 
@@ -184,7 +226,9 @@ def _names(finding: Finding, metrics: Metrics, planted: Mapping[str, Any]) -> bo
 
 
 def _published() -> dict[str, tuple[float, float]]:
-    """Program -> (healthy, faulty) of ../diagnosis/results.md; not where it calls a time disturbed and they contradict."""
+    """Program -> (healthy, faulty) of ../diagnosis/results.md; not where it calls a
+    time disturbed and they contradict.
+    """
     row = re.compile(r"^\| `(\w+)` \| .*? \| ([\d.,]+)\*? → ([\d.,]+)\*? \|")
     found = {}
     for line in (DIAGNOSIS / "results.md").read_text(encoding="utf-8").splitlines():
@@ -197,7 +241,9 @@ def _published() -> dict[str, tuple[float, float]]:
 
 def kept() -> list[Pair]:
     """What was read last."""
-    return msgspec.json.decode(KEPT.read_bytes(), type=list[Pair]) if KEPT.exists() else []
+    return (
+        msgspec.json.decode(KEPT.read_bytes(), type=list[Pair]) if KEPT.exists() else []
+    )
 
 
 def keep(pairs: Sequence[Pair]) -> None:
@@ -215,5 +261,8 @@ def _rounded(pair: Pair) -> Pair:
 def _rounded_claim(claim: Claim) -> Claim:
     low, high = claim.range
     return replace(
-        claim, share=round(claim.share, 5), range=(round(low, 5), round(high, 5)), reach=round(claim.reach, 4)
+        claim,
+        share=round(claim.share, 5),
+        range=(round(low, 5), round(high, 5)),
+        reach=round(claim.reach, 4),
     )

@@ -1,9 +1,11 @@
-"""How true are promised savings? Fits what goes with a fault, writes rules/savings.json and benchmarks/savings/results.md.
+"""How true are promised savings? Fits what goes with a fault, writes rules/savings.json
+and benchmarks/savings/results.md.
 
     python benchmarks/savings/run.py                          from pairs.json
     python benchmarks/savings/run.py --data FOLDER [--again]  reads new recordings first; --again: all of them
 
-FOLDER holds the recordings of the diagnosis benchmark and of its blind batches. Exit codes: 0 done, 1 nothing to fit, 2 usage.
+FOLDER holds the recordings of the diagnosis benchmark and of its blind batches. Exit
+codes: 0 done, 1 nothing to fit, 2 usage.
 """
 
 from __future__ import annotations
@@ -27,9 +29,17 @@ PAGE = Path(__file__).resolve().parent / "results.md"
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, help="folder with recordings; without it pairs.json is used as it is")
-    parser.add_argument("--again", action="store_true", help="read those again that pairs.json has")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--data",
+        type=Path,
+        help="folder with recordings; without it pairs.json is used as it is",
+    )
+    parser.add_argument(
+        "--again", action="store_true", help="read those again that pairs.json has"
+    )
     options = parser.parse_args()
     known = {one.program: one for one in kept()}
     if options.data is not None:
@@ -42,12 +52,26 @@ def main() -> int:
         print("there are no pairs: give --data", file=sys.stderr)
         return 1
     calibration, others = fitted(of_diagnosis), left_out(of_diagnosis)
-    CALIBRATION.write_text(json.dumps(msgspec.to_builtins(calibration), indent=1) + "\n", encoding="utf-8")
-    found = {one.program: judged(one, others.get(one.program, calibration)) for one in pairs}
-    diagnosis = [one for one in found.values() if one is not None and one.pair.batch == "diagnosis"]
-    blind = [one for one in found.values() if one is not None and one.pair.batch != "diagnosis"]
+    CALIBRATION.write_text(
+        json.dumps(msgspec.to_builtins(calibration), indent=1) + "\n", encoding="utf-8"
+    )
+    found = {
+        one.program: judged(one, others.get(one.program, calibration)) for one in pairs
+    }
+    diagnosis = [
+        one
+        for one in found.values()
+        if one is not None and one.pair.batch == "diagnosis"
+    ]
+    blind = [
+        one
+        for one in found.values()
+        if one is not None and one.pair.batch != "diagnosis"
+    ]
     silent = [one for one in pairs if found[one.program] is None]
-    PAGE.write_text(page.written(diagnosis, blind, silent, calibration), encoding="utf-8")
+    PAGE.write_text(
+        page.written(diagnosis, blind, silent, calibration), encoding="utf-8"
+    )
     for name, some in (("diagnosis", diagnosis), ("blind", blind)):
         print(name, "before", counts(some, before=True))
         print(name, "now", counts(some))

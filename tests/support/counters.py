@@ -1,4 +1,6 @@
-"""Counters of a machine on paper: a window of ten seconds, beside steps of 100 µs on one GPU."""
+"""Counters of a machine on paper: a window of ten seconds, beside steps of 100 µs on
+one GPU.
+"""
 
 from __future__ import annotations
 
@@ -13,20 +15,42 @@ from tfadvisor.trace.counters import Counted, Gpu, HostCounters, Reading, Settin
 SECONDS = 10.0
 
 
-def grew(settings: dict[str, Any] | None = None, *gpus: Gpu, **by: float) -> HostCounters:
-    """A host whose counters began at 1,000 and grew by so much. What is not given was not told."""
+def grew(
+    settings: dict[str, Any] | None = None, *gpus: Gpu, **by: float
+) -> HostCounters:
+    """A host whose counters began at 1,000 and grew by so much. What is not given was
+    not told.
+    """
     began = dict.fromkeys(by, 1_000.0)
     ended = {name: 1_000.0 + more for name, more in by.items()}
     told = Settings(**(settings or {}))
-    return HostCounters("host", Counted(1, Reading(50.0, **began), Reading(50.0 + SECONDS, **ended), told, gpus))
+    return HostCounters(
+        "host",
+        Counted(
+            1, Reading(50.0, **began), Reading(50.0 + SECONDS, **ended), told, gpus
+        ),
+    )
 
 
-def ended_with(settings: dict[str, Any], opened: dict[str, float], closed: dict[str, float]) -> HostCounters:
+def ended_with(
+    settings: dict[str, Any], opened: dict[str, float], closed: dict[str, float]
+) -> HostCounters:
     """A host whose counters are not sums, as free memory."""
-    return HostCounters("host", Counted(1, Reading(50.0, **opened), Reading(60.0, **closed), Settings(**settings)))
+    return HostCounters(
+        "host",
+        Counted(
+            1, Reading(50.0, **opened), Reading(60.0, **closed), Settings(**settings)
+        ),
+    )
 
 
 def measured(*hosts: HostCounters, period: float = 100.0) -> Metrics:
-    """All metrics of a run of six steps, so many µs each, with these counters beside it."""
-    builder = trace().steps(6, period=period).busy("GPU:0", *((at * period, at * period + 40) for at in range(6)))
+    """All metrics of a run of six steps, so many µs each, with these counters beside
+    it.
+    """
+    builder = (
+        trace()
+        .steps(6, period=period)
+        .busy("GPU:0", *((at * period, at * period + 40) for at in range(6)))
+    )
     return measure(msgspec.structs.replace(builder.build(), counters=hosts))

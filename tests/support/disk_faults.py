@@ -1,4 +1,6 @@
-"""A process whose file layer fails on request: `disk_faults.c`, built here and loaded before libc."""
+"""A process whose file layer fails on request: `disk_faults.c`, built here and loaded
+before libc.
+"""
 
 from __future__ import annotations
 
@@ -19,18 +21,23 @@ def built(folder: Path) -> Path | None:
         return None
     library = folder / "disk_faults.so"
     plain = ["-U_FORTIFY_SOURCE", "-U_FILE_OFFSET_BITS"]
-    subprocess.run([compiler, "-shared", "-fPIC", "-O1", *plain, "-o", library, SOURCE, "-ldl"], check=True)
+    subprocess.run(
+        [compiler, "-shared", "-fPIC", "-O1", *plain, "-o", library, SOURCE, "-ldl"],
+        check=True,
+    )
     return library
 
 
 def failed_calls(library: Path, scenario: str, mode: str, folder: Path) -> int:
-    """How many calls that change the disk a scenario makes, after each was failed. Raises AssertionError where one left
-    something half.
+    """How many calls that change the disk a scenario makes, after each was failed.
+    Raises AssertionError where one left something half.
     """
     env = {
         **os.environ,
         "LD_PRELOAD": str(library),
-        "PYTHONPATH": os.pathsep.join(filter(None, (str(SCENARIOS.parents[1]), os.environ.get("PYTHONPATH")))),
+        "PYTHONPATH": os.pathsep.join(
+            filter(None, (str(SCENARIOS.parents[1]), os.environ.get("PYTHONPATH")))
+        ),
         "PYTHONDONTWRITEBYTECODE": "1",
     }
     call = [sys.executable, str(SCENARIOS), scenario, mode, str(folder)]

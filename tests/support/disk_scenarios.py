@@ -1,7 +1,9 @@
-"""What tfadvisor writes, and what may be there when the writer is killed at any call or the disk is full.
+"""What tfadvisor writes, and what may be there when the writer is killed at any call or
+the disk is full.
 
-Run by `disk_faults.py` in a process whose file layer fails on request: python disk_scenarios.py NAME killed|torn|full FOLDER
-prints how many calls there were to fail at, and raises AssertionError where something is half.
+Run by `disk_faults.py` in a process whose file layer fails on request: python
+disk_scenarios.py NAME killed|torn|full FOLDER prints how many calls there were to fail
+at, and raises AssertionError where something is half.
 """
 
 from __future__ import annotations
@@ -22,7 +24,13 @@ from support.made_runs import snapshot
 from support.places import FIXTURES
 from tfadvisor.act.record import keeping as keep
 from tfadvisor.cli.main import guarded_main
-from tfadvisor.comparison.baseline.store import accept, add, leave_pending, pending, read_store
+from tfadvisor.comparison.baseline.store import (
+    accept,
+    add,
+    leave_pending,
+    pending,
+    read_store,
+)
 from tfadvisor.comparison.ledger import Entry, append, read
 from tfadvisor.fleet.table import write_table
 from tfadvisor.serve.export.parquet import TABLES
@@ -37,7 +45,8 @@ MODES = {"killed": 1, "torn": 2, "full": 3}
 
 @dataclass(frozen=True)
 class Scenario:
-    """before: makes what is there. act: writes, and returns an exit code. sound: raises AssertionError for what is half.
+    """before: makes what is there. act: writes, and returns an exit code. sound: raises
+    AssertionError for what is half.
 
     done: the same once `act` was let do it. before and sound know nothing of faults.
     """
@@ -49,16 +58,22 @@ class Scenario:
 
 
 def drive(name: str, mode: str, folder: Path) -> int:
-    """How many calls it makes. It was failed at one after the other; each time all is sound, and then it works.
+    """How many calls it makes. It was failed at one after the other; each time all is
+    sound, and then it works.
 
-    Of very many calls, as those for each column of a table, the first, the last and some between.
+    Of very many calls, as those for each column of a table, the first, the last and
+    some between.
     """
     scenario = SCENARIOS[name]
     for place in (folder / "imports", folder / "unharmed"):
         place.mkdir()
         scenario.before(place)
-    assert scenario.act(folder / "imports") == 0  # what it imports is there for all copies of this process
-    code, calls, said = failed_at(_NEVER, MODES["killed"], lambda: scenario.act(folder / "unharmed"))
+    assert (
+        scenario.act(folder / "imports") == 0
+    )  # what it imports is there for all copies of this process
+    code, calls, said = failed_at(
+        _NEVER, MODES["killed"], lambda: scenario.act(folder / "unharmed")
+    )
     assert code == 0, said
     scenario.done(folder / "unharmed")
     for number in failed_calls(calls):
@@ -83,16 +98,28 @@ def drive(name: str, mode: str, folder: Path) -> int:
 def failed_calls(calls: int) -> list[int]:
     """Their numbers."""
     between = range(_MOST, calls - _MOST, max(calls // _MOST, 1))
-    return sorted({*range(1, min(calls, _MOST) + 1), *between, *range(max(calls - _MOST, 0) + 1, calls + 1)})
+    return sorted(
+        {
+            *range(1, min(calls, _MOST) + 1),
+            *between,
+            *range(max(calls - _MOST, 0) + 1, calls + 1),
+        }
+    )
 
 
 def hidden(folder: Path) -> list[Path]:
     """Files under names that are for the time of writing."""
-    return [one for one in folder.rglob(".*") if one.suffix not in ("", ".lock") and one.name != ".gitignore"]
+    return [
+        one
+        for one in folder.rglob(".*")
+        if one.suffix not in ("", ".lock") and one.name != ".gitignore"
+    ]
 
 
 def failed_at(number: int, how: int, act: Callable[[], int]) -> tuple[int, int, str]:
-    """Acts in a copy of this process. (exit code, -9 where it was killed; calls that it made; what it said)."""
+    """Acts in a copy of this process. (exit code, -9 where it was killed; calls that it
+    made; what it said).
+    """
     reads, writes = os.pipe()
     child = os.fork()
     if not child:
@@ -119,10 +146,14 @@ def failed_at(number: int, how: int, act: Callable[[], int]) -> tuple[int, int, 
 
 def command(*words: object) -> Callable[[Path], int]:
     """A command; `{}` in a word is the scenario's folder."""
-    return lambda folder: guarded_main([str(one).replace("{}", str(folder)) for one in words])
+    return lambda folder: guarded_main(
+        [str(one).replace("{}", str(folder)) for one in words]
+    )
 
 
-def whole_or_none(name: str, whole: Callable[[bytes], bool], kept: bytes | None = None) -> Callable[[Path], None]:
+def whole_or_none(
+    name: str, whole: Callable[[bytes], bool], kept: bytes | None = None
+) -> Callable[[Path], None]:
     """A file that is whole, or as it was before; None: not there."""
 
     def check(folder: Path) -> None:
@@ -143,7 +174,9 @@ def fingerprints(folder: Path) -> set[str]:
 
 
 def run_of(letter: str, day: int) -> list[object]:
-    return [snapshot(fingerprint=letter * 32, recorded_at=f"2026-01-0{day}T00:00:00+00:00")]
+    return [
+        snapshot(fingerprint=letter * 32, recorded_at=f"2026-01-0{day}T00:00:00+00:00")
+    ]
 
 
 def stored(*letters: str) -> Callable[[Path], None]:
@@ -243,13 +276,21 @@ def analysis_is_whole(there: Sequence[bool]) -> Callable[[Path], None]:
 def program(folder: Path) -> None:
     shutil.copy(FIXTURES / "tf-no-prefetch" / "program.py", folder / "program.py")
     git = ["git", "-C", str(folder), "-c", "user.name=t", "-c", "user.email=t@t"]
-    for words in (["init", "-q"], ["add", "program.py"], ["commit", "-q", "-m", "as it was"]):
+    for words in (
+        ["init", "-q"],
+        ["add", "program.py"],
+        ["commit", "-q", "-m", "as it was"],
+    ):
         subprocess.run([*git, *words], check=True)
 
 
 def patches(folder: Path) -> int:
-    code = guarded_main(["fix", str(FIXTURES / "tf-no-prefetch"), "--source", str(folder), "--apply"])
-    return 0 if code == 4 or ".prefetch(" in (folder / "program.py").read_text() else code
+    code = guarded_main(
+        ["fix", str(FIXTURES / "tf-no-prefetch"), "--source", str(folder), "--apply"]
+    )
+    return (
+        0 if code == 4 or ".prefetch(" in (folder / "program.py").read_text() else code
+    )
 
 
 def is_patched(text: bytes) -> bool:
@@ -318,21 +359,30 @@ def nothing(_: Path) -> None:
 def output(name: str, whole: Callable[[bytes], bool], *words: object) -> Scenario:
     """A command that writes one file, over one that is there."""
     return Scenario(
-        old(name), command(*words), whole_or_none(name, whole, b"as it was"), whole_or_none(name, whole, b"")
+        old(name),
+        command(*words),
+        whole_or_none(name, whole, b"as it was"),
+        whole_or_none(name, whole, b""),
     )
 
 
 SCENARIOS = {
-    "a baseline that takes a run": Scenario(stored("a"), adds, is_in("a", "ab", "b"), is_in("ab", "b")),
+    "a baseline that takes a run": Scenario(
+        stored("a"), adds, is_in("a", "ab", "b"), is_in("ab", "b")
+    ),
     "a first baseline": Scenario(nothing, adds, is_in("", "b"), is_in("b")),
-    "a baseline that accepts": Scenario(stored("a"), accepts, is_in("a", "ab"), is_in("ab")),
+    "a baseline that accepts": Scenario(
+        stored("a"), accepts, is_in("a", "ab"), is_in("ab")
+    ),
     "a baseline that loses a run": Scenario(
         stored("a", "b"),
         command("baseline", "prune", "--keep", "1", "--store", "{}/store"),
         is_in("ab", "b"),
         is_in("b"),
     ),
-    "what the gate left to accept": Scenario(stored("a"), leaves_pending, pending_is("", "b"), pending_is("b")),
+    "what the gate left to accept": Scenario(
+        stored("a"), leaves_pending, pending_is("", "b"), pending_is("b")
+    ),
     "the ledger": Scenario(
         lambda folder: append(folder / "ledger.jsonl", [entry("a")]),
         tries,
@@ -340,14 +390,38 @@ SCENARIOS = {
         rules_are("abc", "abcbc"),
     ),
     "the tab's cache": Scenario(
-        nothing, makes_an_analysis, analysis_is_whole((True, False)), analysis_is_whole((True,))
+        nothing,
+        makes_an_analysis,
+        analysis_is_whole((True, False)),
+        analysis_is_whole((True,)),
     ),
     "a patched program": Scenario(
-        program, patches, whole_or_none("program.py", is_patched, PROGRAM), whole_or_none("program.py", is_patched, b"")
+        program,
+        patches,
+        whole_or_none("program.py", is_patched, PROGRAM),
+        whole_or_none("program.py", is_patched, b""),
     ),
     "a page": output("report.html", is_page, "analyze", RUN, "-o", "{}/report.html"),
-    "a report": output("r.json", lambda text: text.endswith(b"}\n"), "analyze", RUN, "-o", "{}/r.json", "-f", "json"),
-    "a timeline": output("t.pftrace.gz", is_packed, "export", RUN, "--to", "perfetto", "-o", "{}/t.pftrace.gz"),
+    "a report": output(
+        "r.json",
+        lambda text: text.endswith(b"}\n"),
+        "analyze",
+        RUN,
+        "-o",
+        "{}/r.json",
+        "-f",
+        "json",
+    ),
+    "a timeline": output(
+        "t.pftrace.gz",
+        is_packed,
+        "export",
+        RUN,
+        "--to",
+        "perfetto",
+        "-o",
+        "{}/t.pftrace.gz",
+    ),
     "a recording from another disk": Scenario(
         nothing,
         moves,
@@ -363,7 +437,9 @@ SCENARIOS = {
     "tables": Scenario(
         nothing,
         lambda folder: (
-            0 if (folder / "tables").exists() else command("export", RUN, "--to", "parquet", "-o", "{}/tables")(folder)
+            0
+            if (folder / "tables").exists()
+            else command("export", RUN, "--to", "parquet", "-o", "{}/tables")(folder)
         ),
         tables_are_whole,
         tables_are_there,

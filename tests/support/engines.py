@@ -1,4 +1,6 @@
-"""Engines for tests: this process, in an order that a test chooses, with tasks lost that it names."""
+"""Engines for tests: this process, in an order that a test chooses, with tasks lost
+that it names.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,12 @@ from tfadvisor.timeline.run.one_host import Answer, Work
 class Here:
     """Does the work in this process. seed: of the order. asked: the tasks that came."""
 
-    def __init__(self, seed: int = 0, lost: Collection[int] = (), interrupted_after: int | None = None) -> None:
+    def __init__(
+        self,
+        seed: int = 0,
+        lost: Collection[int] = (),
+        interrupted_after: int | None = None,
+    ) -> None:
         self.asked: list[bytes] = []
         self._seed, self._lost, self._interrupted_after = seed, lost, interrupted_after
 

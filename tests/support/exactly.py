@@ -1,4 +1,6 @@
-"""Metric values turned back into picoseconds, to compare with times worked out on paper."""
+"""Metric values turned back into picoseconds, to compare with times worked out on
+paper.
+"""
 
 from __future__ import annotations
 

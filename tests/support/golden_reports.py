@@ -1,8 +1,10 @@
-"""What tfadvisor says of each recorded run, in a few lines that a reviewer reads: `tests/golden`, one file a run.
+"""What tfadvisor says of each recorded run, in a few lines that a reviewer reads:
+`tests/golden`, one file a run.
 
 python tests/support/golden_reports.py [PART OF A NAME]     writes them anew
 
-Runs of others, beside the checkout in `shared/`, have their files here too; where that folder is absent they stay as they are.
+Runs of others, beside the checkout in `shared/`, have their files here too; where that
+folder is absent they stay as they are.
 """
 
 from __future__ import annotations
@@ -52,7 +54,11 @@ def recordings() -> list[Recording]:
 def _recordings() -> Iterator[Recording]:
     for source, folder in SOURCES.items():
         for run in {file.parent for file in folder.rglob("*.xplane.pb*")}:
-            inner = [part for part in run.relative_to(folder).parts if part not in ("plugins", "profile")]
+            inner = [
+                part
+                for part in run.relative_to(folder).parts
+                if part not in ("plugins", "profile")
+            ]
             yield Recording("/".join((source, *inner)), run)
 
 
@@ -66,20 +72,30 @@ def report_of(path: Path) -> Report | tfadvisor.TraceError:
 
 
 def golden_text(report: Report | tfadvisor.TraceError) -> str:
-    """What is said of a run: the same for the same report, with numbers that a reader can compare."""
+    """What is said of a run: the same for the same report, with numbers that a reader
+    can compare.
+    """
     if isinstance(report, tfadvisor.TraceError):
         return f"no report: {report.cause}\n"
-    return "\n".join([*_head(report), *_activities(report), *_findings(report), *_plan(report)]) + "\n"
+    return (
+        "\n".join(
+            [*_head(report), *_activities(report), *_findings(report), *_plan(report)]
+        )
+        + "\n"
+    )
 
 
 def _head(report: Report) -> list[str]:
     verdict, steps = report.verdict, report.steps
     length = f" of {steps.time_ms.median:.3g} ms" if steps.time_ms else ""
     classes = [
-        f"{name} {share:.0%}" for name, share in sorted(report.breakdown.items(), key=lambda one: -one[1]) if share
+        f"{name} {share:.0%}"
+        for name, share in sorted(report.breakdown.items(), key=lambda one: -one[1])
+        if share
     ]
     return [
-        f"verdict: {verdict.bottleneck} {verdict.fraction:.0%}{', healthy' if verdict.healthy else ''}",
+        f"verdict: {verdict.bottleneck} "
+        f"{verdict.fraction:.0%}{', healthy' if verdict.healthy else ''}",
         f"         {verdict.summary}",
         f"steps: {steps.count}{length}, {steps.source}, {steps.confidence:.0%} sure",
         f"classes: {' · '.join(classes)}",
@@ -87,9 +103,19 @@ def _head(report: Report) -> list[str]:
 
 
 def _activities(report: Report) -> list[str]:
-    rows = [(part.fraction, kind.kind, part.activity) for kind in report.attribution for part in kind.parts]
+    rows = [
+        (part.fraction, kind.kind, part.activity)
+        for kind in report.attribution
+        for part in kind.parts
+    ]
     largest = sorted(rows, key=lambda row: -row[0])[:_ACTIVITIES]
-    return ["goes:", *(f"  {share:4.0%}  {kind:10}  {activity}" for share, kind, activity in largest)]
+    return [
+        "goes:",
+        *(
+            f"  {share:4.0%}  {kind:10}  {activity}"
+            for share, kind, activity in largest
+        ),
+    ]
 
 
 def _findings(report: Report) -> Iterator[str]:
@@ -126,7 +152,9 @@ def command_for(name: str) -> str:
 
 
 def write(part: str = "") -> None:
-    """Writes the golden reports whose names hold this part, and takes away those whose run is gone."""
+    """Writes the golden reports whose names hold this part, and takes away those whose
+    run is gone.
+    """
     kept = {one.golden: one for one in recordings() if part in one.name}
     for file, one in kept.items():
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -12,9 +12,12 @@ STEPS = 4
 
 
 def gpu_steps(
-    *kernels: tuple[str, float] | tuple[str, float, str], program: bytes | None = None, **properties: object
+    *kernels: tuple[str, float] | tuple[str, float, str],
+    program: bytes | None = None,
+    **properties: object,
 ) -> TraceBuilder:
-    """Four steps of 100 µs. Each runs the kernels one after the other: (name, length) or (name, length, HLO op).
+    """Four steps of 100 µs. Each runs the kernels one after the other: (name, length)
+    or (name, length, HLO op).
 
     properties: of the GPU's plane.
     """
@@ -27,7 +30,13 @@ def gpu_steps(
         at = float(index * PERIOD)
         builder.step(at, at + PERIOD)
         for name, length, *op in kernels:
-            stats = {"hlo_op": op[0], "hlo_module": "jit_step", "program_id": 7} if op else {}
-            builder.on_line("/device:GPU:0", "Stream #1(Compute)", name, at, at + length, **stats)
+            stats = (
+                {"hlo_op": op[0], "hlo_module": "jit_step", "program_id": 7}
+                if op
+                else {}
+            )
+            builder.on_line(
+                "/device:GPU:0", "Stream #1(Compute)", name, at, at + length, **stats
+            )
             at += length
     return builder

@@ -1,6 +1,7 @@
 """Makes compiled programs on paper: HloProto bytes from a few words, without protobuf.
 
->>> data = module(computation(1, op(1, "parameter", "f32[8]"), op(2, "negate", "f32[8]", 1)))
+>>> data = module(computation(1, op(1, "parameter", "f32[8]"), op(2, "negate", "f32[8]",
+  1)))
 """
 
 from __future__ import annotations
@@ -54,7 +55,9 @@ def packed(number: int, values: Iterable[int]) -> bytes:
 def shape(text: str) -> bytes:
     """A ShapeProto from HLO text: `f32[2,3]{1,0}`, `s32[]`, `(f32[8], token[])`."""
     if text.startswith("("):
-        return field(2, _TUPLE) + b"".join(field(4, shape(part)) for part in _parts(text[1:-1]))
+        return field(2, _TUPLE) + b"".join(
+            field(4, shape(part)) for part in _parts(text[1:-1])
+        )
     match = _ARRAY.fullmatch(text)
     if match is None:
         raise ValueError(f"{text} is no shape")
@@ -77,7 +80,9 @@ def op(
     channel: int = 0,
     extra: bytes = b"",
 ) -> bytes:
-    """An instruction of this id. number: of a parameter. config: the backend's note. extra: further encoded fields."""
+    """An instruction of this id. number: of a parameter. config: the backend's note.
+    extra: further encoded fields.
+    """
     return (
         field(1, name or f"{opcode}.{one}")
         + field(2, opcode)
@@ -89,19 +94,38 @@ def op(
         + field(35, one)
         + packed(36, operands)
         + packed(38, calls)
-        + (field(43, config if isinstance(config, str) else json.dumps(config)) if config else b"")
+        + (
+            field(43, config if isinstance(config, str) else json.dumps(config))
+            if config
+            else b""
+        )
         + extra
     )
 
 
 def computation(one: int, *instructions: bytes, name: str = "", root: int = 0) -> bytes:
-    """A computation of this id; its root is the last instruction unless another's id is given."""
+    """A computation of this id; its root is the last instruction unless another's id is
+    given.
+    """
     body = b"".join(field(2, instruction) for instruction in instructions)
-    return field(1, name or f"computation.{one}") + body + field(5, one) + (field(6, root) if root else b"")
+    return (
+        field(1, name or f"computation.{one}")
+        + body
+        + field(5, one)
+        + (field(6, root) if root else b"")
+    )
 
 
-def module(*computations: bytes, entry: int = 1, name: str = "jit_step", one: int = 7, extra: bytes = b"") -> bytes:
-    """An HloProto. Computations stand in order: what is called before its caller. extra: encoded fields of the module."""
+def module(
+    *computations: bytes,
+    entry: int = 1,
+    name: str = "jit_step",
+    one: int = 7,
+    extra: bytes = b"",
+) -> bytes:
+    """An HloProto. Computations stand in order: what is called before its caller.
+    extra: encoded fields of the module.
+    """
     body = b"".join(field(3, computation) for computation in computations)
     return field(1, field(1, name) + body + field(5, one) + field(6, entry) + extra)
 
@@ -117,8 +141,12 @@ def metadata(op_name: str = "", file: str = "", line: int = 0, frame: int = 0) -
 
 
 def stack_frames(*frames: tuple[str, int, str, int]) -> bytes:
-    """The module's stack frames 1, 2, …: (file, line, function, the caller's frame or 0)."""
-    out = b"".join(field(1, file) + field(2, function) for file, _, function, _ in frames)
+    """The module's stack frames 1, 2, …: (file, line, function, the caller's frame or
+    0).
+    """
+    out = b"".join(
+        field(1, file) + field(2, function) for file, _, function, _ in frames
+    )
     for index, (_, line, _, _) in enumerate(frames, start=1):
         out += field(3, field(1, index) + field(2, index) + field(3, line))
     for index, (_, _, _, parent) in enumerate(frames, start=1):
@@ -127,10 +155,19 @@ def stack_frames(*frames: tuple[str, int, str, int]) -> bytes:
 
 
 def dot_numbers(
-    left: Sequence[int], right: Sequence[int], left_batch: Sequence[int] = (), right_batch: Sequence[int] = ()
+    left: Sequence[int],
+    right: Sequence[int],
+    left_batch: Sequence[int] = (),
+    right_batch: Sequence[int] = (),
 ) -> bytes:
     """A dot's contracting and batch dimensions."""
-    return field(30, packed(1, left) + packed(2, right) + packed(3, left_batch) + packed(4, right_batch))
+    return field(
+        30,
+        packed(1, left)
+        + packed(2, right)
+        + packed(3, left_batch)
+        + packed(4, right_batch),
+    )
 
 
 def window(*dimensions: Window) -> bytes:
@@ -138,7 +175,12 @@ def window(*dimensions: Window) -> bytes:
     out = b""
     for size, stride, low, high, window_dilation, base_dilation in dimensions:
         numbers = (size, stride, low, high, window_dilation, base_dilation)
-        out += field(1, b"".join(field(index, value) for index, value in enumerate(numbers, start=1)))
+        out += field(
+            1,
+            b"".join(
+                field(index, value) for index, value in enumerate(numbers, start=1)
+            ),
+        )
     return field(15, out)
 
 
@@ -165,9 +207,18 @@ def replica_groups(*groups: Sequence[int]) -> bytes:
     return b"".join(field(49, packed(1, group)) for group in groups)
 
 
-def iota_groups(groups: int, size: int, dims: Sequence[int], order: Sequence[int] = ()) -> bytes:
-    """A collective's groups, described as the devices 0, 1, … laid out and transposed."""
-    return field(87, field(2, field(1, groups) + field(2, size) + packed(3, dims) + packed(4, order)))
+def iota_groups(
+    groups: int, size: int, dims: Sequence[int], order: Sequence[int] = ()
+) -> bytes:
+    """A collective's groups, described as the devices 0, 1, … laid out and
+    transposed.
+    """
+    return field(
+        87,
+        field(
+            2, field(1, groups) + field(2, size) + packed(3, dims) + packed(4, order)
+        ),
+    )
 
 
 def exchange(
@@ -178,7 +229,9 @@ def exchange(
     shape: str = "bf16[8192,4096]",
     name: str = "jit_train_step",
 ) -> bytes:
-    """A program with one collective, among groups of devices: of an argument, or of a product of it."""
+    """A program with one collective, among groups of devices: of an argument, or of a
+    product of it.
+    """
     operand = 1 if of == "argument" else 2
     among = replica_groups(*groups)
     return module(
@@ -186,14 +239,24 @@ def exchange(
             1,
             op(1, "parameter", shape),
             op(2, "dot", shape, 1, 1, name="dot.2", extra=dot_numbers([1], [0])),
-            op(3, kind, shape, operand, name=f"{kind}.3", metadata=metadata(path), extra=among),
+            op(
+                3,
+                kind,
+                shape,
+                operand,
+                name=f"{kind}.3",
+                metadata=metadata(path),
+                extra=among,
+            ),
         ),
         name=name,
     )
 
 
 def alias(output: Sequence[int], parameter: int, place: Sequence[int] = ()) -> bytes:
-    """One donated argument: the module's result at `output` takes the memory of the parameter at `place`."""
+    """One donated argument: the module's result at `output` takes the memory of the
+    parameter at `place`.
+    """
     return field(1, packed(1, output) + field(2, parameter) + packed(3, place))
 
 

@@ -1,4 +1,6 @@
-"""Logdirs as TensorBoard is started on them, from the recorded traces of `fixtures/`."""
+"""Logdirs as TensorBoard is started on them, from the recorded traces of
+`fixtures/`.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +11,16 @@ from support.places import FIXTURES
 
 
 def add_run(logdir: Path, name: str, fixture: str = "jax-logging") -> Path:
-    """A run as the profiler would have left it; name: as in the tab, `train/RUN`. Returns its folder."""
+    """A run as the profiler would have left it; name: as in the tab, `train/RUN`.
+    Returns its folder.
+    """
     *folders, session = name.split("/")
     target = logdir.joinpath(*folders, "plugins", "profile", session)
     target.mkdir(parents=True)
     for file in (FIXTURES / fixture).glob("*.xplane.pb.gz"):
-        (target / file.name.removesuffix(".gz")).write_bytes(gzip.decompress(file.read_bytes()))
+        (target / file.name.removesuffix(".gz")).write_bytes(
+            gzip.decompress(file.read_bytes())
+        )
     return target
 
 

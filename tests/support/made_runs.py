@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from tfadvisor.comparison.baseline.snapshot import Key, Snapshot
 from tfadvisor.comparison.gate.config import Config
@@ -50,11 +51,14 @@ TRAITS = {
 }
 
 
-def op(name: str, ms: float, count: float = 1.0, kind: str = "compute", **known: object) -> Op:
+def op(
+    name: str, ms: float, count: float = 1.0, kind: str = "compute", **known: object
+) -> Op:
     """An op; known: opcode, flops, bytes, file, line, module."""
     nothing = dict.fromkeys(("module", "opcode", "flops", "bytes", "file", "line"))
     time = {"share": 0.0, "ms_per_step": ms, "count_per_step": count}
-    return Op(op=None, kernel=name, kind=kind, precision=None, **{**nothing, **time, **known})  # type: ignore[arg-type]
+    fields: dict[str, Any] = {**nothing, **time, **known}
+    return Op(op=None, kernel=name, kind=kind, precision=None, **fields)
 
 
 def side(

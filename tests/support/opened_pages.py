@@ -1,4 +1,6 @@
-"""A page in a browser, with what it says on the console and what it asks the network for."""
+"""A page in a browser, with what it says on the console and what it asks the network
+for.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +11,23 @@ from typing import Any
 class Opened:
     """One page, without a network."""
 
-    def __init__(self, browser: Any, file: Path, hash_: str = "", **context: Any) -> None:
-        self.context = browser.new_context(**{"viewport": {"width": 1440, "height": 900}, "offline": True, **context})
+    def __init__(
+        self, browser: Any, file: Path, hash_: str = "", **context: Any
+    ) -> None:
+        self.context = browser.new_context(
+            **{"viewport": {"width": 1440, "height": 900}, "offline": True, **context}
+        )
         self.errors: list[str] = []
         self.requests: list[str] = []
         self.context.on("request", lambda request: self.requests.append(request.url))
         self.page = self.context.new_page()
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
-        self.page.on("console", lambda message: self.errors.append(message.text) if message.type != "log" else None)
+        self.page.on(
+            "console",
+            lambda message: (
+                self.errors.append(message.text) if message.type != "log" else None
+            ),
+        )
         self.page.goto(file.as_uri() + hash_)
         self.page.locator("main:not([aria-busy])").wait_for()
 

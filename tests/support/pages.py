@@ -31,8 +31,19 @@ def enlarged(page: PageData, steps: int, ops: int) -> PageData:
     step, each = page.report.steps.each[0], []
     for index in range(steps):
         duration = 5 + (index * 7919 % 100) / 50 + (40 if index % 997 == 500 else 0)
-        each.append(StepInfo(index, f"train {index}", step.host, index * 6.0, duration, step.breakdown))
-    report = replace(page.report, steps=replace(page.report.steps, each=tuple(each), count=steps))
+        each.append(
+            StepInfo(
+                index,
+                f"train {index}",
+                step.host,
+                index * 6.0,
+                duration,
+                step.breakdown,
+            )
+        )
+    report = replace(
+        page.report, steps=replace(page.report.steps, each=tuple(each), count=steps)
+    )
     return replace(page, report=report, ops=tuple(_op(index) for index in range(ops)))
 
 

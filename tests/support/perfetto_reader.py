@@ -1,6 +1,8 @@
-"""A Perfetto trace read as Perfetto's importer reads it, by the message types of the `perfetto` package.
+"""A Perfetto trace read as Perfetto's importer reads it, by the message types of the
+`perfetto` package.
 
-Strict where the importer is lenient: what it would count as an error in its `stats` table is an error here.
+Strict where the importer is lenient: what it would count as an error in its `stats`
+table is an error here.
 """
 
 from __future__ import annotations
@@ -58,7 +60,9 @@ class Read:
 def read(file: Path) -> Read:
     """Raises AssertionError for whatever the importer would drop or could not place."""
     data = file.read_bytes()
-    trace = proto.Trace.FromString(gzip.decompress(data) if file.suffix == ".gz" else data)
+    trace = proto.Trace.FromString(
+        gzip.decompress(data) if file.suffix == ".gz" else data
+    )
     size = trace.ByteSize()
     trace.DiscardUnknownFields()
     assert trace.ByteSize() == size, "only fields that Perfetto knows"
@@ -77,12 +81,20 @@ def read(file: Path) -> Read:
         assert packet.sequence_flags & NEEDED and sequence in cleared
         for kind, content in packet.interned_data.ListFields():
             for one in content:
-                text = one.str.decode("utf-8") if kind.name == "debug_annotation_string_values" else one.name
+                text = (
+                    one.str.decode("utf-8")
+                    if kind.name == "debug_annotation_string_values"
+                    else one.name
+                )
                 table = known[sequence, kind.name]
-                assert one.iid > 0 and one.iid not in table, "a number stands for one text"
+                assert one.iid > 0 and one.iid not in table, (
+                    "a number stands for one text"
+                )
                 table[one.iid] = text
         if packet.HasField("track_event"):
-            names = {kind: table for (of, kind), table in known.items() if of == sequence}
+            names = {
+                kind: table for (of, kind), table in known.items() if of == sequence
+            }
             events.append((packet.timestamp, place, packet.track_event, names))
     return Read(tracks, processes, _slices(events, tracks), cleared)
 
@@ -95,7 +107,9 @@ def _tracks(trace: Any) -> tuple[dict[int, Track], dict[int, str]]:
         if not packet.HasField("track_descriptor"):
             continue
         one = packet.track_descriptor
-        assert one.uuid > 0 and one.uuid not in tracks, "every track has a number of its own"
+        assert one.uuid > 0 and one.uuid not in tracks, (
+            "every track has a number of its own"
+        )
         assert not one.parent_uuid or one.parent_uuid in tracks
         pid = tid = None
         name = one.name
@@ -107,12 +121,16 @@ def _tracks(trace: Any) -> tuple[dict[int, Track], dict[int, str]]:
             pid, tid, name = one.thread.pid, one.thread.tid, one.thread.thread_name
             assert pid in processes and tid not in threads and tid not in processes
             threads.add(tid)
-        tracks[one.uuid] = Track(one.uuid, name, one.parent_uuid, pid, tid, one.description)
+        tracks[one.uuid] = Track(
+            one.uuid, name, one.parent_uuid, pid, tid, one.description
+        )
     return tracks, processes
 
 
 def _slices(events: list[Any], tracks: dict[int, Track]) -> list[Slice]:
-    """As the importer: all events by time, those of one time in the file's order, a stack for each track."""
+    """As the importer: all events by time, those of one time in the file's order, a
+    stack for each track.
+    """
     stacks: dict[int, list[Slice]] = defaultdict(list)
     found: list[Slice] = []
     for time, _, event, names in sorted(events, key=lambda one: (one[0], one[1])):
@@ -141,5 +159,7 @@ def _slices(events: list[Any], tracks: dict[int, Track]) -> list[Slice]:
 
 def _argument(argument: Any, names: dict[str, dict[int, str]]) -> tuple[str, object]:
     if argument.HasField("string_value_iid"):
-        return argument.name, names["debug_annotation_string_values"][argument.string_value_iid]
+        return argument.name, names["debug_annotation_string_values"][
+            argument.string_value_iid
+        ]
     return argument.name, argument.string_value

@@ -1,4 +1,6 @@
-"""The command as a process of its own, and which processes of a test are left when it is over."""
+"""The command as a process of its own, and which processes of a test are left when it
+is over.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +15,18 @@ from pathlib import Path
 from typing import Any
 
 COMMAND = Path(sys.executable).parent / "tfadvisor"
-WITHOUT_POWERS = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.getuid() == 0 else []
+WITHOUT_POWERS = (
+    ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]
+    if os.getuid() == 0
+    else []
+)
 """Before a call: as root without the power to read and write what nobody may."""
 MARK = "TFADVISOR_TEST_MARK"
 IN_PROCESSES = (
-    "import sys; from tfadvisor.cli.entry import run; import tfadvisor.timeline.run.read_hosts as hosts; "
-    "hosts._WORTH_PROCESSES = 0; hosts.free_memory = lambda: 1 << 40; import os; os.cpu_count = lambda: 3; run()"
+    "import sys; from tfadvisor.cli.entry import run; import "
+    "tfadvisor.timeline.run.read_hosts as hosts; "
+    "hosts._WORTH_PROCESSES = 0; hosts.free_memory = lambda: 1 << 40; import os; "
+    "os.cpu_count = lambda: 3; run()"
 )
 """The command, which reads any run of several hosts in processes."""
 
@@ -29,7 +37,9 @@ class Marked:
     def __init__(self) -> None:
         self.mark = uuid.uuid4().hex
 
-    def start(self, arguments: Sequence[object], **settings: Any) -> subprocess.Popen[bytes]:
+    def start(
+        self, arguments: Sequence[object], **settings: Any
+    ) -> subprocess.Popen[bytes]:
         """As Popen, with a mark that is inherited."""
         env = {**settings.pop("env", os.environ), MARK: self.mark}
         return subprocess.Popen([str(one) for one in arguments], env=env, **settings)
@@ -52,7 +62,9 @@ class Marked:
                 continue
             try:
                 mine = wanted in Path(entry.path, "environ").read_bytes().split(b"\0")
-                state = Path(entry.path, "stat").read_text().rpartition(")")[2].split()[0]
+                state = (
+                    Path(entry.path, "stat").read_text().rpartition(")")[2].split()[0]
+                )
                 if mine and state not in "ZX":
                     yield int(entry.name)
             except OSError:

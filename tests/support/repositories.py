@@ -1,4 +1,6 @@
-"""Git repositories made for a test, and a program in them whose framework is a fake that hands out the commit's trace."""
+"""Git repositories made for a test, and a program in them whose framework is a fake
+that hands out the commit's trace.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ TRAINS = """
 
 
 class Repository:
-    """A repository with a program that trains for ever, as slowly as the trace in its commit says."""
+    """A repository with a program that trains for ever, as slowly as the trace in its
+    commit says.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -32,27 +36,55 @@ class Repository:
         self.git("init", "--quiet", "--initial-branch=main")
         (folder / "train.py").write_text(dedent(TRAINS))
         self.env = {
-            **{name: value for name, value in os.environ.items() if not name.startswith("GITHUB_")},
-            "PYTHONPATH": os.pathsep.join(filter(None, (str(FAKES), os.environ.get("PYTHONPATH")))),
+            **{
+                name: value
+                for name, value in os.environ.items()
+                if not name.startswith("GITHUB_")
+            },
+            "PYTHONPATH": os.pathsep.join(
+                filter(None, (str(FAKES), os.environ.get("PYTHONPATH")))
+            ),
             "FAKE_LOG": os.devnull,
         }
 
     def git(self, *arguments: str) -> str:
-        who = ["-c", "user.name=somebody", "-c", "user.email=somebody@localhost", "-c", "protocol.file.allow=always"]
+        who = [
+            "-c",
+            "user.name=somebody",
+            "-c",
+            "user.email=somebody@localhost",
+            "-c",
+            "protocol.file.allow=always",
+        ]
         return subprocess.run(
-            ["git", *who, *arguments], cwd=self.folder, check=True, capture_output=True, text=True
+            ["git", *who, *arguments],
+            cwd=self.folder,
+            check=True,
+            capture_output=True,
+            text=True,
         ).stdout.strip()
 
     def commit(self, message: str, kernels: int = 0) -> str:
-        """Commits everything, with the trace of steps of so many kernels, if any. Returns the commit."""
+        """Commits everything, with the trace of steps of so many kernels, if any.
+        Returns the commit.
+        """
         if kernels:
             record(self.folder / "recorded", kernels)
         self.git("add", "--all")
         self.git("commit", "--quiet", "--allow-empty", "--message", message)
         return self.git("rev-parse", "HEAD")
 
-    def start(self, *arguments: object, program: str = "train.py", **env: str) -> subprocess.Popen[str]:
-        call = [str(COMMAND), "gate", *map(str, arguments), "--", sys.executable, program]
+    def start(
+        self, *arguments: object, program: str = "train.py", **env: str
+    ) -> subprocess.Popen[str]:
+        call = [
+            str(COMMAND),
+            "gate",
+            *map(str, arguments),
+            "--",
+            sys.executable,
+            program,
+        ]
         return subprocess.Popen(
             call,
             cwd=self.folder,
@@ -63,7 +95,9 @@ class Repository:
             stderr=subprocess.PIPE,
         )
 
-    def gate(self, *arguments: object, program: str = "train.py", **env: str) -> tuple[int, str, str]:
+    def gate(
+        self, *arguments: object, program: str = "train.py", **env: str
+    ) -> tuple[int, str, str]:
         """(exit code, stdout, stderr) of one turn of `tfadvisor gate …`."""
         running = self.start(*arguments, "--budget", "1s", program=program, **env)
         out, err = running.communicate(timeout=120)
@@ -71,16 +105,22 @@ class Repository:
 
     def is_left_alone(self) -> bool:
         """Whether only the checkout itself is left as a work tree."""
-        return self.git("worktree", "list").count("\n") == 0 and not list((self.folder / ".git").glob("worktrees/*"))
+        return self.git("worktree", "list").count("\n") == 0 and not list(
+            (self.folder / ".git").glob("worktrees/*")
+        )
 
 
 def record(folder: Path, kernels: int) -> None:
-    """A trace of eight steps of 20 ms, each with so many kernels that take half of it."""
+    """A trace of eight steps of 20 ms, each with so many kernels that take half
+    of it.
+    """
     builder, ms = trace(), 20.0
     for number in range(8):
         start = number * ms * 1000
         builder.step(start, start + ms * 1000)
         for kernel in range(kernels):
             begin = start + kernel * ms * 500 / kernels
-            builder.busy("GPU:0", (begin, begin + ms * 500 / kernels), name=f"kernel_{kernel}")
+            builder.busy(
+                "GPU:0", (begin, begin + ms * 500 / kernels), name=f"kernel_{kernel}"
+            )
     builder.write(folder)

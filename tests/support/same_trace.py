@@ -21,8 +21,12 @@ def assert_same(one: HostTrace | None, other: HostTrace | None) -> None:
     for name, column in one.stats.items():
         assert_same_table(column, other.stats[name])
     for row in range(len(one.names)):
-        assert repr(one.details.metadata_stats(row)) == repr(other.details.metadata_stats(row))
-        assert repr(one.details.exemplar_stats(row)) == repr(other.details.exemplar_stats(row))
+        assert repr(one.details.metadata_stats(row)) == repr(
+            other.details.metadata_stats(row)
+        )
+        assert repr(one.details.exemplar_stats(row)) == repr(
+            other.details.exemplar_stats(row)
+        )
 
 
 def assert_same_table(one: msgspec.Struct, other: msgspec.Struct) -> None:

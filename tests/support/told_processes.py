@@ -17,13 +17,18 @@ def process(
     error: str | None = None,
     **frameworks: float,
 ) -> Process:
-    """frameworks: when the import of each was over. compiled_at: the last time that it compiled. Both in seconds."""
+    """frameworks: when the import of each was over. compiled_at: the last time that it
+    compiled. Both in seconds.
+    """
     return Process(
         name=name,
         pid=pid,
         host=host,
         forked=forked,
-        frameworks={framework: Framework("1.0", ready) for framework, ready in frameworks.items()},
+        frameworks={
+            framework: Framework("1.0", ready)
+            for framework, ready in frameworks.items()
+        },
         compiled=compiled if compiled_at is not None else 0,
         last_compiled=compiled_at,
         windows={},

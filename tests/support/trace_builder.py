@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import tfadvisor.metrics  # noqa: F401  (registers every metric)
+import tfadvisor.metrics  # noqa: F401
 from tfadvisor.analysis import Options, analyze_run
 from tfadvisor.metrics.registry import Metrics, Settings, measure
 from tfadvisor.report.model import Report
@@ -32,7 +32,9 @@ class TraceBuilder:
     """One run of one or more hosts. Every method returns the builder."""
 
     def __init__(self) -> None:
-        """Starts with one host called `host`, whose events go to a thread called `python`."""
+        """Starts with one host called `host`, whose events go to a thread called
+        `python`.
+        """
         self._spaces: dict[str, Any] = {}
         self._planes: dict[tuple[str, str], Any] = {}
         self._lines: dict[tuple[str, str, str], Any] = {}
@@ -51,7 +53,9 @@ class TraceBuilder:
         return self
 
     def clock(self, ahead: float) -> TraceBuilder:
-        """What follows on this host is recorded by a clock that is this far ahead of the time given here."""
+        """What follows on this host is recorded by a clock that is this far ahead of
+        the time given here.
+        """
         self._ahead = ahead
         return self
 
@@ -60,7 +64,9 @@ class TraceBuilder:
         self._thread = name
         return self
 
-    def call(self, name: str, start: float, end: float, /, **stats: object) -> TraceBuilder:
+    def call(
+        self, name: str, start: float, end: float, /, **stats: object
+    ) -> TraceBuilder:
         """An event on the current host thread."""
         self._event("/host:CPU", self._thread, name, start, end, stats)
         return self
@@ -71,20 +77,43 @@ class TraceBuilder:
         self._step_number[self._host] = number + 1
         return self.call(name, start, end, step_num=number, _r=1)
 
-    def steps(self, count: int, period: float, span: float | None = None) -> TraceBuilder:
-        """Marked steps, one every `period`, each `span` long (the whole period by default)."""
+    def steps(
+        self, count: int, period: float, span: float | None = None
+    ) -> TraceBuilder:
+        """Marked steps, one every `period`, each `span` long (the whole period by
+        default).
+        """
         for index in range(count):
-            self.step(index * period, index * period + (period if span is None else span))
+            self.step(
+                index * period, index * period + (period if span is None else span)
+            )
         return self
 
-    def busy(self, device: str, *spans: Span, name: str = "some_kernel", stream: int = 1) -> TraceBuilder:
+    def busy(
+        self, device: str, *spans: Span, name: str = "some_kernel", stream: int = 1
+    ) -> TraceBuilder:
         """Kernels without a launch."""
         for start, end in spans:
-            self._event(_plane(device), f"Stream #{stream}(Compute)", name, start, end, {"kernel_details": "regs:1"})
+            self._event(
+                _plane(device),
+                f"Stream #{stream}(Compute)",
+                name,
+                start,
+                end,
+                {"kernel_details": "regs:1"},
+            )
         return self
 
     def kernel(
-        self, device: str, name: str, start: float, end: float, /, launched: Span, stream: int = 1, **stats: object
+        self,
+        device: str,
+        name: str,
+        start: float,
+        end: float,
+        /,
+        launched: Span,
+        stream: int = 1,
+        **stats: object,
     ) -> TraceBuilder:
         """A kernel and the call on the current thread that launched it."""
         self._correlation += 1
@@ -92,21 +121,43 @@ class TraceBuilder:
         ordinal = int(device.split(":")[1])
         self.call("cuLaunchKernel", *launched, device_id=ordinal, **link)
         details = {"kernel_details": "regs:1 grid:1,1,1 block:1,1,1", **link, **stats}
-        self._event(_plane(device), f"Stream #{stream}(Compute)", name, start, end, details)
+        self._event(
+            _plane(device), f"Stream #{stream}(Compute)", name, start, end, details
+        )
         return self
 
     def copy(
-        self, device: str, kind: str, start: float, end: float, size: int | None = None, memory: str = "pinned"
+        self,
+        device: str,
+        kind: str,
+        start: float,
+        end: float,
+        size: int | None = None,
+        memory: str = "pinned",
     ) -> TraceBuilder:
         """A copy, kind H2D, D2H or D2D. memory: of the host's end."""
         details: dict[str, object] = {}
         if size is not None:
-            details["memcpy_details"] = f"kind_src:{memory} kind_dst:device size:{size} dest:0 async:1"
-        self._event(_plane(device), f"Stream #9(Memcpy{kind})", f"Memcpy{kind}", start, end, details)
+            details["memcpy_details"] = (
+                f"kind_src:{memory} kind_dst:device size:{size} dest:0 async:1"
+            )
+        self._event(
+            _plane(device),
+            f"Stream #9(Memcpy{kind})",
+            f"Memcpy{kind}",
+            start,
+            end,
+            details,
+        )
         return self
 
     def collective(
-        self, device: str, start: float, end: float, name: str = "ncclDevKernel_AllReduce_Sum_f32", **stats: object
+        self,
+        device: str,
+        start: float,
+        end: float,
+        name: str = "ncclDevKernel_AllReduce_Sum_f32",
+        **stats: object,
     ) -> TraceBuilder:
         """A NCCL kernel on a stream of its own."""
         details = {"kernel_details": "regs:1", **stats}
@@ -114,19 +165,34 @@ class TraceBuilder:
         return self
 
     def program(self, name: str, data: bytes, program_id: int = 7) -> TraceBuilder:
-        """The HLO of a compiled program, as the profiler keeps it; events name it by the stat hlo_module."""
+        """The HLO of a compiled program, as the profiler keeps it; events name it by
+        the stat hlo_module.
+        """
         plane = self._plane_of("/host:metadata")
         entry = plane.event_metadata[_metadata_id(plane, f"{name}({program_id})")]
         entry.stats.add(metadata_id=_stat_id(plane, "Hlo Proto")).bytes_value = data
         return self
 
-    def on_line(self, plane: str, line: str, name: str, start: float, end: float, /, **stats: object) -> TraceBuilder:
+    def on_line(
+        self,
+        plane: str,
+        line: str,
+        name: str,
+        start: float,
+        end: float,
+        /,
+        **stats: object,
+    ) -> TraceBuilder:
         """An event anywhere: plane and line by their full names."""
         self._event(plane, line, name, start, end, stats)
         return self
 
-    def drawn_line(self, plane: str, line: str, *events: tuple[str, float, float]) -> TraceBuilder:
-        """A line that the profiler's viewer drew, as old versions saved it: its id is 0xdeadbeef."""
+    def drawn_line(
+        self, plane: str, line: str, *events: tuple[str, float, float]
+    ) -> TraceBuilder:
+        """A line that the profiler's viewer drew, as old versions saved it: its id is
+        0xdeadbeef.
+        """
         for name, start, end in events:
             self._event(plane, line, name, start, end, {})
         self._lines[(self._host, plane, line)].id = -559038737
@@ -178,12 +244,18 @@ class TraceBuilder:
 
     def build(self, chosen: tuple[int, int] | None = None) -> RunSummary:
         """The run of all hosts, as metrics read it."""
-        return merge("built", "built", [summarize(host) for host in self.timelines(chosen)])
+        return merge(
+            "built", "built", [summarize(host) for host in self.timelines(chosen)]
+        )
 
-    def timelines(self, chosen: tuple[int, int] | None = None) -> tuple[HostTimeline, ...]:
+    def timelines(
+        self, chosen: tuple[int, int] | None = None
+    ) -> tuple[HostTimeline, ...]:
         """The timelines of all hosts, by name."""
         with self._on_disk() as run:
-            return tuple(build_host(decode_file(file, SELECTION), chosen) for file in run.files)
+            return tuple(
+                build_host(decode_file(file, SELECTION), chosen) for file in run.files
+            )
 
     def timeline(self, chosen: tuple[int, int] | None = None) -> HostTimeline:
         """The timeline of a run with one host."""
@@ -217,12 +289,20 @@ class TraceBuilder:
         return self._planes[key]
 
     def _event(
-        self, plane_name: str, line_name: str, name: str, start: float, end: float, stats: dict[str, object]
+        self,
+        plane_name: str,
+        line_name: str,
+        name: str,
+        start: float,
+        end: float,
+        stats: dict[str, object],
     ) -> None:
         plane = self._plane_of(plane_name)
         key = (self._host, plane_name, line_name)
         if key not in self._lines:
-            self._lines[key] = plane.lines.add(id=len(plane.lines) + 1, name=line_name.encode())
+            self._lines[key] = plane.lines.add(
+                id=len(plane.lines) + 1, name=line_name.encode()
+            )
         offset = round((start + self._ahead) * PS_PER_US)
         event = self._lines[key].events.add(
             metadata_id=_metadata_id(plane, name),

@@ -1,4 +1,6 @@
-"""Programs on an invented clock: they take the time that they say, and no test waits for it."""
+"""Programs on an invented clock: they take the time that they say, and no test waits
+for it.
+"""
 
 from __future__ import annotations
 
@@ -51,8 +53,14 @@ class Place:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.env = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "XLA_FLAGS")}
-        self.env["PYTHONPATH"] = os.pathsep.join([str(FAKES), *filter(None, [os.environ.get("PYTHONPATH")])])
+        self.env = {
+            name: value
+            for name, value in os.environ.items()
+            if name not in ("COLUMNS", "XLA_FLAGS")
+        }
+        self.env["PYTHONPATH"] = os.pathsep.join(
+            [str(FAKES), *filter(None, [os.environ.get("PYTHONPATH")])]
+        )
         self.write("invented.py", INVENTED)
         self.write("train.py", TRAIN)
 

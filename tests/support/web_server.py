@@ -1,4 +1,6 @@
-"""A web server of this process that holds objects in memory and misbehaves as a test asks: slow, cut, changing, refusing."""
+"""A web server of this process that holds objects in memory and misbehaves as a test
+asks: slow, cut, changing, refusing.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from typing import Any
 
 
 class Objects:
-    """What the server holds and how it answers. asked: (method, path, range) of every request."""
+    """What the server holds and how it answers. asked: (method, path, range) of every
+    request.
+    """
 
     def __init__(self) -> None:
         self.content: dict[str, bytes] = {}
@@ -41,7 +45,9 @@ def web_server() -> Iterator[Objects]:
     held = Objects()
     server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(held))
     server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    thread = threading.Thread(
+        target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
+    )
     thread.start()
     held.address = f"http://127.0.0.1:{server.server_address[1]}"
     try:
@@ -72,11 +78,20 @@ def _handler(held: Objects) -> type[BaseHTTPRequestHandler]:
             if path in held.redirects:
                 self._send(302, b"", {"Location": held.redirects[path]}, body)
             elif path in held.packed and body:
-                self._send(200, held.packed[path], {"Content-Encoding": "gzip", "Content-Type": "text/html"}, body)
+                self._send(
+                    200,
+                    held.packed[path],
+                    {"Content-Encoding": "gzip", "Content-Type": "text/html"},
+                    body,
+                )
             elif path in held.status:
                 self._send(held.status[path], b"no", {}, body)
-            elif path.endswith("/") and any(one.startswith(path) for one in held.content):
-                self._send(200, _links(held, path), {"Content-Type": "text/html"}, body, path)
+            elif path.endswith("/") and any(
+                one.startswith(path) for one in held.content
+            ):
+                self._send(
+                    200, _links(held, path), {"Content-Type": "text/html"}, body, path
+                )
             elif any(one.startswith(f"{path}/") for one in held.content):
                 self._send(301, b"", {"Location": f"{path}/"}, body)
             elif path not in held.content:
@@ -86,7 +101,10 @@ def _handler(held: Objects) -> type[BaseHTTPRequestHandler]:
 
         def _object(self, path: str, body: bool) -> None:
             content = held.content[path]
-            headers = {"ETag": f'"{hash(content)}"', "Accept-Ranges": "bytes" if held.ranges else "none"}
+            headers = {
+                "ETag": f'"{hash(content)}"',
+                "Accept-Ranges": "bytes" if held.ranges else "none",
+            }
             asked = re.match(r"bytes=(\d+)-(\d+)", self.headers.get("Range") or "")
             if asked and held.ranges:
                 lo, hi = int(asked[1]), min(int(asked[2]) + 1, len(content))
@@ -97,7 +115,14 @@ def _handler(held: Objects) -> type[BaseHTTPRequestHandler]:
             if body and path in held.changes:
                 held.content[path] = held.changes.pop(path)
 
-        def _send(self, status: int, content: bytes, headers: Mapping[str, str], body: bool, path: str = "") -> None:
+        def _send(
+            self,
+            status: int,
+            content: bytes,
+            headers: Mapping[str, str],
+            body: bool,
+            path: str = "",
+        ) -> None:
             self.send_response(status)
             for name, value in headers.items():
                 self.send_header(name, value)
@@ -130,7 +155,9 @@ def _handler(held: Objects) -> type[BaseHTTPRequestHandler]:
 
 
 def _links(held: Objects, folder: str) -> bytes:
-    """A page with a link to each object and folder right below, as web servers make them."""
+    """A page with a link to each object and folder right below, as web servers make
+    them.
+    """
     names = sorted(
         {
             rest.partition("/")[0] + ("/" if "/" in rest else "")
@@ -138,4 +165,6 @@ def _links(held: Objects, folder: str) -> bytes:
             if one.startswith(folder) and (rest := one[len(folder) :])
         }
     )
-    return "".join(f'<a href="{name}">{name}</a>\n' for name in ["../", *names]).encode()
+    return "".join(
+        f'<a href="{name}">{name}</a>\n' for name in ["../", *names]
+    ).encode()

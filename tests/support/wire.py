@@ -15,7 +15,11 @@ def varint(number: int) -> bytes:
 def overlong(number: int, more: int) -> bytes:
     """The same number in so many bytes more than it needs."""
     shortest = varint(number)
-    return shortest[:-1] + bytes([shortest[-1] | 0x80]) + b"\x80" * (more - 1) + b"\0" if more else shortest
+    return (
+        shortest[:-1] + bytes([shortest[-1] | 0x80]) + b"\x80" * (more - 1) + b"\0"
+        if more
+        else shortest
+    )
 
 
 def sized(field: int, data: bytes) -> bytes:

@@ -1,4 +1,6 @@
-"""What XProf says of a trace, as plain tables; tests about it are skipped where xprof cannot be imported."""
+"""What XProf says of a trace, as plain tables; tests about it are skipped where xprof
+cannot be imported.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +18,17 @@ import pytest
 
 
 class Table:
-    """One table of an answer. words: its properties, texts all of them. rows: a column's id -> what the cell holds."""
+    """One table of an answer. words: its properties, texts all of them. rows: a
+    column's id -> what the cell holds.
+    """
 
     def __init__(self, table: dict[str, Any]) -> None:
         """From XProf's JSON."""
         columns = [column["id"] for column in table["cols"]]
         self.words: dict[str, str] = table.get("p") or {}
         self.rows: list[dict[str, Any]] = [
-            dict(zip(columns, (cell["v"] for cell in row["c"]), strict=True)) for row in table.get("rows", [])
+            dict(zip(columns, (cell["v"] for cell in row["c"]), strict=True))
+            for row in table.get("rows", [])
         ]
 
     def column(self, name: str) -> list[Any]:
@@ -37,7 +42,10 @@ def _converter() -> tuple[Any, str]:
             warnings.simplefilter("ignore")  # of what it imports
             return importlib.import_module("xprof.convert.raw_to_tool_data"), ""
     except ImportError as error:
-        return None, f"xprof cannot be imported ({error}): pip install '.[differential]'"
+        return (
+            None,
+            f"xprof cannot be imported ({error}): pip install '.[differential]'",
+        )
 
 
 _CONVERTER, _WHY_NOT = _converter()
@@ -46,28 +54,44 @@ needs_xprof = pytest.mark.skipif(_CONVERTER is None, reason=_WHY_NOT)
 
 
 def xprof_answer(folder: Path, tool: str) -> list[Table]:
-    """The tables of one XProf tool about all traces of a folder, into which XProf writes its caches."""
+    """The tables of one XProf tool about all traces of a folder, into which XProf
+    writes its caches.
+    """
     traces = sorted(str(path) for path in folder.glob("*.xplane.pb"))
     with _quiet():
         answer, _ = _CONVERTER.xspace_to_tool_data(traces, tool, {})
     assert answer is not None, f"XProf has no {tool} for {', '.join(traces)}"
     tables = json.loads(answer)
-    return [Table(one) for one in (tables if isinstance(tables, list) else [tables]) if "cols" in one]
+    return [
+        Table(one)
+        for one in (tables if isinstance(tables, list) else [tables])
+        if "cols" in one
+    ]
 
 
 def xprof_steps(folder: Path) -> Table:
     """The steps of XProf's overview page."""
-    return next(table for table in xprof_answer(folder, "overview_page") if "input_conclusion" in table.words)
+    return next(
+        table
+        for table in xprof_answer(folder, "overview_page")
+        if "input_conclusion" in table.words
+    )
 
 
 def xprof_overview(folder: Path) -> dict[str, str]:
     """The words and shares at the top of XProf's overview page."""
-    return next(t.words for t in xprof_answer(folder, "overview_page") if "device_compute_16bit_percent" in t.words)
+    return next(
+        t.words
+        for t in xprof_answer(folder, "overview_page")
+        if "device_compute_16bit_percent" in t.words
+    )
 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """XProf's C++ code logs every call to standard error, past Python: a failing test's message would drown in it."""
+    """XProf's C++ code logs every call to standard error, past Python: a failing test's
+    message would drown in it.
+    """
     sys.stderr.flush()
     kept = os.dup(2)
     with Path(os.devnull).open("w") as nothing:

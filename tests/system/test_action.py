@@ -1,4 +1,6 @@
-"""The GitHub action, run as the runner runs it, by bash and by dash, which has nothing that macOS' bash 3.2 has not."""
+"""The GitHub action, run as the runner runs it, by bash and by dash, which has nothing
+that macOS' bash 3.2 has not.
+"""
 
 from __future__ import annotations
 
@@ -64,13 +66,20 @@ def test_a_first_run_passes_and_leaves_a_summary(runner: Runner) -> None:
 
 
 def test_a_failure_is_the_jobs_and_every_output_is_written(runner: Runner) -> None:
-    (runner.checkout / "tfadvisor.toml").write_text('[budgets]\ninput_bound_fraction = "5%"\n')
+    (runner.checkout / "tfadvisor.toml").write_text(
+        '[budgets]\ninput_bound_fraction = "5%"\n'
+    )
 
     done = runner.job(path=str(LOADER), sarif="gate.sarif", junit="gate.xml")
 
     assert (done.code, done.outputs) == (1, {"exit-code": "1"})
-    assert "::error file=tfadvisor.toml,line=2,title=tfadvisor%3A input_bound_fraction::" in done.log
-    assert {"gate.sarif", "gate.xml"} <= {file.name for file in runner.checkout.iterdir()}
+    assert (
+        "::error file=tfadvisor.toml,line=2,title=tfadvisor%3A input_bound_fraction::"
+        in done.log
+    )
+    assert {"gate.sarif", "gate.xml"} <= {
+        file.name for file in runner.checkout.iterdir()
+    }
 
 
 def test_the_checkout_is_installed_by_default(runner: Runner) -> None:
@@ -89,12 +98,23 @@ def test_a_pinned_version_comes_from_the_index(runner: Runner) -> None:
     ("inputs", "said"),
     [
         ({"install": "index"}, "version must be an exact one, such as 0.1.0, not ''."),
-        ({"install": "index", "version": ">=0.1"}, "version must be an exact one, such as 0.1.0, not '>=0.1'."),
-        ({"install": "index", "version": "0.1 evil"}, "version must be an exact one, such as 0.1.0, not '0.1 evil'."),
-        ({"install": "chekout"}, "install is 'chekout', and must be checkout, index or false."),
+        (
+            {"install": "index", "version": ">=0.1"},
+            "version must be an exact one, such as 0.1.0, not '>=0.1'.",
+        ),
+        (
+            {"install": "index", "version": "0.1 evil"},
+            "version must be an exact one, such as 0.1.0, not '0.1 evil'.",
+        ),
+        (
+            {"install": "chekout"},
+            "install is 'chekout', and must be checkout, index or false.",
+        ),
     ],
 )
-def test_nothing_unpinned_is_installed(runner: Runner, inputs: dict[str, str], said: str) -> None:
+def test_nothing_unpinned_is_installed(
+    runner: Runner, inputs: dict[str, str], said: str
+) -> None:
     done = runner.job(path=str(HEALTHY), **inputs)
 
     assert done.code == 2
@@ -147,7 +167,9 @@ def test_every_input_reaches_the_command(runner: Runner) -> None:
         ("''", [""]),
     ],
 )  # fmt: skip
-def test_arguments_have_quotes_and_never_become_commands(runner: Runner, arguments: str, words: list[str]) -> None:
+def test_arguments_have_quotes_and_never_become_commands(
+    runner: Runner, arguments: str, words: list[str]
+) -> None:
     given = called(runner, path="p", arguments=arguments)
 
     assert given[3:-1] == words
@@ -157,7 +179,9 @@ def test_arguments_have_quotes_and_never_become_commands(runner: Runner, argumen
 def test_other_inputs_never_become_commands_either(runner: Runner) -> None:
     nasty = "\"; touch evil; $(touch evil) `touch evil` '\\"
 
-    given = called(runner, path=nasty, model=nasty, config=nasty, baseline=nasty, candidates=nasty)
+    given = called(
+        runner, path=nasty, model=nasty, config=nasty, baseline=nasty, candidates=nasty
+    )
 
     assert given[-1] == nasty
     assert f"--model={nasty}" in given
@@ -169,13 +193,30 @@ def test_a_quote_that_is_not_closed_is_told(runner: Runner) -> None:
     done = runner.job(path="p", arguments="--label 'a")
 
     assert done.code == 2
-    assert '::error::tfadvisor: arguments: No closing quotation in: "--label \'a"' in done.log
+    assert (
+        '::error::tfadvisor: arguments: No closing quotation in: "--label \'a"'
+        in done.log
+    )
 
 
 def test_against_takes_a_command_with_quotes(runner: Runner) -> None:
-    given = called(runner, against="origin/main", command="python train.py --name 'a b' --add", budget="5m")
+    given = called(
+        runner,
+        against="origin/main",
+        command="python train.py --name 'a b' --add",
+        budget="5m",
+    )
 
-    assert given[2:] == ["--against=origin/main", "--budget=5m", "--", "python", "train.py", "--name", "a b", "--add"]
+    assert given[2:] == [
+        "--against=origin/main",
+        "--budget=5m",
+        "--",
+        "python",
+        "train.py",
+        "--name",
+        "a b",
+        "--add",
+    ]
 
 
 def test_against_records_and_judges(runner: Runner) -> None:
@@ -186,7 +227,9 @@ def test_against_records_and_judges(runner: Runner) -> None:
     repository.commit("two kernels", kernels=2)
     runner.env |= {"PYTHONPATH": str(FAKES), "FAKE_LOG": os.devnull}
 
-    done = runner.job(against="HEAD~1", command=f"'{sys.executable}' train.py", budget="1s")
+    done = runner.job(
+        against="HEAD~1", command=f"'{sys.executable}' train.py", budget="1s"
+    )
 
     assert (done.code, done.outputs) == (1, {"exit-code": "1"})
     assert repository.is_left_alone()
@@ -204,11 +247,18 @@ if "--paginate" in arguments:
 """
 
 
-def commenting(runner: Runner, own: str = "", *, fails: bool = False) -> tuple[int, list[list[str]], str]:
-    """A job of pull request 12, in which gh knows these comments. (exit code, calls of gh, log)."""
+def commenting(
+    runner: Runner, own: str = "", *, fails: bool = False
+) -> tuple[int, list[list[str]], str]:
+    """A job of pull request 12, in which gh knows these comments. (exit code, calls of
+    gh, log).
+    """
     log = runner.temp.parent / "gh.log"
     log.unlink(missing_ok=True)
-    runner.github |= {"event_name": "pull_request", "event": {"pull_request": {"number": 12}}}
+    runner.github |= {
+        "event_name": "pull_request",
+        "event": {"pull_request": {"number": 12}},
+    }
     runner.program("gh", GH.format(log=str(log), own=own, fails=fails))
     done = runner.job(path=str(LOADER), model="small net")
     lines = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
@@ -221,27 +271,46 @@ def test_a_first_verdict_becomes_a_comment(runner: Runner) -> None:
     file = runner.temp / "tfadvisor-comment.md"
     mark = "<!-- tfadvisor gate small.net -->"
     assert code == 0
-    assert search[:3] == ["api", "--paginate", "repos/somebody/model/issues/12/comments"]
+    assert search[:3] == [
+        "api",
+        "--paginate",
+        "repos/somebody/model/issues/12/comments",
+    ]
     assert search[-2:] == ["a-token", mark]
     assert write[:-2] == [
         *("api", "--method", "POST", "repos/somebody/model/issues/12/comments"),
         *("--field", f"body=@{file}", "--silent"),
     ]
-    assert file.read_text(encoding="utf-8").splitlines()[:2] == [mark, file.read_text(encoding="utf-8").splitlines()[1]]
-    assert file.read_text(encoding="utf-8").splitlines()[1].startswith("## ⚠️ PASS, with warnings: ")
+    assert file.read_text(encoding="utf-8").splitlines()[:2] == [
+        mark,
+        file.read_text(encoding="utf-8").splitlines()[1],
+    ]
+    assert (
+        file.read_text(encoding="utf-8")
+        .splitlines()[1]
+        .startswith("## ⚠️ PASS, with warnings: ")
+    )
 
 
 def test_later_verdicts_replace_it(runner: Runner) -> None:
     _, (_, write), _ = commenting(runner, own="555\n556")
 
-    assert write[:4] == ["api", "--method", "PATCH", "repos/somebody/model/issues/comments/555"]
+    assert write[:4] == [
+        "api",
+        "--method",
+        "PATCH",
+        "repos/somebody/model/issues/comments/555",
+    ]
 
 
 def test_a_fork_may_not_comment_and_is_judged_all_the_same(runner: Runner) -> None:
     code, calls, log = commenting(runner, fails=True)
 
     assert (code, len(calls)) == (0, 1)
-    assert "::notice::tfadvisor: the pull request got no comment; that takes permissions: pull-requests: write" in log
+    assert (
+        "::notice::tfadvisor: the pull request got no comment; that takes "
+        "permissions: pull-requests: write" in log
+    )
 
 
 def test_only_a_pull_request_gets_a_comment(runner: Runner) -> None:
@@ -251,7 +320,10 @@ def test_only_a_pull_request_gets_a_comment(runner: Runner) -> None:
 
 
 def test_without_a_verdict_there_is_no_comment(runner: Runner) -> None:
-    runner.github |= {"event_name": "pull_request", "event": {"pull_request": {"number": 12}}}
+    runner.github |= {
+        "event_name": "pull_request",
+        "event": {"pull_request": {"number": 12}},
+    }
     runner.program("gh", "#!/bin/sh\nexit 9\n")
 
     done = runner.job(path="no such folder")
@@ -264,14 +336,22 @@ def test_the_filter_finds_the_bots_own_comment() -> None:
     """The jq program, by jq itself, on what GitHub answers."""
     if shutil.which("jq") is None:
         pytest.skip("jq is not installed")
-    (script,) = (step["run"] for step in ACTION["runs"]["steps"] if step["name"] == "Comment on the pull request")
+    (script,) = (
+        step["run"]
+        for step in ACTION["runs"]["steps"]
+        if step["name"] == "Comment on the pull request"
+    )
     program = script.split("--jq '")[1].split("'")[0]
     mark = "<!-- tfadvisor gate x -->"
     comments = [
         {"id": 1, "user": {"type": "User"}, "body": f"{mark}\nnot ours"},
         {"id": 2, "user": {"type": "Bot"}, "body": "another bot's"},
         {"id": 3, "user": {"type": "Bot"}, "body": f"{mark}\n## verdict"},
-        {"id": 4, "user": {"type": "Bot"}, "body": "<!-- tfadvisor gate y -->\n## of another model"},
+        {
+            "id": 4,
+            "user": {"type": "Bot"},
+            "body": "<!-- tfadvisor gate y -->\n## of another model",
+        },
     ]
 
     found = subprocess.run(
@@ -287,7 +367,10 @@ def test_the_filter_finds_the_bots_own_comment() -> None:
 
 
 def test_actions_are_named_by_commit_as_in_the_workflows() -> None:
-    workflows = "".join(file.read_text(encoding="utf-8") for file in (ROOT / ".github" / "workflows").glob("*.yml"))
+    workflows = "".join(
+        file.read_text(encoding="utf-8")
+        for file in (ROOT / ".github" / "workflows").glob("*.yml")
+    )
 
     for step in ACTION["runs"]["steps"]:
         assert "uses" not in step or step["uses"] in workflows

@@ -1,4 +1,6 @@
-"""Git as tfadvisor asks it: of the repository that a file lies in, by literal names, and without running what it configures."""
+"""Git as tfadvisor asks it: of the repository that a file lies in, by literal names,
+and without running what it configures.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,16 @@ PROGRAM = "import jax\nx = 1\n"
 def plain(folder: Path, *arguments: str) -> str:
     """Git as a user runs it."""
     name = ("-c", "user.name=a", "-c", "user.email=a@example.org")
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("GIT_")
+    }
     return subprocess.run(
-        ["git", *name, *arguments], cwd=folder, env=environment, capture_output=True, text=True, check=True
+        ["git", *name, *arguments],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
     ).stdout
 
 
@@ -55,8 +64,12 @@ def program(sign: Path) -> str:
 
 
 def filtered(place: Path, sign: Path, name: str) -> None:
-    """All files go through a filter of the repository's, and git has to look into train.py again."""
-    (place / ".gitattributes").write_text(f'* "filter={name}"\n' if " " in name else f"* filter={name}\n")
+    """All files go through a filter of the repository's, and git has to look into
+    train.py again.
+    """
+    (place / ".gitattributes").write_text(
+        f'* "filter={name}"\n' if " " in name else f"* filter={name}\n"
+    )
     plain(place, "add", ".")
     plain(place, "commit", "-qm", "filtered")
     for one in ("clean", "smudge"):
@@ -96,7 +109,9 @@ def test_a_filter_of_one_work_tree_does_not_run(place: Path, sign: Path) -> None
     assert not sign.exists()
 
 
-def test_a_filter_from_an_included_file_does_not_run(place: Path, sign: Path, tmp_path: Path) -> None:
+def test_a_filter_from_an_included_file_does_not_run(
+    place: Path, sign: Path, tmp_path: Path
+) -> None:
     (place / ".gitattributes").write_text("* filter=evil\n")
     plain(place, "add", ".")
     plain(place, "commit", "-qm", "filtered")
@@ -109,14 +124,18 @@ def test_a_filter_from_an_included_file_does_not_run(place: Path, sign: Path, tm
     assert not sign.exists()
 
 
-def test_a_filter_that_cannot_be_switched_off_is_refused(place: Path, sign: Path) -> None:
+def test_a_filter_that_cannot_be_switched_off_is_refused(
+    place: Path, sign: Path
+) -> None:
     plain(place, "config", "filter.a=b.clean", program(sign))
 
     with pytest.raises(UsageError, match="cannot be switched off"):
         git(place, "status", "--porcelain")
 
 
-def test_neither_a_monitor_of_files_nor_a_hook_runs(place: Path, sign: Path, tmp_path: Path) -> None:
+def test_neither_a_monitor_of_files_nor_a_hook_runs(
+    place: Path, sign: Path, tmp_path: Path
+) -> None:
     plain(place, "config", "core.fsmonitor", program(sign))
     hook = place / ".git" / "hooks" / "post-checkout"
     hook.parent.mkdir(exist_ok=True)
@@ -146,7 +165,9 @@ def test_what_a_hook_inherits_names_no_other_repository(
     assert commit_and_branch({}, place)[0] == plain(place, "rev-parse", "HEAD").strip()
 
 
-def test_variables_that_configure_git_do_not_count(place: Path, sign: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_variables_that_configure_git_do_not_count(
+    place: Path, sign: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
     monkeypatch.setenv("GIT_CONFIG_KEY_0", "status.showUntrackedFiles")
     monkeypatch.setenv("GIT_CONFIG_VALUE_0", "no")
@@ -172,7 +193,9 @@ def test_a_file_whose_changes_git_overlooks_is_refused(place: Path, flag: str) -
 
 
 def test_a_file_counts_in_the_repository_that_it_lies_in(place: Path) -> None:
-    """A repository inside another one: the outer one neither knows the file nor its changes."""
+    """A repository inside another one: the outer one neither knows the file nor its
+    changes.
+    """
     (place / ".gitignore").write_text("inner/\n")
     plain(place, "add", ".")
     plain(place, "commit", "-qm", "ignores")

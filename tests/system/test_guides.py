@@ -1,4 +1,6 @@
-"""The architecture guides, performed: each change works, and touches the files that its guide names and no other."""
+"""The architecture guides, performed: each change works, and touches the files that its
+guide names and no other.
+"""
 
 from __future__ import annotations
 
@@ -31,22 +33,36 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """The parts of the checkout that guides change or that read them, as an importable tree of its own."""
+    """The parts of the checkout that guides change or that read them, as an importable
+    tree of its own.
+    """
     for name in COPIED:
         ignored = shutil.ignore_patterns("__pycache__", "*.svg", "pictures")
         shutil.copytree(ROOT / name, tmp_path / name, ignore=ignored)
     shutil.copy(ROOT / "pyproject.toml", tmp_path / "pyproject.toml")
     (tmp_path / "tfadvisor" / "rules").symlink_to("../rules")
-    (tmp_path / "fixtures").symlink_to(ROOT / "fixtures")  # which rules name as their proof
+    (tmp_path / "fixtures").symlink_to(
+        ROOT / "fixtures"
+    )  # which rules name as their proof
     run(tmp_path, "docs/generate.py")
     return tmp_path
 
 
 def run(tree: Path, *call: str) -> str:
-    """A Python command in a tree, with the tree's tfadvisor. Returns what it printed, and fails as the command fails."""
-    places = {"PYTHONPATH": f"{tree}{os.pathsep}{tree / 'tests'}", "PYTHONDONTWRITEBYTECODE": "1"}
+    """A Python command in a tree, with the tree's tfadvisor. Returns what it printed,
+    and fails as the command fails.
+    """
+    places = {
+        "PYTHONPATH": f"{tree}{os.pathsep}{tree / 'tests'}",
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
     done = subprocess.run(
-        [sys.executable, *call], cwd=tree, env={**os.environ, **places}, capture_output=True, text=True, check=False
+        [sys.executable, *call],
+        cwd=tree,
+        env={**os.environ, **places},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
@@ -61,11 +77,25 @@ CONFIG_SCHEMA = "schemas/tfadvisor-toml-1.json"
 
 
 def pytest_in(tree: Path, *files: str) -> str:
-    return run(tree, "-m", "pytest", "--verbosity=0", "-p", "no:cacheprovider", "-p", "no:xdist", *files)
+    return run(
+        tree,
+        "-m",
+        "pytest",
+        "--verbosity=0",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:xdist",
+        *files,
+    )
 
 
 def files_of(tree: Path) -> dict[str, bytes]:
-    found = (path for path in tree.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    found = (
+        path
+        for path in tree.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    )
     return {path.relative_to(tree).as_posix(): path.read_bytes() for path in found}
 
 
@@ -76,7 +106,11 @@ def followed(tree: Path, *steps: Change) -> set[str]:
         perform(one, tree)
     run(tree, "docs/generate.py")
     after = files_of(tree)
-    return {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
+    return {
+        name
+        for name in before.keys() | after.keys()
+        if before.get(name) != after.get(name)
+    }
 
 
 def guide(name: str, heading: str | None = None) -> list[Change]:
@@ -98,17 +132,24 @@ def by_hand(touched: set[str]) -> set[str]:
 
 
 def test_a_metric_and_its_rule(copy: Path) -> None:
-    metric, rule = guide("add-a-metric", "From events"), guide("add-a-rule", "On a metric")
+    metric, rule = (
+        guide("add-a-metric", "From events"),
+        guide("add-a-rule", "On a metric"),
+    )
 
     touched = followed(copy, *metric, *rule)
 
     pages = {"metrics.md", "rules.md"}
-    assert touched == named(*metric, *rule) | {f"docs/reference/{page}" for page in pages} | {CONFIG_SCHEMA}
+    assert touched == named(*metric, *rule) | {
+        f"docs/reference/{page}" for page in pages
+    } | {CONFIG_SCHEMA}
     assert len(by_hand(touched)) <= MOST
     assert "2 passed" in pytest_in(copy, "tests/unit/metrics/time/test_slowest_step.py")
     assert '"slowest_step_ratio"' in analyze(copy, "--format", "json")
     run(copy, "-m", "tfadvisor", "rules", "check", "rules")
-    assert "several times as long" in run(copy, "-m", "tfadvisor", "rules", "show", "one-step-far-longer")
+    assert "several times as long" in run(
+        copy, "-m", "tfadvisor", "rules", "show", "one-step-far-longer"
+    )
 
 
 def test_a_signal(copy: Path) -> None:
@@ -120,7 +161,10 @@ def test_a_signal(copy: Path) -> None:
     assert touched == named(*signal) | {"docs/reference/metrics.md", CONFIG_SCHEMA}
     assert len(by_hand(touched)) <= MOST
     assert "2 passed" in pytest_in(copy, "tests/unit/metrics/kernels/test_reversals.py")
-    assert followed(copy, *rule) == named(*rule) | {"docs/reference/rules.md", CONFIG_SCHEMA}
+    assert followed(copy, *rule) == named(*rule) | {
+        "docs/reference/rules.md",
+        CONFIG_SCHEMA,
+    }
     run(copy, "-m", "tfadvisor", "rules", "check", "rules")
 
 
@@ -168,8 +212,18 @@ def test_a_guide_that_no_longer_fits_the_tree_is_noticed(tmp_path: Path) -> None
 
 
 def test_every_file_that_a_guide_names_is_there_or_made_by_it() -> None:
-    made = {one.path for page in GUIDES.glob("*.md") for one in changes(page.read_text("utf-8")) if not one.is_hunk}
-    patched = {one.path for page in GUIDES.glob("*.md") for one in changes(page.read_text("utf-8")) if one.is_hunk}
+    made = {
+        one.path
+        for page in GUIDES.glob("*.md")
+        for one in changes(page.read_text("utf-8"))
+        if not one.is_hunk
+    }
+    patched = {
+        one.path
+        for page in GUIDES.glob("*.md")
+        for one in changes(page.read_text("utf-8"))
+        if one.is_hunk
+    }
 
     assert not [path for path in patched if not (ROOT / path).exists()]
     assert not [path for path in made if (ROOT / path).exists()]

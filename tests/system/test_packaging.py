@@ -1,4 +1,6 @@
-"""What is shipped: every package, the compiled decoder, the rules, nothing that only tests need."""
+"""What is shipped: every package, the compiled decoder, the rules, nothing that only
+tests need.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,11 @@ import pytest
 from support.places import ROOT, RULES
 
 import tfadvisor.metrics  # noqa: F401
-from tfadvisor.advice.loading.catalogue import compile_rules, load_catalogue, read_compiled
+from tfadvisor.advice.loading.catalogue import (
+    compile_rules,
+    load_catalogue,
+    read_compiled,
+)
 from tfadvisor.trace.decode import is_compiled
 from tfadvisor.version import VERSION
 
@@ -24,9 +30,21 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory) -> list[str]:
     target = tmp_path_factory.mktemp("wheel")
-    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", target, ROOT]
+    build = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "--quiet",
+        "--no-deps",
+        "--wheel-dir",
+        target,
+        ROOT,
+    ]
     with (tmp_path_factory.getbasetemp().parent / "wheel.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # each worker of pytest-xdist builds in the one folder `build/`
+        fcntl.flock(
+            lock, fcntl.LOCK_EX
+        )  # each worker of pytest-xdist builds in the one folder `build/`
         subprocess.run(build, check=True, capture_output=True)
     (path,) = target.glob("*.whl")
     with zipfile.ZipFile(path) as archive:
@@ -35,26 +53,39 @@ def wheel(tmp_path_factory) -> list[str]:
 
 def test_the_wheel_holds_the_compiled_decoder(wheel: list[str]) -> None:
     assert any(re.fullmatch(r"tfadvisor/trace/_wire\..*\.so", name) for name in wheel)
-    assert any(re.fullmatch(r"tfadvisor/timeline/_sweeps\..*\.so", name) for name in wheel)
+    assert any(
+        re.fullmatch(r"tfadvisor/timeline/_sweeps\..*\.so", name) for name in wheel
+    )
 
 
 def test_the_wheel_holds_every_module(wheel: list[str]) -> None:
-    sources = {path.relative_to(ROOT).as_posix() for path in (ROOT / "tfadvisor").rglob("*.py")}
+    sources = {
+        path.relative_to(ROOT).as_posix() for path in (ROOT / "tfadvisor").rglob("*.py")
+    }
 
     assert sources <= set(wheel)
     assert "tfadvisor/py.typed" in wheel
 
 
-def test_the_wheel_holds_the_rules_without_their_cases_and_what_savings_rest_on(wheel: list[str]) -> None:
+def test_the_wheel_holds_the_rules_without_their_cases_and_what_savings_rest_on(
+    wheel: list[str],
+) -> None:
     rules = {path.relative_to(RULES).as_posix() for path in RULES.rglob("*.yaml")}
-    shipped = {name.removeprefix("tfadvisor/rules/") for name in wheel if name.startswith("tfadvisor/rules/")} - {
-        "__init__.py"
+    shipped = {
+        name.removeprefix("tfadvisor/rules/")
+        for name in wheel
+        if name.startswith("tfadvisor/rules/")
+    } - {"__init__.py"}
+
+    assert shipped == {name for name in rules if not name.endswith(".cases.yaml")} | {
+        "catalogue.py",
+        "savings.json",
     }
 
-    assert shipped == {name for name in rules if not name.endswith(".cases.yaml")} | {"catalogue.py", "savings.json"}
 
-
-def test_the_compiled_rules_are_the_yaml(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_compiled_rules_are_the_yaml(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "built").mkdir()
     compile_rules(RULES, tmp_path / "built")
     monkeypatch.syspath_prepend(tmp_path)
@@ -62,14 +93,20 @@ def test_the_compiled_rules_are_the_yaml(tmp_path: Path, monkeypatch: pytest.Mon
     compiled = read_compiled("built")
 
     assert compiled is not None
-    assert sorted(compiled, key=lambda rule: rule.id) == list(load_catalogue(preview=True).rules)
+    assert sorted(compiled, key=lambda rule: rule.id) == list(
+        load_catalogue(preview=True).rules
+    )
 
 
-def test_a_build_compiles_the_rules_before_anything_is_installed(tmp_path: Path) -> None:
+def test_a_build_compiles_the_rules_before_anything_is_installed(
+    tmp_path: Path,
+) -> None:
     """Its environment has what [build-system] requires, and no NumPy."""
     code = (
-        "import sys; sys.modules.update(numpy=None, google=None, typer=None); from pathlib import Path;"
-        "from tfadvisor.advice.loading.catalogue import compile_rules; compile_rules(Path(sys.argv[1]), Path(sys.argv[2]))"
+        "import sys; sys.modules.update(numpy=None, google=None, typer=None); from "
+        "pathlib import Path;"
+        "from tfadvisor.advice.loading.catalogue import compile_rules; "
+        "compile_rules(Path(sys.argv[1]), Path(sys.argv[2]))"
     )
 
     subprocess.run([sys.executable, "-c", code, RULES, tmp_path], check=True)
@@ -77,11 +114,14 @@ def test_a_build_compiles_the_rules_before_anything_is_installed(tmp_path: Path)
     assert (tmp_path / "catalogue.py").exists()
 
 
-def test_the_wheel_holds_neither_tests_nor_sources_of_the_extension(wheel: list[str]) -> None:
+def test_the_wheel_holds_neither_tests_nor_sources_of_the_extension(
+    wheel: list[str],
+) -> None:
     assert not [
         name
         for name in wheel
-        if name.startswith(("tests/", "fixtures/", "benchmarks/")) or name.endswith((".pyx", ".pxi", ".c"))
+        if name.startswith(("tests/", "fixtures/", "benchmarks/"))
+        or name.endswith((".pyx", ".pxi", ".c"))
     ]
 
 
@@ -91,7 +131,11 @@ def test_this_installation_uses_the_compiled_decoder() -> None:
 
 def test_the_package_is_the_command() -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "tfadvisor", "--version"], capture_output=True, text=True, check=True, cwd=ROOT / "docs"
+        [sys.executable, "-m", "tfadvisor", "--version"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT / "docs",
     )
 
     assert done.stdout == f"tfadvisor {VERSION}\n"
@@ -101,12 +145,21 @@ def test_a_checkout_works_before_it_is_installed(tmp_path: Path) -> None:
     """Without the extension, and with its rules beside the package."""
     for folder in ("tfadvisor", "rules"):
         shutil.copytree(
-            ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("_wire.*", "_sweeps.*", "__pycache__")
+            ROOT / folder,
+            tmp_path / folder,
+            ignore=shutil.ignore_patterns("_wire.*", "_sweeps.*", "__pycache__"),
         )
-    code = "import sys; sys.path.insert(0, '.'); from tfadvisor.cli.entry import run; run()"
+    code = (
+        "import sys; sys.path.insert(0, '.'); from tfadvisor.cli.entry import run; "
+        "run()"
+    )
 
     done = subprocess.run(
-        [sys.executable, "-c", code, "rules", "list"], capture_output=True, text=True, check=True, cwd=tmp_path
+        [sys.executable, "-c", code, "rules", "list"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
     )
 
     assert "host-work-in-loop" in done.stdout
@@ -115,25 +168,41 @@ def test_a_checkout_works_before_it_is_installed(tmp_path: Path) -> None:
 def test_without_the_extension_the_twin_decodes(tmp_path: Path) -> None:
     """As where no compiler was at hand: slower, and the same report."""
     code = (
-        "import sys; sys.modules['tfadvisor.trace._wire'] = sys.modules['tfadvisor.timeline._sweeps'] = None; "
+        "import sys; sys.modules['tfadvisor.trace._wire'] = "
+        "sys.modules['tfadvisor.timeline._sweeps'] = None; "
         "import tfadvisor; "
         f"report = tfadvisor.analyze({str(ROOT / 'fixtures' / 'jax-logging')!r}); "
-        "from tfadvisor.trace.decode import is_compiled; print(is_compiled(), report.verdict.bottleneck)"
+        "from tfadvisor.trace.decode import is_compiled; print(is_compiled(), "
+        "report.verdict.bottleneck)"
     )
 
-    done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True
+    )
 
     assert done.stdout.split() == ["False", "host"]
 
 
 def test_the_oldest_dependencies_that_are_tested_are_the_oldest_allowed() -> None:
-    """Of each dependency the oldest release in .ci/lowest.txt is the lower bound that pyproject.toml states."""
+    """Of each dependency the oldest release in .ci/lowest.txt is the lower bound that
+    pyproject.toml states.
+    """
     allowed = dict(
-        re.findall(r'^  "([\w-]+)>=([\d.]+)', (ROOT / "pyproject.toml").read_text().split("[project.opt")[0], re.M)
+        re.findall(
+            r'^  "([\w-]+)>=([\d.]+)',
+            (ROOT / "pyproject.toml").read_text().split("[project.opt")[0],
+            re.M,
+        )
     )
-    tested = re.findall(r"^([\w-]+)==([\d.]+)", (ROOT / ".ci" / "lowest.txt").read_text(), re.M)
+    tested = re.findall(
+        r"^([\w-]+)==([\d.]+)", (ROOT / ".ci" / "lowest.txt").read_text(), re.M
+    )
 
     oldest = dict(reversed(tested))
 
     assert {"numpy", "protobuf", "rich"} <= allowed.keys()
-    assert [name for name, bound in allowed.items() if not f"{oldest.get(name)}.".startswith(f"{bound}.")] == []
+    assert [
+        name
+        for name, bound in allowed.items()
+        if not f"{oldest.get(name)}.".startswith(f"{bound}.")
+    ] == []

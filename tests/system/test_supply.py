@@ -1,4 +1,6 @@
-"""What CI and the action install: actions by commit, packages by version and hash, nothing by a name alone."""
+"""What CI and the action install: actions by commit, packages by version and hash,
+nothing by a name alone.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,10 @@ import pytest
 import yaml
 from support.places import ROOT
 
-WORKFLOWS = [*sorted((ROOT / ".github" / "workflows").glob("*.yml")), ROOT / "action.yml"]
+WORKFLOWS = [
+    *sorted((ROOT / ".github" / "workflows").glob("*.yml")),
+    ROOT / "action.yml",
+]
 LOCKS = sorted((ROOT / ".ci" / "locks").glob("*.txt"))
 OWN = re.compile(r"(-e )?(\.|from-sdist/\S+|dist/\S+)$")
 """This project itself."""
@@ -26,16 +31,27 @@ def test_every_action_is_named_by_its_commit(path: Path) -> None:
     used = [step["uses"] for step in steps_of(path) if "uses" in step]
 
     assert used or path.name == "action.yml"  # the action itself needs no other
-    assert [one for one in used if not re.fullmatch(r"[\w.-]+/[\w./-]+@[0-9a-f]{40}", one)] == []
+    assert [
+        one for one in used if not re.fullmatch(r"[\w.-]+/[\w./-]+@[0-9a-f]{40}", one)
+    ] == []
 
 
 def installs(path: Path) -> list[str]:
-    """What follows `pip install` or `pip wheel` in each command of a script or workflow."""
+    """What follows `pip install` or `pip wheel` in each command of a script or
+    workflow.
+    """
     text = path.read_text("utf-8")
-    return [one.strip() for one in re.findall(r"(?:pip|pip\"|pip'?) (?:install|wheel) ([^&|#\n]*)", text)]
+    return [
+        one.strip()
+        for one in re.findall(
+            r"(?:pip|pip\"|pip'?) (?:install|wheel) ([^&|#\n]*)", text
+        )
+    ]
 
 
-@pytest.mark.parametrize("path", [*WORKFLOWS[:-1], ROOT / ".ci" / "run"], ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path", [*WORKFLOWS[:-1], ROOT / ".ci" / "run"], ids=lambda path: path.name
+)
 def test_ci_installs_by_hash_alone(path: Path) -> None:
     """Or this project itself, without what it needs, and built with what is there."""
     found = installs(path)
@@ -44,7 +60,9 @@ def test_ci_installs_by_hash_alone(path: Path) -> None:
         by_hash = "--require-hashes" in one or "$locked" in one
         own = "--no-deps" in one and "--no-build-isolation" in one and OWN.search(one)
         assert by_hash or own, f"{path.name}: pip install {one}"
-    assert 'locked="--quiet --require-hashes' in (ROOT / ".ci" / "run").read_text("utf-8")
+    assert 'locked="--quiet --require-hashes' in (ROOT / ".ci" / "run").read_text(
+        "utf-8"
+    )
     assert "pipx" not in path.read_text("utf-8")
 
 
@@ -65,8 +83,17 @@ def test_the_lock_holds_what_the_project_needs() -> None:
     needed = re.search(r"^dependencies = \[(.*?)^\]", text, re.M | re.S)
     tested = re.search(r"^test = \[(.*?)^\]", text, re.M | re.S)
     assert needed is not None and tested is not None
-    names = {one.lower() for one in re.findall(r'^  "([A-Za-z0-9-]+)', needed[1] + tested[1], re.M)}
-    locked = set(re.findall(r"^([a-z0-9.-]+)==", (ROOT / ".ci" / "locks" / "ci.txt").read_text("utf-8"), re.M))
+    names = {
+        one.lower()
+        for one in re.findall(r'^  "([A-Za-z0-9-]+)', needed[1] + tested[1], re.M)
+    }
+    locked = set(
+        re.findall(
+            r"^([a-z0-9.-]+)==",
+            (ROOT / ".ci" / "locks" / "ci.txt").read_text("utf-8"),
+            re.M,
+        )
+    )
 
     assert len(names) > 20
     assert names - locked == set()

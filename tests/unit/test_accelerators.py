@@ -1,4 +1,5 @@
-"""Runs on GPUs and TPUs, built from names that their runtimes document: what an expert would say first, and what nobody may say.
+"""Runs on GPUs and TPUs, built from names that their runtimes document: what an expert
+would say first, and what nobody may say.
 
 Times in microseconds; four to six steps of 1 ms.
 """
@@ -19,7 +20,9 @@ DOT = hlo.dot_numbers([1], [0])
 PERIOD = 1000
 
 
-def gpu(name: str, major: int, minor: int, cores: int, gb_s: float, gib: int = 80) -> dict[str, object]:
+def gpu(
+    name: str, major: int, minor: int, cores: int, gb_s: float, gib: int = 80
+) -> dict[str, object]:
     return {
         "device_vendor": "Nvidia",
         "gpu_device_name": name,
@@ -57,9 +60,14 @@ TPUS = {
 
 
 def on_gpus(
-    count: int, about: dict[str, object], *kernels: tuple[str, float, float, str], program: bytes | None = None
+    count: int,
+    about: dict[str, object],
+    *kernels: tuple[str, float, float, str],
+    program: bytes | None = None,
 ) -> TraceBuilder:
-    """Kernels (name, from, to, HLO op or "") of each of five steps, alike on all of the GPUs; NCCL has its own stream."""
+    """Kernels (name, from, to, HLO op or "") of each of five steps, alike on all of the
+    GPUs; NCCL has its own stream.
+    """
     builder = trace()
     if program is not None:
         builder.program("jit_step", program)
@@ -70,7 +78,11 @@ def on_gpus(
         builder.step(at, at + PERIOD).call("PjitFunction(step)", at, at + 5)
         for device in range(count):
             for name, start, end, op in kernels:
-                stats = {"hlo_op": op, "hlo_module": "jit_step", "program_id": 7} if op else {}
+                stats = (
+                    {"hlo_op": op, "hlo_module": "jit_step", "program_id": 7}
+                    if op
+                    else {}
+                )
                 line = (
                     "Stream #5(Compute)"
                     if "nccl" in name
@@ -78,28 +90,48 @@ def on_gpus(
                     if "Memcpy" in name
                     else "Stream #15(Compute)"
                 )
-                builder.on_line(f"/device:GPU:{device}", line, name, at + start, at + end, **stats)
+                builder.on_line(
+                    f"/device:GPU:{device}", line, name, at + start, at + end, **stats
+                )
     return builder
 
 
 def on_tpus(
-    count: int, model: str, *ops: tuple[str, float, float], line: str = "XLA Ops", **stated: tuple[str, int, int]
+    count: int,
+    model: str,
+    *ops: tuple[str, float, float],
+    line: str = "XLA Ops",
+    **stated: tuple[str, int, int],
 ) -> TraceBuilder:
-    """Ops of each of six steps, barriers on a line of their own. stated: category, operations and bytes by the name's stem."""
+    """Ops of each of six steps, barriers on a line of their own. stated: category,
+    operations and bytes by the name's stem.
+    """
     builder = trace()
     for step in range(6):
         at = step * PERIOD
         builder.step(at, at + PERIOD).call("PjitFunction(train_step)", at, at + 5)
         for device in range(count):
             plane = f"/device:TPU:{device}"
-            builder.plane_stat(plane, **TPUS[model]).on_line(plane, "XLA Modules", "jit_train_step(123)", at, at + 995)
+            builder.plane_stat(plane, **TPUS[model]).on_line(
+                plane, "XLA Modules", "jit_train_step(123)", at, at + 995
+            )
             for name, start, end in ops:
-                builder.on_line(plane, line if name.startswith("barrier") else "XLA Ops", name, at + start, at + end)
+                builder.on_line(
+                    plane,
+                    line if name.startswith("barrier") else "XLA Ops",
+                    name,
+                    at + start,
+                    at + end,
+                )
     for device in range(count):
         plane = builder._plane_of(f"/device:TPU:{device}")
         for entry in plane.event_metadata.values():
-            told = stated.get(entry.name.decode().removeprefix("%").partition(".")[0], ())
-            for stat, value in zip(("hlo_category", "flops", "bytes_accessed"), told, strict=False):
+            told = stated.get(
+                entry.name.decode().removeprefix("%").partition(".")[0], ()
+            )
+            for stat, value in zip(
+                ("hlo_category", "flops", "bytes_accessed"), told, strict=False
+            ):
                 _set(entry.stats.add(metadata_id=_stat_id(plane, stat)), plane, value)
     return builder
 
@@ -107,7 +139,11 @@ def on_tpus(
 def square(kind: str, dtype: str = "f32", side: int = 4096) -> bytes:
     shape = f"{dtype}[{side},{side}]"
     return hlo.module(
-        hlo.computation(1, hlo.op(1, "parameter", shape), hlo.op(2, kind, shape, 1, 1, name=f"{kind}.2", extra=DOT))
+        hlo.computation(
+            1,
+            hlo.op(1, "parameter", shape),
+            hlo.op(2, kind, shape, 1, 1, name=f"{kind}.2", extra=DOT),
+        )
     )
 
 
@@ -115,12 +151,19 @@ exchange = partial(hlo.exchange, path="jit(step)/layer_0/dense", name="jit_step"
 NCCL = "ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
 SUM = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
 NVJET = "nvjet_sm100_tst_128x256_64x6_2x1_2cta_v_bz_TNT"
-GEMV = "void gemv2T_kernel_val<int, int, __nv_bfloat16, __nv_bfloat16, __nv_bfloat16, float, 128, 16, 4, 4, false>(…)"
+GEMV = (
+    "void gemv2T_kernel_val<int, int, __nv_bfloat16, __nv_bfloat16, __nv_bfloat16, "
+    "float, 128, 16, 4, 4, false>(…)"
+)
 
 
 def words(report: Report, least: Severity = Severity.INFO) -> str:
     """All that judges the run, the trace itself left aside."""
-    told = [one for one in report.findings if one.category != "capture" and one.severity.rank >= least.rank]
+    told = [
+        one
+        for one in report.findings
+        if one.category != "capture" and one.severity.rank >= least.rank
+    ]
     return "\n".join(
         f"{one.title} {one.summary} "
         + " ".join(str(seen.value) for seen in one.evidence)
@@ -133,7 +176,9 @@ def decode(about: dict[str, object]) -> TraceBuilder:
     builder = trace().plane_stat("/device:GPU:0", **about)
     for step in range(8):
         at = step * PERIOD
-        builder.call("PjitFunction(generate_token)", at, at + 100).call("np.asarray(jax.Array)", at + 100, at + 980)
+        builder.call("PjitFunction(generate_token)", at, at + 100).call(
+            "np.asarray(jax.Array)", at + 100, at + 980
+        )
         for one in range(80):
             builder.busy("GPU:0", (at + 110 + 10 * one, at + 118 + 10 * one), name=GEMV)
     return builder
@@ -147,9 +192,19 @@ def server() -> TraceBuilder:
             (("prefill_512", 0, 1500), ("insert", 1600, 1700), ("generate", 1800, 4200))
         ):
             builder.call(f"PjitFunction({name})", at + start, at + start + 60)
-            builder.on_line("/device:TPU:0", "XLA Modules", f"jit_{name}({number})", at + start + 50, at + end)
             builder.on_line(
-                "/device:TPU:0", "XLA Ops", f"%fusion.{number} = bf16[1] fusion()", at + start + 50, at + end
+                "/device:TPU:0",
+                "XLA Modules",
+                f"jit_{name}({number})",
+                at + start + 50,
+                at + end,
+            )
+            builder.on_line(
+                "/device:TPU:0",
+                "XLA Ops",
+                f"%fusion.{number} = bf16[1] fusion()",
+                at + start + 50,
+                at + end,
             )
     return builder
 
@@ -158,7 +213,9 @@ def mirrored(kernel: str, number: int) -> TraceBuilder:
     builder = trace()
     for step in range(6):
         at = step * 4 * PERIOD
-        builder.step(at, at + 4 * PERIOD).call("EagerLocalExecute: __inference_train_function_77", at, at + 3900)
+        builder.step(at, at + 4 * PERIOD).call(
+            "EagerLocalExecute: __inference_train_function_77", at, at + 3900
+        )
         for device in range(4):
             builder.plane_stat(f"/device:GPU:{device}", **A100)
             builder.busy(
@@ -168,7 +225,9 @@ def mirrored(kernel: str, number: int) -> TraceBuilder:
                 stream=15,
             )
             for one in range(number):
-                builder.collective(f"GPU:{device}", at + 1600 + 11 * one, at + 1609 + 11 * one, kernel)
+                builder.collective(
+                    f"GPU:{device}", at + 1600 + 11 * one, at + 1609 + 11 * one, kernel
+                )
     return builder
 
 
@@ -183,7 +242,9 @@ SAYS = {
         r"bfloat16|bf16",
     ),
     "fp32 in a Triton fusion of an RTX 4090": (
-        on_gpus(1, RTX_4090, ("gemm_fusion_dot_2", 0, 950, "dot.2"), program=square("dot")),
+        on_gpus(
+            1, RTX_4090, ("gemm_fusion_dot_2", 0, 950, "dot.2"), program=square("dot")
+        ),
         r"bfloat16|bf16",
     ),
     "a command buffer of a B200 that transposes": (
@@ -221,8 +282,18 @@ SAYS = {
             8,
             H200,
             (NVJET, 0, 600, "dot.2"),
-            ("ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", 600, 990, "all-to-all.3"),
-            program=exchange("all-to-all", [list(range(8))], "product", path="jit(step)/moe/expert/all_to_all"),
+            (
+                "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)",
+                600,
+                990,
+                "all-to-all.3",
+            ),
+            program=exchange(
+                "all-to-all",
+                [list(range(8))],
+                "product",
+                path="jit(step)/moe/expert/all_to_all",
+            ),
         ),
         r"expert|all-to-all",
     ),
@@ -254,7 +325,11 @@ SAYS = {
             4,
             "v5p",
             ("%fusion.1 = bf16[4096,4096] fusion(%p)", 0, 650),
-            ("%recv-done.2 = (bf16[8]) recv-done(%recv.2), is_host_transfer=true", 650, 990),
+            (
+                "%recv-done.2 = (bf16[8]) recv-done(%recv.2), is_host_transfer=true",
+                650,
+                990,
+            ),
         )
         .thread("dcn")
         .call("MegaScale: Communication Transport Receive", 660, 980),
@@ -262,17 +337,42 @@ SAYS = {
     ),
 }
 SAYS_NOT = {
-    "decoding on an L4": (decode(L4), r"multiples? of 8|every \d+ steps|log\(step", Severity.INFO),
-    "serving on a v5e": (server(), r"log\(step|training loop|every \d+ steps", Severity.LOW),
-    "one host of 128 B200": (SAYS["one host of 128 B200"][0], r"NCCL_PROTO|NVLink|NVLS|one host", Severity.INFO),
-    "weights gathered on H200": (SAYS["weights gathered on H200"][0], r"in one sharding", Severity.INFO),
+    "decoding on an L4": (
+        decode(L4),
+        r"multiples? of 8|every \d+ steps|log\(step",
+        Severity.INFO,
+    ),
+    "serving on a v5e": (
+        server(),
+        r"log\(step|training loop|every \d+ steps",
+        Severity.LOW,
+    ),
+    "one host of 128 B200": (
+        SAYS["one host of 128 B200"][0],
+        r"NCCL_PROTO|NVLink|NVLS|one host",
+        Severity.INFO,
+    ),
+    "weights gathered on H200": (
+        SAYS["weights gathered on H200"][0],
+        r"in one sharding",
+        Severity.INFO,
+    ),
     "experts on H200": (SAYS["experts on H200"][0], r"in one sharding", Severity.INFO),
-    "TensorFlow on four A100": (SAYS["TensorFlow on four A100 with 200 small sums"][0], r"jax\.|jit\(", Severity.INFO),
+    "TensorFlow on four A100": (
+        SAYS["TensorFlow on four A100 with 200 small sums"][0],
+        r"jax\.|jit\(",
+        Severity.INFO,
+    ),
     "two RTX 4090 at the speed of PCIe": (
         on_gpus(
             2,
             RTX_4090,
-            ("ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_32x5_tn", 0, 985, "dot.2"),
+            (
+                "ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_32x5_tn",
+                0,
+                985,
+                "dot.2",
+            ),
             (SUM, 300, 900, "all-reduce.3"),
             program=exchange("all-reduce", [[0, 1]], "product"),
         ),
@@ -300,7 +400,11 @@ SAYS_NOT = {
             4,
             "v5e",
             ("%fusion.1 = bf16[4096,4096] fusion(%p)", 0, 985),
-            ("%all-reduce-done.2 = bf16[8] all-reduce-done(%all-reduce-start.2)", 985, 990),
+            (
+                "%all-reduce-done.2 = bf16[8] all-reduce-done(%all-reduce-start.2)",
+                985,
+                990,
+            ),
         ),
         r".",
         Severity.MEDIUM,
@@ -322,7 +426,9 @@ def test_what_does_not_apply_is_not_said(name: str) -> None:
     assert not re.search(unwanted, words(builder.report(), least), re.IGNORECASE)
 
 
-@pytest.mark.parametrize("op", ["all-gather-start.3", "collective-permute-start.1", "all-reduce.3"])
+@pytest.mark.parametrize(
+    "op", ["all-gather-start.3", "collective-permute-start.1", "all-reduce.3"]
+)
 def test_what_copy_engines_exchange_bounds_the_step_as_communication(op: str) -> None:
     report = on_gpus(4, H200, (NVJET, 0, 500, ""), ("MemcpyP2P", 500, 990, op)).report()
 

@@ -1,8 +1,9 @@
-"""Runs on GPUs and TPUs that were written before anyone looked at what the rules say of them: verdict, findings, numbers.
+"""Runs on GPUs and TPUs that were written before anyone looked at what the rules say of
+them: verdict, findings, numbers.
 
-Names are those of public sources: kernels of cuBLAS, cuDNN, NCCL, hipBLASLt and Pallas from listings, TPU lines and
-`hlo_category` from XLA's `xplane_schema` and `xla_op_utils`, stats of TensorFlow 2.4 and PJRT from recordings.
-Times in microseconds.
+Names are those of public sources: kernels of cuBLAS, cuDNN, NCCL, hipBLASLt and Pallas
+from listings, TPU lines and `hlo_category` from XLA's `xplane_schema` and
+`xla_op_utils`, stats of TensorFlow 2.4 and PJRT from recordings. Times in microseconds.
 """
 
 from __future__ import annotations
@@ -42,11 +43,20 @@ class Truth(NamedTuple):
     numbers: dict[str, tuple[float, float]] | None = None
     """Lowest and highest value of a metric."""
     anywhere: str = ""
-    """The report says it somewhere: a note about the trace, a device, a part of the step."""
+    """The report says it somewhere: a note about the trace, a device, a part of the
+    step.
+    """
 
 
 def gpu(
-    name: str, major: int, minor: int, cores: int, gb_s: float, gib: int, clock: int = 1_980_000, vendor: str = "Nvidia"
+    name: str,
+    major: int,
+    minor: int,
+    cores: int,
+    gb_s: float,
+    gib: int,
+    clock: int = 1_980_000,
+    vendor: str = "Nvidia",
 ) -> dict[str, object]:
     return {
         "device_vendor": vendor,
@@ -60,8 +70,16 @@ def gpu(
     }
 
 
-V100 = {k: v for k, v in gpu("", 7, 0, 80, 898, 16, 1_530_000).items() if k not in ("gpu_device_name", "device_vendor")}
-T4 = {k: v for k, v in gpu("", 7, 5, 40, 320, 16, 1_590_000).items() if k not in ("gpu_device_name", "device_vendor")}
+V100 = {
+    k: v
+    for k, v in gpu("", 7, 0, 80, 898, 16, 1_530_000).items()
+    if k not in ("gpu_device_name", "device_vendor")
+}
+T4 = {
+    k: v
+    for k, v in gpu("", 7, 5, 40, 320, 16, 1_590_000).items()
+    if k not in ("gpu_device_name", "device_vendor")
+}
 A100 = gpu("NVIDIA A100-SXM4-80GB", 8, 0, 108, 2039, 80, 1_410_000)
 A10G = gpu("NVIDIA A10G", 8, 6, 80, 600, 24, 1_710_000)
 L4 = gpu("NVIDIA L4", 8, 9, 58, 300, 24, 2_040_000)
@@ -88,12 +106,15 @@ CONV_HALF = (
     "sm80_xmma_wgrad_implicit_gemm_indexed_f16f16_f16f32_f32_nhwckrsc_nhwc_tilesize128x128x32_stage3_warpsize2x2x1"
     "_g1_tensor16x8x16_kernel_cudnn"
 )
-AMD_BF16 = (
-    "Cijk_Ailk_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT256x256x64_MI16x16x1_CMS_SN_LDSB0_AFC0_AFEM1_AFEM1_ASEM1_CLR1"
+AMD_BF16 = "Cijk_Ailk_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT256x256x64_MI16x16x1_CMS_SN_LDSB0_AFC0_AFEM1_AFEM1_ASEM1_CLR1"
+GEMV = (
+    "void gemv2T_kernel_val<int, int, __nv_bfloat16, __nv_bfloat16, __nv_bfloat16, "
+    "float, 128, 16, 4, 4, false>(…)"
 )
-GEMV = "void gemv2T_kernel_val<int, int, __nv_bfloat16, __nv_bfloat16, __nv_bfloat16, float, 128, 16, 4, 4, false>(…)"
 GATHER = "ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
-SCATTER = "ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
+SCATTER = (
+    "ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
+)
 SUM = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
 SEND = "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)"
 RCCL = "ncclDevKernel_Generic_1(ncclDevKernelArgsStorage<4096ul>)"
@@ -117,7 +138,9 @@ def jax(
     marked: bool = True,
     builder: TraceBuilder | None = None,
 ) -> TraceBuilder:
-    """A JAX loop that runs one step ahead of its devices: every launch is early, every kernel linked to it."""
+    """A JAX loop that runs one step ahead of its devices: every launch is early, every
+    kernel linked to it.
+    """
     builder = builder or trace()
     if program is not None:
         builder.program("jit_train_step", program)
@@ -142,15 +165,29 @@ def jax(
                 )
                 stats: dict[str, object] = {"correlation_id": link}
                 stats |= (
-                    {"memcpy_details": "kind_src:device kind_dst:device size:67108864 dest:1 async:1"}
+                    {
+                        "memcpy_details": "kind_src:device kind_dst:device size:67108864 dest:1 async:1"
+                    }
                     if copy
                     else {
-                        "kernel_details": "regs:168 static_shared:0 dynamic_shared:0 grid:132,1,1 block:384,1,1 occ_pct:25"
+                        "kernel_details": "regs:168 static_shared:0 dynamic_shared:0 grid:132,1,1 "
+                        "block:384,1,1 occ_pct:25"
                     }
                 )
                 if op:
-                    stats |= {"hlo_op": op, "hlo_module": "jit_train_step", "program_id": 7}
-                builder.on_line(f"/device:GPU:{device}", line_of(name), name, at + start, at + end, **stats)
+                    stats |= {
+                        "hlo_op": op,
+                        "hlo_module": "jit_train_step",
+                        "program_id": 7,
+                    }
+                builder.on_line(
+                    f"/device:GPU:{device}",
+                    line_of(name),
+                    name,
+                    at + start,
+                    at + end,
+                    **stats,
+                )
     return builder
 
 
@@ -163,7 +200,9 @@ def keras(
     wait: tuple[float, float] | None = None,
     copy: tuple[float, float, int, str] | None = None,
 ) -> TraceBuilder:
-    """Keras' fit: `train` markers, the executor's threads, ops as `tf_op`; a wait for the iterator, a copy of the batch."""
+    """Keras' fit: `train` markers, the executor's threads, ops as `tf_op`; a wait for
+    the iterator, a copy of the batch.
+    """
     builder = trace()
     link = 0
     for device in range(count):
@@ -171,17 +210,35 @@ def keras(
     for step in range(steps):
         at = step * period
         builder.thread("python3/1").step(at, at + period - 20, "train")
-        builder.call("EagerLocalExecute: __inference_train_function_1626", at + 10, at + period - 60)
+        builder.call(
+            "EagerLocalExecute: __inference_train_function_1626",
+            at + 10,
+            at + period - 60,
+        )
         builder.thread("tf_Compute/77")
         if wait:
             builder.call("IteratorGetNext:IteratorGetNext", at + wait[0], at + wait[1])
             builder.thread("tf_data_iterator_get_next/5")
-            builder.call("IteratorGetNextOp::DoCompute", at + wait[0] + 1, at + wait[1] - 1, iter_num=0, id=5)
-            builder.call("Iterator::Model::Prefetch", at + wait[0] + 2, at + wait[1] - 2, id=9)
+            builder.call(
+                "IteratorGetNextOp::DoCompute",
+                at + wait[0] + 1,
+                at + wait[1] - 1,
+                iter_num=0,
+                id=5,
+            )
+            builder.call(
+                "Iterator::Model::Prefetch", at + wait[0] + 2, at + wait[1] - 2, id=9
+            )
             builder.thread("tf_Compute/77")
         if copy:
             link += 1
-            builder.call("cuMemcpyHtoDAsync", at + copy[0] - 5, at + copy[0], correlation_id=link, device_id=0)
+            builder.call(
+                "cuMemcpyHtoDAsync",
+                at + copy[0] - 5,
+                at + copy[0],
+                correlation_id=link,
+                device_id=0,
+            )
             builder.on_line(
                 "/device:GPU:0",
                 "Stream #14(MemcpyH2D)",
@@ -196,7 +253,13 @@ def keras(
             for index, (name, start, end, op) in enumerate(kernels):
                 link += 1
                 launched = at + max(begin, 20) + 2 * index
-                builder.call(name, launched, launched + 1.5, correlation_id=link, device_id=device)
+                builder.call(
+                    name,
+                    launched,
+                    launched + 1.5,
+                    correlation_id=link,
+                    device_id=device,
+                )
                 builder.on_line(
                     f"/device:GPU:{device}",
                     line_of(name),
@@ -205,7 +268,8 @@ def keras(
                     at + end,
                     correlation_id=link,
                     tf_op=op or "model/dense/MatMul:MatMul",
-                    kernel_details="regs:128 static_shared:0 dynamic_shared:0 grid:80,1,1 block:256,1,1 occ_pct:50",
+                    kernel_details="regs:128 static_shared:0 dynamic_shared:0 grid:80,1,1 "
+                    "block:256,1,1 occ_pct:50",
                 )
     return builder
 
@@ -222,7 +286,9 @@ def tpu(
     marked: bool = True,
     builder: TraceBuilder | None = None,
 ) -> TraceBuilder:
-    """Ops of each step. line: where other than on XLA Ops an op stands, by its stem. stated: category, flops, bytes by stem."""
+    """Ops of each step. line: where other than on XLA Ops an op stands, by its stem.
+    stated: category, flops, bytes by stem.
+    """
     builder = builder or trace()
     kind, peak, bandwidth, megacore = TPUS[model]
     for step in range(steps):
@@ -233,10 +299,20 @@ def tpu(
         for device in range(count):
             plane = f"/device:TPU:{device}"
             end = max(op[2] for op in ops)
-            builder.on_line(plane, "XLA Modules", f"{module}(123)", at, at + end, run_id=step + 1)
+            builder.on_line(
+                plane, "XLA Modules", f"{module}(123)", at, at + end, run_id=step + 1
+            )
             for name, start, stop in ops:
-                stem = name.removeprefix("%").partition(" ")[0].rpartition(".")[0] or name
-                builder.on_line(plane, (line or {}).get(stem, "XLA Ops"), name, at + start, at + stop)
+                stem = (
+                    name.removeprefix("%").partition(" ")[0].rpartition(".")[0] or name
+                )
+                builder.on_line(
+                    plane,
+                    (line or {}).get(stem, "XLA Ops"),
+                    name,
+                    at + start,
+                    at + stop,
+                )
     for device in range(count):
         name = f"/device:TPU:{device}"
         builder.plane_stat(
@@ -248,22 +324,33 @@ def tpu(
         )
         plane = builder._plane_of(name)
         for entry in plane.event_metadata.values():
-            stem = entry.name.decode().removeprefix("%").partition(" ")[0].rpartition(".")[0]
+            stem = (
+                entry.name.decode()
+                .removeprefix("%")
+                .partition(" ")[0]
+                .rpartition(".")[0]
+            )
             for stat, value in zip(
-                ("hlo_category", "flops", "bytes_accessed"), (stated or {}).get(stem, ()), strict=False
+                ("hlo_category", "flops", "bytes_accessed"),
+                (stated or {}).get(stem, ()),
+                strict=False,
             ):
                 _set(entry.stats.add(metadata_id=_stat_id(plane, stat)), plane, value)
     return builder
 
 
 def scanned(kind: str, groups: list[list[int]], of: str = "argument") -> bytes:
-    """A loop over layers whose body has one collective, of a slice of the stacked weights or of a product."""
+    """A loop over layers whose body has one collective, of a slice of the stacked
+    weights or of a product.
+    """
     shape = "bf16[4096,4096]"
     state = f"(s32[], {shape}, bf16[8,4096,4096])"
     body = hlo.computation(
         2,
         hlo.op(10, "parameter", state),
-        hlo.op(11, "get-tuple-element", "bf16[8,4096,4096]", 10, extra=hlo.field(13, 2)),
+        hlo.op(
+            11, "get-tuple-element", "bf16[8,4096,4096]", 10, extra=hlo.field(13, 2)
+        ),
         hlo.op(12, "get-tuple-element", "s32[]", 10),
         hlo.op(13, "dynamic-slice", shape, 11, 12, name="dynamic-slice.13"),
         hlo.op(14, "get-tuple-element", shape, 10, extra=hlo.field(13, 1)),
@@ -279,9 +366,13 @@ def scanned(kind: str, groups: list[list[int]], of: str = "argument") -> bytes:
         ),
         hlo.op(17, "tuple", state, 12, 15, 11),
     )
-    condition = hlo.computation(3, hlo.op(20, "parameter", state), hlo.op(21, "constant", "pred[]"))
+    condition = hlo.computation(
+        3, hlo.op(20, "parameter", state), hlo.op(21, "constant", "pred[]")
+    )
     entry = hlo.computation(
-        1, hlo.op(1, "parameter", state), hlo.op(2, "while", state, 1, name="while.1", calls=(2, 3))
+        1,
+        hlo.op(1, "parameter", state),
+        hlo.op(2, "while", state, 1, name="while.1", calls=(2, 3)),
     )
     return hlo.module(body, condition, entry, name="jit_train_step")
 
@@ -292,19 +383,42 @@ def attention(dtype: str) -> bytes:
         hlo.computation(
             1,
             hlo.op(1, "parameter", shape),
-            hlo.op(2, "custom-call", shape, 1, 1, 1, name="mha_forward.2", target="__gpu$xla.gpu.triton"),
-            hlo.op(3, "custom-call", shape, 1, 1, 1, name="mha_backward.3", target="__gpu$xla.gpu.triton"),
+            hlo.op(
+                2,
+                "custom-call",
+                shape,
+                1,
+                1,
+                1,
+                name="mha_forward.2",
+                target="__gpu$xla.gpu.triton",
+            ),
+            hlo.op(
+                3,
+                "custom-call",
+                shape,
+                1,
+                1,
+                1,
+                name="mha_backward.3",
+                target="__gpu$xla.gpu.triton",
+            ),
         ),
         name="jit_train_step",
     )
 
 
-def layers(compute: str, other: str, op: str, each: float, exposed: float, number: int = 8) -> tuple[Kernel, ...]:
+def layers(
+    compute: str, other: str, op: str, each: float, exposed: float, number: int = 8
+) -> tuple[Kernel, ...]:
     """Eight layers: a product, then an exchange that nothing hides."""
     out: list[Kernel] = []
     at = 0.0
     for _ in range(number):
-        out += [(other, at, at + exposed, op), (compute, at + exposed, at + exposed + each, "dot.2")]
+        out += [
+            (other, at, at + exposed, op),
+            (compute, at + exposed, at + exposed + each, "dot.2"),
+        ]
         at += exposed + each
     return tuple(out)
 
@@ -324,11 +438,15 @@ def fsdp_overlapped() -> TraceBuilder:
 
 
 def decode(about: dict[str, object], name: str = "decode_step") -> TraceBuilder:
-    """A token at a time: 2.4 GB of bf16 weights read by gemv in each step, result read by the host."""
+    """A token at a time: 2.4 GB of bf16 weights read by gemv in each step, result read
+    by the host.
+    """
     builder = trace().plane_stat("/device:GPU:0", **about)
     for step in range(10):
         at = step * 10_000
-        builder.call(f"PjitFunction({name})", at, at + 200).call("np.asarray(jax.Array)", at + 250, at + 9_900)
+        builder.call(f"PjitFunction({name})", at, at + 200).call(
+            "np.asarray(jax.Array)", at + 250, at + 9_900
+        )
         for one in range(97):
             builder.on_line(
                 "/device:GPU:0",
@@ -366,7 +484,9 @@ def decode(about: dict[str, object], name: str = "decode_step") -> TraceBuilder:
 
 
 def queue(model: str, pause: float) -> TraceBuilder:
-    """A server that waits for requests: 4 decoded tokens, then nothing until the next request; Python waits in its queue."""
+    """A server that waits for requests: 4 decoded tokens, then nothing until the next
+    request; Python waits in its queue.
+    """
     builder = trace()
     kind, peak, bandwidth, _ = TPUS[model]
     builder.plane_stat(
@@ -381,11 +501,25 @@ def queue(model: str, pause: float) -> TraceBuilder:
             "$threading.py:323 wait", at + 5, at + pause * (1 + turn % 3) - 5
         )
         at += pause * (1 + turn % 3)
-        for name, length in (("prefill", 3000.0), ("insert", 200.0), *((("generate", 2000.0),) * 4)):
+        for name, length in (
+            ("prefill", 3000.0),
+            ("insert", 200.0),
+            *((("generate", 2000.0),) * 4),
+        ):
             builder.call(f"PjitFunction({name})", at, at + 60)
-            builder.on_line("/device:TPU:0", "XLA Modules", f"jit_{name}(9)", at + 40, at + 40 + length)
             builder.on_line(
-                "/device:TPU:0", "XLA Ops", f"%fusion.{len(name)} = bf16[8,8192] fusion(%p)", at + 40, at + 40 + length
+                "/device:TPU:0",
+                "XLA Modules",
+                f"jit_{name}(9)",
+                at + 40,
+                at + 40 + length,
+            )
+            builder.on_line(
+                "/device:TPU:0",
+                "XLA Ops",
+                f"%fusion.{len(name)} = bf16[8,8192] fusion(%p)",
+                at + 40,
+                at + 40 + length,
             )
             builder.call("np.asarray(jax.Array)", at + 70, at + 50 + length)
             at += length + 100
@@ -393,16 +527,27 @@ def queue(model: str, pause: float) -> TraceBuilder:
 
 
 def sparse_core(exposed: bool) -> TraceBuilder:
-    """All-gathers on SparseCore: hidden behind the TensorCore's work, or waited for in async-done."""
+    """All-gathers on SparseCore: hidden behind the TensorCore's work, or waited for in
+    async-done.
+    """
     work_end = 6200.0 if exposed else 9700.0
     builder = tpu(
         2,
         "v7",
-        ("%async-start.3 = ((bf16[8]), bf16[64]) async-start(%p), calls=%all-gather.clone", 0, 2),
+        (
+            "%async-start.3 = ((bf16[8]), bf16[64]) async-start(%p), "
+            "calls=%all-gather.clone",
+            0,
+            2,
+        ),
         ("%fusion.1 = bf16[4096,4096]{1,0} fusion(%p), kind=kOutput", 2, work_end),
         ("%async-done.3 = bf16[64] async-done(%async-start.3)", work_end, 9800),
         stated={
-            "fusion": ("convolution fusion", 9_000_000_000_000 * int(work_end) // 9700, 400_000_000),
+            "fusion": (
+                "convolution fusion",
+                9_000_000_000_000 * int(work_end) // 9700,
+                400_000_000,
+            ),
             "async-start": ("async-start", 0, 0),
             "async-done": ("async-done", 0, 0),
         },
@@ -411,8 +556,21 @@ def sparse_core(exposed: bool) -> TraceBuilder:
         at = step * 10_000 + 100
         for device in range(2):
             plane = f"/device:TPU:{device} SparseCore 0"
-            builder.on_line(plane, "Sparse Core Modules", "jit_train_step(123)", at, at + 9700, offload_core_id=0)
-            builder.on_line(plane, "Sparse Core Ops", "%all-gather.7 = bf16[64] all-gather(%p)", at + 5, at + 9700)
+            builder.on_line(
+                plane,
+                "Sparse Core Modules",
+                "jit_train_step(123)",
+                at,
+                at + 9700,
+                offload_core_id=0,
+            )
+            builder.on_line(
+                plane,
+                "Sparse Core Ops",
+                "%all-gather.7 = bf16[64] all-gather(%p)",
+                at + 5,
+                at + 9700,
+            )
     return builder
 
 
@@ -421,35 +579,70 @@ def modules_only() -> TraceBuilder:
     for step in range(8):
         at = step * 10_000
         builder.call("PjitFunction(train_step)", at, at + 50)
-        builder.on_line("/device:TPU:0", "XLA Modules", "jit_train_step(123)", at + 30, at + 9_900, run_id=step)
-    return builder.plane_stat("/device:TPU:0", device_type_string="TPU v5", peak_teraflops_per_second=459.0)
+        builder.on_line(
+            "/device:TPU:0",
+            "XLA Modules",
+            "jit_train_step(123)",
+            at + 30,
+            at + 9_900,
+            run_id=step,
+        )
+    return builder.plane_stat(
+        "/device:TPU:0", device_type_string="TPU v5", peak_teraflops_per_second=459.0
+    )
 
 
 def pallas_waits() -> TraceBuilder:
     builder = tpu(
         1,
         "v5e",
-        ('%matmul.3 = f32[2048,2048]{1,0:T(8,128)} custom-call(%a, %b), custom_call_target="tpu_custom_call"', 0, 9800),
+        (
+            "%matmul.3 = f32[2048,2048]{1,0:T(8,128)} custom-call(%a, %b), "
+            'custom_call_target="tpu_custom_call"',
+            0,
+            9800,
+        ),
         stated={"matmul": ("custom-call", 1_073_741_824, 33_554_432)},
     )
     for step in range(6):
         for block in range(14):
             at = step * 10_000 + 100 + block * 700
             builder.on_line("/device:TPU:0", "XLA TraceMe", "ep_wait_in", at, at + 520)
-            builder.on_line("/device:TPU:0", "XLA TraceMe", "ep_run_kernel", at + 520, at + 695)
+            builder.on_line(
+                "/device:TPU:0", "XLA TraceMe", "ep_run_kernel", at + 520, at + 695
+            )
     return builder
 
 
 def hidden_offload(exposed: float, rows: bool = False) -> TraceBuilder:
-    to_host = "(bf16[8,4096]{1,0:T(8,128)S(5)}, bf16[8,4096]{1,0:T(8,128)}, u32[]{:S(2)})"
+    to_host = (
+        "(bf16[8,4096]{1,0:T(8,128)S(5)}, bf16[8,4096]{1,0:T(8,128)}, u32[]{:S(2)})"
+    )
     builder = tpu(
         4,
         "v5p",
-        (f"%copy-start.1 = {to_host} copy-start(bf16[8,4096]{{1,0:T(8,128)}} %x)", 0, 1),
-        ("%fusion.1 = bf16[4096,4096]{1,0} fusion(%p), kind=kOutput", 1, 9800 - exposed),
-        (f"%copy-done.1 = bf16[8,4096]{{1,0:T(8,128)S(5)}} copy-done({to_host} %copy-start.1)", 9800 - exposed, 9801),
+        (
+            f"%copy-start.1 = {to_host} copy-start(bf16[8,4096]{{1,0:T(8,128)}} %x)",
+            0,
+            1,
+        ),
+        (
+            "%fusion.1 = bf16[4096,4096]{1,0} fusion(%p), kind=kOutput",
+            1,
+            9800 - exposed,
+        ),
+        (
+            f"%copy-done.1 = bf16[8,4096]{{1,0:T(8,128)S(5)}} copy-done({to_host} "
+            "%copy-start.1)",
+            9800 - exposed,
+            9801,
+        ),
         stated={
-            "fusion": ("convolution fusion", int(2_700_000_000_000 * (9800 - exposed) / 9800), 400_000_000),
+            "fusion": (
+                "convolution fusion",
+                int(2_700_000_000_000 * (9800 - exposed) / 9800),
+                400_000_000,
+            ),
             "copy-start": ("copy-start", 0, 65536),
             "copy-done": ("copy-done", 0, 65536),
         },
@@ -457,14 +650,23 @@ def hidden_offload(exposed: float, rows: bool = False) -> TraceBuilder:
     if rows:
         for step in range(6):
             at = step * 10_000 + 100
-            builder.on_line("/device:TPU:0", "Host Offload Ops row 0", "offload-copy.1", at, at + 9801)
+            builder.on_line(
+                "/device:TPU:0",
+                "Host Offload Ops row 0",
+                "offload-copy.1",
+                at,
+                at + 9801,
+            )
     return builder
 
 
 def slices() -> TraceBuilder:
-    """Two slices of v5p: the gradients go over the data-centre network, and nothing hides the last of them."""
+    """Two slices of v5p: the gradients go over the data-centre network, and nothing
+    hides the last of them.
+    """
     receive = (
-        "%recv-done.9 = (f32[4096,4096], token[]) recv-done(%recv.9), channel_id=9, is_host_transfer=true, "
+        "%recv-done.9 = (f32[4096,4096], token[]) recv-done(%recv.9), channel_id=9, "
+        "is_host_transfer=true, "
         'frontend_attributes={_xla_host_transfer_handler_name="xla_megascale_runtime"}'
     )
     return tpu(
@@ -480,15 +682,42 @@ def slices() -> TraceBuilder:
 
 
 def scanned_on_tpu() -> TraceBuilder:
-    """Eight iterations of a loop: the wait for the layer's weights, then the layer. No program is in the trace."""
+    """Eight iterations of a loop: the wait for the layer's weights, then the layer. No
+    program is in the trace.
+    """
     ops: list[tuple[str, float, float]] = [
-        ("%while.1 = (s32[], bf16[4096]) while(%tuple.1), condition=%c, body=%b", 0, 9800)
+        (
+            "%while.1 = (s32[], bf16[4096]) while(%tuple.1), condition=%c, body=%b",
+            0,
+            9800,
+        )
     ]
     for layer in range(8):
         at = layer * 1225.0
-        ops.append(("%all-gather-start.5 = (bf16[512,4096], bf16[4096,4096]) all-gather-start(%p)", at, at + 2))
-        ops.append(("%all-gather-done.5 = bf16[4096,4096]{1,0} all-gather-done(%all-gather-start.5)", at + 2, at + 450))
-        ops.append(("%fusion.7 = bf16[4096,4096]{1,0} fusion(%all-gather-done.5), kind=kOutput", at + 450, at + 1224))
+        ops.append(
+            (
+                "%all-gather-start.5 = (bf16[512,4096], bf16[4096,4096]) "
+                "all-gather-start(%p)",
+                at,
+                at + 2,
+            )
+        )
+        ops.append(
+            (
+                "%all-gather-done.5 = bf16[4096,4096]{1,0} "
+                "all-gather-done(%all-gather-start.5)",
+                at + 2,
+                at + 450,
+            )
+        )
+        ops.append(
+            (
+                "%fusion.7 = bf16[4096,4096]{1,0} fusion(%all-gather-done.5), "
+                "kind=kOutput",
+                at + 450,
+                at + 1224,
+            )
+        )
     return tpu(
         4,
         "v5p",
@@ -503,7 +732,9 @@ def scanned_on_tpu() -> TraceBuilder:
 
 
 def graph_of_collectives() -> TraceBuilder:
-    """jaxlib 0.12 captures collectives as well: every kernel of the graph says command_buffer."""
+    """jaxlib 0.12 captures collectives as well: every kernel of the graph says
+    command_buffer.
+    """
     return jax(
         8,
         B200,
@@ -525,7 +756,11 @@ def opaque_graph() -> TraceBuilder:
         for device in range(2):
             link += 1
             builder.call(
-                "cuGraphLaunch (CudaGraph:17)", at + 10 + device, at + 50, device_id=device, correlation_id=link
+                "cuGraphLaunch (CudaGraph:17)",
+                at + 10 + device,
+                at + 50,
+                device_id=device,
+                correlation_id=link,
             )
             builder.on_line(
                 f"/device:GPU:{device}",
@@ -540,7 +775,9 @@ def opaque_graph() -> TraceBuilder:
 
 
 def fragment() -> TraceBuilder:
-    """4 ms out of the middle of a step of 700 ms: kernels back to back, no launch, no marker."""
+    """4 ms out of the middle of a step of 700 ms: kernels back to back, no launch, no
+    marker.
+    """
     builder = trace().plane_stat("/device:GPU:0", **H200)
     for one in range(40):
         builder.on_line(
@@ -554,24 +791,34 @@ def fragment() -> TraceBuilder:
             hlo_module="jit_train_step",
             program_id=7,
         )
-    return builder.call("PjRtCpuExecutable::Execute", 0, 1).call("np.asarray(jax.Array)", 0, 4000)
+    return builder.call("PjRtCpuExecutable::Execute", 0, 1).call(
+        "np.asarray(jax.Array)", 0, 4000
+    )
 
 
 def waiting_streams() -> TraceBuilder:
-    """Three compute streams whose kernels take turns, as independent branches of a program do."""
+    """Three compute streams whose kernels take turns, as independent branches of a
+    program do.
+    """
     builder = trace().plane_stat("/device:GPU:0", **H100)
     for step in range(6):
         at = step * 10_000
         builder.step(at, at + 10_000).call("PjitFunction(train_step)", at, at + 90)
         for one in range(33):
             builder.on_line(
-                "/device:GPU:0", f"Stream #{13 + one % 3}(Compute)", NVJET, at + one * 300, at + one * 300 + 299
+                "/device:GPU:0",
+                f"Stream #{13 + one % 3}(Compute)",
+                NVJET,
+                at + one * 300,
+                at + one * 300 + 299,
             )
     return builder
 
 
 def serving_prefill() -> TraceBuilder:
-    """Long prompts on a v5e: the prefill program at 62% of the peak, one after the other."""
+    """Long prompts on a v5e: the prefill program at 62% of the peak, one after the
+    other.
+    """
     return tpu(
         1,
         "v5e",
@@ -584,7 +831,9 @@ def serving_prefill() -> TraceBuilder:
 
 
 def serving_decode(model: str, gbytes: float) -> TraceBuilder:
-    """Batched decoding on a TPU: one fusion a step that reads weights and cache at nearly the memory's speed."""
+    """Batched decoding on a TPU: one fusion a step that reads weights and cache at
+    nearly the memory's speed.
+    """
     return tpu(
         1,
         model,
@@ -597,16 +846,26 @@ def serving_decode(model: str, gbytes: float) -> TraceBuilder:
 
 
 def buffers_off() -> TraceBuilder:
-    """TensorFlow with XLA: the recording switched command buffers off, so small kernels wait for their launches."""
+    """TensorFlow with XLA: the recording switched command buffers off, so small kernels
+    wait for their launches.
+    """
     builder = trace().plane_stat("/device:GPU:0", **A100)
     link = 0
     for step in range(6):
         at = step * 4000
-        builder.step(at, at + 4000, "train").call("EagerLocalExecute: __inference_train_function_88", at, at + 3900)
+        builder.step(at, at + 4000, "train").call(
+            "EagerLocalExecute: __inference_train_function_88", at, at + 3900
+        )
         builder.call("WARNING: CommandBuffer disabled when profiling", at + 10, at + 11)
         for one in range(150):
             link += 1
-            builder.call("cuLaunchKernel", at + 20 + 25 * one, at + 26 + 25 * one, device_id=0, correlation_id=link)
+            builder.call(
+                "cuLaunchKernel",
+                at + 20 + 25 * one,
+                at + 26 + 25 * one,
+                device_id=0,
+                correlation_id=link,
+            )
             builder.on_line(
                 "/device:GPU:0",
                 "Stream #13(Compute)",
@@ -622,15 +881,29 @@ def buffers_off() -> TraceBuilder:
 
 
 def keras_2020(wait: bool) -> TraceBuilder:
-    """TensorFlow 2.3's callback: one batch, no marker but the function; ops in `annotation`, a derived line saved."""
+    """TensorFlow 2.3's callback: one batch, no marker but the function; ops in
+    `annotation`, a derived line saved.
+    """
     builder = trace().plane_stat("/device:GPU:0", **T4)
     begin = 80_000.0 if wait else 300.0
-    builder.thread("python").call("EagerLocalExecute: __inference_train_function_1626", 0, begin + 20_000)
-    builder.call("train_function", 0, begin + 20_050, tf_function_call="notTraced-nonXla", tracing_count=2)
+    builder.thread("python").call(
+        "EagerLocalExecute: __inference_train_function_1626", 0, begin + 20_000
+    )
+    builder.call(
+        "train_function",
+        0,
+        begin + 20_050,
+        tf_function_call="notTraced-nonXla",
+        tracing_count=2,
+    )
     builder.call("EagerKernelExecute", 5, begin + 19_900)
-    builder.thread("tf_Compute/7").call("ExecutorState::Process", 10, begin + 19_000, id=3, iter_num=0)
+    builder.thread("tf_Compute/7").call(
+        "ExecutorState::Process", 10, begin + 19_000, id=3, iter_num=0
+    )
     builder.call("IteratorGetNext:IteratorGetNext", 20, begin, group_id=0, is_eager=0)
-    builder.thread("tf_data_iterator_get_next/5").call("IteratorGetNextOp::DoCompute", 25, begin - 5, id=3, iter_num=0)
+    builder.thread("tf_data_iterator_get_next/5").call(
+        "IteratorGetNextOp::DoCompute", 25, begin - 5, id=3, iter_num=0
+    )
     builder.call("Iterator::Model", 30, begin - 10, id=8)
     builder.call("Iterator::Model::Map", 32, begin - 12, id=9, parent_id=8)
     builder.thread("tf_Compute/7")
@@ -641,7 +914,13 @@ def keras_2020(wait: bool) -> TraceBuilder:
             if one % 2
             else "void cudnn::winograd_nonfused::winogradForwardFilter4x4<float, float>(…)"
         )
-        builder.call(name, begin + 20 + 20 * one, begin + 30 + 20 * one, correlation_id=one + 1, context_id=1)
+        builder.call(
+            name,
+            begin + 20 + 20 * one,
+            begin + 30 + 20 * one,
+            correlation_id=one + 1,
+            context_id=1,
+        )
         builder.on_line(
             "/device:GPU:0",
             "Stream #13(Compute,MemcpyD2D)",
@@ -661,7 +940,12 @@ def mirrored(kernel: str, about: dict[str, object], exposed: float) -> TraceBuil
     return keras(
         4,
         about,
-        ("volta_fp16_s884gemm_fp16_128x128_ldg8_f2f_nn", 100, 9800 - exposed, "model/dense/MatMul:MatMul"),
+        (
+            "volta_fp16_s884gemm_fp16_128x128_ldg8_f2f_nn",
+            100,
+            9800 - exposed,
+            "model/dense/MatMul:MatMul",
+        ),
         (kernel, 9800 - exposed, 9800, "Adam/CollectiveReduceV2:CollectiveReduceV2"),
     )
 
@@ -684,15 +968,24 @@ CASES: dict[str, tuple[Callable[[], TraceBuilder], Truth]] = {
         Truth("compute", must=("bf16|bfloat16",), never=r"tf\.keras"),
     ),
     "A10G, TensorFlow 2.15 in plain fp32": (
-        lambda: keras(1, A10G, ("ampere_sgemm_128x64_tn", 100, 9850, "model/dense/MatMul:MatMul")),
-        Truth("compute", must=("mixed_(b)?float16|mixed precision",), never=r"jax\.|jnp\."),
+        lambda: keras(
+            1, A10G, ("ampere_sgemm_128x64_tn", 100, 9850, "model/dense/MatMul:MatMul")
+        ),
+        Truth(
+            "compute", must=("mixed_(b)?float16|mixed precision",), never=r"jax\.|jnp\."
+        ),
     ),
     "A100, TensorFlow 2.8 in mixed precision": (
         lambda: keras(
             1,
             A100,
             (AMPERE_HALF, 60, 5000, "model/dense/MatMul:MatMul"),
-            (CONV_HALF, 5001, 9850, "gradient_tape/model/conv/Conv2DBackpropFilter:Conv2DBackpropFilter"),
+            (
+                CONV_HALF,
+                5001,
+                9850,
+                "gradient_tape/model/conv/Conv2DBackpropFilter:Conv2DBackpropFilter",
+            ),
         ),
         Truth("compute", quiet=True, numbers={"fp16_kernel_share": (0.99, 1)}),
     ),
@@ -708,14 +1001,22 @@ CASES: dict[str, tuple[Callable[[], TraceBuilder], Truth]] = {
                 "te_fused_attn_forward_ffi.12",
             ),
             (
-                "void transformer_engine::dispatch::mxfp8::quantize_kernel::quantize_mxfp8_kernel<false, false, false, "
-                "transformer_engine::Empty, __nv_bfloat16, __nv_fp8_e4m3, true, true, true, 64ul, 32ul>(CUtensorMap)",
+                "void "
+                "transformer_engine::dispatch::mxfp8::quantize_kernel::quantize_mxfp8_kernel<false, "
+                "false, false, "
+                "transformer_engine::Empty, __nv_bfloat16, __nv_fp8_e4m3, true, "
+                "true, true, 64ul, 32ul>(CUtensorMap)",
                 9000,
                 9850,
                 "te_dbias_quantize_ffi.2",
             ),
         ),
-        Truth("compute", quiet=True, never="fp32|TF32", numbers={"fp16_kernel_share": (0.99, 1)}),
+        Truth(
+            "compute",
+            quiet=True,
+            never="fp32|TF32",
+            numbers={"fp16_kernel_share": (0.99, 1)},
+        ),
     ),
     "Pallas attention in bf16 whose names say nothing": (
         lambda: jax(
@@ -731,7 +1032,12 @@ CASES: dict[str, tuple[Callable[[], TraceBuilder], Truth]] = {
         lambda: keras(
             1,
             A10G,
-            ("cudnn_generated_fort_native_sm120_matMul_pointwise_pointwise_knob_20_32x32x128_0_0", 60, 9850, ""),
+            (
+                "cudnn_generated_fort_native_sm120_matMul_pointwise_pointwise_knob_20_32x32x128_0_0",
+                60,
+                9850,
+                "",
+            ),
         ),
         Truth("compute", quiet=True, never="fp32|float32"),
     ),
@@ -754,7 +1060,9 @@ CASES: dict[str, tuple[Callable[[], TraceBuilder], Truth]] = {
             (RCCL, 5500, 9800, "all-reduce.3"),
             program=hlo.exchange("all-reduce", EIGHT, "product"),
         ),
-        Truth("collective", must=("all-reduce|gradient",), never="NVLink|NVLS|NCCL_NVLS"),
+        Truth(
+            "collective", must=("all-reduce|gradient",), never="NVLink|NVLS|NCCL_NVLS"
+        ),
     ),
     "V100, NCCL 2.7 under MirroredStrategy": (
         lambda: mirrored("ncclAllReduceRingLLKernel_sum_f32(ncclColl)", V100, 4000),
@@ -766,7 +1074,8 @@ CASES: dict[str, tuple[Callable[[], TraceBuilder], Truth]] = {
             A100,
             (AMPERE_HALF, 60, 9850, ""),
             (
-                "ncclKernel_AllReduce_RING_LL_Sum_float(ncclDevComm*, unsigned long, ncclWork*)",
+                "ncclKernel_AllReduce_RING_LL_Sum_float(ncclDevComm*, unsigned long, "
+                "ncclWork*)",
                 4000,
                 9000,
                 "Adam/CollectiveReduceV2:CollectiveReduceV2",
@@ -779,7 +1088,12 @@ CASES: dict[str, tuple[Callable[[], TraceBuilder], Truth]] = {
             8,
             H100,
             (NVJET, 0, 5600, "dot.2"),
-            ("ncclSymkDevKernel_AllReduce_RSxLDMC_AGxSTMC_sum_bf16(ncclSymkDevWorkArgs4K)", 5600, 9800, "all-reduce.3"),
+            (
+                "ncclSymkDevKernel_AllReduce_RSxLDMC_AGxSTMC_sum_bf16(ncclSymkDevWorkArgs4K)",
+                5600,
+                9800,
+                "all-reduce.3",
+            ),
             program=hlo.exchange("all-reduce", EIGHT, "product"),
         ),
         Truth("collective", must=("all-reduce|gradient",)),
@@ -795,7 +1109,12 @@ CASES: dict[str, tuple[Callable[[], TraceBuilder], Truth]] = {
         Truth("collective", must=(r"\b16\b",), never="NVLink|NVLS|NCCL_PROTO|one host"),
     ),
     "H200, weights gathered in a scan": (
-        lambda: jax(8, H200, *layers(NVJET, GATHER, "all-gather.3", 700, 500), program=scanned("all-gather", EIGHT)),
+        lambda: jax(
+            8,
+            H200,
+            *layers(NVJET, GATHER, "all-gather.3", 700, 500),
+            program=scanned("all-gather", EIGHT),
+        ),
         Truth("collective", must=("weight|parameter",), never="in one sharding"),
     ),
     "H200, gradients scattered": (
@@ -815,7 +1134,11 @@ CASES: dict[str, tuple[Callable[[], TraceBuilder], Truth]] = {
             *layers(NVJET, SEND, "collective-permute.3", 700, 500),
             program=scanned("collective-permute", [[0, 1, 2, 3]], "product"),
         ),
-        Truth("collective", must=("pipeline|permute|micro-?batch",), never="weights? (are|is) gathered"),
+        Truth(
+            "collective",
+            must=("pipeline|permute|micro-?batch",),
+            never="weights? (are|is) gathered",
+        ),
     ),
     "L4, sums over PCIe": (
         lambda: jax(
@@ -833,7 +1156,9 @@ CASES: dict[str, tuple[Callable[[], TraceBuilder], Truth]] = {
             H100,
             (NVJET, 0, 20_000, "dot.2"),
             (SUM, 20_000, 51_000, "all-reduce.3"),
-            program=hlo.exchange("all-reduce", EIGHT, "product", shape="bf16[16384,32768]"),
+            program=hlo.exchange(
+                "all-reduce", EIGHT, "product", shape="bf16[16384,32768]"
+            ),
             period=51_500,
         ),
         Truth("collective", must=("NVLink|topo",)),
@@ -844,7 +1169,9 @@ CASES: dict[str, tuple[Callable[[], TraceBuilder], Truth]] = {
             H100,
             (NVJET, 0, 20_000, "dot.2"),
             (SUM, 14_700, 19_900, "all-reduce.3"),
-            program=hlo.exchange("all-reduce", EIGHT, "product", shape="bf16[16384,32768]"),
+            program=hlo.exchange(
+                "all-reduce", EIGHT, "product", shape="bf16[16384,32768]"
+            ),
             period=20_500,
         ),
         Truth("compute", quiet=True, never="NVLink|NVLS|below"),
@@ -865,7 +1192,12 @@ CASES: dict[str, tuple[Callable[[], TraceBuilder], Truth]] = {
             H100,
             (NVJET, 0, 5600, "dot.2"),
             (SEND, 5600, 9800, "all-to-all.3"),
-            program=hlo.exchange("all-to-all", EIGHT, "product", path="jit(train_step)/moe/expert/all_to_all"),
+            program=hlo.exchange(
+                "all-to-all",
+                EIGHT,
+                "product",
+                path="jit(train_step)/moe/expert/all_to_all",
+            ),
         ),
         Truth("collective", must=("expert|all-to-all",), never="in one sharding"),
     ),
@@ -874,18 +1206,38 @@ CASES: dict[str, tuple[Callable[[], TraceBuilder], Truth]] = {
         graph_of_collectives,
         Truth("collective", must=("all-reduce|gradient|collective",)),
     ),
-    "GB200, opaque graphs": (opaque_graph, Truth("compute unknown", anywhere="graph", quiet=True)),
+    "GB200, opaque graphs": (
+        opaque_graph,
+        Truth("compute unknown", anywhere="graph", quiet=True),
+    ),
     "A100, command buffers off while recording": (
         buffers_off,
-        Truth("launch unknown host none idle compute", quiet=True, anywhere="record|profil"),
+        Truth(
+            "launch unknown host none idle compute",
+            quiet=True,
+            anywhere="record|profil",
+        ),
     ),
     "H100, three streams in turns": (waiting_streams, Truth("compute", quiet=True)),
     "H100, steps without markers": (
-        lambda: jax(1, H100, (NVJET, 0, 6000, ""), (FLASH, 6000, 9850, ""), marked=False, steps=20),
+        lambda: jax(
+            1,
+            H100,
+            (NVJET, 0, 6000, ""),
+            (FLASH, 6000, 9850, ""),
+            marked=False,
+            steps=20,
+        ),
         Truth("compute", quiet=True, numbers={"step_time_ms": (9.9, 10.1)}),
     ),
-    "H200, one step": (lambda: jax(1, H200, (NVJET, 0, 9800, ""), steps=1), Truth("compute unknown", quiet=True)),
-    "H200, a fragment of a step": (fragment, Truth("compute unknown", quiet=True, never="input")),
+    "H200, one step": (
+        lambda: jax(1, H200, (NVJET, 0, 9800, ""), steps=1),
+        Truth("compute unknown", quiet=True),
+    ),
+    "H200, a fragment of a step": (
+        fragment,
+        Truth("compute unknown", quiet=True, never="input"),
+    ),
     # GPU: input, copies, layouts
     "T4, TensorFlow 2.3 waits for its input": (
         lambda: keras_2020(True),
@@ -919,7 +1271,8 @@ CASES: dict[str, tuple[Callable[[], TraceBuilder], Truth]] = {
                 "model/conv/Conv2D:Conv2D",
             ),
             (
-                "void cudnn::ops::nchwToNhwcKernel<__half, __half, float, false, true, (cudnnKernelDataType"
+                "void cudnn::ops::nchwToNhwcKernel<__half, __half, float, false, "
+                "true, (cudnnKernelDataType"
                 "_t)0>(cudnn::ops::nchw2nhwc_params_t<float>)",
                 6500,
                 9850,
@@ -940,7 +1293,11 @@ CASES: dict[str, tuple[Callable[[], TraceBuilder], Truth]] = {
     ),
     "H200, decoding under another name": (
         lambda: decode(H200, "run_model"),
-        Truth("compute memory none", quiet=True, never=r"multiples? of 8|every \d+ steps|log\(step"),
+        Truth(
+            "compute memory none",
+            quiet=True,
+            never=r"multiples? of 8|every \d+ steps|log\(step",
+        ),
     ),
     # TPU
     "v5p, healthy": (
@@ -948,7 +1305,11 @@ CASES: dict[str, tuple[Callable[[], TraceBuilder], Truth]] = {
             4,
             "v5p",
             ("%fusion.1 = bf16[8192,8192]{1,0} fusion(%p), kind=kOutput", 0, 9700),
-            ("%all-gather-done.2 = bf16[8] all-gather-done(%all-gather-start.2)", 9700, 9760),
+            (
+                "%all-gather-done.2 = bf16[8] all-gather-done(%all-gather-start.2)",
+                9700,
+                9760,
+            ),
             stated={
                 "fusion": ("convolution fusion", 2_700_000_000_000, 500_000_000),
                 "all-gather-done": ("all-gather-done", 0, 0),
@@ -974,13 +1335,21 @@ CASES: dict[str, tuple[Callable[[], TraceBuilder], Truth]] = {
     ),
     "v7, gathers on SparseCore, waited for": (
         lambda: sparse_core(True),
-        Truth("collective", must=("all-gather|collective|communicat",), numbers={"sparse_core_fraction": (0.96, 0.98)}),
+        Truth(
+            "collective",
+            must=("all-gather|collective|communicat",),
+            numbers={"sparse_core_fraction": (0.96, 0.98)},
+        ),
     ),
     "v5e waits for its infeed": (
         lambda: tpu(
             4,
             "v5e",
-            ("%infeed.1 = ((f32[128,224,224,3]), token[]) infeed(%after-all.1)", 0, 5000),
+            (
+                "%infeed.1 = ((f32[128,224,224,3]), token[]) infeed(%after-all.1)",
+                0,
+                5000,
+            ),
             ("%fusion.1 = bf16[4096,4096]{1,0} fusion(%p), kind=kOutput", 5000, 9850),
             stated={
                 "infeed": ("infeed", 0, 77_000_000),
@@ -997,18 +1366,32 @@ CASES: dict[str, tuple[Callable[[], TraceBuilder], Truth]] = {
                 (name, at * 1225 + start, at * 1225 + end)
                 for at in range(8)
                 for name, start, end in (
-                    ("%collective-permute-start.3 = (bf16[8], bf16[8]) collective-permute-start(%p)", 0, 2),
                     (
-                        "%collective-permute-done.3 = bf16[8] collective-permute-done(%collective-permute-start.3)",
+                        "%collective-permute-start.3 = (bf16[8], bf16[8]) "
+                        "collective-permute-start(%p)",
+                        0,
+                        2,
+                    ),
+                    (
+                        "%collective-permute-done.3 = bf16[8] "
+                        "collective-permute-done(%collective-permute-start.3)",
                         2,
                         400,
                     ),
-                    ("%fusion.7 = bf16[4096,4096]{1,0} fusion(%p), kind=kOutput", 400, 1224),
+                    (
+                        "%fusion.7 = bf16[4096,4096]{1,0} fusion(%p), kind=kOutput",
+                        400,
+                        1224,
+                    ),
                 )
             ),
             stated={"fusion": ("convolution fusion", 220_000_000_000, 100_000_000)},
         ),
-        Truth("collective", must=("ppermute|turn before|micro-?batch",), never="xla_gpu|LIBTPU|larger batch"),
+        Truth(
+            "collective",
+            must=("ppermute|turn before|micro-?batch",),
+            never="xla_gpu|LIBTPU|larger batch",
+        ),
     ),
     "v5e, rows picked by index, no HLO": (
         lambda: tpu(
@@ -1031,7 +1414,10 @@ CASES: dict[str, tuple[Callable[[], TraceBuilder], Truth]] = {
             never=r"every \d+ steps",
         ),
     ),
-    "v5p, two slices": (slices, Truth("collective", must=("DCN|slice|data.?cent(er|re)",), never="donat")),
+    "v5p, two slices": (
+        slices,
+        Truth("collective", must=("DCN|slice|data.?cent(er|re)",), never="donat"),
+    ),
     "v5p, weights gathered in a scan, no program": (
         scanned_on_tpu,
         Truth("collective", must=("weight|parameter",), never="in one sharding"),
@@ -1041,7 +1427,11 @@ CASES: dict[str, tuple[Callable[[], TraceBuilder], Truth]] = {
             4,
             "v6e",
             ("%fusion.1 = bf16[4096,4096]{1,0} fusion(%p), kind=kOutput", 0, 6000),
-            ("%ragged-all-to-all.5 = bf16[8192,4096]{1,0} ragged-all-to-all(%a, %b)", 6000, 9850),
+            (
+                "%ragged-all-to-all.5 = bf16[8192,4096]{1,0} ragged-all-to-all(%a, %b)",
+                6000,
+                9850,
+            ),
             stated={
                 "fusion": ("convolution fusion", 3_000_000_000_000, 100_000_000),
                 "ragged-all-to-all": ("ragged-all-to-all", 0, 0),
@@ -1054,19 +1444,28 @@ CASES: dict[str, tuple[Callable[[], TraceBuilder], Truth]] = {
             8,
             "v6e",
             ("%fusion.1 = bf16[4096,4096]{1,0} fusion(%p), kind=kOutput", 0, 6000),
-            ("%fusion.9 = bf16[512,4096]{1,0} fusion(%g), kind=kCustom, calls=%all-reduce-scatter.3", 6000, 9850),
+            (
+                "%fusion.9 = bf16[512,4096]{1,0} fusion(%g), kind=kCustom, "
+                "calls=%all-reduce-scatter.3",
+                6000,
+                9850,
+            ),
             stated={"fusion": ("convolution fusion", 0, 0)},
         ),
         Truth("collective", must=("reduce-scatter|gradient|all-reduce",)),
     ),
-    "v5e, Pallas waits for its copies": (pallas_waits, Truth("compute", anywhere="DMA|copies|ep_wait_in")),
+    "v5e, Pallas waits for its copies": (
+        pallas_waits,
+        Truth("compute", anywhere="DMA|copies|ep_wait_in"),
+    ),
     "v6e, layouts": (
         lambda: tpu(
             1,
             "v6e",
             ("%fusion.1 = bf16[4096,4096]{1,0} fusion(%p), kind=kOutput", 0, 6000),
             (
-                "%copy.5 = bf16[64,2048,16,128]{3,1,2,0:T(8,128)(2,1)} copy(bf16[64,2048,16,128]{3,2,1,0:T("
+                "%copy.5 = bf16[64,2048,16,128]{3,1,2,0:T(8,128)(2,1)} "
+                "copy(bf16[64,2048,16,128]{3,2,1,0:T("
                 "8,128)(2,1)} %bitcast.4)",
                 6000,
                 9850,
@@ -1083,7 +1482,8 @@ CASES: dict[str, tuple[Callable[[], TraceBuilder], Truth]] = {
             1,
             "v5p",
             (
-                "%fusion.1 = bf16[8192,130]{1,0:T(8,128)(2,1)} fusion(bf16[8192,4096]{1,0} %a, bf16[4096,13"
+                "%fusion.1 = bf16[8192,130]{1,0:T(8,128)(2,1)} "
+                "fusion(bf16[8192,4096]{1,0} %a, bf16[4096,13"
                 "0]{1,0} %b), kind=kOutput, calls=%fused_computation.1",
                 0,
                 9850,
@@ -1101,7 +1501,10 @@ CASES: dict[str, tuple[Callable[[], TraceBuilder], Truth]] = {
             never=r"log\(step|training|every \d+ steps",
         ),
     ),
-    "v5e, prefill": (serving_prefill, Truth("compute", quiet=True, never=r"log\(step|training loop")),
+    "v5e, prefill": (
+        serving_prefill,
+        Truth("compute", quiet=True, never=r"log\(step|training loop"),
+    ),
     "v5e, an empty queue": (
         lambda: queue("v5e", 40_000),
         Truth(
@@ -1111,7 +1514,10 @@ CASES: dict[str, tuple[Callable[[], TraceBuilder], Truth]] = {
             must=("request|queue|serv",),
         ),
     ),
-    "v5p, offload hidden": (lambda: hidden_offload(60), Truth("compute", quiet=True, never="donat|device_put")),
+    "v5p, offload hidden": (
+        lambda: hidden_offload(60),
+        Truth("compute", quiet=True, never="donat|device_put"),
+    ),
     "v5p, offload exposed, with the line that XProf draws": (
         lambda: hidden_offload(3500, rows=True),
         Truth(
@@ -1136,7 +1542,9 @@ CASES: dict[str, tuple[Callable[[], TraceBuilder], Truth]] = {
 
 
 def device_steps() -> TraceBuilder:
-    """A v6e as XProf saved it: steps on the device's own line, and lines that repeat the ops."""
+    """A v6e as XProf saved it: steps on the device's own line, and lines that repeat
+    the ops.
+    """
     builder = tpu(
         4,
         "v6e",
@@ -1149,14 +1557,29 @@ def device_steps() -> TraceBuilder:
         at = step * 10_000 + 100
         for device in range(4):
             plane = f"/device:TPU:{device}"
-            builder.on_line(plane, "Steps", str(step), at, at + 9_900, step_name=str(step), group_id=step)
-            for line in ("Framework Ops", "Framework Name Scope", "Source code", "TC Overlay"):
+            builder.on_line(
+                plane,
+                "Steps",
+                str(step),
+                at,
+                at + 9_900,
+                step_name=str(step),
+                group_id=step,
+            )
+            for line in (
+                "Framework Ops",
+                "Framework Name Scope",
+                "Source code",
+                "TC Overlay",
+            ):
                 builder.on_line(plane, line, "jit(update)/dot_general", at, at + 9700)
     return builder
 
 
 def colab_tpu() -> TraceBuilder:
-    """TensorFlow 2.4 on a TPU v3: infeed, sums across replicas, steps on the device's line, no host in the file."""
+    """TensorFlow 2.4 on a TPU v3: infeed, sums across replicas, steps on the device's
+    line, no host in the file.
+    """
     builder = trace()
     for device in range(8):
         plane = f"/device:TPU:{device}"
@@ -1164,12 +1587,22 @@ def colab_tpu() -> TraceBuilder:
         for step in range(5):
             at = step * 10_000
             builder.on_line(plane, "Steps", str(step), at, at + 9_990)
-            builder.on_line(plane, "XLA Modules", "cluster_train_function_1(7)", at, at + 9_990)
             builder.on_line(
-                plane, "XLA Ops", "%infeed.3 = ((f32[16,224,224,3]), token[]) infeed(%after-all)", at, at + 4500
+                plane, "XLA Modules", "cluster_train_function_1(7)", at, at + 9_990
             )
             builder.on_line(
-                plane, "XLA Ops", "%fusion.9 = f32[16,112,112,64] fusion(%p), kind=kOutput", at + 4500, at + 9500
+                plane,
+                "XLA Ops",
+                "%infeed.3 = ((f32[16,224,224,3]), token[]) infeed(%after-all)",
+                at,
+                at + 4500,
+            )
+            builder.on_line(
+                plane,
+                "XLA Ops",
+                "%fusion.9 = f32[16,112,112,64] fusion(%p), kind=kOutput",
+                at + 4500,
+                at + 9500,
             )
             builder.on_line(
                 plane,
@@ -1178,12 +1611,16 @@ def colab_tpu() -> TraceBuilder:
                 at + 9500,
                 at + 9980,
             )
-            builder.on_line(plane, "TensorFlow Ops", "model/conv1/Conv2D", at + 4500, at + 9500)
+            builder.on_line(
+                plane, "TensorFlow Ops", "model/conv1/Conv2D", at + 4500, at + 9500
+            )
     return builder
 
 
 def two_hosts_skewed() -> TraceBuilder:
-    """Two hosts of H100; the second computes 30% longer, so the first waits in the sums."""
+    """Two hosts of H100; the second computes 30% longer, so the first waits in the
+    sums.
+    """
     builder = trace()
     for host, work in (("host0", 6000), ("host1", 8800)):
         builder.host(host)
@@ -1199,7 +1636,9 @@ def two_hosts_skewed() -> TraceBuilder:
 
 
 def slow_loader() -> TraceBuilder:
-    """JAX on an H100: Python fetches the next batch between two steps, for 55% of the time."""
+    """JAX on an H100: Python fetches the next batch between two steps, for 55% of the
+    time.
+    """
     builder = trace().plane_stat("/device:GPU:0", **H100)
     for step in range(6):
         at = step * 10_000
@@ -1208,7 +1647,11 @@ def slow_loader() -> TraceBuilder:
             "$loader.py:88 load_batch", at + 20, at + 5490
         )
         builder.call("PjitFunction(train_step)", at + 5510, at + 5560).call(
-            "cuLaunchKernelEx", at + 5520, at + 5525, correlation_id=step + 1, device_id=0
+            "cuLaunchKernelEx",
+            at + 5520,
+            at + 5525,
+            correlation_id=step + 1,
+            device_id=0,
         )
         builder.on_line(
             "/device:GPU:0",
@@ -1223,12 +1666,18 @@ def slow_loader() -> TraceBuilder:
 
 
 def loss_read() -> TraceBuilder:
-    """The loss is read after every step, and what is logged of it keeps the device waiting for 3 of 10 ms."""
+    """The loss is read after every step, and what is logged of it keeps the device
+    waiting for 3 of 10 ms.
+    """
     builder = trace().plane_stat("/device:GPU:0", **A100)
     for step in range(8):
         at = step * 10_000
-        builder.step(at, at + 10_000, "train").call("PjitFunction(train_step)", at + 20, at + 150)
-        builder.call("cuLaunchKernel", at + 100, at + 105, correlation_id=step + 1, device_id=0)
+        builder.step(at, at + 10_000, "train").call(
+            "PjitFunction(train_step)", at + 20, at + 150
+        )
+        builder.call(
+            "cuLaunchKernel", at + 100, at + 105, correlation_id=step + 1, device_id=0
+        )
         builder.on_line(
             "/device:GPU:0",
             "Stream #13(Compute)",
@@ -1247,7 +1696,9 @@ def loss_read() -> TraceBuilder:
 
 
 def eager_jax() -> TraceBuilder:
-    """JAX without jit: 300 kernels of 4 µs, one every 30 µs, each dispatched on its own."""
+    """JAX without jit: 300 kernels of 4 µs, one every 30 µs, each dispatched on its
+    own.
+    """
     builder = trace().plane_stat("/device:GPU:0", **L4)
     link = 0
     for step in range(5):
@@ -1257,7 +1708,13 @@ def eager_jax() -> TraceBuilder:
             link += 1
             name = ("add", "multiply", "dot_general", "tanh")[one % 4]
             builder.call(f"PjitFunction({name})", at + 33 * one, at + 33 * one + 30)
-            builder.call("cuLaunchKernel", at + 33 * one + 20, at + 33 * one + 26, correlation_id=link, device_id=0)
+            builder.call(
+                "cuLaunchKernel",
+                at + 33 * one + 20,
+                at + 33 * one + 26,
+                correlation_id=link,
+                device_id=0,
+            )
             builder.on_line(
                 "/device:GPU:0",
                 "Stream #13(Compute)",
@@ -1278,10 +1735,16 @@ def recompiling() -> TraceBuilder:
     builder = trace().plane_stat("/device:GPU:0", **A100)
     for step in range(6):
         at = step * 10_000
-        builder.step(at, at + 10_000, "train").call("PjitFunction(train_step)", at + 10, at + 7300)
-        builder.call("trace_to_jaxpr_dynamic", at + 30, at + 900).call("backend_compile", at + 1000, at + 7000)
+        builder.step(at, at + 10_000, "train").call(
+            "PjitFunction(train_step)", at + 10, at + 7300
+        )
+        builder.call("trace_to_jaxpr_dynamic", at + 30, at + 900).call(
+            "backend_compile", at + 1000, at + 7000
+        )
         builder.call("GpuCompiler::RunBackend", at + 3000, at + 6900)
-        builder.call("cuLaunchKernel", at + 7250, at + 7255, correlation_id=step + 1, device_id=0)
+        builder.call(
+            "cuLaunchKernel", at + 7250, at + 7255, correlation_id=step + 1, device_id=0
+        )
         builder.on_line(
             "/device:GPU:0",
             "Stream #13(Compute)",
@@ -1309,12 +1772,16 @@ def host_between_modules() -> TraceBuilder:
                 event.offset_ps += 4_000_000_000
                 event.duration_ps -= 4_000_000_000
     for step in range(6):
-        builder.call("$augment.py:31 random_crop", step * 10_000 + 120, step * 10_000 + 4000)
+        builder.call(
+            "$augment.py:31 random_crop", step * 10_000 + 120, step * 10_000 + 4000
+        )
     return builder
 
 
 def vllm_on_tpu() -> TraceBuilder:
-    """Two programs a token, run_model and sample, back to back; the host reads the tokens one step behind."""
+    """Two programs a token, run_model and sample, back to back; the host reads the
+    tokens one step behind.
+    """
     builder = trace().plane_stat(
         "/device:TPU:0",
         device_type_string="TPU v6 Lite",
@@ -1323,22 +1790,35 @@ def vllm_on_tpu() -> TraceBuilder:
     )
     for token in range(20):
         at = token * 10_000
-        builder.call("PjitFunction(run_model)", at, at + 200).call("PjitFunction(sample)", at + 210, at + 300)
+        builder.call("PjitFunction(run_model)", at, at + 200).call(
+            "PjitFunction(sample)", at + 210, at + 300
+        )
         builder.call("np.asarray(jax.Array)", at + 310, at + 9_800)
         for name, start, end in (("run_model", 60, 9300), ("sample", 9310, 9800)):
-            builder.on_line("/device:TPU:0", "XLA Modules", f"jit_{name}(9)", at + start, at + end)
             builder.on_line(
-                "/device:TPU:0", "XLA Ops", f"%fusion.{len(name)} = bf16[64,8192] fusion(%p)", at + start, at + end
+                "/device:TPU:0", "XLA Modules", f"jit_{name}(9)", at + start, at + end
+            )
+            builder.on_line(
+                "/device:TPU:0",
+                "XLA Ops",
+                f"%fusion.{len(name)} = bf16[64,8192] fusion(%p)",
+                at + start,
+                at + end,
             )
     return builder
 
 
 def mixed_serving() -> TraceBuilder:
-    """Prefill and decode on an H100 by the names of their programs; the queue is never empty."""
+    """Prefill and decode on an H100 by the names of their programs; the queue is never
+    empty.
+    """
     builder = trace().plane_stat("/device:GPU:0", **H100)
     at = link = 0
     for _ in range(6):
-        for name, kernel, length in (("prefill", NVJET, 5000), *((("generate", GEMV, 2500),) * 6)):
+        for name, kernel, length in (
+            ("prefill", NVJET, 5000),
+            *((("generate", GEMV, 2500),) * 6),
+        ):
             link += 1
             builder.call(f"PjitFunction({name})", at, at + 60).call(
                 "cuLaunchKernelEx", at + 20, at + 24, correlation_id=link, device_id=0
@@ -1369,15 +1849,21 @@ def tf_xla(dtype: str) -> TraceBuilder:
         module,
         hlo.module(
             hlo.computation(
-                1, hlo.op(1, "parameter", shape), hlo.op(2, "dot", shape, 1, 1, name="gemm_fusion_dot.3", extra=DOT)
+                1,
+                hlo.op(1, "parameter", shape),
+                hlo.op(2, "dot", shape, 1, 1, name="gemm_fusion_dot.3", extra=DOT),
             ),
             name=module,
         ),
     )
     for step in range(6):
         at = step * 10_000
-        builder.step(at, at + 10_000, "train").call("EagerLocalExecute: __inference_train_step_123", at + 5, at + 9900)
-        builder.call("cuLaunchKernel", at + 20, at + 25, correlation_id=step + 1, device_id=0)
+        builder.step(at, at + 10_000, "train").call(
+            "EagerLocalExecute: __inference_train_step_123", at + 5, at + 9900
+        )
+        builder.call(
+            "cuLaunchKernel", at + 20, at + 25, correlation_id=step + 1, device_id=0
+        )
         builder.on_line(
             "/device:GPU:0",
             "Stream #13(Compute)",
@@ -1395,8 +1881,8 @@ def tf_xla(dtype: str) -> TraceBuilder:
 
 
 def keras_batch(gaps: float, tail: float, big: bool = False) -> TraceBuilder:
-    """One batch of TensorFlow 2.4 on a V100: a network's kernels in forward and backward order, launches on executor
-    threads, the callback's export behind it."""
+    """One batch of TensorFlow 2.4 on a V100: a network's kernels in forward and
+    backward order, launches on executor threads, the callback's export behind it."""
     builder = trace().plane_stat("/device:GPU:0", **V100)
     names = []
     for layer in range(12):
@@ -1408,9 +1894,14 @@ def keras_batch(gaps: float, tail: float, big: bool = False) -> TraceBuilder:
                 f"model/conv{layer}/Conv2D:Conv2D",
                 40 if layer % 3 else 4,
             ),
-            ("volta_scudnn_128x64_relu_interior_nn_v1", f"model/conv{layer}/Conv2D:Conv2D", 300 if big else 120),
             (
-                "void tensorflow::BiasNCHWKernel<float>(int, float const*, float const*, float*, int, int)",
+                "volta_scudnn_128x64_relu_interior_nn_v1",
+                f"model/conv{layer}/Conv2D:Conv2D",
+                300 if big else 120,
+            ),
+            (
+                "void tensorflow::BiasNCHWKernel<float>(int, float const*, float "
+                "const*, float*, int, int)",
                 f"model/conv{layer}/BiasAdd:BiasAdd",
                 20,
             ),
@@ -1423,7 +1914,8 @@ def keras_batch(gaps: float, tail: float, big: bool = False) -> TraceBuilder:
                 350 if big else 140,
             ),
             (
-                "void tensorflow::BiasGradNCHW_SharedAtomics<float>(float const*, float*, int, int, int, int)",
+                "void tensorflow::BiasGradNCHW_SharedAtomics<float>(float const*, "
+                "float*, int, int, int, int)",
                 f"gradient_tape/model/conv{layer}/BiasAdd/BiasAddGrad:BiasAddGrad",
                 15,
             ),
@@ -1437,7 +1929,9 @@ def keras_batch(gaps: float, tail: float, big: bool = False) -> TraceBuilder:
     begin = at
     launch = at - 30
     for one, (kernel, op, length) in enumerate(names):
-        builder.thread(f"tf_Compute/{one % 3}").call(kernel, launch, launch + 9, correlation_id=one + 1, context_id=1)
+        builder.thread(f"tf_Compute/{one % 3}").call(
+            kernel, launch, launch + 9, correlation_id=one + 1, context_id=1
+        )
         builder.on_line(
             "/device:GPU:0",
             "Stream #13(Compute,MemcpyD2D)",
@@ -1454,21 +1948,27 @@ def keras_batch(gaps: float, tail: float, big: bool = False) -> TraceBuilder:
         launch = at - 30 if gaps > 10 else launch + 20
     told = {"tf_function_call": "notTraced-nonXla", "tracing_count": 2}
     builder.thread("python").call("train_function", 500, at + 150, **told)
-    builder.call("EagerLocalExecute: __inference_train_function_1626", 900, at + 100).call(
-        "EagerExecute: __inference_train_function_1626", 890, at + 110
+    builder.call(
+        "EagerLocalExecute: __inference_train_function_1626", 900, at + 100
+    ).call("EagerExecute: __inference_train_function_1626", 890, at + 110)
+    builder.thread("tf_Compute/7").call(
+        "ExecutorState::Process", begin - 200, at + 20, id=3, iter_num=0
     )
-    builder.thread("tf_Compute/7").call("ExecutorState::Process", begin - 200, at + 20, id=3, iter_num=0)
     builder.drawn_line("/device:GPU:0", "Steps", ("0", begin, at + 50))
     if tail:
-        builder.thread("python").call("EagerExecute: WriteSummary", at + 300, at + 500).call(
-            "EagerLocalExecute: WriteSummary", at + 310, at + 490
+        builder.thread("python").call(
+            "EagerExecute: WriteSummary", at + 300, at + 500
+        ).call("EagerLocalExecute: WriteSummary", at + 310, at + 490)
+        builder.call(
+            "MemoryDeallocation", at + tail, at + tail, allocator_name="GPU_0_bfc"
         )
-        builder.call("MemoryDeallocation", at + tail, at + tail, allocator_name="GPU_0_bfc")
     return builder
 
 
 def copied_sums() -> TraceBuilder:
-    """MirroredStrategy with HierarchicalCopyAllReduce: copies between the GPUs, a third of the step."""
+    """MirroredStrategy with HierarchicalCopyAllReduce: copies between the GPUs, a third
+    of the step.
+    """
     builder = keras(4, A100, (AMPERE_HALF, 60, 6200, ""))
     for step in range(6):
         for device in range(4):
@@ -1489,7 +1989,12 @@ def copied_sums() -> TraceBuilder:
 CASES |= {
     "v6e, steps on the device's line": (
         device_steps,
-        Truth("compute", quiet=True, steps=6, numbers={"step_time_ms": (9.9, 10.1), "device_busy_fraction": (0.95, 1)}),
+        Truth(
+            "compute",
+            quiet=True,
+            steps=6,
+            numbers={"step_time_ms": (9.9, 10.1), "device_busy_fraction": (0.95, 1)},
+        ),
     ),
     "TPU v3, TensorFlow 2.4, infeed, no host in the file": (
         colab_tpu,
@@ -1497,36 +2002,66 @@ CASES |= {
     ),
     "H100, two hosts, one slower": (
         two_hosts_skewed,
-        Truth("imbalance collective", must=("host1|slower|straggl|waits? for|uneven|imbalance",)),
+        Truth(
+            "imbalance collective",
+            must=("host1|slower|straggl|waits? for|uneven|imbalance",),
+        ),
     ),
-    "H100, a slow loader in Python": (slow_loader, Truth("input host", must=("load|batch|input|Python",))),
-    "A100, the loss is read every step": (loss_read, Truth("host compute idle launch", must=("read|wait|every|log",))),
-    "L4, JAX without jit": (eager_jax, Truth("launch host", must=(r"jit",), never=r"tf\.function")),
+    "H100, a slow loader in Python": (
+        slow_loader,
+        Truth("input host", must=("load|batch|input|Python",)),
+    ),
+    "A100, the loss is read every step": (
+        loss_read,
+        Truth("host compute idle launch", must=("read|wait|every|log",)),
+    ),
+    "L4, JAX without jit": (
+        eager_jax,
+        Truth("launch host", must=(r"jit",), never=r"tf\.function"),
+    ),
     "A100, recompiling": (recompiling, Truth("compile", must=("compil|shape",))),
-    "v5e, Python between programs": (host_between_modules, Truth("host input", must=("Python|host|random_crop",))),
+    "v5e, Python between programs": (
+        host_between_modules,
+        Truth("host input", must=("Python|host|random_crop",)),
+    ),
     "v6e, vLLM's two programs a token": (
         vllm_on_tpu,
         Truth("compute none", quiet=True, never=r"log\(step|training|every \d+ steps"),
     ),
     "H100, prefill and decode in turns": (
         mixed_serving,
-        Truth("compute none", quiet=True, never=r"log\(step|training|every \d+ steps|multiples? of 8"),
+        Truth(
+            "compute none",
+            quiet=True,
+            never=r"log\(step|training|every \d+ steps|multiples? of 8",
+        ),
     ),
     "A100, TensorFlow with XLA in fp32": (
         lambda: tf_xla("f32"),
-        Truth("compute", must=("mixed_(b)?float16|mixed precision",), never=r"jax\.|jnp\."),
+        Truth(
+            "compute", must=("mixed_(b)?float16|mixed precision",), never=r"jax\.|jnp\."
+        ),
     ),
-    "A100, TensorFlow with XLA in bf16": (lambda: tf_xla("bf16"), Truth("compute", quiet=True, never=r"fp32")),
+    "A100, TensorFlow with XLA in bf16": (
+        lambda: tf_xla("bf16"),
+        Truth("compute", quiet=True, never=r"fp32"),
+    ),
     "V100, one batch of Keras, busy": (
         lambda: keras_batch(1, 30_000, big=True),
         Truth("compute", must=("fp32|mixed",), never=r"jax\.", steps=1),
     ),
-    "V100, one batch of Keras, gaps": (lambda: keras_batch(90, 8_000), Truth("launch host", never=r"jax\.", steps=1)),
+    "V100, one batch of Keras, gaps": (
+        lambda: keras_batch(90, 8_000),
+        Truth("launch host", never=r"jax\.", steps=1),
+    ),
     "A100, sums as copies": (
         copied_sums,
         Truth(
             "transfer collective",
-            must=("NCCL|between (the )?(GPUs|devices)|devices? to (another )?device|collective|D2D|P2P",),
+            must=(
+                "NCCL|between (the )?(GPUs|devices)|devices? to (another "
+                ")?device|collective|D2D|P2P",
+            ),
             never=r"jax\.|donat",
         ),
     ),
@@ -1548,12 +2083,18 @@ CASES |= {
             1,
             "v6e",
             (
-                "%copy-start.4 = (bf16[4096,1024]{1,0:T(8,128)S(1)}, bf16[4096,1024]{1,0:T(8,128)}, u32[]{:S(2)}) copy-start(%w)",
+                "%copy-start.4 = (bf16[4096,1024]{1,0:T(8,128)S(1)}, "
+                "bf16[4096,1024]{1,0:T(8,128)}, u32[]{:S(2)}) copy-start(%w)",
                 0,
                 1,
             ),
             ("%fusion.1 = bf16[4096,4096]{1,0} fusion(%p), kind=kOutput", 1, 7000),
-            ("%copy-done.4 = bf16[4096,1024]{1,0:T(8,128)S(1)} copy-done(%copy-start.4)", 7000, 9800),
+            (
+                "%copy-done.4 = bf16[4096,1024]{1,0:T(8,128)S(1)} "
+                "copy-done(%copy-start.4)",
+                7000,
+                9800,
+            ),
             stated={"fusion": ("convolution fusion", 3_500_000_000_000, 100_000_000)},
         ),
         Truth("compute memory", never="offload|host|donat"),
@@ -1563,13 +2104,19 @@ CASES |= {
             1,
             "v6e",
             (
-                "%copy-start.4 = (bf16[4096,1024]{1,0:T(8,128)(2,1)S(1)}, bf16[4096,1024]{1,0:T(8,128)(2,1)"
+                "%copy-start.4 = (bf16[4096,1024]{1,0:T(8,128)(2,1)S(1)}, "
+                "bf16[4096,1024]{1,0:T(8,128)(2,1)"
                 "}, u32[]{:S(2)}) copy-start(%w)",
                 0,
                 1,
             ),
             ("%fusion.1 = bf16[4096,4096]{1,0} fusion(%p), kind=kOutput", 1, 9500),
-            ("%copy-done.4 = bf16[4096,1024]{1,0:T(8,128)(2,1)S(1)} copy-done(%copy-start.4)", 9500, 9800),
+            (
+                "%copy-done.4 = bf16[4096,1024]{1,0:T(8,128)(2,1)S(1)} "
+                "copy-done(%copy-start.4)",
+                9500,
+                9800,
+            ),
             stated={
                 "fusion": ("convolution fusion", 5_000_000_000_000, 100_000_000),
                 "copy-start": ("copy-start", 0, 8_388_608),
@@ -1583,14 +2130,16 @@ CASES |= {
             1,
             "v6e",
             (
-                "%dynamic-slice-start.3 = ((bf16[32,8,4096]{2,1,0:T(8,128)S(5)}), bf16[1,8,4096]{2,1,0}, u3"
+                "%dynamic-slice-start.3 = ((bf16[32,8,4096]{2,1,0:T(8,128)S(5)}), "
+                "bf16[1,8,4096]{2,1,0}, u3"
                 "2[]{:S(2)}) dynamic-slice-start(%a, %i)",
                 0,
                 1,
             ),
             ("%fusion.1 = bf16[4096,4096]{1,0} fusion(%p), kind=kOutput", 1, 6000),
             (
-                "%dynamic-slice-done.3 = bf16[1,8,4096]{2,1,0} dynamic-slice-done(((bf16[32,8,4096]{2,1,0:T"
+                "%dynamic-slice-done.3 = bf16[1,8,4096]{2,1,0} "
+                "dynamic-slice-done(((bf16[32,8,4096]{2,1,0:T"
                 "(8,128)S(5)}), bf16[1,8,4096], u32[]) %dynamic-slice-start.3)",
                 6000,
                 9800,
@@ -1632,8 +2181,16 @@ def wrong(report: Report, truth: Truth) -> list[str]:
     words, out = judged(report), []
     if report.verdict.bottleneck not in truth.verdict.split():
         out.append(f"verdict {report.verdict.bottleneck}, not {truth.verdict}")
-    out += [f"nothing says /{one}/" for one in truth.must if not any(re.search(one, told, re.I) for told in words)]
-    out += [f"says /{truth.never}/: {hit[0]}" for told in words if (hit := re.search(truth.never, told, re.I))]
+    out += [
+        f"nothing says /{one}/"
+        for one in truth.must
+        if not any(re.search(one, told, re.I) for told in words)
+    ]
+    out += [
+        f"says /{truth.never}/: {hit[0]}"
+        for told in words
+        if (hit := re.search(truth.never, told, re.I))
+    ]
     if truth.quiet:
         out += [
             f"{one.severity}: {one.rule_id}"
@@ -1648,7 +2205,9 @@ def wrong(report: Report, truth: Truth) -> list[str]:
         value = report.metrics[name].value
         if value is None or not low <= value <= high:
             out.append(f"{name} {value}")
-    if truth.anywhere and not re.search(truth.anywhere, str(msgspec.to_builtins(report)), re.I):
+    if truth.anywhere and not re.search(
+        truth.anywhere, str(msgspec.to_builtins(report)), re.I
+    ):
         out.append(f"/{truth.anywhere}/ is nowhere")
     return out
 

@@ -1,4 +1,6 @@
-"""The programs of fixtures/gpu as an H200 ran them: what is planted comes first, and healthy ones are left alone."""
+"""The programs of fixtures/gpu as an H200 ran them: what is planted comes first, and
+healthy ones are left alone.
+"""
 
 from __future__ import annotations
 
@@ -39,17 +41,21 @@ PLANTED = {
     "jax-tiny-kernels": ("launch", "launch-gaps-between-kernels"),
     "jax-wait-every-step": ("launch", "synchronised-every-step"),
 }
-"""Each costs at least 20% of the step, by the clock of fixtures/gpu/unrecorded.json beside the healthy form, or by what it is."""
+"""Each costs at least 20% of the step, by the clock of fixtures/gpu/unrecorded.json
+beside the healthy form, or by what it is.
+"""
 HEALTHY = ("jax-bf16", "jax-decode", "jax-healthy", "jax-healthy-async", "jax-lm")
 MISREAD = {
-    "jax-allocations": "the right finding comes second: no event tells of freeing, which counts as Python",
+    "jax-allocations": "the right finding comes second: no event tells of freeing, which counts as "
+    "Python",
     "jax-attention-fused": "its wait after each step is said to cost 4 to 13%; nothing was planted",
     "jax-conv-nhwc": "Python after its wait is said to cost 7 to 14%; nothing was planted",
     "jax-cumsum": "the question about cumulative sums comes after Python for 7 to 13%",
     "jax-dropout": "threefry costs 18% here at most; Python is said to cost 5 to 10%",
     "jax-dropout-rbg": "the recorded step is 72% longer than its own, and Python in it is a finding",
     "jax-indexed-numpy": "the recorded step is twice its own, and its indexing a finding",
-    "jax-map-vmap": "a step of 0.18 ms: TF32 products are a finding although launching takes most of it",
+    "jax-map-vmap": "a step of 0.18 ms: TF32 products are a finding although launching takes most of "
+    "it",
     "jax-optimizer-jit": "the recorded step is 84% longer than its own, and Python in it is a finding",
     "jax-scan-graph": "launches hide in CUDA graphs: the right finding, and the verdict says compute",
     "jax-scatter-loop": "a question names the line; the verdict's launches have no finding of their own",
@@ -88,7 +94,9 @@ def test_a_healthy_one_is_left_alone(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["jax-copies-in", "jax-copies-out"])
 def test_pageable_copies_are_copies_for_all_their_time(name: str) -> None:
-    """The copy engine takes 5 ms of 35 and of 213; the rest is the host's part, into and out of pinned memory."""
+    """The copy engine takes 5 ms of 35 and of 213; the rest is the host's part, into
+    and out of pinned memory.
+    """
     breakdown = report_of(name).breakdown
 
     assert breakdown["transfer"] > 0.9
@@ -113,7 +121,16 @@ def test_candidates_of_the_autotuner_are_no_lost_work() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["jax-healthy", "jax-lm", "jax-fp32", "jax-tf32", "jax-double", "jax-bf16-odd", "jax-copies-out"]
+    "name",
+    [
+        "jax-healthy",
+        "jax-lm",
+        "jax-fp32",
+        "jax-tf32",
+        "jax-double",
+        "jax-bf16-odd",
+        "jax-copies-out",
+    ],
 )
 def test_long_steps_last_as_long_as_without_the_profiler(name: str) -> None:
     median = report_of(name).metrics["step_time_ms"].value

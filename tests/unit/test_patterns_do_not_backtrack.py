@@ -1,4 +1,6 @@
-"""Every compiled pattern of the package takes time in proportion to what it looks at, whatever that is."""
+"""Every compiled pattern of the package takes time in proportion to what it looks at,
+whatever that is.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ except ImportError:
 
 _LENGTH = 1 << 15
 _SECONDS = 0.25
-"""Of the processor, for 32 kB: what is linear takes some ms, what is square some seconds."""
+"""Of the processor, for 32 kB: what is linear takes some ms, what is square some
+seconds.
+"""
 _UNRELATED = ("injected", "codemods.registry", "cli.entry")
 """What imports them does more than import: it heeds signals, or is another program."""
 
@@ -29,17 +33,31 @@ def patterns() -> dict[str, re.Pattern[str]]:
     """By module and name; of mappings and tuples each one."""
     found: dict[str, re.Pattern[str]] = {}
     for module in pkgutil.walk_packages(tfadvisor.__path__, "tfadvisor."):
-        if any(word in module.name for word in _UNRELATED) or module.name.endswith("__main__"):
+        if any(word in module.name for word in _UNRELATED) or module.name.endswith(
+            "__main__"
+        ):
             continue
         try:
             names = vars(importlib.import_module(module.name))
         except ImportError:  # an extra that is not installed
             continue
         for name, value in names.items():
-            several = value.values() if isinstance(value, dict) else value if isinstance(value, tuple) else (value,)
+            several = (
+                value.values()
+                if isinstance(value, dict)
+                else value
+                if isinstance(value, tuple)
+                else (value,)
+            )
             for number, one in enumerate(several):
-                if isinstance(one, re.Pattern) and isinstance(one.pattern, str) and one not in found.values():
-                    found[f"{module.name.removeprefix('tfadvisor.')}.{name}{number or ''}"] = one
+                if (
+                    isinstance(one, re.Pattern)
+                    and isinstance(one.pattern, str)
+                    and one not in found.values()
+                ):
+                    found[
+                        f"{module.name.removeprefix('tfadvisor.')}.{name}{number or ''}"
+                    ] = one
     return found
 
 
@@ -50,11 +68,13 @@ def sample(parsed: object, most: int = 3) -> list[str]:
     """Texts that a part of a pattern matches, as far as worst cases need them."""
     texts = [""]
     for op, value in parsed:  # type: ignore[attr-defined]
-        texts = [head + tail for head, tail in product(texts, piece(str(op), value, most))][:most]
+        texts = [
+            head + tail for head, tail in product(texts, piece(str(op), value, most))
+        ][:most]
     return texts
 
 
-def piece(op: str, value: object, most: int) -> list[str]:  # noqa: PLR0911  (one for each kind of node)
+def piece(op: str, value: object, most: int) -> list[str]:  # noqa: PLR0911
     if op == "LITERAL":
         return [chr(value)]  # type: ignore[arg-type]
     if op == "NOT_LITERAL":
@@ -85,14 +105,20 @@ def of_set(values: object) -> list[str]:
         elif str(op) == "RANGE":
             found.append(chr(value[0]))
         elif str(op) == "CATEGORY":
-            found.append({"DIGIT": "1", "SPACE": " ", "WORD": "a"}.get(str(value).rpartition("_")[2], "!"))
+            found.append(
+                {"DIGIT": "1", "SPACE": " ", "WORD": "a"}.get(
+                    str(value).rpartition("_")[2], "!"
+                )
+            )
     if pattern_negated:
         return [next(one for one in "a!1 /\x01" if one not in found)]
     return found[:2] + found[-1:]
 
 
 def repeats(parsed: object, before: str = "") -> Iterator[tuple[str, str]]:
-    """(what leads to a repetition, what it repeats) of every repetition in a pattern."""
+    """(what leads to a repetition, what it repeats) of every repetition in a
+    pattern.
+    """
     for op, value in parsed:  # type: ignore[attr-defined]
         name = str(op)
         if name in ("MAX_REPEAT", "MIN_REPEAT"):
@@ -132,7 +158,9 @@ def hurried() -> Iterator[None]:
     signal.signal(signal.SIGPROF, before)
 
 
-@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="counts the processor's time as POSIX does")
+@pytest.mark.skipif(
+    not hasattr(signal, "setitimer"), reason="counts the processor's time as POSIX does"
+)
 @pytest.mark.usefixtures("hurried")
 @pytest.mark.parametrize("name", PATTERNS)
 def test_no_pattern_takes_more_than_its_share(name: str) -> None:

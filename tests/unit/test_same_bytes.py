@@ -16,7 +16,11 @@ import tfadvisor
 def compensated(items: Iterable[Any], start: Any = 0) -> Any:
     """The sum of Python 3.12 and newer, which loses no digits of floats."""
     every = [start, *items]
-    return math.fsum(every) if any(isinstance(one, float) for one in every) else naive(every)
+    return (
+        math.fsum(every)
+        if any(isinstance(one, float) for one in every)
+        else naive(every)
+    )
 
 
 def naive(items: Iterable[Any], start: Any = 0) -> Any:
@@ -27,9 +31,18 @@ def naive(items: Iterable[Any], start: Any = 0) -> Any:
 
 
 @pytest.mark.parametrize(
-    "name", ["jax-4dev-imbalance", "jax-logging", "tf-heavy-map", "tf-eager", "tf-workers-balanced"]
+    "name",
+    [
+        "jax-4dev-imbalance",
+        "jax-logging",
+        "tf-heavy-map",
+        "tf-eager",
+        "tf-workers-balanced",
+    ],
 )
-def test_no_number_depends_on_how_python_adds_floats(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_number_depends_on_how_python_adds_floats(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     reports = []
     for way in (naive, compensated):
         monkeypatch.setattr(builtins, "sum", way)

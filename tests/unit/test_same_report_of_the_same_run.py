@@ -1,4 +1,6 @@
-"""A run is the same run however its file is arranged: planes, lines and events in another order, other ids, another clock."""
+"""A run is the same run however its file is arranged: planes, lines and events in
+another order, other ids, another clock.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +16,21 @@ from support.places import FIXTURES
 import tfadvisor
 from tfadvisor.trace.messages import XSpace
 
-RUNS = ("jax-4dev-imbalance", "jax-logging", "tf-eager", "tf-generator", "tf-heavy-map", "tf-python-map")
+RUNS = (
+    "jax-4dev-imbalance",
+    "jax-logging",
+    "tf-eager",
+    "tf-generator",
+    "tf-heavy-map",
+    "tf-python-map",
+)
 HOUR_NS = 3_600_000_000_000
 
 
 def other_order(space: Any) -> None:
-    """Planes and lines in another order, events of each line from the last to the first."""
+    """Planes and lines in another order, events of each line from the last to the
+    first.
+    """
     chance = random.Random(5)
     for held in (space.planes, *(plane.lines for plane in space.planes)):
         _rearrange(held, lambda items: chance.sample(items, len(items)))
@@ -29,13 +40,18 @@ def other_order(space: Any) -> None:
 
 def an_hour_later(space: Any) -> None:
     """Another day, and each line begins a millisecond before its first event."""
-    for line in (line for plane in space.planes for line in plane.lines if line.timestamp_ns):
+    for line in (
+        line for plane in space.planes for line in plane.lines if line.timestamp_ns
+    ):
         line.timestamp_ns += HOUR_NS - 1_000_000
         for event in line.events:
             event.offset_ps += 1_000_000_000
     for plane in space.planes:
         for stat in plane.stats:
-            if plane.stat_metadata[stat.metadata_id].name in ("profile_start_time", "profile_stop_time"):
+            if plane.stat_metadata[stat.metadata_id].name in (
+                "profile_start_time",
+                "profile_stop_time",
+            ):
                 kind = stat.WhichOneof("value")
                 setattr(stat, kind, getattr(stat, kind) + HOUR_NS)
 
@@ -64,8 +80,12 @@ def _rearrange(held: Any, arrange: Callable[[list[bytes]], Iterable[bytes]]) -> 
 
 @pytest.mark.parametrize("name", RUNS)
 @pytest.mark.parametrize("arrange", [other_order, an_hour_later, other_ids])
-def test_the_report_is_the_same(name: str, arrange: Callable[[Any], None], tmp_path: Path) -> None:
-    """But for when steps begin on the trace's own clock, which starts with the earliest line."""
+def test_the_report_is_the_same(
+    name: str, arrange: Callable[[Any], None], tmp_path: Path
+) -> None:
+    """But for when steps begin on the trace's own clock, which starts with the earliest
+    line.
+    """
     (packed,) = (FIXTURES / name).rglob("*.xplane.pb.gz")
     space = XSpace.FromString(gzip.decompress(packed.read_bytes()))
     file = tmp_path / "run.xplane.pb"
@@ -82,4 +102,7 @@ def _told(file: Path) -> dict[str, Any]:
     report = tfadvisor.analyze(file).to_dict()
     for step in report["steps"]["each"]:
         del step["start_ms"]
-    return {part: report[part] for part in ("verdict", "steps", "breakdown", "metrics", "findings")}
+    return {
+        part: report[part]
+        for part in ("verdict", "steps", "breakdown", "metrics", "findings")
+    }

@@ -17,12 +17,16 @@ from tfadvisor.report.forms.html import as_json
 
 ROOT = Path(__file__).parents[2]
 FIXTURES = ROOT / "fixtures"
-ALL = sorted(path.name for path in FIXTURES.iterdir() if list(path.glob("*.xplane.pb.gz")))
+ALL = sorted(
+    path.name for path in FIXTURES.iterdir() if list(path.glob("*.xplane.pb.gz"))
+)
 
 
 @cache
 def schema(name: str) -> Draft202012Validator:
-    content = json.loads((ROOT / "schemas" / f"{name}-1.json").read_text(encoding="utf-8"))
+    content = json.loads(
+        (ROOT / "schemas" / f"{name}-1.json").read_text(encoding="utf-8")
+    )
     Draft202012Validator.check_schema(content)
     return Draft202012Validator(content)
 
@@ -39,7 +43,9 @@ def test_reports(name: str) -> None:
 
 
 def test_a_report_of_almost_nothing() -> None:
-    schema("report").validate(json.loads(as_json(trace().call("something", 0, 5).report())))
+    schema("report").validate(
+        json.loads(as_json(trace().call("something", 0, 5).report()))
+    )
 
 
 def test_comparisons() -> None:
@@ -48,11 +54,31 @@ def test_comparisons() -> None:
     schema("comparison").validate(json.loads(as_json(comparison)))
 
 
-@pytest.mark.parametrize(("candidate", "outcome"), [("jax-healthy", "pass"), ("jax-loader", "fail")])
-def test_verdicts(candidate: str, outcome: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "tfadvisor.toml").write_text('[budgets]\ninput_bound_fraction = "20%"\n')
-    store, config = ["--baseline", str(tmp_path / "store")], ["--config", str(tmp_path / "tfadvisor.toml")]
-    assert guarded_main(["baseline", "add", str(FIXTURES / "jax-healthy"), "--store", str(tmp_path / "store")]) == 0
+@pytest.mark.parametrize(
+    ("candidate", "outcome"), [("jax-healthy", "pass"), ("jax-loader", "fail")]
+)
+def test_verdicts(
+    candidate: str, outcome: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "tfadvisor.toml").write_text(
+        '[budgets]\ninput_bound_fraction = "20%"\n'
+    )
+    store, config = (
+        ["--baseline", str(tmp_path / "store")],
+        ["--config", str(tmp_path / "tfadvisor.toml")],
+    )
+    assert (
+        guarded_main(
+            [
+                "baseline",
+                "add",
+                str(FIXTURES / "jax-healthy"),
+                "--store",
+                str(tmp_path / "store"),
+            ]
+        )
+        == 0
+    )
     capsys.readouterr()
 
     guarded_main(["gate", str(FIXTURES / candidate), *store, *config, "-f", "json"])
@@ -76,14 +102,29 @@ def test_the_schema_refuses_what_is_not_a_report() -> None:
 
 
 def test_the_contract_stands_in_the_schema() -> None:
-    """Names that scripts rely on; the schema is written from the records, so these notice a field that is renamed."""
-    assert {"schema_version", "tool", "run", "steps", "breakdown", "verdict", "metrics", "findings"} <= set(
-        fields("report", "Report")
+    """Names that scripts rely on; the schema is written from the records, so these
+    notice a field that is renamed.
+    """
+    assert {
+        "schema_version",
+        "tool",
+        "run",
+        "steps",
+        "breakdown",
+        "verdict",
+        "metrics",
+        "findings",
+    } <= set(fields("report", "Report"))
+    assert {"rule_id", "severity", "saving", "fixes", "evidence"} <= set(
+        fields("report", "Finding")
     )
-    assert {"rule_id", "severity", "saving", "fixes", "evidence"} <= set(fields("report", "Finding"))
-    assert {"change_ms", "change_fraction", "causes"} <= set(fields("comparison", "Comparison"))
+    assert {"change_ms", "change_fraction", "causes"} <= set(
+        fields("comparison", "Comparison")
+    )
     assert "class" in fields("comparison", "Cause")
-    assert {"outcome", "exit_code", "checks", "comparison"} <= set(fields("gate", "GateResult"))
+    assert {"outcome", "exit_code", "checks", "comparison"} <= set(
+        fields("gate", "GateResult")
+    )
 
 
 def test_every_field_of_a_report_is_described() -> None:

@@ -1,4 +1,6 @@
-"""Each promise of SECURITY.md names tests that fail where it is broken; what only the code can show is asked of the code."""
+"""Each promise of SECURITY.md names tests that fail where it is broken; what only the
+code can show is asked of the code.
+"""
 
 from __future__ import annotations
 
@@ -93,11 +95,15 @@ def test_every_promise_has_tests() -> None:
     assert re.findall(r"(?m)^\| \*\*(.+?)\.\*\*", page) == list(TESTS)
 
 
-@pytest.mark.parametrize("name", sorted({one for several in TESTS.values() for one in several}))
+@pytest.mark.parametrize(
+    "name", sorted({one for several in TESTS.values() for one in several})
+)
 def test_the_test_is_there(name: str) -> None:
     file, _, function = name.partition("::")
 
-    assert f"def {function or 'test_'}" in (ROOT / "tests" / file).read_text(encoding="utf-8")
+    assert f"def {function or 'test_'}" in (ROOT / "tests" / file).read_text(
+        encoding="utf-8"
+    )
 
 
 NETWORK = """
@@ -124,7 +130,10 @@ def imports(tree: ast.Module) -> set[str]:
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+            found |= {
+                node.module,
+                *(f"{node.module}.{alias.name}" for alias in node.names),
+            }
     return found
 
 
@@ -133,13 +142,19 @@ def test_no_module_speaks_to_a_network() -> None:
     speaks = {}
     for name, tree in modules():
         imported = imports(tree)
-        used = {one for one in NETWORK if any(f"{other}.".startswith(f"{one}.") for other in imported)}
+        used = {
+            one
+            for one in NETWORK
+            if any(f"{other}.".startswith(f"{one}.") for other in imported)
+        }
         if used - ASKED_FOR.get(name, set()):
             speaks[name] = used
         calls = {
             node.attr
             for node in ast.walk(tree)
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "socket"
+            if isinstance(node, ast.Attribute)
+            and isinstance(node.value, ast.Name)
+            and node.value.id == "socket"
         }
         if calls - _NOT_SPOKEN:
             speaks[name] = calls
@@ -152,25 +167,45 @@ RUNS = {
     "processes.py": {"loads"},
     "timeline/run/one_host.py": {"loads"},
 }
-"""The user's own `sitecustomize`, and what a process of ours, or a task of the engine that we started, answers."""
+"""The user's own `sitecustomize`, and what a process of ours, or a task of the engine
+that we started, answers.
+"""
 _OF_MODULES = {"pickle", "marshal", "shelve", "dill", "os", "subprocess"}
 
 
 def test_no_module_runs_text() -> None:
-    """Neither as Python nor as a command line; processes are started from lists of words."""
+    """Neither as Python nor as a command line; processes are started from lists of
+    words.
+    """
     found: dict[str, set[str]] = {}
     for name, tree in modules():
         for node in ast.walk(tree):
             if not isinstance(node, ast.Call):
                 continue
             called = node.func
-            if isinstance(called, ast.Name) and called.id in ("eval", "exec", "__import__"):
+            if isinstance(called, ast.Name) and called.id in (
+                "eval",
+                "exec",
+                "__import__",
+            ):
                 found.setdefault(name, set()).add(called.id)
-            elif isinstance(called, ast.Attribute) and isinstance(called.value, ast.Name):
+            elif isinstance(called, ast.Attribute) and isinstance(
+                called.value, ast.Name
+            ):
                 of, what = called.value.id, called.attr
-                if of in _OF_MODULES and what in ("load", "loads", "Unpickler", "system", "popen", "getoutput"):
+                if of in _OF_MODULES and what in (
+                    "load",
+                    "loads",
+                    "Unpickler",
+                    "system",
+                    "popen",
+                    "getoutput",
+                ):
                     found.setdefault(name, set()).add(what)
-            if any(one.arg == "shell" and isinstance(one.value, ast.Constant) for one in node.keywords):
+            if any(
+                one.arg == "shell" and isinstance(one.value, ast.Constant)
+                for one in node.keywords
+            ):
                 found.setdefault(name, set()).add("shell")
 
     assert found == RUNS

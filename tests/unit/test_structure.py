@@ -1,4 +1,6 @@
-"""How the package is laid out: telling names, imports that run one way, public names that are explained."""
+"""How the package is laid out: telling names, imports that run one way, public names
+that are explained.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ NAMED_UNITS = re.compile(r"_(ms|ns|ps|us|bytes|gb_s)$")
 
 def name_of(path: Path) -> str:
     """The module's name as imports write it."""
-    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(
+        ".__init__"
+    )
 
 
 NAMES = frozenset(map(name_of, MODULES))
@@ -34,7 +38,9 @@ def test_no_module_has_a_name_that_says_nothing() -> None:
 
 
 def run_when_imported(node: ast.AST) -> Iterator[ast.AST]:
-    """The nodes that importing a module executes: neither bodies of functions nor what only type checkers read."""
+    """The nodes that importing a module executes: neither bodies of functions nor what
+    only type checkers read.
+    """
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             continue
@@ -56,8 +62,12 @@ def imported(nodes: Iterable[ast.AST]) -> set[str]:
     return found & NAMES
 
 
-def import_graph(nodes_of: Callable[[ast.AST], Iterable[ast.AST]]) -> dict[str, set[str]]:
-    """Each module with those that it imports. nodes_of: which nodes of a module's tree count."""
+def import_graph(
+    nodes_of: Callable[[ast.AST], Iterable[ast.AST]],
+) -> dict[str, set[str]]:
+    """Each module with those that it imports. nodes_of: which nodes of a module's tree
+    count.
+    """
     trees = {name_of(path): tree_of(path) for path in MODULES}
     return {name: imported(nodes_of(tree)) - {name} for name, tree in trees.items()}
 
@@ -86,7 +96,11 @@ def test_no_modules_need_each_other_even_late_or_for_types() -> None:
 def test_no_folders_of_the_timeline_need_each_other() -> None:
     """A module that lies beside the folders counts as a folder of its own."""
     home, graph = "tfadvisor.timeline.", import_graph(ast.walk)
-    part = {name: name.removeprefix(home).split(".")[0] for name in graph if name.startswith(home)}
+    part = {
+        name: name.removeprefix(home).split(".")[0]
+        for name in graph
+        if name.startswith(home)
+    }
 
     folders: dict[str, set[str]] = {one: set() for one in part.values()}
     for name, one in part.items():
@@ -99,14 +113,18 @@ LADDER = (
     "trace", "program", "timeline", "metrics", "advice", "report", "comparison", "analysis", "comparing", "act", "fleet", "serve",
     "cli",
 )  # fmt: skip
-"""What may be imported, lowest first: eleven packages, the chain and the comparison of two."""
+"""What may be imported, lowest first: eleven packages, the chain and the comparison of
+two.
+"""
 
 SHORT = {"tfadvisor.__main__", "tfadvisor.version"}
 """Modules that start the command or are one number."""
 
 
 def rung(name: str) -> int:
-    """How high a module of the package stands; -1 for those that lie beside the packages and serve them all."""
+    """How high a module of the package stands; -1 for those that lie beside the
+    packages and serve them all.
+    """
     part = name.split(".")[1]
     return LADDER.index(part) if part in LADDER else -1
 
@@ -119,7 +137,8 @@ def test_the_house_has_eleven_packages() -> None:
 
 
 def test_imports_lead_down_the_ladder() -> None:
-    """From a command to bytes; late imports and those for types count as well. Reading so never imports what acts.
+    """From a command to bytes; late imports and those for types count as well. Reading
+    so never imports what acts.
 
     `files` opens what a remote path has copied here.
     """
@@ -136,20 +155,30 @@ def test_imports_lead_down_the_ladder() -> None:
 
 
 def test_a_module_is_worth_a_file() -> None:
-    lines = {name_of(path): len(path.read_text("utf-8").splitlines()) for path in MODULES if path.stem != "__init__"}
+    lines = {
+        name_of(path): len(path.read_text("utf-8").splitlines())
+        for path in MODULES
+        if path.stem != "__init__"
+    }
 
     assert {name for name, count in lines.items() if count < 20} == SHORT
 
 
 def test_a_cycle_of_imports_is_seen() -> None:
-    one = ast.parse("from tfadvisor.report import model\nif TYPE_CHECKING:\n    import tfadvisor.analysis\n")
+    one = ast.parse(
+        "from tfadvisor.report import model\nif TYPE_CHECKING:\n    import "
+        "tfadvisor.analysis\n"
+    )
     other = ast.parse("def late():\n    import tfadvisor.analysis\n")
 
     assert imported(run_when_imported(one)) == {"tfadvisor.report.model"}
     assert imported(run_when_imported(other)) == set()
     assert imported(ast.walk(one)) == {"tfadvisor.report.model", "tfadvisor.analysis"}
     assert imported(ast.walk(other)) == {"tfadvisor.analysis"}
-    assert circle_in({"a": {"b"}, "b": {"a"}}) in ("a imports b imports a", "b imports a imports b")
+    assert circle_in({"a": {"b"}, "b": {"a"}}) in (
+        "a imports b imports a",
+        "b imports a imports b",
+    )
 
 
 @pytest.mark.parametrize("name", tfadvisor.__all__)
@@ -157,17 +186,27 @@ def test_what_the_package_exports_is_explained(name: str) -> None:
     assert (getattr(tfadvisor, name).__doc__ or "").strip()
 
 
-def public_definitions(module: str) -> Iterator[tuple[str, ast.FunctionDef | ast.ClassDef]]:
+def public_definitions(
+    module: str,
+) -> Iterator[tuple[str, ast.FunctionDef | ast.ClassDef]]:
     """Public functions, classes and methods of a module, with their names."""
     for node in tree_of(PACKAGE / f"{module.replace('.', '/')}.py").body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+        if isinstance(
+            node, ast.FunctionDef | ast.ClassDef
+        ) and not node.name.startswith("_"):
             yield node.name, node
             for inner in node.body if isinstance(node, ast.ClassDef) else ():
-                if isinstance(inner, ast.FunctionDef) and not inner.name.startswith("_"):
+                if isinstance(inner, ast.FunctionDef) and not inner.name.startswith(
+                    "_"
+                ):
                     yield f"{node.name}.{inner.name}", inner
 
 
-DEFINITIONS = {f"{module}.{name}": node for module in PUBLIC for name, node in public_definitions(module)}
+DEFINITIONS = {
+    f"{module}.{name}": node
+    for module in PUBLIC
+    for name, node in public_definitions(module)
+}
 
 
 @pytest.mark.parametrize("name", DEFINITIONS)
@@ -175,18 +214,31 @@ def test_a_public_definition_is_explained(name: str) -> None:
     assert ast.get_docstring(DEFINITIONS[name])
 
 
-def raises(node: ast.AST, functions: dict[str, ast.FunctionDef], seen: frozenset[str] = frozenset()) -> bool:
-    """Whether a function raises, itself or in one of its module that it calls by name."""
-    called = {one.func.id for one in ast.walk(node) if isinstance(one, ast.Call) and isinstance(one.func, ast.Name)}
+def raises(
+    node: ast.AST,
+    functions: dict[str, ast.FunctionDef],
+    seen: frozenset[str] = frozenset(),
+) -> bool:
+    """Whether a function raises, itself or in one of its module that it calls
+    by name.
+    """
+    called = {
+        one.func.id
+        for one in ast.walk(node)
+        if isinstance(one, ast.Call) and isinstance(one.func, ast.Name)
+    }
     return any(isinstance(one, ast.Raise) for one in ast.walk(node)) or any(
-        raises(functions[name], functions, seen | {name}) for name in called & functions.keys() - seen
+        raises(functions[name], functions, seen | {name})
+        for name in called & functions.keys() - seen
     )
 
 
 @pytest.mark.parametrize("module", PUBLIC)
 def test_a_public_function_that_raises_says_what(module: str) -> None:
     tree = tree_of(PACKAGE / f"{module.replace('.', '/')}.py")
-    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+    functions = {
+        node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)
+    }
 
     silent = [
         name
@@ -200,20 +252,28 @@ def test_a_public_function_that_raises_says_what(module: str) -> None:
 
 
 def unexplained_numbers(record: ast.ClassDef) -> Iterator[str]:
-    """Fields that hold a number whose unit neither their name, their docstring nor the record's tells."""
+    """Fields that hold a number whose unit neither their name, their docstring nor the
+    record's tells.
+    """
     about = ast.get_docstring(record) or ""
     for field, following in zip(record.body, [*record.body[1:], None], strict=True):
-        if not isinstance(field, ast.AnnAssign) or not re.search(r"\b(int|float)\b", ast.unparse(field.annotation)):
+        if not isinstance(field, ast.AnnAssign) or not re.search(
+            r"\b(int|float)\b", ast.unparse(field.annotation)
+        ):
             continue
         name = ast.unparse(field.target)
-        own = isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant)
+        own = isinstance(following, ast.Expr) and isinstance(
+            following.value, ast.Constant
+        )
         if not (own or NAMED_UNITS.search(name) or re.search(rf"\b{name}\b", about)):
             yield f"{record.name}.{name}"
 
 
 @pytest.mark.parametrize("module", PUBLIC)
 def test_every_number_of_a_public_record_has_a_unit(module: str) -> None:
-    records = [node for _, node in public_definitions(module) if isinstance(node, ast.ClassDef)]
+    records = [
+        node for _, node in public_definitions(module) if isinstance(node, ast.ClassDef)
+    ]
 
     assert [name for record in records for name in unexplained_numbers(record)] == []
 

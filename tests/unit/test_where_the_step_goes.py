@@ -1,4 +1,6 @@
-"""Where the step goes names what was planted; test_reports_agree.py looks whether it adds up."""
+"""Where the step goes names what was planted; test_reports_agree.py looks whether it
+adds up.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ import tfadvisor
         ("tf-no-prefetch", "compute", "_MklMatMul"),
     ],
 )
-def test_what_is_planted_is_what_takes_most(fixture: str, kind: str, activity: str) -> None:
+def test_what_is_planted_is_what_takes_most(
+    fixture: str, kind: str, activity: str
+) -> None:
     report = tfadvisor.analyze(FIXTURES / fixture)
 
     (found,) = [one for one in report.attribution if one.kind == kind]

@@ -1,4 +1,6 @@
-"""Built traces of accelerators without what is wrong with them: its time is cut out, and nothing grave may be left."""
+"""Built traces of accelerators without what is wrong with them: its time is cut out,
+and nothing grave may be left.
+"""
 
 from __future__ import annotations
 
@@ -31,17 +33,28 @@ FAULTS = {
     "8xh100-16-mib": "nccl",
     "command-buffer-h100": "nchwToNhwc|transpose|copy",
 }
-"""What the fault's events are called. Left out: where Python takes the rest of the step, as in tf-mirrored-300-all-reduces."""
+"""What the fault's events are called. Left out: where Python takes the rest of the
+step, as in tf-mirrored-300-all-reduces.
+"""
 LEFT = 0.01
 """Of a fault's time."""
 
 
 def times(space: messages.XSpace, plane_of: str, named: str) -> list[tuple[int, int]]:
-    """(begin, end) in ps of the events of the first device that has any of these names."""
+    """(begin, end) in ps of the events of the first device that has any of
+    these names.
+    """
     for plane in space.planes:
-        wanted = {key for key, one in plane.event_metadata.items() if re.search(named, one.name.decode())}
+        wanted = {
+            key
+            for key, one in plane.event_metadata.items()
+            if re.search(named, one.name.decode())
+        }
         found = [
-            (line.timestamp_ns * 1000 + one.offset_ps, line.timestamp_ns * 1000 + one.offset_ps + one.duration_ps)
+            (
+                line.timestamp_ns * 1000 + one.offset_ps,
+                line.timestamp_ns * 1000 + one.offset_ps + one.duration_ps,
+            )
             for line in plane.lines
             for one in line.events
             if one.metadata_id in wanted
@@ -52,7 +65,9 @@ def times(space: messages.XSpace, plane_of: str, named: str) -> list[tuple[int, 
 
 
 def without(space: messages.XSpace, named: str) -> None:
-    """Moves and shortens every event, of hosts too, as if the fault had taken LEFT of its time."""
+    """Moves and shortens every event, of hosts too, as if the fault had taken LEFT of
+    its time.
+    """
     known, moved, gone, last = [0], [0.0], 0.0, 0
     for started, end in times(space, "/device:", named):
         begin = max(started, last)
@@ -65,11 +80,20 @@ def without(space: messages.XSpace, named: str) -> None:
         for line in plane.lines:
             base = line.timestamp_ns * 1000
             for one in line.events:
-                begin, end = np.interp([base + one.offset_ps, base + one.offset_ps + one.duration_ps], known, moved)
-                one.offset_ps, one.duration_ps = int(begin) - base, max(int(end) - int(begin), 0)
+                begin, end = np.interp(
+                    [base + one.offset_ps, base + one.offset_ps + one.duration_ps],
+                    known,
+                    moved,
+                )
+                one.offset_ps, one.duration_ps = (
+                    int(begin) - base,
+                    max(int(end) - int(begin), 0),
+                )
 
 
-@pytest.mark.skipif(not CASES.is_dir(), reason="the built traces are not beside this checkout")
+@pytest.mark.skipif(
+    not CASES.is_dir(), reason="the built traces are not beside this checkout"
+)
 @pytest.mark.parametrize(("case", "named"), FAULTS.items(), ids=FAULTS)
 def test_nothing_grave_is_left(case: str, named: str, tmp_path: Path) -> None:
     for file in (CASES / case).glob("*.pb"):
@@ -82,4 +106,8 @@ def test_nothing_grave_is_left(case: str, named: str, tmp_path: Path) -> None:
     report = analyze(tmp_path)
 
     assert report.verdict.bottleneck == "compute"
-    assert [one.rule_id for one in report.findings if one.severity.rank >= Severity.MEDIUM.rank] == []
+    assert [
+        one.rule_id
+        for one in report.findings
+        if one.severity.rank >= Severity.MEDIUM.rank
+    ] == []

@@ -1,4 +1,6 @@
-"""What rules come to: findings with their evidence, savings, fixes and places; the verdict; what could not be judged."""
+"""What rules come to: findings with their evidence, savings, fixes and places; the
+verdict; what could not be judged.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ class Verdict(msgspec.Struct, frozen=True):
     """What the run is bound by."""
 
     bottleneck: str
-    """What costs most: input, host, launch, compile, transfer, collective, imbalance, memory, compute, none or unknown."""
+    """What costs most: input, host, launch, compile, transfer, collective, imbalance,
+    memory, compute, none or unknown.
+    """
     fraction: float
     """Its share of step time, 0..1."""
     healthy: bool
@@ -36,7 +40,9 @@ class Evidence(msgspec.Struct, frozen=True):
 
 
 class Saving(msgspec.Struct, frozen=True):
-    """What a fix could save: a range of shares of step time, and what the range rests on."""
+    """What a fix could save: a range of shares of step time, and what the range rests
+    on.
+    """
 
     low: float
     """Share of step time, 0..1."""
@@ -52,14 +58,18 @@ class Saving(msgspec.Struct, frozen=True):
 
 
 class Patch(msgspec.Struct, frozen=True):
-    """The edit of one file of the user's program. Made by `tfadvisor fix`, which is given the program."""
+    """The edit of one file of the user's program. Made by `tfadvisor fix`, which is
+    given the program.
+    """
 
     file: str
     """Below the source folder; "" for lines of the script that launches the program."""
     diff: str
     """Unified; of the launch script the lines themselves."""
     sure: str
-    """mechanical: derived from the source alone, results stay; guess: to be tried or confirmed."""
+    """mechanical: derived from the source alone, results stay; guess: to be tried or
+    confirmed.
+    """
     check: str
     """What must stay the same to trust it: batches, values or none."""
 
@@ -106,7 +116,9 @@ class SourceRef(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Tried(msgspec.Struct, frozen=True):
-    """What came of a fix of this finding when it was tried on this program, as shares of step time."""
+    """What came of a fix of this finding when it was tried on this program, as shares
+    of step time.
+    """
 
     measured: float
     """The saving; below 0 it is slower."""
@@ -154,16 +166,23 @@ class Finding(msgspec.Struct, frozen=True):
     caveat: str
     """Why to trust it less, "" when nothing speaks against it."""
     claims: tuple[str, ...] = ()
-    """The classes of step time that its saving comes out of, in the order in which it draws on them; where it saves
-    nothing by itself, those that it is about. Outputs mark it in this time."""
+    """The classes of step time that its saving comes out of, in the order in which it
+    draws on them; where it saves nothing by itself, those that it is about. Outputs
+    mark it in this time."""
     proof: str = "shown"
-    """shown: the trace entails it; measured: an experiment on this program bears it out; likely: a question to the user."""
+    """shown: the trace entails it; measured: an experiment on this program bears it
+    out; likely: a question to the user.
+    """
     takes: float | None = None
-    """The share of step time that it is about, 0..1; None where the trace does not give one."""
+    """The share of step time that it is about, 0..1; None where the trace does not give
+    one.
+    """
     ask: str | msgspec.UnsetType = msgspec.UNSET
     """What the user can answer in one look; absent unless `proof` is likely."""
     tier: str | msgspec.UnsetType = msgspec.UNSET
-    """preview: its rule is not proven yet, and the verdict does not rest on it; absent for any other."""
+    """preview: its rule is not proven yet, and the verdict does not rest on it; absent
+    for any other.
+    """
     tried: Tried | msgspec.UnsetType = msgspec.UNSET
     """Absent unless `tfadvisor try` has measured a fix of it."""
 
@@ -174,17 +193,23 @@ class Finding(msgspec.Struct, frozen=True):
 
     @property
     def bears_verdict(self) -> bool:
-        """Whether the verdict may rest on it: on no question, and on no rule that is not proven yet."""
+        """Whether the verdict may rest on it: on no question, and on no rule that is
+        not proven yet.
+        """
         return not self.is_question and self.tier is msgspec.UNSET
 
     @property
     def saves(self) -> float:
-        """Share of step time that it saves at most, 0 where it saves nothing by itself."""
+        """Share of step time that it saves at most, 0 where it saves nothing by
+        itself.
+        """
         return self.saving.high if self.saving is not None else 0.0
 
 
 class PlanStep(msgspec.Struct, frozen=True):
-    """One change of a plan, made after those before it. Shares are of the step as it was recorded."""
+    """One change of a plan, made after those before it. Shares are of the step as it
+    was recorded.
+    """
 
     rule_id: str
     """The finding's."""
@@ -206,7 +231,9 @@ class Plan(msgspec.Struct, frozen=True):
     changes: tuple[PlanStep, ...]
     """All that save anything, those that are not worth it last."""
     low: float
-    """What the changes worth making save together: at least this share of the step, 0..1."""
+    """What the changes worth making save together: at least this share of the step,
+    0..1.
+    """
     high: float
     """At most this share, 0..1."""
 

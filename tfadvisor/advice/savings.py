@@ -1,4 +1,6 @@
-"""What findings save: the step replayed without the fault, calibrated on measured pairs, and the plan of all."""
+"""What findings save: the step replayed without the fault, calibrated on measured
+pairs, and the plan of all.
+"""
 
 from __future__ import annotations
 
@@ -30,17 +32,22 @@ class Calibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def fault_of(self, rule: str, category: str) -> FaultTime | None:
         """Of a rule; None where nothing was measured."""
-        return self.faults.get(self.class_of.get(rule, self.class_of.get(category, category)))
+        return self.faults.get(
+            self.class_of.get(rule, self.class_of.get(category, category))
+        )
 
 
 @cache
 def calibration() -> Calibration:
-    """The built-in one. Raises msgspec.ValidationError for a file that is not what the benchmark writes."""
+    """The built-in one. Raises msgspec.ValidationError for a file that is not what the
+    benchmark writes.
+    """
     return msgspec.json.decode((rules_folder() / FILE).read_bytes(), type=Calibration)
 
 
 def around(saving: float, spread: float) -> tuple[float, float]:
-    """The range of a saving, as far to both sides as its odds are unsure on average: so its middle is what is expected.
+    """The range of a saving, as far to both sides as its odds are unsure on average: so
+    its middle is what is expected.
 
     Of what is expected to remain of the step, a fifth remains for sure.
     """
@@ -49,28 +56,44 @@ def around(saving: float, spread: float) -> tuple[float, float]:
 
 
 def moved(saving: float, by: float) -> float:
-    """A saving whose odds are e to this power as large: a range in odds never leaves 0..1, and is narrow near both ends."""
+    """A saving whose odds are e to this power as large: a range in odds never leaves
+    0..1, and is narrow near both ends.
+    """
     if not 0 < saving < 1:
         return min(max(saving, 0.0), 1.0)
     return 1 / (1 + (1 - saving) / saving * math.exp(-by))
 
 
-# What a replay of the step without each fault gives for its saving, each on top of those before it.
+# What a replay of the step without each fault gives for its saving, each on top of
+# those before it.
 
-MEASURED = "With it goes other time of the step, as in {pairs} measured on CPUs with such a fault and without."
+MEASURED = (
+    "With it goes other time of the step, as in {pairs} measured on CPUs with such a "
+    "fault and without."
+)
 ON_GPU = "On an H200 such ranges held in 4 of 11 programs, and the others saved more."
 _OF_KERNELS = "compute"
 _BEYOND_ON_GPU = 1.25
-"""On a GPU no finding promises more than a quarter beyond what it takes: what goes with a fault is known of CPUs only."""
-ESTIMATED = "With it goes other time of the step; no program was measured with such a fault and without, so that is an estimate."
-NOT_MEASURED = "What goes with it besides was measured on CPUs and one GPU only, and is left out."
+"""On a GPU no finding promises more than a quarter beyond what it takes: what goes with
+a fault is known of CPUs only.
+"""
+ESTIMATED = (
+    "With it goes other time of the step; no program was measured with such a fault "
+    "and without, so that is an estimate."
+)
+NOT_MEASURED = (
+    "What goes with it besides was measured on CPUs and one GPU only, and is left out."
+)
 
 
-def foresee(judged: Sequence[Judged], metrics: Metrics, known: Calibration) -> list[Judged]:
-    """Those that fired, in the order of what each would save without the others, with other savings.
+def foresee(
+    judged: Sequence[Judged], metrics: Metrics, known: Calibration
+) -> list[Judged]:
+    """Those that fired, in the order of what each would save without the others, with
+    other savings.
 
-    On devices that nothing was measured on, where work left nothing in the trace, and where the step's time is not known by
-    class, savings stay what the rules say.
+    On devices that nothing was measured on, where work left nothing in the trace, and
+    where the step's time is not known by class, savings stay what the rules say.
     """
     if metrics.fact("device_kind") not in known.devices or work_lost(metrics):
         return in_order([_not_measured(one) for one in judged], metrics)
@@ -81,15 +104,33 @@ def foresee(judged: Sequence[Judged], metrics: Metrics, known: Calibration) -> l
 
     is_gpu = metrics.fact("device_kind") == "gpu"
     beyond, on_gpu = (_BEYOND_ON_GPU, f" {ON_GPU}") if is_gpu else (math.inf, "")
-    if is_gpu:  # how fast its kernels are without a fault, its units say, and no pair of CPUs
-        known = replace(known, faults={name: fault for name, fault in known.faults.items() if name != _OF_KERNELS})
+    if (
+        is_gpu
+    ):  # how fast its kernels are without a fault, its units say, and no pair of CPUs
+        known = replace(
+            known,
+            faults={
+                name: fault
+                for name, fault in known.faults.items()
+                if name != _OF_KERNELS
+            },
+        )
 
     ordered = in_order(
-        judged, metrics, lambda one: promises(parts, tracer, [claim_of(one, metrics)], known, beyond)[0].high
+        judged,
+        metrics,
+        lambda one: (
+            promises(parts, tracer, [claim_of(one, metrics)], known, beyond)[0].high
+        ),
     )
     sure = [one for one in ordered if not one.rule.is_likely]
-    found = promises(parts, tracer, [claim_of(one, metrics) for one in sure], known, beyond)
-    promised = [_promised(one, promise, on_gpu) for one, promise in zip(sure, found, strict=True)]
+    found = promises(
+        parts, tracer, [claim_of(one, metrics) for one in sure], known, beyond
+    )
+    promised = [
+        _promised(one, promise, on_gpu)
+        for one, promise in zip(sure, found, strict=True)
+    ]
     return [*promised, *ordered[len(sure) :]]
 
 
@@ -98,7 +139,9 @@ def claim_of(one: Judged, metrics: Metrics) -> Claim:
     share, reach = 0.0, None
     if (saving := one.rule.saving) is not None and not one.rule.is_likely:
         share = (metrics.value(saving.metric) or 0.0) * saving.high
-        share = max(share, metrics.value(saving.whole) or 0.0) if saving.whole else share
+        share = (
+            max(share, metrics.value(saving.whole) or 0.0) if saving.whole else share
+        )
         reach = metrics.value(saving.reach) if saving.reach else None
     return Claim(
         rule=one.rule.id,
@@ -123,20 +166,38 @@ def _promised(one: Judged, promise: Promise, on_gpu: str) -> Judged:
 def _not_measured(one: Judged) -> Judged:
     if not one.saving.high:
         return one
-    return replace(one, saving=replace(one.saving, basis=f"{one.saving.basis} {NOT_MEASURED}".lstrip()))
+    return replace(
+        one,
+        saving=replace(one.saving, basis=f"{one.saving.basis} {NOT_MEASURED}".lstrip()),
+    )
 
 
-# Where the step's time is, as finely as faults take time away with them: what is left of each part is what a replay asks.
+# Where the step's time is, as finely as faults take time away with them: what is left
+# of each part is what a replay asks.
 
 
 KERNELS, STARTS, STRETCH = "kernels", "starts", "stretch"
 _OF_COMPUTE = (KERNELS, STARTS, STRETCH)
-"""The class `compute` in three: what undisturbed ops need, what lies in the first 10 µs of each, and what other work on the
-same cores adds."""
-PARTS = (*_OF_COMPUTE, *(one.label for one in TimeClass if one is not TimeClass.COMPUTE))
+"""The class `compute` in three: what undisturbed ops need, what lies in the first 10 µs
+of each, and what other work on the same cores adds."""
+PARTS = (
+    *_OF_COMPUTE,
+    *(one.label for one in TimeClass if one is not TimeClass.COMPUTE),
+)
 """All parts of a step."""
 
-_DRIVEN = (STARTS, *(one.label for one in (TimeClass.COMPILE, TimeClass.INPUT, TimeClass.LAUNCH, TimeClass.HOST)))
+_DRIVEN = (
+    STARTS,
+    *(
+        one.label
+        for one in (
+            TimeClass.COMPILE,
+            TimeClass.INPUT,
+            TimeClass.LAUNCH,
+            TimeClass.HOST,
+        )
+    ),
+)
 """Parts in which the thread that drives the step works."""
 TRACER = 0.1
 """From this share of the step on, the time that recording takes is taken off."""
@@ -152,33 +213,50 @@ def parts_of(metrics: Metrics) -> Parts | None:
     compute = metrics.value(TimeClass.COMPUTE.metric)
     if compute is None:
         return None
-    known = {one.label: metrics.value(one.metric) or 0.0 for one in TimeClass if one is not TimeClass.COMPUTE}
+    known = {
+        one.label: metrics.value(one.metric) or 0.0
+        for one in TimeClass
+        if one is not TimeClass.COMPUTE
+    }
     calm = metrics.value("calm_op_share")
     starts = metrics.value("op_start_share") or 0.0
     stretch = 0.0 if calm is None else min(max(1 - calm, 0.0), 1 - starts)
-    return {KERNELS: compute * (1 - starts - stretch), STARTS: compute * starts, STRETCH: compute * stretch, **known}
+    return {
+        KERNELS: compute * (1 - starts - stretch),
+        STARTS: compute * starts,
+        STRETCH: compute * stretch,
+        **known,
+    }
 
 
 def unrecorded(parts: Parts, tracer: float) -> Parts:
-    """The step without the time that recording it takes, where that is `TRACER` of it or more; it adds up to 1 again.
+    """The step without the time that recording it takes, where that is `TRACER` of it
+    or more; it adds up to 1 again.
 
-    tracer: share of the step. It goes from what the driving thread does, of each part alike and never all of it.
+    tracer: share of the step. It goes from what the driving thread does, of each part
+    alike and never all of it.
     """
     driven = math.fsum(parts[name] for name in _DRIVEN)
     if tracer < TRACER or not driven:
         return parts
     kept = 1 - min(tracer / driven, _MOST)
-    rest = {name: share * kept if name in _DRIVEN else share for name, share in parts.items()}
+    rest = {
+        name: share * kept if name in _DRIVEN else share
+        for name, share in parts.items()
+    }
     whole = math.fsum(rest.values())
     return {name: share / whole for name, share in rest.items()}
 
 
 def taken(parts: Parts, share: float, classes: Sequence[str]) -> dict[str, float]:
-    """What a finding that costs this share of the step takes of each part: of its classes in their order, of the parts of
-    a class alike. Less where they hold less."""
+    """What a finding that costs this share of the step takes of each part: of its
+    classes in their order, of the parts of a class alike. Less where they hold less."""
     found: dict[str, float] = {}
     for name in classes:
-        held = {one: parts[one] for one in (_OF_COMPUTE if name == TimeClass.COMPUTE.label else (name,))}
+        held = {
+            one: parts[one]
+            for one in (_OF_COMPUTE if name == TimeClass.COMPUTE.label else (name,))
+        }
         whole = math.fsum(held.values())
         part = min(share - math.fsum(found.values()), whole)
         if part > 0:
@@ -186,32 +264,57 @@ def taken(parts: Parts, share: float, classes: Sequence[str]) -> dict[str, float
     return found
 
 
-# The findings together: in which order to mend them, what remains after each, and where to stop.
+# The findings together: in which order to mend them, what remains after each, and where
+# to stop.
 
 WORTH = 0.03
-"""A change that saves less of the step is not noticed: below it XProf does not warn either."""
+"""A change that saves less of the step is not noticed: below it XProf does not warn
+either.
+"""
 
 
 def plan_of(findings: Sequence[Finding]) -> Plan | None:
-    """findings: in their order, each with what it saves on top of those before it. None of fewer than two that save any.
+    """findings: in their order, each with what it saves on top of those before it. None
+    of fewer than two that save any.
 
-    What several changes save together is known more closely than the sum of their ranges says: errors cancel in part.
+    What several changes save together is known more closely than the sum of their
+    ranges says: errors cancel in part.
     """
-    saving = [(one, one.saving) for one in findings if one.saving is not None and one.saves and one.bears_verdict]
+    saving = [
+        (one, one.saving)
+        for one in findings
+        if one.saving is not None and one.saves and one.bears_verdict
+    ]
     if len(saving) < 2:
         return None
-    last = max((place for place, (_, one) in enumerate(saving) if one.middle >= WORTH), default=0)
+    last = max(
+        (place for place, (_, one) in enumerate(saving) if one.middle >= WORTH),
+        default=0,
+    )
     changes, saved, squares = [], 0.0, 0.0
     for place, (finding, one) in enumerate(saving):
         saved += one.middle
         squares += (one.high - one.low) ** 2 / 4
-        low, high = max(saved - math.sqrt(squares), 0.0), min(saved + math.sqrt(squares), 1.0)
-        changes.append(PlanStep(finding.rule_id, one.low, one.high, 1 - high, 1 - low, worth=place <= last))
+        low, high = (
+            max(saved - math.sqrt(squares), 0.0),
+            min(saved + math.sqrt(squares), 1.0),
+        )
+        changes.append(
+            PlanStep(
+                finding.rule_id,
+                one.low,
+                one.high,
+                1 - high,
+                1 - low,
+                worth=place <= last,
+            )
+        )
     worth = changes[last]
     return Plan(tuple(changes), 1 - worth.remains_high, 1 - worth.remains_low)
 
 
-# What each of several faults saves when it is mended after those before it, with the range that measured programs give it.
+# What each of several faults saves when it is mended after those before it, with the
+# range that measured programs give it.
 
 
 class Claim(msgspec.Struct, frozen=True):
@@ -222,7 +325,9 @@ class Claim(msgspec.Struct, frozen=True):
     category: str
     """Its rule's category."""
     share: float
-    """Of the recorded step, that it is seen to take and that can go at most, as its rule has it."""
+    """Of the recorded step, that it is seen to take and that can go at most, as its
+    rule has it.
+    """
     classes: tuple[str, ...]
     """Of time, in which it is, in the order in which it draws on them."""
     range: tuple[float, float]
@@ -230,7 +335,9 @@ class Claim(msgspec.Struct, frozen=True):
     reach: float = 1.0
     """Share of the step's work that it is about: of the rest nothing goes with it."""
     is_fault: bool = True
-    """Whether its rule names a fault. What names none says nothing of what goes with it."""
+    """Whether its rule names a fault. What names none says nothing of what goes with
+    it.
+    """
 
 
 class Promise(msgspec.Struct, frozen=True):
@@ -243,12 +350,16 @@ class Promise(msgspec.Struct, frozen=True):
 
 
 def promises(
-    recorded: Parts, tracer: float, claims: Sequence[Claim], known: Calibration, beyond: float = math.inf
+    recorded: Parts,
+    tracer: float,
+    claims: Sequence[Claim],
+    known: Calibration,
+    beyond: float = math.inf,
 ) -> list[Promise]:
     """One for each claim, in their order. Together they promise no more than the step.
 
-    recorded: the step in parts, adding up to 1. tracer: share of it that recording takes. beyond: how many times what it takes
-    itself each promises at most.
+    recorded: the step in parts, adding up to 1. tracer: share of it that recording
+    takes. beyond: how many times what it takes itself each promises at most.
     """
     step = unrecorded(recorded, tracer)
     found: list[Promise] = []
@@ -261,59 +372,81 @@ def promises(
             found.append(Promise(min(claim.range[0], high), high, None))
             continue
         seen = taken(recorded, claim.share, claim.classes)
-        own = {name: min(share * step[name] / recorded[name], remains[name]) for name, share in seen.items() if share}
+        own = {
+            name: min(share * step[name] / recorded[name], remains[name])
+            for name, share in seen.items()
+            if share
+        }
         then = without(remains, own, fault, claim.reach)
-        most = min(most, that_could_go(remains, own, fault), beyond * math.fsum(own.values()))
-        found.append(_promise(math.fsum(remains.values()), math.fsum(then.values()), fault, most))
+        most = min(
+            most, that_could_go(remains, own, fault), beyond * math.fsum(own.values())
+        )
+        found.append(
+            _promise(math.fsum(remains.values()), math.fsum(then.values()), fault, most)
+        )
         remains = then
     return found
 
 
 def _promise(now: float, then: float, fault: FaultTime, most: float) -> Promise:
-    """Between two lengths of the step, as shares of the recorded one. most: what it can be at most. Where measured programs would
-    make it more than that for sure, they say nothing of this one but that."""
+    """Between two lengths of the step, as shares of the recorded one. most: what it can
+    be at most. Where measured programs would make it more than that for sure, they say
+    nothing of this one but that."""
     saved = 1 - then / now if now else 0.0
     low, high = around(saved, fault.spread)
-    return Promise(now * low if now * low < most else 0.0, min(now * high, most), fault.pairs)
+    return Promise(
+        now * low if now * low < most else 0.0, min(now * high, most), fault.pairs
+    )
 
 
-# The step without a fault: its own time goes, and with it a part of the time that it caused elsewhere.
+# The step without a fault: its own time goes, and with it a part of the time that it
+# caused elsewhere.
 
 LARGE = 0.2
 """Nearly all measured faults take this share of the step or more."""
 
 
 class FaultTime(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What remains of a step's time when a fault of one class is mended, as parts of what there was, 0..1."""
+    """What remains of a step's time when a fault of one class is mended, as parts of
+    what there was, 0..1.
+    """
 
     left: float
     """Of the time that the fault itself is seen to take."""
     keeps: Mapping[str, float]
     """Of the other time of each part of a step; all of a part that is not named."""
     spread: float
-    """How far the logarithm of the true saving's odds lies from the predicted one's at most, in eight of ten programs."""
+    """How far the logarithm of the true saving's odds lies from the predicted one's at
+    most, in eight of ten programs.
+    """
     pairs: int
     """How many programs this was fitted on."""
 
 
 def weight(parts: Parts, own: Mapping[str, float]) -> float:
-    """How much of what goes with a fault of its class goes with this one: all where it is as large as measured ones were,
-    less in proportion where it is smaller."""
+    """How much of what goes with a fault of its class goes with this one: all where it
+    is as large as measured ones were, less in proportion where it is smaller."""
     whole = math.fsum(parts.values())
     return min(math.fsum(own.values()) / (LARGE * whole), 1.0) if whole else 0.0
 
 
 def that_could_go(parts: Parts, own: Mapping[str, float], fault: FaultTime) -> float:
     """The time of a fault, and of all parts that it takes any time from."""
-    return math.fsum(share if fault.keeps.get(name, 1.0) < 1 else own.get(name, 0.0) for name, share in parts.items())
+    return math.fsum(
+        share if fault.keeps.get(name, 1.0) < 1 else own.get(name, 0.0)
+        for name, share in parts.items()
+    )
 
 
-def without(parts: Parts, own: Mapping[str, float], fault: FaultTime, reach: float = 1.0) -> dict[str, float]:
-    """The parts of the step when the fault is gone. own: what it takes of each part. reach: share of the step's work that
-    it is about. No part ever grows."""
+def without(
+    parts: Parts, own: Mapping[str, float], fault: FaultTime, reach: float = 1.0
+) -> dict[str, float]:
+    """The parts of the step when the fault is gone. own: what it takes of each part.
+    reach: share of the step's work that it is about. No part ever grows."""
     goes = weight(parts, own) * reach
     return {
-        name: max(share - own.get(name, 0.0), 0.0) * (1 - goes * (1 - fault.keeps.get(name, 1.0)))
+        name: max(share - own.get(name, 0.0), 0.0)
+        * (1 - goes * (1 - fault.keeps.get(name, 1.0)))
         + min(own.get(name, 0.0), share) * fault.left
         for name, share in parts.items()
     }

@@ -8,17 +8,22 @@ import sys
 
 from tfadvisor.cli.ending import heed_signals, in_order, leave
 
-heed_signals()  # here and not in `run`: importing is a part of the first tenth of a second
+# here and not in `run`: importing is a part of the first tenth of a second
+heed_signals()
 
 
 def run() -> None:
-    """Runs the command with the process's arguments and ends the process with the contract's exit code.
+    """Runs the command with the process's arguments and ends the process with the
+    contract's exit code.
 
-    A small trace takes 0.2 s, so 15 ms of them matter: nothing is collected while a process that lives so short starts,
-    and it ends without the interpreter's clean-up, after everything is flushed.
+    A small trace takes 0.2 s, so 15 ms of them matter: nothing is collected while a
+    process that lives so short starts, and it ends without the interpreter's clean-up,
+    after everything is flushed.
     """
     gc.disable()
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # no matrix is multiplied here, so NumPy needs no threads for it
+    os.environ.setdefault(
+        "OPENBLAS_NUM_THREADS", "1"
+    )  # no matrix is multiplied here, so NumPy needs no threads for it
     leave(in_order(_command))
 
 

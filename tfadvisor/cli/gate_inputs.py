@@ -68,14 +68,23 @@ def drawn(run: Run, options: Options) -> PageData:
 
 
 def side_by_side(pages: Sequence[PageData]) -> tuple[str, bool]:
-    """The page of two runs, the new one first, with the causes for both ways round, and whether they are comparable."""
+    """The page of two runs, the new one first, with the causes for both ways round, and
+    whether they are comparable.
+    """
     reports = [page.report for page in pages]
-    ways = [(compare(reports[base], reports[new]), new, base) for new, base in ((0, 1), (1, 0))]
-    return as_html(pages, comparisons=[on_page(*way) for way in ways]), not ways[0][0].refused
+    ways = [
+        (compare(reports[base], reports[new]), new, base)
+        for new, base in ((0, 1), (1, 0))
+    ]
+    return as_html(pages, comparisons=[on_page(*way) for way in ways]), not ways[0][
+        0
+    ].refused
 
 
 def labels_of(given: Sequence[str], configured: Mapping[str, str]) -> dict[str, str]:
-    """Labels of the configuration and, above them, of the command line. Raises UsageError for what is no NAME=VALUE."""
+    """Labels of the configuration and, above them, of the command line. Raises
+    UsageError for what is no NAME=VALUE.
+    """
     found = dict(configured)
     for one in given:
         name, equals, value = one.partition("=")
@@ -85,7 +94,9 @@ def labels_of(given: Sequence[str], configured: Mapping[str, str]) -> dict[str, 
     return found
 
 
-def configured(config: Path | None, rules: Sequence[Path] = (), preset: str | None = None) -> Config:
+def configured(
+    config: Path | None, rules: Sequence[Path] = (), preset: str | None = None
+) -> Config:
     """The given configuration, else the nearest one."""
     file = read_config(config) if config is not None else find_config(Path.cwd())
     return read(file, known_names(rules), preset)
@@ -96,16 +107,20 @@ def store_of(given: str | None, config: Config) -> Path:
     return place_of(given or config.baseline or DEFAULT_STORE)
 
 
-def judged_snapshot(report: Report, model: str | None, labels: Mapping[str, str]) -> Snapshot:
-    """A report's snapshot, of the commit and branch that CI or git names here. Without any step the trace can be read, but
-    there is too little to judge: exit code 4.
+def judged_snapshot(
+    report: Report, model: str | None, labels: Mapping[str, str]
+) -> Snapshot:
+    """A report's snapshot, of the commit and branch that CI or git names here. Without
+    any step the trace can be read, but there is too little to judge: exit code 4.
     """
     try:
         snapshot = snapshot_of(report, model or DEFAULT_MODEL, labels)
     except TraceError as error:
         raise NothingToCompare(error.place, error.cause, error.remedy) from error
     commit, branch = _here()
-    return replace(snapshot, origin=replace(snapshot.origin, commit=commit, branch=branch))
+    return replace(
+        snapshot, origin=replace(snapshot.origin, commit=commit, branch=branch)
+    )
 
 
 @lru_cache(maxsize=1)
@@ -113,19 +128,27 @@ def _here() -> tuple[str, str]:
     return commit_and_branch(os.environ, Path.cwd())
 
 
-def stored_runs(store: Path, options: Options, model: str | None, labels: Mapping[str, str]) -> list[Snapshot]:
+def stored_runs(
+    store: Path, options: Options, model: str | None, labels: Mapping[str, str]
+) -> list[Snapshot]:
     """The runs of a store; of a logdir, its runs as if they were stored.
 
-    Files that cannot be used are named and left out. Raises TraceError when that leaves none of several.
+    Files that cannot be used are named and left out. Raises TraceError when that leaves
+    none of several.
     """
     if store.exists() and not store.is_dir():
-        raise UsageError(f"--baseline {store}: is not a folder. Give a store, or a logdir whose runs are the baseline.")
+        raise UsageError(
+            f"--baseline {store}: is not a folder. Give a store, or a logdir whose "
+            "runs are the baseline."
+        )
     contents = read_store(store)
     for file, why in contents.unusable:
         note(f"{file}: left out of the baseline: {why}.")
     if contents.unusable and not contents.runs:
         raise TraceError(
-            str(store), "none of its snapshots can be used.", "Restore the store, or remove it to begin anew."
+            str(store),
+            "none of its snapshots can be used.",
+            "Restore the store, or remove it to begin anew.",
         )
     if contents.runs or not store.is_dir():
         return [kept.snapshot for kept in contents.runs]

@@ -12,7 +12,16 @@ import typer
 from typer.core import TyperOption
 
 from tfadvisor.cli.outputs import note
-from tfadvisor.cli.reading_options import BASELINE, OUTPUT, Labels, Model, Output, choice, one_format, seconds_in
+from tfadvisor.cli.reading_options import (
+    BASELINE,
+    OUTPUT,
+    Labels,
+    Model,
+    Output,
+    choice,
+    one_format,
+    seconds_in,
+)
 from tfadvisor.cli.typer_commands import option
 from tfadvisor.comparison.gate.forms import VERDICT_FORMS
 from tfadvisor.errors import UsageError
@@ -27,59 +36,111 @@ if TYPE_CHECKING:
 _JUDGING, AGAINST = "How to judge", "Against another commit"
 Candidates = Annotated[
     list[str] | None,
-    option("--candidates", "PATH", "more runs of the same program as PATH: one or several paths", path_type=str),
+    option(
+        "--candidates",
+        "PATH",
+        "more runs of the same program as PATH: one or several paths",
+        path_type=str,
+    ),
 ]
 Store = Annotated[
     str | None,
     option(
         "--baseline",
         "DIR",
-        "the store of earlier runs, or a logdir whose runs serve as such (.tfadvisor/baselines)",
+        "the store of earlier runs, or a logdir whose runs serve as such "
+        "(.tfadvisor/baselines)",
         BASELINE,
         path_type=str,
     ),
 ]
 Preset = Annotated[
     str | None,
-    choice("--preset", names=("recommended", "none"), help="instead of the configuration's", panel=_JUDGING),
+    choice(
+        "--preset",
+        names=("recommended", "none"),
+        help="instead of the configuration's",
+        panel=_JUDGING,
+    ),
 ]
 OnCannotTell = Annotated[
     str | None,
     choice(
         "--on-cannot-tell",
         names=("pass", "warn", "fail"),
-        help="if the data do not decide: pass with a notice (the default), warn, or exit with 4 (fail)",
+        help="if the data do not decide: pass with a notice (the default), warn, or exit "
+        "with 4 (fail)",
         panel=_JUDGING,
     ),
 ]
-Add = Annotated[bool, option("--add", "", "add the runs to the baseline unless the gate fails", _JUDGING)]
-CheckConfig = Annotated[bool, option("--check-config", "", "check the configuration and do nothing else", _JUDGING)]
+Add = Annotated[
+    bool,
+    option("--add", "", "add the runs to the baseline unless the gate fails", _JUDGING),
+]
+CheckConfig = Annotated[
+    bool,
+    option(
+        "--check-config", "", "check the configuration and do nothing else", _JUDGING
+    ),
+]
 Against = Annotated[
-    str | None, option("--against", "REF", "record this commit and what is checked out in turns: -- COMMAND", AGAINST)
+    str | None,
+    option(
+        "--against",
+        "REF",
+        "record this commit and what is checked out in turns: -- COMMAND",
+        AGAINST,
+    ),
 ]
 Budget = Annotated[
     str | None,
-    option("--budget", "TIME", "how long to record at most, as 90s, 10m or 1h (10m)", AGAINST, show_default=False),
+    option(
+        "--budget",
+        "TIME",
+        "how long to record at most, as 90s, 10m or 1h (10m)",
+        AGAINST,
+        show_default=False,
+    ),
 ]
 Links = Annotated[
     list[str] | None,
-    option("--link", "PATH", "what git does not track and both sides need, as data/; may be repeated", AGAINST),
+    option(
+        "--link",
+        "PATH",
+        "what git does not track and both sides need, as data/; may be repeated",
+        AGAINST,
+    ),
 ]
-Format = Annotated[str | None, one_format(names_of(VERDICT_FORMS), "format of the verdict (text)")]
-JUnit = Annotated[Path | None, option("--junit", "FILE", "JUnit XML: a test case per check", OUTPUT)]
-Sarif = Annotated[Path | None, option("--sarif", "FILE", "SARIF 2.1.0, for code scanning", OUTPUT)]
-CodeQuality = Annotated[Path | None, option("--codequality", "FILE", "Code Climate JSON, as GitLab reads it", OUTPUT)]
+Format = Annotated[
+    str | None, one_format(names_of(VERDICT_FORMS), "format of the verdict (text)")
+]
+JUnit = Annotated[
+    Path | None, option("--junit", "FILE", "JUnit XML: a test case per check", OUTPUT)
+]
+Sarif = Annotated[
+    Path | None, option("--sarif", "FILE", "SARIF 2.1.0, for code scanning", OUTPUT)
+]
+CodeQuality = Annotated[
+    Path | None,
+    option("--codequality", "FILE", "Code Climate JSON, as GitLab reads it", OUTPUT),
+]
 
 Comment = Annotated[
     Path | None,
     option(
-        "--comment", "FILE", "Markdown for a comment in a pull request, marked so that the next one replaces it", OUTPUT
+        "--comment",
+        "FILE",
+        "Markdown for a comment in a pull request, marked so that the next one "
+        "replaces it",
+        OUTPUT,
     ),
 ]
 
 
 class Judging(msgspec.Struct, frozen=True, kw_only=True):
-    """How a run is judged, and where the verdict goes, as the options of `tfadvisor gate` say it."""
+    """How a run is judged, and where the verdict goes, as the options of `tfadvisor
+    gate` say it.
+    """
 
     candidates: Candidates = None
     baseline: Store = None
@@ -100,7 +161,8 @@ class Judging(msgspec.Struct, frozen=True, kw_only=True):
     link: Links = None
 
 
-# `tfadvisor gate --against`: its options, who waits for it, and what its programs said when one of them failed.
+# `tfadvisor gate --against`: its options, who waits for it, and what its programs said
+# when one of them failed.
 
 COMMAND = "tfadvisor.command"
 """Where a context keeps what stands after `--`."""
@@ -120,24 +182,38 @@ class Turns(msgspec.Struct, frozen=True):
 
 
 def asked_for(
-    context: typer.Context, against: str | None, budget: str | None, links: Sequence[str] | None
+    context: typer.Context,
+    against: str | None,
+    budget: str | None,
+    links: Sequence[str] | None,
 ) -> Turns | None:
     """None without --against. Raises UsageError for options that do not go together."""
     if against is None:
         for option, given in (("--budget", budget), ("--link", links)):
             if given:
                 raise UsageError(
-                    f"{option} belongs to --against REF -- COMMAND, which records; PATH is recorded already."
+                    f"{option} belongs to --against REF -- COMMAND, which records; "
+                    "PATH is recorded already."
                 )
         return None
     for parameter in context.command.params:
         if parameter.name in _OF_RUNS and context.params.get(parameter.name):
             name = parameter.opts[0] if isinstance(parameter, TyperOption) else "PATH"
-            raise UsageError(f"{name} is about runs that are recorded already; --against {against} records its own.")
+            raise UsageError(
+                f"{name} is about runs that are recorded already; --against "
+                f"{against} records its own."
+            )
     command = context.meta.get(COMMAND, ())
     if not command:
-        raise UsageError(f"COMMAND is missing: tfadvisor gate --against {against} -- python train.py")
-    return Turns(against, command, tuple(links or ()), seconds_in(budget) if budget is not None else _BUDGET)
+        raise UsageError(
+            f"COMMAND is missing: tfadvisor gate --against {against} -- python train.py"
+        )
+    return Turns(
+        against,
+        command,
+        tuple(links or ()),
+        seconds_in(budget) if budget is not None else _BUDGET,
+    )
 
 
 def judged_in_turns(
@@ -147,14 +223,26 @@ def judged_in_turns(
     labels: Mapping[str, str],
     config: Config,
 ) -> GateResult:
-    """Raises UsageError and TraceError, after the last lines of a program that failed."""
-    from tfadvisor.act.against.gate_against import (  # imports NumPy, which no --help needs
+    """Raises UsageError and TraceError, after the last lines of a program that
+    failed.
+    """
+    # imports NumPy, which no --help needs
+    from tfadvisor.act.against.gate_against import (
         Against,
         Unrecorded,
         judged_against,
     )
 
-    asked = Against(Path.cwd(), turns.ref, turns.command, turns.links, turns.seconds, options, model, labels)
+    asked = Against(
+        Path.cwd(),
+        turns.ref,
+        turns.command,
+        turns.links,
+        turns.seconds,
+        options,
+        model,
+        labels,
+    )
     try:
         return judged_against(asked, config, _tell)
     except Unrecorded as error:

@@ -1,4 +1,6 @@
-"""The command: which commands there are, how errors are said, which exit code it ends with."""
+"""The command: which commands there are, how errors are said, which exit code it ends
+with.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +15,22 @@ import typer.main
 from tfadvisor.cli.ending import EXIT_INTERRUPTED, asked_to_end
 from tfadvisor.cli.streams import unwritten
 from tfadvisor.cli.typer_commands import LazyCommands, WrongUse, words_of
-from tfadvisor.errors import AdvisorError, SeveralMistakes, TraceError, UsageError, fault_of_environment
+from tfadvisor.errors import (
+    AdvisorError,
+    SeveralMistakes,
+    TraceError,
+    UsageError,
+    fault_of_environment,
+)
 from tfadvisor.printable import in_one_message
 from tfadvisor.version import VERSION
 
 EXIT_INTERNAL = 5
 
-_ABOUT = "Reads a TensorFlow or JAX profiler trace and says where the step's time goes, why, and what to change."
+_ABOUT = (
+    "Reads a TensorFlow or JAX profiler trace and says where the step's time goes, "
+    "why, and what to change."
+)
 _EXAMPLES = """\
 Examples:
   tfadvisor logdir/                       the newest run of a logdir, as `tfadvisor analyze logdir/`
@@ -78,14 +89,19 @@ def _print_version(asked: bool) -> None:
 @app.callback()
 def tfadvisor(
     version: Annotated[
-        bool, typer.Option("--version", is_eager=True, callback=_print_version, help="show the version")
+        bool,
+        typer.Option(
+            "--version", is_eager=True, callback=_print_version, help="show the version"
+        ),
     ] = False,
 ) -> None:
     """The options before a command."""
 
 
 def guarded_main(arguments: list[str]) -> int:
-    """Runs the command and returns its exit code; never lets an exception or traceback out, but for Ended."""
+    """Runs the command and returns its exit code; never lets an exception or traceback
+    out, but for Ended.
+    """
     try:
         code = _run(arguments)
         sys.stdout.flush()
@@ -107,7 +123,9 @@ def guarded_main(arguments: list[str]) -> int:
 def _run(arguments: list[str]) -> int:
     command = typer.main.get_command(app)
     if "_TFADVISOR_COMPLETE" in os.environ:
-        command.main(args=[], prog_name="tfadvisor")  # a shell asks what could come next
+        command.main(
+            args=[], prog_name="tfadvisor"
+        )  # a shell asks what could come next
     try:
         with command.make_context("tfadvisor", list(arguments)) as context:
             return int(command.invoke(context) or 0)
@@ -139,18 +157,21 @@ def _told(error: Exception) -> int:
 
         traceback.print_exc()
     _say(
-        f"this is a bug in tfadvisor: {type(error).__name__}: {error}. Please report it with the trace, or with the "
+        f"this is a bug in tfadvisor: {type(error).__name__}: {error}. Please report "
+        "it with the trace, or with the "
         "traceback that TFADVISOR_TRACEBACK=1 prints."
     )
     return EXIT_INTERNAL
 
 
 def _mistake_in_paths(error: Exception) -> str | None:
-    """What to say of a name that no file system takes, and of a working folder that is gone."""
+    """What to say of a name that no file system takes, and of a working folder that is
+    gone.
+    """
     if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
         return f"{error.filename}: the name is too long for a file. Check the path."
     try:
-        os.getcwd()  # noqa: PTH109  (Path.cwd() asks the same)
+        os.getcwd()  # noqa: PTH109
     except FileNotFoundError:
         return "the working folder was removed. Go to another one and try again."
     except OSError:

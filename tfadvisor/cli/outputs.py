@@ -1,4 +1,6 @@
-"""Where a command writes: standard output or a file, never into what it reads; messages on standard error."""
+"""Where a command writes: standard output or a file, never into what it reads; messages
+on standard error.
+"""
 
 from __future__ import annotations
 
@@ -17,15 +19,21 @@ from tfadvisor.trace.remote_path import was_address
 
 
 def check_outside(output: Path, paths: Sequence[Path], option: str) -> None:
-    """Raises UsageError when a file would be written into what is analysed, or to an address."""
+    """Raises UsageError when a file would be written into what is analysed, or to an
+    address.
+    """
     if was_address(output):
-        raise UsageError(f"{option} {output}: an address is only read from. Give a file of this machine.")
+        raise UsageError(
+            f"{option} {output}: an address is only read from. Give a file of this "
+            "machine."
+        )
     target = output.resolve()
     for path in paths:
         folder = path.resolve()
         if target == folder or (folder in target.parents and folder.is_dir()):
             raise UsageError(
-                f"{option} {output} lies in {path}, and nothing is written into what is analysed. Give another place."
+                f"{option} {output} lies in {path}, and nothing is written into what "
+                "is analysed. Give another place."
             )
 
 
@@ -33,17 +41,24 @@ def check_page_has_a_file(form: Form, output: Path | None, example: str) -> None
     """Raises UsageError when a page for a browser would be written to a terminal."""
     if form.drawn and output is None and sys.stdout.isatty():
         raise UsageError(
-            f"--format {form.name} is a page for a browser. Give a file to write it to: -o {example}.{form.name}"
+            f"--format {form.name} is a page for a browser. Give a file to write it "
+            f"to: -o {example}.{form.name}"
         )
 
 
 def write_form(form: Form, subject: Any, output: Path | None, **settings: Any) -> None:
-    """A report, comparison or verdict in a form, to a file or to standard output. settings: for forms on a screen."""
+    """A report, comparison or verdict in a form, to a file or to standard output.
+    settings: for forms on a screen.
+    """
     if output is not None:
         write_output(output, form.write(subject, **settings), "--output")
         note(f"wrote {output} ({form.name}).")
     else:
-        write_out(form.write(subject, screen_of(sys.stdout), **settings), page=form.drawn, json=form.is_json)
+        write_out(
+            form.write(subject, screen_of(sys.stdout), **settings),
+            page=form.drawn,
+            json=form.is_json,
+        )
 
 
 def write_output(output: Path, text: str, option: str) -> None:
@@ -51,15 +66,20 @@ def write_output(output: Path, text: str, option: str) -> None:
     try:
         replace_file(output, text)
     except OSError as error:
-        raise UsageError(f"{option} {output}: cannot be written: {error.strerror or error}.") from error
+        raise UsageError(
+            f"{option} {output}: cannot be written: {error.strerror or error}."
+        ) from error
 
 
 def write_out(text: str, *, page: bool = False, json: bool = False) -> None:
-    """To standard output, in ASCII where that takes no UTF-8. page: it says itself that it is UTF-8, and so it stays.
+    """To standard output, in ASCII where that takes no UTF-8. page: it says itself that
+    it is UTF-8, and so it stays.
 
     Nothing in it is a command to a CI system that reads the log.
     """
-    text = text if page else without_commands(text, "\\u{:04x}" if json else "\\x{:02x}")
+    text = (
+        text if page else without_commands(text, "\\u{:04x}" if json else "\\x{:02x}")
+    )
     if screen_of(sys.stdout).ascii_only:
         if page:
             sys.stdout.flush()

@@ -1,4 +1,6 @@
-"""What is measured: the paths and options that commands share, and the run that they choose."""
+"""What is measured: the paths and options that commands share, and the run that they
+choose.
+"""
 
 from __future__ import annotations
 
@@ -27,61 +29,113 @@ WHAT, RULES, OUTPUT = "What to analyse", "Rules", "Output"
 BASELINE = "Which baseline"
 
 _TRACE = (
-    "a logdir, a run folder, one *.xplane.pb (or .gz), or several hosts' files of one run; "
+    "a logdir, a run folder, one *.xplane.pb (or .gz), or several hosts' files of "
+    "one run; "
     "of this machine, or at gs://, s3://, hf://, hdfs://, https://"
 )
 
 Paths = Annotated[list[str], argument("PATH", _TRACE, path_type=str)]
-"""As written: a Path would make one slash of an address's two. `places` makes paths of them."""
+"""As written: a Path would make one slash of an address's two. `places` makes paths of
+them.
+"""
 PathsOrNone = Annotated[list[str] | None, argument("PATH", _TRACE, path_type=str)]
 RunName = Annotated[
     str | None,
-    option("--run", "NAME", "the run instead of the newest; A,B for several as one", WHAT),
+    option(
+        "--run", "NAME", "the run instead of the newest; A,B for several as one", WHAT
+    ),
 ]
-HostName = Annotated[str | None, option("--host", "NAME", "only this host of the run", WHAT)]
-Steps = Annotated[str | None, option("--steps", "A:B", "only steps A up to but not B, counted from 0", WHAT)]
-Params = Annotated[str | None, option("--params", "N", "model parameters, as 110M or 6.7B", WHAT)]
-Bandwidth = Annotated[str | None, option("--bandwidth", "GB/S", "bandwidth between devices", WHAT)]
+HostName = Annotated[
+    str | None, option("--host", "NAME", "only this host of the run", WHAT)
+]
+Steps = Annotated[
+    str | None,
+    option("--steps", "A:B", "only steps A up to but not B, counted from 0", WHAT),
+]
+Params = Annotated[
+    str | None, option("--params", "N", "model parameters, as 110M or 6.7B", WHAT)
+]
+Bandwidth = Annotated[
+    str | None, option("--bandwidth", "GB/S", "bandwidth between devices", WHAT)
+]
 RuleFolders = Annotated[
     list[Path] | None,
     option("--rules", "DIR", "a folder with more rules; may be repeated", RULES),
 ]
-Preview = Annotated[bool, option("--preview", "", "also run rules that are not proven yet", RULES)]
-Disabled = Annotated[list[str] | None, option("--disable", "ID", "a rule to leave out; may be repeated", RULES)]
+Preview = Annotated[
+    bool, option("--preview", "", "also run rules that are not proven yet", RULES)
+]
+Disabled = Annotated[
+    list[str] | None,
+    option("--disable", "ID", "a rule to leave out; may be repeated", RULES),
+]
 Output = Annotated[
     Path | None,
-    option("--output -o", "FILE", "write to a file instead of standard output; the suffix sets the format", OUTPUT),
+    option(
+        "--output -o",
+        "FILE",
+        "write to a file instead of standard output; the suffix sets the format",
+        OUTPUT,
+    ),
 ]
-Model = Annotated[str | None, option("--model", "NAME", "the model, where a store holds several (default)", BASELINE)]
-Store = Annotated[str | None, option("--store", "DIR", "the store (.tfadvisor/baselines)", BASELINE, path_type=str)]
+Model = Annotated[
+    str | None,
+    option(
+        "--model", "NAME", "the model, where a store holds several (default)", BASELINE
+    ),
+]
+Store = Annotated[
+    str | None,
+    option(
+        "--store", "DIR", "the store (.tfadvisor/baselines)", BASELINE, path_type=str
+    ),
+]
 Labels = Annotated[
     list[str] | None,
     option(
-        "--label", "NAME=VALUE", "only compare runs with the same NAME=VALUE, e.g. batch=256; may be repeated", BASELINE
+        "--label",
+        "NAME=VALUE",
+        "only compare runs with the same NAME=VALUE, e.g. batch=256; may be repeated",
+        BASELINE,
     ),
 ]
 Config = Annotated[
-    Path | None, option("--config", "FILE", "tfadvisor.toml or pyproject.toml instead of the nearest one", BASELINE)
+    Path | None,
+    option(
+        "--config",
+        "FILE",
+        "tfadvisor.toml or pyproject.toml instead of the nearest one",
+        BASELINE,
+    ),
 ]
 
 _WHERE = "Execution"
-Workers = Annotated[int | None, option("--workers", "N", "local worker processes (default: one per core)", _WHERE)]
+Workers = Annotated[
+    int | None,
+    option("--workers", "N", "local worker processes (default: one per core)", _WHERE),
+]
 
 
 def processes(workers: int | None) -> int:
-    """How many read at once: one a core, else as --workers says. Raises UsageError for what cannot be."""
+    """How many read at once: one a core, else as --workers says. Raises UsageError for
+    what cannot be.
+    """
     if workers is not None and not 1 <= workers <= 1024:
         raise UsageError(f"--workers {workers}: give a number from 1 to 1,024.")
     return workers or os.cpu_count() or 1
 
 
 def places(given: Sequence[str] | None) -> list[Path]:
-    """Paths of this machine and addresses. Raises UsageError for an address that is not taken."""
+    """Paths of this machine and addresses. Raises UsageError for an address that is not
+    taken.
+    """
     return [place_of(one) for one in given or ()]
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
-    """What is read of which run, and with which rules, as the options of a command say it."""
+    """What is read of which run, and with which rules, as the options of a command say
+    it.
+    """
 
     run: RunName = None
     host: HostName = None
@@ -96,7 +150,9 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
         """How a run is to be read. Raises UsageError for what options cannot be."""
         steps = step_range(self.steps) if self.steps is not None else None
         parameters = parameter_count(self.params) if self.params is not None else None
-        bandwidth = gigabytes_per_second(self.bandwidth) if self.bandwidth is not None else None
+        bandwidth = (
+            gigabytes_per_second(self.bandwidth) if self.bandwidth is not None else None
+        )
         from tfadvisor.analysis import Options  # imports NumPy, which no --help needs
 
         return Options(
@@ -112,8 +168,11 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def chosen_run(paths: Sequence[Path], options: Options, another: str = " --run NAME for another.") -> Run:
-    """The run that is to be read; a note where it is the newest of several. Raises TraceError or UsageError.
+def chosen_run(
+    paths: Sequence[Path], options: Options, another: str = " --run NAME for another."
+) -> Run:
+    """The run that is to be read; a note where it is the newest of several. Raises
+    TraceError or UsageError.
 
     another: how to choose another, for the note.
     """
@@ -121,7 +180,10 @@ def chosen_run(paths: Sequence[Path], options: Options, another: str = " --run N
 
     chosen, number = choose_run(paths, options.run, options.host)
     if number > 1 and options.run is None:
-        note(f"{number:,} runs in {paths[0]}; this is the newest, {chosen.name}.{another}")
+        note(
+            f"{number:,} runs in {paths[0]}; this is the newest, "
+            f"{chosen.name}.{another}"
+        )
     return chosen
 
 
@@ -135,7 +197,9 @@ def parameter_count(text: str) -> int:
     """`110M`, `6.7B` or `6,700,000,000`. Raises UsageError for anything else."""
     match = _COUNT.match(text.replace(",", "").replace("_", ""))
     if not match or float(match.group(1)) <= 0:
-        raise UsageError(f"--params {text}: give a number of parameters, as 110M or 6700000000.")
+        raise UsageError(
+            f"--params {text}: give a number of parameters, as 110M or 6700000000."
+        )
     return round(float(match.group(1)) * _THOUSANDS[match.group(2).lower()])
 
 
@@ -163,7 +227,9 @@ def seconds_in(text: str) -> float:
 
 
 def step_range(text: str) -> tuple[int, int]:
-    """`2:8`, `2:` or `:8`; the last step is not included. Raises UsageError for anything else."""
+    """`2:8`, `2:` or `:8`; the last step is not included. Raises UsageError for
+    anything else.
+    """
     match = re.match(r"^(\d{1,18})?:(\d{1,18})?$", text)
     if not match:
         raise UsageError(f"--steps {text}: give a range as 2:8, 2: or :8.")
@@ -171,15 +237,27 @@ def step_range(text: str) -> tuple[int, int]:
     return int(first or 0), int(last) if last else 1 << 62
 
 
-def choice(*flags: str, names: Sequence[str], help: str, panel: str | None = None) -> Any:
-    """An option of Typer that takes one of these names. Any other raises UsageError and says which was meant."""
+def choice(
+    *flags: str, names: Sequence[str], help: str, panel: str | None = None
+) -> Any:
+    """An option of Typer that takes one of these names. Any other raises UsageError and
+    says which was meant.
+    """
 
     def checked(context: typer.Context, value: str | None) -> str | None:
         if value is None or value in names or context.resilient_parsing:
             return value
-        raise UsageError(f"{flags[0]} {value}: choose {listed(names)}.{did_you_mean(value, names)}")
+        raise UsageError(
+            f"{flags[0]} {value}: choose {listed(names)}.{did_you_mean(value, names)}"
+        )
 
-    return typer.Option(*flags, metavar="|".join(names), help=help, callback=checked, rich_help_panel=panel)
+    return typer.Option(
+        *flags,
+        metavar="|".join(names),
+        help=help,
+        callback=checked,
+        rich_help_panel=panel,
+    )
 
 
 def one_format(names: Sequence[str], help: str, panel: str | None = OUTPUT) -> Any:
@@ -187,11 +265,17 @@ def one_format(names: Sequence[str], help: str, panel: str | None = OUTPUT) -> A
     return choice("--format", "-f", names=names, help=help, panel=panel)
 
 
-ReportFormat = Annotated[str | None, one_format(names_of(REPORT_FORMS), "format of the report (text)")]
-Details = Annotated[bool, option("--details", "", "text: every finding, fix, metric and step", OUTPUT)]
+ReportFormat = Annotated[
+    str | None, one_format(names_of(REPORT_FORMS), "format of the report (text)")
+]
+Details = Annotated[
+    bool, option("--details", "", "text: every finding, fix, metric and step", OUTPUT)
+]
 LEDGER = Path(".tfadvisor/ledger.jsonl")
 
 
 def listed(names: Sequence[str]) -> str:
     """`text, json or html`."""
-    return f"{', '.join(names[:-1])} or {names[-1]}" if len(names) > 1 else "".join(names)
+    return (
+        f"{', '.join(names[:-1])} or {names[-1]}" if len(names) > 1 else "".join(names)
+    )

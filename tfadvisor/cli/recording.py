@@ -1,4 +1,6 @@
-"""What commands that record share: options, progress, and what becomes of a recording."""
+"""What commands that record share: options, progress, and what becomes of a
+recording.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +30,12 @@ if TYPE_CHECKING:
 
 RECORDING = "What to record"
 
-TheCommand = Annotated[list[str], argument("COMMAND", "the program and its arguments, after --")]
-StepCount = Annotated[int, option("--steps", "N", "minimum number of steps to record", RECORDING, min=2)]
+TheCommand = Annotated[
+    list[str], argument("COMMAND", "the program and its arguments, after --")
+]
+StepCount = Annotated[
+    int, option("--steps", "N", "minimum number of steps to record", RECORDING, min=2)
+]
 Out = Annotated[Path, option("--out", "DIR", "logdir to write the trace to", RECORDING)]
 
 
@@ -42,15 +48,21 @@ def check_rules(options: Options) -> None:
 
 def keep_recording(recorded: Recorded, out: Path) -> Kept:
     """Keeps the traces in the logdir. Raises UsageError for a place that takes none."""
-    from tfadvisor.act.record.keeping import keep  # imports NumPy, which no --help needs
+    from tfadvisor.act.record.keeping import (
+        keep,
+    )  # imports NumPy, which no --help needs
 
     try:
         return keep(recorded, out, datetime.now())
     except OSError as error:
-        raise UsageError(f"--out {out}: cannot be written: {error.strerror or error}.") from error
+        raise UsageError(
+            f"--out {out}: cannot be written: {error.strerror or error}."
+        ) from error
 
 
-def write_kept(kept: Kept, form: Form, output: Path | None, options: Options, *, details: bool) -> None:
+def write_kept(
+    kept: Kept, form: Form, output: Path | None, options: Options, *, details: bool
+) -> None:
     """The report in a form."""
     subject: object = kept.report
     if form.drawn:
@@ -59,8 +71,12 @@ def write_kept(kept: Kept, form: Form, output: Path | None, options: Options, *,
         from tfadvisor.analysis import draw_run
         from tfadvisor.trace.runs import choose_run
 
-        subject = [replace(draw_run(choose_run([kept.folder])[0], options), report=kept.report)]
-    write_form(form, subject, output, **({"details": details} if form.on_screen else {}))
+        subject = [
+            replace(draw_run(choose_run([kept.folder])[0], options), report=kept.report)
+        ]
+    write_form(
+        form, subject, output, **({"details": details} if form.on_screen else {})
+    )
     sys.stdout.flush()
 
 
@@ -78,18 +94,24 @@ _LARGE = 64 << 20
 
 @contextmanager
 def reading_progress(run: Run) -> Iterator[Progress | None]:
-    """A bar on a terminal while large files are read, elsewhere nothing. Inside, the limits of `bounded` hold."""
+    """A bar on a terminal while large files are read, elsewhere nothing. Inside, the
+    limits of `bounded` hold.
+    """
     with bounded(run.files), _bar(run) as progress:
         yield progress
 
 
 @contextmanager
 def bounded(files: Sequence[Path]) -> Iterator[None]:
-    """Inside, reading these files takes no longer and no more memory than any trace of their size needs. Raises TraceError.
+    """Inside, reading these files takes no longer and no more memory than any trace of
+    their size needs. Raises TraceError.
 
     TFADVISOR_LIMITS=0 is for those who trust the trace.
     """
-    if os.environ.get("TFADVISOR_LIMITS") == "0" or threading.current_thread() is not threading.main_thread():
+    if (
+        os.environ.get("TFADVISOR_LIMITS") == "0"
+        or threading.current_thread() is not threading.main_thread()
+    ):
         yield
         return
     limits, place = limits_of_files(files), str(files[0]) if files else ""

@@ -1,4 +1,6 @@
-"""Standard streams as they come: closed, full, read by nobody. Writing to them never raises; who must know asks afterwards."""
+"""Standard streams as they come: closed, full, read by nobody. Writing to them never
+raises; who must know asks afterwards.
+"""
 
 from __future__ import annotations
 
@@ -44,9 +46,13 @@ _stdout = _Quiet(_STDOUT)
 
 
 def settle_streams() -> None:
-    """Puts streams in place that take everything. Closed ones lead nowhere, and no file is opened under their numbers."""
+    """Puts streams in place that take everything. Closed ones lead nowhere, and no file
+    is opened under their numbers.
+    """
     for name in ("COLUMNS", "LINES"):
-        if len(os.environ.get(name, "")) > _DIGITS:  # libraries make a number and memory of it
+        if (
+            len(os.environ.get(name, "")) > _DIGITS
+        ):  # libraries make a number and memory of it
             del os.environ[name]
     if os.name != "posix":
         return
@@ -62,7 +68,9 @@ def settle_streams() -> None:
 
 
 def unwritten() -> OSError | None:
-    """Why standard output could not be written, None where it was, or where its reader went away as `head` does."""
+    """Why standard output could not be written, None where it was, or where its reader
+    went away as `head` does.
+    """
     return None if isinstance(_stdout.failure, BrokenPipeError) else _stdout.failure
 
 
@@ -70,7 +78,10 @@ def _text(raw: _Quiet, before: TextIO | None, errors: str = "strict") -> TextIO:
     encoding = before.encoding if before is not None else "utf-8"
     errors = (before.errors if before is not None else None) or errors
     return io.TextIOWrapper(
-        io.BufferedWriter(raw), encoding=encoding, errors=errors, line_buffering=raw.isatty() or raw.fileno() == _STDERR
+        io.BufferedWriter(raw),
+        encoding=encoding,
+        errors=errors,
+        line_buffering=raw.isatty() or raw.fileno() == _STDERR,
     )
 
 

@@ -1,4 +1,6 @@
-"""Typer's commands with what ours add: examples that stay lines, and what was meant by a wrong word."""
+"""Typer's commands with what ours add: examples that stay lines, and what was meant by
+a wrong word.
+"""
 
 from __future__ import annotations
 
@@ -20,22 +22,37 @@ _MARKUP = re.compile(r"(\[[a-z#/@][^[]*?])")
 """What rich takes for a style."""
 
 
-def option(flags: str, metavar: str, help: str, panel: str | None = None, **more: Any) -> Any:
-    """An option of Typer. flags: with blanks between; metavar: "" for what takes no value. Files are looked at later."""
+def option(
+    flags: str, metavar: str, help: str, panel: str | None = None, **more: Any
+) -> Any:
+    """An option of Typer. flags: with blanks between; metavar: "" for what takes no
+    value. Files are looked at later.
+    """
     return typer.Option(
-        *flags.split(), metavar=metavar or None, help=help, rich_help_panel=panel, readable=False, **more
+        *flags.split(),
+        metavar=metavar or None,
+        help=help,
+        rich_help_panel=panel,
+        readable=False,
+        **more,
     )
 
 
 def argument(metavar: str, help: str, **more: Any) -> Any:
     """An argument of Typer, of which help shows no default."""
-    return typer.Argument(metavar=metavar, help=help, show_default=False, readable=False, **more)
+    return typer.Argument(
+        metavar=metavar, help=help, show_default=False, readable=False, **more
+    )
 
 
-def takes(group: type, names: str = "") -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """Gives a command the options that a group's fields declare, all or those named, in place of its parameter of that type.
+def takes(
+    group: type, names: str = ""
+) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Gives a command the options that a group's fields declare, all or those named, in
+    place of its parameter of that type.
 
-    One of those named that the command declares itself stays as it is there, and fills the group's field as well.
+    One of those named that the command declares itself stays as it is there, and fills
+    the group's field as well.
     """
 
     def decorated(command: Callable[..., int]) -> Callable[..., int]:
@@ -57,7 +74,10 @@ def takes(group: type, names: str = "") -> Callable[[Callable[..., int]], Callab
 
         def run(**given: Any) -> int:
             asked = group(**{name: given[name] for name in shared})
-            return command(**{name: value for name, value in given.items() if name in own}, **{place: asked})
+            return command(
+                **{name: value for name, value in given.items() if name in own},
+                **{place: asked},
+            )
 
         run.__doc__, run.__name__ = command.__doc__, command.__name__
         run.__annotations__ = {one.name: one.annotation for one in parameters}
@@ -70,8 +90,16 @@ def takes(group: type, names: str = "") -> Callable[[Callable[..., int]], Callab
 class _WithExamples:
     """A command whose epilog, examples and exit codes, is printed as it is written."""
 
-    def __init__(self, *arguments: Any, epilog: str | None = None, help: str | None = None, **settings: Any) -> None:
-        """As Typer's, which would make one paragraph of an epilog's lines, and keep those of a paragraph of help."""
+    def __init__(
+        self,
+        *arguments: Any,
+        epilog: str | None = None,
+        help: str | None = None,
+        **settings: Any,
+    ) -> None:
+        """As Typer's, which would make one paragraph of an epilog's lines, and keep
+        those of a paragraph of help.
+        """
         super().__init__(*arguments, help=_paragraphs(help), **settings)  # type: ignore[call-arg]
         self.examples = epilog
 
@@ -92,17 +120,24 @@ class Commands(_WithExamples, TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command that the first argument names. Raises UsageError for none."""
         known = self.list_commands(ctx)
-        if args[0] not in known and not args[0].startswith("-") and not ctx.resilient_parsing:
+        if (
+            args[0] not in known
+            and not args[0].startswith("-")
+            and not ctx.resilient_parsing
+        ):
             raise UsageError(
-                f"no command is called {args[0]}.{did_you_mean(args[0], known)} Try '{ctx.command_path} --help'."
+                f"no command is called {args[0]}.{did_you_mean(args[0], known)} Try "
+                f"'{ctx.command_path} --help'."
             )
         return super().resolve_command(ctx, args)
 
 
 class LazyCommands(Commands):
-    """The top group: a command's module is imported when the command is asked for, or all of them for --help.
+    """The top group: a command's module is imported when the command is asked for, or
+    all of them for --help.
 
-    modules: names of commands, in the order of --help, and of modules whose `app` each is.
+    modules: names of commands, in the order of --help, and of modules whose `app` each
+    is.
     """
 
     modules: ClassVar[Mapping[str, str]]
@@ -117,7 +152,9 @@ class LazyCommands(Commands):
         """None for one that there is not."""
         if cmd_name not in self.modules:
             return None
-        command = typer.main.get_command(importlib.import_module(self.modules[cmd_name]).app)
+        command = typer.main.get_command(
+            importlib.import_module(self.modules[cmd_name]).app
+        )
         command.name = cmd_name
         return command
 
@@ -133,7 +170,12 @@ class LazyCommands(Commands):
 def _is_path(text: str) -> bool:
     if text.startswith("-"):
         return False
-    return "/" in text or os.sep in text or text.endswith((".pb", ".pb.gz")) or os.path.exists(text)  # noqa: PTH110
+    return (
+        "/" in text
+        or os.sep in text
+        or text.endswith((".pb", ".pb.gz"))
+        or os.path.exists(text)  # noqa: PTH110
+    )
 
 
 def _paragraphs(help: str | None) -> str | None:
@@ -143,8 +185,14 @@ def _paragraphs(help: str | None) -> str | None:
 
 @contextmanager
 def _literal(command: Any) -> Iterator[None]:
-    """While rich prints a help, square brackets in it are text: rich would take `[rules]` for a style, and drop it."""
-    texts = [(one, one.help) for one in (command, *command.params) if HAS_RICH and hasattr(one, "help")]
+    """While rich prints a help, square brackets in it are text: rich would take
+    `[rules]` for a style, and drop it.
+    """
+    texts = [
+        (one, one.help)
+        for one in (command, *command.params)
+        if HAS_RICH and hasattr(one, "help")
+    ]
     for one, text in texts:
         one.help = text and _MARKUP.sub(r"\\\1", text)
     try:
@@ -171,19 +219,25 @@ def _print_examples(examples: str | None, formatter: Any) -> None:
 # What Typer says about wrong use, as one line in our words.
 
 
-# Typer brings Click's errors along inside itself since 0.26 and takes them from Click before; BadParameter is the one that
-# it exports, and their base is UsageError in both.
+# Typer brings Click's errors along inside itself since 0.26 and takes them from Click
+# before; BadParameter is the one that it exports, and their base is UsageError in both.
 WrongUse: Any = typer.BadParameter.__mro__[1]
 """Every error of Typer about a command line."""
 
 
 def words_of(error: Any) -> str:
-    """One line, with the option that was meant where one is near, and where to read on."""
+    """One line, with the option that was meant where one is near, and where to
+    read on.
+    """
     context = error.ctx
     where = context.command_path if context is not None else "tfadvisor"
     option = getattr(error, "option_name", None)
     if option is not None and hasattr(error, "possibilities"):
-        known = [flag for one in context.command.get_params(context) for flag in one.opts] if context else []
+        known = (
+            [flag for one in context.command.get_params(context) for flag in one.opts]
+            if context
+            else []
+        )
         said = f"no option is called {option}.{did_you_mean(option, known)}"
     else:
         said = " ".join(error.format_message().split())

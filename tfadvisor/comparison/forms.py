@@ -24,8 +24,16 @@ _COLUMN = 12
 def as_text(comparison: Comparison, *, screen: Screen = PLAIN) -> str:
     """The comparison as text."""
     page = TextPage(screen)
-    _beside(page, ("base", DIM), f"{one_line(comparison.base.name)}: {head_words(comparison.base)}")
-    _beside(page, ("new", DIM), f"{one_line(comparison.new.name)}: {head_words(comparison.new)}")
+    _beside(
+        page,
+        ("base", DIM),
+        f"{one_line(comparison.base.name)}: {head_words(comparison.base)}",
+    )
+    _beside(
+        page,
+        ("new", DIM),
+        f"{one_line(comparison.new.name)}: {head_words(comparison.new)}",
+    )
     for difference in comparison.differences:
         if difference not in comparison.refused:
             _beside(page, ("differs", "yellow"), one_line(difference))
@@ -43,11 +51,17 @@ def _beside(page: TextPage, label: Piece, text: str) -> None:
 
 def causes(page: TextPage, comparison: Comparison) -> None:
     """The causes with what speaks for them; they add up to the change."""
-    if not comparison.change_ms and not any(cause.change_ms for cause in comparison.causes):
+    if not comparison.change_ms and not any(
+        cause.change_ms for cause in comparison.causes
+    ):
         return
     for milliseconds, class_name, words in cause_rows(comparison):
         style = DIM if not class_name else "bold red" if milliseconds > 0 else "green"
-        _beside(page, (signed(milliseconds), style), f"{class_name:<11}{words}" if class_name else words)
+        _beside(
+            page,
+            (signed(milliseconds), style),
+            f"{class_name:<11}{words}" if class_name else words,
+        )
     _beside(page, (signed(comparison.median_change_ms), TITLE), TOTAL)
     page.line()
     for words in beside_words(comparison):
@@ -62,9 +76,15 @@ def as_markdown(comparison: Comparison) -> str:
     lines = [
         f"## {in_markdown(verdict_words(comparison))}",
         "",
-        f"- base {in_code(comparison.base.name)}: {in_markdown(head_words(comparison.base))}",
-        f"- new {in_code(comparison.new.name)}: {in_markdown(head_words(comparison.new))}",
-        *(f"- differs: {in_markdown(one)}" for one in comparison.differences if one not in comparison.refused),
+        f"- base {in_code(comparison.base.name)}: "
+        f"{in_markdown(head_words(comparison.base))}",
+        f"- new {in_code(comparison.new.name)}: "
+        f"{in_markdown(head_words(comparison.new))}",
+        *(
+            f"- differs: {in_markdown(one)}"
+            for one in comparison.differences
+            if one not in comparison.refused
+        ),
         "",
         *([] if comparison.refused else causes_table(comparison)),
     ]
@@ -79,7 +99,10 @@ def causes_table(comparison: Comparison) -> list[str]:
     """The causes, which add up to the last row, and what speaks for them."""
     rows = cause_rows(comparison, _in_cell)
     lines = ["| change | class | cause |", "|---:|---|---|"]
-    lines += [f"| {signed(milliseconds)} | {name} | {words} |" for milliseconds, name, words in rows]
+    lines += [
+        f"| {signed(milliseconds)} | {name} | {words} |"
+        for milliseconds, name, words in rows
+    ]
     lines += [f"| **{signed(comparison.median_change_ms)}** | | **{TOTAL}** |", ""]
     beside = beside_words(comparison)
     lines += [f"- {in_markdown(one)}" for one in beside]
@@ -91,7 +114,10 @@ def causes_table(comparison: Comparison) -> list[str]:
 
 def on_page(comparison: Comparison, new: int, base: int) -> ComparedRuns:
     """new, base: places of the runs in the page."""
-    from tfadvisor.report.forms.page_data import CauseRow, ComparedRuns  # NumPy, which no other form needs
+    from tfadvisor.report.forms.page_data import (
+        CauseRow,
+        ComparedRuns,
+    )  # NumPy, which no other form needs
 
     return ComparedRuns(
         new=new,
@@ -99,7 +125,9 @@ def on_page(comparison: Comparison, new: int, base: int) -> ComparedRuns:
         summary=verdict_words(comparison),
         change_ms=comparison.median_change_ms,
         causes=tuple(CauseRow(*row) for row in cause_rows(comparison)),
-        beside=tuple(beside_words(replace(comparison, findings=()))),  # the page lists findings by itself
+        beside=tuple(
+            beside_words(replace(comparison, findings=()))
+        ),  # the page lists findings by itself
         differences=tuple(one_line(one) for one in comparison.differences),
     )
 
@@ -126,7 +154,10 @@ class ShownComparison(Comparison, frozen=True):
 
 # Sentences about a comparison, for the terminal and for Markdown.
 
-UNEVEN = "steps that are far longer or shorter than the middle one: the causes above count them, the median does not"
+UNEVEN = (
+    "steps that are far longer or shorter than the middle one: the causes above "
+    "count them, the median does not"
+)
 TOTAL = "total, median step time"
 _SHOWN = 12
 _WORTH_A_LINE = 0.005
@@ -154,21 +185,34 @@ def verdict_words(comparison: Comparison) -> str:
     """`The step takes 410 µs (+18%) more: compute +401 µs, launch +10 µs.`"""
     change = comparison.median_change_ms
     if comparison.refused:
-        return f"These runs are not comparable: {one_line('; '.join(comparison.refused))}."
+        return (
+            f"These runs are not comparable: {one_line('; '.join(comparison.refused))}."
+        )
     if comparison.same:
         return "Both are the same trace."
     if abs(comparison.median_change_fraction) < 0.0005:
-        return f"The step takes as long as before: {duration(comparison.new.median_ms)}."
+        return (
+            f"The step takes as long as before: {duration(comparison.new.median_ms)}."
+        )
     parts = [
         f"{one.name} {signed(one.change_ms)}"
         for one in sorted(comparison.classes, key=lambda one: -abs(one.change_ms))
         if abs(one.change_ms) >= 0.05 * abs(change)
     ]
-    factor, more = comparison.new.median_ms / comparison.base.median_ms, "more" if change > 0 else "less"
+    factor, more = (
+        comparison.new.median_ms / comparison.base.median_ms,
+        "more" if change > 0 else "less",
+    )
     if factor >= _TIMES:
-        return f"The step takes {factor:.0f} times as long, {signed(change)}: {', '.join(parts[:4])}."
+        return (
+            f"The step takes {factor:.0f} times as long, {signed(change)}: "
+            f"{', '.join(parts[:4])}."
+        )
     share = percent(abs(comparison.median_change_fraction))
-    return f"The step takes {duration(abs(change))} ({share}) {more}: {', '.join(parts[:4])}."
+    return (
+        f"The step takes {duration(abs(change))} ({share}) {more}: "
+        f"{', '.join(parts[:4])}."
+    )
 
 
 def shown_causes(comparison: Comparison) -> list[Cause]:
@@ -176,33 +220,54 @@ def shown_causes(comparison: Comparison) -> list[Cause]:
     if comparison.refused:
         return []
     enough = _WORTH_A_LINE * comparison.base.mean_ms
-    shown = [cause for cause in comparison.causes[:_SHOWN] if abs(cause.change_ms) >= enough]
+    shown = [
+        cause for cause in comparison.causes[:_SHOWN] if abs(cause.change_ms) >= enough
+    ]
     return shown or list(comparison.causes[:1])
 
 
-def cause_rows(comparison: Comparison, name_in: Callable[[str], str] = one_line) -> list[tuple[float, str, str]]:
-    """(ms, class, words) of each cause worth a line, then what is left of the change of the median step, without a class; none
-    of runs of other kinds. name_in: how a name from a trace is written.
+def cause_rows(
+    comparison: Comparison, name_in: Callable[[str], str] = one_line
+) -> list[tuple[float, str, str]]:
+    """(ms, class, words) of each cause worth a line, then what is left of the change of
+    the median step, without a class; none of runs of other kinds. name_in: how a name
+    from a trace is written.
     """
     shown = shown_causes(comparison)
-    rows = [(cause.change_ms, cause.class_name, cause_words(cause, name_in)) for cause in shown]
+    rows = [
+        (cause.change_ms, cause.class_name, cause_words(cause, name_in))
+        for cause in shown
+    ]
     if comparison.refused:
         return rows
-    others, uneven = comparison.change_ms - sum(cause.change_ms for cause in shown), -comparison.uneven_ms
+    others, uneven = (
+        comparison.change_ms - sum(cause.change_ms for cause in shown),
+        -comparison.uneven_ms,
+    )
     if abs(uneven) < _WORTH_A_LINE * comparison.base.mean_ms:
         others, uneven = others + uneven, 0.0
     left = [(others, "", "everything else"), (uneven, "", UNEVEN)]
-    return rows + [one for one in left if abs(one[0]) > 1e-3 * abs(comparison.change_ms)]
+    return rows + [
+        one for one in left if abs(one[0]) > 1e-3 * abs(comparison.change_ms)
+    ]
 
 
 def cause_words(cause: Cause, name_in: Callable[[str], str] = one_line) -> str:
-    """What a cause is, without its class and number. name_in: how a name from a trace is written."""
+    """What a cause is, without its class and number. name_in: how a name from a trace
+    is written.
+    """
     if cause.kind == "class":
         return f"{_span(cause.base_ms, cause.new_ms)} per step in which no device works"
     if cause.kind == "overlap":
-        return f"overlap: {_OVERLAP[cause.class_name].format('less' if cause.change_ms > 0 else 'more')}"
+        return (
+            "overlap: "
+            f"{_OVERLAP[cause.class_name].format('less' if cause.change_ms > 0 else 'more')}"
+        )
     if cause.kind == "unchanged ops":
-        return "ops whose work did not change, all together: probably the machine, not the program"
+        return (
+            "ops whose work did not change, all together: probably the machine, not "
+            "the program"
+        )
     op = cause.op
     if op is None:
         return "all other ops together"
@@ -213,7 +278,11 @@ def cause_words(cause: Cause, name_in: Callable[[str], str] = one_line) -> str:
         count = op.new_count if op.status == "new" else op.base_count
         words = f"{what}: {op.status}, {times} per step, {_times(count)}"
     else:
-        renamed = f" (was {name_in(short_kernel(op.before))}, matched by {op.by})" if op.before else ""
+        renamed = (
+            f" (was {name_in(short_kernel(op.before))}, matched by {op.by})"
+            if op.before
+            else ""
+        )
         words = f"{what}{renamed}: {_span(cause.base_ms, cause.new_ms)} per step"
         if abs(op.new_count - op.base_count) > 0.01 * max(op.new_count, op.base_count):
             words += f", {_times(op.base_count)} → {_times(op.new_count)}"
@@ -224,7 +293,10 @@ def cause_words(cause: Cause, name_in: Callable[[str], str] = one_line) -> str:
 def finding_words(change: FindingChange) -> str:
     """`new finding: …` or `no longer found: …`."""
     place = f" ({one_line(change.place)})" if change.place else ""
-    return f"{'new finding' if change.appeared else 'no longer found'}: {one_line(change.title)}{place}"
+    return (
+        f"{'new finding' if change.appeared else 'no longer found'}: "
+        f"{one_line(change.title)}{place}"
+    )
 
 
 def speed_words(comparison: Comparison) -> str:
@@ -234,7 +306,8 @@ def speed_words(comparison: Comparison) -> str:
         return ""
     more = "longer" if speed.factor > 1 else "less time"
     return (
-        f"{speed.ops} ops whose work did not change take {percent(abs(speed.factor - 1))} {more} throughout: that much may be "
+        f"{speed.ops} ops whose work did not change take "
+        f"{percent(abs(speed.factor - 1))} {more} throughout: that much may be "
         "the machine, not the program."
     )
 

@@ -1,4 +1,6 @@
-"""The ledger of trials: its entries and file, promises against measurements, and what a report says of both."""
+"""The ledger of trials: its entries and file, promises against measurements, and what a
+report says of both.
+"""
 
 from __future__ import annotations
 
@@ -76,7 +78,8 @@ class Entry(msgspec.Struct, frozen=True):
         return 1 - self.ratio, 1 - self.interval[1], 1 - self.interval[0]
 
 
-# The ledger's file: one JSON object a line. Writers wait for each other, and what they write appears whole.
+# The ledger's file: one JSON object a line. Writers wait for each other, and what they
+# write appears whole.
 
 _MOST_BYTES = 64 << 20
 """A hundred thousand candidates."""
@@ -92,8 +95,8 @@ class Ledger(msgspec.Struct, frozen=True):
 
 
 def append(file: Path, entries: Sequence[Entry]) -> None:
-    """Adds lines, all or none: who reads meanwhile sees the file before or after. Raises OSError, UsageError when another
-    writer takes too long.
+    """Adds lines, all or none: who reads meanwhile sees the file before or after.
+    Raises OSError, UsageError when another writer takes too long.
     """
     file.parent.mkdir(parents=True, exist_ok=True)
     lines = b"".join(msgspec.json.encode(one) + b"\n" for one in entries)
@@ -112,7 +115,11 @@ def read(file: Path) -> Ledger:
     except FileNotFoundError:
         return Ledger((), 0)
     except OSError as error:
-        raise TraceError(str(file), f"{error.strerror or error}.", "Give the ledger's file with --ledger.") from error
+        raise TraceError(
+            str(file),
+            f"{error.strerror or error}.",
+            "Give the ledger's file with --ledger.",
+        ) from error
     entries, unread = [], 0
     for line in lines:
         if not line.strip():
@@ -129,14 +136,17 @@ def read(file: Path) -> Ledger:
     return Ledger(tuple(entries), unread)
 
 
-# How true the promises were: predicted ranges beside measured savings, by class and in all.
+# How true the promises were: predicted ranges beside measured savings, by class and in
+# all.
 
 SCHEMA_VERSION = "1"
 ALL = "all"
 
 
 class Promises(msgspec.Struct, frozen=True):
-    """Of one class of findings. All numbers but the first are None without any that was kept or broken."""
+    """Of one class of findings. All numbers but the first are None without any that was
+    kept or broken.
+    """
 
     category: str
     """`all` for all of them."""
@@ -145,9 +155,13 @@ class Promises(msgspec.Struct, frozen=True):
     inside: float | None
     """Share of those whose measured saving lies in the predicted range."""
     bias: float | None
-    """Mean of predicted middle less measured saving, as a share of step time: above 0 too much was promised."""
+    """Mean of predicted middle less measured saving, as a share of step time: above 0
+    too much was promised.
+    """
     median_error: float | None
-    """Median distance of the predicted middle from the measured saving, as a share of step time."""
+    """Median distance of the predicted middle from the measured saving, as a share of
+    step time.
+    """
 
 
 class Accounts(msgspec.Struct, frozen=True):
@@ -174,7 +188,10 @@ def accounts_of(entries: Sequence[Entry], unread: int) -> Accounts:
     return Accounts(
         (
             _promises(ALL, judged),
-            *(_promises(name, [one for one in judged if one.category == name]) for name in classes),
+            *(
+                _promises(name, [one for one in judged if one.category == name])
+                for name in classes
+            ),
         ),
         tuple(entries),
         unread,
@@ -182,7 +199,9 @@ def accounts_of(entries: Sequence[Entry], unread: int) -> Accounts:
 
 
 def _judged(entries: Iterable[Entry]) -> list[Entry]:
-    """A finding promises what its fix saves: of several changes for it in one trial the best counts."""
+    """A finding promises what its fix saves: of several changes for it in one trial the
+    best counts.
+    """
     best: dict[tuple[str, str], Entry] = {}
     for one in entries:
         if one.predicted is None or one.ratio is None or not one.rule:
@@ -195,15 +214,26 @@ def _judged(entries: Iterable[Entry]) -> list[Entry]:
 
 
 def _promises(name: str, judged: Sequence[Entry]) -> Promises:
-    pairs = [(one.predicted, 1 - one.ratio) for one in judged if one.predicted is not None and one.ratio is not None]
+    pairs = [
+        (one.predicted, 1 - one.ratio)
+        for one in judged
+        if one.predicted is not None and one.ratio is not None
+    ]
     if not pairs:
         return Promises(name, 0, None, None, None)
     errors = [(low + high) / 2 - saved for (low, high), saved in pairs]
     inside = sum(low <= saved <= high for (low, high), saved in pairs)
-    return Promises(name, len(pairs), inside / len(pairs), sum(errors) / len(errors), median(map(abs, errors)))
+    return Promises(
+        name,
+        len(pairs),
+        inside / len(pairs),
+        sum(errors) / len(errors),
+        median(map(abs, errors)),
+    )
 
 
-# By what a later report of the same program is known: hashes of its ops' names, from which no name can be read.
+# By what a later report of the same program is known: hashes of its ops' names, from
+# which no name can be read.
 
 _MOST = 24
 _NUMBERS = re.compile(r"\d+")
@@ -211,11 +241,17 @@ _ALIKE = 0.5
 
 
 def sketch_of(report: Report) -> tuple[int, ...]:
-    """Of the hottest ops, the framework and the kinds of devices, in ascending order; empty for a report without ops."""
-    names = dict.fromkeys(_NUMBERS.sub("#", f"{one.module or ''}/{one.name}") for one in report.ops)
+    """Of the hottest ops, the framework and the kinds of devices, in ascending order;
+    empty for a report without ops.
+    """
+    names = dict.fromkeys(
+        _NUMBERS.sub("#", f"{one.module or ''}/{one.name}") for one in report.ops
+    )
     kinds = {one.kind for one in report.run.devices}
     said = [*list(names)[:_MOST], *(f"device {one}" for one in kinds)] if names else []
-    return tuple(sorted({crc32(f"{report.run.framework} {one}".encode()) for one in said}))
+    return tuple(
+        sorted({crc32(f"{report.run.framework} {one}".encode()) for one in said})
+    )
 
 
 def alike(one: Sequence[int], other: Sequence[int]) -> bool:
@@ -232,7 +268,10 @@ def as_text(accounts: Accounts, screen: Screen = PLAIN) -> str:
     page = TextPage(screen)
     whole = accounts.promises[0]
     if whole.count and whole.inside is not None:
-        head = f"{percent(whole.inside)} of {whole.count} promise{'s' if whole.count != 1 else ''} came true"
+        head = (
+            f"{percent(whole.inside)} of {whole.count} "
+            f"promise{'s' if whole.count != 1 else ''} came true"
+        )
         page.line((head, TITLE))
         page.line()
         heading = ("findings", "measured", "in the range", "bias", "median error")
@@ -240,10 +279,19 @@ def as_text(accounts: Accounts, screen: Screen = PLAIN) -> str:
     else:
         page.line(("nothing that a finding promised was measured yet", TITLE))
         page.line()
-    rows = [("when", "what", "predicted", "measured", "outcome", "results"), *map(_tried, reversed(accounts.entries))]
+    rows = [
+        ("when", "what", "predicted", "measured", "outcome", "results"),
+        *map(_tried, reversed(accounts.entries)),
+    ]
     page.table("Tried", rows, left=[0, 1, 4, 5])
     if accounts.unread:
-        page.line((f"{accounts.unread} lines cannot be read: cut short, or of a newer version", DIM))
+        page.line(
+            (
+                f"{accounts.unread} lines cannot be read: cut short, or of a newer "
+                "version",
+                DIM,
+            )
+        )
     return page.text()
 
 
@@ -261,21 +309,34 @@ def _tried(one: Entry) -> tuple[str, ...]:
     saving = one.saving
     return (
         one_line(one.at[:10]),
-        one_line(f"{one.rule}: {one.change}" if one.rule else f"{one.change} {one.identity}"),
-        f"{one.predicted[0] * 100:.0f} to {one.predicted[1] * 100:.0f}%" if one.predicted else "–",
-        f"{saving[0] * 100:.0f}% ({saving[1] * 100:.0f} to {saving[2] * 100:.0f})" if saving else "–",
+        one_line(
+            f"{one.rule}: {one.change}" if one.rule else f"{one.change} {one.identity}"
+        ),
+        f"{one.predicted[0] * 100:.0f} to {one.predicted[1] * 100:.0f}%"
+        if one.predicted
+        else "–",
+        f"{saving[0] * 100:.0f}% ({saving[1] * 100:.0f} to {saving[2] * 100:.0f})"
+        if saving
+        else "–",
         one_line(one.outcome),
         one_line(one.check),
     )
 
 
-# A report of a program whose fixes were tried before: its findings say what came of them.
+# A report of a program whose fixes were tried before: its findings say what came of
+# them.
 
 
 def with_tried(report: Report, entries: Sequence[Entry]) -> Report:
-    """entries: of any programs, the oldest first. The same report where none is about this program."""
+    """entries: of any programs, the oldest first. The same report where none is about
+    this program.
+    """
     sketch = sketch_of(report)
-    about = [one for one in entries if one.rule and one.saving and one.predicted and alike(one.program, sketch)]
+    about = [
+        one
+        for one in entries
+        if one.rule and one.saving and one.predicted and alike(one.program, sketch)
+    ]
     if not about:
         return report
     return replace(report, findings=tuple(_told(one, about) for one in report.findings))

@@ -1,8 +1,10 @@
-"""Ops of two runs side by side: which is which when names differ, how their speed changed.
+"""Ops of two runs side by side: which is which when names differ, how their speed
+changed.
 
-Compilers number ops anew after every change, and frameworks rename layers. So an op is looked for by what it is, in
-stages, the surest first; each takes what the stages before it left. Within a stage, ops of equal keys are paired in the
-order of the numbers in their names, which is that of the program.
+Compilers number ops anew after every change, and frameworks rename layers. So an op is
+looked for by what it is, in stages, the surest first; each takes what the stages before
+it left. Within a stage, ops of equal keys are paired in the order of the numbers in
+their names, which is that of the program.
 """
 
 from __future__ import annotations
@@ -39,17 +41,25 @@ def match_ops(base: Sequence[Op], new: Sequence[Op]) -> list[Pair]:
         pairs += [Pair(one, other, by) for one, other in found]
         left = _without(left, {id(one) for one, _ in found})
         right = _without(right, {id(other) for _, other in found})
-    return pairs + [Pair(one, None, None) for one in left] + [Pair(None, other, None) for other in right]
+    return (
+        pairs
+        + [Pair(one, None, None) for one in left]
+        + [Pair(None, other, None) for other in right]
+    )
 
 
 def same_work(pair: Pair) -> bool:
-    """Whether both sides do the same work as far as the trace tells: as often, and of the same shapes where known."""
+    """Whether both sides do the same work as far as the trace tells: as often, and of
+    the same shapes where known.
+    """
     one, other = pair.base, pair.new
     if one is None or other is None:
         return False
     counts = one.count_per_step, other.count_per_step
     as_often = abs(counts[0] - counts[1]) <= 0.01 * max(counts)
-    return as_often and (not _known(one) or not _known(other) or _shape(one) == _shape(other))
+    return as_often and (
+        not _known(one) or not _known(other) or _shape(one) == _shape(other)
+    )
 
 
 def _shape(op: Op) -> tuple[str | None, int | None, int | None]:
@@ -64,18 +74,33 @@ _STAGES: tuple[tuple[str, Callable[[Op], _Key]], ...] = (
     (SAME_NAME, lambda op: (op.kind, op.module, op.name, op.kernel, *_shape(op))),
     (SAME_NAME, lambda op: (op.kind, op.module, op.name, *_shape(op))),
     (SAME_NAME, lambda op: (op.kind, op.name, *_shape(op))),
-    ("shapes and line", lambda op: (op.kind, stem(op.name), *_shape(op), op.file, op.line) if _known(op) else None),
-    ("shapes", lambda op: (op.kind, stem(op.name), *_shape(op)) if _known(op) else None),
+    (
+        "shapes and line",
+        lambda op: (
+            (op.kind, stem(op.name), *_shape(op), op.file, op.line)
+            if _known(op)
+            else None
+        ),
+    ),
+    (
+        "shapes",
+        lambda op: (op.kind, stem(op.name), *_shape(op)) if _known(op) else None,
+    ),
     ("shapes", lambda op: (op.kind, *_shape(op)) if _known(op) else None),
     (SAME_NAME, lambda op: (op.kind, op.name, op.file, op.line) if op.line else None),
-    ("name without numbers and line", lambda op: (op.kind, stem(op.name), op.file, op.line) if op.line else None),
+    (
+        "name without numbers and line",
+        lambda op: (op.kind, stem(op.name), op.file, op.line) if op.line else None,
+    ),
     (SAME_NAME, lambda op: (op.kind, op.name)),
     ("name without numbers", lambda op: (op.kind, stem(op.name))),
     ("line", lambda op: (op.kind, op.opcode, op.file, op.line) if op.line else None),
 )
 
 
-def _paired(left: Sequence[Op], right: Sequence[Op], key: Callable[[Op], _Key]) -> Iterable[tuple[Op, Op]]:
+def _paired(
+    left: Sequence[Op], right: Sequence[Op], key: Callable[[Op], _Key]
+) -> Iterable[tuple[Op, Op]]:
     groups: dict[Hashable, tuple[list[Op], list[Op]]] = {}
     for side, ops in enumerate((left, right)):
         for op in ops:
@@ -84,7 +109,9 @@ def _paired(left: Sequence[Op], right: Sequence[Op], key: Callable[[Op], _Key]) 
                 groups.setdefault(of_op, ([], []))[side].append(op)
     for ones, others in groups.values():
         if ones and others:
-            yield from zip(sorted(ones, key=_order), sorted(others, key=_order), strict=False)
+            yield from zip(
+                sorted(ones, key=_order), sorted(others, key=_order), strict=False
+            )
 
 
 def _order(op: Op) -> tuple[tuple[int, ...], float]:
@@ -95,7 +122,8 @@ def _without(ops: Sequence[Op], gone: set[int]) -> list[Op]:
     return [op for op in ops if id(op) not in gone]
 
 
-# How fast the machine is in one run against another, measured by the ops whose work did not change.
+# How fast the machine is in one run against another, measured by the ops whose work did
+# not change.
 
 _FEWEST_OPS = 6
 _LEAST_SHARE = 0.5
@@ -103,13 +131,21 @@ _ONE_OP_AT_MOST = 0.4
 
 
 def op_speed(pairs: Sequence[Pair]) -> Speed | None:
-    """None when too few ops are the same, they are too little of the work, or one op decides.
+    """None when too few ops are the same, they are too little of the work, or one op
+    decides.
 
-    Weights are the fourth root of both times' product: neither one large op nor many tiny ones decide.
+    Weights are the fourth root of both times' product: neither one large op nor many
+    tiny ones decide.
     """
-    unchanged = [pair for pair in pairs if pair.base and pair.base.kind == "compute" and same_work(pair)]
+    unchanged = [
+        pair
+        for pair in pairs
+        if pair.base and pair.base.kind == "compute" and same_work(pair)
+    ]
     ratios = _ratios(unchanged)
-    if len(ratios) < _FEWEST_OPS or sum(times_of(unchanged)) < _LEAST_SHARE * sum(times_of(pairs)):
+    if len(ratios) < _FEWEST_OPS or sum(times_of(unchanged)) < _LEAST_SHARE * sum(
+        times_of(pairs)
+    ):
         return None
     weights = sum(weight for _, weight in ratios)
     if max(weight for _, weight in ratios) > _ONE_OP_AT_MOST * weights:
@@ -118,15 +154,25 @@ def op_speed(pairs: Sequence[Pair]) -> Speed | None:
 
 
 def scatter_of(pairs: Sequence[Pair], speed: Speed) -> float:
-    """How much the unchanged ops' ratios scatter around the machine's speed: 1.4826 median deviations of logarithms."""
-    found = [(abs(ratio - log(speed.factor)), weight) for ratio, weight in _ratios(pairs)]
+    """How much the unchanged ops' ratios scatter around the machine's speed: 1.4826
+    median deviations of logarithms.
+    """
+    found = [
+        (abs(ratio - log(speed.factor)), weight) for ratio, weight in _ratios(pairs)
+    ]
     return 1.4826 * weighted_median(found) if found else 0.0
 
 
 def _ratios(pairs: Sequence[Pair]) -> list[tuple[float, float]]:
-    """(logarithm of an op's new time over its old one, weight) of those that take time on both sides."""
+    """(logarithm of an op's new time over its old one, weight) of those that take time
+    on both sides.
+    """
     times = [times_of([pair]) for pair in pairs]
-    return [(log(after / before), (before * after) ** 0.25) for before, after in times if before > 0 and after > 0]
+    return [
+        (log(after / before), (before * after) ** 0.25)
+        for before, after in times
+        if before > 0 and after > 0
+    ]
 
 
 def times_of(pairs: Sequence[Pair]) -> tuple[float, float]:
@@ -136,7 +182,9 @@ def times_of(pairs: Sequence[Pair]) -> tuple[float, float]:
 
 
 def weighted_median(values: Sequence[tuple[float, float]]) -> float:
-    """Of (value, weight): where half of the weight lies on either side, between values by straight lines."""
+    """Of (value, weight): where half of the weight lies on either side, between values
+    by straight lines.
+    """
     ordered = sorted(values)
     half = sum(weight for _, weight in ordered) / 2
     below = 0.0
@@ -146,7 +194,9 @@ def weighted_median(values: Sequence[tuple[float, float]]) -> float:
         if centre >= half:
             if last_centre is None or last_value is None:
                 return value
-            return last_value + (value - last_value) * (half - last_centre) / (centre - last_centre)
+            return last_value + (value - last_value) * (half - last_centre) / (
+                centre - last_centre
+            )
         below += weight
         last_centre, last_value = centre, value
     return ordered[-1][0]

@@ -13,7 +13,9 @@ SCHEMA_VERSION = "1"
 
 
 class OpChange(msgspec.Struct, frozen=True):
-    """An op on both sides, or several that only one side has and whose names differ in numbers only."""
+    """An op on both sides, or several that only one side has and whose names differ in
+    numbers only.
+    """
 
     name: str
     """On the new side, else in the base; of several, what their names share."""
@@ -46,9 +48,10 @@ class OpChange(msgspec.Struct, frozen=True):
 class Cause(msgspec.Struct, frozen=True, rename={"class_name": "class"}):
     """A part of the change, in ms of step time. The causes add up to the change.
 
-    kind: class (time in which no device works) · op · other ops (too small to name) · unchanged ops (together; their work
-    is what it was, so this is rather the machine) · overlap (other work hides more or less of collectives or copies).
-    sure_ms: how much of it, whatever its sign, neither the scatter of the steps nor the machine explains.
+    kind: class (time in which no device works) · op · other ops (too small to name) ·
+    unchanged ops (together; their work is what it was, so this is rather the machine) ·
+    overlap (other work hides more or less of collectives or copies). sure_ms: how much
+    of it, whatever its sign, neither the scatter of the steps nor the machine explains.
     """
 
     class_name: str
@@ -62,7 +65,9 @@ class Cause(msgspec.Struct, frozen=True, rename={"class_name": "class"}):
 
 
 class ClassChange(msgspec.Struct, frozen=True):
-    """A class of step time, ms a step. The classes add up to the step time. error_ms: of the change, from the steps."""
+    """A class of step time, ms a step. The classes add up to the step time. error_ms:
+    of the change, from the steps.
+    """
 
     name: str
     base_ms: float
@@ -82,7 +87,9 @@ class FindingChange(msgspec.Struct, frozen=True):
 
 
 class Head(msgspec.Struct, frozen=True):
-    """One side in a line. error_ms: standard error of the median, from the run's own steps."""
+    """One side in a line. error_ms: standard error of the median, from the run's own
+    steps.
+    """
 
     name: str
     steps: int
@@ -92,7 +99,9 @@ class Head(msgspec.Struct, frozen=True):
 
 
 class Speed(msgspec.Struct, frozen=True):
-    """How much longer ops take whose work did not change. ops: how many were looked at."""
+    """How much longer ops take whose work did not change. ops: how many were
+    looked at.
+    """
 
     factor: float
     ops: int
@@ -110,17 +119,23 @@ class Comparison(msgspec.Struct, frozen=True):
     classes: tuple[ClassChange, ...]
     """The change by class of step time; they add up to it."""
     causes: tuple[Cause, ...]
-    """The surest first, unchanged ops last unless nothing else comes near them; they add up to change_ms."""
+    """The surest first, unchanged ops last unless nothing else comes near them; they
+    add up to change_ms.
+    """
     findings: tuple[FindingChange, ...]
     """Findings that only one side has."""
     speed: Speed | None
-    """Whether ops whose work did not change run slower; None where none can be compared."""
+    """Whether ops whose work did not change run slower; None where none can be
+    compared.
+    """
     differences: tuple[str, ...]
     """Why the runs are not quite alike."""
     same: bool
     """One trace twice."""
     refused: tuple[str, ...] = ()
-    """Why the runs may not be compared, as the gate says it: the causes are then no one's change."""
+    """Why the runs may not be compared, as the gate says it: the causes are then no
+    one's change.
+    """
 
     @property
     def change_fraction(self) -> float:
@@ -129,7 +144,9 @@ class Comparison(msgspec.Struct, frozen=True):
 
     @property
     def median_change_ms(self) -> float:
-        """By how much the median step takes longer: the step time that reports, metrics and the gate speak of."""
+        """By how much the median step takes longer: the step time that reports, metrics
+        and the gate speak of.
+        """
         return self.new.median_ms - self.base.median_ms
 
     @property
@@ -139,7 +156,9 @@ class Comparison(msgspec.Struct, frozen=True):
 
     @property
     def uneven_ms(self) -> float:
-        """By how much the change of the mean, which the causes add up to, is more than that of the median."""
+        """By how much the change of the mean, which the causes add up to, is more than
+        that of the median.
+        """
         return self.change_ms - self.median_change_ms
 
     @property

@@ -1,4 +1,6 @@
-"""One side of a comparison: a report reduced to what can be set against another run, ops by comparable names."""
+"""One side of a comparison: a report reduced to what can be set against another run,
+ops by comparable names.
+"""
 
 from __future__ import annotations
 
@@ -43,15 +45,20 @@ class Found(msgspec.Struct, frozen=True, array_like=True):
     """The share of step time that it is about, 0..1; None where not known."""
 
     def same_cause(self, other: Found, alike: Collection[str] = ()) -> bool:
-        """Whether both are about the same time of the step, whatever rules found them: the same classes, the same place where
-        both know one, shares that differ by less than a factor of two. alike: classes that are not compared with each other.
+        """Whether both are about the same time of the step, whatever rules found them:
+        the same classes, the same place where both know one, shares that differ by less
+        than a factor of two. alike: classes that are not compared with each other.
         """
         if self.rule_id == other.rule_id:
             return True
         one, another = set(self.claims.split()), set(other.claims.split())
         if not (one & another or (one & set(alike) and another & set(alike))):
             return False
-        if self.place and other.place and self.place.split(" in ")[0] != other.place.split(" in ")[0]:
+        if (
+            self.place
+            and other.place
+            and self.place.split(" in ")[0] != other.place.split(" in ")[0]
+        ):
             return False
         if self.takes is None or other.takes is None:
             return False
@@ -59,7 +66,9 @@ class Found(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Side(msgspec.Struct, frozen=True):
-    """A run. Standard errors come from its own steps and say nothing about how much runs differ."""
+    """A run. Standard errors come from its own steps and say nothing about how much
+    runs differ.
+    """
 
     name: str
     """Of the run."""
@@ -90,7 +99,9 @@ class Side(msgspec.Struct, frozen=True):
 
 
 def class_of(kind: str) -> str:
-    """The class of step time of a kind of device work; of one that another version named, transfer."""
+    """The class of step time of a kind of device work; of one that another version
+    named, transfer.
+    """
     return CLASS_OF_WORK.get(kind, TimeClass.TRANSFER).label
 
 
@@ -106,18 +117,39 @@ def side_of(report: Report) -> Side | None:
         mean_ms=times.mean,
         median_ms=times.median,
         median_error_ms=error_of_median([step.duration_ms for step in each]),
-        class_ms={name: report.breakdown.get(name, 0.0) * times.mean for name in TIME_CLASSES},
+        class_ms={
+            name: report.breakdown.get(name, 0.0) * times.mean for name in TIME_CLASSES
+        },
         class_error_ms={name: _class_error(each, name) for name in TIME_CLASSES},
-        ops=tuple(replace(op, module=without_program_number(op.module)) if op.module else op for op in report.ops),
+        ops=tuple(
+            replace(op, module=without_program_number(op.module)) if op.module else op
+            for op in report.ops
+        ),
         rest_ms={"compute": _unlisted_ms(report.ops)},
-        metrics={name: one.value for name, one in report.metrics.items() if one.value is not None},
-        units={name: one.unit for name, one in report.metrics.items() if one.value is not None},
-        traits={name: Traits(one.better, one.scatter) for name, one in report.metrics.items() if one.value is not None},
-        findings=tuple(found_of(one) for one in report.findings if one.category != "capture"),
+        metrics={
+            name: one.value
+            for name, one in report.metrics.items()
+            if one.value is not None
+        },
+        units={
+            name: one.unit
+            for name, one in report.metrics.items()
+            if one.value is not None
+        },
+        traits={
+            name: Traits(one.better, one.scatter)
+            for name, one in report.metrics.items()
+            if one.value is not None
+        },
+        findings=tuple(
+            found_of(one) for one in report.findings if one.category != "capture"
+        ),
     )
 
 
-def hottest(side_ops: Sequence[Op], rest_ms: Mapping[str, float], most: int) -> tuple[tuple[Op, ...], dict[str, float]]:
+def hottest(
+    side_ops: Sequence[Op], rest_ms: Mapping[str, float], most: int
+) -> tuple[tuple[Op, ...], dict[str, float]]:
     """The ops that take most time, and the time of all others by class."""
     ordered = sorted(side_ops, key=lambda op: -op.ms_per_step)
     rest = dict(rest_ms)
@@ -127,7 +159,9 @@ def hottest(side_ops: Sequence[Op], rest_ms: Mapping[str, float], most: int) -> 
 
 
 def error_of_median(values: Sequence[float]) -> float | None:
-    """Standard error of the median: 1.2533 s / √n with s from the median deviation. None for fewer than three."""
+    """Standard error of the median: 1.2533 s / √n with s from the median deviation.
+    None for fewer than three.
+    """
     if len(values) < 3:
         return None
     middle = middle_of(values)
@@ -139,7 +173,9 @@ def middle_of(values: Sequence[float]) -> float:
     """The median; of an even number, the mean of the middle two."""
     ordered = sorted(values)
     half = len(ordered) // 2
-    return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
+    return (
+        ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
+    )
 
 
 def _class_error(each: Sequence[StepInfo], name: str) -> float | None:
@@ -148,13 +184,21 @@ def _class_error(each: Sequence[StepInfo], name: str) -> float | None:
     if len(values) < 3:
         return None
     mean = sum(values) / len(values)
-    return sqrt(sum((value - mean) ** 2 for value in values) / (len(values) - 1) / len(values))
+    return sqrt(
+        sum((value - mean) ** 2 for value in values) / (len(values) - 1) / len(values)
+    )
 
 
 def _unlisted_ms(ops: Sequence[Op]) -> float:
-    """Device work a step that the report's table leaves out: shares are of all device time."""
+    """Device work a step that the report's table leaves out: shares are of all device
+    time.
+    """
     listed, share = sum(op.ms_per_step for op in ops), sum(op.share for op in ops)
-    return listed / share * max(1.0 - share, 0.0) if share > 0 and share < 1 - 1e-9 else 0.0
+    return (
+        listed / share * max(1.0 - share, 0.0)
+        if share > 0 and share < 1 - 1e-9
+        else 0.0
+    )
 
 
 def found_of(finding: Finding) -> Found:
@@ -175,7 +219,8 @@ def found_of(finding: Finding) -> Found:
     )
 
 
-# Names of ops without what compilers and frameworks count up: `fusion.12` and `fusion.7` have the same stem.
+# Names of ops without what compilers and frameworks count up: `fusion.12` and
+# `fusion.7` have the same stem.
 
 _COUNTED = re.compile(r"^(?:\d+[._]|\d*(?:tamer|enolc|denolc|knus)\.)+")
 """Read backwards: `.2.remat`."""
@@ -184,13 +229,21 @@ _NUMBER = re.compile(r"\d+")
 
 
 def stem(name: str) -> str:
-    """`wrapped_add.2.remat` -> `wrapped_add`, `model_1/dense_2/MatMul:MatMul` -> `model/dense/MatMul:MatMul`."""
+    """`wrapped_add.2.remat` -> `wrapped_add`, `model_1/dense_2/MatMul:MatMul` ->
+    `model/dense/MatMul:MatMul`.
+    """
     path, colon, kind = name.partition(":")
-    return "/".join(_COUNTED.sub("", part[::-1])[::-1] or part for part in path.split("/")) + colon + kind
+    return (
+        "/".join(_COUNTED.sub("", part[::-1])[::-1] or part for part in path.split("/"))
+        + colon
+        + kind
+    )
 
 
 def numbers(name: str) -> tuple[int, ...]:
-    """The numbers in a name, in order: compilers and frameworks count up in the order of the program."""
+    """The numbers in a name, in order: compilers and frameworks count up in the order
+    of the program.
+    """
     return tuple(int(number[:18]) for number in _NUMBER.findall(name))
 
 

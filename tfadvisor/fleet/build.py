@@ -1,4 +1,6 @@
-"""The table of a fleet brought up to date: runs are found, new ones read, known ones kept."""
+"""The table of a fleet brought up to date: runs are found, new ones read, known ones
+kept.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +14,23 @@ import msgspec
 
 from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.fleet.table import merged, write_table
-from tfadvisor.fleet.work import HowToRead, Row, Task, lost_row, row_bytes, rules_version
+from tfadvisor.fleet.work import (
+    HowToRead,
+    Row,
+    Task,
+    lost_row,
+    row_bytes,
+    rules_version,
+)
 from tfadvisor.printable import in_utf8
 from tfadvisor.timeline.run.one_host import Engine
 from tfadvisor.trace.remote_path import RemotePath, size_and_stamp
 from tfadvisor.trace.runs import Run, choose_run, find_runs
 
 _SAVED_EVERY = 500
-"""Rows, so that a first pass over many runs that is interrupted has not been for nothing."""
+"""Rows, so that a first pass over many runs that is interrupted has not been for
+nothing.
+"""
 _TRIED_AGAIN = ("unreachable", "killed")
 
 
@@ -43,18 +54,26 @@ def bring_up_to_date(
     output: Path,
     done: Callable[[int, int], None],
 ) -> Outcome:
-    """Reads what the known rows do not tell, and writes the table. done: called with how many of how many runs are read.
+    """Reads what the known rows do not tell, and writes the table. done: called with
+    how many of how many runs are read.
 
-    Raises UsageError for a table that cannot be written; what was read until then is in the table.
+    Raises UsageError for a table that cannot be written; what was read until then is in
+    the table.
     """
     rows = merged(known, {task.place for task in found.tasks}, found.sources)
     new = [task for task in found.tasks if not _is_told(rows.get(task.place), task)]
     failed: list[Row] = []
     unsaved = 0 if known and list(rows.values()) == list(known) else 1
     try:
-        for number, answer in enumerate(engine.each(row_bytes, [msgspec.msgpack.encode(one) for one in new]), 1):
+        for number, answer in enumerate(
+            engine.each(row_bytes, [msgspec.msgpack.encode(one) for one in new]), 1
+        ):
             told, task = answer.value, new[answer.task]
-            row = lost_row(task) if told is None else msgspec.msgpack.decode(told, type=Row)
+            row = (
+                lost_row(task)
+                if told is None
+                else msgspec.msgpack.decode(told, type=Row)
+            )
             rows[row.place] = row
             if row.error is not None:
                 failed.append(row)
@@ -67,18 +86,23 @@ def bring_up_to_date(
         if unsaved:
             write_table(output, rows)
     failed.sort(key=lambda row: row.place)
-    return Outcome(len(rows), len(new), tuple(failed), sum(not row.there for row in rows.values()))
+    return Outcome(
+        len(rows), len(new), tuple(failed), sum(not row.there for row in rows.values())
+    )
 
 
 def _is_told(row: Row | None, task: Task) -> bool:
     """Whether a row says all that reading the run again would."""
     if row is None or row.error_kind in _TRIED_AGAIN:
         return False
-    same_labels = all(getattr(row, name) == task.labels.get(name) for name in ("team", "model", "job"))
+    same_labels = all(
+        getattr(row, name) == task.labels.get(name) for name in ("team", "model", "job")
+    )
     return same_labels and (row.stamp, row.rules) == (task.stamp, task.rules)
 
 
-# The runs below some sources, as tasks: where each lies, what changes when it does, whose it is.
+# The runs below some sources, as tasks: where each lies, what changes when it does,
+# whose it is.
 
 LABELS = ("team", "model", "job")
 _FIELD = re.compile(r"\{(\w+)\}|\*")
@@ -97,17 +121,22 @@ class Labels:
             found = _FIELD.fullmatch(part)
             if found is None or (found[1] is not None and found[1] not in LABELS):
                 raise UsageError(
-                    f"--labels {template}: each part must be {{team}}, {{model}}, {{job}}, or * for what names nothing."
+                    f"--labels {template}: each part must be {{team}}, {{model}}, "
+                    "{job}, or * for what names nothing."
                 )
             self.names.append(found[1])
 
     def of(self, source: Path, place: Path) -> dict[str, str]:
-        """The labels of a run below a source; those for which its path is too short are missing."""
+        """The labels of a run below a source; those for which its path is too short are
+        missing.
+        """
         folders = place.parts[len(source.parts) :]
         if "plugins" in folders:
             folders = folders[: folders.index("plugins")]
         return {
-            name: folder for name, folder in zip(self.names, map(in_utf8, folders), strict=False) if name is not None
+            name: folder
+            for name, folder in zip(self.names, map(in_utf8, folders), strict=False)
+            if name is not None
         }
 
 
@@ -121,12 +150,16 @@ class Found(msgspec.Struct, frozen=True):
 
 
 def find_tasks(sources: Sequence[Path], labels: Labels, how: HowToRead) -> Found:
-    """Every run, each place once, by place. Raises TraceError for a source that cannot be listed or holds no run."""
+    """Every run, each place once, by place. Raises TraceError for a source that cannot
+    be listed or holds no run.
+    """
     version = rules_version(how)
     found: dict[str, Task] = {}
     for source in sources:
         root = source.absolute()
-        for run in (find_runs(root) if root.is_dir() else ()) or (choose_run([root])[0],):  # which says what is wrong
+        for run in (find_runs(root) if root.is_dir() else ()) or (
+            choose_run([root])[0],
+        ):  # which says what is wrong
             place = in_utf8(str(run.path))
             found.setdefault(
                 place,
@@ -152,7 +185,9 @@ def _stamp(run: Run) -> str:
             size, stamp = size_and_stamp(file)
         except (OSError, TraceError) as error:  # reading it will say what is wrong
             size, stamp = 0, type(error).__name__
-        content.update(f"{file.name}\0{size} {stamp}\0".encode("utf-8", "surrogateescape"))
+        content.update(
+            f"{file.name}\0{size} {stamp}\0".encode("utf-8", "surrogateescape")
+        )
     return content.hexdigest()[:16]
 
 

@@ -1,7 +1,8 @@
 """What costs the fleet most: device-hours lost by cause, first finding, team and model.
 
-A run stands for its devices over one hour. What its verdict's class takes of the step is lost, unless it is healthy; what
-its first finding could save is what could be had back.
+A run stands for its devices over one hour. What its verdict's class takes of the step
+is lost, unless it is healthy; what its first finding could save is what could be had
+back.
 """
 
 from __future__ import annotations
@@ -84,7 +85,9 @@ def _by(runs: Sequence[Row], key: Callable[[Row], str | None]) -> tuple[Part, ..
 
 
 def _part(name: str, runs: Sequence[Row]) -> Part:
-    by_finding = added_up((row.finding, _hours(row, row.saving_high)) for row in runs if row.finding)
+    by_finding = added_up(
+        (row.finding, _hours(row, row.saving_high)) for row in runs if row.finding
+    )
     worst = max(runs, key=lambda row: (_lost(row), row.place), default=None)
     return Part(
         name=name,

@@ -18,7 +18,15 @@ from tfadvisor.units import percent
 _ROWS, _ROWS_PAGE, _FAILED = 10, 200, 5
 _LONGEST, _TAIL = 40, 14
 """Characters of a name in text, and of its end."""
-_HEADINGS = ("device-hours", "lost", "of all", "could save", "runs", "commonest finding", "loses most")
+_HEADINGS = (
+    "device-hours",
+    "lost",
+    "of all",
+    "could save",
+    "runs",
+    "commonest finding",
+    "loses most",
+)
 _NUMBERS = (1, 2, 3, 4, 5)
 SCHEMA_VERSION = "1"
 
@@ -30,7 +38,9 @@ FLEET_FORMS = (
 
 
 def sections(fleet: Fleet) -> Iterator[tuple[str, list[tuple[str, ...]]]]:
-    """(title, rows) of what there is: each part with its numbers in the order of the headings. Names are as traces have them."""
+    """(title, rows) of what there is: each part with its numbers in the order of the
+    headings. Names are as traces have them.
+    """
     whole = fleet.whole.hours
     parts = {
         "By cause": fleet.causes,
@@ -67,7 +77,13 @@ def as_text(fleet: Fleet, *, screen: Screen = PLAIN) -> str:
         short = [tuple(_short(cell) for cell in row[:columns]) for row in rows[:_ROWS]]
         page.table(title, [("", *_HEADINGS[:-1]), *short], left=(0, 6))
         if len(rows) > _ROWS:
-            page.line((f"  and {len(rows) - _ROWS:,} more; the page and the table have them", DIM))
+            page.line(
+                (
+                    f"  and {len(rows) - _ROWS:,} more; the page and the table have "
+                    "them",
+                    DIM,
+                )
+            )
             page.line()
     if fleet.failed:
         page.line(("Without a report", TITLE))
@@ -82,7 +98,11 @@ def as_text(fleet: Fleet, *, screen: Screen = PLAIN) -> str:
 def _short(name: str) -> str:
     """Cut in its middle, since most names differ at their ends."""
     line = one_line(name)
-    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - _TAIL - 1]}…{line[-_TAIL:]}"
+    return (
+        line
+        if len(line) <= _LONGEST
+        else f"{line[: _LONGEST - _TAIL - 1]}…{line[-_TAIL:]}"
+    )
 
 
 def as_json(fleet: Fleet) -> str:
@@ -92,11 +112,19 @@ def as_json(fleet: Fleet) -> str:
 
 
 def as_page(fleet: Fleet) -> str:
-    """The whole document, without scripts. Names from traces are escaped, and nothing is loaded."""
+    """The whole document, without scripts. Names from traces are escaped, and nothing
+    is loaded.
+    """
     parts = [f"<h1>{text(head_words(fleet))}</h1>", f"<p>{text(lost_words(fleet))}</p>"]
-    failed = [(one.place, one.error_kind or "", one.error or "") for one in fleet.failed]
-    tables: list[tuple[str, tuple[str, ...], Sequence[tuple[str, ...]], tuple[int, ...]]]
-    tables = [(title, ("", *_HEADINGS), rows, _NUMBERS) for title, rows in sections(fleet)]
+    failed = [
+        (one.place, one.error_kind or "", one.error or "") for one in fleet.failed
+    ]
+    tables: list[
+        tuple[str, tuple[str, ...], Sequence[tuple[str, ...]], tuple[int, ...]]
+    ]
+    tables = [
+        (title, ("", *_HEADINGS), rows, _NUMBERS) for title, rows in sections(fleet)
+    ]
     if failed:
         tables.append(("Without a report", ("run", "", "why"), failed, ()))
     for title, headings, rows, numbers in tables:
@@ -108,7 +136,10 @@ def as_page(fleet: Fleet) -> str:
 
 def head_words(fleet: Fleet) -> str:
     """`1,204 runs, 9,632 device-hours; 3 without a report`."""
-    words = f"{fleet.runs:,} run{'s' if fleet.runs != 1 else ''}, {hours(fleet.whole.hours)} device-hours"
+    words = (
+        f"{fleet.runs:,} run{'s' if fleet.runs != 1 else ''}, "
+        f"{hours(fleet.whole.hours)} device-hours"
+    )
     return f"{words}; {len(fleet.failed):,} without a report" if fleet.failed else words
 
 
@@ -118,8 +149,10 @@ def lost_words(fleet: Fleet) -> str:
     if not whole.runs:
         return "No run has a report."
     return (
-        f"{hours(whole.lost)} device-hours ({percent(whole.lost / whole.hours)}) go to the largest cost of each run that is "
-        f"not healthy. First findings could save {hours(whole.low)} to {hours(whole.high)}. Runs stand for one hour each."
+        f"{hours(whole.lost)} device-hours ({percent(whole.lost / whole.hours)}) go "
+        "to the largest cost of each run that is "
+        f"not healthy. First findings could save {hours(whole.low)} to "
+        f"{hours(whole.high)}. Runs stand for one hour each."
     )
 
 

@@ -19,8 +19,8 @@ _KEY = b"tfadvisor_fleet_schema"
 
 
 def read_table(path: Path) -> tuple[Row, ...]:
-    """The rows; columns that a user has added are passed over. Raises TraceError for a file that is none of ours,
-    UsageError without pyarrow.
+    """The rows; columns that a user has added are passed over. Raises TraceError for a
+    file that is none of ours, UsageError without pyarrow.
     """
     pa = arrow()
     import pyarrow.parquet as pq
@@ -29,37 +29,58 @@ def read_table(path: Path) -> tuple[Row, ...]:
         with open_regular(path) as file:
             found = pq.read_table(file)
         if not {"place", "stamp", "rules"} <= set(found.column_names):
-            raise TraceError(str(path), "is no table of runs.", "Give a file that `tfadvisor fleet SOURCE… -o` wrote.")
-        version = (found.schema.metadata or {}).get(_KEY, SCHEMA_VERSION.encode()).decode()
+            raise TraceError(
+                str(path),
+                "is no table of runs.",
+                "Give a file that `tfadvisor fleet SOURCE… -o` wrote.",
+            )
+        version = (
+            (found.schema.metadata or {}).get(_KEY, SCHEMA_VERSION.encode()).decode()
+        )
         if version != SCHEMA_VERSION:
             raise TraceError(
-                str(path), f"has version {version} of the columns.", "Read it with the tfadvisor that wrote it."
+                str(path),
+                f"has version {version} of the columns.",
+                "Read it with the tfadvisor that wrote it.",
             )
         fields = {one for one in Row.__struct_fields__ if one in found.column_names}
-        rows = tuple(msgspec.convert({key: one[key] for key in fields}, Row) for one in found.to_pylist())
+        rows = tuple(
+            msgspec.convert({key: one[key] for key in fields}, Row)
+            for one in found.to_pylist()
+        )
     except (pa.ArrowException, msgspec.ValidationError) as error:
         said = " ".join(str(error).split())
         raise TraceError(
-            str(path), f"is no table of runs that can be read: {said}.", "Write it anew with `tfadvisor fleet`."
+            str(path),
+            f"is no table of runs that can be read: {said}.",
+            "Write it anew with `tfadvisor fleet`.",
         ) from error
     except OSError as error:
-        raise TraceError(str(path), f"cannot be read: {error.strerror or error}.", "Check the path.") from error
+        raise TraceError(
+            str(path), f"cannot be read: {error.strerror or error}.", "Check the path."
+        ) from error
     return rows
 
 
 def write_table(path: Path, rows: Mapping[str, Row]) -> None:
-    """Whole or not at all, by place, so that the same runs make the same file. Raises UsageError."""
+    """Whole or not at all, by place, so that the same runs make the same file. Raises
+    UsageError.
+    """
     pa = arrow()
     import pyarrow.parquet as pq
 
     ordered = [rows[place] for place in sorted(rows)]
-    columns = {name: [getattr(row, name) for row in ordered] for name in Row.__struct_fields__}
+    columns = {
+        name: [getattr(row, name) for row in ordered] for name in Row.__struct_fields__
+    }
     table = pa.table(columns, schema=schema())
     try:
         with new_file(path) as file:
             pq.write_table(table, file, compression="zstd")
     except OSError as error:
-        raise UsageError(f"--output {path}: cannot be written: {error.strerror or error}.") from error
+        raise UsageError(
+            f"--output {path}: cannot be written: {error.strerror or error}."
+        ) from error
 
 
 def schema() -> Any:
@@ -80,11 +101,17 @@ def schema() -> Any:
     return pa.schema(fields, metadata={_KEY: SCHEMA_VERSION.encode()})
 
 
-def merged(known: Sequence[Row], found: set[str], sources: Sequence[str]) -> dict[str, Row]:
-    """The rows by place, with those marked that lie below a source and whose run was not found there any more."""
+def merged(
+    known: Sequence[Row], found: set[str], sources: Sequence[str]
+) -> dict[str, Row]:
+    """The rows by place, with those marked that lie below a source and whose run was
+    not found there any more.
+    """
     rows, below = {}, tuple(f"{source.rstrip('/')}/" for source in sources)
     for row in known:
-        there = row.place in found or (row.there and row.place not in sources and not row.place.startswith(below))
+        there = row.place in found or (
+            row.there and row.place not in sources and not row.place.startswith(below)
+        )
         rows[row.place] = row if row.there == there else replace(row, there=there)
     return rows
 
@@ -95,6 +122,7 @@ def arrow() -> Any:
         import pyarrow
     except ImportError as error:
         raise UsageError(
-            f"fleet needs pyarrow, which cannot be loaded ({error}): pip install 'tfadvisor[parquet]'"
+            f"fleet needs pyarrow, which cannot be loaded ({error}): pip install "
+            "'tfadvisor[parquet]'"
         ) from error
     return pyarrow

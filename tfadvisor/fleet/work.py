@@ -1,4 +1,6 @@
-"""The map: from where a run lies to the bytes of its row. A plain function, for other processes."""
+"""The map: from where a run lies to the bytes of its row. A plain function, for other
+processes.
+"""
 
 from __future__ import annotations
 
@@ -49,13 +51,18 @@ class Task(msgspec.Struct, frozen=True):
 
 
 def row_bytes(task: bytes) -> bytes:
-    """A Task as msgpack to a Row as msgpack. What is wrong with the run goes into its row."""
+    """A Task as msgpack to a Row as msgpack. What is wrong with the run goes into its
+    row.
+    """
     return msgspec.msgpack.encode(row_of(msgspec.msgpack.decode(task, type=Task)))
 
 
 def lost_row(task: Task) -> Row:
     """For a run whose processes were killed."""
-    why = "could not be read: the system killed each process that read it, probably because memory ran out."
+    why = (
+        "could not be read: the system killed each process that read it, probably "
+        "because memory ran out."
+    )
     return _row(task, {"error": why, "error_kind": "killed"})
 
 
@@ -63,19 +70,31 @@ def row_of(task: Task) -> Row:
     """The run's row, also where the run cannot be read."""
     from tfadvisor.analysis import Options, conclude  # NumPy, which no --help needs
 
-    run = Run(task.run, place_of(os.fsdecode(task.folder)), tuple(map(place_of, map(os.fsdecode, task.files))))
+    run = Run(
+        task.run,
+        place_of(os.fsdecode(task.folder)),
+        tuple(map(place_of, map(os.fsdecode, task.files))),
+    )
     try:
         with _limited(run.files):
-            columns = columns_of(conclude(run, Options(), catalogue=catalogue_of(task.how))[0])
+            columns = columns_of(
+                conclude(run, Options(), catalogue=catalogue_of(task.how))[0]
+            )
         columns["recorded_at"] = columns["recorded_at"] or _by_files(run)
     except Unreachable as error:
         columns = {"error": str(error), "error_kind": "unreachable"}
     except AdvisorError as error:
         columns = {"error": str(error), "error_kind": "trace"}
     except MemoryError:
-        columns = {"error": "needs more memory than there is, or than any run of its size.", "error_kind": "killed"}
+        columns = {
+            "error": "needs more memory than there is, or than any run of its size.",
+            "error_kind": "killed",
+        }
     except _Late:
-        columns = {"error": "took longer than any run of its size needs.", "error_kind": "killed"}
+        columns = {
+            "error": "took longer than any run of its size needs.",
+            "error_kind": "killed",
+        }
     except Exception as error:
         columns = {"error": f"{type(error).__name__}: {error}", "error_kind": "bug"}
     if "error" in columns:
@@ -89,12 +108,19 @@ class _Late(BaseException):
 
 @contextmanager
 def _limited(files: Sequence[Path]) -> Iterator[None]:
-    """Inside, reading takes no longer and no more memory than any run of this size, in a process that has nothing else to do.
+    """Inside, reading takes no longer and no more memory than any run of this size, in
+    a process that has nothing else to do.
 
     Raises _Late and MemoryError. TFADVISOR_LIMITS=0 is for those who trust the runs.
     """
-    alone = threading.current_thread() is threading.main_thread() and hasattr(signal, "setitimer")
-    if not alone or os.environ.get("TFADVISOR_LIMITS") == "0" or signal.getsignal(signal.SIGALRM) != signal.SIG_DFL:
+    alone = threading.current_thread() is threading.main_thread() and hasattr(
+        signal, "setitimer"
+    )
+    if (
+        not alone
+        or os.environ.get("TFADVISOR_LIMITS") == "0"
+        or signal.getsignal(signal.SIGALRM) != signal.SIG_DFL
+    ):
         yield
         return
 
@@ -103,7 +129,9 @@ def _limited(files: Sequence[Path]) -> Iterator[None]:
 
     limits = limits_of_files(files)
     signal.signal(signal.SIGALRM, late)
-    signal.setitimer(signal.ITIMER_REAL, limits.deadline_s, 0.5)  # again, where code between has swallowed it
+    signal.setitimer(
+        signal.ITIMER_REAL, limits.deadline_s, 0.5
+    )  # again, where code between has swallowed it
     try:
         with limited_memory(limits.memory):
             yield
@@ -133,18 +161,28 @@ def _by_files(run: Run) -> datetime | None:
 
 
 def _row(task: Task, columns: Mapping[str, object]) -> Row:
-    known = {"place": task.place, "run": task.run, "stamp": task.stamp, "rules": task.rules, "tool": VERSION}
+    known = {
+        "place": task.place,
+        "run": task.run,
+        "stamp": task.stamp,
+        "rules": task.rules,
+        "tool": VERSION,
+    }
     return msgspec.convert({**task.labels, **columns, **known}, Row)
 
 
 # A run as a row of the table: what its report says, in columns.
 
 SCHEMA_VERSION = "1"
-"""Of the table. Columns may be added; one that is renamed or removed makes a new version."""
+"""Of the table. Columns may be added; one that is renamed or removed makes a new
+version.
+"""
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """One run. Every field is a column of the table; None where the trace does not tell."""
+    """One run. Every field is a column of the table; None where the trace does not
+    tell.
+    """
 
     place: str
     """The run's folder or file, or its address. No two rows have the same."""
@@ -181,7 +219,9 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     window_ms: float | None = None
     """From the first event of the trace to the last, ms."""
     verdict: str | None = None
-    """What costs most: input, host, launch, compile, transfer, collective, imbalance, memory, compute, none or unknown."""
+    """What costs most: input, host, launch, compile, transfer, collective, imbalance,
+    memory, compute, none or unknown.
+    """
     verdict_fraction: float | None = None
     """Its share of step time, 0..1."""
     healthy: bool | None = None
@@ -219,9 +259,13 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     error: str | None = None
     """Why there is no report, None where there is one."""
     error_kind: str | None = None
-    """trace (the files are at fault), unreachable (the store is; tried again next time), killed or bug."""
+    """trace (the files are at fault), unreachable (the store is; tried again next
+    time), killed or bug.
+    """
     stamp: str
-    """Changes when a file of the run does: of names, sizes, and etags or times of change."""
+    """Changes when a file of the run does: of names, sizes, and etags or times of
+    change.
+    """
     rules: str
     """Changes with the rules and options that the row was made with."""
     tool: str
@@ -256,7 +300,9 @@ def columns_of(report: Report) -> dict[str, object]:
 
 
 def _finding_columns(findings: tuple[Finding, ...]) -> dict[str, object]:
-    costing = [one for one in findings if one.category != "capture" and not one.is_question]
+    costing = [
+        one for one in findings if one.category != "capture" and not one.is_question
+    ]
     if not costing:
         return {"findings": 0}
     first = costing[0]
@@ -282,4 +328,6 @@ def _time(iso: str | None) -> datetime | None:
     if iso is None:
         return None
     found = datetime.fromisoformat(iso.replace("Z", "+00:00"))
-    return (found if found.tzinfo else found.replace(tzinfo=timezone.utc)).astimezone(timezone.utc)
+    return (found if found.tzinfo else found.replace(tzinfo=timezone.utc)).astimezone(
+        timezone.utc
+    )

@@ -1,23 +1,23 @@
 """One question, one function. Importing the package registers every metric and fact."""
 
-from tfadvisor.metrics import (  # noqa: F401  (each registers what it answers)
-    between_dispatches,
-    capture,
-    collective_kinds,
-    collectives,
-    copies,
-    devices,
-    input,
-    kinds,
-    launch,
-    layers,
-    machine,
-    memory,
-    needless,
-    precision,
-    products,
-    programs,
-    signals,
-    step_time,
-    stragglers,
+from tfadvisor.metrics import (
+    between_dispatches,  # noqa: F401
+    capture,  # noqa: F401
+    collective_kinds,  # noqa: F401
+    collectives,  # noqa: F401
+    copies,  # noqa: F401
+    devices,  # noqa: F401
+    input,  # noqa: F401
+    kinds,  # noqa: F401
+    launch,  # noqa: F401
+    layers,  # noqa: F401
+    machine,  # noqa: F401
+    memory,  # noqa: F401
+    needless,  # noqa: F401
+    precision,  # noqa: F401
+    products,  # noqa: F401
+    programs,  # noqa: F401
+    signals,  # noqa: F401
+    step_time,  # noqa: F401
+    stragglers,  # noqa: F401
 )

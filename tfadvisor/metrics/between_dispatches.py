@@ -1,4 +1,6 @@
-"""What the host does between dispatches: Python, calls that repeat, tracing and compiling."""
+"""What the host does between dispatches: Python, calls that repeat, tracing and
+compiling.
+"""
 
 from __future__ import annotations
 
@@ -23,15 +25,23 @@ from tfadvisor.vocabulary import Better, TimeClass
 
 
 def _costliest_frames(question: Question) -> list[FrameShare]:
-    """Calls of the training loop that neither load nor dispatch, the costliest first."""
-    frames = [frame for host in question.run.hosts for frame in host.evidence.frames if frame.host_ps >= frame.input_ps]
+    """Calls of the training loop that neither load nor dispatch, the costliest
+    first.
+    """
+    frames = [
+        frame
+        for host in question.run.hosts
+        for frame in host.evidence.frames
+        if frame.host_ps >= frame.input_ps
+    ]
     return sorted(frames, key=lambda frame: -frame.host_ps)
 
 
 @fact
 def host_frame(question: Question) -> str:
-    """The call of the training loop that takes most host time, with its place: `log_metrics (train.py:57)`. For a call of a
-    library it is the user's own function below it, else the one that makes the call.
+    """The call of the training loop that takes most host time, with its place:
+    `log_metrics (train.py:57)`. For a call of a library it is the user's own function
+    below it, else the one that makes the call.
     """
     frames = _costliest_frames(question)
     if not frames:
@@ -41,7 +51,9 @@ def host_frame(question: Question) -> str:
 
 @fact
 def host_frame_runs_step(question: Question) -> str:
-    """Whether host_frame is the training step itself, known by the step's dispatch inside it: yes or no."""
+    """Whether host_frame is the training step itself, known by the step's dispatch
+    inside it: yes or no.
+    """
     frames = _costliest_frames(question)
     if not frames:
         raise MetricAbsent("the trace holds no Python frames")
@@ -50,25 +62,36 @@ def host_frame_runs_step(question: Question) -> str:
 
 @fact
 def longest_host_calls(question: Question) -> str:
-    """The longest calls of the training loop that load no data, with their shares of step time, as a sentence: `Longest
-    calls: save (checkpoint_manager.py:1334) 25%, log 4%`; lines are what only samples name. Always known.
+    """The longest calls of the training loop that load no data, with their shares of
+    step time, as a sentence: `Longest calls: save (checkpoint_manager.py:1334) 25%, log
+    4%`; lines are what only samples name. Always known.
     """
     frames = _costliest_frames(question)
     if not frames:
         return "The trace does not name its calls"
     total = sum(counted_ps(host) for host in question.run.hosts)
-    named = ", ".join(f"{frame.called()} {percent(frame.host_ps / max(total, 1))}" for frame in frames[:3])
-    return f"Longest calls{'' if all(frame.calls for frame in frames[:3]) else ' and lines'}: {named}"
+    named = ", ".join(
+        f"{frame.called()} {percent(frame.host_ps / max(total, 1))}"
+        for frame in frames[:3]
+    )
+    return (
+        "Longest "
+        f"calls{'' if all(frame.calls for frame in frames[:3]) else ' and lines'}: "
+        f"{named}"
+    )
 
 
 @metric(unit=Unit.FRACTION, needs=(an_accelerator,), better=Better.LESS)
 def host_op_share(question: Question) -> float:
-    """Time of framework ops that run on the host of an accelerator run, over the time of all ops on host and devices.
-    Ops of the input pipeline belong on the host and do not count.
+    """Time of framework ops that run on the host of an accelerator run, over the time
+    of all ops on host and devices. Ops of the input pipeline belong on the host and do
+    not count.
     """
     on_device = 0
     for _, device in accelerators(question.run):
-        on_device += int(device.ops.total_ps[device.ops.of_class(DeviceClass.COMPUTE)].sum())
+        on_device += int(
+            device.ops.total_ps[device.ops.of_class(DeviceClass.COMPUTE)].sum()
+        )
     on_host = sum(host.evidence.host_ops.total_ps for host in question.run.hosts)
     if not on_host + on_device:
         raise MetricAbsent("no op begins in a counted step")
@@ -77,8 +100,12 @@ def host_op_share(question: Question) -> float:
 
 @fact(needs=(an_accelerator,))
 def host_op_types(question: Question) -> str:
-    """The op types that take most time on the host of an accelerator run: `Unique, StringSplit`."""
-    time = added_up(one for host in question.run.hosts for one in host.evidence.host_ops.by_type)
+    """The op types that take most time on the host of an accelerator run: `Unique,
+    StringSplit`.
+    """
+    time = added_up(
+        one for host in question.run.hosts for one in host.evidence.host_ops.by_type
+    )
     if not time:
         raise MetricAbsent("no op runs on the host")
     return ", ".join(sorted(time, key=lambda kind: -time[kind])[:3])
@@ -86,15 +113,21 @@ def host_op_types(question: Question) -> str:
 
 @metric(unit=Unit.FRACTION, needs=(a_device, known_steps), better=Better.LESS)
 def python_in_step_fraction(question: Question) -> float:
-    """Share of step time in which no device works while the compiled step runs a Python function that it calls:
-    tf.py_function, tf.numpy_function, jax.pure_callback and the like. It is part of host_fraction.
+    """Share of step time in which no device works while the compiled step runs a Python
+    function that it calls: tf.py_function, tf.numpy_function, jax.pure_callback and the
+    like. It is part of host_fraction.
     """
-    return min(spent(counted_hosts(question.run), HostCost.STEP_PYTHON), share(question, TimeClass.HOST))
+    return min(
+        spent(counted_hosts(question.run), HostCost.STEP_PYTHON),
+        share(question, TimeClass.HOST),
+    )
 
 
 @fact
 def python_in_step_op(question: Question) -> str:
-    """The op through which the compiled step calls Python: `EagerPyFunc`, `pure_callback`."""
+    """The op through which the compiled step calls Python: `EagerPyFunc`,
+    `pure_callback`.
+    """
     found = [
         host.evidence.calls.python_op
         for host in question.run.hosts
@@ -107,42 +140,64 @@ def python_in_step_op(question: Question) -> str:
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)
 def loop_python_fraction(question: Question) -> float:
-    """host_fraction without python_in_step_fraction: Python of the loop that runs the steps."""
-    return max(share(question, TimeClass.HOST) - spent(counted_hosts(question.run), HostCost.STEP_PYTHON), 0.0)
+    """host_fraction without python_in_step_fraction: Python of the loop that runs the
+    steps.
+    """
+    return max(
+        share(question, TimeClass.HOST)
+        - spent(counted_hosts(question.run), HostCost.STEP_PYTHON),
+        0.0,
+    )
 
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)
 def batch_python_fraction(question: Question) -> float:
-    """Share of step time in which no device works while Python of the loop builds the next batch. Without Python frames
-    the sign is work inside the step's marker, before its dispatch, that ends in a tensor. It is part of
-    input_bound_fraction.
+    """Share of step time in which no device works while Python of the loop builds the
+    next batch. Without Python frames the sign is work inside the step's marker, before
+    its dispatch, that ends in a tensor. It is part of input_bound_fraction.
     """
-    return min(spent(counted_hosts(question.run), HostCost.BATCH_PYTHON), share(question, TimeClass.INPUT))
+    return min(
+        spent(counted_hosts(question.run), HostCost.BATCH_PYTHON),
+        share(question, TimeClass.INPUT),
+    )
 
 
 @metric(unit=Unit.MS, better=Better.LESS)
 def loop_python_ms_per_step(question: Question) -> float:
-    """loop_python_fraction in milliseconds per step. The calls of a plain loop or of Keras take about 0.1 ms."""
+    """loop_python_fraction in milliseconds per step. The calls of a plain loop or of
+    Keras take about 0.1 ms.
+    """
     hosts = counted_hosts(question.run)
     steps = counted_steps(hosts)
-    return loop_python_fraction(question) * sum(map(counted_ps, hosts)) / steps / PS_PER_MS
+    return (
+        loop_python_fraction(question) * sum(map(counted_ps, hosts)) / steps / PS_PER_MS
+    )
 
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)
 def eager_dispatch_fraction(question: Question) -> float:
-    """Share of step time in which no device works while the driving thread dispatches TensorFlow ops one by one outside
-    any compiled function, including short pauses between two of them. It is part of kernel_launch_gap_fraction, and 0
-    where a step has fewer than eight dispatches.
+    """Share of step time in which no device works while the driving thread dispatches
+    TensorFlow ops one by one outside any compiled function, including short pauses
+    between two of them. It is part of kernel_launch_gap_fraction, and 0 where a step
+    has fewer than eight dispatches.
     """
-    return min(spent(counted_hosts(question.run), HostCost.EAGER), share(question, TimeClass.LAUNCH))
+    return min(
+        spent(counted_hosts(question.run), HostCost.EAGER),
+        share(question, TimeClass.LAUNCH),
+    )
 
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)
 def eager_step_share(question: Question) -> float:
-    """Share of the counted steps in which Python dispatches eight TensorFlow ops or more one by one. Those that save or
-    restore variables, and those between the step's compiled function and its last write of a file, do not count.
+    """Share of the counted steps in which Python dispatches eight TensorFlow ops or
+    more one by one. Those that save or restore variables, and those between the step's
+    compiled function and its last write of a file, do not count.
     """
-    hosts = [host for host in counted_hosts(question.run) if host.evidence.calls.eager_steps >= 0]
+    hosts = [
+        host
+        for host in counted_hosts(question.run)
+        if host.evidence.calls.eager_steps >= 0
+    ]
     if not hosts:
         raise MetricAbsent("TensorFlow's eager runtime runs no op in a counted step")
     return sum(host.evidence.calls.eager_steps for host in hosts) / counted_steps(hosts)
@@ -150,39 +205,49 @@ def eager_step_share(question: Question) -> float:
 
 @metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.LESS)
 def crowded_launch_fraction(question: Question) -> float:
-    """Share of step time in which no device works and the host dispatches, while ops of a tf.data pipeline run on two
-    threads or more. It is part of kernel_launch_gap_fraction. One busy thread leaves the others to the step.
+    """Share of step time in which no device works and the host dispatches, while ops of
+    a tf.data pipeline run on two threads or more. It is part of
+    kernel_launch_gap_fraction. One busy thread leaves the others to the step.
     """
-    return min(spent(counted_hosts(question.run), HostCost.CROWDED_LAUNCH), share(question, TimeClass.LAUNCH))
+    return min(
+        spent(counted_hosts(question.run), HostCost.CROWDED_LAUNCH),
+        share(question, TimeClass.LAUNCH),
+    )
 
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)
 def file_writing_fraction(question: Question) -> float:
-    """Share of step time between the end of the step's compiled function and the last op that writes a checkpoint, a
-    summary or another file. The trace does not show files that Python itself writes.
+    """Share of step time between the end of the step's compiled function and the last
+    op that writes a checkpoint, a summary or another file. The trace does not show
+    files that Python itself writes.
     """
     return spent(counted_hosts(question.run), HostCost.WRITING)
 
 
 @metric(unit=Unit.COUNT, better=Better.LESS)
 def file_writes_per_step(question: Question) -> float:
-    """Number of ops per step that write a checkpoint, a summary or another file and that Python dispatches."""
-    return sum(host.evidence.calls.writes for host in question.run.hosts) / counted_steps(question.run.hosts)
+    """Number of ops per step that write a checkpoint, a summary or another file and
+    that Python dispatches.
+    """
+    return sum(
+        host.evidence.calls.writes for host in question.run.hosts
+    ) / counted_steps(question.run.hosts)
 
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)
 def pipeline_building_fraction(question: Question) -> float:
-    """Share of step time from the first op with which Python builds a tf.data dataset or iterator inside a step until
-    its first batch is ready, including the tracing of the pipeline's functions. Calls of compiled functions between two
-    pipelines do not count.
+    """Share of step time from the first op with which Python builds a tf.data dataset
+    or iterator inside a step until its first batch is ready, including the tracing of
+    the pipeline's functions. Calls of compiled functions between two pipelines do not
+    count.
     """
     return spent(counted_hosts(question.run), HostCost.BUILDING)
 
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)
 def pipeline_building_step_share(question: Question) -> float:
-    """Share of the counted steps in which Python builds a tf.data dataset or iterator. It is 1 for a loop that calls
-    model.predict in every step.
+    """Share of the counted steps in which Python builds a tf.data dataset or iterator.
+    It is 1 for a loop that calls model.predict in every step.
     """
     hosts = counted_hosts(question.run)
     return sum(host.evidence.calls.builds for host in hosts) / counted_steps(hosts)
@@ -190,25 +255,35 @@ def pipeline_building_step_share(question: Question) -> float:
 
 @fact
 def pipeline_built(question: Question) -> str:
-    """The part of a tf.data pipeline that Python builds inside the steps: `dataset`, or only an `iterator` of one."""
+    """The part of a tf.data pipeline that Python builds inside the steps: `dataset`, or
+    only an `iterator` of one.
+    """
     hosts = [host for host in counted_hosts(question.run) if host.evidence.calls.builds]
     if not hosts:
         raise MetricAbsent("no step makes a dataset or an iterator")
-    return "dataset" if any(host.evidence.calls.makes_datasets for host in hosts) else "iterator"
+    return (
+        "dataset"
+        if any(host.evidence.calls.makes_datasets for host in hosts)
+        else "iterator"
+    )
 
 
 @metric(unit=Unit.COUNT, better=Better.LESS)
 def loop_iterations_per_step(question: Question) -> float:
-    """Number of iterations per step of the longest while loop inside TensorFlow's compiled functions: tf.while_loop,
-    tf.map_fn, loops over tensors, recurrent layers. XLA's loops do not count.
+    """Number of iterations per step of the longest while loop inside TensorFlow's
+    compiled functions: tf.while_loop, tf.map_fn, loops over tensors, recurrent layers.
+    XLA's loops do not count.
     """
-    return sum(host.evidence.calls.loop_iterations for host in question.run.hosts) / counted_steps(question.run.hosts)
+    return sum(
+        host.evidence.calls.loop_iterations for host in question.run.hosts
+    ) / counted_steps(question.run.hosts)
 
 
 @metric(unit=Unit.FRACTION, better=Better.NEITHER)
 def wait_fraction(question: Question) -> float:
-    """Share of step time in which the driving thread blocks until something else is done. It overlaps device work, so
-    it is no class of the breakdown: a host should wait for a busy device.
+    """Share of step time in which the driving thread blocks until something else is
+    done. It overlaps device work, so it is no class of the breakdown: a host should
+    wait for a busy device.
     """
     waited = total = 0
     for host in question.run.hosts:
@@ -225,15 +300,23 @@ def wait_fraction(question: Question) -> float:
 
 @metric(unit=Unit.COUNT, needs=(known_steps,), better=Better.LESS)
 def retraces_in_steady_state(question: Question) -> float:
-    """Number of functions traced or compiled during the counted steps. Each new compilation counts."""
+    """Number of functions traced or compiled during the counted steps. Each new
+    compilation counts.
+    """
     if all(host.steps.thread < 0 for host in question.run.hosts):
-        raise MetricAbsent("no host thread drives the steps, so compilation cannot be seen")
-    return float(sum(one.times for host in question.run.hosts for one in host.evidence.compiles))
+        raise MetricAbsent(
+            "no host thread drives the steps, so compilation cannot be seen"
+        )
+    return float(
+        sum(one.times for host in question.run.hosts for one in host.evidence.compiles)
+    )
 
 
 @fact
 def recompiled_function(question: Question) -> str:
-    """The function whose compilation takes most of the counted steps' time: `train_step`."""
+    """The function whose compilation takes most of the counted steps' time:
+    `train_step`.
+    """
     found = [one for host in question.run.hosts for one in host.evidence.compiles]
     if not found:
         raise MetricAbsent("nothing is compiled in a counted step")
@@ -242,8 +325,9 @@ def recompiled_function(question: Question) -> str:
 
 @fact
 def recompiled_arguments(question: Question) -> str:
-    """Whether the programs of that function take arrays of the same types and dimensions: same or differ. The same means
-    that a Python value changed, or that the function itself is made anew.
+    """Whether the programs of that function take arrays of the same types and
+    dimensions: same or differ. The same means that a Python value changed, or that the
+    function itself is made anew.
     """
     found = [one for host in question.run.hosts for one in host.evidence.compiles]
     if not found:

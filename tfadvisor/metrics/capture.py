@@ -32,53 +32,70 @@ def profiler_errors(question: Question) -> float:
 
 @metric(unit=Unit.FRACTION, better=Better.MORE)
 def step_confidence(question: Question) -> float:
-    """Confidence in where steps begin and end, on the least certain host: 1 for markers, less for inferred steps."""
+    """Confidence in where steps begin and end, on the least certain host: 1 for
+    markers, less for inferred steps.
+    """
     return min(host.steps.confidence for host in question.run.hosts)
 
 
 @metric(unit=Unit.COUNT, better=Better.LESS, scatter=Scatter.COUNTED)
 def first_steps_set_aside(question: Question) -> float:
-    """Number of steps left out because they compile or warm up. Last steps that the trace cuts off do not count here."""
+    """Number of steps left out because they compile or warm up. Last steps that the
+    trace cuts off do not count here.
+    """
     kinds = [kind for host in question.run.hosts for kind in host.steps.kinds]
     return float(sum(kind in (StepKind.COMPILING, StepKind.WARM_UP) for kind in kinds))
 
 
 @metric(unit=Unit.COUNT, better=Better.LESS)
 def silent_accelerators(question: Question) -> float:
-    """Number of GPU or TPU planes without a single event. Unused devices look the same as devices that the profiler
-    could not see.
+    """Number of GPU or TPU planes without a single event. Unused devices look the same
+    as devices that the profiler could not see.
     """
     return float(sum(host.capture.empty_accelerators for host in question.run.hosts))
 
 
 @metric(unit=Unit.COUNT, better=Better.NEITHER)
 def copying_accelerators(question: Question) -> float:
-    """Number of GPUs or TPUs that only copy in this trace: to or from the host or another device. No share of step time is
-    about them.
+    """Number of GPUs or TPUs that only copy in this trace: to or from the host or
+    another device. No share of step time is about them.
     """
     return float(sum(len(host.copying) for host in question.run.hosts))
 
 
 @fact
 def graphs_while_recording(question: Question) -> str:
-    """`off` where XLA ran its CUDA graphs kernel by kernel because it was profiled, as its own events say; else `as usual`."""
-    return "off" if any(host.capture.graphs_off for host in question.run.hosts) else "as usual"
+    """`off` where XLA ran its CUDA graphs kernel by kernel because it was profiled, as
+    its own events say; else `as usual`.
+    """
+    return (
+        "off"
+        if any(host.capture.graphs_off for host in question.run.hosts)
+        else "as usual"
+    )
 
 
 @metric(unit=Unit.COUNT, better=Better.LESS, scatter=Scatter.COUNTED)
 def unread_host_files(question: Question) -> float:
-    """Number of hosts whose trace file is missing, cut short or otherwise cannot be read, while others' can."""
+    """Number of hosts whose trace file is missing, cut short or otherwise cannot be
+    read, while others' can.
+    """
     return float(len(question.run.unread))
 
 
 @fact
 def left_out_hosts(question: Question) -> str:
-    """Which hosts or files are left out of the report, by reason: `Not read: beta (is cut short: 12 of 90 bytes)`."""
+    """Which hosts or files are left out of the report, by reason: `Not read: beta (is
+    cut short: 12 of 90 bytes)`.
+    """
     run = question.run
     kinds = (
         ("Not read", [f"{one.host} ({one.why.rstrip('.')})" for one in run.unread]),
         ("A copy of another host's file", list(run.duplicates)),
-        ("Without collectives in common with most others", [run.hosts[one].host for one in run.meetings.strangers]),
+        (
+            "Without collectives in common with most others",
+            [run.hosts[one].host for one in run.meetings.strangers],
+        ),
     )
     said = [f"{kind}: {_some(named)}" for kind, named in kinds if named]
     if not said:
@@ -93,7 +110,9 @@ def _some(named: list[str]) -> str:
 
 
 def _first(texts: Iterable[str], absent: str) -> str:
-    """The first that is not empty. Raises MetricAbsent, with the reason, where all are."""
+    """The first that is not empty. Raises MetricAbsent, with the reason, where
+    all are.
+    """
     found = next(filter(None, texts), None)
     if found is None:
         raise MetricAbsent(absent)
@@ -101,24 +120,36 @@ def _first(texts: Iterable[str], absent: str) -> str:
 
 
 _CONCURRENT = "2024-03-18"
-"""From this day on XLA's profiler traces kernels of several streams at the same time (jax commit 0e1b3e5ba6), and writes when."""
+"""From this day on XLA's profiler traces kernels of several streams at the same time
+(jax commit 0e1b3e5ba6), and writes when.
+"""
 
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)
 def kernels_in_turn_fraction(question: Question) -> float:
-    """Share of the kernels' time on an NVIDIA GPU outside of its busiest stream, where the trace is of before March 2024, when
-    the profiler by default let no two kernels run at the same time, and none do.
+    """Share of the kernels' time on an NVIDIA GPU outside of its busiest stream, where
+    the trace is of before March 2024, when the profiler by default let no two kernels
+    run at the same time, and none do.
     """
-    found = [one.in_turn for host, one in gpus(question.run) if _is_serial(host.capture, one.properties)]
+    found = [
+        one.in_turn
+        for host, one in gpus(question.run)
+        if _is_serial(host.capture, one.properties)
+    ]
     if not any(found):
-        raise MetricAbsent("kernels run at the same time, or the profiler was no old one, or each GPU used one stream")
+        raise MetricAbsent(
+            "kernels run at the same time, or the profiler was no old one, or each "
+            "GPU used one stream"
+        )
     return max(found)
 
 
 def _is_serial(capture: Capture, properties: Mapping[str, object]) -> bool:
     if properties.get(stats.DEVICE_VENDOR, stats.NVIDIA) != stats.NVIDIA:
         return False
-    unnamed = capture.framework == "tensorflow" and stats.GPU_DEVICE_NAME not in properties
+    unnamed = (
+        capture.framework == "tensorflow" and stats.GPU_DEVICE_NAME not in properties
+    )
     return capture.captured_at < _CONCURRENT if capture.captured_at else unnamed
 
 
@@ -128,12 +159,18 @@ def steps_from(question: Question) -> str:
     if all(host.steps.source is StepSource.MARKER for host in question.run.hosts):
         raise MetricAbsent("markers show where the steps begin")
     steps = min(question.run.hosts, key=lambda host: host.steps.confidence).steps
-    return f"the whole trace, {steps.about}" if steps.source is StepSource.WHOLE_TRACE else steps.about
+    return (
+        f"the whole trace, {steps.about}"
+        if steps.source is StepSource.WHOLE_TRACE
+        else steps.about
+    )
 
 
 @fact
 def step_fragment(question: Question) -> str:
-    """What shows that the counted steps are pieces: `each reads 393 variables and multiplies none of them`."""
+    """What shows that the counted steps are pieces: `each reads 393 variables and
+    multiplies none of them`.
+    """
     fragments = (host.capture.fragment for host in question.run.hosts)
     return _first(fragments, "nothing shows that parts of the steps were not recorded")
 
@@ -149,13 +186,20 @@ def framework_version(question: Question) -> str:
     """The framework's version: `0.6.2`. JAX writes its own, which is jaxlib's too."""
     if version := question.run.framework_version:
         return version
-    raise MetricAbsent("neither the trace nor a machine recorded beside it names the framework's version")
+    raise MetricAbsent(
+        "neither the trace nor a machine recorded beside it names the framework's "
+        "version"
+    )
 
 
 @fact
 def python_tracer(question: Question) -> str:
     """Whether the profiler recorded Python frames: on or off."""
-    return "on" if any(host.capture.python_tracer for host in question.run.hosts) else "off"
+    return (
+        "on"
+        if any(host.capture.python_tracer for host in question.run.hosts)
+        else "off"
+    )
 
 
 @fact
@@ -165,13 +209,19 @@ def device_kind(question: Question) -> str:
     if not kinds:
         raise MetricAbsent("no device computes anything in this trace")
     place = {kind: number for number, kind in enumerate(DeviceKind)}
-    return min(kinds, key=lambda kind: (kind is DeviceKind.CPU, place.get(kind, len(place)))).value
+    return min(
+        kinds, key=lambda kind: (kind is DeviceKind.CPU, place.get(kind, len(place)))
+    ).value
 
 
 @fact
 def profiler_message(question: Question) -> str:
     """The first error or warning that the profiler wrote into the trace, shortened."""
-    messages = (text for host in question.run.hosts for text in (*host.capture.errors, *host.capture.warnings))
+    messages = (
+        text
+        for host in question.run.hosts
+        for text in (*host.capture.errors, *host.capture.warnings)
+    )
     return _first(messages, "the profiler wrote no message")[:300]
 
 
@@ -180,21 +230,25 @@ def profiler_message(question: Question) -> str:
 
 @fact
 def keras_sign(question: Question) -> str:
-    """The name in the trace that proves Keras' own training loop: `EagerLocalExecute: __inference_one_step_on_data_310`."""
+    """The name in the trace that proves Keras' own training loop: `EagerLocalExecute:
+    __inference_one_step_on_data_310`.
+    """
     names = (host.evidence.libraries.keras for host in question.run.hosts)
     return _first(names, "no name in the trace is of Keras' training loop")
 
 
 @fact
 def keras_runs(question: Question) -> str:
-    """How Keras' own training loop runs its steps: `compiled` where keras_sign is a function that it compiled, or `op by op`."""
+    """How Keras' own training loop runs its steps: `compiled` where keras_sign is a
+    function that it compiled, or `op by op`.
+    """
     return "compiled" if calls_function(keras_sign(question)) else "op by op"
 
 
 @fact
 def py_dataset_sign(question: Question) -> str:
-    """The name in the trace that proves that Keras takes its batches from a PyDataset, or a Sequence in Keras 2:
-    `py_dataset_adapter.py:241 get`.
+    """The name in the trace that proves that Keras takes its batches from a PyDataset,
+    or a Sequence in Keras 2: `py_dataset_adapter.py:241 get`.
     """
     names = (host.evidence.libraries.py_dataset for host in question.run.hosts)
     return _first(names, "no name in the trace is of a PyDataset or Sequence of Keras")
@@ -204,16 +258,21 @@ def py_dataset_sign(question: Question) -> str:
 
 _FRAME_US = 0.2
 _EVENT_US = 1.0
-"""What recording one takes, fitted on the steps of 62 programs with the profiler and without."""
+"""What recording one takes, fitted on the steps of 62 programs with the profiler and
+without.
+"""
 
 
 @metric(unit=Unit.FRACTION, needs=(known_steps,), better=Better.LESS)
 def tracer_fraction(question: Question) -> float:
-    """Share of step time that recording the driving thread takes, estimated from what was recorded of it: 0.2 µs for a
-    Python frame and 1 µs for any other event.
+    """Share of step time that recording the driving thread takes, estimated from what
+    was recorded of it: 0.2 µs for a Python frame and 1 µs for any other event.
     """
     hosts = counted_hosts(question.run)
-    spent = sum(_FRAME_US * one.capture.events.frames + _EVENT_US * one.capture.events.others for one in hosts)
+    spent = sum(
+        _FRAME_US * one.capture.events.frames + _EVENT_US * one.capture.events.others
+        for one in hosts
+    )
     return min(spent * PS_PER_US / max(sum(map(counted_ps, hosts)), 1), 1.0)
 
 
@@ -222,28 +281,36 @@ def tracer_fraction(question: Question) -> float:
 
 @fact
 def unrecorded_device(question: Question) -> str:
-    """What on a host shows that an accelerator worked although the trace holds none of its events, as a clause:
-    `the allocator GPU_0_bfc gave out memory`.
+    """What on a host shows that an accelerator worked although the trace holds none of
+    its events, as a clause: `the allocator GPU_0_bfc gave out memory`.
     """
     proofs = (host.capture.unrecorded.proof for host in question.run.hosts)
-    return _first(proofs, "the trace holds the work of every accelerator that its hosts show at work")
+    return _first(
+        proofs,
+        "the trace holds the work of every accelerator that its hosts show at work",
+    )
 
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)
 def lost_launches_fraction(question: Question) -> float:
-    """Share of the hosts' kernel launches that no event on a device answers, over the whole trace. Launches and events
-    are matched by correlation id.
+    """Share of the hosts' kernel launches that no event on a device answers, over the
+    whole trace. Launches and events are matched by correlation id.
     """
     hosts = [host.capture.unrecorded for host in question.run.hosts]
     launches = sum(one.launches for one in hosts)
     if not launches:
-        raise MetricAbsent("the trace shows no launches of single kernels that could be compared with their executions")
+        raise MetricAbsent(
+            "the trace shows no launches of single kernels that could be compared "
+            "with their executions"
+        )
     return sum(one.launches_lost for one in hosts) / launches
 
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)
 def lost_runs_fraction(question: Question) -> float:
-    """Share of the runs of XLA programs launched by the hosts that no device shows, over the whole trace."""
+    """Share of the runs of XLA programs launched by the hosts that no device shows,
+    over the whole trace.
+    """
     hosts = [host.capture.unrecorded for host in question.run.hosts]
     runs = sum(one.runs for one in hosts)
     if not runs:
@@ -253,15 +320,17 @@ def lost_runs_fraction(question: Question) -> float:
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)
 def unnamed_op_share(question: Question) -> float:
-    """Share of the counted steps' compute, summed over events, in programs whose ops the trace does not name: it tells
-    when the program runs, and its name.
+    """Share of the counted steps' compute, summed over events, in programs whose ops
+    the trace does not name: it tells when the program runs, and its name.
     """
     unnamed = total = 0
     for host in question.run.hosts:
         for device in host.devices:
             rows = device.ops.of_class(DeviceClass.COMPUTE)
             total += int(device.ops.total_ps[rows].sum())
-            unnamed += int(device.ops.total_ps[rows][device.ops.whole_programs()[rows]].sum())
+            unnamed += int(
+                device.ops.total_ps[rows][device.ops.whole_programs()[rows]].sum()
+            )
     if not total:
         raise MetricAbsent("no op begins in a counted step")
     return unnamed / total

@@ -1,4 +1,6 @@
-"""Exposed communication by what is exchanged, and what the run's own numbers suggest against it."""
+"""Exposed communication by what is exchanged, and what the run's own numbers suggest
+against it.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,13 @@ from tfadvisor.metrics.collectives import exposed_transfer_fraction
 from tfadvisor.metrics.devices import slices_network, workload
 from tfadvisor.metrics.kinds import between_products, patterns_of_any_device
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
-from tfadvisor.metrics.steady import counted_hosts, device_steps, known_steps, share, tpus
+from tfadvisor.metrics.steady import (
+    counted_hosts,
+    device_steps,
+    known_steps,
+    share,
+    tpus,
+)
 from tfadvisor.metrics.step_time import turnaround_fraction
 from tfadvisor.tallies import added_up
 from tfadvisor.timeline.devices.collective_calls import CollectiveCalls
@@ -26,19 +34,25 @@ from tfadvisor.vocabulary import Better, DeviceKind, TimeClass
 
 _IN_A_LOOP = 2
 _OFFLOADED = re.compile(r"\b(?:async|call)-(?:start|done)\b")
-"""In `%all-reduce.8.cloned.1.call-done = …` and `%async-done.3 = …`, which wait for what a TPU's sparse core runs."""
+"""In `%all-reduce.8.cloned.1.call-done = …` and `%async-done.3 = …`, which wait for
+what a TPU's sparse core runs.
+"""
 _MOVED = {"v6": "by flags", "7x": "by default", "v7": "by default"}
-"""What a TPU's model is called in part, and whether its compiler moves collectives to sparse cores (MaxText's flags)."""
+"""What a TPU's model is called in part, and whether its compiler moves collectives to
+sparse cores (MaxText's flags).
+"""
 _NAMED_BY_OP = (DeviceKind.CPU, DeviceKind.TPU)
-"""Devices whose events bear the names of the program's ops, and not those of kernels."""
+"""Devices whose events bear the names of the program's ops, and not those of kernels.
+"""
 
 
 class _Label(msgspec.Struct, frozen=True):
-    """The counted calls of one collective on one device. time_ps, exposed_ps, bytes: summed; unsized: of unknown size.
+    """The counted calls of one collective on one device. time_ps, exposed_ps, bytes:
+    summed; unsized: of unknown size.
 
-    op: its HLO name, "" where only the kernel's name is known. module: of its program, "" where that is not known.
-    repeats: calls a step. offloaded: whether another core runs it, as an asynchronous computation; None
-    where the trace names its op alone.
+    op: its HLO name, "" where only the kernel's name is known. module: of its program,
+    "" where that is not known. repeats: calls a step. offloaded: whether another core
+    runs it, as an asynchronous computation; None where the trace names its op alone.
     """
 
     kind: CollectiveKind
@@ -56,42 +70,66 @@ class _Label(msgspec.Struct, frozen=True):
 
 @once
 def _labels(question: Question) -> list[_Label]:
-    """Of every device. Raises MetricAbsent when no device communicates in a counted step."""
+    """Of every device. Raises MetricAbsent when no device communicates in a counted
+    step.
+    """
     known_steps(question.run)
     found = [
         label
         for host in counted_hosts(question.run)
         for device in host.devices
-        for label in _labels_of(device.collectives, host.steps.steady(), by_op=device.kind in _NAMED_BY_OP)
+        for label in _labels_of(
+            device.collectives, host.steps.steady(), by_op=device.kind in _NAMED_BY_OP
+        )
     ]
     if not found:
         raise MetricAbsent("no device's trace holds a collective")
     return found
 
 
-def _labels_of(calls: CollectiveCalls, steady: BoolArray, *, by_op: bool) -> list[_Label]:
-    """One for each name in each program: ops of two programs may bear one name. by_op: names are those of ops."""
+def _labels_of(
+    calls: CollectiveCalls, steady: BoolArray, *, by_op: bool
+) -> list[_Label]:
+    """One for each name in each program: ops of two programs may bear one name. by_op:
+    names are those of ops.
+    """
     if not len(calls):
         return []
     counted = np.flatnonzero((calls.step >= 0) & steady[np.maximum(calls.step, 0)])
     width = len(calls.modules) + 1
     pairs = calls.label[counted].astype(np.int64) * width + calls.module[counted] + 1
     known = distinct(pairs)
-    labels, modules, group, many = known // width, known % width - 1, np.searchsorted(known, pairs), len(known)
+    labels, modules, group, many = (
+        known // width,
+        known % width - 1,
+        np.searchsorted(known, pairs),
+        len(known),
+    )
     number = np.bincount(group, minlength=many)
-    columns = (calls.end - calls.start, calls.exposed_ps, np.maximum(calls.bytes, 0), calls.bytes < 0)
-    time, exposed, size, unsized = (np.bincount(group, one[counted], many).tolist() for one in columns)
+    columns = (
+        calls.end - calls.start,
+        calls.exposed_ps,
+        np.maximum(calls.bytes, 0),
+        calls.bytes < 0,
+    )
+    time, exposed, size, unsized = (
+        np.bincount(group, one[counted], many).tolist() for one in columns
+    )
     kernel = np.zeros(many, np.int64)
     kernel[group] = calls.kernel[counted]
     dtypes = calls.dtypes or ("",) * len(calls.labels)
     out = []
-    for at, (label, other) in enumerate(zip(labels.tolist(), kernel.tolist(), strict=True)):
+    for at, (label, other) in enumerate(
+        zip(labels.tolist(), kernel.tolist(), strict=True)
+    ):
         own, name = calls.kinds[label], calls.labels[label]
         out.append(
             _Label(
                 kind=own if own is not CollectiveKind.OTHER else calls.kinds[other],
                 dtype=dtypes[label] or dtypes[other],
-                op=name.partition(" = ")[0].removeprefix("%") if by_op or label != other else "",
+                op=name.partition(" = ")[0].removeprefix("%")
+                if by_op or label != other
+                else "",
                 module=calls.modules[modules[at]] if modules[at] >= 0 else "",
                 calls=int(number[at]),
                 time_ps=int(time[at]),
@@ -99,14 +137,20 @@ def _labels_of(calls: CollectiveCalls, steady: BoolArray, *, by_op: bool) -> lis
                 bytes=int(size[at]),
                 unsized=int(unsized[at]),
                 repeats=int(number[at]) / max(int(steady.sum()), 1),
-                offloaded=True if _OFFLOADED.search(name) else False if " = " in name else None,
+                offloaded=True
+                if _OFFLOADED.search(name)
+                else False
+                if " = " in name
+                else None,
             )
         )
     return out
 
 
 def _exposed(question: Question, wanted: Callable[[_Label], bool]) -> float:
-    """The part of exposed_transfer_fraction that belongs to these, in proportion to the exposed time of their calls."""
+    """The part of exposed_transfer_fraction that belongs to these, in proportion to the
+    exposed time of their calls.
+    """
     labels = _labels(question)
     total = sum(one.exposed_ps for one in labels)
     mine = sum(one.exposed_ps for one in labels if wanted(one))
@@ -115,17 +159,21 @@ def _exposed(question: Question, wanted: Callable[[_Label], bool]) -> float:
 
 @metric(unit=Unit.BYTES, better=Better.NEITHER)
 def costliest_message_bytes(question: Question) -> float:
-    """Mean size of the messages of the collective whose calls are exposed for longest, of whatever kind."""
+    """Mean size of the messages of the collective whose calls are exposed for longest,
+    of whatever kind.
+    """
     first = max(_labels(question), key=lambda one: one.exposed_ps)
     if first.unsized or not first.exposed_ps:
-        raise MetricAbsent("the trace does not say how much the costliest collective sends")
+        raise MetricAbsent(
+            "the trace does not say how much the costliest collective sends"
+        )
     return first.bytes / first.calls
 
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)
 def exposed_all_reduce_fraction(question: Question) -> float:
-    """The part of exposed_transfer_fraction spent in AllReduces, in proportion to the exposed time of each kind of
-    collective.
+    """The part of exposed_transfer_fraction spent in AllReduces, in proportion to the
+    exposed time of each kind of collective.
     """
     return _exposed(question, lambda one: one.kind is CollectiveKind.ALL_REDUCE)
 
@@ -139,25 +187,38 @@ class _Use(Enum):
     REST = "gradients and others"
 
 
-def _use(one: _Label, between_products: tuple[str, ...], weights: tuple[str, ...], network: str) -> _Use:
+def _use(
+    one: _Label,
+    between_products: tuple[str, ...],
+    weights: tuple[str, ...],
+    network: str,
+) -> _Use:
     if one.op in between_products:
         return _Use.BETWEEN_PRODUCTS
-    if one.kind is CollectiveKind.SEND_RECV and (network != "used" or one.op.startswith("collective-permute")):
+    if one.kind is CollectiveKind.SEND_RECV and (
+        network != "used" or one.op.startswith("collective-permute")
+    ):
         return _Use.PERMUTE
     if one.op in weights:
         return _Use.WEIGHTS
     gathers = one.kind in (CollectiveKind.ALL_GATHER, CollectiveKind.REDUCE_SCATTER)
-    return _Use.WEIGHTS if gathers and one.op and one.repeats >= _IN_A_LOOP else _Use.REST
+    return (
+        _Use.WEIGHTS if gathers and one.op and one.repeats >= _IN_A_LOOP else _Use.REST
+    )
 
 
 def _exposed_for(question: Question, use: _Use) -> float:
     between = _or_none(between_products, question)
     weights = _or_none(lambda asked: patterns_of_any_device(asked).weights, question)
-    network = slices_network(question)  # what hosts send over it are gradients of slices
+    network = slices_network(
+        question
+    )  # what hosts send over it are gradients of slices
     return _exposed(question, lambda one: _use(one, between, weights, network) is use)
 
 
-def _or_none(find: Callable[[Question], tuple[str, ...]], question: Question) -> tuple[str, ...]:
+def _or_none(
+    find: Callable[[Question], tuple[str, ...]], question: Question
+) -> tuple[str, ...]:
     try:
         return find(question)
     except MetricAbsent:
@@ -166,24 +227,26 @@ def _or_none(find: Callable[[Question], tuple[str, ...]], question: Question) ->
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)
 def exposed_weight_gather_fraction(question: Question) -> float:
-    """The part of exposed_transfer_fraction spent in all-gathers of the program's arguments, by the trace's HLO, and in
-    all-gathers and reduce-scatters that a step runs twice or more, as when parameters are gathered layer by layer.
+    """The part of exposed_transfer_fraction spent in all-gathers of the program's
+    arguments, by the trace's HLO, and in all-gathers and reduce-scatters that a step
+    runs twice or more, as when parameters are gathered layer by layer.
     """
     return _exposed_for(question, _Use.WEIGHTS)
 
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)
 def exposed_permute_fraction(question: Question) -> float:
-    """The part of exposed_transfer_fraction spent in collective-permutes, sends and receives, as between the stages of
-    a pipeline; what TPU hosts send between slices is none of it.
+    """The part of exposed_transfer_fraction spent in collective-permutes, sends and
+    receives, as between the stages of a pipeline; what TPU hosts send between slices is
+    none of it.
     """
     return _exposed_for(question, _Use.PERMUTE)
 
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)
 def exposed_between_products_fraction(question: Question) -> float:
-    """The part of exposed_transfer_fraction spent in collectives that wait for one matrix product and hold up another,
-    as in tensor parallelism; from the trace's HLO.
+    """The part of exposed_transfer_fraction spent in collectives that wait for one
+    matrix product and hold up another, as in tensor parallelism; from the trace's HLO.
     """
     between_products(question)
     return _exposed_for(question, _Use.BETWEEN_PRODUCTS)
@@ -191,31 +254,43 @@ def exposed_between_products_fraction(question: Question) -> float:
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)
 def exposed_rest_fraction(question: Question) -> float:
-    """exposed_transfer_fraction without exposed_weight_gather_fraction, exposed_permute_fraction and
-    exposed_between_products_fraction: gradients and all other communication. On TPUs the last of these is not left out, on
-    CPUs none is.
+    """exposed_transfer_fraction without exposed_weight_gather_fraction,
+    exposed_permute_fraction and exposed_between_products_fraction: gradients and all
+    other communication. On TPUs the last of these is not left out, on CPUs none is.
     """
-    kinds = {device.kind for host in counted_hosts(question.run) for device in host.devices}
+    kinds = {
+        device.kind for host in counted_hosts(question.run) for device in host.devices
+    }
     if not kinds & {DeviceKind.GPU, DeviceKind.TPU}:
         return exposed_transfer_fraction(question)
     rest = _exposed_for(question, _Use.REST)
-    return rest if DeviceKind.GPU in kinds else rest + _exposed_for(question, _Use.BETWEEN_PRODUCTS)
+    return (
+        rest
+        if DeviceKind.GPU in kinds
+        else rest + _exposed_for(question, _Use.BETWEEN_PRODUCTS)
+    )
 
 
 @metric(unit=Unit.COUNT, better=Better.LESS)
 def collective_repeats_per_step(question: Question) -> float:
-    """Number of times that a step runs the same collective of its program, for the one that runs most often. It exceeds
-    1 in a loop over layers.
+    """Number of times that a step runs the same collective of its program, for the one
+    that runs most often. It exceeds 1 in a loop over layers.
     """
-    most = added_up(((one.module, one.op), one.calls) for one in _labels(question) if one.op)
+    most = added_up(
+        ((one.module, one.op), one.calls) for one in _labels(question) if one.op
+    )
     if not most:
-        raise MetricAbsent("the trace does not say which op of the program a collective belongs to")
+        raise MetricAbsent(
+            "the trace does not say which op of the program a collective belongs to"
+        )
     return max(most.values()) / max(device_steps(question.run), 1)
 
 
 @fact
 def collective_dtype(question: Question) -> str:
-    """Type of the data that the collectives spend most time on, as HLO names it: f32, bf16, f16 or another."""
+    """Type of the data that the collectives spend most time on, as HLO names it: f32,
+    bf16, f16 or another.
+    """
     time = added_up((one.dtype, one.time_ps) for one in _labels(question) if one.dtype)
     if not time:
         raise MetricAbsent("neither names nor HLO say what type the collectives carry")
@@ -224,8 +299,8 @@ def collective_dtype(question: Question) -> str:
 
 @fact
 def exposed_collective_kind(question: Question) -> str:
-    """The kind of collective with the most exposed time: `all-reduce`, `all-gather`, `reduce-scatter`, `all-to-all`,
-    `broadcast`, `send-recv`, `barrier` or `other`.
+    """The kind of collective with the most exposed time: `all-reduce`, `all-gather`,
+    `reduce-scatter`, `all-to-all`, `broadcast`, `send-recv`, `barrier` or `other`.
     """
     exposed = added_up((one.kind.value, one.exposed_ps) for one in _labels(question))
     if not any(exposed.values()):
@@ -235,9 +310,10 @@ def exposed_collective_kind(question: Question) -> str:
 
 @fact
 def exposed_collective_use(question: Question) -> str:
-    """What the collective with the most exposed time is for, by the trace's HLO: `weights` (all-gathers of the program's
-    arguments), `experts` (a mixture of experts), `asked for` (the program writes it, as jax.lax.all_to_all), `resharding` (the
-    compiler put it in), or `unknown`.
+    """What the collective with the most exposed time is for, by the trace's HLO:
+    `weights` (all-gathers of the program's arguments), `experts` (a mixture of
+    experts), `asked for` (the program writes it, as jax.lax.all_to_all), `resharding`
+    (the compiler put it in), or `unknown`.
     """
     first = max(_labels(question), key=lambda one: one.exposed_ps)
     try:
@@ -246,16 +322,27 @@ def exposed_collective_use(question: Question) -> str:
         return "unknown"
     if first.module and first.module != known.module:
         return "unknown"
-    uses = (("weights", known.weights), ("experts", known.experts), ("asked for", known.asked_for))
-    return next((use for use, names in uses if first.op in names), "resharding" if first.op else "unknown")
+    uses = (
+        ("weights", known.weights),
+        ("experts", known.experts),
+        ("asked for", known.asked_for),
+    )
+    return next(
+        (use for use, names in uses if first.op in names),
+        "resharding" if first.op else "unknown",
+    )
 
 
 @fact
 def sparse_core_offload(question: Question) -> str:
-    """Whether a TPU's sparse cores run the collective with the most exposed time: `runs`, by its instruction; where they do not,
-    `by flags` or `by default` for when its compiler lets them.
+    """Whether a TPU's sparse cores run the collective with the most exposed time:
+    `runs`, by its instruction; where they do not, `by flags` or `by default` for when
+    its compiler lets them.
     """
-    used, offloaded = tpus(question.run), max(_labels(question), key=lambda one: one.exposed_ps).offloaded
+    used, offloaded = (
+        tpus(question.run),
+        max(_labels(question), key=lambda one: one.exposed_ps).offloaded,
+    )
     if offloaded:
         return "runs"
     if offloaded is None and any(device.sparse_ps for _, device in used):
@@ -263,13 +350,15 @@ def sparse_core_offload(question: Question) -> str:
     for part, when in _MOVED.items():
         if part in used[0][1].model.lower():
             return when
-    raise MetricAbsent("of TPUs of this model nobody says that sparse cores run collectives")
+    raise MetricAbsent(
+        "of TPUs of this model nobody says that sparse cores run collectives"
+    )
 
 
 @fact
 def combine_all_gather_bytes(question: Question) -> str:
-    """Bytes of the all-gathers of a step, or of one turn of the loop that runs them: the threshold at which XLA combines them
-    into one message.
+    """Bytes of the all-gathers of a step, or of one turn of the loop that runs them:
+    the threshold at which XLA combines them into one message.
     """
     kind = CollectiveKind.ALL_GATHER
     mine = [one for one in _labels(question) if one.kind is kind]
@@ -281,7 +370,11 @@ def combine_all_gather_bytes(question: Question) -> str:
         turns = max(collective_repeats_per_step(question), 1.0)
     except MetricAbsent:
         turns = 1.0
-    return str(math.ceil(sum(one.bytes for one in mine) / max(device_steps(question.run), 1) / turns))
+    return str(
+        math.ceil(
+            sum(one.bytes for one in mine) / max(device_steps(question.run), 1) / turns
+        )
+    )
 
 
 # Numbers for fixes, worked out from the run: what to set something to.
@@ -293,8 +386,8 @@ _TINY_US = 25
 
 @fact
 def steps_per_execution(question: Question) -> str:
-    """Number of steps to run per call so that Python between the calls takes less than 5% of the time, a power of two:
-    `16`.
+    """Number of steps to run per call so that Python between the calls takes less than
+    5% of the time, a power of two: `16`.
     """
     _needs_steps_that_can_wait(question)
     return _until_small(share(question, TimeClass.HOST))
@@ -302,21 +395,28 @@ def steps_per_execution(question: Question) -> str:
 
 @fact
 def steps_between_waits(question: Question) -> str:
-    """Number of steps between two waits, or two values read, at which the device stands idle for less than 5% of the
-    time, a power of two: `16`.
+    """Number of steps between two waits, or two values read, at which the device stands
+    idle for less than 5% of the time, a power of two: `16`.
     """
     _needs_steps_that_can_wait(question)
     return _until_small(turnaround_fraction(question))
 
 
 def _needs_steps_that_can_wait(question: Question) -> None:
-    """Raises MetricAbsent for inference: what a step gives is the answer, or what the next one begins with."""
+    """Raises MetricAbsent for inference: what a step gives is the answer, or what the
+    next one begins with.
+    """
     if workload(question) == "inference":
-        raise MetricAbsent("the program does inference, and the result of each of its steps is wanted at once")
+        raise MetricAbsent(
+            "the program does inference, and the result of each of its steps is "
+            "wanted at once"
+        )
 
 
 def _until_small(lost: float) -> str:
-    """With n steps instead of one between losses l of a step whose rest is w: l / (l + n w) below 5%."""
+    """With n steps instead of one between losses l of a step whose rest is w: l / (l +
+    n w) below 5%.
+    """
     wanted = (1 / _SMALL_REST - 1) * lost / max(1 - lost, 1e-6)
     steps = 2
     while steps < min(wanted, _MOST_STEPS):
@@ -326,11 +426,18 @@ def _until_small(lost: float) -> str:
 
 @fact
 def tiny_op_place(question: Question) -> str:
-    """The op, among the hottest that take less than 25 µs, that runs most often, with its place in the user's program:
-    `loop_multiply_fusion (train.py:42)`.
+    """The op, among the hottest that take less than 25 µs, that runs most often, with
+    its place in the user's program: `loop_multiply_fusion (train.py:42)`.
     """
-    found = [host.program.hot_ops for host in question.run.hosts if host.program is not None]
-    tiny = [one for ops in found[:1] for one in ops.ops if one.total_ps < one.count * _TINY_US * 1_000_000]
+    found = [
+        host.program.hot_ops for host in question.run.hosts if host.program is not None
+    ]
+    tiny = [
+        one
+        for ops in found[:1]
+        for one in ops.ops
+        if one.total_ps < one.count * _TINY_US * 1_000_000
+    ]
     for one in sorted(tiny, key=lambda one: -one.count):
         if one.place():
             return one.place()

@@ -1,4 +1,6 @@
-"""Communication between devices: how often, how long, how much of it is exposed, and against the ideal."""
+"""Communication between devices: how often, how long, how much of it is exposed, and
+against the ideal.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,14 @@ import numpy as np
 from tfadvisor.arrays import median
 from tfadvisor.metrics.programs import model_parameters
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
-from tfadvisor.metrics.steady import class_shares, counted_hosts, device_ps, device_steps, known_steps, tpus
+from tfadvisor.metrics.steady import (
+    class_shares,
+    counted_hosts,
+    device_ps,
+    device_steps,
+    known_steps,
+    tpus,
+)
 from tfadvisor.timeline.devices.collective_calls import CollectiveCalls
 from tfadvisor.timeline.intervals import BoolArray, Int64Array, union
 from tfadvisor.timeline.names.collectives import CollectiveKind
@@ -30,9 +39,15 @@ NONE_COUNTED = "no collective that all devices were seen in begins in a counted 
 
 
 def _communicating(question: Question) -> list[tuple[HostSummary, DeviceSummary]]:
-    """Active devices of a run with several. Raises MetricAbsent when the run has one device or never communicates."""
+    """Active devices of a run with several. Raises MetricAbsent when the run has one
+    device or never communicates.
+    """
     known_steps(question.run)
-    found = [(host, device) for host in counted_hosts(question.run) for device in host.devices]
+    found = [
+        (host, device)
+        for host in counted_hosts(question.run)
+        for device in host.devices
+    ]
     if any(len(device.collectives) for _, device in found):
         return found
     if len(found) < 2:
@@ -41,14 +56,21 @@ def _communicating(question: Question) -> list[tuple[HostSummary, DeviceSummary]
 
 
 def _is_all_reduce(calls: CollectiveCalls) -> BoolArray:
-    named = np.array([kind is CollectiveKind.ALL_REDUCE for kind in calls.kinds] or [False], np.bool_)
+    named = np.array(
+        [kind is CollectiveKind.ALL_REDUCE for kind in calls.kinds] or [False], np.bool_
+    )
     return np.asarray(named[calls.label] | named[calls.kernel], np.bool_)
 
 
 @once
-def _all_reduces(question: Question) -> list[tuple[HostSummary, CollectiveCalls, BoolArray]]:
+def _all_reduces(
+    question: Question,
+) -> list[tuple[HostSummary, CollectiveCalls, BoolArray]]:
     """Of every device that calls any. Raises MetricAbsent when none does."""
-    found = [(host, one.collectives, _is_all_reduce(one.collectives)) for host, one in _communicating(question)]
+    found = [
+        (host, one.collectives, _is_all_reduce(one.collectives))
+        for host, one in _communicating(question)
+    ]
     if not any(chosen.any() for _, _, chosen in found):
         raise MetricAbsent("no collective of this trace is an AllReduce")
     return [one for one in found if one[2].any()]
@@ -57,14 +79,17 @@ def _all_reduces(question: Question) -> list[tuple[HostSummary, CollectiveCalls,
 @metric(unit=Unit.COUNT, better=Better.LESS)
 def collectives_per_step(question: Question) -> float:
     """Number of collectives per step and device, a mean over the devices."""
-    total = sum(int(host.steps.counts(one.collectives.step).sum()) for host, one in _communicating(question))
+    total = sum(
+        int(host.steps.counts(one.collectives.step).sum())
+        for host, one in _communicating(question)
+    )
     return total / max(device_steps(question.run), 1)
 
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)
 def exposed_collective_fraction(question: Question) -> float:
-    """Share of step time in which a device only communicates: collectives that no computation hides. This is the
-    breakdown class `collective`.
+    """Share of step time in which a device only communicates: collectives that no
+    computation hides. This is the breakdown class `collective`.
     """
     _communicating(question)
     return class_shares(question.run)[TimeClass.COLLECTIVE]
@@ -72,8 +97,8 @@ def exposed_collective_fraction(question: Question) -> float:
 
 @metric(unit=Unit.FRACTION, better=Better.MORE)
 def collective_overlap_fraction(question: Question) -> float:
-    """Share of the collectives' time during which the same device computes. Collectives that run side by side count one
-    by one.
+    """Share of the collectives' time during which the same device computes. Collectives
+    that run side by side count one by one.
     """
     total = exposed = 0
     for host, device in _communicating(question):
@@ -88,8 +113,9 @@ def collective_overlap_fraction(question: Question) -> float:
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)
 def collective_wait_fraction(question: Question) -> float:
-    """Share of step time in which a device waits in a collective for the last device to arrive and computes nothing; a
-    mean over the devices, from collectives seen on all devices. It is part of exposed_collective_fraction.
+    """Share of step time in which a device waits in a collective for the last device to
+    arrive and computes nothing; a mean over the devices, from collectives seen on all
+    devices. It is part of exposed_collective_fraction.
     """
     time, waited = device_ps(question.run), _waited(question)
     if not time:
@@ -99,9 +125,14 @@ def collective_wait_fraction(question: Question) -> float:
 
 @once
 def _waited(question: Question) -> int:
-    """ps of all members together. Raises MetricAbsent when no meeting begins in a counted step."""
+    """ps of all members together. Raises MetricAbsent when no meeting begins in a
+    counted step.
+    """
     meetings = known_meetings(question)
-    found = [_waited_ps(question, meetings, member) for member in _counted_members(question, meetings)]
+    found = [
+        _waited_ps(question, meetings, member)
+        for member in _counted_members(question, meetings)
+    ]
     if all(one is None for one in found):
         raise MetricAbsent(NONE_COUNTED)
     return sum(one or 0 for one in found)
@@ -111,31 +142,42 @@ def _counted_members(question: Question, meetings: Meetings) -> list[int]:
     """The members of the hosts that sums over steps are about."""
     counted = {id(host) for host in counted_hosts(question.run)}
     hosts = meetings.host.tolist()
-    return [member for member, host in enumerate(hosts) if id(question.run.hosts[host]) in counted]
+    return [
+        member
+        for member, host in enumerate(hosts)
+        if id(question.run.hosts[host]) in counted
+    ]
 
 
 def _waited_ps(question: Question, meetings: Meetings, member: int) -> int | None:
-    """How long a member waits without computing in the counted steps; None when none of its meetings begins in them.
+    """How long a member waits without computing in the counted steps; None when none of
+    its meetings begins in them.
 
-    Waits that overlap count once. Of a call it is only known when computation first leaves it bare, and for how long in
-    all: waiting is what lies beyond the first and is no more than the second.
+    Waits that overlap count once. Of a call it is only known when computation first
+    leaves it bare, and for how long in all: waiting is what lies beyond the first and
+    is no more than the second.
     """
     index = int(meetings.host[member])
     host, offset = question.run.hosts[index], meetings.clocks.offset_ps[index] or 0
     counted = host.steps.counts(meetings.step[:, member])
     if not counted.any():
         return None
-    lo, hi = meetings.exposed_from[:, member] + offset, meetings.start[:, member] + meetings.wait[:, member] + offset
+    lo, hi = (
+        meetings.exposed_from[:, member] + offset,
+        meetings.start[:, member] + meetings.wait[:, member] + offset,
+    )
     steady = host.steps.steady()
-    once = union(lo[counted], hi[counted]).within(host.steps.starts[steady], host.steps.ends[steady])
+    once = union(lo[counted], hi[counted]).within(
+        host.steps.starts[steady], host.steps.ends[steady]
+    )
     each = np.clip(hi - lo, 0, meetings.exposed[:, member])
     return min(int(once.sum()), int(each[counted].sum()))
 
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)
 def exposed_transfer_fraction(question: Question) -> float:
-    """exposed_collective_fraction without the wait for the last device to arrive, where that wait is known: what faster
-    links or fewer messages could save.
+    """exposed_collective_fraction without the wait for the last device to arrive, where
+    that wait is known: what faster links or fewer messages could save.
     """
     exposed = exposed_collective_fraction(question)
     try:
@@ -146,17 +188,31 @@ def exposed_transfer_fraction(question: Question) -> float:
 
 @once
 def _untraced_partners(question: Question) -> str:
-    """Where the HLO's replica groups name more devices than communicate in the trace, that as a clause; else ""."""
-    found = [(host, one.collectives) for host, one in _communicating(question) if len(one.collectives)]
-    sizes = [int(calls.group[host.steps.counts(calls.step)].max(initial=0)) for host, calls in found]
+    """Where the HLO's replica groups name more devices than communicate in the trace,
+    that as a clause; else "".
+    """
+    found = [
+        (host, one.collectives)
+        for host, one in _communicating(question)
+        if len(one.collectives)
+    ]
+    sizes = [
+        int(calls.group[host.steps.counts(calls.step)].max(initial=0))
+        for host, calls in found
+    ]
     most = max(sizes, default=0)
-    return f"collectives span {most} devices, and this trace holds {len(found)} of them" if most > len(found) else ""
+    return (
+        f"collectives span {most} devices, and this trace holds {len(found)} of them"
+        if most > len(found)
+        else ""
+    )
 
 
 @fact
 def collective_partners(question: Question) -> str:
-    """Whether the wait for the last device to arrive is known, as a part of a sentence: `the wait for late devices not counted`,
-    or `waiting for late devices included`, with the reason where the HLO names devices that are not in the trace.
+    """Whether the wait for the last device to arrive is known, as a part of a sentence:
+    `the wait for late devices not counted`, or `waiting for late devices included`,
+    with the reason where the HLO names devices that are not in the trace.
     """
     if why := _untraced_partners(question):
         return f"waiting for late devices included: {why}"
@@ -168,29 +224,40 @@ def collective_partners(question: Question) -> str:
 
 
 def known_meetings(question: Question) -> Meetings:
-    """The run's meetings. Raises MetricAbsent, with the reason, when there are none, or when devices that take part are not in
-    the trace: who of all comes last, nobody knows then.
+    """The run's meetings. Raises MetricAbsent, with the reason, when there are none, or
+    when devices that take part are not in the trace: who of all comes last, nobody
+    knows then.
     """
     known_steps(question.run)
-    if why := _untraced_partners(question) if len(question.run.meetings) else question.run.meetings.why:
+    if (
+        why := _untraced_partners(question)
+        if len(question.run.meetings)
+        else question.run.meetings.why
+    ):
         raise MetricAbsent(why)
     return question.run.meetings
 
 
 @metric(unit=Unit.MS, better=Better.LESS)
 def allreduce_ms_per_step(question: Question) -> float:
-    """Time per step and device during which an AllReduce runs, including the wait for other devices."""
+    """Time per step and device during which an AllReduce runs, including the wait for
+    other devices.
+    """
     total = 0
     for host, calls, chosen in _all_reduces(question):
         steady = host.steps.steady()
         running = union(calls.start[chosen], calls.end[chosen])
-        total += int(running.within(host.steps.starts[steady], host.steps.ends[steady]).sum())
+        total += int(
+            running.within(host.steps.starts[steady], host.steps.ends[steady]).sum()
+        )
     return total / max(device_steps(question.run), 1) / PS_PER_MS
 
 
 @metric(unit=Unit.BYTES, better=Better.LESS)
 def allreduce_bytes_per_step(question: Question) -> float:
-    """Bytes that a device hands to AllReduces in a step, from the shapes in the trace's HLO."""
+    """Bytes that a device hands to AllReduces in a step, from the shapes in the trace's
+    HLO.
+    """
     total = 0
     for host, calls, chosen in _all_reduces(question):
         sizes = calls.bytes[chosen & host.steps.counts(calls.step)]
@@ -202,38 +269,49 @@ def allreduce_bytes_per_step(question: Question) -> float:
 
 @metric(unit=Unit.MS, better=Better.NEITHER)
 def allreduce_ideal_ms(question: Question) -> float:
-    """Model parameters times 4 bytes over the bandwidth between devices: the least time in which fp32 gradients can be
-    reduced. Needs `--bandwidth`.
+    """Model parameters times 4 bytes over the bandwidth between devices: the least time
+    in which fp32 gradients can be reduced. Needs `--bandwidth`.
     """
-    return model_parameters(question) * _FLOAT32_BYTES / (_bandwidth(question) * _GB) * 1e3
+    return (
+        model_parameters(question) * _FLOAT32_BYTES / (_bandwidth(question) * _GB) * 1e3
+    )
 
 
 @metric(unit=Unit.MS, better=Better.NEITHER)
 def allreduce_ring_ideal_ms(question: Question) -> float:
-    """Bytes that the AllReduces of a step really carry, times 2(n-1)/n for n devices, over the bandwidth: the least
-    time that a ring needs. Needs `--bandwidth`.
+    """Bytes that the AllReduces of a step really carry, times 2(n-1)/n for n devices,
+    over the bandwidth: the least time that a ring needs. Needs `--bandwidth`.
     """
     return _ring_bytes_per_step(question) / (_bandwidth(question) * _GB) * 1e3
 
 
 @fact
 def allreduce_within_host(question: Question) -> str:
-    """Whether the AllReduces are among the devices of one host alone, by their replica groups: yes or no."""
+    """Whether the AllReduces are among the devices of one host alone, by their replica
+    groups: yes or no.
+    """
     largest = 0
     for host, calls, chosen in _all_reduces(question):
         group = calls.group[chosen & host.steps.counts(calls.step)]
         if (group < 1).any():
-            raise MetricAbsent("the trace does not say how many devices exchange a message")
+            raise MetricAbsent(
+                "the trace does not say how many devices exchange a message"
+            )
         largest = max(largest, int(group.max(initial=0)))
     if not largest:
         raise MetricAbsent("no AllReduce runs in a counted step")
-    return "yes" if len(question.run.hosts) == 1 and largest <= len(question.run.hosts[0].devices) else "no"
+    return (
+        "yes"
+        if len(question.run.hosts) == 1
+        and largest <= len(question.run.hosts[0].devices)
+        else "no"
+    )
 
 
 @metric(unit=Unit.FRACTION, better=Better.MORE)
 def allreduce_efficiency(question: Question) -> float:
-    """allreduce_ideal_ms over allreduce_ms_per_step: 1 is ideal. It exceeds 1 when gradients are smaller than fp32 or
-    not all of them are reduced.
+    """allreduce_ideal_ms over allreduce_ms_per_step: 1 is ideal. It exceeds 1 when
+    gradients are smaller than fp32 or not all of them are reduced.
     """
     ideal, measured = allreduce_ideal_ms(question), allreduce_ms_per_step(question)
     if not measured:
@@ -242,28 +320,37 @@ def allreduce_efficiency(question: Question) -> float:
 
 
 def _transfer_ms_per_step(question: Question) -> float:
-    """Sum of a step's AllReduce times per device, each from the moment when the last device arrives. An AllReduce that
-    was not seen on all devices keeps its wait.
+    """Sum of a step's AllReduce times per device, each from the moment when the last
+    device arrives. An AllReduce that was not seen on all devices keeps its wait.
     """
     meetings = known_meetings(question)
-    named = np.array([kind is CollectiveKind.ALL_REDUCE for kind in meetings.kinds] or [False], np.bool_)
+    named = np.array(
+        [kind is CollectiveKind.ALL_REDUCE for kind in meetings.kinds] or [False],
+        np.bool_,
+    )
     chosen = named[meetings.label]
     if not chosen.any():
-        raise MetricAbsent("no collective that all devices were seen in is an AllReduce")
+        raise MetricAbsent(
+            "no collective that all devices were seen in is an AllReduce"
+        )
     total = 0
     for host, calls, mine in _all_reduces(question):
-        total += int((calls.end - calls.start)[mine & host.steps.counts(calls.step)].sum())
+        total += int(
+            (calls.end - calls.start)[mine & host.steps.counts(calls.step)].sum()
+        )
     for member in _counted_members(question, meetings):
-        counted = question.run.hosts[int(meetings.host[member])].steps.counts(meetings.step[:, member])
+        counted = question.run.hosts[int(meetings.host[member])].steps.counts(
+            meetings.step[:, member]
+        )
         total -= int(meetings.wait[counted & chosen, member].sum())
     return total / max(device_steps(question.run), 1) / PS_PER_MS
 
 
 @metric(unit=Unit.GB_S, better=Better.MORE)
 def allreduce_bus_gb_s(question: Question) -> float:
-    """Bus bandwidth of the AllReduces (NCCL's `busbw`): true bytes times 2(n-1)/n over their time, without the wait for
-    other devices where that is known. Compare it with the link's own bandwidth. Absent where devices that take part are not in
-    the trace.
+    """Bus bandwidth of the AllReduces (NCCL's `busbw`): true bytes times 2(n-1)/n over
+    their time, without the wait for other devices where that is known. Compare it with
+    the link's own bandwidth. Absent where devices that take part are not in the trace.
     """
     if why := _untraced_partners(question):
         raise MetricAbsent(f"{why}: waiting for the others looks like transfer")
@@ -278,18 +365,24 @@ def allreduce_bus_gb_s(question: Question) -> float:
 
 @metric(unit=Unit.FRACTION, better=Better.MORE)
 def allreduce_nvlink_share(question: Question) -> float:
-    """allreduce_bus_gb_s over what NVLink carries one way: half of what NVIDIA's data sheet says of the GPU."""
-    for model in sorted({device.model for host in question.run.hosts for device in host.devices}):
+    """allreduce_bus_gb_s over what NVLink carries one way: half of what NVIDIA's data
+    sheet says of the GPU.
+    """
+    for model in sorted(
+        {device.model for host in question.run.hosts for device in host.devices}
+    ):
         known = known_model(model)
         if known is not None and known.nvlink:
             return allreduce_bus_gb_s(question) / (known.nvlink / 2)
-    raise MetricAbsent("no data sheet says that GPUs of this model are linked by NVLink")
+    raise MetricAbsent(
+        "no data sheet says that GPUs of this model are linked by NVLink"
+    )
 
 
 @metric(unit=Unit.FRACTION, better=Better.NEITHER)
 def sparse_core_fraction(question: Question) -> float:
-    """Share of step time in which sparse cores of the TPUs run ops, beside the other cores or alone: look-ups of embeddings, or
-    collectives that XLA moves there."""
+    """Share of step time in which sparse cores of the TPUs run ops, beside the other
+    cores or alone: look-ups of embeddings, or collectives that XLA moves there."""
     known_steps(question.run)
     found = sum(device.sparse_ps for _, device in tpus(question.run))
     if not found:
@@ -299,17 +392,22 @@ def sparse_core_fraction(question: Question) -> float:
 
 @metric(unit=Unit.BYTES, better=Better.NEITHER)
 def collective_message_bytes(question: Question) -> float:
-    """Median size of the messages of the counted steps' AllReduces, from the shapes in the trace's HLO."""
+    """Median size of the messages of the counted steps' AllReduces, from the shapes in
+    the trace's HLO.
+    """
     return float(median(_sizes(question)[0]))
 
 
 @metric(unit=Unit.US, better=Better.NEITHER)
 def collective_us(question: Question) -> float:
-    """Median length of a collective in the counted steps, waiting for other devices included. One that takes less than 50 µs
-    carries little, whatever the trace says of its size.
+    """Median length of a collective in the counted steps, waiting for other devices
+    included. One that takes less than 50 µs carries little, whatever the trace says of
+    its size.
     """
     lengths = [
-        (one.collectives.end - one.collectives.start)[host.steps.counts(one.collectives.step)]
+        (one.collectives.end - one.collectives.start)[
+            host.steps.counts(one.collectives.step)
+        ]
         for host, one in _communicating(question)
     ]
     together = np.concatenate(lengths)
@@ -320,7 +418,9 @@ def collective_us(question: Question) -> float:
 
 @fact
 def combine_threshold_bytes(question: Question) -> str:
-    """Bytes of all AllReduces of a step: the threshold at which XLA combines them into one message."""
+    """Bytes of all AllReduces of a step: the threshold at which XLA combines them into
+    one message.
+    """
     return str(math.ceil(allreduce_bytes_per_step(question)))
 
 
@@ -341,28 +441,42 @@ def _ring_bytes_per_step(question: Question) -> float:
     for host, calls, chosen in _all_reduces(question):
         mine = chosen & host.steps.counts(calls.step)
         if (calls.bytes[mine] < 0).any() or (calls.group[mine] < 1).any():
-            raise MetricAbsent("the trace does not say how large the messages are and how many devices exchange them")
+            raise MetricAbsent(
+                "the trace does not say how large the messages are and how many "
+                "devices exchange them"
+            )
         group = calls.group[mine]
-        total += float(ring_bytes(CollectiveKind.ALL_REDUCE, calls.bytes[mine], group).sum())
+        total += float(
+            ring_bytes(CollectiveKind.ALL_REDUCE, calls.bytes[mine], group).sum()
+        )
     return total / max(device_steps(question.run), 1)
 
 
 def _bandwidth(question: Question) -> float:
     if question.settings.bandwidth_gb_s is None:
-        raise MetricAbsent("the bandwidth between devices is not known: give it with --bandwidth")
+        raise MetricAbsent(
+            "the bandwidth between devices is not known: give it with --bandwidth"
+        )
     return question.settings.bandwidth_gb_s
 
 
 # How many bytes each device of a ring sends for a message.
 
-_GATHERING = (CollectiveKind.ALL_GATHER, CollectiveKind.REDUCE_SCATTER, CollectiveKind.ALL_TO_ALL)
+_GATHERING = (
+    CollectiveKind.ALL_GATHER,
+    CollectiveKind.REDUCE_SCATTER,
+    CollectiveKind.ALL_TO_ALL,
+)
 
 
-def ring_bytes(kind: CollectiveKind, size: Int64Array, group: Int64Array) -> npt.NDArray[np.float64]:
-    """What each of group devices sends for a whole message of size bytes (NVIDIA/nccl-tests, doc/PERFORMANCE.md).
+def ring_bytes(
+    kind: CollectiveKind, size: Int64Array, group: Int64Array
+) -> npt.NDArray[np.float64]:
+    """What each of group devices sends for a whole message of size bytes
+    (NVIDIA/nccl-tests, doc/PERFORMANCE.md).
 
-    2(n-1)/n of an AllReduce, which goes round twice; (n-1)/n of what is gathered, scattered or exchanged by all; the
-    whole of anything else. group: at least 1.
+    2(n-1)/n of an AllReduce, which goes round twice; (n-1)/n of what is gathered,
+    scattered or exchanged by all; the whole of anything else. group: at least 1.
     """
     if kind is CollectiveKind.ALL_REDUCE:
         return np.asarray(size * 2 * (group - 1) / group)

@@ -25,7 +25,11 @@ from tfadvisor.vocabulary import Better, DeviceKind, TimeClass
 
 
 def _totals(question: Question, kind: DeviceClass) -> list[CopyTotals]:
-    return [device.copies[kind] for _, device in accelerators(question.run) if kind in device.copies]
+    return [
+        device.copies[kind]
+        for _, device in accelerators(question.run)
+        if kind in device.copies
+    ]
 
 
 _WAYS = {
@@ -37,7 +41,9 @@ _WAYS = {
 
 def _register(word: str, kind: DeviceClass, copy: str, way: str) -> None:
     def milliseconds(question: Question) -> float:
-        return covered_per_step(question.run, accelerators(question.run), kind) / PS_PER_MS
+        return (
+            covered_per_step(question.run, accelerators(question.run), kind) / PS_PER_MS
+        )
 
     def size(question: Question) -> float:
         totals = _totals(question, kind)
@@ -45,13 +51,19 @@ def _register(word: str, kind: DeviceClass, copy: str, way: str) -> None:
             raise MetricAbsent("the trace does not say how large these copies are")
         return sum(one.bytes for one in totals) / max(device_steps(question.run), 1)
 
-    milliseconds.__name__, size.__name__ = f"{word}_ms_per_step", f"{word}_bytes_per_step"
+    milliseconds.__name__, size.__name__ = (
+        f"{word}_ms_per_step",
+        f"{word}_bytes_per_step",
+    )
     milliseconds.__doc__ = (
-        f"Time per step and device during which a {copy} copy runs, whether or not computation hides it."
+        f"Time per step and device during which a {copy} copy runs, whether or not "
+        "computation hides it."
     )
     size.__doc__ = f"Bytes copied {way} per step and device."
     for unit, function in ((Unit.MS, milliseconds), (Unit.BYTES, size)):
-        metric(unit=unit, needs=(known_steps, an_accelerator), better=Better.LESS)(function)
+        metric(unit=unit, needs=(known_steps, an_accelerator), better=Better.LESS)(
+            function
+        )
 
 
 for _word, _about in _WAYS.items():
@@ -60,21 +72,32 @@ for _word, _about in _WAYS.items():
 
 @metric(unit=Unit.COUNT, needs=(a_gpu, known_steps), better=Better.LESS)
 def d2h_copies_per_step(question: Question) -> float:
-    """Number of device-to-host copies per step and device. The host waits for each of them when it reads the value."""
-    # Of GPUs only: a TPU's line shows the start and the end of each copy as events of their own.
-    return sum(one.count for one in _totals(question, DeviceClass.D2H)) / max(device_steps(question.run), 1)
+    """Number of device-to-host copies per step and device. The host waits for each of
+    them when it reads the value.
+    """
+    # Of GPUs only: a TPU's line shows the start and the end of each copy as events of
+    # their own.
+    return sum(one.count for one in _totals(question, DeviceClass.D2H)) / max(
+        device_steps(question.run), 1
+    )
 
 
 def _host_copies(question: Question) -> list[CopyTotals]:
-    return [one for kind in (DeviceClass.H2D, DeviceClass.D2H) for one in _totals(question, kind)]
+    return [
+        one
+        for kind in (DeviceClass.H2D, DeviceClass.D2H)
+        for one in _totals(question, kind)
+    ]
 
 
 @metric(unit=Unit.COUNT, needs=(known_steps, an_accelerator), better=Better.LESS)
 def host_copies_per_step(question: Question) -> float:
-    """Number of copies between host and device, both ways, per step and device. An input of a few arrays and a loss
-    need fewer than ten.
+    """Number of copies between host and device, both ways, per step and device. An
+    input of a few arrays and a loss need fewer than ten.
     """
-    return sum(one.count for one in _host_copies(question)) / max(device_steps(question.run), 1)
+    return sum(one.count for one in _host_copies(question)) / max(
+        device_steps(question.run), 1
+    )
 
 
 @metric(unit=Unit.BYTES, needs=(known_steps, an_accelerator), better=Better.NEITHER)
@@ -89,19 +112,23 @@ def host_copy_bytes(question: Question) -> float:
 
 @metric(unit=Unit.FRACTION, needs=(known_steps, an_accelerator), better=Better.LESS)
 def pageable_copy_share(question: Question) -> float:
-    """Share of the copies between host and device, by number, that touch pageable host memory, among those whose memory
-    kind the trace gives. The driver copies such memory twice, and the host waits for it.
+    """Share of the copies between host and device, by number, that touch pageable host
+    memory, among those whose memory kind the trace gives. The driver copies such memory
+    twice, and the host waits for it.
     """
     totals = _host_copies(question)
     known = sum(one.pageable + one.pinned for one in totals)
     if not known:
-        raise MetricAbsent("no copy of a counted step says what kind of host memory it touches")
+        raise MetricAbsent(
+            "no copy of a counted step says what kind of host memory it touches"
+        )
     return sum(one.pageable for one in totals) / known
 
 
 def _by_direction(question: Question) -> dict[str, int]:
-    """How long copies run in the counted steps, hidden or not, ps: in (host to device), out (device to host), within (on
-    the device), between (devices) and offload (either way between device and host, by an op of the compiled program)."""
+    """How long copies run in the counted steps, hidden or not, ps: in (host to device),
+    out (device to host), within (on the device), between (devices) and offload (either
+    way between device and host, by an op of the compiled program)."""
     known_steps(question.run)
     time = dict.fromkeys(("in", "out", "within", "between", "offload"), 0)
     for host, device in accelerators(question.run):
@@ -116,7 +143,9 @@ def _by_direction(question: Question) -> dict[str, int]:
 
 
 def _share_of_program(device: DeviceSummary, kind: DeviceClass) -> float:
-    """How much of the copies' time is that of a compiled program's ops: all of it on a TPU, whose trace holds nothing else."""
+    """How much of the copies' time is that of a compiled program's ops: all of it on a
+    TPU, whose trace holds nothing else.
+    """
     rows = device.ops.of_class(kind)
     every = int(device.ops.total_ps[rows].sum())
     if device.kind is DeviceKind.TPU or not every:
@@ -125,7 +154,9 @@ def _share_of_program(device: DeviceSummary, kind: DeviceClass) -> float:
 
 
 def _only_copying(question: Question) -> dict[str, float]:
-    """The share of step time in which devices only copy, by direction: in proportion to their copies' time."""
+    """The share of step time in which devices only copy, by direction: in proportion to
+    their copies' time.
+    """
     only_copying = share(question, TimeClass.TRANSFER)
     time = _by_direction(question)
     every = math.fsum(time.values())
@@ -141,17 +172,19 @@ def _hideable(question: Question) -> dict[str, float]:
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)
 def hideable_copy_fraction(question: Question) -> float:
-    """Share of step time in which a device only copies although it need not: copies to the device as far as computation
-    could hide them, and all other copies, which could be left out.
+    """Share of step time in which a device only copies although it need not: copies to
+    the device as far as computation could hide them, and all other copies, which could
+    be left out.
     """
     return math.fsum(_hideable(question).values())
 
 
 @fact
 def hideable_copies(question: Question) -> str:
-    """Direction that takes most of the copying time that could be hidden or left out: in (host to device), out (device
-    to host), within (on the device), between (devices) or offload (either way between device and host, by an op of the
-    compiled program, as where it keeps activations in the host's memory).
+    """Direction that takes most of the copying time that could be hidden or left out:
+    in (host to device), out (device to host), within (on the device), between (devices)
+    or offload (either way between device and host, by an op of the compiled program, as
+    where it keeps activations in the host's memory).
     """
     found = _hideable(question)
     if not any(found.values()):
@@ -161,15 +194,20 @@ def hideable_copies(question: Question) -> str:
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)
 def unhideable_copy_fraction(question: Question) -> float:
-    """Share of step time in which a device only copies from the host and would still do so if its computation ran at
-    the same time. It is what hideable_copy_fraction leaves of transfer_fraction.
+    """Share of step time in which a device only copies from the host and would still do
+    so if its computation ran at the same time. It is what hideable_copy_fraction leaves
+    of transfer_fraction.
     """
     return max(_only_copying(question)["in"] - share(question, TimeClass.COMPUTE), 0.0)
 
 
 @metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.LESS)
 def array_handing_fraction(question: Question) -> float:
-    """The part of kernel_launch_gap_fraction in which the dispatching thread converts host arrays to device arrays:
-    JAX's `DevicePut`, which converts and copies each NumPy argument of a call.
+    """The part of kernel_launch_gap_fraction in which the dispatching thread converts
+    host arrays to device arrays: JAX's `DevicePut`, which converts and copies each
+    NumPy argument of a call.
     """
-    return min(spent(counted_hosts(question.run), HostCost.HANDING), share(question, TimeClass.LAUNCH))
+    return min(
+        spent(counted_hosts(question.run), HostCost.HANDING),
+        share(question, TimeClass.LAUNCH),
+    )

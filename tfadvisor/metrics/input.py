@@ -1,4 +1,6 @@
-"""What the input pipeline consists of, which part of it holds the step up, and what its functions and loaders do."""
+"""What the input pipeline consists of, which part of it holds the step up, and what its
+functions and loaders do.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,16 @@ _ONE_BY_ONE = ("FlatMap", "Window", "Filter")
 _MANY_FILES = 4
 _SHORT_CALL_PS = 100 * PS_PER_US
 """A user function that takes no longer is mostly the cost of calling it."""
-_ROWS = ("Batch", "Shuffle", "Unbatch", "TensorSlice", "ForeverRepeat", "FiniteRepeat", "Zip", "FlatMap")
+_ROWS = (
+    "Batch",
+    "Shuffle",
+    "Unbatch",
+    "TensorSlice",
+    "ForeverRepeat",
+    "FiniteRepeat",
+    "Zip",
+    "FlatMap",
+)
 """Stages that compute nothing: what they take is the handling of single elements."""
 _MANY_ROWS = 128
 """Elements a step from which this handling costs more than a step can hide."""
@@ -40,7 +51,11 @@ _BURSTS = 0.1
 
 
 def _pipeline(question: Question) -> InputPipeline:
-    found = [host.evidence.pipeline for host in question.run.hosts if host.evidence.pipeline is not None]
+    found = [
+        host.evidence.pipeline
+        for host in question.run.hosts
+        if host.evidence.pipeline is not None
+    ]
     if not found:
         raise MetricAbsent("the trace shows no tf.data pipeline")
     return max(found, key=lambda pipeline: pipeline.slowest().wall_ps)
@@ -53,8 +68,8 @@ def _slowest(question: Question) -> tuple[InputPipeline, InputStage]:
 
 @metric(unit=Unit.MS, better=Better.LESS)
 def input_stage_ms_per_step(question: Question) -> float:
-    """Work of the slowest tf.data stage per step, divided by the number of calls that it runs in parallel. The pipeline
-    cannot deliver a batch faster than this.
+    """Work of the slowest tf.data stage per step, divided by the number of calls that
+    it runs in parallel. The pipeline cannot deliver a batch faster than this.
     """
     pipeline, stage = _slowest(question)
     if not pipeline.steps:
@@ -64,8 +79,8 @@ def input_stage_ms_per_step(question: Question) -> float:
 
 @metric(unit=Unit.COUNT, better=Better.LESS)
 def input_stage_calls_per_step(question: Question) -> float:
-    """Number of calls of the slowest tf.data stage per step; for a map fused with its batch, the number of elements
-    that it works on.
+    """Number of calls of the slowest tf.data stage per step; for a map fused with its
+    batch, the number of elements that it works on.
     """
     pipeline, stage = _slowest(question)
     if not pipeline.steps:
@@ -75,22 +90,25 @@ def input_stage_calls_per_step(question: Question) -> float:
 
 @metric(unit=Unit.COUNT, better=Better.MORE)
 def input_stage_parallelism(question: Question) -> float:
-    """Number of calls that the slowest tf.data stage runs in parallel: 1 for a sequential stage."""
+    """Number of calls that the slowest tf.data stage runs in parallel: 1 for a
+    sequential stage.
+    """
     return float(max(_slowest(question)[1].parallelism, 1))
 
 
 @metric(unit=Unit.MS, better=Better.LESS)
 def input_wait_ms_per_step(question: Question) -> float:
-    """input_bound_fraction in milliseconds per step. Passing a batch to the step alone takes a few tenths of a
-    millisecond.
+    """input_bound_fraction in milliseconds per step. Passing a batch to the step alone
+    takes a few tenths of a millisecond.
     """
     return share(question, TimeClass.INPUT) * float(periods_ms(question.run).mean())
 
 
 @metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.MORE)
 def input_overlap_fraction(question: Question) -> float:
-    """Share of step time that preparing the next batch during the step could hide: the smaller of the input's share and
-    the rest of the step. The larger it is, the more prefetching gains.
+    """Share of step time that preparing the next batch during the step could hide: the
+    smaller of the input's share and the rest of the step. The larger it is, the more
+    prefetching gains.
     """
     waiting = share(question, TimeClass.INPUT)
     return min(waiting, 1 - waiting)
@@ -98,8 +116,8 @@ def input_overlap_fraction(question: Question) -> float:
 
 @metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.MORE)
 def input_hideable_fraction(question: Question) -> float:
-    """Share of the time spent waiting for input that preparing the next batch during the step could hide:
-    input_overlap_fraction over input_bound_fraction.
+    """Share of the time spent waiting for input that preparing the next batch during
+    the step could hide: input_overlap_fraction over input_bound_fraction.
     """
     waiting = share(question, TimeClass.INPUT)
     if waiting <= 0:
@@ -116,25 +134,37 @@ def input_stage(question: Question) -> str:
 
 @fact
 def input_stage_fault(question: Question) -> str:
-    """The fault of the slowest tf.data stage, which decides the edit: python-function, sequential-map, per-element-map,
-    parallel-map, generator, source, small-files, parsed-text, shuffle-refill, windows (sliding windows made one by one),
-    rows (thousands of small elements handled one by one), batch or other.
+    """The fault of the slowest tf.data stage, which decides the edit: python-function,
+    sequential-map, per-element-map, parallel-map, generator, source, small-files,
+    parsed-text, shuffle-refill, windows (sliding windows made one by one), rows
+    (thousands of small elements handled one by one), batch or other.
     """
     pipeline, stage = _slowest(question)
     kind = stage.kind
     many_files = _files(pipeline) >= _MANY_FILES * max(pipeline.steps, 1)
     causes = (
         ("shuffle-refill", _comes_in_bursts(question, pipeline, stage)),
-        ("generator", kind.startswith(("Generator", "FlatMap")) and any(one.python for one in pipeline.stages)),
+        (
+            "generator",
+            kind.startswith(("Generator", "FlatMap"))
+            and any(one.python for one in pipeline.stages),
+        ),
         ("python-function", stage.python),
-        ("windows", any(one.kind.startswith("Window") for one in pipeline.stages) and _cuts_windows(stage)),
+        (
+            "windows",
+            any(one.kind.startswith("Window") for one in pipeline.stages)
+            and _cuts_windows(stage),
+        ),
         ("per-element-map", _works_on_elements(pipeline, stage)),
         ("sequential-map", kind == "Map"),
         ("parallel-map", kind.startswith(("ParallelMap", "MapAndBatch"))),
         ("small-files", many_files and kind.startswith((*_SOURCES, "FlatMap"))),
         ("source", kind.startswith(_SOURCES)),
         ("parsed-text", kind.startswith(_TEXT)),
-        ("per-element-map", kind.startswith(_ONE_BY_ONE) and _feeds_a_batch(pipeline, stage)),
+        (
+            "per-element-map",
+            kind.startswith(_ONE_BY_ONE) and _feeds_a_batch(pipeline, stage),
+        ),
         ("rows", _handles_rows(pipeline, stage)),
         ("batch", "Batch" in kind),
     )
@@ -142,39 +172,59 @@ def input_stage_fault(question: Question) -> str:
 
 
 def _works_on_elements(pipeline: InputPipeline, stage: InputStage) -> bool:
-    """Whether a map before the batch would do better on whole batches: sequential, or of calls that are mostly calling."""
+    """Whether a map before the batch would do better on whole batches: sequential, or
+    of calls that are mostly calling.
+    """
     if stage.kind == "Map":
         return _feeds_a_batch(pipeline, stage)
     is_short = stage.busy_ps < _SHORT_CALL_PS * _elements(pipeline, stage)
     if stage.kind.startswith("MapAndBatch"):
         return is_short
-    return stage.kind.startswith("ParallelMap") and is_short and _feeds_a_batch(pipeline, stage)
-
-
-def _cuts_windows(stage: InputStage) -> bool:
-    """Whether a stage makes windows, or batches the rows of one inside the flat_map over them."""
-    return stage.kind.startswith(("FlatMap", "Window")) or stage_kind(asking_stage(stage.path)).startswith(
-        _OVER_WINDOWS
+    return (
+        stage.kind.startswith("ParallelMap")
+        and is_short
+        and _feeds_a_batch(pipeline, stage)
     )
 
 
+def _cuts_windows(stage: InputStage) -> bool:
+    """Whether a stage makes windows, or batches the rows of one inside the flat_map
+    over them.
+    """
+    return stage.kind.startswith(("FlatMap", "Window")) or stage_kind(
+        asking_stage(stage.path)
+    ).startswith(_OVER_WINDOWS)
+
+
 def _handles_rows(pipeline: InputPipeline, stage: InputStage) -> bool:
-    """Whether a stage that computes nothing is slow because of how many small elements go through it or come to it."""
+    """Whether a stage that computes nothing is slow because of how many small elements
+    go through it or come to it.
+    """
     rows = max(one.calls for one in pipeline.stages if one.path.startswith(stage.path))
     enough = rows >= _MANY_ROWS * max(pipeline.steps, 1)
-    return stage.kind.startswith(_ROWS) and enough and stage.busy_ps < _SHORT_ROW_PS * rows
+    return (
+        stage.kind.startswith(_ROWS) and enough and stage.busy_ps < _SHORT_ROW_PS * rows
+    )
 
 
-def _comes_in_bursts(question: Question, pipeline: InputPipeline, slowest: InputStage) -> bool:
-    """Whether the pipeline would be fast enough, did a shuffle not make batches wait until its buffer is full again."""
-    filled = max((stage.filling_ps for stage in pipeline.stages if stage.fills > 1), default=0)
+def _comes_in_bursts(
+    question: Question, pipeline: InputPipeline, slowest: InputStage
+) -> bool:
+    """Whether the pipeline would be fast enough, did a shuffle not make batches wait
+    until its buffer is full again.
+    """
+    filled = max(
+        (stage.filling_ps for stage in pipeline.stages if stage.fills > 1), default=0
+    )
     if filled < _BURSTS * pipeline.window_ps:
         return False
     return slowest.wall_ps < (1 - share(question, TimeClass.INPUT)) * pipeline.window_ps
 
 
 def _files(pipeline: InputPipeline) -> int:
-    """How many files the sources come to the end of: each is asked once more than it has elements to give."""
+    """How many files the sources come to the end of: each is asked once more than it
+    has elements to give.
+    """
     calls = {stage.path: stage.calls for stage in pipeline.stages}
     return sum(
         max(stage.calls - calls.get(stage.path.rpartition("::")[0], stage.calls), 0)
@@ -184,24 +234,36 @@ def _files(pipeline: InputPipeline) -> int:
 
 
 def _elements(pipeline: InputPipeline, stage: InputStage) -> int:
-    """How many elements a stage works on. tf.data makes one stage of a map and the batch behind it."""
+    """How many elements a stage works on. tf.data makes one stage of a map and the
+    batch behind it.
+    """
     if not stage.kind.startswith("MapAndBatch"):
         return stage.calls
-    before = [one.calls for one in pipeline.stages if one.path.rpartition("::")[0] == stage.path]
+    before = [
+        one.calls
+        for one in pipeline.stages
+        if one.path.rpartition("::")[0] == stage.path
+    ]
     return max(before, default=stage.calls)
 
 
 def _feeds_a_batch(pipeline: InputPipeline, stage: InputStage) -> bool:
-    """Whether a stage nearer to the consumer batches what this one makes, element by element."""
+    """Whether a stage nearer to the consumer batches what this one makes, element by
+    element.
+    """
     above = stage.path.split("::")[:-1]
-    batches = [one for one in pipeline.stages if one.kind.startswith(_BATCHES) and one.path.split("::")[-1] in above]
+    batches = [
+        one
+        for one in pipeline.stages
+        if one.kind.startswith(_BATCHES) and one.path.split("::")[-1] in above
+    ]
     return any(stage.calls > 2 * max(one.calls, 1) for one in batches)
 
 
 @fact
 def input_root(question: Question) -> str:
-    """The stage at the root of the tf.data pipeline: prefetch, injected-prefetch (put there by tf.data), background (a
-    parallel map, which buffers too) or none.
+    """The stage at the root of the tf.data pipeline: prefetch, injected-prefetch (put
+    there by tf.data), background (a parallel map, which buffers too) or none.
     """
     pipeline = _pipeline(question)
     root = pipeline.stages[0]
@@ -212,8 +274,14 @@ def input_root(question: Question) -> str:
 
 @fact
 def input_autotune(question: Question) -> str:
-    """Whether tf.data tunes the pipeline's parallelism and buffers itself: on, off or unknown."""
-    tuned = [stage.settings["autotune"] for stage in _pipeline(question).stages if "autotune" in stage.settings]
+    """Whether tf.data tunes the pipeline's parallelism and buffers itself: on, off or
+    unknown.
+    """
+    tuned = [
+        stage.settings["autotune"]
+        for stage in _pipeline(question).stages
+        if "autotune" in stage.settings
+    ]
     if not tuned:
         return "unknown"
     return "on" if any(str(one).lower() == "true" for one in tuned) else "off"
@@ -221,11 +289,15 @@ def input_autotune(question: Question) -> str:
 
 @fact
 def input_stages(question: Question) -> str:
-    """The stages of the tf.data pipeline with their work per step, the costliest first: `Map 4.2 ms, Batch 0.3 ms`."""
+    """The stages of the tf.data pipeline with their work per step, the costliest first:
+    `Map 4.2 ms, Batch 0.3 ms`.
+    """
     pipeline = _pipeline(question)
     costly = sorted(pipeline.stages, key=lambda stage: -stage.wall_ps)[:4]
     return ", ".join(
-        f"{one.kind} {duration(one.wall_ps / max(pipeline.steps, 1) / PS_PER_MS)}" for one in costly if one.wall_ps
+        f"{one.kind} {duration(one.wall_ps / max(pipeline.steps, 1) / PS_PER_MS)}"
+        for one in costly
+        if one.wall_ps
     )
 
 
@@ -237,17 +309,27 @@ _WORTH_NAMING = 0.03
 
 @fact
 def input_ops(question: Question) -> str:
-    """The op types that take most of the time of the pipeline's functions, with their shares of it: `DecodeJpeg 62%,
-    ResizeBilinear 31%`.
+    """The op types that take most of the time of the pipeline's functions, with their
+    shares of it: `DecodeJpeg 62%, ResizeBilinear 31%`.
     """
     found = _by_type(question)
     total = sum(time for _, time in found)
-    return ", ".join(f"{kind} {percent(time / total)}" for kind, time in found[:_MOST] if time / total >= _WORTH_NAMING)
+    return ", ".join(
+        f"{kind} {percent(time / total)}"
+        for kind, time in found[:_MOST]
+        if time / total >= _WORTH_NAMING
+    )
 
 
 def _by_type(question: Question) -> list[tuple[str, int]]:
-    """(op type, ps) of all hosts, the longest first. Raises MetricAbsent where the trace names none."""
-    time = added_up(one for host in counted_hosts(question.run) for one in host.evidence.pipeline_ops.by_type)
+    """(op type, ps) of all hosts, the longest first. Raises MetricAbsent where the
+    trace names none.
+    """
+    time = added_up(
+        one
+        for host in counted_hosts(question.run)
+        for one in host.evidence.pipeline_ops.by_type
+    )
     if not any(time.values()):
         raise MetricAbsent("the trace names no op of the input pipeline's functions")
     return sorted(time.items(), key=lambda one: -one[1])
@@ -259,10 +341,17 @@ _MOST_LOADER = 0.5
 
 
 def _frames(question: Question) -> list[FrameShare]:
-    """Calls of the training loop that load data, the costliest first; none that mostly waits for a tf.data pipeline. Raises
-    MetricAbsent without any."""
-    frames = [frame for host in question.run.hosts for frame in host.evidence.frames if frame.input_ps > frame.host_ps]
-    own = [frame for frame in frames if frame.pipeline_ps <= _MOST_LOADER * frame.input_ps]
+    """Calls of the training loop that load data, the costliest first; none that mostly
+    waits for a tf.data pipeline. Raises MetricAbsent without any."""
+    frames = [
+        frame
+        for host in question.run.hosts
+        for frame in host.evidence.frames
+        if frame.input_ps > frame.host_ps
+    ]
+    own = [
+        frame for frame in frames if frame.pipeline_ps <= _MOST_LOADER * frame.input_ps
+    ]
     if not own:
         raise MetricAbsent("the trace holds no Python frames of a loader")
     return sorted(own, key=lambda frame: -frame.input_ps)
@@ -270,16 +359,20 @@ def _frames(question: Question) -> list[FrameShare]:
 
 @fact
 def input_frame(question: Question) -> str:
-    """The call of the training loop that spends most time loading data, with its place: `load_batch (train.py:42)`. For a
-    call of a library it is the user's own function below it, else the one that makes the call.
+    """The call of the training loop that spends most time loading data, with its place:
+    `load_batch (train.py:42)`. For a call of a library it is the user's own function
+    below it, else the one that makes the call.
     """
     return _frames(question)[0].place()
 
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)
 def loader_wait_share(question: Question) -> float:
-    """Share of the time in the training loop's loading calls in which they wait for another thread or process to make
-    the batch. It is near 1 where a background loader is slower than the steps. Needs Python frames.
+    """Share of the time in the training loop's loading calls in which they wait for
+    another thread or process to make the batch. It is near 1 where a background loader
+    is slower than the steps. Needs Python frames.
     """
     frames = _frames(question)
-    return sum(frame.others_ps for frame in frames) / max(sum(frame.input_ps for frame in frames), 1)
+    return sum(frame.others_ps for frame in frames) / max(
+        sum(frame.input_ps for frame in frames), 1
+    )

@@ -1,4 +1,6 @@
-"""Which kinds of work fill the compute time: shares of step time that one change could save, and where they come from."""
+"""Which kinds of work fill the compute time: shares of step time that one change could
+save, and where they come from.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ if TYPE_CHECKING:
 
 
 class OpKind(Enum):
-    """What an op does, by its HLO where the trace has it, else by its kernel's name. Each op is of one kind."""
+    """What an op does, by its HLO where the trace has it, else by its kernel's name.
+    Each op is of one kind.
+    """
 
     MATRIX = "matrix product, convolution or attention"
     CUMULATIVE = "cumulative sum"
@@ -43,33 +47,91 @@ _BY_EFFECT = {
     "concatenate": OpKind.CONCATENATE,
 }
 _BY_NAME = (
-    (OpKind.CUMULATIVE, ("devicescan", "scan_kernel", "scankernel", "cumsum", "cumprod", "cumulative")),
+    (
+        OpKind.CUMULATIVE,
+        ("devicescan", "scan_kernel", "scankernel", "cumsum", "cumprod", "cumulative"),
+    ),
     (OpKind.CUMULATIVE, ("reduce_window", "reduce-window")),
     (
         OpKind.LAYOUT,
-        ("nchwtonhwc", "nhwctonchw", "swapdimension", "transpose", "permute", "batchtospace", "tensorreorder"),
+        (
+            "nchwtonhwc",
+            "nhwctonchw",
+            "swapdimension",
+            "transpose",
+            "permute",
+            "batchtospace",
+            "tensorreorder",
+        ),
     ),
     (OpKind.GATHER, ("gather",)),
-    (OpKind.UPDATE, ("dynamic_update_slice", "dynamic-update-slice", "dynamic_slice", "dynamic-slice")),
-    (OpKind.CONCATENATE, ("concat", "splitopkernel", "split_v_kernel", "splitvkernel", "unpack", "pack_kernel")),
+    (
+        OpKind.UPDATE,
+        (
+            "dynamic_update_slice",
+            "dynamic-update-slice",
+            "dynamic_slice",
+            "dynamic-slice",
+        ),
+    ),
+    (
+        OpKind.CONCATENATE,
+        (
+            "concat",
+            "splitopkernel",
+            "split_v_kernel",
+            "splitvkernel",
+            "unpack",
+            "pack_kernel",
+        ),
+    ),
 )
-_COPY_STEMS = ("copy", "copy_fusion", "loop_copy_fusion", "wrapped_copy", "input_copy_fusion")
-_ELEMENTWISE = ("_gpu_dt_", "eigenmetakernel", "elementwise", "biasnhwc", "biasnchw", "unary_", "binary_")
-_NOT_ELEMENTWISE = ("reduc", "sort", "random", "philox", "rng", "pool", "softmax", "norm", "argm", "scatter")
+_COPY_STEMS = (
+    "copy",
+    "copy_fusion",
+    "loop_copy_fusion",
+    "wrapped_copy",
+    "input_copy_fusion",
+)
+_ELEMENTWISE = (
+    "_gpu_dt_",
+    "eigenmetakernel",
+    "elementwise",
+    "biasnhwc",
+    "biasnchw",
+    "unary_",
+    "binary_",
+)
+_NOT_ELEMENTWISE = (
+    "reduc",
+    "sort",
+    "random",
+    "philox",
+    "rng",
+    "pool",
+    "softmax",
+    "norm",
+    "argm",
+    "scatter",
+)
 _GENERATED = ("loop_", "wrapped_")
 _ELEMENTWISE_OPS = frozenset(
     """
-    Abs Add AddN AddV2 Atan2 BiasAdd BiasAddV1 Cast Ceil ClipByValue Cos Div DivNoNan Elu EluGrad Equal Erf Exp Expm1 Floor
-    Greater GreaterEqual Inv InvGrad LeakyRelu LeakyReluGrad Less LessEqual Log Log1p Maximum Minimum Mul MulNoNan Neg Pow RealDiv
-    Reciprocal ReciprocalGrad Relu Relu6 Relu6Grad ReluGrad Round Rsqrt RsqrtGrad Select SelectV2 Selu SeluGrad Sigmoid
-    SigmoidGrad Sign Sin Softplus SoftplusGrad Sqrt SqrtGrad Square SquaredDifference Sub Tanh TanhGrad Xdivy
+        Abs Add AddN AddV2 Atan2 BiasAdd BiasAddV1 Cast Ceil ClipByValue Cos Div
+        DivNoNan Elu EluGrad Equal Erf Exp Expm1 Floor Greater GreaterEqual Inv InvGrad
+        LeakyRelu LeakyReluGrad Less LessEqual Log Log1p Maximum Minimum Mul MulNoNan
+        Neg Pow RealDiv Reciprocal ReciprocalGrad Relu Relu6 Relu6Grad ReluGrad Round
+        Rsqrt RsqrtGrad Select SelectV2 Selu SeluGrad Sigmoid SigmoidGrad Sign Sin
+        Softplus SoftplusGrad Sqrt SqrtGrad Square SquaredDifference Sub Tanh TanhGrad
+        Xdivy
     """.split()
 )
 _ELEMENTWISE_OPCODES = frozenset(
     """
-    abs add and atan2 cbrt ceil clamp compare convert cosine divide erf exponential exponential-minus-one floor is-finite log
-    log-plus-one logistic maximum minimum multiply negate not or power remainder round-nearest-afz round-nearest-even rsqrt
-    select sign sine sqrt subtract tan tanh xor
+        abs add and atan2 cbrt ceil clamp compare convert cosine divide erf exponential
+        exponential-minus-one floor is-finite log log-plus-one logistic maximum minimum
+        multiply negate not or power remainder round-nearest-afz round-nearest-even
+        rsqrt select sign sine sqrt subtract tan tanh xor
     """.split()
 )
 _POOLING = ("pool",)
@@ -77,7 +139,9 @@ _MOST = 0.5
 
 
 def kind_of(one: HotOp) -> OpKind:
-    """The kind of one op. Pooling is a reduce-window too; its path in the framework's program says so."""
+    """The kind of one op. Pooling is a reduce-window too; its path in the framework's
+    program says so.
+    """
     known = one.known
     path = known.op_name.lower() if known is not None else ""
     kernel = instruction_name(one.kernel).lower()
@@ -87,15 +151,28 @@ def kind_of(one: HotOp) -> OpKind:
         return OpKind.MATRIX
     if known is not None and known.effect in _BY_EFFECT:
         kind = _BY_EFFECT[known.effect]
-        return OpKind.OTHER if kind is OpKind.CUMULATIVE and any(word in path for word in _POOLING) else kind
+        return (
+            OpKind.OTHER
+            if kind is OpKind.CUMULATIVE and any(word in path for word in _POOLING)
+            else kind
+        )
     if known is None:
-        found = next((kind for kind, words in _BY_NAME if any(word in kernel for word in words)), None)
+        found = next(
+            (kind for kind, words in _BY_NAME if any(word in kernel for word in words)),
+            None,
+        )
         if found is not None:
             return found
         if kernel.removesuffix(".kd").rstrip("0123456789_.") in _COPY_STEMS:
             return OpKind.LAYOUT
-    generated = kernel.startswith(_GENERATED) or any(word in kernel for word in _ELEMENTWISE)
-    return OpKind.ELEMENTWISE if generated and not any(word in kernel for word in _NOT_ELEMENTWISE) else OpKind.OTHER
+    generated = kernel.startswith(_GENERATED) or any(
+        word in kernel for word in _ELEMENTWISE
+    )
+    return (
+        OpKind.ELEMENTWISE
+        if generated and not any(word in kernel for word in _NOT_ELEMENTWISE)
+        else OpKind.OTHER
+    )
 
 
 @once
@@ -116,31 +193,54 @@ def _by_kind(question: Question) -> Mapping[OpKind, list[HotOp]]:
     return found
 
 
-def of_step_time(question: Question, chosen: list[HotOp], among: HotOps | None = None) -> float:
-    """The share of step time that these of the hottest ops take: their share of the compute time, of that in the steps.
+def of_step_time(
+    question: Question, chosen: list[HotOp], among: HotOps | None = None
+) -> float:
+    """The share of step time that these of the hottest ops take: their share of the
+    compute time, of that in the steps.
 
     among: the hottest ops, those of the first GPU by default.
     """
     total = sum(one.total_ps for one in chosen)
-    return total / (among or hottest_ops(question)).compute_ps * share(question, TimeClass.COMPUTE)
+    return (
+        total
+        / (among or hottest_ops(question)).compute_ps
+        * share(question, TimeClass.COMPUTE)
+    )
 
 
 def of_kind(question: Question, kind: OpKind) -> tuple[list[HotOp], HotOps]:
-    """The ones of a kind among the hottest ops of the first accelerator, and all of these. Raises MetricAbsent where none is
-    known to be of the kind, and what most of a TPU's fusions hold is not known: their names do not tell.
+    """The ones of a kind among the hottest ops of the first accelerator, and all of
+    these. Raises MetricAbsent where none is known to be of the kind, and what most of a
+    TPU's fusions hold is not known: their names do not tell.
     """
     found, every = _by_kind(question)[kind], hottest_ops(question)
-    told = ("fusion", "") if kind is not OpKind.LAYOUT else ("",)  # categories distinguish those that only move data
-    silent = [one for one in every.ops if one.known is None or (one.known.stated and one.known.opcode in told)]
+    told = (
+        ("fusion", "") if kind is not OpKind.LAYOUT else ("",)
+    )  # categories distinguish those that only move data
+    silent = [
+        one
+        for one in every.ops
+        if one.known is None or (one.known.stated and one.known.opcode in told)
+    ]
     is_tpu = accelerators(question.run)[0][1].kind is DeviceKind.TPU
-    if is_tpu and not found and sum(one.total_ps for one in silent) > _MOST * every.compute_ps:
-        raise MetricAbsent("the trace carries no HLO of the TPU's fusions, and their names do not say what they hold")
+    if (
+        is_tpu
+        and not found
+        and sum(one.total_ps for one in silent) > _MOST * every.compute_ps
+    ):
+        raise MetricAbsent(
+            "the trace carries no HLO of the TPU's fusions, and their names do not "
+            "say what they hold"
+        )
     return found, every
 
 
 @once
 def elementwise(question: Question) -> tuple[list[HotOp], HotOps]:
-    """The elementwise ones among the hottest ops, and all of these. On a CPU the HLO shows them, or TensorFlow's op types."""
+    """The elementwise ones among the hottest ops, and all of these. On a CPU the HLO
+    shows them, or TensorFlow's op types.
+    """
     host = next((host for host in question.run.hosts if host.devices), None)
     if host is None or host.devices[0].kind is not DeviceKind.CPU:
         return of_kind(question, OpKind.ELEMENTWISE)
@@ -150,13 +250,19 @@ def elementwise(question: Question) -> tuple[list[HotOp], HotOps]:
     if hot.compute_ps and any(op_type(one.name()) for one in hot.ops):
         return [one for one in hot.ops if op_type(one.name()) in _ELEMENTWISE_OPS], hot
     if not any(one.known is not None for one in hot.ops):
-        raise MetricAbsent("the trace of this CPU run carries no HLO of the step's program")
+        raise MetricAbsent(
+            "the trace of this CPU run carries no HLO of the step's program"
+        )
     known = [one for one in hot.ops if one.known is not None and not one.known.products]
-    return [one for one in known if one.known and one.known.effect in _ELEMENTWISE_OPCODES], hot
+    return [
+        one for one in known if one.known and one.known.effect in _ELEMENTWISE_OPCODES
+    ], hot
 
 
 def of_phase(phase: str, question: Question) -> list[HotOp]:
-    """Those of a server's programs that fill a cache (prefill) or decode, by the programs' names. Raises MetricAbsent."""
+    """Those of a server's programs that fill a cache (prefill) or decode, by the
+    programs' names. Raises MetricAbsent.
+    """
     named = [(one, serving_phase(one.module)) for one in hottest_ops(question).ops]
     if not any(of for _, of in named):
         raise MetricAbsent("no program of this run is named for prefill or decoding")
@@ -166,22 +272,35 @@ def of_phase(phase: str, question: Question) -> list[HotOp]:
 def generic_products(question: Question) -> list[HotOp]:
     """Those that XLA's own loop emitter multiplies, instead of a library or Triton."""
     found = hottest_ops(question).ops
-    return [one for one in found if one.kernel.lower().startswith(_GENERATED) and kind_of(one) is OpKind.MATRIX]
+    return [
+        one
+        for one in found
+        if one.kernel.lower().startswith(_GENERATED) and kind_of(one) is OpKind.MATRIX
+    ]
 
 
 def untuned_convolutions(question: Question) -> list[HotOp]:
     """Raises MetricAbsent where the HLO shows no convolution by a library."""
-    by_library = [one for one in hottest_ops(question).ops if one.known is not None and one.known.tuned is not None]
+    by_library = [
+        one
+        for one in hottest_ops(question).ops
+        if one.known is not None and one.known.tuned is not None
+    ]
     if not by_library:
         raise MetricAbsent("the trace holds no HLO of a convolution by a library")
-    return [one for one in by_library if one.known is not None and one.known.tuned is False]
+    return [
+        one for one in by_library if one.known is not None and one.known.tuned is False
+    ]
 
 
-# How much of a step goes into things that the compiled program does and could do better.
+# How much of a step goes into things that the compiled program does and could do
+# better.
 
 
 def patterns_of(question: Question) -> ProgramPatterns:
-    """Of the first accelerator's hottest program. Raises MetricAbsent where the trace lacks its HLO."""
+    """Of the first accelerator's hottest program. Raises MetricAbsent where the trace
+    lacks its HLO.
+    """
     host, _ = accelerators(question.run)[0]
     if host.program is None or host.program.patterns is None:
         raise MetricAbsent("the trace carries no HLO of the step's program")
@@ -189,12 +308,16 @@ def patterns_of(question: Question) -> ProgramPatterns:
 
 
 def between_products(question: Question) -> tuple[str, ...]:
-    """The collectives of an accelerator's hottest program that a product waits for. Raises MetricAbsent as patterns_of."""
+    """The collectives of an accelerator's hottest program that a product waits for.
+    Raises MetricAbsent as patterns_of.
+    """
     return patterns_of(question).between_products
 
 
 def patterns_of_any_device(question: Question) -> ProgramPatterns:
-    """Of the hottest program on whatever device. Raises MetricAbsent where the trace lacks its HLO."""
+    """Of the hottest program on whatever device. Raises MetricAbsent where the trace
+    lacks its HLO.
+    """
     for host in counted_hosts(question.run):
         if host.program is not None and host.program.patterns is not None:
             return host.program.patterns
@@ -205,34 +328,47 @@ def _named(question: Question, names: tuple[str, ...]) -> list[HotOp]:
     """The hottest ops of the hottest program that bear one of the names."""
     gpus(question.run)
     module = patterns_of(question).module
-    return [one for one in hottest_ops(question).ops if one.op in names and one.module == module]
+    return [
+        one
+        for one in hottest_ops(question).ops
+        if one.op in names and one.module == module
+    ]
 
 
 def unfused_attention(question: Question) -> list[HotOp]:
-    """Parts of attention that is not one fused kernel. Raises MetricAbsent as patterns_of."""
+    """Parts of attention that is not one fused kernel. Raises MetricAbsent as
+    patterns_of.
+    """
     return _named(question, patterns_of(question).attention)
 
 
 def gathered_copies(question: Question) -> list[HotOp]:
-    """Kernels that only move the result of an all-gather. Raises MetricAbsent as patterns_of."""
+    """Kernels that only move the result of an all-gather. Raises MetricAbsent as
+    patterns_of.
+    """
     return _named(question, patterns_of(question).gathered_copies)
 
 
 def products_of_one_operand(question: Question) -> list[HotOp]:
-    """Products that multiply the same matrix along the same dimension. Raises MetricAbsent as patterns_of."""
+    """Products that multiply the same matrix along the same dimension. Raises
+    MetricAbsent as patterns_of.
+    """
     return _named(question, patterns_of(question).one_operand)
 
 
 @metric(unit=Unit.US, better=Better.NEITHER)
 def one_operand_us(question: Question) -> float:
-    """Mean length of the products in one_operand_fraction. Short products do not fill the device."""
+    """Mean length of the products in one_operand_fraction. Short products do not fill
+    the device.
+    """
     found = products_of_one_operand(question)
     if not found:
         raise MetricAbsent("no two products of the hottest program share an operand")
     return sum(one.total_ps for one in found) / sum(one.count for one in found) / 1e6
 
 
-# The hottest ops of the first device, whatever it is, with what the trace's HLO says of them.
+# The hottest ops of the first device, whatever it is, with what the trace's HLO says of
+# them.
 
 
 @once
@@ -255,12 +391,23 @@ def known_ops(question: Question) -> HotOps:
 
 
 def known_where(question: Question, wanted: Callable[[InProgram], bool]) -> list[HotOp]:
-    """Those of known_ops of which the HLO says what is wanted, the hottest first. Raises MetricAbsent."""
-    return [one for one in known_ops(question).ops if one.known is not None and wanted(one.known)]
+    """Those of known_ops of which the HLO says what is wanted, the hottest first.
+    Raises MetricAbsent.
+    """
+    return [
+        one
+        for one in known_ops(question).ops
+        if one.known is not None and wanted(one.known)
+    ]
 
 
 def count_per_step(question: Question, chosen: Sequence[HotOp]) -> float:
     """How often these ops run in a counted step of the first device, a mean."""
     host = next(host for host in question.run.hosts if host.devices)
-    steps = int((host.takes_part[host.program.device if host.program else 0] & host.steps.steady()).sum())
+    steps = int(
+        (
+            host.takes_part[host.program.device if host.program else 0]
+            & host.steps.steady()
+        ).sum()
+    )
     return sum(one.count for one in chosen) / max(steps, 1)

@@ -1,4 +1,6 @@
-"""How work reaches the devices: latency, number of dispatches, size of what is dispatched."""
+"""How work reaches the devices: latency, number of dispatches, size of what is
+dispatched.
+"""
 
 from __future__ import annotations
 
@@ -33,23 +35,26 @@ from tfadvisor.vocabulary import Better, DeviceKind, Scatter, TimeClass
 _NUMBERED = re.compile(r"[._]\d+$")
 _HUNDREDS = 200
 _DIFFERENT_PROGRAMS, _PROGRAMS_OF_ONE_OP = 4, 8
-"""Programs without named ops are single ops where a step runs so many, and of so many kinds."""
+"""Programs without named ops are single ops where a step runs so many, and of so many
+kinds.
+"""
 _SHORT_PS = 100 * PS_PER_US
 _PRODUCTS = ("MatMul", "Conv", "Einsum")
 
 
 @metric(unit=Unit.US, better=Better.LESS)
 def kernel_launch_latency_us(question: Question) -> float:
-    """Median time from the end of a kernel's launch call to the kernel's start, for kernels whose stream was free by
-    then. Kernels that queue behind others do not count.
+    """Median time from the end of a kernel's launch call to the kernel's start, for
+    kernels whose stream was free by then. Kernels that queue behind others do not
+    count.
     """
     return percentile_of(_latencies(question), 50) / PS_PER_US
 
 
 @metric(unit=Unit.US, better=Better.LESS)
 def kernel_launch_latency_us_p95(question: Question) -> float:
-    """95th percentile of the time from the end of a kernel's launch call to the kernel's start, for kernels whose
-    stream was free by then.
+    """95th percentile of the time from the end of a kernel's launch call to the
+    kernel's start, for kernels whose stream was free by then.
     """
     return percentile_of(_latencies(question), 95) / PS_PER_US
 
@@ -57,14 +62,18 @@ def kernel_launch_latency_us_p95(question: Question) -> float:
 def _latencies(question: Question) -> list[Distribution]:
     together = [device.launches.latency for _, device in gpus(question.run)]
     if not any(map(len, together)):
-        raise MetricAbsent("no kernel in a counted step is linked to its launch and found its stream free")
+        raise MetricAbsent(
+            "no kernel in a counted step is linked to its launch and found its "
+            "stream free"
+        )
     return together
 
 
 @metric(unit=Unit.FRACTION, needs=(a_gpu,), better=Better.MORE)
 def queued_kernel_fraction(question: Question) -> float:
-    """Share of the kernels' time in kernels that were launched before their GPU had finished what came before them. Near 1
-    the host is ahead and the GPU sets the pace; near 0 the GPU waits for every launch.
+    """Share of the kernels' time in kernels that were launched before their GPU had
+    finished what came before them. Near 1 the host is ahead and the GPU sets the pace;
+    near 0 the GPU waits for every launch.
     """
     found = [device.launches for _, device in gpus(question.run)]
     linked = sum(one.linked_ps for one in found)
@@ -75,8 +84,8 @@ def queued_kernel_fraction(question: Question) -> float:
 
 @metric(unit=Unit.FRACTION, needs=(a_gpu,), better=Better.MORE)
 def graph_kernel_share(question: Question) -> float:
-    """Share of the kernels with a known launch, by number, that a CUDA or HIP graph launched (XLA: command buffers).
-    Such kernels have no launch time of their own.
+    """Share of the kernels with a known launch, by number, that a CUDA or HIP graph
+    launched (XLA: command buffers). Such kernels have no launch time of their own.
     """
     found = [device.launches for _, device in gpus(question.run)]
     if not sum(one.linked for one in found):
@@ -86,35 +95,53 @@ def graph_kernel_share(question: Question) -> float:
 
 @fact(needs=(a_gpu,))
 def graph_detail(question: Question) -> str:
-    """What the trace times of the kernels that CUDA graphs launched: `each kernel`, or `only the whole graph`."""
-    names = [device.ops.names[row] for _, device in gpus(question.run) for row in device.ops.name.tolist()]
+    """What the trace times of the kernels that CUDA graphs launched: `each kernel`, or
+    `only the whole graph`.
+    """
+    names = [
+        device.ops.names[row]
+        for _, device in gpus(question.run)
+        for row in device.ops.name.tolist()
+    ]
     return "only the whole graph" if any(map(is_whole_graph, names)) else "each kernel"
 
 
 @metric(unit=Unit.COUNT, needs=(known_steps, a_gpu), better=Better.LESS)
 def graph_launches_per_step(question: Question) -> float:
     """Number of CUDA or HIP graph launches per step and device."""
-    return sum(device.launches.graphs for _, device in gpus(question.run)) / max(device_steps(question.run), 1)
+    return sum(device.launches.graphs for _, device in gpus(question.run)) / max(
+        device_steps(question.run), 1
+    )
 
 
 @metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.LESS)
 def launch_between_kernels_fraction(question: Question) -> float:
-    """The part of kernel_launch_gap_fraction in gaps shorter than 100 µs: the time from one kernel to the launch of the
-    next. Longer gaps belong to the dispatch of a whole function.
+    """The part of kernel_launch_gap_fraction in gaps shorter than 100 µs: the time from
+    one kernel to the launch of the next. Longer gaps belong to the dispatch of a whole
+    function.
     """
     needs_own_launches(question.run)
     total = device_ps(question.run)
     if not total:
         raise MetricAbsent("the trace holds no step")
-    counted = ((host, host.takes_part & host.steps.steady()[None, :]) for host in counted_hosts(question.run))
-    return sum(int(host.device_time.short_launch_ps[steps].sum()) for host, steps in counted) / total
+    counted = (
+        (host, host.takes_part & host.steps.steady()[None, :])
+        for host in counted_hosts(question.run)
+    )
+    return (
+        sum(
+            int(host.device_time.short_launch_ps[steps].sum())
+            for host, steps in counted
+        )
+        / total
+    )
 
 
 @metric(unit=Unit.FRACTION, needs=(known_steps,), better=Better.LESS)
 def repeated_op_fraction(question: Question) -> float:
-    """Share of step time in short TensorFlow ops that a step runs by the hundred: types of which at least 200 run per step
-    and device for less than 100 µs each, without those that take longer, products and convolutions. XLA's programs have
-    none.
+    """Share of step time in short TensorFlow ops that a step runs by the hundred: types
+    of which at least 200 run per step and device for less than 100 µs each, without
+    those that take longer, products and convolutions. XLA's programs have none.
     """
     every = sum(ps for _, ps in _by_type(question).values())
     repeated = sum(ps for _, ps in _repeated(question).values())
@@ -129,7 +156,9 @@ def _by_type(question: Question) -> Mapping[str, tuple[int, int]]:
 
 @once
 def _short_by_type(question: Question) -> Mapping[str, tuple[int, int]]:
-    """The same without the ops that take 100 µs on average: one large Mul says nothing about hundreds of small ones."""
+    """The same without the ops that take 100 µs on average: one large Mul says nothing
+    about hundreds of small ones.
+    """
     return _summed(question, _SHORT_PS)
 
 
@@ -144,7 +173,11 @@ def _summed(question: Question, below_ps: int | None) -> Mapping[str, tuple[int,
     for host in counted_hosts(question.run):
         for device in host.devices:
             ops, rows = device.ops, device.ops.of_class(DeviceClass.COMPUTE)
-            columns = ops.name[rows].tolist(), ops.count[rows].tolist(), ops.total_ps[rows].tolist()
+            columns = (
+                ops.name[rows].tolist(),
+                ops.count[rows].tolist(),
+                ops.total_ps[rows].tolist(),
+            )
             for row, many, ps in zip(*columns, strict=True):
                 if below_ps is not None and ps >= below_ps * many:
                     continue
@@ -157,7 +190,12 @@ def _summed(question: Question, below_ps: int | None) -> Mapping[str, tuple[int,
 @once
 def _repeated(question: Question) -> dict[str, tuple[int, int]]:
     """The types of _by_type that repeated_op_fraction counts."""
-    types = {kind for device in _working(question) for name in device.ops.names if (kind := op_type(name))}
+    types = {
+        kind
+        for device in _working(question)
+        for name in device.ops.names
+        if (kind := op_type(name))
+    }
     return {
         kind: (number, ps)
         for kind, (number, ps) in _short_by_type(question).items()
@@ -169,29 +207,45 @@ def _repeated(question: Question) -> dict[str, tuple[int, int]]:
 
 @metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.LESS)
 def tiny_op_fraction(question: Question) -> float:
-    """Share of step time that ops cost by their number: kernel_launch_gap_fraction plus repeated_op_fraction."""
+    """Share of step time that ops cost by their number: kernel_launch_gap_fraction plus
+    repeated_op_fraction.
+    """
     needs_own_launches(question.run)
     return share(question, TimeClass.LAUNCH) + repeated_op_fraction(question)
 
 
 @metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.LESS)
 def tiny_kernel_fraction(question: Question) -> float:
-    """Share of step time in which a device runs a kernel (on a CPU: an op) shorter than 20 µs; a mean over the devices. The
-    waiting between them does not count.
+    """Share of step time in which a device runs a kernel (on a CPU: an op) shorter than
+    20 µs; a mean over the devices. The waiting between them does not count.
     """
     total = device_ps(question.run)
     if not total:
         raise MetricAbsent("the trace holds no step")
-    return sum(device.tiny_ps for host in counted_hosts(question.run) for device in host.devices) / total
+    return (
+        sum(
+            device.tiny_ps
+            for host in counted_hosts(question.run)
+            for device in host.devices
+        )
+        / total
+    )
 
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)
 def small_kernel_share(question: Question) -> float:
-    """Share of the counted steps' kernels (on a CPU: ops), by number, that take less than 10 µs. A launch costs the
-    host 2 to 10 µs, so below that the launch costs more than the kernel.
+    """Share of the counted steps' kernels (on a CPU: ops), by number, that take less
+    than 10 µs. A launch costs the host 2 to 10 µs, so below that the launch costs more
+    than the kernel.
     """
-    rows = [(device.ops, device.ops.of_class(DeviceClass.COMPUTE)) for device in _working(question)]
-    return float(sum(ops.small[row].sum() for ops, row in rows) / sum(ops.count[row].sum() for ops, row in rows))
+    rows = [
+        (device.ops, device.ops.of_class(DeviceClass.COMPUTE))
+        for device in _working(question)
+    ]
+    return float(
+        sum(ops.small[row].sum() for ops, row in rows)
+        / sum(ops.count[row].sum() for ops, row in rows)
+    )
 
 
 @metric(unit=Unit.COUNT, needs=(known_steps,), better=Better.LESS)
@@ -204,13 +258,22 @@ def kernels_per_step(question: Question) -> float:
 @metric(unit=Unit.US, better=Better.NEITHER)
 def median_kernel_us(question: Question) -> float:
     """Median length of a kernel (on a CPU: an op) in the counted steps."""
-    return percentile_of([device.lengths for device in _working(question)], 50) / PS_PER_US
+    return (
+        percentile_of([device.lengths for device in _working(question)], 50) / PS_PER_US
+    )
 
 
 def _working(question: Question) -> list[DeviceSummary]:
-    """The devices with kernels in counted steps. Raises MetricAbsent when there are none."""
+    """The devices with kernels in counted steps. Raises MetricAbsent when there are
+    none.
+    """
     a_device(question.run)
-    found = [device for host in counted_hosts(question.run) for device in host.devices if device.launches.kernels]
+    found = [
+        device
+        for host in counted_hosts(question.run)
+        for device in host.devices
+        if device.launches.kernels
+    ]
     if not found:
         raise MetricAbsent("no kernel begins in a counted step")
     return found
@@ -229,23 +292,32 @@ def dispatches_per_step(question: Question) -> float:
     return dispatched / steps
 
 
-@metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.LESS, scatter=Scatter.EXACT)
+@metric(
+    unit=Unit.FRACTION, needs=(a_device,), better=Better.LESS, scatter=Scatter.EXACT
+)
 def eager_op_share(question: Question) -> float:
-    """Share of the counted steps' ops, by number, that were dispatched one by one instead of inside a compiled
-    function. In TensorFlow these are the eager runtime's ops, in JAX the programs that hold no more than two ops; where
-    the trace does not name a program's ops, the programs of steps that run many different ones.
+    """Share of the counted steps' ops, by number, that were dispatched one by one
+    instead of inside a compiled function. In TensorFlow these are the eager runtime's
+    ops, in JAX the programs that hold no more than two ops; where the trace does not
+    name a program's ops, the programs of steps that run many different ones.
     """
     eager = total = 0
     for host in question.run.hosts:
         for number, device in enumerate(host.devices):
             ops, rows = device.ops, device.ops.of_class(DeviceClass.COMPUTE)
             total += int(ops.count[rows].sum())
-            eager += int(ops.count[rows][_is_eager(ops, rows, int(host.steps.steady().sum()))].sum())
+            eager += int(
+                ops.count[rows][
+                    _is_eager(ops, rows, int(host.steps.steady().sum()))
+                ].sum()
+            )
             if device.kind is DeviceKind.CPU and number == 0:
                 eager += host.evidence.calls.run_eagerly
     if not total:
         raise MetricAbsent("no op begins in a counted step")
-    return min(eager / total, 1.0)  # those of the input pipeline are no ops of the device
+    return min(
+        eager / total, 1.0
+    )  # those of the input pipeline are no ops of the device
 
 
 def _is_eager(ops: OpTable, rows: np.ndarray, steps: int) -> np.ndarray:
@@ -257,14 +329,17 @@ def _is_eager(ops: OpTable, rows: np.ndarray, steps: int) -> np.ndarray:
     for one in distinct(program[rows][(module >= 0) & ~whole[rows]]).tolist():
         if len(distinct(ops.name[(program == one) & (ops.module >= 0)])) <= 2:
             out |= (program[rows] == one) & (module >= 0)
-    many = whole.sum() >= _DIFFERENT_PROGRAMS and ops.count[whole].sum() >= _PROGRAMS_OF_ONE_OP * steps
+    many = (
+        whole.sum() >= _DIFFERENT_PROGRAMS
+        and ops.count[whole].sum() >= _PROGRAMS_OF_ONE_OP * steps
+    )
     return out | whole[rows] if many else out
 
 
 @fact(needs=(known_steps,))
 def most_frequent_op(question: Question) -> str:
-    """The op type that runs most often per step, with its number and mean length: `Mul, 1,200 times per step, 1.4 µs
-    each`.
+    """The op type that runs most often per step, with its number and mean length: `Mul,
+    1,200 times per step, 1.4 µs each`.
     """
     found = _by_type(question)
     if not found:
@@ -272,15 +347,24 @@ def most_frequent_op(question: Question) -> str:
     return _many_times(question, found, max(found, key=lambda kind: found[kind][0]))
 
 
-def _many_times(question: Question, found: Mapping[str, tuple[int, int]], kind: str) -> str:
+def _many_times(
+    question: Question, found: Mapping[str, tuple[int, int]], kind: str
+) -> str:
     number, ps = found[kind]
     per_step = number / max(device_steps(question.run), 1)
-    return f"{kind}, {per_step:,.0f} times per step, {ps / number / PS_PER_US:.1f} µs each"
+    return (
+        f"{kind}, {per_step:,.0f} times per step, {ps / number / PS_PER_US:.1f} µs each"
+    )
 
 
 @fact(needs=(a_device,))
 def compiler(question: Question) -> str:
-    """Compiler of what the devices run: xla when any device event belongs to an XLA module, and on TPUs; else none."""
+    """Compiler of what the devices run: xla when any device event belongs to an XLA
+    module, and on TPUs; else none.
+    """
     devices = [device for host in question.run.hosts for device in host.devices]
-    compiled = any(device.kind is DeviceKind.TPU or (device.ops.module >= 0).any() for device in devices)
+    compiled = any(
+        device.kind is DeviceKind.TPU or (device.ops.module >= 0).any()
+        for device in devices
+    )
     return "xla" if compiled else "none"

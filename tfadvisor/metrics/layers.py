@@ -1,4 +1,6 @@
-"""What the devices compute, op by op: layer, type and source line of each, from whichever of path and HLO the trace has."""
+"""What the devices compute, op by op: layer, type and source line of each, from
+whichever of path and HLO the trace has.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,12 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 _MOST = 4_000
-"""Ops of a device that are counted one by one; the others, the shortest, count as of no layer."""
-_UNTELLING = frozenset(("custom-call", "fusion", "call", "bitcast", "tuple", "get-tuple-element"))
+"""Ops of a device that are counted one by one; the others, the shortest, count as of no
+layer.
+"""
+_UNTELLING = frozenset(
+    ("custom-call", "fusion", "call", "bitcast", "tuple", "get-tuple-element")
+)
 """Opcodes that do not say what is computed."""
 
 _CALLED = "StatefulPartitionedCall/"
@@ -52,7 +58,8 @@ class Part(msgspec.Struct, frozen=True):
     module: str = ""
     """The compiled program."""
     stack: tuple[str, ...] = ()
-    """Lines of the user's program that lead to it, outermost first: `main train.py:42`."""
+    """Lines of the user's program that lead to it, outermost first: `main train.py:42`.
+    """
 
     @property
     def layer(self) -> str:
@@ -71,7 +78,10 @@ class Parts(msgspec.Struct, frozen=True):
     def by(self, key: Callable[[Part], str]) -> list[tuple[str, list[Part], int]]:
         """(key, its parts, their time) for each key but "", the largest first."""
         found = listed((name, part) for part in self.parts if (name := key(part)))
-        summed = [(name, parts, sum(one.total_ps for one in parts)) for name, parts in found.items()]
+        summed = [
+            (name, parts, sum(one.total_ps for one in parts))
+            for name, parts in found.items()
+        ]
         return sorted(summed, key=lambda one: -one[2])
 
 
@@ -92,7 +102,10 @@ def compute_parts(run: RunSummary) -> Parts:
         total += int(table.total_ps[rows].sum())
         hottest = rows[np.argsort(-table.total_ps[rows], kind="stable")][:_MOST]
         spent = zip(
-            keys_of(table, hottest), table.total_ps[hottest].tolist(), table.count[hottest].tolist(), strict=True
+            keys_of(table, hottest),
+            table.total_ps[hottest].tolist(),
+            table.count[hottest].tolist(),
+            strict=True,
         )
         for key, ps, number in spent:
             time[key] = time.get(key, 0) + ps
@@ -103,21 +116,36 @@ def compute_parts(run: RunSummary) -> Parts:
     return Parts(tuple(parts), total)
 
 
-def parts_of(run: RunSummary, time: Mapping[OpKey, int], count: Mapping[OpKey, int]) -> dict[OpKey, Part]:
-    """The ops of these keys with what paths and HLO tell of them. time: ps. count: how often they run."""
+def parts_of(
+    run: RunSummary, time: Mapping[OpKey, int], count: Mapping[OpKey, int]
+) -> dict[OpKey, Part]:
+    """The ops of these keys with what paths and HLO tell of them. time: ps. count: how
+    often they run.
+    """
     known = told_by_hlo(run)
-    parts = [_part(key, time[key], count[key], known.get((key[1] or key[2], key[3]))) for key in time]
+    parts = [
+        _part(key, time[key], count[key], known.get((key[1] or key[2], key[3])))
+        for key in time
+    ]
     return dict(zip(time, _with_their_layer(parts), strict=True))
 
 
 def compute_fraction_of(question: Question, chosen: Sequence[Part]) -> float:
-    """Share of step time of these ops: their share of the compute time, of that in the steps."""
+    """Share of step time of these ops: their share of the compute time, of that in the
+    steps.
+    """
     found = compute_parts(question.run)
-    return sum(one.total_ps for one in chosen) / found.compute_ps * share(question, TimeClass.COMPUTE)
+    return (
+        sum(one.total_ps for one in chosen)
+        / found.compute_ps
+        * share(question, TimeClass.COMPUTE)
+    )
 
 
 def named_by_tensorflow(question: Question) -> tuple[Part, ...]:
-    """What the devices compute, the largest first. Raises MetricAbsent where the trace does not name the types of ops."""
+    """What the devices compute, the largest first. Raises MetricAbsent where the trace
+    does not name the types of ops.
+    """
     found = compute_parts(question.run).parts
     if not any(one.op_type for one in found):
         raise MetricAbsent("the trace does not name the types of ops")
@@ -125,8 +153,14 @@ def named_by_tensorflow(question: Question) -> tuple[Part, ...]:
 
 
 def _with_their_layer(parts: Sequence[Part]) -> list[Part]:
-    """Gradients named after the op that they are of, `conv2d/convolution/Conv2DBackpropFilter`, count in its layer."""
-    layer_of = {f"{one.layer}/{one.path.name}": one.layer for one in parts if one.path and not one.path.is_gradient}
+    """Gradients named after the op that they are of,
+    `conv2d/convolution/Conv2DBackpropFilter`, count in its layer.
+    """
+    layer_of = {
+        f"{one.layer}/{one.path.name}": one.layer
+        for one in parts
+        if one.path and not one.path.is_gradient
+    }
     return [
         replace(one, path=one.path._replace(layer=layer_of[one.layer]))
         if one.path and one.path.is_gradient and layer_of.get(one.layer)
@@ -135,13 +169,19 @@ def _with_their_layer(parts: Sequence[Part]) -> list[Part]:
     ]
 
 
-def keys_of(table: OpTable, rows: npt.NDArray[np.intp] | tuple[int, ...]) -> list[OpKey]:
+def keys_of(
+    table: OpTable, rows: npt.NDArray[np.intp] | tuple[int, ...]
+) -> list[OpKey]:
     """What tells the op of each row apart."""
-    names, chosen = (*table.names, ""), np.asarray(rows, np.intp)  # the last name where a row has none
+    names, chosen = (
+        (*table.names, ""),
+        np.asarray(rows, np.intp),
+    )  # the last name where a row has none
     columns = (column[chosen].tolist() for column in (table.path, table.op, table.name))
     modules = map(table.module_of(), chosen.tolist())
     return [
-        (names[path], names[op], names[name], module) for path, op, name, module in zip(*columns, modules, strict=True)
+        (names[path], names[op], names[name], module)
+        for path, op, name, module in zip(*columns, modules, strict=True)
     ]
 
 
@@ -152,7 +192,9 @@ def name_with_place(run: RunSummary, key: OpKey) -> str:
 
 
 def told_by_hlo(run: RunSummary) -> Mapping[tuple[str, str], InProgram]:
-    """What the HLO says, by (op, else kernel; module) of the device that each host's HLO is looked up for."""
+    """What the HLO says, by (op, else kernel; module) of the device that each host's
+    HLO is looked up for.
+    """
     found = {}
     for host in run.hosts:
         for one in host.program.hot_ops.ops if host.program is not None else ():
@@ -167,9 +209,13 @@ def _part(key: OpKey, total_ps: int, count: int, known: InProgram | None) -> Par
     own = path = op_path(text) if text else None
     if path is None and known is not None and known.op_name:
         path = op_path(known.op_name)
-    effect = known.effect if known is not None and known.effect not in _UNTELLING else ""
+    effect = (
+        known.effect if known is not None and known.effect not in _UNTELLING else ""
+    )
     return Part(
-        name=op or (text.rpartition(":")[0].removeprefix(_CALLED) if own else "") or short_kernel(kernel),
+        name=op
+        or (text.rpartition(":")[0].removeprefix(_CALLED) if own else "")
+        or short_kernel(kernel),
         path=path,
         op_type=effect or (path.op_type if path else ""),
         line=f"{known.file}:{known.line}" if known is not None and known.file else "",
@@ -185,17 +231,22 @@ def _part(key: OpKey, total_ps: int, count: int, known: InProgram | None) -> Par
 def _stack(known: InProgram) -> tuple[str, ...]:
     if known.location is None:
         return ()
-    frames = [f"{one.function} {one.file.rpartition('/')[2]}:{one.line}" for one in reversed(known.location.frames)]
+    frames = [
+        f"{one.function} {one.file.rpartition('/')[2]}:{one.line}"
+        for one in reversed(known.location.frames)
+    ]
     return tuple(frames) or ((f"{known.file}:{known.line}",) if known.file else ())
 
 
-# How much shorter the ops of a run without an accelerator are when nothing shares the cores with them.
+# How much shorter the ops of a run without an accelerator are when nothing shares the
+# cores with them.
 
 
 @metric(unit=Unit.FRACTION, better=Better.NEITHER)
 def calm_op_share(question: Question) -> float:
-    """What remains of the ops' time in a run without an accelerator if each execution takes as long as the fastest fifth
-    of its op's. The rest is what other work on the same cores adds.
+    """What remains of the ops' time in a run without an accelerator if each execution
+    takes as long as the fastest fifth of its op's. The rest is what other work on the
+    same cores adds.
     """
     ops = _ops(question.run)
     return ops.calm_ps / ops.total_ps
@@ -203,8 +254,8 @@ def calm_op_share(question: Question) -> float:
 
 @metric(unit=Unit.FRACTION, better=Better.NEITHER)
 def op_start_share(question: Question) -> float:
-    """Share of the ops' time in a run without an accelerator that lies in the first 10 µs of each: what ops cost by their
-    number.
+    """Share of the ops' time in a run without an accelerator that lies in the first 10
+    µs of each: what ops cost by their number.
     """
     ops = _ops(question.run)
     return ops.starts_ps / ops.total_ps
@@ -216,7 +267,9 @@ def _ops(run: RunSummary) -> CalmOps:
     total = sum(one.total_ps for one in every)
     if not total:
         raise MetricAbsent("no op computes on a host's own cores in a counted step")
-    return CalmOps(total, sum(one.calm_ps for one in every), sum(one.starts_ps for one in every))
+    return CalmOps(
+        total, sum(one.calm_ps for one in every), sum(one.starts_ps for one in every)
+    )
 
 
 # Work of recurrent layers, whose many small ops follow from their time steps.
@@ -224,7 +277,9 @@ def _ops(run: RunSummary) -> CalmOps:
 
 @metric(unit=Unit.FRACTION, better=Better.NEITHER)
 def recurrent_cell_share(question: Question) -> float:
-    """Share of the time of all compute ops that belongs to cells of recurrent layers (GRU, LSTM), gradients included."""
+    """Share of the time of all compute ops that belongs to cells of recurrent layers
+    (GRU, LSTM), gradients included.
+    """
     found = compute_parts(question.run)
     if not any(one.layer for one in found.parts):
         raise MetricAbsent("the trace does not name the layers of ops")
@@ -234,8 +289,8 @@ def recurrent_cell_share(question: Question) -> float:
 
 @metric(unit=Unit.COUNT, better=Better.NEITHER)
 def recurrent_cells(question: Question) -> float:
-    """Number of cells of recurrent layers that the names of ops tell apart: one for each layer, or one for each time step
-    where a Python loop calls the cell.
+    """Number of cells of recurrent layers that the names of ops tell apart: one for
+    each layer, or one for each time step where a Python loop calls the cell.
     """
     layers = [one.layer for one in compute_parts(question.run).parts]
     if not any(layers):

@@ -13,14 +13,20 @@ from tfadvisor.trace.counters import Counted, Gpu
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better, Scatter
 
-# The counters of a run's hosts as metrics ask for them: what they grew by, on the host where it was worst.
+# The counters of a run's hosts as metrics ask for them: what they grew by, on the host
+# where it was worst.
 
-_NONE = "the recording has no counters of its machine; `tfadvisor run` and `tfadvisor.profile()` write them"
+_NONE = (
+    "the recording has no counters of its machine; `tfadvisor run` and "
+    "`tfadvisor.profile()` write them"
+)
 _NOT_TOLD = "the recorded machine does not tell it"
 
 
 def known_counters(run: RunSummary) -> list[Counted]:
-    """Those beside the traces of hosts that can be used. Raises MetricAbsent without any."""
+    """Those beside the traces of hosts that can be used. Raises MetricAbsent without
+    any.
+    """
     found = [one.counted for one in run.counters if one.counted is not None]
     if not found:
         raise MetricAbsent(next((one.why for one in run.counters if one.why), _NONE))
@@ -29,7 +35,9 @@ def known_counters(run: RunSummary) -> list[Counted]:
 
 def largest(question: Question, ask: Callable[[Counted], float | None]) -> float:
     """Of the hosts that can answer. Raises MetricAbsent where none can."""
-    found = [value for one in known_counters(question.run) if (value := ask(one)) is not None]
+    found = [
+        value for one in known_counters(question.run) if (value := ask(one)) is not None
+    ]
     if not found:
         raise MetricAbsent(_NOT_TOLD)
     return max(found)
@@ -37,11 +45,15 @@ def largest(question: Question, ask: Callable[[Counted], float | None]) -> float
 
 def smallest(question: Question, ask: Callable[[Counted], float | None]) -> float:
     """As largest."""
-    return -largest(question, lambda one: None if (value := ask(one)) is None else -value)
+    return -largest(
+        question, lambda one: None if (value := ask(one)) is None else -value
+    )
 
 
 def grown(one: Counted, name: str) -> float | None:
-    """What a counter grew by while the window was open; None where it was not recorded, or ran backwards."""
+    """What a counter grew by while the window was open; None where it was not recorded,
+    or ran backwards.
+    """
     before, after = getattr(one.opened, name), getattr(one.closed, name)
     return None if before is None or after is None or after < before else after - before
 
@@ -53,13 +65,20 @@ def a_second(one: Counted, name: str) -> float | None:
 
 
 def per_step(question: Question, name: str) -> float:
-    """The same per step of median length, on the host where it grew most. Needs known steps."""
+    """The same per step of median length, on the host where it grew most. Needs known
+    steps.
+    """
     seconds = float(median(periods_ms(question.run))) / 1000
-    return largest(question, lambda one: None if (rate := a_second(one, name)) is None else rate * seconds)
+    return largest(
+        question,
+        lambda one: None if (rate := a_second(one, name)) is None else rate * seconds,
+    )
 
 
 def share(one: Counted, part: str, *wholes: str) -> float | None:
-    """One counter's growth over that of several; None where any was not recorded or none grew."""
+    """One counter's growth over that of several; None where any was not recorded or
+    none grew.
+    """
     values = [grown(one, name) for name in wholes]
     portion = grown(one, part)
     known = [value for value in values if value is not None]
@@ -71,44 +90,61 @@ def share(one: Counted, part: str, *wholes: str) -> float | None:
 _ALL = ("busy_seconds", "idle_seconds", "iowait_seconds", "stolen_seconds")
 
 
-@metric(unit=Unit.COUNT, needs=(known_counters,), better=Better.NEITHER, scatter=Scatter.FACTOR)
+@metric(
+    unit=Unit.COUNT,
+    needs=(known_counters,),
+    better=Better.NEITHER,
+    scatter=Scatter.FACTOR,
+)
 def program_cores(question: Question) -> float:
-    """Cores that the recorded program and all processes that it started kept busy on average, on the host where it is most."""
+    """Cores that the recorded program and all processes that it started kept busy on
+    average, on the host where it is most.
+    """
     return largest(question, lambda one: a_second(one, "program_seconds"))
 
 
-@metric(unit=Unit.COUNT, needs=(known_counters,), better=Better.LESS, scatter=Scatter.FACTOR)
+@metric(
+    unit=Unit.COUNT, needs=(known_counters,), better=Better.LESS, scatter=Scatter.FACTOR
+)
 def other_cores(question: Question) -> float:
-    """Cores that all other processes of the machine kept busy on average, on the host where it is most."""
+    """Cores that all other processes of the machine kept busy on average, on the host
+    where it is most.
+    """
     return largest(question, _others)
 
 
 @metric(unit=Unit.FRACTION, needs=(known_counters,), better=Better.LESS)
 def stolen_core_share(question: Question) -> float:
-    """Share of the time of a virtual machine's cores in which the hypervisor ran others on them; of the worst host."""
+    """Share of the time of a virtual machine's cores in which the hypervisor ran others
+    on them; of the worst host.
+    """
     return largest(question, lambda one: share(one, "stolen_seconds", *_ALL))
 
 
 @metric(unit=Unit.FRACTION, needs=(known_counters,), better=Better.LESS)
 def core_wait_share(question: Question) -> float:
-    """Of the time in which threads of the recorded process ran or could have run, the share in which they had no core;
-    of the worst host.
+    """Of the time in which threads of the recorded process ran or could have run, the
+    share in which they had no core; of the worst host.
     """
-    return largest(question, lambda one: share(one, "waited_seconds", "ran_seconds", "waited_seconds"))
+    return largest(
+        question,
+        lambda one: share(one, "waited_seconds", "ran_seconds", "waited_seconds"),
+    )
 
 
 @metric(unit=Unit.FRACTION, needs=(known_counters,), better=Better.LESS)
 def throttled_fraction(question: Question) -> float:
-    """Share of the periods of the control group's quota of cores, mostly 100 ms each, at which the group was stopped because
-    its quota was used up; of the worst host.
+    """Share of the periods of the control group's quota of cores, mostly 100 ms each,
+    at which the group was stopped because its quota was used up; of the worst host.
     """
     return largest(question, lambda one: share(one, "throttled_periods", "periods"))
 
 
 @fact(needs=(known_counters,))
 def whole_cores(question: Question) -> str:
-    """Cores that the recorded process may use: those that it may run on, or its control group's quota where that is less; of
-    the host with fewest, as a whole number of at least 1.
+    """Cores that the recorded process may use: those that it may run on, or its control
+    group's quota where that is less; of the host with fewest, as a whole number of at
+    least 1.
     """
     return str(max(int(smallest(question, usable)), 1))
 
@@ -130,13 +166,17 @@ def _others(one: Counted) -> float | None:
 
 @metric(unit=Unit.FRACTION, needs=(known_counters,), better=Better.MORE)
 def gpu_clock_fraction(question: Question) -> float:
-    """Clock of a GPU's multiprocessors over the highest that they can have, of the slowest of those that worked."""
+    """Clock of a GPU's multiprocessors over the highest that they can have, of the
+    slowest of those that worked.
+    """
     return min(
         _told(
             question,
             lambda gpu: (
                 min(gpu.clock_mhz, gpu.highest_clock_mhz) / gpu.highest_clock_mhz
-                if gpu.utilization and gpu.clock_mhz is not None and gpu.highest_clock_mhz
+                if gpu.utilization
+                and gpu.clock_mhz is not None
+                and gpu.highest_clock_mhz
                 else None
             ),
         )
@@ -145,10 +185,17 @@ def gpu_clock_fraction(question: Question) -> float:
 
 @fact(needs=(known_counters,))
 def gpu_slowed_by(question: Question) -> str:
-    """Faults by which the driver held a GPU's clock down: heat, power brake, hardware slowdown. A power limit that is reached
-    is none.
+    """Faults by which the driver held a GPU's clock down: heat, power brake, hardware
+    slowdown. A power limit that is reached is none.
     """
-    found = sorted({reason for one in known_counters(question.run) for gpu in one.gpus for reason in gpu.slowed_by})
+    found = sorted(
+        {
+            reason
+            for one in known_counters(question.run)
+            for gpu in one.gpus
+            for reason in gpu.slowed_by
+        }
+    )
     if not found:
         raise MetricAbsent("no driver told that it holds a GPU's clock down")
     return " and ".join(found)
@@ -156,7 +203,12 @@ def gpu_slowed_by(question: Question) -> str:
 
 def _told(question: Question, ask: Callable[[Gpu], float | None]) -> list[float]:
     """Of the GPUs that can answer. Raises MetricAbsent where none can."""
-    found = [value for one in known_counters(question.run) for gpu in one.gpus if (value := ask(gpu)) is not None]
+    found = [
+        value
+        for one in known_counters(question.run)
+        for gpu in one.gpus
+        if (value := ask(gpu)) is not None
+    ]
     if not found:
         raise MetricAbsent("no driver of a GPU told it during the recording")
     return found
@@ -167,8 +219,8 @@ def _told(question: Question, ask: Callable[[Gpu], float | None]) -> list[float]
 
 @metric(unit=Unit.FRACTION, needs=(known_counters,), better=Better.MORE)
 def available_memory_fraction(question: Question) -> float:
-    """Share of the machine's memory that its programs could still get, at the end of the recording where it was less; of
-    the host where it is least.
+    """Share of the machine's memory that its programs could still get, at the end of
+    the recording where it was less; of the host where it is least.
     """
     return smallest(
         question,
@@ -176,7 +228,11 @@ def available_memory_fraction(question: Question) -> float:
             min(*told, whole) / whole
             if (whole := one.settings.memory_bytes)
             and len(
-                told := [end.available_bytes for end in (one.opened, one.closed) if end.available_bytes is not None]
+                told := [
+                    end.available_bytes
+                    for end in (one.opened, one.closed)
+                    if end.available_bytes is not None
+                ]
             )
             == 2
             else None
@@ -184,15 +240,28 @@ def available_memory_fraction(question: Question) -> float:
     )
 
 
-@metric(unit=Unit.BYTES, needs=(known_counters, known_steps), better=Better.LESS, scatter=Scatter.FACTOR)
+@metric(
+    unit=Unit.BYTES,
+    needs=(known_counters, known_steps),
+    better=Better.LESS,
+    scatter=Scatter.FACTOR,
+)
 def swapped_bytes_per_step(question: Question) -> float:
-    """Bytes that the machine moved between memory and swap in a step of median length; of the worst host."""
+    """Bytes that the machine moved between memory and swap in a step of median length;
+    of the worst host.
+    """
     return per_step(question, "swapped_bytes")
 
 
-@metric(unit=Unit.COUNT, needs=(known_counters, known_steps), better=Better.LESS, scatter=Scatter.FACTOR)
+@metric(
+    unit=Unit.COUNT,
+    needs=(known_counters, known_steps),
+    better=Better.LESS,
+    scatter=Scatter.FACTOR,
+)
 def major_faults_per_step(question: Question) -> float:
-    """How often in a step of median length the recorded process needed a page that had to come from storage: swapped out, or
-    of a file that is mapped into memory; of the worst host.
+    """How often in a step of median length the recorded process needed a page that had
+    to come from storage: swapped out, or of a file that is mapped into memory; of the
+    worst host.
     """
     return per_step(question, "major_faults")

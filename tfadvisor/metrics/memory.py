@@ -1,9 +1,17 @@
-"""How full device memory is, how it is cut up, and what is allocated while steps run."""
+"""How full device memory is, how it is cut up, and what is allocated while
+steps run.
+"""
 
 from __future__ import annotations
 
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
-from tfadvisor.metrics.steady import accelerated, an_accelerator, gpus, known_steps, spent
+from tfadvisor.metrics.steady import (
+    accelerated,
+    an_accelerator,
+    gpus,
+    known_steps,
+    spent,
+)
 from tfadvisor.timeline.host.costs import HostCost
 from tfadvisor.timeline.host.memory import DeviceMemory
 from tfadvisor.units import Unit
@@ -23,43 +31,65 @@ def _allocators(question: Question) -> list[DeviceMemory]:
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)
 def peak_memory_fraction(question: Question) -> float:
-    """Largest number of bytes in use over the bytes that the device's allocator could give out, on the fullest device."""
-    return min(max(one.peak_bytes / one.capacity_bytes for one in _allocators(question)), 1.0)
+    """Largest number of bytes in use over the bytes that the device's allocator could
+    give out, on the fullest device.
+    """
+    return min(
+        max(one.peak_bytes / one.capacity_bytes for one in _allocators(question)), 1.0
+    )
 
 
 @metric(unit=Unit.BYTES, better=Better.LESS)
 def peak_memory_bytes(question: Question) -> float:
     """Largest number of bytes in use on the fullest device, from allocator events."""
-    return float(max(_allocators(question), key=lambda one: one.peak_bytes / one.capacity_bytes).peak_bytes)
+    return float(
+        max(
+            _allocators(question), key=lambda one: one.peak_bytes / one.capacity_bytes
+        ).peak_bytes
+    )
 
 
 @metric(unit=Unit.BYTES, better=Better.MORE)
 def memory_capacity_bytes(question: Question) -> float:
-    """Bytes that the allocator of the fullest device could give out in all. This is less than the device's memory where
-    the framework took only a part of it.
+    """Bytes that the allocator of the fullest device could give out in all. This is
+    less than the device's memory where the framework took only a part of it.
     """
-    return float(max(_allocators(question), key=lambda one: one.peak_bytes / one.capacity_bytes).capacity_bytes)
+    return float(
+        max(
+            _allocators(question), key=lambda one: one.peak_bytes / one.capacity_bytes
+        ).capacity_bytes
+    )
 
 
-@metric(unit=Unit.COUNT, needs=(known_steps, an_accelerator), better=Better.LESS, scatter=Scatter.COUNTED)
+@metric(
+    unit=Unit.COUNT,
+    needs=(known_steps, an_accelerator),
+    better=Better.LESS,
+    scatter=Scatter.COUNTED,
+)
 def memory_calls_per_step(question: Question) -> float:
-    """Number of calls of cudaMalloc, cudaFree and the like per step. Each call waits until the device has finished all
-    its work; the framework's own allocator needs none.
+    """Number of calls of cudaMalloc, cudaFree and the like per step. Each call waits
+    until the device has finished all its work; the framework's own allocator needs
+    none.
     """
     steps = sum(int(host.steps.steady().sum()) for host in question.run.hosts)
-    return sum(host.evidence.calls.memory_calls for host in question.run.hosts) / max(steps, 1)
+    return sum(host.evidence.calls.memory_calls for host in question.run.hosts) / max(
+        steps, 1
+    )
 
 
 @metric(unit=Unit.FRACTION, needs=(known_steps,), better=Better.LESS)
 def memory_call_fraction(question: Question) -> float:
-    """Share of step time in which no device works while a thread is inside cudaMalloc, cudaFree or the like."""
+    """Share of step time in which no device works while a thread is inside cudaMalloc,
+    cudaFree or the like.
+    """
     return min(spent(accelerated(question.run), HostCost.ALLOCATING), 1.0)
 
 
 @metric(unit=Unit.FRACTION, better=Better.NEITHER)
 def memory_pool_fraction(question: Question) -> float:
-    """Bytes that the allocator of the fullest GPU could give out in all, over the GPU's memory. JAX takes 0.75 by
-    default, and otherwise XLA_PYTHON_CLIENT_MEM_FRACTION.
+    """Bytes that the allocator of the fullest GPU could give out in all, over the GPU's
+    memory. JAX takes 0.75 by default, and otherwise XLA_PYTHON_CLIENT_MEM_FRACTION.
     """
     sizes = [device.properties.get("memory_size") for _, device in gpus(question.run)]
     known = [float(one) for one in sizes if isinstance(one, int | float) and one > 0]
@@ -70,8 +100,9 @@ def memory_pool_fraction(question: Question) -> float:
 
 @fact(needs=(known_steps,))
 def batch_factor(question: Question) -> str:
-    """Factor by which the batch could grow as far as memory goes, a lower bound: 90% of the memory over the peak, `3`.
-    Absent below 1.5, and without steps, whose peak the trace may lack.
+    """Factor by which the batch could grow as far as memory goes, a lower bound: 90% of
+    the memory over the peak, `3`. Absent below 1.5, and without steps, whose peak the
+    trace may lack.
     """
     times = _ROOM / max(peak_memory_fraction(question), 1e-6)
     if times < _LEAST_FACTOR:

@@ -1,4 +1,6 @@
-"""Work that a training step hardly needs: ops that could run elsewhere, gradients nobody uses, the same on every device."""
+"""Work that a training step hardly needs: ops that could run elsewhere, gradients
+nobody uses, the same on every device.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,12 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from tfadvisor.metrics.kinds import known_ops, known_where, of_step_time, patterns_of_any_device
+from tfadvisor.metrics.kinds import (
+    known_ops,
+    known_where,
+    of_step_time,
+    patterns_of_any_device,
+)
 from tfadvisor.metrics.layers import Part, named_by_tensorflow
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.timeline.summary.hot_ops import HotOp
@@ -21,9 +28,13 @@ class CostlyKind(NamedTuple):
     name: str
     """As in `12% of step time is NAME`."""
     ops: re.Pattern[str]
-    """Their types, without a prefix of oneDNN or a version: `RandomUniform` of `StatelessRandomUniformV2`."""
+    """Their types, without a prefix of oneDNN or a version: `RandomUniform` of
+    `StatelessRandomUniformV2`.
+    """
     scopes: re.Pattern[str]
-    """Scopes that hold nothing else: TensorFlow's functions and Keras' layers name them."""
+    """Scopes that hold nothing else: TensorFlow's functions and Keras' layers name
+    them.
+    """
 
 
 def _kind(name: str, ops: str, scopes: str = "") -> CostlyKind:
@@ -44,27 +55,32 @@ KINDS = (
     ),
     _kind(
         "summaries and printing",
-        r"\w*HistogramSummary \w*ImageSummary \w*AudioSummary WriteSummary WriteScalarSummary EncodePng EncodeJpeg EncodeWav "
+        r"\w*HistogramSummary \w*ImageSummary \w*AudioSummary WriteSummary "
+        r"WriteScalarSummary EncodePng EncodeJpeg EncodeWav "
         r"StringFormat Print LogicalPrint",
         "histogram_summary image_summary write_summary",
     ),
     _kind(
         "decoding of files and records",
-        r"Decode(?:And\w+|Jpeg|Png|Gif|Bmp|Image|Wav|Raw|Compressed|PaddedRaw|Proto) ReadFile ParseTensor ParseExample\w* "
+        r"Decode(?:And\w+|Jpeg|Png|Gif|Bmp|Image|Wav|Raw|Compressed|PaddedRaw|Proto) "
+        r"ReadFile ParseTensor ParseExample\w* "
         r"ParseSingle\w+ ExtractJpegShape",
         "decode_image decode_jpeg",
     ),
     _kind(
         "augmentation and resizing of images",
-        r"ImageProjectiveTransform AdjustHue AdjustSaturation AdjustContrast RGBToHSV HSVToRGB "
+        r"ImageProjectiveTransform AdjustHue AdjustSaturation AdjustContrast "
+        r"RGBToHSV HSVToRGB "
         rf"SampleDistortedBoundingBox {_RESIZE}",
         r"random_(?:rotation|zoom|translation|contrast|brightness|crop|shear|hue|saturation|sharpness|color\w+|"
         r"gaussian_blur|perspective|elastic\w*|grayscale|invert|posterization|erasing) "
-        r"rand_augment aug_mix mix_up cut_mix auto_contrast solarization equalization resizing",
+        r"rand_augment aug_mix mix_up cut_mix auto_contrast solarization "
+        r"equalization resizing",
     ),
     _kind(
         "text",
-        r"String(?!Format)\w* Unicode\w+ Regex\w+ StaticRegex\w+ DecodeBase64 EncodeBase64 Substr ReduceJoin AsString DecodeCSV "
+        r"String(?!Format)\w* Unicode\w+ Regex\w+ StaticRegex\w+ DecodeBase64 "
+        r"EncodeBase64 Substr ReduceJoin AsString DecodeCSV "
         r"DecodeJSON\w* LookupTableFind \w*Tokenize\w*",
         "text_vectorization string_lookup integer_lookup",
     ),
@@ -78,7 +94,9 @@ _TRAINED_RESIZE = ("Resize", "ScaleAndTranslate")
 
 @lru_cache(maxsize=1 << 12)
 def costly_kind(op_type: str, layer: str) -> CostlyKind | None:
-    """What an op is by its type, else by its scopes; None for what steps are made of."""
+    """What an op is by its type, else by its scopes; None for what steps are
+    made of.
+    """
     plain = _bare_type(op_type)
     for kind in KINDS:
         if kind.ops.fullmatch(plain):
@@ -93,7 +111,8 @@ def _bare_type(op_type: str) -> str:
 
 @once
 def _largest_kind(question: Question) -> tuple[str, tuple[Part, ...]]:
-    """(the kind that takes most time, its ops, the largest first); ("", ()) where no op is of any.
+    """(the kind that takes most time, its ops, the largest first); ("", ()) where no op
+    is of any.
 
     Raises MetricAbsent where the trace does not name the types of TensorFlow's ops.
     """
@@ -102,7 +121,9 @@ def _largest_kind(question: Question) -> tuple[str, tuple[Part, ...]]:
     kinds: dict[str, list[Part]] = {}
     for part in found:
         kind = costly_kind(part.op_type, part.layer)
-        if kind is not None and not (part.layer in trained and _RESIZES.fullmatch(_bare_type(part.op_type))):
+        if kind is not None and not (
+            part.layer in trained and _RESIZES.fullmatch(_bare_type(part.op_type))
+        ):
             kinds.setdefault(kind.name, []).append(part)
     if not kinds:
         return "", ()
@@ -111,12 +132,20 @@ def _largest_kind(question: Question) -> tuple[str, tuple[Part, ...]]:
 
 
 def _layers_that_train_a_resize(parts: Sequence[Part]) -> set[str]:
-    """Layers whose resize has a gradient, as a decoder's that enlarges features: no preparation of inputs."""
-    return {one.layer for one in parts if one.path and one.path.is_gradient and one.op_type.startswith(_TRAINED_RESIZE)}
+    """Layers whose resize has a gradient, as a decoder's that enlarges features: no
+    preparation of inputs.
+    """
+    return {
+        one.layer
+        for one in parts
+        if one.path and one.path.is_gradient and one.op_type.startswith(_TRAINED_RESIZE)
+    }
 
 
 def costly_ops(question: Question) -> tuple[Part, ...]:
-    """Those of the kind that takes most time, the largest first. Raises MetricAbsent."""
+    """Those of the kind that takes most time, the largest first. Raises
+    MetricAbsent.
+    """
     return _largest_kind(question)[1]
 
 
@@ -146,14 +175,15 @@ def random_draws(question: Question) -> list[HotOp]:
 # What two programs of a step compute alike.
 
 _ALIKE, _WORTH_TELLING = 0.9, 0.05
-"""Of a program's time, in lines of another; of the step's compute. The smallest loss that a public program computed twice took
-7%, all of it in lines of the gradient's; targets by another network share two thirds."""
+"""Of a program's time, in lines of another; of the step's compute. The smallest loss
+that a public program computed twice took 7%, all of it in lines of the gradient's;
+targets by another network share two thirds."""
 
 
 @fact
 def computed_twice(question: Question) -> str:
-    """A program that runs the lines of another one, which differentiates them, at least half as often: the loss for a log beside
-    the step that computes its gradient."""
+    """A program that runs the lines of another one, which differentiates them, at least
+    half as often: the loss for a log beside the step that computes its gradient."""
     found = known_ops(question)
     spent: dict[str, dict[tuple[str, int], int]] = {}
     runs: dict[str, int] = {}
@@ -162,7 +192,9 @@ def computed_twice(question: Question) -> str:
         place = one.known.location if one.known is not None else None
         if place is not None and place.file and not place.is_installed:
             lines = spent.setdefault(one.module, {})
-            lines[place.file, place.line] = lines.get((place.file, place.line), 0) + one.total_ps
+            lines[place.file, place.line] = (
+                lines.get((place.file, place.line), 0) + one.total_ps
+            )
             runs[one.module] = min(runs.get(one.module, one.count), one.count)
             if "transpose(" in place.op_name:
                 differentiates.add(one.module)
@@ -171,11 +203,19 @@ def computed_twice(question: Question) -> str:
         for other in sorted(differentiates - {name}):
             alike = sum(ps for line, ps in lines.items() if line in spent[other])
             smaller = name not in differentiates or whole[name] < whole[other]
-            much = alike >= _ALIKE * whole[name] and whole[name] >= _WORTH_TELLING * found.compute_ps
+            much = (
+                alike >= _ALIKE * whole[name]
+                and whole[name] >= _WORTH_TELLING * found.compute_ps
+            )
             if smaller and much and 2 * runs[name] >= runs[other]:
                 share = percent(whole[name] / found.compute_ps)
-                return f"{name}, {share} of the compute, runs lines that {other} runs too and differentiates"
-    raise MetricAbsent("no program of the step runs the lines of another one that differentiates them")
+                return (
+                    f"{name}, {share} of the compute, runs lines that {other} runs "
+                    "too and differentiates"
+                )
+    raise MetricAbsent(
+        "no program of the step runs the lines of another one that differentiates them"
+    )
 
 
 # What every device of a run computes alike.
@@ -183,8 +223,8 @@ def computed_twice(question: Question) -> str:
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)
 def same_work_fraction(question: Question) -> float:
-    """Share of step time in which a device computes what the other devices compute too: of the hottest program's compute
-    all but what one device's share would be.
+    """Share of step time in which a device computes what the other devices compute too:
+    of the hottest program's compute all but what one device's share would be.
     """
     patterns = patterns_of_any_device(question)
     ops = known_ops(question)

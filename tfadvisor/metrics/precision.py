@@ -1,7 +1,7 @@
 """In which precision a GPU computes, and whether its Tensor Cores do.
 
-Elementwise kernels that XLA generates never show their precision, so what is asked of the model's arithmetic is asked of
-matrix kernels: products, convolutions and attention.
+Elementwise kernels that XLA generates never show their precision, so what is asked of
+the model's arithmetic is asked of matrix kernels: products, convolutions and attention.
 """
 
 from __future__ import annotations
@@ -32,9 +32,13 @@ from tfadvisor.vocabulary import Better, Scatter, TimeClass
 _MOSTLY = 0.5
 _LOOPS = ("loop_", "wrapped_", "input_")
 _COMPLEX = re.compile(r"[cz]gemm|fft2d_|gemm_complex|complex<|_c64_|_c32_")
-"""Parts of the names of products in complex numbers, as of a convolution by Fourier transform: no 16-bit type has them."""
+"""Parts of the names of products in complex numbers, as of a convolution by Fourier
+transform: no 16-bit type has them.
+"""
 _SHORTEST = 8
-"""Tensor Cores take 8 values at once; a product with a shorter side leaves most of them idle, in whatever type."""
+"""Tensor Cores take 8 values at once; a product with a shorter side leaves most of them
+idle, in whatever type.
+"""
 _VOLTA, _AMPERE = 7, 8
 _GFX9, _MI300, _GFX11 = 9, 4, 11
 _NARROW = (
@@ -44,7 +48,9 @@ _NARROW = (
 
 
 class _Kernels(msgspec.Struct, frozen=True):
-    """What ran, each name sorted once. time: kind -> ps. slowest: kind -> the name that takes most of it."""
+    """What ran, each name sorted once. time: kind -> ps. slowest: kind -> the name that
+    takes most of it.
+    """
 
     time: Mapping[KernelKind, int]
     slowest: Mapping[KernelKind, str]
@@ -57,58 +63,96 @@ class _Kernels(msgspec.Struct, frozen=True):
 @once
 def _kernels(question: Question) -> _Kernels:
     """Of all GPUs. Raises MetricAbsent when none runs in a counted step."""
-    told, rounds = _told_by_hlo(question), rounds_to_tf32(gpus(question.run)[0][1].properties)
+    told, rounds = (
+        _told_by_hlo(question),
+        rounds_to_tf32(gpus(question.run)[0][1].properties),
+    )
     without = _without_room(question)
 
     def kind_of(name: str) -> KernelKind:
         kind = product_kind(name, told.get(name, Precision.UNKNOWN), rounds)
-        unfit = kind.is_matrix and (name in without or _COMPLEX.search(name.lower()) is not None)
-        return kind_of_parts(kind.precision, True, kind.tensor_cores, is_vector=True) if unfit else kind
+        unfit = kind.is_matrix and (
+            name in without or _COMPLEX.search(name.lower()) is not None
+        )
+        return (
+            kind_of_parts(kind.precision, True, kind.tensor_cores, is_vector=True)
+            if unfit
+            else kind
+        )
 
     return _sorted(_kernel_time(question), kind_of)
 
 
 def _kernel_time(question: Question) -> dict[str, int]:
-    """Kernel name -> ps in the counted steps, over all GPUs. Raises MetricAbsent when there is none."""
-    tables = ((device.ops, device.ops.of_class(DeviceClass.COMPUTE)) for _, device in gpus(question.run))
+    """Kernel name -> ps in the counted steps, over all GPUs. Raises MetricAbsent when
+    there is none.
+    """
+    tables = (
+        (device.ops, device.ops.of_class(DeviceClass.COMPUTE))
+        for _, device in gpus(question.run)
+    )
     time = added_up(
         (ops.names[row], ps)
         for ops, rows in tables
-        for row, ps in zip(ops.name[rows].tolist(), ops.total_ps[rows].tolist(), strict=True)
+        for row, ps in zip(
+            ops.name[rows].tolist(), ops.total_ps[rows].tolist(), strict=True
+        )
     )
     if not sum(time.values()):
         raise MetricAbsent("no kernel begins in a counted step")
-    if sum(ps for name, ps in time.items() if is_whole_graph(name)) > _MOSTLY * sum(time.values()):
+    if sum(ps for name, ps in time.items() if is_whole_graph(name)) > _MOSTLY * sum(
+        time.values()
+    ):
         raise MetricAbsent("the trace holds whole CUDA graphs, not their kernels")
     return time
 
 
 def _told_by_hlo(question: Question) -> dict[str, Precision]:
-    """Matrix kernel -> what its op multiplies by the trace's HLO. A kernel of several ops of different types is left out."""
+    """Matrix kernel -> what its op multiplies by the trace's HLO. A kernel of several
+    ops of different types is left out.
+    """
     found: dict[str, set[Precision]] = {}
     for host in question.run.hosts:
         for one in host.program.hot_ops.ops if host.program is not None else ():
-            if one.known is None or not one.known.multiplied or one.kernel.startswith(_LOOPS):
+            if (
+                one.known is None
+                or not one.known.multiplied
+                or one.kernel.startswith(_LOOPS)
+            ):
                 continue  # a plain loop rounds nothing
             if one.known.products or kernel_kind(one.kernel).is_matrix:
-                found.setdefault(one.kernel, set()).add(precision_of_type(one.known.multiplied))
-    return {kernel: next(iter(types)) for kernel, types in found.items() if len(types) == 1}
+                found.setdefault(one.kernel, set()).add(
+                    precision_of_type(one.known.multiplied)
+                )
+    return {
+        kernel: next(iter(types)) for kernel, types in found.items() if len(types) == 1
+    }
 
 
 def _without_room(question: Question) -> frozenset[str]:
-    """Kernels all of whose products have a side too short for Tensor Cores, by the trace's HLO: six channels fill none."""
+    """Kernels all of whose products have a side too short for Tensor Cores, by the
+    trace's HLO: six channels fill none.
+    """
     found: dict[str, list[int]] = {}
     for host in question.run.hosts:
         for one in host.program.hot_ops.ops if host.program is not None else ():
-            sides = [min(size.m, size.n, size.k) for size in one.known.products] if one.known is not None else []
+            sides = (
+                [min(size.m, size.n, size.k) for size in one.known.products]
+                if one.known is not None
+                else []
+            )
             found.setdefault(one.kernel, []).extend(sides or [_SHORTEST])
-    return frozenset(kernel for kernel, sides in found.items() if max(sides) < _SHORTEST)
+    return frozenset(
+        kernel for kernel, sides in found.items() if max(sides) < _SHORTEST
+    )
 
 
 def product_kind(kernel: str, multiplied: Precision, rounds: bool | None) -> KernelKind:
-    """By the kernel's name; where that does not tell the precision of a product, by what the HLO says that it multiplies.
+    """By the kernel's name; where that does not tell the precision of a product, by
+    what the HLO says that it multiplies.
 
-    rounds: whether fp32 becomes TF32, as in the compiler's own products by default; None where nobody knows.
+    rounds: whether fp32 becomes TF32, as in the compiler's own products by default;
+    None where nobody knows.
     """
     kind = kernel_kind(kernel)
     if kind.precision is not Precision.UNKNOWN or multiplied is Precision.UNKNOWN:
@@ -122,8 +166,8 @@ def product_kind(kernel: str, multiplied: Precision, rounds: bool | None) -> Ker
 
 
 def rounds_to_tf32(properties: Mapping[str, float | int | str]) -> bool | None:
-    """Whether a GPU's product of fp32 is one of TF32 unless the program asks for more: on NVIDIA's since Ampere. None where
-    the trace does not tell the generation."""
+    """Whether a GPU's product of fp32 is one of TF32 unless the program asks for more:
+    on NVIDIA's since Ampere. None where the trace does not tell the generation."""
     major = properties.get("compute_cap_major")
     if vendor(properties) != "nvidia":
         return False
@@ -135,16 +179,27 @@ def _sorted(time: Mapping[str, int], kinds_of: Callable[[str], KernelKind]) -> _
     kinds: dict[int, KernelKind] = {}
     for name in time:
         kind = kinds_of(name)
-        kinds[id(kind)] = kind  # equal kinds are one object; hashing ten thousands of them would take longer
+        kinds[id(kind)] = (
+            # equal kinds are one object; hashing ten thousands of them would take
+            # longer
+            kind
+        )
         names.setdefault(id(kind), []).append(name)
     return _Kernels(
-        time={kind: sum(time[name] for name in names[key]) for key, kind in kinds.items()},
-        slowest={kind: max(names[key], key=lambda name: time[name]) for key, kind in kinds.items()},
+        time={
+            kind: sum(time[name] for name in names[key]) for key, kind in kinds.items()
+        },
+        slowest={
+            kind: max(names[key], key=lambda name: time[name])
+            for key, kind in kinds.items()
+        },
     )
 
 
 def _known(kernels: _Kernels) -> int:
-    """Time of kernels of known precision, ps. Raises MetricAbsent when there is none."""
+    """Time of kernels of known precision, ps. Raises MetricAbsent when there is
+    none.
+    """
     known = kernels.sum(lambda kind: kind.precision is not Precision.UNKNOWN)
     if not known:
         raise MetricAbsent("neither names nor HLO show the precision of any kernel")
@@ -153,81 +208,107 @@ def _known(kernels: _Kernels) -> int:
 
 @metric(unit=Unit.FRACTION, better=Better.MORE, scatter=Scatter.EXACT)
 def fp16_kernel_share(question: Question) -> float:
-    """Time of matrix and convolution kernels of 16 bits or fewer over the time of all kernels whose name shows their
-    precision.
+    """Time of matrix and convolution kernels of 16 bits or fewer over the time of all
+    kernels whose name shows their precision.
     """
     kernels = _kernels(question)
     known = _known(kernels)
     if not kernels.sum(lambda kind: kind.is_matrix):
         raise MetricAbsent("no kernel multiplies matrices or convolves")
-    return kernels.sum(lambda kind: kind.precision in _NARROW and kind.is_matrix) / known
+    return (
+        kernels.sum(lambda kind: kind.precision in _NARROW and kind.is_matrix) / known
+    )
 
 
 def fp64_kernel_share(question: Question) -> float:
-    """Time of fp64 kernels, including elementwise ones, over the time of all kernels whose name shows their precision."""
+    """Time of fp64 kernels, including elementwise ones, over the time of all kernels
+    whose name shows their precision.
+    """
     kernels = _kernels(question)
     return kernels.sum(lambda kind: kind.precision is Precision.FP64) / _known(kernels)
 
 
 @metric(unit=Unit.FRACTION, better=Better.LESS, scatter=Scatter.EXACT)
 def unknown_precision_share(question: Question) -> float:
-    """Time of kernels whose name and HLO do not show their precision, over all kernel time. The elementwise kernels that XLA
-    generates never show it.
+    """Time of kernels whose name and HLO do not show their precision, over all kernel
+    time. The elementwise kernels that XLA generates never show it.
     """
     kernels = _kernels(question)
-    return kernels.sum(lambda kind: kind.precision is Precision.UNKNOWN) / kernels.sum(lambda _: True)
+    return kernels.sum(lambda kind: kind.precision is Precision.UNKNOWN) / kernels.sum(
+        lambda _: True
+    )
 
 
 @metric(unit=Unit.FRACTION, better=Better.NEITHER)
 def matrix_kernel_share(question: Question) -> float:
-    """Time of matrix and convolution kernels, including attention, over all kernel time."""
+    """Time of matrix and convolution kernels, including attention, over all kernel
+    time.
+    """
     kernels = _kernels(question)
     return kernels.sum(lambda kind: kind.is_matrix) / kernels.sum(lambda _: True)
 
 
 @metric(unit=Unit.FRACTION, better=Better.LESS, scatter=Scatter.EXACT)
 def unknown_matrix_precision_share(question: Question) -> float:
-    """Time of matrix and convolution kernels whose name does not show their precision, over the time of all matrix and
-    convolution kernels. XLA's own `gemm_fusion` kernels do not show it.
+    """Time of matrix and convolution kernels whose name does not show their precision,
+    over the time of all matrix and convolution kernels. XLA's own `gemm_fusion` kernels
+    do not show it.
     """
     kernels = _kernels(question)
     matrix = kernels.sum(lambda kind: kind.is_matrix)
     if not matrix:
         raise MetricAbsent("no kernel is a matrix product or convolution by its name")
-    return kernels.sum(lambda kind: kind.is_matrix and kind.precision is Precision.UNKNOWN) / matrix
+    return (
+        kernels.sum(lambda kind: kind.is_matrix and kind.precision is Precision.UNKNOWN)
+        / matrix
+    )
 
 
 @metric(unit=Unit.FRACTION, better=Better.MORE, scatter=Scatter.EXACT)
 def tensor_core_kernel_share(question: Question) -> float:
-    """Time of kernels that use Tensor Cores (AMD: matrix cores) over the time of all matrix and convolution kernels
-    whose name shows whether they do. Absent on GPUs without Tensor Cores.
+    """Time of kernels that use Tensor Cores (AMD: matrix cores) over the time of all
+    matrix and convolution kernels whose name shows whether they do. Absent on GPUs
+    without Tensor Cores.
     """
     kernels = _kernels(question)
     _needs_tensor_cores(question)
     known = kernels.sum(lambda kind: kind.is_matrix and kind.tensor_cores is not None)
     if not known:
         raise MetricAbsent("no matrix kernel's name shows whether it uses Tensor Cores")
-    return kernels.sum(lambda kind: kind.is_matrix and kind.tensor_cores is True) / known
+    return (
+        kernels.sum(lambda kind: kind.is_matrix and kind.tensor_cores is True) / known
+    )
 
 
 def _needs_tensor_cores(question: Question) -> None:
-    """Raises MetricAbsent unless a GPU is known to have Tensor Cores, or AMD's matrix cores: by its generation, or because
-    a kernel uses them."""
+    """Raises MetricAbsent unless a GPU is known to have Tensor Cores, or AMD's matrix
+    cores: by its generation, or because a kernel uses them."""
     used = any(kind.tensor_cores for kind in _kernels(question).time)
-    if not used and not any(_has_tensor_cores(device.properties) for _, device in gpus(question.run)):
+    if not used and not any(
+        _has_tensor_cores(device.properties) for _, device in gpus(question.run)
+    ):
         raise MetricAbsent("none of the GPUs is known to have Tensor Cores")
 
 
 def _needs_precisions(question: Question) -> None:
-    """Raises MetricAbsent when the precision of most of the matrix kernels' time is unknown."""
+    """Raises MetricAbsent when the precision of most of the matrix kernels' time is
+    unknown.
+    """
     is_matrix = any(kind.is_matrix for kind in _kernels(question).time)
     if is_matrix and unknown_matrix_precision_share(question) > _MOSTLY:
-        raise MetricAbsent("neither names nor HLO show the precision of most of the matrix kernels' time")
+        raise MetricAbsent(
+            "neither names nor HLO show the precision of most of the matrix kernels' "
+            "time"
+        )
 
 
 def _has_tensor_cores(properties: Mapping[str, float | int | str]) -> bool:
-    """NVIDIA since Volta; AMD's gfx94x and gfx950 (MI300), and gfx11 on. gfx90x is MI100 and MI200, but Vega 20 too."""
-    major, minor = (properties.get(f"compute_cap_{half}") for half in ("major", "minor"))
+    """NVIDIA since Volta; AMD's gfx94x and gfx950 (MI300), and gfx11 on. gfx90x is
+    MI100 and MI200, but Vega 20 too.
+    """
+    major, minor = (
+        properties.get(f"compute_cap_{half}") for half in ("major", "minor")
+    )
     if vendor(properties) == "nvidia":
         return major is None or (isinstance(major, int) and major >= _VOLTA)
     if not isinstance(major, int) or not isinstance(minor, int):
@@ -238,8 +319,9 @@ def _has_tensor_cores(properties: Mapping[str, float | int | str]) -> bool:
 class Slow(NamedTuple):
     """Kinds of matrix kernels that a narrower type, or Tensor Cores, would make faster.
 
-    fraction, kernel, share: names of the metrics, and of the fact for the slowest one; no share for "". about: as in `Time of
-    …`. wanted: whether a kind counts. needs: what must be known.
+    fraction, kernel, share: names of the metrics, and of the fact for the slowest one;
+    no share for "". about: as in `Time of …`. wanted: whether a kind counts. needs:
+    what must be known.
     """
 
     fraction: str
@@ -252,7 +334,10 @@ class Slow(NamedTuple):
 
 def _idle_cores(*precisions: Precision) -> Callable[[KernelKind], bool]:
     return lambda kind: (
-        kind.is_matrix and not kind.is_vector and kind.tensor_cores is False and kind.precision in precisions
+        kind.is_matrix
+        and not kind.is_vector
+        and kind.tensor_cores is False
+        and kind.precision in precisions
     )
 
 
@@ -261,7 +346,8 @@ SLOW = (
         "fallback_kernel_fraction",
         "fallback_kernel",
         "",
-        "matrix and convolution kernels of 16 bits or fewer that leave the Tensor Cores idle, on GPUs that have them",
+        "matrix and convolution kernels of 16 bits or fewer that leave the Tensor "
+        "Cores idle, on GPUs that have them",
         _idle_cores(*_NARROW),
         (_needs_tensor_cores,),
     ),
@@ -269,7 +355,8 @@ SLOW = (
         "fp32_matrix_compute_fraction",
         "slowest_fp32_kernel",
         "fp32_matrix_share",
-        "fp32 matrix and convolution kernels that leave the Tensor Cores idle, on GPUs that have them",
+        "fp32 matrix and convolution kernels that leave the Tensor Cores idle, on "
+        "GPUs that have them",
         _idle_cores(Precision.FP32),
         (_needs_tensor_cores, _needs_precisions),
     ),
@@ -277,10 +364,14 @@ SLOW = (
         "tf32_matrix_compute_fraction",
         "slowest_tf32_kernel",
         "tf32_matrix_share",
-        "matrix and convolution kernels that multiply fp32 numbers, rounded to TF32 or on AMD's matrix cores, by names or HLO",
+        "matrix and convolution kernels that multiply fp32 numbers, rounded to TF32 "
+        "or on AMD's matrix cores, by names or HLO",
         lambda kind: (
             kind.is_matrix
-            and (kind.precision is Precision.TF32 or (kind.precision is Precision.FP32 and kind.tensor_cores is True))
+            and (
+                kind.precision is Precision.TF32
+                or (kind.precision is Precision.FP32 and kind.tensor_cores is True)
+            )
         ),
         (_needs_precisions,),
     ),
@@ -299,19 +390,31 @@ def _register(slow: Slow) -> None:
 
     def slowest(question: Question) -> str:
         kernels = _kernels(question)
-        found = {name: kernels.time[kind] for kind, name in kernels.slowest.items() if slow.wanted(kind)}
+        found = {
+            name: kernels.time[kind]
+            for kind, name in kernels.slowest.items()
+            if slow.wanted(kind)
+        }
         if not found:
             raise MetricAbsent(f"no kernel is among {slow.about}")
         return _with_place(question, max(found, key=lambda name: found[name]))
 
-    fraction.__name__, fraction.__doc__ = slow.fraction, f"Share of step time in {slow.about}."
+    fraction.__name__, fraction.__doc__ = (
+        slow.fraction,
+        f"Share of step time in {slow.about}.",
+    )
     slowest.__name__ = slow.kernel
     slowest.__doc__ = f"The slowest of {slow.about}; its name is shortened."
     metric(unit=Unit.FRACTION, better=Better.LESS)(fraction)
     fact(slowest)
     if slow.share:
-        kernel_share.__name__, kernel_share.__doc__ = slow.share, f"Time of {slow.about}, over all kernel time."
-        metric(unit=Unit.FRACTION, better=Better.LESS, scatter=Scatter.EXACT)(kernel_share)
+        kernel_share.__name__, kernel_share.__doc__ = (
+            slow.share,
+            f"Time of {slow.about}, over all kernel time.",
+        )
+        metric(unit=Unit.FRACTION, better=Better.LESS, scatter=Scatter.EXACT)(
+            kernel_share
+        )
 
 
 for _slow in SLOW:
@@ -320,7 +423,12 @@ for _slow in SLOW:
 
 def _with_place(question: Question, kernel: str) -> str:
     """Its short name, and the line that it comes from where the HLO tells."""
-    for one in (one for host in question.run.hosts if host.program is not None for one in host.program.hot_ops.ops):
+    for one in (
+        one
+        for host in question.run.hosts
+        if host.program is not None
+        for one in host.program.hot_ops.ops
+    ):
         if one.kernel == kernel and one.known is not None and one.known.file:
             return f"{short_kernel(kernel)} ({one.known.file}:{one.known.line})"
     return short_kernel(kernel)

@@ -1,10 +1,17 @@
-"""Matrix products that suit the hardware badly: odd sides, double precision, many zeros."""
+"""Matrix products that suit the hardware badly: odd sides, double precision, many
+zeros.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tfadvisor.metrics.kinds import first_device_ops, hottest_ops, known_where, of_step_time
+from tfadvisor.metrics.kinds import (
+    first_device_ops,
+    hottest_ops,
+    known_where,
+    of_step_time,
+)
 from tfadvisor.metrics.precision import fp64_kernel_share, unknown_precision_share
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import gpus, share, tpus
@@ -18,15 +25,21 @@ if TYPE_CHECKING:
 
 _MULTIPLE = {
     **dict.fromkeys(("bf16", "f16"), 8),
-    **dict.fromkeys(("s8", "u8", "f8e4m3fn", "f8e5m2", "f8e4m3", "f8e4m3fnuz", "f8e5m2fnuz"), 16),
+    **dict.fromkeys(
+        ("s8", "u8", "f8e4m3fn", "f8e5m2", "f8e4m3", "f8e4m3fnuz", "f8e5m2fnuz"), 16
+    ),
 }
-"""By type: 16 bytes in a row are what Tensor Cores and the copies that feed them take at once (TFG: 8 for fp16, 16 for int8)."""
+"""By type: 16 bytes in a row are what Tensor Cores and the copies that feed them take
+at once (TFG: 8 for fp16, 16 for int8).
+"""
 _SMALL = 64
 """A product with a shorter side is no work for Tensor Cores, aligned or not."""
 
 
 def misaligned(size: DotSize) -> tuple[int, ...]:
-    """The sides of a product that are no multiple of what its type wants; empty for fp32 and for small products."""
+    """The sides of a product that are no multiple of what its type wants; empty for
+    fp32 and for small products.
+    """
     multiple = _MULTIPLE.get(size.lhs_dtype, 1)
     sides = (size.m, size.n, size.k)
     if multiple == 1 or min(sides) < _SMALL:
@@ -36,27 +49,40 @@ def misaligned(size: DotSize) -> tuple[int, ...]:
 
 @once
 def misaligned_products(question: Question) -> list[HotOp]:
-    """Of a GPU. Raises MetricAbsent where the trace holds no HLO of a matrix product."""
+    """Of a GPU. Raises MetricAbsent where the trace holds no HLO of a matrix
+    product.
+    """
     gpus(question.run)
     ops = hottest_ops(question).ops
     if not any(one.known is not None and one.known.products for one in ops):
         raise MetricAbsent("the trace holds no HLO of a matrix product")
-    return [one for one in ops if one.known is not None and any(misaligned(size) for size in one.known.products)]
+    return [
+        one
+        for one in ops
+        if one.known is not None
+        and any(misaligned(size) for size in one.known.products)
+    ]
 
 
 @fact
 def misaligned_sides(question: Question) -> str:
-    """Sides and type of the misaligned product that takes most time: `4093 × 4093 by 4093 × 4093 in bf16`."""
+    """Sides and type of the misaligned product that takes most time: `4093 × 4093 by
+    4093 × 4093 in bf16`.
+    """
     size = _first(question)
     return f"{size.m} × {size.k} by {size.k} × {size.n} in {size.lhs_dtype}"
 
 
 @fact
 def padded_sides(question: Question) -> str:
-    """Sides to which to pad the misaligned product that takes most time: `4093 to 4096`."""
+    """Sides to which to pad the misaligned product that takes most time: `4093 to
+    4096`.
+    """
     size = _first(question)
     multiple = _MULTIPLE[size.lhs_dtype]
-    return ", ".join(f"{side} to {-(-side // multiple) * multiple}" for side in misaligned(size))
+    return ", ".join(
+        f"{side} to {-(-side // multiple) * multiple}" for side in misaligned(size)
+    )
 
 
 def _first(question: Question) -> DotSize:
@@ -68,21 +94,36 @@ def _first(question: Question) -> DotSize:
 
 
 _LANES, _SUBLANES, _MATRIX_UNIT = 128, 8, 256
-"""A TPU stores matrices in tiles of 8 by 128 elements; the matrix unit is as wide since v6e, half before."""
+"""A TPU stores matrices in tiles of 8 by 128 elements; the matrix unit is as wide since
+v6e, half before.
+"""
 _WIDE_UNIT = ("v6", "v7", "7x")
 
 
 @once
 def _padding(question: Question) -> list[tuple[HotOp, DotSize, float]]:
-    """The products of a TPU that it pads, with the share of their time that goes into padding at best. Raises MetricAbsent."""
+    """The products of a TPU that it pads, with the share of their time that goes into
+    padding at best. Raises MetricAbsent.
+    """
     device = tpus(question.run)[0][1]
-    width = _MATRIX_UNIT if any(word in device.model.lower() for word in _WIDE_UNIT) else _LANES
-    ops = [one for one in hottest_ops(question).ops if one.known is not None and one.known.products]
+    width = (
+        _MATRIX_UNIT
+        if any(word in device.model.lower() for word in _WIDE_UNIT)
+        else _LANES
+    )
+    ops = [
+        one
+        for one in hottest_ops(question).ops
+        if one.known is not None and one.known.products
+    ]
     if not ops:
         raise MetricAbsent("the trace holds no HLO of a matrix product")
     found = []
     for one in ops:
-        size = max(one.known.products if one.known is not None else (), key=lambda size: size.flops)
+        size = max(
+            one.known.products if one.known is not None else (),
+            key=lambda size: size.flops,
+        )
         padded = _up(size.m, _SUBLANES) * _up(size.n, width) * _up(size.k, width)
         if min(size.m, size.n, size.k) >= _SMALL and padded > size.m * size.n * size.k:
             found.append((one, size, 1 - size.m * size.n * size.k / padded))
@@ -95,9 +136,10 @@ def _up(side: int, multiple: int) -> int:
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)
 def padding_fraction(question: Question) -> float:
-    """Share of step time in which a TPU multiplies nothing but padding: it rounds the sides of a product up to 8 or to the width
-    of its matrix unit, 128 (256 since v6e); from the trace's HLO, or shapes and operations that the
-    profiler states. Products with a side below 64 do not count.
+    """Share of step time in which a TPU multiplies nothing but padding: it rounds the
+    sides of a product up to 8 or to the width of its matrix unit, 128 (256 since v6e);
+    from the trace's HLO, or shapes and operations that the profiler states. Products
+    with a side below 64 do not count.
     """
     found, every = _padding(question), hottest_ops(question)
     lost = sum(one.total_ps * share_lost for one, _, share_lost in found)
@@ -106,7 +148,9 @@ def padding_fraction(question: Question) -> float:
 
 @fact
 def padded_product(question: Question) -> str:
-    """The product of which padding takes most time, with its sides: `dot.4: 8193 × 8193 by 8193 × 8193`."""
+    """The product of which padding takes most time, with its sides: `dot.4: 8193 × 8193
+    by 8193 × 8193`.
+    """
     one, size = _most_padded(question)
     return f"{short_kernel(one.name())}: {size.m} × {size.k} by {size.k} × {size.n}"
 
@@ -116,7 +160,9 @@ def padded_product_place(question: Question) -> str:
     """The same product with its place in the user's program: `dot.4 (train.py:42)`."""
     place = _most_padded(question)[0].place()
     if not place:
-        raise MetricAbsent("the trace holds no HLO that says where this product comes from")
+        raise MetricAbsent(
+            "the trace holds no HLO that says where this product comes from"
+        )
     return place
 
 
@@ -137,8 +183,8 @@ def _double(question: Question) -> list[HotOp]:
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)
 def double_precision_fraction(question: Question) -> float:
-    """Share of step time in which the first device runs ops on 64-bit floats, from the trace's HLO or, without it, on a
-    GPU from the kernels' names.
+    """Share of step time in which the first device runs ops on 64-bit floats, from the
+    trace's HLO or, without it, on a GPU from the kernels' names.
     """
     found = first_device_ops(question)
     if any(one.known is not None for one in found.ops):

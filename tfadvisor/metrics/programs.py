@@ -1,10 +1,19 @@
-"""What the compiled programs say of their ops: arguments, loops, branches, and how near the device's peak they run."""
+"""What the compiled programs say of their ops: arguments, loops, branches, and how near
+the device's peak they run.
+"""
 
 from __future__ import annotations
 
 import re
 
-from tfadvisor.metrics.kinds import OpKind, count_per_step, first_device_ops, kind_of, known_ops, known_where
+from tfadvisor.metrics.kinds import (
+    OpKind,
+    count_per_step,
+    first_device_ops,
+    kind_of,
+    known_ops,
+    known_where,
+)
 from tfadvisor.metrics.precision import product_kind, rounds_to_tf32
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import share
@@ -21,62 +30,100 @@ from tfadvisor.vocabulary import Better, DeviceKind, TimeClass
 _ENOUGH_KNOWN = 0.5
 """Ratios are given only when they rest on at least this share of the compute time."""
 _WAITS_FOR_MEMORY = 0.1
-"""Share of the bandwidth that an op which waits for memory uses at least; built trace decode-h100 uses far more."""
+"""Share of the bandwidth that an op which waits for memory uses at least; built trace
+decode-h100 uses far more.
+"""
 
 
 def _hottest(question: Question) -> tuple[HotOps, Peaks, bool | None]:
-    """Of the first host's first device, with whether it rounds fp32 to TF32. Raises MetricAbsent when nothing computes."""
+    """Of the first host's first device, with whether it rounds fp32 to TF32. Raises
+    MetricAbsent when nothing computes.
+    """
     found = first_device_ops(question)
     device = next(host for host in question.run.hosts if host.devices).program_device
-    rounds = rounds_to_tf32(device.properties) if device.kind is DeviceKind.GPU else None
+    rounds = (
+        rounds_to_tf32(device.properties) if device.kind is DeviceKind.GPU else None
+    )
     return found, peaks_of(device.kind, device.properties), rounds
 
 
 def _least_s(one: HotOp, peaks: Peaks, rounds: bool | None) -> float:
-    """Seconds that the arithmetic of one execution takes at the device's peak in the type that it multiplies: fp8, TF32 or
-    fp32 where the peak in it is known, else 16 bits."""
+    """Seconds that the arithmetic of one execution takes at the device's peak in the
+    type that it multiplies: fp8, TF32 or fp32 where the peak in it is known, else 16
+    bits."""
     if one.known is None or not one.known.flops or peaks.flops is None:
         return 0.0
-    precision = product_kind(one.kernel, precision_of_type(one.known.multiplied), rounds).precision
-    own = {Precision.FP8: peaks.fp8_flops, Precision.TF32: peaks.tf32_flops, Precision.FP32: peaks.fp32_flops}
+    precision = product_kind(
+        one.kernel, precision_of_type(one.known.multiplied), rounds
+    ).precision
+    own = {
+        Precision.FP8: peaks.fp8_flops,
+        Precision.TF32: peaks.tf32_flops,
+        Precision.FP32: peaks.fp32_flops,
+    }
     return one.known.flops / (own.get(precision) or peaks.flops)
 
 
 @metric(unit=Unit.FRACTION, better=Better.MORE)
 def flops_utilization(question: Question) -> float:
-    """Arithmetic of the hottest ops, counted from their shapes, over what the device could do in their time: at its peak in
-    the type that each op multiplies (fp8, TF32, fp32), in 16-bit matrix operations where that peak is not known.
+    """Arithmetic of the hottest ops, counted from their shapes, over what the device
+    could do in their time: at its peak in the type that each op multiplies (fp8, TF32,
+    fp32), in 16-bit matrix operations where that peak is not known.
     """
     found, peaks, rounds = _hottest(question)
     if peaks.flops is None:
         raise MetricAbsent("the trace does not say how fast the device is")
-    known = _counted(found, [one for one in found.ops if one.known is not None and one.known.flops is not None])
+    known = _counted(
+        found,
+        [
+            one
+            for one in found.ops
+            if one.known is not None and one.known.flops is not None
+        ],
+    )
     least = sum(_least_s(one, peaks, rounds) * one.count for one in known)
     return least / (sum(one.total_ps for one in known) / PS_PER_S)
 
 
 @metric(unit=Unit.FRACTION, better=Better.MORE)
 def memory_bandwidth_utilization(question: Question) -> float:
-    """Bytes that the hottest ops read and write, counted from their shapes, over what device memory could deliver in
-    their time. It exceeds 1 where caches serve some of the reads.
+    """Bytes that the hottest ops read and write, counted from their shapes, over what
+    device memory could deliver in their time. It exceeds 1 where caches serve some of
+    the reads.
     """
     found, peaks, _ = _hottest(question)
     if peaks.bytes_per_s is None:
         raise MetricAbsent("the trace does not say how fast the device's memory is")
     known = _counted(found, [one for one in found.ops if one.known is not None])
-    moved = sum(one.known.cost.bytes * one.count for one in known if one.known is not None)
+    moved = sum(
+        one.known.cost.bytes * one.count for one in known if one.known is not None
+    )
     return moved / (sum(one.total_ps for one in known) / PS_PER_S) / peaks.bytes_per_s
 
 
 @once
 def _memory_bound(question: Question) -> list[HotOp]:
-    """The hottest ops, of those whose HLO tells all they compute, of which memory takes longer than arithmetic at best. One that
-    uses less than a tenth of the bandwidth waits for something else."""
+    """The hottest ops, of those whose HLO tells all they compute, of which memory takes
+    longer than arithmetic at best. One that uses less than a tenth of the bandwidth
+    waits for something else."""
     found, peaks, rounds = _hottest(question)
     if peaks.flops is None or peaks.bytes_per_s is None:
-        raise MetricAbsent("the trace does not say how fast the device and its memory are")
-    known = _counted(found, [one for one in found.ops if one.known is not None and one.known.flops is not None])
-    costs = [(one, one.known.cost.bytes / peaks.bytes_per_s) for one in known if one.known is not None]
+        raise MetricAbsent(
+            "the trace does not say how fast the device and its memory are"
+        )
+    known = _counted(
+        found,
+        [
+            one
+            for one in found.ops
+            if one.known is not None and one.known.flops is not None
+        ],
+    )
+    costs = [
+        (one, one.known.cost.bytes / peaks.bytes_per_s)
+        for one in known
+        if one.known is not None
+    ]
     return [
         one
         for one, moving_s in costs
@@ -87,21 +134,33 @@ def _memory_bound(question: Question) -> list[HotOp]:
 
 @metric(unit=Unit.FRACTION, better=Better.NEITHER)
 def memory_bound_fraction(question: Question) -> float:
-    """Share of step time in ops of which memory takes longer than arithmetic even at the device's full speed of both: bytes
-    over its memory's bandwidth against operations over its peak in their type, counted from their shapes. They count where they
-    use a tenth of the bandwidth.
+    """Share of step time in ops of which memory takes longer than arithmetic even at
+    the device's full speed of both: bytes over its memory's bandwidth against
+    operations over its peak in their type, counted from their shapes. They count where
+    they use a tenth of the bandwidth.
     """
     mine, (found, *_) = _memory_bound(question), _hottest(question)
-    return sum(one.total_ps for one in mine) / found.compute_ps * share(question, TimeClass.COMPUTE)
+    return (
+        sum(one.total_ps for one in mine)
+        / found.compute_ps
+        * share(question, TimeClass.COMPUTE)
+    )
 
 
 @fact
 def memory_bound_op(question: Question) -> str:
-    """The op of memory_bound_fraction that takes most time, with its share of the compute time."""
+    """The op of memory_bound_fraction that takes most time, with its share of the
+    compute time.
+    """
     mine, (found, *_) = _memory_bound(question), _hottest(question)
     if not mine:
-        raise MetricAbsent("arithmetic takes longer than memory in all of the hottest ops")
-    return f"{short_kernel(instruction_name(mine[0].name()))}, {percent(mine[0].total_ps / found.compute_ps)} of compute time"
+        raise MetricAbsent(
+            "arithmetic takes longer than memory in all of the hottest ops"
+        )
+    return (
+        f"{short_kernel(instruction_name(mine[0].name()))}, "
+        f"{percent(mine[0].total_ps / found.compute_ps)} of compute time"
+    )
 
 
 @fact
@@ -115,22 +174,31 @@ def memory_bound_place(question: Question) -> str:
 
 def _counted(found: HotOps, known: list[HotOp]) -> list[HotOp]:
     if sum(one.total_ps for one in known) < _ENOUGH_KNOWN * found.compute_ps:
-        raise MetricAbsent("the trace does not hold the HLO of most of the compute time")
+        raise MetricAbsent(
+            "the trace does not hold the HLO of most of the compute time"
+        )
     return known
 
 
 @metric(unit=Unit.COUNT, better=Better.NEITHER)
 def model_parameters(question: Question) -> float:
-    """Number of model parameters: as given with `--params`, else the floating-point arguments that the hottest program
-    returns and whose names do not suggest an optimizer's state. Where parameters are sharded, one device's part.
+    """Number of model parameters: as given with `--params`, else the floating-point
+    arguments that the hottest program returns and whose names do not suggest an
+    optimizer's state. Where parameters are sharded, one device's part.
     """
     if question.settings.parameters is not None:
         return float(question.settings.parameters)
-    found = [host.program.hot_ops for host in question.run.hosts if host.program is not None]
+    found = [
+        host.program.hot_ops for host in question.run.hosts if host.program is not None
+    ]
     if not found:
-        raise MetricAbsent("no device computes anything in this trace, and --params was not given")
+        raise MetricAbsent(
+            "no device computes anything in this trace, and --params was not given"
+        )
     if found[0].parameters is None:
-        raise MetricAbsent(f"{found[0].why}: give the number of model parameters with --params")
+        raise MetricAbsent(
+            f"{found[0].why}: give the number of model parameters with --params"
+        )
     return float(found[0].parameters)
 
 
@@ -141,16 +209,22 @@ _ARGUMENT = re.compile(r"^[A-Za-z_]\w*")
 
 
 def copies_of_arguments(question: Question) -> list[HotOp]:
-    """Of whole arguments that the program returns changed and may not overwrite. Raises MetricAbsent without HLO."""
+    """Of whole arguments that the program returns changed and may not overwrite. Raises
+    MetricAbsent without HLO.
+    """
     return known_where(question, lambda known: known.copied is not None)
 
 
 @fact
 def copied_arguments(question: Question) -> str:
-    """The arguments that the program copies because they are not donated, the costliest first: `state.memory,
-    state.moments`.
+    """The arguments that the program copies because they are not donated, the costliest
+    first: `state.memory, state.moments`.
     """
-    names = [one.known.copied for one in copies_of_arguments(question) if one.known is not None and one.known.copied]
+    names = [
+        one.known.copied
+        for one in copies_of_arguments(question)
+        if one.known is not None and one.known.copied
+    ]
     if not names:
         raise MetricAbsent("the trace holds no names of arguments that are copied")
     return ", ".join(list(dict.fromkeys(names))[:3])
@@ -158,29 +232,47 @@ def copied_arguments(question: Question) -> str:
 
 @fact
 def copying_function(question: Question) -> str:
-    """The jitted function whose program copies the most of its arguments because they are not donated: `train_step`."""
-    found = next((name for one in copies_of_arguments(question) if (name := function_of_module(one.module))), None)
+    """The jitted function whose program copies the most of its arguments because they
+    are not donated: `train_step`.
+    """
+    found = next(
+        (
+            name
+            for one in copies_of_arguments(question)
+            if (name := function_of_module(one.module))
+        ),
+        None,
+    )
     if found is None:
-        raise MetricAbsent("the trace does not name the function whose arguments are copied")
+        raise MetricAbsent(
+            "the trace does not name the function whose arguments are copied"
+        )
     return found
 
 
 @fact
 def donated_names(question: Question) -> str:
-    """The arguments of that function to donate, as its source names them: `"params", "memory"`."""
+    """The arguments of that function to donate, as its source names them: `"params",
+    "memory"`.
+    """
     function = copying_function(question)
     copied = [
         one
         for one in copies_of_arguments(question)
         if one.known is not None and function_of_module(one.module) == function
     ]
-    roots = [match.group() for one in copied if (match := _ARGUMENT.match((one.known and one.known.copied) or ""))]
+    roots = [
+        match.group()
+        for one in copied
+        if (match := _ARGUMENT.match((one.known and one.known.copied) or ""))
+    ]
     if not roots or {"args", "kwargs"}.intersection(roots):
         raise MetricAbsent("the trace holds no names of arguments that are copied")
     return ", ".join(f'"{name}"' for name in dict.fromkeys(roots))
 
 
-# Loops of a compiled program that work row by row or copy slices, and loops that were unrolled.
+# Loops of a compiled program that work row by row or copy slices, and loops that were
+# unrolled.
 
 
 def _looped(question: Question) -> list[HotOp]:
@@ -189,11 +281,15 @@ def _looped(question: Question) -> list[HotOp]:
 
 def looped_scatters(question: Question) -> list[HotOp]:
     """Updates of single rows inside while loops. Raises MetricAbsent without HLO."""
-    return [one for one in _looped(question) if one.known is not None and one.known.scatters]
+    return [
+        one for one in _looped(question) if one.known is not None and one.known.scatters
+    ]
 
 
 def looped_slice_copies(question: Question) -> list[HotOp]:
-    """Kernels that copy slices inside while loops that also multiply matrices. Raises MetricAbsent without HLO."""
+    """Kernels that copy slices inside while loops that also multiply matrices. Raises
+    MetricAbsent without HLO.
+    """
     looped = _looped(question)
     if not any(kind_of(one) is OpKind.MATRIX for one in looped):
         return []
@@ -202,15 +298,15 @@ def looped_slice_copies(question: Question) -> list[HotOp]:
 
 @metric(unit=Unit.COUNT, better=Better.LESS)
 def looped_updates_per_step(question: Question) -> float:
-    """Number of updates of single rows per step that a while loop on the first device makes one after the other:
-    scatters that became loops, from the trace's HLO.
+    """Number of updates of single rows per step that a while loop on the first device
+    makes one after the other: scatters that became loops, from the trace's HLO.
     """
     return count_per_step(question, looped_scatters(question))
 
 
 def scatter_loop_share(question: Question) -> float:
-    """Share of step time in looped_scatters: their kernels, and the launches between kernels in proportion to their number.
-    Raises MetricAbsent without HLO.
+    """Share of step time in looped_scatters: their kernels, and the launches between
+    kernels in proportion to their number. Raises MetricAbsent without HLO.
     """
     found, updates = known_ops(question), looped_scatters(question)
     time = sum(one.total_ps for one in updates) / found.compute_ps
@@ -220,5 +316,7 @@ def scatter_loop_share(question: Question) -> float:
 
 
 def unrolled_ops(question: Question) -> list[HotOp]:
-    """Ops that hold a hundred copies or more of one line's operation. Raises MetricAbsent without HLO."""
+    """Ops that hold a hundred copies or more of one line's operation. Raises
+    MetricAbsent without HLO.
+    """
     return known_where(question, lambda known: known.unrolled is not None)

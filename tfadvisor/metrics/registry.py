@@ -1,4 +1,6 @@
-"""Metrics by name: one function a question, its unit and meaning beside it, evaluated once a report."""
+"""Metrics by name: one function a question, its unit and meaning beside it, evaluated
+once a report.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ class MetricAbsent(Exception):
 
 
 class Settings(msgspec.Struct, frozen=True):
-    """What the user gave, since no trace records it: model parameters, and bandwidth between devices in GB/s."""
+    """What the user gave, since no trace records it: model parameters, and bandwidth
+    between devices in GB/s.
+    """
 
     parameters: int | None = None
     bandwidth_gb_s: float | None = None
@@ -36,7 +40,8 @@ class Question(msgspec.Struct, frozen=True, weakref=True):
 
 
 Need = Callable[[RunSummary], object]
-"""A requirement by name: raises MetricAbsent, with the reason, when the run lacks it."""
+"""A requirement by name: raises MetricAbsent, with the reason, when the run lacks it.
+"""
 
 
 class Metric(msgspec.Struct, frozen=True):
@@ -53,7 +58,9 @@ class Metric(msgspec.Struct, frozen=True):
 
 
 class Fact(msgspec.Struct, frozen=True):
-    """A registered text about the run that rules quote: a stage's name, a function's, a frame's."""
+    """A registered text about the run that rules quote: a stage's name, a function's, a
+    frame's.
+    """
 
     name: str
     about: str
@@ -80,18 +87,30 @@ _METRICS: dict[str, Metric] = {}
 _FACTS: dict[str, Fact] = {}
 PLACES = frozenset(f"{kind.label}_place" for kind in TimeClass)
 """Names by which rules ask where in the program a class of time is spent."""
-_SCATTER = {Unit.FRACTION: Scatter.SHARE, Unit.COUNT: Scatter.EXACT, Unit.BYTES: Scatter.EXACT}
-"""How metrics of a unit differ between runs unless they say otherwise; all other units by factors."""
+_SCATTER = {
+    Unit.FRACTION: Scatter.SHARE,
+    Unit.COUNT: Scatter.EXACT,
+    Unit.BYTES: Scatter.EXACT,
+}
+"""How metrics of a unit differ between runs unless they say otherwise; all other units
+by factors.
+"""
 A = TypeVar("A", float, str)
 Asked = Callable[[Question], A]
 
 
 def metric(
-    *, unit: Unit, better: Better, needs: tuple[Need, ...] = (), scatter: Scatter | None = None
+    *,
+    unit: Unit,
+    better: Better,
+    needs: tuple[Need, ...] = (),
+    scatter: Scatter | None = None,
 ) -> Callable[[Asked[float]], Asked[float]]:
-    """Registers a function as the metric of its name; its docstring is the public definition.
+    """Registers a function as the metric of its name; its docstring is the public
+    definition.
 
-    needs: checked in their order before each call, by whomever. Raises ValueError for a name given twice, or without words.
+    needs: checked in their order before each call, by whomever. Raises ValueError for a
+    name given twice, or without words.
     """
 
     def register(function: Asked[float]) -> Asked[float]:
@@ -111,7 +130,9 @@ def fact(*, needs: tuple[Need, ...]) -> Callable[[Asked[str]], Asked[str]]: ...
 def fact(
     function: Asked[str] | None = None, /, *, needs: tuple[Need, ...] = ()
 ) -> Asked[str] | Callable[[Asked[str]], Asked[str]]:
-    """Registers a function as the fact of its name, as `metric` does: `@fact`, or `@fact(needs=…)`."""
+    """Registers a function as the fact of its name, as `metric` does: `@fact`, or
+    `@fact(needs=…)`.
+    """
 
     def register(function: Asked[str]) -> Asked[str]:
         name, about = _name_and_about(function)
@@ -127,7 +148,9 @@ def _name_and_about(function: Callable[[Question], object]) -> tuple[str, str]:
     if name in _METRICS or name in _FACTS:
         raise ValueError(f"{name} is registered twice")
     if not about and sys.flags.optimize < 2:  # PYTHONOPTIMIZE=2 leaves docstrings out
-        raise ValueError(f"{name} has no docstring, which is its definition in the reference")
+        raise ValueError(
+            f"{name} has no docstring, which is its definition in the reference"
+        )
     return name, about
 
 
@@ -156,7 +179,9 @@ def registered_facts() -> Mapping[str, Fact]:
 
 
 class Metrics(Mapping[str, Measured]):
-    """Every metric of one run. Facts are beside them: `fact(name)` gives the text, or None and `why_no_fact` the reason."""
+    """Every metric of one run. Facts are beside them: `fact(name)` gives the text, or
+    None and `why_no_fact` the reason.
+    """
 
     def __init__(
         self,
@@ -165,8 +190,8 @@ class Metrics(Mapping[str, Measured]):
         broken: Sequence[tuple[str, str]] = (),
         places: Mapping[str, str] = {},
     ) -> None:
-        """Facts map a name to (text, "") or (None, reason). broken: facts that failed, as (name, reason). places: as
-        largest_places gives them."""
+        """Facts map a name to (text, "") or (None, reason). broken: facts that failed,
+        as (name, reason). places: as largest_places gives them."""
         self._places = places
         self._values = dict(values)
         self._facts = dict(facts)
@@ -193,7 +218,9 @@ class Metrics(Mapping[str, Measured]):
         return self._facts[name][0]
 
     def place(self, name: str) -> str:
-        """Of a class of time, or of the op that a fact names: `save (train.py:42)`; "" where none is known."""
+        """Of a class of time, or of the op that a fact names: `save (train.py:42)`; ""
+        where none is known.
+        """
         return self._places.get(name, "") if name in PLACES else self.fact(name) or ""
 
     def why_no_fact(self, name: str) -> str:
@@ -202,7 +229,9 @@ class Metrics(Mapping[str, Measured]):
 
     def broken(self) -> list[tuple[str, str]]:
         """Metrics and facts whose function failed, each with what went wrong."""
-        metrics = [(name, one.reason) for name, one in self._values.items() if one.broken]
+        metrics = [
+            (name, one.reason) for name, one in self._values.items() if one.broken
+        ]
         return [*metrics, *self._broken_facts]
 
     def has_fact(self, name: str) -> bool:
@@ -211,7 +240,9 @@ class Metrics(Mapping[str, Measured]):
 
 
 def measure(run: RunSummary, settings: Settings | None = None) -> Metrics:
-    """Evaluates every registered metric and fact. One that raises anything but MetricAbsent is reported as broken."""
+    """Evaluates every registered metric and fact. One that raises anything but
+    MetricAbsent is reported as broken.
+    """
     question = Question(run, settings or Settings())
     values = {name: _measured(one, question) for name, one in _METRICS.items()}
     told = {name: _told(one.find, question) for name, one in _FACTS.items()}
@@ -246,7 +277,9 @@ T = TypeVar("T")
 
 
 def once(function: Callable[[Q], T]) -> Callable[[Q], T]:
-    """Remembers the answer, or why there is none, to the question (or run) asked about last: a report asks about one."""
+    """Remembers the answer, or why there is none, to the question (or run) asked about
+    last: a report asks about one.
+    """
     held: list[tuple[weakref.ref[Q], T | None, str | None]] = []
 
     @wraps(function)

@@ -1,4 +1,5 @@
-"""Kinds of work, one a row: each gives the share of step time that it takes and the op of it that takes most.
+"""Kinds of work, one a row: each gives the share of step time that it takes and the op
+of it that takes most.
 
 A row `gather` registers the metric `gather_fraction` and the fact `gather_op`.
 """
@@ -44,7 +45,9 @@ from tfadvisor.vocabulary import Better
 
 
 class Chosen(NamedTuple):
-    """fraction: share of step time of the ops that a row is about. first: the one that takes most, "" without any."""
+    """fraction: share of step time of the ops that a row is about. first: the one that
+    takes most, "" without any.
+    """
 
     fraction: float
     first: str
@@ -55,7 +58,9 @@ Choice = Callable[[Question], Chosen]
 
 
 class Signal(NamedTuple):
-    """One row. about: as in `Share of step time in …`. better: which way the share improves."""
+    """One row. about: as in `Share of step time in …`. better: which way the share
+    improves.
+    """
 
     name: str
     about: str
@@ -63,7 +68,10 @@ class Signal(NamedTuple):
     better: Better = Better.LESS
 
 
-def _hot(select: Callable[[Question], Sequence[HotOp]], among: Callable[[Question], HotOps] = hottest_ops) -> Choice:
+def _hot(
+    select: Callable[[Question], Sequence[HotOp]],
+    among: Callable[[Question], HotOps] = hottest_ops,
+) -> Choice:
     """Among the hottest ops of a device; those of the first GPU by default."""
 
     def choose(question: Question) -> Chosen:
@@ -74,13 +82,17 @@ def _hot(select: Callable[[Question], Sequence[HotOp]], among: Callable[[Questio
 
 
 def _of_program(select: Callable[[Question], Sequence[HotOp]]) -> Choice:
-    """Among the ops of the first device, whatever it is, of which the HLO tells something."""
+    """Among the ops of the first device, whatever it is, of which the HLO tells
+    something.
+    """
     return _hot(select, known_ops)
 
 
 def _with_its_whole(select: Callable[[Question], tuple[list[HotOp], HotOps]]) -> Choice:
     """As `_hot`, of a selection that says what it chose from."""
-    return _hot(lambda question: select(question)[0], lambda question: select(question)[1])
+    return _hot(
+        lambda question: select(question)[0], lambda question: select(question)[1]
+    )
 
 
 def _of_kind(kind: OpKind) -> Choice:
@@ -92,14 +104,22 @@ def _of_parts(select: Callable[[Question], Sequence[Part]]) -> Choice:
 
     def choose(question: Question) -> Chosen:
         parts = select(question)
-        first = f"{parts[0].name} ({parts[0].line})" if parts and parts[0].line else parts[0].name if parts else ""
+        first = (
+            f"{parts[0].name} ({parts[0].line})"
+            if parts and parts[0].line
+            else parts[0].name
+            if parts
+            else ""
+        )
         return Chosen(compute_fraction_of(question, parts), first)
 
     return choose
 
 
 def _named(one: HotOp) -> str:
-    """`fusion.3 (train.py:42)`, without the line where the HLO does not tell it; of an unrolled op the line that was."""
+    """`fusion.3 (train.py:42)`, without the line where the HLO does not tell it; of an
+    unrolled op the line that was.
+    """
     unrolled = one.known.unrolled if one.known is not None else None
     if unrolled is not None and unrolled[0]:
         return f"{one.name()} ({unrolled[0]}:{unrolled[1]})"
@@ -110,90 +130,127 @@ SIGNALS = (
     # what fills a GPU's time
     Signal(
         "layout_conversion",
-        "kernels that only change the layout of data: transposes, copies, nchwToNhwc and back; on a CPU: TensorFlow's transposes",
+        "kernels that only change the layout of data: transposes, copies, nchwToNhwc "
+        "and back; on a CPU: TensorFlow's transposes",
         _of_kind(OpKind.LAYOUT),
     ),
     Signal(
-        "cumulative_op", "cumulative sums, products and maxima, by the ops' names and HLO", _of_kind(OpKind.CUMULATIVE)
+        "cumulative_op",
+        "cumulative sums, products and maxima, by the ops' names and HLO",
+        _of_kind(OpKind.CUMULATIVE),
     ),
-    Signal("gather", "gathers, which pick rows of a tensor by index", _of_kind(OpKind.GATHER)),
-    Signal("concatenation", "kernels that concatenate or split tensors", _of_kind(OpKind.CONCATENATE)),
+    Signal(
+        "gather",
+        "gathers, which pick rows of a tensor by index",
+        _of_kind(OpKind.GATHER),
+    ),
+    Signal(
+        "concatenation",
+        "kernels that concatenate or split tensors",
+        _of_kind(OpKind.CONCATENATE),
+    ),
     Signal(
         "elementwise",
-        "elementwise kernels that XLA, MLIR and Eigen generate, without reductions; on a CPU: ops whose HLO ends in an "
+        "elementwise kernels that XLA, MLIR and Eigen generate, without reductions; "
+        "on a CPU: ops whose HLO ends in an "
         "elementwise op, or whose TensorFlow type is one",
         _with_its_whole(elementwise),
     ),
     Signal(
         "generic_product",
-        "matrix products that XLA runs as plain loops (`loop_dot_fusion`, `wrapped_dot`) instead of in kernels of a library "
+        "matrix products that XLA runs as plain loops (`loop_dot_fusion`, "
+        "`wrapped_dot`) instead of in kernels of a library "
         "or Triton; such loops use neither Tensor Cores nor tiles",
         _hot(generic_products),
     ),
     Signal(
         "untuned_convolution",
-        "cuDNN convolutions for which XLA noted no algorithm in the HLO, as happens with autotuning off",
+        "cuDNN convolutions for which XLA noted no algorithm in the HLO, as happens "
+        "with autotuning off",
         _hot(untuned_convolutions),
     ),
     Signal(
         "misaligned_matmul",
-        "products of 16-bit matrices with a side that is not a multiple of 8, or of 8-bit matrices with a side that is not a "
-        "multiple of 16, from the trace's HLO; products with a side below 64 do not count",
+        "products of 16-bit matrices with a side that is not a multiple of 8, or of "
+        "8-bit matrices with a side that is not a "
+        "multiple of 16, from the trace's HLO; products with a side below 64 do not "
+        "count",
         _hot(misaligned_products),
     ),
     Signal(
         "unfused_attention",
-        "attention that is not one fused kernel: a batched product, a softmax of it, and a batched product with the result, "
+        "attention that is not one fused kernel: a batched product, a softmax of it, "
+        "and a batched product with the result, "
         "from the trace's HLO",
         _hot(unfused_attention),
     ),
     Signal(
         "gathered_copy",
-        "kernels that only move the result of an all-gather: they concatenate its parts, transpose or copy them; from the "
+        "kernels that only move the result of an all-gather: they concatenate its "
+        "parts, transpose or copy them; from the "
         "trace's HLO",
         _hot(gathered_copies),
     ),
     Signal(
         "one_operand",
-        "products that multiply the same matrix along the same dimension, from the trace's HLO, as queries, keys and values "
+        "products that multiply the same matrix along the same dimension, from the "
+        "trace's HLO, as queries, keys and values "
         "of one input do",
         _hot(products_of_one_operand),
     ),
     Signal(
         "looped_slice_copy",
-        "kernels that copy slices into or out of larger buffers inside while loops that also multiply matrices, as in a scan "
+        "kernels that copy slices into or out of larger buffers inside while loops "
+        "that also multiply matrices, as in a scan "
         "over layers; from the trace's HLO",
         _hot(looped_slice_copies),
     ),
-    Signal("prefill", "programs named for prefill", _hot(partial(of_phase, "prefill")), Better.NEITHER),
-    Signal("decode", "programs named for decoding or generating", _hot(partial(of_phase, "decode")), Better.NEITHER),
+    Signal(
+        "prefill",
+        "programs named for prefill",
+        _hot(partial(of_phase, "prefill")),
+        Better.NEITHER,
+    ),
+    Signal(
+        "decode",
+        "programs named for decoding or generating",
+        _hot(partial(of_phase, "decode")),
+        Better.NEITHER,
+    ),
     # what a compiled program does, on any device
     Signal(
         "argument_copy",
-        "copies of whole arguments that the program returns changed and may not overwrite because they are not donated, from "
+        "copies of whole arguments that the program returns changed and may not "
+        "overwrite because they are not donated, from "
         "the trace's HLO; copies by a GPU's copy engine do not show",
         _of_program(copies_of_arguments),
     ),
     Signal(
         "unrolled",
-        "ops that hold a hundred copies or more of one line's operation, from the trace's HLO: a Python loop that was unrolled",
+        "ops that hold a hundred copies or more of one line's operation, from the "
+        "trace's HLO: a Python loop that was unrolled",
         _of_program(unrolled_ops),
     ),
     Signal(
         "scatter_loop",
-        "updates of single rows inside while loops, from the trace's HLO: their kernels, and the launches between kernels in "
+        "updates of single rows inside while loops, from the trace's HLO: their "
+        "kernels, and the launches between kernels in "
         "proportion to their number",
-        lambda asked: _of_program(looped_scatters)(asked)._replace(fraction=scatter_loop_share(asked)),
+        lambda asked: _of_program(looped_scatters)(asked)._replace(
+            fraction=scatter_loop_share(asked)
+        ),
     ),
     Signal(
         "random_number",
-        "ops that draw random numbers, masks of dropout included, by the paths of JAX's ops",
+        "ops that draw random numbers, masks of dropout included, by the paths of "
+        "JAX's ops",
         _of_program(random_draws),
     ),
     # by the types of TensorFlow's ops or by HLO
     Signal(
         "costly",
-        "TensorFlow's ops that prepare inputs or look for faults inside the step, of the kind that takes most",
+        "TensorFlow's ops that prepare inputs or look for faults inside the step, of "
+        "the kind that takes most",
         _of_parts(costly_ops),
     ),
 )
@@ -209,10 +266,14 @@ def _register(one: Signal) -> None:
             raise MetricAbsent(f"no op counts in {one.name}_fraction")
         return first
 
-    fraction.__name__, fraction.__doc__ = f"{one.name}_fraction", f"Share of step time in {one.about}."
+    fraction.__name__, fraction.__doc__ = (
+        f"{one.name}_fraction",
+        f"Share of step time in {one.about}.",
+    )
     op.__name__ = f"{one.name}_op"
     op.__doc__ = (
-        f"The costliest op of {one.name}_fraction, with its line where the HLO tells it: `fusion.3 (train.py:42)`."
+        f"The costliest op of {one.name}_fraction, with its line where the HLO tells "
+        "it: `fusion.3 (train.py:42)`."
     )
     metric(unit=Unit.FRACTION, better=one.better)(fraction)
     fact(op)

@@ -1,4 +1,6 @@
-"""Where the step's time goes: one metric a class of the breakdown, the steps themselves, and the time between them."""
+"""Where the step's time goes: one metric a class of the breakdown, the steps
+themselves, and the time between them.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +30,11 @@ from tfadvisor.vocabulary import Better, Scatter, TimeClass
 
 _CLASSES = {
     TimeClass.INPUT: "no device works and the step waits for, or prepares, its next batch",
-    TimeClass.HOST: "no device works and the driving thread runs Python that neither loads, dispatches nor compiles",
+    TimeClass.HOST: "no device works and the driving thread runs Python that neither loads, "
+    "dispatches nor compiles",
     TimeClass.LAUNCH: "no device works while the host dispatches ops, programs or kernels",
-    TimeClass.COMPILE: "no device works while the step traces, compiles or autotunes; first steps, which compile once, "
+    TimeClass.COMPILE: "no device works while the step traces, compiles or autotunes; first steps, "
+    "which compile once, "
     "do not count",
     TimeClass.TRANSFER: "a device only copies",
     TimeClass.COMPUTE: "a device computes",
@@ -46,7 +50,10 @@ def _register(one: TimeClass, about: str) -> None:
         return share(question, one)
 
     fraction.__name__ = one.metric
-    fraction.__doc__ = f"Share of step time in which {about}. This is the breakdown class `{one.label}`."
+    fraction.__doc__ = (
+        f"Share of step time in which {about}. This is the breakdown class "
+        f"`{one.label}`."
+    )
     better = Better.MORE if one is TimeClass.COMPUTE else Better.LESS
     metric(unit=Unit.FRACTION, needs=(a_device,), better=better)(fraction)
 
@@ -57,8 +64,13 @@ for _class, _about in _CLASSES.items():
 
 @metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.MORE)
 def device_busy_fraction(question: Question) -> float:
-    """Share of step time in which a device computes, communicates or copies; a mean over the devices."""
-    return math.fsum(share(question, one) for one in (TimeClass.COMPUTE, TimeClass.COLLECTIVE, TimeClass.TRANSFER))
+    """Share of step time in which a device computes, communicates or copies; a mean
+    over the devices.
+    """
+    return math.fsum(
+        share(question, one)
+        for one in (TimeClass.COMPUTE, TimeClass.COLLECTIVE, TimeClass.TRANSFER)
+    )
 
 
 # How long steps take, how much they differ, and what lies between them.
@@ -66,21 +78,29 @@ def device_busy_fraction(question: Question) -> float:
 
 @metric(unit=Unit.MS, needs=(known_steps,), better=Better.LESS)
 def step_time_ms(question: Question) -> float:
-    """Median period of the counted steps, from the start of one to the start of the next."""
+    """Median period of the counted steps, from the start of one to the start of the
+    next.
+    """
     return float(median(periods_ms(question.run)))
 
 
-@metric(unit=Unit.COUNT, needs=(known_steps,), better=Better.MORE, scatter=Scatter.COUNTED)
+@metric(
+    unit=Unit.COUNT, needs=(known_steps,), better=Better.MORE, scatter=Scatter.COUNTED
+)
 def steps_counted(question: Question) -> float:
-    """Number of steps that count, on the host that has fewest: whole steps that neither compile for the first time nor
-    warm up.
+    """Number of steps that count, on the host that has fewest: whole steps that neither
+    compile for the first time nor warm up.
     """
-    return float(min(int(host.steps.steady().sum()) for host in counted_hosts(question.run)))
+    return float(
+        min(int(host.steps.steady().sum()) for host in counted_hosts(question.run))
+    )
 
 
 @metric(unit=Unit.FRACTION, needs=(known_steps,), better=Better.LESS)
 def step_time_spread(question: Question) -> float:
-    """Median deviation of the step times from their median, as a share of the median. Needs three steps."""
+    """Median deviation of the step times from their median, as a share of the median.
+    Needs three steps.
+    """
     periods = periods_ms(question.run)
     if len(periods) < 3:
         raise MetricAbsent(f"{len(periods)} steps say nothing about their spread")
@@ -92,28 +112,35 @@ def step_time_spread(question: Question) -> float:
 
 @metric(unit=Unit.MS, needs=(known_steps,), better=Better.LESS)
 def inter_step_gap_ms(question: Question) -> float:
-    """Mean time around a boundary between two counted steps in which no device of the host works: from the last device
-    event before the boundary to the first after it.
+    """Mean time around a boundary between two counted steps in which no device of the
+    host works: from the last device event before the boundary to the first after it.
     """
     return float(np.mean(_gaps(question))) / PS_PER_MS
 
 
 @metric(unit=Unit.FRACTION, needs=(known_steps,), better=Better.LESS)
 def inter_step_gap_fraction(question: Question) -> float:
-    """Mean time without device work around a step boundary, as a share of the mean step time."""
+    """Mean time without device work around a step boundary, as a share of the mean step
+    time.
+    """
     gaps = _gaps(question)
-    return min(float(np.mean(gaps)) / PS_PER_MS / float(np.mean(periods_ms(question.run))), 1.0)
+    return min(
+        float(np.mean(gaps)) / PS_PER_MS / float(np.mean(periods_ms(question.run))), 1.0
+    )
 
 
 def _gaps(question: Question) -> Int64Array:
     known_steps(question.run)
     found = np.concatenate([host.device_time.gaps for host in question.run.hosts])
     if not len(found):
-        raise MetricAbsent("the trace does not hold two counted steps with device work on both sides")
+        raise MetricAbsent(
+            "the trace does not hold two counted steps with device work on both sides"
+        )
     return found
 
 
-# What makes the device run dry between steps although nothing loads, computes or compiles on the host.
+# What makes the device run dry between steps although nothing loads, computes or
+# compiles on the host.
 
 
 def _steps(hosts: list[HostSummary]) -> int:
@@ -121,7 +148,9 @@ def _steps(hosts: list[HostSummary]) -> int:
 
 
 def _driven(question: Question) -> list[HostSummary]:
-    """The hosts whose driving thread is known. Raises MetricAbsent when there are none."""
+    """The hosts whose driving thread is known. Raises MetricAbsent when there
+    are none.
+    """
     known_steps(question.run)
     found = [host for host in counted_hosts(question.run) if host.steps.thread >= 0]
     if not found:
@@ -131,8 +160,9 @@ def _driven(question: Question) -> list[HostSummary]:
 
 @metric(unit=Unit.COUNT, better=Better.LESS)
 def waits_per_step(question: Question) -> float:
-    """Number of times per step that the driving thread blocks until something else is done: block_until_ready, reading
-    a value, a full queue of dispatches. Uninterrupted waits count as one.
+    """Number of times per step that the driving thread blocks until something else is
+    done: block_until_ready, reading a value, a full queue of dispatches. Uninterrupted
+    waits count as one.
     """
     hosts = _driven(question)
     return sum(host.evidence.calls.waits for host in hosts) / _steps(hosts)
@@ -140,11 +170,16 @@ def waits_per_step(question: Question) -> float:
 
 @metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.LESS)
 def turnaround_fraction(question: Question) -> float:
-    """Share of step time without device work around step boundaries that input, Python and compilation do not explain:
-    from the device's end over the waiting host to the next launch; or, where it is more, that in which the host waits
-    although no device works, as while it reads values inside the step. A host that dispatches ahead has none.
+    """Share of step time without device work around step boundaries that input, Python
+    and compilation do not explain: from the device's end over the waiting host to the
+    next launch; or, where it is more, that in which the host waits although no device
+    works, as while it reads values inside the step. A host that dispatches ahead has
+    none.
     """
-    explained = math.fsum(share(question, one) for one in (TimeClass.INPUT, TimeClass.HOST, TimeClass.COMPILE))
+    explained = math.fsum(
+        share(question, one)
+        for one in (TimeClass.INPUT, TimeClass.HOST, TimeClass.COMPILE)
+    )
     left = share(question, TimeClass.LAUNCH) + share(question, TimeClass.IDLE)
     waits = spent(counted_hosts(question.run), HostCost.WAITING_IDLE)
     return min(max(inter_step_gap_fraction(question) - explained, waits, 0.0), left)
@@ -152,8 +187,8 @@ def turnaround_fraction(question: Question) -> float:
 
 @metric(unit=Unit.COUNT, needs=(known_steps, an_accelerator), better=Better.LESS)
 def loss_scaling_ops_per_step(question: Question) -> float:
-    """Number of TensorFlow ops of a dynamic loss scale per step, known by their names: tests of the gradients, and
-    branches on them on the host.
+    """Number of TensorFlow ops of a dynamic loss scale per step, known by their names:
+    tests of the gradients, and branches on them on the host.
     """
     hosts = accelerated(question.run)
     return sum(host.evidence.calls.loss_scaling for host in hosts) / _steps(hosts)
@@ -166,10 +201,15 @@ _BUSY = [TimeClass.COMPUTE, TimeClass.COLLECTIVE, TimeClass.TRANSFER]
 
 @metric(unit=Unit.FRACTION, needs=(known_steps,), better=Better.LESS)
 def taking_turns_fraction(question: Question) -> float:
-    """Share by which a step would be shorter if the devices of a host did all their work at the same time, on the host
-    where it is most. It is 0 when all devices work whenever one does.
+    """Share by which a step would be shorter if the devices of a host did all their
+    work at the same time, on the host where it is most. It is 0 when all devices work
+    whenever one does.
     """
-    several = [host for host in counted_hosts(question.run) if len(host.devices) > 1 and counted_ps(host)]
+    several = [
+        host
+        for host in counted_hosts(question.run)
+        if len(host.devices) > 1 and counted_ps(host)
+    ]
     if not several:
         raise MetricAbsent("no host of this run has several active devices")
     return max(_turns(host) for host in several)
@@ -180,4 +220,6 @@ def _turns(host: HostSummary) -> float:
     works = int(host.breakdown[:, host.steps.steady()][:, :, _BUSY].sum())
     if not works or not host.device_time.concurrency:
         return 0.0
-    return max(works / host.device_time.concurrency - works / len(host.devices), 0.0) / counted_ps(host)
+    return max(
+        works / host.device_time.concurrency - works / len(host.devices), 0.0
+    ) / counted_ps(host)

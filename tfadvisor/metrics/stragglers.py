@@ -1,4 +1,6 @@
-"""Who comes last to the collectives, what it does meanwhile, and which replica or op is uneven."""
+"""Who comes last to the collectives, what it does meanwhile, and which replica or op is
+uneven.
+"""
 
 from __future__ import annotations
 
@@ -43,9 +45,11 @@ _DOING = {
 
 
 class Lateness(msgspec.Struct, frozen=True):
-    """Arrivals at the counted meetings, of hosts or of one host's devices; ps, shape (meetings, parties).
+    """Arrivals at the counted meetings, of hosts or of one host's devices; ps, shape
+    (meetings, parties).
 
-    latest: the party that is late by most time in all. step_ps: the summed length of the steps.
+    latest: the party that is late by most time in all. step_ps: the summed length of
+    the steps.
     """
 
     arrival: Int64Array
@@ -66,11 +70,17 @@ class Lateness(msgspec.Struct, frozen=True):
 
 
 def _lateness(arrival: Int64Array, counted: BoolArray, step_ps: int) -> Lateness | None:
-    """Of the counted meetings; None without any, or without a step to set them against."""
+    """Of the counted meetings; None without any, or without a step to set them
+    against.
+    """
     if not counted.any() or not step_ps:
         return None
     chosen = arrival[counted]
-    return Lateness(chosen, int((chosen - chosen.min(axis=1, keepdims=True)).sum(axis=0).argmax()), step_ps)
+    return Lateness(
+        chosen,
+        int((chosen - chosen.min(axis=1, keepdims=True)).sum(axis=0).argmax()),
+        step_ps,
+    )
 
 
 @once
@@ -81,29 +91,55 @@ def host_lateness(question: Question) -> tuple[Lateness, list[HostSummary]]:
     if len(members) < 2:
         raise MetricAbsent("the run has a single host that communicates")
     hosts = [question.run.hosts[index] for index in members]
-    arrival, known = meetings.host_arrival(), {id(host) for host in counted_hosts(question.run)}
-    for index, host in zip(members, hosts, strict=True):  # by the first host's steps that tell
-        counted = host.steps.counts(meetings.step[:, meetings.host.tolist().index(index)])
-        late = _lateness(arrival, counted, _shared_ps(question, meetings, index)) if id(host) in known else None
+    arrival, known = (
+        meetings.host_arrival(),
+        {id(host) for host in counted_hosts(question.run)},
+    )
+    for index, host in zip(
+        members, hosts, strict=True
+    ):  # by the first host's steps that tell
+        counted = host.steps.counts(
+            meetings.step[:, meetings.host.tolist().index(index)]
+        )
+        late = (
+            _lateness(arrival, counted, _shared_ps(question, meetings, index))
+            if id(host) in known
+            else None
+        )
         if late is not None:
             return late, hosts
     raise MetricAbsent(NONE_COUNTED)
 
 
 @once
-def device_lateness(question: Question) -> tuple[Lateness, HostSummary, list[DeviceSummary]]:
-    """Of the devices of the host on which one of them keeps the others waiting longest."""
+def device_lateness(
+    question: Question,
+) -> tuple[Lateness, HostSummary, list[DeviceSummary]]:
+    """Of the devices of the host on which one of them keeps the others waiting
+    longest.
+    """
     meetings = known_meetings(question)
     several = np.flatnonzero(np.bincount(meetings.host) > 1).tolist()
     if not several:
         raise MetricAbsent("no host of this run has several devices that communicate")
     found: list[tuple[Lateness, HostSummary, list[DeviceSummary]]] = []
     for index in several:
-        host, members = question.run.hosts[index], np.flatnonzero(meetings.host == index)
+        host, members = (
+            question.run.hosts[index],
+            np.flatnonzero(meetings.host == index),
+        )
         counted = host.steps.counts(meetings.step[:, members[0]])
-        late = _lateness(meetings.start[:, members], counted, _shared_ps(question, meetings, index))
+        late = _lateness(
+            meetings.start[:, members], counted, _shared_ps(question, meetings, index)
+        )
         if late is not None:
-            found.append((late, host, [host.devices[one] for one in meetings.device[members].tolist()]))
+            found.append(
+                (
+                    late,
+                    host,
+                    [host.devices[one] for one in meetings.device[members].tolist()],
+                )
+            )
     if not found:
         raise MetricAbsent(NONE_COUNTED)
     return max(found, key=lambda one: int(one[0].lost().sum()) / one[0].step_ps)
@@ -111,8 +147,13 @@ def device_lateness(question: Question) -> tuple[Lateness, HostSummary, list[Dev
 
 @once
 def _shared_window(run: RunSummary) -> tuple[int, int]:
-    """First and last instant that the traces of all members hold, ps on the first one's clock."""
-    hosts, offsets = run.hosts, [offset or 0 for offset in run.meetings.clocks.offset_ps]
+    """First and last instant that the traces of all members hold, ps on the first one's
+    clock.
+    """
+    hosts, offsets = (
+        run.hosts,
+        [offset or 0 for offset in run.meetings.clocks.offset_ps],
+    )
     members = distinct(run.meetings.host).tolist()
     lo = max(hosts[one].capture.window[0] - offsets[one] for one in members)
     hi = min(hosts[one].capture.window[1] - offsets[one] for one in members)
@@ -120,9 +161,11 @@ def _shared_window(run: RunSummary) -> tuple[int, int]:
 
 
 def _shared_ps(question: Question, meetings: Meetings, index: int) -> int:
-    """Summed length of a host's counted steps of which the traces of all members hold the middle.
+    """Summed length of a host's counted steps of which the traces of all members hold
+    the middle.
 
-    Hosts may be recorded for different lengths, and nothing is known of a step that another one's trace lacks.
+    Hosts may be recorded for different lengths, and nothing is known of a step that
+    another one's trace lacks.
     """
     lo, hi = _shared_window(question.run)
     steps = question.run.hosts[index].steps
@@ -133,9 +176,9 @@ def _shared_ps(question: Question, meetings: Meetings, index: int) -> int:
 
 @metric(unit=Unit.FRACTION, needs=(known_steps, several_hosts), better=Better.LESS)
 def host_skew_fraction(question: Question) -> float:
-    """Time that the first host waits in collectives for the last one to arrive, as a share of step time. Without
-    collectives between hosts: the difference in device compute time per step between the busiest and the least busy
-    host.
+    """Time that the first host waits in collectives for the last one to arrive, as a
+    share of step time. Without collectives between hosts: the difference in device
+    compute time per step between the busiest and the least busy host.
     """
     try:
         late, _ = host_lateness(question)
@@ -155,24 +198,26 @@ def _compute_difference(hosts: list[HostSummary]) -> float:
 
 @metric(unit=Unit.FRACTION, needs=(known_steps,), better=Better.LESS)
 def late_host_fraction(question: Question) -> float:
-    """Time that the first host waits in collectives that the same host always reaches last, as a share of step time:
-    what the step would save if that host were on time. It is 0 when hosts take turns (late_host_share below 0.6).
+    """Time that the first host waits in collectives that the same host always reaches
+    last, as a share of step time: what the step would save if that host were on time.
+    It is 0 when hosts take turns (late_host_share below 0.6).
     """
     return _persistent(host_lateness(question)[0])
 
 
 @metric(unit=Unit.FRACTION, needs=(known_steps,), better=Better.LESS)
 def late_device_fraction(question: Question) -> float:
-    """Time that the first device of a host waits in collectives that the same device always reaches last, as a share of
-    step time. It is 0 when devices take turns (late_device_share below 0.6).
+    """Time that the first device of a host waits in collectives that the same device
+    always reaches last, as a share of step time. It is 0 when devices take turns
+    (late_device_share below 0.6).
     """
     return _persistent(device_lateness(question)[0])
 
 
 @metric(unit=Unit.FRACTION, better=Better.LESS)
 def uneven_work_fraction(question: Question) -> float:
-    """Share of step time that uneven devices cost: late_device_fraction, or device_skew_fraction where devices do not
-    communicate.
+    """Share of step time that uneven devices cost: late_device_fraction, or
+    device_skew_fraction where devices do not communicate.
     """
     try:
         return late_device_fraction(question)
@@ -181,7 +226,11 @@ def uneven_work_fraction(question: Question) -> float:
 
 
 def _persistent(late: Lateness) -> float:
-    return min(int(late.lost().sum()) / late.step_ps, 1.0) if late.share() >= _SAME_ONE else 0.0
+    return (
+        min(int(late.lost().sum()) / late.step_ps, 1.0)
+        if late.share() >= _SAME_ONE
+        else 0.0
+    )
 
 
 @fact(needs=(known_steps,))
@@ -193,8 +242,8 @@ def late_host(question: Question) -> str:
 
 @fact(needs=(known_steps,))
 def late_device(question: Question) -> str:
-    """The device that the others of its host wait for most in collectives, with the host's name where there are
-    several: `GPU:3`.
+    """The device that the others of its host wait for most in collectives, with the
+    host's name where there are several: `GPU:3`.
     """
     late, host, devices = device_lateness(question)
     name = devices[late.latest].name
@@ -203,22 +252,29 @@ def late_device(question: Question) -> str:
 
 @fact
 def late_host_reason(question: Question) -> str:
-    """What the late host spends more time on than the others: `loading input 62% of its step time, the others 1.0%`."""
+    """What the late host spends more time on than the others: `loading input 62% of its
+    step time, the others 1.0%`.
+    """
     mine, theirs, top = _excess(question)
-    return f"{_DOING[top]} {percent(float(mine[top]))} of its step time, the others {percent(float(theirs[top]))}"
+    return (
+        f"{_DOING[top]} {percent(float(mine[top]))} of its step time, the others "
+        f"{percent(float(theirs[top]))}"
+    )
 
 
 @fact
 def late_host_class(question: Question) -> str:
-    """The class of step time of which the late host has more than the others: input, compute, host, launch, compile,
-    transfer or idle.
+    """The class of step time of which the late host has more than the others: input,
+    compute, host, launch, compile, transfer or idle.
     """
     return _excess(question)[2].label
 
 
 @fact
 def late_host_frame(question: Question) -> str:
-    """The call of the late host's training loop that takes most of its extra time: `load_batch (train.py:25)`."""
+    """The call of the late host's training loop that takes most of its extra time:
+    `load_batch (train.py:25)`.
+    """
     top = _excess(question)[2]
     late, hosts = host_lateness(question)
     frames = hosts[late.latest].evidence.frames
@@ -230,11 +286,16 @@ def late_host_frame(question: Question) -> str:
 
 
 def _excess(question: Question) -> tuple[np.ndarray, np.ndarray, TimeClass]:
-    """(the late host's share of step time by class, the others' mean, the class with the largest difference)."""
+    """(the late host's share of step time by class, the others' mean, the class with
+    the largest difference).
+    """
     known_steps(question.run)
     late, hosts = host_lateness(question)
     shares = np.stack([_shares(host) for host in hosts])
-    mine, theirs = shares[late.latest], np.delete(shares, late.latest, axis=0).mean(axis=0)
+    mine, theirs = (
+        shares[late.latest],
+        np.delete(shares, late.latest, axis=0).mean(axis=0),
+    )
     more = mine - theirs
     more[TimeClass.COLLECTIVE] = -1
     return mine, theirs, TimeClass(int(np.argmax(more)))
@@ -254,12 +315,19 @@ _MUCH_MORE = 2
 
 @fact(needs=(known_steps,))
 def uneven_op(question: Question) -> str:
-    """The op with the largest difference between the device that computes most and the others of its host, where it takes
-    twice as long there: `conditional.5, 66.0 ms a step on CPU:0 and 0 ms on the others`.
+    """The op with the largest difference between the device that computes most and the
+    others of its host, where it takes twice as long there: `conditional.5, 66.0 ms a
+    step on CPU:0 and 0 ms on the others`.
     """
-    most = max((_most_different(host) for host in hosts_of_several(question.run)), key=lambda one: one.more_ms)
+    most = max(
+        (_most_different(host) for host in hosts_of_several(question.run)),
+        key=lambda one: one.more_ms,
+    )
     if most.key is None:
-        raise MetricAbsent("no op takes twice as long on the device that computes most as on the others")
+        raise MetricAbsent(
+            "no op takes twice as long on the device that computes most as on the "
+            "others"
+        )
     here, there = (
         f"{most.here_ms:.3g} ms a step on {most.device}",
         f"{most.here_ms - most.more_ms:.3g} ms on the others",
@@ -294,4 +362,6 @@ def _time_by_op(device: DeviceSummary) -> dict[OpKey, int]:
     """Summed time of each compute op, ps."""
     table = device.ops_by_path
     rows = table.of_class(DeviceClass.COMPUTE)
-    return added_up(zip(keys_of(table, rows), table.total_ps[rows].tolist(), strict=True))
+    return added_up(
+        zip(keys_of(table, rows), table.total_ps[rows].tolist(), strict=True)
+    )

@@ -1,7 +1,9 @@
-"""Attributes of an instruction: the groups of devices that a collective joins, the window of a convolution.
+"""Attributes of an instruction: the groups of devices that a collective joins, the
+window of a convolution.
 
-Source: `ReplicaGroup`, `CollectiveDeviceListProto`, `IotaReplicaGroupListProto`, `MeshAxesReplicaGroupListProto` and
-`SourceTarget` in openxla/xla, xla/xla_data.proto; `DeviceAssignmentProto` for those that name no group.
+Source: `ReplicaGroup`, `CollectiveDeviceListProto`, `IotaReplicaGroupListProto`,
+`MeshAxesReplicaGroupListProto` and `SourceTarget` in openxla/xla, xla/xla_data.proto;
+`DeviceAssignmentProto` for those that name no group.
 """
 
 from __future__ import annotations
@@ -11,7 +13,15 @@ from math import prod
 import msgspec
 
 from tfadvisor.program.module import Instruction, Module
-from tfadvisor.program.wire import Entry, Proto, message_of, messages_of, number_of, numbers_of, span_of
+from tfadvisor.program.wire import (
+    Entry,
+    Proto,
+    message_of,
+    messages_of,
+    number_of,
+    numbers_of,
+    span_of,
+)
 
 _GROUPS, _PAIRS, _DEVICE_LIST, _IOTA, _MESH_AXES = 49, 52, 87, 92, 93
 _DEVICE_ASSIGNMENT = 15
@@ -19,9 +29,11 @@ _MOST_AXES = 32
 
 
 def group_size(collective: Instruction) -> int | None:
-    """Devices in a group, the largest when they differ; for a permute, the devices that send or receive.
+    """Devices in a group, the largest when they differ; for a permute, the devices that
+    send or receive.
 
-    None when the instruction names none and the module does not say how many devices it was compiled for.
+    None when the instruction names none and the module does not say how many devices it
+    was compiled for.
     """
     proto, fields = collective.proto, collective.fields
     pairs = messages_of(proto, fields, _PAIRS)
@@ -39,14 +51,25 @@ def group_size(collective: Instruction) -> int | None:
 
 
 def _listed(proto: Proto, fields: list[Entry], field: int) -> int:
-    return max((len(numbers_of(proto, group, 1)) for group in messages_of(proto, fields, field)), default=0)
+    return max(
+        (
+            len(numbers_of(proto, group, 1))
+            for group in messages_of(proto, fields, field)
+        ),
+        default=0,
+    )
 
 
 def _mesh(proto: Proto, fields: list[Entry]) -> int:
-    """Product of the mesh axes over which the collective runs; of a part of an axis, the part's size."""
+    """Product of the mesh axes over which the collective runs; of a part of an axis,
+    the part's size.
+    """
     if len(fields) > _MOST_AXES:
         return 0
-    sizes = [number_of(axis, 2) for axis in messages_of(proto, message_of(proto, fields, 1), 1)]
+    sizes = [
+        number_of(axis, 2)
+        for axis in messages_of(proto, message_of(proto, fields, 1), 1)
+    ]
     found = []
     for axis in messages_of(proto, fields, 2):
         part, index = message_of(proto, axis, 2), number_of(axis, 1)
@@ -56,7 +79,9 @@ def _mesh(proto: Proto, fields: list[Entry]) -> int:
 
 
 def _everyone(collective: Instruction) -> int | None:
-    """No group is named: all replicas take part, and with a channel all partitions too."""
+    """No group is named: all replicas take part, and with a channel all
+    partitions too.
+    """
     module = collective.computation.module
     assignment = message_of(module.proto, module.fields, _DEVICE_ASSIGNMENT)
     replicas, partitions = number_of(assignment, 1), number_of(assignment, 2)
@@ -71,9 +96,11 @@ _MOST_DIMENSIONS = 256
 
 
 class WindowDimension(msgspec.Struct, frozen=True):
-    """All in elements. padding: before and behind the array, negative where elements are cut off.
+    """All in elements. padding: before and behind the array, negative where elements
+    are cut off.
 
-    window_dilation, base_dilation: distance of neighbours in the kernel and in the array, 1 when they are dense.
+    window_dilation, base_dilation: distance of neighbours in the kernel and in the
+    array, 1 when they are dense.
     """
 
     size: int
@@ -84,7 +111,9 @@ class WindowDimension(msgspec.Struct, frozen=True):
 
 
 def window_of(instruction: Instruction) -> tuple[WindowDimension, ...]:
-    """One entry a windowed dimension, () when the instruction has no window. Raises TraceError for damaged bytes."""
+    """One entry a windowed dimension, () when the instruction has no window. Raises
+    TraceError for damaged bytes.
+    """
     window = message_of(instruction.proto, instruction.fields, _WINDOW)
     if len(window) > _MOST_DIMENSIONS:
         raise instruction.damaged("has a window of too many dimensions")
@@ -100,7 +129,8 @@ def window_of(instruction: Instruction) -> tuple[WindowDimension, ...]:
     )
 
 
-# Programs that every device runs with the same inputs, and in which nothing tells the devices apart: all compute the same.
+# Programs that every device runs with the same inputs, and in which nothing tells the
+# devices apart: all compute the same.
 
 _SHARDINGS, _PARTITIONS = 14, 2
 _TYPE, _OF_TUPLE, _NAMED = 1, 5, 14
@@ -110,7 +140,8 @@ _TELLING_APART = frozenset("partition-id replica-id infeed recv rng".split())
 
 
 def equal_partitions(module: Module) -> int:
-    """How many devices compute the same; 1 where something may tell them apart, or the program does not say.
+    """How many devices compute the same; 1 where something may tell them apart, or the
+    program does not say.
 
     Raises TraceError for damaged bytes.
     """
@@ -119,18 +150,26 @@ def equal_partitions(module: Module) -> int:
     inputs = messages_of(proto, fields, _SHARDINGS) if partitions > 1 else ()
     if not inputs or any(_splits(proto, one) for one in inputs):
         return 1
-    instructions = (one for computation in module.computations for one in computation.instructions)
+    instructions = (
+        one for computation in module.computations for one in computation.instructions
+    )
     return 1 if any(_tells_apart(one) for one in instructions) else partitions
 
 
 def _tells_apart(one: Instruction) -> bool:
-    return one.opcode in _TELLING_APART or (one.opcode == "custom-call" and "callback" in one.custom_call_target)
+    return one.opcode in _TELLING_APART or (
+        one.opcode == "custom-call" and "callback" in one.custom_call_target
+    )
 
 
 def _splits(proto: Proto, sharding: list[Entry]) -> bool:
     """Whether it gives each device its own part. Raises TraceError."""
     kind = number_of(sharding, _TYPE)
     if kind == _TUPLE:
-        return any(_splits(proto, one) for one in messages_of(proto, sharding, _OF_TUPLE))
+        return any(
+            _splits(proto, one) for one in messages_of(proto, sharding, _OF_TUPLE)
+        )
     dimensions = messages_of(proto, message_of(proto, sharding, _NAMED), _DIMENSIONS)
-    return kind != _REPLICATED or any(messages_of(proto, one, _AXES) for one in dimensions)
+    return kind != _REPLICATED or any(
+        messages_of(proto, one, _AXES) for one in dimensions
+    )

@@ -1,8 +1,11 @@
-"""What lies in device memory while a program runs, by the compiler's own plan: its buffer assignment.
+"""What lies in device memory while a program runs, by the compiler's own plan: its
+buffer assignment.
 
-Source: `BufferAssignmentProto`, `BufferAllocationProto`, `LogicalBufferProto` and `HeapSimulatorTrace` in openxla/xla,
-xla/service/hlo.proto. An allocation is one block of memory. Of a block that temporaries share, the heap simulator's trace
-tells which of them live at the same time; where there is no such trace, all that were put into the block are named.
+Source: `BufferAssignmentProto`, `BufferAllocationProto`, `LogicalBufferProto` and
+`HeapSimulatorTrace` in openxla/xla, xla/service/hlo.proto. An allocation is one block
+of memory. Of a block that temporaries share, the heap simulator's trace tells which of
+them live at the same time; where there is no such trace, all that were put into the
+block are named.
 """
 
 from __future__ import annotations
@@ -14,7 +17,14 @@ import msgspec
 
 from tfadvisor.program.module import Instruction, Module
 from tfadvisor.program.operations import location_of
-from tfadvisor.program.wire import Entry, entries, message_of, messages_of, number_of, text_of
+from tfadvisor.program.wire import (
+    Entry,
+    entries,
+    message_of,
+    messages_of,
+    number_of,
+    text_of,
+)
 
 _ASSIGNMENT = 3
 _LOGICAL, _ALLOCATIONS, _TRACES = 1, 3, 4
@@ -39,7 +49,9 @@ class BufferKind(Enum):
 
 
 class Buffer(msgspec.Struct, frozen=True):
-    """One value in memory when the program needs most. "" and 0 for what the HLO does not tell."""
+    """One value in memory when the program needs most. "" and 0 for what the HLO does
+    not tell.
+    """
 
     kind: BufferKind
     name: str
@@ -67,11 +79,15 @@ class ProgramMemory(msgspec.Struct, frozen=True):
     @property
     def bytes(self) -> int:
         """What the program needs of the device in all."""
-        return sum(size for kind, size in self.bytes_of.items() if kind is not BufferKind.HOST)
+        return sum(
+            size for kind, size in self.bytes_of.items() if kind is not BufferKind.HOST
+        )
 
 
 def program_memory(module: Module) -> ProgramMemory | None:
-    """None where the HLO carries no buffer assignment. Raises TraceError for damaged bytes."""
+    """None where the HLO carries no buffer assignment. Raises TraceError for damaged
+    bytes.
+    """
     proto = module.proto
     fields = message_of(proto, entries(proto, 0, len(proto.data)), _ASSIGNMENT)
     values = dict(_values(module, fields))
@@ -79,15 +95,21 @@ def program_memory(module: Module) -> ProgramMemory | None:
     bytes_of = dict.fromkeys(BufferKind, 0)
     found: list[Buffer] = []
     for allocation in messages_of(proto, fields, _ALLOCATIONS):
-        if number_of(allocation, 3) or not number_of(allocation, 2):  # a thread's own, or empty
+        if number_of(allocation, 3) or not number_of(
+            allocation, 2
+        ):  # a thread's own, or empty
             continue
         kind = _kind(allocation)
         bytes_of[kind] += number_of(allocation, 2)
-        found += _buffers(module, allocation, kind, values, at_peak.get(number_of(allocation, 1)))
+        found += _buffers(
+            module, allocation, kind, values, at_peak.get(number_of(allocation, 1))
+        )
     if not found:
         return None
     found.sort(key=lambda one: -one.bytes)
-    return ProgramMemory(module.name, bytes_of, tuple(found[:_MOST]), max(len(found) - _MOST, 0))
+    return ProgramMemory(
+        module.name, bytes_of, tuple(found[:_MOST]), max(len(found) - _MOST, 0)
+    )
 
 
 _Value = tuple[Instruction | None, int]
@@ -117,9 +139,13 @@ def _values(module: Module, fields: list[Entry]) -> Iterator[tuple[int, _Value]]
 def _live_at_peak(
     module: Module, fields: list[Entry], values: Mapping[int, _Value]
 ) -> Iterator[tuple[int, frozenset[int]]]:
-    """(index of an allocation, ids of the values that live when it is fullest), for those with a trace."""
+    """(index of an allocation, ids of the values that live when it is fullest), for
+    those with a trace.
+    """
     for trace in messages_of(module.proto, fields, _TRACES):
-        shared: dict[int, int] = {}  # a value that lies in another's memory -> that other one
+        shared: dict[
+            int, int
+        ] = {}  # a value that lies in another's memory -> that other one
         users: dict[int, int] = {}
         size, most, peak = 0, -1, frozenset[int]()
         for event in messages_of(module.proto, trace, 1):
@@ -145,14 +171,24 @@ def _buffers(
     values: Mapping[int, _Value],
     live: frozenset[int] | None,
 ) -> Iterator[Buffer]:
-    """What lies in one allocation at the peak; of one that is not shared the largest value, which the others overwrite."""
-    assigned = [(number_of(one, 1), number_of(one, 3)) for one in messages_of(module.proto, allocation, 9)]
+    """What lies in one allocation at the peak; of one that is not shared the largest
+    value, which the others overwrite.
+    """
+    assigned = [
+        (number_of(one, 1), number_of(one, 3))
+        for one in messages_of(module.proto, allocation, 9)
+    ]
     if live is not None:
         chosen = [(value, size) for value, size in assigned if value in live]
     elif kind is BufferKind.TEMPORARY:
         chosen = assigned
     else:
-        chosen = [(max(assigned, key=lambda one: one[1])[0] if assigned else -1, number_of(allocation, 2))]
+        chosen = [
+            (
+                max(assigned, key=lambda one: one[1])[0] if assigned else -1,
+                number_of(allocation, 2),
+            )
+        ]
     for value, size in chosen:
         maker = values.get(value, (None, 0))[0]
         place = location_of(maker) if maker is not None else None
@@ -160,7 +196,9 @@ def _buffers(
             kind=kind,
             name=maker.name if maker is not None else "",
             opcode=maker.opcode if maker is not None else "",
-            shape=str(maker.shape) if maker is not None and not maker.shape.is_tuple else "",
+            shape=str(maker.shape)
+            if maker is not None and not maker.shape.is_tuple
+            else "",
             bytes=size,
             file=place.file.rpartition("/")[2] if place else "",
             line=place.line if place else 0,

@@ -1,7 +1,8 @@
-"""The communication that a module does: which collectives, of how many bytes, among how many devices, how often.
+"""The communication that a module does: which collectives, of how many bytes, among how
+many devices, how often.
 
-Sources: the opcodes in openxla/xla, xla/hlo/ir/hlo_opcode.h; what a ring of n devices sends, in NVIDIA/nccl-tests,
-doc/PERFORMANCE.md.
+Sources: the opcodes in openxla/xla, xla/hlo/ir/hlo_opcode.h; what a ring of n devices
+sends, in NVIDIA/nccl-tests, doc/PERFORMANCE.md.
 """
 
 from __future__ import annotations
@@ -40,10 +41,12 @@ _RESULT_IS_SECOND = frozenset(("all-gather-start", "collective-permute-start"))
 
 
 class CollectiveOp(msgspec.Struct, frozen=True):
-    """name: what trace events call it; that of the async-start or fusion around it where there is one.
+    """name: what trace events call it; that of the async-start or fusion around it
+    where there is one.
 
-    bytes: of the whole buffer: the gathered one of an all-gather, the unscattered one of a reduce-scatter. dtype: that of most
-    of the bytes. group_size: devices, None when the module does not say.
+    bytes: of the whole buffer: the gathered one of an all-gather, the unscattered one
+    of a reduce-scatter. dtype: that of most of the bytes. group_size: devices, None
+    when the module does not say.
     """
 
     name: str
@@ -56,13 +59,21 @@ class CollectiveOp(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=16)  # the hosts of a run share their programs
 def collectives(module: Module) -> tuple[CollectiveOp, ...]:
-    """Those that the entry reaches, in the file's order. Raises TraceError for damaged bytes."""
-    everything = (one for computation in module.computations for one in computation.instructions)
+    """Those that the entry reaches, in the file's order. Raises TraceError for damaged
+    bytes.
+    """
+    everything = (
+        one for computation in module.computations for one in computation.instructions
+    )
     mine = [one for one in everything if one.opcode in _OPCODES]
     if not mine:
         return ()
     runs, named = reached(module), _wrappers(module)
-    return tuple(_collective(one, named.get(one.computation.id, one)) for one in mine if one.computation.id in runs)
+    return tuple(
+        _collective(one, named.get(one.computation.id, one))
+        for one in mine
+        if one.computation.id in runs
+    )
 
 
 def _collective(one: Instruction, outer: Instruction) -> CollectiveOp:
@@ -78,7 +89,9 @@ def _collective(one: Instruction, outer: Instruction) -> CollectiveOp:
 
 
 def _result(one: Instruction) -> Shape:
-    """A start's shape also repeats its operands, and may hold the backend's own state."""
+    """A start's shape also repeats its operands, and may hold the backend's own
+    state.
+    """
     if one.opcode in _RESULT_IS_SECOND and len(one.shape.parts) > 1:
         return one.shape.parts[1]
     return one.shape
@@ -90,7 +103,9 @@ def _dtype(operands: list[Shape]) -> str:
 
 
 def _wrappers(module: Module) -> Mapping[int, Instruction]:
-    """Computation id -> the async-start or fusion that holds it; a trace shows that one's name."""
+    """Computation id -> the async-start or fusion that holds it; a trace shows that
+    one's name.
+    """
     return {
         called.id: one
         for computation in module.computations
@@ -103,7 +118,9 @@ def _wrappers(module: Module) -> Mapping[int, Instruction]:
 # What stands before and behind a program's collectives: products, copies.
 
 _BEFORE, _BEHIND = 6, 6
-"""How many instructions may lie between a collective and the products around it: a bias, an activation, a norm."""
+"""How many instructions may lie between a collective and the products around it: a
+bias, an activation, a norm.
+"""
 _DEPTH = 6
 """How far a value is followed back."""
 _FLOATS = ("f", "bf")
@@ -111,8 +128,8 @@ _FLOATS = ("f", "bf")
 _TAKES_PART = frozenset(("dynamic-slice", "slice", "transpose", "optimization-barrier"))
 _WRITTEN = frozenset(
     """
-    all_to_all ragged_all_to_all all_gather all_gather_invariant reduce_scatter psum_scatter psum psum_invariant pmax pmin
-    ppermute pbroadcast
+        all_to_all ragged_all_to_all all_gather all_gather_invariant reduce_scatter
+        psum_scatter psum psum_invariant pmax pmin ppermute pbroadcast
     """.split()
 )
 """JAX's primitives."""
@@ -121,9 +138,11 @@ _PUTS_TOGETHER = frozenset(("concatenate", "transpose", "copy"))
 
 
 def collectives_between_products(module: Module) -> frozenset[str]:
-    """Names of the collectives that wait for a matrix product and that another one waits for, as in tensor parallelism.
+    """Names of the collectives that wait for a matrix product and that another one
+    waits for, as in tensor parallelism.
 
-    A gradient's collective waits for a product too, but no product waits for it. Raises TraceError for damaged bytes.
+    A gradient's collective waits for a product too, but no product waits for it. Raises
+    TraceError for damaged bytes.
     """
     names: set[str] = set()
     mine = {one.name for one in collectives(module)}
@@ -138,8 +157,9 @@ def collectives_between_products(module: Module) -> frozenset[str]:
 
 
 def gathers_of_weights(module: Module) -> frozenset[str]:
-    """Names of the all-gathers that put together what the program got as an argument, as sharded weights are: an argument of
-    floating-point numbers, or what a loop hands on from turn to turn unchanged, a slice of it for each turn.
+    """Names of the all-gathers that put together what the program got as an argument,
+    as sharded weights are: an argument of floating-point numbers, or what a loop hands
+    on from turn to turn unchanged, a slice of it for each turn.
 
     Raises TraceError for damaged bytes.
     """
@@ -152,21 +172,35 @@ def gathers_of_weights(module: Module) -> frozenset[str]:
 
 
 def asked_for(module: Module) -> frozenset[str]:
-    """Names of the collectives that the program itself writes, as `jax.lax.all_to_all`, by the framework's paths to them. The
-    others the compiler put in, where shardings of a value differ. Raises TraceError for damaged bytes.
+    """Names of the collectives that the program itself writes, as `jax.lax.all_to_all`,
+    by the framework's paths to them. The others the compiler put in, where shardings of
+    a value differ. Raises TraceError for damaged bytes.
     """
-    found = ((one.name, one.instruction.op_name.rpartition("/")[2].partition("[")[0]) for one in collectives(module))
-    return frozenset(name for name, last in found if last.rstrip("0123456789.") in _WRITTEN)
+    found = (
+        (one.name, one.instruction.op_name.rpartition("/")[2].partition("[")[0])
+        for one in collectives(module)
+    )
+    return frozenset(
+        name for name, last in found if last.rstrip("0123456789.") in _WRITTEN
+    )
 
 
 def of_experts(module: Module) -> frozenset[str]:
-    """Names of the all-to-alls of a mixture of experts, by the framework's paths to them. Raises TraceError for damaged bytes."""
+    """Names of the all-to-alls of a mixture of experts, by the framework's paths to
+    them. Raises TraceError for damaged bytes.
+    """
     mine = (one for one in collectives(module) if "all-to-all" in one.kind)
-    return frozenset(one.name for one in mine if any(word in one.instruction.op_name.lower() for word in _EXPERTS))
+    return frozenset(
+        one.name
+        for one in mine
+        if any(word in one.instruction.op_name.lower() for word in _EXPERTS)
+    )
 
 
 def _is_argument(value: Instruction, module: Module) -> bool:
-    """Whether a value, or what it is a slice of, is floating-point and an argument, or the same in every turn of a loop."""
+    """Whether a value, or what it is a slice of, is floating-point and an argument, or
+    the same in every turn of a loop.
+    """
     if not value.shape.dtype.startswith(_FLOATS):
         return False
     around: Instruction | None = None
@@ -174,9 +208,13 @@ def _is_argument(value: Instruction, module: Module) -> bool:
         *_, (value, around) = way_back(value, around)
         if value.opcode == "parameter":
             return around is None and value.computation.id == module.entry.id
-        if value.opcode == "get-tuple-element" and value.operands[0].opcode == "parameter":
+        if (
+            value.opcode == "get-tuple-element"
+            and value.operands[0].opcode == "parameter"
+        ):
             return around is None and (
-                value.computation.id == module.entry.id or _stays(value, value.operands[0].computation.root)
+                value.computation.id == module.entry.id
+                or _stays(value, value.operands[0].computation.root)
             )
         if value.opcode not in _TAKES_PART or not value.operand_ids:
             return False
@@ -187,13 +225,17 @@ def _is_argument(value: Instruction, module: Module) -> bool:
 def _stays(element: Instruction, root: Instruction) -> bool:
     """Whether a loop's turn hands on an element of what it got, unchanged."""
     return root.opcode == "tuple" and any(
-        one.opcode == "get-tuple-element" and one.tuple_index == element.tuple_index and place == element.tuple_index
+        one.opcode == "get-tuple-element"
+        and one.tuple_index == element.tuple_index
+        and place == element.tuple_index
         for place, one in enumerate(root.operands)
     )
 
 
 def copies_of_gathered(module: Module) -> frozenset[str]:
-    """Names of what only moves the result of an all-gather: puts its parts together or in another order."""
+    """Names of what only moves the result of an all-gather: puts its parts together or
+    in another order.
+    """
     names: set[str] = set()
     gathers = {one.name for one in collectives(module) if one.kind == "all-gather"}
     for computation in kernel_computations(module) if gathers else ():
@@ -201,8 +243,12 @@ def copies_of_gathered(module: Module) -> frozenset[str]:
         for one in computation.instructions:
             if one.name in gathers:
                 users = users or Users(computation)
-                names.update(user.name for user in users.past_passing(one) if _only_moves(user))
-                names.update(user.name for user in users.of(one) if user.opcode == "copy")
+                names.update(
+                    user.name for user in users.past_passing(one) if _only_moves(user)
+                )
+                names.update(
+                    user.name for user in users.of(one) if user.opcode == "copy"
+                )
     return frozenset(names)
 
 

@@ -1,7 +1,9 @@
-"""The work of a convolution, counted exactly: a multiplication by padding or between dilated elements is none.
+"""The work of a convolution, counted exactly: a multiplication by padding or between
+dilated elements is none.
 
-Sources: `ConvolutionDimensionNumbers` and `Window` in openxla/xla, xla/xla_data.proto; XLA's own count has the same definition
-(`HloCostAnalysis::GetConvolutionFlops` in xla/service/hlo_cost_analysis.cc).
+Sources: `ConvolutionDimensionNumbers` and `Window` in openxla/xla, xla/xla_data.proto;
+XLA's own count has the same definition (`HloCostAnalysis::GetConvolutionFlops` in
+xla/service/hlo_cost_analysis.cc).
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ from tfadvisor.program.wire import message_of, number_of, numbers_of
 _NUMBERS = 16
 _MOST_STEPS = 1 << 16
 
-# target of a cuDNN or MIOpen call -> where input, kernel and output are: operand 0, operand 1 or "result"
+# target of a cuDNN or MIOpen call -> where input, kernel and output are: operand 0,
+# operand 1 or "result"
 _ROLES: dict[str, tuple[int | None, int | None, int | None]] = {
     "__cudnn$convForward": (0, 1, None),
     "__cudnn$convForwardGraph": (0, 1, None),
@@ -29,10 +32,11 @@ _ROLES: dict[str, tuple[int | None, int | None, int | None]] = {
 
 
 class ConvolutionNumbers(msgspec.Struct, frozen=True):
-    """Which dimension is which, of the input, the kernel and the output of the forward convolution.
+    """Which dimension is which, of the input, the kernel and the output of the forward
+    convolution.
 
-    batch: (input, output). feature: (input, kernel's input, kernel's output, output). spatial: one triple (input, kernel,
-    output) a windowed dimension.
+    batch: (input, output). feature: (input, kernel's input, kernel's output, output).
+    spatial: one triple (input, kernel, output) a windowed dimension.
     """
 
     batch: tuple[int, int]
@@ -41,7 +45,9 @@ class ConvolutionNumbers(msgspec.Struct, frozen=True):
 
 
 def convolution_numbers(instruction: Instruction) -> ConvolutionNumbers:
-    """Of a convolution or a library call that stands for one. Raises TraceError when they contradict each other."""
+    """Of a convolution or a library call that stands for one. Raises TraceError when
+    they contradict each other.
+    """
     proto = instruction.proto
     fields = message_of(proto, instruction.fields, _NUMBERS)
     image, kernel, output = (numbers_of(proto, fields, field) for field in (11, 6, 12))
@@ -49,16 +55,23 @@ def convolution_numbers(instruction: Instruction) -> ConvolutionNumbers:
         raise instruction.damaged("has operands of different spatial dimensions")
     return ConvolutionNumbers(
         (number_of(fields, 7), number_of(fields, 9)),
-        (number_of(fields, 8), number_of(fields, 3), number_of(fields, 4), number_of(fields, 10)),
+        (
+            number_of(fields, 8),
+            number_of(fields, 3),
+            number_of(fields, 4),
+            number_of(fields, 10),
+        ),
         tuple(zip(image, kernel, output, strict=True)),
     )
 
 
 def convolution_flops(instruction: Instruction) -> int | None:
-    """Two for each product of a convolution or a cuDNN call that stands for one; None for anything else.
+    """Two for each product of a convolution or a cuDNN call that stands for one; None
+    for anything else.
 
-    Products are output batches × output features × input features a group × the pairs of output and kernel positions
-    that meet an input element, over all spatial dimensions. Raises TraceError when a dimension is named that is not there.
+    Products are output batches × output features × input features a group × the pairs
+    of output and kernel positions that meet an input element, over all spatial
+    dimensions. Raises TraceError when a dimension is named that is not there.
     """
     shapes = _shapes(instruction)
     if shapes is None:
@@ -82,10 +95,14 @@ def convolution_flops(instruction: Instruction) -> int | None:
 
 
 def _shapes(instruction: Instruction) -> tuple[Shape, Shape, Shape] | None:
-    """(input, kernel, output) of the forward convolution that the dimension numbers are about."""
+    """(input, kernel, output) of the forward convolution that the dimension numbers are
+    about.
+    """
     if instruction.opcode == "convolution":
         roles = _ROLES["__cudnn$convForward"]
-    elif instruction.opcode == "custom-call" and instruction.custom_call_target in _ROLES:
+    elif (
+        instruction.opcode == "custom-call" and instruction.custom_call_target in _ROLES
+    ):
         roles = _ROLES[instruction.custom_call_target]
     else:
         return None
@@ -96,33 +113,56 @@ def _shapes(instruction: Instruction) -> tuple[Shape, Shape, Shape] | None:
     if result.is_tuple and result.parts:  # a library call also returns its workspace
         result = result.parts[0]
     image, kernel, output = (
-        result if role is None else instruction.computation.by_id(operands[role]).shape for role in roles
+        result if role is None else instruction.computation.by_id(operands[role]).shape
+        for role in roles
     )
     return image, kernel, output
 
 
 def _meetings(window: WindowDimension, image: int, kernel: int, output: int) -> int:
-    """Pairs (output o, kernel k) for which o·stride + k·dilation − padding is an input element, in one dimension.
+    """Pairs (output o, kernel k) for which o·stride + k·dilation − padding is an input
+    element, in one dimension.
 
-    One of the two is walked through, the number of matches of the other follows from arithmetic.
+    One of the two is walked through, the number of matches of the other follows from
+    arithmetic.
     """
-    walked, step = (kernel, window.window_dilation) if kernel <= output else (output, window.stride)
-    counted, stride = (output, window.stride) if kernel <= output else (kernel, window.window_dilation)
+    walked, step = (
+        (kernel, window.window_dilation)
+        if kernel <= output
+        else (output, window.stride)
+    )
+    counted, stride = (
+        (output, window.stride)
+        if kernel <= output
+        else (kernel, window.window_dilation)
+    )
     if walked > _MOST_STEPS:  # no real window is; padding is then counted as work
         return kernel * output
     return sum(
-        _matches(index * step - window.padding[0], stride, counted, window.base_dilation, image)
+        _matches(
+            index * step - window.padding[0],
+            stride,
+            counted,
+            window.base_dilation,
+            image,
+        )
         for index in range(walked)
     )
 
 
 def _matches(offset: int, stride: int, count: int, dilation: int, image: int) -> int:
-    """How many i in 0 … count−1 have offset + i·stride in {0, dilation, …, (image−1)·dilation}."""
+    """How many i in 0 … count−1 have offset + i·stride in {0, dilation, …,
+    (image−1)·dilation}.
+    """
     common = gcd(stride, dilation)
     if offset % common or not image:
         return 0
     period = dilation // common
-    first = (-offset // common) * pow(stride // common, -1, period) % period if period > 1 else 0
+    first = (
+        (-offset // common) * pow(stride // common, -1, period) % period
+        if period > 1
+        else 0
+    )
     lowest = max(0, -(offset // stride))
     highest = min(count - 1, ((image - 1) * dilation - offset) // stride)
     lowest += (first - lowest) % period
@@ -130,7 +170,8 @@ def _matches(offset: int, stride: int, count: int, dilation: int, image: int) ->
 
 
 def is_tuned(one: Instruction) -> bool | None:
-    """Whether the algorithm of a library's convolution was chosen by measuring; None for other ops.
+    """Whether the algorithm of a library's convolution was chosen by measuring; None
+    for other ops.
 
     XLA's algorithm picker notes what it chose in the convolution's config.
     """

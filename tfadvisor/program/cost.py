@@ -1,4 +1,6 @@
-"""What instructions cost: arithmetic operations and bytes of memory, each worked out from shapes, never measured."""
+"""What instructions cost: arithmetic operations and bytes of memory, each worked out
+from shapes, never measured.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +10,20 @@ import msgspec
 
 from tfadvisor.program.flow import CALLING, Users, called_before, trip_count
 from tfadvisor.program.module import Computation, Instruction
-from tfadvisor.program.operations import APPLYING, applications, matrix_flops, operand, own_operations
+from tfadvisor.program.operations import (
+    APPLYING,
+    applications,
+    matrix_flops,
+    operand,
+    own_operations,
+)
 
 
 class Cost(msgspec.Struct, frozen=True):
     """flops: all arithmetic but transcendentals. bytes: read and written.
 
-    unknown: whether something is not in the numbers, such as a custom call or a loop's length: then they are a lower bound,
-    else exact by their definition.
+    unknown: whether something is not in the numbers, such as a custom call or a loop's
+    length: then they are a lower bound, else exact by their definition.
     """
 
     flops: int = 0
@@ -30,11 +38,17 @@ class Cost(msgspec.Struct, frozen=True):
 def total(costs: Iterable[Cost]) -> Cost:
     """The sum."""
     found = tuple(costs)
-    return Cost(sum(one.flops for one in found), sum(one.bytes for one in found), any(one.unknown for one in found))
+    return Cost(
+        sum(one.flops for one in found),
+        sum(one.bytes for one in found),
+        any(one.unknown for one in found),
+    )
 
 
 class Costs:
-    """The costs of one module's parts. Each computation is worked out once. Questions may raise TraceError."""
+    """The costs of one module's parts. Each computation is worked out once. Questions
+    may raise TraceError.
+    """
 
     def __init__(self) -> None:
         """Reads nothing yet."""
@@ -43,12 +57,18 @@ class Costs:
     def of(self, instruction: Instruction) -> Cost:
         """Of one execution, with all that it calls."""
         if instruction.opcode in CALLING or instruction.opcode in APPLYING:
-            for one in self._needed(called_before(instruction.computation, instruction)):
-                self._known[one.id] = total([self._cost(inner) for inner in one.instructions])
+            for one in self._needed(
+                called_before(instruction.computation, instruction)
+            ):
+                self._known[one.id] = total(
+                    [self._cost(inner) for inner in one.instructions]
+                )
         return self._cost(instruction)
 
     def _needed(self, wanted: Iterable[Computation]) -> list[Computation]:
-        """These and what they call, as far as not known, each behind what it calls itself."""
+        """These and what they call, as far as not known, each behind what it calls
+        itself.
+        """
         found: dict[int, Computation] = {}
         waiting = list(wanted)
         while waiting:
@@ -69,7 +89,10 @@ class Costs:
         accessed = own_bytes(instruction)
         if opcode in APPLYING:
             times = applications(instruction)
-            applied = total(self._known[one.id].times(n) for one, n in zip(instruction.called, times, strict=False))
+            applied = total(
+                self._known[one.id].times(n)
+                for one, n in zip(instruction.called, times, strict=False)
+            )
             return Cost(applied.flops, accessed, applied.unknown)
         own = own_operations(instruction)
         if own is not None:
@@ -83,25 +106,36 @@ class Costs:
             inside = total(called)
             return Cost(inside.flops, own_bytes(instruction), inside.unknown)
         if instruction.opcode == "conditional":
-            return max(called, key=lambda cost: (cost.flops, cost.bytes), default=Cost())
+            return max(
+                called, key=lambda cost: (cost.flops, cost.bytes), default=Cost()
+            )
         if instruction.opcode == "while":
             count = trip_count(instruction)
-            return total([*called, Cost(unknown=True)]) if count is None else total(called).times(count)
+            return (
+                total([*called, Cost(unknown=True)])
+                if count is None
+                else total(called).times(count)
+            )
         return total(called)
 
 
-# How much memory an instruction reads and writes: operands and result, less what it never touches.
+# How much memory an instruction reads and writes: operands and result, less what it
+# never touches.
 
 _FREE = frozenset(
-    """add-dependency after-all bitcast constant domain get-dimension-size get-tuple-element opt-barrier parameter
-    partition-id replica-id tuple""".split()
+    """
+        add-dependency after-all bitcast constant domain get-dimension-size
+        get-tuple-element opt-barrier parameter partition-id replica-id tuple
+    """.split()
 )
 _SLICING = frozenset(("slice", "dynamic-slice", "gather"))
 _THROUGH = frozenset(("bitcast", "reshape"))
 
 
 def own_bytes(instruction: Instruction) -> int:
-    """Of one execution, without what a while, conditional or call runs: for those 0. Raises TraceError."""
+    """Of one execution, without what a while, conditional or call runs: for those 0.
+    Raises TraceError.
+    """
     opcode, shape = instruction.opcode, instruction.shape
     if opcode in _FREE or opcode.endswith(("-done", "-update")):
         return 0
@@ -113,7 +147,9 @@ def own_bytes(instruction: Instruction) -> int:
         return 2 * operand(instruction, 1).bytes + _operand_bytes(instruction, first=2)
     if opcode == "scatter":
         arrays = len(instruction.operand_ids) // 2
-        updates = sum(operand(instruction, arrays + 1 + one).bytes for one in range(arrays))
+        updates = sum(
+            operand(instruction, arrays + 1 + one).bytes for one in range(arrays)
+        )
         return 3 * updates + operand(instruction, arrays).bytes
     return _operand_bytes(instruction) + _written(instruction)
 
@@ -125,7 +161,9 @@ def _operand_bytes(instruction: Instruction, first: int = 0) -> int:
 
 
 def _written(instruction: Instruction) -> int:
-    """A start's shape repeats its operands; a library call's has its workspace, unformatted bytes, at the end."""
+    """A start's shape repeats its operands; a library call's has its workspace,
+    unformatted bytes, at the end.
+    """
     opcode, shape = instruction.opcode, instruction.shape
     parts = shape.parts
     if opcode == "copy-start" and parts:
@@ -134,7 +172,12 @@ def _written(instruction: Instruction) -> int:
         return parts[1].bytes
     if opcode in ("send", "recv") and parts:
         return parts[0].bytes if opcode == "recv" else 0
-    if opcode == "custom-call" and len(parts) > 1 and parts[-1].dtype in ("s8", "u8") and len(parts[-1].dims) == 1:
+    if (
+        opcode == "custom-call"
+        and len(parts) > 1
+        and parts[-1].dtype in ("s8", "u8")
+        and len(parts[-1].dims) == 1
+    ):
         return sum(part.bytes for part in parts[:-1])
     return shape.bytes
 
@@ -146,13 +189,19 @@ def _fusion_bytes(fusion: Instruction) -> int:
     inner = called[0]
     users = Users(inner).by_id
     read = sum(_read(parameter, users) for parameter in inner.parameters())
-    tables = sum(one.shape.bytes for one in inner.instructions if one.opcode == "constant" and one.shape.elements > 1)
+    tables = sum(
+        one.shape.bytes
+        for one in inner.instructions
+        if one.opcode == "constant" and one.shape.elements > 1
+    )
     results = inner.root.operands if inner.root.opcode == "tuple" else (inner.root,)
     return read + tables + sum(map(_returned, results))
 
 
 def _read(value: Instruction, users: Mapping[int, list[Instruction]]) -> int:
-    """What is read of a parameter: all of it, unless every use takes slices or overwrites a part."""
+    """What is read of a parameter: all of it, unless every use takes slices or
+    overwrites a part.
+    """
     full = value.shape.bytes
     parts, names = 0, {value.id}  # the parameter itself, and the bitcasts of it
     waiting = [value.id]
@@ -163,9 +212,13 @@ def _read(value: Instruction, users: Mapping[int, list[Instruction]]) -> int:
                 if user.id not in names:
                     names.add(user.id)
                     waiting.append(user.id)
-            elif user.opcode == "get-tuple-element" or (user.opcode in _SLICING and _only_first(user, used)):
+            elif user.opcode == "get-tuple-element" or (
+                user.opcode in _SLICING and _only_first(user, used)
+            ):
                 parts += user.shape.bytes
-            elif not (user.opcode == "dynamic-update-slice" and _only_first(user, used)):
+            elif not (
+                user.opcode == "dynamic-update-slice" and _only_first(user, used)
+            ):
                 return full
     return min(full, parts)
 

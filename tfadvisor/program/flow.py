@@ -1,4 +1,6 @@
-"""Who uses whose result, and how often each instruction runs, among those that a trace shows as events of their own."""
+"""Who uses whose result, and how often each instruction runs, among those that a trace
+shows as events of their own.
+"""
 
 from __future__ import annotations
 
@@ -8,29 +10,41 @@ from tfadvisor.program.module import Computation, Instruction, Module
 from tfadvisor.tallies import listed
 
 _MOST = 20_000
-"""A computation with more instructions than this is not looked through: it would take longer than the rest of the trace."""
+"""A computation with more instructions than this is not looked through: it would take
+longer than the rest of the trace.
+"""
 _DOUBLE = ("f64", "c128")
 _RUNNING = ("while", "conditional", "call")
 _KEEPING = frozenset("bitcast broadcast convert copy reshape".split())
 """Opcodes whose result holds the same values."""
 _MOST_STEPS = 16
-PASSING = frozenset("bitcast copy copy-done copy-start get-tuple-element reshape tuple".split())
+PASSING = frozenset(
+    "bitcast copy copy-done copy-start get-tuple-element reshape tuple".split()
+)
 """Opcodes that hand on what they got."""
 
 
 def running_computations(module: Module) -> Mapping[int, bool]:
-    """By id the computations whose instructions are events: the entry and what loops, branches and calls lead to.
+    """By id the computations whose instructions are events: the entry and what loops,
+    branches and calls lead to.
 
-    True for those inside a loop. What fusions hold is one event of its fusion's name. Raises TraceError for damaged bytes.
+    True for those inside a loop. What fusions hold is one event of its fusion's name.
+    Raises TraceError for damaged bytes.
     """
     found = {module.entry.id: False}
-    for computation in reversed(module.computations):  # callers stand behind what they call
+    for computation in reversed(
+        module.computations
+    ):  # callers stand behind what they call
         if computation.id not in found:
             continue
         for one in computation.instructions:
             if one.opcode in _RUNNING:
                 for called in called_before(computation, one):
-                    found[called.id] = found.get(called.id, False) or found[computation.id] or one.opcode == "while"
+                    found[called.id] = (
+                        found.get(called.id, False)
+                        or found[computation.id]
+                        or one.opcode == "while"
+                    )
     return found
 
 
@@ -43,20 +57,30 @@ def kernel_computations(module: Module) -> Iterator[Computation]:
 
 
 def inside(one: Instruction) -> tuple[Instruction, ...]:
-    """What a fusion does, or the instruction itself. Raises TraceError for damaged bytes."""
+    """What a fusion does, or the instruction itself. Raises TraceError for damaged
+    bytes.
+    """
     if one.opcode != "fusion":
         return (one,)
-    return tuple(inner for called in called_before(one.computation, one) for inner in called.instructions)
+    return tuple(
+        inner
+        for called in called_before(one.computation, one)
+        for inner in called.instructions
+    )
 
 
 def effect(one: Instruction) -> str:
-    """The opcode that makes an instruction's result: a fusion's last one, conversions and what only hands on left out."""
+    """The opcode that makes an instruction's result: a fusion's last one, conversions
+    and what only hands on left out.
+    """
     if one.opcode != "fusion":
         return one.opcode
     called = called_before(one.computation, one)
     last = called[0].root if called else one
     for _ in range(8):
-        if (last.opcode not in PASSING and last.opcode != "convert") or not last.operand_ids:
+        if (
+            last.opcode not in PASSING and last.opcode != "convert"
+        ) or not last.operand_ids:
             break
         last = last.operands[0]
     return last.opcode
@@ -67,13 +91,19 @@ Found = tuple[Instruction, Instruction | None]
 
 
 def way_back(one: Instruction, around: Instruction | None) -> Iterator[Found]:
-    """A value, and what it comes from: past what keeps the values, out of a fusion and into one.
+    """A value, and what it comes from: past what keeps the values, out of a fusion and
+    into one.
 
-    around: the fusion that holds the instruction. At least one is yielded, at most 17. Raises TraceError for damaged bytes.
+    around: the fusion that holds the instruction. At least one is yielded, at most 17.
+    Raises TraceError for damaged bytes.
     """
     yield one, around
     for _ in range(_MOST_STEPS):
-        if one.opcode == "parameter" and around is not None and one.parameter_number < len(around.operand_ids):
+        if (
+            one.opcode == "parameter"
+            and around is not None
+            and one.parameter_number < len(around.operand_ids)
+        ):
             one, around = around.operands[one.parameter_number], None
         elif one.opcode == "fusion" and (called := called_before(one.computation, one)):
             one, around = called[0].root, one
@@ -85,12 +115,16 @@ def way_back(one: Instruction, around: Instruction | None) -> Iterator[Found]:
 
 
 class Users:
-    """Of every result in a computation the instructions that use it, by the id of the used one."""
+    """Of every result in a computation the instructions that use it, by the id of the
+    used one.
+    """
 
     def __init__(self, computation: Computation) -> None:
         """Raises TraceError for damaged bytes."""
         self.by_id = listed(
-            (operand, one) for one in computation.instructions for operand in dict.fromkeys(one.operand_ids)
+            (operand, one)
+            for one in computation.instructions
+            for operand in dict.fromkeys(one.operand_ids)
         )
 
     def of(self, one: Instruction) -> list[Instruction]:
@@ -115,9 +149,12 @@ class Users:
 def scatters(one: Instruction) -> bool:
     """Whether an instruction puts elements where an index says.
 
-    A scatter that became a loop is one dynamic-update-slice after the other, which keep its name.
+    A scatter that became a loop is one dynamic-update-slice after the other, which keep
+    its name.
     """
-    return one.opcode == "scatter" or (one.opcode == "dynamic-update-slice" and "scatter" in one.op_name)
+    return one.opcode == "scatter" or (
+        one.opcode == "dynamic-update-slice" and "scatter" in one.op_name
+    )
 
 
 def gives_double(one: Instruction) -> bool:
@@ -128,7 +165,9 @@ def gives_double(one: Instruction) -> bool:
 # Which computations run when the module runs, and how often a loop does.
 
 CALLING = frozenset(("while", "conditional", "call", "fusion", "async-start"))
-"""Opcodes that run what they call as a piece of the program, unlike a reduction that applies it to each element."""
+"""Opcodes that run what they call as a piece of the program, unlike a reduction that
+applies it to each element.
+"""
 _MOST_ITERATIONS = 1 << 40
 
 
@@ -142,19 +181,33 @@ def trip_count(loop: Instruction) -> int | None:
     return count if 0 <= count <= _MOST_ITERATIONS else None
 
 
-def called_before(caller: Computation, instruction: Instruction) -> tuple[Computation, ...]:
-    """What an instruction calls. Raises TraceError when that does not stand before its caller, as it always does."""
+def called_before(
+    caller: Computation, instruction: Instruction
+) -> tuple[Computation, ...]:
+    """What an instruction calls. Raises TraceError when that does not stand before its
+    caller, as it always does.
+    """
     called = instruction.called
     if any(one.position >= caller.position for one in called):
-        raise instruction.computation.module.proto.damaged(0, f"{instruction.name} calls what stands after it")
+        raise instruction.computation.module.proto.damaged(
+            0, f"{instruction.name} calls what stands after it"
+        )
     return called
 
 
 def reached(module: Module) -> frozenset[int]:
-    """The ids of the computations that the entry reaches, through fusions too. Raises TraceError for damaged bytes."""
+    """The ids of the computations that the entry reaches, through fusions too. Raises
+    TraceError for damaged bytes.
+    """
     found = {module.entry.id}
-    for computation in reversed(module.computations):  # callers stand behind what they call
+    for computation in reversed(
+        module.computations
+    ):  # callers stand behind what they call
         if computation.id in found:
             calling = (one for one in computation.instructions if one.opcode in CALLING)
-            found.update(called.id for one in calling for called in called_before(computation, one))
+            found.update(
+                called.id
+                for one in calling
+                for called in called_before(computation, one)
+            )
     return frozenset(found)

@@ -1,9 +1,11 @@
-"""A compiled program: a module of computations, each an ordered list of instructions, and the Python stacks that they point into.
+"""A compiled program: a module of computations, each an ordered list of instructions,
+and the Python stacks that they point into.
 
-Opening a module finds its computations; everything else is decoded when it is asked for. Source: `HloProto`,
-`HloModuleProto`, `HloComputationProto` and `HloInstructionProto` in openxla/xla, xla/service/hlo.proto. Operands stand before
-the instructions that use them. Every property of an instruction or a computation may raise TraceError, where its bytes are
-damaged.
+Opening a module finds its computations; everything else is decoded when it is asked
+for. Source: `HloProto`, `HloModuleProto`, `HloComputationProto` and
+`HloInstructionProto` in openxla/xla, xla/service/hlo.proto. Operands stand before the
+instructions that use them. Every property of an instruction or a computation may raise
+TraceError, where its bytes are damaged.
 """
 
 from __future__ import annotations
@@ -35,25 +37,41 @@ _STACK_FRAME_INDEX = 17
 """The last fields of a HloModuleProto; the first of a HloProto."""
 _COMPUTATION_NAME, _INSTRUCTIONS, _COMPUTATION_ID, _ROOT = 1, span(2), 5, 6
 """Fields of a HloComputationProto."""
-_NAME, _OPCODE, _SHAPE, _METADATA, _PARAMETER, _TUPLE_INDEX, _CHANNEL, _TARGET, _ID = 1, 2, 3, 7, 9, 13, 26, 28, 35
+_NAME, _OPCODE, _SHAPE, _METADATA, _PARAMETER, _TUPLE_INDEX, _CHANNEL, _TARGET, _ID = (
+    1,
+    2,
+    3,
+    7,
+    9,
+    13,
+    26,
+    28,
+    35,
+)
 _OPERANDS, _CALLED, _BACKEND_CONFIG, _ALL_REDUCE_ID = 36, 38, 43, 45
 """Fields of a HloInstructionProto."""
 
 _MOST_KEPT = 20_000
-"""Instructions of a computation whose fields are kept: of more they are read anew each time, since they take ten times the
-memory of their bytes."""
+"""Instructions of a computation whose fields are kept: of more they are read anew each
+time, since they take ten times the memory of their bytes."""
 
 
 class Module:
     """Read-only."""
 
     def __init__(self, data: bytes | memoryview, place: str = "HLO") -> None:
-        """data: a serialized HloProto. Raises TraceError when it is none, or has no entry computation."""
+        """data: a serialized HloProto. Raises TraceError when it is none, or has no
+        entry computation.
+        """
         self.proto = proto = Proto(data, place)
         fields = message_of(proto, entries(proto, 0, len(data)), _HLO_MODULE)
         found = [entry for entry in fields if entry[0] == _COMPUTATIONS]
-        self.computations = tuple(Computation(self, proto, at, end, i) for i, (_, at, end) in enumerate(found))
-        self.fields: list[Entry] = [entry for entry in fields if entry[0] != _COMPUTATIONS]
+        self.computations = tuple(
+            Computation(self, proto, at, end, i) for i, (_, at, end) in enumerate(found)
+        )
+        self.fields: list[Entry] = [
+            entry for entry in fields if entry[0] != _COMPUTATIONS
+        ]
         self._by_id = {computation.id: computation for computation in self.computations}
         self._shapes: dict[bytes, Shape] = {}
         self.entry = self.computation(number_of(self.fields, _ENTRY))
@@ -71,15 +89,21 @@ class Module:
         return found
 
     def instruction(self, name: str) -> Instruction | None:
-        """The instruction of a name, in whichever computation; None when there is none."""
+        """The instruction of a name, in whichever computation; None when there
+        is none.
+        """
         return self._by_name.get(name)
 
     @cached_property
     def _by_name(self) -> dict[str, Instruction]:
-        return {one.name: one for part in self.computations for one in part.instructions}
+        return {
+            one.name: one for part in self.computations for one in part.instructions
+        }
 
     def shape_at(self, lo: int, hi: int) -> Shape:
-        """The shape in data[lo:hi]. Most of a module's instructions share a few, so each is read once."""
+        """The shape in data[lo:hi]. Most of a module's instructions share a few, so
+        each is read once.
+        """
         written = bytes(self.proto.data[lo:hi])
         found = self._shapes.get(written)
         if found is None:
@@ -93,16 +117,34 @@ class Module:
 
 
 class Computation:
-    """The instructions and which of them is the result. Questions may raise TraceError."""
+    """The instructions and which of them is the result. Questions may raise
+    TraceError.
+    """
 
-    __slots__ = ("_by_id", "_fields", "_proto", "id", "instructions", "module", "position")
+    __slots__ = (
+        "_by_id",
+        "_fields",
+        "_proto",
+        "id",
+        "instructions",
+        "module",
+        "position",
+    )
 
-    def __init__(self, module: Module, proto: Proto, lo: int, hi: int, position: int) -> None:
-        """position: how many computations stand before it in the module; those that it calls do."""
+    def __init__(
+        self, module: Module, proto: Proto, lo: int, hi: int, position: int
+    ) -> None:
+        """position: how many computations stand before it in the module; those that it
+        calls do.
+        """
         self.module, self._proto, self.position = module, proto, position
         fields = entries(proto, lo, hi)
         self.id = number_of(fields, _COMPUTATION_ID)
-        self.instructions = tuple(Instruction(self, proto, at, end) for key, at, end in fields if key == _INSTRUCTIONS)
+        self.instructions = tuple(
+            Instruction(self, proto, at, end)
+            for key, at, end in fields
+            if key == _INSTRUCTIONS
+        )
         """In the file's order."""
         self._fields = [entry for entry in fields if entry[0] != _INSTRUCTIONS]
         self._by_id: dict[int, Instruction] | None = None
@@ -124,7 +166,9 @@ class Computation:
         """The instruction of an id."""
         found = self._ids().get(one)
         if found is None:
-            raise self._proto.damaged(0, f"computation {self.name} has no instruction {one}")
+            raise self._proto.damaged(
+                0, f"computation {self.name} has no instruction {one}"
+            )
         return found
 
     def parameters(self) -> tuple[Instruction, ...]:
@@ -134,17 +178,25 @@ class Computation:
 
     def _ids(self) -> dict[int, Instruction]:
         if self._by_id is None:
-            self._by_id = {instruction.id: instruction for instruction in self.instructions}
+            self._by_id = {
+                instruction.id: instruction for instruction in self.instructions
+            }
         return self._by_id
 
 
 class Instruction:
-    """A place in a module's bytes. Two of the same place are the same object: a computation makes each one once."""
+    """A place in a module's bytes. Two of the same place are the same object: a
+    computation makes each one once.
+    """
 
     __slots__ = ("_fields", "_head", "_hi", "_lo", "_shape", "computation", "proto")
 
-    def __init__(self, computation: Computation, proto: Proto, lo: int, hi: int) -> None:
-        """Nothing is read yet: the message lies in proto.data[lo:hi], and so does what its fields point into."""
+    def __init__(
+        self, computation: Computation, proto: Proto, lo: int, hi: int
+    ) -> None:
+        """Nothing is read yet: the message lies in proto.data[lo:hi], and so does what
+        its fields point into.
+        """
         self.computation = computation
         self.proto, self._lo, self._hi = proto, lo, hi
         self._head: tuple[str, str] | None = None
@@ -181,18 +233,27 @@ class Instruction:
 
     @property
     def operands(self) -> tuple[Instruction, ...]:
-        """In order. Raises TraceError when the computation has no instruction of such an id."""
+        """In order. Raises TraceError when the computation has no instruction of such
+        an id.
+        """
         return tuple(self.computation.by_id(one) for one in self.operand_ids)
 
     @property
     def called(self) -> tuple[Computation, ...]:
-        """A fusion's computation, a while's body and condition in this order, a conditional's branches, a reducer, …"""
+        """A fusion's computation, a while's body and condition in this order, a
+        conditional's branches, a reducer, …
+        """
         module = self.computation.module
-        return tuple(module.computation(one) for one in numbers_of(self.proto, self.fields, _CALLED))
+        return tuple(
+            module.computation(one)
+            for one in numbers_of(self.proto, self.fields, _CALLED)
+        )
 
     @property
     def op_name(self) -> str:
-        """The framework's path to the operation, `jit(step)/jvp(dense)/dot_general`, or a parameter's argument name."""
+        """The framework's path to the operation, `jit(step)/jvp(dense)/dot_general`, or
+        a parameter's argument name.
+        """
         return text_of(self.proto, self.metadata, 2)
 
     @property
@@ -218,7 +279,9 @@ class Instruction:
     @property
     def channel_id(self) -> int:
         """Above 0 where a collective, send or recv crosses partitions."""
-        return number_of(self.fields, _CHANNEL) or number_of(self.fields, _ALL_REDUCE_ID)
+        return number_of(self.fields, _CHANNEL) or number_of(
+            self.fields, _ALL_REDUCE_ID
+        )
 
     def config(self) -> Mapping[str, Any]:
         """The backend's note read as JSON; empty when it is none."""
@@ -232,7 +295,9 @@ class Instruction:
 
     @property
     def fields(self) -> list[Entry]:
-        """The message's fields, for the files of this room that read a part which few instructions have."""
+        """The message's fields, for the files of this room that read a part which few
+        instructions have.
+        """
         if self._fields is not None:
             return self._fields
         found = entries(self.proto, self._lo, self._hi)
@@ -247,7 +312,9 @@ class Instruction:
 
     @property
     def written_metadata(self) -> bytes:
-        """The OpMetadata as it is written: equal for instructions that one operation of the user's program became."""
+        """The OpMetadata as it is written: equal for instructions that one operation of
+        the user's program became.
+        """
         return bytes(self.proto.data[slice(*span_of(self.fields, _METADATA))])
 
     def damaged(self, reason: str) -> TraceError:
@@ -268,16 +335,20 @@ class Instruction:
 
 
 def _head(proto: Proto, lo: int, hi: int) -> tuple[str, str] | None:
-    """Name and opcode where they are the first two fields, as XLA writes them; None where they are not.
+    """Name and opcode where they are the first two fields, as XLA writes them; None
+    where they are not.
 
-    A module may hold 100,000 instructions, and an index by name needs no more of each than this.
+    A module may hold 100,000 instructions, and an index by name needs no more of each
+    than this.
     """
     data = proto.data
     found = []
     for key in (0x0A, 0x12):
         if lo + 2 > hi or data[lo] != key:
             return None
-        size, lo = (data[lo + 1], lo + 2) if data[lo + 1] < 0x80 else varint(proto, lo + 1, hi)
+        size, lo = (
+            (data[lo + 1], lo + 2) if data[lo + 1] < 0x80 else varint(proto, lo + 1, hi)
+        )
         if lo + size > hi:
             return None
         found.append(text(proto, lo, lo + size))
@@ -293,7 +364,9 @@ _DEEPEST = 256
 
 
 class Frame(msgspec.Struct, frozen=True):
-    """One call of the stack: file as the trace has it, line from 1, function "" when it is not known."""
+    """One call of the stack: file as the trace has it, line from 1, function "" when it
+    is not known.
+    """
 
     file: str
     line: int
@@ -301,13 +374,20 @@ class Frame(msgspec.Struct, frozen=True):
 
 
 class StackFrames:
-    """The tables of one module. What an id does not lead to is left out, not an error."""
+    """The tables of one module. What an id does not lead to is left out, not an
+    error.
+    """
 
     def __init__(self, proto: Proto, lo: int, hi: int) -> None:
-        """The tables' message lies in data[lo:hi]; only its entries' places are noted."""
+        """The tables' message lies in data[lo:hi]; only its entries' places are
+        noted.
+        """
         self._proto = proto
         fields = entries(proto, lo, hi)
-        self._tables = {field: [entry for entry in fields if entry[0] == span(field)] for field in (1, 2, 3, 4)}
+        self._tables = {
+            field: [entry for entry in fields if entry[0] == span(field)]
+            for field in (1, 2, 3, 4)
+        }
 
     def stack(self, frame_id: int) -> tuple[Frame, ...]:
         """From a frame outwards to its callers, at most 256."""
@@ -317,7 +397,10 @@ class StackFrames:
             if not frame:
                 break
             place = self._message(3, number_of(frame, 1))
-            file, function = self._text(1, number_of(place, 1)), self._text(2, number_of(place, 2))
+            file, function = (
+                self._text(1, number_of(place, 1)),
+                self._text(2, number_of(place, 2)),
+            )
             found.append(Frame(file, number_of(place, 3), function))
             frame_id = number_of(frame, 2)
         return tuple(found)

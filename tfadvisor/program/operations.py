@@ -1,7 +1,9 @@
-"""How many arithmetic operations an instruction does by itself, and which line of the user's program it comes from.
+"""How many arithmetic operations an instruction does by itself, and which line of the
+user's program it comes from.
 
-The conventions are XLA's own (`HloCostAnalysis` in openxla/xla, xla/service/hlo_cost_analysis.cc), so that numbers can be
-compared: one for each element of an elementwise result, whatever its type; transcendental functions are not counted.
+The conventions are XLA's own (`HloCostAnalysis` in openxla/xla,
+xla/service/hlo_cost_analysis.cc), so that numbers can be compared: one for each element
+of an elementwise result, whatever its type; transcendental functions are not counted.
 """
 
 from __future__ import annotations
@@ -21,43 +23,67 @@ from tfadvisor.program.wire import number_of, numbers_of, text_of
 _FFT_LENGTH = 32
 
 ELEMENTWISE = frozenset(
-    """abs add and ceil clamp compare complex convert count-leading-zeros divide floor imag is-finite maximum minimum
-    multiply negate not or popcnt real reduce-precision remainder round-nearest-afz round-nearest-even select shift-left
-    shift-right-arithmetic shift-right-logical sign stochastic-convert subtract xor""".split()
+    """
+        abs add and ceil clamp compare complex convert count-leading-zeros divide floor
+        imag is-finite maximum minimum multiply negate not or popcnt real
+        reduce-precision remainder round-nearest-afz round-nearest-even select
+        shift-left shift-right-arithmetic shift-right-logical sign stochastic-convert
+        subtract xor
+    """.split()
 )
 TRANSCENDENTAL = frozenset(
-    """acos acosh asin asinh atan2 atanh cbrt cosh cosine erf exponential exponential-minus-one log log-plus-one logistic
-    power rng rng-bit-generator rsqrt sine sinh sqrt tan tanh""".split()
+    """
+        acos acosh asin asinh atan2 atanh cbrt cosh cosine erf exponential
+        exponential-minus-one log log-plus-one logistic power rng rng-bit-generator
+        rsqrt sine sinh sqrt tan tanh
+    """.split()
 )
 APPLYING = frozenset("map reduce reduce-window scatter select-and-scatter".split())
 """Opcodes that apply the function they call to elements, again and again."""
 MOVING = frozenset(
-    """add-dependency after-all all-gather all-gather-done all-gather-start all-reduce all-reduce-done all-reduce-start
-    all-to-all async-done async-update bitcast bitcast-convert broadcast collective-broadcast collective-permute
-    collective-permute-done collective-permute-start concatenate constant copy copy-done copy-start domain
-    dynamic-reshape dynamic-slice dynamic-update-slice gather get-dimension-size get-tuple-element infeed iota
-    opt-barrier outfeed pad parameter partition-id ragged-all-to-all recv recv-done reduce-scatter replica-id reshape
-    reverse rng-get-and-update-state send send-done set-dimension-size slice transpose tuple""".split()
+    """
+        add-dependency after-all all-gather all-gather-done all-gather-start all-reduce
+        all-reduce-done all-reduce-start all-to-all async-done async-update bitcast
+        bitcast-convert broadcast collective-broadcast collective-permute
+        collective-permute-done collective-permute-start concatenate constant copy
+        copy-done copy-start domain dynamic-reshape dynamic-slice dynamic-update-slice
+        gather get-dimension-size get-tuple-element infeed iota opt-barrier outfeed pad
+        parameter partition-id ragged-all-to-all recv recv-done reduce-scatter
+        replica-id reshape reverse rng-get-and-update-state send send-done
+        set-dimension-size slice transpose tuple
+    """.split()
 )
-"""Opcodes that compute nothing: they move data, name it, or pass it to other devices (whose sums are not counted)."""
+"""Opcodes that compute nothing: they move data, name it, or pass it to other devices
+(whose sums are not counted).
+"""
 
 
 def matrix_flops(instruction: Instruction) -> int | None:
-    """Of a dot, a convolution or a library call that stands for one; None for anything else. Raises TraceError."""
+    """Of a dot, a convolution or a library call that stands for one; None for anything
+    else. Raises TraceError.
+    """
     size = dot_size(instruction)
     return convolution_flops(instruction) if size is None else size.flops
 
 
 def own_operations(instruction: Instruction) -> int | None:
-    """Without transcendental functions; None when this file has no rule for the opcode. Raises TraceError."""
+    """Without transcendental functions; None when this file has no rule for the opcode.
+    Raises TraceError.
+    """
     opcode = instruction.opcode
     if opcode in ELEMENTWISE:
         return instruction.shape.elements
-    return 0 if opcode in TRANSCENDENTAL or opcode in MOVING else _linear_algebra(instruction)
+    return (
+        0
+        if opcode in TRANSCENDENTAL or opcode in MOVING
+        else _linear_algebra(instruction)
+    )
 
 
 def applications(instruction: Instruction) -> tuple[int, ...]:
-    """For an opcode of APPLYING: how often it applies each function that it calls, in their order. Raises TraceError."""
+    """For an opcode of APPLYING: how often it applies each function that it calls, in
+    their order. Raises TraceError.
+    """
     opcode = instruction.opcode
     result = _first(instruction.shape)
     if opcode == "map":
@@ -88,7 +114,11 @@ def _linear_algebra(instruction: Instruction) -> int | None:
         return elements * max(elements - 1, 0).bit_length()
     if opcode == "fft":
         lengths = numbers_of(instruction.proto, instruction.fields, _FFT_LENGTH)
-        return 8 * operand(instruction, 0).elements * prod(max(length, 1).bit_length() - 1 for length in lengths[:3])
+        return (
+            8
+            * operand(instruction, 0).elements
+            * prod(max(length, 1).bit_length() - 1 for length in lengths[:3])
+        )
     if opcode == "cholesky":
         matrix = operand(instruction, 0)
         return matrix.elements * (matrix.dims[-1] if matrix.dims else 0) // 3
@@ -112,9 +142,11 @@ _INSTALLED = ("site-packages", "dist-packages")
 
 
 class SourceLocation(msgspec.Struct, frozen=True):
-    """op_name: the framework's path to the operation. frames: innermost first, empty when the trace holds none.
+    """op_name: the framework's path to the operation. frames: innermost first, empty
+    when the trace holds none.
 
-    file and line: of the innermost frame that is no installed package's, else of the innermost; "" and 0 when unknown.
+    file and line: of the innermost frame that is no installed package's, else of the
+    innermost; "" and 0 when unknown.
     """
 
     op_name: str
@@ -124,12 +156,15 @@ class SourceLocation(msgspec.Struct, frozen=True):
 
     @property
     def is_installed(self) -> bool:
-        """Whether the file is an installed package's, so that it is not the user's own line."""
+        """Whether the file is an installed package's, so that it is not the user's own
+        line.
+        """
         return _is_installed(self.file)
 
 
 def location_of(instruction: Instruction) -> SourceLocation | None:
-    """The instruction's own; when a fusion or call has none, that of its result; None when neither has one.
+    """The instruction's own; when a fusion or call has none, that of its result; None
+    when neither has one.
 
     Raises TraceError for damaged bytes.
     """
@@ -139,16 +174,22 @@ def location_of(instruction: Instruction) -> SourceLocation | None:
         if found is not None or one.opcode not in _WRAPPERS or not one.called:
             return found
         inner = one.called[0]
-        if inner.position >= outermost:  # what is called stands before its caller, so this cannot go round in circles
+        if inner.position >= outermost:
+            # what is called stands before its caller, so this cannot go round in
+            # circles
             return None
         one, outermost = inner.root, inner.position
 
 
-def location_beside(instruction: Instruction, users: Mapping[int, Sequence[Instruction]]) -> SourceLocation | None:
-    """Where an instruction that the compiler made comes from: the place of the nearest one that uses its result or makes
-    its operands, without that one's path. None where none is near.
+def location_beside(
+    instruction: Instruction, users: Mapping[int, Sequence[Instruction]]
+) -> SourceLocation | None:
+    """Where an instruction that the compiler made comes from: the place of the nearest
+    one that uses its result or makes its operands, without that one's path. None where
+    none is near.
 
-    users: of the results of its computation, by id. Raises TraceError for damaged bytes.
+    users: of the results of its computation, by id. Raises TraceError for damaged
+    bytes.
     """
     waiting, seen = [instruction], {instruction.id}
     while waiting and len(seen) <= _MOST_BESIDE:
@@ -166,11 +207,19 @@ def location_beside(instruction: Instruction, users: Mapping[int, Sequence[Instr
 
 def _own_location(instruction: Instruction) -> SourceLocation | None:
     metadata = instruction.metadata
-    op_name, file = text_of(instruction.proto, metadata, 2), text_of(instruction.proto, metadata, 3)
+    op_name, file = (
+        text_of(instruction.proto, metadata, 2),
+        text_of(instruction.proto, metadata, 3),
+    )
     line, frame_id = number_of(metadata, 4), number_of(metadata, 15)
-    frames = instruction.computation.module.stack_frames.stack(frame_id) if frame_id else ()
+    frames = (
+        instruction.computation.module.stack_frames.stack(frame_id) if frame_id else ()
+    )
     if not file or _is_installed(file):
-        own = next((frame for frame in frames if not _is_installed(frame.file)), frames[0] if frames else None)
+        own = next(
+            (frame for frame in frames if not _is_installed(frame.file)),
+            frames[0] if frames else None,
+        )
         if own is not None:
             file, line = own.file, own.line
     return SourceLocation(op_name, file, line, frames) if file or op_name else None

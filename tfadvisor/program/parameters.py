@@ -1,12 +1,16 @@
-"""The arguments of a compiled program, and which of them are likely to be what a training step updates.
+"""The arguments of a compiled program, and which of them are likely to be what a
+training step updates.
 
-XLA does not know what a model's parameter is. What it does know is which arguments come back: donated ones, whose memory
-becomes a result's, and those of which a result has the same type and dimensions. In a training step these are the
-parameters, the optimizer's state, running statistics and counters; in a function that only returns gradients, what they are
-gradients of. JAX names arguments (`params['dense']['kernel']`), so an optimizer's state can often be
-distinguished by its name alone. TensorFlow does not: with Adam its carried arguments are three times the model.
+XLA does not know what a model's parameter is. What it does know is which arguments come
+back: donated ones, whose memory becomes a result's, and those of which a result has the
+same type and dimensions. In a training step these are the parameters, the optimizer's
+state, running statistics and counters; in a function that only returns gradients, what
+they are gradients of. JAX names arguments (`params['dense']['kernel']`), so an
+optimizer's state can often be distinguished by its name alone. TensorFlow does not:
+with Adam its carried arguments are three times the model.
 
-Source: `HloInputOutputAliasProto` in openxla/xla, xla/service/hlo.proto. With several devices shapes are one device's shards.
+Source: `HloInputOutputAliasProto` in openxla/xla, xla/service/hlo.proto. With several
+devices shapes are one device's shards.
 """
 
 from __future__ import annotations
@@ -32,10 +36,12 @@ _OTHER_STATE = re.compile(
 
 
 class Argument(msgspec.Struct, frozen=True):
-    """One array that the program is given. number: of the parameter; index: its place in a tuple, () outside one.
+    """One array that the program is given. number: of the parameter; index: its place
+    in a tuple, () outside one.
 
-    name: what the framework calls it, "" when it has no name of its own. donated: a result takes its memory. returned: it
-    is donated, or a result of the same type and dimensions is left for it after those. shape: of one device.
+    name: what the framework calls it, "" when it has no name of its own. donated: a
+    result takes its memory. returned: it is donated, or a result of the same type and
+    dimensions is left for it after those. shape: of one device.
     """
 
     number: int
@@ -52,10 +58,12 @@ class Argument(msgspec.Struct, frozen=True):
 
 
 class ParameterSummary(msgspec.Struct, frozen=True):
-    """The floating-point arguments that come back and whose name does not speak of an optimizer's state or statistics.
+    """The floating-point arguments that come back and whose name does not speak of an
+    optimizer's state or statistics.
 
-    These are the model's parameters where arguments have telling names, and the optimizer's state too where they have none:
-    `is_named` says which. elements: of all of them together.
+    These are the model's parameters where arguments have telling names, and the
+    optimizer's state too where they have none: `is_named` says which. elements: of all
+    of them together.
     """
 
     elements: int
@@ -71,7 +79,11 @@ def arguments(module: Module) -> tuple[Argument, ...]:
         for index, shape in _leaves(one.shape)
     ]
     results = Counter(_alike(shape) for shape in module.entry.root.shape.leaves())
-    results.subtract(_alike(shape) for number, index, _, shape in leaves if (number, index) in donated)
+    results.subtract(
+        _alike(shape)
+        for number, index, _, shape in leaves
+        if (number, index) in donated
+    )
     telling = _telling(module)
     found = []
     for number, index, name, shape in leaves:
@@ -79,7 +91,16 @@ def arguments(module: Module) -> tuple[Argument, ...]:
         is_returned = is_donated or results[_alike(shape)] > 0
         if is_returned and not is_donated:
             results[_alike(shape)] -= 1
-        found.append(Argument(number, index, name if name in telling else "", shape, is_donated, is_returned))
+        found.append(
+            Argument(
+                number,
+                index,
+                name if name in telling else "",
+                shape,
+                is_donated,
+                is_returned,
+            )
+        )
     return tuple(found)
 
 
@@ -92,9 +113,13 @@ def whole_arguments(module: Module) -> Mapping[int, Argument]:
 @lru_cache(maxsize=16)
 def parameter_summary(module: Module) -> ParameterSummary:
     """What a training step is likely to update. Raises TraceError."""
-    carried = [one for one in arguments(module) if one.shape.is_floating and one.returned]
+    carried = [
+        one for one in arguments(module) if one.shape.is_floating and one.returned
+    ]
     likely = [one.shape.elements for one in carried if not one.is_named_as_other_state]
-    return ParameterSummary(sum(likely), bool(carried) and all(one.name for one in carried))
+    return ParameterSummary(
+        sum(likely), bool(carried) and all(one.name for one in carried)
+    )
 
 
 def _alike(shape: Shape) -> tuple[str, tuple[int, ...]]:
@@ -104,11 +129,17 @@ def _alike(shape: Shape) -> tuple[str, tuple[int, ...]]:
 def _telling(module: Module) -> set[str]:
     """Names that tell one parameter from the others."""
     names = Counter(one.op_name for one in module.entry.parameters())
-    return {name for name, count in names.items() if count == 1 and name != _PLACEHOLDER}
+    return {
+        name for name, count in names.items() if count == 1 and name != _PLACEHOLDER
+    }
 
 
-def _leaves(shape: Shape, index: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...], Shape]]:
-    """(place in a parameter's tuple, array), in order; one of place () when it is no tuple."""
+def _leaves(
+    shape: Shape, index: tuple[int, ...] = ()
+) -> Iterator[tuple[tuple[int, ...], Shape]]:
+    """(place in a parameter's tuple, array), in order; one of place () when it is no
+    tuple.
+    """
     if not shape.is_tuple:
         yield index, shape
     for place, part in enumerate(shape.parts):
@@ -119,17 +150,21 @@ def _donated(module: Module) -> set[tuple[int, tuple[int, ...]]]:
     """(parameter, place in its tuple) of every argument whose memory a result takes."""
     aliases = message_of(module.proto, module.fields, _ALIASES)
     return {
-        (number_of(entry, 2), numbers_of(module.proto, entry, 3)) for entry in messages_of(module.proto, aliases, 1)
+        (number_of(entry, 2), numbers_of(module.proto, entry, 3))
+        for entry in messages_of(module.proto, aliases, 1)
     }
 
 
-# Copies of whole arguments that a program makes because it may not write into them: they are not donated.
+# Copies of whole arguments that a program makes because it may not write into them:
+# they are not donated.
 
 
 def copied_argument(one: Instruction) -> Argument | None:
-    """The argument of which an instruction makes a copy that becomes, changed, a result of the same shape.
+    """The argument of which an instruction makes a copy that becomes, changed, a result
+    of the same shape.
 
-    None for other instructions and for donated arguments. Raises TraceError for damaged bytes.
+    None for other instructions and for donated arguments. Raises TraceError for damaged
+    bytes.
     """
     if one.opcode not in ("copy", "copy-start") or not one.operand_ids:
         return None

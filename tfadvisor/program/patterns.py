@@ -1,4 +1,6 @@
-"""Patterns that have a better form: attention in several kernels, loops that were unrolled."""
+"""Patterns that have a better form: attention in several kernels, loops that were
+unrolled.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +15,18 @@ from tfadvisor.tallies import listed
 
 _HOPS = 8
 _EXPONENTIAL, _MAXIMUM = 1, 2
-"""A softmax takes the maximum of a row and exponentials; the gates between other products lack the maximum."""
+"""A softmax takes the maximum of a row and exponentials; the gates between other
+products lack the maximum.
+"""
 
 
 def unfused_attention(module: Module) -> frozenset[str]:
-    """Names of the instructions that take part in it: the two products and what lies between. Raises TraceError.
+    """Names of the instructions that take part in it: the two products and what lies
+    between. Raises TraceError.
 
-    A fused kernel keeps the scores on the chip. Where these are few beside the operands, as when decoding a token, all keys
-    and values are still read and it saves next to nothing: those are left out.
+    A fused kernel keeps the scores on the chip. Where these are few beside the
+    operands, as when decoding a token, all keys and values are still read and it saves
+    next to nothing: those are left out.
     """
     names: set[str] = set()
     for computation in kernel_computations(module):
@@ -34,8 +40,8 @@ def unfused_attention(module: Module) -> frozenset[str]:
 
 
 def _has_many_scores(size: DotSize) -> bool:
-    """Whether a product of queries and keys makes at least half as many scores as it reads numbers: so it is from as many
-    positions on as a head is wide."""
+    """Whether a product of queries and keys makes at least half as many scores as it
+    reads numbers: so it is from as many positions on as a head is wide."""
     return 2 * size.m * size.n >= (size.m + size.n) * size.k
 
 
@@ -43,12 +49,15 @@ def _batched_products(computation: Computation) -> dict[int, Instruction]:
     return {
         one.id: one
         for one in computation.instructions
-        if one.opcode in ("dot", "fusion", "custom-call") and any(size.batch > 1 for size in products(one))
+        if one.opcode in ("dot", "fusion", "custom-call")
+        and any(size.batch > 1 for size in products(one))
     }
 
 
 def _of(first: Instruction, batched: dict[int, Instruction], users: Users) -> set[str]:
-    """The parts of an attention whose scores this product makes; empty when none follows."""
+    """The parts of an attention whose scores this product makes; empty when none
+    follows.
+    """
     start = (first.id, _parts(first))
     came_from: dict[tuple[int, int], list[tuple[int, int]]] = {start: []}
     nodes = {first.id: first}
@@ -69,7 +78,8 @@ def _of(first: Instruction, batched: dict[int, Instruction], users: Users) -> se
 
 
 def _all_before(
-    states: list[tuple[int, int]], came_from: dict[tuple[int, int], list[tuple[int, int]]]
+    states: list[tuple[int, int]],
+    came_from: dict[tuple[int, int], list[tuple[int, int]]],
 ) -> set[tuple[int, int]]:
     found: set[tuple[int, int]] = set()
     waiting = list(states)
@@ -87,26 +97,32 @@ def _parts(one: Instruction) -> int:
     for part in inside(one):
         if part.opcode == "exponential":
             found |= _EXPONENTIAL
-        elif part.opcode == "reduce" and any(called.root.opcode == "maximum" for called in part.called):
+        elif part.opcode == "reduce" and any(
+            called.root.opcode == "maximum" for called in part.called
+        ):
             found |= _MAXIMUM
     return found
 
 
-# Loops of the user's program that were unrolled: one line became hundreds of instructions of one fusion.
+# Loops of the user's program that were unrolled: one line became hundreds of
+# instructions of one fusion.
 
 _LEAST = 128
 """Layers written one by one and the rounds of a random number generator are fewer."""
 _MOST = 10_000
 _STEM = 3
-"""Letters in which a primitive's name and its instruction's opcode agree: mul and multiply, sub and subtract."""
+"""Letters in which a primitive's name and its instruction's opcode agree: mul and
+multiply, sub and subtract.
+"""
 
 
 def unrolled(parts: Sequence[Instruction]) -> tuple[str, int] | None:
-    """File and line of the operation that most of a fusion's instructions come from, "" and 0 where they are not known; None
-    when fewer than 128 come from any.
+    """File and line of the operation that most of a fusion's instructions come from, ""
+    and 0 where they are not known; None when fewer than 128 come from any.
 
-    An operation is an opcode, the framework's path and a line. It counts where the path ends in the opcode's name, so that
-    one lgamma that XLA expands into hundreds of products is no loop. Raises TraceError for damaged bytes.
+    An operation is an opcode, the framework's path and a line. It counts where the path
+    ends in the opcode's name, so that one lgamma that XLA expands into hundreds of
+    products is no loop. Raises TraceError for damaged bytes.
     """
     if len(parts) < _LEAST:
         return None
@@ -114,9 +130,13 @@ def unrolled(parts: Sequence[Instruction]) -> tuple[str, int] | None:
     copies: dict[tuple[str, str, str, int], int] = {}
     for (opcode, _), same in alike.items():
         place = location_of(same[0])
-        if place is None or not place.op_name.rpartition("/")[2].lower().startswith(opcode[:_STEM]):
+        if place is None or not place.op_name.rpartition("/")[2].lower().startswith(
+            opcode[:_STEM]
+        ):
             continue
-        path = place.op_name.rstrip("0123456789").rstrip("_")  # TensorFlow numbers the copies
+        path = place.op_name.rstrip("0123456789").rstrip(
+            "_"
+        )  # TensorFlow numbers the copies
         key = (opcode, path, "" if place.is_installed else place.file, place.line)
         copies[key] = copies.get(key, 0) + len(same)
     if not copies:

@@ -1,7 +1,9 @@
-"""Matrix products: how many of what size an instruction does, and what its operands are made of.
+"""Matrix products: how many of what size an instruction does, and what its operands are
+made of.
 
-Source: `DotDimensionNumbers` and `RaggedDotDimensionNumbers` in openxla/xla, xla/xla_data.proto. A library call keeps the
-same numbers as JSON in its backend_config, integers as text (`GemmBackendConfig` in xla/service/gpu/backend_configs.proto).
+Source: `DotDimensionNumbers` and `RaggedDotDimensionNumbers` in openxla/xla,
+xla/xla_data.proto. A library call keeps the same numbers as JSON in its backend_config,
+integers as text (`GemmBackendConfig` in xla/service/gpu/backend_configs.proto).
 """
 
 from __future__ import annotations
@@ -32,12 +34,16 @@ class DotSize(msgspec.Struct, frozen=True):
 
     @property
     def flops(self) -> int:
-        """A multiplication and an addition for each of batch·m·n·k; of complex numbers as many, as XLA counts them."""
+        """A multiplication and an addition for each of batch·m·n·k; of complex numbers
+        as many, as XLA counts them.
+        """
         return 2 * self.batch * self.m * self.n * self.k
 
 
 class DotNumbers(msgspec.Struct, frozen=True):
-    """Which dimensions of the two operands are summed over, which number the products, which tell groups apart."""
+    """Which dimensions of the two operands are summed over, which number the products,
+    which tell groups apart.
+    """
 
     lhs_contracting: tuple[int, ...]
     rhs_contracting: tuple[int, ...]
@@ -47,10 +53,11 @@ class DotNumbers(msgspec.Struct, frozen=True):
 
 
 def dot_size(instruction: Instruction) -> DotSize | None:
-    """Of a dot, or of a library call that stands for one; None for anything else, or when the call does not say.
+    """Of a dot, or of a library call that stands for one; None for anything else, or
+    when the call does not say.
 
-    In a ragged dot each row meets one group's matrix, so groups do not multiply the work. Raises TraceError when a
-    dimension is named that an operand does not have.
+    In a ragged dot each row meets one group's matrix, so groups do not multiply the
+    work. Raises TraceError when a dimension is named that an operand does not have.
     """
     dimensions = dot_numbers(instruction)
     if dimensions is None:
@@ -73,24 +80,45 @@ def dot_size(instruction: Instruction) -> DotSize | None:
 
 
 def dot_numbers(instruction: Instruction) -> DotNumbers | None:
-    """Of a dot, or of a library call that notes them; None for anything else. Raises TraceError for damaged bytes."""
-    return _of_dot(instruction) if instruction.opcode in _DOTS else _of_library_call(instruction)
+    """Of a dot, or of a library call that notes them; None for anything else. Raises
+    TraceError for damaged bytes.
+    """
+    return (
+        _of_dot(instruction)
+        if instruction.opcode in _DOTS
+        else _of_library_call(instruction)
+    )
 
 
 def _of_dot(instruction: Instruction) -> DotNumbers:
     proto = instruction.proto
     ragged = message_of(proto, instruction.fields, _RAGGED)
-    numbers = message_of(proto, ragged, 1) if ragged else message_of(proto, instruction.fields, _DOT)
-    left, right, left_batch, right_batch = (numbers_of(proto, numbers, field) for field in (1, 2, 3, 4))
-    return DotNumbers(left, right, left_batch, right_batch, numbers_of(proto, ragged, 3))
+    numbers = (
+        message_of(proto, ragged, 1)
+        if ragged
+        else message_of(proto, instruction.fields, _DOT)
+    )
+    left, right, left_batch, right_batch = (
+        numbers_of(proto, numbers, field) for field in (1, 2, 3, 4)
+    )
+    return DotNumbers(
+        left, right, left_batch, right_batch, numbers_of(proto, ragged, 3)
+    )
 
 
 def _of_library_call(instruction: Instruction) -> DotNumbers | None:
-    if instruction.opcode != "custom-call" or not instruction.custom_call_target.startswith(_LIBRARY):
+    if (
+        instruction.opcode != "custom-call"
+        or not instruction.custom_call_target.startswith(_LIBRARY)
+    ):
         return None
     config = instruction.config()
-    product = config.get("gemm_backend_config", config)  # before 2024 the product's own config stood alone
-    numbers = product.get("dot_dimension_numbers") if isinstance(product, Mapping) else None
+    product = config.get(
+        "gemm_backend_config", config
+    )  # before 2024 the product's own config stood alone
+    numbers = (
+        product.get("dot_dimension_numbers") if isinstance(product, Mapping) else None
+    )
     if not isinstance(numbers, Mapping):
         return None
     try:
@@ -104,11 +132,16 @@ def _of_library_call(instruction: Instruction) -> DotNumbers | None:
 
 
 def _has(shape: Shape, dimensions: tuple[int, ...]) -> bool:
-    """Each named once, and there: what is multiplied below stays a number of sensible size."""
-    return len(set(dimensions)) == len(dimensions) and all(0 <= one < len(shape.dims) for one in dimensions)
+    """Each named once, and there: what is multiplied below stays a number of sensible
+    size.
+    """
+    return len(set(dimensions)) == len(dimensions) and all(
+        0 <= one < len(shape.dims) for one in dimensions
+    )
 
 
-# Matrix products as a trace shows them: dots, library calls, and fusions around a dot; which of them share an operand.
+# Matrix products as a trace shows them: dots, library calls, and fusions around a dot;
+# which of them share an operand.
 
 _MAYBE = frozenset(("dot", "ragged-dot", "scaled-dot", "custom-call"))
 _FLOATS = ("f", "bf")
@@ -117,13 +150,16 @@ _LOOKED_PAST = PASSING | {"convert"}
 
 
 def products(one: Instruction) -> tuple[DotSize, ...]:
-    """Of an instruction and what it fuses; empty when it multiplies no matrices. Raises TraceError for damaged bytes."""
+    """Of an instruction and what it fuses; empty when it multiplies no matrices. Raises
+    TraceError for damaged bytes.
+    """
     sizes = (dot_size(part) for part in inside(one) if part.opcode in _MAYBE)
     return tuple(size for size in sizes if size is not None)
 
 
 def multiplied_type(one: Instruction) -> str:
-    """Type of what a product, a convolution or a custom kernel multiplies; "" where it has none, or several.
+    """Type of what a product, a convolution or a custom kernel multiplies; "" where it
+    has none, or several.
 
     Raises TraceError for damaged bytes.
     """
@@ -141,9 +177,11 @@ def is_product(one: Instruction) -> bool:
 
 
 def products_of_one_operand(module: Module) -> frozenset[str]:
-    """Names of products that multiply one and the same matrix, along the same dimension, by different others.
+    """Names of products that multiply one and the same matrix, along the same
+    dimension, by different others.
 
-    They could be one product of it with the others put side by side. Raises TraceError for damaged bytes.
+    They could be one product of it with the others put side by side. Raises TraceError
+    for damaged bytes.
     """
     names: set[str] = set()
     for computation in kernel_computations(module):
@@ -159,7 +197,9 @@ def products_of_one_operand(module: Module) -> frozenset[str]:
 
 
 def _operands(one: Instruction) -> list[tuple[int, tuple[int, ...], int]]:
-    """(an operand, along which of its dimensions is summed, the other operand) both ways, as ids in the computation."""
+    """(an operand, along which of its dimensions is summed, the other operand) both
+    ways, as ids in the computation.
+    """
     found = []
     for part in inside(one):
         numbers = dot_numbers(part) if part.opcode in _MAYBE else None
@@ -167,12 +207,17 @@ def _operands(one: Instruction) -> list[tuple[int, tuple[int, ...], int]]:
             continue
         left, right = (_outer(one, operand) for operand in part.operands[:2])
         if left is not None and right is not None:
-            found += [(left, numbers.lhs_contracting, right), (right, numbers.rhs_contracting, left)]
+            found += [
+                (left, numbers.lhs_contracting, right),
+                (right, numbers.rhs_contracting, left),
+            ]
     return found
 
 
 def _outer(one: Instruction, operand: Instruction) -> int | None:
-    """The id of an operand as the computation around a fusion has it; None where the fusion makes it itself."""
+    """The id of an operand as the computation around a fusion has it; None where the
+    fusion makes it itself.
+    """
     if one.opcode != "fusion":
         return operand.id
     for _ in range(8):

@@ -1,4 +1,5 @@
-"""Shapes of values: an array's type, dimensions and layout, or a tuple of shapes; and how many bytes a type takes.
+"""Shapes of values: an array's type, dimensions and layout, or a tuple of shapes; and
+how many bytes a type takes.
 
 Source: `ShapeProto` and `LayoutProto` in openxla/xla, xla/xla_data.proto.
 """
@@ -10,12 +11,20 @@ from math import prod
 
 import msgspec
 
-from tfadvisor.program.wire import Proto, entries, message_of, number_of, numbers_of, span
+from tfadvisor.program.wire import (
+    Proto,
+    entries,
+    message_of,
+    number_of,
+    numbers_of,
+    span,
+)
 
 # XLA's primitive types: their names and sizes.
 
 
-# number -> (name as in HLO text, bits). Tuples, tokens and opaque values have no size of their own.
+# number -> (name as in HLO text, bits). Tuples, tokens and opaque values have no size
+# of their own.
 _TYPES: dict[int, tuple[str, int]] = {
     0: ("invalid", 0),
     1: ("pred", 8),
@@ -61,7 +70,9 @@ def dtype_name(number: int) -> str:
 
 
 def bytes_an_element(number: int, packed_bits: int = 0) -> float:
-    """Memory of one element: whole bytes, unless the layout packs elements into fewer bits. 0 for unknown types."""
+    """Memory of one element: whole bytes, unless the layout packs elements into fewer
+    bits. 0 for unknown types.
+    """
     bits = _TYPES[number][1] if number in _TYPES else 0
     return packed_bits / 8 if packed_bits else -(-bits // 8)
 
@@ -74,10 +85,12 @@ _MOST_ELEMENTS = 1 << 52
 
 
 class Shape(msgspec.Struct, frozen=True):
-    """dtype: `f32`, …, `tuple`, `token`. dims: sizes, upper bounds where a dimension is dynamic.
+    """dtype: `f32`, …, `tuple`, `token`. dims: sizes, upper bounds where a dimension is
+    dynamic.
 
-    minor_to_major: the layout, from the dimension that varies fastest; empty when the shape has none. parts: of a tuple.
-    element_bytes: memory of one element; below 1 where the layout packs them.
+    minor_to_major: the layout, from the dimension that varies fastest; empty when the
+    shape has none. parts: of a tuple. element_bytes: memory of one element; below 1
+    where the layout packs them.
     """
 
     dtype: str
@@ -101,14 +114,18 @@ class Shape(msgspec.Struct, frozen=True):
 
     @property
     def elements(self) -> int:
-        """Number of elements, over all arrays of a tuple; tokens and opaque values have none."""
+        """Number of elements, over all arrays of a tuple; tokens and opaque values have
+        none.
+        """
         if self.is_tuple:
             return min(sum(leaf.elements for leaf in self.leaves()), _MOST_ELEMENTS)
         return 0 if self.dtype in _NO_ARRAYS else min(prod(self.dims), _MOST_ELEMENTS)
 
     @property
     def bytes(self) -> int:
-        """Memory of its arrays without padding: a TPU's tiles and a tuple's pointers are not counted."""
+        """Memory of its arrays without padding: a TPU's tiles and a tuple's pointers
+        are not counted.
+        """
         if self.is_tuple:
             return min(sum(leaf.bytes for leaf in self.leaves()), _MOST_ELEMENTS)
         elements = self.elements
@@ -118,8 +135,12 @@ class Shape(msgspec.Struct, frozen=True):
 
     @property
     def is_floating(self) -> bool:
-        """Whether it is one array of a real floating-point type, as weights and gradients are, counters and keys are not."""
-        return self.dtype == "bf16" or (self.dtype[:1] == "f" and self.dtype[1:2].isdigit())
+        """Whether it is one array of a real floating-point type, as weights and
+        gradients are, counters and keys are not.
+        """
+        return self.dtype == "bf16" or (
+            self.dtype[:1] == "f" and self.dtype[1:2].isdigit()
+        )
 
     def __str__(self) -> str:
         """As in HLO text: `bf16[8192,1024]{1,0}`."""
@@ -127,7 +148,11 @@ class Shape(msgspec.Struct, frozen=True):
             return f"({', '.join(map(str, self.parts))})"
         if self.dtype in _NO_ARRAYS:
             return f"{self.dtype}[]"
-        layout = f"{{{','.join(map(str, self.minor_to_major))}}}" if self.minor_to_major else ""
+        layout = (
+            f"{{{','.join(map(str, self.minor_to_major))}}}"
+            if self.minor_to_major
+            else ""
+        )
         return f"{self.dtype}[{','.join(map(str, self.dims))}]{layout}"
 
 
@@ -137,18 +162,33 @@ NO_SHAPE = Shape("tuple", ())
 
 
 def read_shape(proto: Proto, lo: int, hi: int, depth: int = 0) -> Shape:
-    """A ShapeProto. Raises TraceError for negative or too many dimensions, and for tuples nested beyond all sense."""
+    """A ShapeProto. Raises TraceError for negative or too many dimensions, and for
+    tuples nested beyond all sense.
+    """
     if depth > _DEEPEST:
         raise proto.damaged(lo, f"a shape is nested more than {_DEEPEST} deep")
     fields = entries(proto, lo, hi)
     kind = number_of(fields, 2)
     if kind in (_TUPLE, _BUFFER):
-        parts = tuple(read_shape(proto, at, end, depth + 1) for key, at, end in fields if key == span(4))
-        return parts[0] if kind == _BUFFER and len(parts) == 1 else Shape("tuple", (), parts=parts)
+        parts = tuple(
+            read_shape(proto, at, end, depth + 1)
+            for key, at, end in fields
+            if key == span(4)
+        )
+        return (
+            parts[0]
+            if kind == _BUFFER and len(parts) == 1
+            else Shape("tuple", (), parts=parts)
+        )
     dims = numbers_of(proto, fields, 3)
     if len(dims) > _HIGHEST_RANK or any(size < 0 for size in dims):
         raise proto.damaged(lo, "a shape has negative or too many dimensions")
     layout = message_of(proto, fields, 5)
     packed_bits = number_of(layout, 7)
     element_bytes = bytes_an_element(kind, packed_bits if 0 < packed_bits < 8 else 0)
-    return Shape(dtype_name(kind), dims, numbers_of(proto, layout, 1), element_bytes=element_bytes)
+    return Shape(
+        dtype_name(kind),
+        dims,
+        numbers_of(proto, layout, 1),
+        element_bytes=element_bytes,
+    )

@@ -1,6 +1,8 @@
-"""An instruction as HLO text, with the body of a fusion, and the instructions beside it.
+"""An instruction as HLO text, with the body of a fusion, and the instructions beside
+it.
 
-The text follows XLA's own printer in the parts that it has. Left out: literals, shardings and windows.
+The text follows XLA's own printer in the parts that it has. Left out: literals,
+shardings and windows.
 """
 
 from __future__ import annotations
@@ -33,7 +35,9 @@ class Neighbour(msgspec.Struct, frozen=True):
 
 
 class Shown(msgspec.Struct, frozen=True):
-    """One instruction. operands and users: the first few; more: how many others there are of both together."""
+    """One instruction. operands and users: the first few; more: how many others there
+    are of both together.
+    """
 
     text: str
     operands: tuple[Neighbour, ...]
@@ -56,14 +60,20 @@ def shown(one: Instruction, users: Users) -> Shown:
 
 
 def instruction_text(one: Instruction) -> str:
-    """`%dot.3 = f32[2,10]{1,0} dot(f32[2,4]{1,0} %x, f32[4,10]{1,0} %w), lhs_contracting_dims={1}, …`."""
+    """`%dot.3 = f32[2,10]{1,0} dot(f32[2,4]{1,0} %x, f32[4,10]{1,0} %w),
+    lhs_contracting_dims={1}, …`.
+    """
     if one.opcode == "parameter":
         inside = str(one.parameter_number)
     else:
-        named = [one.computation.by_id(each) for each in one.operand_ids[:_MOST_OPERANDS]]
+        named = [
+            one.computation.by_id(each) for each in one.operand_ids[:_MOST_OPERANDS]
+        ]
         inside = ", ".join(f"{each.shape} %{each.name}" for each in named)
         inside += ", …" if len(one.operand_ids) > _MOST_OPERANDS else ""
-    return ", ".join([f"%{one.name} = {one.shape} {one.opcode}({inside})", *_attributes(one)])
+    return ", ".join(
+        [f"%{one.name} = {one.shape} {one.opcode}({inside})", *_attributes(one)]
+    )
 
 
 def _attributes(one: Instruction) -> list[str]:
@@ -90,7 +100,9 @@ def _attributes(one: Instruction) -> list[str]:
     if one.called:
         found.append("calls=" + ", ".join(f"%{each.name}" for each in one.called[:4]))
     if config := one.backend_config:
-        found.append(f"backend_config={config[:_LONGEST_CONFIG]}{'…' if len(config) > _LONGEST_CONFIG else ''}")
+        found.append(
+            f"backend_config={config[:_LONGEST_CONFIG]}{'…' if len(config) > _LONGEST_CONFIG else ''}"
+        )
     return found + _metadata(one)
 
 
@@ -100,7 +112,9 @@ def _metadata(one: Instruction) -> list[str]:
         return []
     parts = [f'op_name="{place.op_name}"'] if place.op_name else []
     if place.file:
-        parts.append(f'source_file="{place.file.rpartition("/")[2]}" source_line={place.line}')
+        parts.append(
+            f'source_file="{place.file.rpartition("/")[2]}" source_line={place.line}'
+        )
     return [f"metadata={{{' '.join(parts)}}}"]
 
 
@@ -112,7 +126,9 @@ def _body(body: Computation) -> list[str]:
 
 
 def _beside(found: Sequence[Instruction]) -> tuple[Neighbour, ...]:
-    return tuple(Neighbour(one.name, one.opcode, str(one.shape)) for one in found[:_MOST_BESIDE])
+    return tuple(
+        Neighbour(one.name, one.opcode, str(one.shape)) for one in found[:_MOST_BESIDE]
+    )
 
 
 def _braced(numbers: Sequence[int]) -> str:

@@ -1,6 +1,8 @@
-"""Protobuf's wire format, read in place: only the fields asked about are decoded, everything else is stepped over.
+"""Protobuf's wire format, read in place: only the fields asked about are decoded,
+everything else is stepped over.
 
-Source: https://protobuf.dev/programming-guides/encoding. Fields of an unexpected wire type are skipped, as protobuf does.
+Source: https://protobuf.dev/programming-guides/encoding. Fields of an unexpected wire
+type are skipped, as protobuf does.
 """
 
 from __future__ import annotations
@@ -11,7 +13,9 @@ from tfadvisor.errors import TraceError
 from tfadvisor.trace.bounds import FIXED_32, FIXED_64, SIZED, VARINT
 
 Entry = tuple[int, int, int]
-"""A field of a message: its key, then the number and -1, or where its bytes begin and end."""
+"""A field of a message: its key, then the number and -1, or where its bytes begin and
+end.
+"""
 
 _SIGN = 1 << 63
 _LONGEST_VARINT = 10
@@ -19,7 +23,9 @@ _LONGEST = 1 << 18
 
 
 class Proto(msgspec.Struct, frozen=True):
-    """One serialized message. place: what errors call it, the trace's path and the module's name."""
+    """One serialized message. place: what errors call it, the trace's path and the
+    module's name.
+    """
 
     data: bytes | memoryview
     place: str
@@ -27,7 +33,11 @@ class Proto(msgspec.Struct, frozen=True):
     def damaged(self, position: int, reason: str) -> TraceError:
         """The error for bytes that are no such message."""
         where = f"{self.place}: byte {position:,} of {len(self.data):,}"
-        return TraceError(where, f"{reason}. The HLO of this module is damaged.", "Copy or record the trace again.")
+        return TraceError(
+            where,
+            f"{reason}. The HLO of this module is damaged.",
+            "Copy or record the trace again.",
+        )
 
 
 def number(field: int) -> int:
@@ -41,7 +51,9 @@ def span(field: int) -> int:
 
 
 def entries(proto: Proto, lo: int, hi: int) -> list[Entry]:
-    """The fields of the message in data[lo:hi], in order. Raises TraceError where the bytes are no message."""
+    """The fields of the message in data[lo:hi], in order. Raises TraceError where the
+    bytes are no message.
+    """
     data = proto.data
     found: list[Entry] = []
     at = lo
@@ -61,7 +73,9 @@ def entries(proto: Proto, lo: int, hi: int) -> list[Entry]:
                 size, at = varint(proto, at, hi)
             end = at + size
             if end > hi:
-                raise proto.damaged(at, f"a field of {size:,} bytes ends past its message")
+                raise proto.damaged(
+                    at, f"a field of {size:,} bytes ends past its message"
+                )
             found.append((key, at, end))
             at = end
         elif kind == VARINT:
@@ -78,7 +92,9 @@ def entries(proto: Proto, lo: int, hi: int) -> list[Entry]:
 
 
 def varint(proto: Proto, at: int, hi: int) -> tuple[int, int]:
-    """(unsigned 64-bit value, position after it). Raises TraceError when it does not end before hi or is too long."""
+    """(unsigned 64-bit value, position after it). Raises TraceError when it does not
+    end before hi or is too long.
+    """
     data = proto.data
     value = shift = 0
     start = at
@@ -95,7 +111,9 @@ def varint(proto: Proto, at: int, hi: int) -> tuple[int, int]:
 
 
 def signed(value: int) -> int:
-    """An unsigned 64-bit value as the int64 (or int32, which is sent alike) that it stands for."""
+    """An unsigned 64-bit value as the int64 (or int32, which is sent alike) that it
+    stands for.
+    """
     return value - (1 << 64) if value >= _SIGN else value
 
 
@@ -105,13 +123,17 @@ def text(proto: Proto, lo: int, hi: int) -> str:
 
 
 def text_of(proto: Proto, fields: list[Entry], field: int) -> str:
-    """A text field, "" when it is absent. The last one of several wins; what no name needs is cut."""
+    """A text field, "" when it is absent. The last one of several wins; what no name
+    needs is cut.
+    """
     lo, hi = span_of(fields, field)
     return text(proto, lo, min(hi, lo + _LONGEST))
 
 
 def span_of(fields: list[Entry], field: int) -> tuple[int, int]:
-    """Where a field's bytes lie, (0, 0) when it is absent. The last one of several wins."""
+    """Where a field's bytes lie, (0, 0) when it is absent. The last one of several
+    wins.
+    """
     wanted = span(field)
     for key, lo, hi in reversed(fields):
         if key == wanted:
@@ -137,7 +159,7 @@ def numbers_of(proto: Proto, fields: list[Entry], field: int) -> tuple[int, ...]
             found.append(signed(at))
         elif key == packed:
             while at < end:
-                value, at = varint(proto, at, end)  # noqa: PLW2901  (walks through the packed bytes)
+                value, at = varint(proto, at, end)  # noqa: PLW2901
                 found.append(signed(value))
     return tuple(found)
 
@@ -149,6 +171,8 @@ def messages_of(proto: Proto, fields: list[Entry], field: int) -> list[list[Entr
 
 
 def message_of(proto: Proto, fields: list[Entry], field: int) -> list[Entry]:
-    """The fields of a message, empty when it is absent. The last one of several wins."""
+    """The fields of a message, empty when it is absent. The last one of several
+    wins.
+    """
     lo, hi = span_of(fields, field)
     return entries(proto, lo, hi)

@@ -21,24 +21,42 @@ def about_lines(report: Report) -> list[str]:
 def _machines(report: Report) -> list[str]:
     machines = report.machines or ()
     by_words = listed((_machine(one), one.host) for one in machines)
-    told = [f"{_named(hosts, len(machines))}: {words}." for words, hosts in by_words.items()]
+    told = [
+        f"{_named(hosts, len(machines))}: {words}." for words, hosts in by_words.items()
+    ]
     left = len(told) - _MACHINES
     return [
         *told[:_MACHINES],
-        *([f"{count(left)} more machines are set otherwise: --format json."] if left > 0 else []),
+        *(
+            [f"{count(left)} more machines are set otherwise: --format json."]
+            if left > 0
+            else []
+        ),
     ]
 
 
 def _named(hosts: list[str], all_hosts: int) -> str:
     if all_hosts == 1:
         return "Recorded on"
-    return f"{hosts[0]}" if len(hosts) == 1 else f"{hosts[0]} and {count(len(hosts) - 1)} alike"
+    return (
+        f"{hosts[0]}"
+        if len(hosts) == 1
+        else f"{hosts[0]} and {count(len(hosts) - 1)} alike"
+    )
 
 
 def _machine(one: MachineInfo) -> str:
-    parts = [_cores(one), size(one.memory_bytes) if one.memory_bytes is not None else ""]
-    parts.append(", ".join(f"{name} {version}" for name, version in one.versions.items()))
-    parts += [_gpus(one.gpus), ", ".join(f"{name} threads {number}" for name, number in one.threads.items())]
+    parts = [
+        _cores(one),
+        size(one.memory_bytes) if one.memory_bytes is not None else "",
+    ]
+    parts.append(
+        ", ".join(f"{name} {version}" for name, version in one.versions.items())
+    )
+    parts += [
+        _gpus(one.gpus),
+        ", ".join(f"{name} threads {number}" for name, number in one.threads.items()),
+    ]
     parts.append(" ".join(f"{name}={value}" for name, value in one.variables.items()))
     return "; ".join(filter(None, parts))
 
@@ -49,12 +67,18 @@ def _cores(one: MachineInfo) -> str:
     words = counted(count(one.cores), "core", "cores")
     if one.allowed_cores is not None and one.allowed_cores < one.cores:
         words = f"{count(one.allowed_cores)} of {words}"
-    return words if one.quota_cores is None else f"{words} with a quota of {count(round(one.quota_cores, 2))}"
+    return (
+        words
+        if one.quota_cores is None
+        else f"{words} with a quota of {count(round(one.quota_cores, 2))}"
+    )
 
 
 def _gpus(gpus: Iterable[GpuInfo]) -> str:
     words = Counter(map(_gpu, gpus))
-    return ", ".join(f"{number} × {told}" if number > 1 else told for told, number in words.items())
+    return ", ".join(
+        f"{number} × {told}" if number > 1 else told for told, number in words.items()
+    )
 
 
 def _gpu(one: GpuInfo) -> str:
@@ -62,7 +86,10 @@ def _gpu(one: GpuInfo) -> str:
     if one.clock_mhz is not None and one.highest_clock_mhz is not None:
         parts.append(f"{one.clock_mhz:,.0f} of {one.highest_clock_mhz:,.0f} MHz")
     if one.power_limit_w is not None:
-        less = one.usual_power_limit_w is not None and one.power_limit_w < one.usual_power_limit_w
+        less = (
+            one.usual_power_limit_w is not None
+            and one.power_limit_w < one.usual_power_limit_w
+        )
         usual = f" instead of {one.usual_power_limit_w:,.0f} W" if less else ""
         parts.append(f"power limit {one.power_limit_w:,.0f} W{usual}")
     parts += [f"held down by {reason}" for reason in one.slowed_by]
@@ -80,11 +107,16 @@ def _meanwhile(report: Report) -> list[str]:
         ("program_cores", f"the program kept {{}}{of} busy"),
         ("other_cores", "other processes {}"),
         ("stolen_core_share", "the hypervisor took {} of the cores' time"),
-        ("core_wait_share", "threads waited for a core {} of the time that they could have run"),
+        (
+            "core_wait_share",
+            "threads waited for a core {} of the time that they could have run",
+        ),
         ("throttled_fraction", "the quota stopped the program in {} of its periods"),
         ("major_faults_per_step", "{} pages a step came from storage"),
     )
-    told = [words.format(text) for name, words in parts if (text := _told(report, name))]
+    told = [
+        words.format(text) for name, words in parts if (text := _told(report, name))
+    ]
     return [f"Meanwhile {', '.join(told)}."] if told else []
 
 
@@ -94,5 +126,7 @@ def _told(report: Report, name: str) -> str:
     if one is None or one.value is None:
         return ""
     if Unit(one.unit) is Unit.COUNT:
-        return f"{one.value:.1f}" if one.value >= 0.05 or name.endswith("_cores") else ""
+        return (
+            f"{one.value:.1f}" if one.value >= 0.05 or name.endswith("_cores") else ""
+        )
     return percent(one.value) if one.value >= 0.005 else ""

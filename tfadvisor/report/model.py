@@ -1,6 +1,7 @@
 """The report: one frozen object, the product. Every output reads it and nothing else.
 
-`to_dict` is the JSON schema, version "1"; fields may be added, never renamed or removed under the same version.
+`to_dict` is the JSON schema, version "1"; fields may be added, never renamed or removed
+under the same version.
 """
 
 from __future__ import annotations
@@ -10,7 +11,14 @@ from typing import Any
 
 import msgspec
 
-from tfadvisor.advice.findings import Broken, CaptureNote, Finding, NotApplicable, Plan, Verdict
+from tfadvisor.advice.findings import (
+    Broken,
+    CaptureNote,
+    Finding,
+    NotApplicable,
+    Plan,
+    Verdict,
+)
 from tfadvisor.printable import plain
 from tfadvisor.vocabulary import Better, Scatter, Severity
 
@@ -59,7 +67,9 @@ class RunInfo(msgspec.Struct, frozen=True):
     window_ms: float
     """From the first event to the last, ms."""
     python_calls: bool = False
-    """Whether calls of Python functions were recorded: without them loading looks like other Python."""
+    """Whether calls of Python functions were recorded: without them loading looks like
+    other Python.
+    """
 
 
 class StepTimes(msgspec.Struct, frozen=True):
@@ -144,14 +154,17 @@ class MetricValue(msgspec.Struct, frozen=True):
     better: Better = Better.LESS
     """Which way it improves; neither where it only describes."""
     scatter: Scatter = Scatter.FACTOR
-    """How it differs between runs of one unchanged program: exact, counted, share or factor."""
+    """How it differs between runs of one unchanged program: exact, counted, share or
+    factor.
+    """
 
 
 _AS_KERNEL = str.maketrans(".-", "__")
 
 
 class Op(msgspec.Struct, frozen=True):
-    """What ran on the devices, per counted step and device: an op of a compiled program, a kernel, a copy.
+    """What ran on the devices, per counted step and device: an op of a compiled
+    program, a kernel, a copy.
 
     None where the trace does not tell.
     """
@@ -171,7 +184,9 @@ class Op(msgspec.Struct, frozen=True):
     count_per_step: float
     """How often it runs a step and device."""
     precision: str | None
-    """Of a GPU's kernel by its name, else by what its op multiplies; "unknown" where neither says."""
+    """Of a GPU's kernel by its name, else by what its op multiplies; "unknown" where
+    neither says.
+    """
     opcode: str | None
     """Of its HLO instruction."""
     flops: int | None
@@ -183,7 +198,9 @@ class Op(msgspec.Struct, frozen=True):
     line: int | None
     """In that file."""
     grid: tuple[int, ...] | None = None
-    """Blocks in x, y, z of a GPU kernel's launch; of several ways to launch it the one that takes most time."""
+    """Blocks in x, y, z of a GPU kernel's launch; of several ways to launch it the one
+    that takes most time.
+    """
     block: tuple[int, ...] | None = None
     """Threads of a block in x, y, z."""
     registers: int | None = None
@@ -191,11 +208,15 @@ class Op(msgspec.Struct, frozen=True):
     shared_bytes: int | None = None
     """Memory that the threads of a block share."""
     occupancy: float | None = None
-    """Warps that a multiprocessor can hold at once of this kernel, over those that it has room for, 0..1."""
+    """Warps that a multiprocessor can hold at once of this kernel, over those that it
+    has room for, 0..1.
+    """
     launch_ways: int | None = None
     """How many different launches there are."""
     tensor_cores: bool | None = None
-    """Whether a GPU's kernel uses Tensor Cores (AMD: matrix cores); None where neither its name nor the HLO tells."""
+    """Whether a GPU's kernel uses Tensor Cores (AMD: matrix cores); None where neither
+    its name nor the HLO tells.
+    """
 
     @property
     def name(self) -> str:
@@ -204,9 +225,18 @@ class Op(msgspec.Struct, frozen=True):
 
     @property
     def other_kernel(self) -> str:
-        """The kernel's name where it is not made of the op's, as XLA makes `fusion_3` of `fusion.3`; else ""."""
-        own = self.kernel.partition(" = ")[0].removeprefix("%").removesuffix(".kd").translate(_AS_KERNEL)
-        return "" if own == self.name.translate(_AS_KERNEL) or not self.op else self.kernel
+        """The kernel's name where it is not made of the op's, as XLA makes `fusion_3`
+        of `fusion.3`; else "".
+        """
+        own = (
+            self.kernel.partition(" = ")[0]
+            .removeprefix("%")
+            .removesuffix(".kd")
+            .translate(_AS_KERNEL)
+        )
+        return (
+            "" if own == self.name.translate(_AS_KERNEL) or not self.op else self.kernel
+        )
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -242,10 +272,14 @@ class PlacedTime(msgspec.Struct, frozen=True):
 
 
 class ActivityTime(msgspec.Struct, frozen=True):
-    """One activity in the time of a class: a kind of op, a kind of collective, a Python function, a stage of the pipeline."""
+    """One activity in the time of a class: a kind of op, a kind of collective, a Python
+    function, a stage of the pipeline.
+    """
 
     activity: str
-    """Its name; `other` as above, `not recorded: …` for time of which the trace names nothing."""
+    """Its name; `other` as above, `not recorded: …` for time of which the trace names
+    nothing.
+    """
     fraction: float
     """Of the step, 0..1."""
     ms: float
@@ -270,7 +304,9 @@ class ClassTime(msgspec.Struct, frozen=True):
 
 
 class GpuInfo(msgspec.Struct, frozen=True):
-    """One GPU as its driver reported while the trace was recorded; None and "" where it does not."""
+    """One GPU as its driver reported while the trace was recorded; None and "" where it
+    does not.
+    """
 
     name: str
     """Its model."""
@@ -291,7 +327,9 @@ class GpuInfo(msgspec.Struct, frozen=True):
 
 
 class MachineInfo(msgspec.Struct, frozen=True):
-    """How a recorded machine was set; None and empty where it does not tell. What it did is in `metrics`."""
+    """How a recorded machine was set; None and empty where it does not tell. What it
+    did is in `metrics`.
+    """
 
     host: str
     """As in `run.hosts`."""
@@ -306,7 +344,9 @@ class MachineInfo(msgspec.Struct, frozen=True):
     versions: Mapping[str, str]
     """Of Python and the frameworks."""
     variables: Mapping[str, str]
-    """TF_*, XLA_*, JAX_*, OMP_*, NCCL_* and CUDA_* of the program's environment, but none that may be secret."""
+    """TF_*, XLA_*, JAX_*, OMP_*, NCCL_* and CUDA_* of the program's environment, but
+    none that may be secret.
+    """
     threads: Mapping[str, int]
     """Sizes of TensorFlow's pools that the program has set."""
     gpus: tuple[GpuInfo, ...]
@@ -316,7 +356,8 @@ class MachineInfo(msgspec.Struct, frozen=True):
 class Report(msgspec.Struct, frozen=True):
     """Everything that one analysis found. ops: the hottest first.
 
-    findings: the largest saving first; those of preview rules after the others, questions last.
+    findings: the largest saving first; those of preview rules after the others,
+    questions last.
     """
 
     tool: Tool
@@ -342,8 +383,9 @@ class Report(msgspec.Struct, frozen=True):
     ops: tuple[Op, ...] = ()
     """What ran on the devices."""
     attribution: tuple[ClassTime, ...] = ()
-    """Where the step goes: the classes that take any time, the largest first, each in activities and places. They add up to
-    the step; an instant in which several ops run is shared among them."""
+    """Where the step goes: the classes that take any time, the largest first, each in
+    activities and places. They add up to the step; an instant in which several ops run
+    is shared among them."""
     attribution_absent: str | None = None
     """Why there is none; None where there is."""
     machines: tuple[MachineInfo, ...] | msgspec.UnsetType = msgspec.UNSET
@@ -357,6 +399,8 @@ class Report(msgspec.Struct, frozen=True):
         return {"schema_version": SCHEMA_VERSION, **whole}
 
     def worst(self) -> Severity | None:
-        """The highest severity among the findings on which a verdict may rest, None without any."""
+        """The highest severity among the findings on which a verdict may rest, None
+        without any.
+        """
         found = (one.severity for one in self.findings if one.bears_verdict)
         return max(found, key=lambda severity: severity.rank, default=None)

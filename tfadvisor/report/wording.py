@@ -28,43 +28,81 @@ def run_line(report: Report) -> str:
     if framework and run.framework_version:
         framework = f"{framework} {one_line(run.framework_version)}"
     hosts = f"{len(run.hosts)} hosts" if len(run.hosts) > 1 else one_line(run.hosts[0])
-    return " · ".join(part for part in (one_line(run.name), framework, hosts, _devices(report)) if part)
+    return " · ".join(
+        part
+        for part in (one_line(run.name), framework, hosts, _devices(report))
+        if part
+    )
 
 
 def _devices(report: Report) -> str:
-    by_kind = Counter((device.kind.upper(), one_line(device.model)) for device in report.run.devices)
-    parts = [f"{count} {kind}{f' ({model})' if model else ''}" for (kind, model), count in by_kind.items()]
-    for name, words in (("copying", "more with copies alone"), ("silent", "more without events")):
-        count = report.metrics[f"{name}_accelerators"].value if f"{name}_accelerators" in report.metrics else None
+    by_kind = Counter(
+        (device.kind.upper(), one_line(device.model)) for device in report.run.devices
+    )
+    parts = [
+        f"{count} {kind}{f' ({model})' if model else ''}"
+        for (kind, model), count in by_kind.items()
+    ]
+    for name, words in (
+        ("copying", "more with copies alone"),
+        ("silent", "more without events"),
+    ):
+        count = (
+            report.metrics[f"{name}_accelerators"].value
+            if f"{name}_accelerators" in report.metrics
+            else None
+        )
         if parts and count:
             parts.append(f"{count:.0f} {words}")
     return ", ".join(parts) or "no device work"
 
 
 def steps_line(report: Report) -> str:
-    """`10 steps of 5.27 ms (marker 'train'); 2 set aside`: the median, as in findings."""
+    """`10 steps of 5.27 ms (marker 'train'); 2 set aside`: the median, as in
+    findings.
+    """
     steps = report.steps
     if steps.time_ms is None:
         return "no steps"
     if steps.source == "whole-trace":
-        return f"no steps found: {duration(steps.time_ms.median)} {one_line(steps.about)}"
+        return (
+            f"no steps found: {duration(steps.time_ms.median)} {one_line(steps.about)}"
+        )
     aside = ""
     if steps.set_aside:
         reasons = ", ".join(sorted({step.reason for step in steps.set_aside}))
         aside = f"; {len(steps.set_aside)} set aside ({reasons})"
-    sure = "" if steps.source == "marker" else f", inferred, confidence {percent(steps.confidence)}"
+    sure = (
+        ""
+        if steps.source == "marker"
+        else f", inferred, confidence {percent(steps.confidence)}"
+    )
     number = f"{steps.count} steps" if steps.count != 1 else "1 step"
-    number += f" on each of {len(report.run.hosts)} hosts" if len(report.run.hosts) > 1 else ""
-    return f"{number} of {duration(steps.time_ms.median)} ({one_line(steps.about)}{sure}){aside}"
+    number += (
+        f" on each of {len(report.run.hosts)} hosts"
+        if len(report.run.hosts) > 1
+        else ""
+    )
+    return (
+        f"{number} of {duration(steps.time_ms.median)} "
+        f"({one_line(steps.about)}{sure}){aside}"
+    )
 
 
 def tried_words(finding: Finding) -> str:
-    """`38% measured (34 to 42), predicted 20 to 40`; empty when no fix of it was tried."""
+    """`38% measured (34 to 42), predicted 20 to 40`; empty when no fix of it
+    was tried.
+    """
     one = finding.tried
     if isinstance(one, msgspec.UnsetType):
         return ""
-    predicted = f", predicted {one.predicted_low * 100:.0f} to {one.predicted_high * 100:.0f}"
-    return f"{percent(one.measured)} measured ({one.low * 100:.0f} to {one.high * 100:.0f}){predicted}"
+    predicted = (
+        f", predicted {one.predicted_low * 100:.0f} to {one.predicted_high * 100:.0f}"
+    )
+    return (
+        f"{percent(one.measured)} measured ({one.low * 100:.0f} to "
+        f"{one.high * 100:.0f}){predicted}"
+    )
 
 
 def saving_words(saving: Saving | None) -> str:
@@ -72,11 +110,17 @@ def saving_words(saving: Saving | None) -> str:
     if saving is None or saving.high <= 0:
         return ""
     low, high = percent(saving.low), percent(saving.high)
-    return f"up to {high} of step time" if low == high else f"{low.removesuffix('%')}–{high} of step time"
+    return (
+        f"up to {high} of step time"
+        if low == high
+        else f"{low.removesuffix('%')}–{high} of step time"
+    )
 
 
 class PlanLine(msgspec.Struct, frozen=True):
-    """A change of the plan in words. saves: on top of those before it. leaves: of the step then."""
+    """A change of the plan in words. saves: on top of those before it. leaves: of the
+    step then.
+    """
 
     rule_id: str
     title: str
@@ -94,7 +138,11 @@ def plan_lines(report: Report) -> tuple[PlanLine, ...]:
         return ()
     titles = {one.rule_id: one.title for one in report.findings}
     worth = [one for one in plan.changes if one.worth]
-    step = report.steps.time_ms.median if report.steps.time_ms and report.steps.source != "whole-trace" else None
+    step = (
+        report.steps.time_ms.median
+        if report.steps.time_ms and report.steps.source != "whole-trace"
+        else None
+    )
     lines = tuple(
         PlanLine(
             one.rule_id,
@@ -108,13 +156,17 @@ def plan_lines(report: Report) -> tuple[PlanLine, ...]:
 
 
 def plan_end(report: Report) -> str:
-    """`Stop here: the 3 other findings save less than 3% each.` Empty where the plan leaves none out."""
+    """`Stop here: the 3 other findings save less than 3% each.` Empty where the plan
+    leaves none out.
+    """
     plan = report.plan
     if isinstance(plan, msgspec.UnsetType):
         return ""
     left = sum(not one.worth for one in plan.changes)
     return (
-        f"Stop here: {'the other finding saves' if left == 1 else f'the {left} other findings save'} hardly anything."
+        "Stop here: "
+        f"{'the other finding saves' if left == 1 else f'the {left} other findings save'} "
+        "hardly anything."
         if left
         else ""
     )
@@ -124,7 +176,10 @@ def _remains(change: PlanStep, step_ms: float | None) -> str:
     """`38–77% of the step`, with a known step `1.2–2.4 ms`."""
     if step_ms is None:
         return f"{_range(change.remains_low, change.remains_high)} of the step"
-    low, high = duration(change.remains_low * step_ms), duration(change.remains_high * step_ms)
+    low, high = (
+        duration(change.remains_low * step_ms),
+        duration(change.remains_high * step_ms),
+    )
     return low if low == high else f"{low} to {high}"
 
 
@@ -138,32 +193,51 @@ def evidence_words(evidence: Evidence) -> str:
     if evidence.metric is None:
         return f"{evidence.text}: {one_line(str(evidence.value))}"
     assert isinstance(evidence.value, float)
-    return f"{evidence.metric.replace('_', ' ')}: {in_words(evidence.value, Unit(evidence.unit))}"
+    return (
+        f"{evidence.metric.replace('_', ' ')}: "
+        f"{in_words(evidence.value, Unit(evidence.unit))}"
+    )
 
 
 def location_words(location: Location) -> str:
     """`train.py:41 in load_batch`, as the trace names it."""
-    place = location.file if location.line is None else f"{location.file}:{location.line}"
+    place = (
+        location.file if location.line is None else f"{location.file}:{location.line}"
+    )
     return f"{place} in {location.op}" if location.op else place
 
 
 def advice(report: Report) -> list[Finding]:
-    """Findings about the program; those about the capture, and questions, have sections of their own."""
-    return [finding for finding in report.findings if finding.category != "capture" and not finding.is_question]
+    """Findings about the program; those about the capture, and questions, have sections
+    of their own.
+    """
+    return [
+        finding
+        for finding in report.findings
+        if finding.category != "capture" and not finding.is_question
+    ]
 
 
 def questions(report: Report) -> list[Finding]:
     """What is worth checking: findings that only the user can confirm."""
-    return [finding for finding in report.findings if finding.category != "capture" and finding.is_question]
+    return [
+        finding
+        for finding in report.findings
+        if finding.category != "capture" and finding.is_question
+    ]
 
 
 def takes_words(finding: Finding) -> str:
     """`takes 12% of the step`; empty where the trace gives no share."""
-    return "" if finding.takes is None else f"takes {percent(finding.takes)} of the step"
+    return (
+        "" if finding.takes is None else f"takes {percent(finding.takes)} of the step"
+    )
 
 
 def worth_words(finding: Finding) -> str:
-    """`saves 38–77% of step time`, of a question `takes 12% of the step`; empty where neither is known."""
+    """`saves 38–77% of step time`, of a question `takes 12% of the step`; empty where
+    neither is known.
+    """
     if saving := saving_words(finding.saving):
         return f"saves {saving}"
     return takes_words(finding) if finding.is_question else ""
@@ -171,13 +245,25 @@ def worth_words(finding: Finding) -> str:
 
 def shares(report: Report) -> list[tuple[str, float]]:
     """The breakdown's classes that take any time, in a fixed order."""
-    return [(name, report.breakdown[name]) for name in TIME_CLASSES if report.breakdown.get(name, 0) >= 0.0005]
+    return [
+        (name, report.breakdown[name])
+        for name in TIME_CLASSES
+        if report.breakdown.get(name, 0) >= 0.0005
+    ]
 
 
 def nothing_to_change(report: Report) -> str:
     """What stands where findings would."""
-    found = "Found nothing to change." if report.verdict.healthy else "No rule names a change for this run."
-    return f"{found} Where the step goes, above, names what takes its time." if report.attribution else found
+    found = (
+        "Found nothing to change."
+        if report.verdict.healthy
+        else "No rule names a change for this run."
+    )
+    return (
+        f"{found} Where the step goes, above, names what takes its time."
+        if report.attribution
+        else found
+    )
 
 
 class TimeLine(msgspec.Struct, frozen=True):
@@ -190,14 +276,17 @@ class TimeLine(msgspec.Struct, frozen=True):
 
 
 _WORTH_A_LINE = 0.01
-"""From this share of the step an activity has its own line where not all are printed."""
+"""From this share of the step an activity has its own line where not all are printed.
+"""
 _MOSTLY, _NEARLY_ALL = 0.5, 0.95
 _LEAST_WORDS = 16
 """Characters that stay before a place."""
 
 
 def time_lines(report: Report, most: int) -> tuple[TimeLine, ...]:
-    """The activities that take most of the step, whatever their class; empty without steps."""
+    """The activities that take most of the step, whatever their class; empty without
+    steps.
+    """
     found = [
         (one.fraction, kind.kind, one)
         for kind in report.attribution
@@ -211,9 +300,15 @@ def time_lines(report: Report, most: int) -> tuple[TimeLine, ...]:
 def time_line(kind: str, one: ActivityTime) -> TimeLine:
     """`host 90% 6.10 ms save (train.py:42), most of it dump (pickle.py:12)`."""
     words, place = one.activity, place_of_time(one)
-    if one.parts and one.parts[0].activity != OTHER and one.parts[0].fraction >= _MOSTLY * one.fraction:
+    if (
+        one.parts
+        and one.parts[0].activity != OTHER
+        and one.parts[0].fraction >= _MOSTLY * one.fraction
+    ):
         first = one.parts[0]
-        words += (": " if first.fraction >= _NEARLY_ALL * one.fraction else ", most of it ") + first.activity
+        words += (
+            ": " if first.fraction >= _NEARLY_ALL * one.fraction else ", most of it "
+        ) + first.activity
         place = place_of_time(first) or place
     if place and place not in words:
         words += f" ({place})"
@@ -221,7 +316,9 @@ def time_line(kind: str, one: ActivityTime) -> TimeLine:
 
 
 def fitted(words: str, room: int) -> str:
-    """Words in so many characters; the place in parentheses at their end is never cut, so that its line can be read."""
+    """Words in so many characters; the place in parentheses at their end is never cut,
+    so that its line can be read.
+    """
     start, place = words.rfind(" ("), ""
     if words.endswith(")") and start > 0 and len(words) - start < room - _LEAST_WORDS:
         words, place = words[:start], words[start:]
@@ -233,21 +330,33 @@ def place_of_time(one: ActivityTime | PlacedTime) -> str:
     place = next(iter(one.places), None)
     if place is None:
         return ""
-    return f"{place.file}:{place.line}" if place.file and place.line is not None else place.file
+    return (
+        f"{place.file}:{place.line}"
+        if place.file and place.line is not None
+        else place.file
+    )
 
 
 def bar_note(report: Report) -> str:
-    """Why a verdict of imbalance tells more than the bar: that is a mean, and the late one waits for nobody. Else empty."""
+    """Why a verdict of imbalance tells more than the bar: that is a mean, and the late
+    one waits for nobody. Else empty.
+    """
     if report.verdict.bottleneck != "imbalance":
         return ""
-    shares = listed((step.host, step.breakdown.get("collective", 0.0)) for step in report.steps.each)
+    shares = listed(
+        (step.host, step.breakdown.get("collective", 0.0)) for step in report.steps.each
+    )
     share = {host: sum(found) / len(found) for host, found in shares.items()}
     if len(share) < 2:
-        return "The bar is the mean of all devices, and the one that the others wait for does not wait."
+        return (
+            "The bar is the mean of all devices, and the one that the others wait "
+            "for does not wait."
+        )
     late = min(share, key=lambda host: share[host])
     others = (sum(share.values()) - share[late]) / (len(share) - 1)
     return (
-        f"The bar is the mean of all hosts. Collectives take {percent(others)} of a step on the others, most of it waiting, "
+        f"The bar is the mean of all hosts. Collectives take {percent(others)} of a "
+        "step on the others, most of it waiting, "
         f"and {percent(share[late])} on {one_line(late)}."
     )
 

@@ -15,10 +15,19 @@ from tfadvisor.timeline.attribution.model import sampled
 from tfadvisor.timeline.attribution.sampled_lines import sampled_lines
 from tfadvisor.timeline.attribution.step_time import step_time
 from tfadvisor.timeline.devices.protocol import Recorded
-from tfadvisor.timeline.devices.registry import Unrecorded, find_devices, on_own_clocks, unrecorded_work
+from tfadvisor.timeline.devices.registry import (
+    Unrecorded,
+    find_devices,
+    on_own_clocks,
+    unrecorded_work,
+)
 from tfadvisor.timeline.host.compiles import compiled_in_steps, libraries
 from tfadvisor.timeline.host.costs import HostCost, host_calls, host_costs
-from tfadvisor.timeline.host.dispatches import host_ops, pipeline_ops, without_evaluations
+from tfadvisor.timeline.host.dispatches import (
+    host_ops,
+    pipeline_ops,
+    without_evaluations,
+)
 from tfadvisor.timeline.host.driver import host_activity, host_classes_of_time
 from tfadvisor.timeline.host.frames import loop_frames
 from tfadvisor.timeline.host.input_pipeline import input_pipeline, pipeline_work
@@ -36,9 +45,25 @@ from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.devices import ALLOCATOR_EVENTS
 from tfadvisor.timeline.names.host import PROGRAM_RUNS, RUNS_OF_FUNCTIONS, SCHEDULING
-from tfadvisor.timeline.steps.breakdown import StepTime, break_down, taking_part, unknown_time
-from tfadvisor.timeline.steps.find import chosen_steps, find_steps, placed_on_device, sorted_out
-from tfadvisor.trace.columns import NO_EVENTS, HostTrace, NameFilter, Selection, StatColumn
+from tfadvisor.timeline.steps.breakdown import (
+    StepTime,
+    break_down,
+    taking_part,
+    unknown_time,
+)
+from tfadvisor.timeline.steps.find import (
+    chosen_steps,
+    find_steps,
+    placed_on_device,
+    sorted_out,
+)
+from tfadvisor.trace.columns import (
+    NO_EVENTS,
+    HostTrace,
+    NameFilter,
+    Selection,
+    StatColumn,
+)
 from tfadvisor.trace.runs import host_of
 from tfadvisor.vocabulary import DeviceKind, TimeClass
 
@@ -113,7 +138,9 @@ class _Placed(msgspec.Struct, frozen=True):
     devices: tuple[Device, ...]
     unrecorded: Unrecorded
     steps: Steps
-    """As the host sees them; which of them count is settled when their time has a class."""
+    """As the host sees them; which of them count is settled when their time has a
+    class.
+    """
 
 
 class _Attributed(msgspec.Struct, frozen=True):
@@ -125,7 +152,9 @@ class _Attributed(msgspec.Struct, frozen=True):
     """The devices that the breakdown is about."""
     breakdown: npt.NDArray[np.int64]
     time: StepTime
-    """What the breakdown was made of; the two differ where the devices' work was not recorded."""
+    """What the breakdown was made of; the two differ where the devices' work was not
+    recorded.
+    """
     classes: Mapping[TimeClass, Intervals]
     """As in HostTimeline."""
     costs: Mapping[HostCost, Intervals]
@@ -136,13 +165,18 @@ class _Attributed(msgspec.Struct, frozen=True):
     """When Python functions of the input pipeline run."""
 
 
-def build_host(trace: HostTrace, chosen: tuple[int, int] | None = None, drawing: Drawing | None = None) -> HostTimeline:
+def build_host(
+    trace: HostTrace,
+    chosen: tuple[int, int] | None = None,
+    drawing: Drawing | None = None,
+) -> HostTimeline:
     """One host's devices, steps, breakdown, and what explains it.
 
-    chosen: first and last (exclusive) step to look at, by index; None leaves it to what the steps hold. drawing:
-    what a page draws; None for no pictures.
+    chosen: first and last (exclusive) step to look at, by index; None leaves it to what
+    the steps hold. drawing: what a page draws; None for no pictures.
 
-    Each stage takes what it needs of the one before. What it leaves behind goes at once: most of the memory is events.
+    Each stage takes what it needs of the one before. What it leaves behind goes at
+    once: most of the memory is events.
     """
     recorded, window = _read(trace)
     del trace
@@ -155,7 +189,14 @@ def build_host(trace: HostTrace, chosen: tuple[int, int] | None = None, drawing:
     give_back(placed.events)
     return HostTimeline(
         host=placed.host,
-        capture=capture_of(placed.trace, placed.threads, window, attributed.steps, placed.devices, placed.unrecorded),
+        capture=capture_of(
+            placed.trace,
+            placed.threads,
+            window,
+            attributed.steps,
+            placed.devices,
+            placed.unrecorded,
+        ),
         steps=attributed.steps,
         breakdown=attributed.breakdown,
         takes_part=taking_part(attributed.breakdown),
@@ -183,13 +224,19 @@ def _read(trace: HostTrace) -> tuple[Recorded, tuple[int, int]]:
 
 
 def _place(recorded: Recorded) -> _Placed:
-    """Finds the devices and the steps, and keeps of the trace what is asked for afterwards."""
+    """Finds the devices and the steps, and keeps of the trace what is asked for
+    afterwards.
+    """
     trace, threads = recorded.trace, recorded.threads
     devices = find_devices(recorded)
-    unrecorded = unrecorded_work(trace, threads, [one for one in devices if one.kind is not DeviceKind.CPU])
+    unrecorded = unrecorded_work(
+        trace, threads, [one for one in devices if one.kind is not DeviceKind.CPU]
+    )
     steps = find_steps(trace, threads, devices)
     stats_left = _still_asked(trace, threads)
-    by_number = any(map(len, stats_left.values()))  # else nobody asks for events by their number any more
+    by_number = any(
+        map(len, stats_left.values())
+    )  # else nobody asks for events by their number any more
     return _Placed(
         recorded.host,
         replace(trace, events=NO_EVENTS, stats=stats_left),
@@ -204,7 +251,8 @@ def _place(recorded: Recorded) -> _Placed:
 
 
 def _attribute(placed: _Placed, chosen: tuple[int, int] | None) -> _Attributed:
-    """Gives each instant of each step, where the device ran it, to one class, and says which steps count.
+    """Gives each instant of each step, where the device ran it, to one class, and says
+    which steps count.
 
     chosen: as for build_host.
     """
@@ -214,16 +262,34 @@ def _attribute(placed: _Placed, chosen: tuple[int, int] | None) -> _Attributed:
     active = [device for device in placed.devices if device.is_active]
     time = break_down(active, classes, found)
     breakdown = unknown_time(found) if placed.unrecorded.proof else time.breakdown
-    steps = sorted_out(found, breakdown) if chosen is None else chosen_steps(found, *chosen)
-    costs = host_costs(placed.threads, steps, activity, classes, active, placed.pipeline)
+    steps = (
+        sorted_out(found, breakdown) if chosen is None else chosen_steps(found, *chosen)
+    )
+    costs = host_costs(
+        placed.threads, steps, activity, classes, active, placed.pipeline
+    )
     python = activity.pending.pipeline_python
-    return _Attributed(steps, active, breakdown, time, classes, costs, activity.compile, python)
+    return _Attributed(
+        steps, active, breakdown, time, classes, costs, activity.compile, python
+    )
 
 
-def _explain(placed: _Placed, attributed: _Attributed, drawing: Drawing | None) -> HostEvidence:
+def _explain(
+    placed: _Placed, attributed: _Attributed, drawing: Drawing | None
+) -> HostEvidence:
     """What explains the breakdown. drawing: as for build_host."""
-    trace, threads, pipeline, programs = placed.trace, placed.threads, placed.pipeline, placed.programs
-    steps, active, classes, costs = attributed.steps, attributed.active, attributed.classes, attributed.costs
+    trace, threads, pipeline, programs = (
+        placed.trace,
+        placed.threads,
+        placed.pipeline,
+        placed.programs,
+    )
+    steps, active, classes, costs = (
+        attributed.steps,
+        attributed.active,
+        attributed.classes,
+        attributed.costs,
+    )
     known = not placed.unrecorded.proof
     samples = sampled(trace)
     spent, silent = (
@@ -245,11 +311,18 @@ def _explain(placed: _Placed, attributed: _Attributed, drawing: Drawing | None) 
     spent = samples.named(spent, classes) if samples is not None else spent
     alone = attributed.time.classes[0] or classes  # while the first device waits
     host, loading = alone[TimeClass.HOST], alone[TimeClass.INPUT]
-    frames = loop_frames(threads, steps, host, loading, samples.line_in if samples is not None else None)
+    frames = loop_frames(
+        threads, steps, host, loading, samples.line_in if samples is not None else None
+    )
     if samples is not None:
-        frames = (*frames, *sampled_lines(samples, threads, steps, silent, host, loading))
+        frames = (
+            *frames,
+            *sampled_lines(samples, threads, steps, silent, host, loading),
+        )
     give_back(placed.events)
-    pictures, curves = _drawn(placed, attributed, drawing) if drawing is not None else ((), ())
+    pictures, curves = (
+        _drawn(placed, attributed, drawing) if drawing is not None else ((), ())
+    )
     return HostEvidence(
         calls=host_calls(
             threads,
@@ -259,7 +332,9 @@ def _explain(placed: _Placed, attributed: _Attributed, drawing: Drawing | None) 
             iterations=_loop_iterations(trace, threads, pipeline),
         ),
         frames=tuple(sorted(frames, key=lambda one: -(one.host_ps + one.input_ps))),
-        compiles=compiled_in_steps(trace, threads, steps, attributed.compiling, programs),
+        compiles=compiled_in_steps(
+            trace, threads, steps, attributed.compiling, programs
+        ),
         pipeline=input_pipeline(trace, threads, steps),
         host_ops=host_ops(trace, threads, steps, pipeline),
         pipeline_ops=pipeline_ops(threads, steps, pipeline),
@@ -279,18 +354,30 @@ def _drawn(
     from tfadvisor.timeline.picture.step_picture import step_pictures
 
     threads, steps = placed.threads, attributed.steps
-    pictures = step_pictures(threads, placed.pipeline, attributed.active, attributed.classes, steps, drawing)
+    pictures = step_pictures(
+        threads, placed.pipeline, attributed.active, attributed.classes, steps, drawing
+    )
     return pictures, memory_curves(placed.trace, threads)
 
 
 def _still_asked(trace: HostTrace, threads: Threads) -> Mapping[str, StatColumn]:
-    """The stats that are asked for when devices and steps are known: correlation ids tell of TensorFlow's ops alone."""
-    known = {stats.STEP_NUM} if len(threads.everywhere(HostClass.OP)) else {stats.STEP_NUM, stats.CORRELATION_ID}
+    """The stats that are asked for when devices and steps are known: correlation ids
+    tell of TensorFlow's ops alone.
+    """
+    known = (
+        {stats.STEP_NUM}
+        if len(threads.everywhere(HostClass.OP))
+        else {stats.STEP_NUM, stats.CORRELATION_ID}
+    )
     return {name: column for name, column in trace.stats.items() if name not in known}
 
 
-def _loop_iterations(trace: HostTrace, threads: Threads, pipeline: BoolArray) -> tuple[Int64Array, Int64Array]:
-    """(start, number) of the executor's events that belong to an iteration of a loop in the step."""
+def _loop_iterations(
+    trace: HostTrace, threads: Threads, pipeline: BoolArray
+) -> tuple[Int64Array, Int64Array]:
+    """(start, number) of the executor's events that belong to an iteration of a loop in
+    the step.
+    """
     position, iteration = threads.integers(trace.stat(stats.LOOP_ITERATION))
     keep = ~pipeline[position]
     return threads.start[position[keep]], iteration[keep]

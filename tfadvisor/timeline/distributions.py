@@ -1,4 +1,6 @@
-"""How long many like things took, kept small: a sketch by even ranks, whose error is a rank's."""
+"""How long many like things took, kept small: a sketch by even ranks, whose error is a
+rank's.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +13,15 @@ from tfadvisor.arrays import percentile
 from tfadvisor.timeline.intervals import Int64Array
 
 FEWEST_KEPT = 256
-"""Values of one sketch at least: a percentile is then that of a rank at most 0.2 % of all away."""
+"""Values of one sketch at least: a percentile is then that of a rank at most 0.2 % of
+all away.
+"""
 
 
 class Distribution(msgspec.Struct, frozen=True):
-    """Of a number of values, all of them, or as many at even ranks as were asked for, both extremes included."""
+    """Of a number of values, all of them, or as many at even ranks as were asked for,
+    both extremes included.
+    """
 
     values: Int64Array
     """Ascending."""
@@ -28,24 +34,31 @@ class Distribution(msgspec.Struct, frozen=True):
 
 
 def distribution(values: Int64Array, most: int) -> Distribution:
-    """Of values in any order, which are sorted where they are. A percentile of what is kept is off by at most half of
-    1 / (most - 1) in rank.
+    """Of values in any order, which are sorted where they are. A percentile of what is
+    kept is off by at most half of 1 / (most - 1) in rank.
     """
     values.sort()
     if len(values) <= most:
         return Distribution(values, len(values))
-    return Distribution(values[np.linspace(0, len(values) - 1, most).round().astype(np.int64)], len(values))
+    return Distribution(
+        values[np.linspace(0, len(values) - 1, most).round().astype(np.int64)],
+        len(values),
+    )
 
 
 def percentile_of(parts: Sequence[Distribution], percent: float) -> float:
-    """Of all values together, each sketch's weighing as many as it stands for. Raises ValueError without any value."""
+    """Of all values together, each sketch's weighing as many as it stands for. Raises
+    ValueError without any value.
+    """
     full = [one for one in parts if one.count]
     if not full:
         raise ValueError("no value")
     values = np.concatenate([one.values for one in full])
     if all(one.count == len(one.values) for one in full):
         return percentile(values, percent)
-    weight = np.concatenate([np.full(len(one.values), one.count / len(one.values)) for one in full])
+    weight = np.concatenate(
+        [np.full(len(one.values), one.count / len(one.values)) for one in full]
+    )
     order = np.argsort(values, kind="stable")
     weight = weight[order]
     middle = np.cumsum(weight) - weight / 2

@@ -1,4 +1,6 @@
-"""One host's timeline: its step time by class, what explains it, and every event, until it is summarised for metrics."""
+"""One host's timeline: its step time by class, what explains it, and every event, until
+it is summarised for metrics.
+"""
 
 from __future__ import annotations
 
@@ -47,12 +49,16 @@ if TYPE_CHECKING:
 
 
 class HostEvidence(msgspec.Struct, frozen=True):
-    """What explains where a host's time goes, all about the counted steps. Its size does not grow with the events."""
+    """What explains where a host's time goes, all about the counted steps. Its size
+    does not grow with the events.
+    """
 
     calls: HostCalls
     """Counts of calls that hold a step up."""
     frames: tuple[FrameShare, ...]
-    """The calls that the training loop makes in Python, those that cost most first; empty without a Python tracer."""
+    """The calls that the training loop makes in Python, those that cost most first;
+    empty without a Python tracer.
+    """
     compiles: tuple[Compiled, ...]
     """What was compiled in a step."""
     pipeline: InputPipeline | None
@@ -62,7 +68,9 @@ class HostEvidence(msgspec.Struct, frozen=True):
     pipeline_ops: HostOps
     """The ops of the functions that tf.data maps over elements."""
     spent: tuple[Spent, ...]
-    """What takes the counted steps, class by class, summed over the devices; empty where the devices' work is not recorded."""
+    """What takes the counted steps, class by class, summed over the devices; empty
+    where the devices' work is not recorded.
+    """
     memory: tuple[DeviceMemory, ...]
     """What the allocators of the devices report, one each."""
     libraries: Libraries
@@ -70,11 +78,15 @@ class HostEvidence(msgspec.Struct, frozen=True):
     pictures: tuple[StepPicture, ...]
     """The steps that a page draws; empty unless they were asked for."""
     memory_curves: tuple[MemoryCurve, ...] = ()
-    """What each allocator has given out over time; empty unless pictures were asked for."""
+    """What each allocator has given out over time; empty unless pictures were asked
+    for.
+    """
 
 
 class HostBreakdown(msgspec.Struct, frozen=True):
-    """Where one host's step time goes and what explains it: what its timeline and its summary have in common."""
+    """Where one host's step time goes and what explains it: what its timeline and its
+    summary have in common.
+    """
 
     host: str
     """Its name."""
@@ -83,9 +95,13 @@ class HostBreakdown(msgspec.Struct, frozen=True):
     steps: Steps
     """By ascending start, those that do not count included."""
     breakdown: npt.NDArray[np.int64]
-    """ps, shape (active devices, steps, TimeClass); one row when there is no active device."""
+    """ps, shape (active devices, steps, TimeClass); one row when there is no active
+    device.
+    """
     takes_part: npt.NDArray[np.bool_]
-    """Shape (active devices, steps): False where a device did nothing in a step that others worked in."""
+    """Shape (active devices, steps): False where a device did nothing in a step that
+    others worked in.
+    """
     evidence: HostEvidence
     """What explains the breakdown."""
 
@@ -94,13 +110,17 @@ class HostTimeline(HostBreakdown, frozen=True):
     """One host with every event at hand."""
 
     short_launch_ps: npt.NDArray[np.int64]
-    """Time of the breakdown's class LAUNCH in pieces shorter than 100 µs, shape (active devices, steps)."""
+    """Time of the breakdown's class LAUNCH in pieces shorter than 100 µs, shape (active
+    devices, steps).
+    """
     devices: tuple[Device, ...]
     """Every device of the trace, the inactive ones too."""
     programs: Modules
     """The HLO that the trace carries."""
     classes: Mapping[TimeClass, Intervals]
-    """The instants of COMPILE, INPUT, LAUNCH and HOST, whatever the devices do meanwhile; they do not overlap."""
+    """The instants of COMPILE, INPUT, LAUNCH and HOST, whatever the devices do
+    meanwhile; they do not overlap.
+    """
     costs: Mapping[HostCost, Intervals]
     """The instants of every cost, in the whole trace."""
 
@@ -109,7 +129,8 @@ class HostTimeline(HostBreakdown, frozen=True):
         return tuple(device for device in self.devices if device.is_active)
 
 
-# How much of what a host's thread did was recorded: each event cost that thread time while the profiler ran.
+# How much of what a host's thread did was recorded: each event cost that thread time
+# while the profiler ran.
 
 
 class RecordedEvents(msgspec.Struct, frozen=True):
@@ -132,7 +153,8 @@ def recorded_events(threads: Threads, steps: Steps) -> RecordedEvents:
     return RecordedEvents(frames, len(row) - frames)
 
 
-# What a trace says about itself: the framework, when it was recorded, and what the profiler lost.
+# What a trace says about itself: the framework, when it was recorded, and what the
+# profiler lost.
 
 
 class Capture(msgspec.Struct, frozen=True):
@@ -165,11 +187,14 @@ class Capture(msgspec.Struct, frozen=True):
     graphs_off: bool = False
     """Whether XLA ran CUDA graphs kernel by kernel because it was profiled."""
     workload: str = "unknown"
-    """By the names of the compiled functions that Python calls: inference or unknown."""
+    """By the names of the compiled functions that Python calls: inference or unknown.
+    """
     between_slices: bool = False
     """Whether the host sent for its TPUs over the network between slices."""
     fragment: str = ""
-    """What shows that the counted steps are pieces of the program's, as a clause; "" where nothing does."""
+    """What shows that the counted steps are pieces of the program's, as a clause; ""
+    where nothing does.
+    """
 
 
 def capture_of(
@@ -180,20 +205,28 @@ def capture_of(
     devices: Sequence[Device],
     unrecorded: Unrecorded,
 ) -> Capture:
-    """From planes, names and warnings; the trace's events are not asked. devices: the inactive ones too."""
+    """From planes, names and warnings; the trace's events are not asked. devices: the
+    inactive ones too.
+    """
     framework, version = _framework(trace)
     start = session_start_ns(trace.planes)
     return Capture(
         framework=framework,
         framework_version=version,
-        captured_at=datetime.fromtimestamp(start / 1e9, timezone.utc).isoformat(timespec="seconds") if start else "",
+        captured_at=datetime.fromtimestamp(start / 1e9, timezone.utc).isoformat(
+            timespec="seconds"
+        )
+        if start
+        else "",
         session_start_ns=start,
         window=window,
         errors=trace.errors,
         warnings=trace.warnings,
         dropped=sum(lost_events(text) for text in (*trace.warnings, *trace.errors)),
         python_tracer=len(threads.everywhere(HostClass.FRAME)) > 0,
-        empty_accelerators=sum(not len(one.ops) for one in devices if one.kind is not DeviceKind.CPU),
+        empty_accelerators=sum(
+            not len(one.ops) for one in devices if one.kind is not DeviceKind.CPU
+        ),
         unrecorded=unrecorded,
         events=recorded_events(threads, steps),
         fragment=fragment_of(threads, steps, [one for one in devices if one.is_active]),
@@ -208,13 +241,25 @@ _FEWEST_VARIABLES = 32
 
 
 def fragment_of(threads: Threads, steps: Steps, devices: Sequence[Device]) -> str:
-    """TensorFlow's step reads its model's variables, and multiplies none of them: the recording ended before that."""
+    """TensorFlow's step reads its model's variables, and multiplies none of them: the
+    recording ended before that.
+    """
     events = threads.named(reads_variable)
-    reads = int(in_counted_steps(threads.start[events], steps).sum()) // max(int(steps.steady().sum()), 1)
-    if reads < _FEWEST_VARIABLES or any(device.kind is not DeviceKind.GPU for device in devices):
+    reads = int(in_counted_steps(threads.start[events], steps).sum()) // max(
+        int(steps.steady().sum()), 1
+    )
+    if reads < _FEWEST_VARIABLES or any(
+        device.kind is not DeviceKind.GPU for device in devices
+    ):
         return ""
-    names = {device.ops.names[row] for device in devices for row in distinct(device.ops.name).tolist()}
-    if len(threads.named(works_on_variables)) or any(kernel_kind(one).is_matrix for one in names):
+    names = {
+        device.ops.names[row]
+        for device in devices
+        for row in distinct(device.ops.name).tolist()
+    }
+    if len(threads.named(works_on_variables)) or any(
+        kernel_kind(one).is_matrix for one in names
+    ):
         return ""
     return f"each reads {reads:,} variables and multiplies none of them"
 
@@ -224,7 +269,10 @@ def window_of(trace: HostTrace) -> tuple[int, int]:
     if not len(trace.events):
         return 0, 0
     start, duration = trace.events.start_ps, trace.events.duration_ps
-    last = max(int((start[part] + np.maximum(duration[part], 0)).max()) for part in blocks(len(start)))
+    last = max(
+        int((start[part] + np.maximum(duration[part], 0)).max())
+        for part in blocks(len(start))
+    )
     return int(start.min()), last
 
 

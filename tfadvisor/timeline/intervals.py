@@ -1,6 +1,8 @@
-"""Sets of instants as sorted, disjoint, half-open intervals in int64 picoseconds, their algebra, and the nesting of events.
+"""Sets of instants as sorted, disjoint, half-open intervals in int64 picoseconds, their
+algebra, and the nesting of events.
 
-Every duration in a report is the length of such a set, so that overlapping events count once.
+Every duration in a report is the length of such a set, so that overlapping events count
+once.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ BoolArray: TypeAlias = "npt.NDArray[np.bool_]"
 
 
 class Intervals(msgspec.Struct, frozen=True):
-    """starts[i] <= t < ends[i], ascending, with a gap between one interval and the next."""
+    """starts[i] <= t < ends[i], ascending, with a gap between one interval and the
+    next.
+    """
 
     starts: Int64Array
     ends: Int64Array
@@ -32,19 +36,28 @@ class Intervals(msgspec.Struct, frozen=True):
 
     def length(self) -> int:
         """Total length in ps."""
-        return sum(int((self.ends[part] - self.starts[part]).sum()) for part in blocks(len(self)))
+        return sum(
+            int((self.ends[part] - self.starts[part]).sum())
+            for part in blocks(len(self))
+        )
 
     def covered_before(self, times: Int64Array) -> Int64Array:
-        """How much of the set lies before each time, in ps; the difference of two is the length between them."""
+        """How much of the set lies before each time, in ps; the difference of two is
+        the length between them.
+        """
         if not len(self.starts):
             return np.zeros(len(times), np.int64)
-        return sweeps.covered_before(self.starts, self.ends, np.ascontiguousarray(times))
+        return sweeps.covered_before(
+            self.starts, self.ends, np.ascontiguousarray(times)
+        )
 
     def within(self, lo: Int64Array, hi: Int64Array) -> Int64Array:
         """Length of the set inside each window lo[i] <= t < hi[i], in ps."""
         if not len(self.starts):
             return np.zeros(len(lo), np.int64)
-        return sweeps.within(self.starts, self.ends, np.ascontiguousarray(lo), np.ascontiguousarray(hi))
+        return sweeps.within(
+            self.starts, self.ends, np.ascontiguousarray(lo), np.ascontiguousarray(hi)
+        )
 
     def contains(self, times: Int64Array) -> BoolArray:
         """Whether each time lies in the set."""
@@ -53,8 +66,13 @@ class Intervals(msgspec.Struct, frozen=True):
         return sweeps.contains(self.starts, self.ends, np.ascontiguousarray(times))
 
     def clip(self, lo: int, hi: int) -> Intervals:
-        """The part between lo and hi, which shares the memory of a set that neither cuts."""
-        mine = slice(int(self.ends.searchsorted(lo, "right")), int(self.starts.searchsorted(hi, "left")))
+        """The part between lo and hi, which shares the memory of a set that neither
+        cuts.
+        """
+        mine = slice(
+            int(self.ends.searchsorted(lo, "right")),
+            int(self.starts.searchsorted(hi, "left")),
+        )
         starts, ends = self.starts[mine], self.ends[mine]
         if not len(starts):
             return EMPTY
@@ -67,7 +85,8 @@ EMPTY = Intervals(np.empty(0, np.int64), np.empty(0, np.int64))
 
 
 def union(starts: Int64Array, ends: Int64Array) -> Intervals:
-    """The instants that any of the given intervals covers; they may overlap and come in any order. Empty ones vanish.
+    """The instants that any of the given intervals covers; they may overlap and come in
+    any order. Empty ones vanish.
 
     The set shares the arrays' memory where they are such a set already.
     """
@@ -115,15 +134,20 @@ def _set(bounds: tuple[Int64Array, Int64Array]) -> Intervals:
 def parents(starts: Int64Array, ends: Int64Array) -> Int64Array:
     """Index of the innermost event that encloses each event, -1 for outermost ones.
 
-    Events must be sorted by start, longer ones first among equal starts. One without length counts as one picosecond long.
+    Events must be sorted by start, longer ones first among equal starts. One without
+    length counts as one picosecond long.
     """
     return sweeps.parents(np.ascontiguousarray(starts), np.ascontiguousarray(ends))
 
 
-def innermost(starts: Int64Array, ends: Int64Array) -> tuple[Int64Array, Int64Array, npt.NDArray[np.int32]]:
-    """(from, to, event) of the stretches of time covered by any event, with the innermost event of each.
+def innermost(
+    starts: Int64Array, ends: Int64Array
+) -> tuple[Int64Array, Int64Array, npt.NDArray[np.int32]]:
+    """(from, to, event) of the stretches of time covered by any event, with the
+    innermost event of each.
 
-    Events must be sorted by start, longer ones first among equal starts, and have a positive length. Stretches come in
-    order of time, neighbours of the same event joined.
+    Events must be sorted by start, longer ones first among equal starts, and have a
+    positive length. Stretches come in order of time, neighbours of the same event
+    joined.
     """
     return sweeps.innermost(np.ascontiguousarray(starts), np.ascontiguousarray(ends))

@@ -1,4 +1,5 @@
-"""The parts of a host's timeline: steps, devices and their ops, and what the host does at each instant.
+"""The parts of a host's timeline: steps, devices and their ops, and what the host does
+at each instant.
 
 Times are int64 picoseconds since the host's profiler session began.
 """
@@ -44,8 +45,9 @@ class StepKind(Enum):
 class Steps(msgspec.Struct, frozen=True, dict=True):
     """Steps of one host, by ascending start: period i is starts[i] .. ends[i].
 
-    span_ends: where the step's own marker or execution ends, before the gap to the next. thread: index of the host
-    thread that drives them, -1 when unknown. confidence: 0..1.
+    span_ends: where the step's own marker or execution ends, before the gap to the
+    next. thread: index of the host thread that drives them, -1 when unknown.
+    confidence: 0..1.
     """
 
     starts: Int64Array
@@ -60,7 +62,9 @@ class Steps(msgspec.Struct, frozen=True, dict=True):
 
     WHERE_THE_DEVICE_RAN: ClassVar[str] = ", placed where the device ran them"
     """Suffix of `about` for steps that were shifted to the time the device ran them."""
-    ROUNDS: ClassVar[str] = "rounds of the program's loop, counted while it was recorded"
+    ROUNDS: ClassVar[str] = (
+        "rounds of the program's loop, counted while it was recorded"
+    )
     """`about` of steps that are rounds of the loop."""
 
     def __len__(self) -> int:
@@ -99,32 +103,42 @@ class HostMemory(IntEnum):
 
 
 class Callers(msgspec.Struct, frozen=True):
-    """The events of the host's threads, among which are the calls that launch work: columns of `Threads`."""
+    """The events of the host's threads, among which are the calls that launch work:
+    columns of `Threads`.
+    """
 
     start: Int64Array
     end: Int64Array
     row: npt.NDArray[np.int32]
 
-    def of(self, launch: npt.NDArray[np.int32], column: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def of(
+        self, launch: npt.NDArray[np.int32], column: npt.NDArray[Any]
+    ) -> npt.NDArray[Any]:
         """A column's values at these indexes, -1 where an index is -1."""
         if not len(column) or launch.strides == (0,):  # a constant: no event is linked
             return constant(-1, len(launch), column.dtype)
         found = np.empty(len(launch), column.dtype)
-        for part in blocks(len(launch)):  # NumPy would make eight bytes of each index first
+        for part in blocks(
+            len(launch)
+        ):  # NumPy would make eight bytes of each index first
             index = launch[part]
             found[part] = np.where(index < 0, -1, column[index])
         return found
 
 
 class DeviceOps(msgspec.Struct, frozen=True):
-    """What ran on one device, one row an event in order of start. kind: a DeviceClass. stream: the line's id.
+    """What ran on one device, one row an event in order of start. kind: a DeviceClass.
+    stream: the line's id.
 
-    name: index into names. op: of the HLO op it belongs to, -1 without one. module: of the XLA module, -1 without one. program:
-    index into program_ids of that module's program, -1 without one. bytes: of a copy, -1 where the trace does not say.
-    path: index into names of the framework's path of its op, -1 where no event tells.
-    meeting: what all devices' events of one collective share (XLA's run_id, TensorFlow's instance_key), -1 without one.
-    memory: of a copy, the host memory it touches. launch: index into callers of the host call that launched it, -1 when none
-    is linked. details: index into names of how a GPU's kernel was launched, -1 where the trace does not say.
+    name: index into names. op: of the HLO op it belongs to, -1 without one. module: of
+    the XLA module, -1 without one. program: index into program_ids of that module's
+    program, -1 without one. bytes: of a copy, -1 where the trace does not say. path:
+    index into names of the framework's path of its op, -1 where no event tells.
+    meeting: what all devices' events of one collective share (XLA's run_id,
+    TensorFlow's instance_key), -1 without one. memory: of a copy, the host memory it
+    touches. launch: index into callers of the host call that launched it, -1 when none
+    is linked. details: index into names of how a GPU's kernel was launched, -1 where
+    the trace does not say.
     """
 
     start: Int64Array
@@ -151,7 +165,9 @@ class DeviceOps(msgspec.Struct, frozen=True):
 
     @property
     def launch_start(self) -> Int64Array:
-        """When the host call that launched each event began, -1 when none is linked. Looked up anew each time."""
+        """When the host call that launched each event began, -1 when none is linked.
+        Looked up anew each time.
+        """
         return self.callers.of(self.launch, self.callers.start)
 
     @property
@@ -173,10 +189,13 @@ class DeviceOps(msgspec.Struct, frozen=True):
 
 
 def module_names(
-    module: npt.NDArray[np.int32], program: npt.NDArray[np.int32], names: tuple[str, ...], ids: tuple[int, ...]
+    module: npt.NDArray[np.int32],
+    program: npt.NDArray[np.int32],
+    names: tuple[str, ...],
+    ids: tuple[int, ...],
 ) -> Callable[[int], str]:
-    """What the program of each row is called, "" without one; with its id where several have one name: `jit_f(7)`. For
-    columns as DeviceOps has them."""
+    """What the program of each row is called, "" without one; with its id where several
+    have one name: `jit_f(7)`. For columns as DeviceOps has them."""
     of_program = np.full(len(ids), -1, np.int32)
     if len(ids) > 1:
         of_program[program[program >= 0]] = module[program >= 0]
@@ -196,8 +215,9 @@ COLUMNS = DeviceOps.__struct_fields__[:-3]
 
 
 Stated: TypeAlias = Mapping[tuple[str, int | None], tuple[str, int, int]]
-"""What the profiler says of ops: (category, operations, bytes) of one execution, by (whole instruction, id of its program or
-None where the op states none): two programs have ops of the same words and other contents."""
+"""What the profiler says of ops: (category, operations, bytes) of one execution, by
+(whole instruction, id of its program or None where the op states none): two programs
+have ops of the same words and other contents."""
 
 
 class Device(msgspec.Struct, frozen=True):
@@ -218,9 +238,13 @@ class Device(msgspec.Struct, frozen=True):
     infeed: Intervals
     stated: Stated = {}
     awaits: Intervals = EMPTY
-    """Where its kernels wait for their own copies between device memory and the core, by regions inside of them."""
+    """Where its kernels wait for their own copies between device memory and the core,
+    by regions inside of them.
+    """
     programs: Intervals = EMPTY
-    """When its programs run, by a line of whole programs: what is idle in them waits for no host."""
+    """When its programs run, by a line of whole programs: what is idle in them waits
+    for no host.
+    """
     sparse: Intervals = EMPTY
     """Where its sparse cores run ops, beside its own."""
 
@@ -233,7 +257,8 @@ class Device(msgspec.Struct, frozen=True):
 class Pending(msgspec.Struct, frozen=True):
     """What threads other than the driving one do, and it may be waiting for.
 
-    compile, input and launch do not overlap, and leave the input pipeline's own work out.
+    compile, input and launch do not overlap, and leave the input pipeline's own work
+    out.
     """
 
     compile: Intervals = EMPTY
@@ -249,9 +274,11 @@ class Pending(msgspec.Struct, frozen=True):
 
 
 class HostActivity(msgspec.Struct, frozen=True):
-    """What the thread that drives the steps does at each instant, and what it may be waiting for elsewhere.
+    """What the thread that drives the steps does at each instant, and what it may be
+    waiting for elsewhere.
 
-    compile, input, launch and wait do not overlap each other. Everything is empty where no thread is known to drive.
+    compile, input, launch and wait do not overlap each other. Everything is empty where
+    no thread is known to drive.
     """
 
     compile: Intervals = EMPTY
@@ -259,13 +286,19 @@ class HostActivity(msgspec.Struct, frozen=True):
     input: Intervals = EMPTY
     """Waiting for the next batch, or making it."""
     launch: Intervals = EMPTY
-    """Dispatching ops or programs, with the short pauses between the ops of an eagerly run step."""
+    """Dispatching ops or programs, with the short pauses between the ops of an eagerly
+    run step.
+    """
     wait: Intervals = EMPTY
     """Blocking: what it waits for owns this time."""
     wait_for_threads: Intervals = EMPTY
-    """The part of wait in which it waits for other threads or processes of the program, and for no device."""
+    """The part of wait in which it waits for other threads or processes of the program,
+    and for no device.
+    """
     copy: Intervals = EMPTY
-    """The part of launch in which it or, for long, another thread copies for a device, and of wait in which it reads much."""
+    """The part of launch in which it or, for long, another thread copies for a device,
+    and of wait in which it reads much.
+    """
     present: Intervals = EMPTY
     """Where the thread is known to run at all: from its first event to its last."""
     pending: Pending = Pending()
@@ -273,8 +306,12 @@ class HostActivity(msgspec.Struct, frozen=True):
     step_python: Intervals = EMPTY
     """Where the step's compiled program calls Python, on whatever thread."""
     batch_python: Intervals = EMPTY
-    """The part of input in which the loop's own Python makes the next batch, known by what follows it."""
+    """The part of input in which the loop's own Python makes the next batch, known by
+    what follows it.
+    """
     eager: Intervals = EMPTY
-    """The driving thread's TensorFlow ops that it dispatches one by one, with the short pauses between them."""
+    """The driving thread's TensorFlow ops that it dispatches one by one, with the short
+    pauses between them.
+    """
     eager_elsewhere: Intervals = EMPTY
     """Events of other threads, which run the replicas of a step."""

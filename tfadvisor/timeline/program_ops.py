@@ -1,4 +1,6 @@
-"""What a compiled program says of an op that ran: cost, place in the user's code, products, and what surrounds it."""
+"""What a compiled program says of an op that ran: cost, place in the user's code,
+products, and what surrounds it.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +12,23 @@ import msgspec
 
 from tfadvisor.program.convolutions import is_tuned
 from tfadvisor.program.cost import Costs
-from tfadvisor.program.flow import Users, effect, gives_double, inside, running_computations, scatters
+from tfadvisor.program.flow import (
+    Users,
+    effect,
+    gives_double,
+    inside,
+    running_computations,
+    scatters,
+)
 from tfadvisor.program.module import Instruction, Module
 from tfadvisor.program.operations import SourceLocation, location_beside, location_of
 from tfadvisor.program.parameters import copied_argument
 from tfadvisor.program.patterns import unrolled
 from tfadvisor.program.products import multiplied_type, products
-from tfadvisor.timeline.names.devices import kernel_of_instruction, possible_instructions
+from tfadvisor.timeline.names.devices import (
+    kernel_of_instruction,
+    possible_instructions,
+)
 
 if TYPE_CHECKING:
     from tfadvisor.program.cost import Cost
@@ -27,7 +39,9 @@ _MOST_SEARCHED = 20_000
 
 
 class OpsOfProgram:
-    """The ops of one program. What several of them need is worked out when it is first asked for."""
+    """The ops of one program. What several of them need is worked out when it is first
+    asked for.
+    """
 
     def __init__(self, program: Module) -> None:
         """Reads nothing yet."""
@@ -44,7 +58,8 @@ class OpsOfProgram:
         return OpsOfProgram(program)
 
     def find(self, name: str) -> tuple[str, InProgram | None]:
-        """(the op's own name, what is known) of an op or kernel; ("", None) when the program has none such.
+        """(the op's own name, what is known) of an op or kernel; ("", None) when the
+        program has none such.
 
         Raises TraceError for damaged bytes.
         """
@@ -66,7 +81,10 @@ class OpsOfProgram:
         if one is None:
             return "", None
         if self._costs is None:
-            self._costs, self._running = Costs(), dict(running_computations(self._program))
+            self._costs, self._running = (
+                Costs(),
+                dict(running_computations(self._program)),
+            )
         parts, copied = inside(one), copied_argument(one)
         return one.name, InProgram(
             opcode=one.opcode,
@@ -85,13 +103,18 @@ class OpsOfProgram:
 
 
 def find_instruction(module: Module, event_name: str) -> Instruction | None:
-    """By a stat `hlo_op` (`fusion.3`, or `call.1::fusion.3` where ops nest), a TPU event (`%fusion.3 = f32[8] fusion(…)`), or
-    the kernel that XLA named after it, `fusion_3`.
+    """By a stat `hlo_op` (`fusion.3`, or `call.1::fusion.3` where ops nest), a TPU
+    event (`%fusion.3 = f32[8] fusion(…)`), or the kernel that XLA named after it,
+    `fusion_3`.
 
     None when the module has none of this name. Raises TraceError for damaged bytes.
     """
     whole, inner = possible_instructions(event_name)
-    return module.instruction(whole) or module.instruction(inner) or _kernels(module).get(whole)
+    return (
+        module.instruction(whole)
+        or module.instruction(inner)
+        or _kernels(module).get(whole)
+    )
 
 
 @lru_cache(maxsize=16)  # asked for each kernel
@@ -105,7 +128,8 @@ def _kernels(module: Module) -> Mapping[str, Instruction]:
     return {name: one for name, one in found.items() if one is not None}
 
 
-# What a compiled program says of one of its ops. What reads the program is apart: most small traces hold none.
+# What a compiled program says of one of its ops. What reads the program is apart: most
+# small traces hold none.
 
 
 class InProgram(msgspec.Struct, frozen=True):
@@ -122,14 +146,21 @@ class InProgram(msgspec.Struct, frozen=True):
     products: tuple[DotSize, ...] = ()
     """The matrix products in it."""
     multiplied: str = ""
-    """Type of what it multiplies, as HLO names it: of its products and convolutions, of a library's or custom kernel's first
-    floating-point operand. "" where it has none, or several."""
+    """Type of what it multiplies, as HLO names it: of its products and convolutions, of
+    a library's or custom kernel's first floating-point operand. "" where it has none,
+    or several."""
     tuned: bool | None = None
-    """False for a library's convolution whose algorithm nobody chose, None for other ops."""
+    """False for a library's convolution whose algorithm nobody chose, None for other
+    ops.
+    """
     unrolled: tuple[str, int] | None = None
-    """File and line of the operation that hundreds of its parts are copies of, as far as known."""
+    """File and line of the operation that hundreds of its parts are copies of, as far
+    as known.
+    """
     copied: str | None = None
-    """The name of the argument that it copies since it is not donated, None for other ops."""
+    """The name of the argument that it copies since it is not donated, None for other
+    ops.
+    """
     in_loop: bool = False
     """Whether a while loop runs it."""
     scatters: bool = False
@@ -137,7 +168,9 @@ class InProgram(msgspec.Struct, frozen=True):
     double: bool = False
     """Whether its result is of 64-bit floats."""
     stated: bool = False
-    """Whether it is the profiler that says this, and no HLO: only opcode, effect and cost are known then."""
+    """Whether it is the profiler that says this, and no HLO: only opcode, effect and
+    cost are known then.
+    """
 
     @property
     def flops(self) -> int | None:

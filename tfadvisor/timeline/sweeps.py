@@ -1,4 +1,6 @@
-"""One pass over sorted times: compiled where it was built, else by NumPy. What the functions do is said in the twin."""
+"""One pass over sorted times: compiled where it was built, else by NumPy. What the
+functions do is said in the twin.
+"""
 
 from __future__ import annotations
 
@@ -26,11 +28,23 @@ Sweep = Callable[[Int64Array, Int64Array, Int64Array, Int64Array], Pair]
 merged: Sweep = passes.merged
 common: Sweep = passes.common
 without: Sweep = passes.without
-covered_before: Callable[[Int64Array, Int64Array, Int64Array], Int64Array] = passes.covered_before
-within: Callable[[Int64Array, Int64Array, Int64Array, Int64Array], Int64Array] = passes.within
-contains: Callable[[Int64Array, Int64Array, Int64Array], npt.NDArray[np.bool_]] = passes.contains
+covered_before: Callable[[Int64Array, Int64Array, Int64Array], Int64Array] = (
+    passes.covered_before
+)
+within: Callable[[Int64Array, Int64Array, Int64Array, Int64Array], Int64Array] = (
+    passes.within
+)
+contains: Callable[[Int64Array, Int64Array, Int64Array], npt.NDArray[np.bool_]] = (
+    passes.contains
+)
 alike: Callable[
-    [tuple[npt.NDArray[np.int32], ...], Int64Array, Int64Array, npt.NDArray[np.uint8], int],
+    [
+        tuple[npt.NDArray[np.int32], ...],
+        Int64Array,
+        Int64Array,
+        npt.NDArray[np.uint8],
+        int,
+    ],
     tuple[Int64Array, Int64Array, Int64Array, Int64Array],
 ] = passes.alike
 
@@ -41,7 +55,9 @@ def is_compiled() -> bool:
 
 
 def united(starts: Int64Array, ends: Int64Array) -> Pair:
-    """The union of intervals in any order. Starts and ends sorted apart have the same union."""
+    """The union of intervals in any order. Starts and ends sorted apart have the same
+    union.
+    """
     found: Pair | None = passes.united(starts, ends)
     if found is None:
         keep = ends > starts
@@ -50,8 +66,12 @@ def united(starts: Int64Array, ends: Int64Array) -> Pair:
 
 
 def reached(times: Int64Array, asked: Int64Array) -> Int64Array:
-    """How many of the ascending times are no later than each asked one, wherever the arrays come from."""
-    found: Int64Array = passes.reached(np.ascontiguousarray(times), np.ascontiguousarray(asked))
+    """How many of the ascending times are no later than each asked one, wherever the
+    arrays come from.
+    """
+    found: Int64Array = passes.reached(
+        np.ascontiguousarray(times), np.ascontiguousarray(asked)
+    )
     return found
 
 
@@ -61,19 +81,29 @@ def parents(starts: Int64Array, ends: Int64Array) -> Int64Array:
     return twin.parents(starts, ends) if found is None else found
 
 
-def innermost(starts: Int64Array, ends: Int64Array) -> tuple[Int64Array, Int64Array, npt.NDArray[np.int32]]:
+def innermost(
+    starts: Int64Array, ends: Int64Array
+) -> tuple[Int64Array, Int64Array, npt.NDArray[np.int32]]:
     """(from, to, event) of the stretches with the same innermost event."""
-    found: tuple[Int64Array, Int64Array, npt.NDArray[np.int32]] | None = passes.innermost(starts, ends)
+    found: tuple[Int64Array, Int64Array, npt.NDArray[np.int32]] | None = (
+        passes.innermost(starts, ends)
+    )
     return twin.innermost(starts, ends) if found is None else found
 
 
 def enclosing(wanted: npt.NDArray[np.bool_], parent: Int64Array) -> Int64Array:
-    """The wanted event that each event is or lies in, the innermost one; -1 without one. Parents come before what is in them."""
+    """The wanted event that each event is or lies in, the innermost one; -1 without
+    one. Parents come before what is in them.
+    """
     found: Int64Array = passes.enclosing(np.ascontiguousarray(wanted), parent)
     return found
 
 
-def places(ordered: npt.NDArray[Any], wanted: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
-    """Index of the first entry of an ascending array that equals each wanted number, -1 without one."""
+def places(
+    ordered: npt.NDArray[Any], wanted: npt.NDArray[Any]
+) -> npt.NDArray[np.int32]:
+    """Index of the first entry of an ascending array that equals each wanted number, -1
+    without one.
+    """
     found: npt.NDArray[np.int32] = passes.places(ordered, wanted)
     return found

@@ -1,4 +1,5 @@
-"""What the compiled sweeps compute, in NumPy: their definition, and what works where they were not built.
+"""What the compiled sweeps compute, in NumPy: their definition, and what works where
+they were not built.
 
 Sets are sorted, disjoint, half-open intervals in int64 picoseconds.
 """
@@ -21,8 +22,8 @@ Pair: TypeAlias = tuple[Int64Array, Int64Array]
 def united(starts: Int64Array, ends: Int64Array) -> Pair:
     """The union of intervals in any order; empty ones vanish.
 
-    With starts and ends sorted apart, the i-th start opens a new interval exactly when all i intervals before it have
-    ended, that is when it lies beyond the (i-1)-th end.
+    With starts and ends sorted apart, the i-th start opens a new interval exactly when
+    all i intervals before it have ended, that is when it lies beyond the (i-1)-th end.
     """
     keep = ends > starts
     if not keep.all():
@@ -40,7 +41,9 @@ def united(starts: Int64Array, ends: Int64Array) -> Pair:
 
 
 def _ascending(times: Int64Array) -> Int64Array:
-    """Sorted; events of one stream come in order, and to look is twenty times as fast as to sort."""
+    """Sorted; events of one stream come in order, and to look is twenty times as fast
+    as to sort.
+    """
     return times if (times[1:] >= times[:-1]).all() else np.sort(times)
 
 
@@ -66,7 +69,9 @@ def _swept(
     b1: Int64Array,
     wanted: Callable[[npt.NDArray[Any], npt.NDArray[Any]], npt.NDArray[np.bool_]],
 ) -> Pair:
-    """Walks all boundaries in order, keeping how many intervals of each set are open; ends come before starts."""
+    """Walks all boundaries in order, keeping how many intervals of each set are open;
+    ends come before starts.
+    """
     if not len(a0):
         return a0, a1
     times = np.concatenate([a1, b1, a0, b0])
@@ -83,7 +88,9 @@ def _swept(
     return united(times[:-1][keep], times[1:][keep])
 
 
-def covered_before(starts: Int64Array, ends: Int64Array, times: Int64Array) -> Int64Array:
+def covered_before(
+    starts: Int64Array, ends: Int64Array, times: Int64Array
+) -> Int64Array:
     """How much of a set lies before each time."""
     if not len(starts):
         return np.zeros(len(times), np.int64)
@@ -94,7 +101,9 @@ def covered_before(starts: Int64Array, ends: Int64Array, times: Int64Array) -> I
     return np.where(index > 0, total[before] + partial, 0).astype(np.int64)
 
 
-def within(starts: Int64Array, ends: Int64Array, lo: Int64Array, hi: Int64Array) -> Int64Array:
+def within(
+    starts: Int64Array, ends: Int64Array, lo: Int64Array, hi: Int64Array
+) -> Int64Array:
     """How much of a set lies in each window lo <= t < hi."""
     return covered_before(starts, ends, hi) - covered_before(starts, ends, lo)
 
@@ -104,7 +113,9 @@ def reached(times: Int64Array, asked: Int64Array) -> Int64Array:
     return np.asarray(np.searchsorted(times, asked, side="right"), np.int64)
 
 
-def contains(starts: Int64Array, ends: Int64Array, times: Int64Array) -> npt.NDArray[np.bool_]:
+def contains(
+    starts: Int64Array, ends: Int64Array, times: Int64Array
+) -> npt.NDArray[np.bool_]:
     """Whether each time lies in a set."""
     if not len(starts):
         return np.zeros(len(times), np.bool_)
@@ -113,10 +124,11 @@ def contains(starts: Int64Array, ends: Int64Array, times: Int64Array) -> npt.NDA
 
 
 def parents(starts: Int64Array, ends: Int64Array) -> Int64Array:
-    """Index of the innermost event around each, -1 without one. Events by start, longer ones first among equal starts.
+    """Index of the innermost event around each, -1 without one. Events by start, longer
+    ones first among equal starts.
 
-    The depth of an event is how many started before it and have not ended by its start. Its parent is the latest event
-    before it whose depth is one less.
+    The depth of an event is how many started before it and have not ended by its start.
+    Its parent is the latest event before it whose depth is one less.
     """
     n = len(starts)
     if not n:
@@ -134,29 +146,42 @@ def parents(starts: Int64Array, ends: Int64Array) -> Int64Array:
 
 
 def _depths(starts: Int64Array, ends: Int64Array) -> Int64Array:
-    """How many earlier events are still open at each start; an event that ends there is closed.
+    """How many earlier events are still open at each start; an event that ends there is
+    closed.
 
-    An event without length counts as one picosecond long, so that it never closes before it began.
+    An event without length counts as one picosecond long, so that it never closes
+    before it began.
     """
     ended = np.searchsorted(np.sort(np.maximum(ends, starts + 1)), starts, side="right")
-    return np.asarray(np.maximum(np.arange(len(starts), dtype=np.int64) - ended, 0), np.int64)
+    return np.asarray(
+        np.maximum(np.arange(len(starts), dtype=np.int64) - ended, 0), np.int64
+    )
 
 
-def innermost(starts: Int64Array, ends: Int64Array) -> tuple[Int64Array, Int64Array, npt.NDArray[np.int32]]:
-    """(from, to, event) of the stretches with the same innermost event. Events as for parents, of positive length."""
+def innermost(
+    starts: Int64Array, ends: Int64Array
+) -> tuple[Int64Array, Int64Array, npt.NDArray[np.int32]]:
+    """(from, to, event) of the stretches with the same innermost event. Events as for
+    parents, of positive length.
+    """
     n = len(starts)
     if not n:
         return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int32)
     parent = parents(starts, ends)
     times = np.concatenate([ends, starts])
-    # After an end the parent is innermost, after a start the event itself. At one instant: inner ends first, then
-    # outer ends, then starts in order, so that the last boundary of the instant tells.
+    # After an end the parent is innermost, after a start the event itself. At one
+    # instant: inner ends first, then outer ends, then starts in order, so that the last
+    # boundary of the instant tells.
     event = np.concatenate([parent, np.arange(n, dtype=np.int64)])
-    rank = np.concatenate([-np.arange(n, dtype=np.int64) - 1, np.arange(n, dtype=np.int64)])
+    rank = np.concatenate(
+        [-np.arange(n, dtype=np.int64) - 1, np.arange(n, dtype=np.int64)]
+    )
     order = np.lexsort((rank, times))
     times, event = times[order], event[order]
     lo, hi, who = times[:-1], times[1:], event[:-1]
-    hi = np.minimum(hi, ends[who])  # an event that was only overlapped may have ended before its inner one
+    hi = np.minimum(
+        hi, ends[who]
+    )  # an event that was only overlapped may have ended before its inner one
     keep = (hi > lo) & (who >= 0)
     lo, hi, who = lo[keep], hi[keep], who[keep].astype(np.int32)
     if not len(who):
@@ -170,7 +195,9 @@ def innermost(starts: Int64Array, ends: Int64Array) -> tuple[Int64Array, Int64Ar
 
 
 def enclosing(wanted: npt.NDArray[np.bool_], parent: Int64Array) -> Int64Array:
-    """The wanted event that each event is or lies in, the innermost one; -1 without one. By doubling the way up."""
+    """The wanted event that each event is or lies in, the innermost one; -1 without
+    one. By doubling the way up.
+    """
     at = np.where(wanted, np.arange(len(parent)), parent)
     climbing = np.flatnonzero((at >= 0) & ~wanted)
     while len(climbing):
@@ -180,8 +207,12 @@ def enclosing(wanted: npt.NDArray[np.bool_], parent: Int64Array) -> Int64Array:
     return at
 
 
-def places(ordered: npt.NDArray[Any], wanted: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
-    """Index of the first entry of an ascending array that equals each wanted number, -1 without one."""
+def places(
+    ordered: npt.NDArray[Any], wanted: npt.NDArray[Any]
+) -> npt.NDArray[np.int32]:
+    """Index of the first entry of an ascending array that equals each wanted number, -1
+    without one.
+    """
     if not len(ordered):
         return np.full(len(wanted), -1, np.int32)
     place = np.minimum(np.searchsorted(ordered, wanted), len(ordered) - 1)
@@ -195,13 +226,16 @@ def alike(
     chosen: npt.NDArray[np.uint8],
     small: int,
 ) -> tuple[Int64Array, Int64Array, Int64Array, Int64Array]:
-    """Sums over the chosen events that are alike in every column: (last event, number, summed length, number shorter
-    than small) of each group, in the order of their first events."""
+    """Sums over the chosen events that are alike in every column: (last event, number,
+    summed length, number shorter than small) of each group, in the order of their first
+    events."""
     mine = np.flatnonzero(chosen)
     if not len(mine):
         return (np.empty(0, np.int64),) * 4
     order = np.lexsort([column[mine] for column in columns])
-    changes = [column[mine][order][1:] != column[mine][order][:-1] for column in columns]
+    changes = [
+        column[mine][order][1:] != column[mine][order][:-1] for column in columns
+    ]
     group = np.empty(len(mine), np.int64)
     group[order] = np.cumsum(np.append(0, np.logical_or.reduce(changes)))
     number = int(group.max()) + 1
@@ -210,8 +244,12 @@ def alike(
     np.maximum.at(last, group, np.arange(len(mine)))
     length, total = (ends - starts)[mine], np.zeros(number, np.int64)
     np.add.at(
-        total, group, length
-    )  # np.bincount adds in doubles, which lose picoseconds above 2.5 hours of summed time
+        total,
+        group,
+        length,
+        # np.bincount adds in doubles, which lose picoseconds above 2.5 hours of summed
+        # time
+    )
     count = np.bincount(group, minlength=number)
     short = np.bincount(group[length < small], minlength=number)
     by_first = np.argsort(first)

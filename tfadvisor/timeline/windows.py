@@ -29,6 +29,8 @@ def in_counted_steps(times: Int64Array, steps: Steps) -> BoolArray:
 
 
 def leading(known: BoolArray) -> int:
-    """How many of the first are known before all others are not; 0 where a known one follows an unknown one."""
+    """How many of the first are known before all others are not; 0 where a known one
+    follows an unknown one.
+    """
     count = int(np.count_nonzero(known))
     return count if known[:count].all() else 0

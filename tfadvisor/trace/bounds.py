@@ -1,7 +1,8 @@
 """How much of everything a file of a size can hold when a profiler wrote it.
 
-Each thing has a few bytes at least in a real trace, and far fewer in one that was made to fill the memory of its reader.
-What is decoded takes about twenty times the file at most.
+Each thing has a few bytes at least in a real trace, and far fewer in one that was made
+to fill the memory of its reader. What is decoded takes about twenty times the file at
+most.
 """
 
 from __future__ import annotations
@@ -40,13 +41,17 @@ class Counts:
         if self._found[what] > most:
             raise TraceError(
                 self._place,
-                f"holds more than {most:,} {what}, which no profiler puts into {self._size:,} bytes.",
-                "It is damaged, or made to fill the memory of its reader: record the trace again.",
+                f"holds more than {most:,} {what}, which no profiler puts into "
+                f"{self._size:,} bytes.",
+                "It is damaged, or made to fill the memory of its reader: record the "
+                "trace again.",
             )
 
 
 def with_possible_times(trace: HostTrace) -> HostTrace:
-    """The trace with each start within thirteen days of zero, and each duration between zero and that; usually the same."""
+    """The trace with each start within thirteen days of zero, and each duration between
+    zero and that; usually the same.
+    """
     start, duration = trace.events.start_ps, trace.events.duration_ps
     if not len(start) or (
         int(start.min()) >= -_LATEST_PS
@@ -57,11 +62,16 @@ def with_possible_times(trace: HostTrace) -> HostTrace:
         return trace
     return replace(
         trace,
-        events=Events(np.clip(start, -_LATEST_PS, _LATEST_PS), np.clip(duration, 0, _LATEST_PS), trace.events.row),
+        events=Events(
+            np.clip(start, -_LATEST_PS, _LATEST_PS),
+            np.clip(duration, 0, _LATEST_PS),
+            trace.events.row,
+        ),
     )
 
 
-# Protobuf's wire types: how the bytes of a field are laid out, the low three bits of its tag.
+# Protobuf's wire types: how the bytes of a field are laid out, the low three bits of
+# its tag.
 
 VARINT = 0
 """A number, seven bits a byte."""

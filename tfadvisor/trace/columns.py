@@ -1,7 +1,8 @@
-"""One host's trace as columns: what every decoder returns and everything after it reads.
+"""One host's trace as columns: what every decoder returns and everything after it
+reads.
 
-Times are int64 picoseconds since `HostTrace.origin_ns`. Indexes into `Names` are called rows; row 0 is the row of
-events whose metadata is missing.
+Times are int64 picoseconds since `HostTrace.origin_ns`. Indexes into `Names` are called
+rows; row 0 is the row of events whose metadata is missing.
 """
 
 from __future__ import annotations
@@ -25,11 +26,15 @@ UInt8Array: TypeAlias = "npt.NDArray[np.uint8]"
 Value = int | float | str | bytes | None
 
 NUM_OCCURRENCES = "num_occurrences"
-"""Name of the column that holds XEvent.num_occurrences: such an event is a count without a place in time."""
+"""Name of the column that holds XEvent.num_occurrences: such an event is a count
+without a place in time.
+"""
 
 
 class Kind(IntEnum):
-    """How a stat's value is stored. References and compressed strings are resolved to TEXT while decoding."""
+    """How a stat's value is stored. References and compressed strings are resolved to
+    TEXT while decoding.
+    """
 
     NONE = 0
     DOUBLE = 1
@@ -42,7 +47,9 @@ class Kind(IntEnum):
 
 
 class NameFilter(msgspec.Struct, frozen=True):
-    """Event names for which a stat is wanted: those with one of the prefixes, or with invert those without."""
+    """Event names for which a stat is wanted: those with one of the prefixes, or with
+    invert those without.
+    """
 
     prefixes: tuple[str, ...]
     invert: bool = False
@@ -58,10 +65,11 @@ _NOTHING: Mapping[str, NameFilter | None] = {}
 
 
 class Selection(msgspec.Struct, frozen=True):
-    """Which event stats to decode. Events, lines, names and plane stats are always decoded.
+    """Which event stats to decode. Events, lines, names and plane stats are always
+    decoded.
 
-    stats maps a stat's name to the event names for which it is wanted, None for every event.
-    `Selection(None)` asks for every stat of every event.
+    stats maps a stat's name to the event names for which it is wanted, None for every
+    event. `Selection(None)` asks for every stat of every event.
     """
 
     stats: Mapping[str, NameFilter | None] | None = _NOTHING
@@ -76,7 +84,9 @@ class Plane(msgspec.Struct, frozen=True):
 
 
 class Lines(msgspec.Struct, frozen=True):
-    """One row a line, in file order; the events of line i are first[i] .. first[i + 1]."""
+    """One row a line, in file order; the events of line i are first[i] ..
+    first[i + 1].
+    """
 
     plane: Int32Array
     id: Int64Array
@@ -92,7 +102,9 @@ class Lines(msgspec.Struct, frozen=True):
 
 
 class Events(msgspec.Struct, frozen=True):
-    """One row an event, grouped by line: start and duration in ps, and the row of its name."""
+    """One row an event, grouped by line: start and duration in ps, and the row of its
+    name.
+    """
 
     start_ps: Int64Array
     duration_ps: Int64Array
@@ -107,7 +119,9 @@ NO_EVENTS = Events(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.
 
 
 class Names(msgspec.Struct, frozen=True):
-    """Event metadata of all planes: plane by plane, by ascending metadata id; row 0 stands for missing metadata."""
+    """Event metadata of all planes: plane by plane, by ascending metadata id; row 0
+    stands for missing metadata.
+    """
 
     plane: Int32Array
     id: Int64Array
@@ -122,8 +136,9 @@ class Names(msgspec.Struct, frozen=True):
 class StatColumn(msgspec.Struct, frozen=True):
     """The values of one stat, for the events that carry it.
 
-    event: index of the event, ascending. kind: a Kind. value: the number, the bits of a double, or for TEXT and BYTES
-    an index into texts (distinct, sorted); int32 where all are numbers that fit.
+    event: index of the event, ascending. kind: a Kind. value: the number, the bits of a
+    double, or for TEXT and BYTES an index into texts (distinct, sorted); int32 where
+    all are numbers that fit.
     """
 
     event: Int32Array | Int64Array
@@ -136,25 +151,37 @@ class StatColumn(msgspec.Struct, frozen=True):
         return len(self.event)
 
     def integers(self) -> tuple[Int64Array, Int64Array]:
-        """(event, value) of the integer values; unsigned values above 2**63 appear negative."""
+        """(event, value) of the integer values; unsigned values above 2**63 appear
+        negative.
+        """
         event, value = self.integers_between(0, LAST_EVENT)
         return event.astype(np.int64, copy=False), value.astype(np.int64, copy=False)
 
-    def integers_between(self, lo: int, hi: int) -> tuple[Int32Array | Int64Array, Int32Array | Int64Array]:
-        """(event, value) of the integer values of events lo .. hi - 1, without a copy where all values are integers."""
+    def integers_between(
+        self, lo: int, hi: int
+    ) -> tuple[Int32Array | Int64Array, Int32Array | Int64Array]:
+        """(event, value) of the integer values of events lo .. hi - 1, without a copy
+        where all values are integers.
+        """
         event, kind, value = self.event, self.kind, self.value
         if len(event) and (lo > event[0] or hi <= event[-1]):
             bounds = np.minimum([lo, hi], np.iinfo(event.dtype).max).astype(event.dtype)
             part = slice(*event.searchsorted(bounds).tolist())
             event, kind, value = event[part], kind[part], value[part]
-        if not len(kind) or (kind.strides == (0,) and int(kind[0]) in (Kind.INT, Kind.UINT)):
+        if not len(kind) or (
+            kind.strides == (0,) and int(kind[0]) in (Kind.INT, Kind.UINT)
+        ):
             return event, value
         keep = (kind == Kind.INT.value) | (kind == Kind.UINT.value)
         return event[keep], value[keep]
 
     def numbers(self) -> tuple[Int64Array, npt.NDArray[np.float64]]:
         """(event, value) of the integer and double values, as float64."""
-        keep = (self.kind == Kind.INT.value) | (self.kind == Kind.UINT.value) | (self.kind == Kind.DOUBLE.value)
+        keep = (
+            (self.kind == Kind.INT.value)
+            | (self.kind == Kind.UINT.value)
+            | (self.kind == Kind.DOUBLE.value)
+        )
         kind, value = self.kind[keep], self.value[keep]
         as_float = value.astype(np.float64)
         as_float[kind == Kind.DOUBLE] = value[kind == Kind.DOUBLE].view(np.float64)
@@ -163,30 +190,40 @@ class StatColumn(msgspec.Struct, frozen=True):
     def codes(self) -> tuple[Int64Array, Int64Array]:
         """(event, index into texts) of the text values."""
         event, value = self.event, self.value
-        if len(event) and not (self.kind.strides == (0,) and int(self.kind[0]) == Kind.TEXT):
+        if len(event) and not (
+            self.kind.strides == (0,) and int(self.kind[0]) == Kind.TEXT
+        ):
             keep = self.kind == Kind.TEXT.value
             event, value = event[keep], value[keep]
         return event.astype(np.int64), value.astype(np.int64)
 
 
-EMPTY_STAT = StatColumn(np.empty(0, np.int64), np.empty(0, np.uint8), np.empty(0, np.int64), ())
+EMPTY_STAT = StatColumn(
+    np.empty(0, np.int64), np.empty(0, np.uint8), np.empty(0, np.int64), ()
+)
 
 
 class Details(Protocol):
-    """What is looked up by name row, on demand, instead of being decoded for every event."""
+    """What is looked up by name row, on demand, instead of being decoded for every
+    event.
+    """
 
     def metadata_stats(self, row: int) -> dict[str, Value]:
-        """Stats on the event metadata itself (TPU and HLO traces keep constants there)."""
+        """Stats on the event metadata itself (TPU and HLO traces keep constants
+        there).
+        """
 
     def exemplar_stats(self, row: int) -> dict[str, Value]:
-        """All stats of the first event of this name in the file; empty when it has none."""
+        """All stats of the first event of this name in the file; empty when it has
+        none.
+        """
 
 
 class HostTrace(msgspec.Struct, frozen=True):
     """Everything decoded from one file.
 
-    origin_ns: what was subtracted from line timestamps, 0 for files that the profiler normalised itself.
-    size_bytes: of the uncompressed file.
+    origin_ns: what was subtracted from line timestamps, 0 for files that the profiler
+    normalised itself. size_bytes: of the uncompressed file.
     """
 
     path: str
@@ -215,8 +252,9 @@ class HostTrace(msgspec.Struct, frozen=True):
 def origin_of(timestamps_ns: Int64Array, session_start_ns: int) -> int:
     """What to subtract from line timestamps so that picoseconds fit into int64.
 
-    Files are normally relative to the session start. One that is not has nanoseconds since the epoch (about 1.7e18):
-    the session start is subtracted where the file names it, else the earliest such timestamp.
+    Files are normally relative to the session start. One that is not has nanoseconds
+    since the epoch (about 1.7e18): the session start is subtracted where the file names
+    it, else the earliest such timestamp.
     """
     epoch_like = timestamps_ns[timestamps_ns > _LARGEST_RELATIVE_NS]
     if not len(epoch_like):
@@ -225,51 +263,77 @@ def origin_of(timestamps_ns: Int64Array, session_start_ns: int) -> int:
     return session_start_ns if 0 < session_start_ns <= earliest else earliest
 
 
-_LARGEST_RELATIVE_NS = 4_000_000_000_000_000  # 46 days; times 1000 still fits into int64 with room for offsets
+# 46 days; times 1000 still fits into int64 with room for offsets
+_LARGEST_RELATIVE_NS = 4_000_000_000_000_000
 
 
 def line_base_ps(timestamps_ns: Int64Array, origin_ns: int) -> Int64Array:
-    """Start of each line in ps after the origin is taken off; the guard is the profiler's own: only where it fits."""
-    relative = np.where(timestamps_ns >= origin_ns, timestamps_ns - origin_ns, timestamps_ns)
+    """Start of each line in ps after the origin is taken off; the guard is the
+    profiler's own: only where it fits.
+    """
+    relative = np.where(
+        timestamps_ns >= origin_ns, timestamps_ns - origin_ns, timestamps_ns
+    )
     with np.errstate(over="ignore"):
         return np.asarray(relative * np.int64(1000), dtype=np.int64)
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """A Selection spelled out for one trace: slot numbers for stat names, group bits for event names."""
+    """A Selection spelled out for one trace: slot numbers for stat names, group bits
+    for event names.
+    """
 
     slots: tuple[str, ...]
     slot_group: npt.NDArray[np.int16]
     groups: tuple[NameFilter, ...]
 
     def row_bits(self, names: Sequence[str]) -> npt.NDArray[np.uint64]:
-        """Bit g of entry i is set when stats of group g are wanted for names[i]; bit 0 always is."""
+        """Bit g of entry i is set when stats of group g are wanted for names[i]; bit 0
+        always is.
+        """
         return _row_bits(self.groups, tuple(names))
 
 
 @lru_cache(maxsize=4)  # the hosts of a run mostly have the same names
-def _row_bits(groups: tuple[NameFilter, ...], names: tuple[str, ...]) -> npt.NDArray[np.uint64]:
+def _row_bits(
+    groups: tuple[NameFilter, ...], names: tuple[str, ...]
+) -> npt.NDArray[np.uint64]:
     bits = np.ones(len(names), dtype=np.uint64)
     for number, group in enumerate(groups, start=1):
-        hit = np.fromiter((group.wants(name) for name in names), dtype=np.bool_, count=len(names))
+        hit = np.fromiter(
+            (group.wants(name) for name in names), dtype=np.bool_, count=len(names)
+        )
         bits |= hit.astype(np.uint64) << np.uint64(number)
     return bits
 
 
 def wanted(selection: Selection, stat_names: Sequence[str]) -> Wanted:
-    """Spells a selection out. stat_names: every stat name of the trace, used when all stats are asked for."""
+    """Spells a selection out. stat_names: every stat name of the trace, used when all
+    stats are asked for.
+    """
     chosen: Mapping[str, NameFilter | None]
-    chosen = dict.fromkeys(sorted(set(stat_names))) if selection.stats is None else selection.stats
+    chosen = (
+        dict.fromkeys(sorted(set(stat_names)))
+        if selection.stats is None
+        else selection.stats
+    )
     asked = {names for names in chosen.values() if names is not None}
     groups = tuple(sorted(asked, key=lambda names: (names.prefixes, names.invert)))
     number = {names: index for index, names in enumerate(groups, start=1)}
     slots = (*chosen, NUM_OCCURRENCES)
-    slot_group = np.array([number[n] if n is not None else 0 for n in chosen.values()] + [0], dtype=np.int16)
+    slot_group = np.array(
+        [number[n] if n is not None else 0 for n in chosen.values()] + [0],
+        dtype=np.int16,
+    )
     return Wanted(slots, slot_group, groups)
 
 
-def shared_texts(pools: Sequence[tuple[Int64Array, Sequence[str]]]) -> tuple[list[Int64Array], tuple[str, ...]]:
-    """Codes into several pools of strings -> codes into one sorted pool without repeats."""
+def shared_texts(
+    pools: Sequence[tuple[Int64Array, Sequence[str]]],
+) -> tuple[list[Int64Array], tuple[str, ...]]:
+    """Codes into several pools of strings -> codes into one sorted pool without
+    repeats.
+    """
     everything: set[str] = set()
     for codes, texts in pools:
         everything.update(texts[code] for code in distinct(codes).tolist())
@@ -283,7 +347,9 @@ def shared_texts(pools: Sequence[tuple[Int64Array, Sequence[str]]]) -> tuple[lis
 
 
 def python_value(kind: int, value: int) -> Value:
-    """A stored number (the bits of a double, an int64) as the Python value it stands for."""
+    """A stored number (the bits of a double, an int64) as the Python value it stands
+    for.
+    """
     if kind == Kind.DOUBLE:
         return float(np.int64(value).view(np.float64))
     if kind == Kind.UINT:
@@ -292,7 +358,9 @@ def python_value(kind: int, value: int) -> Value:
 
 
 def session_start_ns(planes: Sequence[Plane]) -> int:
-    """When the profiler session began, in ns since the epoch; 0 when the file does not say."""
+    """When the profiler session began, in ns since the epoch; 0 when the file does not
+    say.
+    """
     for plane in planes:
         start = plane.stats.get("profile_start_time")
         if plane.name == "Task Environment" and isinstance(start, int):
@@ -303,22 +371,32 @@ def session_start_ns(planes: Sequence[Plane]) -> int:
 # Bytes from a trace to text: never an error, never more than a bounded amount.
 
 LONGEST = 1 << 15
-"""Bytes of an HLO instruction that are kept, as TPUs name their ops. Real ones have 26,000 at most."""
+"""Bytes of an HLO instruction that are kept, as TPUs name their ops. Real ones have
+26,000 at most.
+"""
 LONGEST_NAME = 1 << 12
-"""Bytes of any other text: whoever classifies it sees no more, so that no name costs more than its share."""
+"""Bytes of any other text: whoever classifies it sees no more, so that no name costs
+more than its share.
+"""
 _LONGEST_INFLATED = 1 << 20
 _INFLATED_ALWAYS, _INFLATED_EACH = 1 << 10, 16
-"""An inflated text may have so many bytes, and so many more for each packed one: memory in proportion to the file."""
+"""An inflated text may have so many bytes, and so many more for each packed one: memory
+in proportion to the file.
+"""
 
 
 def text_of(data: bytes) -> str:
-    """UTF-8, with the replacement character where the bytes are not, cut where it is too long."""
+    """UTF-8, with the replacement character where the bytes are not, cut where it is
+    too long.
+    """
     whole = data[:1] == b"%" and b" = " in data[:LONGEST_NAME]
     return data[: LONGEST if whole else LONGEST_NAME].decode("utf-8", "replace")
 
 
 def inflated_text(data: bytes) -> str:
-    """A gzip-compressed string (`compressed_str_value`), cut where it is too long; empty when it is not gzip."""
+    """A gzip-compressed string (`compressed_str_value`), cut where it is too long;
+    empty when it is not gzip.
+    """
     import zlib  # only recent traces hold such strings
 
     most = min(_LONGEST_INFLATED, _INFLATED_ALWAYS + _INFLATED_EACH * len(data))

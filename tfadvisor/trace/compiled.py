@@ -1,4 +1,6 @@
-"""The decoder on the wire format: compiled passes in order, long lines split over threads."""
+"""The decoder on the wire format: compiled passes in order, long lines split over
+threads.
+"""
 
 from __future__ import annotations
 
@@ -45,12 +47,18 @@ if TYPE_CHECKING:
 
 _EVENTS_A_CHUNK = 1 << 16
 _WORTH_GIVING_BACK = 1 << 18
-"""Bytes of a chunk; of smaller ones, which many short lines make, the search for what must stay costs more."""
+"""Bytes of a chunk; of smaller ones, which many short lines make, the search for what
+must stay costs more.
+"""
 _DENSE_LIMIT = 1 << 22
 
 
-def decode(source: Source, selection: Selection, progress: Progress | None = None) -> HostTrace:
-    """One file. Raises TraceError, with the byte position, when the bytes are no XSpace."""
+def decode(
+    source: Source, selection: Selection, progress: Progress | None = None
+) -> HostTrace:
+    """One file. Raises TraceError, with the byte position, when the bytes are no
+    XSpace.
+    """
     try:
         return _decode(source, selection, progress)
     except _wire.WireError as error:
@@ -58,7 +66,9 @@ def decode(source: Source, selection: Selection, progress: Progress | None = Non
 
 
 class _RawPlane(msgspec.Struct, frozen=True):
-    """A plane after the first pass: ranges are rows of (field, from, to); scanned maps are rows of scan_metadata."""
+    """A plane after the first pass: ranges are rows of (field, from, to); scanned maps
+    are rows of scan_metadata.
+    """
 
     id: int
     name: str
@@ -69,8 +79,8 @@ class _RawPlane(msgspec.Struct, frozen=True):
 
 
 class _Metadata(msgspec.Struct, frozen=True):
-    """Map entries by ascending key: names, display names, and where each message's bytes lie: (from, to) of its values,
-    those of entry i from first[i] on."""
+    """Map entries by ascending key: names, display names, and where each message's
+    bytes lie: (from, to) of its values, those of entry i from first[i] on."""
 
     keys: Int64Array
     names: tuple[str, ...]
@@ -79,23 +89,45 @@ class _Metadata(msgspec.Struct, frozen=True):
     first: Int64Array
 
 
-def _decode(source: Source, selection: Selection, progress: Progress | None) -> HostTrace:
+def _decode(
+    source: Source, selection: Selection, progress: Progress | None
+) -> HostTrace:
     buf = source.buffer
     counts = Counts(source.place, source.size)
     space = _wire.scan_space(buf)
     counts.add("planes", int((space[:, 0] == 1).sum()))
     counts.add("texts", int((space[:, 0] != 1).sum()))
-    raw = [_scan_plane(buf, lo, hi, counts) for lo, hi in space[space[:, 0] == 1][:, 1:].tolist()]
-    planes = tuple(Plane(p.name, p.id, _named_stats(buf, _wire.read_stats(buf, p.stats), p.stat_names)) for p in raw)
+    raw = [
+        _scan_plane(buf, lo, hi, counts)
+        for lo, hi in space[space[:, 0] == 1][:, 1:].tolist()
+    ]
+    planes = tuple(
+        Plane(
+            p.name,
+            p.id,
+            _named_stats(buf, _wire.read_stats(buf, p.stats), p.stat_names),
+        )
+        for p in raw
+    )
 
     names, ranges, row_base = _names(raw)
-    want = wanted(selection, [name for plane in raw for name in plane.stat_names.values()])
+    want = wanted(
+        selection, [name for plane in raw for name in plane.stat_names.values()]
+    )
     bits = want.row_bits(names.name)
 
-    line_ranges = np.concatenate([plane.lines for plane in raw]) if raw else np.empty((0, 3), np.int64)
-    headers, chunks = _wire.scan_lines(buf, np.ascontiguousarray(line_ranges), _EVENTS_A_CHUNK)
+    line_ranges = (
+        np.concatenate([plane.lines for plane in raw])
+        if raw
+        else np.empty((0, 3), np.int64)
+    )
+    headers, chunks = _wire.scan_lines(
+        buf, np.ascontiguousarray(line_ranges), _EVENTS_A_CHUNK
+    )
     counts.add("events", int(headers[:, 7].sum()))
-    line_plane = np.repeat(np.arange(len(raw), dtype=np.int32), [len(plane.lines) for plane in raw])
+    line_plane = np.repeat(
+        np.arange(len(raw), dtype=np.int32), [len(plane.lines) for plane in raw]
+    )
     origin = origin_of(headers[:, 1], session_start_ns(planes))
     lines = Lines(
         line_plane,
@@ -125,7 +157,9 @@ def _decode(source: Source, selection: Selection, progress: Progress | None) -> 
         events=Events(work.start_ps, work.duration_ps, work.row),
         names=names,
         stats=stats,
-        details=_details(buf, names.plane, ranges, work.exemplar, [p.stat_names for p in raw]),
+        details=_details(
+            buf, names.plane, ranges, work.exemplar, [p.stat_names for p in raw]
+        ),
         origin_ns=origin,
     )
 
@@ -138,7 +172,9 @@ def _scan_plane(buf: memoryview, lo: int, hi: int, counts: Counts) -> _RawPlane:
     name = children[field == 2]
     events = _wire.scan_metadata(buf, np.ascontiguousarray(children[field == 4]))
     _wire.check_event_metadata(buf, events)
-    stats = _merged(buf, _wire.scan_metadata(buf, np.ascontiguousarray(children[field == 5])))
+    stats = _merged(
+        buf, _wire.scan_metadata(buf, np.ascontiguousarray(children[field == 5]))
+    )
     return _RawPlane(
         plane_id,
         _text(buf, int(name[-1, 1]), int(name[-1, 2])) if len(name) else "",
@@ -150,16 +186,28 @@ def _scan_plane(buf: memoryview, lo: int, hi: int, counts: Counts) -> _RawPlane:
 
 
 def _merged(buf: memoryview, scanned: Int64Array) -> _Metadata:
-    """Rows of scan_metadata -> one entry a key: the last entry of a key wins, several values of an entry merge."""
+    """Rows of scan_metadata -> one entry a key: the last entry of a key wins, several
+    values of an entry merge.
+    """
     order = np.argsort(scanned[:, 0], kind="stable")
     key = scanned[order, 0]
     if (key[1:] > key[:-1]).all():  # one value a key, as profilers write them
         rows = scanned[order]
-        names, display = (list(_wire.texts_of(buf, rows, column, LONGEST)) for column in (1, 3))
+        names, display = (
+            list(_wire.texts_of(buf, rows, column, LONGEST)) for column in (1, 3)
+        )
         for texts, column in ((names, 1), (display, 3)):
-            for one in np.flatnonzero(rows[:, column + 1] - rows[:, column] > LONGEST_NAME).tolist():
+            for one in np.flatnonzero(
+                rows[:, column + 1] - rows[:, column] > LONGEST_NAME
+            ).tolist():
                 texts[one] = _text(buf, *rows[one, column : column + 2].tolist())
-        return _Metadata(key, tuple(names), tuple(display), rows[:, 5:7], np.arange(len(rows), dtype=np.int64))
+        return _Metadata(
+            key,
+            tuple(names),
+            tuple(display),
+            rows[:, 5:7],
+            np.arange(len(rows), dtype=np.int64),
+        )
     by_key: dict[int, tuple[int, list[list[int]]]] = {}
     for item in scanned.tolist():
         key, entry = item[0], item[8]
@@ -181,19 +229,27 @@ def _merged(buf: memoryview, scanned: Int64Array) -> _Metadata:
         first.append(len(ranges))
         ranges += [v[5:7] for v in values]
     return _Metadata(
-        np.array(keys, np.int64), tuple(named), tuple(shown_as), np.array(ranges, np.int64), np.array(first, np.int64)
+        np.array(keys, np.int64),
+        tuple(named),
+        tuple(shown_as),
+        np.array(ranges, np.int64),
+        np.array(first, np.int64),
     )
 
 
 class _Ranges(msgspec.Struct, frozen=True):
-    """Where the messages of each row lie: (from, to) in rows first[row] .. first[row + 1]."""
+    """Where the messages of each row lie: (from, to) in rows first[row] .. first[row +
+    1].
+    """
 
     bounds: Int64Array
     first: Int64Array
 
 
 def _names(raw: list[_RawPlane]) -> tuple[Names, _Ranges, list[int]]:
-    """All planes' event metadata in one table, the ranges of each row's message, and the first row of each plane."""
+    """All planes' event metadata in one table, the ranges of each row's message, and
+    the first row of each plane.
+    """
     names, display = [""], [""]
     bounds: list[Int64Array] = [np.empty((0, 2), np.int64)]
     first: list[Int64Array] = [np.zeros(1, np.int64)]
@@ -208,7 +264,9 @@ def _names(raw: list[_RawPlane]) -> tuple[Names, _Ranges, list[int]]:
     first.append(np.array([ranges], np.int64))
     rows = [1, *(len(plane.event_metadata.keys) for plane in raw)]
     plane_of = np.repeat(np.arange(-1, len(raw), dtype=np.int32), rows)
-    ids = np.concatenate([np.zeros(1, np.int64), *(plane.event_metadata.keys for plane in raw)])
+    ids = np.concatenate(
+        [np.zeros(1, np.int64), *(plane.event_metadata.keys for plane in raw)]
+    )
     return (
         Names(plane_of, ids, tuple(names), tuple(display)),
         _Ranges(np.concatenate(bounds), np.concatenate(first)),
@@ -217,14 +275,20 @@ def _names(raw: list[_RawPlane]) -> tuple[Names, _Ranges, list[int]]:
 
 
 def _plane_key(
-    row_ids: Int64Array, base: int, stat_names: dict[int, str], want: Wanted, bits: npt.NDArray[np.uint64]
+    row_ids: Int64Array,
+    base: int,
+    stat_names: dict[int, str],
+    want: Wanted,
+    bits: npt.NDArray[np.uint64],
 ) -> _wire.PlaneKey:
     slot_of = {name: slot for slot, name in enumerate(want.slots[:-1])}
     wanted_ids = sorted(id_ for id_, name in stat_names.items() if name in slot_of)
     slots = np.array([slot_of[stat_names[id_]] for id_ in wanted_ids], np.int16)
     return _wire.PlaneKey(
         row_ids,
-        _dense(row_ids, np.arange(base, base + len(row_ids), dtype=np.int32), np.int32(0)),
+        _dense(
+            row_ids, np.arange(base, base + len(row_ids), dtype=np.int32), np.int32(0)
+        ),
         base,
         np.array(wanted_ids, np.int64),
         slots,
@@ -237,7 +301,9 @@ def _plane_key(
 
 
 def _dense(ids: Int64Array, values: npt.NDArray[Any], absent: Any) -> npt.NDArray[Any]:
-    """Table such that table[id] = value; empty when the ids are negative or too far apart for one."""
+    """Table such that table[id] = value; empty when the ids are negative or too far
+    apart for one.
+    """
     if not len(ids) or ids[0] < 0 or ids[-1] >= min(_DENSE_LIMIT, 64 * len(ids) + 4096):
         return np.empty(0, values.dtype)
     table = np.full(int(ids[-1]) + 1, absent, values.dtype)
@@ -246,7 +312,9 @@ def _dense(ids: Int64Array, values: npt.NDArray[Any], absent: Any) -> npt.NDArra
 
 
 class _Work:
-    """The event chunks, decoded by as many threads as there are processors; the result does not depend on the number."""
+    """The event chunks, decoded by as many threads as there are processors; the result
+    does not depend on the number.
+    """
 
     def __init__(
         self,
@@ -263,18 +331,27 @@ class _Work:
         self.start_ps = np.empty(total, np.int64)
         self.duration_ps = np.empty(total, np.int64)
         self.row = np.empty(total, np.int32)
-        self.chunk_plane = lines.plane[chunks[:, 0]] if len(chunks) else np.empty(0, np.int32)
+        self.chunk_plane = (
+            lines.plane[chunks[:, 0]] if len(chunks) else np.empty(0, np.int32)
+        )
         self.stats: list[_wire.StatBuffer | None] = [None] * len(chunks)
         self.tallies = np.zeros((len(chunks), slots, 4), np.int64)
         self.exemplar = np.zeros((rows, 2), np.int64)
-        self._source, self._keys, self._lines, self._base_ps = source, keys, lines, base_ps
+        self._source, self._keys, self._lines, self._base_ps = (
+            source,
+            keys,
+            lines,
+            base_ps,
+        )
         self._chunks, self._progress, self._done = chunks, progress, 0
         self._failures: list[BaseException] = []
         self._queue: deque[int] = deque(range(len(chunks)))
 
     def run(self) -> None:
         """Decodes every chunk. Raises the error with the lowest position."""
-        workers = min(len(self._chunks), _processors() if len(self.row) > _EVENTS_A_CHUNK else 1)
+        workers = min(
+            len(self._chunks), _processors() if len(self.row) > _EVENTS_A_CHUNK else 1
+        )
         tables = [np.zeros_like(self.exemplar) for _ in range(workers)]
         threads: list[Thread] = []
         with suppress(RuntimeError):  # no memory for one more: fewer do the same
@@ -289,20 +366,34 @@ class _Work:
         if self._failures:
             raise min(self._failures, key=lambda error: getattr(error, "position", 0))
         for table in tables:
-            better = (table[:, 1] > 0) & ((self.exemplar[:, 1] == 0) | (table[:, 0] < self.exemplar[:, 0]))
+            better = (table[:, 1] > 0) & (
+                (self.exemplar[:, 1] == 0) | (table[:, 0] < self.exemplar[:, 0])
+            )
             self.exemplar[better] = table[better]
 
     def _until(self, index: int) -> int:
-        """Where the events of a chunk end at the latest: a chunk's own bound is its line's."""
+        """Where the events of a chunk end at the latest: a chunk's own bound is its
+        line's.
+        """
         line, _, hi = self._chunks[index, :3].tolist()
-        following = self._chunks[index + 1, :2].tolist() if index + 1 < len(self._chunks) else (-1, 0)
+        following = (
+            self._chunks[index + 1, :2].tolist()
+            if index + 1 < len(self._chunks)
+            else (-1, 0)
+        )
         return int(following[1] if following[0] == line else hi)
 
     def _give_back(self, index: int, exemplar: Int64Array) -> None:
-        """The file's memory behind a chunk, unless it has texts: these are read when all chunks are decoded."""
+        """The file's memory behind a chunk, unless it has texts: these are read when
+        all chunks are decoded.
+        """
         lo, until = int(self._chunks[index, 1]), self._until(index)
         spans = (self.tallies[index, :, 1] & _SPANS).any()
-        if self._source.pages is not None and until - lo >= _WORTH_GIVING_BACK and not spans:
+        if (
+            self._source.pages is not None
+            and until - lo >= _WORTH_GIVING_BACK
+            and not spans
+        ):
             kept = (exemplar[:, 0] >= lo) & (exemplar[:, 0] < until)
             self._source.give_back(lo, until, exemplar[kept])
 
@@ -346,8 +437,12 @@ def _processors() -> int:
         return os.cpu_count() or 1
 
 
-def _stat_columns(buf: memoryview, work: _Work, want: Wanted, raw: list[_RawPlane]) -> dict[str, StatColumn]:
-    """Each slot's stats of all chunks, in columns no wider than their values. The chunks' buffers are freed on the way."""
+def _stat_columns(
+    buf: memoryview, work: _Work, want: Wanted, raw: list[_RawPlane]
+) -> dict[str, StatColumn]:
+    """Each slot's stats of all chunks, in columns no wider than their values. The
+    chunks' buffers are freed on the way.
+    """
     tallies = work.tallies
     counts = tallies[:, :, 0]
     into = _wire.StatColumns(len(want.slots))
@@ -355,22 +450,37 @@ def _stat_columns(buf: memoryview, work: _Work, want: Wanted, raw: list[_RawPlan
     for slot in np.flatnonzero(counts.any(axis=0)).tolist():
         seen = tallies[counts[:, slot] > 0, slot]
         columns[slot] = _slot(
-            int(seen[:, 0].sum()), int(np.bitwise_or.reduce(seen[:, 1])), seen[:, 2].min(), seen[:, 3].max()
+            int(seen[:, 0].sum()),
+            int(np.bitwise_or.reduce(seen[:, 1])),
+            seen[:, 2].min(),
+            seen[:, 3].max(),
         )
-        into.give(slot, columns[slot].event, columns[slot].value, columns[slot].kind, columns[slot].length)
+        into.give(
+            slot,
+            columns[slot].event,
+            columns[slot].value,
+            columns[slot].kind,
+            columns[slot].length,
+        )
     for index, stats in enumerate(work.stats):
         if stats is not None:
             stats.into(into)
             work.stats[index] = None
     found = {}
     for slot, column in columns.items():
-        plane = np.repeat(work.chunk_plane, counts[:, slot]) if column.kinds >> Kind.REF & 1 else None
+        plane = (
+            np.repeat(work.chunk_plane, counts[:, slot])
+            if column.kinds >> Kind.REF & 1
+            else None
+        )
         found[want.slots[slot]] = _column(buf, column, plane, raw)
     return found
 
 
 class _Slot(msgspec.Struct, frozen=True):
-    """Room for one stat's values. kind and length: None where all are of one kind, or none is a text."""
+    """Room for one stat's values. kind and length: None where all are of one kind, or
+    none is a text.
+    """
 
     event: Int32Array
     value: Int32Array | Int64Array
@@ -386,7 +496,9 @@ _INT32 = np.iinfo(np.int32)
 
 def _slot(size: int, kinds: int, least: int, most: int) -> _Slot:
     narrow = not kinds & ~_COUNTS and least >= _INT32.min and most <= _INT32.max
-    value: Int32Array | Int64Array = np.empty(size, np.int32) if narrow else np.empty(size, np.int64)
+    value: Int32Array | Int64Array = (
+        np.empty(size, np.int32) if narrow else np.empty(size, np.int64)
+    )
     return _Slot(
         np.empty(size, np.int32),
         value,
@@ -396,7 +508,9 @@ def _slot(size: int, kinds: int, least: int, most: int) -> _Slot:
     )
 
 
-def _column(buf: memoryview, slot: _Slot, plane: Int32Array | None, raw: list[_RawPlane]) -> StatColumn:
+def _column(
+    buf: memoryview, slot: _Slot, plane: Int32Array | None, raw: list[_RawPlane]
+) -> StatColumn:
     """plane: of each value, where some are references into their plane's names."""
     value, kind = slot.value, slot.kind
     if kind is None:
@@ -409,14 +523,24 @@ def _column(buf: memoryview, slot: _Slot, plane: Int32Array | None, raw: list[_R
         final[(kind == Kind.REF.value) | (kind == Kind.COMPRESSED.value)] = Kind.TEXT
     pools: list[tuple[Int64Array, list[str]]] = []
     places: list[npt.NDArray[np.bool_]] = []
-    for span_kind, to_text in ((Kind.TEXT, text_of), (Kind.BYTES, text_of), (Kind.COMPRESSED, inflated_text)):
+    for span_kind, to_text in (
+        (Kind.TEXT, text_of),
+        (Kind.BYTES, text_of),
+        (Kind.COMPRESSED, inflated_text),
+    ):
         mask = kind == span_kind if slot.kinds >> span_kind & 1 else None
         if mask is not None and slot.length is not None:
-            at, size = np.ascontiguousarray(value[mask]), np.ascontiguousarray(slot.length[mask])
+            at, size = (
+                np.ascontiguousarray(value[mask]),
+                np.ascontiguousarray(slot.length[mask]),
+            )
             interned, first = _wire.intern_spans(buf, at, size)
             spans = zip(at[first].tolist(), size[first].tolist(), strict=True)
             pools.append(
-                (interned.astype(np.int64), [to_text(bytes(buf[lo : lo + min(n, LONGEST)])) for lo, n in spans])
+                (
+                    interned.astype(np.int64),
+                    [to_text(bytes(buf[lo : lo + min(n, LONGEST)])) for lo, n in spans],
+                )
             )
             places.append(mask)
     for index, owner in enumerate(raw if plane is not None else []):
@@ -424,7 +548,12 @@ def _column(buf: memoryview, slot: _Slot, plane: Int32Array | None, raw: list[_R
         if mask.any():
             ids = value[mask]
             known = distinct(ids)
-            pools.append((np.searchsorted(known, ids), [owner.stat_names.get(id_, "") for id_ in known.tolist()]))
+            pools.append(
+                (
+                    np.searchsorted(known, ids),
+                    [owner.stat_names.get(id_, "") for id_ in known.tolist()],
+                )
+            )
             places.append(mask)
     moved, texts = shared_texts(pools)
     for mask, codes in zip(places, moved, strict=True):
@@ -439,7 +568,9 @@ def _details(
     exemplar: Int64Array,
     stat_names: list[dict[int, str]],
 ) -> _BufferDetails:
-    """On the bytes themselves, of large files on a copy of what can be asked for: their events fill most of the memory."""
+    """On the bytes themselves, of large files on a copy of what can be asked for: their
+    events fill most of the memory.
+    """
     if len(buf) < LARGE:
         return _BufferDetails(buf, plane, ranges, exemplar, stat_names)
     asked = np.concatenate([ranges.bounds, exemplar])
@@ -447,7 +578,9 @@ def _details(
     ends = np.cumsum(asked[:, 1] - asked[:, 0])
     moved = np.stack([ends - (asked[:, 1] - asked[:, 0]), ends], axis=1)
     known = len(ranges.bounds)
-    return _BufferDetails(kept, plane, _Ranges(moved[:known], ranges.first), moved[known:], stat_names)
+    return _BufferDetails(
+        kept, plane, _Ranges(moved[:known], ranges.first), moved[known:], stat_names
+    )
 
 
 class _BufferDetails(msgspec.Struct, frozen=True):
@@ -459,18 +592,32 @@ class _BufferDetails(msgspec.Struct, frozen=True):
 
     def metadata_stats(self, row: int) -> dict[str, Value]:
         """Stats of the event metadata."""
-        mine = self.ranges.bounds[self.ranges.first[row] : self.ranges.first[row + 1]].tolist()
-        found = [stat for lo, hi in mine for stat in _wire.message_stats(self.buf, lo, hi, 5)]
-        return _named_stats(self.buf, found, self.stat_names[int(self.plane[row])]) if found else {}
+        mine = self.ranges.bounds[
+            self.ranges.first[row] : self.ranges.first[row + 1]
+        ].tolist()
+        found = [
+            stat for lo, hi in mine for stat in _wire.message_stats(self.buf, lo, hi, 5)
+        ]
+        return (
+            _named_stats(self.buf, found, self.stat_names[int(self.plane[row])])
+            if found
+            else {}
+        )
 
     def exemplar_stats(self, row: int) -> dict[str, Value]:
         """Stats of the name's first event in the file."""
         lo, hi = self.exemplar[row].tolist()
         found = _wire.message_stats(self.buf, lo, hi, 4) if row else []
-        return _named_stats(self.buf, found, self.stat_names[int(self.plane[row])]) if found else {}
+        return (
+            _named_stats(self.buf, found, self.stat_names[int(self.plane[row])])
+            if found
+            else {}
+        )
 
 
-def _named_stats(buf: memoryview, stats: list[tuple[int, int, int, int]], names: dict[int, str]) -> dict[str, Value]:
+def _named_stats(
+    buf: memoryview, stats: list[tuple[int, int, int, int]], names: dict[int, str]
+) -> dict[str, Value]:
     """Stats as Python values by name; a later one of the same name wins."""
     out: dict[str, Value] = {}
     for stat_id, kind, value, length in stats:
@@ -493,4 +640,6 @@ def _text(buf: memoryview, lo: int, hi: int) -> str:
 
 
 def _texts(buf: memoryview, space: Int64Array, field: int) -> tuple[str, ...]:
-    return tuple(_text(buf, lo, hi) for lo, hi in space[space[:, 0] == field][:, 1:].tolist())
+    return tuple(
+        _text(buf, lo, hi) for lo, hi in space[space[:, 0] == field][:, 1:].tolist()
+    )

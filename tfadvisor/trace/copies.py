@@ -1,4 +1,6 @@
-"""Copies of objects on this machine, fetched in ranges and gone when they are closed; which folder is a cache of one's own."""
+"""Copies of objects on this machine, fetched in ranges and gone when they are closed;
+which folder is a cache of one's own.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +32,9 @@ if TYPE_CHECKING:
 
 
 def open_copy(place: str, address: str, entry: Entry) -> io.BufferedReader:
-    """The bytes of an object that the store has told about, as a file without a name, gone when it is closed. place: what it
-    is called in messages; its address may hold a signature. Raises as transfer, and TraceError without disk.
+    """The bytes of an object that the store has told about, as a file without a name,
+    gone when it is closed. place: what it is called in messages; its address may hold a
+    signature. Raises as transfer, and TraceError without disk.
     """
     try:
         handle, name = tempfile.mkstemp(prefix="tfadvisor-")
@@ -55,7 +58,8 @@ def open_copy(place: str, address: str, entry: Entry) -> io.BufferedReader:
     return copy
 
 
-# The bytes of one object into a file of this machine: once each, several ranges at a time, tried again where one is cut.
+# The bytes of one object into a file of this machine: once each, several ranges at a
+# time, tried again where one is cut.
 
 _PIECE = LARGEST_ANSWER
 _AT_ONCE = 8
@@ -69,28 +73,40 @@ T = TypeVar("T")
 
 
 def transfer(place: str, address: str, entry: Entry, file: IO[bytes]) -> None:
-    """Writes the object into the file. Raises OSError as `faults` makes them, TraceError for an object that is cut short or
-    changed meanwhile, UsageError without a driver.
+    """Writes the object into the file. Raises OSError as `faults` makes them,
+    TraceError for an object that is cut short or changed meanwhile, UsageError without
+    a driver.
     """
     filesystem, name = driver(address)
     done = 0
     for piece in _pieces(filesystem, name, entry, place):
         if done + len(piece) > (_MOST_UNTOLD if entry.size is None else entry.size):
-            raise Unreachable(place, f"more comes than the {entry.size or _MOST_UNTOLD:,} bytes that it may have")
+            raise Unreachable(
+                place,
+                f"more comes than the {entry.size or _MOST_UNTOLD:,} bytes that it "
+                "may have",
+            )
         file.write(piece)
         done += len(piece)
     if entry.size is not None and done != entry.size:
         raise CutOff(place, f"it ended after {done:,} of {entry.size:,} bytes")
-    if done > _PIECE and (now := entry_of(address)) != entry and (now.size, now.tag) != (entry.size, entry.tag):
+    if (
+        done > _PIECE
+        and (now := entry_of(address)) != entry
+        and (now.size, now.tag) != (entry.size, entry.tag)
+    ):
         raise TraceError(
             place,
             "changed while it was read.",
-            "Somebody is writing it: wait until the profiler or the copy is done, and try again.",
+            "Somebody is writing it: wait until the profiler or the copy is done, "
+            "and try again.",
         )
     file.flush()
 
 
-def _pieces(filesystem: AbstractFileSystem, name: str, entry: Entry, place: str) -> Iterator[bytes]:
+def _pieces(
+    filesystem: AbstractFileSystem, name: str, entry: Entry, place: str
+) -> Iterator[bytes]:
     size = entry.size
     if size is None or (size > _PIECE and not entry.ranges):
         yield from _stream(filesystem, name, place)
@@ -100,7 +116,9 @@ def _pieces(filesystem: AbstractFileSystem, name: str, entry: Entry, place: str)
         for start in range(0, size, _PIECE * _AT_ONCE):
             starts = list(range(start, min(start + _PIECE * _AT_ONCE, size), _PIECE))
             ends = [min(one + _PIECE, size) for one in starts]
-            yield from _again_where_cut(partial(_ranges, filesystem, name, starts, ends), place)
+            yield from _again_where_cut(
+                partial(_ranges, filesystem, name, starts, ends), place
+            )
 
 
 def _whole(filesystem: AbstractFileSystem, name: str, size: int) -> bytes:
@@ -110,12 +128,21 @@ def _whole(filesystem: AbstractFileSystem, name: str, size: int) -> bytes:
     return found
 
 
-def _ranges(filesystem: AbstractFileSystem, name: str, starts: list[int], ends: list[int]) -> list[bytes]:
-    """In the order asked. A server that sends more or less than a range is one that knows none, or was cut."""
+def _ranges(
+    filesystem: AbstractFileSystem, name: str, starts: list[int], ends: list[int]
+) -> list[bytes]:
+    """In the order asked. A server that sends more or less than a range is one that
+    knows none, or was cut.
+    """
     if getattr(filesystem, "async_impl", False):
-        found = filesystem.cat_ranges([name] * len(starts), starts, ends, batch_size=_AT_ONCE, on_error="raise")
+        found = filesystem.cat_ranges(
+            [name] * len(starts), starts, ends, batch_size=_AT_ONCE, on_error="raise"
+        )
     else:
-        found = [filesystem.cat_file(name, start=lo, end=hi) for lo, hi in zip(starts, ends, strict=True)]
+        found = [
+            filesystem.cat_file(name, start=lo, end=hi)
+            for lo, hi in zip(starts, ends, strict=True)
+        ]
     for piece, lo, hi in zip(found, starts, ends, strict=True):
         if len(piece) != hi - lo:
             raise CutOff(name, f"of bytes {lo:,} to {hi:,} came {len(piece):,}")
@@ -123,8 +150,12 @@ def _ranges(filesystem: AbstractFileSystem, name: str, starts: list[int], ends: 
 
 
 def _stream(filesystem: AbstractFileSystem, name: str, place: str) -> Iterator[bytes]:
-    """From the first byte to the last in one answer, of a server that knows no ranges: it cannot be taken up again."""
-    settings = {"block_size": 0} if place.partition(":")[0] in WEB else {"cache_type": "none"}
+    """From the first byte to the last in one answer, of a server that knows no ranges:
+    it cannot be taken up again.
+    """
+    settings = (
+        {"block_size": 0} if place.partition(":")[0] in WEB else {"cache_type": "none"}
+    )
     try:
         with filesystem.open(name, "rb", **settings) as source:
             while piece := source.read(_PIECE):
@@ -145,18 +176,26 @@ def _again_where_cut(ask: Callable[[], T], place: str) -> T:
     raise AssertionError  # the last try returns or raises
 
 
-# Which folder is a cache of tfadvisor's, and what in it tfadvisor has written: nothing else there is ever removed.
+# Which folder is a cache of tfadvisor's, and what in it tfadvisor has written: nothing
+# else there is ever removed.
 
 _MARKER = ".tfadvisor-cache"
 
 
 def claimed(folder: Path) -> Path:
-    """The folder, made and marked as a cache. Raises OSError, also where it was there and holds what no cache does."""
+    """The folder, made and marked as a cache. Raises OSError, also where it was there
+    and holds what no cache does.
+    """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     marker = folder / _MARKER
     if not marker.is_file():
-        if any(not (one.startswith(".") or is_entry(one)) for one in os.listdir(folder)):  # noqa: PTH208  (names alone)
-            raise OSError(errno.EEXIST, "holds files that are not tfadvisor's", str(folder))
+        if any(
+            not (one.startswith(".") or is_entry(one))
+            for one in os.listdir(folder)  # noqa: PTH208
+        ):
+            raise OSError(
+                errno.EEXIST, "holds files that are not tfadvisor's", str(folder)
+            )
         marker.touch(mode=0o600)
     return folder
 
@@ -166,17 +205,20 @@ def is_entry(name: str) -> bool:
     return len(name) == 64 and set(name) <= set("0123456789abcdef")
 
 
-# Whether a folder is this user's alone. What lies in any other may have been put there by another user.
+# Whether a folder is this user's alone. What lies in any other may have been put there
+# by another user.
 
 _ROOT = 0
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 def is_ours(folder: Path) -> bool:
-    """Whether nobody else owns it, can write it, or can put another folder in its place. Raises OSError.
+    """Whether nobody else owns it, can write it, or can put another folder in its
+    place. Raises OSError.
 
-    Always where files have no owners. A folder above that a group can write is trusted, since many users are a group of
-    their own; one that everybody can write only if its owner alone may rename what lies there, as in /tmp.
+    Always where files have no owners. A folder above that a group can write is trusted,
+    since many users are a group of their own; one that everybody can write only if its
+    owner alone may rename what lies there, as in /tmp.
     """
     if os.name != "posix":
         return True

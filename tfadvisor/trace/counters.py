@@ -1,6 +1,8 @@
-"""`HOST.machine.json` beside `HOST.xplane.pb`: counters at both ends of the window, and how the machine is set.
+"""`HOST.machine.json` beside `HOST.xplane.pb`: counters at both ends of the window, and
+how the machine is set.
 
-`tfadvisor run` and `tfadvisor.profile()` write it. It may come from anywhere, so nothing in it is believed unseen.
+`tfadvisor run` and `tfadvisor.profile()` write it. It may come from anywhere, so
+nothing in it is believed unseen.
 """
 
 from __future__ import annotations
@@ -24,14 +26,18 @@ _Names = Annotated[dict[_Short, _Short], Meta(max_length=64)]
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """Counters at one moment, each since something began; None where the system does not tell. Seconds and bytes."""
+    """Counters at one moment, each since something began; None where the system does
+    not tell. Seconds and bytes.
+    """
 
     time: _Number
     """Since the epoch."""
     busy_seconds: _Number | None = None
     """Of all cores of the machine together."""
     idle_seconds: _Number | None = None
-    """Core-seconds that were idle, without the time in which a read or write was waited for."""
+    """Core-seconds that were idle, without the time in which a read or write was waited
+    for.
+    """
     iowait_seconds: _Number | None = None
     """Core-seconds in which nothing ran and a read or write was on its way."""
     stolen_seconds: _Number | None = None
@@ -69,7 +75,9 @@ class Settings(msgspec.Struct, frozen=True):
     """Of Python and the frameworks."""
     variables: _Names = {}
     """TF_*, XLA_*, JAX_*, OMP_*, NCCL_* and CUDA_* of the environment."""
-    threads: Annotated[dict[_Short, Annotated[int, Meta(ge=0, le=1 << 20)]], Meta(max_length=8)] = {}
+    threads: Annotated[
+        dict[_Short, Annotated[int, Meta(ge=0, le=1 << 20)]], Meta(max_length=8)
+    ] = {}
     """Sizes of TensorFlow's pools that the program has set: intra_op, inter_op."""
 
 
@@ -110,7 +118,9 @@ class Counted(msgspec.Struct, frozen=True):
 
 
 class HostCounters(msgspec.Struct, frozen=True):
-    """What lies beside a host's trace. why: what is wrong with it, "" where nothing is there or all is well."""
+    """What lies beside a host's trace. why: what is wrong with it, "" where nothing is
+    there or all is well.
+    """
 
     host: str
     counted: Counted | None = None
@@ -118,11 +128,13 @@ class HostCounters(msgspec.Struct, frozen=True):
 
 
 def read_counters(trace: Path, host: str) -> HostCounters:
-    """Of a host's trace file. Raises nothing: a trace is worth reading without. A web server is not asked for what it may
-    not have."""
+    """Of a host's trace file. Raises nothing: a trace is worth reading without. A web
+    server is not asked for what it may not have."""
     file = trace.with_name(f"{host}{ENDING}")
     try:
-        if isinstance(trace, RemotePath) and (trace.is_on_the_web or not file.is_file()):
+        if isinstance(trace, RemotePath) and (
+            trace.is_on_the_web or not file.is_file()
+        ):
             return HostCounters(host)
         text = read_small_text(file, LARGEST)
         counted = msgspec.json.decode(text, type=Counted)
@@ -132,8 +144,13 @@ def read_counters(trace: Path, host: str) -> HostCounters:
         return HostCounters(host, None, f"{file.name} cannot be used: {error}")
     if counted.version != VERSION:
         return HostCounters(
-            host, None, f"{file.name} has version {counted.version}, and this tfadvisor reads {VERSION}"
+            host,
+            None,
+            f"{file.name} has version {counted.version}, and this tfadvisor reads "
+            f"{VERSION}",
         )
     if not 1e-3 <= counted.seconds <= 1e7:
-        return HostCounters(host, None, f"{file.name} cannot be used: it counts no time")
+        return HostCounters(
+            host, None, f"{file.name} cannot be used: it counts no time"
+        )
     return HostCounters(host, counted)

@@ -1,4 +1,6 @@
-"""One file to one HostTrace, by the compiled decoder where it was built, else by its twin."""
+"""One file to one HostTrace, by the compiled decoder where it was built, else by its
+twin.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ except ImportError:  # installed without a C compiler
     compiled = None  # type: ignore[assignment]
 
 
-def decode_file(path: Path, selection: Selection, progress: Progress | None = None) -> HostTrace:
+def decode_file(
+    path: Path, selection: Selection, progress: Progress | None = None
+) -> HostTrace:
     """Raises TraceError for what is no trace, and for one without a single plane."""
     source = open_source(path)
     if compiled is not None:
@@ -26,8 +30,10 @@ def decode_file(path: Path, selection: Selection, progress: Progress | None = No
     if not host.planes:
         raise TraceError(
             source.place,
-            "holds no planes: it is not a profiler trace, or the profiler wrote nothing.",
-            "Give the `*.xplane.pb` that the profiler wrote, or record the trace again.",
+            "holds no planes: it is not a profiler trace, or the profiler wrote "
+            "nothing.",
+            "Give the `*.xplane.pb` that the profiler wrote, or record the trace "
+            "again.",
         )
     return host
 

@@ -1,8 +1,10 @@
-"""The XPlane messages as protobuf classes, built from a field table instead of generated code.
+"""The XPlane messages as protobuf classes, built from a field table instead of
+generated code.
 
-Generated `_pb2` modules are tied to the protobuf release that made them, and TensorFlow pins different ones; a
-descriptor built at import time works with all. `xplane.proto` is the same table in protobuf's own language.
-Importing this module imports protobuf: only the twin decoder, the test builder and the recorders do.
+Generated `_pb2` modules are tied to the protobuf release that made them, and TensorFlow
+pins different ones; a descriptor built at import time works with all. `xplane.proto` is
+the same table in protobuf's own language. Importing this module imports protobuf: only
+the twin decoder, the test builder and the recorders do.
 """
 
 from __future__ import annotations
@@ -14,7 +16,8 @@ from google.protobuf.descriptor_pb2 import FieldDescriptorProto as _Field
 
 PACKAGE = "tfadvisor.trace"
 
-# message -> (field, number, type, label or oneof). Types: i int64, u uint64, d double, b bytes, else a message name.
+# message -> (field, number, type, label or oneof). Types: i int64, u uint64, d double,
+# b bytes, else a message name.
 Table = dict[str, tuple[tuple[str, int, str, str], ...]]
 TABLE: Table = {
     "XSpace": (
@@ -71,17 +74,30 @@ TABLE: Table = {
     ),
 }
 
-_SCALARS = {"i": _Field.TYPE_INT64, "u": _Field.TYPE_UINT64, "d": _Field.TYPE_DOUBLE, "b": _Field.TYPE_BYTES}
+_SCALARS = {
+    "i": _Field.TYPE_INT64,
+    "u": _Field.TYPE_UINT64,
+    "d": _Field.TYPE_DOUBLE,
+    "b": _Field.TYPE_BYTES,
+}
 
 
 def file_descriptor(table: Table = TABLE) -> descriptor_pb2.FileDescriptorProto:
-    """The table as a file descriptor, map entries and oneofs spelled out as protoc would."""
-    file = descriptor_pb2.FileDescriptorProto(name="tfadvisor/trace/xplane.proto", package=PACKAGE, syntax="proto3")
+    """The table as a file descriptor, map entries and oneofs spelled out as protoc
+    would.
+    """
+    file = descriptor_pb2.FileDescriptorProto(
+        name="tfadvisor/trace/xplane.proto", package=PACKAGE, syntax="proto3"
+    )
     for message_name, fields in table.items():
         message = file.message_type.add(name=message_name)
         for field_name, number, kind, label in fields:
             field = message.field.add(name=field_name, number=number)
-            field.label = _Field.LABEL_REPEATED if label in ("repeated", "map") else _Field.LABEL_OPTIONAL
+            field.label = (
+                _Field.LABEL_REPEATED
+                if label in ("repeated", "map")
+                else _Field.LABEL_OPTIONAL
+            )
             if label == "map":
                 _add_map_entry(message, field, kind)
             elif kind in _SCALARS:
@@ -93,11 +109,15 @@ def file_descriptor(table: Table = TABLE) -> descriptor_pb2.FileDescriptorProto:
     return file
 
 
-def _add_map_entry(message: descriptor_pb2.DescriptorProto, field: _Field, kind: str) -> None:
+def _add_map_entry(
+    message: descriptor_pb2.DescriptorProto, field: _Field, kind: str
+) -> None:
     entry_name = "".join(part.capitalize() for part in field.name.split("_")) + "Entry"
     entry = message.nested_type.add(name=entry_name)
     entry.options.map_entry = True
-    entry.field.add(name="key", number=1, label=_Field.LABEL_OPTIONAL, type=_Field.TYPE_INT64)
+    entry.field.add(
+        name="key", number=1, label=_Field.LABEL_OPTIONAL, type=_Field.TYPE_INT64
+    )
     entry.field.add(
         name="value",
         number=2,
@@ -105,7 +125,10 @@ def _add_map_entry(message: descriptor_pb2.DescriptorProto, field: _Field, kind:
         type=_Field.TYPE_MESSAGE,
         type_name=f".{PACKAGE}.{kind}",
     )
-    field.type, field.type_name = _Field.TYPE_MESSAGE, f".{PACKAGE}.{message.name}.{entry_name}"
+    field.type, field.type_name = (
+        _Field.TYPE_MESSAGE,
+        f".{PACKAGE}.{message.name}.{entry_name}",
+    )
 
 
 def _oneof(message: descriptor_pb2.DescriptorProto, name: str) -> int:
@@ -124,7 +147,10 @@ def classes_of(table: Table) -> dict[str, Any]:
         class_of = message_factory.GetMessageClass
     else:  # protobuf before 4.22
         class_of = message_factory.MessageFactory(pool).GetPrototype  # type: ignore[attr-defined]
-    return {name: class_of(pool.FindMessageTypeByName(f"{PACKAGE}.{name}")) for name in table}
+    return {
+        name: class_of(pool.FindMessageTypeByName(f"{PACKAGE}.{name}"))
+        for name in table
+    }
 
 
 _CLASSES = classes_of(TABLE)

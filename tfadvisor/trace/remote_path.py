@@ -1,4 +1,6 @@
-"""An address as a Path that can be read: so every place that takes a path takes an address as well."""
+"""An address as a Path that can be read: so every place that takes a path takes an
+address as well.
+"""
 
 from __future__ import annotations
 
@@ -28,12 +30,19 @@ def is_address(text: str) -> bool:
 
 
 def was_address(path: Path) -> bool:
-    """Whether a path that names nothing here was made from an address: of its two slashes a path keeps one."""
-    return re.match(r"[a-zA-Z][a-zA-Z0-9+.-]+:/", str(path)) is not None and not Path(path.parts[0]).exists()
+    """Whether a path that names nothing here was made from an address: of its two
+    slashes a path keeps one.
+    """
+    return (
+        re.match(r"[a-zA-Z][a-zA-Z0-9+.-]+:/", str(path)) is not None
+        and not Path(path.parts[0]).exists()
+    )
 
 
 def place_of(text: str | Path) -> Path:
-    """A path of this machine, or an address. Raises UsageError for an address that holds a password."""
+    """A path of this machine, or an address. Raises UsageError for an address that
+    holds a password.
+    """
     if isinstance(text, Path):
         return text
     found = _ADDRESS.match(text)
@@ -43,7 +52,10 @@ def place_of(text: str | Path) -> Path:
     if scheme.lower() in ("file", "local"):
         return Path(f"/{rest.lstrip('/')}")
     if re.match(r"[^/@]*:[^/@]*@", rest):
-        raise UsageError(f"{scheme}://…: an address with a password is not taken. Give it in fsspec's configuration.")
+        raise UsageError(
+            f"{scheme}://…: an address with a password is not taken. Give it in "
+            "fsspec's configuration."
+        )
     query = ""
     if scheme.lower() == "hdfs" and rest.startswith("/"):
         rest = f"default{rest}"  # the name node of Hadoop's configuration
@@ -58,7 +70,8 @@ def place_of(text: str | Path) -> Path:
 class RemotePath(PosixPath):
     """A Path whose reading methods ask the store, and whose writing methods refuse.
 
-    str() leaves out a query, which may be a signature; `address` has it. Errors are OSErrors, as any Path's.
+    str() leaves out a query, which may be a signature; `address` has it. Errors are
+    OSErrors, as any Path's.
     """
 
     query = ""
@@ -67,7 +80,9 @@ class RemotePath(PosixPath):
 
     @property
     def address(self) -> str:
-        """With what a server may want to see before it answers. For the driver; never shown."""
+        """With what a server may want to see before it answers. For the driver; never
+        shown.
+        """
         return f"{self}{self.query}"
 
     @property
@@ -76,17 +91,23 @@ class RemotePath(PosixPath):
         return self.parts[0].removesuffix(":") in WEB
 
     def entry(self) -> Entry:
-        """What the store says; asked once. Raises OSError, UsageError without a driver."""
+        """What the store says; asked once. Raises OSError, UsageError without a
+        driver.
+        """
         if self._entry is None or self._entry.size is None:
             self._entry = entry_of(self.address)
         return self._entry
 
     def files_below(self) -> list[RemotePath]:
         """Every object below this folder, by name. Raises as entry."""
-        return sorted(known(address, entry) for address, entry in objects_below(self.address))
+        return sorted(
+            known(address, entry) for address, entry in objects_below(self.address)
+        )
 
     def open_copy(self) -> io.BufferedReader:
-        """The whole object as a file of this machine, fetched unless it is there already. Raises as entry."""
+        """The whole object as a file of this machine, fetched unless it is there
+        already. Raises as entry.
+        """
         from tfadvisor.trace.copies import open_copy  # no listing needs it
 
         return open_copy(str(self), self.address, self.entry())
@@ -105,13 +126,21 @@ class RemotePath(PosixPath):
         return known, (self.address, self._entry)
 
     def stat(self, *, follow_symlinks: bool = True) -> os.stat_result:
-        """Kind, size and time of the last change; of the rest nothing is known. Raises as entry."""
+        """Kind, size and time of the last change; of the rest nothing is known. Raises
+        as entry.
+        """
         entry = self.entry()
-        return os.stat_result((entry.mode(), 0, 0, 1, 0, 0, entry.size or 0, *[int(entry.modified)] * 3))
+        return os.stat_result(
+            (entry.mode(), 0, 0, 1, 0, 0, entry.size or 0, *[int(entry.modified)] * 3)
+        )
 
     def is_dir(self, **_: Any) -> bool:
-        """Asked of the store only where the name does not tell: a web server knows no folders."""
-        if self._entry is None and (self.is_on_the_web or self.name.endswith(_FILE_ENDINGS)):
+        """Asked of the store only where the name does not tell: a web server knows no
+        folders.
+        """
+        if self._entry is None and (
+            self.is_on_the_web or self.name.endswith(_FILE_ENDINGS)
+        ):
             return not self.name.endswith(_FILE_ENDINGS)
         return stat.S_ISDIR(self._mode())
 
@@ -141,14 +170,20 @@ class RemotePath(PosixPath):
         return file if "b" in mode else io.TextIOWrapper(file, **settings)
 
     def glob(self, pattern: str, **_: Any) -> Iterator[RemotePath]:  # type: ignore[override]
-        """Objects below this folder whose rest of the path fits, `*` within one name. Raises as entry."""
+        """Objects below this folder whose rest of the path fits, `*` within one name.
+        Raises as entry.
+        """
         wanted = pattern.split("/")
         for file in self.files_below():
             names = file.parts[len(self.parts) :]
-            if len(names) == len(wanted) and all(map(fnmatch.fnmatchcase, names, wanted)):
+            if len(names) == len(wanted) and all(
+                map(fnmatch.fnmatchcase, names, wanted)
+            ):
                 yield file
 
-    def mkdir(self, mode: int = 0o777, parents: bool = False, exist_ok: bool = False) -> NoReturn:
+    def mkdir(
+        self, mode: int = 0o777, parents: bool = False, exist_ok: bool = False
+    ) -> NoReturn:
         """Raises OSError: nothing is written there."""
         self._refuse()
 
@@ -171,7 +206,7 @@ def size_and_stamp(file: Path) -> tuple[int, object]:
     if isinstance(file, RemotePath):
         entry = file.entry()
         return entry.size or 0, entry.tag
-    status = os.stat(file)  # noqa: PTH116  (the same without a Path's overhead)
+    status = os.stat(file)  # noqa: PTH116
     return status.st_size, status.st_mtime_ns
 
 

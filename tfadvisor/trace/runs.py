@@ -1,4 +1,6 @@
-"""Which files make a run: a path on disk, or bytes held in memory, to the trace files of one run."""
+"""Which files make a run: a path on disk, or bytes held in memory, to the trace files
+of one run.
+"""
 
 from __future__ import annotations
 
@@ -25,33 +27,47 @@ from tfadvisor.trace.stores import Unreachable
 
 _TRACE_ENDINGS = (".xplane.pb", ".xplane.pb.gz")
 CALLS_ENDING = ".calls.pb"
-"""`HOST.calls.pb` beside `HOST.xplane.pb`: a second, short window with calls of Python, which may be asked for findings too."""
+"""`HOST.calls.pb` beside `HOST.xplane.pb`: a second, short window with calls of Python,
+which may be asked for findings too.
+"""
 LINES_ENDING = ".lines.pb"
-"""Ends a second window in which Python is slowed so much that only lines of the program can be taken from it."""
+"""Ends a second window in which Python is slowed so much that only lines of the program
+can be taken from it.
+"""
 _PIECE = 1 << 20
-_SESSION_NAME = re.compile(r"(\d{4})[_-](\d\d)[_-](\d\d)[_T-](\d\d)[_-](\d\d)[_-](\d\d)")
+_SESSION_NAME = re.compile(
+    r"(\d{4})[_-](\d\d)[_-](\d\d)[_T-](\d\d)[_-](\d\d)[_-](\d\d)"
+)
 _PROGRAM_NUMBER = re.compile(r"\(\d+\)$")
 _TOOL_OUTPUTS = re.compile(
     r"\.(trace(\.json(\.gz)?)?|(overview_page|input_pipeline|tensorflow_stats|kernel_stats|op_profile|pod_viewer)\.(pb|json))$"
 )
 _HOW_TO_RECORD = (
-    "Record again with TensorFlow 2.3 or newer (`tf.profiler.experimental.start(logdir)`, or "
-    "`TensorBoard(profile_batch=(10, 20))`) or with `jax.profiler.trace(logdir)`: they write `<host>.xplane.pb`."
+    "Record again with TensorFlow 2.3 or newer "
+    "(`tf.profiler.experimental.start(logdir)`, or "
+    "`TensorBoard(profile_batch=(10, 20))`) or with `jax.profiler.trace(logdir)`: "
+    "they write `<host>.xplane.pb`."
 )
 
 
 class Run(msgspec.Struct, frozen=True):
-    """One profiler session. name: as the TensorBoard profile plugin calls it. files: one a host, sorted by name."""
+    """One profiler session. name: as the TensorBoard profile plugin calls it. files:
+    one a host, sorted by name.
+    """
 
     name: str
     path: Path
     files: tuple[Path, ...]
     folders: tuple[str, ...] = ()
-    """The names of the runs that were joined to this one, itself among them; empty where one folder holds all files."""
+    """The names of the runs that were joined to this one, itself among them; empty
+    where one folder holds all files.
+    """
 
 
 def host_of(file: Path) -> str:
-    """The host that wrote a trace file, by the file's name: `worker-0.xplane.pb` -> `worker-0`."""
+    """The host that wrote a trace file, by the file's name: `worker-0.xplane.pb` ->
+    `worker-0`.
+    """
     for ending in (*reversed(_TRACE_ENDINGS), CALLS_ENDING, LINES_ENDING):
         if file.name.endswith(ending):
             return file.name.removesuffix(ending)
@@ -59,7 +75,8 @@ def host_of(file: Path) -> str:
 
 
 def find_runs(root: Path, within: Path | None = None) -> list[Run]:
-    """Every run below a folder, newest first. Folders that cannot be read are passed over, those of one job joined.
+    """Every run below a folder, newest first. Folders that cannot be read are passed
+    over, those of one job joined.
 
     within: a folder without links; what a link leads to is looked at only below it.
     """
@@ -68,22 +85,31 @@ def find_runs(root: Path, within: Path | None = None) -> list[Run]:
         for folder, traces in _folders_with_traces(root, within)
         if traces
     ]
-    return _joined(sorted(runs, key=lambda run: (recorded_at(run), run.name), reverse=True))
+    return _joined(
+        sorted(runs, key=lambda run: (recorded_at(run), run.name), reverse=True)
+    )
 
 
 _APART = 120.0
-"""Seconds between the starts of one recording on several hosts, at most: JAX names each host's folder by the second it starts."""
+"""Seconds between the starts of one recording on several hosts, at most: JAX names each
+host's folder by the second it starts.
+"""
 
 
 def _joined(runs: Sequence[Run]) -> list[Run]:
-    """Runs, newest first, with those joined that are one recording of one job: begun within two minutes below one folder, on
-    different hosts, with the same compiled programs as far as the traces name any.
+    """Runs, newest first, with those joined that are one recording of one job: begun
+    within two minutes below one folder, on different hosts, with the same compiled
+    programs as far as the traces name any.
     """
     found: list[tuple[list[Run], set[str]]] = []
     for run in runs:
         hosts = set(map(host_of, run.files))
         stamped = _SESSION_NAME.fullmatch(run.path.name) is not None
-        near = (one for one in found[-8:] if stamped and hosts.isdisjoint(one[1]) and _one_job(one[0][0], run))
+        near = (
+            one
+            for one in found[-8:]
+            if stamped and hosts.isdisjoint(one[1]) and _one_job(one[0][0], run)
+        )
         if (job := next(near, None)) is None:
             found.append(([run], hosts))
         else:
@@ -111,11 +137,15 @@ def _one_job(one: Run, other: Run) -> bool:
 
 
 def _same_programs(one: Path, other: Path) -> bool:
-    """Whether the programs that two traces name are mostly the same; yes where one names none or is not on this machine."""
+    """Whether the programs that two traces name are mostly the same; yes where one
+    names none or is not on this machine.
+    """
     if isinstance(one, RemotePath) or isinstance(other, RemotePath):
         return True
     try:
-        first, second = (_programs(str(file), file.stat().st_mtime_ns) for file in (one, other))
+        first, second = (
+            _programs(str(file), file.stat().st_mtime_ns) for file in (one, other)
+        )
     except OSError:  # reading it will say what is wrong with it
         return True
     return not first or not second or 2 * len(first & second) >= len(first | second)
@@ -123,21 +153,33 @@ def _same_programs(one: Path, other: Path) -> bool:
 
 @lru_cache(maxsize=64)
 def _programs(path: str, _changed: int) -> frozenset[str]:
-    """The compiled programs that a trace names, without the numbers that they have in one run."""
-    from tfadvisor.trace.columns import Selection  # imports NumPy, which no --help needs
+    """The compiled programs that a trace names, without the numbers that they have in
+    one run.
+    """
+    from tfadvisor.trace.columns import (
+        Selection,
+    )  # imports NumPy, which no --help needs
     from tfadvisor.trace.decode import decode_file
 
     try:
         host = decode_file(Path(path), Selection())
     except TraceError:  # reading it will say what is wrong with it
         return frozenset()
-    holds = {index for index, plane in enumerate(host.planes) if plane.name == "/host:metadata"}
+    holds = {
+        index
+        for index, plane in enumerate(host.planes)
+        if plane.name == "/host:metadata"
+    }
     names = zip(host.names.plane.tolist(), host.names.name, strict=True)
-    return frozenset(_PROGRAM_NUMBER.sub("", name) for plane, name in names if plane in holds)
+    return frozenset(
+        _PROGRAM_NUMBER.sub("", name) for plane, name in names if plane in holds
+    )
 
 
 def recorded_at(run: Run) -> float:
-    """Seconds since the epoch, from the session's name where it is a time (copies lose file times), else the files'."""
+    """Seconds since the epoch, from the session's name where it is a time (copies lose
+    file times), else the files'.
+    """
     stamp = _SESSION_NAME.search(run.path.name)
     if stamp:
         with suppress(ValueError, OverflowError, OSError):
@@ -150,11 +192,15 @@ def recorded_at(run: Run) -> float:
 
 
 def choose_run(
-    paths: Sequence[Path], run: str | None = None, host: str | None = None, within: Path | None = None
+    paths: Sequence[Path],
+    run: str | None = None,
+    host: str | None = None,
+    within: Path | None = None,
 ) -> tuple[Run, int]:
     """The run to analyse and how many there were to choose from. within: as find_runs.
 
-    Raises TraceError when the paths hold no trace, UsageError for a run or host that is not there.
+    Raises TraceError when the paths hold no trace, UsageError for a run or host that is
+    not there.
     """
     if len(paths) == 1 and paths[0].is_dir():
         chosen, count = _run_in_folder(paths[0], run, within)
@@ -165,16 +211,23 @@ def choose_run(
         if not files:
             hosts = [host_of(file) for file in chosen.files]
             raise UsageError(
-                f"--host {host}: run {chosen.name} has no such host.{did_you_mean(host, hosts)} It has: {', '.join(hosts)}."
+                f"--host {host}: run {chosen.name} has no such "
+                f"host.{did_you_mean(host, hosts)} It has: {', '.join(hosts)}."
             )
         chosen = Run(chosen.name, chosen.path, files, chosen.folders)
     return chosen, count
 
 
-def without_duplicates(files: Sequence[Path]) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
-    """(distinct files, files with the very bytes of an earlier one): a copied host file is no second host."""
+def without_duplicates(
+    files: Sequence[Path],
+) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
+    """(distinct files, files with the very bytes of an earlier one): a copied host file
+    is no second host.
+    """
     sizes = [_size(file) for file in files]
-    several = {size for size, count in Counter(sizes).items() if count > 1 and size >= 0}
+    several = {
+        size for size, count in Counter(sizes).items() if count > 1 and size >= 0
+    }
     kept: list[Path] = []
     left_out: list[Path] = []
     seen: set[tuple[int, bytes]] = set()
@@ -198,7 +251,9 @@ def _size(file: Path) -> int:
 
 
 def _digest(file: Path) -> bytes | None:
-    """Of all bytes, so that each file is read once however many there are; None where decoding will say what is wrong."""
+    """Of all bytes, so that each file is read once however many there are; None where
+    decoding will say what is wrong.
+    """
     import hashlib  # only several hosts need it
 
     hashed = hashlib.blake2b(digest_size=16)
@@ -218,12 +273,20 @@ def _run_of_files(paths: Sequence[Path], run: str | None) -> Run:
         raise UsageError("--run goes with a logdir, not with single trace files.")
     for path in paths:
         if path.is_dir():
-            raise UsageError(f"{path} is a folder: give one logdir, or the trace files of one run.")
-    if not any(path.exists() for path in paths[1:]):  # where others are there, reading says which is missing
+            raise UsageError(
+                f"{path} is a folder: give one logdir, or the trace files of one run."
+            )
+    if not any(
+        path.exists() for path in paths[1:]
+    ):  # where others are there, reading says which is missing
         _check_exists(paths[0])
     first = paths[0]
     folder = first.absolute().parent
-    return Run(folder.name or host_of(first), first if len(paths) == 1 else folder, tuple(paths))
+    return Run(
+        folder.name or host_of(first),
+        first if len(paths) == 1 else folder,
+        tuple(paths),
+    )
 
 
 def _run_in_folder(root: Path, run: str | None, within: Path | None) -> tuple[Run, int]:
@@ -236,8 +299,14 @@ def _run_in_folder(root: Path, run: str | None, within: Path | None) -> tuple[Ru
         return runs[0], len(runs)
     if "," in run:
         return _several(root, run, within), len(runs)
-    matches = [candidate for candidate in runs if run in (candidate.name, *candidate.folders)]
-    matches = matches or [one for one in runs if any(name.endswith("/" + run) for name in (one.name, *one.folders))]
+    matches = [
+        candidate for candidate in runs if run in (candidate.name, *candidate.folders)
+    ]
+    matches = matches or [
+        one
+        for one in runs
+        if any(name.endswith("/" + run) for name in (one.name, *one.folders))
+    ]
     if len(matches) == 1:
         return matches[0], len(runs)
     listed = ", ".join(candidate.name for candidate in (matches or runs)[:8])
@@ -248,14 +317,23 @@ def _run_in_folder(root: Path, run: str | None, within: Path | None) -> tuple[Ru
 
 
 def _several(root: Path, named: str, within: Path | None) -> Run:
-    """Several runs, `A,B`, as one. Raises UsageError for one that is not there and for a host that two of them hold."""
+    """Several runs, `A,B`, as one. Raises UsageError for one that is not there and for
+    a host that two of them hold.
+    """
     parts = list(
-        dict.fromkeys(_run_in_folder(root, name.strip(), within)[0] for name in named.split(",") if name.strip())
+        dict.fromkeys(
+            _run_in_folder(root, name.strip(), within)[0]
+            for name in named.split(",")
+            if name.strip()
+        )
     )
     files = tuple(sorted((file for part in parts for file in part.files), key=host_of))
     twice = [host for host, count in Counter(map(host_of, files)).items() if count > 1]
     if twice:
-        raise UsageError(f"--run {named}: host {twice[0]} is in several of these runs. Give one of them.")
+        raise UsageError(
+            f"--run {named}: host {twice[0]} is in several of these runs. Give one "
+            "of them."
+        )
     names = tuple(name for part in parts for name in part.folders or (part.name,))
     return Run(parts[0].name, parts[0].path, files, names if len(names) > 1 else ())
 
@@ -267,7 +345,9 @@ def _check_exists(path: Path) -> None:
         raise
     except PermissionError as error:
         raise TraceError(
-            str(path), "cannot be read: Permission denied.", "Ask for read permission on the file and its folders."
+            str(path),
+            "cannot be read: Permission denied.",
+            "Ask for read permission on the file and its folders.",
         ) from error
     except OSError as error:
         raise TraceError(str(path), "does not exist.", "Check the path.") from error
@@ -279,24 +359,40 @@ def _check_readable(root: Path) -> None:
             pass
     except OSError as error:
         raise TraceError(
-            str(root), f"cannot be read: {error.strerror}.", "Ask for read permission on the folder."
+            str(root),
+            f"cannot be read: {error.strerror}.",
+            "Ask for read permission on the folder.",
         ) from error
     if root.stat().st_dev in _system_devices():
-        raise TraceError(str(root), "is a folder of the system, where no trace lies.", "Give a logdir.")
+        raise TraceError(
+            str(root),
+            "is a folder of the system, where no trace lies.",
+            "Give a logdir.",
+        )
 
 
-def _folders_with_traces(root: Path, within: Path | None) -> Iterator[tuple[Path, list[Path]]]:
-    """Every folder below root with its traces. Of an address raises TraceError when it cannot be listed."""
+def _folders_with_traces(
+    root: Path, within: Path | None
+) -> Iterator[tuple[Path, list[Path]]]:
+    """Every folder below root with its traces. Of an address raises TraceError when it
+    cannot be listed.
+    """
     if isinstance(root, RemotePath):
-        traces: Iterator[Path] = (file for file in root.files_below() if file.name.endswith(_TRACE_ENDINGS))
+        traces: Iterator[Path] = (
+            file for file in root.files_below() if file.name.endswith(_TRACE_ENDINGS)
+        )
         yield from listed((file.parent, file) for file in traces).items()
         return
     for folder, files in _folders_with_files(root, within):
         yield folder, [folder / name for name in files if name.endswith(_TRACE_ENDINGS)]
 
 
-def _folders_with_files(root: Path, within: Path | None) -> list[tuple[Path, list[str]]]:
-    """Every folder below root with its files, symbolic links followed once, but into no folder of the system."""
+def _folders_with_files(
+    root: Path, within: Path | None
+) -> list[tuple[Path, list[str]]]:
+    """Every folder below root with its files, symbolic links followed once, but into no
+    folder of the system.
+    """
     seen: set[tuple[int, int]] = set()
     system = _system_devices()
     found = []
@@ -310,7 +406,9 @@ def _folders_with_files(root: Path, within: Path | None) -> list[tuple[Path, lis
             continue
         seen.add((status.st_dev, status.st_ino))
         if within is not None:
-            subfolders[:] = [name for name in subfolders if _stays(Path(folder, name), within)]
+            subfolders[:] = [
+                name for name in subfolders if _stays(Path(folder, name), within)
+            ]
             files[:] = [name for name in files if _stays(Path(folder, name), within)]
         if files:
             found.append((Path(folder), files))
@@ -326,7 +424,9 @@ def _stays(path: Path, within: Path) -> bool:
 
 
 def _system_devices() -> set[int]:
-    """The file systems on which the system shows itself. From /proc one comes everywhere, and many files there never end."""
+    """The file systems on which the system shows itself. From /proc one comes
+    everywhere, and many files there never end.
+    """
     found = set()
     for folder in ("/proc", "/sys", "/dev"):
         with suppress(OSError):
@@ -344,7 +444,9 @@ def _one_per_host(files: tuple[Path, ...]) -> tuple[Path, ...]:
 
 
 def _run_name(folder: Path, root: Path) -> str:
-    """`<logdir>/train/plugins/profile/2026_01_02_03_04_05` -> `train/2026_01_02_03_04_05`."""
+    """`<logdir>/train/plugins/profile/2026_01_02_03_04_05` ->
+    `train/2026_01_02_03_04_05`.
+    """
     if folder == root:
         return folder.absolute().name
     parts = list(folder.relative_to(root).parts)
@@ -359,24 +461,31 @@ def _nothing_in(root: Path, within: Path | None) -> TraceError:
     if isinstance(root, RemotePath):
         everything = [file.name for file in root.files_below()]
     else:
-        everything = [name for _, files in _folders_with_files(root, within) for name in files]
+        everything = [
+            name for _, files in _folders_with_files(root, within) for name in files
+        ]
     if not everything:
-        return TraceError(str(root), "is empty: it holds no `*.xplane.pb`.", _HOW_TO_RECORD)
+        return TraceError(
+            str(root), "is empty: it holds no `*.xplane.pb`.", _HOW_TO_RECORD
+        )
     outputs = sorted(name for name in everything if _TOOL_OUTPUTS.search(name))
     if outputs:
         return TraceError(
             str(root),
-            f"holds what a profiler made of a trace ({outputs[0]}), but no `*.xplane.pb` to analyse.",
+            f"holds what a profiler made of a trace ({outputs[0]}), but no "
+            "`*.xplane.pb` to analyse.",
             _HOW_TO_RECORD,
         )
     return TraceError(
         str(root),
-        f"holds {len(everything):,} file{'s' if len(everything) != 1 else ''} but no `*.xplane.pb`.",
+        f"holds {len(everything):,} file{'s' if len(everything) != 1 else ''} but no "
+        "`*.xplane.pb`.",
         f"Give a profiler logdir. {_HOW_TO_RECORD}",
     )
 
 
-# A trace that is no path: bytes, or an open file. It is read by way of a file of its own, which is gone afterwards.
+# A trace that is no path: bytes, or an open file. It is read by way of a file of its
+# own, which is gone afterwards.
 
 Readable = str | PathLike[str] | bytes | bytearray | memoryview | IO[bytes]
 """A path to a logdir, run folder or trace, or the content of one trace."""
@@ -390,14 +499,17 @@ class Held(msgspec.Struct, frozen=True):
 
 
 def held(given: Readable) -> Path | Held:
-    """A path, or the content. Raises UsageError for what is neither, and for a file that is open for text."""
+    """A path, or the content. Raises UsageError for what is neither, and for a file
+    that is open for text.
+    """
     if isinstance(given, str | PathLike):
         return place_of(given if isinstance(given, str | Path) else Path(given))
     if isinstance(given, bytes | bytearray | memoryview):
         return Held("trace in memory", bytes(given))
     if not hasattr(given, "read"):
         raise UsageError(
-            f"a {type(given).__name__} is no trace: give a path, bytes or a file that is open for reading."
+            f"a {type(given).__name__} is no trace: give a path, bytes or a file "
+            "that is open for reading."
         )
     data = given.read()
     if not isinstance(data, bytes):
@@ -407,8 +519,12 @@ def held(given: Readable) -> Path | Held:
 
 
 @contextmanager
-def run_in(source: Path | Held, run: str | None = None, host: str | None = None) -> Iterator[Run]:
-    """The run to read, as choose_run; of content only as long as the context lasts. Raises TraceError, UsageError."""
+def run_in(
+    source: Path | Held, run: str | None = None, host: str | None = None
+) -> Iterator[Run]:
+    """The run to read, as choose_run; of content only as long as the context lasts.
+    Raises TraceError, UsageError.
+    """
     if isinstance(source, Path):
         yield choose_run([source], run, host)[0]
         return
@@ -419,4 +535,6 @@ def run_in(source: Path | Held, run: str | None = None, host: str | None = None)
             chosen, _ = choose_run([file], run, host)
             yield Run(source.name, Path(source.name), chosen.files)
         except TraceError as error:
-            raise TraceError(error.place.replace(str(file), source.name), error.cause, error.remedy) from error
+            raise TraceError(
+                error.place.replace(str(file), source.name), error.cause, error.remedy
+            ) from error

@@ -1,6 +1,8 @@
-"""`HOST.samples.json` beside `HOST.xplane.pb`: what the program's main thread did at the ticks of a timer, and on which line.
+"""`HOST.samples.json` beside `HOST.xplane.pb`: what the program's main thread did at
+the ticks of a timer, and on which line.
 
-`tfadvisor run` writes it. It may come from anywhere, so nothing in it is believed unseen.
+`tfadvisor run` writes it. It may come from anywhere, so nothing in it is believed
+unseen.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ VERSION = 1
 LARGEST = 2 << 20
 """Bytes of a file; one of 16,000 samples has 250 KiB."""
 MOST_TICKS = 1_000_000
-"""That the samples of a file stand for, 100 minutes at 162 a second; a file that names more is none of tfadvisor's."""
+"""That the samples of a file stand for, 100 minutes at 162 a second; a file that names
+more is none of tfadvisor's.
+"""
 BEFORE_NS = 10**8
 """So long before a window, and after it, nothing of it is being prepared or written."""
 _Count = Annotated[int, Meta(ge=0, le=1 << 62)]
@@ -40,8 +44,12 @@ class Samples(msgspec.Struct, frozen=True):
     """When recording began, since the epoch."""
     first_ns: _Count
     """When the first sample was taken."""
-    places: Annotated[list[tuple[_Short, _Count, _Short, _Short, _Short]], Meta(max_length=4000)]
-    """(the program's file, line and function; the function that runs inside of it, "" if itself; that one's file)."""
+    places: Annotated[
+        list[tuple[_Short, _Count, _Short, _Short, _Short]], Meta(max_length=4000)
+    ]
+    """(the program's file, line and function; the function that runs inside of it, ""
+    if itself; that one's file).
+    """
     after_us: Annotated[list[_Count], Meta(max_length=40_000)]
     """When each sample was taken, since the first."""
     at: Annotated[list[Annotated[int, Meta(ge=-1, lt=4000)]], Meta(max_length=40_000)]
@@ -49,33 +57,53 @@ class Samples(msgspec.Struct, frozen=True):
     why: _Short = ""
     """Why there are none."""
     step: _Short = ""
-    """What whoever recorded it called the step: a function, or FILE:LINE; "" for nothing."""
+    """What whoever recorded it called the step: a function, or FILE:LINE; "" for
+    nothing.
+    """
 
     round_ms: Annotated[float, Meta(ge=0, le=1e9)] = 0.0
-    """How long a round of the program's loop takes, as Python went through it while nothing was recorded; 0 for unknown."""
+    """How long a round of the program's loop takes, as Python went through it while
+    nothing was recorded; 0 for unknown.
+    """
 
-    lines: Annotated[list[Annotated[int, Meta(ge=-1, le=1 << 62)]], Meta(max_length=4000)] = []
-    """Of each place: the line that is under way in the function whose loop is named here, -1 outside of it, 0 for unknown."""
+    lines: Annotated[
+        list[Annotated[int, Meta(ge=-1, le=1 << 62)]], Meta(max_length=4000)
+    ] = []
+    """Of each place: the line that is under way in the function whose loop is named
+    here, -1 outside of it, 0 for unknown.
+    """
 
     loop: tuple[_Short, _Short, _Count, _Count] | None = None
-    """The program's loop: its file and function, its first and its last line. None where none was counted."""
+    """The program's loop: its file and function, its first and its last line. None
+    where none was counted.
+    """
 
     rounds_ns: Annotated[list[_Count], Meta(max_length=2000)] = []
-    """When rounds of the program's loop began in the window, where they were counted in it."""
+    """When rounds of the program's loop began in the window, where they were counted in
+    it.
+    """
 
     recorded_ns: Annotated[list[tuple[_Count, _Count]], Meta(max_length=100)] = []
-    """From when to when a profiler was at work, since the epoch; empty where that is not known."""
+    """From when to when a profiler was at work, since the epoch; empty where that is
+    not known.
+    """
 
     def unrecorded(self) -> npt.NDArray[np.int64]:
-        """Numbers of the places of ticks at which no profiler was at work, nor began to be."""
+        """Numbers of the places of ticks at which no profiler was at work, nor began to
+        be.
+        """
         at, place = self.ticks()
         recorded = self.recorded_ns or [(self.opened_ns, 1 << 62)]
-        away = [(at < opened - BEFORE_NS) | (at > closed + BEFORE_NS) for opened, closed in recorded]
+        away = [
+            (at < opened - BEFORE_NS) | (at > closed + BEFORE_NS)
+            for opened, closed in recorded
+        ]
         return place[np.logical_and.reduce(away)]
 
     def ticks(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """(ns since the epoch, number of the place) of each tick. The handler runs late where C code is in the way, and then
-        stands for all ticks since the sample before."""
+        """(ns since the epoch, number of the place) of each tick. The handler runs late
+        where C code is in the way, and then stands for all ticks since the sample
+        before."""
         if len(self.at) < 2:
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
         taken = self.first_ns + np.array(self.after_us, np.int64) * 1000
@@ -88,13 +116,20 @@ class Samples(msgspec.Struct, frozen=True):
 
 
 def read_samples(trace: Path, host: str) -> Samples | None:
-    """Of a host's trace file; None where none lie beside it, or what lies there cannot be used."""
+    """Of a host's trace file; None where none lie beside it, or what lies there cannot
+    be used.
+    """
     try:
-        found = msgspec.json.decode(read_small_text(trace.with_name(f"{host}{SAMPLES_ENDING}"), LARGEST), type=Samples)
+        found = msgspec.json.decode(
+            read_small_text(trace.with_name(f"{host}{SAMPLES_ENDING}"), LARGEST),
+            type=Samples,
+        )
     except (OSError, UnicodeDecodeError, msgspec.DecodeError, RecursionError):
         return None
     usable = found.version == VERSION and len(found.at) == len(found.after_us)
     usable = usable and all(one < len(found.places) for one in found.at)
     usable = usable and all(one <= other for one, other in pairwise(found.after_us))
-    usable = usable and (not found.after_us or found.after_us[-1] * 1000 <= MOST_TICKS * found.every_ns)
+    usable = usable and (
+        not found.after_us or found.after_us[-1] * 1000 <= MOST_TICKS * found.every_ns
+    )
     return found if usable else None

@@ -39,7 +39,8 @@ _ALWAYS_ALLOWED = 1 << 24
 
 
 class Source(msgspec.Struct, frozen=True):
-    """place: how the file is called in messages. buffer: its uncompressed bytes, read-only, in this process's memory.
+    """place: how the file is called in messages. buffer: its uncompressed bytes,
+    read-only, in this process's memory.
 
     pages: the memory behind the buffer, where the system takes pieces of it back.
     """
@@ -50,8 +51,9 @@ class Source(msgspec.Struct, frozen=True):
     pages: mmap.mmap | None = None
 
     def give_back(self, lo: int, hi: int, kept: npt.NDArray[np.int64]) -> None:
-        """Frees the memory of the bytes lo .. hi - 1, but for those of rows (from, to) of `kept`. What is read there afterwards
-        means nothing: zeros on Linux. Only whole pages go, and none of a small or packed file.
+        """Frees the memory of the bytes lo .. hi - 1, but for those of rows (from, to)
+        of `kept`. What is read there afterwards means nothing: zeros on Linux. Only
+        whole pages go, and none of a small or packed file.
         """
         if self.pages is None:
             return
@@ -60,7 +62,9 @@ class Source(msgspec.Struct, frozen=True):
             return
         begins = np.clip(kept[:, 0] // mmap.PAGESIZE - first, 0, last - first)
         ends = np.clip(-(-kept[:, 1] // mmap.PAGESIZE) - first, 0, last - first)
-        held = np.bincount(begins, minlength=last - first + 1) - np.bincount(ends, minlength=last - first + 1)
+        held = np.bincount(begins, minlength=last - first + 1) - np.bincount(
+            ends, minlength=last - first + 1
+        )
         free = np.zeros(last - first + 2, np.bool_)
         free[1:-1] = held.cumsum()[:-1] == 0
         for begin, end in np.flatnonzero(free[1:] != free[:-1]).reshape(-1, 2).tolist():
@@ -70,10 +74,12 @@ class Source(msgspec.Struct, frozen=True):
 
 
 def open_source(path: Path) -> Source:
-    """The whole file in memory, read and not mapped: a mapping kills the process when the file is cut short meanwhile.
+    """The whole file in memory, read and not mapped: a mapping kills the process when
+    the file is cut short meanwhile.
 
-    Raises TraceError for a file that is missing, unreadable, empty, no file at all, larger than the memory that is free, or
-    changed, replaced or removed while it is read, and for gzip that is cut, broken or a bomb.
+    Raises TraceError for a file that is missing, unreadable, empty, no file at all,
+    larger than the memory that is free, or changed, replaced or removed while it is
+    read, and for gzip that is cut, broken or a bomb.
     """
     place = str(path)
     try:
@@ -84,7 +90,8 @@ def open_source(path: Path) -> Source:
                 raise TraceError(
                     place,
                     "is empty.",
-                    "The profiler was stopped before it wrote, or the disk was full: record the trace again.",
+                    "The profiler was stopped before it wrote, or the disk was full: "
+                    "record the trace again.",
                 )
             file.seek(0)
             pages = None
@@ -94,72 +101,103 @@ def open_source(path: Path) -> Source:
             else:
                 data, pages = _whole(file, place, before.st_size)
             after = os.fstat(file.fileno())
-        if data is None or (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
+        if data is None or (before.st_size, before.st_mtime_ns) != (
+            after.st_size,
+            after.st_mtime_ns,
+        ):
             raise TraceError(
                 place,
                 "changed while it was read.",
-                "Somebody is writing it: wait until the profiler or the copy is done, and try again.",
+                "Somebody is writing it: wait until the profiler or the copy is "
+                "done, and try again.",
             )
         _check_there(path, after)
         return Source(place, memoryview(data).toreadonly(), len(data), pages)
     except NotAFile as error:
         raise TraceError(
-            place, f"{error.strerror}.", "Give the `*.xplane.pb` file, or the logdir that holds it."
+            place,
+            f"{error.strerror}.",
+            "Give the `*.xplane.pb` file, or the logdir that holds it.",
         ) from error
     except Unreachable:
         raise
     except OSError as error:
-        raise TraceError(place, f"cannot be read: {error.strerror or error}.", _remedy(error)) from error
+        raise TraceError(
+            place, f"cannot be read: {error.strerror or error}.", _remedy(error)
+        ) from error
 
 
 def _check_there(path: Path, read: os.stat_result) -> None:
-    """Raises TraceError unless the path still leads to the file that was read: the report would be of none that is there."""
+    """Raises TraceError unless the path still leads to the file that was read: the
+    report would be of none that is there.
+    """
     if isinstance(path, RemotePath):
         return  # what was read is a copy
     try:
         now = path.stat()
     except FileNotFoundError as error:
-        raise TraceError(str(path), "was removed while it was read.", "Give a trace that stays.") from error
+        raise TraceError(
+            str(path), "was removed while it was read.", "Give a trace that stays."
+        ) from error
     if (now.st_dev, now.st_ino) != (read.st_dev, read.st_ino):
         raise TraceError(
             str(path),
             "was replaced while it was read.",
-            "Somebody is writing it: wait until the profiler or the copy is done, and try again.",
+            "Somebody is writing it: wait until the profiler or the copy is done, "
+            "and try again.",
         )
 
 
 def damaged(source: Source, position: int | None, reason: str) -> TraceError:
-    """The error for bytes that are no XSpace, with the likeliest cause read off the bytes themselves."""
+    """The error for bytes that are no XSpace, with the likeliest cause read off the
+    bytes themselves.
+    """
     head = bytes(source.buffer[: 1 << 20])
-    where = source.place if position is None else f"{source.place}: byte {position:,} of {source.size:,}"
+    where = (
+        source.place
+        if position is None
+        else f"{source.place}: byte {position:,} of {source.size:,}"
+    )
     if not head.strip(b"\0"):
         return TraceError(
-            where, "holds nothing but zeros.", "The disk was full or the copy was only reserved: copy the file again."
+            where,
+            "holds nothing but zeros.",
+            "The disk was full or the copy was only reserved: copy the file again.",
         )
     if head.count(b"\xef\xbf\xbd") > max(16, len(head) // 200):
         return TraceError(
             where,
-            f"{reason}. The file is full of UTF-8 replacement characters: it was copied as text.",
+            f"{reason}. The file is full of UTF-8 replacement characters: it was "
+            "copied as text.",
             "Fetch it again in binary mode.",
         )
-    if sum(32 <= byte < 127 or byte in b"\t\r\n" for byte in head[:4096]) > 0.97 * len(head[:4096]):
+    if sum(32 <= byte < 127 or byte in b"\t\r\n" for byte in head[:4096]) > 0.97 * len(
+        head[:4096]
+    ):
         return TraceError(
             where,
             f"{reason}. This is a text file, not a profiler trace.",
-            "Give the `*.xplane.pb` that the profiler wrote, or the logdir that holds it.",
+            "Give the `*.xplane.pb` that the profiler wrote, or the logdir that "
+            "holds it.",
         )
     return TraceError(
-        where, f"{reason}. The file is cut short or damaged.", "Copy it again, or record the trace again."
+        where,
+        f"{reason}. The file is cut short or damaged.",
+        "Copy it again, or record the trace again.",
     )
 
 
-def _whole(file: io.BufferedReader, place: str, size: int) -> tuple[memoryview | None, mmap.mmap | None]:
-    """(the bytes of a file of a size, None when it has fewer by now; the memory of a large one). Nothing is read of one that
-    cannot be a trace.
+def _whole(
+    file: io.BufferedReader, place: str, size: int
+) -> tuple[memoryview | None, mmap.mmap | None]:
+    """(the bytes of a file of a size, None when it has fewer by now; the memory of a
+    large one). Nothing is read of one that cannot be a trace.
     """
     head = file.read(_HEAD)
     if len(head) == _HEAD and not head.strip(b"\0"):
-        raise damaged(Source(place, memoryview(head), size), None, "it begins with zeros")
+        raise damaged(
+            Source(place, memoryview(head), size), None, "it begins with zeros"
+        )
     if len(head) < _HEAD:
         return (memoryview(head) if len(head) == size else None), None
     if size > free_memory():
@@ -170,9 +208,16 @@ def _whole(file: io.BufferedReader, place: str, size: int) -> tuple[memoryview |
         )
     hole = _zero_tag(file, size)
     if hole is not None:
-        raise damaged(Source(place, memoryview(head), size), hole, "a field number or wire type that no protobuf has")
+        raise damaged(
+            Source(place, memoryview(head), size),
+            hole,
+            "a field number or wire type that no protobuf has",
+        )
     pages = _pages(size) if size >= LARGE else None
-    data, done = np.empty(size, np.uint8).data if pages is None else memoryview(pages), 0
+    data, done = (
+        np.empty(size, np.uint8).data if pages is None else memoryview(pages),
+        0,
+    )
     file.seek(0)
     while done < size:
         got = file.readinto(data[done : done + _PIECE])
@@ -183,7 +228,9 @@ def _whole(file: io.BufferedReader, place: str, size: int) -> tuple[memoryview |
 
 
 def _pages(size: int) -> mmap.mmap | None:
-    """Memory of its own, of no file; None where the system does not take pieces of it back."""
+    """Memory of its own, of no file; None where the system does not take pieces of it
+    back.
+    """
     if not hasattr(mmap, "MADV_DONTNEED"):
         return None
     try:
@@ -196,8 +243,9 @@ def _pages(size: int) -> mmap.mmap | None:
 
 
 def _zero_tag(file: io.BufferedReader, size: int) -> int | None:
-    """Where a field of the outermost message begins with a zero, as the rest of a sparse file does; None without a look at
-    small files, and where there is none among the first fields.
+    """Where a field of the outermost message begins with a zero, as the rest of a
+    sparse file does; None without a look at small files, and where there is none among
+    the first fields.
     """
     at = 0
     for _ in range(_FIELDS_LOOKED_AT if size > _HEAD << 6 else 0):
@@ -217,7 +265,9 @@ def _zero_tag(file: io.BufferedReader, size: int) -> int | None:
 
 
 def _inflated(file: io.BufferedReader, place: str, packed: int) -> bytes:
-    """The uncompressed bytes. A file that grows beyond any real trace's ratio is refused before it fills the memory."""
+    """The uncompressed bytes. A file that grows beyond any real trace's ratio is
+    refused before it fills the memory.
+    """
     import gzip  # only packed files need it
     import zlib
 
@@ -232,11 +282,17 @@ def _inflated(file: io.BufferedReader, place: str, packed: int) -> bytes:
                 if total > limit:
                     raise TraceError(
                         place,
-                        f"expands to more than {limit:,} bytes, {_SUSPICIOUS_RATIO} times its size, as no trace does.",
-                        "If you trust it, unpack it first and analyse the unpacked file.",
+                        f"expands to more than {limit:,} bytes, {_SUSPICIOUS_RATIO} "
+                        "times its size, as no trace does.",
+                        "If you trust it, unpack it first and analyse the unpacked "
+                        "file.",
                     )
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise TraceError(place, f"the gzip data is cut short or damaged ({error}).", "Copy the file again.") from error
+        raise TraceError(
+            place,
+            f"the gzip data is cut short or damaged ({error}).",
+            "Copy the file again.",
+        ) from error
     if not total:
         raise TraceError(place, "is an empty gzip file.", "Record the trace again.")
     return b"".join(pieces)

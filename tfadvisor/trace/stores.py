@@ -1,4 +1,6 @@
-"""fsspec's drivers: which one an address needs, what a store says about an object, and what its errors mean."""
+"""fsspec's drivers: which one an address needs, what a store says about an object, and
+what its errors mean.
+"""
 
 from __future__ import annotations
 
@@ -39,10 +41,32 @@ LARGEST_ANSWER = 8 << 20
 SILENCE_S = 60.0
 """How long a web server may send nothing."""
 _LONGEST_S = 600.0
-"""How long a web server may take to say what it has, also where it never falls silent."""
-_FILE_OR_LINKS = "Give the address of a file that ends in `.xplane.pb`, or of a page of links to such."
-_TAGS = ("ETag", "etag", "md5Hash", "generation", "blob_id", "Content-MD5", "Last-Modified", "LastModified", "mtime")
-_TIMES = ("LastModified", "last_modified", "mtime", "modified", "updated", "created", "Last-Modified")
+"""How long a web server may take to say what it has, also where it never falls silent.
+"""
+_FILE_OR_LINKS = (
+    "Give the address of a file that ends in `.xplane.pb`, or of a page of links to "
+    "such."
+)
+_TAGS = (
+    "ETag",
+    "etag",
+    "md5Hash",
+    "generation",
+    "blob_id",
+    "Content-MD5",
+    "Last-Modified",
+    "LastModified",
+    "mtime",
+)
+_TIMES = (
+    "LastModified",
+    "last_modified",
+    "mtime",
+    "modified",
+    "updated",
+    "created",
+    "Last-Modified",
+)
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -64,54 +88,79 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 def driver(address: str) -> tuple[AbstractFileSystem, str]:
-    """The driver for an address, and what the object is called there. Raises UsageError, naming what to install."""
+    """The driver for an address, and what the object is called there. Raises
+    UsageError, naming what to install.
+    """
     scheme = address.partition("://")[0]
     try:
         import fsspec  # 20 ms, and an extra
         from fsspec.core import url_to_fs
     except ImportError as error:
         raise UsageError(
-            f"{scheme}:// needs fsspec, which cannot be loaded ({error}): pip install 'tfadvisor[remote]'"
+            f"{scheme}:// needs fsspec, which cannot be loaded ({error}): pip "
+            "install 'tfadvisor[remote]'"
         ) from error
     if scheme not in fsspec.available_protocols():
-        raise UsageError(f"{address.partition('?')[0]}: fsspec knows no {scheme}:// addresses.")
+        raise UsageError(
+            f"{address.partition('?')[0]}: fsspec knows no {scheme}:// addresses."
+        )
     _say_nothing()
     try:
         filesystem, name = url_to_fs(address, **_options(scheme, fsspec.config.conf))
     except ImportError as error:
         package = _DRIVERS.get(scheme)
         how = f": pip install {package}" if package else "."
-        raise UsageError(f"{scheme}:// needs a driver that cannot be loaded ({error}){how}") from error
+        raise UsageError(
+            f"{scheme}:// needs a driver that cannot be loaded ({error}){how}"
+        ) from error
     except Exception as error:
         raise translated(error, address) from error
     return filesystem, str(name)
 
 
 def _say_nothing() -> None:
-    """Drivers log each of their attempts; the error that they raise in the end says it once. Who has set up logging gets it
-    all the same.
+    """Drivers log each of their attempts; the error that they raise in the end says it
+    once. Who has set up logging gets it all the same.
     """
     import logging  # which fsspec has imported
 
-    for name in ("gcsfs", "google", "s3fs", "botocore", "aiobotocore", "huggingface_hub", "adlfs", "azure", "fsspec"):
+    for name in (
+        "gcsfs",
+        "google",
+        "s3fs",
+        "botocore",
+        "aiobotocore",
+        "huggingface_hub",
+        "adlfs",
+        "azure",
+        "fsspec",
+    ):
         logger = logging.getLogger(name)
         if not logger.handlers:
             logger.addHandler(logging.NullHandler())
 
 
 def entry_of(address: str) -> Entry:
-    """What the store says about an object now. Raises OSError as `faults` makes them, UsageError without a driver."""
+    """What the store says about an object now. Raises OSError as `faults` makes them,
+    UsageError without a driver.
+    """
     filesystem, name = driver(address)
     try:
         filesystem.invalidate_cache()
-        patience = {"timeout": _LONGEST_S} if address.startswith(tuple(f"{one}:" for one in WEB)) else {}
+        patience = (
+            {"timeout": _LONGEST_S}
+            if address.startswith(tuple(f"{one}:" for one in WEB))
+            else {}
+        )
         return _entry(filesystem.info(name, **patience))
     except Exception as error:
         raise translated(error, address) from error
 
 
 def objects_below(address: str) -> Iterator[tuple[str, Entry]]:
-    """(address, entry) of every object below a folder. Raises as entry_of; NotThere where there is no such folder."""
+    """(address, entry) of every object below a folder. Raises as entry_of; NotThere
+    where there is no such folder.
+    """
     filesystem, name = driver(address)
     scheme = address.partition("://")[0]
     if scheme in WEB:
@@ -119,7 +168,9 @@ def objects_below(address: str) -> Iterator[tuple[str, Entry]]:
     try:
         filesystem.invalidate_cache()
         found: Mapping[str, Mapping[str, Any]] = (
-            _found_on_the_web(filesystem, name, address) if scheme in WEB else filesystem.find(name, detail=True)
+            _found_on_the_web(filesystem, name, address)
+            if scheme in WEB
+            else filesystem.find(name, detail=True)
         )
         if not found and not filesystem.exists(name):
             raise FileNotFoundError(name)
@@ -142,7 +193,9 @@ def _with_host(found: str, asked: str) -> str:
 
 
 def _options(scheme: str, configured: Mapping[str, Any]) -> dict[str, Any]:
-    """For the driver: a web server that falls silent is given up. The user's own configuration stands."""
+    """For the driver: a web server that falls silent is given up. The user's own
+    configuration stands.
+    """
     if scheme not in WEB:
         return {}
     if "client_kwargs" in configured.get(scheme, {}):
@@ -154,8 +207,9 @@ def _options(scheme: str, configured: Mapping[str, Any]) -> dict[str, Any]:
 
 
 async def _bounded_client(**settings: Any) -> Any:
-    """A client of web servers that takes no more of an answer than one is asked for at once, unpacked, and stays with its
-    server: another host may be one of this machine's own network.
+    """A client of web servers that takes no more of an answer than one is asked for at
+    once, unpacked, and stays with its server: another host may be one of this machine's
+    own network.
     """
     import aiohttp
 
@@ -167,17 +221,27 @@ async def _bounded_client(**settings: Any) -> Any:
                     left -= len(piece)
                     if left < 0:
                         self.close()
-                        raise Unreachable(str(self.url), f"the server sends more than {LARGEST_ANSWER:,} bytes at once")
+                        raise Unreachable(
+                            str(self.url),
+                            f"the server sends more than {LARGEST_ANSWER:,} bytes at "
+                            "once",
+                        )
                     pieces.append(piece)
                 self._body = b"".join(pieces)
             return self._body
 
     async def redirected(_session: Any, _context: Any, told: Any) -> None:
         answer = told.response
-        aim = answer.url.join(type(answer.url)(answer.headers.get("Location") or answer.headers.get("URI") or ""))
+        aim = answer.url.join(
+            type(answer.url)(
+                answer.headers.get("Location") or answer.headers.get("URI") or ""
+            )
+        )
         if _leads_elsewhere(answer.url, aim):
             raise Unreachable(
-                str(answer.url), f"the server sends to another one, {aim.host}", "Give the address there."
+                str(answer.url),
+                f"the server sends to another one, {aim.host}",
+                "Give the address there.",
             )
 
     class Staying(aiohttp.ThreadedResolver):
@@ -187,39 +251,66 @@ async def _bounded_client(**settings: Any) -> Any:
     watched = aiohttp.TraceConfig()
     watched.on_request_redirect.append(redirected)
     settings.setdefault("connector", aiohttp.TCPConnector(resolver=Staying()))
-    return aiohttp.ClientSession(response_class=Bounded, trace_configs=[watched], **settings)
+    return aiohttp.ClientSession(
+        response_class=Bounded, trace_configs=[watched], **settings
+    )
 
 
 def _leads_elsewhere(url: Any, aim: Any) -> bool:
-    """Whether a redirect, of one URL of yarl's to another, leaves its server, or its encryption."""
+    """Whether a redirect, of one URL of yarl's to another, leaves its server, or its
+    encryption.
+    """
     other_port = aim.port != url.port and not aim.is_default_port()
-    return aim.host != url.host or other_port or (url.scheme, aim.scheme) == ("https", "http")
+    return (
+        aim.host != url.host
+        or other_port
+        or (url.scheme, aim.scheme) == ("https", "http")
+    )
 
 
 _outside: set[str] = set()
 """Names that have led out of this machine's networks."""
 
 
-def _addresses_to_ask(host: str, found: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Of those that a name leads to, as aiohttp has them: where there are some outside only these, from then on, since a
-    server may give its name another address between two questions. Raises Unreachable.
+def _addresses_to_ask(
+    host: str, found: Sequence[Mapping[str, Any]]
+) -> list[Mapping[str, Any]]:
+    """Of those that a name leads to, as aiohttp has them: where there are some outside
+    only these, from then on, since a server may give its name another address between
+    two questions. Raises Unreachable.
     """
     from ipaddress import ip_address
 
     plain = [ip_address(one["host"].partition("%")[0]) for one in found]
     meant = [getattr(one, "ipv4_mapped", None) or one for one in plain]
-    outside = [one for one, address in zip(found, meant, strict=True) if address.is_global]
+    outside = [
+        one for one, address in zip(found, meant, strict=True) if address.is_global
+    ]
     if outside:
         _outside.add(host)
-    near = [one for one, address in zip(found, meant, strict=True) if not address.is_link_local]
+    near = [
+        one
+        for one, address in zip(found, meant, strict=True)
+        if not address.is_link_local
+    ]
     if found and not outside and (host in _outside or not near):
-        cause = "now leads to this machine's own network" if near else "leads to this machine's own link"
-        raise Unreachable(host, f"this name {cause}", "Give the address itself if that is meant.")
+        cause = (
+            "now leads to this machine's own network"
+            if near
+            else "leads to this machine's own link"
+        )
+        raise Unreachable(
+            host, f"this name {cause}", "Give the address itself if that is meant."
+        )
     return outside or near
 
 
-def _found_on_the_web(filesystem: AbstractFileSystem, name: str, address: str) -> dict[str, Mapping[str, Any]]:
-    """What pages of links lead to, from one folder down; only so far, since links may never end."""
+def _found_on_the_web(
+    filesystem: AbstractFileSystem, name: str, address: str
+) -> dict[str, Mapping[str, Any]]:
+    """What pages of links lead to, from one folder down; only so far, since links may
+    never end.
+    """
     found: dict[str, Mapping[str, Any]] = {}
     folders, looked_at, ends = [(name, 1)], 0, monotonic() + _LONGEST_S
     while folders:
@@ -227,9 +318,13 @@ def _found_on_the_web(filesystem: AbstractFileSystem, name: str, address: str) -
         looked_at += 1
         if looked_at > _MOST_FOLDERS or len(found) > _MOST_LINKS:
             raise Unreachable(
-                address, f"its links lead to more than {_MOST_FOLDERS:,} folders", "Name one folder of it."
+                address,
+                f"its links lead to more than {_MOST_FOLDERS:,} folders",
+                "Name one folder of it.",
             )
-        for one in filesystem.ls(at, detail=True, timeout=max(ends - monotonic(), 0.01)):
+        for one in filesystem.ls(
+            at, detail=True, timeout=max(ends - monotonic(), 0.01)
+        ):
             if one["type"] != "directory":
                 found[one["name"]] = one
             elif depth < _DEPTH:
@@ -258,7 +353,9 @@ def _seconds(time: object) -> float:
             time = datetime.fromisoformat(time.replace("Z", "+00:00"))
         except ValueError:
             try:
-                from email.utils import parsedate_to_datetime  # 12 ms, and few stores tell a time so
+                from email.utils import (
+                    parsedate_to_datetime,
+                )  # 12 ms, and few stores tell a time so
 
                 time = parsedate_to_datetime(str(time))
             except ValueError:
@@ -268,17 +365,29 @@ def _seconds(time: object) -> float:
     return (time if time.tzinfo else time.replace(tzinfo=timezone.utc)).timestamp()
 
 
-# What a store, a server or a driver answers instead of bytes, as the errors that files of this machine raise.
+# What a store, a server or a driver answers instead of bytes, as the errors that files
+# of this machine raise.
 
 _CREDENTIALS = {
-    "s3": "Set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, to what may read the bucket.",
-    "gs": "Run `gcloud auth application-default login`, or set GOOGLE_APPLICATION_CREDENTIALS.",
+    "s3": "Set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, to what may "
+    "read the bucket.",
+    "gs": "Run `gcloud auth application-default login`, or set "
+    "GOOGLE_APPLICATION_CREDENTIALS.",
     "hf": "Run `hf auth login`, or set HF_TOKEN to a token that may read it.",
     "hdfs": "Run `kinit`, or ask for read permission.",
 }
 _AS = {"s3a": "s3", "gcs": "gs"}
-_OTHER_CREDENTIALS = "Ask for read permission, or give the login in fsspec's configuration (~/.config/fsspec)."
-_NO_CREDENTIALS = ("NoCredentials", "PartialCredentials", "DefaultCredentials", "CredentialRetrieval", "RefreshError")
+_OTHER_CREDENTIALS = (
+    "Ask for read permission, or give the login in fsspec's configuration "
+    "(~/.config/fsspec)."
+)
+_NO_CREDENTIALS = (
+    "NoCredentials",
+    "PartialCredentials",
+    "DefaultCredentials",
+    "CredentialRetrieval",
+    "RefreshError",
+)
 _CONNECTION = (
     "ClientConnect",
     "ServerDisconnected",
@@ -290,7 +399,9 @@ _CONNECTION = (
 
 
 class Unreachable(TraceError, OSError):
-    """The object cannot be had now; it says nothing about a trace. An OSError too, as any Path raises."""
+    """The object cannot be had now; it says nothing about a trace. An OSError too, as
+    any Path raises.
+    """
 
     number = errno.EIO
     usual_remedy = "Check the network and the address, and try again."
@@ -298,7 +409,11 @@ class Unreachable(TraceError, OSError):
     def __init__(self, address: str, cause: str, remedy: str = "") -> None:
         """cause: a sentence's second part, without its full stop."""
         OSError.__init__(self, self.number, cause, address)
-        self.place, self.cause, self.remedy = address, f"cannot be read: {cause}.", remedy or self.usual_remedy
+        self.place, self.cause, self.remedy = (
+            address,
+            f"cannot be read: {cause}.",
+            remedy or self.usual_remedy,
+        )
 
     def __reduce__(self) -> tuple[type[Unreachable], tuple[str, str, str]]:
         """For other processes."""
@@ -319,13 +434,17 @@ class Refused(Unreachable, PermissionError):
 
 
 class CutOff(Unreachable, ConnectionError):
-    """The connection failed, the server fell silent, or the object ended early. Another try may do."""
+    """The connection failed, the server fell silent, or the object ended early. Another
+    try may do.
+    """
 
     number = errno.ECONNABORTED
 
 
 def translated(error: BaseException, address: str) -> Unreachable:
-    """The error of a driver as one of this module, with the driver's own words where it is of no known kind."""
+    """The error of a driver as one of this module, with the driver's own words where it
+    is of no known kind.
+    """
     chain = list(_chain(error))
     told = next((one for one in chain if isinstance(one, Unreachable)), None)
     if told is not None:
@@ -339,29 +458,47 @@ def translated(error: BaseException, address: str) -> Unreachable:
     )
 
 
-def _as_refused(chain: Sequence[BaseException], status: int | None, address: str) -> Refused | None:
+def _as_refused(
+    chain: Sequence[BaseException], status: int | None, address: str
+) -> Refused | None:
     scheme = address.partition(":")[0]
     remedy = _CREDENTIALS.get(_AS.get(scheme, scheme), _OTHER_CREDENTIALS)
     if any(type(one).__name__.startswith(_NO_CREDENTIALS) for one in chain):
-        return Refused(address, "there are no credentials that the driver can use", remedy)
+        return Refused(
+            address, "there are no credentials that the driver can use", remedy
+        )
     if status in (401, 403):
-        return Refused(address, f"the store refuses to show it (it answered {status})", remedy)
+        return Refused(
+            address, f"the store refuses to show it (it answered {status})", remedy
+        )
     if any(isinstance(one, PermissionError) for one in chain):
         return Refused(address, "the store refuses to show it", remedy)
     return None
 
 
-def _as_cut_off(chain: Sequence[BaseException], status: int | None, address: str) -> CutOff | None:
+def _as_cut_off(
+    chain: Sequence[BaseException], status: int | None, address: str
+) -> CutOff | None:
     for one in chain:
         if isinstance(one, TimeoutError) or "Timeout" in type(one).__name__:
             return CutOff(address, "the server fell silent, or never comes to an end")
-        if type(one).__name__.startswith(_CONNECTION) or isinstance(one, ConnectionError):
+        if type(one).__name__.startswith(_CONNECTION) or isinstance(
+            one, ConnectionError
+        ):
             return CutOff(address, f"the connection failed ({_words(one)})")
-    return CutOff(address, f"the server answered {status}") if status is not None and status >= 500 else None
+    return (
+        CutOff(address, f"the server answered {status}")
+        if status is not None and status >= 500
+        else None
+    )
 
 
-def _as_not_there(chain: Sequence[BaseException], status: int | None, address: str) -> NotThere | None:
-    missing = status in (404, 410) or any(isinstance(one, FileNotFoundError) for one in chain)
+def _as_not_there(
+    chain: Sequence[BaseException], status: int | None, address: str
+) -> NotThere | None:
+    missing = status in (404, 410) or any(
+        isinstance(one, FileNotFoundError) for one in chain
+    )
     return NotThere(address, "there is no such object") if missing else None
 
 
@@ -379,14 +516,26 @@ def _status(error: BaseException) -> int | None:
     response = getattr(error, "response", None)
     if isinstance(response, dict):  # of botocore
         response = response.get("ResponseMetadata", {}).get("HTTPStatusCode")
-    for found in (getattr(response, "status_code", response), error.__dict__.get("status"), error.__dict__.get("code")):
-        if isinstance(found, int) and not isinstance(found, bool) and 400 <= found < 600:
+    for found in (
+        getattr(response, "status_code", response),
+        error.__dict__.get("status"),
+        error.__dict__.get("code"),
+    ):
+        if (
+            isinstance(found, int)
+            and not isinstance(found, bool)
+            and 400 <= found < 600
+        ):
             return found
     return None
 
 
 def _words(error: BaseException) -> str:
-    """`TypeName: message` on one line, without the part of an address that may be a signature."""
+    """`TypeName: message` on one line, without the part of an address that may be a
+    signature.
+    """
     message = " ".join(str(error).split())
-    words = [one.partition("?")[0] if "://" in one else one for one in message.split(" ")]
+    words = [
+        one.partition("?")[0] if "://" in one else one for one in message.split(" ")
+    ]
     return f"{type(error).__name__}: {' '.join(words)[:300]}".rstrip(": ")

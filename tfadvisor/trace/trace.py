@@ -1,4 +1,6 @@
-"""A run's trace for notebooks: the decoded columns of its hosts, as pandas frames on request."""
+"""A run's trace for notebooks: the decoded columns of its hosts, as pandas frames on
+request.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ if TYPE_CHECKING:
 
 
 class Trace(msgspec.Struct, frozen=True):
-    """All hosts of one run, decoded. Frames use the host's index in `hosts` as the column `host`."""
+    """All hosts of one run, decoded. Frames use the host's index in `hosts` as the
+    column `host`.
+    """
 
     run: Run
     """Which session, and its files."""
@@ -29,25 +33,34 @@ class Trace(msgspec.Struct, frozen=True):
     """Each host's columns, in the order of the run's files."""
 
     def events(self, stats: Sequence[str] = ()) -> pd.DataFrame:
-        """One row an event: host, plane, line, line_name, name, start_ps, duration_ps, and a column for each stat asked
-        for (missing where an event does not carry it).
+        """One row an event: host, plane, line, line_name, name, start_ps, duration_ps,
+        and a column for each stat asked for (missing where an event does not carry it).
 
-        Times are int64 picoseconds since the profiler session began. Stats must be among those the trace was opened
-        with. Raises UsageError where pandas cannot be loaded.
+        Times are int64 picoseconds since the profiler session began. Stats must be
+        among those the trace was opened with. Raises UsageError where pandas cannot be
+        loaded.
         """
         try:
-            import pandas as pd  # no dependency: a new one brings a NumPy that older TensorFlow cannot work with
+            # no dependency: a new one brings a NumPy that older TensorFlow cannot work
+            # with
+            import pandas as pd
         except ImportError as error:
             raise UsageError(
-                f"Frames need pandas, which cannot be loaded ({error}): pip install 'tfadvisor[pandas]'"
+                f"Frames need pandas, which cannot be loaded ({error}): pip install "
+                "'tfadvisor[pandas]'"
             ) from error
 
-        return pd.concat([self._host_events(index, stats) for index in range(len(self.hosts))], ignore_index=True)
+        return pd.concat(
+            [self._host_events(index, stats) for index in range(len(self.hosts))],
+            ignore_index=True,
+        )
 
     def __repr__(self) -> str:
         """One line: the run, and how much it holds."""
         hosts = counted(f"{len(self.hosts):,}", "host", "hosts")
-        events = counted(f"{sum(len(host.events) for host in self.hosts):,}", "event", "events")
+        events = counted(
+            f"{sum(len(host.events) for host in self.hosts):,}", "event", "events"
+        )
         return f"<tfadvisor.Trace of {one_line(self.run.name)}: {hosts}, {events}>"
 
     def _host_events(self, index: int, stats: Sequence[str]) -> pd.DataFrame:
@@ -82,11 +95,21 @@ class Trace(msgspec.Struct, frozen=True):
         return frame
 
 
-def open_trace(path: Readable, *, run: str | None = None, host: str | None = None, stats: Sequence[str] = ()) -> Trace:
-    """Opens a logdir, a run folder, a trace file or its content. stats: names of the event stats to decode with it.
+def open_trace(
+    path: Readable,
+    *,
+    run: str | None = None,
+    host: str | None = None,
+    stats: Sequence[str] = (),
+) -> Trace:
+    """Opens a logdir, a run folder, a trace file or its content. stats: names of the
+    event stats to decode with it.
 
-    Raises TraceError when there is nothing to read, UsageError for a run or host that is not there.
+    Raises TraceError when there is nothing to read, UsageError for a run or host that
+    is not there.
     """
     selection = Selection(dict.fromkeys(stats))
     with run_in(held(path), run, host) as chosen:
-        return Trace(chosen, tuple(decode_file(file, selection) for file in chosen.files))
+        return Trace(
+            chosen, tuple(decode_file(file, selection) for file in chosen.files)
+        )

@@ -1,4 +1,5 @@
-"""The decoder on protobuf messages: the definition of what the compiled one must return, and its fall-back.
+"""The decoder on protobuf messages: the definition of what the compiled one must
+return, and its fall-back.
 
 It loops over events in Python, so it is slow; it is meant to be read.
 """
@@ -49,7 +50,9 @@ _LARGEST_MESSAGE = (1 << 31) - 1
 
 
 def decode(source: Source, selection: Selection) -> HostTrace:
-    """A whole file at once. Raises TraceError when the bytes are no XSpace or are more than protobuf can hold."""
+    """A whole file at once. Raises TraceError when the bytes are no XSpace or are more
+    than protobuf can hold.
+    """
     if source.size > _LARGEST_MESSAGE:
         raise TraceError(
             source.place,
@@ -59,14 +62,20 @@ def decode(source: Source, selection: Selection) -> HostTrace:
     space = messages.XSpace()
     try:
         space.ParseFromString(bytes(source.buffer))
-    except (DecodeError, SystemError) as error:  # protobuf 3.20 wraps the one into the other
+    except (
+        DecodeError,
+        SystemError,
+    ) as error:  # protobuf 3.20 wraps the one into the other
         raise damaged(source, None, "the bytes are no protobuf message") from error
     return _columns(source, selection, space)
 
 
 def _columns(source: Source, selection: Selection, space: Any) -> HostTrace:
     _count(source, space)
-    stat_names = [{id_: text_of(m.name) for id_, m in plane.stat_metadata.items()} for plane in space.planes]
+    stat_names = [
+        {id_: text_of(m.name) for id_, m in plane.stat_metadata.items()}
+        for plane in space.planes
+    ]
     planes = tuple(
         Plane(text_of(plane.name), plane.id, _stats(plane.stats, names))
         for plane, names in zip(space.planes, stat_names, strict=True)
@@ -90,7 +99,11 @@ def _columns(source: Source, selection: Selection, space: Any) -> HostTrace:
     want = wanted(selection, [name for table in stat_names for name in table.values()])
     bits = want.row_bits(names.name).tolist()
 
-    all_lines = [(index, line) for index, plane in enumerate(space.planes) for line in plane.lines]
+    all_lines = [
+        (index, line)
+        for index, plane in enumerate(space.planes)
+        for line in plane.lines
+    ]
     timestamps = np.array([line.timestamp_ns for _, line in all_lines], np.int64)
     origin = origin_of(timestamps, session_start_ns(planes))
     base = line_base_ps(timestamps, origin)
@@ -109,7 +122,9 @@ def _columns(source: Source, selection: Selection, space: Any) -> HostTrace:
     duration = np.zeros(sum(counts), np.int64)
     row = np.zeros(sum(counts), np.int32)
     exemplars: dict[int, Any] = {}
-    found: dict[str, list[tuple[int, int, int | bytes | str]]] = {name: [] for name in want.slots}
+    found: dict[str, list[tuple[int, int, int | bytes | str]]] = {
+        name: [] for name in want.slots
+    }
     slot_of = {name: slot for slot, name in enumerate(want.slots[:-1])}
     event_index = 0
     for line_index, (plane_index, line) in enumerate(all_lines):
@@ -119,12 +134,19 @@ def _columns(source: Source, selection: Selection, space: Any) -> HostTrace:
             row[event_index] = this_row = row_of[plane_index].get(event.metadata_id, 0)
             exemplars.setdefault(this_row, (plane_index, event))
             for stat in event.stats:
-                slot = slot_of.get(stat_names[plane_index].get(stat.metadata_id, "\0absent"))
-                if slot is not None and (bits[this_row] >> int(want.slot_group[slot])) & 1:
+                slot = slot_of.get(
+                    stat_names[plane_index].get(stat.metadata_id, "\0absent")
+                )
+                if (
+                    slot is not None
+                    and (bits[this_row] >> int(want.slot_group[slot])) & 1
+                ):
                     kind, value = _stored(stat, stat_names[plane_index])
                     found[want.slots[slot]].append((event_index, kind, value))
             if event.WhichOneof("data") == NUM_OCCURRENCES:
-                found[NUM_OCCURRENCES].append((event_index, Kind.INT, event.num_occurrences))
+                found[NUM_OCCURRENCES].append(
+                    (event_index, Kind.INT, event.num_occurrences)
+                )
             event_index += 1
     return HostTrace(
         path=source.place,
@@ -148,12 +170,17 @@ def _count(source: Source, space: Any) -> None:
     counts.add("texts", len(space.hostnames) + len(space.errors) + len(space.warnings))
     for plane in space.planes:
         counts.add("lines", len(plane.lines))
-        counts.add("names", len(plane.event_metadata) + len(plane.stat_metadata) + len(plane.stats))
+        counts.add(
+            "names",
+            len(plane.event_metadata) + len(plane.stat_metadata) + len(plane.stats),
+        )
         counts.add("events", sum(len(line.events) for line in plane.lines))
 
 
 def _stored(stat: Any, names: dict[int, str]) -> tuple[Kind, int | str]:
-    """(kind, int64 or text): references and compressed strings become TEXT; bytes are read as text but keep their kind."""
+    """(kind, int64 or text): references and compressed strings become TEXT; bytes are
+    read as text but keep their kind.
+    """
     field = stat.WhichOneof("value")
     if field is None:
         return Kind.NONE, 0
@@ -187,10 +214,16 @@ def _column(values: list[tuple[int, int, Any]]) -> StatColumn:
     kind = np.array([item[1] for item in values], np.uint8)
     texts = [item[2] for item in values if isinstance(item[2], str)]
     (codes,), pool = shared_texts([(np.arange(len(texts), dtype=np.int64), texts)])
-    value = np.array([0 if isinstance(item[2], str) else item[2] for item in values], np.int64)
+    value = np.array(
+        [0 if isinstance(item[2], str) else item[2] for item in values], np.int64
+    )
     value[(kind == Kind.TEXT) | (kind == Kind.BYTES)] = codes
     narrow = np.iinfo(np.int32)
-    if ((kind == Kind.INT) | (kind == Kind.UINT)).all() and value.min() >= narrow.min and value.max() <= narrow.max:
+    if (
+        ((kind == Kind.INT) | (kind == Kind.UINT)).all()
+        and value.min() >= narrow.min
+        and value.max() <= narrow.max
+    ):
         return StatColumn(event, kind, value.astype(np.int32), pool)
     return StatColumn(event, kind, value, pool)
 

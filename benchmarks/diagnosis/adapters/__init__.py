@@ -1,4 +1,6 @@
-"""One module for each advisor: NAME, HOW (how its words are read), version(), unmapped() and diagnose(traces)."""
+"""One module for each advisor: NAME, HOW (how its words are read), version(),
+unmapped() and diagnose(traces).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""tfadvisor's findings as causes. A rule without a cause of its own stands for its category's class."""
+"""tfadvisor's findings as causes. A rule without a cause of its own stands for its
+category's class.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +18,12 @@ from tfadvisor.vocabulary import Severity
 
 NAME = "tfadvisor"
 HOW = (
-    "the findings in their order, the rule standing for a cause; a finding of severity `low` or `info` counts as one that "
-    "it is not sure of. A verdict that is not healthy and whose class no finding has counts as a last answer, not a sure one: it "
-    "says where the time goes, not that anything is wrong. Its places are the three largest activities of the two largest "
+    "the findings in their order, the rule standing for a cause; a finding of "
+    "severity `low` or `info` counts as one that "
+    "it is not sure of. A verdict that is not healthy and whose class no finding has "
+    "counts as a last answer, not a sure one: it "
+    "says where the time goes, not that anything is wrong. Its places are the three "
+    "largest activities of the two largest "
     "classes of *Where the step goes*, with the two largest parts of each."
 )
 
@@ -133,27 +138,46 @@ def unmapped() -> list[str]:
 
 def diagnose(traces: Sequence[Path]) -> Diagnosis:
     report = tfadvisor.analyze(traces[0].parent)
-    answers = [answer(finding, report) for finding in report.findings if finding.category not in NO_CAUSE]
+    answers = [
+        answer(finding, report)
+        for finding in report.findings
+        if finding.category not in NO_CAUSE
+    ]
     verdict = report.verdict
     said = {cause.split("/")[0] for one in answers for cause in one.causes}
     if not verdict.healthy and verdict.bottleneck not in {*said, *NO_BOTTLENECK}:
-        answers.append(Answer((verdict.bottleneck,), False, f"Verdict: {verdict.summary}"))
+        answers.append(
+            Answer((verdict.bottleneck,), False, f"Verdict: {verdict.summary}")
+        )
     measured = report.steps.time_ms if report.steps.source != "whole-trace" else None
-    return Diagnosis(tuple(answers), measured.mean if measured else None, tuple(places(report)))
+    return Diagnosis(
+        tuple(answers), measured.mean if measured else None, tuple(places(report))
+    )
 
 
 def places(report: Report) -> Iterator[str]:
     """The largest activities and their largest parts, each with where it is."""
-    for one in sorted(report.to_dict()["attribution"], key=lambda one: -one["fraction"])[:2]:
+    for one in sorted(
+        report.to_dict()["attribution"], key=lambda one: -one["fraction"]
+    )[:2]:
         for activity in one["parts"][:3]:
             for part in (activity, *activity["parts"][:2]):
-                where = " ".join(str(value) for place in part["places"] for value in place.values() if value)
+                where = " ".join(
+                    str(value)
+                    for place in part["places"]
+                    for value in place.values()
+                    if value
+                )
                 yield f"{part['activity']} {where}"
 
 
 def answer(finding: Finding, report: Report) -> Answer:
     place = finding.locations[0] if finding.locations else None
-    where = f" ({place.file}{'' if place.line is None else f':{place.line}'} in {place.op})" if place else ""
+    where = (
+        f" ({place.file}{'' if place.line is None else f':{place.line}'} in {place.op})"
+        if place
+        else ""
+    )
     return Answer(
         causes=(cause_of(finding, report),),
         sure=finding.severity.rank > Severity.LOW.rank,
@@ -165,15 +189,24 @@ def cause_of(finding: Finding, report: Report) -> str:
     if finding.rule_id == "exposed-copies":
         copies = {name: report.metrics[name].value or 0.0 for name in COPIES}
         return COPIES[max(copies, key=lambda name: copies[name])]
-    if finding.rule_id == "pipeline-built-in-step" and any(one.value == "iterator" for one in finding.evidence):
+    if finding.rule_id == "pipeline-built-in-step" and any(
+        one.value == "iterator" for one in finding.evidence
+    ):
         return "input/loader-in-loop"
-    if finding.rule_id == "costly-ops" and any(one.value == "gradients of slices" for one in finding.evidence):
-        return "launch/tiny-ops"  # a loop over parts of a tensor, which one op would take at once
+    if finding.rule_id == "costly-ops" and any(
+        one.value == "gradients of slices" for one in finding.evidence
+    ):
+        # a loop over parts of a tensor, which one op would take at once
+        return "launch/tiny-ops"
     return known_cause(finding.rule_id, finding.category)
 
 
 def known_cause(rule_id: str, category: str) -> str:
     if rule_id in CAUSES:
         return CAUSES[rule_id]
-    fitting = (cause for one, part, cause in BY_CATEGORY if one == category and re.search(part, rule_id))
+    fitting = (
+        cause
+        for one, part, cause in BY_CATEGORY
+        if one == category and re.search(part, rule_id)
+    )
     return next(fitting, CLASS_OF.get(category, category))

@@ -1,4 +1,6 @@
-"""What XProf's pages say as causes: the sentences of its overview page, its smart suggestions and its input pipeline analyzer."""
+"""What XProf's pages say as causes: the sentences of its overview page, its smart
+suggestions and its input pipeline analyzer.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +19,12 @@ from ask_xprof import asked, cell, overview, properties
 
 NAME = "XProf"
 HOW = (
-    "the sentences of its overview page that name a cause, in their order, and its smart suggestions. Where it says that the "
-    "run is input-bound, the largest part and the slowest op of its input pipeline analyzer count with that sentence, as "
-    "`input/preprocessing` for any fault of a map. One sentence may name several causes and is right when one of them is. "
+    "the sentences of its overview page that name a cause, in their order, and its "
+    "smart suggestions. Where it says that the "
+    "run is input-bound, the largest part and the slowest op of its input pipeline "
+    "analyzer count with that sentence, as "
+    "`input/preprocessing` for any fault of a map. One sentence may name several "
+    "causes and is right when one of them is. "
     "What it says that only may be so counts as an answer that it is not sure of."
 )
 
@@ -67,14 +72,20 @@ def unmapped() -> list[str]:
 
 def diagnose(traces: Sequence[Path]) -> Diagnosis:
     said = overview(traces)
-    answers = [one for sentence in said.sentences if (one := answer(sentence, traces)) is not None]
+    answers = [
+        one
+        for sentence in said.sentences
+        if (one := answer(sentence, traces)) is not None
+    ]
     return Diagnosis(tuple(answers), said.step_ms)
 
 
 def answer(sentence: str, traces: Sequence[Path]) -> Answer | None:
     """None for a sentence that names no cause."""
     for sure, table in ((True, SAYS), (False, HINTS)):
-        causes = [cause for words, causes in table if words in sentence for cause in causes]
+        causes = [
+            cause for words, causes in table if words in sentence for cause in causes
+        ]
         if "input" in causes:
             causes += [cause for cause in input_causes(traces) if cause not in causes]
         if causes:
@@ -83,9 +94,18 @@ def answer(sentence: str, traces: Sequence[Path]) -> Answer | None:
 
 
 def input_causes(traces: Sequence[Path]) -> list[str]:
-    """By the largest part of the input pipeline analyzer and by the op with the longest self time that is no mere wait."""
+    """By the largest part of the input pipeline analyzer and by the op with the longest
+    self time that is no mere wait.
+    """
     tables = unpacked_and_asked(traces)
-    parts = next((found for table in tables if "preprocessing_us" in (found := properties(table))), {})
+    parts = next(
+        (
+            found
+            for table in tables
+            if "preprocessing_us" in (found := properties(table))
+        ),
+        {},
+    )
     causes = []
     largest = max(PARTS, key=lambda name: float(parts.get(name, 0)))
     if float(parts.get(largest, 0)) > 0:
@@ -99,7 +119,9 @@ def input_causes(traces: Sequence[Path]) -> list[str]:
     for _, name in sorted(ops, reverse=True):
         kind = name.split("::")[-1]
         if not kind.startswith(("Prefetch", "Root", "Model")):
-            causes += [cause for words, cause in OPS if any(word in kind for word in words)][:1]
+            causes += [
+                cause for words, cause in OPS if any(word in kind for word in words)
+            ][:1]
             break
     return causes
 

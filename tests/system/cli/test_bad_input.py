@@ -1,4 +1,6 @@
-"""Broken, empty, foreign and hostile input: one clear message, the right exit code, no traceback, nothing written."""
+"""Broken, empty, foreign and hostile input: one clear message, the right exit code, no
+traceback, nothing written.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +64,9 @@ def test_a_logdir_with_only_what_old_profilers_made(say, tmp_path: Path) -> None
 
 
 @needs_shared_traces
-@pytest.mark.parametrize("folder", ["no-xplane-tf22", "tfprof-demo/plugins/profile/GPU-input-bound"])
+@pytest.mark.parametrize(
+    "folder", ["no-xplane-tf22", "tfprof-demo/plugins/profile/GPU-input-bound"]
+)
 def test_real_logdirs_without_a_trace(say, folder: str) -> None:
     refused(say, FOLDER / folder, "no `*.xplane.pb`", "Record again")
 
@@ -92,7 +96,9 @@ def test_a_trace_that_was_copied_as_text(say) -> None:
 
 
 def test_a_file_cut_at_any_byte(say, tmp_path: Path) -> None:
-    """Either refused with the position, or, cut between two planes, reported on what is left."""
+    """Either refused with the position, or, cut between two planes, reported on what is
+    left.
+    """
     data = trace().step(0, 10).busy("GPU:0", (1, 5)).bytes()
     path = tmp_path / "h.xplane.pb"
     codes = set()
@@ -211,19 +217,27 @@ def test_hostile_names_are_shown_and_do_no_harm(say, tmp_path: Path) -> None:
     name = "\x1b]0;owned\x07 [red]x[/red] <b>\u202e\r\n::error::"
     run = tmp_path / "run\x1b[31m"
     data = (
-        trace().steps(3, period=100, span=90).busy("GPU:0", (0, 250), name=name).call(f"$a.py:1 {name}", 0, 290).bytes()
+        trace()
+        .steps(3, period=100, span=90)
+        .busy("GPU:0", (0, 250), name=name)
+        .call(f"$a.py:1 {name}", 0, 290)
+        .bytes()
     )
     run.mkdir()
     (run / "h.xplane.pb").write_bytes(data)
 
     for form in ("text", "json", "markdown"):
-        code, out, _ = say("analyze", run, "--format", form, *(["--details"] if form == "text" else []))
+        code, out, _ = say(
+            "analyze", run, "--format", form, *(["--details"] if form == "text" else [])
+        )
         assert code == 0
         assert not set(out) & {"\x1b", "\x07", "\u202e", "\r"}
 
 
 def test_an_unreadable_path(tmp_path: Path) -> None:
-    """Through the installed command; root first gives up the power to read what nobody may read."""
+    """Through the installed command; root first gives up the power to read what nobody
+    may read.
+    """
     file, folder = tmp_path / "h.xplane.pb", tmp_path / "logdir"
     file.write_bytes(good())
     file.chmod(0)
@@ -231,7 +245,10 @@ def test_an_unreadable_path(tmp_path: Path) -> None:
     try:
         for path in (file, folder):
             done = subprocess.run(
-                [*WITHOUT_POWERS, COMMAND, "analyze", path], capture_output=True, text=True, check=False
+                [*WITHOUT_POWERS, COMMAND, "analyze", path],
+                capture_output=True,
+                text=True,
+                check=False,
             )
             assert (done.returncode, done.stdout) == (3, "")
             assert "Permission denied" in done.stderr

@@ -51,7 +51,9 @@ def test_json_is_all_there_is_on_stdout() -> None:
 
 
 def test_markdown() -> None:
-    assert tfadvisor("analyze", SLOW, "--format", "markdown").stdout.startswith("## INPUT-BOUND")
+    assert tfadvisor("analyze", SLOW, "--format", "markdown").stdout.startswith(
+        "## INPUT-BOUND"
+    )
 
 
 def test_fail_on_exits_with_1_only_for_a_finding_of_that_level() -> None:
@@ -90,7 +92,9 @@ def test_wrong_use_exits_with_2_and_one_message(arguments: list[object]) -> None
     assert "Traceback" not in done.stderr
 
 
-def test_the_output_file_is_written_whole_and_stdout_stays_empty(tmp_path: Path) -> None:
+def test_the_output_file_is_written_whole_and_stdout_stays_empty(
+    tmp_path: Path,
+) -> None:
     target = tmp_path / "report.json"
 
     done = tfadvisor("analyze", SLOW, "--format", "json", "-o", target)
@@ -102,22 +106,34 @@ def test_the_output_file_is_written_whole_and_stdout_stays_empty(tmp_path: Path)
 
 def test_nothing_is_written_beside_the_trace(tmp_path: Path) -> None:
     logdir = (
-        trace().steps(3, period=100).busy("GPU:0", (0, 250)).write(tmp_path / "plugins" / "profile" / "run").parents[2]
+        trace()
+        .steps(3, period=100)
+        .busy("GPU:0", (0, 250))
+        .write(tmp_path / "plugins" / "profile" / "run")
+        .parents[2]
     )
     before = sorted((path, path.stat().st_mtime_ns) for path in logdir.rglob("*"))
 
     for form in ("text", "json", "markdown"):
-        assert tfadvisor("analyze", logdir, "--format", form, cwd=logdir).returncode == 0
+        assert (
+            tfadvisor("analyze", logdir, "--format", form, cwd=logdir).returncode == 0
+        )
 
-    assert sorted((path, path.stat().st_mtime_ns) for path in logdir.rglob("*")) == before
+    assert (
+        sorted((path, path.stat().st_mtime_ns) for path in logdir.rglob("*")) == before
+    )
 
 
 def test_the_newest_run_is_analysed_and_the_choice_is_told(tmp_path: Path) -> None:
     for name in ("2026_01_02_03_04_05", "2026_03_01_00_00_00", "2025_12_31_23_59_59"):
-        trace().steps(3, period=100).busy("GPU:0", (0, 250)).write(tmp_path / "train" / "plugins" / "profile" / name)
+        trace().steps(3, period=100).busy("GPU:0", (0, 250)).write(
+            tmp_path / "train" / "plugins" / "profile" / name
+        )
 
     newest = tfadvisor("analyze", tmp_path, "--format", "json")
-    chosen = tfadvisor("analyze", tmp_path, "--format", "json", "--run", "2025_12_31_23_59_59")
+    chosen = tfadvisor(
+        "analyze", tmp_path, "--format", "json", "--run", "2025_12_31_23_59_59"
+    )
 
     assert json.loads(newest.stdout)["run"]["name"] == "train/2026_03_01_00_00_00"
     assert "3 runs" in newest.stderr
@@ -128,13 +144,23 @@ def test_the_newest_run_is_analysed_and_the_choice_is_told(tmp_path: Path) -> No
 def test_several_hosts_files_are_one_run(tmp_path: Path) -> None:
     builder = trace()
     for host, end in (("a", 50), ("b", 90)):
-        builder.host(host).steps(3, period=100).busy("GPU:0", (0, end), (100, 100 + end), (200, 200 + end))
+        builder.host(host).steps(3, period=100).busy(
+            "GPU:0", (0, end), (100, 100 + end), (200, 200 + end)
+        )
     builder.write(tmp_path)
 
     together = json.loads(
-        tfadvisor("analyze", tmp_path / "a.xplane.pb", tmp_path / "b.xplane.pb", "--format", "json").stdout
+        tfadvisor(
+            "analyze",
+            tmp_path / "a.xplane.pb",
+            tmp_path / "b.xplane.pb",
+            "--format",
+            "json",
+        ).stdout
     )
-    single = json.loads(tfadvisor("analyze", tmp_path, "--host", "b", "--format", "json").stdout)
+    single = json.loads(
+        tfadvisor("analyze", tmp_path, "--host", "b", "--format", "json").stdout
+    )
 
     assert together["run"]["hosts"] == ["a", "b"]
     assert together["breakdown"]["compute"] == pytest.approx((50 * 3 + 90 * 3) / 600)
@@ -142,21 +168,33 @@ def test_several_hosts_files_are_one_run(tmp_path: Path) -> None:
 
 
 def test_parameters_and_bandwidth_reach_the_metrics() -> None:
-    done = tfadvisor("analyze", SLOW, "--format", "json", "--params", "250M", "--bandwidth", "100")
+    done = tfadvisor(
+        "analyze", SLOW, "--format", "json", "--params", "250M", "--bandwidth", "100"
+    )
 
-    assert json.loads(done.stdout)["metrics"]["allreduce_ideal_ms"]["value"] == pytest.approx(10)
+    assert json.loads(done.stdout)["metrics"]["allreduce_ideal_ms"][
+        "value"
+    ] == pytest.approx(10)
 
 
 def test_steps_can_be_chosen() -> None:
     done = tfadvisor("analyze", SLOW, "--format", "json", "--steps", "2:5")
 
-    assert [step["index"] for step in json.loads(done.stdout)["steps"]["each"]] == [2, 3, 4]
+    assert [step["index"] for step in json.loads(done.stdout)["steps"]["each"]] == [
+        2,
+        3,
+        4,
+    ]
 
 
 def test_a_disabled_rule_is_silent() -> None:
-    done = tfadvisor("analyze", SLOW, "--format", "json", "--disable", "input-loader-in-step")
+    done = tfadvisor(
+        "analyze", SLOW, "--format", "json", "--disable", "input-loader-in-step"
+    )
 
-    assert "input-loader-in-step" not in {one["rule_id"] for one in json.loads(done.stdout)["findings"]}
+    assert "input-loader-in-step" not in {
+        one["rule_id"] for one in json.loads(done.stdout)["findings"]
+    }
 
 
 def test_a_broken_rule_file_is_named_and_the_rest_still_runs(tmp_path: Path) -> None:
@@ -231,15 +269,23 @@ def test_the_python_interface() -> None:
 
 
 def test_starting_the_command_imports_nothing_heavy() -> None:
-    """pandas, protobuf, TensorFlow, JAX and rich would each cost a small trace more than its analysis."""
+    """pandas, protobuf, TensorFlow, JAX and rich would each cost a small trace more
+    than its analysis.
+    """
     code = (
         "import sys; from tfadvisor.cli.main import guarded_main; "
         f"guarded_main(['analyze', {str(SLOW)!r}, '--format', 'json']); "
-        "heavy = {'pandas', 'google.protobuf', 'tensorflow', 'jax', 'xprof', 'tensorboard', 'rich'} & set(sys.modules); "
+        "heavy = {'pandas', 'google.protobuf', 'tensorflow', 'jax', 'xprof', "
+        "'tensorboard', 'rich'} & set(sys.modules); "
         "print(heavy or 'light', file=sys.stderr)"
     )
 
     assert (
-        subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True).stderr.strip()
+        subprocess.run(
+            [sys.executable, "-I", "-c", code],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stderr.strip()
         == "light"
     )

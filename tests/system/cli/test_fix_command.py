@@ -1,4 +1,6 @@
-"""`tfadvisor fix` as it is installed: what it prints, what it writes, what it refuses."""
+"""`tfadvisor fix` as it is installed: what it prints, what it writes, what it
+refuses.
+"""
 
 from __future__ import annotations
 
@@ -19,17 +21,29 @@ SLOW = FIXTURES / "tf-no-prefetch"
 LINE = "batches = iter(dataset.with_options(options).prefetch(tf.data.AUTOTUNE))"
 
 
-def fix(*arguments: object, cwd: Path, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+def fix(
+    *arguments: object, cwd: Path, env: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
     command = [str(COMMAND), "fix", str(SLOW), *map(str, arguments)]
     return subprocess.run(
-        command, capture_output=True, text=True, check=False, cwd=cwd, env={**os.environ, **(env or {})}
+        command,
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=cwd,
+        env={**os.environ, **(env or {})},
     )
 
 
 def git(folder: Path, *arguments: str, given: str | None = None) -> str:
     name = ("-c", "user.name=a", "-c", "user.email=a@example.org")
     done = subprocess.run(
-        ["git", *name, *arguments], cwd=folder, input=given, capture_output=True, text=True, check=True
+        ["git", *name, *arguments],
+        cwd=folder,
+        input=given,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return done.stdout
 
@@ -52,8 +66,8 @@ def test_a_diff_on_stdout_a_line_on_stderr_and_nothing_written(project: Path) ->
     assert done.returncode == 0
     assert f"+{LINE}\n" in done.stdout
     assert (
-        "input-not-prefetched: program.py:34: prefetch at the end of the pipeline (mechanical; results stay"
-        in done.stderr
+        "input-not-prefetched: program.py:34: prefetch at the end of the pipeline "
+        "(mechanical; results stay" in done.stderr
     )
     assert git(project, "status", "--porcelain") == ""
 
@@ -100,7 +114,9 @@ def test_apply_wants_a_clean_work_tree(project: Path) -> None:
 def test_apply_wants_git_at_all(tmp_path: Path) -> None:
     shutil.copy(SLOW / "program.py", tmp_path / "program.py")
 
-    done = fix("--apply", cwd=tmp_path, env={"GIT_CEILING_DIRECTORIES": str(tmp_path.parent)})
+    done = fix(
+        "--apply", cwd=tmp_path, env={"GIT_CEILING_DIRECTORIES": str(tmp_path.parent)}
+    )
 
     assert done.returncode == 2
     assert "is in none" in done.stderr
@@ -114,7 +130,8 @@ def test_apply_wants_a_file_that_git_knows(project: Path) -> None:
 
 
 @pytest.mark.skipif(
-    os.name == "nt" or not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write anything"
+    os.name == "nt" or not hasattr(os, "geteuid") or os.geteuid() == 0,
+    reason="root may write anything",
 )
 def test_apply_leaves_a_read_only_file(project: Path) -> None:
     (project / "program.py").chmod(0o444)
@@ -144,7 +161,9 @@ def test_several_places_are_asked_about_and_at_chooses(project: Path) -> None:
 def test_the_report_with_the_patch_in_its_fix(project: Path) -> None:
     report = json.loads(fix("--format", "json", cwd=project).stdout)
 
-    finding = next(one for one in report["findings"] if one["rule_id"] == "input-not-prefetched")
+    finding = next(
+        one for one in report["findings"] if one["rule_id"] == "input-not-prefetched"
+    )
     patch = finding["fixes"][0]["patch"]
     assert {name: patch[name] for name in ("file", "sure", "check")} == {
         "file": "program.py",
@@ -152,7 +171,12 @@ def test_the_report_with_the_patch_in_its_fix(project: Path) -> None:
         "check": "batches",
     }
     assert LINE in patch["diff"]
-    assert all("patch" not in fix for one in report["findings"] if one is not finding for fix in one["fixes"])
+    assert all(
+        "patch" not in fix
+        for one in report["findings"]
+        if one is not finding
+        for fix in one["fixes"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -164,7 +188,9 @@ def test_the_report_with_the_patch_in_its_fix(project: Path) -> None:
         (("--source", "missing"), "no such file or folder"),
     ],
 )
-def test_mistakes_exit_with_2_and_say_what_to_do(project: Path, arguments: tuple[str, ...], says: str) -> None:
+def test_mistakes_exit_with_2_and_say_what_to_do(
+    project: Path, arguments: tuple[str, ...], says: str
+) -> None:
     done = fix(*arguments, cwd=project)
 
     assert done.returncode == 2
@@ -172,13 +198,18 @@ def test_mistakes_exit_with_2_and_say_what_to_do(project: Path, arguments: tuple
 
 
 def test_a_file_that_is_nested_without_end_costs_one_line(project: Path) -> None:
-    (project / "odd.py").write_text("import jax\nif a == 0:\n    f()\n" + "elif a == 1:\n    f()\n" * 1500)
+    (project / "odd.py").write_text(
+        "import jax\nif a == 0:\n    f()\n" + "elif a == 1:\n    f()\n" * 1500
+    )
 
     done = fix(cwd=project)
 
     assert done.returncode == 0
     assert f"+{LINE}\n" in done.stdout
-    assert "odd.py is left alone: its statements or expressions are nested too deeply\n" in done.stderr
+    assert (
+        "odd.py is left alone: its statements or expressions are nested too deeply\n"
+        in done.stderr
+    )
 
 
 STEPS = """
@@ -204,18 +235,25 @@ data = Data()
 @pytest.mark.parametrize(
     ("refuses", "line", "code", "said"),
     [
-        (False, "time.sleep(0.01)", 0, "checked: the patched program comes through its first steps."),
+        (
+            False,
+            "time.sleep(0.01)",
+            0,
+            "checked: the patched program comes through its first steps.",
+        ),
         (
             True,
             "time.sleep(0.01)",
             3,
-            "the patched program fails: it ended with exit code 1: TypeError: no such argument.",
+            "the patched program fails: it ended with exit code 1: TypeError: no "
+            "such argument.",
         ),
         (
             False,
             "raise OSError('full')",
             3,
-            "the program fails without any patch: it ended with exit code 1: OSError: full.",
+            "the program fails without any patch: it ended with exit code 1: "
+            "OSError: full.",
         ),
     ],
 )
@@ -226,10 +264,28 @@ def test_a_patch_that_breaks_the_first_step_is_caught(
     (tmp_path / "program.py").write_text("import time\n" + STEPS.format(line=line))
     (tmp_path / "tensorflow.py").write_text(FAKE.format(refuses=refuses))
     before = (tmp_path / "program.py").read_text()
-    given = ["--rule", "input-not-prefetched", "--rule", "input-sequential-map", "--source", "program.py", "--check"]
-    command = [str(COMMAND), "fix", str(FIXTURES / "tf-sequential-map"), *given, "--", sys.executable, "program.py"]
+    given = [
+        "--rule",
+        "input-not-prefetched",
+        "--rule",
+        "input-sequential-map",
+        "--source",
+        "program.py",
+        "--check",
+    ]
+    command = [
+        str(COMMAND),
+        "fix",
+        str(FIXTURES / "tf-sequential-map"),
+        *given,
+        "--",
+        sys.executable,
+        "program.py",
+    ]
 
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, timeout=120)
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=tmp_path, timeout=120
+    )
 
     assert (done.returncode, said in done.stderr) == (code, True), done.stderr
     assert (tmp_path / "program.py").read_text() == before
@@ -239,4 +295,7 @@ def test_check_and_its_command_go_together(project: Path) -> None:
     for given in (("--check",), ("--", "python", "program.py")):
         done = fix(*given, cwd=project)
 
-        assert (done.returncode, "--check and the command go together" in done.stderr) == (2, True)
+        assert (
+            done.returncode,
+            "--check and the command go together" in done.stderr,
+        ) == (2, True)

@@ -1,4 +1,6 @@
-"""Help, completion and what is said about mistyped names, through the installed command and inside this process."""
+"""Help, completion and what is said about mistyped names, through the installed command
+and inside this process.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +22,21 @@ pytestmark = pytest.mark.slow
 COMMAND = Path(sys.executable).parent / "tfadvisor"
 FIXTURES = Path(__file__).parents[3] / "fixtures"
 SLOW = FIXTURES / "jax-loader"
-TERMINAL = ("COLUMNS", "NO_COLOR", "FORCE_COLOR", "GITHUB_ACTIONS", "PY_COLORS", "PYTHONIOENCODING", "TERMINAL_WIDTH")
+TERMINAL = (
+    "COLUMNS",
+    "NO_COLOR",
+    "FORCE_COLOR",
+    "GITHUB_ACTIONS",
+    "PY_COLORS",
+    "PYTHONIOENCODING",
+    "TERMINAL_WIDTH",
+)
 
 
 def tfadvisor(*arguments: object, **env: str) -> subprocess.CompletedProcess[bytes]:
-    """The command with these variables of the environment, and none that others set for a terminal."""
+    """The command with these variables of the environment, and none that others set for
+    a terminal.
+    """
     rest = {name: value for name, value in os.environ.items() if name not in TERMINAL}
     call = [str(COMMAND), *map(str, arguments)]
     return subprocess.run(call, capture_output=True, env={**rest, **env}, check=False)
@@ -52,11 +64,14 @@ def test_alone_it_prints_help_and_ends_well(say) -> None:
 
 def test_help_of_all_commands_imports_no_numpy() -> None:
     code = (
-        "import sys; from tfadvisor.cli.main import guarded_main; guarded_main(['--help']); "
+        "import sys; from tfadvisor.cli.main import guarded_main; "
+        "guarded_main(['--help']); "
         "sys.stderr.write(str('numpy' in sys.modules))"
     )
 
-    done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True
+    )
 
     assert done.stderr == "False"
     assert "where the step's time goes" in done.stdout
@@ -64,11 +79,15 @@ def test_help_of_all_commands_imports_no_numpy() -> None:
 
 def test_a_command_imports_no_other() -> None:
     code = (
-        "import sys; from tfadvisor.cli.main import guarded_main; guarded_main(['rules', 'list']); "
-        "sys.stderr.write(str([name for name in sys.modules if name.startswith('tfadvisor.cli.commands.')]))"
+        "import sys; from tfadvisor.cli.main import guarded_main; "
+        "guarded_main(['rules', 'list']); "
+        "sys.stderr.write(str([name for name in sys.modules if "
+        "name.startswith('tfadvisor.cli.commands.')]))"
     )
 
-    done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True
+    )
 
     assert done.stderr == "['tfadvisor.cli.commands.rules']"
 
@@ -76,23 +95,41 @@ def test_a_command_imports_no_other() -> None:
 def test_options_stand_in_panels(say) -> None:
     _, out, _ = say("analyze", "--help")
 
-    panels = [out.index(title) for title in ("What to analyse", "Rules ", "Output ", "Examples:", "Exit codes:")]
+    panels = [
+        out.index(title)
+        for title in (
+            "What to analyse",
+            "Rules ",
+            "Output ",
+            "Examples:",
+            "Exit codes:",
+        )
+    ]
 
     assert panels == sorted(panels)
-    assert out.index("What to analyse") < out.index("--steps") < out.index("Rules ") < out.index("--fail-on")
+    assert (
+        out.index("What to analyse")
+        < out.index("--steps")
+        < out.index("Rules ")
+        < out.index("--fail-on")
+    )
 
 
 def test_square_brackets_in_a_help_are_printed(say) -> None:
     """Rich would take them for a style."""
     _, out, _ = say("analyze", "--help")
 
-    assert "read what to ignore, [[ignore]], from FILE" in " ".join(out.replace("│", " ").split())
+    assert "read what to ignore, [[ignore]], from FILE" in " ".join(
+        out.replace("│", " ").split()
+    )
 
 
 def every_command(command: Any, context: typer.Context) -> Iterator[Any]:
     """A command and all below it."""
     yield command
-    for name in command.list_commands(context) if hasattr(command, "list_commands") else ():
+    for name in (
+        command.list_commands(context) if hasattr(command, "list_commands") else ()
+    ):
         yield from every_command(command.get_command(context, name), context)
 
 
@@ -136,11 +173,18 @@ def test_what_was_meant(say, arguments: list[object], meant: str) -> None:
 
 
 def test_nothing_near_suggests_nothing(say) -> None:
-    assert say("xyzzy") == (2, "", "tfadvisor: no command is called xyzzy. Try 'tfadvisor --help'.\n")
+    assert say("xyzzy") == (
+        2,
+        "",
+        "tfadvisor: no command is called xyzzy. Try 'tfadvisor --help'.\n",
+    )
 
 
 def test_did_you_mean_ignores_case() -> None:
-    assert did_you_mean("Worker-1", ["worker-0", "worker-1", "chief"]) == " Did you mean worker-1?"
+    assert (
+        did_you_mean("Worker-1", ["worker-0", "worker-1", "chief"])
+        == " Did you mean worker-1?"
+    )
     assert did_you_mean("zz", ["worker-0"]) == ""
 
 
@@ -160,7 +204,12 @@ def test_what_looks_like_a_path_is_taken_for_one(say, path: str) -> None:
 
 
 def test_python_m() -> None:
-    done = subprocess.run([sys.executable, "-m", "tfadvisor", "--version"], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "tfadvisor", "--version"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
 
     assert done.stdout.startswith("tfadvisor 0.")
 
@@ -177,7 +226,9 @@ def test_python_m() -> None:
 def test_what_bash_is_offered(words: list[object], offered: list[str]) -> None:
     line = " ".join(["tfadvisor", *map(str, words)])
 
-    done = tfadvisor(_TFADVISOR_COMPLETE="complete_bash", COMP_WORDS=line, COMP_CWORD=str(len(words)))
+    done = tfadvisor(
+        _TFADVISOR_COMPLETE="complete_bash", COMP_WORDS=line, COMP_CWORD=str(len(words))
+    )
 
     assert done.stdout.decode().split() == offered
     assert done.stderr == b""
@@ -195,5 +246,10 @@ def test_fish_and_powershell_are_offered_what_it_means() -> None:
         _TYPER_COMPLETE_WORD_TO_COMPLETE="base",
     )
 
-    assert fish.stdout.decode().strip() == "baseline\tthe runs that the gate compares with"
-    assert powershell.stdout.decode().strip() == "baseline:::the runs that the gate compares with"
+    assert (
+        fish.stdout.decode().strip() == "baseline\tthe runs that the gate compares with"
+    )
+    assert (
+        powershell.stdout.decode().strip()
+        == "baseline:::the runs that the gate compares with"
+    )

@@ -1,4 +1,6 @@
-"""What terminals and files are given: forms by suffix, width, colours, ASCII, signals."""
+"""What terminals and files are given: forms by suffix, width, colours, ASCII,
+signals.
+"""
 
 from __future__ import annotations
 
@@ -17,17 +19,31 @@ pytestmark = pytest.mark.slow
 COMMAND = Path(sys.executable).parent / "tfadvisor"
 FIXTURES = Path(__file__).parents[3] / "fixtures"
 SLOW = FIXTURES / "jax-loader"
-TERMINAL = ("COLUMNS", "NO_COLOR", "FORCE_COLOR", "TERM", "PYTHONIOENCODING", "PYTHONUTF8")
+TERMINAL = (
+    "COLUMNS",
+    "NO_COLOR",
+    "FORCE_COLOR",
+    "TERM",
+    "PYTHONIOENCODING",
+    "PYTHONUTF8",
+)
 
 
 def environment(**env: str) -> dict[str, str]:
-    return {**{name: value for name, value in os.environ.items() if name not in TERMINAL}, **env}
+    return {
+        **{name: value for name, value in os.environ.items() if name not in TERMINAL},
+        **env,
+    }
 
 
 def shown(*arguments: object, **env: str) -> bytes:
-    """Standard output of the command, which must end well, with these variables and no others for a terminal."""
+    """Standard output of the command, which must end well, with these variables and no
+    others for a terminal.
+    """
     call = [str(COMMAND), *map(str, arguments)]
-    return subprocess.run(call, stdout=subprocess.PIPE, env=environment(**env), check=True).stdout
+    return subprocess.run(
+        call, stdout=subprocess.PIPE, env=environment(**env), check=True
+    ).stdout
 
 
 @pytest.mark.parametrize(
@@ -41,10 +57,14 @@ def shown(*arguments: object, **env: str) -> bytes:
         ("r", "jax-loader ·"),
     ],
 )
-def test_the_form_of_a_report_follows_the_suffix(tmp_path: Path, name: str, begins: str) -> None:
+def test_the_form_of_a_report_follows_the_suffix(
+    tmp_path: Path, name: str, begins: str
+) -> None:
     assert shown("analyze", SLOW, "-o", tmp_path / name) == b""
 
-    assert (tmp_path / name).read_text(encoding="utf-8").lower().startswith(begins.lower())
+    assert (
+        (tmp_path / name).read_text(encoding="utf-8").lower().startswith(begins.lower())
+    )
 
 
 def test_a_named_form_wins_over_the_suffix(tmp_path: Path) -> None:
@@ -53,7 +73,9 @@ def test_a_named_form_wins_over_the_suffix(tmp_path: Path) -> None:
     assert (tmp_path / "r.json").read_text(encoding="utf-8").startswith("## ")
 
 
-def test_the_form_of_a_comparison_and_a_verdict_follows_the_suffix(tmp_path: Path) -> None:
+def test_the_form_of_a_comparison_and_a_verdict_follows_the_suffix(
+    tmp_path: Path,
+) -> None:
     shown("compare", FIXTURES / "jax-healthy", SLOW, "-o", tmp_path / "c.json")
     shown("gate", SLOW, "--baseline", tmp_path / "none", "-o", tmp_path / "g.md")
 
@@ -62,8 +84,16 @@ def test_the_form_of_a_comparison_and_a_verdict_follows_the_suffix(tmp_path: Pat
 
 
 def test_columns_are_heeded() -> None:
-    """The verdict's paragraph is as wide as it may be: its next word would not have fitted. Nothing is wider than 110."""
-    for columns, widest in (("60", 60), ("100", 100), ("", 110), ("300", 110), ("nonsense", 110)):
+    """The verdict's paragraph is as wide as it may be: its next word would not have
+    fitted. Nothing is wider than 110.
+    """
+    for columns, widest in (
+        ("60", 60),
+        ("100", 100),
+        ("", 110),
+        ("300", 110),
+        ("nonsense", 110),
+    ):
         lines = shown("analyze", SLOW, COLUMNS=columns).decode().splitlines()
         following = lines[4].split()[:1]  # none where the whole sentence fits
 
@@ -83,10 +113,15 @@ def test_coloured_text_says_the_same() -> None:
 
     coloured = shown("analyze", SLOW, "--details", FORCE_COLOR="1").decode()
 
-    assert re.sub("\x1b\\[[0-9;]*m", "", coloured) == shown("analyze", SLOW, "--details").decode()
+    assert (
+        re.sub("\x1b\\[[0-9;]*m", "", coloured)
+        == shown("analyze", SLOW, "--details").decode()
+    )
 
 
-@pytest.mark.parametrize("arguments", [["--details"], ["--format", "markdown"], ["--format", "json"]])
+@pytest.mark.parametrize(
+    "arguments", [["--details"], ["--format", "markdown"], ["--format", "json"]]
+)
 def test_where_utf_8_is_not_taken_all_is_ascii(arguments: list[str]) -> None:
     out = shown("analyze", SLOW, *arguments, PYTHONIOENCODING="ascii").decode()
 
@@ -111,11 +146,19 @@ def test_a_page_stays_utf_8() -> None:
     assert page.decode("utf-8").lower().startswith("<!doctype html>")
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)]
+)
 def test_a_signal_ends_it_with_its_code(number: signal.Signals, code: int) -> None:
     """While it waits for standard input, which is surely while it works."""
     call = [str(COMMAND), "flags", "check", "-"]
-    with subprocess.Popen(call, stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), text=True) as process:
+    with subprocess.Popen(
+        call,
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(),
+        text=True,
+    ) as process:
         for _ in range(200):  # until it reads
             time.sleep(0.05)
             if Path(f"/proc/{process.pid}/wchan").exists() and _reads(process.pid):

@@ -18,7 +18,11 @@ def test_it_counts_modules_lines_and_rules(tmp_path: Path) -> None:
 
     assert (counts["packages"], counts["modules"], counts["lines"]) == (1, 2, 2)
     files = [
-        one for one in RULES.rglob("*.yaml") if not one.name.endswith(".cases.yaml") and one.name != "coverage.yaml"
+        one
+        for one in RULES.rglob("*.yaml")
+        if not one.name.endswith(".cases.yaml") and one.name != "coverage.yaml"
     ]
-    assert sum(number for name, number in counts.items() if name.startswith("rules, ")) == len(files)
+    assert sum(
+        number for name, number in counts.items() if name.startswith("rules, ")
+    ) == len(files)
     assert counts["metrics"] > counts["facts"] > 0

@@ -8,16 +8,24 @@ from types import ModuleType
 import pytest
 
 
-def found(words: ModuleType, markdown: str, level: str = "error") -> list[tuple[int, str]]:
+def found(
+    words: ModuleType, markdown: str, level: str = "error"
+) -> list[tuple[int, str]]:
     """(line, message) of each remark of a level on a page."""
-    remarks = words.lint(words.prose("page.md", markdown), words.read_style(words.STYLE))
+    remarks = words.lint(
+        words.prose("page.md", markdown), words.read_style(words.STYLE)
+    )
     return [(one.line, one.message) for one in remarks if one.level == level]
 
 
-def test_a_banned_phrase_is_found_on_its_line_with_its_replacement(words: ModuleType) -> None:
+def test_a_banned_phrase_is_found_on_its_line_with_its_replacement(
+    words: ModuleType,
+) -> None:
     page = "# Title\n\nFirst line,\nand what it comes to here.\n"
 
-    assert found(words, page) == [(4, "Write 'the total' instead of 'what it comes to'.")]
+    assert found(words, page) == [
+        (4, "Write 'the total' instead of 'what it comes to'.")
+    ]
 
 
 def test_a_phrase_across_a_line_break_is_found(words: ModuleType) -> None:
@@ -25,7 +33,13 @@ def test_a_phrase_across_a_line_break_is_found(words: ModuleType) -> None:
 
 
 @pytest.mark.parametrize(
-    "page", ["`92 %` is code", "```\n92 %\n1 collectives\n```\n", "<!-- told by -->\n", "92% is right"]
+    "page",
+    [
+        "`92 %` is code",
+        "```\n92 %\n1 collectives\n```\n",
+        "<!-- told by -->\n",
+        "92% is right",
+    ],
 )
 def test_code_and_comments_are_left_alone(words: ModuleType, page: str) -> None:
     assert found(words, page) == []
@@ -36,24 +50,41 @@ def test_one_of_a_thing_is_singular(words: ModuleType, count: str) -> None:
     assert len(found(words, f"It ran {count}.")) == 1
 
 
-@pytest.mark.parametrize("count", ["11 collectives", "1 collective", "1 steps-per-second", "0.1 kernels"])
+@pytest.mark.parametrize(
+    "count", ["11 collectives", "1 collective", "1 steps-per-second", "0.1 kernels"]
+)
 def test_other_numbers_are_plural(words: ModuleType, count: str) -> None:
     assert found(words, f"It ran {count}.") == []
 
 
-def test_a_sentence_of_41_words_is_a_warning_and_one_of_40_is_not(words: ModuleType) -> None:
+def test_a_sentence_of_41_words_is_a_warning_and_one_of_40_is_not(
+    words: ModuleType,
+) -> None:
     assert found(words, " ".join(["word"] * 40) + ".", "warning") == []
     assert len(found(words, " ".join(["word"] * 41) + ".", "warning")) == 1
 
 
 def test_two_sentences_are_counted_apart(words: ModuleType) -> None:
-    assert found(words, " ".join(["word"] * 30) + ". " + " ".join(["word"] * 30) + ".", "warning") == []
+    assert (
+        found(
+            words,
+            " ".join(["word"] * 30) + ". " + " ".join(["word"] * 30) + ".",
+            "warning",
+        )
+        == []
+    )
 
 
-def test_a_kind_of_rule_that_is_not_known_is_an_error(words: ModuleType, tmp_path: Path) -> None:
-    (tmp_path / "Spelling.yml").write_text("extends: spelling\nmessage: no\nlevel: error\n")
+def test_a_kind_of_rule_that_is_not_known_is_an_error(
+    words: ModuleType, tmp_path: Path
+) -> None:
+    (tmp_path / "Spelling.yml").write_text(
+        "extends: spelling\nmessage: no\nlevel: error\n"
+    )
 
-    with pytest.raises(ValueError, match="Spelling: this reader knows no rule of the kind 'spelling'"):
+    with pytest.raises(
+        ValueError, match="Spelling: this reader knows no rule of the kind 'spelling'"
+    ):
         words.read_style(tmp_path)
 
 
@@ -68,34 +99,56 @@ def test_texts_of_rules_and_definitions_of_metrics_are_read(words: ModuleType) -
 def test_generated_pages_are_checked_where_they_come_from(words: ModuleType) -> None:
     pages = {page.relative_to(words.ROOT).as_posix() for page in words.tracked_pages()}
 
-    assert {"README.md", "docs/gate.md", "docs/glossary.md", "benchmarks/gate_study/page.md"} <= pages
+    assert {
+        "README.md",
+        "docs/gate.md",
+        "docs/glossary.md",
+        "benchmarks/gate_study/page.md",
+    } <= pages
     assert (
-        not {"docs/reference/metrics.md", "benchmarks/diagnosis/results.md", "benchmarks/gate_study/results.md"} & pages
+        not {
+            "docs/reference/metrics.md",
+            "benchmarks/diagnosis/results.md",
+            "benchmarks/gate_study/results.md",
+        }
+        & pages
     )
 
 
 def test_a_counted_placeholder_is_read_as_its_plural(words: ModuleType) -> None:
     assert (
-        words.PLACEHOLDER.sub(words._shown_word, "In {steps_counted|step|steps} of {step_time_ms}.")
+        words.PLACEHOLDER.sub(
+            words._shown_word, "In {steps_counted|step|steps} of {step_time_ms}."
+        )
         == "In _ steps of _."
     )
 
 
-def test_docstrings_of_modules_records_and_constants_are_read_without_code(words: ModuleType, tmp_path: Path) -> None:
+def test_docstrings_of_modules_records_and_constants_are_read_without_code(
+    words: ModuleType, tmp_path: Path
+) -> None:
     file = tmp_path / "one.py"
     file.write_text(
-        '"""Of `told` things."""\n\nA = 1\n"""Likewise."""\n\ndef f():\n    """Three."""\n    return "no docstring"\n'
+        '"""Of `told` things."""\n\nA = 1\n"""Likewise."""\n\ndef f():\n    '
+        '"""Three."""\n    return "no docstring"\n'
     )
 
     texts = words.docstrings(tmp_path)
 
-    assert [(one.line, one.words) for one in texts] == [(1, "Of _ things."), (4, "Likewise."), (7, "Three.")]
+    assert [(one.line, one.words) for one in texts] == [
+        (1, "Of _ things."),
+        (4, "Likewise."),
+        (7, "Three."),
+    ]
 
 
 def test_help_of_every_command_and_option_is_read(words: ModuleType) -> None:
     texts = {(one.place, one.words) for one in words.helps()}
 
-    assert ("tfadvisor gate --help", "add the runs to the baseline unless the gate fails") in texts
+    assert (
+        "tfadvisor gate --help",
+        "add the runs to the baseline unless the gate fails",
+    ) in texts
     assert any(place == "tfadvisor baseline add --help" for place, _ in texts)
 
 
@@ -104,12 +157,23 @@ def test_ids_of_rules_are_read_as_words(words: ModuleType) -> None:
 
 
 @pytest.mark.parametrize(
-    "docstring", ["Likewise.", "The same of a text.", "Rows from which on it is told.", "Crooked sides."]
+    "docstring",
+    [
+        "Likewise.",
+        "The same of a text.",
+        "Rows from which on it is told.",
+        "Crooked sides.",
+    ],
 )
 def test_the_dialect_is_an_error(words: ModuleType, docstring: str) -> None:
     assert found(words, docstring)
 
 
-@pytest.mark.parametrize("docstring", ["The process is told to end.", "The same text.", "Rows which it reads."])
+@pytest.mark.parametrize(
+    "docstring",
+    ["The process is told to end.", "The same text.", "Rows which it reads."],
+)
 def test_words_near_the_dialect_are_not(words: ModuleType, docstring: str) -> None:
-    assert [message for _, message in found(words, docstring) if "dialect" in message] == []
+    assert [
+        message for _, message in found(words, docstring) if "dialect" in message
+    ] == []

@@ -1,4 +1,6 @@
-"""The notebook in docs/, cell by cell, as a kernel runs it: the last expression of a cell is what the cell shows."""
+"""The notebook in docs/, cell by cell, as a kernel runs it: the last expression of a
+cell is what the cell shows.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,11 @@ def shown(cell: str, names: dict[str, Any]) -> Any:
 def test_every_cell_shows_something(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(DOCS)
     notebook = json.loads((DOCS / "notebook.ipynb").read_text("utf-8"))
-    cells = ["".join(one["source"]) for one in notebook["cells"] if one["cell_type"] == "code"]
+    cells = [
+        "".join(one["source"])
+        for one in notebook["cells"]
+        if one["cell_type"] == "code"
+    ]
     names: dict[str, Any] = {"__name__": "__main__"}
 
     report, findings, metrics, absent, steps, ops, change, causes, events, other = (
@@ -41,4 +47,6 @@ def test_every_cell_shows_something(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "input" in set(causes["class"])
     assert events["ms"].is_monotonic_decreasing
     assert "HOST-BOUND" in other._repr_html_()
-    assert all(one["outputs"] == [] for one in notebook["cells"] if one["cell_type"] == "code")
+    assert all(
+        one["outputs"] == [] for one in notebook["cells"] if one["cell_type"] == "code"
+    )

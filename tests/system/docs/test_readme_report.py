@@ -18,10 +18,19 @@ def test_the_report_is_what_the_command_prints() -> None:
     command, report = re.findall(r"```(?:sh)?\n(.*?)```", readme, re.DOTALL)[:2]
     arguments = re.search(r"tfadvisor (analyze \S+)", command)
     assert arguments is not None
-    environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "FORCE_COLOR")}
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("COLUMNS", "FORCE_COLOR")
+    }
 
     printed = subprocess.run(
-        [COMMAND, *arguments.group(1).split()], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+        [COMMAND, *arguments.group(1).split()],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     ).stdout
 
     assert printed.startswith(report.rstrip())

@@ -1,4 +1,6 @@
-"""The recorded terminal session: what the README promises was run, in its order, and proved something."""
+"""The recorded terminal session: what the README promises was run, in its order, and
+proved something.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,11 @@ import re
 
 from support.places import ROOT
 
-LINES = (ROOT / "docs" / "pictures" / "session.cast").read_text(encoding="utf-8").splitlines()
+LINES = (
+    (ROOT / "docs" / "pictures" / "session.cast")
+    .read_text(encoding="utf-8")
+    .splitlines()
+)
 HEAD, EVENTS = json.loads(LINES[0]), [json.loads(line) for line in LINES[1:]]
 TEXT = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", "".join(event[2] for event in EVENTS))
 
@@ -24,7 +30,11 @@ def test_the_commands_are_those_of_the_readme() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     promised = re.findall(r"^tfadvisor (run|fix|try) ", readme, re.MULTILINE)
 
-    assert re.findall(r"^\$ tfadvisor (\w+) ", TEXT, re.MULTILINE) == promised == ["run", "fix", "try"]
+    assert (
+        re.findall(r"^\$ tfadvisor (\w+) ", TEXT, re.MULTILINE)
+        == promised
+        == ["run", "fix", "try"]
+    )
 
 
 def test_the_last_one_measures_a_gain_and_says_what_was_promised() -> None:

@@ -8,16 +8,35 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("mkdocs", reason="MkDocs is not installed: pip install 'tfadvisor[docs]'")
-pytest.importorskip("mkdocstrings", reason="mkdocstrings is not installed: pip install 'tfadvisor[docs]'")
+pytest.importorskip(
+    "mkdocs", reason="MkDocs is not installed: pip install 'tfadvisor[docs]'"
+)
+pytest.importorskip(
+    "mkdocstrings",
+    reason="mkdocstrings is not installed: pip install 'tfadvisor[docs]'",
+)
 
 ROOT = Path(__file__).parents[3]
 
-pytestmark = [pytest.mark.nightly, pytest.mark.slow]  # CI builds the site before its tests
+pytestmark = [
+    pytest.mark.nightly,
+    pytest.mark.slow,
+]  # CI builds the site before its tests
 
 
-def test_the_site_builds_without_a_warning_and_links_lead_to_pages(tmp_path: Path) -> None:
-    build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)]
+def test_the_site_builds_without_a_warning_and_links_lead_to_pages(
+    tmp_path: Path,
+) -> None:
+    build = [
+        sys.executable,
+        "-m",
+        "mkdocs",
+        "build",
+        "--strict",
+        "--quiet",
+        "--site-dir",
+        str(tmp_path),
+    ]
     done = subprocess.run(build, cwd=ROOT, capture_output=True, text=True, check=False)
 
     assert done.returncode == 0, done.stderr

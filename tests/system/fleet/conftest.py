@@ -14,7 +14,9 @@ pytest.importorskip("pyarrow", reason="the extra parquet is not installed")
 
 @pytest.fixture
 def logs(tmp_path: Path) -> Path:
-    """Two runs of vision, one of them on two hosts, one of text, and one that no profiler wrote."""
+    """Two runs of vision, one of them on two hosts, one of text, and one that no
+    profiler wrote.
+    """
     folder = tmp_path / "logs"
     add(folder, "vision/resnet/a/2026_01_02_03_04_05")
     add(folder, "vision/resnet/b/2026_01_03_03_04_05", busy=20, hosts=2)

@@ -71,22 +71,36 @@ def test_nothing_to_do_starts_nothing(work, engine: Engine) -> None:
     assert list(engine.each(work.twice, [])) == []
 
 
-def test_processes_killed_in_the_middle_lose_nothing(work, engine: Engine, tmp_path: Path) -> None:
-    names = ["kill-one" if number == 3 else "kill-two" if number == 6 else f"{number}" for number in range(10)]
+def test_processes_killed_in_the_middle_lose_nothing(
+    work, engine: Engine, tmp_path: Path
+) -> None:
+    names = [
+        "kill-one" if number == 3 else "kill-two" if number == 6 else f"{number}"
+        for number in range(10)
+    ]
 
     found = {
-        one.task: one.value for one in engine.each(work.kills_once, [str(tmp_path / name).encode() for name in names])
+        one.task: one.value
+        for one in engine.each(
+            work.kills_once, [str(tmp_path / name).encode() for name in names]
+        )
     }
 
-    assert found == {number: f"done {name}".encode() for number, name in enumerate(names)}
+    assert found == {
+        number: f"done {name}".encode() for number, name in enumerate(names)
+    }
 
 
-def test_a_task_that_always_kills_its_process_is_told_and_the_others_are_done(work, engine: Engine) -> None:
+def test_a_task_that_always_kills_its_process_is_told_and_the_others_are_done(
+    work, engine: Engine
+) -> None:
     tasks = [b"poison" if number == 2 else str(number).encode() for number in range(6)]
 
     found = {one.task: one.value for one in engine.each(work.kills_always, tasks)}
 
-    assert found == {number: None if number == 2 else task for number, task in enumerate(tasks)}
+    assert found == {
+        number: None if number == 2 else task for number, task in enumerate(tasks)
+    }
 
 
 def test_what_work_raises_is_raised(work, engine: Engine) -> None:

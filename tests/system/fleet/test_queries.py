@@ -1,4 +1,6 @@
-"""The page's queries run, on a table that the command wrote, and answer what is worked out by hand."""
+"""The page's queries run, on a table that the command wrote, and answer what is worked
+out by hand.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,17 @@ QUERIES = dict(re.findall(r"### ([^\n]+)\n.*?```sql\n(.*?)```", PAGE, re.S))
 @pytest.fixture
 def ask(logs: Path, tmp_path: Path, say, monkeypatch: pytest.MonkeyPatch):
     """The rows that a query of the page gives, by its heading."""
-    assert say("fleet", logs, "--labels", "{team}/{model}/{job}", "-o", tmp_path / "runs.parquet")[0] == 0
+    assert (
+        say(
+            "fleet",
+            logs,
+            "--labels",
+            "{team}/{model}/{job}",
+            "-o",
+            tmp_path / "runs.parquet",
+        )[0]
+        == 0
+    )
     monkeypatch.chdir(tmp_path)
 
     def rows(heading: str) -> list[dict[str, Any]]:
@@ -34,7 +46,9 @@ def test_there_are_five() -> None:
 
 
 def test_what_costs_most(ask) -> None:
-    assert all(row["devices_to_save"] >= 0 and row["runs"] for row in ask("What costs most"))
+    assert all(
+        row["devices_to_save"] >= 0 and row["runs"] for row in ask("What costs most")
+    )
 
 
 def test_whose_runs_wait_for_input(ask) -> None:
@@ -60,16 +74,23 @@ def test_step_times_run_by_run(ask) -> None:
         ("resnet", 0.1),
         ("resnet", 0.1),
     ]
-    assert [row["recorded_at"] for row in found[1:]] == sorted(row["recorded_at"] for row in found[1:])
+    assert [row["recorded_at"] for row in found[1:]] == sorted(
+        row["recorded_at"] for row in found[1:]
+    )
 
 
 def test_the_schedulers_hours(ask, tmp_path: Path) -> None:
-    """Job a ran for 3 hours in both teams, of one device each; job b, of two devices, is not told: an hour."""
+    """Job a ran for 3 hours in both teams, of one device each; job b, of two devices,
+    is not told: an hour.
+    """
     (tmp_path / "jobs.csv").write_text("job,hours\na,3.0\n")
 
     found = ask("What each job cost, with the scheduler's hours")
 
-    assert [(row["job"], row["device_hours"]) for row in found] == [("a", 6.0), ("b", 2.0)]
+    assert [(row["job"], row["device_hours"]) for row in found] == [
+        ("a", 6.0),
+        ("b", 2.0),
+    ]
 
 
 def test_every_column_stands_on_the_page() -> None:

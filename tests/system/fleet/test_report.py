@@ -40,7 +40,9 @@ def told(*rows: Row) -> Fleet:
 
 
 def test_device_hours_by_cause() -> None:
-    """8 devices lose half of an hour and 16 a quarter: 4 of 8, and 4 of 16. 8 more are healthy."""
+    """8 devices lose half of an hour and 16 a quarter: 4 of 8, and 4 of 16. 8 more are
+    healthy.
+    """
     fleet = told(
         row("a"),
         row("b", verdict="compile", verdict_fraction=0.25, devices=16),
@@ -57,7 +59,9 @@ def test_device_hours_by_cause() -> None:
 
 def test_what_first_findings_could_save() -> None:
     """A quarter to a half of 8 device-hours."""
-    fleet = told(row("a", finding="slow-input", saving_low=0.25, saving_high=0.5), row("b"))
+    fleet = told(
+        row("a", finding="slow-input", saving_low=0.25, saving_high=0.5), row("b")
+    )
 
     (one,) = fleet.findings
     assert (one.name, one.low, one.high, one.runs) == ("slow-input", 2, 4, 1)
@@ -67,13 +71,24 @@ def test_what_first_findings_could_save() -> None:
 def test_teams_and_models_only_where_they_are_told() -> None:
     fleet = told(row("a", team="vision"), row("b", devices=1))
 
-    assert [(one.name, one.runs) for one in fleet.teams] == [("vision", 1), ("(not told)", 1)]
+    assert [(one.name, one.runs) for one in fleet.teams] == [
+        ("vision", 1),
+        ("(not told)", 1),
+    ]
     assert fleet.models == ()
 
 
 def test_a_long_name_keeps_its_end_and_no_column_is_empty() -> None:
     """40 letters of 44 have room; models of a family differ in their last ones."""
-    words = as_text(told(row("a", model="a-very-long-name-of-a-model-for-translation-v2", finding="slow-input")))
+    words = as_text(
+        told(
+            row(
+                "a",
+                model="a-very-long-name-of-a-model-for-translation-v2",
+                finding="slow-input",
+            )
+        )
+    )
 
     assert "\na-very-long-name-of-a-mod…translation-v2  " in words
     by_finding = words.split("By first finding")[1].split("By model")[0]
@@ -82,7 +97,9 @@ def test_a_long_name_keeps_its_end_and_no_column_is_empty() -> None:
 
 
 def test_failed_runs_are_named_and_cost_nothing() -> None:
-    fleet = told(row("a"), row("b", error="is cut short.", error_kind="trace", healthy=None))
+    fleet = told(
+        row("a"), row("b", error="is cut short.", error_kind="trace", healthy=None)
+    )
 
     assert [one.place for one in fleet.failed] == ["b"]
     assert fleet.whole.hours == 8
@@ -107,7 +124,9 @@ def test_names_are_text_on_the_page() -> None:
 
 def test_the_command_in_every_form(tmp_path: Path, say) -> None:
     table = tmp_path / "runs.parquet"
-    write_table(table, {one.place: one for one in [row("a", team="vision"), row("b", day=3)]})
+    write_table(
+        table, {one.place: one for one in [row("a", team="vision"), row("b", day=3)]}
+    )
 
     code, out, _ = say("fleet", "report", table)
     assert code == 0

@@ -1,4 +1,6 @@
-"""The table: a row a run, broken ones too; the same whatever the order; only what is new is read."""
+"""The table: a row a run, broken ones too; the same whatever the order; only what is
+new is read.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +23,14 @@ from tfadvisor.fleet.table import read_table
 from tfadvisor.fleet.work import HowToRead, Row, row_of
 
 
-def made(logs: Path, output: Path, engine: Here | None = None, how: HowToRead | None = None) -> Outcome:
+def made(
+    logs: Path, output: Path, engine: Here | None = None, how: HowToRead | None = None
+) -> Outcome:
     known = read_table(output) if output.exists() else ()
     found = find_tasks([logs], Labels("{team}/{model}/{job}"), how or HowToRead())
-    return bring_up_to_date(known, found, engine or Here(), output, lambda done, total: None)
+    return bring_up_to_date(
+        known, found, engine or Here(), output, lambda done, total: None
+    )
 
 
 def rows(output: Path) -> dict[str, Row]:
@@ -42,7 +48,16 @@ def test_a_row_says_what_the_report_says(logs: Path, tmp_path: Path) -> None:
     assert (row.hosts, row.devices, row.device_kind) == (2, 2, "gpu")
     assert row.step_time_ms == pytest.approx(0.1)
     assert row.compute == pytest.approx(0.2)
-    classes = (row.compute, row.collective, row.transfer, row.input, row.launch, row.compile, row.host, row.idle)
+    classes = (
+        row.compute,
+        row.collective,
+        row.transfer,
+        row.input,
+        row.launch,
+        row.compile,
+        row.host,
+        row.idle,
+    )
     assert sum(one for one in classes if one is not None) == pytest.approx(1)
     assert row.healthy is False
     assert row.error is None
@@ -70,10 +85,14 @@ def test_the_same_bytes_whatever_the_order(logs: Path, tmp_path: Path) -> None:
 
 def test_the_same_bytes_from_several_processes(logs: Path, tmp_path: Path, say) -> None:
     for workers in (1, 3):
-        code, _, err = say("fleet", logs, "-o", tmp_path / f"{workers}.parquet", "--workers", workers)
+        code, _, err = say(
+            "fleet", logs, "-o", tmp_path / f"{workers}.parquet", "--workers", workers
+        )
         assert code == 0, err
 
-    assert (tmp_path / "1.parquet").read_bytes() == (tmp_path / "3.parquet").read_bytes()
+    assert (tmp_path / "1.parquet").read_bytes() == (
+        tmp_path / "3.parquet"
+    ).read_bytes()
 
 
 def test_what_is_known_is_not_read_again(logs: Path, tmp_path: Path) -> None:
@@ -129,10 +148,14 @@ def test_rows_of_other_sources_stay_as_they_are(logs: Path, tmp_path: Path) -> N
     assert (outcome.rows, outcome.gone) == (4, 0)
 
 
-def test_a_run_whose_processes_were_killed_is_tried_again_next_time(logs: Path, tmp_path: Path) -> None:
+def test_a_run_whose_processes_were_killed_is_tried_again_next_time(
+    logs: Path, tmp_path: Path
+) -> None:
     output, engine = tmp_path / "runs.parquet", Here()
     made(logs, output, Here(lost=(0,)))
-    assert [row.error_kind for row in read_table(output) if row.error].count("killed") == 1
+    assert [row.error_kind for row in read_table(output) if row.error].count(
+        "killed"
+    ) == 1
 
     made(logs, output, engine)
 
@@ -140,7 +163,9 @@ def test_a_run_whose_processes_were_killed_is_tried_again_next_time(logs: Path, 
     assert "killed" not in [row.error_kind for row in read_table(output)]
 
 
-def test_an_interrupted_pass_has_not_been_for_nothing(logs: Path, tmp_path: Path) -> None:
+def test_an_interrupted_pass_has_not_been_for_nothing(
+    logs: Path, tmp_path: Path
+) -> None:
     output, engine = tmp_path / "runs.parquet", Here()
     with pytest.raises(KeyboardInterrupt):
         made(logs, output, Here(interrupted_after=3))
@@ -151,14 +176,19 @@ def test_an_interrupted_pass_has_not_been_for_nothing(logs: Path, tmp_path: Path
 
 
 def test_labels_that_name_something_else(logs: Path) -> None:
-    with pytest.raises(UsageError, match=r"each part must be \{team\}, \{model\}, \{job\}"):
+    with pytest.raises(
+        UsageError, match=r"each part must be \{team\}, \{model\}, \{job\}"
+    ):
         Labels("{owner}/{model}")
 
 
 def test_without_labels_the_first_folder_is_the_model(logs: Path) -> None:
     tasks = find_tasks([logs / "vision"], Labels(None), HowToRead()).tasks
 
-    assert [dict(task.labels) for task in tasks] == [{"model": "resnet"}, {"model": "resnet"}]
+    assert [dict(task.labels) for task in tasks] == [
+        {"model": "resnet"},
+        {"model": "resnet"},
+    ]
 
 
 def test_something_else_is_not_overwritten(logs: Path, tmp_path: Path, say) -> None:
@@ -188,7 +218,9 @@ def test_a_source_without_a_run(tmp_path: Path, say) -> None:
     assert not (tmp_path / "runs.parquet").exists()
 
 
-def test_every_field_is_a_column_and_every_class_of_time_has_one(logs: Path, tmp_path: Path) -> None:
+def test_every_field_is_a_column_and_every_class_of_time_has_one(
+    logs: Path, tmp_path: Path
+) -> None:
     from tfadvisor.vocabulary import TIME_CLASSES
 
     made(logs, tmp_path / "runs.parquet")
@@ -201,8 +233,14 @@ def test_every_field_is_a_column_and_every_class_of_time_has_one(logs: Path, tmp
 @pytest.mark.parametrize(
     ("work", "why"),
     [
-        (lambda *_, **__: re.match(r"(a|a)+$", "a" * 40 + "b"), "took longer than any run of its size needs."),
-        (lambda *_, **__: bytearray(8 << 30), "needs more memory than there is, or than any run of its size."),
+        (
+            lambda *_, **__: re.match(r"(a|a)+$", "a" * 40 + "b"),
+            "took longer than any run of its size needs.",
+        ),
+        (
+            lambda *_, **__: bytearray(8 << 30),
+            "needs more memory than there is, or than any run of its size.",
+        ),
     ],
     ids=["time", "memory"],
 )
@@ -212,7 +250,9 @@ def test_a_run_that_would_take_everything_is_a_row_with_its_error(
     monkeypatch.setattr("tfadvisor.memory._SHORTEST_DEADLINE_S", 0.3)
     monkeypatch.setattr("tfadvisor.analysis.conclude", work)
     monkeypatch.delenv("TFADVISOR_LIMITS", raising=False)
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)  # another test of this process may have left a handler of its own
+    signal.signal(
+        signal.SIGALRM, signal.SIG_DFL
+    )  # another test of this process may have left a handler of its own
 
     row = row_of(find_tasks([logs], Labels(None), HowToRead()).tasks[0])
 

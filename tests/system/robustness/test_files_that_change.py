@@ -1,4 +1,6 @@
-"""A file that is cut, grown, rewritten, replaced or removed while it is read is one clear error, and kills nobody."""
+"""A file that is cut, grown, rewritten, replaced or removed while it is read is one
+clear error, and kills nobody.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def while_it_is_read(monkeypatch: pytest.MonkeyPatch, happens: Callable[[], object]) -> None:
+def while_it_is_read(
+    monkeypatch: pytest.MonkeyPatch, happens: Callable[[], object]
+) -> None:
     """After the first small piece, once."""
     pieces = iter([happens])
     read = source._zero_tag
@@ -60,11 +64,15 @@ def test_a_file_that_changes_is_told(
 ) -> None:
     while_it_is_read(monkeypatch, lambda: change(file))
 
-    with pytest.raises(TraceError, match=r"changed while it was read\. Somebody is writing it"):
+    with pytest.raises(
+        TraceError, match=r"changed while it was read\. Somebody is writing it"
+    ):
         open_source(file)
 
 
-def test_a_file_that_is_removed_is_told(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_is_removed_is_told(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What was read is whole, and no more what the report would name."""
     while_it_is_read(monkeypatch, file.unlink)
 
@@ -72,12 +80,16 @@ def test_a_file_that_is_removed_is_told(file: Path, monkeypatch: pytest.MonkeyPa
         open_source(file)
 
 
-def test_a_file_that_is_replaced_is_told(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_is_replaced_is_told(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """By one of the same size and time, as a copy that keeps times makes it."""
     shutil.copy2(file, file.with_name("x"))
     while_it_is_read(monkeypatch, lambda: file.with_name("x").rename(file))
 
-    with pytest.raises(TraceError, match=r"was replaced while it was read\. Somebody is writing it"):
+    with pytest.raises(
+        TraceError, match=r"was replaced while it was read\. Somebody is writing it"
+    ):
         open_source(file)
 
 

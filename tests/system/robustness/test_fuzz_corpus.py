@@ -1,4 +1,6 @@
-"""What once broke a target breaks it no more, and each target still says what is wrong."""
+"""What once broke a target breaks it no more, and each target still says what
+is wrong.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +15,16 @@ import engine
 import mutate
 import targets
 
-KEPT = [(target, path) for target in targets.TARGETS for path in sorted((ROOT / "fuzz" / "corpus" / target).glob("*"))]
+KEPT = [
+    (target, path)
+    for target in targets.TARGETS
+    for path in sorted((ROOT / "fuzz" / "corpus" / target).glob("*"))
+]
 
 
-@pytest.mark.parametrize(("target", "path"), KEPT, ids=lambda one: getattr(one, "name", one))
+@pytest.mark.parametrize(
+    ("target", "path"), KEPT, ids=lambda one: getattr(one, "name", one)
+)
 def test_what_once_broke_it_breaks_it_no_more(target: str, path: object) -> None:
     found: dict[str, tuple[str, bytes]] = {}
 
@@ -52,12 +60,22 @@ def test_a_message_taken_apart_and_put_together_is_the_same() -> None:
         fields = mutate.fields_of(seed)
 
         assert b"".join(one.raw for one in fields) == seed
-        assert b"".join(mutate.field_of(one.number, one.kind, one.value) for one in fields) == seed
+        assert (
+            b"".join(mutate.field_of(one.number, one.kind, one.value) for one in fields)
+            == seed
+        )
 
 
-@pytest.mark.parametrize(("taken_kb", "told"), [((200 << 10) + 100, []), ((200 << 10) + 101, ["Large at engine.py:"])])
-def test_too_much_memory_is_a_fault(monkeypatch: pytest.MonkeyPatch, taken_kb: int, told: list[str]) -> None:
-    """200 MB and twenty times the file are allowed: 100 kB for one of 5 kB. The process had 50 MB before."""
+@pytest.mark.parametrize(
+    ("taken_kb", "told"),
+    [((200 << 10) + 100, []), ((200 << 10) + 101, ["Large at engine.py:"])],
+)
+def test_too_much_memory_is_a_fault(
+    monkeypatch: pytest.MonkeyPatch, taken_kb: int, told: list[str]
+) -> None:
+    """200 MB and twenty times the file are allowed: 100 kB for one of 5 kB. The process
+    had 50 MB before.
+    """
     peaks = iter((50 << 10, (50 << 10) + taken_kb))
     monkeypatch.setattr(engine, "_peak_kb", lambda: next(peaks))
     found: dict[str, tuple[str, bytes]] = {}

@@ -1,4 +1,6 @@
-"""Arguments and surroundings that no person would choose: one line, the exit code of the contract, never a bug of tfadvisor's."""
+"""Arguments and surroundings that no person would choose: one line, the exit code of
+the contract, never a bug of tfadvisor's.
+"""
 
 from __future__ import annotations
 
@@ -69,9 +71,26 @@ NUMBERS: dict[str, list[str]] = {
     "--workers": ["analyze", "{trace}", "--workers", NINES],
     "--at": ["fix", "{trace}", "--at", f"x:{NINES}"],
     "--percentile": ["export", "{trace}", "--to", "pgle", "--percentile", NINES],
-    "--jaxlib": ["export", "{trace}", "--to", "pgle", "-o", "{none}.pb", "--jaxlib", NINES],
+    "--jaxlib": [
+        "export",
+        "{trace}",
+        "--to",
+        "pgle",
+        "-o",
+        "{none}.pb",
+        "--jaxlib",
+        NINES,
+    ],
     "--keep": ["baseline", "prune", "--store", "{none}", "--keep", NINES],
-    "--keep of add": ["baseline", "add", "{trace}", "--store", "{none}", "--keep", NINES],
+    "--keep of add": [
+        "baseline",
+        "add",
+        "{trace}",
+        "--store",
+        "{none}",
+        "--keep",
+        NINES,
+    ],
     "--budget": ["try", "--env", "A=1", "--budget", NINES, "--", "true"],
     "--budget of gate": ["gate", "--against", "x", "--budget", NINES, "--", "true"],
     "--after": ["run", "--after", f"-{NINES}", "--", "true"],
@@ -79,7 +98,14 @@ NUMBERS: dict[str, list[str]] = {
     "capture's port": ["capture", f"localhost:{NINES}"],
     "a hunk": ["try", "--patch", "{hunk}", "--", "true"],
     "a flag": ["flags", "check", "--", f"--xla_gpu_autotune_level={NINES}"],
-    "a flag's version": ["flags", "check", "--jaxlib", NINES, "--", "--xla_gpu_autotune_level=4"],
+    "a flag's version": [
+        "flags",
+        "check",
+        "--jaxlib",
+        NINES,
+        "--",
+        "--xla_gpu_autotune_level=4",
+    ],
     "a configuration": ["gate", "{trace}", "--config", "{toml}"],
     "a rule": ["rules", "check", "{rules}"],
     "a snapshot": ["compare", "{snapshot}", "{trace}"],
@@ -113,8 +139,12 @@ def places(tmp_path: Path) -> dict[str, Path]:
     """What arguments name by a word in braces."""
     add(tmp_path / "logdir", "vision/resnet/a/2026_01_02_03_04_05")
     add(tmp_path / "logdir", "vision/resnet/a/2026_01_02_04_04_05")
-    (tmp_path / "h.xplane.pb").write_bytes(trace().steps(3, period=100).busy("GPU:0", (0, 250)).bytes())
-    (tmp_path / "a.diff").write_text(f"--- a/x.py\n+++ b/x.py\n@@ -{NINES} +1 @@\n-a\n+b\n")
+    (tmp_path / "h.xplane.pb").write_bytes(
+        trace().steps(3, period=100).busy("GPU:0", (0, 250)).bytes()
+    )
+    (tmp_path / "a.diff").write_text(
+        f"--- a/x.py\n+++ b/x.py\n@@ -{NINES} +1 @@\n-a\n+b\n"
+    )
     (tmp_path / "gate.toml").write_text(f"keep = {NINES}\n")
     (tmp_path / "number.json").write_text(f'{{"tfadvisor_snapshot": {NINES}}}\n')
     (tmp_path / "rules").mkdir()
@@ -127,10 +157,15 @@ def places(tmp_path: Path) -> dict[str, Path]:
         "toml": "gate.toml",
         "snapshot": "number.json",
     }
-    return {name: tmp_path / files.get(name, name) for name in (*files, "logdir", "rules", "none")}
+    return {
+        name: tmp_path / files.get(name, name)
+        for name in (*files, "logdir", "rules", "none")
+    }
 
 
-def called(call: list[str], places: dict[str, Path], capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
+def called(
+    call: list[str], places: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> tuple[int, str]:
     """The exit code, and what was said."""
     code = guarded_main([one.format_map(places) if "{" in one else one for one in call])
     said = capsys.readouterr().err
@@ -158,7 +193,9 @@ def test_a_name_of_5000_characters_is_one_line(
     last = said.splitlines()[-1]
     assert code in (2, 3, 5 if what == "analyze --rules" else 2)
     assert last.startswith("tfadvisor: ")
-    assert all(one.startswith("tfadvisor: ") and len(one) < 5000 for one in said.splitlines())
+    assert all(
+        one.startswith("tfadvisor: ") and len(one) < 5000 for one in said.splitlines()
+    )
     assert list(work.iterdir()) == []
 
 
@@ -170,7 +207,9 @@ def test_a_number_of_5000_digits_is_one_line(
     code, said = called(NUMBERS[what], places, capsys)
 
     assert code in ((5,) if what == "a rule" else (0, 2, 3))
-    assert all(one.startswith("tfadvisor: ") and len(one) < 5000 for one in said.splitlines())
+    assert all(
+        one.startswith("tfadvisor: ") and len(one) < 5000 for one in said.splitlines()
+    )
 
 
 @pytest.mark.parametrize("what", ANYWHERE)
@@ -193,17 +232,27 @@ def test_in_a_folder_that_was_removed(
     assert code == 0 or "was removed" in said.splitlines()[-1]
 
 
-@pytest.mark.parametrize("columns", ["9" * 5000, "9" * 20, "99999", "0", "-1", "x", "", "1e9", "\u0669" * 9])
+@pytest.mark.parametrize(
+    "columns", ["9" * 5000, "9" * 20, "99999", "0", "-1", "x", "", "1e9", "\u0669" * 9]
+)
 def test_any_width_of_the_screen(columns: str) -> None:
-    for call in (["--help"], ["analyze", "--help"], ["flags", "check", "--", "--xla_gpu_autotune_level=4"]):
+    for call in (
+        ["--help"],
+        ["analyze", "--help"],
+        ["flags", "check", "--", "--xla_gpu_autotune_level=4"],
+    ):
         env = {**os.environ, "COLUMNS": columns, "LINES": columns}
-        done = subprocess.run([COMMAND, *call], env=env, capture_output=True, check=False, timeout=60)
+        done = subprocess.run(
+            [COMMAND, *call], env=env, capture_output=True, check=False, timeout=60
+        )
 
         assert (done.returncode, done.stderr) == (0, b"")
         assert len(done.stdout) < 60_000_000
 
 
-@pytest.mark.parametrize("name", ["TFADVISOR_CACHE", "TFADVISOR_LIMITS", "HOME", "TMPDIR", "BROWSER"])
+@pytest.mark.parametrize(
+    "name", ["TFADVISOR_CACHE", "TFADVISOR_LIMITS", "HOME", "TMPDIR", "BROWSER"]
+)
 @pytest.mark.parametrize("value", [NINES, "/" + LONG, "\x1b]0;x\x07"])
 def test_any_variable(name: str, value: str, places: dict[str, Path]) -> None:
     done = subprocess.run(
@@ -232,14 +281,27 @@ def test_without_asserts_and_docstrings(level: str, places: dict[str, Path]) -> 
     ]
 
     assert [(one.returncode, one.stderr) for one in reports] == [(0, b""), (0, b"")]
-    assert json.loads(reports[0].stdout)["findings"] == json.loads(reports[1].stdout)["findings"]
+    assert (
+        json.loads(reports[0].stdout)["findings"]
+        == json.loads(reports[1].stdout)["findings"]
+    )
 
 
 @pytest.mark.parametrize("kind", ["GPU", "TPU", "CUSTOM"])
-def test_a_device_of_any_number(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_device_of_any_number(
+    kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """It is none that counts, or one like others."""
     builder = trace().steps(3, period=100).busy("GPU:0", (0, 250))
-    for digits in ("9" * 5000, "9" * 19, "-1", "1e3", "", "\N{ARABIC-INDIC DIGIT NINE}", "0" * 30):
+    for digits in (
+        "9" * 5000,
+        "9" * 19,
+        "-1",
+        "1e3",
+        "",
+        "\N{ARABIC-INDIC DIGIT NINE}",
+        "0" * 30,
+    ):
         builder.on_line(f"/device:{kind}:{digits}", "XLA Ops", "fusion.1", 0, 50)
     (tmp_path / "h.xplane.pb").write_bytes(builder.bytes())
 

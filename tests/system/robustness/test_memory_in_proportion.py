@@ -1,4 +1,6 @@
-"""Files that were made to fill the memory of their reader: refused, or read in 200 MB and twenty times their size."""
+"""Files that were made to fill the memory of their reader: refused, or read in 200 MB
+and twenty times their size.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ from support.wire import number, sized
 from tfadvisor.printable import one_line
 from tfadvisor.trace.columns import text_of
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="measures as Linux does")
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux", reason="measures as Linux does"
+)
 
 MEASURED = """
 import re, sys
@@ -25,7 +29,9 @@ from tfadvisor.cli.main import guarded_main
 code = guarded_main(["analyze", sys.argv[1], "-o", sys.argv[2]])
 print(code, re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read())[1])
 """
-"""Of this program alone: what getrusage tells counts the memory of the one that started it."""
+"""Of this program alone: what getrusage tells counts the memory of the one that started
+it.
+"""
 
 
 def good() -> bytes:
@@ -43,8 +49,18 @@ def name(id_: int, text: bytes) -> bytes:
 def packed_texts() -> bytes:
     """Each has 2 kB and unpacks to 1 MB."""
     stat = sized(5, number(1, 1) + sized(2, number(1, 1) + sized(2, b"hlo_op")))
-    texts = (gzip.compress(b"%d" % one + b"a" * 1_000_000, 9, mtime=0) for one in range(200))
-    return host(stat + sized(3, b"".join(sized(4, sized(4, number(1, 1) + sized(8, text))) for text in texts)))
+    texts = (
+        gzip.compress(b"%d" % one + b"a" * 1_000_000, 9, mtime=0) for one in range(200)
+    )
+    return host(
+        stat
+        + sized(
+            3,
+            b"".join(
+                sized(4, sized(4, number(1, 1) + sized(8, text))) for text in texts
+            ),
+        )
+    )
 
 
 def gpu_op(text: str) -> bytes:
@@ -53,8 +69,15 @@ def gpu_op(text: str) -> bytes:
 
 
 def nested() -> bytes:
-    """Each begins after the one around it and ends before it: calls of a library in one function of the program."""
-    builder = trace().steps(3, period=100).busy("GPU:0", (0, 250)).call("$train.py:3 train", 0, 300)
+    """Each begins after the one around it and ends before it: calls of a library in one
+    function of the program.
+    """
+    builder = (
+        trace()
+        .steps(3, period=100)
+        .busy("GPU:0", (0, 250))
+        .call("$train.py:3 train", 0, 300)
+    )
     for one in range(1, 100_000):
         builder.call("$api.py:7 call", one / 1_000_000, 300 - one / 1_000_000)
     return builder.bytes()
@@ -63,14 +86,22 @@ def nested() -> bytes:
 def chain() -> bytes:
     """HLO in which each instruction takes the one before."""
     instructions = [hlo.op(1, "parameter", "f32[8]")]
-    instructions += [hlo.op(one, "negate", "f32[8]", one - 1) for one in range(2, 100_000)]
+    instructions += [
+        hlo.op(one, "negate", "f32[8]", one - 1) for one in range(2, 100_000)
+    ]
     instructions.append(hlo.op(100_000, "fusion", "f32[8]", 99_999, name="gemm"))
     builder = trace().program("jit_step", hlo.module(hlo.computation(1, *instructions)))
     for step in range(3):
         times = step * 100, step * 100 + 80
         builder.step(step * 100, step * 100 + 90).busy("GPU:0", times, name="gemm")
         builder.on_line(
-            "/device:GPU:0", "Stream #1(Compute)", "gemm", *times, hlo_module="jit_step", hlo_op="gemm", program_id=7
+            "/device:GPU:0",
+            "Stream #1(Compute)",
+            "gemm",
+            *times,
+            hlo_module="jit_step",
+            hlo_op="gemm",
+            program_id=7,
         )
     return builder.bytes()
 
@@ -79,14 +110,20 @@ REFUSED: dict[str, Callable[[], bytes]] = {
     "a million empty planes": lambda: good() + sized(1, b"") * 1_000_000,
     "400,000 planes": lambda: good() + sized(1, sized(2, b"/device:GPU:1")) * 400_000,
     "a million empty lines": lambda: host(sized(3, b"") * 1_000_000),
-    "half a million names": lambda: host(b"".join(name(one, b"") for one in range(500_000))),
-    "values of one name": lambda: host(sized(4, number(1, 1) + sized(2, b"") * 500_000)),
+    "half a million names": lambda: host(
+        b"".join(name(one, b"") for one in range(500_000))
+    ),
+    "values of one name": lambda: host(
+        sized(4, number(1, 1) + sized(2, b"") * 500_000)
+    ),
     "a million stats of a plane": lambda: host(sized(6, b"") * 1_000_000),
     "five million events": lambda: host(sized(3, sized(4, b"") * 5_000_000)),
     "a million host names": lambda: good() + sized(4, b"a") * 1_000_000,
 }
 READ: dict[str, Callable[[], bytes]] = {
-    "a name of 60 MB": lambda: host(name(1, b"a" * 60_000_000) + sized(3, sized(4, number(1, 1) + number(3, 5)))),
+    "a name of 60 MB": lambda: host(
+        name(1, b"a" * 60_000_000) + sized(3, sized(4, number(1, 1) + number(3, 5)))
+    ),
     "a host's name of 60 MB": lambda: good() + sized(4, b"a" * 60_000_000),
     "texts that unpack to 200 MB": packed_texts,
     "a name of 120,000 scopes": lambda: gpu_op("a/" * 120_000 + "MatMul:MatMul"),
@@ -103,13 +140,17 @@ def measured(data: bytes, folder: Path) -> tuple[int, int, str]:
     path = folder / "h.xplane.pb"
     path.write_bytes(data)
     call = [sys.executable, "-c", MEASURED, str(path), str(folder / "report.txt")]
-    done = subprocess.run(call, cwd=folder, capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(
+        call, cwd=folder, capture_output=True, text=True, check=True, timeout=60
+    )
     code, kilobytes = map(int, done.stdout.split())
     return code, kilobytes // 1000, done.stderr
 
 
 @pytest.mark.parametrize("what", REFUSED)
-def test_more_things_than_a_profiler_writes_are_refused(tmp_path: Path, what: str) -> None:
+def test_more_things_than_a_profiler_writes_are_refused(
+    tmp_path: Path, what: str
+) -> None:
     data = REFUSED[what]()
 
     code, megabytes, err = measured(data, tmp_path)
@@ -136,14 +177,20 @@ def test_a_long_name_is_cut_where_it_is_kept_and_where_it_is_shown() -> None:
     assert len(one_line("a" * 60_000_000)) == 300
 
 
-def test_a_packed_file_cannot_grow_to_more_than_a_hundred_times_its_size(tmp_path: Path) -> None:
+def test_a_packed_file_cannot_grow_to_more_than_a_hundred_times_its_size(
+    tmp_path: Path,
+) -> None:
     """20 kB of one text again and again."""
     path = tmp_path / "h.xplane.pb.gz"
-    path.write_bytes(gzip.compress(good() + sized(2, b"warning " * 1000) * 4000, 9, mtime=0))
+    path.write_bytes(
+        gzip.compress(good() + sized(2, b"warning " * 1000) * 4000, 9, mtime=0)
+    )
     began = time.monotonic()
 
     call = [sys.executable, "-c", MEASURED, str(path), str(tmp_path / "report.txt")]
-    done = subprocess.run(call, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(
+        call, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60
+    )
 
     assert done.stdout.startswith("3 ")
     assert "expands to more than 16,777,216 bytes" in done.stderr
@@ -184,14 +231,24 @@ sys.argv[1:] = {call!r}
 entry.run()
 """
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
     )
 
     assert done.returncode == 3
     last = done.stderr.splitlines()[-1]
-    assert "took longer than the 1 s that any trace of this size needs. If you trust the trace" in last
+    assert (
+        "took longer than the 1 s that any trace of this size needs. If you trust "
+        "the trace" in last
+    )
     assert "Traceback" not in done.stderr
-    assert sorted(one.name for one in tmp_path.iterdir() if not one.name.startswith(".")) in (
+    assert sorted(
+        one.name for one in tmp_path.iterdir() if not one.name.startswith(".")
+    ) in (
         ["h.xplane.pb"],
         ["h.xplane.pb", "pages"],
     )
@@ -210,6 +267,12 @@ def test_what_a_process_holds_already_does_not_count(tmp_path: Path) -> None:
         "large = bytearray(256 << 20)\n"
     )
 
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        check=False,
+    )
 
     assert (done.returncode, done.stdout, done.stderr) == (0, "refused\n", "")

@@ -1,5 +1,5 @@
-"""Whatever ends tfadvisor while a program of the user's runs under it: the program, its children, temporary folders and work
-trees go too.
+"""Whatever ends tfadvisor while a program of the user's runs under it: the program, its
+children, temporary folders and work trees go too.
 """
 
 from __future__ import annotations
@@ -39,7 +39,11 @@ def started(group: Marked, folder: Path, call: list[str]) -> subprocess.Popen[by
     repository.commit("base", 10)
     repository.commit("head", 12)
     (folder / "repository" / "program.py").write_text(PROGRAM)
-    env = {**repository.env, "TMPDIR": str(folder / "tmp"), "SEEN": str(folder / "seen")}
+    env = {
+        **repository.env,
+        "TMPDIR": str(folder / "tmp"),
+        "SEEN": str(folder / "seen"),
+    }
     command = [Path(sys.executable).parent / "tfadvisor", *call]
     null = subprocess.DEVNULL
     process = group.start(
@@ -60,10 +64,14 @@ def started(group: Marked, folder: Path, call: list[str]) -> subprocess.Popen[by
 
 
 @pytest.mark.parametrize(
-    "number", [signal.SIGHUP, signal.SIGQUIT, signal.SIGKILL, signal.SIGUSR1], ids=lambda one: one.name
+    "number",
+    [signal.SIGHUP, signal.SIGQUIT, signal.SIGKILL, signal.SIGUSR1],
+    ids=lambda one: one.name,
 )
 @pytest.mark.parametrize("what", CALLS)
-def test_nobody_and_nothing_is_left(tmp_path: Path, what: str, number: signal.Signals) -> None:
+def test_nobody_and_nothing_is_left(
+    tmp_path: Path, what: str, number: signal.Signals
+) -> None:
     with marked() as group:
         process = started(group, tmp_path, CALLS[what])
         process.send_signal(number)
@@ -71,7 +79,12 @@ def test_nobody_and_nothing_is_left(tmp_path: Path, what: str, number: signal.Si
 
         assert group.left(20) == []
         assert list((tmp_path / "tmp").iterdir()) == []
-    trees = subprocess.run(["git", "worktree", "list"], cwd=tmp_path / "repository", capture_output=True, check=True)
+    trees = subprocess.run(
+        ["git", "worktree", "list"],
+        cwd=tmp_path / "repository",
+        capture_output=True,
+        check=True,
+    )
     assert len(trees.stdout.splitlines()) == 1
 
 
@@ -103,7 +116,9 @@ def test_a_folder_that_its_owner_may_not_write_goes_too(tmp_path: Path) -> None:
     inner.parent.chmod(0o500)
 
     code = "import sys; from tfadvisor import guardian; guardian.remove(sys.argv[1])"
-    subprocess.run([*WITHOUT_POWERS, sys.executable, "-c", code, tmp_path / "tree"], check=True)
+    subprocess.run(
+        [*WITHOUT_POWERS, sys.executable, "-c", code, tmp_path / "tree"], check=True
+    )
 
     assert not (tmp_path / "tree").exists()
     assert (tmp_path / "outside").stat().st_mode & 0o777 == 0o500

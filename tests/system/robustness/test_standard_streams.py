@@ -1,5 +1,6 @@
-"""Streams that are closed, full or read by nobody, strange encodings, little memory, no home: the environment's fault is
-never called tfadvisor's, and the exit code says what it always says.
+"""Streams that are closed, full or read by nobody, strange encodings, little memory, no
+home: the environment's fault is never called tfadvisor's, and the exit code says what
+it always says.
 """
 
 from __future__ import annotations
@@ -15,15 +16,23 @@ from support.places import FIXTURES
 from support.processes import COMMAND
 from support.trace_builder import trace
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs /dev/full and ulimit -v")
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux", reason="needs /dev/full and ulimit -v"
+)
 SLOW = FIXTURES / "jax-loader"
 
 
 def shell(script: str, *arguments: object, **env: str) -> tuple[int, str, str]:
-    """Runs a script of bash with `$tfadvisor` and the arguments; exit code, standard output and standard error."""
+    """Runs a script of bash with `$tfadvisor` and the arguments; exit code, standard
+    output and standard error.
+    """
     call = ["bash", "-o", "pipefail", "-c", script, "bash", *map(str, arguments)]
     done = subprocess.run(
-        call, capture_output=True, env={**os.environ, "tfadvisor": str(COMMAND), **env}, check=False, timeout=60
+        call,
+        capture_output=True,
+        env={**os.environ, "tfadvisor": str(COMMAND), **env},
+        check=False,
+        timeout=60,
     )
     out, err = (one.decode("utf-8", "replace") for one in (done.stdout, done.stderr))
     assert "Traceback" not in err
@@ -42,26 +51,46 @@ def failing(tmp_path: Path) -> Path:
 GATE = '"$tfadvisor" gate "$1" --baseline "$2/none"'
 
 
-@pytest.mark.parametrize("closed", ["2>&-", ">&-", ">&- 2>&-", "<&- >&- 2>&-", "2>/dev/full"])
+@pytest.mark.parametrize(
+    "closed", ["2>&-", ">&-", ">&- 2>&-", "<&- >&- 2>&-", "2>/dev/full"]
+)
 def test_a_passing_gate_passes_whoever_listens(tmp_path: Path, closed: str) -> None:
     assert shell(f"{GATE} {closed}", SLOW, tmp_path)[0] == 0
 
 
-@pytest.mark.parametrize("closed", ["2>&-", ">&-", ">/dev/full", "| head -c 1", "| true"])
-def test_a_failing_gate_fails_whoever_listens(tmp_path: Path, failing: Path, closed: str) -> None:
+@pytest.mark.parametrize(
+    "closed", ["2>&-", ">&-", ">/dev/full", "| head -c 1", "| true"]
+)
+def test_a_failing_gate_fails_whoever_listens(
+    tmp_path: Path, failing: Path, closed: str
+) -> None:
     assert shell(f'{GATE} --config "$3" {closed}', SLOW, tmp_path, failing)[0] == 1
 
 
 @pytest.mark.parametrize(
-    "command", [GATE, '"$tfadvisor" analyze "$1"', '"$tfadvisor" --help', '"$tfadvisor" --version']
+    "command",
+    [
+        GATE,
+        '"$tfadvisor" analyze "$1"',
+        '"$tfadvisor" --help',
+        '"$tfadvisor" --version',
+    ],
 )
-def test_a_full_disk_behind_standard_output_is_told(tmp_path: Path, command: str) -> None:
+def test_a_full_disk_behind_standard_output_is_told(
+    tmp_path: Path, command: str
+) -> None:
     code, _, err = shell(f"{command} >/dev/full", SLOW, tmp_path)
 
-    assert (code, err) == (2, "tfadvisor: standard output cannot be written: No space left on device.\n")
+    assert (code, err) == (
+        2,
+        "tfadvisor: standard output cannot be written: No space left on device.\n",
+    )
 
 
-@pytest.mark.parametrize("command", ['analyze "$1" --details', "--help", "analyze --help", "rules list", "--nonsense"])
+@pytest.mark.parametrize(
+    "command",
+    ['analyze "$1" --details', "--help", "analyze --help", "rules list", "--nonsense"],
+)
 def test_a_reader_that_leaves_is_no_error(command: str) -> None:
     code, _, err = shell(f'"$tfadvisor" {command} | true', SLOW)
 
@@ -74,21 +103,31 @@ def test_a_file_never_gets_the_number_of_a_closed_stream(tmp_path: Path) -> None
     for number in range(2):
         run = tmp_path / "logdir" / f"2026_01_0{number + 1}_00_00_00"
         run.mkdir(parents=True)
-        (run / "h.xplane.pb").write_bytes(trace().steps(3, period=100).busy("GPU:0", (0, 250)).bytes())
+        (run / "h.xplane.pb").write_bytes(
+            trace().steps(3, period=100).busy("GPU:0", (0, 250)).bytes()
+        )
     before = {file: file.read_bytes() for file in tmp_path.rglob("*.pb")}
 
-    code, _, _ = shell('"$tfadvisor" analyze "$1" -o "$2/r.json" >&- 2>&- <&-', tmp_path / "logdir", tmp_path)
+    code, _, _ = shell(
+        '"$tfadvisor" analyze "$1" -o "$2/r.json" >&- 2>&- <&-',
+        tmp_path / "logdir",
+        tmp_path,
+    )
 
     assert code == 0
     assert {file: file.read_bytes() for file in tmp_path.rglob("*.pb")} == before
     assert json.loads((tmp_path / "r.json").read_text())["steps"]["count"] >= 1
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252", "koi8-r", "shift_jis", "utf-16", "utf-7"])
+@pytest.mark.parametrize(
+    "encoding", ["ascii", "latin-1", "cp1252", "koi8-r", "shift_jis", "utf-16", "utf-7"]
+)
 @pytest.mark.parametrize("command", ["analyze", "--help"])
 def test_every_encoding_can_show_it(encoding: str, command: str) -> None:
     code, out, err = shell(
-        f'"$tfadvisor" {command} $1', SLOW if command == "analyze" else "", PYTHONIOENCODING=encoding
+        f'"$tfadvisor" {command} $1',
+        SLOW if command == "analyze" else "",
+        PYTHONIOENCODING=encoding,
     )
 
     assert (code, err) == (0, "")
@@ -98,10 +137,16 @@ def test_every_encoding_can_show_it(encoding: str, command: str) -> None:
 def test_a_terminal_that_the_system_calls_ascii(tmp_path: Path) -> None:
     folder = tmp_path / os.fsdecode(b"caf\xe9-\xff")
     folder.mkdir()
-    (folder / "h.xplane.pb").write_bytes(trace().steps(3, period=100).busy("GPU:0", (0, 250), name="größe").bytes())
+    (folder / "h.xplane.pb").write_bytes(
+        trace().steps(3, period=100).busy("GPU:0", (0, 250), name="größe").bytes()
+    )
 
     code, out, _ = shell(
-        '"$tfadvisor" analyze "$1" --details', folder, LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0"
+        '"$tfadvisor" analyze "$1" --details',
+        folder,
+        LC_ALL="C",
+        PYTHONUTF8="0",
+        PYTHONCOERCECLOCALE="0",
     )
 
     assert code == 0
@@ -111,14 +156,18 @@ def test_a_terminal_that_the_system_calls_ascii(tmp_path: Path) -> None:
 @pytest.mark.parametrize("megabytes", [60, 120, 200, 300, 400, 700])
 def test_with_little_memory_it_works_or_says_so(megabytes: int) -> None:
     """Below about 60 MB Python itself does not start."""
-    code, _, err = shell(f'ulimit -v {megabytes << 10}; "$tfadvisor" analyze "$1"', SLOW)
+    code, _, err = shell(
+        f'ulimit -v {megabytes << 10}; "$tfadvisor" analyze "$1"', SLOW
+    )
 
     assert code in (0, 3)
     assert code == 0 or "memory" in err
 
 
 def test_without_a_home(tmp_path: Path) -> None:
-    code, _, err = shell('env -u HOME -u USER -u LOGNAME "$tfadvisor" analyze "$1"', SLOW)
+    code, _, err = shell(
+        'env -u HOME -u USER -u LOGNAME "$tfadvisor" analyze "$1"', SLOW
+    )
 
     assert (code, err) == (0, "")
 
@@ -134,14 +183,27 @@ HOSTILE = "run\n::error::pwned\n##[error]x ##vso[task.setvariable]y"
 
 
 @pytest.mark.parametrize(
-    "arguments", ["", "--details", "--format brief", "--format markdown", "--format json", "--host x"]
+    "arguments",
+    [
+        "",
+        "--details",
+        "--format brief",
+        "--format markdown",
+        "--format json",
+        "--host x",
+    ],
 )
 def test_no_name_is_a_command_to_a_ci_system(tmp_path: Path, arguments: str) -> None:
-    """GitHub's runner takes a line that begins with `::`, blanks before it, and `##[` anywhere; Azure `##vso[`."""
+    """GitHub's runner takes a line that begins with `::`, blanks before it, and `##[`
+    anywhere; Azure `##vso[`.
+    """
     run = tmp_path / HOSTILE
     run.mkdir()
     data = (
-        trace().steps(3, period=100, span=90).busy("GPU:0", (0, 250), name=HOSTILE).call(f"$a.py:1 {HOSTILE}", 0, 290)
+        trace()
+        .steps(3, period=100, span=90)
+        .busy("GPU:0", (0, 250), name=HOSTILE)
+        .call(f"$a.py:1 {HOSTILE}", 0, 290)
     )
     (run / f"h{HOSTILE.replace('/', '')}.xplane.pb").write_bytes(data.bytes())
     (run / "broken.xplane.pb").write_bytes(b"\xff" * 100)

@@ -1,4 +1,6 @@
-"""Whatever is kept on disk is whole before and after: killed at every system call, disk full at every write."""
+"""Whatever is kept on disk is whole before and after: killed at every system call, disk
+full at every write.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ SCENARIOS = {
     "a fleet's table": 4,
     "tables": 100,
 }
-"""With as many calls as they make at least: where the layer sees none, nothing is tested. 4: open, write, sync, rename."""
+"""With as many calls as they make at least: where the layer sees none, nothing is
+tested. 4: open, write, sync, rename.
+"""
 
 
 @pytest.fixture(scope="module")
@@ -51,8 +55,9 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_what_is_kept_is_whole_at_every_call_that_changes_the_disk(
     library: Path, tmp_path: Path, scenario: str, mode: str
 ) -> None:
-    """killed: before the call; torn: with half of a write on the disk; full: from the call on there is no room, which is
-    told in one line. After each, readers find what was there before or after, and the next writer works.
+    """killed: before the call; torn: with half of a write on the disk; full: from the
+    call on there is no room, which is told in one line. After each, readers find what
+    was there before or after, and the next writer works.
     """
     assert failed_calls(library, scenario, mode, tmp_path) >= SCENARIOS[scenario]
 
@@ -63,7 +68,9 @@ def tiny_disk(tmp_path: Path) -> Iterator[Path]:
     place = tmp_path / "disk"
     place.mkdir()
     mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=16k", "none", place], capture_output=True, check=False
+        ["mount", "-t", "tmpfs", "-o", "size=16k", "none", place],
+        capture_output=True,
+        check=False,
     )
     if mounted.returncode:
         pytest.skip("no disk can be mounted here")
@@ -84,12 +91,17 @@ def test_a_report_that_does_not_fit_leaves_the_one_before(tiny_disk: Path) -> No
 
 def test_two_writers_lose_nothing(tmp_path: Path) -> None:
     code = (
-        "import sys; sys.path.insert(0, sys.argv[1]); from pathlib import Path; from support.made_runs import snapshot; "
+        "import sys; sys.path.insert(0, sys.argv[1]); from pathlib import Path; from "
+        "support.made_runs import snapshot; "
         "from tfadvisor.comparison.baseline.store import add\n"
-        "for n in range(10): add(Path(sys.argv[2]), [snapshot(fingerprint=f'{sys.argv[3]}{n}' * 16)], keep=100)"
+        "for n in range(10): add(Path(sys.argv[2]), "
+        "[snapshot(fingerprint=f'{sys.argv[3]}{n}' * 16)], keep=100)"
     )
     tests = str(Path(__file__).parents[2])
-    both = [subprocess.Popen([sys.executable, "-c", code, tests, str(tmp_path), name]) for name in "ab"]
+    both = [
+        subprocess.Popen([sys.executable, "-c", code, tests, str(tmp_path), name])
+        for name in "ab"
+    ]
 
     assert [one.wait(60) for one in both] == [0, 0]
     assert len(read_store(tmp_path).runs) == 20

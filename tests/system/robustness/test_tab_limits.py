@@ -1,4 +1,6 @@
-"""The tab's analyses have a deadline and a limit of memory, say which was met, and leave nothing when TensorBoard is killed."""
+"""The tab's analyses have a deadline and a limit of memory, say which was met, and
+leave nothing when TensorBoard is killed.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ from tfadvisor.serve.tensorboard.analyses import Analyses, Analysis, Limits, lim
 from tfadvisor.serve.tensorboard.cache import Cache, open_cache
 from tfadvisor.serve.tensorboard.listing import ListedRun, Listing
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux", reason="looks for processes in /proc"
+)
 
 ASKS = """
 import sys
@@ -48,35 +52,55 @@ def told(asked: bytes | Analysis) -> dict[str, str]:
     return asked.error
 
 
-def test_an_analysis_that_takes_too_long_is_ended_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_analysis_that_takes_too_long_is_ended_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     add_run(tmp_path / "logdir", "run")
     monkeypatch.setattr(module, "limits_of", lambda _: Limits(0.05, 1 << 40))
 
     error = told(Analyses(Cache(tmp_path / "cache")).page(listed(tmp_path / "logdir")))
 
-    assert error["cause"].startswith("took longer than the 0 s that any trace of this size")
+    assert error["cause"].startswith(
+        "took longer than the 0 s that any trace of this size"
+    )
     assert "tfadvisor analyze PATH" in error["remedy"]
     assert [one.name for one in (tmp_path / "cache").iterdir()] == [".tfadvisor-cache"]
 
 
-def test_an_analysis_that_takes_too_much_memory_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Columns of six million events have 20 bytes each, before anything is asked of them."""
+def test_an_analysis_that_takes_too_much_memory_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Columns of six million events have 20 bytes each, before anything is asked of
+    them.
+    """
     (tmp_path / "logdir").mkdir()
-    events = b"".join(sized(4, number(1, 1) + number(2, at * 1000) + number(3, 900)) for at in range(600_000)) * 10
+    events = (
+        b"".join(
+            sized(4, number(1, 1) + number(2, at * 1000) + number(3, 900))
+            for at in range(600_000)
+        )
+        * 10
+    )
     name = sized(4, number(1, 1) + sized(2, number(1, 1) + sized(2, b"op")))
-    (tmp_path / "logdir" / "h.xplane.pb").write_bytes(sized(1, sized(2, b"/host:CPU") + name + sized(3, events)))
+    (tmp_path / "logdir" / "h.xplane.pb").write_bytes(
+        sized(1, sized(2, b"/host:CPU") + name + sized(3, events))
+    )
     monkeypatch.setattr(module, "limits_of", lambda _: Limits(60, 64 << 20))
 
     error = told(Analyses(Cache(tmp_path / "cache")).page(listed(tmp_path / "logdir")))
 
     assert (
-        error["cause"].startswith("needs more than the 0.1 GiB that any trace of this size")
+        error["cause"].startswith(
+            "needs more than the 0.1 GiB that any trace of this size"
+        )
         or "not enough memory" in error["cause"]
     )
 
 
 def test_limits_grow_with_the_files(tmp_path: Path) -> None:
-    """A host of 50 MB and one of 30: each process gets 2 GiB and 20 times the larger, both together 80 s more."""
+    """A host of 50 MB and one of 30: each process gets 2 GiB and 20 times the larger,
+    both together 80 s more.
+    """
     for name, megabytes in (("a", 50), ("b", 30)):
         with (tmp_path / name).open("wb") as file:
             file.truncate(megabytes << 20)
@@ -87,14 +111,17 @@ def test_limits_grow_with_the_files(tmp_path: Path) -> None:
     assert limits.memory == (2 << 30) + 20 * (50 << 20)
 
 
-def test_nothing_is_left_when_tensorboard_is_killed_and_it_answers_again(tmp_path: Path) -> None:
+def test_nothing_is_left_when_tensorboard_is_killed_and_it_answers_again(
+    tmp_path: Path,
+) -> None:
     for number_of_run in range(3):
         add_run(tmp_path / "logdir", f"run-{number_of_run}")
     chance = random.Random(3)
     for _ in range(3):
         with marked() as group:
             process = group.start(
-                [sys.executable, "-c", ASKS, tmp_path / "logdir", tmp_path / "cache"], stdout=subprocess.PIPE
+                [sys.executable, "-c", ASKS, tmp_path / "logdir", tmp_path / "cache"],
+                stdout=subprocess.PIPE,
             )
             assert process.stdout is not None
             process.stdout.readline()
@@ -119,7 +146,9 @@ def test_what_another_process_is_making_stays(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", [0o777, 0o770])
-def test_a_cache_that_others_can_write_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int) -> None:
+def test_a_cache_that_others_can_write_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int
+) -> None:
     """They could put reports there."""
     monkeypatch.setenv("TFADVISOR_CACHE", str(tmp_path))
     (tmp_path / "tensorboard").mkdir()
@@ -141,8 +170,12 @@ def test_a_cache_in_a_folder_where_others_can_rename_it_is_not_used(
         assert (open_cache([]).folder == shared / "mine" / "tensorboard") == used
 
 
-@pytest.mark.skipif(os.name != "posix" or os.getuid() != 0, reason="only root gives folders away")
-def test_a_cache_of_somebody_else_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.skipif(
+    os.name != "posix" or os.getuid() != 0, reason="only root gives folders away"
+)
+def test_a_cache_of_somebody_else_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("TFADVISOR_CACHE", str(tmp_path))
     (tmp_path / "tensorboard").mkdir(mode=0o700)
     os.chown(tmp_path / "tensorboard", 12345, 12345)
@@ -150,8 +183,12 @@ def test_a_cache_of_somebody_else_is_not_used(tmp_path: Path, monkeypatch: pytes
     assert open_cache([]).folder != tmp_path / "tensorboard"
 
 
-def test_a_cache_removes_nothing_that_it_did_not_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A user's folder of this name is not taken, and in a cache only what is named as an analysis goes."""
+def test_a_cache_removes_nothing_that_it_did_not_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A user's folder of this name is not taken, and in a cache only what is named as
+    an analysis goes.
+    """
     monkeypatch.setenv("TFADVISOR_CACHE", str(tmp_path))
     logs = tmp_path / "tensorboard" / "run"
     logs.mkdir(parents=True)
@@ -164,11 +201,17 @@ def test_a_cache_removes_nothing_that_it_did_not_write(tmp_path: Path, monkeypat
         with cache.making(key) as made:
             (made / "report.json").write_bytes(b"[        ]")
 
-    assert sorted(one.name for one in (tmp_path / "cache").iterdir()) == [".tfadvisor-cache", "b" * 64, "run"]
+    assert sorted(one.name for one in (tmp_path / "cache").iterdir()) == [
+        ".tfadvisor-cache",
+        "b" * 64,
+        "run",
+    ]
     assert (tmp_path / "cache" / "run" / "checkpoint").stat().st_size == 100
 
 
-def test_a_cache_around_the_logdir_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cache_around_the_logdir_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("TFADVISOR_CACHE", str(tmp_path))
     root = tmp_path / "tensorboard" / ".logs"
     root.mkdir(parents=True)
@@ -197,7 +240,9 @@ def test_a_cut_file_of_the_cache_is_made_again(tmp_path: Path, name: str) -> Non
 
 @pytest.mark.parametrize("harm", ["a part is gone", "a part is empty", "all is gone"])
 def test_a_cache_that_lost_something_is_filled_again(tmp_path: Path, harm: str) -> None:
-    """What clears old files takes them one by one, and a machine that stops leaves empty ones."""
+    """What clears old files takes them one by one, and a machine that stops leaves
+    empty ones.
+    """
     add_run(tmp_path / "logdir", "run")
     run, analyses = listed(tmp_path / "logdir"), Analyses(Cache(tmp_path / "cache"))
     asked = analyses.report(run)
@@ -219,13 +264,17 @@ def test_a_cache_that_lost_something_is_filled_again(tmp_path: Path, harm: str) 
     assert isinstance(analyses.report(run), bytes)
 
 
-def test_only_so_many_analyses_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_so_many_analyses_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Those that were asked for first are given up."""
     monkeypatch.setattr(module, "_AT_ONCE", 0)
     add_run(tmp_path / "logdir", "run")
     run, analyses = listed(tmp_path / "logdir"), Analyses(Cache(tmp_path / "cache"))
 
-    asked = [analyses.step(run, "vm", index) for index in range(module._MOST_OF_ONE + 1)]
+    asked = [
+        analyses.step(run, "vm", index) for index in range(module._MOST_OF_ONE + 1)
+    ]
 
     states = [one.state for one in asked if isinstance(one, Analysis)]
     assert states == ["failed"] + ["waiting"] * module._MOST_OF_ONE
@@ -241,19 +290,27 @@ def test_a_full_disk_is_no_bug(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
     error = told(Analyses(Cache(tmp_path / "cache")).page(listed(tmp_path / "logdir")))
 
-    assert error["cause"].startswith("could not be analysed: cache: No space left on device. The system refused")
+    assert error["cause"].startswith(
+        "could not be analysed: cache: No space left on device. The system refused"
+    )
     assert "bug" not in error["remedy"]
 
 
-def test_a_cache_of_ones_own_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cache_of_ones_own_is_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("TFADVISOR_CACHE", str(tmp_path))
 
     assert open_cache([]).folder == tmp_path / "tensorboard"
 
 
-def test_without_a_home_there_is_a_temporary_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_home_there_is_a_temporary_cache(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     for name in ("HOME", "XDG_CACHE_HOME", "TFADVISOR_CACHE"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr("pwd.getpwuid", lambda _: (_ for _ in ()).throw(KeyError("nobody")))
+    monkeypatch.setattr(
+        "pwd.getpwuid", lambda _: (_ for _ in ()).throw(KeyError("nobody"))
+    )
 
     assert open_cache([]).folder.is_dir()

@@ -1,4 +1,6 @@
-"""Pipes, sockets, devices and files of /proc: refused or skipped with a line, never waited for."""
+"""Pipes, sockets, devices and files of /proc: refused or skipped with a line, never
+waited for.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,9 @@ def test_a_pipe(fifo: Path, capsys: pytest.CaptureFixture[str], inside: bool) ->
     assert "it is a pipe, not a file" in err
 
 
-def test_a_pipe_beside_a_trace_is_a_host_that_is_left_out(fifo: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_pipe_beside_a_trace_is_a_host_that_is_left_out(
+    fifo: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (fifo.parent / "host.xplane.pb").write_bytes(good())
 
     code = guarded_main(["analyze", str(fifo.parent)])
@@ -60,7 +64,9 @@ def test_a_pipe_beside_a_trace_is_a_host_that_is_left_out(fifo: Path, capsys: py
     assert "it is a pipe, not a file" in " ".join(capsys.readouterr().out.split())
 
 
-def test_a_socket(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_socket(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)  # a socket's name may have 108 bytes
     with socket.socket(socket.AF_UNIX) as one:
         one.bind("s.xplane.pb")
@@ -79,7 +85,9 @@ def test_a_device(capsys: pytest.CaptureFixture[str], device: str) -> None:
     assert "it is a device, not a file" in err
 
 
-@pytest.mark.parametrize("name", ["/proc/kmsg", "/proc/self/mem", "/proc/self/maps", "/proc/self/environ"])
+@pytest.mark.parametrize(
+    "name", ["/proc/kmsg", "/proc/self/mem", "/proc/self/maps", "/proc/self/environ"]
+)
 def test_a_file_of_the_system(capsys: pytest.CaptureFixture[str], name: str) -> None:
     code, _ = said(capsys, "analyze", name)
 
@@ -87,7 +95,9 @@ def test_a_file_of_the_system(capsys: pytest.CaptureFixture[str], name: str) -> 
 
 
 @pytest.mark.parametrize("folder", ["/proc", "/proc/self", "/sys", "/dev"])
-def test_a_folder_of_the_system_is_not_searched(capsys: pytest.CaptureFixture[str], folder: str) -> None:
+def test_a_folder_of_the_system_is_not_searched(
+    capsys: pytest.CaptureFixture[str], folder: str
+) -> None:
     """Through /proc/self/root lies the whole machine."""
     code, err = said(capsys, "analyze", folder)
 
@@ -103,23 +113,35 @@ def test_a_link_to_the_system_in_a_logdir_is_passed_over(tmp_path: Path) -> None
     assert [run.path for run in find_runs(tmp_path)] == [tmp_path]
 
 
-def test_a_pipe_in_a_rules_folder_is_a_broken_rule(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_pipe_in_a_rules_folder_is_a_broken_rule(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "rules").mkdir()
     os.mkfifo(tmp_path / "rules" / "mine.yaml")
     (tmp_path / "host.xplane.pb").write_bytes(good())
 
-    code, err = said(capsys, "analyze", tmp_path / "host.xplane.pb", "--rules", tmp_path / "rules")
+    code, err = said(
+        capsys, "analyze", tmp_path / "host.xplane.pb", "--rules", tmp_path / "rules"
+    )
 
     assert code == 5
     assert "mine.yaml" in err
     assert "it is a pipe, not a file" in err
 
 
-def test_a_pipe_as_configuration(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_pipe_as_configuration(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     os.mkfifo(tmp_path / "tfadvisor.toml")
     (tmp_path / "host.xplane.pb").write_bytes(good())
 
-    code, err = said(capsys, "gate", tmp_path / "host.xplane.pb", "--config", tmp_path / "tfadvisor.toml")
+    code, err = said(
+        capsys,
+        "gate",
+        tmp_path / "host.xplane.pb",
+        "--config",
+        tmp_path / "tfadvisor.toml",
+    )
 
     assert code == 2
     assert "it is a pipe, not a file" in err
@@ -127,9 +149,14 @@ def test_a_pipe_as_configuration(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 @pytest.mark.parametrize("kind", ["pipe", "/dev/zero"])
 def test_a_ledger_that_is_no_file(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, kind: str
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    kind: str,
 ) -> None:
-    """`tfadvisor ledger` refuses it; a report is made without it, since nobody has asked for it."""
+    """`tfadvisor ledger` refuses it; a report is made without it, since nobody has
+    asked for it.
+    """
     monkeypatch.chdir(tmp_path)
     ledger = tmp_path / ".tfadvisor" / "ledger.jsonl"
     ledger.parent.mkdir()
@@ -143,7 +170,9 @@ def test_a_ledger_that_is_no_file(
         assert "not a file" in err
 
 
-def test_a_pipe_in_a_baseline_is_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_pipe_in_a_baseline_is_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "store" / "default").mkdir(parents=True)
     os.mkfifo(tmp_path / "store" / "default" / "run.json")
 

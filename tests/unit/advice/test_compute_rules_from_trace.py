@@ -1,4 +1,6 @@
-"""Rules of what devices compute, from the bytes of a built trace to the finding: kernels and ops by their documented names."""
+"""Rules of what devices compute, from the bytes of a built trace to the finding:
+kernels and ops by their documented names.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ GIB = 1 << 30
 
 
 def program(*ops: bytes, more: tuple[bytes, ...] = (), of: str = SQUARE) -> bytes:
-    """One computation of a parameter and these ops, numbered from 2; the other computations."""
+    """One computation of a parameter and these ops, numbered from 2; the other
+    computations.
+    """
     return hlo.module(*more, hlo.computation(1, hlo.op(1, "parameter", of), *ops))
 
 
@@ -25,19 +29,47 @@ def where(path: str) -> bytes:
 
 
 def product_as_a_loop() -> TraceBuilder:
-    dot = hlo.op(2, "dot", SQUARE, 1, 1, name="wrapped_dot", metadata=where("jit(step)/dot_general"), extra=DOT)
-    return gpu_steps(("wrapped_dot", 40, "wrapped_dot"), ("sm80_gemm", 40), program=program(dot))
+    dot = hlo.op(
+        2,
+        "dot",
+        SQUARE,
+        1,
+        1,
+        name="wrapped_dot",
+        metadata=where("jit(step)/dot_general"),
+        extra=DOT,
+    )
+    return gpu_steps(
+        ("wrapped_dot", 40, "wrapped_dot"), ("sm80_gemm", 40), program=program(dot)
+    )
 
 
 def products_of_one_matrix() -> TraceBuilder:
     ops = [hlo.op(number, "parameter", SQUARE, number=number) for number in (2, 3)]
-    products = [hlo.op(number, "dot", SQUARE, 1, number - 2, name=f"dot.{number}", extra=DOT) for number in (4, 5)]
-    return gpu_steps(("g1", 15, "dot.4"), ("g2", 15, "dot.5"), ("g3", 30), program=program(*ops, *products))
+    products = [
+        hlo.op(number, "dot", SQUARE, 1, number - 2, name=f"dot.{number}", extra=DOT)
+        for number in (4, 5)
+    ]
+    return gpu_steps(
+        ("g1", 15, "dot.4"),
+        ("g2", 15, "dot.5"),
+        ("g3", 30),
+        program=program(*ops, *products),
+    )
 
 
 def random_draws() -> TraceBuilder:
-    draw = hlo.op(2, "sine", SQUARE, 1, name="draw", metadata=where("jit(step)/jit(_normal)/threefry2x32"))
-    return gpu_steps(("loop_fusion", 40, "draw"), ("sm80_gemm", 40), program=program(draw))
+    draw = hlo.op(
+        2,
+        "sine",
+        SQUARE,
+        1,
+        name="draw",
+        metadata=where("jit(step)/jit(_normal)/threefry2x32"),
+    )
+    return gpu_steps(
+        ("loop_fusion", 40, "draw"), ("sm80_gemm", 40), program=program(draw)
+    )
 
 
 def scan_over_layers() -> TraceBuilder:
@@ -45,16 +77,30 @@ def scan_over_layers() -> TraceBuilder:
         2,
         hlo.op(1, "parameter", SQUARE),
         hlo.op(2, "dot", SQUARE, 1, 1, name="product", extra=DOT),
-        hlo.op(9, "dynamic-slice", SQUARE, 1, 1, name="cut", metadata=where("jit(step)/while/body/dynamic_slice")),
+        hlo.op(
+            9,
+            "dynamic-slice",
+            SQUARE,
+            1,
+            1,
+            name="cut",
+            metadata=where("jit(step)/while/body/dynamic_slice"),
+        ),
     )
     looped = program(hlo.op(2, "while", SQUARE, 1, calls=[2]), more=(body,))
-    return gpu_steps(("gemm", 50, "product"), ("loop_dynamic_slice_fusion", 30, "cut"), program=looped)
+    return gpu_steps(
+        ("gemm", 50, "product"),
+        ("loop_dynamic_slice_fusion", 30, "cut"),
+        program=looped,
+    )
 
 
 def attention() -> TraceBuilder:
     scores, context = "f32[8,128,128]", "f32[8,128,64]"
     reducers = [
-        hlo.computation(one, hlo.op(1, "parameter", "f32[]"), hlo.op(2, opcode, "f32[]", 1, 1))
+        hlo.computation(
+            one, hlo.op(1, "parameter", "f32[]"), hlo.op(2, opcode, "f32[]", 1, 1)
+        )
         for one, opcode in ((3, "maximum"), (4, "add"))
     ]
     softmax = hlo.computation(
@@ -66,13 +112,35 @@ def attention() -> TraceBuilder:
         hlo.op(5, "divide", scores, 3, 4),
     )
     ops = (
-        hlo.op(2, "dot", scores, 1, 1, name="scores", extra=hlo.dot_numbers([2], [2], [0], [0])),
+        hlo.op(
+            2,
+            "dot",
+            scores,
+            1,
+            1,
+            name="scores",
+            extra=hlo.dot_numbers([2], [2], [0], [0]),
+        ),
         hlo.op(3, "fusion", scores, 2, calls=[2], name="softmax"),
-        hlo.op(4, "dot", context, 3, 1, name="context", extra=hlo.dot_numbers([2], [1], [0], [0])),
+        hlo.op(
+            4,
+            "dot",
+            context,
+            3,
+            1,
+            name="context",
+            extra=hlo.dot_numbers([2], [1], [0], [0]),
+        ),
     )
-    kernels = ("sm80_gemm", 20, "scores"), ("softmax", 30, "softmax"), ("sm80_gemm", 10, "context")
+    kernels = (
+        ("sm80_gemm", 20, "scores"),
+        ("softmax", 30, "softmax"),
+        ("sm80_gemm", 10, "context"),
+    )
     named = program(*ops, more=(*reducers, softmax), of=context)
-    return gpu_steps(*kernels, program=named, device_vendor="Nvidia", compute_cap_major=8)
+    return gpu_steps(
+        *kernels, program=named, device_vendor="Nvidia", compute_cap_major=8
+    )
 
 
 def convolution_without_an_algorithm() -> TraceBuilder:
@@ -81,23 +149,34 @@ def convolution_without_an_algorithm() -> TraceBuilder:
         name="cudnn-conv.1",
         target="__cudnn$convForward",
         config={"cudnn_conv_backend_config": {"conv_result_scale": 1}},
-        extra=hlo.window((3, 1, 1, 1, 1, 1), (3, 1, 1, 1, 1, 1)) + hlo.convolution_numbers("b01f_01io->b01f"),
+        extra=hlo.window((3, 1, 1, 1, 1, 1), (3, 1, 1, 1, 1, 1))
+        + hlo.convolution_numbers("b01f_01io->b01f"),
     )
-    inside = program(hlo.op(2, "parameter", "bf16[3,3,4,4]", number=1), one, of="bf16[1,8,8,4]")
+    inside = program(
+        hlo.op(2, "parameter", "bf16[3,3,4,4]", number=1), one, of="bf16[1,8,8,4]"
+    )
     return gpu_steps(("cudnn_conv_kernel", 60, "cudnn-conv.1"), program=inside)
 
 
 def checks_for_nan() -> TraceBuilder:
-    return cpu_steps(("dense/CheckNumericsV2:CheckNumericsV2", 40), ("dense/MatMul:MatMul", 50))
+    return cpu_steps(
+        ("dense/CheckNumericsV2:CheckNumericsV2", 40), ("dense/MatMul:MatMul", 50)
+    )
 
 
 def doubles() -> TraceBuilder:
     dot = hlo.op(2, "dot", "f64[64,64]", 1, 1, name="dot.2", extra=DOT)
-    return gpu_steps(("sm80_xmma_gemm_f64f64_f64f64", 60, "dot.2"), program=program(dot, of="f64[64,64]"))
+    return gpu_steps(
+        ("sm80_xmma_gemm_f64f64_f64f64", 60, "dot.2"),
+        program=program(dot, of="f64[64,64]"),
+    )
 
 
 def halves_on_ordinary_cores() -> TraceBuilder:
-    kernels = ("turing_hgemm_simt_fp16_128x64", 40), ("sm80_xmma_gemm_f16f16_f16f32_f32_tn_n_tensor16x8x16", 20)
+    kernels = (
+        ("turing_hgemm_simt_fp16_128x64", 40),
+        ("sm80_xmma_gemm_f16f16_f16f32_f32_tn_n_tensor16x8x16", 20),
+    )
     return gpu_steps(*kernels, device_vendor="Nvidia", compute_cap_major=8)
 
 
@@ -105,7 +184,9 @@ def ops_on_the_host() -> TraceBuilder:
     builder = trace()
     for at in range(0, 400, 100):
         builder.thread("python").step(at, at + 100).busy("GPU:0", (at, at + 50))
-        builder.thread("tf_Compute/1").call("model/unique/Unique:Unique", at + 50, at + 95)
+        builder.thread("tf_Compute/1").call(
+            "model/unique/Unique:Unique", at + 50, at + 95
+        )
     return builder
 
 
@@ -113,7 +194,11 @@ def pool(held: int, capacity: int) -> TraceBuilder:
     """GiB in use, and that JAX's pool holds, of a GPU of 16 GiB."""
     builder = trace().steps(2, period=100).busy("GPU:0", (0, 90), (100, 190))
     builder.plane_stat("/device:GPU:0", memory_size=16 * GIB)
-    stats = {"allocator_name": "GPU_0_bfc", "bytes_allocated": held * GIB, "bytes_reserved": 0}
+    stats = {
+        "allocator_name": "GPU_0_bfc",
+        "bytes_allocated": held * GIB,
+        "bytes_reserved": 0,
+    }
     free = {"bytes_available": (capacity - held) * GIB, "peak_bytes_in_use": held * GIB}
     return builder.call("MemoryAllocation", 10, 10, **stats, **free)
 
@@ -121,20 +206,37 @@ def pool(held: int, capacity: int) -> TraceBuilder:
 def full_memory() -> TraceBuilder:
     """15.5 of 16 GiB."""
     builder = trace().steps(2, period=100).busy("GPU:0", (0, 90), (100, 190))
-    stats = {"allocator_name": "GPU_0_bfc", "bytes_allocated": 31 * GIB // 2, "bytes_reserved": 0}
+    stats = {
+        "allocator_name": "GPU_0_bfc",
+        "bytes_allocated": 31 * GIB // 2,
+        "bytes_reserved": 0,
+    }
     free = {"bytes_available": GIB // 2, "peak_bytes_in_use": 31 * GIB // 2}
     return builder.call("MemoryAllocation", 10, 10, **stats, **free)
 
 
 def two_devices_alike() -> TraceBuilder:
     """Neither is told apart, and no input is split over them."""
-    entry = hlo.computation(1, hlo.op(1, "parameter", "f32[8,8]"), hlo.op(2, "add", "f32[8,8]", 1, 1, name="add.2"))
+    entry = hlo.computation(
+        1,
+        hlo.op(1, "parameter", "f32[8,8]"),
+        hlo.op(2, "add", "f32[8,8]", 1, 1, name="add.2"),
+    )
     extra = hlo.field(15, hlo.field(1, 1) + hlo.field(2, 2)) + hlo.field(14, b"")
-    builder = trace().steps(4, period=100).program("jit_step", hlo.module(entry, extra=extra))
+    builder = (
+        trace().steps(4, period=100).program("jit_step", hlo.module(entry, extra=extra))
+    )
     stats = {"hlo_op": "add.2", "hlo_module": "jit_step", "program_id": 7}
     for at in range(0, 400, 100):
         for device in ("/device:GPU:0", "/device:GPU:1"):
-            builder.on_line(device, "Stream #1(Compute)", "loop_add_fusion", at + 10, at + 95, **stats)
+            builder.on_line(
+                device,
+                "Stream #1(Compute)",
+                "loop_add_fusion",
+                at + 10,
+                at + 95,
+                **stats,
+            )
     return builder
 
 
@@ -163,11 +265,25 @@ def test_the_trace_leads_to_the_finding(rule: str) -> None:
     assert rule in [one.rule_id for one in report.findings]
 
 
-def test_the_verdict_of_a_step_that_only_computes_names_the_draws_that_are_worth_checking() -> None:
-    """Thirty of a hundred microseconds, at the line of the program that draws, which computes less than the product."""
-    draw = hlo.op(2, "sine", SQUARE, 1, name="draw", metadata=where("jit(step)/jit(_normal)/threefry2x32"))
-    drawing = gpu_steps(("threefry2x32", 30, "draw"), ("sm80_gemm", 69), program=program(draw))
+def test_the_verdict_of_a_step_that_only_computes_names_the_draws_that_are_worth_checking() -> (
+    None
+):
+    """Thirty of a hundred microseconds, at the line of the program that draws, which
+    computes less than the product.
+    """
+    draw = hlo.op(
+        2,
+        "sine",
+        SQUARE,
+        1,
+        name="draw",
+        metadata=where("jit(step)/jit(_normal)/threefry2x32"),
+    )
+    drawing = gpu_steps(
+        ("threefry2x32", 30, "draw"), ("sm80_gemm", 69), program=program(draw)
+    )
 
     assert drawing.report().verdict.summary.endswith(
-        "no trace shows; worth checking: drawing random numbers takes much of the step (train.py:12)."
+        "no trace shows; worth checking: drawing random numbers takes much of the "
+        "step (train.py:12)."
     )

@@ -1,4 +1,6 @@
-"""From built traces to the first finding: one fault each, as the GPU scenarios of fixtures/gpu plant them."""
+"""From built traces to the first finding: one fault each, as the GPU scenarios of
+fixtures/gpu plant them.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,11 @@ SQUARE = "f32[64,64]"
 def advice(builder: TraceBuilder) -> list[Finding]:
     report = builder.report()
     assert report.broken == ()
-    return [one for one in report.findings if one.category != "capture" and one.severity is not Severity.INFO]
+    return [
+        one
+        for one in report.findings
+        if one.category != "capture" and one.severity is not Severity.INFO
+    ]
 
 
 def first(builder: TraceBuilder) -> str:
@@ -32,22 +38,33 @@ def first(builder: TraceBuilder) -> str:
 
 def test_channels_first_data() -> None:
     assert (
-        first(gpu_steps(("nchwToNhwcKernel", 25), ("sm80_conv_bf16", 45), ("nhwcToNchwKernel", 25)))
+        first(
+            gpu_steps(
+                ("nchwToNhwcKernel", 25),
+                ("sm80_conv_bf16", 45),
+                ("nhwcToNchwKernel", 25),
+            )
+        )
         == "layout-conversions"
     )
 
 
 def test_cumulative_sums() -> None:
     """A question: a trace does not show how long the rows are."""
-    found = advice(gpu_steps(("void cub::DeviceScanKernel", 60), ("loop_add_fusion", 35)))
+    found = advice(
+        gpu_steps(("void cub::DeviceScanKernel", 60), ("loop_add_fusion", 35))
+    )
 
-    assert [(one.rule_id, one.proof) for one in found if one.takes == pytest.approx(0.6)] == [
-        ("cumulative-ops", "likely")
-    ]
+    assert [
+        (one.rule_id, one.proof) for one in found if one.takes == pytest.approx(0.6)
+    ] == [("cumulative-ops", "likely")]
 
 
 def test_gathers() -> None:
-    assert first(gpu_steps(("loop_gather_fusion", 50), ("sm80_xmma_gemm_bf16bf16", 45))) == "general-gathers"
+    assert (
+        first(gpu_steps(("loop_gather_fusion", 50), ("sm80_xmma_gemm_bf16bf16", 45)))
+        == "general-gathers"
+    )
 
 
 def test_elementwise_kernels_of_tensorflow_without_xla() -> None:
@@ -58,7 +75,15 @@ def test_elementwise_kernels_of_tensorflow_without_xla() -> None:
 
 
 def test_sides_of_4093() -> None:
-    dot = hlo.op(2, "dot", ODD, 1, 1, metadata=hlo.metadata("dot_general", "train.py", 14), extra=DOT)
+    dot = hlo.op(
+        2,
+        "dot",
+        ODD,
+        1,
+        1,
+        metadata=hlo.metadata("dot_general", "train.py", 14),
+        extra=DOT,
+    )
     program = hlo.module(hlo.computation(1, hlo.op(1, "parameter", ODD), dot))
     found = advice(gpu_steps(("gemm_fusion_dot", 95, "dot.2"), program=program))
 
@@ -68,7 +93,9 @@ def test_sides_of_4093() -> None:
 
 
 def test_a_loop_that_scatters_row_by_row_is_no_case_for_larger_kernels() -> None:
-    """Two hundred updates a step, 1 µs each with a pause of 2 µs that is the launch of the next."""
+    """Two hundred updates a step, 1 µs each with a pause of 2 µs that is the launch of
+    the next.
+    """
     update = hlo.op(
         2,
         "dynamic-update-slice",
@@ -79,7 +106,9 @@ def test_a_loop_that_scatters_row_by_row_is_no_case_for_larger_kernels() -> None
         metadata=hlo.metadata("jit(step)/scatter-add", "t.py", 3),
     )
     body = hlo.computation(2, hlo.op(1, "parameter", SQUARE), update)
-    entry = hlo.computation(1, hlo.op(1, "parameter", SQUARE), hlo.op(2, "while", SQUARE, 1, calls=[2]))
+    entry = hlo.computation(
+        1, hlo.op(1, "parameter", SQUARE), hlo.op(2, "while", SQUARE, 1, calls=[2])
+    )
     builder = trace().program("jit_step", hlo.module(body, entry))
     for index in range(4):
         at = index * 600
@@ -88,19 +117,28 @@ def test_a_loop_that_scatters_row_by_row_is_no_case_for_larger_kernels() -> None
             stats = {"hlo_op": "update", "hlo_module": "jit_step", "program_id": 7}
             start = at + number * 3
             builder.on_line(
-                "/device:GPU:0", "Stream #1(Compute)", "loop_dynamic_update_slice_fusion", start, start + 1, **stats
+                "/device:GPU:0",
+                "Stream #1(Compute)",
+                "loop_dynamic_update_slice_fusion",
+                start,
+                start + 1,
+                **stats,
             )
     found = advice(builder)
 
     assert found[0].rule_id == "scatter-loop"
-    assert not {"many-tiny-ops", "launch-gaps-between-kernels"} & {one.rule_id for one in found}
+    assert not {"many-tiny-ops", "launch-gaps-between-kernels"} & {
+        one.rule_id for one in found
+    }
 
 
 def test_a_wait_after_every_short_step() -> None:
     builder = trace()
     for index in range(6):
         at = index * 100
-        builder.step(at, at + 100).call("PjitFunction(step)", at, at + 40).call("BlockUntilReady", at + 40, at + 98)
+        builder.step(at, at + 100).call("PjitFunction(step)", at, at + 40).call(
+            "BlockUntilReady", at + 40, at + 98
+        )
         builder.busy("GPU:0", (at + 30, at + 96), name="sm80_xmma_gemm_bf16bf16")
     found = advice(builder)
 
@@ -112,16 +150,23 @@ def test_memory_from_the_driver_in_every_step() -> None:
     builder = trace()
     for index in range(6):
         at = index * 100
-        builder.step(at, at + 100).call("PjitFunction(step)", at, at + 60).call("cuMemAlloc_v2", at + 5, at + 55)
+        builder.step(at, at + 100).call("PjitFunction(step)", at, at + 60).call(
+            "cuMemAlloc_v2", at + 5, at + 55
+        )
         builder.busy("GPU:0", (at + 60, at + 99), name="sm80_xmma_gemm_bf16bf16")
 
     assert first(builder) == "allocation-in-steps"
 
 
-@pytest.mark.parametrize(("search", "pool", "found"), [(1000, False, True), (999, False, False), (1000, True, False)])
-def test_buffers_that_xla_takes_from_the_driver(search: float, pool: bool, found: bool) -> None:
-    """XLA names no call of the driver: the search for a program's buffers is long then. In a pool that tells what it gives out,
-    many buffers take long too."""
+@pytest.mark.parametrize(
+    ("search", "pool", "found"),
+    [(1000, False, True), (999, False, False), (1000, True, False)],
+)
+def test_buffers_that_xla_takes_from_the_driver(
+    search: float, pool: bool, found: bool
+) -> None:
+    """XLA names no call of the driver: the search for a program's buffers is long then.
+    In a pool that tells what it gives out, many buffers take long too."""
     builder = trace()
     for index in range(6):
         at = index * 1500
@@ -150,21 +195,40 @@ def test_two_gpus_in_turns() -> None:
     builder = trace()
     for index in range(4):
         at = index * 100
-        builder.step(at, at + 100).busy("GPU:0", (at, at + 48)).busy("GPU:1", (at + 50, at + 98))
+        builder.step(at, at + 100).busy("GPU:0", (at, at + 48)).busy(
+            "GPU:1", (at + 50, at + 98)
+        )
 
     assert "devices-take-turns" in {one.rule_id for one in advice(builder)}
 
 
-def communicating(kernel: str, op: str, *spans: tuple[float, float], program: bytes, compute: float) -> TraceBuilder:
+def communicating(
+    kernel: str, op: str, *spans: tuple[float, float], program: bytes, compute: float
+) -> TraceBuilder:
     builder = trace().program("jit_step", program)
     for index in range(4):
         at = index * 100
         builder.step(at, at + 100)
         for device in ("GPU:0", "GPU:1"):
             stats = {"hlo_op": "dot.9", "hlo_module": "jit_step", "program_id": 7}
-            builder.on_line(f"/device:{device}", "Stream #1(Compute)", "gemm_fusion_dot", at, at + compute, **stats)
+            builder.on_line(
+                f"/device:{device}",
+                "Stream #1(Compute)",
+                "gemm_fusion_dot",
+                at,
+                at + compute,
+                **stats,
+            )
             for start, end in spans:
-                builder.collective(device, at + start, at + end, kernel, hlo_op=op, hlo_module="jit_step", program_id=7)
+                builder.collective(
+                    device,
+                    at + start,
+                    at + end,
+                    kernel,
+                    hlo_op=op,
+                    hlo_module="jit_step",
+                    program_id=7,
+                )
     return builder
 
 
@@ -183,8 +247,20 @@ def with_collective(opcode: str, name: str, *more: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("kernel", "opcode", "more", "spans", "rule"),
     [
-        ("ncclDevKernel_AllGather_RING_LL", "all-gather", (), ((50, 70), (75, 95)), "layer-weights-exposed"),
-        ("ncclDevKernel_SendRecv", "collective-permute", (), ((50, 95),), "pipeline-permutes-exposed"),
+        (
+            "ncclDevKernel_AllGather_RING_LL",
+            "all-gather",
+            (),
+            ((50, 70), (75, 95)),
+            "layer-weights-exposed",
+        ),
+        (
+            "ncclDevKernel_SendRecv",
+            "collective-permute",
+            (),
+            ((50, 95),),
+            "pipeline-permutes-exposed",
+        ),
         (
             "ncclDevKernel_AllReduce_Sum_bf16_RING_LL",
             "all-reduce",
@@ -192,12 +268,28 @@ def with_collective(opcode: str, name: str, *more: bytes) -> bytes:
             ((50, 95),),
             "products-wait-for-collectives",
         ),
-        ("ncclDevKernel_AllReduce_Sum_f32_RING_LL", "all-reduce", (), ((50, 95),), "exposed-collectives"),
-        ("ncclDevKernel_AllReduce_Sum_f32_RING_LL", "all-reduce", (), ((20, 95),), "exposed-collectives"),
+        (
+            "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
+            "all-reduce",
+            (),
+            ((50, 95),),
+            "exposed-collectives",
+        ),
+        (
+            "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
+            "all-reduce",
+            (),
+            ((20, 95),),
+            "exposed-collectives",
+        ),
     ],
 )
 def test_exposed_communication_by_what_it_is_for(
-    kernel: str, opcode: str, more: tuple[bytes, ...], spans: tuple[tuple[float, float], ...], rule: str
+    kernel: str,
+    opcode: str,
+    more: tuple[bytes, ...],
+    spans: tuple[tuple[float, float], ...],
+    rule: str,
 ) -> None:
     program = with_collective(opcode, "it", *more)
     found = advice(communicating(kernel, "it", *spans, program=program, compute=50))
@@ -206,10 +298,16 @@ def test_exposed_communication_by_what_it_is_for(
     assert [one.category for one in found].count("collective") == 1
 
 
-@pytest.mark.parametrize("truth", sorted((FIXTURES / "gpu").glob("*/truth.yaml")), ids=lambda path: path.parent.name)
+@pytest.mark.parametrize(
+    "truth",
+    sorted((FIXTURES / "gpu").glob("*/truth.yaml")),
+    ids=lambda path: path.parent.name,
+)
 def test_what_a_gpu_scenario_plants_is_looked_for(truth: Path) -> None:
     planted = yaml.safe_load(truth.read_text())
-    rules = {rule.id: {one.section for one in rule.source} for rule in load_catalogue().rules}
+    rules = {
+        rule.id: {one.section for one in rule.source} for rule in load_catalogue().rules
+    }
 
     if not planted["healthy"]:
         assert any(planted["source"] in sections for sections in rules.values())

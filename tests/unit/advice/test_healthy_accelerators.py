@@ -1,4 +1,6 @@
-"""Healthy training on GPUs that nobody here has: built from names that public profiles show, they raise no alarm."""
+"""Healthy training on GPUs that nobody here has: built from names that public profiles
+show, they raise no alarm.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +14,30 @@ PERIOD, STEPS = 10_000, 8
 """Microseconds, and how many steps."""
 
 GPUS = {
-    "H200": {"core_count": 132, "memory_size": 141 * GB, "compute_cap_major": 9, "compute_cap_minor": 0},
-    "B200": {"core_count": 148, "memory_size": 180 * GB, "compute_cap_major": 10, "compute_cap_minor": 0},
-    "A10G": {"core_count": 80, "memory_size": 23 * GB, "compute_cap_major": 8, "compute_cap_minor": 6},
-    "L4": {"core_count": 58, "memory_size": 23 * GB, "compute_cap_major": 8, "compute_cap_minor": 9},
+    "H200": {
+        "core_count": 132,
+        "memory_size": 141 * GB,
+        "compute_cap_major": 9,
+        "compute_cap_minor": 0,
+    },
+    "B200": {
+        "core_count": 148,
+        "memory_size": 180 * GB,
+        "compute_cap_major": 10,
+        "compute_cap_minor": 0,
+    },
+    "A10G": {
+        "core_count": 80,
+        "memory_size": 23 * GB,
+        "compute_cap_major": 8,
+        "compute_cap_minor": 6,
+    },
+    "L4": {
+        "core_count": 58,
+        "memory_size": 23 * GB,
+        "compute_cap_major": 8,
+        "compute_cap_minor": 9,
+    },
     "MI300X": {
         "core_count": 304,
         "memory_size": 192 * GB,
@@ -25,10 +47,22 @@ GPUS = {
     },
 }
 PRODUCTS = {
-    "H200": ("nvjet_sm90_tst_384x80_64x3_4x1_v_bz_coopA_TNT", "nvjet_qqtst_128x256_128x4_2x1_v_bz_coopA_algo2_TNT"),
-    "B200": ("nvjet_sm100_tst_128x256_64x6_2x1_2cta_v_bz_TNT", "nvjet_sm100_tst_256x240_64x4_2x1_2cta_v_bz_TNT"),
-    "A10G": ("ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_32x5_tn", "cutlass_80_tensorop_bf16_s16816gemm_bf16"),
-    "L4": ("sm89_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x64x64", "cutlass_80_tensorop_bf16_s16816gemm_bf16"),
+    "H200": (
+        "nvjet_sm90_tst_384x80_64x3_4x1_v_bz_coopA_TNT",
+        "nvjet_qqtst_128x256_128x4_2x1_v_bz_coopA_algo2_TNT",
+    ),
+    "B200": (
+        "nvjet_sm100_tst_128x256_64x6_2x1_2cta_v_bz_TNT",
+        "nvjet_sm100_tst_256x240_64x4_2x1_2cta_v_bz_TNT",
+    ),
+    "A10G": (
+        "ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_32x5_tn",
+        "cutlass_80_tensorop_bf16_s16816gemm_bf16",
+    ),
+    "L4": (
+        "sm89_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x64x64",
+        "cutlass_80_tensorop_bf16_s16816gemm_bf16",
+    ),
     "MI300X": (
         "Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT256x256x64_MI16x16x1_SN",
         "Cijk_Ailk_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT128x128x64_MI16x16x1_SN",
@@ -44,8 +78,9 @@ ATTENTION = {
 
 
 def training(gpu: str, devices: int = 1) -> TraceBuilder:
-    """Steps of 10 ms, launched far ahead: 60 products of 110 µs, ten attentions, forty fusions, a gradient exchange beside them
-    where there are several devices. 97% of each step computes."""
+    """Steps of 10 ms, launched far ahead: 60 products of 110 µs, ten attentions, forty
+    fusions, a gradient exchange beside them where there are several devices. 97% of
+    each step computes."""
     builder = trace()
     for device in range(devices):
         builder.plane_stat(f"/device:GPU:{device}", **GPUS[gpu])
@@ -63,18 +98,30 @@ def training(gpu: str, devices: int = 1) -> TraceBuilder:
             ):
                 for _ in range(number):
                     stats = {"hlo_op": name, "hlo_module": "jit_train_step"}
-                    builder.kernel(f"GPU:{device}", name, at, at + length, launched=(launched, launched + 3), **stats)
+                    builder.kernel(
+                        f"GPU:{device}",
+                        name,
+                        at,
+                        at + length,
+                        launched=(launched, launched + 3),
+                        **stats,
+                    )
                     at, launched = at + length, launched + 4
             if devices > 1:
                 builder.collective(
-                    f"GPU:{device}", step + 3000, step + 5500, "ncclDevKernel_AllReduce_Sum_bf16_RING_LL"
+                    f"GPU:{device}",
+                    step + 3000,
+                    step + 5500,
+                    "ncclDevKernel_AllReduce_Sum_bf16_RING_LL",
                 )
     return builder
 
 
 def alarms(report: Report) -> list[str]:
     return [
-        f"{one.rule_id}: {one.severity.value}" for one in report.findings if one.severity.value not in ("low", "info")
+        f"{one.rule_id}: {one.severity.value}"
+        for one in report.findings
+        if one.severity.value not in ("low", "info")
     ]
 
 
@@ -97,6 +144,14 @@ def test_the_same_step_in_fp32_is_told_so(gpu: str) -> None:
     for step in range(0, STEPS * PERIOD, PERIOD):
         builder.step(step, step + PERIOD)
         for at in range(step + 10, step + 9_800, 200):
-            builder.kernel("GPU:0", "ampere_sgemm_128x64_nn", at, at + 200, launched=(at - 9, at - 6))
+            builder.kernel(
+                "GPU:0",
+                "ampere_sgemm_128x64_nn",
+                at,
+                at + 200,
+                launched=(at - 9, at - 6),
+            )
 
-    assert any(one.startswith("fp32-matrix-kernels") for one in alarms(builder.report()))
+    assert any(
+        one.startswith("fp32-matrix-kernels") for one in alarms(builder.report())
+    )

@@ -1,4 +1,6 @@
-"""One host's file of many is cut, missing, foreign or a copy: the others are analysed, and the report says which is not."""
+"""One host's file of many is cut, missing, foreign or a copy: the others are analysed,
+and the report says which is not.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,12 @@ def test_a_whole_run_has_no_such_note(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "damage", [lambda data: data[: len(data) // 2], lambda data: b"", lambda data: b"<html>not found</html>"]
+    "damage",
+    [
+        lambda data: data[: len(data) // 2],
+        lambda data: b"",
+        lambda data: b"<html>not found</html>",
+    ],
 )
 @pytest.mark.parametrize("host", HOSTS)
 def test_one_broken_file_leaves_the_others(tmp_path: Path, host: str, damage) -> None:  # type: ignore[no-untyped-def]
@@ -54,7 +61,9 @@ def test_one_broken_file_leaves_the_others(tmp_path: Path, host: str, damage) ->
     assert json.loads(as_json(report))["run"]["hosts"] == list(report.run.hosts)
 
 
-def test_a_file_that_is_not_there_leaves_the_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_is_not_there_leaves_the_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = three_hosts(tmp_path)
     (folder / "beta.xplane.pb").unlink()
     files = [str(folder / f"{host}.xplane.pb") for host in HOSTS]
@@ -62,15 +71,17 @@ def test_a_file_that_is_not_there_leaves_the_others(tmp_path: Path, capsys: pyte
     assert guarded_main(["analyze", *files, "--format", "json"]) == 0
     said = json.loads(capsys.readouterr().out)
     assert said["run"]["hosts"] == ["alpha", "gamma"]
-    assert "beta (does not exist" in str(said["capture"]) or "beta (cannot be read: No such file" in str(
+    assert "beta (does not exist" in str(
         said["capture"]
-    )
+    ) or "beta (cannot be read: No such file" in str(said["capture"])
 
 
 def test_a_copy_and_a_cut_file_are_both_told(tmp_path: Path) -> None:
     folder = three_hosts(tmp_path)
     (folder / "delta.xplane.pb").write_bytes((folder / "alpha.xplane.pb").read_bytes())
-    (folder / "gamma.xplane.pb").write_bytes((folder / "gamma.xplane.pb").read_bytes()[:200])
+    (folder / "gamma.xplane.pb").write_bytes(
+        (folder / "gamma.xplane.pb").read_bytes()[:200]
+    )
     report = tfadvisor.analyze(folder)
 
     assert report.run.hosts == ("alpha", "beta")

@@ -1,4 +1,6 @@
-"""A built trace for each rule about hosts, input and collectives that no recording shows, from bytes to finding."""
+"""A built trace for each rule about hosts, input and collectives that no recording
+shows, from bytes to finding.
+"""
 
 from __future__ import annotations
 
@@ -23,21 +25,29 @@ def crowded_launches() -> TraceBuilder:
     builder = trace()
     for at in range(0, 4000, 1000):
         builder.thread("python").step(at, at + 1000).call("FunctionRun", at, at + 990)
-        builder.call("EagerLocalExecute: __inference_train_step_7", at, at + 990).busy("GPU:0", (at + 400, at + 1000))
+        builder.call("EagerLocalExecute: __inference_train_step_7", at, at + 990).busy(
+            "GPU:0", (at + 400, at + 1000)
+        )
         for number in range(2):
-            builder.thread(f"tf_data_iterator_resource/{number}").call(f"{PIPELINE}::ParallelMapV2", at, at + 1)
+            builder.thread(f"tf_data_iterator_resource/{number}").call(
+                f"{PIPELINE}::ParallelMapV2", at, at + 1
+            )
             builder.call("rfft:RFFT", at + 1, at + 400)
     return builder
 
 
 def loss_scaling() -> TraceBuilder:
-    """The optimizer's ops of a loss scale run on the host, and the GPU waits 10 of 100 µs for launches."""
+    """The optimizer's ops of a loss scale run on the host, and the GPU waits 10 of 100
+    µs for launches.
+    """
     builder = trace()
     for at in range(0, 400, 100):
         builder.thread("python").step(at, at + 100).call("FunctionRun", at, at + 99)
         builder.call("EagerLocalExecute: __inference_train_step_7", at, at + 99)
         builder.thread("executor").call("LossScaleOptimizer/cond:If", at + 5, at + 10)
-        builder.call("loss_scale_optimizer/IsFinite:IsFinite", at + 10, at + 12).busy("GPU:0", (at + 10, at + 99))
+        builder.call("loss_scale_optimizer/IsFinite:IsFinite", at + 10, at + 12).busy(
+            "GPU:0", (at + 10, at + 99)
+        )
     return builder
 
 
@@ -45,24 +55,41 @@ def python_in_the_step() -> TraceBuilder:
     """A pure_callback takes 40 of 100 µs of the compiled step."""
     builder = trace()
     for at in range(0, 400, 100):
-        builder.thread("python").step(at, at + 100).call("PjitFunction(step)", at, at + 90).thread("tf_XLAEigen/1")
-        for name, start, end in (("dot.1", 10, 30), ("pure_callback.1", 30, 70), ("dot.2", 70, 90)):
+        builder.thread("python").step(at, at + 100).call(
+            "PjitFunction(step)", at, at + 90
+        ).thread("tf_XLAEigen/1")
+        for name, start, end in (
+            ("dot.1", 10, 30),
+            ("pure_callback.1", 30, 70),
+            ("dot.2", 70, 90),
+        ):
             builder.call(name, at + start, at + end, hlo_op=name, device_ordinal=0)
     return builder
 
 
 def a_profiler_error() -> TraceBuilder:
-    return trace().steps(4, period=100).busy("GPU:0", (0, 90)).error("CUPTI_ERROR_INSUFFICIENT_PRIVILEGES")
+    return (
+        trace()
+        .steps(4, period=100)
+        .busy("GPU:0", (0, 90))
+        .error("CUPTI_ERROR_INSUFFICIENT_PRIVILEGES")
+    )
 
 
 def unanswered_launches() -> TraceBuilder:
     """The host launches five kernels a step, and the device shows one of them."""
     builder = trace()
     for at in range(0, 400, 100):
-        builder.step(at, at + 100).kernel("GPU:0", "gemm", at + 20, at + 90, launched=(at + 1, at + 2))
+        builder.step(at, at + 100).kernel(
+            "GPU:0", "gemm", at + 20, at + 90, launched=(at + 1, at + 2)
+        )
         for number in range(4):
             builder.call(
-                "cuLaunchKernel", at + 3 + number, at + 3.5 + number, device_id=0, correlation_id=1000 + at + number
+                "cuLaunchKernel",
+                at + 3 + number,
+                at + 3.5 + number,
+                device_id=0,
+                correlation_id=1000 + at + number,
             )
     return builder
 
@@ -70,16 +97,27 @@ def unanswered_launches() -> TraceBuilder:
 def slow_all_reduce() -> TraceBuilder:
     """Two GPUs of one host reduce 64 MiB in 30 ms of steps of 100: 2.2 GB/s."""
     size = "f32[16777216]"
-    op = hlo.op(2, "all-reduce", size, 1, name="all-reduce.2", extra=hlo.replica_groups([0, 1]))
+    op = hlo.op(
+        2, "all-reduce", size, 1, name="all-reduce.2", extra=hlo.replica_groups([0, 1])
+    )
     program = hlo.module(hlo.computation(1, hlo.op(1, "parameter", size), op))
     builder = trace().program("jit_step", program)
     for at in range(0, 400_000, 100_000):
         builder.step(at, at + 100_000)
         for device in ("GPU:0", "GPU:1"):
             builder.busy(device, (at, at + 65_000)).collective(
-                device, at + 66_000, at + 96_000, hlo_op="all-reduce.2", hlo_module="jit_step", program_id=7
+                device,
+                at + 66_000,
+                at + 96_000,
+                hlo_op="all-reduce.2",
+                hlo_module="jit_step",
+                program_id=7,
             )
-            builder.plane_stat(f"/device:{device}", device_vendor="Nvidia", gpu_device_name="NVIDIA A100-SXM4-80GB")
+            builder.plane_stat(
+                f"/device:{device}",
+                device_vendor="Nvidia",
+                gpu_device_name="NVIDIA A100-SXM4-80GB",
+            )
     return builder
 
 
@@ -89,12 +127,21 @@ def gathered_and_copied() -> TraceBuilder:
         hlo.computation(
             1,
             hlo.op(1, "parameter", SQUARE),
-            hlo.op(2, "all-gather", "f32[256,64]", 1, extra=hlo.replica_groups([0, 1, 2, 3])),
+            hlo.op(
+                2,
+                "all-gather",
+                "f32[256,64]",
+                1,
+                extra=hlo.replica_groups([0, 1, 2, 3]),
+            ),
             hlo.op(3, "transpose", "f32[64,256]", 2, name="put_together"),
             hlo.op(4, "negate", "f32[64,256]", 3, name="used"),
         )
     )
-    kernels = (("input_transpose_fusion", 25, "put_together"), ("loop_negate_fusion", 70, "used"))
+    kernels = (
+        ("input_transpose_fusion", 25, "put_together"),
+        ("loop_negate_fusion", 70, "used"),
+    )
     return gpu_steps(*kernels, program=program)
 
 
@@ -102,17 +149,23 @@ def packed_gradients() -> TraceBuilder:
     """TensorFlow concatenates gradients for 20 of 100 µs before their all-reduce."""
     builder = trace()
     for at in range(0, 400, 100):
-        builder.step(at, at + 100).call("EagerLocalExecute: __inference_train_step_7", at, at + 99)
+        builder.step(at, at + 100).call(
+            "EagerLocalExecute: __inference_train_step_7", at, at + 99
+        )
         for device in ("GPU:0", "GPU:1"):
             builder.busy(device, (at, at + 60), name="sm80_xmma_gemm").busy(
-                device, (at + 60, at + 80), name="void tensorflow::concat_variable_kernel<float, int>"
+                device,
+                (at + 60, at + 80),
+                name="void tensorflow::concat_variable_kernel<float, int>",
             )
             builder.collective(device, at + 80, at + 95)
     return builder
 
 
 def small_copies() -> TraceBuilder:
-    """Twenty copies of 4 bytes between host and device a step, 1 µs each, while nothing computes."""
+    """Twenty copies of 4 bytes between host and device a step, 1 µs each, while nothing
+    computes.
+    """
     builder = trace()
     for at in range(0, 400, 100):
         builder.step(at, at + 100).busy("GPU:0", (at + 40, at + 99))
@@ -129,7 +182,9 @@ def late_kernels() -> TraceBuilder:
         builder.step(at, at + 1000).call("PjitFunction(step)", at, at + 900)
         for number in range(4):
             start = at + 240 * number
-            builder.kernel("GPU:0", "gemm", start + 65, start + 235, launched=(start, start + 5))
+            builder.kernel(
+                "GPU:0", "gemm", start + 65, start + 235, launched=(start, start + 5)
+            )
     return builder
 
 
@@ -140,28 +195,40 @@ def a_slow_loader_thread() -> TraceBuilder:
         builder.step(at, at + 100).call("PjitFunction(step)", at + 50, at + 55).call(
             "$queue.py:154 get", at + 10, at + 40
         )
-        builder.call("$threading.py:288 wait", at + 11, at + 39).busy("GPU:0", (at + 60, at + 70))
+        builder.call("$threading.py:288 wait", at + 11, at + 39).busy(
+            "GPU:0", (at + 60, at + 70)
+        )
     return builder
 
 
 def a_batch_made_in_the_loop() -> TraceBuilder:
-    """Python of the marked step works 40 of 100 µs until it makes a tensor and calls the step."""
+    """Python of the marked step works 40 of 100 µs until it makes a tensor and calls
+    the step.
+    """
     builder = trace()
     for at in range(0, 1000, 100):
         builder.step(at, at + 98).call("tf.constant", at + 40, at + 45)
-        builder.call("EagerLocalExecute: __inference_train_step_7", at + 47, at + 97).busy("GPU:0", (at + 47, at + 97))
+        builder.call(
+            "EagerLocalExecute: __inference_train_step_7", at + 47, at + 97
+        ).busy("GPU:0", (at + 47, at + 97))
     return builder
 
 
 def a_slow_reader() -> TraceBuilder:
-    """The step waits 400 of 1,000 µs for a pipeline whose reader works nearly all the time."""
+    """The step waits 400 of 1,000 µs for a pipeline whose reader works nearly all the
+    time.
+    """
     builder = trace()
     for at in range(0, 4000, 1000):
-        builder.thread("python").step(at, at + 1000).call("IteratorGetNext", at, at + 400)
-        builder.busy("GPU:0", (at + 400, at + 1000)).thread("tf_data_iterator_resource/1")
-        builder.call(PIPELINE, at, at + 995).call(f"{PIPELINE}::BatchV2", at, at + 990).call(
-            f"{PIPELINE}::BatchV2::TFRecord", at + 1, at + 980
+        builder.thread("python").step(at, at + 1000).call(
+            "IteratorGetNext", at, at + 400
         )
+        builder.busy("GPU:0", (at + 400, at + 1000)).thread(
+            "tf_data_iterator_resource/1"
+        )
+        builder.call(PIPELINE, at, at + 995).call(
+            f"{PIPELINE}::BatchV2", at, at + 990
+        ).call(f"{PIPELINE}::BatchV2::TFRecord", at + 1, at + 980)
     return builder
 
 
@@ -183,11 +250,15 @@ BUILT: list[tuple[str, Callable[[], TraceBuilder]]] = [
 
 
 @pytest.mark.parametrize(("rule", "built"), BUILT, ids=[rule for rule, _ in BUILT])
-def test_a_trace_with_the_fault_gives_the_finding(rule: str, built: Callable[[], TraceBuilder]) -> None:
+def test_a_trace_with_the_fault_gives_the_finding(
+    rule: str, built: Callable[[], TraceBuilder]
+) -> None:
     report = built().report()
 
     assert report.broken == ()
-    assert rule in {one.rule_id for one in report.findings} | {one.rule_id for one in report.capture}
+    assert rule in {one.rule_id for one in report.findings} | {
+        one.rule_id for one in report.capture
+    }
 
 
 CORES = {"cores": 4, "allowed_cores": 4}
@@ -198,14 +269,25 @@ CORES = {"cores": 4, "allowed_cores": 4}
     [
         (
             "gpu-held-down",
-            grew(None, Gpu("A", utilization=0.9, clock_mhz=1200, highest_clock_mhz=2000, slowed_by=("heat",))),
+            grew(
+                None,
+                Gpu(
+                    "A",
+                    utilization=0.9,
+                    clock_mhz=1200,
+                    highest_clock_mhz=2000,
+                    slowed_by=("heat",),
+                ),
+            ),
         ),
         ("memory-swapped", grew(swapped_bytes=4e12, major_faults=30_000)),
         ("quota-of-cores-used-up", grew(CORES, periods=100, throttled_periods=80)),
     ],
     ids=lambda one: one if isinstance(one, str) else "",
 )
-def test_counters_of_the_machine_give_the_finding(rule: str, counters: HostCounters) -> None:
+def test_counters_of_the_machine_give_the_finding(
+    rule: str, counters: HostCounters
+) -> None:
     outcomes = run_rules(load_catalogue().rules, measured(counters))
 
     assert outcomes.broken == ()

@@ -1,4 +1,6 @@
-"""What a configuration ignores is left out of `analyze` as the gate leaves it out, and the report says so."""
+"""What a configuration ignores is left out of `analyze` as the gate leaves it out, and
+the report says so.
+"""
 
 from __future__ import annotations
 
@@ -18,32 +20,54 @@ expires = {day}
 """
 
 
-@pytest.mark.parametrize(("day", "found"), [("2999-01-01", False), ("2020-01-01", True)])
+@pytest.mark.parametrize(
+    ("day", "found"), [("2999-01-01", False), ("2020-01-01", True)]
+)
 def test_a_finding_is_ignored_until_its_day(
-    day: str, found: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    day: str,
+    found: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     (tmp_path / "tfadvisor.toml").write_text(IGNORE.format(day=day))
     monkeypatch.chdir(tmp_path)
 
-    assert guarded_main(["analyze", str(FIXTURES / "jax-loader"), "--format", "json"]) == 0
+    assert (
+        guarded_main(["analyze", str(FIXTURES / "jax-loader"), "--format", "json"]) == 0
+    )
 
     report = json.loads(capsys.readouterr().out)
-    assert ("input-loader-in-step" in [one["rule_id"] for one in report["findings"]]) is found
-    told = [one["note"] for one in report["capture"] if "the loader is being rewritten" in one["note"]]
+    assert (
+        "input-loader-in-step" in [one["rule_id"] for one in report["findings"]]
+    ) is found
+    told = [
+        one["note"]
+        for one in report["capture"]
+        if "the loader is being rewritten" in one["note"]
+    ]
     assert told == (
         []
         if found
-        else [f"input-loader-in-step: ignored until {day} by tfadvisor.toml:2: the loader is being rewritten"]
+        else [
+            f"input-loader-in-step: ignored until {day} by tfadvisor.toml:2: the "
+            "loader is being rewritten"
+        ]
     )
 
 
-def test_a_metric_is_explained_and_a_misspelt_one_is_meant(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_metric_is_explained_and_a_misspelt_one_is_meant(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert guarded_main(["metrics", "show", "host_fraction"]) == 0
     assert capsys.readouterr().out.startswith(
-        "host_fraction (fraction; better: less; between runs: share)\nShare of step time"
+        "host_fraction (fraction; better: less; between runs: share)\nShare of step "
+        "time"
     )
     assert guarded_main(["metrics", "show", "host_fractoin"]) == 2
-    assert "did you mean host_fraction" in capsys.readouterr().err.lower().replace("mean `", "mean ")
+    assert "did you mean host_fraction" in capsys.readouterr().err.lower().replace(
+        "mean `", "mean "
+    )
 
 
 def test_open_shows_the_page_and_what_was_written_is_said(
@@ -53,13 +77,20 @@ def test_open_shows_the_page_and_what_was_written_is_said(
     monkeypatch.setattr("webbrowser.open", opened.append)
     page = tmp_path / "report.html"
 
-    assert guarded_main(["analyze", str(FIXTURES / "jax-loader"), "--open", "-o", str(page)]) == 0
+    assert (
+        guarded_main(
+            ["analyze", str(FIXTURES / "jax-loader"), "--open", "-o", str(page)]
+        )
+        == 0
+    )
 
     assert opened == [page.resolve().as_uri()]
     assert f"wrote {page} (html)" in capsys.readouterr().err
 
 
-def test_open_leaves_nothing_where_there_is_nothing_to_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_open_leaves_nothing_where_there_is_nothing_to_show(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
 
     assert guarded_main(["analyze", str(tmp_path / "none"), "--open"]) == 3

@@ -20,9 +20,12 @@ def say(capsys, tmp_path, monkeypatch):
 
 
 def test_all_mistakes_of_the_file_are_told_at_once(say, tmp_path) -> None:
-    """A rule that is not there, a key that a rule's table does not take, a level that is none, a table that is unknown."""
+    """A rule that is not there, a key that a rule's table does not take, a level that
+    is none, a table that is unknown.
+    """
     (tmp_path / "tfadvisor.toml").write_text(
-        "[rules.input-sequential-mp]\nlevel = 'off'\n[rules.few-steps]\nsteps_counted = 3\nlevel = 'eror'\n"
+        "[rules.input-sequential-mp]\nlevel = 'off'\n[rules.few-steps]\n"
+        "steps_counted = 3\nlevel = 'eror'\n"
         "[[override]]\nmodels = 'a'\n"
     )
 
@@ -38,7 +41,10 @@ def test_show_lists_a_rules_limits_with_unit_and_meaning(say) -> None:
     _, out, _ = say("rules", "show", "input-bound-steps")
     _, none, _ = say("rules", "show", "no-step-markers")
 
-    assert "  input_bound_fraction-1  at least 5% (fraction)\n      Share of step time in which no device works" in out
+    assert (
+        "  input_bound_fraction-1  at least 5% (fraction)\n      Share of step time "
+        "in which no device works" in out
+    )
     assert "  input_bound_fraction-2  at least 25% (fraction)\n" in out
     assert "  input_wait_ms_per_step  at least 500 µs (ms)\n" in out
     assert "so it has no limit" in none

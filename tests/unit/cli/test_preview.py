@@ -1,4 +1,6 @@
-"""Rules that are not proven yet: off, on by --preview, and shown by `tfadvisor rules` in any case."""
+"""Rules that are not proven yet: off, on by --preview, and shown by `tfadvisor rules`
+in any case.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,12 @@ RUN = FIXTURES / "jax-logging"
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """One rule, which fires on every run that spends time on the host."""
-    text = (RULES / "between_steps" / "host-work-in-loop.yaml").read_text(encoding="utf-8")
-    text = re.sub(r"(?m)^tier:.*\n", "", text).replace("id: host-work-in-loop", "id: on-trial\ntier: preview")
+    text = (RULES / "between_steps" / "host-work-in-loop.yaml").read_text(
+        encoding="utf-8"
+    )
+    text = re.sub(r"(?m)^tier:.*\n", "", text).replace(
+        "id: host-work-in-loop", "id: on-trial\ntier: preview"
+    )
     (tmp_path / "on-trial.yaml").write_text(text, encoding="utf-8")
     return tmp_path
 
@@ -29,9 +35,13 @@ def said(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
     return capsys.readouterr().out
 
 
-def test_they_are_off_unless_asked_for_and_change_no_verdict(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_they_are_off_unless_asked_for_and_change_no_verdict(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     usual = json.loads(said(capsys, "analyze", RUN, "--rules", folder, "-f", "json"))
-    every = json.loads(said(capsys, "analyze", RUN, "--rules", folder, "--preview", "-f", "json"))
+    every = json.loads(
+        said(capsys, "analyze", RUN, "--rules", folder, "--preview", "-f", "json")
+    )
 
     assert "on-trial" not in {one["rule_id"] for one in usual["findings"]}
     assert every["verdict"] == usual["verdict"]
@@ -44,14 +54,22 @@ def test_they_are_off_unless_asked_for_and_change_no_verdict(folder: Path, capsy
 
 
 def test_python_takes_the_same_option(folder: Path) -> None:
-    found = tfadvisor.analyze(RUN, rules=[folder], disabled=["host-work-in-loop"], preview=True).findings
+    found = tfadvisor.analyze(
+        RUN, rules=[folder], disabled=["host-work-in-loop"], preview=True
+    ).findings
 
-    assert [(one.tier, one.severity.value) for one in found if one.rule_id == "on-trial"] == [("preview", "low")]
+    assert [
+        (one.tier, one.severity.value) for one in found if one.rule_id == "on-trial"
+    ] == [("preview", "low")]
 
 
-def test_the_catalogue_shows_tier_and_proof(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_catalogue_shows_tier_and_proof(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (line,) = [
-        one for one in said(capsys, "rules", "list", "--rules", folder).splitlines() if one.startswith("on-trial")
+        one
+        for one in said(capsys, "rules", "list", "--rules", folder).splitlines()
+        if one.startswith("on-trial")
     ]
     shown = said(capsys, "rules", "show", "on-trial", "--rules", folder)
 

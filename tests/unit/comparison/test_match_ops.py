@@ -11,7 +11,10 @@ from tfadvisor.comparison.side import numbers, stem, without_program_number
 
 
 def pairs(base: list, new: list) -> set[tuple[str | None, str | None]]:
-    return {(pair.base and pair.base.name, pair.new and pair.new.name) for pair in match_ops(base, new)}
+    return {
+        (pair.base and pair.base.name, pair.new and pair.new.name)
+        for pair in match_ops(base, new)
+    }
 
 
 @pytest.mark.parametrize(
@@ -22,14 +25,19 @@ def pairs(base: list, new: list) -> set[tuple[str | None, str | None]]:
         ("wrapped_add.2.remat", "wrapped_add"),
         ("wrapped_add.2.clone.3", "wrapped_add"),
         ("add_tanh_fusion_7", "add_tanh_fusion"),
-        ("sequential_1/dense_1_2/Relu:_MklNativeFusedMatMul", "sequential/dense/Relu:_MklNativeFusedMatMul"),
+        (
+            "sequential_1/dense_1_2/Relu:_MklNativeFusedMatMul",
+            "sequential/dense/Relu:_MklNativeFusedMatMul",
+        ),
         ("sgd/Mul_2:Mul", "sgd/Mul:Mul"),
         ("ampere_sgemm_128x64_tn", "ampere_sgemm_128x64_tn"),
         ("_12", "_12"),
         ("", ""),
     ],
 )
-def test_a_stem_is_the_name_without_what_is_counted_up(name: str, known_by: str) -> None:
+def test_a_stem_is_the_name_without_what_is_counted_up(
+    name: str, known_by: str
+) -> None:
     assert stem(name) == known_by
 
 
@@ -47,21 +55,35 @@ def test_the_same_names_are_the_same_ops() -> None:
 
 def test_an_op_inserted_before_others_renumbers_them() -> None:
     """fusion.1 was 8 × 8 and is 4 × 4 now; what it was is fusion.2."""
-    base = [op("fusion.1", 3.0, opcode="fusion", flops=512), op("fusion.2", 2.0, opcode="fusion", flops=128)]
+    base = [
+        op("fusion.1", 3.0, opcode="fusion", flops=512),
+        op("fusion.2", 2.0, opcode="fusion", flops=128),
+    ]
     new = [
         op("fusion.1", 1.0, opcode="fusion", flops=64),
         op("fusion.2", 3.1, opcode="fusion", flops=512),
         op("fusion.3", 2.1, opcode="fusion", flops=128),
     ]
 
-    assert pairs(base, new) == {("fusion.1", "fusion.2"), ("fusion.2", "fusion.3"), (None, "fusion.1")}
+    assert pairs(base, new) == {
+        ("fusion.1", "fusion.2"),
+        ("fusion.2", "fusion.3"),
+        (None, "fusion.1"),
+    }
 
 
 def test_ops_of_equal_shape_are_paired_in_the_order_of_the_program() -> None:
-    base = [op(f"dot.{number}", 5.0 - number, opcode="dot", flops=100) for number in (3, 1, 2)]
+    base = [
+        op(f"dot.{number}", 5.0 - number, opcode="dot", flops=100)
+        for number in (3, 1, 2)
+    ]
     new = [op(f"dot.{number}", 1.0, opcode="dot", flops=100) for number in (12, 11, 10)]
 
-    assert pairs(base, new) == {("dot.1", "dot.10"), ("dot.2", "dot.11"), ("dot.3", "dot.12")}
+    assert pairs(base, new) == {
+        ("dot.1", "dot.10"),
+        ("dot.2", "dot.11"),
+        ("dot.3", "dot.12"),
+    }
 
 
 def test_a_renamed_op_is_told_by_its_shapes() -> None:
@@ -85,8 +107,14 @@ def test_an_op_of_another_shape_is_told_by_its_line() -> None:
 
 
 def test_layers_that_keras_numbers_anew_are_the_same() -> None:
-    base = [op("sequential/dense/MatMul:MatMul", 3.0), op("sequential/dense_1/MatMul:MatMul", 1.0)]
-    new = [op("sequential_3/dense_7/MatMul:MatMul", 1.1), op("sequential_3/dense_6/MatMul:MatMul", 3.1)]
+    base = [
+        op("sequential/dense/MatMul:MatMul", 3.0),
+        op("sequential/dense_1/MatMul:MatMul", 1.0),
+    ]
+    new = [
+        op("sequential_3/dense_7/MatMul:MatMul", 1.1),
+        op("sequential_3/dense_6/MatMul:MatMul", 3.1),
+    ]
 
     assert pairs(base, new) == {
         ("sequential/dense/MatMul:MatMul", "sequential_3/dense_6/MatMul:MatMul"),
@@ -95,26 +123,44 @@ def test_layers_that_keras_numbers_anew_are_the_same() -> None:
 
 
 def test_ops_that_only_take_as_long_are_not_the_same() -> None:
-    """A BiasAddGrad and a MatMul, once a step each, 3.0 and 3.1 ms: nothing but time speaks for it."""
+    """A BiasAddGrad and a MatMul, once a step each, 3.0 and 3.1 ms: nothing but time
+    speaks for it.
+    """
     base, new = [op("MatMul", 3.0)], [op("BiasAddGrad", 3.1)]
 
     assert pairs(base, new) == {("MatMul", None), (None, "BiasAddGrad")}
 
 
 def test_kinds_are_never_mixed() -> None:
-    assert pairs([op("x", 1.0)], [op("x", 1.0, kind="h2d")]) == {("x", None), (None, "x")}
+    assert pairs([op("x", 1.0)], [op("x", 1.0, kind="h2d")]) == {
+        ("x", None),
+        (None, "x"),
+    }
 
 
 def test_every_op_is_in_one_pair() -> None:
     base = [
-        op(f"a.{number % 3}", float(number), opcode="dot" if number % 2 else None, flops=number) for number in range(40)
+        op(
+            f"a.{number % 3}",
+            float(number),
+            opcode="dot" if number % 2 else None,
+            flops=number,
+        )
+        for number in range(40)
     ]
-    new = [op(f"a.{number % 5}", float(number), opcode="dot", flops=number % 7) for number in range(30)]
+    new = [
+        op(f"a.{number % 5}", float(number), opcode="dot", flops=number % 7)
+        for number in range(30)
+    ]
 
     found = match_ops(base, new)
 
-    assert sorted(id(pair.base) for pair in found if pair.base) == sorted(id(one) for one in base)
-    assert sorted(id(pair.new) for pair in found if pair.new) == sorted(id(one) for one in new)
+    assert sorted(id(pair.base) for pair in found if pair.base) == sorted(
+        id(one) for one in base
+    )
+    assert sorted(id(pair.new) for pair in found if pair.new) == sorted(
+        id(one) for one in new
+    )
 
 
 @pytest.mark.parametrize(
@@ -122,7 +168,14 @@ def test_every_op_is_in_one_pair() -> None:
     [
         (Pair(op("a", 1.0), op("a", 9.0), "name"), True),
         (Pair(op("a", 1.0, 1.0), op("a", 1.0, 2.0), "name"), False),
-        (Pair(op("a", 1.0, opcode="dot", flops=4), op("a", 1.0, opcode="dot", flops=5), "name"), False),
+        (
+            Pair(
+                op("a", 1.0, opcode="dot", flops=4),
+                op("a", 1.0, opcode="dot", flops=5),
+                "name",
+            ),
+            False,
+        ),
         (Pair(op("a", 1.0, opcode="dot", flops=4), op("a", 1.0), "name"), True),
         (Pair(op("a", 1.0), None, None), False),
     ],
@@ -132,11 +185,23 @@ def test_work_is_the_same_when_shapes_and_counts_are(pair: Pair, same: bool) -> 
 
 
 def test_of_one_op_the_same_kernels_are_paired() -> None:
-    """A convolution runs two kernels, and the longer one changes places with the other."""
-    base = [replace(op("transform", 3.0), op="conv1/Conv2D"), replace(op("winograd", 2.0), op="conv1/Conv2D")]
-    new = [replace(op("winograd", 2.0), op="conv1/Conv2D"), replace(op("transform", 1.0), op="conv1/Conv2D")]
+    """A convolution runs two kernels, and the longer one changes places with
+    the other.
+    """
+    base = [
+        replace(op("transform", 3.0), op="conv1/Conv2D"),
+        replace(op("winograd", 2.0), op="conv1/Conv2D"),
+    ]
+    new = [
+        replace(op("winograd", 2.0), op="conv1/Conv2D"),
+        replace(op("transform", 1.0), op="conv1/Conv2D"),
+    ]
 
-    assert {(one.base.kernel, one.new.kernel) for one in match_ops(base, new) if one.base and one.new} == {
+    assert {
+        (one.base.kernel, one.new.kernel)
+        for one in match_ops(base, new)
+        if one.base and one.new
+    } == {
         ("transform", "transform"),
         ("winograd", "winograd"),
     }

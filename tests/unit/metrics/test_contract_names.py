@@ -1,4 +1,6 @@
-"""Every metric name of the contract exists, with a unit, and is absent only with a reason."""
+"""Every metric name of the contract exists, with a unit, and is absent only with a
+reason.
+"""
 
 from __future__ import annotations
 

@@ -43,7 +43,9 @@ def test_a_broken_fact_is_reported_as_a_broken_metric_is(own_registry) -> None:
 
     report = trace().step(0, 10).busy("GPU:0", (0, 5)).report()
 
-    assert [(one.name, "KeyError" in one.error) for one in report.broken] == [("breaks", True)]
+    assert [(one.name, "KeyError" in one.error) for one in report.broken] == [
+        ("breaks", True)
+    ]
 
 
 def test_infinity_never_appears(own_registry) -> None:
@@ -72,7 +74,9 @@ def test_the_docstring_is_the_definition_in_one_line(own_registry) -> None:
         """
         return 42.0
 
-    assert registered_metrics()["answers"].about == "Number of answers per step, a mean."
+    assert (
+        registered_metrics()["answers"].about == "Number of answers per step, a mean."
+    )
 
 
 def test_a_metric_without_words_is_refused(own_registry) -> None:
@@ -81,7 +85,9 @@ def test_a_metric_without_words_is_refused(own_registry) -> None:
 
 
 def test_needs_come_first_in_their_order_whoever_asks(own_registry) -> None:
-    """Without a GPU and without steps the first need says why, and the function is not called."""
+    """Without a GPU and without steps the first need says why, and the function is not
+    called.
+    """
 
     @count(a_gpu, known_steps)
     def called(question) -> float:
@@ -102,7 +108,10 @@ def test_needs_come_first_in_their_order_whoever_asks(own_registry) -> None:
 def test_several_hosts_are_a_need() -> None:
     measured = trace().steps(3, period=10).busy("GPU:0", (0, 30)).measure()
 
-    assert measured["host_skew_fraction"].reason == "the run has a single host with device work"
+    assert (
+        measured["host_skew_fraction"].reason
+        == "the run has a single host with device work"
+    )
 
 
 @pytest.mark.parametrize(
@@ -115,7 +124,9 @@ def test_several_hosts_are_a_need() -> None:
         (Unit.GB_S, Scatter.FACTOR),
     ],
 )
-def test_how_a_metric_scatters_follows_from_its_unit(own_registry, unit: Unit, scatter: Scatter) -> None:
+def test_how_a_metric_scatters_follows_from_its_unit(
+    own_registry, unit: Unit, scatter: Scatter
+) -> None:
     @metric(unit=unit, better=Better.LESS)
     def new(question) -> float:
         """A metric that says nothing about how it scatters."""

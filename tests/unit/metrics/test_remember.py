@@ -22,7 +22,12 @@ def test_one_question_is_answered_once_and_another_anew() -> None:
 
     first, second = question(), question()
 
-    assert [shared(first), shared(first), shared(second), shared(second)] == [1, 1, 2, 2]
+    assert [shared(first), shared(first), shared(second), shared(second)] == [
+        1,
+        1,
+        2,
+        2,
+    ]
 
 
 def test_a_reason_is_remembered_too() -> None:

@@ -1,4 +1,6 @@
-"""Which way metrics improve and how they scatter, for some of which anyone can say it."""
+"""Which way metrics improve and how they scatter, for some of which anyone can
+say it.
+"""
 
 from __future__ import annotations
 
@@ -35,17 +37,28 @@ def test_which_way_is_better(better: str) -> None:
 
 
 def test_bandwidths_and_utilizations_are_never_better_for_being_less() -> None:
-    """What a process reads from storage is work that a cache would spare it, so that rate is neither."""
+    """What a process reads from storage is work that a cache would spare it, so that
+    rate is neither.
+    """
     for name, one in METRICS.items():
-        if (one.unit is Unit.GB_S and not name.startswith("storage_")) or name.endswith("_utilization"):
+        if (one.unit is Unit.GB_S and not name.startswith("storage_")) or name.endswith(
+            "_utilization"
+        ):
             assert one.better is Better.MORE, name
 
 
 def test_what_varies_between_runs_of_one_program_is_not_taken_for_exact() -> None:
-    """Counts and bytes come from the program, but for those that depend on the trace's length or on an allocator's state."""
+    """Counts and bytes come from the program, but for those that depend on the trace's
+    length or on an allocator's state.
+    """
     for name in ("steps_counted", "first_steps_set_aside", "memory_calls_per_step"):
         assert METRICS[name].scatter is Scatter.COUNTED, name
-    for name in ("kernels_per_step", "h2d_bytes_per_step", "fp16_kernel_share", "eager_op_share"):
+    for name in (
+        "kernels_per_step",
+        "h2d_bytes_per_step",
+        "fp16_kernel_share",
+        "eager_op_share",
+    ):
         assert METRICS[name].scatter is Scatter.EXACT, name
     for name in ("input_bound_fraction", "matrix_kernel_share"):
         assert METRICS[name].scatter is Scatter.SHARE, name

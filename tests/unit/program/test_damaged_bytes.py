@@ -63,13 +63,17 @@ OF_INSTRUCTIONS: tuple[Callable[[Instruction], object], ...] = (
 
 
 def ask_everything(data: bytes) -> tuple[int, int]:
-    """(questions answered, questions that ended in a TraceError). Raises whatever else happens."""
+    """(questions answered, questions that ended in a TraceError). Raises whatever else
+    happens.
+    """
     answered = refused = 0
     try:
         module = Module(data)
     except TraceError:
         return 0, 1
-    instructions = [one for computation in module.computations for one in computation.instructions]
+    instructions = [
+        one for computation in module.computations for one in computation.instructions
+    ]
     for question in OF_MODULES:
         try:
             question(module)
@@ -89,8 +93,14 @@ def ask_everything(data: bytes) -> tuple[int, int]:
 def rich_module() -> bytes:
     """A bit of everything that the room reads."""
     loop = {"known_trip_count": {"n": "3"}}
-    product = {"gemm_backend_config": {"dot_dimension_numbers": {"lhs_contracting_dimensions": ["1"]}}}
-    add = hlo.computation(2, hlo.op(21, "parameter", "f32[]"), hlo.op(22, "add", "f32[]", 21, 21))
+    product = {
+        "gemm_backend_config": {
+            "dot_dimension_numbers": {"lhs_contracting_dimensions": ["1"]}
+        }
+    }
+    add = hlo.computation(
+        2, hlo.op(21, "parameter", "f32[]"), hlo.op(22, "add", "f32[]", 21, 21)
+    )
     fused = hlo.computation(
         3,
         hlo.op(31, "parameter", "f32[4,4]{1,0}"),
@@ -101,13 +111,20 @@ def rich_module() -> bytes:
         4,
         hlo.op(41, "parameter", "f32[4,4]"),
         hlo.op(
-            42, "all-gather-start", "(f32[4,4], f32[8,4])", 41, channel=1, extra=hlo.iota_groups(2, 2, [2, 2], [1, 0])
+            42,
+            "all-gather-start",
+            "(f32[4,4], f32[8,4])",
+            41,
+            channel=1,
+            extra=hlo.iota_groups(2, 2, [2, 2], [1, 0]),
         ),
         hlo.op(43, "all-gather-done", "f32[8,4]", 42),
     )
     main = hlo.computation(
         1,
-        hlo.op(1, "parameter", "f32[4,4]", metadata=hlo.metadata("params['w']", frame=1)),
+        hlo.op(
+            1, "parameter", "f32[4,4]", metadata=hlo.metadata("params['w']", frame=1)
+        ),
         hlo.op(2, "parameter", "(f32[1,4,4,2], f32[3,3,2,2])", number=1),
         hlo.op(3, "get-tuple-element", "f32[1,4,4,2]", 2),
         hlo.op(4, "get-tuple-element", "f32[3,3,2,2]", 2),
@@ -118,13 +135,29 @@ def rich_module() -> bytes:
             "f32[1,4,4,2]",
             3,
             4,
-            extra=hlo.window((3, 1, 1, 1, 1, 1), (3, 1, 1, 1, 1, 2)) + hlo.convolution_numbers("b01f_01io->b01f"),
+            extra=hlo.window((3, 1, 1, 1, 1, 1), (3, 1, 1, 1, 1, 2))
+            + hlo.convolution_numbers("b01f_01io->b01f"),
         ),
         hlo.op(7, "fusion", "f32[4,4]", 5, calls=[3]),
         hlo.op(8, "while", "f32[4,4]", 7, calls=[4], config=loop),
-        hlo.op(9, "all-reduce", "f32[4,4]", 8, calls=[2], extra=hlo.replica_groups([0, 1], [2, 3])),
+        hlo.op(
+            9,
+            "all-reduce",
+            "f32[4,4]",
+            8,
+            calls=[2],
+            extra=hlo.replica_groups([0, 1], [2, 3]),
+        ),
         hlo.op(10, "reduce", "f32[]", 9, 9, calls=[2]),
-        hlo.op(11, "custom-call", "(f32[4,4], s8[64])", 9, 9, target="__cublas$gemm", config=product),
+        hlo.op(
+            11,
+            "custom-call",
+            "(f32[4,4], s8[64])",
+            9,
+            9,
+            target="__cublas$gemm",
+            config=product,
+        ),
         hlo.op(12, "tuple", "(f32[4,4])", 9),
     )
     extra = hlo.stack_frames(("a.py", 1, "f", 0)) + hlo.field(8, hlo.alias([0], 0))
@@ -163,7 +196,10 @@ def test_random_bytes(data: bytes) -> None:
 
 
 @settings(max_examples=300)
-@given(st.binary(max_size=60), st.sampled_from(["dot", "convolution", "fusion", "while", "reduce", "all-reduce"]))
+@given(
+    st.binary(max_size=60),
+    st.sampled_from(["dot", "convolution", "fusion", "while", "reduce", "all-reduce"]),
+)
 def test_random_fields_in_an_instruction(extra: bytes, opcode: str) -> None:
     body = hlo.computation(1, hlo.op(1, opcode, "f32[8]", extra=extra))
     ask_everything(hlo.module(body))
@@ -173,7 +209,12 @@ def test_a_shape_nested_beyond_all_sense_is_refused() -> None:
     nested = hlo.shape("f32[]")
     for _ in range(2000):
         nested = hlo.field(2, 13) + hlo.field(4, nested)
-    instruction = hlo.field(1, "x") + hlo.field(2, "constant") + hlo.field(3, nested) + hlo.field(35, 1)
+    instruction = (
+        hlo.field(1, "x")
+        + hlo.field(2, "constant")
+        + hlo.field(3, nested)
+        + hlo.field(35, 1)
+    )
     module = Module(hlo.module(hlo.computation(1, instruction)))
 
     with pytest.raises(TraceError, match="nested more than 100 deep"):
@@ -183,7 +224,12 @@ def test_a_shape_nested_beyond_all_sense_is_refused() -> None:
 @pytest.mark.parametrize("dims", [[-1], [1] * 300])
 def test_dimensions_beyond_sense_are_refused(dims: list[int]) -> None:
     written = hlo.field(2, 11) + hlo.packed(3, dims)
-    instruction = hlo.field(1, "x") + hlo.field(2, "constant") + hlo.field(3, written) + hlo.field(35, 1)
+    instruction = (
+        hlo.field(1, "x")
+        + hlo.field(2, "constant")
+        + hlo.field(3, written)
+        + hlo.field(35, 1)
+    )
     module = Module(hlo.module(hlo.computation(1, instruction)))
 
     with pytest.raises(TraceError, match="negative or too many dimensions"):

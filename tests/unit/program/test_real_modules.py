@@ -1,4 +1,6 @@
-"""Modules of real traces: numbers that follow from the recorded programs' shapes by hand."""
+"""Modules of real traces: numbers that follow from the recorded programs' shapes by
+hand.
+"""
 
 from __future__ import annotations
 
@@ -37,8 +39,8 @@ def products(*sizes: tuple[int, int, int]) -> int:
 
 
 def test_flops_of_a_four_layer_step() -> None:
-    """Batch 1024 through 512 → 1024 → 1024 → 1024 → 8: each product once forward, once for its weights' gradient and, but
-    for the first, once for its input's gradient."""
+    """Batch 1024 through 512 → 1024 → 1024 → 1024 → 8: each product once forward, once
+    for its weights' gradient and, but for the first, once for its input's gradient."""
     first, middle, last = (1024, 512, 1024), (1024, 1024, 1024), (1024, 1024, 8)
 
     cost = hlo.cost_of(train_step("jax-healthy"))
@@ -58,9 +60,14 @@ def test_flops_of_a_two_layer_step() -> None:
 
 
 def test_flops_and_bytes_of_single_instructions() -> None:
-    """`dot` is the gradient of the first weights: x, 1024 × 512, transposed, by 1024 × 1024."""
+    """`dot` is the gradient of the first weights: x, 1024 × 512, transposed, by 1024 ×
+    1024.
+    """
     module = train_step("jax-healthy")
-    dot, fusion = module.instruction("dot"), module.instruction("multiply_subtract_fusion")
+    dot, fusion = (
+        module.instruction("dot"),
+        module.instruction("multiply_subtract_fusion"),
+    )
     assert dot is not None
     assert fusion is not None
     costs = Costs()
@@ -69,18 +76,27 @@ def test_flops_and_bytes_of_single_instructions() -> None:
         2 * 512 * 1024 * 1024,
         4 * (1024 * 512 + 1024 * 1024 + 512 * 1024),
     )
-    assert (costs.of(fusion).flops, costs.of(fusion).bytes) == (2 * 1024 * 8, 3 * 4 * 1024 * 8)
+    assert (costs.of(fusion).flops, costs.of(fusion).bytes) == (
+        2 * 1024 * 8,
+        3 * 4 * 1024 * 8,
+    )
 
 
 def test_the_weights_are_the_floating_arguments_that_come_back() -> None:
-    """Four weight matrices; the batch x, y does not come back. Nothing is donated in this program."""
+    """Four weight matrices; the batch x, y does not come back. Nothing is donated in
+    this program.
+    """
     module = train_step("jax-healthy")
     elements = 512 * 1024 + 2 * 1024 * 1024 + 1024 * 8
 
     summary = parameter_summary(module)
 
     assert (summary.elements, summary.is_named) == (elements, True)
-    assert [one.name for one in arguments(module)] == [*(f"params[{index}]" for index in range(4)), "x", "y"]
+    assert [one.name for one in arguments(module)] == [
+        *(f"params[{index}]" for index in range(4)),
+        "x",
+        "y",
+    ]
     assert not any(one.donated for one in arguments(module))
 
 
@@ -107,12 +123,18 @@ def test_every_op_of_every_jax_fixture_is_found_in_its_module(fixture: str) -> N
     program = dict(zip(events.tolist(), programs.tolist(), strict=True))
     ops, names = trace.stat("hlo_op"), trace.stat("hlo_module")
     name = dict(zip(*(values.tolist() for values in names.codes()), strict=True))
-    seen = {(program[event], name[event], code) for event, code in zip(*map(list, ops.codes()), strict=True)}
+    seen = {
+        (program[event], name[event], code)
+        for event, code in zip(*map(list, ops.codes()), strict=True)
+    }
 
     missing = [
         ops.texts[code]
         for one, module, code in seen
-        if find_instruction(modules.of_program(one, names.texts[module]), ops.texts[code]) is None
+        if find_instruction(
+            modules.of_program(one, names.texts[module]), ops.texts[code]
+        )
+        is None
     ]
 
     assert seen
@@ -131,8 +153,13 @@ def test_every_module_of_every_jax_fixture_answers(fixture: str) -> None:
 
 
 def with_planted_collectives() -> list[str]:
-    truths = {name: yaml.safe_load((FIXTURES / name / "truth.yaml").read_text()) for name in JAX}
-    return [name for name, truth in truths.items() if "collective_bytes_per_step" in truth]
+    truths = {
+        name: yaml.safe_load((FIXTURES / name / "truth.yaml").read_text())
+        for name in JAX
+    }
+    return [
+        name for name, truth in truths.items() if "collective_bytes_per_step" in truth
+    ]
 
 
 @pytest.mark.parametrize("fixture", with_planted_collectives())
@@ -143,7 +170,9 @@ def test_planted_collectives_are_counted_with_their_bytes(fixture: str) -> None:
 
     assert len(found) == truth["collectives_per_step"]
     assert sum(one.bytes for one in found) == truth["collective_bytes_per_step"]
-    assert {(one.kind, one.dtype, one.group_size) for one in found} == {("all-reduce", "f32", truth["devices"])}
+    assert {(one.kind, one.dtype, one.group_size) for one in found} == {
+        ("all-reduce", "f32", truth["devices"])
+    }
 
 
 def shared(part: str) -> Modules:
@@ -153,10 +182,21 @@ def shared(part: str) -> Modules:
 
 @needs_shared_traces
 def test_library_products_of_an_amd_gpu() -> None:
-    """A file that multiplies 256³, 1024³, 4096³, 8192×4096×8192, 2048×8192×2048 and 16384×1024×4096 in hipBLASLt."""
-    flops = sorted(hlo.cost_of(module).flops for module in shared("jax08_gemm/*").named("jit_dot"))
+    """A file that multiplies 256³, 1024³, 4096³, 8192×4096×8192, 2048×8192×2048 and
+    16384×1024×4096 in hipBLASLt.
+    """
+    flops = sorted(
+        hlo.cost_of(module).flops for module in shared("jax08_gemm/*").named("jit_dot")
+    )
 
-    sizes = [(256,) * 3, (1024,) * 3, (4096,) * 3, (8192, 4096, 8192), (2048, 8192, 2048), (16384, 1024, 4096)]
+    sizes = [
+        (256,) * 3,
+        (1024,) * 3,
+        (4096,) * 3,
+        (8192, 4096, 8192),
+        (2048, 8192, 2048),
+        (16384, 1024, 4096),
+    ]
     assert flops == sorted(products(size) for size in sizes)
 
 

@@ -14,14 +14,25 @@ from tfadvisor.trace.counters import Gpu, HostCounters
 
 def report(*hosts: HostCounters, **values: float) -> Report:
     """Of a small run, with these machines and metrics; all others are not known."""
-    builder = trace().steps(4, period=100).busy("GPU:0", (0, 40), (100, 140), (200, 240), (300, 340))
+    builder = (
+        trace()
+        .steps(4, period=100)
+        .busy("GPU:0", (0, 40), (100, 140), (200, 240), (300, 340))
+    )
     made = builder.report()
     infos = machine_infos(msgspec.structs.replace(builder.build(), counters=hosts))
     metrics = {
-        name: MetricValue(values.get(name), one.unit, None if name in values else "not told", one.about)
+        name: MetricValue(
+            values.get(name),
+            one.unit,
+            None if name in values else "not told",
+            one.about,
+        )
         for name, one in made.metrics.items()
     }
-    return msgspec.structs.replace(made, machines=infos or msgspec.UNSET, metrics=metrics)
+    return msgspec.structs.replace(
+        made, machines=infos or msgspec.UNSET, metrics=metrics
+    )
 
 
 def test_without_counters_there_is_nothing_to_say() -> None:
@@ -43,17 +54,24 @@ def test_a_machine_is_told_in_one_line() -> None:
     (line,) = about_lines(report(grew(settings, gpu, gpu)))
 
     assert line == (
-        "Recorded on: 16 of 64 cores with a quota of 2.5; 32 GiB; python 3.12.1, jax 0.10.2; 2 × NVIDIA T4 (driver 550.54, "
-        "1,200 of 1,590 MHz, power limit 60 W instead of 70 W, held down by heat); intra_op threads 4; "
+        "Recorded on: 16 of 64 cores with a quota of 2.5; 32 GiB; python 3.12.1, jax "
+        "0.10.2; 2 × NVIDIA T4 (driver 550.54, "
+        "1,200 of 1,590 MHz, power limit 60 W instead of 70 W, held down by heat); "
+        "intra_op threads 4; "
         "OMP_NUM_THREADS=8."
     )
 
 
 def test_hosts_that_are_set_alike_share_a_line() -> None:
-    hosts = [msgspec.structs.replace(grew({"cores": 4}), host=f"w{at}") for at in range(3)]
+    hosts = [
+        msgspec.structs.replace(grew({"cores": 4}), host=f"w{at}") for at in range(3)
+    ]
     other = msgspec.structs.replace(grew({"cores": 1}), host="w3")
 
-    assert about_lines(report(*hosts, other)) == ["w0 and 2 alike: 4 cores.", "w3: 1 core."]
+    assert about_lines(report(*hosts, other)) == [
+        "w0 and 2 alike: 4 cores.",
+        "w3: 1 core.",
+    ]
 
 
 def test_of_many_different_machines_four_are_told() -> None:
@@ -76,6 +94,7 @@ def test_what_happened_meanwhile_is_told_where_it_is_worth_a_word() -> None:
     )
 
     assert lines[1] == (
-        "Meanwhile the program kept 1.1 of 2 cores busy, other processes 0.8, the quota stopped the program in 30% of its "
+        "Meanwhile the program kept 1.1 of 2 cores busy, other processes 0.8, the "
+        "quota stopped the program in 30% of its "
         "periods."
     )

@@ -41,7 +41,9 @@ def waiting_for_input() -> Report:
     """Five steps that load their batch for 60 of 100 µs."""
     builder = trace()
     for at in range(0, 500, 100):
-        builder.step(at, at + 100).call("load_batch", at, at + 60).call("$train.py:7 load_batch", at, at + 60)
+        builder.step(at, at + 100).call("load_batch", at, at + 60).call(
+            "$train.py:7 load_batch", at, at + 60
+        )
         builder.kernel("GPU:0", "k", at + 70, at + 100, launched=(at + 61, at + 62))
     return builder.report()
 
@@ -61,7 +63,11 @@ def test_a_finding_that_explains_the_verdict_stays_first_before_graver_ones() ->
     one = replace(report.findings[0], severity=Severity.LOW)
     findings = tuple(
         replace(one, title=title, severity=severity)
-        for title, severity in (("Leads", Severity.LOW), ("Is graver", Severity.MEDIUM), ("Is smaller", Severity.LOW))
+        for title, severity in (
+            ("Leads", Severity.LOW),
+            ("Is graver", Severity.MEDIUM),
+            ("Is smaller", Severity.LOW),
+        )
     )
     text = as_text(replace(report, findings=findings))
 
@@ -73,7 +79,10 @@ def test_a_finding_that_explains_the_verdict_stays_first_before_graver_ones() ->
 
 
 def test_the_place_at_the_end_of_an_activity_is_never_cut() -> None:
-    words = "te_fused_attn_backward_ffi, most of it te_fused_attn_backward_ffi.18 (12_te_fused_attn.py:77)"
+    words = (
+        "te_fused_attn_backward_ffi, most of it te_fused_attn_backward_ffi.18 "
+        "(12_te_fused_attn.py:77)"
+    )
 
     assert fitted(words, 60).endswith("… (12_te_fused_attn.py:77)")
     assert len(fitted(words, 60)) <= 60
@@ -82,7 +91,9 @@ def test_the_place_at_the_end_of_an_activity_is_never_cut() -> None:
 
 
 def test_a_verdict_of_imbalance_says_why_the_bar_shows_less() -> None:
-    """The bar is the mean of all hosts or devices, of which the late one does not wait."""
+    """The bar is the mean of all hosts or devices, of which the late one does
+    not wait.
+    """
     late = tfadvisor.analyze(FIXTURES / "jax-hosts-late")
 
     assert bar_note(late) in " ".join(as_text(late).split())
@@ -96,7 +107,10 @@ def test_a_verdict_of_imbalance_says_why_the_bar_shows_less() -> None:
 
 def test_a_file_in_the_table_of_ops_is_shown_without_what_a_terminal_obeys() -> None:
     report = tfadvisor.analyze(FIXTURES / "jax-logging")
-    hostile = replace(report, ops=(replace(report.ops[0], file="a\x1b[31m\tb.py", line=7), *report.ops[1:]))
+    hostile = replace(
+        report,
+        ops=(replace(report.ops[0], file="a\x1b[31m\tb.py", line=7), *report.ops[1:]),
+    )
 
     text = as_text(hostile, details=True)
 
@@ -105,12 +119,16 @@ def test_a_file_in_the_table_of_ops_is_shown_without_what_a_terminal_obeys() -> 
 
 
 def test_no_two_ops_of_the_table_have_one_name() -> None:
-    """Four layers' products end alike; on a CPU the kernel repeats its op's name, which is said once."""
+    """Four layers' products end alike; on a CPU the kernel repeats its op's name, which
+    is said once.
+    """
     report = tfadvisor.analyze(FIXTURES / "tf-healthy-keras")
     named = {op.name for op in report.ops[:15]}
 
     for width in (80, 130):
-        rows = as_text(report, details=True, screen=Screen(width)).partition("What takes most time on the devices\n")[2]
+        rows = as_text(report, details=True, screen=Screen(width)).partition(
+            "What takes most time on the devices\n"
+        )[2]
         cells = [row.split() for row in rows.partition("\n\n")[0].splitlines()[1:]]
         assert len({row[0] for row in cells}) == len(named)
         assert cells[0][:3] == ["dense_2_1/MatMul/MatMul_1", "_MklMatMul", "compute"]
@@ -119,8 +137,13 @@ def test_no_two_ops_of_the_table_have_one_name() -> None:
 def test_a_name_that_is_cut_tells_still_which_layer_it_is() -> None:
     report = tfadvisor.analyze(FIXTURES / "tf-healthy-keras")
     long = "a_model_of_many_parts/one_of_the_encoders_{}/and_within_it_a_block_of_its_own/MatMul"
-    ops = [replace(op, op=long.format(at), kernel=long.format(at)) for at, op in enumerate(report.ops[:15])]
+    ops = [
+        replace(op, op=long.format(at), kernel=long.format(at))
+        for at, op in enumerate(report.ops[:15])
+    ]
 
     text = as_text(replace(report, ops=tuple(ops)), details=True, screen=Screen(60))
 
-    assert {int(found) for found in re.findall(r"one_of_the_encoders_(\d+)", text)} == set(range(15))
+    assert {
+        int(found) for found in re.findall(r"one_of_the_encoders_(\d+)", text)
+    } == set(range(15))

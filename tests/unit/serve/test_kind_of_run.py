@@ -20,13 +20,17 @@ def kind(report: Report) -> str:
     return str(_summary(report)["kind"])
 
 
-def test_another_device_host_framework_or_program_is_another_kind(report: Report) -> None:
+def test_another_device_host_framework_or_program_is_another_kind(
+    report: Report,
+) -> None:
     device = replace(report.run.devices[0], kind="gpu", model="NVIDIA H100")
     others = [
         replace(report, run=replace(report.run, devices=(device,))),
         replace(report, run=replace(report.run, hosts=("a", "b"))),
         replace(report, run=replace(report.run, framework="tensorflow")),
-        replace(report, ops=tuple(replace(one, module="jit_other") for one in report.ops)),
+        replace(
+            report, ops=tuple(replace(one, module="jit_other") for one in report.ops)
+        ),
     ]
 
     assert len({kind(report), *map(kind, others)}) == 5

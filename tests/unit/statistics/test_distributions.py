@@ -28,14 +28,19 @@ from tfadvisor.comparison.statistics.distributions import (
         (120, 0.05, 1.658),
     ],
 )
-def test_quantiles_of_t_are_those_of_the_tables(freedom: float, tail: float, printed: float) -> None:
+def test_quantiles_of_t_are_those_of_the_tables(
+    freedom: float, tail: float, printed: float
+) -> None:
     assert t_quantile(tail, freedom) == pytest.approx(printed, abs=5e-4)
 
 
 @pytest.mark.parametrize(
-    ("z", "printed"), [(0, 0.5), (1.645, 0.04998), (1.96, 0.0250), (2.326, 0.01001), (3.09, 0.0010)]
+    ("z", "printed"),
+    [(0, 0.5), (1.645, 0.04998), (1.96, 0.0250), (2.326, 0.01001), (3.09, 0.0010)],
 )
-def test_tails_of_the_normal_distribution_are_those_of_the_tables(z: float, printed: float) -> None:
+def test_tails_of_the_normal_distribution_are_those_of_the_tables(
+    z: float, printed: float
+) -> None:
     assert normal_tail(z) == pytest.approx(printed, abs=5e-6 if z else 0)
 
 
@@ -52,7 +57,9 @@ def test_with_many_degrees_of_freedom_t_is_normal() -> None:
 
 @pytest.mark.parametrize("freedom", [0.4, 1, 2.5, 4, 30])
 @pytest.mark.parametrize("tail", [0.4, 0.05, 0.001, 1e-6])
-def test_a_quantile_is_exceeded_with_its_probability(freedom: float, tail: float) -> None:
+def test_a_quantile_is_exceeded_with_its_probability(
+    freedom: float, tail: float
+) -> None:
     assert t_tail(t_quantile(tail, freedom), freedom) == pytest.approx(tail, rel=1e-6)
 
 

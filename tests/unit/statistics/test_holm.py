@@ -10,12 +10,16 @@ EQUAL = dict.fromkeys("abcd", 1.0)
 
 
 def test_the_textbook_example() -> None:
-    """p = 0.005, 0.01, 0.03, 0.04 at 5%: allowed are 0.05/4, 0.05/3, then 0.03 > 0.05/2 stops the procedure."""
+    """p = 0.005, 0.01, 0.03, 0.04 at 5%: allowed are 0.05/4, 0.05/3, then 0.03 > 0.05/2
+    stops the procedure.
+    """
     p = {"a": 0.01, "b": 0.04, "c": 0.03, "d": 0.005}
 
     allowed = levels(p, EQUAL, 0.05)
 
-    assert allowed == pytest.approx({"d": 0.05 / 4, "a": 0.05 / 3, "c": 0.05 / 2, "b": 0.05 / 2})
+    assert allowed == pytest.approx(
+        {"d": 0.05 / 4, "a": 0.05 / 3, "c": 0.05 / 2, "b": 0.05 / 2}
+    )
     assert [name for name in p if p[name] <= allowed[name]] == ["a", "d"]
 
 
@@ -29,11 +33,17 @@ def test_after_the_first_that_is_not_significant_none_is() -> None:
 
 
 def test_weights_share_the_rate() -> None:
-    """Weights 0.9 and 0.1 at 1%: the light one is allowed 0.001 while the heavy one is open, then the heavy one all."""
+    """Weights 0.9 and 0.1 at 1%: the light one is allowed 0.001 while the heavy one is
+    open, then the heavy one all.
+    """
     weights = {"time": 0.9, "count": 0.1}
 
-    assert levels({"time": 0.0095, "count": 0.0001}, weights, 0.01)["time"] == pytest.approx(0.01)
-    assert levels({"time": 0.0095, "count": 0.9}, weights, 0.01)["time"] == pytest.approx(0.009)
+    assert levels({"time": 0.0095, "count": 0.0001}, weights, 0.01)[
+        "time"
+    ] == pytest.approx(0.01)
+    assert levels({"time": 0.0095, "count": 0.9}, weights, 0.01)[
+        "time"
+    ] == pytest.approx(0.009)
     assert first_level("count", weights, 0.01) == pytest.approx(0.001)
 
 

@@ -7,14 +7,22 @@ from math import comb
 
 import pytest
 
-from tfadvisor.comparison.statistics.ranks import p_above, shift, smallest_p, surely_above, ways
+from tfadvisor.comparison.statistics.ranks import (
+    p_above,
+    shift,
+    smallest_p,
+    surely_above,
+    ways,
+)
 
 
 @pytest.mark.parametrize(
     ("n", "m", "critical"),
     [(3, 3, 0), (4, 4, 1), (5, 5, 4), (6, 6, 7), (8, 8, 15), (10, 5, 11), (10, 10, 27)],
 )
-def test_critical_values_are_those_of_the_printed_table(n: int, m: int, critical: int) -> None:
+def test_critical_values_are_those_of_the_printed_table(
+    n: int, m: int, critical: int
+) -> None:
     """One-sided 5%: the largest U whose probability (from below) is no more."""
     below = [sum(ways(n, m)[: u + 1]) / comb(n + m, m) for u in range(n * m + 1)]
 
@@ -36,8 +44,13 @@ def test_the_probability_is_the_share_of_orders_at_least_as_extreme() -> None:
     base, new = [1.0, 4.0, 6.0, 8.0, 2.5], [5.0, 9.0, 7.5]
     values = base + new
     won = sum(one > other for one in new for other in base)
-    splits = [(set(chosen), set(values) - set(chosen)) for chosen in combinations(values, 3)]
-    as_extreme = sum(sum(one > other for one in new_ for other in base_) >= won for new_, base_ in splits)
+    splits = [
+        (set(chosen), set(values) - set(chosen)) for chosen in combinations(values, 3)
+    ]
+    as_extreme = sum(
+        sum(one > other for one in new_ for other in base_) >= won
+        for new_, base_ in splits
+    )
 
     assert p_above(base, new) == pytest.approx(as_extreme / len(splits))
 
@@ -52,7 +65,9 @@ def test_all_ties_say_nothing() -> None:
 
 
 def test_many_runs_use_the_normal_approximation() -> None:
-    """60 against 60, every new run above every base run but shifted by half the range: far beyond any level."""
+    """60 against 60, every new run above every base run but shifted by half the range:
+    far beyond any level.
+    """
     base, new = list(range(60)), [value + 30 for value in range(60)]
 
     assert p_above(base, new) < 1e-6
@@ -61,7 +76,9 @@ def test_many_runs_use_the_normal_approximation() -> None:
 
 def test_the_smallest_probability() -> None:
     """Against ten: one of 11 with one run, of 66 with two, of 286 with three."""
-    assert [smallest_p(10, m) for m in (1, 2, 3)] == pytest.approx([1 / 11, 1 / 66, 1 / 286])
+    assert [smallest_p(10, m) for m in (1, 2, 3)] == pytest.approx(
+        [1 / 11, 1 / 66, 1 / 286]
+    )
 
 
 def test_the_shift_is_the_middle_difference() -> None:
@@ -82,19 +99,28 @@ def test_too_few_runs_are_sure_of_nothing() -> None:
 
 
 def test_half_a_win_is_rounded_towards_no_difference() -> None:
-    """4 beats all of 1, 2, 3; 3 beats two and ties one: U is 5.5, taken as 5. Of the ten orders two have a U of 5 or 6."""
+    """4 beats all of 1, 2, 3; 3 beats two and ties one: U is 5.5, taken as 5. Of the
+    ten orders two have a U of 5 or 6.
+    """
     assert p_above([1, 2, 3], [3, 4]) == pytest.approx(2 / 10)
 
 
-@pytest.mark.parametrize(("n", "m", "exact"), [(50, 40, True), (50, 41, False), (41, 50, False)])
-def test_up_to_2000_pairs_orders_are_counted(n: int, m: int, exact: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tfadvisor.comparison.statistics.ranks.normal_tail", lambda _: -1.0)
+@pytest.mark.parametrize(
+    ("n", "m", "exact"), [(50, 40, True), (50, 41, False), (41, 50, False)]
+)
+def test_up_to_2000_pairs_orders_are_counted(
+    n: int, m: int, exact: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "tfadvisor.comparison.statistics.ranks.normal_tail", lambda _: -1.0
+    )
 
     assert (p_above(range(n), range(m)) > 0) is exact
 
 
 def test_the_normal_approximation_with_continuity_correction() -> None:
-    """50 against 50, 30 of them above all: U 1,500, mean 1,250, spread √(2,500 · 101 / 12) = 145.06; z is 249.5 / 145.06.
+    """50 against 50, 30 of them above all: U 1,500, mean 1,250, spread √(2,500 · 101 /
+    12) = 145.06; z is 249.5 / 145.06.
 
     The normal tail beyond 1.7200 is 0.042716 in printed tables.
     """
@@ -107,7 +133,11 @@ def test_a_level_that_is_just_reached_is_reached() -> None:
     assert surely_above(list(range(10)), [20, 21], 1 / 67) is None
 
 
-@pytest.mark.parametrize(("level", "bound"), [(0.05, 8), (0.1, 9), (0.15, 9), (0.2, 10)])
+@pytest.mark.parametrize(
+    ("level", "bound"), [(0.05, 8), (0.1, 9), (0.15, 9), (0.2, 10)]
+)
 def test_the_bound_is_the_difference_at_its_rank(level: float, bound: float) -> None:
-    """Differences 8 9 10 10 11 12 14 15 16; of 20 orders U is 0, 1, 2 in 1, 1, 2 of them, so 1/20 drops none, 2/20 one."""
+    """Differences 8 9 10 10 11 12 14 15 16; of 20 orders U is 0, 1, 2 in 1, 1, 2 of
+    them, so 1/20 drops none, 2/20 one.
+    """
     assert surely_above([1, 2, 3], [11, 13, 17], level) == bound

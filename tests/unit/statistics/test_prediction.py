@@ -8,7 +8,13 @@ import pytest
 
 import tfadvisor.metrics  # noqa: F401
 from tfadvisor.comparison.side import Traits
-from tfadvisor.comparison.statistics.spread import Estimate, Nature, Prediction, nature_of, predict
+from tfadvisor.comparison.statistics.spread import (
+    Estimate,
+    Nature,
+    Prediction,
+    nature_of,
+    predict,
+)
 from tfadvisor.metrics.registry import registered_metrics
 from tfadvisor.vocabulary import Better, Scatter
 
@@ -17,17 +23,25 @@ COUNT = nature_of("count", Traits(Better.LESS, Scatter.EXACT))
 
 
 def test_the_published_example_of_a_prediction_limit() -> None:
-    """bencher's documentation: 25 runs, mean 100, standard deviation 10, level 0.977: the limit is 121.46."""
-    known = Prediction(Estimate(centre=100, runs=25, sigma=10, freedom=24), floor=0.0, few=False)
+    """bencher's documentation: 25 runs, mean 100, standard deviation 10, level 0.977:
+    the limit is 121.46.
+    """
+    known = Prediction(
+        Estimate(centre=100, runs=25, sigma=10, freedom=24), floor=0.0, few=False
+    )
 
-    assert known.centre + known.reach(1 - 0.977, error=0) == pytest.approx(121.46, abs=0.01)
+    assert known.centre + known.reach(1 - 0.977, error=0) == pytest.approx(
+        121.46, abs=0.01
+    )
 
 
 def test_a_run_at_the_reach_is_as_surprising_as_the_level() -> None:
     known = Prediction(Estimate(0, 10, 0.03, 4), floor=0.01, few=False)
 
     for level in (0.05, 0.01, 0.001):
-        assert known.surprise(known.reach(level, 0.02), 0.02) == pytest.approx(level, rel=1e-4)
+        assert known.surprise(known.reach(level, 0.02), 0.02) == pytest.approx(
+            level, rel=1e-4
+        )
 
 
 def test_the_error_of_the_new_run_widens_the_interval_twice() -> None:
@@ -40,7 +54,9 @@ def test_the_error_of_the_new_run_widens_the_interval_twice() -> None:
 
 
 def test_one_run_shows_gross_changes_of_times_only() -> None:
-    """10% are believed between runs, for as much as a quarter of a degree of freedom is worth: at 1% that is 10⁴ times."""
+    """10% are believed between runs, for as much as a quarter of a degree of freedom is
+    worth: at 1% that is 10⁴ times.
+    """
     known = predict([[TIME.scaled(40.0)]], TIME)
 
     assert known.few
@@ -48,12 +64,16 @@ def test_one_run_shows_gross_changes_of_times_only() -> None:
 
 
 def test_alike_runs_leave_less_and_less_of_what_was_believed() -> None:
-    """√(0.25 · 0.1² / 19.75) after 20.5 of them with 0.25 + 19.5 / 2 = 10 degrees of freedom: t(0.01; 10) = 2.764. Nearly."""
+    """√(0.25 · 0.1² / 19.75) after 20.5 of them with 0.25 + 19.5 / 2 = 10 degrees of
+    freedom: t(0.01; 10) = 2.764. Nearly.
+    """
     known = predict([[TIME.scaled(40.0)] * 20], TIME)
 
     assert not known.few
     assert known.known.freedom == 9.75
-    assert known.reach(0.01, 0) == pytest.approx(2.764 * 0.1 * sqrt(0.25 / 19.25) * sqrt(1 + 1 / 20), rel=0.01)
+    assert known.reach(0.01, 0) == pytest.approx(
+        2.764 * 0.1 * sqrt(0.25 / 19.25) * sqrt(1 + 1 / 20), rel=0.01
+    )
 
 
 def test_few_runs_assume_nothing_of_what_does_not_scatter() -> None:
@@ -65,7 +85,9 @@ def test_few_runs_assume_nothing_of_what_does_not_scatter() -> None:
 
 
 def test_a_count_that_does_scatter_is_believed_to() -> None:
-    """One of ten runs had one kernel more: one more is t = 1 / (0.2635 · √1.1) = 3.62 with 13 degrees of freedom."""
+    """One of ten runs had one kernel more: one more is t = 1 / (0.2635 · √1.1) = 3.62
+    with 13 degrees of freedom.
+    """
     known = predict([[25.0] * 9 + [26.0]], COUNT)
 
     assert known.surprise(1.0, 0) == pytest.approx(0.00155, rel=0.02)
@@ -75,7 +97,9 @@ def test_the_floor_holds_where_runs_agree_by_chance() -> None:
     """400 alike runs leave a quarter of a per cent of the 10%, and 1% is the least."""
     known = predict([[TIME.scaled(40.0)] * 400], TIME)
 
-    assert known.reach(0.01, 0) == pytest.approx(2.3263 * 0.01 * sqrt(1 + 1 / 400), rel=1e-4)
+    assert known.reach(0.01, 0) == pytest.approx(
+        2.3263 * 0.01 * sqrt(1 + 1 / 400), rel=1e-4
+    )
 
 
 @pytest.mark.parametrize(
@@ -92,7 +116,9 @@ def test_the_floor_holds_where_runs_agree_by_chance() -> None:
         ("model_parameters", "count", "both", True, False),
     ],
 )
-def test_what_metrics_are_like(metric: str, unit: str, worse: str, exact: bool, by_factor: bool) -> None:
+def test_what_metrics_are_like(
+    metric: str, unit: str, worse: str, exact: bool, by_factor: bool
+) -> None:
     declared = registered_metrics()[metric]
     nature = nature_of(unit, Traits(declared.better, declared.scatter))
 

@@ -6,19 +6,31 @@ from itertools import product
 
 import pytest
 
-from tfadvisor.comparison.statistics.signed_rank import p_above, shift, smallest_p, surely_above, ways
+from tfadvisor.comparison.statistics.signed_rank import (
+    p_above,
+    shift,
+    smallest_p,
+    surely_above,
+    ways,
+)
 
 
-@pytest.mark.parametrize(("n", "critical"), [(5, 0), (6, 2), (8, 5), (10, 10), (12, 17), (20, 60)])
+@pytest.mark.parametrize(
+    ("n", "critical"), [(5, 0), (6, 2), (8, 5), (10, 10), (12, 17), (20, 60)]
+)
 def test_critical_values_are_those_of_the_printed_table(n: int, critical: int) -> None:
-    """One-sided 5%: the largest sum of ranks whose probability (from below) is no more."""
+    """One-sided 5%: the largest sum of ranks whose probability (from below) is
+    no more.
+    """
     below = [sum(ways(n)[: sum_ + 1]) / 2**n for sum_ in range(n * (n + 1) // 2 + 1)]
 
     assert max(sum_ for sum_, p in enumerate(below) if p <= 0.05) == critical
 
 
 def test_signs_are_counted_for_three() -> None:
-    """Of the eight choices of signs for ranks 1, 2, 3 one each gives 0, 1, 2, 4, 5 and 6, and two give 3."""
+    """Of the eight choices of signs for ranks 1, 2, 3 one each gives 0, 1, 2, 4, 5 and
+    6, and two give 3.
+    """
     assert ways(3) == (1, 1, 1, 2, 1, 1, 1)
 
 
@@ -27,9 +39,15 @@ def test_the_probability_is_the_share_of_signs_at_least_as_extreme() -> None:
     signs = (1, -1, 1, 1, -1, 1, 1)
     ranked = sum(rank for rank, sign in enumerate(signs, start=1) if sign > 0)
     all_signs = list(product((1, -1), repeat=7))
-    as_high = sum(sum(rank for rank, sign in enumerate(one, start=1) if sign > 0) >= ranked for one in all_signs)
+    as_high = sum(
+        sum(rank for rank, sign in enumerate(one, start=1) if sign > 0) >= ranked
+        for one in all_signs
+    )
 
-    assert p_above([size * sign for size, sign in zip(sizes, signs, strict=True)]) == as_high / 128
+    assert (
+        p_above([size * sign for size, sign in zip(sizes, signs, strict=True)])
+        == as_high / 128
+    )
 
 
 def test_all_above_is_the_smallest_probability() -> None:
@@ -42,14 +60,18 @@ def test_no_difference_says_nothing() -> None:
 
 
 def test_differences_of_one_size_share_their_ranks() -> None:
-    """Sizes 1, 1, 3 have ranks 1.5, 1.5 and 3; 4.5 of them are positive, taken as 4: 4, 5 and 6 are 3 of 8 choices."""
+    """Sizes 1, 1, 3 have ranks 1.5, 1.5 and 3; 4.5 of them are positive, taken as 4: 4,
+    5 and 6 are 3 of 8 choices.
+    """
     assert p_above([1.0, -1.0, 3.0]) == 3 / 8
 
 
 def test_many_differences_use_the_normal_approximation() -> None:
-    """100 differences, ranks 25 and 56 … 95 positive: their sum is 3,045, the mean 2,525.
+    """100 differences, ranks 25 and 56 … 95 positive: their sum is 3,045, the mean
+    2,525.
 
-    The spread is √(100 · 101 · 201 / 24) = 290.84, so z is 519.5 / 290.84 = 1.786; the tail beyond it is 0.0370.
+    The spread is √(100 · 101 · 201 / 24) = 290.84, so z is 519.5 / 290.84 = 1.786; the
+    tail beyond it is 0.0370.
     """
     positive = {25, *range(56, 96)}
     differences = [float(rank if rank in positive else -rank) for rank in range(1, 101)]

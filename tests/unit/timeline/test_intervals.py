@@ -6,13 +6,26 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tfadvisor.timeline.intervals import EMPTY, Intervals, difference, intersection, union, union_of
+from tfadvisor.timeline.intervals import (
+    EMPTY,
+    Intervals,
+    difference,
+    intersection,
+    union,
+    union_of,
+)
 
-spans = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 8)).map(lambda s: (s[0], s[0] + s[1])), max_size=10)
+spans = st.lists(
+    st.tuples(st.integers(0, 30), st.integers(0, 8)).map(lambda s: (s[0], s[0] + s[1])),
+    max_size=10,
+)
 
 
 def made(pairs: list[tuple[int, int]]) -> Intervals:
-    return union(np.array([a for a, _ in pairs], np.int64), np.array([b for _, b in pairs], np.int64))
+    return union(
+        np.array([a for a, _ in pairs], np.int64),
+        np.array([b for _, b in pairs], np.int64),
+    )
 
 
 def instants(pairs: list[tuple[int, int]]) -> set[int]:
@@ -24,7 +37,9 @@ def covered(one: Intervals) -> set[int]:
 
 
 def is_canonical(one: Intervals) -> bool:
-    return bool((one.ends > one.starts).all() and (one.starts[1:] > one.ends[:-1]).all())
+    return bool(
+        (one.ends > one.starts).all() and (one.starts[1:] > one.ends[:-1]).all()
+    )
 
 
 @given(spans)
@@ -43,7 +58,11 @@ def test_intersection_difference_and_union_of_sets(a, b) -> None:
     assert covered(intersection(one, other)) == instants(a) & instants(b)
     assert covered(difference(one, other)) == instants(a) - instants(b)
     assert covered(union_of(one, other)) == instants(a) | instants(b)
-    for result in (intersection(one, other), difference(one, other), union_of(one, other)):
+    for result in (
+        intersection(one, other),
+        difference(one, other),
+        union_of(one, other),
+    ):
         assert is_canonical(result)
 
 
@@ -65,7 +84,12 @@ def test_what_one_interval_does_not_cut_shares_its_memory() -> None:
     assert np.shares_memory(inside.starts, one.starts)
 
 
-@given(spans, st.lists(st.tuples(st.integers(-5, 45), st.integers(0, 20)), min_size=1, max_size=6))
+@given(
+    spans,
+    st.lists(
+        st.tuples(st.integers(-5, 45), st.integers(0, 20)), min_size=1, max_size=6
+    ),
+)
 def test_within_is_the_length_inside_each_window(pairs, windows) -> None:
     one = made(pairs)
     lo = np.array([a for a, _ in windows], np.int64)
@@ -78,7 +102,9 @@ def test_within_is_the_length_inside_each_window(pairs, windows) -> None:
 
 @given(spans, st.lists(st.integers(-5, 45), max_size=8))
 def test_contains_is_membership(pairs, times) -> None:
-    assert made(pairs).contains(np.array(times, np.int64)).tolist() == [t in instants(pairs) for t in times]
+    assert made(pairs).contains(np.array(times, np.int64)).tolist() == [
+        t in instants(pairs) for t in times
+    ]
 
 
 def test_touching_intervals_are_one() -> None:

@@ -1,4 +1,6 @@
-"""What holds on any timeline: made ones with random hosts, devices, streams, steps, launches and collectives."""
+"""What holds on any timeline: made ones with random hosts, devices, streams, steps,
+launches and collectives.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,14 @@ COLLECTIVES = (
     "all-reduce-done.2",
     "all-gather.3",
 )
-CALLS = ("load_batch", "PjitFunction(step)", "backend_compile", "BlockUntilReady", "IteratorGetNext", "anything")
+CALLS = (
+    "load_batch",
+    "PjitFunction(step)",
+    "backend_compile",
+    "BlockUntilReady",
+    "IteratorGetNext",
+    "anything",
+)
 ABOVE_ONE = {"allreduce_efficiency"}
 """Shares of an ideal that the trace may beat."""
 
@@ -50,7 +59,9 @@ PROGRAM = hlo.module(
 
 @st.composite
 def spans(draw: st.DrawFn, most: int) -> list[tuple[int, int]]:
-    """(start, end) in whole µs; some without length, a few that end before they begin."""
+    """(start, end) in whole µs; some without length, a few that end before they
+    begin.
+    """
     found = []
     for _ in range(draw(st.integers(0, most))):
         start = draw(st.integers(0, 600))
@@ -63,39 +74,95 @@ def add_gpu(draw: st.DrawFn, builder: TraceBuilder, device: str) -> None:
     for start, end in draw(spans(5)):
         if draw(st.booleans()):
             launch = max(start - draw(st.integers(-5, 60)), 0)
-            builder.kernel(device, "gemm", start, end, launched=(launch, launch + 2), stream=draw(stream))
+            builder.kernel(
+                device,
+                "gemm",
+                start,
+                end,
+                launched=(launch, launch + 2),
+                stream=draw(stream),
+            )
         else:
             builder.busy(device, (start, end), stream=draw(stream))
     for start, end in draw(spans(2)):
-        kind, size = draw(st.sampled_from(("H2D", "D2H", "D2D"))), draw(st.sampled_from((None, 0, 4096)))
-        builder.copy(device, kind, start, end, size, memory=draw(st.sampled_from(("pinned", "pageable"))))
+        kind, size = (
+            draw(st.sampled_from(("H2D", "D2H", "D2D"))),
+            draw(st.sampled_from((None, 0, 4096))),
+        )
+        builder.copy(
+            device,
+            kind,
+            start,
+            end,
+            size,
+            memory=draw(st.sampled_from(("pinned", "pageable"))),
+        )
     for index, (start, end) in enumerate(draw(spans(5))):
         stats = {"run_id": index // 2} if draw(st.booleans()) else {}
         line = f"Stream #{draw(stream)}(Compute)"
-        builder.on_line(f"/device:{device}", line, draw(st.sampled_from(COLLECTIVES)), start, end, **stats)
+        builder.on_line(
+            f"/device:{device}",
+            line,
+            draw(st.sampled_from(COLLECTIVES)),
+            start,
+            end,
+            **stats,
+        )
     if draw(st.booleans()):
         graph = draw(st.integers(0, 500))
         builder.call("cuGraphLaunch", graph, graph + 2, correlation_id=900_000)
         for start in range(graph, graph + 30, 10):
-            builder.on_line(f"/device:{device}", "Stream #1(Compute)", "node", start, start + 8, correlation_id=900_000)
+            builder.on_line(
+                f"/device:{device}",
+                "Stream #1(Compute)",
+                "node",
+                start,
+                start + 8,
+                correlation_id=900_000,
+            )
 
 
-def add_shared(draw: st.DrawFn, builder: TraceBuilder, device: str, shared: list[tuple[str, int, int]]) -> None:
-    """Collectives of all devices: each arrives when it likes and leaves with the others; traces lack some."""
+def add_shared(
+    draw: st.DrawFn,
+    builder: TraceBuilder,
+    device: str,
+    shared: list[tuple[str, int, int]],
+) -> None:
+    """Collectives of all devices: each arrives when it likes and leaves with the
+    others; traces lack some.
+    """
     op = {"hlo_module": "jit_step"}
     for name, start, end in shared:
         if draw(st.integers(0, 9)):
             arrival = min(start + draw(st.integers(0, 40)), end)
-            builder.collective(device, arrival, end, "ncclDevKernel_AllReduce_Sum_f32", hlo_op=name, **op)
+            builder.collective(
+                device,
+                arrival,
+                end,
+                "ncclDevKernel_AllReduce_Sum_f32",
+                hlo_op=name,
+                **op,
+            )
 
 
 def add_cpu(draw: st.DrawFn, builder: TraceBuilder, ordinal: int) -> None:
     builder.thread(f"tf_XLAEigen/{ordinal}")
     for name in ("dot.1", "all-reduce.1"):
         for start, end in draw(spans(4)):
-            stats: dict[str, object] = {"run_id": start // 100, "hlo_module": "jit_step"}
+            stats: dict[str, object] = {
+                "run_id": start // 100,
+                "hlo_module": "jit_step",
+            }
             produced = draw(st.integers(1, 5))
-            builder.call(name, start, end, hlo_op=name, device_ordinal=ordinal, _p=produced, **stats)
+            builder.call(
+                name,
+                start,
+                end,
+                hlo_op=name,
+                device_ordinal=ordinal,
+                _p=produced,
+                **stats,
+            )
             if draw(st.booleans()):
                 builder.call(f"end: {name}", end + 5, end + 6, _c=produced)
     builder.thread("python")
@@ -103,17 +170,26 @@ def add_cpu(draw: st.DrawFn, builder: TraceBuilder, ordinal: int) -> None:
 
 @st.composite
 def runs(draw: st.DrawFn) -> TraceBuilder:
-    """One to three hosts with other clocks, numbers of steps and of devices; steps may overlap, or be missing."""
+    """One to three hosts with other clocks, numbers of steps and of devices; steps may
+    overlap, or be missing.
+    """
     builder = trace()
     name = st.sampled_from(("all-reduce.11", "all-reduce.12", "all-gather.13"))
     shared = [(draw(name), start, max(start, end)) for start, end in draw(spans(6))]
     for host in range(draw(st.integers(1, 3))):
-        builder.host(f"host-{host}").clock(draw(st.sampled_from((0, 5_000_000, 17)))).program("jit_step", PROGRAM)
+        builder.host(f"host-{host}").clock(
+            draw(st.sampled_from((0, 5_000_000, 17)))
+        ).program("jit_step", PROGRAM)
         builder.call("begin", 0, 1)
-        first, period = draw(st.integers(0, 3)), draw(st.sampled_from((0, 1, 50, 100, 100, 100, 220)))
+        first, period = (
+            draw(st.integers(0, 3)),
+            draw(st.sampled_from((0, 1, 50, 100, 100, 100, 220))),
+        )
         span = draw(st.sampled_from((0, 1, period, period, period // 2, period * 2)))
         for number in range(first, first + draw(st.integers(0, 5))):
-            builder.call("train", number * period, number * period + span, step_num=number, _r=1)
+            builder.call(
+                "train", number * period, number * period + span, step_num=number, _r=1
+            )
         for start, end in draw(spans(5)):
             builder.call(draw(st.sampled_from(CALLS)), start, end)
         add = add_gpu if draw(st.integers(0, 4)) else add_cpu
@@ -142,7 +218,9 @@ def test_what_holds_on_any_timeline_holds(builder: TraceBuilder) -> None:
 
 
 def check_breakdown(timeline: HostTimeline) -> None:
-    """Every instant of a step belongs to one class: the classes add up to the period, to the picosecond."""
+    """Every instant of a step belongs to one class: the classes add up to the period,
+    to the picosecond.
+    """
     periods = timeline.steps.ends - timeline.steps.starts
 
     assert (periods >= 0).all()
@@ -151,7 +229,9 @@ def check_breakdown(timeline: HostTimeline) -> None:
 
 
 def instants_with_a_class(device: Device, timeline: HostTimeline) -> Intervals:
-    """Where the device or the driving thread does anything known, or a launch has not begun yet."""
+    """Where the device or the driving thread does anything known, or a launch has not
+    begun yet.
+    """
     ops = device.ops
     linked = (ops.launch_end >= 0) & (ops.start > ops.launch_end)
     return union_of(
@@ -174,37 +254,58 @@ def check_devices(timeline: HostTimeline, summary: HostSummary) -> None:
     assert 0 <= summary.device_time.concurrency <= max(len(summary.devices), 1)
     active = timeline.active_devices()
     assert len(timeline.breakdown) == max(len(active), 1)
-    for device, reduced, time in zip(active, summary.devices, timeline.breakdown[: len(active)], strict=True):
+    for device, reduced, time in zip(
+        active, summary.devices, timeline.breakdown[: len(active)], strict=True
+    ):
         busy = union_of(device.compute, device.collective, device.transfer)
         assert busy.length() <= window
         assert (time[:, busy_classes].sum(axis=1) == busy.within(lo, hi)).all()
         assert (time[:, TimeClass.COLLECTIVE] <= device.collective.within(lo, hi)).all()
         known = instants_with_a_class(device, timeline)
-        assert (time[:, TimeClass.IDLE] == hi - lo - known.within(lo, hi)).all()  # else two classes share an instant
+        assert (
+            time[:, TimeClass.IDLE] == hi - lo - known.within(lo, hi)
+        ).all()  # else two classes share an instant
         assert (reduced.covered_ps <= periods[:, None]).all()
         assert (reduced.launches.latency.values >= 0).all()
-        assert reduced.launches.in_graphs <= reduced.launches.linked <= reduced.launches.kernels
+        assert (
+            reduced.launches.in_graphs
+            <= reduced.launches.linked
+            <= reduced.launches.kernels
+        )
         rows = reduced.ops.of_class(DeviceClass.COMPUTE)
-        assert reduced.ops.count[rows].sum() == len(reduced.lengths) == reduced.launches.kernels
+        assert (
+            reduced.ops.count[rows].sum()
+            == len(reduced.lengths)
+            == reduced.launches.kernels
+        )
         assert reduced.ops.total_ps[rows].sum() == reduced.lengths.values.sum()
         assert (reduced.ops.small <= reduced.ops.count).all()
-        begins = (device.ops.start[:, None] >= lo[None, steady]) & (device.ops.start[:, None] < hi[None, steady])
+        begins = (device.ops.start[:, None] >= lo[None, steady]) & (
+            device.ops.start[:, None] < hi[None, steady]
+        )
         assert reduced.ops.count.sum() == begins.any(axis=1).sum()
         calls = reduced.collectives
         assert (calls.exposed_ps >= 0).all()
         assert (calls.exposed_ps <= calls.end - calls.start).all()
-        assert ((calls.exposed_from >= calls.start) & (calls.exposed_from <= calls.end)).all()
+        assert (
+            (calls.exposed_from >= calls.start) & (calls.exposed_from <= calls.end)
+        ).all()
         assert (calls.exposed_ps <= calls.end - calls.exposed_from).all()
         assert len(set(calls.labels)) == len(calls.labels)
 
 
 def check_meetings(meetings: Meetings) -> None:
-    """Nobody waits longer than its own collective takes, and no call is in two meetings."""
+    """Nobody waits longer than its own collective takes, and no call is in two
+    meetings.
+    """
     assert (len(meetings) == 0) == bool(meetings.why)
     assert (meetings.wait >= 0).all()
     assert (meetings.wait <= meetings.end - meetings.start).all()
     if len(meetings):
-        assert ((meetings.exposed >= 0) & (meetings.exposed <= meetings.end - meetings.start)).all()
+        assert (
+            (meetings.exposed >= 0)
+            & (meetings.exposed <= meetings.end - meetings.start)
+        ).all()
         assert (np.diff(meetings.start.max(axis=1)) >= 0).all()
 
 
@@ -223,7 +324,9 @@ def check_shares(shares: dict[TimeClass, float]) -> None:
 
 
 def check_metrics(metrics) -> None:
-    """None is broken, an absent one says why, shares lie within 0 and 1, nothing else is negative."""
+    """None is broken, an absent one says why, shares lie within 0 and 1, nothing else
+    is negative.
+    """
     for name, one in metrics.items():
         assert not one.broken, (name, one.reason)
         assert (one.value is None) == bool(one.reason), name
@@ -235,9 +338,18 @@ def check_metrics(metrics) -> None:
             assert one.value <= 1, (name, one.value)
     for name in registered_facts():
         assert metrics.fact(name) or metrics.why_no_fact(name), name
-        assert not metrics.why_no_fact(name).startswith("broken"), (name, metrics.why_no_fact(name))
-    waits, exposed = metrics.value("collective_wait_fraction"), metrics.value("exposed_collective_fraction")
+        assert not metrics.why_no_fact(name).startswith("broken"), (
+            name,
+            metrics.why_no_fact(name),
+        )
+    waits, exposed = (
+        metrics.value("collective_wait_fraction"),
+        metrics.value("exposed_collective_fraction"),
+    )
     if waits is not None:
         assert exposed is not None
         assert waits <= exposed
-        assert abs((metrics.value("exposed_transfer_fraction") or 0) - (exposed - waits)) <= 1e-12
+        assert (
+            abs((metrics.value("exposed_transfer_fraction") or 0) - (exposed - waits))
+            <= 1e-12
+        )

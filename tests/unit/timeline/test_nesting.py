@@ -38,7 +38,9 @@ def walked_parents(events: list[tuple[int, int]]) -> list[int]:
 
 
 def columns(events: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
-    return np.array([a for a, _ in events], np.int64), np.array([b for _, b in events], np.int64)
+    return np.array([a for a, _ in events], np.int64), np.array(
+        [b for _, b in events], np.int64
+    )
 
 
 @given(nested_events())

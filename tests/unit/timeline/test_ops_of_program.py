@@ -18,7 +18,13 @@ ADD = hlo.computation(
 
 
 @pytest.mark.parametrize(
-    "event", ["add.13", "%add.13 = f32[2,3]{1,0} add(f32[2,3] %x, f32[2,3] %y)", "call.1::add.13", "%add.13"]
+    "event",
+    [
+        "add.13",
+        "%add.13 = f32[2,3]{1,0} add(f32[2,3] %x, f32[2,3] %y)",
+        "call.1::add.13",
+        "%add.13",
+    ],
 )
 def test_an_event_is_about_the_instruction_that_it_names(event: str) -> None:
     module = Module(hlo.module(ADD))

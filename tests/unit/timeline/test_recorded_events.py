@@ -9,12 +9,18 @@ from tfadvisor.timeline.host_timeline import RecordedEvents
 
 
 def two_steps() -> TraceBuilder:
-    """Steps of 100 µs, each with a frame and two other events of its thread beside the marker; another thread has more."""
+    """Steps of 100 µs, each with a frame and two other events of its thread beside the
+    marker; another thread has more.
+    """
     builder = trace()
     for at in (0, 100):
-        builder.step(at, at + 100).call("$train.py:4 step", at + 1, at + 90).call("PjitFunction(step)", at + 2, at + 5)
+        builder.step(at, at + 100).call("$train.py:4 step", at + 1, at + 90).call(
+            "PjitFunction(step)", at + 2, at + 5
+        )
         builder.call("ParseArguments", at + 3, at + 4).busy("GPU:0", (at + 10, at + 40))
-        builder.thread("other").call("$loader.py:9 load", at + 1, at + 9).call("work", at + 2, at + 3).thread("python")
+        builder.thread("other").call("$loader.py:9 load", at + 1, at + 9).call(
+            "work", at + 2, at + 3
+        ).thread("python")
     return builder
 
 

@@ -11,12 +11,19 @@ from tfadvisor.timeline import sweeps, sweeps_twin
 
 compiled = pytest.importorskip("tfadvisor.timeline._sweeps")
 
-spans = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 9)).map(lambda s: (s[0], s[0] + s[1])), max_size=12)
-times = st.lists(st.integers(-3, 60), max_size=12).map(lambda some: np.array(some, np.int64))
+spans = st.lists(
+    st.tuples(st.integers(0, 40), st.integers(0, 9)).map(lambda s: (s[0], s[0] + s[1])),
+    max_size=12,
+)
+times = st.lists(st.integers(-3, 60), max_size=12).map(
+    lambda some: np.array(some, np.int64)
+)
 
 
 def columns(pairs: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
-    return np.array([a for a, _ in pairs], np.int64), np.array([b for _, b in pairs], np.int64)
+    return np.array([a for a, _ in pairs], np.int64), np.array(
+        [b for _, b in pairs], np.int64
+    )
 
 
 def a_set(pairs: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
@@ -33,7 +40,9 @@ def listed(arrays: object) -> list[list[int]]:
 
 @given(spans)
 def test_union(pairs) -> None:
-    assert listed(sweeps.united(*columns(pairs))) == listed(sweeps_twin.united(*columns(pairs)))
+    assert listed(sweeps.united(*columns(pairs))) == listed(
+        sweeps_twin.united(*columns(pairs))
+    )
 
 
 def test_a_set_is_its_own_union_without_a_copy() -> None:
@@ -47,16 +56,24 @@ def test_algebra_of_two_sets(one, other) -> None:
     four = (*a_set(one), *a_set(other))
 
     for name in ("merged", "common", "without"):
-        assert listed(getattr(compiled, name)(*four)) == listed(getattr(sweeps_twin, name)(*four)), name
+        assert listed(getattr(compiled, name)(*four)) == listed(
+            getattr(sweeps_twin, name)(*four)
+        ), name
 
 
 @given(spans, times)
 def test_covered_time_and_membership(pairs, asked) -> None:
     for order in (asked, np.sort(asked)):
-        assert compiled.reached(a_set(pairs)[0], order).tolist() == sweeps_twin.reached(a_set(pairs)[0], order).tolist()
+        assert (
+            compiled.reached(a_set(pairs)[0], order).tolist()
+            == sweeps_twin.reached(a_set(pairs)[0], order).tolist()
+        )
         for name in ("covered_before", "contains"):
             found = getattr(compiled, name)(*a_set(pairs), order)
-            assert found.tolist() == getattr(sweeps_twin, name)(*a_set(pairs), order).tolist(), name
+            assert (
+                found.tolist()
+                == getattr(sweeps_twin, name)(*a_set(pairs), order).tolist()
+            ), name
 
 
 @given(spans, times)
@@ -67,28 +84,42 @@ def test_covered_time_of_windows(pairs, asked) -> None:
         np.maximum(asked[:middle], asked[middle : 2 * middle]),
     )
 
-    assert compiled.within(*a_set(pairs), lo, hi).tolist() == sweeps_twin.within(*a_set(pairs), lo, hi).tolist()
+    assert (
+        compiled.within(*a_set(pairs), lo, hi).tolist()
+        == sweeps_twin.within(*a_set(pairs), lo, hi).tolist()
+    )
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 9)), max_size=20))
 def test_the_wanted_event_around_each(rows) -> None:
     """Each lies in one of those before it, or in none."""
     wanted = np.array([row[0] for row in rows], np.bool_)
-    parent = np.array([at - 1 - row[1] if row[1] < at else -1 for at, row in enumerate(rows)], np.int64)
+    parent = np.array(
+        [at - 1 - row[1] if row[1] < at else -1 for at, row in enumerate(rows)],
+        np.int64,
+    )
 
-    assert compiled.enclosing(wanted, parent).tolist() == sweeps_twin.enclosing(wanted, parent).tolist()
+    assert (
+        compiled.enclosing(wanted, parent).tolist()
+        == sweeps_twin.enclosing(wanted, parent).tolist()
+    )
 
 
 @given(spans)
 def test_parents_of_calls_that_nest_or_cross(pairs) -> None:
-    assert sweeps.parents(*nested(pairs)).tolist() == sweeps_twin.parents(*nested(pairs)).tolist()
+    assert (
+        sweeps.parents(*nested(pairs)).tolist()
+        == sweeps_twin.parents(*nested(pairs)).tolist()
+    )
 
 
 @given(spans)
 def test_innermost_of_calls_that_nest_or_cross(pairs) -> None:
     long = [(a, b) for a, b in pairs if b > a]
 
-    assert listed(sweeps.innermost(*nested(long))) == listed(sweeps_twin.innermost(*nested(long)))
+    assert listed(sweeps.innermost(*nested(long))) == listed(
+        sweeps_twin.innermost(*nested(long))
+    )
 
 
 def test_calls_that_cross_too_often_are_left_to_the_twin() -> None:
@@ -103,10 +134,16 @@ def test_calls_that_cross_too_often_are_left_to_the_twin() -> None:
 def test_places(numbers, asked) -> None:
     for kind in (np.int32, np.int64):
         ordered = np.sort(np.array(numbers, kind))
-        assert compiled.places(ordered, asked).tolist() == sweeps_twin.places(ordered, asked).tolist()
+        assert (
+            compiled.places(ordered, asked).tolist()
+            == sweeps_twin.places(ordered, asked).tolist()
+        )
 
 
-events = st.lists(st.tuples(st.integers(-1, 3), st.integers(-1, 2), st.integers(0, 9), st.booleans()), max_size=30)
+events = st.lists(
+    st.tuples(st.integers(-1, 3), st.integers(-1, 2), st.integers(0, 9), st.booleans()),
+    max_size=30,
+)
 
 
 @given(events)
@@ -124,11 +161,15 @@ def test_groups_of_events_that_are_alike(rows) -> None:
 
 
 def test_more_groups_than_the_first_table_holds() -> None:
-    """3,000 different rows, twice each: every group has two events, the later one last."""
+    """3,000 different rows, twice each: every group has two events, the later
+    one last.
+    """
     rows = np.tile(np.arange(3_000, dtype=np.int32), 2)
     starts = np.arange(6_000, dtype=np.int64)
 
-    last, count, total, _ = compiled.alike((rows,), starts, starts + 7, np.ones(6_000, np.uint8), 5)
+    last, count, total, _ = compiled.alike(
+        (rows,), starts, starts + 7, np.ones(6_000, np.uint8), 5
+    )
 
     assert last.tolist() == list(range(3_000, 6_000))
     assert set(count.tolist()) == {2}

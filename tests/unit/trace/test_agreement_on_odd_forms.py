@@ -1,4 +1,6 @@
-"""What protobuf allows and hardly anybody writes: how deep groups may nest, and numbers in more bytes than they need."""
+"""What protobuf allows and hardly anybody writes: how deep groups may nest, and numbers
+in more bytes than they need.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,10 @@ def read_by(data: bytes) -> tuple[bool, ...]:
     return tuple(found)
 
 
-@pytest.mark.skipif(UPB is None or UPB < (4, 25), reason="protobufs before 4.25 count a map's entries otherwise")
+@pytest.mark.skipif(
+    UPB is None or UPB < (4, 25),
+    reason="protobufs before 4.25 count a map's entries otherwise",
+)
 @pytest.mark.parametrize("place", DEPTHS)
 def test_groups_nest_to_a_hundred_with_the_messages_around_them(place: str) -> None:
     depth, inside = DEPTHS[place]
@@ -58,7 +63,8 @@ def test_groups_nest_to_a_hundred_with_the_messages_around_them(place: str) -> N
 
 
 @pytest.mark.skipif(
-    UPB is None or UPB < (7,), reason="protobufs before 7 read lengths of ten bytes, as they do numbers"
+    UPB is None or UPB < (7,),
+    reason="protobufs before 7 read lengths of ten bytes, as they do numbers",
 )
 @pytest.mark.parametrize("more", range(11))
 def test_lengths_have_five_bytes(more: int) -> None:

@@ -16,7 +16,9 @@ from tfadvisor.trace.source import Source
 @pytest.fixture(params=[compiled, twin], ids=["compiled", "twin"])
 def decode(request):
     def run(data, selection=Selection(None)):
-        return request.param.decode(Source("memory", memoryview(data), len(data)), selection)
+        return request.param.decode(
+            Source("memory", memoryview(data), len(data)), selection
+        )
 
     return run
 
@@ -40,7 +42,9 @@ def test_timestamps_since_the_epoch_are_made_relative_to_the_session(decode) -> 
     environment = space.planes.add(name=b"Task Environment")
     environment.stat_metadata[1].name = b"profile_start_time"
     environment.stats.add(metadata_id=1).uint64_value = start
-    space.planes.add(name=b"/host:CPU").lines.add(timestamp_ns=start + 3).events.add(offset_ps=1)
+    space.planes.add(name=b"/host:CPU").lines.add(timestamp_ns=start + 3).events.add(
+        offset_ps=1
+    )
 
     decoded = decode(space.SerializeToString())
 
@@ -72,7 +76,9 @@ def test_a_compressed_string_is_inflated(decode) -> None:
     space = messages.XSpace()
     plane = space.planes.add()
     plane.stat_metadata[1].name = b"hlo"
-    plane.lines.add().events.add().stats.add(metadata_id=1).compressed_str_value = gzip.compress(b"HloModule")
+    plane.lines.add().events.add().stats.add(
+        metadata_id=1
+    ).compressed_str_value = gzip.compress(b"HloModule")
 
     assert decode(space.SerializeToString()).stat("hlo").texts == ("HloModule",)
 
@@ -95,7 +101,9 @@ def test_negative_and_unsigned_numbers_keep_their_value(decode) -> None:
     assert decoded.lines.id.tolist() == [-5]
 
 
-def test_lines_with_equal_ids_and_planes_with_equal_names_stay_apart_in_the_columns(decode) -> None:
+def test_lines_with_equal_ids_and_planes_with_equal_names_stay_apart_in_the_columns(
+    decode,
+) -> None:
     space = messages.XSpace()
     for _ in range(2):
         plane = space.planes.add(name=b"/host:CPU")
@@ -129,7 +137,9 @@ def test_a_counted_event_is_told_apart(decode) -> None:
     assert decoded.stat("num_occurrences").integers()[1].tolist() == [4]
 
 
-def test_stats_on_the_metadata_and_of_the_first_event_are_there_on_demand(decode) -> None:
+def test_stats_on_the_metadata_and_of_the_first_event_are_there_on_demand(
+    decode,
+) -> None:
     space = messages.XSpace()
     plane = space.planes.add()
     plane.stat_metadata[1].name = b"flops"
@@ -147,10 +157,14 @@ def test_stats_on_the_metadata_and_of_the_first_event_are_there_on_demand(decode
 
 
 def test_many_threads_give_what_one_gives(monkeypatch, decode) -> None:
-    """Chunks of two events over four threads; the order of the columns does not depend on who was first."""
+    """Chunks of two events over four threads; the order of the columns does not depend
+    on who was first.
+    """
     builder = trace()
     for index in range(40):
-        builder.thread(f"t{index % 3}").call(f"n{index % 5}", index, index + 1, value=index)
+        builder.thread(f"t{index % 3}").call(
+            f"n{index % 5}", index, index + 1, value=index
+        )
     data = builder.bytes()
     whole = decode(data)
     monkeypatch.setattr(compiled, "_EVENTS_A_CHUNK", 2)
@@ -165,7 +179,9 @@ def test_many_threads_give_what_one_gives(monkeypatch, decode) -> None:
     ]
 
 
-def test_a_machine_that_gives_no_thread_decodes_with_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_that_gives_no_thread_decodes_with_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """As where the limit of the process' memory leaves no room for one more stack."""
 
     def refused(_: object) -> None:
@@ -175,11 +191,19 @@ def test_a_machine_that_gives_no_thread_decodes_with_one(monkeypatch: pytest.Mon
     for at in range(8):
         builder.call("a", at, at + 1)
     data = builder.bytes()
-    alone = compiled.decode(Source("memory", memoryview(data), len(data)), Selection(None))
+    alone = compiled.decode(
+        Source("memory", memoryview(data), len(data)), Selection(None)
+    )
     monkeypatch.setattr(compiled, "_EVENTS_A_CHUNK", 2)
     monkeypatch.setattr(compiled, "_processors", lambda: 4)
     monkeypatch.setattr(compiled.Thread, "start", refused)
 
-    found = compiled.decode(Source("memory", memoryview(data), len(data)), Selection(None))
+    found = compiled.decode(
+        Source("memory", memoryview(data), len(data)), Selection(None)
+    )
 
-    assert found.events.start_ps.tolist() == alone.events.start_ps.tolist() == [at * 1_000_000 for at in range(8)]
+    assert (
+        found.events.start_ps.tolist()
+        == alone.events.start_ps.tolist()
+        == [at * 1_000_000 for at in range(8)]
+    )

@@ -1,4 +1,6 @@
-"""The compiled decoder returns what its twin on protobuf messages returns, on anything at all."""
+"""The compiled decoder returns what its twin on protobuf messages returns, on anything
+at all.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +23,14 @@ from tfadvisor.trace.source import Source, open_source
 
 TRACES = sorted(FIXTURES.glob("*/*.xplane.pb.gz"))
 EVERYTHING = Selection(None)
-SOME = Selection({"s0": None, "s1": NameFilter(("e1",)), "s2": NameFilter(("e",), invert=True)})
+SOME = Selection(
+    {"s0": None, "s1": NameFilter(("e1",)), "s2": NameFilter(("e",), invert=True)}
+)
 
 
-def both(data: bytes, selection: Selection) -> tuple[HostTrace | None, HostTrace | None]:
+def both(
+    data: bytes, selection: Selection
+) -> tuple[HostTrace | None, HostTrace | None]:
     source = Source("memory", memoryview(data), len(data))
     found: list[HostTrace | None] = []
     for decoder in (compiled, twin):
@@ -37,7 +43,9 @@ def both(data: bytes, selection: Selection) -> tuple[HostTrace | None, HostTrace
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", TRACES, ids=lambda path: path.parent.name)
-@pytest.mark.parametrize("selection", [EVERYTHING, SELECTION], ids=["everything", "timeline"])
+@pytest.mark.parametrize(
+    "selection", [EVERYTHING, SELECTION], ids=["everything", "timeline"]
+)
 def test_agree_on_every_fixture(path: Path, selection: Selection) -> None:
     source = open_source(path)
 
@@ -48,7 +56,9 @@ def test_agree_on_every_fixture(path: Path, selection: Selection) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", shared_trace_files(), ids=lambda path: f"{path.parent.name}/{path.name}")
+@pytest.mark.parametrize(
+    "path", shared_trace_files(), ids=lambda path: f"{path.parent.name}/{path.name}"
+)
 def test_agree_on_traces_recorded_by_others(path: Path) -> None:
     data = path.read_bytes()
 
@@ -57,7 +67,12 @@ def test_agree_on_traces_recorded_by_others(path: Path) -> None:
 
 
 def small_file() -> bytes:
-    builder = trace().step(0, 10).busy("GPU:0", (1, 2), (3, 4)).plane_stat("/device:GPU:0", clock_rate=7, name_="x")
+    builder = (
+        trace()
+        .step(0, 10)
+        .busy("GPU:0", (1, 2), (3, 4))
+        .plane_stat("/device:GPU:0", clock_rate=7, name_="x")
+    )
     return builder.warning("careful").bytes()
 
 
@@ -71,7 +86,11 @@ def test_agree_on_every_prefix_of_a_small_file() -> None:
 def test_a_prefix_that_ends_between_fields_of_the_space_is_accepted_by_both() -> None:
     """So the test above compares accepted traces too, not only two refusals."""
     data = small_file()
-    accepted = [length for length in range(len(data) + 1) if both(data[:length], EVERYTHING)[0] is not None]
+    accepted = [
+        length
+        for length in range(len(data) + 1)
+        if both(data[:length], EVERYTHING)[0] is not None
+    ]
 
     assert len(accepted) >= 3
     assert accepted[-1] == len(data)
@@ -90,7 +109,9 @@ def test_agree_on_mutated_bytes() -> None:
             elif chance.random() < 0.5:
                 del mutant[at]
             else:
-                mutant[at:at] = mutant[max(0, at - chance.randint(1, 12)) : at] or b"\x0b"
+                mutant[at:at] = (
+                    mutant[max(0, at - chance.randint(1, 12)) : at] or b"\x0b"
+                )
         one, other = both(bytes(mutant), EVERYTHING)
         assert_same(one, other)
         accepted += one is not None
@@ -111,7 +132,11 @@ TEXT = st.binary(max_size=4)
 @st.composite
 def stats(draw: st.DrawFn) -> messages.XStat:
     stat = messages.XStat(metadata_id=draw(SMALL))
-    kind = draw(st.sampled_from(["none", "double", "uint64", "int64", "str", "bytes", "ref", "compressed"]))
+    kind = draw(
+        st.sampled_from(
+            ["none", "double", "uint64", "int64", "str", "bytes", "ref", "compressed"]
+        )
+    )
     if kind == "double":
         stat.double_value = draw(st.floats(allow_nan=False))
     elif kind == "uint64":
@@ -127,13 +152,17 @@ def stats(draw: st.DrawFn) -> messages.XStat:
     elif kind == "compressed":
         import gzip
 
-        stat.compressed_str_value = draw(st.sampled_from([b"not gzip", gzip.compress(b"text", mtime=0)]))
+        stat.compressed_str_value = draw(
+            st.sampled_from([b"not gzip", gzip.compress(b"text", mtime=0)])
+        )
     return stat
 
 
 @st.composite
 def events(draw: st.DrawFn) -> messages.XEvent:
-    event = messages.XEvent(metadata_id=draw(SMALL), duration_ps=draw(st.integers(0, 100)))
+    event = messages.XEvent(
+        metadata_id=draw(SMALL), duration_ps=draw(st.integers(0, 100))
+    )
     if draw(st.booleans()):
         event.offset_ps = draw(st.one_of(st.integers(0, 1000), INT64))
     else:
@@ -145,14 +174,19 @@ def events(draw: st.DrawFn) -> messages.XEvent:
 @st.composite
 def planes(draw: st.DrawFn) -> messages.XPlane:
     plane = messages.XPlane(
-        id=draw(SMALL), name=draw(st.sampled_from([b"/host:CPU", b"/device:GPU:0", b"Task Environment"]))
+        id=draw(SMALL),
+        name=draw(
+            st.sampled_from([b"/host:CPU", b"/device:GPU:0", b"Task Environment"])
+        ),
     )
     for key in draw(st.sets(SMALL, max_size=4)):
         plane.event_metadata[key].name = draw(st.sampled_from([b"e0", b"e1", b"\xff"]))
         plane.event_metadata[key].display_name = draw(TEXT)
         plane.event_metadata[key].stats.extend(draw(st.lists(stats(), max_size=2)))
     for key in draw(st.sets(SMALL, max_size=4)):
-        plane.stat_metadata[key].name = draw(st.sampled_from([b"s0", b"s1", b"s2", b"profile_start_time"]))
+        plane.stat_metadata[key].name = draw(
+            st.sampled_from([b"s0", b"s1", b"s2", b"profile_start_time"])
+        )
     plane.stats.extend(draw(st.lists(stats(), max_size=2)))
     for _ in range(draw(st.integers(0, 2))):
         line = plane.lines.add(
@@ -160,7 +194,11 @@ def planes(draw: st.DrawFn) -> messages.XPlane:
             name=draw(TEXT),
             display_name=draw(TEXT),
             timestamp_ns=draw(
-                st.one_of(st.integers(0, 9), st.integers(1_600_000_000 * 10**9, 1_700_000_000 * 10**9), INT64)
+                st.one_of(
+                    st.integers(0, 9),
+                    st.integers(1_600_000_000 * 10**9, 1_700_000_000 * 10**9),
+                    INT64,
+                )
             ),
             duration_ps=draw(INT64),
         )
@@ -169,9 +207,15 @@ def planes(draw: st.DrawFn) -> messages.XPlane:
 
 
 @settings(max_examples=400)
-@given(st.lists(planes(), max_size=3), st.lists(TEXT, max_size=2), st.sampled_from([EVERYTHING, SOME]))
+@given(
+    st.lists(planes(), max_size=3),
+    st.lists(TEXT, max_size=2),
+    st.sampled_from([EVERYTHING, SOME]),
+)
 @pytest.mark.slow
-def test_agree_on_made_up_spaces(made: list[messages.XPlane], texts: list[bytes], selection: Selection) -> None:
+def test_agree_on_made_up_spaces(
+    made: list[messages.XPlane], texts: list[bytes], selection: Selection
+) -> None:
     space = messages.XSpace(planes=made, warnings=texts, hostnames=texts)
 
     one, other = both(space.SerializeToString(), selection)

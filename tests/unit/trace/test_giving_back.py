@@ -1,4 +1,6 @@
-"""Memory of a large file goes back while it is decoded: what was read of it, and nothing that is still asked for."""
+"""Memory of a large file goes back while it is decoded: what was read of it, and
+nothing that is still asked for.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from tfadvisor.trace import compiled, source
 from tfadvisor.trace.columns import Selection
 from tfadvisor.trace.source import Source, open_source
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks for the zeros that Linux leaves")
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux", reason="looks for the zeros that Linux leaves"
+)
 
 PAGE = mmap.PAGESIZE
 NOTHING = np.empty((0, 2), np.int64)
@@ -41,17 +45,26 @@ def test_whole_pages_between_two_positions_go(tmp_path: Path) -> None:
 
     file.give_back(PAGE + 1, 5 * PAGE + 7, NOTHING)
 
-    assert bytes(file.buffer) == b"x" * (2 * PAGE) + b"\0" * (3 * PAGE) + b"x" * (3 * PAGE)
+    assert bytes(file.buffer) == b"x" * (2 * PAGE) + b"\0" * (3 * PAGE) + b"x" * (
+        3 * PAGE
+    )
 
 
 def test_pages_with_bytes_that_are_kept_stay(tmp_path: Path) -> None:
-    """One range lies within a page, one reaches over two pages, and one is before all that goes."""
+    """One range lies within a page, one reaches over two pages, and one is before all
+    that goes.
+    """
     file = opened(tmp_path, b"x" * (10 * PAGE))
-    kept = np.array([[PAGE + 5, PAGE + 9], [5 * PAGE - 1, 5 * PAGE + 1], [0, 3]], np.int64)
+    kept = np.array(
+        [[PAGE + 5, PAGE + 9], [5 * PAGE - 1, 5 * PAGE + 1], [0, 3]], np.int64
+    )
 
     file.give_back(0, 10 * PAGE, kept)
 
-    pages = [bytes(file.buffer[at * PAGE : (at + 1) * PAGE]) == b"x" * PAGE for at in range(10)]
+    pages = [
+        bytes(file.buffer[at * PAGE : (at + 1) * PAGE]) == b"x" * PAGE
+        for at in range(10)
+    ]
     assert pages == [True, True, False, False, True, True, False, False, False, False]
 
 
@@ -72,22 +85,40 @@ def test_nothing_goes_of_a_buffer_of_somebody_else() -> None:
 
 
 @pytest.mark.parametrize(
-    "selection", [Selection(None), SELECTION, Selection()], ids=["everything", "timeline", "nothing"]
+    "selection",
+    [Selection(None), SELECTION, Selection()],
+    ids=["everything", "timeline", "nothing"],
 )
-def test_what_is_decoded_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, selection: Selection) -> None:
-    """Several chunks a line, lines with texts and without, and names whose only event lies in the middle of a chunk."""
+def test_what_is_decoded_is_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, selection: Selection
+) -> None:
+    """Several chunks a line, lines with texts and without, and names whose only event
+    lies in the middle of a chunk.
+    """
     monkeypatch.setattr(compiled, "_EVENTS_A_CHUNK", 1000)
     builder = trace()
     for at in range(5000):
         name = f"once{at}" if at % 1700 == 850 else f"k{at % 7}"
-        builder.on_line("/device:GPU:0", "Stream #1(Compute)", name, at, at + 1, correlation_id=at)
-        builder.on_line("/device:GPU:0", "Stream #2(Compute)", name, at, at + 1, hlo_op=f"op{at % 3}")
+        builder.on_line(
+            "/device:GPU:0", "Stream #1(Compute)", name, at, at + 1, correlation_id=at
+        )
+        builder.on_line(
+            "/device:GPU:0",
+            "Stream #2(Compute)",
+            name,
+            at,
+            at + 1,
+            hlo_op=f"op{at % 3}",
+        )
         builder.call("cuLaunchKernel", at, at + 1, correlation_id=at)
     data = builder.bytes()
     file = opened(tmp_path, data)
 
     decoded = compiled.decode(file, selection)
 
-    assert_same(compiled.decode(Source("memory", memoryview(data), len(data)), selection), decoded)
+    assert_same(
+        compiled.decode(Source("memory", memoryview(data), len(data)), selection),
+        decoded,
+    )
     gone = len(data) - sum(map(bool, file.buffer)) - data.count(0)
     assert gone > 0.3 * len(data)

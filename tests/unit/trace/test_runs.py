@@ -44,7 +44,10 @@ def test_the_newest_run_is_the_one_with_the_latest_session_name(tmp_path: Path) 
 
 def test_names_that_are_no_time_go_by_their_files(tmp_path: Path) -> None:
     for name, when in (("first", 1000), ("second", 2000)):
-        os.utime(put(tmp_path / "plugins" / "profile" / name, "h") / "h.xplane.pb", (when, when))
+        os.utime(
+            put(tmp_path / "plugins" / "profile" / name, "h") / "h.xplane.pb",
+            (when, when),
+        )
 
     assert choose_run([tmp_path])[0].name == "second"
 
@@ -56,7 +59,9 @@ def test_hosts_of_a_run_come_sorted_and_one_can_be_chosen(tmp_path: Path) -> Non
 
     assert [host_of(file) for file in run.files] == ["10.0.0.1_6003", "a", "b"]
     assert count == 1
-    assert [file.name for file in choose_run([tmp_path], host="a")[0].files] == ["a.xplane.pb"]
+    assert [file.name for file in choose_run([tmp_path], host="a")[0].files] == [
+        "a.xplane.pb"
+    ]
     with pytest.raises(UsageError, match=r"10\.0\.0\.1_6003, a, b"):
         choose_run([tmp_path], host="c")
 
@@ -65,7 +70,9 @@ def test_a_packed_copy_beside_the_trace_is_no_second_host(tmp_path: Path) -> Non
     put(tmp_path / "r", "a")
     (tmp_path / "r" / "a.xplane.pb.gz").write_bytes(b"x")
 
-    assert [file.name for file in choose_run([tmp_path / "r"])[0].files] == ["a.xplane.pb"]
+    assert [file.name for file in choose_run([tmp_path / "r"])[0].files] == [
+        "a.xplane.pb"
+    ]
 
 
 def test_a_run_in_several_places_must_be_named_in_full(tmp_path: Path) -> None:
@@ -94,8 +101,12 @@ def test_copies_of_a_host_file_are_told_apart_from_hosts(tmp_path: Path) -> None
     assert [file.name for file in left_out] == ["copy.xplane.pb"]
 
 
-def test_each_of_many_hosts_is_read_once_to_find_copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A hundred files of one size: a hundred reads, where pairs would take thousands. Files of a size of their own: none."""
+def test_each_of_many_hosts_is_read_once_to_find_copies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A hundred files of one size: a hundred reads, where pairs would take thousands.
+    Files of a size of their own: none.
+    """
     folder = put(tmp_path, *(f"{number:03}" for number in range(100)))
     (folder / "alone.xplane.pb").write_bytes(b"longer")
     opened: list[str] = []
@@ -123,14 +134,18 @@ def test_nothing_to_read_is_said_with_what_is_missing(tmp_path: Path) -> None:
 
 
 def split_hosts(logdir: Path, **seconds: str) -> None:
-    """Hosts of one recorded job, each below the folder that JAX names by the second it starts."""
+    """Hosts of one recorded job, each below the folder that JAX names by the second it
+    starts.
+    """
     for host, second in seconds.items():
         folder = logdir / "plugins" / "profile" / f"2026_11_24_08_30_{second}"
         folder.mkdir(parents=True, exist_ok=True)
         shutil.copy(FIXTURES / "jax-hosts-late" / f"{host}.xplane.pb.gz", folder)
 
 
-def test_hosts_that_jax_put_into_folders_of_their_own_are_one_run(tmp_path: Path) -> None:
+def test_hosts_that_jax_put_into_folders_of_their_own_are_one_run(
+    tmp_path: Path,
+) -> None:
     split_hosts(tmp_path, alpha="36", beta="38", gamma="38")
 
     chosen, number = choose_run([tmp_path])
@@ -142,21 +157,34 @@ def test_hosts_that_jax_put_into_folders_of_their_own_are_one_run(tmp_path: Path
     assert choose_run([tmp_path], "2026_11_24_08_30_36")[0] == chosen
     report = analyze(tmp_path)
     assert report.run.hosts == ("alpha", "beta", "gamma")
-    assert any("2026_11_24_08_30_36, 2026_11_24_08_30_38" in note.note for note in report.capture)
+    assert any(
+        "2026_11_24_08_30_36, 2026_11_24_08_30_38" in note.note
+        for note in report.capture
+    )
 
 
-def test_other_programs_the_same_host_and_later_recordings_are_runs_of_their_own(tmp_path: Path) -> None:
+def test_other_programs_the_same_host_and_later_recordings_are_runs_of_their_own(
+    tmp_path: Path,
+) -> None:
     split_hosts(tmp_path, alpha="36")
     for name, source in (("38", "jax-unrolled"), ("40", "jax-hosts-late")):
         folder = tmp_path / "plugins" / "profile" / f"2026_11_24_08_30_{name}"
         folder.mkdir()
         (trace, *_) = sorted((FIXTURES / source).glob("*.xplane.pb.gz"))
-        shutil.copy(trace, folder / ("other.xplane.pb.gz" if name == "38" else "alpha.xplane.pb.gz"))
+        shutil.copy(
+            trace,
+            folder / ("other.xplane.pb.gz" if name == "38" else "alpha.xplane.pb.gz"),
+        )
     later = tmp_path / "plugins" / "profile" / "2026_11_24_08_33_00"
     later.mkdir()
     shutil.copy(FIXTURES / "jax-hosts-late" / "beta.xplane.pb.gz", later)
 
-    assert [run.name[-5:] for run in find_runs(tmp_path)] == ["33_00", "30_40", "30_38", "30_36"]
+    assert [run.name[-5:] for run in find_runs(tmp_path)] == [
+        "33_00",
+        "30_40",
+        "30_38",
+        "30_36",
+    ]
 
 
 def test_several_runs_can_be_named_and_are_read_as_one(tmp_path: Path) -> None:

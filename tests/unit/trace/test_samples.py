@@ -1,4 +1,6 @@
-"""Samples of a program's main thread beside its trace: which ticks each stands for, and what they name."""
+"""Samples of a program's main thread beside its trace: which ticks each stands for, and
+what they name.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,15 @@ LOGS = ["/home/me/train.py", 30, "log", "dumps", "__init__.py"]
 def samples(after_us: list[int], at: list[int], **more: Any) -> dict[str, Any]:
     """With a tick every ms, the first when the trace begins."""
     times = {"every_ns": 1_000_000, "opened_ns": BEGAN_NS, "first_ns": BEGAN_NS}
-    return {"version": 1, **times, "places": [LOADS, LOGS], "after_us": after_us, "at": at, "why": "", **more}
+    return {
+        "version": 1,
+        **times,
+        "places": [LOADS, LOGS],
+        "after_us": after_us,
+        "at": at,
+        "why": "",
+        **more,
+    }
 
 
 def written(folder: Path, text: str) -> Samples | None:
@@ -58,11 +68,15 @@ def test_what_is_no_such_file_is_left_out(tmp_path: Path, text: str) -> None:
 
 
 def test_lines_of_samples_name_what_the_trace_does_not(tmp_path: Path) -> None:
-    """Steps of 10 ms, 6 of them between two calls: of 54 ticks in these gaps two of three are in load()."""
+    """Steps of 10 ms, 6 of them between two calls: of 54 ticks in these gaps two of
+    three are in load().
+    """
     builder = trace().plane_stat("Task Environment", profile_start_time=BEGAN_NS)
     for step in range(10):
         start = step * 10_000.0
-        builder.call("PjitFunction(step)", start, start + 4000).busy("/device:GPU:0", (start + 10, start + 4000))
+        builder.call("PjitFunction(step)", start, start + 4000).busy(
+            "/device:GPU:0", (start + 10, start + 4000)
+        )
     run = tmp_path / "plugins" / "profile" / "one"
     run.mkdir(parents=True)
     (run / "host.xplane.pb").write_bytes(builder.bytes())
@@ -80,14 +94,23 @@ def test_lines_of_samples_name_what_the_trace_does_not(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("step", "count"), [("outer", 3), ("inner", 6), ("train.py:22", 3), ("train.py:9", None), ("no", None)]
+    ("step", "count"),
+    [
+        ("outer", 3),
+        ("inner", 6),
+        ("train.py:22", 3),
+        ("train.py:9", None),
+        ("no", None),
+    ],
 )
 def test_the_step_is_what_was_asked_for(step: str, count: int | None) -> None:
     """outer() is defined at line 20 of train.py and calls inner twice."""
     builder = trace()
     for start in (0.0, 10.0, 20.0):
         builder.call("$train.py:20 outer", start, start + 8)
-        builder.call("PjitFunction(inner)", start + 1, start + 2).call("PjitFunction(inner)", start + 3, start + 4)
+        builder.call("PjitFunction(inner)", start + 1, start + 2).call(
+            "PjitFunction(inner)", start + 3, start + 4
+        )
 
     found = asked_steps(host_threads(builder.decode()), step)
 
@@ -96,6 +119,10 @@ def test_the_step_is_what_was_asked_for(step: str, count: int | None) -> None:
 
 @pytest.mark.parametrize("digits", [5000, 999, 19])
 def test_a_line_of_many_digits_is_no_step(digits: int) -> None:
-    builder = trace().call("$train.py:20 outer", 0, 8).call("$train.py:20 outer", 10, 18)
+    builder = (
+        trace().call("$train.py:20 outer", 0, 8).call("$train.py:20 outer", 10, 18)
+    )
 
-    assert asked_steps(host_threads(builder.decode()), f"train.py:{'9' * digits}") is None
+    assert (
+        asked_steps(host_threads(builder.decode()), f"train.py:{'9' * digits}") is None
+    )

@@ -13,7 +13,9 @@ PARTS = ROOT / "tfadvisor" / "trace" / "wire"
 
 
 def constants(part: str, prefix: str) -> dict[str, int]:
-    found = re.findall(rf"^    {prefix}_(\w+) = (\d+)$", (PARTS / part).read_text(), re.MULTILINE)
+    found = re.findall(
+        rf"^    {prefix}_(\w+) = (\d+)$", (PARTS / part).read_text(), re.MULTILINE
+    )
     return {name: int(value) for name, value in found}
 
 
@@ -33,7 +35,17 @@ def test_kinds_of_stats_are_those_of_the_columns() -> None:
 
 
 def test_the_extension_is_made_anew_when_any_part_changes() -> None:
-    included = re.findall(r'^include "(wire/\w+\.pxi)"$', (PARTS.parent / "_wire.pyx").read_text(), re.MULTILINE)
-    watched = re.findall(r'"tfadvisor/trace/(wire/\w+\.pxi)"', (ROOT / "pyproject.toml").read_text())
+    included = re.findall(
+        r'^include "(wire/\w+\.pxi)"$',
+        (PARTS.parent / "_wire.pyx").read_text(),
+        re.MULTILINE,
+    )
+    watched = re.findall(
+        r'"tfadvisor/trace/(wire/\w+\.pxi)"', (ROOT / "pyproject.toml").read_text()
+    )
 
-    assert sorted(included) == sorted(watched) == sorted(f"wire/{path.name}" for path in PARTS.iterdir())
+    assert (
+        sorted(included)
+        == sorted(watched)
+        == sorted(f"wire/{path.name}" for path in PARTS.iterdir())
+    )

@@ -1,4 +1,6 @@
-"""Two commits of a checkout in work trees of their own: the named one, and what is checked out with its changes."""
+"""Two commits of a checkout in work trees of their own: the named one, and what is
+checked out with its changes.
+"""
 
 from __future__ import annotations
 
@@ -32,37 +34,60 @@ class Commits(msgspec.Struct, frozen=True):
     base: str
     """Its commit, 40 digits."""
     head: str
-    """The commit that is checked out, or one of it and its uncommitted changes, which no branch knows."""
+    """The commit that is checked out, or one of it and its uncommitted changes, which
+    no branch knows.
+    """
     changed: tuple[str, ...]
     """Tracked files with uncommitted changes."""
 
     @property
     def base_name(self) -> str:
         """`main 1a2b3c4`."""
-        return self.base[:9] if self.base.startswith(self.ref) else f"{self.ref} {self.base[:9]}"
+        return (
+            self.base[:9]
+            if self.base.startswith(self.ref)
+            else f"{self.ref} {self.base[:9]}"
+        )
 
     @property
     def head_name(self) -> str:
         """`HEAD 1a2b3c4`, with a plus where uncommitted changes are in it."""
-        return f"HEAD {git(self.root, 'rev-parse', 'HEAD')[:9]}{'+' if self.changed else ''}"
+        return (
+            "HEAD "
+            f"{git(self.root, 'rev-parse', 'HEAD')[:9]}{'+' if self.changed else ''}"
+        )
 
     @property
     def same(self) -> bool:
         """Whether both hold the same files."""
-        return len({git(self.root, "rev-parse", f"{one}^{{tree}}") for one in (self.base, self.head)}) == 1
+        return (
+            len(
+                {
+                    git(self.root, "rev-parse", f"{one}^{{tree}}")
+                    for one in (self.base, self.head)
+                }
+            )
+            == 1
+        )
 
 
 def commits_of(folder: Path, ref: str) -> Commits:
-    """The commits of the repository that the folder is in. Raises UsageError for what cannot be checked out."""
+    """The commits of the repository that the folder is in. Raises UsageError for what
+    cannot be checked out.
+    """
     try:
         root = Path(git(folder, "rev-parse", "--show-toplevel"))
     except GitRefused as error:
-        raise UsageError(f"--against {ref}: {folder} is in no git checkout ({error.said}).") from error
+        raise UsageError(
+            f"--against {ref}: {folder} is in no git checkout ({error.said})."
+        ) from error
     base = _commit(root, ref)
     try:
         head = git(root, "rev-parse", "--verify", "HEAD^{commit}")
     except GitRefused as error:
-        raise UsageError(f"--against {ref}: the repository has no commit yet.") from error
+        raise UsageError(
+            f"--against {ref}: the repository has no commit yet."
+        ) from error
     changed = _changed(root)
     if changed:
         head = git(root, "stash", "create") or head
@@ -72,39 +97,70 @@ def commits_of(folder: Path, ref: str) -> Commits:
 
 def _commit(root: Path, ref: str) -> str:
     try:
-        return git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
+        return git(
+            root,
+            "rev-parse",
+            "--verify",
+            "--quiet",
+            "--end-of-options",
+            f"{ref}^{{commit}}",
+        )
     except GitRefused as error:
         if git(root, "rev-parse", "--is-shallow-repository") == "true":
-            remedy = f"The clone is shallow: fetch it, as with `git fetch --depth 1 origin {ref}`, and name FETCH_HEAD."
+            remedy = (
+                "The clone is shallow: fetch it, as with `git fetch --depth 1 "
+                f"origin {ref}`, and name FETCH_HEAD."
+            )
         else:
             known = git(root, "for-each-ref", "--format=%(refname:short)").splitlines()
             remedy = did_you_mean(ref, known).strip() or "`git fetch` may bring it."
-        raise UsageError(f"--against {ref}: no commit is called so in {root}. {remedy}") from error
+        raise UsageError(
+            f"--against {ref}: no commit is called so in {root}. {remedy}"
+        ) from error
 
 
 def _changed(root: Path) -> tuple[str, ...]:
-    """Tracked files that are changed. Raises UsageError for changes that no commit can hold."""
+    """Tracked files that are changed. Raises UsageError for changes that no commit can
+    hold.
+    """
     changed = []
-    status = git(root, "status", "--porcelain=v2", "-z", "--untracked-files=no", "--ignore-submodules=untracked")
+    status = git(
+        root,
+        "status",
+        "--porcelain=v2",
+        "-z",
+        "--untracked-files=no",
+        "--ignore-submodules=untracked",
+    )
     entries = iter(status.split("\0"))
     for entry in entries:
         kind, _, rest = entry.partition(" ")
         if kind == "u":
-            raise UsageError(f"{rest.split(' ', 9)[-1]} has conflicts that are not resolved. Resolve them first.")
+            raise UsageError(
+                f"{rest.split(' ', 9)[-1]} has conflicts that are not resolved. "
+                "Resolve them first."
+            )
         if kind in ("1", "2"):
             fields = rest.split(" ", 7 if kind == "1" else 8)
             if fields[1].startswith("S") and "M" in fields[1]:
-                raise UsageError(f"the submodule {fields[-1]} has uncommitted changes. Commit them there first.")
+                raise UsageError(
+                    f"the submodule {fields[-1]} has uncommitted changes. Commit "
+                    "them there first."
+                )
             if fields[0] == ".A":
                 name = fields[-1]
-                raise UsageError(f"{name} is announced by `git add -N` alone. Add it: `git add {name}`.")
+                raise UsageError(
+                    f"{name} is announced by `git add -N` alone. Add it: `git add "
+                    f"{name}`."
+                )
             changed.append(fields[-1])
             if kind == "2":
                 next(entries)  # the name before
     return tuple(changed)
 
 
-# Work trees of two commits, with their submodules, that are gone afterwards, whatever happens.
+# Work trees of two commits, with their submodules, that are gone afterwards, whatever
+# happens.
 
 _SUBMODULE = "160000 "
 """The mode of an entry that is a commit of another repository."""
@@ -122,19 +178,25 @@ class WorkTrees(msgspec.Struct, frozen=True):
 
 @contextmanager
 def work_trees(commits: Commits, links: Sequence[str] = ()) -> Iterator[WorkTrees]:
-    """Both commits, checked out. links: what git does not track and both need, relative to the repository's top.
+    """Both commits, checked out. links: what git does not track and both need, relative
+    to the repository's top.
 
     Raises UsageError.
     """
     _remove_left_behind(commits.root)
-    folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{socket.gethostname()}-{os.getpid()}-"))
+    folder = Path(
+        tempfile.mkdtemp(prefix=f"{_PREFIX}{socket.gethostname()}-{os.getpid()}-")
+    )
     trees = WorkTrees(folder, folder / "base", folder / "head")
     made: list[tuple[Path, Path]] = []
     guardian.start()
     with unfinished(str(folder)):
         try:
             with guardian.watched("forget", str(commits.root), str(folder)):
-                for target, commit in ((trees.base, commits.base), (trees.head, commits.head)):
+                for target, commit in (
+                    (trees.base, commits.base),
+                    (trees.head, commits.head),
+                ):
                     _check_out(commits.root, commit, target, made)
                     for link in links:
                         _link(commits.root / link, target / link)
@@ -146,18 +208,32 @@ def work_trees(commits: Commits, links: Sequence[str] = ()) -> Iterator[WorkTree
                     _forget(repository, target)
 
 
-def environment_of(commits: Commits, tree: Path, environment: Mapping[str, str]) -> dict[str, str]:
-    """The same environment in a work tree: PYTHONPATH's places in the checkout are the work tree's."""
+def environment_of(
+    commits: Commits, tree: Path, environment: Mapping[str, str]
+) -> dict[str, str]:
+    """The same environment in a work tree: PYTHONPATH's places in the checkout are the
+    work tree's.
+    """
     root = str(commits.root)
     places = [
-        str(tree / Path(place).relative_to(root)) if Path(place).is_relative_to(root) else place
+        str(tree / Path(place).relative_to(root))
+        if Path(place).is_relative_to(root)
+        else place
         for place in environment.get("PYTHONPATH", "").split(os.pathsep)
     ]
-    return {**environment, "PYTHONPATH": os.pathsep.join(places), "PWD": str(tree / commits.inside)}
+    return {
+        **environment,
+        "PYTHONPATH": os.pathsep.join(places),
+        "PWD": str(tree / commits.inside),
+    }
 
 
-def _check_out(repository: Path, commit: str, target: Path, made: list[tuple[Path, Path]]) -> None:
-    """One work tree, and below it those of the submodules that the repository has checked out itself."""
+def _check_out(
+    repository: Path, commit: str, target: Path, made: list[tuple[Path, Path]]
+) -> None:
+    """One work tree, and below it those of the submodules that the repository has
+    checked out itself.
+    """
     with undisturbed():
         made.append((repository, target))
         git(repository, "worktree", "add", "--quiet", "--detach", str(target), commit)
@@ -171,14 +247,20 @@ def _check_out(repository: Path, commit: str, target: Path, made: list[tuple[Pat
             _check_out(inner, pinned, target / name, made)
         except GitRefused as error:
             remedy = f"Fetch it: `git -C {name} fetch origin {pinned}`."
-            raise UsageError(f"the submodule {name} has no commit {pinned[:9]} ({error.said}). {remedy}") from error
+            raise UsageError(
+                f"the submodule {name} has no commit {pinned[:9]} ({error.said}). "
+                f"{remedy}"
+            ) from error
 
 
 def _link(source: Path, target: Path) -> None:
     if not source.exists():
         raise UsageError(f"--link: {source} is not there.")
     if target.exists():
-        raise UsageError(f"--link: {source} is tracked by git, so that both work trees have their own.")
+        raise UsageError(
+            f"--link: {source} is tracked by git, so that both work trees have their "
+            "own."
+        )
     target.parent.mkdir(parents=True, exist_ok=True)
     target.symlink_to(source.resolve())
 
@@ -190,10 +272,16 @@ def _forget(repository: Path, target: Path) -> None:
 
 
 def _remove_left_behind(root: Path) -> None:
-    """Work trees of a run that was killed. Those of other machines, which may share the repository, stay."""
+    """Work trees of a run that was killed. Those of other machines, which may share the
+    repository, stay.
+    """
     for line in git(root, "worktree", "list", "--porcelain").splitlines():
         tree = Path(line.removeprefix("worktree "))
         owner = _OURS.match(tree.parent.name) if line.startswith("worktree ") else None
-        if owner is not None and owner[1] == socket.gethostname() and not lives(int(owner[2])):
+        if (
+            owner is not None
+            and owner[1] == socket.gethostname()
+            and not lives(int(owner[2]))
+        ):
             guardian.remove(str(tree.parent))
             _forget(root, tree)

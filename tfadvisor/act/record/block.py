@@ -15,7 +15,11 @@ from types import TracebackType
 from tfadvisor.act.record.conduct import Recorded, cost_of
 from tfadvisor.act.record.gpus import GpuWatch
 from tfadvisor.act.record.injected.tfadvisor_hook.letters import write_letter
-from tfadvisor.act.record.injected.tfadvisor_hook.machine import VERSION, reading, settings
+from tfadvisor.act.record.injected.tfadvisor_hook.machine import (
+    VERSION,
+    reading,
+    settings,
+)
 from tfadvisor.act.record.injected.tfadvisor_hook.tracers import tracer_for
 from tfadvisor.act.record.keeping import keep
 from tfadvisor.act.record.window import Window, pace_of
@@ -30,7 +34,9 @@ from tfadvisor.trace.runs import choose_run, host_of
 class Recording:
     """A block that is being recorded. After it, `report` and `folder` are there."""
 
-    def __init__(self, out: Path, options: Options, *, show: bool, python_tracer: bool) -> None:
+    def __init__(
+        self, out: Path, options: Options, *, show: bool, python_tracer: bool
+    ) -> None:
         """As `profile`."""
         self.out = out
         self.report: Analysis | None = None
@@ -40,7 +46,9 @@ class Recording:
         self._options, self._show, self._python_tracer = options, show, python_tracer
 
     def __enter__(self) -> Recording:
-        """Starts the profiler. Raises UsageError without a framework, RuntimeError while something else records."""
+        """Starts the profiler. Raises UsageError without a framework, RuntimeError
+        while something else records.
+        """
         self._framework = imported_framework()
         self._work = tempfile.TemporaryDirectory(prefix="tfadvisor-")
         self._file = Path(self._work.name) / f"{socket.gethostname()}.xplane.pb"
@@ -51,20 +59,34 @@ class Recording:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, _error: BaseException | None, _where: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _where: TracebackType | None,
     ) -> None:
-        """Stops the profiler, keeps the trace, prints the report. A block that raised is not recorded.
+        """Stops the profiler, keeps the trace, prints the report. A block that raised
+        is not recorded.
 
         Raises TraceError when the trace holds nothing.
         """
         with self._work:
             wait_for_devices(self._framework)
-            closed, counted = time.time(), {"opened": self._before, "closed": reading(os.getpid())}
+            closed, counted = (
+                time.time(),
+                {"opened": self._before, "closed": reading(os.getpid())},
+            )
             self._tracer.stop(str(self._file))
             self._gpus.__exit__()
             if kind is None:
-                letter = {"version": VERSION, **counted, "settings": settings(), "gpus": self._gpus.found}
-                write_letter(str(self._file.with_name(f"{host_of(self._file)}{ENDING}")), letter)
+                letter = {
+                    "version": VERSION,
+                    **counted,
+                    "settings": settings(),
+                    "gpus": self._gpus.found,
+                }
+                write_letter(
+                    str(self._file.with_name(f"{host_of(self._file)}{ENDING}")), letter
+                )
                 self._keep(closed)
         if self._show and self.report is not None:
             print(as_text(self.report, screen=screen_of(sys.stdout)), end="")
@@ -73,12 +95,28 @@ class Recording:
         report = analyze_run(choose_run([self._file.parent])[0], self._options)
         followed = self._tracer.followed()
         window = Window(
-            self._file.parent, self._python_tracer, self._opened, closed, report, pace_of(report), followed=followed
+            self._file.parent,
+            self._python_tracer,
+            self._opened,
+            closed,
+            report,
+            pace_of(report),
+            followed=followed,
         )
-        cost = cost_of(window.folder, window.seconds, followed) if self._python_tracer else None
-        kept = keep(Recorded(window, None, window if self._python_tracer else None, cost), self.out, datetime.now())
+        cost = (
+            cost_of(window.folder, window.seconds, followed)
+            if self._python_tracer
+            else None
+        )
+        kept = keep(
+            Recorded(window, None, window if self._python_tracer else None, cost),
+            self.out,
+            datetime.now(),
+        )
         self.folder = kept.folder
-        self.report = Analysis.of(kept.report, choose_run([kept.folder])[0], self._options)
+        self.report = Analysis.of(
+            kept.report, choose_run([kept.folder])[0], self._options
+        )
 
 
 def profile(
@@ -92,15 +130,19 @@ def profile(
     disabled: Sequence[str] = (),
     preview: bool = False,
 ) -> Recording:
-    """Records the block under it: `with tfadvisor.profile() as recording: …`, then `recording.report`.
+    """Records the block under it: `with tfadvisor.profile() as recording: …`, then
+    `recording.report`.
 
-    Let ten to fifty steps run in the block, after those that compile. out: the logdir that the trace is kept in. show:
-    print the report when the block ends. python_tracer: record calls of Python functions, so that findings name lines; the
-    report tells what that adds to a step. The rest is as in `analyze`.
-    Raises UsageError for rules that are not there, and, as the block begins, when neither TensorFlow nor JAX is
-    imported.
+    Let ten to fifty steps run in the block, after those that compile. out: the logdir
+    that the trace is kept in. show: print the report when the block ends.
+    python_tracer: record calls of Python functions, so that findings name lines; the
+    report tells what that adds to a step. The rest is as in `analyze`. Raises
+    UsageError for rules that are not there, and, as the block begins, when neither
+    TensorFlow nor JAX is imported.
     """
-    load_catalogue(rules, disabled)  # what is wrong with them is told before anything is recorded
+    load_catalogue(
+        rules, disabled
+    )  # what is wrong with them is told before anything is recorded
     options = Options(
         rules=rules,
         disabled=disabled,
@@ -112,12 +154,21 @@ def profile(
 
 
 def imported_framework() -> str:
-    """What is to be recorded; of both, JAX where it has a device already. Raises UsageError without any."""
+    """What is to be recorded; of both, JAX where it has a device already. Raises
+    UsageError without any.
+    """
     jax, tensorflow = "jax" in sys.modules, "tensorflow" in sys.modules
     if jax and tensorflow:
-        return "jax" if getattr(sys.modules.get("jax._src.xla_bridge"), "_backends", None) else "tensorflow"
+        return (
+            "jax"
+            if getattr(sys.modules.get("jax._src.xla_bridge"), "_backends", None)
+            else "tensorflow"
+        )
     if not jax and not tensorflow:
-        raise UsageError("tfadvisor.profile(): neither TensorFlow nor JAX is imported. Import it before the block.")
+        raise UsageError(
+            "tfadvisor.profile(): neither TensorFlow nor JAX is imported. Import it "
+            "before the block."
+        )
     return "jax" if jax else "tensorflow"
 
 

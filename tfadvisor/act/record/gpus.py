@@ -11,7 +11,9 @@ from typing import Any
 _PATIENCE_SECONDS = 5.0
 _MOST = 16
 _SLOWED = {0x08: "hardware slowdown", 0x20: "heat", 0x40: "heat", 0x80: "power brake"}
-"""Bits of NVML's reasons for a clock below the highest, where something is wrong; a power limit that is reached is usual."""
+"""Bits of NVML's reasons for a clock below the highest, where something is wrong; a
+power limit that is reached is usual.
+"""
 _FIELDS: Mapping[str, str] = {
     "name": "name",
     "driver": "driver_version",
@@ -26,13 +28,17 @@ _FIELDS: Mapping[str, str] = {
 
 
 class GpuWatch:
-    """Asks once while it is entered. Without NVIDIA's driver it finds nothing, and says nothing."""
+    """Asks once while it is entered. Without NVIDIA's driver it finds nothing, and says
+    nothing.
+    """
 
     def __init__(self) -> None:
         """Nothing is asked yet."""
         self.found: list[dict[str, Any]] = []
         """A record a GPU, in the driver's order."""
-        self._thread = threading.Thread(target=self._ask, name="tfadvisor-gpus", daemon=True)
+        self._thread = threading.Thread(
+            target=self._ask, name="tfadvisor-gpus", daemon=True
+        )
 
     def __enter__(self) -> GpuWatch:
         """On a thread of its own."""
@@ -48,14 +54,25 @@ class GpuWatch:
 
 
 def asked_once() -> list[dict[str, Any]]:
-    """Of nvidia-smi; nothing where there is none, or where it takes longer than a few seconds."""
+    """Of nvidia-smi; nothing where there is none, or where it takes longer than a few
+    seconds.
+    """
     program = shutil.which("nvidia-smi")
     if program is None:
         return []
-    call = [program, f"--query-gpu={','.join(_FIELDS.values())}", "--format=csv,noheader,nounits"]
+    call = [
+        program,
+        f"--query-gpu={','.join(_FIELDS.values())}",
+        "--format=csv,noheader,nounits",
+    ]
     try:
         done = subprocess.run(
-            call, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_PATIENCE_SECONDS, check=True
+            call,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=_PATIENCE_SECONDS,
+            check=True,
         )
     except (OSError, ValueError, subprocess.SubprocessError):
         return []

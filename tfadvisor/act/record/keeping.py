@@ -1,4 +1,6 @@
-"""What stays of a recording: a run folder as the frameworks write it, a note on how it was recorded, and the report."""
+"""What stays of a recording: a run folder as the frameworks write it, a note on how it
+was recorded, and the report.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ class Kept(msgspec.Struct, frozen=True):
 
 
 def keep(recorded: Recorded, logdir: Path, now: datetime) -> Kept:
-    """Moves the traces into a new run of the logdir. now: names the run. Raises OSError."""
+    """Moves the traces into a new run of the logdir. now: names the run. Raises
+    OSError.
+    """
     report = recorded.chosen.report
     folder = _new_run(logdir, now)
     for file in sorted(recorded.chosen.folder.iterdir()):
@@ -41,14 +45,23 @@ def keep(recorded: Recorded, logdir: Path, now: datetime) -> Kept:
         ending = CALLS_ENDING if recorded.second_tells_findings else LINES_ENDING
         for file in sorted(recorded.second.folder.glob("*.xplane.pb")):
             _move(file, folder / f"{host_of(file)}{ending}")
-    (folder / NOTE).write_text(json.dumps(_note(recorded), indent=2) + "\n", encoding="utf-8")
+    (folder / NOTE).write_text(
+        json.dumps(_note(recorded), indent=2) + "\n", encoding="utf-8"
+    )
     path = str(folder)
     run = replace(report.run, path=path, name=folder.name)
     if recorded.second is not None:
-        report = joined(report, recorded.second.report, tells_findings=recorded.second_tells_findings)
+        report = joined(
+            report,
+            recorded.second.report,
+            tells_findings=recorded.second_tells_findings,
+        )
     for trace in sorted(folder.glob("*.xplane.pb"))[:1]:
         report = lowered(report, read_samples(trace, host_of(trace)))
-    return Kept(folder, replace(report, run=run, capture=(*_notes(recorded, folder), *report.capture)))
+    return Kept(
+        folder,
+        replace(report, run=run, capture=(*_notes(recorded, folder), *report.capture)),
+    )
 
 
 def _move(file: Path, target: Path) -> None:
@@ -61,11 +74,15 @@ def _move(file: Path, target: Path) -> None:
 
 
 def _new_run(logdir: Path, now: datetime) -> Path:
-    """Named after the second, as the frameworks do; of two in one second the later has a number."""
+    """Named after the second, as the frameworks do; of two in one second the later has
+    a number.
+    """
     stamp = now.strftime("%Y_%m_%d_%H_%M_%S")
     number = 0
     while True:
-        folder = logdir / "plugins" / "profile" / (f"{stamp}_{number}" if number else stamp)
+        folder = (
+            logdir / "plugins" / "profile" / (f"{stamp}_{number}" if number else stamp)
+        )
         try:
             folder.mkdir(parents=True)
             return folder
@@ -79,9 +96,13 @@ def _note(recorded: Recorded) -> dict[str, Any]:
         "recorded": _told(recorded.chosen),
         "without_python_tracer": _told(recorded.before),
         "with_python_tracer": _told(recorded.with_lines),
-        "rounds_ms": [None if one is None else round(one.median_ms, 4) for one in recorded.rounds],
+        "rounds_ms": [
+            None if one is None else round(one.median_ms, 4) for one in recorded.rounds
+        ],
         "loop": next((one.place for one in recorded.rounds if one is not None), None),
-        "python_tracer_cost": None if recorded.cost is None else round(recorded.cost, 4),
+        "python_tracer_cost": None
+        if recorded.cost is None
+        else round(recorded.cost, 4),
     }
 
 
@@ -98,7 +119,10 @@ def _told(window: Window | None) -> dict[str, Any] | None:
 
 
 def _cost(recorded: Recorded) -> str:
-    steps, cost = recorded.chosen.pace.count if recorded.chosen.pace else 0, recorded.cost
+    steps, cost = (
+        recorded.chosen.pace.count if recorded.chosen.pace else 0,
+        recorded.cost,
+    )
     how = "" if recorded.chosen.python_tracer else ", without calls of Python functions"
     share = "" if cost is None else f"{max(cost, 0.01):.0%}"
     if cost is None:
@@ -106,50 +130,101 @@ def _cost(recorded: Recorded) -> str:
     elif how:
         how += f": they make a step {share} longer, beside other events."
     else:
-        how = f". Tracing calls of Python functions adds {'less than' if cost < 0.01 else 'about'} {share} to a step."
-    return f"Recorded by tfadvisor: {steps:,} steps in {recorded.chosen.seconds:.1f} s{how}"
+        how = (
+            ". Tracing calls of Python functions adds "
+            f"{'less than' if cost < 0.01 else 'about'} {share} to a step."
+        )
+    return (
+        f"Recorded by tfadvisor: {steps:,} steps in {recorded.chosen.seconds:.1f} "
+        f"s{how}"
+    )
 
 
 _NOTABLE = 0.1
-"""From this share on it is said that a round takes longer while it is recorded, or that a step is another than a round."""
+"""From this share on it is said that a round takes longer while it is recorded, or that
+a step is another than a round.
+"""
 _OTHER_STEP = 3.0
 """A loaded machine alone makes a factor of two."""
-_OF_RECORDED = "Times and shares below are those of the recorded program, not of the unrecorded one."
+_OF_RECORDED = (
+    "Times and shares below are those of the recorded program, not of the unrecorded "
+    "one."
+)
 
 
 def _notes(recorded: Recorded, folder: Path) -> list[CaptureNote]:
-    """What recording cost, and how the steps go with the rounds of the program's loop."""
+    """What recording cost, and how the steps go with the rounds of the
+    program's loop.
+    """
     said = [(_cost(recorded), "")]
     pace, (before, during, after) = recorded.chosen.pace, recorded.rounds
     if recorded.step and (pace is None or not pace.about.startswith(recorded.step)):
-        text = f"--step {recorded.step} is no function, marker or line that the trace holds twice."
-        said.append((f"{text} The step is what was found: {pace.about if pace else 'none'}.", ""))
+        text = (
+            f"--step {recorded.step} is no function, marker or line that the trace "
+            "holds twice."
+        )
+        said.append(
+            (
+                f"{text} The step is what was found: {pace.about if pace else 'none'}.",
+                "",
+            )
+        )
     if before is not None and before.prepares:
-        text = f"This is the loop at {before.place} in which a layer adapts to the data: training came too late."
+        text = (
+            f"This is the loop at {before.place} in which a layer adapts to the "
+            "data: training came too late."
+        )
         said.append((text, "Record once training runs: --after SECONDS."))
     if recorded.inside:
-        text = f"The program is in one call, {recorded.inside}, all the time: the step is what repeats inside of it."
+        text = (
+            f"The program is in one call, {recorded.inside}, all the time: the step "
+            "is what repeats inside of it."
+        )
         said.append((text, ""))
     slower = cost_without_calls(folder, recorded.chosen.seconds)
     if slower > _NOTABLE and (before is None or during is None):
-        text = f"The profiler's own events make a step about {slower:.0%} longer, by their number. {_OF_RECORDED}"
+        text = (
+            f"The profiler's own events make a step about {slower:.0%} longer, by "
+            f"their number. {_OF_RECORDED}"
+        )
         said.append((text, ""))
-    unrecorded = [one.median_ms for one in (before, after) if one is not None and one.is_of(during or one)]
+    unrecorded = [
+        one.median_ms
+        for one in (before, after)
+        if one is not None and one.is_of(during or one)
+    ]
     if during is not None and unrecorded:
         least, most = min(unrecorded) * (1 - _NOTABLE), max(unrecorded) * (1 + _NOTABLE)
-        alike = pace is not None and least <= pace.median_ms <= most  # what was counted in a first look tells less
+        alike = (
+            pace is not None and least <= pace.median_ms <= most
+        )  # what was counted in a first look tells less
         if not alike and not least <= during.median_ms <= most:
             times = ", ".join(
                 f"{name} {one.median_ms:.3g} ms"
-                for name, one in (("before", before), ("while recorded", during), ("after", after))
+                for name, one in (
+                    ("before", before),
+                    ("while recorded", during),
+                    ("after", after),
+                )
                 if one is not None and one.is_of(during)
             )
-            said.append((f"A round of the loop at {during.place} takes {times}. {_OF_RECORDED}", ""))
+            said.append(
+                (
+                    f"A round of the loop at {during.place} takes {times}. "
+                    f"{_OF_RECORDED}",
+                    "",
+                )
+            )
     if (loop := during or before) is not None and pace is not None and pace.count:
-        rounds = [one.median_ms / max(pace.median_ms, 1e-9) for one in (during, before, after) if one is not None]
+        rounds = [
+            one.median_ms / max(pace.median_ms, 1e-9)
+            for one in (during, before, after)
+            if one is not None
+        ]
         if not any(1 / _OTHER_STEP < one < _OTHER_STEP for one in rounds):
             text = (
-                f"What is taken for the step ({pace.about or 'markers'}) takes {pace.median_ms:.3g} ms, "
+                f"What is taken for the step ({pace.about or 'markers'}) takes "
+                f"{pace.median_ms:.3g} ms, "
                 f"a round of the loop at {loop.place} {loop.median_ms:.3g} ms."
             )
             said.append((text, "Say which is the step: --step NAME."))

@@ -1,4 +1,6 @@
-"""The program that `tfadvisor run` starts: its environment, its process, and whatever it starts itself."""
+"""The program that `tfadvisor run` starts: its environment, its process, and whatever
+it starts itself.
+"""
 
 from __future__ import annotations
 
@@ -37,9 +39,16 @@ HERE = Place()
 
 
 class Program:
-    """A running program. It reads and writes what this process reads and writes; interrupts are passed on to it."""
+    """A running program. It reads and writes what this process reads and writes;
+    interrupts are passed on to it.
+    """
 
-    def __init__(self, command: Sequence[str], environment: Mapping[str, str], place: Place = HERE) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        place: Place = HERE,
+    ) -> None:
         """Starts it. Raises UsageError when there is no such program."""
         self.command = command
         self.interrupted = False
@@ -60,14 +69,22 @@ class Program:
             self.pid = self._process.pid
         except OSError as error:
             signal.signal(signal.SIGINT, self._before)
-            raise UsageError(f"{command[0]} cannot be started: {error.strerror}.") from error
-        self._timer = threading.Timer(place.seconds, self._end_late) if place.seconds is not None else None
+            raise UsageError(
+                f"{command[0]} cannot be started: {error.strerror}."
+            ) from error
+        self._timer = (
+            threading.Timer(place.seconds, self._end_late)
+            if place.seconds is not None
+            else None
+        )
         if self._timer is not None:
             self._timer.daemon = True
             self._timer.start()
 
     def ended(self) -> int | None:
-        """Its exit code, None while it runs; as a shell counts, 128 and the signal's number when one has ended it."""
+        """Its exit code, None while it runs; as a shell counts, 128 and the signal's
+        number when one has ended it.
+        """
         code = self._process.poll()
         return 128 - code if code is not None and code < 0 else code
 
@@ -104,7 +121,9 @@ class Program:
 
 
 def _terminal_tells_all() -> bool:
-    """Whether Ctrl-C reaches the program without our help, as it does where both are in a terminal's foreground."""
+    """Whether Ctrl-C reaches the program without our help, as it does where both are in
+    a terminal's foreground.
+    """
     try:
         return os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
     except (OSError, ValueError, AttributeError):
@@ -115,11 +134,15 @@ def _terminal_tells_all() -> bool:
 
 
 HOOK = Path(injected.__file__).parent
-"""Holds the `sitecustomize` that starts this hook, and that of `tfadvisor try` where it is on the path too."""
+"""Holds the `sitecustomize` that starts this hook, and that of `tfadvisor try` where it
+is on the path too.
+"""
 
 
 def with_hook(environment: Mapping[str, str], folder: Path) -> dict[str, str]:
-    """The same, with the hook first on PYTHONPATH. folder: where orders and answers lie."""
+    """The same, with the hook first on PYTHONPATH. folder: where orders and answers
+    lie.
+    """
     searched = environment.get("PYTHONPATH")
     return {
         **environment,

@@ -1,4 +1,6 @@
-"""Records jobs that run already, through their profiler servers: look, then record their steps."""
+"""Records jobs that run already, through their profiler servers: look, then record
+their steps.
+"""
 
 from __future__ import annotations
 
@@ -25,20 +27,28 @@ _ADDRESS = re.compile(r"^(?:grpc://)?(\[[0-9a-fA-F:]+\]|[^\s:/,]+):(\d{1,5})$")
 
 
 def address_of(text: str) -> str:
-    """`host:port`, also from `grpc://host:port`. Raises UsageError for anything else."""
+    """`host:port`, also from `grpc://host:port`. Raises UsageError for anything
+    else.
+    """
     match = _ADDRESS.match(text)
     if match is None or not 0 < int(match.group(2)) < 1 << 16:
         raise UsageError(
-            f"{text} is no address. Give HOST:PORT, the port as the job's profiler server was started with."
+            f"{text} is no address. Give HOST:PORT, the port as the job's profiler "
+            "server was started with."
         )
     return f"{match.group(1)}:{match.group(2)}"
 
 
 @contextmanager
 def captured(
-    addresses: Sequence[str], wanted: Wanted, options: Options, ask: Client, tell: Callable[[str], None]
+    addresses: Sequence[str],
+    wanted: Wanted,
+    options: Options,
+    ask: Client,
+    tell: Callable[[str], None],
 ) -> Iterator[Recorded]:
-    """The recording of jobs. tell: called with an address that gave nothing while others did.
+    """The recording of jobs. tell: called with an address that gave nothing while
+    others did.
 
     Raises TraceError when none gives a trace, or no steps repeat in it.
     """
@@ -52,7 +62,12 @@ class _Service:
     """Windows of the same jobs."""
 
     def __init__(
-        self, addresses: Sequence[str], folder: Path, options: Options, ask: Client, tell: Callable[[str], None]
+        self,
+        addresses: Sequence[str],
+        folder: Path,
+        options: Options,
+        ask: Client,
+        tell: Callable[[str], None],
     ) -> None:
         self.addresses, self._folder, self._options = list(addresses), folder, options
         self._ask, self._tell = ask, tell
@@ -66,15 +81,25 @@ class _Service:
         opened = time.time()
         failed = self._ask(self.addresses, folder, seconds, python_tracer)
         if len(failed) == len(self.addresses):
-            return Refused("; ".join(f"{address}: {why}" for address, why in failed.items()))
+            return Refused(
+                "; ".join(f"{address}: {why}" for address, why in failed.items())
+            )
         for address, why in failed.items():
             self._tell(f"{address} is left out: {why}.")
             self.addresses.remove(address)
-        return read_window(folder, self._options, python_tracer=python_tracer, opened=opened, closed=opened + seconds)
+        return read_window(
+            folder,
+            self._options,
+            python_tracer=python_tracer,
+            opened=opened,
+            closed=opened + seconds,
+        )
 
 
 def _steady_look(service: _Service) -> Window:
-    """Looks longer each time, until steps repeat. Raises TraceError when they never do."""
+    """Looks longer each time, until steps repeat. Raises TraceError when they
+    never do.
+    """
     best: Window | None = None
     for attempt in range(_LOOKS):
         look = service.record(_FIRST_LOOK_SECONDS * 2**attempt, python_tracer=False)
@@ -84,7 +109,8 @@ def _steady_look(service: _Service) -> Window:
             raise TraceError(
                 ", ".join(service.addresses),
                 f"no trace came: {look.why}.",
-                "Start the job with `jax.profiler.start_server(PORT)` or `tf.profiler.experimental.server.start(PORT)`.",
+                "Start the job with `jax.profiler.start_server(PORT)` or "
+                "`tf.profiler.experimental.server.start(PORT)`.",
             )
         if look.pace is not None:
             best = look
@@ -92,7 +118,9 @@ def _steady_look(service: _Service) -> Window:
                 return look
     if best is None:
         raise TraceError(
-            ", ".join(service.addresses), "no steps repeat in two minutes of it.", "Capture again while the job trains."
+            ", ".join(service.addresses),
+            "no steps repeat in two minutes of it.",
+            "Capture again while the job trains.",
         )
     return best
 
@@ -130,7 +158,9 @@ _MESSAGES: Table = {
 _CLASSES = classes_of(_MESSAGES)
 
 Client = Callable[[Sequence[str], Path, float, bool], dict[str, str]]
-"""(addresses, folder, seconds, python_tracer) → why an address gave nothing. Traces land in the folder, one an address."""
+"""(addresses, folder, seconds, python_tracer) → why an address gave nothing. Traces
+land in the folder, one an address.
+"""
 
 
 def client() -> Client:
@@ -145,24 +175,33 @@ def file_name(address: str) -> str:
     return f"{address.replace(':', '_').replace('/', '_')}.xplane.pb"
 
 
-def by_grpc(addresses: Sequence[str], folder: Path, seconds: float, python_tracer: bool) -> dict[str, str]:
+def by_grpc(
+    addresses: Sequence[str], folder: Path, seconds: float, python_tracer: bool
+) -> dict[str, str]:
     """All at once. The trace comes with the answer."""
     import grpc
 
     unlimited = [("grpc.max_receive_message_length", -1)]
-    channels = {address: grpc.insecure_channel(address, options=unlimited) for address in addresses}
+    channels = {
+        address: grpc.insecure_channel(address, options=unlimited)
+        for address in addresses
+    }
     waiting: dict[str, Any] = {}
     failed: dict[str, str] = {}
     for address, channel in channels.items():
         name = file_name(address).removesuffix(".xplane.pb")
         request = request_of(seconds, python_tracer, folder.name, name)
-        waiting[address] = channel.unary_unary(_METHOD, None, None).future(request, timeout=seconds + _ANSWER_SECONDS)
+        waiting[address] = channel.unary_unary(_METHOD, None, None).future(
+            request, timeout=seconds + _ANSWER_SECONDS
+        )
     for address, answer in waiting.items():
         try:
             failed.update(_stored(address, answer.result(), folder))
         except grpc.RpcError as error:
             code = error.code().name
-            failed[address] = f"{_WORDS.get(code, code)} ({' '.join(str(error.details()).split())})"
+            failed[address] = (
+                f"{_WORDS.get(code, code)} ({' '.join(str(error.details()).split())})"
+            )
     for channel in channels.values():
         channel.close()
     return failed
@@ -202,7 +241,8 @@ def request_of(seconds: float, python_tracer: bool, session: str, name: str) -> 
 
 
 def trace_in(message: bytes) -> bytes | None:
-    """What a host answered; None where it has recorded nothing, or is so old that it sends no traces.
+    """What a host answered; None where it has recorded nothing, or is so old that it
+    sends no traces.
 
     Raises ValueError for what is no such message.
     """

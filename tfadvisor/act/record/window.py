@@ -1,4 +1,6 @@
-"""One window of recording: asked for, waited for until the program has settled, kept as a run folder."""
+"""One window of recording: asked for, waited for until the program has settled, kept as
+a run folder.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,10 @@ import msgspec
 from msgspec.structs import replace
 
 from tfadvisor.act.record.gpus import GpuWatch
-from tfadvisor.act.record.injected.tfadvisor_hook.letters import read_letter, write_letter
+from tfadvisor.act.record.injected.tfadvisor_hook.letters import (
+    read_letter,
+    write_letter,
+)
 from tfadvisor.analysis import Options, analyze_run
 from tfadvisor.errors import TraceError
 from tfadvisor.report.model import Report
@@ -34,7 +39,9 @@ SAMPLED_SECONDS = 10.0
 
 
 class Window(msgspec.Struct, frozen=True):
-    """What was recorded at once. folder: one trace a process. pace: None where no step was found."""
+    """What was recorded at once. folder: one trace a process. pace: None where no step
+    was found.
+    """
 
     folder: Path
     python_tracer: bool
@@ -53,7 +60,9 @@ class Window(msgspec.Struct, frozen=True):
     loop: Loop | None = None
     """What went round while it was open, where that was counted."""
     followed: int | None = None
-    """How often Python called our own tracer, in the process that did most; None where the framework has one."""
+    """How often Python called our own tracer, in the process that did most; None where
+    the framework has one.
+    """
 
     @property
     def bytes_a_second(self) -> float:
@@ -84,8 +93,14 @@ class Loop(msgspec.Struct, frozen=True):
 
     def is_of(self, other: Loop) -> bool:
         """Whether both are turns of the same loop."""
-        same = (self.file, self.function, self.within) == (other.file, other.function, other.within)
-        return same and self.lines[0] <= other.lines[1] and other.lines[0] <= self.lines[1]
+        same = (self.file, self.function, self.within) == (
+            other.file,
+            other.function,
+            other.within,
+        )
+        return (
+            same and self.lines[0] <= other.lines[1] and other.lines[0] <= self.lines[1]
+        )
 
     @property
     def place(self) -> str:
@@ -95,7 +110,9 @@ class Loop(msgspec.Struct, frozen=True):
 
 
 class Refused(msgspec.Struct, frozen=True):
-    """There is no trace, or nothing in it. why: what the first process said that did not record, None where all did."""
+    """There is no trace, or nothing in it. why: what the first process said that did
+    not record, None where all did.
+    """
 
     why: str | None
 
@@ -111,38 +128,64 @@ def record_window(
     rounds: bool = False,
     writing: float = 45.0,
 ) -> Window | Refused:
-    """Records and reads. has_ended: whether the program is over, so that no more answers come. rounds: those of the loop are
-    counted meanwhile. writing: s, how long the profiler may take to stop."""
+    """Records and reads. has_ended: whether the program is over, so that no more
+    answers come. rounds: those of the loop are counted meanwhile. writing: s, how long
+    the profiler may take to stop."""
     with GpuWatch() as gpus:
-        number = str(board.order(processes, seconds, python_tracer=python_tracer, rounds=rounds))
-        answered = _answers(board, {one.name for one in processes}, number, seconds, has_ended, writing)
+        number = str(
+            board.order(processes, seconds, python_tracer=python_tracer, rounds=rounds)
+        )
+        answered = _answers(
+            board, {one.name for one in processes}, number, seconds, has_ended, writing
+        )
     answers = {one.name: one.windows[number] for one in answered}
     errors = [answer["error"] for answer in answers.values() if "error" in answer]
     recorded = [one for one in answered if "file" in answers[one.name]]
     if not recorded:
         names = {one.name for one in processes}
         left = all(one.left for one in board.processes() if one.name in names)
-        late = f"the profiler had not written its trace {writing:.0f} s after its {seconds:.2g} s were over"
+        late = (
+            f"the profiler had not written its trace {writing:.0f} s after its "
+            f"{seconds:.2g} s were over"
+        )
         return Refused(
-            errors[0] if errors else "the program ended before its trace was written" if left or has_ended() else late
+            errors[0]
+            if errors
+            else "the program ended before its trace was written"
+            if left or has_ended()
+            else late
         )
     folder = board.folder / f"window-{number}"
     folder.mkdir()
     given = [answers[one.name] for one in recorded]
-    opened, closed = max(one["opened"] for one in given), min(one["closed"] for one in given)
+    opened, closed = (
+        max(one["opened"] for one in given),
+        min(one["closed"] for one in given),
+    )
     here = {one.name for one in recorded if one.host == socket.gethostname()}
     for process, host in names_of(recorded).items():
         trace = board.folder / answers[process]["file"]
         trace.replace(folder / f"{host}.xplane.pb")
-        _keep_counters(trace, folder / f"{host}{ENDING}", gpus.found if process in here else [])
-        samples = trace.with_name(trace.name.removesuffix(".xplane.pb") + SAMPLES_ENDING)
+        _keep_counters(
+            trace, folder / f"{host}{ENDING}", gpus.found if process in here else []
+        )
+        samples = trace.with_name(
+            trace.name.removesuffix(".xplane.pb") + SAMPLES_ENDING
+        )
         if samples.exists():
             samples.replace(folder / f"{host}{SAMPLES_ENDING}")
     followed = [one["followed"] for one in given if "followed" in one]
     most = max(given, key=lambda one: one["compiling"])
-    compiling = Compiling(min(most["compiling"] / max(closed - opened, 1e-9), 1.0), most["compiled"])
+    compiling = Compiling(
+        min(most["compiling"] / max(closed - opened, 1e-9), 1.0), most["compiled"]
+    )
     window = read_window(
-        folder, options, python_tracer=python_tracer, opened=opened, closed=closed, compiling=compiling
+        folder,
+        options,
+        python_tracer=python_tracer,
+        opened=opened,
+        closed=closed,
+        compiling=compiling,
     )
     if isinstance(window, Refused):
         return window
@@ -150,7 +193,10 @@ def record_window(
     return replace(
         window,
         followed=max(followed, default=None),
-        events=sum(len(decode_file(file, Selection()).events) for file in folder.glob("*.xplane.pb")),
+        events=sum(
+            len(decode_file(file, Selection()).events)
+            for file in folder.glob("*.xplane.pb")
+        ),
         stopping=max(one["stopped"] - one["closed"] for one in given),
         cut=any(one.get("cut") for one in given),
         loop=next((one for one in loops if one is not None), None),
@@ -163,33 +209,60 @@ def loop_of(answer: dict[str, Any]) -> Loop | None:
 
 
 def count_rounds(
-    board: Board, processes: Sequence[Process], seconds: float, over: Callable[[], bool], window: Path | None = None
+    board: Board,
+    processes: Sequence[Process],
+    seconds: float,
+    over: Callable[[], bool],
+    window: Path | None = None,
 ) -> Loop | None:
-    """The loop of the first process that is in one, while nothing is recorded. seconds: at most. over: whether the program
-    is. window: a folder whose samples go on until they cover SAMPLED_SECONDS."""
+    """The loop of the first process that is in one, while nothing is recorded. seconds:
+    at most. over: whether the program is. window: a folder whose samples go on until
+    they cover SAMPLED_SECONDS."""
     sampled = 0.0 if window is None else SAMPLED_SECONDS
-    number = str(board.order(processes, seconds, only_rounds=True, sampled_seconds=sampled))
+    number = str(
+        board.order(processes, seconds, only_rounds=True, sampled_seconds=sampled)
+    )
     asked = {one.name for one in processes}
-    answered = _answers(board, asked, number, seconds + sampled, over, writing=_ROUNDS_SECONDS)
+    answered = _answers(
+        board, asked, number, seconds + sampled, over, writing=_ROUNDS_SECONDS
+    )
     for name, host in names_of(processes).items():
         target = (window or Path()) / f"{host}{SAMPLES_ENDING}"
-        if (samples := board.folder / f"rounds-{number}-{name}{SAMPLES_ENDING}").exists() and target.exists():
+        if (
+            samples := board.folder / f"rounds-{number}-{name}{SAMPLES_ENDING}"
+        ).exists() and target.exists():
             go_on(target, samples)
     told = [one.windows[number].get("inside") for one in answered]
     board.inside = f"{Path(told[0][0]).name}:{told[0][1]}" if told and told[0] else ""
-    return next((found for one in answered if (found := loop_of(one.windows[number])) is not None), None)
+    return next(
+        (
+            found
+            for one in answered
+            if (found := loop_of(one.windows[number])) is not None
+        ),
+        None,
+    )
 
 
 def go_on(samples: Path, longer: Path) -> None:
-    """A window's samples went on after it, by when another may have been recorded: what is of the window alone stays."""
+    """A window's samples went on after it, by when another may have been recorded: what
+    is of the window alone stays.
+    """
     before, after = read_letter(str(samples)), read_letter(str(longer))
     if before is not None and after is not None:
-        write_letter(str(samples), {**after, **{name: before[name] for name in ("opened_ns", "rounds_ns")}})
+        write_letter(
+            str(samples),
+            {**after, **{name: before[name] for name in ("opened_ns", "rounds_ns")}},
+        )
 
 
 def _keep_counters(trace: Path, target: Path, gpus: list[dict[str, Any]]) -> None:
-    """What a process counted while it was recorded, beside its trace; nothing where it could not."""
-    counted = read_letter(str(trace.with_name(trace.name.removesuffix(".xplane.pb") + ENDING)))
+    """What a process counted while it was recorded, beside its trace; nothing where it
+    could not.
+    """
+    counted = read_letter(
+        str(trace.with_name(trace.name.removesuffix(".xplane.pb") + ENDING))
+    )
     if counted is not None:
         write_letter(str(target), {**counted, "gpus": gpus})
 
@@ -208,16 +281,24 @@ def read_window(
         report = analyze_run(choose_run([folder])[0], options)
     except TraceError:
         return Refused(None)
-    return Window(folder, python_tracer, opened, closed, report, pace_of(report, compiling))
+    return Window(
+        folder, python_tracer, opened, closed, report, pace_of(report, compiling)
+    )
 
 
 def names_of(processes: Sequence[Process]) -> dict[str, str]:
-    """What each process's trace is called: its host, numbered by process where several share it."""
+    """What each process's trace is called: its host, numbered by process where several
+    share it.
+    """
     sharing = Counter(one.host for one in processes)
     numbers: Counter[str] = Counter()
     names = {}
     for process in sorted(processes, key=lambda one: (one.host, one.pid)):
-        names[process.name] = f"{process.host}-{numbers[process.host]}" if sharing[process.host] > 1 else process.host
+        names[process.name] = (
+            f"{process.host}-{numbers[process.host]}"
+            if sharing[process.host] > 1
+            else process.host
+        )
         numbers[process.host] += 1
     return names
 
@@ -235,7 +316,10 @@ def _answers(
     ended = False
     while True:
         told = [one for one in board.processes() if one.name in asked]
-        if all(number in one.windows or one.left or one.error for one in told) or time.monotonic() > patience:
+        if (
+            all(number in one.windows or one.left or one.error for one in told)
+            or time.monotonic() > patience
+        ):
             return [one for one in told if number in one.windows]
         if has_ended() and not ended:
             ended, patience = True, time.monotonic() + _LAST_WORDS_SECONDS
@@ -247,7 +331,9 @@ def _answers(
 _EAGER_AFTER_SECONDS = 10.0
 PATIENCE_SECONDS = 10.0
 _RESTLESS = 4
-"""With so many compilations in that time, or a longer one, they look like those of the steps."""
+"""With so many compilations in that time, or a longer one, they look like those of the
+steps.
+"""
 _TOLD = 6
 """Of these, what a window should hold."""
 
@@ -255,7 +341,8 @@ _TOLD = 6
 class Ready(msgspec.Struct, frozen=True):
     """Processes that may be training.
 
-    seconds: 0 where they have settled; else they compile again and again, and that long a window holds several of these.
+    seconds: 0 where they have settled; else they compile again and again, and that long
+    a window holds several of these.
     """
 
     processes: Sequence[Process]
@@ -268,27 +355,49 @@ class Ready(msgspec.Struct, frozen=True):
 
 
 def may_train(processes: Sequence[Process], now: float) -> list[Process]:
-    """Those that have compiled, or have had TensorFlow for long, which can do without. now: as their times."""
+    """Those that have compiled, or have had TensorFlow for long, which can do without.
+    now: as their times.
+    """
 
     def had_for_long(process: Process) -> bool:
         tensorflow = process.frameworks.get("tensorflow")
-        return tensorflow is not None and not process.forked and now - tensorflow.ready >= _EAGER_AFTER_SECONDS
+        return (
+            tensorflow is not None
+            and not process.forked
+            and now - tensorflow.ready >= _EAGER_AFTER_SECONDS
+        )
 
-    return [one for one in processes if not (one.left or one.error) and (one.compiled or had_for_long(one))]
+    return [
+        one
+        for one in processes
+        if not (one.left or one.error) and (one.compiled or had_for_long(one))
+    ]
 
 
-def settled(processes: Sequence[Process], quiet_seconds: float, now: float) -> list[Process]:
-    """The processes that may be training, once none of them has compiled for so long; none before. now: as their times."""
+def settled(
+    processes: Sequence[Process], quiet_seconds: float, now: float
+) -> list[Process]:
+    """The processes that may be training, once none of them has compiled for so long;
+    none before. now: as their times.
+    """
     training = may_train(processes, now)
-    compiled = [process.last_compiled for process in training if process.last_compiled is not None]
+    compiled = [
+        process.last_compiled
+        for process in training
+        if process.last_compiled is not None
+    ]
     return training if now - max(compiled, default=0.0) >= quiet_seconds else []
 
 
 class Patience:
-    """Waits for processes to settle, and not for ever for those whose every step compiles."""
+    """Waits for processes to settle, and not for ever for those whose every step
+    compiles.
+    """
 
     def __init__(self, quiet_seconds: float, seconds: float = PATIENCE_SECONDS) -> None:
-        """quiet_seconds: as of settled. seconds: how long it waits at least for what compiles all the time."""
+        """quiet_seconds: as of settled. seconds: how long it waits at least for what
+        compiles all the time.
+        """
         self._quiet = quiet_seconds
         self._seconds = seconds
         self._since: float | None = None
@@ -303,9 +412,16 @@ class Patience:
             return None
         if self._since is None:
             self._since = now
-        more = max(one.compiled - self._before.setdefault(one.name, one.compiled) for one in training)
+        more = max(
+            one.compiled - self._before.setdefault(one.name, one.compiled)
+            for one in training
+        )
         waited = now - self._since
-        return Ready(training, waited * _TOLD / more) if waited >= self._seconds and more >= _RESTLESS else None
+        return (
+            Ready(training, waited * _TOLD / more)
+            if waited >= self._seconds and more >= _RESTLESS
+            else None
+        )
 
 
 # The folder through which `tfadvisor run` and the processes that it records speak.
@@ -334,7 +450,9 @@ class Process(msgspec.Struct, frozen=True):
     last_compiled: float | None
     """Seconds since the epoch."""
     windows: dict[str, dict[str, Any]]
-    """By the order's number: the file, or the error, and times in seconds since the epoch."""
+    """By the order's number: the file, or the error, and times in seconds since the
+    epoch.
+    """
     left: bool
     """It has ended, and reported that."""
     error: str | None = None
@@ -350,23 +468,35 @@ class Board:
         self.step = ""
         """What the report shall take for the step, "" for what it finds."""
         self.inside = ""
-        """The line of a call in which the first process was all the time that its rounds were last counted."""
+        """The line of a call in which the first process was all the time that its
+        rounds were last counted.
+        """
         self._seen: dict[Path, tuple[int, Process]] = {}
-        write_letter(str(folder / "parent.json"), {"pid": os.getpid(), "host": socket.gethostname()})
+        write_letter(
+            str(folder / "parent.json"),
+            {"pid": os.getpid(), "host": socket.gethostname()},
+        )
 
     def processes(self) -> list[Process]:
         """Every process that has imported a framework, in the order of their names."""
         for file in sorted(self.folder.glob("process-*.json")):
             changed = file.stat().st_mtime_ns
-            if self._seen.get(file, (0, None))[0] != changed and (letter := read_letter(str(file))) is not None:
+            if (
+                self._seen.get(file, (0, None))[0] != changed
+                and (letter := read_letter(str(file))) is not None
+            ):
                 self._seen[file] = changed, msgspec.convert(letter, Process)
         return [process for _, process in self._seen.values()]
 
     def order(self, processes: Sequence[Process], seconds: float, **more: Any) -> int:
-        """Asks processes to record, all for as long, or only how long a round of their loop takes. Returns the order's number."""
+        """Asks processes to record, all for as long, or only how long a round of their
+        loop takes. Returns the order's number.
+        """
         self.number += 1
         names = [process.name for process in processes]
-        self._order(number=self.number, processes=names, seconds=seconds, step=self.step, **more)
+        self._order(
+            number=self.number, processes=names, seconds=seconds, step=self.step, **more
+        )
         return self.number
 
     def order_end(self, *, stop: bool) -> None:
@@ -404,7 +534,9 @@ class Pace(msgspec.Struct, frozen=True):
     compiles: bool
     """Whether the program still compiles in its steps."""
     told: bool = True
-    """Whether the process reported that: else it may be tracing a single program, in which something repeats."""
+    """Whether the process reported that: else it may be tracing a single program, in
+    which something repeats.
+    """
     about: str = ""
     """How the steps were detected."""
 
@@ -420,17 +552,26 @@ class Pace(msgspec.Struct, frozen=True):
 
     def resembles(self, other: Pace) -> bool:
         """Whether they can be steps of one loop."""
-        longer, shorter = max(self.median_ms, other.median_ms), min(self.median_ms, other.median_ms)
-        return _unnumbered(self.about) == _unnumbered(other.about) and longer <= _ALIKE * shorter
+        longer, shorter = (
+            max(self.median_ms, other.median_ms),
+            min(self.median_ms, other.median_ms),
+        )
+        return (
+            _unnumbered(self.about) == _unnumbered(other.about)
+            and longer <= _ALIKE * shorter
+        )
 
 
 def _unnumbered(about: str) -> str:
-    """A program that is compiled anew may have a number, and a sequence one dispatch more; how they were placed may differ."""
+    """A program that is compiled anew may have a number, and a sequence one dispatch
+    more; how they were placed may differ.
+    """
     return re.sub(r"\d+", "", about.partition(Steps.WHERE_THE_DEVICE_RAN)[0])
 
 
 def pace_of(report: Report, compiling: Compiling | None = None) -> Pace | None:
-    """None where no step was found, or where the window lies in so few compilations that what repeats is theirs.
+    """None where no step was found, or where the window lies in so few compilations
+    that what repeats is theirs.
 
     compiling: None where nobody tells.
     """
@@ -441,6 +582,14 @@ def pace_of(report: Report, compiling: Compiling | None = None) -> Pace | None:
     few = compiling is not None and told.count < _FEWEST
     if told.share > _MOST and few:
         return None
-    share = sum(step.breakdown.get("compile", 0.0) for step in report.steps.each) / len(report.steps.each)
+    share = sum(step.breakdown.get("compile", 0.0) for step in report.steps.each) / len(
+        report.steps.each
+    )
     compiles = max(share, told.share) > _COMPILES
-    return Pace(report.steps.count, times.median, compiles, not (compiles and few), report.steps.about)
+    return Pace(
+        report.steps.count,
+        times.median,
+        compiles,
+        not (compiles and few),
+        report.steps.about,
+    )

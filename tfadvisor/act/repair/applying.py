@@ -1,4 +1,6 @@
-"""Patches written into the user's files: only in a clean work tree of git, and nowhere outside the source folder."""
+"""Patches written into the user's files: only in a clean work tree of git, and nowhere
+outside the source folder.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +18,14 @@ _LONG = 30
 
 
 def check_clean(sources: Sources, names: tuple[str, ...]) -> None:
-    """Raises UsageError unless git could take every patch back: each file is tracked, unchanged, and watched for changes, in the
-    repository that it lies in, and nothing else there has changed.
+    """Raises UsageError unless git could take every patch back: each file is tracked,
+    unchanged, and watched for changes, in the repository that it lies in, and nothing
+    else there has changed.
     """
     files = {one.name: one.path for one in sources.files}
-    for folder in dict.fromkeys([sources.root, *(files[name].parent for name in names)]):
+    for folder in dict.fromkeys(
+        [sources.root, *(files[name].parent for name in names)]
+    ):
         _check_unchanged(folder)
     for name in names:
         _check_known(name, files[name])
@@ -31,37 +36,58 @@ def _check_unchanged(folder: Path) -> None:
         git(folder, "rev-parse", "--show-toplevel", seconds=_LONG)
     except UsageError as error:
         raise UsageError(
-            f"--apply wants a git work tree, which takes a patch back, and {folder} is in none. "
+            f"--apply wants a git work tree, which takes a patch back, and {folder} "
+            "is in none. "
             "Without --apply the patch is printed; `| git apply` takes it anywhere."
         ) from error
     try:
-        changed = git(folder, "status", "--porcelain", "--untracked-files=no", seconds=_LONG)
+        changed = git(
+            folder, "status", "--porcelain", "--untracked-files=no", seconds=_LONG
+        )
     except UsageError as error:
-        raise UsageError(f"--apply wants a clean git work tree, and this one cannot be asked: {error}") from error
+        raise UsageError(
+            "--apply wants a clean git work tree, and this one cannot be asked: "
+            f"{error}"
+        ) from error
     if changed.strip():
         raise UsageError(
-            "--apply wants a clean git work tree, and this one has changes. Commit or stash them, or take --diff."
+            "--apply wants a clean git work tree, and this one has changes. Commit "
+            "or stash them, or take --diff."
         )
 
 
 def _check_known(name: str, file: Path) -> None:
     try:
-        listed = git(file.parent, "ls-files", "-v", "--error-unmatch", "--", file.name, seconds=_LONG)
+        listed = git(
+            file.parent,
+            "ls-files",
+            "-v",
+            "--error-unmatch",
+            "--",
+            file.name,
+            seconds=_LONG,
+        )
     except UsageError as error:
         raise UsageError(
-            f"--apply wants files that git knows, and {name} is not added. Commit it, or take --diff."
+            f"--apply wants files that git knows, and {name} is not added. Commit "
+            "it, or take --diff."
         ) from error
     if not listed.startswith("H "):
         raise UsageError(
-            f"git is told to overlook changes of {name} (assume-unchanged or skip-worktree), and could not take a patch back. "
+            f"git is told to overlook changes of {name} (assume-unchanged or "
+            "skip-worktree), and could not take a patch back. "
             "Undo that with `git update-index`, or take --diff."
         )
 
 
 def write(sources: Sources, texts: Mapping[str, str]) -> None:
-    """Writes the files, after all of them were found to be writable and as they were read. Raises UsageError."""
+    """Writes the files, after all of them were found to be writable and as they were
+    read. Raises UsageError.
+    """
     files = {one.name: one for one in sources.files}
-    whole = {name: _checked(files[name], text, sources.root) for name, text in texts.items()}
+    whole = {
+        name: _checked(files[name], text, sources.root) for name, text in texts.items()
+    }
     for name, raw in whole.items():
         path = files[name].path
         mode = path.stat().st_mode & 0o7777
@@ -70,7 +96,9 @@ def write(sources: Sources, texts: Mapping[str, str]) -> None:
                 file.write(raw)
             path.chmod(mode)
         except OSError as error:
-            raise UsageError(f"{name} cannot be written: {error.strerror or error}.") from error
+            raise UsageError(
+                f"{name} cannot be written: {error.strerror or error}."
+            ) from error
 
 
 def _checked(source: Source, text: str, root: Path) -> bytes:
@@ -80,5 +108,8 @@ def _checked(source: Source, text: str, root: Path) -> bytes:
     if not os.access(source.path, os.W_OK):
         raise UsageError(f"{source.name} is read-only. Nothing was written.")
     if source.path.read_bytes() != source.encoded(source.text):
-        raise UsageError(f"{source.name} has changed since it was read. Nothing was written; try again.")
+        raise UsageError(
+            f"{source.name} has changed since it was read. Nothing was written; try "
+            "again."
+        )
     return source.encoded(text)

@@ -42,7 +42,9 @@ class Patched(msgspec.Struct, frozen=True):
 
 
 class Unpatched(msgspec.Struct, frozen=True):
-    """A finding without a change. candidates: where it could be made, if in several places."""
+    """A finding without a change. candidates: where it could be made, if in several
+    places.
+    """
 
     rule_id: str
     why: str
@@ -59,26 +61,47 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 def plan_of(
-    report: Report, codemods: Mapping[str, Sequence[CodemodRef]], sources: Sources, rules: Sequence[str], at: At | None
+    report: Report,
+    codemods: Mapping[str, Sequence[CodemodRef]],
+    sources: Sources,
+    rules: Sequence[str],
+    at: At | None,
 ) -> Plan:
-    """For the report's findings, of these rules where any are given. Raises UsageError for a rule that there is not."""
+    """For the report's findings, of these rules where any are given. Raises UsageError
+    for a rule that there is not.
+    """
     for name in rules:
         if name not in codemods:
             raise UsageError(
-                f"--rule {name}: no rule has this id.{did_you_mean(name, codemods)} `tfadvisor rules list` names them all."
+                f"--rule {name}: no rule has this id.{did_you_mean(name, codemods)} "
+                "`tfadvisor rules list` names them all."
             )
-    findings = [one for one in report.findings if one.category != "capture" and (not rules or one.rule_id in rules)]
-    return make_plan(findings, codemods, {one.name: one.text for one in sources.files}, differ_below(sources.root), at)
+    findings = [
+        one
+        for one in report.findings
+        if one.category != "capture" and (not rules or one.rule_id in rules)
+    ]
+    return make_plan(
+        findings,
+        codemods,
+        {one.name: one.text for one in sources.files},
+        differ_below(sources.root),
+        at,
+    )
 
 
 _MOST_LISTED = 8
 
 
 def plan_words(plan: Plan) -> Iterator[str]:
-    """A line a finding: what was done and what it changes, or why there is no patch; then a line a place to choose from."""
+    """A line a finding: what was done and what it changes, or why there is no patch;
+    then a line a place to choose from.
+    """
     for one in plan.patched:
         where = f"{one.patch.file}:{one.line}" if one.text else "the launch script"
-        effect = f"changes: {one.changes}" if one.changes else "results stay as they are"
+        effect = (
+            f"changes: {one.changes}" if one.changes else "results stay as they are"
+        )
         yield f"{one.rule_id}: {where}: {one.did} ({one.patch.sure}; {effect})"
     for other in plan.unpatched:
         yield f"{other.rule_id}: no patch: {other.why}{':' if other.candidates else '.'}"
@@ -96,22 +119,30 @@ def make_plan(
     diff: Callable[[str, str, str], str],
     at: At | None = None,
 ) -> Plan:
-    """One change a finding, the first codemod of its rule that applies in exactly one place.
+    """One change a finding, the first codemod of its rule that applies in exactly one
+    place.
 
-    codemods: by rule. texts: the program's files. diff: of a name, the old and the new text.
+    codemods: by rule. texts: the program's files. diff: of a name, the old and the new
+    text.
     """
     now = dict(texts)
     patched: list[Patched] = []
     unpatched: list[Unpatched] = []
     for finding in findings:
-        outcome = _for_finding(finding, codemods.get(finding.rule_id, ()), now, diff, at)
+        outcome = _for_finding(
+            finding, codemods.get(finding.rule_id, ()), now, diff, at
+        )
         if isinstance(outcome, Unpatched):
             unpatched.append(outcome)
             continue
         patched.append(outcome)
         if outcome.text:
             now[outcome.patch.file] = outcome.text
-    return Plan(tuple(patched), tuple(unpatched), {name: text for name, text in now.items() if text != texts[name]})
+    return Plan(
+        tuple(patched),
+        tuple(unpatched),
+        {name: text for name, text in now.items() if text != texts[name]},
+    )
 
 
 def _for_finding(
@@ -122,7 +153,10 @@ def _for_finding(
     at: At | None,
 ) -> Patched | Unpatched:
     if not refs:
-        return Unpatched(finding.rule_id, "its fix is no change that a tool can derive from the source")
+        return Unpatched(
+            finding.rule_id,
+            "its fix is no change that a tool can derive from the source",
+        )
     places = places_of(finding, texts)
     asked: tuple[Candidate, ...] = ()
     for ref in refs:
@@ -131,29 +165,56 @@ def _for_finding(
             if launched is not None:
                 return launched
             continue
-        found = {file: hits_of(ref.name, text, places[file]) for file, text in texts.items()}
+        found = {
+            file: hits_of(ref.name, text, places[file]) for file, text in texts.items()
+        }
         candidates = narrowed(found, places, at)
         if len(candidates) == 1:
             return _patched(finding, ref, candidates[0], texts, diff)
         asked = asked or tuple(candidates)
     if asked:
-        return Unpatched(finding.rule_id, "could be made in several places; choose one with --at FILE:LINE", asked)
-    return Unpatched(finding.rule_id, "the program shows none of the patterns that its codemods look for")
+        return Unpatched(
+            finding.rule_id,
+            "could be made in several places; choose one with --at FILE:LINE",
+            asked,
+        )
+    return Unpatched(
+        finding.rule_id,
+        "the program shows none of the patterns that its codemods look for",
+    )
 
 
 def _patched(
-    finding: Finding, ref: CodemodRef, chosen: Candidate, texts: Mapping[str, str], diff: Callable[[str, str, str], str]
+    finding: Finding,
+    ref: CodemodRef,
+    chosen: Candidate,
+    texts: Mapping[str, str],
+    diff: Callable[[str, str, str], str],
 ) -> Patched:
-    text, did, effects = chosen.hit.source, [chosen.hit.did], [CODEMODS[ref.name].changes]
+    text, did, effects = (
+        chosen.hit.source,
+        [chosen.hit.did],
+        [CODEMODS[ref.name].changes],
+    )
     for name in ref.then:
         more = hits_of(name, text, Place())
         if len(more) == 1:
             text = more[0].source
             did.append(more[0].did)
             effects.append(CODEMODS[name].changes)
-    patch = Patch(chosen.file, diff(chosen.file, texts[chosen.file], text), ref.sure, ref.check)
+    patch = Patch(
+        chosen.file, diff(chosen.file, texts[chosen.file], text), ref.sure, ref.check
+    )
     changes = "; ".join(one for one in dict.fromkeys(effects) if one)
-    return Patched(finding.rule_id, ref.name, ", ".join(did), chosen.hit.first, changes, patch, text)
+    return Patched(
+        finding.rule_id,
+        ref.name,
+        ", ".join(did),
+        chosen.hit.first,
+        changes,
+        patch,
+        text,
+    )
 
 
 def _launched(finding: Finding, ref: CodemodRef) -> Patched | None:
@@ -161,7 +222,9 @@ def _launched(finding: Finding, ref: CodemodRef) -> Patched | None:
         lines = launch_lines(fix.env)
         if lines:
             patch = Patch("", lines, ref.sure, ref.check)
-            return Patched(finding.rule_id, ref.name, fix.do, 0, fix.side_effect, patch, "")
+            return Patched(
+                finding.rule_id, ref.name, fix.do, 0, fix.side_effect, patch, ""
+            )
     return None
 
 
@@ -171,8 +234,8 @@ _MOST_PLACES = 100
 
 @lru_cache(maxsize=256)
 def hits_of(codemod: str, text: str, place: Place) -> tuple[Hit, ...]:
-    """Where a codemod applies; nowhere in a text that Python cannot parse, or whose result it cannot, or where it applies so
-    often that nobody would choose.
+    """Where a codemod applies; nowhere in a text that Python cannot parse, or whose
+    result it cannot, or where it applies so often that nobody would choose.
     """
     try:
         found = load(codemod)(program_of(text), place)
@@ -223,8 +286,9 @@ def at_of(text: str) -> At:
 def places_of(finding: Finding, texts: Mapping[str, str]) -> dict[str, Place]:
     """What the finding says about each file.
 
-    Names of files come from a trace: they are compared with those that were found, and never opened. A line counts only where the
-    text around it still is the function that the trace saw there.
+    Names of files come from a trace: they are compared with those that were found, and
+    never opened. A line counts only where the text around it still is the function that
+    the trace saw there.
     """
     names = tuple(dict.fromkeys(one.op for one in finding.locations if one.op))
     snippets = "\n".join(fix.snippet for fix in finding.fixes)
@@ -233,31 +297,53 @@ def places_of(finding: Finding, texts: Mapping[str, str]) -> dict[str, Place]:
         told = [
             one
             for one in finding.locations
-            if PurePosixPath(file).name == PurePosixPath(one.file.replace("\\", "/")).name
+            if PurePosixPath(file).name
+            == PurePosixPath(one.file.replace("\\", "/")).name
         ]
-        lines = [one.line for one in told if one.line is not None and _still_there(text, one.line, one.op)]
+        lines = [
+            one.line
+            for one in told
+            if one.line is not None and _still_there(text, one.line, one.op)
+        ]
         found[file] = Place(tuple(lines), names, snippets, bool(told))
     return found
 
 
 def _still_there(text: str, line: int, function: str) -> bool:
-    """Whether the line, or the nearest `def` above it, names the function. Methods may be named without their class."""
+    """Whether the line, or the nearest `def` above it, names the function. Methods may
+    be named without their class.
+    """
     lines = text.split("\n")
     if not 1 <= line <= len(lines):
         return False
     name = function.rsplit(".", maxsplit=1)[-1]
     if not name or name.startswith("<") or name in lines[line - 1]:
         return True
-    above = next((one for one in reversed(lines[:line]) if one.lstrip().startswith(("def ", "async def "))), "")
+    above = next(
+        (
+            one
+            for one in reversed(lines[:line])
+            if one.lstrip().startswith(("def ", "async def "))
+        ),
+        "",
+    )
     return f"def {name}(" in above
 
 
-def narrowed(hits: Mapping[str, Sequence[Hit]], places: Mapping[str, Place], at: At | None) -> list[Candidate]:
-    """The candidates that are left: on the user's line, else on the finding's lines, about its functions, in its files."""
+def narrowed(
+    hits: Mapping[str, Sequence[Hit]], places: Mapping[str, Place], at: At | None
+) -> list[Candidate]:
+    """The candidates that are left: on the user's line, else on the finding's lines,
+    about its functions, in its files.
+    """
     every = [Candidate(file, hit) for file, found in hits.items() for hit in found]
     if at is not None:
         return [one for one in every if _is_at(one, at)]
-    on_line = [one for one in every if any(one.hit.first <= line <= one.hit.last for line in places[one.file].lines)]
+    on_line = [
+        one
+        for one in every
+        if any(one.hit.first <= line <= one.hit.last for line in places[one.file].lines)
+    ]
     if on_line:
         return on_line
     named = [one for one in every if set(one.hit.names) & set(places[one.file].names)]
@@ -265,7 +351,10 @@ def narrowed(hits: Mapping[str, Sequence[Hit]], places: Mapping[str, Place], at:
 
 
 def _is_at(one: Candidate, at: At) -> bool:
-    same = PurePosixPath(one.file).parts[-len(PurePosixPath(at.file).parts) :] == PurePosixPath(at.file).parts
+    same = (
+        PurePosixPath(one.file).parts[-len(PurePosixPath(at.file).parts) :]
+        == PurePosixPath(at.file).parts
+    )
     return same and one.hit.first <= at.line <= one.hit.last
 
 
@@ -275,16 +364,27 @@ def _is_at(one: Candidate, at: At) -> bool:
 def with_patches(report: Report, plan: Plan) -> Report:
     """The report with each patch in the fix that it makes: the first of its kind."""
     made = {one.rule_id: one for one in plan.patched}
-    return replace(report, findings=tuple(_filled(one, made.get(one.rule_id)) for one in report.findings))
+    return replace(
+        report,
+        findings=tuple(_filled(one, made.get(one.rule_id)) for one in report.findings),
+    )
 
 
 def _filled(finding: Finding, made: Patched | None) -> Finding:
     if made is None:
         return finding
-    fitting = [fix for fix in finding.fixes if (fix.env if not made.text else fix.kind == "code")]
+    fitting = [
+        fix
+        for fix in finding.fixes
+        if (fix.env if not made.text else fix.kind == "code")
+    ]
     target = (fitting or list(finding.fixes))[0]
     return replace(
-        finding, fixes=tuple(replace(fix, patch=made.patch) if fix is target else fix for fix in finding.fixes)
+        finding,
+        fixes=tuple(
+            replace(fix, patch=made.patch) if fix is target else fix
+            for fix in finding.fixes
+        ),
     )
 
 
@@ -294,7 +394,9 @@ _NAME = re.compile(r"^[A-Za-z_][A-Za-z0-9_]*$")
 
 
 def launch_lines(env: Mapping[str, str]) -> str:
-    """Lines of a shell; values may hold text from a trace, so nothing in them is expanded but what a variable held before."""
+    """Lines of a shell; values may hold text from a trace, so nothing in them is
+    expanded but what a variable held before.
+    """
     lines = []
     for name, value in env.items():
         if not _NAME.match(name):
@@ -304,7 +406,10 @@ def launch_lines(env: Mapping[str, str]) -> str:
         if name in FLAG_VARIABLES:  # what is set already stays
             lines.append(f'export {name}="${{{name}:-}}"{shlex.quote(" " + given)}\n')
         elif given.endswith(f":{before}"):
-            lines.append(f'export {name}={shlex.quote(given.removesuffix(before))}"${{{name}:-}}"\n')
+            lines.append(
+                "export "
+                f'{name}={shlex.quote(given.removesuffix(before))}"${{{name}:-}}"\n'
+            )
         else:
             lines.append(f"export {name}={shlex.quote(given)}\n")
     return "".join(lines)
@@ -317,14 +422,22 @@ _NO_END = "\n\\ No newline at end of file\n"
 
 
 def unified(name: str, old: str, new: str) -> str:
-    """Lines end where `\\n` stands and nowhere else, so that a `\\r` before it stays in its line."""
+    """Lines end where `\\n` stands and nowhere else, so that a `\\r` before it stays in
+    its line.
+    """
     tab = "\t" if " " in name else ""
-    lines = difflib.unified_diff(_LINE.findall(old), _LINE.findall(new), f"a/{name}{tab}", f"b/{name}{tab}")
+    lines = difflib.unified_diff(
+        _LINE.findall(old), _LINE.findall(new), f"a/{name}{tab}", f"b/{name}{tab}"
+    )
     return "".join(line if line.endswith("\n") else line + _NO_END for line in lines)
 
 
 def differ_below(root: Path) -> Callable[[str, str, str], str]:
-    """`unified` for files below a folder: named from where the command runs, where `git apply` looks for them."""
+    """`unified` for files below a folder: named from where the command runs, where `git
+    apply` looks for them.
+    """
     here = Path.cwd().resolve()
     prefix = root.relative_to(here).as_posix() if root.is_relative_to(here) else "."
-    return lambda name, old, new: unified(name if prefix == "." else f"{prefix}/{name}", old, new)
+    return lambda name, old, new: unified(
+        name if prefix == "." else f"{prefix}/{name}", old, new
+    )

@@ -14,7 +14,9 @@ from tfadvisor.units import number_of
 
 
 class Place(msgspec.Struct, frozen=True):
-    """Where the finding says that its fault stands. Empty where the trace does not tell."""
+    """Where the finding says that its fault stands. Empty where the trace does not
+    tell.
+    """
 
     lines: tuple[int, ...] = ()
     """In the program at hand, from 1."""
@@ -26,9 +28,15 @@ class Place(msgspec.Struct, frozen=True):
     """Whether the trace names this program's file."""
 
     def number(self, pattern: str, otherwise: int) -> str:
-        """The number that the fixes prescribe, so that a patch writes what the text says; of a pattern with one group."""
+        """The number that the fixes prescribe, so that a patch writes what the text
+        says; of a pattern with one group.
+        """
         found = re.search(pattern, self.snippets)
-        return found[1] if found is not None and (number_of(found[1]) or 0) > 1 else str(otherwise)
+        return (
+            found[1]
+            if found is not None and (number_of(found[1]) or 0) > 1
+            else str(otherwise)
+        )
 
 
 class Edit(msgspec.Struct, frozen=True):

@@ -1,4 +1,6 @@
-"""The Python files of the user's program: which there are, how each is read, and why one is left alone."""
+"""The Python files of the user's program: which there are, how each is read, and why
+one is left alone.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +21,21 @@ _MOST_FILES = 2_000
 _LARGEST = 150_000
 """Bytes of a file that somebody wrote."""
 _DEEPEST = 60
-"""Levels of statements and expressions in one another; each takes some Python calls, of which there may be 1,000."""
+"""Levels of statements and expressions in one another; each takes some Python calls, of
+which there may be 1,000.
+"""
 _NOT_OURS = ("site-packages", "node_modules", "__pycache__", "build", "dist", "tests")
-_FRAMEWORKS = ("tensorflow", "jax", "keras", "flax", "equinox", "optax", "torch", "grain", "haiku")
+_FRAMEWORKS = (
+    "tensorflow",
+    "jax",
+    "keras",
+    "flax",
+    "equinox",
+    "optax",
+    "torch",
+    "grain",
+    "haiku",
+)
 
 
 class Source(msgspec.Struct, frozen=True):
@@ -54,35 +68,51 @@ class Sources(msgspec.Struct, frozen=True):
 
 
 def read_sources(place: Path) -> Sources:
-    """The program below a folder, or one script and what it imports beside it. Raises UsageError."""
+    """The program below a folder, or one script and what it imports beside it. Raises
+    UsageError.
+    """
     if not place.exists():
         raise UsageError(f"--source {place}: no such file or folder.")
     root = (place if place.is_dir() else place.parent).resolve()
     found: dict[str, Source] = {}
     left: list[LeftAlone] = []
-    for path in _python_files(root) if place.is_dir() else _with_imports(place.absolute(), root):
+    for path in (
+        _python_files(root) if place.is_dir() else _with_imports(place.absolute(), root)
+    ):
         one = _read(path, root)
         if isinstance(one, Source):
             found[one.name] = one
         elif one is not None:
             left.append(one)
     if not place.is_dir() and not found:
-        raise UsageError(f"--source {place}: {left[0].why if left else 'no Python file that uses a framework'}.")
+        raise UsageError(
+            f"--source {place}: "
+            f"{left[0].why if left else 'no Python file that uses a framework'}."
+        )
     return Sources(root, tuple(found.values()), tuple(left))
 
 
 def _python_files(root: Path) -> Iterator[Path]:
     count = 0
     for folder, below, names in os.walk(root, followlinks=False):
-        ours = (one for one in below if not one.startswith(".") and one not in _NOT_OURS)
-        below[:] = sorted(one for one in ours if not Path(folder, one, "pyvenv.cfg").exists())
+        ours = (
+            one for one in below if not one.startswith(".") and one not in _NOT_OURS
+        )
+        below[:] = sorted(
+            one for one in ours if not Path(folder, one, "pyvenv.cfg").exists()
+        )
         for name in sorted(names):
-            if not name.endswith(".py") or name.startswith("test_") or name in ("conftest.py", "setup.py"):
+            if (
+                not name.endswith(".py")
+                or name.startswith("test_")
+                or name in ("conftest.py", "setup.py")
+            ):
                 continue
             count += 1
             if count > _MOST_FILES:
                 raise UsageError(
-                    f"{root} holds more than {_MOST_FILES:,} Python files. Name the program: --source train.py"
+                    f"{root} holds more than {_MOST_FILES:,} Python files. Name the "
+                    "program: --source train.py"
                 )
             yield Path(folder, name)
 
@@ -113,21 +143,37 @@ def _bytes_of(path: Path, root: Path) -> bytes | str:
         if not stat.S_ISREG(state.st_mode):
             return "it is no regular file"
         if state.st_size > _LARGEST:
-            return f"it is too large: more than {_LARGEST // 1000} kB, which nobody writes by hand"
+            return (
+                f"it is too large: more than {_LARGEST // 1000} kB, which nobody "
+                "writes by hand"
+            )
         return target.read_bytes()
-    except (OSError, RuntimeError) as error:  # RuntimeError: links in a circle, before Python 3.13
+    except (
+        OSError,
+        RuntimeError,
+    ) as error:  # RuntimeError: links in a circle, before Python 3.13
         return f"it cannot be read: {getattr(error, 'strerror', None) or error}"
 
 
 def _decoded(raw: bytes) -> tuple[str, str, str]:
-    """(text, encoding, why not): by its mark or first lines, as Python reads it; line ends stay as they are."""
+    """(text, encoding, why not): by its mark or first lines, as Python reads it; line
+    ends stay as they are.
+    """
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(raw).readline)
         text = raw.decode(encoding)
         same = text.encode(encoding) == raw
-    except (SyntaxError, LookupError, ValueError) as error:  # UnicodeError, which codecs raise, is a ValueError
+    except (
+        SyntaxError,
+        LookupError,
+        ValueError,
+    ) as error:  # UnicodeError, which codecs raise, is a ValueError
         return "", "", f"its encoding cannot be read: {one_line(str(error))}"
-    return text, encoding, "" if same else f"its encoding, {encoding}, does not give its bytes back"
+    return (
+        text,
+        encoding,
+        "" if same else f"its encoding, {encoding}, does not give its bytes back",
+    )
 
 
 def _why_unparsable(text: str) -> str:
@@ -137,15 +183,24 @@ def _why_unparsable(text: str) -> str:
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line = getattr(error, "lineno", None)
         where = f" in line {line}" if line else ""
-        return f"it cannot be parsed{where}: {one_line(str(getattr(error, 'msg', error)))}"
-    return "" if _depth(tree) <= _DEEPEST else "its statements or expressions are nested too deeply"
+        return (
+            f"it cannot be parsed{where}: {one_line(str(getattr(error, 'msg', error)))}"
+        )
+    return (
+        ""
+        if _depth(tree) <= _DEEPEST
+        else "its statements or expressions are nested too deeply"
+    )
 
 
 def _depth(tree: ast.AST) -> int:
     """Levels of nodes in one another."""
     depth, level = 0, [tree]
     while level and depth <= _DEEPEST:
-        depth, level = depth + 1, [below for node in level for below in ast.iter_child_nodes(node)]
+        depth, level = (
+            depth + 1,
+            [below for node in level for below in ast.iter_child_nodes(node)],
+        )
     return depth
 
 
@@ -158,9 +213,17 @@ def _with_imports(script: Path, root: Path) -> Iterator[Path]:
             continue
         seen.add(path)
         yield path
-        one = _read(path, root) if path.is_file() and path.absolute().is_relative_to(root) else None
+        one = (
+            _read(path, root)
+            if path.is_file() and path.absolute().is_relative_to(root)
+            else None
+        )
         if isinstance(one, Source):
-            left += [found for name in _imported(one.text) for found in _files_of(name, root, path.parent)]
+            left += [
+                found
+                for name in _imported(one.text)
+                for found in _files_of(name, root, path.parent)
+            ]
 
 
 def _imported(text: str) -> Iterator[str]:
@@ -179,4 +242,8 @@ def _files_of(module: str, root: Path, beside: Path) -> Iterator[Path]:
         for known in (parts, parts[:-1]):
             path = start.joinpath(*known) if known else None
             if path is not None:
-                yield from (one for one in (path.with_suffix(".py"), path / "__init__.py") if one.is_file())
+                yield from (
+                    one
+                    for one in (path.with_suffix(".py"), path / "__init__.py")
+                    if one.is_file()
+                )

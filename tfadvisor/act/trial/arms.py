@@ -1,4 +1,6 @@
-"""The runs of a trial's arms: each once more, what it showed, and when the time is over."""
+"""The runs of a trial's arms: each once more, what it showed, and when the time is
+over.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ from tfadvisor.act.trial.steps import StepPlan
 UNCHANGED = Candidate(name="the program as it is")
 _PATIENCE = 3.0
 _PATIENCE_SECONDS = 60.0
-"""A run may take three times as long as one of the program as it is, or a minute more: compiling takes its time."""
+"""A run may take three times as long as one of the program as it is, or a minute more:
+compiling takes its time.
+"""
 Tell = Callable[[str], None]
 """Shows what is being done."""
 
@@ -35,8 +39,16 @@ class Arms:
         processes: int,
         tell: Tell,
     ) -> None:
-        """until: when no run may end later, by time.monotonic(). processes: how many answer."""
-        self.program, self.plan, self.until, self.processes, self.tell = program, plan, until, processes, tell
+        """until: when no run may end later, by time.monotonic(). processes: how many
+        answer.
+        """
+        self.program, self.plan, self.until, self.processes, self.tell = (
+            program,
+            plan,
+            until,
+            processes,
+            tell,
+        )
         self.candidates = {BASE: UNCHANGED, **{one.name: one for one in candidates}}
         self.values: dict[str, list[Values]] = {}
         self.broken: dict[str, str] = {}
@@ -47,7 +59,9 @@ class Arms:
         self.places: dict[str, tuple[str, ...]] = {}
 
     def smoke(self, seconds: float) -> Timed:
-        """The program as it is, before all rounds: until as many steps are timed as last so long. Raises Interrupted."""
+        """The program as it is, before all rounds: until as many steps are timed as
+        last so long. Raises Interrupted.
+        """
 
         def timed(plan: StepPlan, fewest: int) -> Timed:
             self.plan = plan
@@ -57,23 +71,34 @@ class Arms:
         return last
 
     def refuse(self, versions: Mapping[str, str]) -> list[str]:
-        """Settles those whose flags would be refused. Returns the names of the others."""
+        """Settles those whose flags would be refused. Returns the names of the
+        others.
+        """
         for name, one in self.candidates.items():
             if why := refused(one, versions):
                 self.broken[name] = f"its flags would be refused: {why}"
-        return [one for one in self.candidates if one != BASE and one not in self.broken]
+        return [
+            one for one in self.candidates if one != BASE and one not in self.broken
+        ]
 
     def measure(self, arm: str) -> float | None:
         """As deciding.rounds.Measure. Raises Enough."""
         if time.monotonic() + self.seconds.get(arm, self.longest_base) > self.until:
             raise Enough
-        patience = max(_PATIENCE * self.longest_base, self.longest_base + _PATIENCE_SECONDS)
+        patience = max(
+            _PATIENCE * self.longest_base, self.longest_base + _PATIENCE_SECONDS
+        )
         try:
-            timed = self._run(arm, min(patience, max(self.until - time.monotonic(), self.longest_base)))
+            timed = self._run(
+                arm,
+                min(patience, max(self.until - time.monotonic(), self.longest_base)),
+            )
         except Interrupted:
             raise Enough from None
         if timed.step_ms is None:
-            if arm == BASE or (time.monotonic() >= self.until and "more than" in timed.why):
+            if arm == BASE or (
+                time.monotonic() >= self.until and "more than" in timed.why
+            ):
                 raise Enough
             self.broken[arm] = timed.why
             return None
@@ -82,23 +107,38 @@ class Arms:
             self.broken[arm] = "; ".join(map(not_here, candidate.parts))
             return None
         if candidate.name == ONE_DEVICE and timed.answers[0].devices > 1:
-            self.broken[arm] = f"the program takes {timed.answers[0].devices} devices whatever the variables say"
+            self.broken[arm] = (
+                f"the program takes {timed.answers[0].devices} devices whatever the "
+                "variables say"
+            )
             return None
-        if arm != BASE and candidate.kind not in (PART, SCALE) and self.check(arm) == DIFFERS:
+        if (
+            arm != BASE
+            and candidate.kind not in (PART, SCALE)
+            and self.check(arm) == DIFFERS
+        ):
             self.broken[arm] = f"results differ: {self.differing[arm]}"
             return None
         return timed.step_ms
 
     def afford(self, arms: Sequence[str]) -> bool:
         """Whether there is time for a run of each of these."""
-        return time.monotonic() + sum(self.seconds.get(one, self.longest_base) for one in arms) <= self.until
+        return (
+            time.monotonic()
+            + sum(self.seconds.get(one, self.longest_base) for one in arms)
+            <= self.until
+        )
 
     def check(self, arm: str) -> str:
         """same, differs or not checked, by all that is known by now."""
         kind = self.candidates[arm].check
-        word, what = compare_values(self.values.get(BASE, []), self.values.get(arm, []), kind)
+        word, what = compare_values(
+            self.values.get(BASE, []), self.values.get(arm, []), kind
+        )
         if word == NOT_CHECKED and kind == "batches":
-            word, what = compare_values(self.values.get(BASE, []), self.values.get(arm, []), "values")
+            word, what = compare_values(
+                self.values.get(BASE, []), self.values.get(arm, []), "values"
+            )
         self.differing[arm] = what
         return word
 
@@ -110,9 +150,20 @@ class Arms:
         self.seconds[arm] = max(self.seconds.get(arm, 0.0), timed.seconds)
         if arm == BASE:
             self.longest_base = max(self.longest_base, timed.seconds)
-        self.took[arm] = sum(answer.took.get(one, 0) for answer in timed.answers for one in candidate.parts)
-        found = {place for answer in timed.answers for one in candidate.parts for place in answer.places.get(one, ())}
-        self.places[arm] = tuple(f"{Path(file).name}:{line}" for file, line in sorted(found))
+        self.took[arm] = sum(
+            answer.took.get(one, 0)
+            for answer in timed.answers
+            for one in candidate.parts
+        )
+        found = {
+            place
+            for answer in timed.answers
+            for one in candidate.parts
+            for place in answer.places.get(one, ())
+        }
+        self.places[arm] = tuple(
+            f"{Path(file).name}:{line}" for file, line in sorted(found)
+        )
         for answer in timed.answers[:1]:
             if answer.values:
                 self.values.setdefault(arm, []).append(answer.values)

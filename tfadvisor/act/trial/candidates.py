@@ -1,4 +1,6 @@
-"""What to try: variables, flags, changed files, the fixes of findings; and how candidates differ."""
+"""What to try: variables, flags, changed files, the fixes of findings; and how
+candidates differ.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,13 @@ class Candidate(msgspec.Struct, frozen=True):
 
 def identity_of(candidate: Candidate) -> str:
     """Twelve digits; alike for alike changes."""
-    said = json.dumps([sorted(candidate.texts.values()), sorted(candidate.env.items()), *candidate.parts])
+    said = json.dumps(
+        [
+            sorted(candidate.texts.values()),
+            sorted(candidate.env.items()),
+            *candidate.parts,
+        ]
+    )
     return hashlib.sha256(said.encode()).hexdigest()[:12]
 
 
@@ -61,9 +69,11 @@ _LINES = re.compile(r"[^\n]*\n|[^\n]+")
 
 
 def loop_after(base: str, line: int, other: str) -> int | None:
-    """Where the loop at a line of a text begins in another form of it; None where it is gone.
+    """Where the loop at a line of a text begins in another form of it; None where it is
+    gone.
 
-    It is the loop that shares most of its lines with the old one, and stands where that stood if several do.
+    It is the loop that shares most of its lines with the old one, and stands where that
+    stood if several do.
     """
     if base == other:
         return line
@@ -74,7 +84,9 @@ def loop_after(base: str, line: int, other: str) -> int | None:
     best, best_shared = None, 0.0
     for first, last in _loops(other).items():
         lines = {origin.get(at, -at) for at in range(first, last + 1)}
-        shared = len(lines & set(range(line, old + 1))) / len(lines | set(range(line, old + 1)))
+        shared = len(lines & set(range(line, old + 1))) / len(
+            lines | set(range(line, old + 1))
+        )
         if shared > best_shared:
             best, best_shared = first, shared
     return best
@@ -83,19 +95,28 @@ def loop_after(base: str, line: int, other: str) -> int | None:
 def _loops(text: str) -> dict[int, int]:
     """First and last lines."""
     tree = ast.parse(text)
-    return {one.lineno: one.end_lineno or one.lineno for one in ast.walk(tree) if isinstance(one, ast.For | ast.While)}
+    return {
+        one.lineno: one.end_lineno or one.lineno
+        for one in ast.walk(tree)
+        if isinstance(one, ast.For | ast.While)
+    }
 
 
 def _origins(base: Sequence[str], other: Sequence[str]) -> dict[int, int]:
-    """Lines of the other form that are in the first one, from 1; a line that was replaced by one line is that line."""
+    """Lines of the other form that are in the first one, from 1; a line that was
+    replaced by one line is that line.
+    """
     found: dict[int, int] = {}
-    for tag, a, b, c, d in SequenceMatcher(None, base, other, autojunk=False).get_opcodes():
+    for tag, a, b, c, d in SequenceMatcher(
+        None, base, other, autojunk=False
+    ).get_opcodes():
         if tag == "equal" or (tag == "replace" and b - a == d - c):
             found |= {c + at + 1: a + at + 1 for at in range(d - c)}
     return found
 
 
-# Variables of the environment as candidates, and flags that the installed version would refuse.
+# Variables of the environment as candidates, and flags that the installed version would
+# refuse.
 
 _ASSIGNED = re.compile(r"^([A-Za-z_][A-Za-z0-9_]*)=(.*)$", re.DOTALL)
 
@@ -109,22 +130,40 @@ def from_assignment(text: str) -> Candidate:
 
 
 def environment_of(candidate: Candidate) -> dict[str, str]:
-    """What is set for its runs: flags stand behind those that the user has set already."""
+    """What is set for its runs: flags stand behind those that the user has set
+    already.
+    """
     return {
-        name: f"{os.environ.get(name, '')} {value}".strip() if name in FLAG_VARIABLES else value
+        name: f"{os.environ.get(name, '')} {value}".strip()
+        if name in FLAG_VARIABLES
+        else value
         for name, value in candidate.env.items()
     }
 
 
 def refused(candidate: Candidate, versions: Mapping[str, str]) -> str:
-    """Why the version that the program runs with would not take a candidate's flags, "" where it would.
+    """Why the version that the program runs with would not take a candidate's flags, ""
+    where it would.
 
     A flag that XLA does not know ends the process at its start.
     """
-    text = " ".join(value for name, value in candidate.env.items() if name in FLAG_VARIABLES)
+    text = " ".join(
+        value for name, value in candidate.env.items() if name in FLAG_VARIABLES
+    )
     if not text:
         return ""
     jaxlib, tensorflow = versions.get("jaxlib"), versions.get("tensorflow")
-    judged = check(text, tensorflow=tensorflow) if tensorflow and not jaxlib else check(text, jaxlib)
-    wrong = [remark.text for one in judged.settings for remark in one.remarks if remark.level == ERROR]
-    return "; ".join([*wrong, *(one.text for one in judged.together if one.level == ERROR)])
+    judged = (
+        check(text, tensorflow=tensorflow)
+        if tensorflow and not jaxlib
+        else check(text, jaxlib)
+    )
+    wrong = [
+        remark.text
+        for one in judged.settings
+        for remark in one.remarks
+        if remark.level == ERROR
+    ]
+    return "; ".join(
+        [*wrong, *(one.text for one in judged.together if one.level == ERROR)]
+    )

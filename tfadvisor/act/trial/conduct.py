@@ -14,17 +14,37 @@ from tfadvisor.act.trial.arms import Arms, Tell
 from tfadvisor.act.trial.candidates import Candidate, identity_of
 from tfadvisor.act.trial.deciding import STAGES, Rounds, Standing, Standings
 from tfadvisor.act.trial.one_run import Asked, Program, Run, last_line
-from tfadvisor.act.trial.result import BETTER, BROKEN, DIFFERS, Arm, Ratio, TrialResult, TriedSteps, summary_of
-from tfadvisor.act.trial.steps import KERAS, Loop, StepPlan, agrees, choose_loop, plan_steps
+from tfadvisor.act.trial.result import (
+    BETTER,
+    BROKEN,
+    DIFFERS,
+    Arm,
+    Ratio,
+    TrialResult,
+    TriedSteps,
+    summary_of,
+)
+from tfadvisor.act.trial.steps import (
+    KERAS,
+    Loop,
+    StepPlan,
+    agrees,
+    choose_loop,
+    plan_steps,
+)
 from tfadvisor.errors import NothingToCompare, TraceError
 from tfadvisor.units import duration
 
 _TIMED_SECONDS = 2.0
 """How long the steps of one run are timed."""
 _WATCHED = 3.0
-"""For so many times as long as steps are timed loops are watched: those that check or set up before training are over by then."""
+"""For so many times as long as steps are timed loops are watched: those that check or
+set up before training are over by then.
+"""
 _FEW_ROUNDS = 10
-"""Or for so many steps of a report: they may take half as long again without a rhythm of their own."""
+"""Or for so many steps of a report: they may take half as long again without a rhythm
+of their own.
+"""
 _MORE_TIME = "Give it more time, as --budget 30m, or smaller data."
 
 
@@ -42,34 +62,61 @@ class Wanted(msgspec.Struct, frozen=True):
 
 
 def try_out(wanted: Wanted, asked: Asked, tell: Tell) -> TrialResult:
-    """Raises UsageError for a program that cannot be started, TraceError for one that fails or never steps, Interrupted."""
+    """Raises UsageError for a program that cannot be started, TraceError for one that
+    fails or never steps, Interrupted.
+    """
     began = time.monotonic()
     until = began + wanted.budget_seconds
     program = Program(wanted.command, asked)
     tell("looks for the loop of the steps")
     parts = HOOKED if wanted.ablate else ()
-    seconds = max(_WATCHED * _TIMED_SECONDS, _FEW_ROUNDS * (wanted.step_ms or 0.0) / 1000)
-    watched = program.watch(wanted.budget_seconds, seconds, parts=parts, step_ms=wanted.step_ms)
+    seconds = max(
+        _WATCHED * _TIMED_SECONDS, _FEW_ROUNDS * (wanted.step_ms or 0.0) / 1000
+    )
+    watched = program.watch(
+        wanted.budget_seconds, seconds, parts=parts, step_ms=wanted.step_ms
+    )
     plan = _plan(watched, wanted)
-    stepping = [one for one in watched.answers if any(Loop(loop.file, loop.line) == plan.loop for loop in one.loops)]
+    stepping = [
+        one
+        for one in watched.answers
+        if any(Loop(loop.file, loop.line) == plan.loop for loop in one.loops)
+    ]
     versions = stepping[0].versions
-    ablated, missing = arms_for([stepping[0], *watched.answers]) if wanted.ablate else ((), {})
+    ablated, missing = (
+        arms_for([stepping[0], *watched.answers]) if wanted.ablate else ((), {})
+    )
     candidates = (*wanted.candidates, *ablated)
     arms = Arms(program, plan, candidates, until, len(stepping), tell)
     arms.broken |= missing
     timed = arms.smoke(_TIMED_SECONDS)
     if timed.step_ms is None and time.monotonic() >= until:
-        raise TraceError(" ".join(wanted.command), "two runs of it took longer than the budget.", _MORE_TIME)
+        raise TraceError(
+            " ".join(wanted.command),
+            "two runs of it took longer than the budget.",
+            _MORE_TIME,
+        )
     if timed.step_ms is None:
-        raise TraceError(" ".join(wanted.command), f"{timed.why}.", "It was not changed; run it once by itself.")
+        raise TraceError(
+            " ".join(wanted.command),
+            f"{timed.why}.",
+            "It was not changed; run it once by itself.",
+        )
     if wanted.step_ms is not None and not agrees(timed.step_ms, wanted.step_ms):
         raise NothingToCompare(
             " ".join(wanted.command),
-            f"a round of {_told_by(plan)} takes {duration(timed.step_ms)}, the report's step {duration(wanted.step_ms)}.",
-            "Give the report of this program, recorded with these arguments on this machine.",
+            f"a round of {_told_by(plan)} takes {duration(timed.step_ms)}, the "
+            f"report's step {duration(wanted.step_ms)}.",
+            "Give the report of this program, recorded with these arguments on this "
+            "machine.",
         )
     tried = arms.refuse(versions)
-    rounds = Rounds(tried, arms.measure, ABLATION_STAGES if wanted.ablate else STAGES, afford=arms.afford)
+    rounds = Rounds(
+        tried,
+        arms.measure,
+        ABLATION_STAGES if wanted.ablate else STAGES,
+        afford=arms.afford,
+    )
     standings = rounds.decide() if tried else Standings((timed.step_ms,), {})
     alone = tuple(_arm(one, standings.arms.get(one.name), arms) for one in candidates)
     complete = not asked.end and not rounds.stopped
@@ -80,7 +127,9 @@ def try_out(wanted: Wanted, asked: Asked, tell: Tell) -> TrialResult:
         command=wanted.command,
         versions=versions,
         device=timed.answers[0].device,
-        steps=TriedSteps(_told_by(plan), arms.plan.warm, arms.plan.count, timed.between),
+        steps=TriedSteps(
+            _told_by(plan), arms.plan.warm, arms.plan.count, timed.between
+        ),
         base_step_ms=standings.base or (timed.step_ms,),
         arms=alone,
         complete=complete,
@@ -92,11 +141,18 @@ def try_out(wanted: Wanted, asked: Asked, tell: Tell) -> TrialResult:
 def _plan(watched: Run, wanted: Wanted) -> StepPlan:
     name = " ".join(wanted.command)
     if watched.late:
-        raise TraceError(name, f"came to no steps within {watched.seconds:.0f} s.", _MORE_TIME)
+        raise TraceError(
+            name, f"came to no steps within {watched.seconds:.0f} s.", _MORE_TIME
+        )
     if not watched.answers or watched.code:
-        ended = f"ended with exit code {watched.code}{last_line(watched.tail)}." if watched.code else "gave no step."
+        ended = (
+            f"ended with exit code {watched.code}{last_line(watched.tail)}."
+            if watched.code
+            else "gave no step."
+        )
         remedy = (
-            "Run it by itself first. Python started with -I, -E or -S keeps the clock out, and so does a container."
+            "Run it by itself first. Python started with -I, -E or -S keeps the "
+            "clock out, and so does a container."
         )
         raise TraceError(name, ended, remedy)
     seen = [loop for one in watched.answers for loop in one.loops]
@@ -104,7 +160,8 @@ def _plan(watched: Run, wanted: Wanted) -> StepPlan:
     if chosen is None:
         raise TraceError(
             name,
-            "has no steps: no loop of its own files, and no Keras fit, went round eight times.",
+            "has no steps: no loop of its own files, and no Keras fit, went round "
+            "eight times.",
             "Let it make more steps. Loops of installed packages are not looked at.",
         )
     return plan_steps(chosen, _TIMED_SECONDS, all(one.ended for one in watched.answers))

@@ -1,4 +1,6 @@
-"""Whether a patched program comes through its first steps. Nothing is written: patched files are read from elsewhere."""
+"""Whether a patched program comes through its first steps. Nothing is written: patched
+files are read from elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +15,17 @@ _FEWEST = 2
 
 
 def first_broken(
-    command: Sequence[str], patches: Sequence[tuple[str, Mapping[str, str]]], patience: float, asked: Asked
+    command: Sequence[str],
+    patches: Sequence[tuple[str, Mapping[str, str]]],
+    patience: float,
+    asked: Asked,
 ) -> tuple[str, str] | None:
-    """(whose patch, in words why), None where the program runs with all; "" for a program that fails without any.
+    """(whose patch, in words why), None where the program runs with all; "" for a
+    program that fails without any.
 
-    patches: a name each, and by real path the whole texts with it and all before it. patience: seconds for each run.
-    Raises UsageError for a command that cannot be started, Interrupted.
+    patches: a name each, and by real path the whole texts with it and all before it.
+    patience: seconds for each run. Raises UsageError for a command that cannot be
+    started, Interrupted.
     """
     program = Program(command, asked)
     why = _why_broken(program, patches[-1][1], patience)
@@ -26,8 +33,12 @@ def first_broken(
         return None
     if alone := _why_broken(program, {}, patience):
         return "", alone
-    tried = ((name, _why_broken(program, texts, patience)) for name, texts in patches[:-1])
-    return next(((name, found) for name, found in tried if found), (patches[-1][0], why))
+    tried = (
+        (name, _why_broken(program, texts, patience)) for name, texts in patches[:-1]
+    )
+    return next(
+        ((name, found) for name, found in tried if found), (patches[-1][0], why)
+    )
 
 
 def _why_broken(program: Program, texts: Mapping[str, str], patience: float) -> str:

@@ -1,4 +1,6 @@
-"""Starts the program, waits until its processes have answered, and ends it with all that it started."""
+"""Starts the program, waits until its processes have answered, and ends it with all
+that it started.
+"""
 
 from __future__ import annotations
 
@@ -76,14 +78,22 @@ class Asked:
 
 
 def run_once(
-    command: Sequence[str], env: Mapping[str, str], order: Order, patience: float, processes: int | None, asked: Asked
+    command: Sequence[str],
+    env: Mapping[str, str],
+    order: Order,
+    patience: float,
+    processes: int | None,
+    asked: Asked,
 ) -> Run:
-    """env: what is set besides what is set already. patience: seconds. processes: how many answers there will be, None where
-    that is not known yet.
+    """env: what is set besides what is set already. patience: seconds. processes: how
+    many answers there will be, None where that is not known yet.
 
     Raises UsageError when the program cannot be started, Interrupted.
     """
-    with temporary_folder("tfadvisor-try-") as folder, (Path(folder) / "output").open("wb") as output:
+    with (
+        temporary_folder("tfadvisor-try-") as folder,
+        (Path(folder) / "output").open("wb") as output,
+    ):
         order.write(folder)
         guardian.start()
         began = time.monotonic()
@@ -97,12 +107,16 @@ def run_once(
                 start_new_session=True,
             )
         except OSError as error:
-            raise UsageError(f"{command[0]} cannot be started: {error.strerror}.") from error
+            raise UsageError(
+                f"{command[0]} cannot be started: {error.strerror}."
+            ) from error
         with guardian.watched("end", process.pid, folder, 0):
             try:
                 late = _wait(process, Path(folder), began + patience, processes, asked)
                 code = _exit_code(process, Path(folder))
-            finally:  # all that it started too: it stands between two rounds of its loop, where nothing is half written
+            finally:
+                # all that it started too: it stands between two rounds of its loop,
+                # where nothing is half written
                 guardian.end_all(process.pid, folder)
                 process.kill()
                 process.wait()
@@ -113,11 +127,26 @@ def run_once(
 
 def _environment(more: Mapping[str, str], folder: str) -> dict[str, str]:
     env = {**os.environ, **more}
-    searched = [str(_OURS), str(HOOK), *([env["PYTHONPATH"]] if env.get("PYTHONPATH") else [])]
-    return {**env, "PYTHONPATH": os.pathsep.join(searched), FOLDER: folder, "TFADVISOR_TRY": "1"}
+    searched = [
+        str(_OURS),
+        str(HOOK),
+        *([env["PYTHONPATH"]] if env.get("PYTHONPATH") else []),
+    ]
+    return {
+        **env,
+        "PYTHONPATH": os.pathsep.join(searched),
+        FOLDER: folder,
+        "TFADVISOR_TRY": "1",
+    }
 
 
-def _wait(process: subprocess.Popen[bytes], folder: Path, until: float, processes: int | None, asked: Asked) -> bool:
+def _wait(
+    process: subprocess.Popen[bytes],
+    folder: Path,
+    until: float,
+    processes: int | None,
+    asked: Asked,
+) -> bool:
     """Whether it took too long."""
     first: float | None = None
     patience = _UNKNOWN_OTHERS_SECONDS if processes is None else _OTHERS_SECONDS
@@ -128,7 +157,11 @@ def _wait(process: subprocess.Popen[bytes], folder: Path, until: float, processe
         if told and first is None:
             first = now
         enough = processes is not None and told >= processes
-        if enough or (first is not None and now - first > patience) or process.poll() is not None:
+        if (
+            enough
+            or (first is not None and now - first > patience)
+            or process.poll() is not None
+        ):
             return False
         if asked.end:
             raise Interrupted
@@ -138,7 +171,9 @@ def _wait(process: subprocess.Popen[bytes], folder: Path, until: float, processe
 
 
 def _exit_code(process: subprocess.Popen[bytes], folder: Path) -> int | None:
-    """As a shell has it, None where it has not ended by itself; a process that reported the end of its program is waited for."""
+    """As a shell has it, None where it has not ended by itself; a process that reported
+    the end of its program is waited for.
+    """
     if any(one["ended"] for one in _letters(folder)):
         with suppress(subprocess.TimeoutExpired):
             process.wait(_OTHERS_SECONDS)
@@ -153,7 +188,8 @@ def _letters(folder: Path) -> Iterator[dict[str, object]]:
             yield letter
 
 
-# The user's program in a trial: which files are its own, and one run of it under a candidate.
+# The user's program in a trial: which files are its own, and one run of it under a
+# candidate.
 
 
 class Timed(msgspec.Struct, frozen=True):
@@ -167,10 +203,12 @@ class Timed(msgspec.Struct, frozen=True):
     """The whole run, by the wall clock."""
     answers: tuple[Answer, ...] = ()
     made: int | None = None
-    """Where its program ended before all were timed: steps that it timed, or all that it made where that was none. None for
-    any other."""
+    """Where its program ended before all were timed: steps that it timed, or all that
+    it made where that was none. None for any other."""
     between: float = 0.0
-    """Share of the time that passed between the loop's turns, as at ends of epochs, in no step."""
+    """Share of the time that passed between the loop's turns, as at ends of epochs, in
+    no step.
+    """
 
 
 class Program:
@@ -194,34 +232,73 @@ class Program:
     ) -> Run:
         """One run, in which all loops are watched.
 
-        env: what is set for it. parts: whose hooks count. texts: files that are read otherwise. fewest: rounds after which a
-        loop may be the one. step_ms: of a report. Raises UsageError, Interrupted.
+        env: what is set for it. parts: whose hooks count. texts: files that are read
+        otherwise. fewest: rounds after which a loop may be the one. step_ms: of a
+        report. Raises UsageError, Interrupted.
         """
         with temporary_folder("tfadvisor-patched-") as folder:
-            patched = {real: _kept(folder, real, text) for real, text in (texts or {}).items()}
+            patched = {
+                real: _kept(folder, real, text) for real, text in (texts or {}).items()
+            }
             order = Order(
-                self.roots, patched, None, fewest=fewest, seconds=seconds, step_ms=step_ms or 0.0, parts=tuple(parts)
+                self.roots,
+                patched,
+                None,
+                fewest=fewest,
+                seconds=seconds,
+                step_ms=step_ms or 0.0,
+                parts=tuple(parts),
             )
             return run_once(self.command, env or {}, order, patience, None, self.asked)
 
     def time(
-        self, candidate: Candidate, plan: StepPlan, patience: float, processes: int, fewest: int | None = None
+        self,
+        candidate: Candidate,
+        plan: StepPlan,
+        patience: float,
+        processes: int,
+        fewest: int | None = None,
     ) -> Timed:
-        """One run with a candidate. fewest: steps below which it gave no step time. Raises UsageError, Interrupted."""
+        """One run with a candidate. fewest: steps below which it gave no step time.
+        Raises UsageError, Interrupted.
+        """
         fewest = ceil(plan.count / 2) if fewest is None else fewest
         loop = loop_in(candidate, plan)
         if loop is None:
-            return Timed(None, "the loop whose rounds are the steps is not there any more", 0.0)
-        with temporary_folder("tfadvisor-patched-") as folder:
-            patched = {real: _kept(folder, real, text) for real, text in candidate.texts.items()}
-            order = Order(
-                self.roots, patched, (loop,), plan.warm, plan.count, parts=candidate.parts, acting=bool(candidate.parts)
+            return Timed(
+                None, "the loop whose rounds are the steps is not there any more", 0.0
             )
-            run = run_once(self.command, candidate.env, order, patience, processes, self.asked)
-        samples = [one.sample for one in run.answers if one.sample is not None and one.sample.steps >= fewest]
+        with temporary_folder("tfadvisor-patched-") as folder:
+            patched = {
+                real: _kept(folder, real, text)
+                for real, text in candidate.texts.items()
+            }
+            order = Order(
+                self.roots,
+                patched,
+                (loop,),
+                plan.warm,
+                plan.count,
+                parts=candidate.parts,
+                acting=bool(candidate.parts),
+            )
+            run = run_once(
+                self.command, candidate.env, order, patience, processes, self.asked
+            )
+        samples = [
+            one.sample
+            for one in run.answers
+            if one.sample is not None and one.sample.steps >= fewest
+        ]
         if not samples:
-            steps = 0 if run.code or run.late else max((one.steps for one in run.answers), default=0)
-            return Timed(None, why_no_sample(run, plan), run.seconds, run.answers, steps)
+            steps = (
+                0
+                if run.code or run.late
+                else max((one.steps for one in run.answers), default=0)
+            )
+            return Timed(
+                None, why_no_sample(run, plan), run.seconds, run.answers, steps
+            )
         made = min(one.steps for one in samples)
         return Timed(
             max(1000 * one.seconds / one.steps for one in samples),
@@ -254,8 +331,14 @@ def why_no_sample(run: Run, plan: StepPlan) -> str:
 
 def last_line(tail: str) -> str:
     """`: what it said last`, "" for nothing."""
-    lines = [one.strip() for one in tail.splitlines() if one.strip() and not one.startswith("tfadvisor: ")]
-    named = [one for one in lines if _ERROR.match(one)] or lines  # JAX says more behind its error
+    lines = [
+        one.strip()
+        for one in tail.splitlines()
+        if one.strip() and not one.startswith("tfadvisor: ")
+    ]
+    named = [
+        one for one in lines if _ERROR.match(one)
+    ] or lines  # JAX says more behind its error
     return f": {named[-1][:200]}" if lines else ""
 
 
@@ -266,8 +349,15 @@ def source_of(file: Path) -> str:
             encoding, _ = tokenize.detect_encoding(raw.readline)
         text = file.read_bytes().decode(encoding)
         text.encode(encoding)  # as what is tried will be kept
-    except (OSError, SyntaxError, LookupError, ValueError) as error:  # codecs raise UnicodeError, a ValueError
-        raise UsageError(f"{file} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
+    except (
+        OSError,
+        SyntaxError,
+        LookupError,
+        ValueError,
+    ) as error:  # codecs raise UnicodeError, a ValueError
+        raise UsageError(
+            f"{file} cannot be read: {getattr(error, 'strerror', None) or error}."
+        ) from error
     return text
 
 
@@ -289,17 +379,22 @@ def _roots(command: Sequence[str]) -> Iterable[str]:
             yield os.path.realpath(Path(word).absolute().parent)
 
 
-# The program as it is, run until it is known how many steps to time, and how far its values differ from run to run.
+# The program as it is, run until it is known how many steps to time, and how far its
+# values differ from run to run.
 
 _RUNS = 2
 _TRIES = 5
 
 
-def settle_in(time: Callable[[StepPlan, int], Timed], plan: StepPlan, seconds: float) -> tuple[StepPlan, Timed]:
-    """(the plan for all arms, the last run). seconds: how long the timed steps should last.
+def settle_in(
+    time: Callable[[StepPlan, int], Timed], plan: StepPlan, seconds: float
+) -> tuple[StepPlan, Timed]:
+    """(the plan for all arms, the last run). seconds: how long the timed steps should
+    last.
 
-    time: one run by a plan, with the fewest steps that will do; called until two runs gave a step time and the last one was as
-    planned, or until it is clear that none will.
+    time: one run by a plan, with the fewest steps that will do; called until two runs
+    gave a step time and the last one was as planned, or until it is clear that none
+    will.
     """
     timed = Timed(None, "", 0.0)
     good = 0

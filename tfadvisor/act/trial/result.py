@@ -50,7 +50,9 @@ class TriedSteps(msgspec.Struct, frozen=True):
     timed: int
     """Steps that are timed in each run."""
     between: float = 0.0
-    """Share of the program's time, as it is, between the loop's turns: ends of epochs, which are in no step."""
+    """Share of the program's time, as it is, between the loop's turns: ends of epochs,
+    which are in no step.
+    """
 
 
 class Arm(msgspec.Struct, frozen=True):
@@ -76,24 +78,36 @@ class Arm(msgspec.Struct, frozen=True):
     predicted: Share | None
     """What its finding promised."""
     check: str
-    """same, differs or not checked: the values of the first steps beside those of the program as it is."""
+    """same, differs or not checked: the values of the first steps beside those of the
+    program as it is.
+    """
     effect: str
     """What else changes, in words; "" for nothing that is known."""
     step_ms: tuple[float, ...]
     """Of each run."""
     smallest_change: float | None
-    """The gain that so many runs would have shown four times in five, as a share of step time."""
+    """The gain that so many runs would have shown four times in five, as a share of
+    step time.
+    """
     kind: str = "change"
-    """change; of an ablation: part (what the program does, taken out), switch (a setting) or scale (less to do)."""
+    """change; of an ablation: part (what the program does, taken out), switch (a
+    setting) or scale (less to do).
+    """
     took: int = 0
     """How often its hook took effect in one run, 0 where there is no hook."""
     places: tuple[str, ...] = ()
-    """Lines of the program where it did, as `train.py:41`; none where a framework's own code was hooked."""
+    """Lines of the program where it did, as `train.py:41`; none where a framework's own
+    code was hooked.
+    """
 
     @property
     def saving(self) -> Share | None:
         """Of step time, with 95% confidence."""
-        return None if self.ratio is None else Share(1 - self.ratio.high, 1 - self.ratio.low)
+        return (
+            None
+            if self.ratio is None
+            else Share(1 - self.ratio.high, 1 - self.ratio.low)
+        )
 
 
 class TrialResult(msgspec.Struct, frozen=True):
@@ -142,11 +156,16 @@ def summary_of(arms: Sequence[Arm], complete: bool) -> tuple[str, str]:
     if not undecided:
         return NONE_BETTER, "No candidate is better than the program as it is."
     seen = [one.smallest_change for one in undecided if one.smallest_change is not None]
-    reach = f" A gain of {percent(max(seen))} would have been seen." if seen else " There are too few runs."
+    reach = (
+        f" A gain of {percent(max(seen))} would have been seen."
+        if seen
+        else " There are too few runs."
+    )
     why = "" if complete else " It was ended early."
     return (
         CANNOT_TELL,
-        f"Cannot tell whether {_names(undecided)} {'is' if len(undecided) == 1 else 'are'} better.{reach}{why}",
+        f"Cannot tell whether {_names(undecided)} "
+        f"{'is' if len(undecided) == 1 else 'are'} better.{reach}{why}",
     )
 
 
@@ -156,8 +175,14 @@ def gain(ratio: Ratio | None) -> str:
         return "no step time"
     low, high = 1 - ratio.high, 1 - ratio.low
     if ratio.estimate <= 1:
-        return f"{percent(1 - ratio.estimate)} of step time saved ({_plain(low)} to {_plain(high)})"
-    return f"{percent(ratio.estimate - 1)} slower ({_plain(ratio.low - 1)} to {_plain(ratio.high - 1)})"
+        return (
+            f"{percent(1 - ratio.estimate)} of step time saved ({_plain(low)} to "
+            f"{_plain(high)})"
+        )
+    return (
+        f"{percent(ratio.estimate - 1)} slower ({_plain(ratio.low - 1)} to "
+        f"{_plain(ratio.high - 1)})"
+    )
 
 
 def at_lines(places: Sequence[str]) -> str:
@@ -165,7 +190,11 @@ def at_lines(places: Sequence[str]) -> str:
     shown: list[str] = []
     for place in places[:_MOST_PLACES]:
         file, _, line = place.rpartition(":")
-        shown.append(line if shown and file == places[len(shown) - 1].rpartition(":")[0] else place)
+        shown.append(
+            line
+            if shown and file == places[len(shown) - 1].rpartition(":")[0]
+            else place
+        )
     more = f" and {len(places) - len(shown)} more" if len(places) > len(shown) else ""
     return f" ({one_line(', '.join(shown))}{more})" if shown else ""
 
@@ -177,7 +206,12 @@ def promised(share: Share) -> str:
 
 def outcome_words(arm: Arm) -> str:
     """Where it stands."""
-    words = {BETTER: "better", NOT_BETTER: "not better", OPEN: "cannot tell", BROKEN: "dropped"}
+    words = {
+        BETTER: "better",
+        NOT_BETTER: "not better",
+        OPEN: "cannot tell",
+        BROKEN: "dropped",
+    }
     if arm.kind == "part":
         words |= {BETTER: "costs", NOT_BETTER: "costs little"}
     return "scale" if arm.kind == "scale" and arm.ratio else words[arm.outcome]
@@ -208,16 +242,29 @@ def as_text(result: TrialResult, screen: Screen = PLAIN) -> str:
     page.hanging("", (one_line(result.profile or result.summary), TITLE), 0)
     page.hanging("", (_about(result), DIM), 0)
     if result.steps.between >= _TOLD:
-        between = f"{percent(result.steps.between)} of the time is between turns of this loop"
+        between = (
+            f"{percent(result.steps.between)} of the time is between turns of this loop"
+        )
         page.line((f"{between}, as at ends of epochs: in no step", DIM))
     page.line()
-    shown = [one for one in result.arms if one.kind == "change" or one.step_ms or one.outcome != BROKEN]
-    for arm in sorted(shown, key=lambda one: (one.ratio is None, one.ratio.estimate if one.ratio else 0.0)):
+    shown = [
+        one
+        for one in result.arms
+        if one.kind == "change" or one.step_ms or one.outcome != BROKEN
+    ]
+    for arm in sorted(
+        shown,
+        key=lambda one: (one.ratio is None, one.ratio.estimate if one.ratio else 0.0),
+    ):
         _arm(page, arm)
     for arm in result.arms:
         if arm not in shown:
             label = "dropped" if arm.took else "not here"
-            page.hanging((label, DIM), (f"{one_line(arm.name)}: {one_line(arm.why)}", DIM), _INDENT)
+            page.hanging(
+                (label, DIM),
+                (f"{one_line(arm.name)}: {one_line(arm.why)}", DIM),
+                _INDENT,
+            )
     return page.text()
 
 
@@ -226,7 +273,8 @@ def _about(result: TrialResult) -> str:
     step = f"{duration(median(result.base_step_ms))} a step" if runs else "never timed"
     ended = "" if result.complete else "; ended early"
     return (
-        f"as it is {step} in {runs} run{'s' if runs != 1 else ''} of {steps.timed:,} steps ({steps.told_by}),"
+        f"as it is {step} in {runs} run{'s' if runs != 1 else ''} of {steps.timed:,} "
+        f"steps ({steps.told_by}),"
         f" {result.seconds:.0f} s in all{ended}"
     )
 
@@ -234,18 +282,32 @@ def _about(result: TrialResult) -> str:
 def _arm(page: TextPage, arm: Arm) -> None:
     words = one_line(arm.why) if arm.outcome == BROKEN else gain(arm.ratio)
     if arm.kind == "scale" and arm.ratio is not None:
-        words = f"takes {percent(arm.ratio.estimate)} of the time ({_plain(arm.ratio.low)} to {_plain(arm.ratio.high)})"
-    page.hanging((outcome_words(arm), _STYLES.get(arm.outcome, DIM)), f"{one_line(arm.name)}: {words}", _INDENT)
+        words = (
+            f"takes {percent(arm.ratio.estimate)} of the time "
+            f"({_plain(arm.ratio.low)} to {_plain(arm.ratio.high)})"
+        )
+    page.hanging(
+        (outcome_words(arm), _STYLES.get(arm.outcome, DIM)),
+        f"{one_line(arm.name)}: {words}",
+        _INDENT,
+    )
     notes = []
     if arm.predicted is not None:
         notes.append(f"predicted {promised(arm.predicted)}")
     if arm.outcome == OPEN and arm.smallest_change is not None:
         notes.append(f"a gain of {percent(arm.smallest_change)} would have been seen")
     if arm.outcome != BROKEN:
-        notes.append("results not checked" if arm.check == NOT_CHECKED else f"results {arm.check}")
+        notes.append(
+            "results not checked"
+            if arm.check == NOT_CHECKED
+            else f"results {arm.check}"
+        )
         notes.append(f"{len(arm.step_ms)} run{'s' if len(arm.step_ms) != 1 else ''}")
     if arm.effect:
-        notes.append(f"{_DOES.get(arm.kind, 'changes')}: {one_line(arm.effect)}{at_lines(arm.places)}")
+        notes.append(
+            f"{_DOES.get(arm.kind, 'changes')}: "
+            f"{one_line(arm.effect)}{at_lines(arm.places)}"
+        )
     if notes:
         page.hanging("", ("; ".join(notes), DIM), _INDENT)
 
@@ -270,7 +332,9 @@ def entries_of(result: TrialResult, sketch: Sequence[int]) -> list[Entry]:
             identity=one.identity,
             versions=result.versions,
             device=result.device,
-            predicted=(one.predicted.low, one.predicted.high) if one.predicted else None,
+            predicted=(one.predicted.low, one.predicted.high)
+            if one.predicted
+            else None,
             ratio=one.ratio.estimate if one.ratio else None,
             interval=(one.ratio.low, one.ratio.high) if one.ratio else None,
             runs=(len(result.base_step_ms), len(one.step_ms)),

@@ -15,14 +15,20 @@ from tfadvisor.advice.loading.catalogue import checked, in_its_folder, is_rule
 from tfadvisor.advice.loading.rule import Rule, refused
 from tfadvisor.advice.loading.yaml_marks import Marked, load, read_rule_file
 from tfadvisor.errors import RuleError
-from tfadvisor.metrics.registry import Measured, Metrics, registered_facts, registered_metrics
+from tfadvisor.metrics.registry import (
+    Measured,
+    Metrics,
+    registered_facts,
+    registered_metrics,
+)
 
 _OUTCOMES = ("quiet", "fired", "not-applicable")
 _ABSENT = "not given in this case"
 
 
 class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """metrics and facts that are given; all others are absent. expect: quiet, fired or not-applicable.
+    """metrics and facts that are given; all others are absent. expect: quiet, fired or
+    not-applicable.
 
     says, says_not: what the finding's texts must and must not hold.
     """
@@ -59,24 +65,35 @@ def check_folder(folder: Path) -> Checked:
         try:
             rule = in_its_folder(checked(load(read_rule_file(file), str(file))))
             if rule.id != file.stem:
-                failures.append(f"{file}: the file must be called {rule.id}.yaml, like the rule")
+                failures.append(
+                    f"{file}: the file must be called {rule.id}.yaml, like the rule"
+                )
             found = load_cases(file.with_name(f"{file.stem}.cases.yaml"))
         except RuleError as error:
             failures.append(str(error))
             continue
         cases += len(found)
         failures += missing_kinds(rule, found)
-        failures += [failure for case in found if (failure := run_case(rule, case)) is not None]
+        failures += [
+            failure for case in found if (failure := run_case(rule, case)) is not None
+        ]
     return Checked(rules, cases, tuple(failures))
 
 
 def load_cases(file: Path) -> list[Case]:
-    """Reads a cases file. Raises RuleError with the line when it is missing or wrong."""
+    """Reads a cases file. Raises RuleError with the line when it is missing or
+    wrong.
+    """
     try:
         text = read_rule_file(file)
     except RuleError as error:
         if isinstance(error.__cause__, FileNotFoundError):
-            raise RuleError(str(file), 1, "", "is missing: every rule has cases, the quiet ones first") from error
+            raise RuleError(
+                str(file),
+                1,
+                "",
+                "is missing: every rule has cases, the quiet ones first",
+            ) from error
         raise
     marked = load(text, str(file))
     if not isinstance(marked.data, list) or not marked.data:
@@ -101,11 +118,17 @@ def _case(marked: Marked, path: str, data: Any) -> Case:
 
 
 def run_case(rule: Rule, case: Case, metrics: Metrics | None = None) -> str | None:
-    """None when the rule does what the case expects, else what it did instead. metrics: of the case, if made before."""
+    """None when the rule does what the case expects, else what it did instead. metrics:
+    of the case, if made before.
+    """
     given = metrics or metrics_of(case)
     outcome = judge(rule, given)
     got = (
-        "fired" if isinstance(outcome, Judged) else "not-applicable" if isinstance(outcome, NotApplicable) else "quiet"
+        "fired"
+        if isinstance(outcome, Judged)
+        else "not-applicable"
+        if isinstance(outcome, NotApplicable)
+        else "quiet"
     )
     where = f"{rule.id}, case {case.name!r} (line {case.line})"
     if got != case.expect:
@@ -114,12 +137,18 @@ def run_case(rule: Rule, case: Case, metrics: Metrics | None = None) -> str | No
     if not isinstance(outcome, Judged):
         return None
     if case.severity is not None and outcome.severity.value != case.severity:
-        return f"{where}: expected severity {case.severity}, got {outcome.severity.value}"
+        return (
+            f"{where}: expected severity {case.severity}, got {outcome.severity.value}"
+        )
     return _misspoken(finding_of(outcome, given), case, where)
 
 
 def _misspoken(finding: Finding, case: Case, where: str) -> str | None:
-    fixes = (text for fix in finding.fixes for text in (fix.do, fix.snippet, fix.side_effect, *fix.env.values()))
+    fixes = (
+        text
+        for fix in finding.fixes
+        for text in (fix.do, fix.snippet, fix.side_effect, *fix.env.values())
+    )
     text = "\n".join((finding.title, finding.summary, finding.ask or "", *fixes))
     missing = next((one for one in case.says if one not in text), None)
     if missing is not None:
@@ -140,8 +169,16 @@ def missing_kinds(rule: Rule, cases: list[Case]) -> list[str]:
 def metrics_of(case: Case) -> Metrics:
     """What the rules see of a case."""
     values = {
-        name: Measured(case.metrics.get(name), one.unit, "" if name in case.metrics else _ABSENT, one.about)
+        name: Measured(
+            case.metrics.get(name),
+            one.unit,
+            "" if name in case.metrics else _ABSENT,
+            one.about,
+        )
         for name, one in registered_metrics().items()
     }
-    facts = {name: (case.facts.get(name), "" if name in case.facts else _ABSENT) for name in registered_facts()}
+    facts = {
+        name: (case.facts.get(name), "" if name in case.facts else _ABSENT)
+        for name in registered_facts()
+    }
     return Metrics(values, facts)

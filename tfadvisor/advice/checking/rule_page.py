@@ -4,10 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tfadvisor.advice.judging.conditions import Compare, Condition, FactIs, Joined, Known
+from tfadvisor.advice.judging.conditions import (
+    Compare,
+    Condition,
+    FactIs,
+    Joined,
+    Known,
+)
 from tfadvisor.advice.loading.rule import FixRule, Rule
 
-_WORDS = {"above": "above", "at_least": "at least", "below": "below", "at_most": "at most"}
+_WORDS = {
+    "above": "above",
+    "at_least": "at least",
+    "below": "below",
+    "at_most": "at most",
+}
 _JOINED = {"all": "all of", "any": "any of", "not": "not"}
 
 
@@ -26,9 +37,15 @@ def rule_page(rule: Rule, heading: str = "###") -> str:
     for fix in rule.fixes:
         lines += [*_fix_lines(fix), ""]
     if rule.codemods:
-        named = ", ".join(f"`{one.name}` ({one.sure}, check: {one.check})" for one in rule.codemods)
+        named = ", ".join(
+            f"`{one.name}` ({one.sure}, check: {one.check})" for one in rule.codemods
+        )
         lines += [f"`tfadvisor fix` tries {named}.", ""]
-    lines.append("Source: " + ", ".join(f"[{source.section}]({source.url})" for source in rule.source) + "\n")
+    lines.append(
+        "Source: "
+        + ", ".join(f"[{source.section}]({source.url})" for source in rule.source)
+        + "\n"
+    )
     if rule.confirmed:
         lines.append("Confirmed by " + "; ".join(rule.confirmed) + "\n")
     return "\n".join(lines)
@@ -40,7 +57,8 @@ def index_page(rules: Sequence[Rule]) -> str:
     for category in sorted({rule.category for rule in rules}):
         lines += [f"## {category}", ""]
         lines += [
-            f"- [{rule.id}]({rule.id}.md): {rule.title}{' (preview)' if rule.is_preview else ''}"
+            f"- [{rule.id}]({rule.id}.md): "
+            f"{rule.title}{' (preview)' if rule.is_preview else ''}"
             for rule in rules
             if rule.category == category
         ]
@@ -50,7 +68,9 @@ def index_page(rules: Sequence[Rule]) -> str:
 
 def _standing_lines(rule: Rule) -> list[str]:
     """Of a rule that is off unless asked for, or that asks."""
-    lines = ["_Preview: off unless `--preview` is given._", ""] if rule.is_preview else []
+    lines = (
+        ["_Preview: off unless `--preview` is given._", ""] if rule.is_preview else []
+    )
     return [*lines, f"_Worth checking:_ {rule.ask}", ""] if rule.is_likely else lines
 
 
@@ -62,13 +82,23 @@ def _condition_lines(condition: Condition, depth: int) -> list[str]:
     if condition.how == "all" and not depth:
         return [line for part in condition.parts for line in _condition_lines(part, 0)]
     head = f"{indent}- {_JOINED[condition.how]}"
-    return [head, *(line for part in condition.parts for line in _condition_lines(part, depth + 1))]
+    return [
+        head,
+        *(
+            line
+            for part in condition.parts
+            for line in _condition_lines(part, depth + 1)
+        ),
+    ]
 
 
 def _in_words(condition: Compare | FactIs | Known) -> str:
     if isinstance(condition, Compare):
         why = f" ({condition.because})" if condition.because else ""
-        return f"`{condition.metric}` {_WORDS[condition.operator]} {condition.bound:g}{why}"
+        return (
+            f"`{condition.metric}` {_WORDS[condition.operator]} "
+            f"{condition.bound:g}{why}"
+        )
     if isinstance(condition, FactIs):
         return f"`{condition.fact}` is {' or '.join(condition.words)}"
     return f"`{condition.name}` is {'known' if condition.known else 'not known'}"
@@ -76,5 +106,13 @@ def _in_words(condition: Compare | FactIs | Known) -> str:
 
 def _fix_lines(fix: FixRule) -> list[str]:
     lines = [f"{fix.do} _({fix.valid_for})_", ""]
-    lines += ["```python" if fix.kind == "code" else "```sh", fix.snippet.rstrip(), "```"]
-    return [*lines, "", f"Side effect: {fix.side_effect.strip()}"] if fix.side_effect else lines
+    lines += [
+        "```python" if fix.kind == "code" else "```sh",
+        fix.snippet.rstrip(),
+        "```",
+    ]
+    return (
+        [*lines, "", f"Side effect: {fix.side_effect.strip()}"]
+        if fix.side_effect
+        else lines
+    )

@@ -1,4 +1,6 @@
-"""What is known by hand: variables of the environment, today's names of flags, values that do harm. Read when needed."""
+"""What is known by hand: variables of the environment, today's names of flags, values
+that do harm. Read when needed.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ _FOLDER = Path(__file__).parent
 
 
 class Danger(msgspec.Struct, frozen=True):
-    """Values that do harm. values: None for any. above: or every number above this. level: warning or note."""
+    """Values that do harm. values: None for any. above: or every number above this.
+    level: warning or note.
+    """
 
     level: str
     text: str
@@ -29,11 +33,15 @@ class Danger(msgspec.Struct, frozen=True):
                 return float(value) > self.above
             except ValueError:
                 return False
-        return self.values is None or value.lower() in [one.lower() for one in self.values]
+        return self.values is None or value.lower() in [
+            one.lower() for one in self.values
+        ]
 
 
 class Rename(msgspec.Struct, frozen=True):
-    """A flag that got another name. values: what to write instead of a value; empty when values stay as they are."""
+    """A flag that got another name. values: what to write instead of a value; empty
+    when values stay as they are.
+    """
 
     old: str
     new: str
@@ -42,7 +50,9 @@ class Rename(msgspec.Struct, frozen=True):
 
 
 class Pass(msgspec.Struct, frozen=True, kw_only=True):
-    """A compiler pass that must stay on. names: as --xla_disable_hlo_passes takes them. cost: what it cost to leave out."""
+    """A compiler pass that must stay on. names: as --xla_disable_hlo_passes takes them.
+    cost: what it cost to leave out.
+    """
 
     title: str = msgspec.field(name="pass")
     names: tuple[str, ...]
@@ -50,7 +60,9 @@ class Pass(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Conflict(msgspec.Struct, frozen=True):
-    """Settings that are wrong together. tests: by name, how each must be. up_to: the last jaxlib, "" for any."""
+    """Settings that are wrong together. tests: by name, how each must be. up_to: the
+    last jaxlib, "" for any.
+    """
 
     tests: Mapping[str, str]
     up_to: str
@@ -58,7 +70,9 @@ class Conflict(msgspec.Struct, frozen=True):
 
 
 class Advice(msgspec.Struct, frozen=True):
-    """About XLA's flags. gone: flag -> (why, source). dangers: flag -> what may be wrong with its value."""
+    """About XLA's flags. gone: flag -> (why, source). dangers: flag -> what may be
+    wrong with its value.
+    """
 
     renames: tuple[Rename, ...]
     gone: Mapping[str, tuple[str, str]]
@@ -69,10 +83,12 @@ class Advice(msgspec.Struct, frozen=True):
 
 
 class Variable(msgspec.Struct, frozen=True, kw_only=True):
-    """One environment variable. kind and values: what it accepts. bounds: of a number. fatal: a wrong value ends the process.
+    """One environment variable. kind and values: what it accepts. bounds: of a number.
+    fatal: a wrong value ends the process.
 
-    gone: why it is read no more, "" when it is. since: the jaxlib that first read it. value_since: by value, the first
-    jaxlib that takes it. renamed: today's name, in use since renamed_since.
+    gone: why it is read no more, "" when it is. since: the jaxlib that first read it.
+    value_since: by value, the first jaxlib that takes it. renamed: today's name, in use
+    since renamed_since.
     """
 
     name: str
@@ -100,9 +116,14 @@ def advice() -> Advice:
     sources = data["sources"]
     dangers: dict[str, tuple[Danger, ...]] = {}
     for one in data["dangers"]:
-        dangers[one["flag"]] = (*dangers.get(one["flag"], ()), msgspec.convert(_sourced(one, sources), Danger))
+        dangers[one["flag"]] = (
+            *dangers.get(one["flag"], ()),
+            msgspec.convert(_sourced(one, sources), Danger),
+        )
     return Advice(
-        msgspec.convert([_sourced(one, sources) for one in data["renamed"]], tuple[Rename, ...]),
+        msgspec.convert(
+            [_sourced(one, sources) for one in data["renamed"]], tuple[Rename, ...]
+        ),
         {one["flag"]: (one["why"], sources[one["source"]]) for one in data["gone"]},
         msgspec.convert(data["passes"], tuple[Pass, ...]),
         sources["passes"],
@@ -116,24 +137,37 @@ def variables() -> Mapping[str, Variable]:
     """Every variable by name, sorted."""
     data = _read("variables.json")
     found = [
-        _sourced({"values": data["types"].get(one["type"], ()), **one}, data["sources"]) for one in data["variables"]
+        _sourced({"values": data["types"].get(one["type"], ()), **one}, data["sources"])
+        for one in data["variables"]
     ]
     for one in found:
         fatal = one.get("fatal") or data["fatal"].get(one["type"], "")
-        one["consequence"] = fatal or one.get("otherwise") or data["otherwise"].get(one["type"], "")
+        one["consequence"] = (
+            fatal or one.get("otherwise") or data["otherwise"].get(one["type"], "")
+        )
         one["fatal"] = bool(fatal)
     return {one.name: one for one in msgspec.convert(found, list[Variable])}
 
 
-def _sourced(one: Mapping[str, Any], sources: Mapping[str, str], usual: str = "") -> dict[str, Any]:
-    """With the address of its source, and of those of its dangers; usual: for what names none."""
+def _sourced(
+    one: Mapping[str, Any], sources: Mapping[str, str], usual: str = ""
+) -> dict[str, Any]:
+    """With the address of its source, and of those of its dangers; usual: for what
+    names none.
+    """
     name = one.get("source", usual)
     dangers = [_sourced(each, sources, name) for each in one.get("dangers", ())]
     return {**one, "source": sources[name], "dangers": dangers}
 
 
 def _conflict(one: Mapping[str, Any]) -> Conflict:
-    remark = Remark(one.get("kind", "conflict"), one["level"], one["text"], one.get("instead", ""), one["source"])
+    remark = Remark(
+        one.get("kind", "conflict"),
+        one["level"],
+        one["text"],
+        one.get("instead", ""),
+        one["source"],
+    )
     return Conflict(one["if"], one.get("up_to", ""), remark)
 
 
@@ -146,15 +180,17 @@ def _read(name: str) -> Any:
 
 ERROR, WARNING, NOTE = "error", "warning", "note"
 LEVELS = (ERROR, WARNING, NOTE)
-"""error: the process ends at its start, or the setting is not read at all. warning: it works against speed, or not as
-its writer thought. note: worth knowing."""
+"""error: the process ends at its start, or the setting is not read at all. warning: it
+works against speed, or not as its writer thought. note: worth knowing."""
 
 
 class Remark(msgspec.Struct, frozen=True):
-    """kind: unknown, removed, renamed, deprecated, misplaced, value, default, duplicate, conflict, dangerous, unread,
-    not-recorded, or effect, which is what a value does beside what it is for.
+    """kind: unknown, removed, renamed, deprecated, misplaced, value, default,
+    duplicate, conflict, dangerous, unread, not-recorded, or effect, which is what a
+    value does beside what it is for.
 
-    instead: what to write, "" when there is nothing. source: a page, "" when a recorded library said so itself.
+    instead: what to write, "" when there is nothing. source: a page, "" when a recorded
+    library said so itself.
     """
 
     kind: str

@@ -17,7 +17,8 @@ _LONGEST = 200
 
 
 class Line(msgspec.Struct, frozen=True):
-    """label: error, warning, note or ok, "" for a line that goes on. indent: columns beyond the label's.
+    """label: error, warning, note or ok, "" for a line that goes on. indent: columns
+    beyond the label's.
 
     quiet: less important than the rest.
     """
@@ -48,7 +49,9 @@ def lines(checked: Checked) -> Iterator[Line]:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1].rsplit(' ', 1)[0]} …"
+    return (
+        text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1].rsplit(' ', 1)[0]} …"
+    )
 
 
 def _rest(remark: Remark) -> Iterator[Line]:
@@ -60,12 +63,20 @@ def _rest(remark: Remark) -> Iterator[Line]:
 
 def _sum(checked: Checked) -> str:
     levels = [one.level for one in checked.all_remarks()]
-    counts = [f"{levels.count(level)} {level}{'s' if levels.count(level) != 1 else ''}" for level in LEVELS]
-    return f"{len(checked.settings)} setting{'s' if len(checked.settings) != 1 else ''}: {', '.join(counts)}"
+    counts = [
+        f"{levels.count(level)} {level}{'s' if levels.count(level) != 1 else ''}"
+        for level in LEVELS
+    ]
+    return (
+        f"{len(checked.settings)} "
+        f"setting{'s' if len(checked.settings) != 1 else ''}: {', '.join(counts)}"
+    )
 
 
 def as_data(checked: Checked) -> dict[str, Any]:
-    """For JSON; fields may be added under the same `schema_version`, never renamed or removed."""
+    """For JSON; fields may be added under the same `schema_version`, never renamed or
+    removed.
+    """
     return {
         "schema_version": SCHEMA_VERSION,
         "library": checked.library,

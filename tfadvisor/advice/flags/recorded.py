@@ -1,6 +1,8 @@
-"""The flags that libraries accept, version by version, as benchmarks/record_flags.py recorded them.
+"""The flags that libraries accept, version by version, as benchmarks/record_flags.py
+recorded them.
 
-recorded.json is read when the first flag is asked about and not before: most reports print none.
+recorded.json is read when the first flag is asked about and not before: most reports
+print none.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ _FILE = Path(__file__).with_name("recorded.json")
 
 
 class Words(msgspec.Struct, frozen=True, kw_only=True):
-    """What a flag of text is limited to. prefix: may stand before each word. any_case: their case matters not.
+    """What a flag of text is limited to. prefix: may stand before each word. any_case:
+    their case matters not.
 
     several: a list joined by commas is accepted. loose: so are blanks and empty parts in it. signs: so are +word and
     -word, which change the default, if all words have one. empty: so is "".
@@ -37,7 +40,9 @@ class Words(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Flag(msgspec.Struct, frozen=True):
-    """A flag as one version knows it. kind: bool, int32, int64, float or string. words: None where any text is accepted."""
+    """A flag as one version knows it. kind: bool, int32, int64, float or string. words:
+    None where any text is accepted.
+    """
 
     name: str
     kind: str
@@ -52,9 +57,11 @@ class Flag(msgspec.Struct, frozen=True):
 
 
 class Table(msgspec.Struct, frozen=True):
-    """The flags of one environment variable (XLA_FLAGS, TF_XLA_FLAGS) in the recorded versions of one library.
+    """The flags of one environment variable (XLA_FLAGS, TF_XLA_FLAGS) in the recorded
+    versions of one library.
 
-    versions: oldest first. periods: flag -> [first version, last version, type, default, words, help], oldest first.
+    versions: oldest first. periods: flag -> [first version, last version, type,
+    default, words, help], oldest first.
     """
 
     variable: str
@@ -73,7 +80,9 @@ class Table(msgspec.Struct, frozen=True):
         for first, last, kind, default, words, about in self.periods.get(name, ()):
             told = told if about is None else about
             if self.versions.index(first) <= at <= self.versions.index(last):
-                return Flag(name, kind, default, msgspec.convert(words, Words | None), told)
+                return Flag(
+                    name, kind, default, msgspec.convert(words, Words | None), told
+                )
         return None
 
     def names(self, version: str) -> list[str]:
@@ -81,7 +90,9 @@ class Table(msgspec.Struct, frozen=True):
         return [name for name in self.periods if self.flag(name, version) is not None]
 
     def first_and_last(self, name: str) -> tuple[str, str] | None:
-        """The oldest and the newest recorded version that accept a flag, None when none does."""
+        """The oldest and the newest recorded version that accept a flag, None when none
+        does.
+        """
         periods = self.periods.get(name)
         return (periods[0][0], periods[-1][1]) if periods else None
 
@@ -111,7 +122,8 @@ def recording() -> Recording:
     """The recording that is shipped with this package."""
     data = json.loads(_FILE.read_text(encoding="utf-8"))
     tables = tuple(
-        Table(one["variable"], one["library"], tuple(one["versions"]), one["flags"]) for one in data["tables"]
+        Table(one["variable"], one["library"], tuple(one["versions"]), one["flags"])
+        for one in data["tables"]
     )
     return Recording(data["recorded"], data["machine"], tables)
 
@@ -127,14 +139,17 @@ _NUMBERS = re.compile(r"^\s*v?(\d{1,6}(?:\.\d{1,6}){0,5})")
 
 
 class Chosen(msgspec.Struct, frozen=True):
-    """version: the recorded one to judge by. note: why it is another than the one asked for, "" when it is the same."""
+    """version: the recorded one to judge by. note: why it is another than the one asked
+    for, "" when it is the same.
+    """
 
     version: str
     note: str
 
 
 def order(version: str) -> tuple[int, ...] | None:
-    """Numbers to compare by, without zeros at the end: (0, 4, 30) for `0.4.30`, `0.4.30+cuda12` and `0.4.30.dev1`.
+    """Numbers to compare by, without zeros at the end: (0, 4, 30) for `0.4.30`,
+    `0.4.30+cuda12` and `0.4.30.dev1`.
 
     None for a text that begins with no number.
     """
@@ -148,19 +163,30 @@ def order(version: str) -> tuple[int, ...] | None:
 
 
 def choose(library: str, asked: str | None, recorded: Sequence[str]) -> Chosen:
-    """The recorded version to judge by: the one asked for, else the nearest older; the newest when none is asked for.
+    """The recorded version to judge by: the one asked for, else the nearest older; the
+    newest when none is asked for.
 
     recorded: oldest first. A version that is not a version counts as not known.
     """
     newest = recorded[-1]
     wanted = order(asked) if asked is not None else None
     if wanted is None:
-        cause = "no version is known" if asked is None else f"{asked!r} is not a version"
-        return Chosen(newest, f"judged by {library} {newest}, the newest recorded, as {cause}")
+        cause = (
+            "no version is known" if asked is None else f"{asked!r} is not a version"
+        )
+        return Chosen(
+            newest, f"judged by {library} {newest}, the newest recorded, as {cause}"
+        )
     older = [version for version in recorded if (order(version) or ()) <= wanted]
     if not older:
-        return Chosen(recorded[0], f"judged by {library} {recorded[0]}, the oldest recorded")
+        return Chosen(
+            recorded[0], f"judged by {library} {recorded[0]}, the oldest recorded"
+        )
     if order(older[-1]) == wanted:
         return Chosen(older[-1], "")
-    nearest = "the newest recorded" if older[-1] == newest else "the nearest older one recorded"
+    nearest = (
+        "the newest recorded"
+        if older[-1] == newest
+        else "the nearest older one recorded"
+    )
     return Chosen(older[-1], f"judged by {library} {older[-1]}, {nearest}")

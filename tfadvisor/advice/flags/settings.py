@@ -1,7 +1,9 @@
-"""What a user gives as one text: flags and variables, taken apart as a shell and XLA would, with near names for mistakes.
+"""What a user gives as one text: flags and variables, taken apart as a shell and XLA
+would, with near names for mistakes.
 
-XLA's own reading (xla/parse_flags_from_env.cc), tried with jaxlib 0.9.2: words end at white space, a value may be in
-quotes, a backslash means nothing, and reading ends for good at the first word that does not begin with `-`.
+XLA's own reading (xla/parse_flags_from_env.cc), tried with jaxlib 0.9.2: words end at
+white space, a value may be in quotes, a backslash means nothing, and reading ends for
+good at the first word that does not begin with `-`.
 """
 
 from __future__ import annotations
@@ -24,13 +26,16 @@ _ASSIGNMENT = re.compile(r"^([A-Za-z_][A-Za-z0-9_]*)(\+)?=(.*)", re.S)
 _XLA_WORD = re.compile(
     r"""\s*(?:(?P<flag>-[^\s=]*)(?:=(?:'(?P<single>[^']*)'?|"(?P<double>[^"]*)"?|(?P<bare>\S*)))?|(?P<other>\S+))"""
 )
-_KEPT = {name: re.compile(rf"\$(?:{name}\b|\{{{name}\b[^}}]*\}})") for name in FLAG_VARIABLES}
+_KEPT = {
+    name: re.compile(rf"\$(?:{name}\b|\{{{name}\b[^}}]*\}})") for name in FLAG_VARIABLES
+}
 """How a shell puts in what the variable held before."""
 _BEFORE_ASSIGNMENTS = ("export", "env", "set")
 
 
 class Setting(msgspec.Struct, frozen=True):
-    """variable: the environment variable that holds it. name: of the flag without dashes, or of the variable itself.
+    """variable: the environment variable that holds it. name: of the flag without
+    dashes, or of the variable itself.
 
     value: None for a flag without `=`. written: as the user gave it.
     """
@@ -47,7 +52,9 @@ class Setting(msgspec.Struct, frozen=True):
 
 
 class Unread(msgspec.Struct, frozen=True):
-    """Words that nobody reads, and why. instead: what was probably meant. harmless: they are no setting, like a command."""
+    """Words that nobody reads, and why. instead: what was probably meant. harmless:
+    they are no setting, like a command.
+    """
 
     words: str
     why: str
@@ -65,7 +72,10 @@ class Given(msgspec.Struct, frozen=True):
 def take_apart(text: str) -> Given:
     """Raises UsageError for a text that no shell could make variables of."""
     if len(text.encode("utf-8", "surrogatepass")) > LONGEST:
-        raise UsageError(f"the text is longer than {LONGEST:,} bytes, and no environment variable can be.")
+        raise UsageError(
+            f"the text is longer than {LONGEST:,} bytes, and no environment variable "
+            "can be."
+        )
     settings: list[Setting] = []
     unread: list[Unread] = []
     for command in _commands(text):
@@ -86,39 +96,62 @@ def _commands(text: str) -> Iterator[list[str]]:
                 yield words
                 words = []
     except ValueError as error:
-        raise UsageError("a quote is not closed. Quote the text as a shell needs it.") from error
+        raise UsageError(
+            "a quote is not closed. Quote the text as a shell needs it."
+        ) from error
     if words:
         yield words
 
 
-def _read_command(words: list[str], settings: list[Setting], unread: list[Unread]) -> None:
+def _read_command(
+    words: list[str], settings: list[Setting], unread: list[Unread]
+) -> None:
     while words and words[0] in _BEFORE_ASSIGNMENTS:
         words = words[1:]
     before = ""
     for at, word in enumerate(words):
         assigned = _ASSIGNMENT.fullmatch(word)
         if assigned and assigned.group(1) in FLAG_VARIABLES:
-            _read_flags(assigned.group(1), assigned.group(3), bool(assigned.group(2)), settings, unread)
+            _read_flags(
+                assigned.group(1),
+                assigned.group(3),
+                bool(assigned.group(2)),
+                settings,
+                unread,
+            )
         elif assigned:
-            settings.append(Setting(assigned.group(1), assigned.group(1), assigned.group(3), word))
+            settings.append(
+                Setting(assigned.group(1), assigned.group(1), assigned.group(3), word)
+            )
         elif word.startswith("-"):
             name, equals, value = word.partition("=")
-            settings.append(Setting("", name.lstrip("-"), value if equals else None, word))
+            settings.append(
+                Setting("", name.lstrip("-"), value if equals else None, word)
+            )
             before = word
         else:
             rest = " ".join(words[at:])
-            unread.append(_after_flags(rest, before) if before else Unread(rest, "a command", "", True))
+            unread.append(
+                _after_flags(rest, before)
+                if before
+                else Unread(rest, "a command", "", True)
+            )
             break
 
 
-def _read_flags(variable: str, text: str, adds: bool, settings: list[Setting], unread: list[Unread]) -> None:
+def _read_flags(
+    variable: str, text: str, adds: bool, settings: list[Setting], unread: list[Unread]
+) -> None:
     """The flags inside the value of one variable. adds: whether it is given by `+=`."""
     kept = _KEPT[variable].sub(" ", text)
     if kept == text and not adds:
         _replace(variable, settings, unread)
     text = kept
     if text.strip() and not text.lstrip().startswith("-"):
-        why = f"{variable} does not begin with `--`, so it is taken for the name of a file"
+        why = (
+            f"{variable} does not begin with `--`, so it is taken for the name of a "
+            "file"
+        )
         unread.append(Unread(text.strip(), why, "", False))
         return
     last = ""
@@ -127,7 +160,14 @@ def _read_flags(variable: str, text: str, adds: bool, settings: list[Setting], u
             unread.append(_after_flags(text[match.start() :].strip(), last))
             return
         last = match.group().strip()
-        value = next((match.group(one) for one in ("single", "double", "bare") if match.group(one) is not None), None)
+        value = next(
+            (
+                match.group(one)
+                for one in ("single", "double", "bare")
+                if match.group(one) is not None
+            ),
+            None,
+        )
         settings.append(Setting(variable, match.group("flag").lstrip("-"), value, last))
 
 
@@ -136,26 +176,46 @@ def _replace(variable: str, settings: list[Setting], unread: list[Unread]) -> No
     before = [one for one in settings if one.variable == variable]
     if before:
         words = " ".join(one.written for one in before)
-        unread.append(Unread(words, f"{variable} is set again further on, which replaces it", "", False))
+        unread.append(
+            Unread(
+                words,
+                f"{variable} is set again further on, which replaces it",
+                "",
+                False,
+            )
+        )
         settings[:] = [one for one in settings if one.variable != variable]
 
 
 def _after_flags(words: str, before: str) -> Unread:
-    """A value after a blank is the usual reason: the flag goes without it, and a bool is then true whatever follows."""
+    """A value after a blank is the usual reason: the flag goes without it, and a bool
+    is then true whatever follows.
+    """
     instead = "" if "=" in before else f"{before}={words.split(maxsplit=1)[0]}"
-    return Unread(words, f"XLA stops reading at the first word without `--`, here after {before}", instead, False)
+    return Unread(
+        words,
+        f"XLA stops reading at the first word without `--`, here after {before}",
+        instead,
+        False,
+    )
 
 
 # The known name that a wrong one was probably meant to be.
 
 _MOST = 20
-"""A text can hold ten thousand wrong names, and comparing each with all would take minutes."""
+"""A text can hold ten thousand wrong names, and comparing each with all would take
+minutes.
+"""
 _NEAR = 0.85
-"""Similarity from which a name is suggested, 0 to 1: flags begin alike, so this is more than for other names."""
+"""Similarity from which a name is suggested, 0 to 1: flags begin alike, so this is more
+than for other names.
+"""
 
 
 class Suggestions:
-    """Names near to others. After the twentieth question the answer is always "": nobody reads on there."""
+    """Names near to others. After the twentieth question the answer is always "":
+    nobody reads on there.
+    """
 
     def __init__(self, table: Table, version: str) -> None:
         """table, version: whose flags are suggested, beside those of TF_XLA_FLAGS."""
@@ -165,7 +225,11 @@ class Suggestions:
 
     def near(self, setting: Setting) -> str:
         """The nearest flag, or variable; "" when none is near."""
-        name = setting.name.replace("-", "_").lower() if setting.is_flag else setting.name.upper()
+        name = (
+            setting.name.replace("-", "_").lower()
+            if setting.is_flag
+            else setting.name.upper()
+        )
         names = self._flags if setting.is_flag else list(variables())
         self._asked += 1
         if self._asked > _MOST or len(name) > 100:

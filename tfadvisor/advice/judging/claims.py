@@ -1,7 +1,9 @@
-"""Findings share out the step's time: what one of them could save, those behind it cannot save again.
+"""Findings share out the step's time: what one of them could save, those behind it
+cannot save again.
 
-Every rule's saving comes out of some classes of the step's breakdown. The findings draw on them in their order, each at
-most what is left; so their savings add up to no more than the step holds of each class.
+Every rule's saving comes out of some classes of the step's breakdown. The findings draw
+on them in their order, each at most what is left; so their savings add up to no more
+than the step holds of each class.
 """
 
 from __future__ import annotations
@@ -19,26 +21,38 @@ from tfadvisor.vocabulary import CATEGORIES, TimeClass
 
 _TOLERANCE = 1e-9
 _NOTHING = 0.01
-"""A finding of whose saving less than this share of step time is left says nothing that those above it do not."""
+"""A finding of whose saving less than this share of step time is left says nothing that
+those above it do not.
+"""
 LESS_IS_LEFT = "Findings above save part of the same time; this saving is what remains."
 
 
 def classes_of(rule: Rule) -> tuple[str, ...]:
-    """The classes of time that a rule's saving comes from: those it names, else those of its category.
+    """The classes of time that a rule's saving comes from: those it names, else those
+    of its category.
 
-    A rule that saves nothing by itself is about the classes of its category, unless these are all: then about none.
+    A rule that saves nothing by itself is about the classes of its category, unless
+    these are all: then about none.
     """
     if rule.saving is not None and rule.saving.of:
         return rule.saving.of
     usual = CATEGORIES[rule.category]
-    return () if rule.saving is None and len(usual) == len(TimeClass) else tuple(one.label for one in usual)
+    return (
+        ()
+        if rule.saving is None and len(usual) == len(TimeClass)
+        else tuple(one.label for one in usual)
+    )
 
 
-def shared_out(judged: Sequence[Judged], metrics: Metrics) -> tuple[list[Judged], list[NotApplicable]]:
-    """Those that fired, in their order, with savings cut to what those before them leave, and those to which nothing is left.
+def shared_out(
+    judged: Sequence[Judged], metrics: Metrics
+) -> tuple[list[Judged], list[NotApplicable]]:
+    """Those that fired, in their order, with savings cut to what those before them
+    leave, and those to which nothing is left.
 
-    Each then claims the classes that it takes time from, and no others. Questions take none, and are not asked about time
-    that others have taken. Where the step's time is not known by class, all stay as they are.
+    Each then claims the classes that it takes time from, and no others. Questions take
+    none, and are not asked about time that others have taken. Where the step's time is
+    not known by class, all stay as they are.
     """
     if metrics.value(TimeClass.COMPUTE.metric) is None:
         return list(judged), []
@@ -47,13 +61,18 @@ def shared_out(judged: Sequence[Judged], metrics: Metrics) -> tuple[list[Judged]
     out = []
     for one in judged:
         if one.rule.is_likely:
-            wanted, parts = one.takes or 0.0, _taken(one.takes or 0.0, one.claims, dict(left))
+            wanted, parts = (
+                one.takes or 0.0,
+                _taken(one.takes or 0.0, one.claims, dict(left)),
+            )
         else:
             wanted, parts = one.saving.high, _taken(one.saving.high, one.claims, left)
         taken = math.fsum(parts.values())
         whole = taken >= wanted - _TOLERANCE
         if not whole and taken < _NOTHING:
-            spent.append(NotApplicable(one.rule.id, "the findings above it save the same time"))
+            spent.append(
+                NotApplicable(one.rule.id, "the findings above it save the same time")
+            )
         elif one.rule.is_likely:
             out.append(one)
         else:
@@ -61,8 +80,12 @@ def shared_out(judged: Sequence[Judged], metrics: Metrics) -> tuple[list[Judged]
     return out, spent
 
 
-def _taken(wanted: float, claims: Sequence[str], left: dict[str, float]) -> dict[str, float]:
-    """What a finding gets of the classes that it claims, in their order; `left` loses it. Classes that give nothing are out."""
+def _taken(
+    wanted: float, claims: Sequence[str], left: dict[str, float]
+) -> dict[str, float]:
+    """What a finding gets of the classes that it claims, in their order; `left` loses
+    it. Classes that give nothing are out.
+    """
     parts: dict[str, float] = {}
     for name in claims:
         part = min(wanted - math.fsum(parts.values()), left[name])
@@ -72,10 +95,17 @@ def _taken(wanted: float, claims: Sequence[str], left: dict[str, float]) -> dict
     return parts
 
 
-def _with_parts(one: Judged, parts: Mapping[str, float], cut_to: float | None) -> Judged:
+def _with_parts(
+    one: Judged, parts: Mapping[str, float], cut_to: float | None
+) -> Judged:
     """cut_to: what is left of its saving at most, None for all."""
     claims = tuple(parts) or one.claims
     if cut_to is None:
         return replace(one, claims=claims)
     saving = replace(one.saving, low=min(one.saving.low, cut_to), high=cut_to)
-    return replace(one, claims=claims, saving=saving, caveat=" ".join(filter(None, (one.caveat, LESS_IS_LEFT))))
+    return replace(
+        one,
+        claims=claims,
+        saving=saving,
+        caveat=" ".join(filter(None, (one.caveat, LESS_IS_LEFT))),
+    )

@@ -1,7 +1,8 @@
 """Conditions of rules in three values, and the values of metrics in their texts.
 
-A comparison with an absent metric or fact is neither true nor false but unknown, with the reason. `all` is false as
-soon as one part is, `any` true as soon as one is; otherwise an unknown part makes the whole unknown.
+A comparison with an absent metric or fact is neither true nor false but unknown, with
+the reason. `all` is false as soon as one part is, `any` true as soon as one is;
+otherwise an unknown part makes the whole unknown.
 """
 
 from __future__ import annotations
@@ -34,7 +35,9 @@ class Truth(msgspec.Struct, frozen=True):
 
 
 class Compare(msgspec.Struct, frozen=True, tag=True):
-    """A metric against a number. because: why this number and no other, empty where the rule gives no reason."""
+    """A metric against a number. because: why this number and no other, empty where the
+    rule gives no reason.
+    """
 
     metric: str
     operator: str
@@ -80,7 +83,9 @@ def evaluate(condition: Condition, metrics: Metrics) -> Truth:
         return Truth(text in condition.words)
     if isinstance(condition, Known):
         present = (
-            metrics.fact(condition.name) if metrics.has_fact(condition.name) else metrics.value(condition.name)
+            metrics.fact(condition.name)
+            if metrics.has_fact(condition.name)
+            else metrics.value(condition.name)
         ) is not None
         return Truth(present == condition.known)
     return _joined(condition, metrics)
@@ -109,7 +114,11 @@ def names_in(condition: Condition) -> list[str]:
 def parse_condition(marked: Marked, path: str, data: Any) -> Condition:
     """From the YAML of a rule. Raises RuleError that points at the wrong line."""
     if not isinstance(data, dict):
-        raise marked.error(path, "must be a condition: all, any, not, or a comparison with `metric` or `fact`")
+        raise marked.error(
+            path,
+            "must be a condition: all, any, not, or a comparison with `metric` or "
+            "`fact`",
+        )
     joins = [how for how in ("all", "any", "not") if how in data]
     if joins:
         return _parse_joined(marked, path, data, joins[0])
@@ -122,35 +131,53 @@ def parse_condition(marked: Marked, path: str, data: Any) -> Condition:
 
 def _parse_joined(marked: Marked, path: str, data: dict[str, Any], how: str) -> Joined:
     if len(data) > 1:
-        raise marked.error(path, f"`{how}` stands alone; nest conditions to combine them")
+        raise marked.error(
+            path, f"`{how}` stands alone; nest conditions to combine them"
+        )
     below = f"{path}.{how}"
     if how == "not":
         return Joined(how, (parse_condition(marked, below, data[how]),))
     if not isinstance(data[how], list) or not data[how]:
         raise marked.error(below, "must be a list of conditions")
-    parts = tuple(parse_condition(marked, f"{below}.{index}", part) for index, part in enumerate(data[how]))
+    parts = tuple(
+        parse_condition(marked, f"{below}.{index}", part)
+        for index, part in enumerate(data[how])
+    )
     return Joined(how, parts)
 
 
 def _parse_comparison(marked: Marked, path: str, data: dict[str, Any]) -> Condition:
     name = data["metric"]
-    rest = {key: value for key, value in data.items() if key not in ("metric", "because")}
+    rest = {
+        key: value for key, value in data.items() if key not in ("metric", "because")
+    }
     if not isinstance(name, str) or len(rest) != 1:
         raise marked.error(
-            path, f"a comparison has a metric and one of {', '.join(_COMPARISONS)} or known, and `because` with a bound"
+            path,
+            f"a comparison has a metric and one of {', '.join(_COMPARISONS)} or "
+            "known, and `because` with a bound",
         )
     operator, bound = next(iter(rest.items()))
     if operator == "known" and isinstance(bound, bool):
         if "because" in data:
-            raise marked.error(f"{path}.because", "gives the reason of a bound, and `known` has none")
+            raise marked.error(
+                f"{path}.because", "gives the reason of a bound, and `known` has none"
+            )
         return Known(name, bound)
     if operator not in _COMPARISONS:
-        raise marked.error(f"{path}.{operator}", f"is not a comparison; known are {', '.join(_COMPARISONS)} and known")
+        raise marked.error(
+            f"{path}.{operator}",
+            f"is not a comparison; known are {', '.join(_COMPARISONS)} and known",
+        )
     if isinstance(bound, bool) or not isinstance(bound, int | float):
-        raise marked.error(f"{path}.{operator}", "must be a number; arithmetic belongs in a metric")
+        raise marked.error(
+            f"{path}.{operator}", "must be a number; arithmetic belongs in a metric"
+        )
     because = data.get("because", "")
     if not isinstance(because, str) or ("because" in data and not because.strip()):
-        raise marked.error(f"{path}.because", "must be text: why this bound and no other")
+        raise marked.error(
+            f"{path}.because", "must be text: why this bound and no other"
+        )
     return Compare(name, operator, float(bound), because.strip())
 
 
@@ -164,18 +191,27 @@ def _parse_fact(marked: Marked, path: str, data: dict[str, Any]) -> Condition:
         return Known(name, words)
     if operator == "is" and isinstance(words, str):
         return FactIs(name, (words,))
-    if operator == "in" and isinstance(words, list) and all(isinstance(word, str) for word in words):
+    if (
+        operator == "in"
+        and isinstance(words, list)
+        and all(isinstance(word, str) for word in words)
+    ):
         return FactIs(name, tuple(words))
-    raise marked.error(path, "a fact is compared by `is: word`, `in: [words]` or `known: true`")
+    raise marked.error(
+        path, "a fact is compared by `is: word`, `in: [words]` or `known: true`"
+    )
 
 
-# Placeholders in a rule's text: `{metric_or_fact}` becomes the measured value in words. Nothing is ever evaluated.
+# Placeholders in a rule's text: `{metric_or_fact}` becomes the measured value in words.
+# Nothing is ever evaluated.
 
 _PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]*)(?:\|([^{}|\n]+)\|([^{}|\n]+))?\}")
 
 
 def fill(text: str, metrics: Metrics) -> str:
-    """Replaces the placeholders that name a metric or fact; other braces, as in code, stay as they are."""
+    """Replaces the placeholders that name a metric or fact; other braces, as in code,
+    stay as they are.
+    """
 
     def words(match: re.Match[str]) -> str:
         name, one, many = match.groups()
@@ -193,7 +229,11 @@ def _value(name: str, metrics: Metrics) -> str | None:
         return metrics.fact(name) or "unknown"
     if name in metrics:
         measured = metrics[name]
-        return "unknown" if measured.value is None else in_words(measured.value, measured.unit)
+        return (
+            "unknown"
+            if measured.value is None
+            else in_words(measured.value, measured.unit)
+        )
     return None
 
 
@@ -203,7 +243,9 @@ def placeholders(text: str) -> list[str]:
 
 
 def is_given(name: str, metrics: Metrics) -> bool:
-    """Whether the trace has what a placeholder names; True for braces that name no metric or fact, as in code."""
+    """Whether the trace has what a placeholder names; True for braces that name no
+    metric or fact, as in code.
+    """
     if metrics.has_fact(name):
         return metrics.fact(name) is not None
     return name not in metrics or metrics.value(name) is not None
@@ -211,6 +253,9 @@ def is_given(name: str, metrics: Metrics) -> bool:
 
 def is_known(name: str) -> bool:
     """Whether a metric or fact of this name is registered."""
-    from tfadvisor.metrics.registry import registered_facts, registered_metrics  # a build compiles rules without NumPy
+    from tfadvisor.metrics.registry import (
+        registered_facts,
+        registered_metrics,
+    )  # a build compiles rules without NumPy
 
     return name in registered_metrics() or name in registered_facts()

@@ -1,4 +1,6 @@
-"""A rule that fired, until its finding is written: what it saves and how severe it is may still change."""
+"""A rule that fired, until its finding is written: what it saves and how severe it is
+may still change.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from tfadvisor.vocabulary import Severity
 NO_SAVING = Saving(0.0, 0.0, "")
 _PLACE = re.compile(r"^(?P<function>.*) \((?P<file>[^()]+):(?P<line>\d{1,9})\)$")
 _LINE = re.compile(r"^(?P<function>)(?P<file>[^()\s]+\.py):(?P<line>\d{1,9})$")
-"""Of a script, outside of all functions: `train.py:42`, but not the op `dense/MatMul:0`."""
+"""Of a script, outside of all functions: `train.py:42`, but not the op
+`dense/MatMul:0`.
+"""
 
 
 class Judged(msgspec.Struct, frozen=True):
@@ -27,7 +31,8 @@ class Judged(msgspec.Struct, frozen=True):
     saving: Saving
     """0 to 0 where it saves nothing by itself, and of a rule that is only likely."""
     takes: float | None
-    """The share of step time that it is about, None where the trace does not give one."""
+    """The share of step time that it is about, None where the trace does not give one.
+    """
     claims: tuple[str, ...]
     """Classes of time."""
     caveat: str
@@ -37,18 +42,28 @@ class Judged(msgspec.Struct, frozen=True):
 
 
 def in_order(
-    judged: Sequence[Judged], metrics: Metrics, saves: Callable[[Judged], float] = lambda one: one.saving.high
+    judged: Sequence[Judged],
+    metrics: Metrics,
+    saves: Callable[[Judged], float] = lambda one: one.saving.high,
 ) -> list[Judged]:
-    """What the trace shows, then rules that are not proven yet, then questions; of each kind the largest saving first, equal
-    ones by severity, then by id. From few or guessed steps the more severe ones come first: what those prove comes before
-    what they only suggest.
+    """What the trace shows, then rules that are not proven yet, then questions; of each
+    kind the largest saving first, equal ones by severity, then by id. From few or
+    guessed steps the more severe ones come first: what those prove comes before what
+    they only suggest.
     """
     by_severity = is_few(metrics) or is_guessed(metrics)
 
     def key(one: Judged) -> tuple[int, float, float, float, int, str]:
         kind = 2 if one.rule.is_likely else 1 if one.rule.is_preview else 0
         first = -one.severity.rank if by_severity else -saves(one)
-        return kind, first, -one.saving.high, -one.saving.low, -one.severity.rank, one.rule.id
+        return (
+            kind,
+            first,
+            -one.saving.high,
+            -one.saving.low,
+            -one.severity.rank,
+            one.rule.id,
+        )
 
     return sorted(judged, key=key)
 
@@ -62,10 +77,18 @@ def finding_of(one: Judged, metrics: Metrics) -> Finding:
         severity=one.severity,
         title=fill(rule.title, metrics),
         summary=f"{fill(rule.summary, metrics)} {one.left_out}".rstrip(),
-        evidence=tuple(seen for name in rule.evidence if (seen := _evidence(name, metrics)) is not None),
+        evidence=tuple(
+            seen
+            for name in rule.evidence
+            if (seen := _evidence(name, metrics)) is not None
+        ),
         saving=one.saving if one.saving.high > 0 else None,
         fixes=one.fixes,
-        locations=tuple(place for name in rule.locations if (place := _location(name, metrics)) is not None),
+        locations=tuple(
+            place
+            for name in rule.locations
+            if (place := _location(name, metrics)) is not None
+        ),
         source=rule.source,
         caveat=one.caveat,
         claims=one.claims,
@@ -79,7 +102,11 @@ def finding_of(one: Judged, metrics: Metrics) -> Finding:
 def _evidence(name: str, metrics: Metrics) -> Evidence | None:
     if metrics.has_fact(name):
         text = metrics.fact(name)
-        return None if text is None else Evidence(None, name.replace("_", " "), text, "text")
+        return (
+            None
+            if text is None
+            else Evidence(None, name.replace("_", " "), text, "text")
+        )
     measured = metrics[name]
     if measured.value is None:
         return None
@@ -91,7 +118,9 @@ def _location(name: str, metrics: Metrics) -> Location | None:
     place = _PLACE.match(text) or _LINE.match(text)
     if place is None:
         return None
-    return Location(place.group("file"), int(place.group("line")), place.group("function"))
+    return Location(
+        place.group("file"), int(place.group("line")), place.group("function")
+    )
 
 
 # What a trace of one or two steps cannot tell: whether something happens in every step.
@@ -115,10 +144,16 @@ def is_guessed(metrics: Metrics) -> bool:
 
 
 _MOST = 0.5
-"""Where so much of what was launched left nothing in the trace, shares of the step are about the rest."""
+"""Where so much of what was launched left nothing in the trace, shares of the step are
+about the rest.
+"""
 
 
 def work_lost(metrics: Metrics) -> float:
-    """The share of launches, or of runs of programs, that no device shows where it is most of them; else 0."""
-    lost = max(metrics.value(f"lost_{of}_fraction") or 0.0 for of in ("runs", "launches"))
+    """The share of launches, or of runs of programs, that no device shows where it is
+    most of them; else 0.
+    """
+    lost = max(
+        metrics.value(f"lost_{of}_fraction") or 0.0 for of in ("runs", "launches")
+    )
     return lost if lost >= _MOST else 0.0

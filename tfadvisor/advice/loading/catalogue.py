@@ -1,4 +1,6 @@
-"""All rules: the built-in ones, compiled or as YAML, and those of folders that the user adds."""
+"""All rules: the built-in ones, compiled or as YAML, and those of folders that the user
+adds.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +36,9 @@ def load_catalogue(
 ) -> Catalogue:
     """The built-in rules and those of the extra folders, without the disabled ones.
 
-    preview: with the rules of tier preview, whose ids are known in any case. Raises UsageError for a folder that is not
-    there and a disabled id that no rule has. A broken file is reported in `broken`, not raised.
+    preview: with the rules of tier preview, whose ids are known in any case. Raises
+    UsageError for a folder that is not there and a disabled id that no rule has. A
+    broken file is reported in `broken`, not raised.
     """
     rules: dict[str, Rule] = {rule.id: rule for rule in built_in_rules()}
     broken: list[RuleError] = []
@@ -46,22 +49,36 @@ def load_catalogue(
         try:
             rule = checked(load(text, file))
             if rule.id in rules:
-                raise RuleError(file, 1, "id", f"{rule.id} is already taken by {rules[rule.id].file}")
+                raise RuleError(
+                    file,
+                    1,
+                    "id",
+                    f"{rule.id} is already taken by {rules[rule.id].file}",
+                )
             rules[rule.id] = rule
         except RuleError as error:
             broken.append(error)
     unknown = [rule_id for rule_id in disabled if rule_id not in rules]
     if unknown:
         meant = did_you_mean(unknown[0], rules)
-        raise UsageError(f"--disable {unknown[0]}: no rule has this id.{meant} `tfadvisor rules list` names them all.")
+        raise UsageError(
+            f"--disable {unknown[0]}: no rule has this id.{meant} `tfadvisor rules "
+            "list` names them all."
+        )
     every = sorted(rules.values(), key=lambda rule: rule.id)
-    kept = tuple(rule for rule in every if rule.id not in disabled and (preview or not rule.is_preview))
+    kept = tuple(
+        rule
+        for rule in every
+        if rule.id not in disabled and (preview or not rule.is_preview)
+    )
     return Catalogue(kept, tuple(broken))
 
 
 def checked(marked: Marked) -> Rule:
     """A rule whose every field is right and whose every metric and fact exists."""
-    from tfadvisor.metrics.registry import PLACES  # a build compiles rules without NumPy
+    from tfadvisor.metrics.registry import (
+        PLACES,
+    )  # a build compiles rules without NumPy
 
     rule = parse_rule(marked)
     for path, name in _mentioned(rule):
@@ -71,10 +88,16 @@ def checked(marked: Marked) -> Rule:
 
 
 def _mentioned(rule: Rule) -> Iterable[tuple[str, str]]:
-    """(field, metric or fact that it names). Not of snippets, where braces may be code."""
+    """(field, metric or fact that it names). Not of snippets, where braces may
+    be code.
+    """
     for name in names_in(rule.when):
         yield "when", name
-    for field, text in (("summary", rule.summary), ("title", rule.title), ("ask", rule.ask)):
+    for field, text in (
+        ("summary", rule.summary),
+        ("title", rule.title),
+        ("ask", rule.ask),
+    ):
         for name in placeholders(text):
             yield field, name
     yield from (("takes", name) for name in [rule.takes] if name)
@@ -89,7 +112,11 @@ def _mentioned(rule: Rule) -> Iterable[tuple[str, str]]:
         for name in placeholders(rule.saving.basis):
             yield "saving.basis", name
     for index, fix in enumerate(rule.fixes):
-        texts = {"do": fix.do, "side_effect": fix.side_effect, **{f"env.{key}": text for key, text in fix.env.items()}}
+        texts = {
+            "do": fix.do,
+            "side_effect": fix.side_effect,
+            **{f"env.{key}": text for key, text in fix.env.items()},
+        }
         for field, text in texts.items():
             for name in placeholders(text):
                 yield f"fixes.{index}.{field}", name
@@ -99,23 +126,32 @@ def _mentioned(rule: Rule) -> Iterable[tuple[str, str]]:
 
 
 def built_in_rules() -> list[Rule]:
-    """The rules of the package: compiled when it was built, else read from their YAML, as in a development checkout."""
+    """The rules of the package: compiled when it was built, else read from their YAML,
+    as in a development checkout.
+    """
     compiled = read_compiled(_PACKAGE)
     if compiled is not None:
         return compiled
     root = rules_folder()
-    return [in_its_folder(checked(load(text, file, ours=True))) for file, text in rule_files(root)]
+    return [
+        in_its_folder(checked(load(text, file, ours=True)))
+        for file, text in rule_files(root)
+    ]
 
 
 def rules_folder() -> Path:
-    """The build maps the folder into the package; a checkout that is not installed has it beside the package."""
+    """The build maps the folder into the package; a checkout that is not installed has
+    it beside the package.
+    """
     try:
         return Path(import_module(_PACKAGE).__path__[0])
     except ModuleNotFoundError:
         return Path(__file__).parents[3] / "rules"
 
 
-def _files_of(folders: Sequence[Path], broken: list[RuleError]) -> list[tuple[str, str]]:
+def _files_of(
+    folders: Sequence[Path], broken: list[RuleError]
+) -> list[tuple[str, str]]:
     found = []
     for folder in folders:
         for file in sorted(folder.rglob("*.yaml")):
@@ -127,7 +163,8 @@ def _files_of(folders: Sequence[Path], broken: list[RuleError]) -> list[tuple[st
     return found
 
 
-# The built-in rules as JSON in a module, which a build puts into the wheel: reading YAML takes longer than a small trace.
+# The built-in rules as JSON in a module, which a build puts into the wheel: reading
+# YAML takes longer than a small trace.
 
 COVERAGE = "coverage.yaml"
 PREVIEW = "preview"
@@ -136,22 +173,35 @@ _MODULE = "catalogue"
 
 
 def compile_rules(source: Path, target: Path) -> None:
-    """Writes the rules below a folder as a module into another. Raises RuleError for a rule that is wrong."""
-    rules = tuple(in_its_folder(parse_rule(load(text, file))) for file, text in rule_files(source))
-    text = f'"""Written by the build from the YAML files beside it."""\n\nRULES = {msgspec.json.encode(rules)!r}\n'
+    """Writes the rules below a folder as a module into another. Raises RuleError for a
+    rule that is wrong.
+    """
+    rules = tuple(
+        in_its_folder(parse_rule(load(text, file))) for file, text in rule_files(source)
+    )
+    text = (
+        '"""Written by the build from the YAML files beside it."""\n\nRULES = '
+        f"{msgspec.json.encode(rules)!r}\n"
+    )
     (target / f"{_MODULE}.py").write_text(text, encoding="utf-8")
 
 
 def read_compiled(package: str) -> list[Rule] | None:
-    """The rules of a package's compiled module; None where there is none, as in a checkout."""
+    """The rules of a package's compiled module; None where there is none, as in a
+    checkout.
+    """
     try:
-        return msgspec.json.decode(import_module(f"{package}.{_MODULE}").RULES, type=list[Rule])
+        return msgspec.json.decode(
+            import_module(f"{package}.{_MODULE}").RULES, type=list[Rule]
+        )
     except ModuleNotFoundError:
         return None
 
 
 def rule_files(root: Path) -> list[tuple[str, str]]:
-    """(name, text) of the rule files of the families below a folder and below its `preview`, in order."""
+    """(name, text) of the rule files of the families below a folder and below its
+    `preview`, in order.
+    """
     paths = [*root.glob("*/*.yaml"), *root.glob(f"{PREVIEW}/*/*.yaml")]
     return [
         (f"rules/{path.relative_to(root).as_posix()}", path.read_text(encoding="utf-8"))
@@ -160,12 +210,25 @@ def rule_files(root: Path) -> list[tuple[str, str]]:
 
 
 def in_its_folder(rule: Rule) -> Rule:
-    """The rule. Raises RuleError where its tier is not that of its folder: those of families in `preview` are preview."""
-    if (PREVIEW in [one.name for one in Path(rule.file).parents][:2]) != rule.is_preview:
-        raise RuleError(rule.file, 1, "tier", f"must be preview in a folder called {PREVIEW}, and only there")
+    """The rule. Raises RuleError where its tier is not that of its folder: those of
+    families in `preview` are preview.
+    """
+    if (
+        PREVIEW in [one.name for one in Path(rule.file).parents][:2]
+    ) != rule.is_preview:
+        raise RuleError(
+            rule.file,
+            1,
+            "tier",
+            f"must be preview in a folder called {PREVIEW}, and only there",
+        )
     return rule
 
 
 def is_rule(name: str) -> bool:
-    """Whether a file name is that of a rule, not of its cases or of the list of what rules cover."""
-    return name.endswith(".yaml") and not name.endswith(".cases.yaml") and name != COVERAGE
+    """Whether a file name is that of a rule, not of its cases or of the list of what
+    rules cover.
+    """
+    return (
+        name.endswith(".yaml") and not name.endswith(".cases.yaml") and name != COVERAGE
+    )

@@ -8,7 +8,14 @@ from typing import Annotated, Any
 
 import msgspec
 
-from tfadvisor.advice.codemods import CHECKS, CODEMODS, LAUNCH_LINE, NEVER_MECHANICAL, SURE, CodemodRef
+from tfadvisor.advice.codemods import (
+    CHECKS,
+    CODEMODS,
+    LAUNCH_LINE,
+    NEVER_MECHANICAL,
+    SURE,
+    CodemodRef,
+)
 from tfadvisor.advice.findings import SourceRef
 from tfadvisor.advice.judging.conditions import Condition, parse_condition
 from tfadvisor.advice.loading.yaml_marks import Marked
@@ -19,17 +26,21 @@ FIX_KINDS = ("code", "env", "flag", "config", "command")
 TIERS = ("stable", "preview")
 """A preview rule is off unless it is asked for, and no verdict rests on it."""
 PROOFS = ("shown", "likely")
-"""Whether a rule's finding is shown by the trace, or only likely: then it asks the user."""
+"""Whether a rule's finding is shown by the trace, or only likely: then it asks the
+user.
+"""
 _Text = Annotated[str, msgspec.Meta(pattern=r"\S")]
 _ID = re.compile(r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$")
 
 
 class SavingRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """metric: share of step time that could be saved at most; low and high: factors on it. basis: why that range.
+    """metric: share of step time that could be saved at most; low and high: factors on
+    it. basis: why that range.
 
-    of: the classes of the breakdown that it comes from, empty for those of the rule's category. whole: share of step time
-    that the whole fault takes, for a replay, where `metric` only shows that it is there; empty where that is all of it.
-    reach: share of the step's work that the fault is about, for a replay; empty where it is about all.
+    of: the classes of the breakdown that it comes from, empty for those of the rule's
+    category. whole: share of step time that the whole fault takes, for a replay, where
+    `metric` only shows that it is there; empty where that is all of it. reach: share of
+    the step's work that the fault is about, for a replay; empty where it is about all.
     """
 
     metric: _Text
@@ -54,20 +65,24 @@ class FixRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class Cap(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A finding is no more severe than this, whatever it may save. when: only if it holds, None for always."""
+    """A finding is no more severe than this, whatever it may save. when: only if it
+    holds, None for always.
+    """
 
     severity: Severity
     when: Condition | None = None
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One rule file. severity: fixed, or None when the saving decides. at_most: what bounds it then.
+    """One rule file. severity: fixed, or None when the saving decides. at_most: what
+    bounds it then.
 
-    every_call: what it is about happens inside the compiled step, so that one step tells that each has it.
-    codemods: what `tfadvisor fix` tries on the user's program, in this order.
-    tier, proof: one of TIERS, of PROOFS. ask: of a likely rule, what the user can answer in one look.
-    takes: the metric that says which share of step time the finding is about, empty for that of the saving.
-    confirmed: traces on which it fires from file to finding, and independent recordings on which it fired rightly.
+    every_call: what it is about happens inside the compiled step, so that one step
+    tells that each has it. codemods: what `tfadvisor fix` tries on the user's program,
+    in this order. tier, proof: one of TIERS, of PROOFS. ask: of a likely rule, what the
+    user can answer in one look. takes: the metric that says which share of step time
+    the finding is about, empty for that of the saving. confirmed: traces on which it
+    fires from file to finding, and independent recordings on which it fired rightly.
     """
 
     id: str
@@ -135,20 +150,32 @@ def _with_conditions(data: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]
     """(path, mapping) of the parts of a rule that have a condition."""
     fixes = data.get("fixes")
     parts = [("", data), ("at_most.", data.get("at_most"))]
-    parts += [(f"fixes.{index}.", fix) for index, fix in enumerate(fixes if isinstance(fixes, list) else [])]
+    parts += [
+        (f"fixes.{index}.", fix)
+        for index, fix in enumerate(fixes if isinstance(fixes, list) else [])
+    ]
     for path, part in parts:
         if isinstance(part, dict) and "when" in part:
             yield path, part
 
 
 def refused(marked: Marked, message: str, below: str = "") -> RuleError:
-    """msgspec's message at the line of its field: `Object missing required field `do` - at `$.fixes[0]``. below: of what."""
+    """msgspec's message at the line of its field: `Object missing required field `do` -
+    at `$.fixes[0]``. below: of what.
+    """
     cause, _, place = message.partition(" - at `$")
-    path = (below + re.sub(r"\[(\d+)\]", r".\1", place.rstrip("`")).replace("[...]", "")).strip(".")
+    path = (
+        below + re.sub(r"\[(\d+)\]", r".\1", place.rstrip("`")).replace("[...]", "")
+    ).strip(".")
     if named := re.search(r"(unknown|missing required) field `(.*)`", cause):
         cause = "is missing" if named[1] != "unknown" else "is not a field here"
         path = f"{path}.{named[2]}".strip(".")
-    for name, word in (("array", "a list"), ("object", "a mapping"), ("str", "text"), ("bool", "true or false")):
+    for name, word in (
+        ("array", "a list"),
+        ("object", "a mapping"),
+        ("str", "text"),
+        ("bool", "true or false"),
+    ):
         cause = cause.replace(f"`{name}`", word)
     return marked.error(path, cause)
 
@@ -156,28 +183,53 @@ def refused(marked: Marked, message: str, below: str = "") -> RuleError:
 def _mistakes(rule: Rule) -> Iterator[tuple[str, str]]:
     """(field, what is wrong with it), as far as its type does not tell."""
     if not _ID.match(rule.id):
-        yield "id", f"{rule.id!r} is not a rule id: use lower-case words joined by hyphens, named for the fault"
+        yield (
+            "id",
+            f"{rule.id!r} is not a rule id: use lower-case words joined by hyphens, "
+            "named for the fault",
+        )
     choices = [
         ("category", rule.category, tuple(CATEGORIES)),
         ("tier", rule.tier, TIERS),
         ("proof", rule.proof, PROOFS),
     ]
-    choices += [(f"fixes.{index}.kind", fix.kind, FIX_KINDS) for index, fix in enumerate(rule.fixes)]
+    choices += [
+        (f"fixes.{index}.kind", fix.kind, FIX_KINDS)
+        for index, fix in enumerate(rule.fixes)
+    ]
     for field, value, options in choices:
         if value not in options:
             yield field, f"{value!r} is not one of {', '.join(options)}"
     if (rule.severity is None) == (rule.saving is None):
-        yield "severity", "a rule needs either a saving, which decides its severity, or a fixed severity"
+        yield (
+            "severity",
+            "a rule needs either a saving, which decides its severity, or a fixed "
+            "severity",
+        )
     if not rule.fixes:
         yield "fixes", "a rule without a fix prescribes nothing"
     if rule.is_likely != bool(rule.ask):
-        yield "ask", "is the question that a rule with `proof: likely` puts to the user, and no other rule has one"
-    if rule.is_likely and rule.severity is not None and rule.severity.rank > Severity.LOW.rank:
+        yield (
+            "ask",
+            "is the question that a rule with `proof: likely` puts to the user, and "
+            "no other rule has one",
+        )
+    if (
+        rule.is_likely
+        and rule.severity is not None
+        and rule.severity.rank > Severity.LOW.rank
+    ):
         yield "severity", "is at most low where `proof` is likely"
     if rule.at_most is not None and rule.saving is None:
-        yield "at_most.severity", "bounds what a saving decides, and this rule's severity is fixed"
+        yield (
+            "at_most.severity",
+            "bounds what a saving decides, and this rule's severity is fixed",
+        )
     if rule.saving is not None and not 0 <= rule.saving.low <= rule.saving.high <= 1:
-        yield "saving.low", "must lie between 0 and `high`, and `high` must not exceed 1"
+        yield (
+            "saving.low",
+            "must lie between 0 and `high`, and `high` must not exceed 1",
+        )
     if rule.saving is not None and not set(rule.saving.of) <= set(TIME_CLASSES):
         yield "saving.of", f"names classes of the breakdown: {', '.join(TIME_CLASSES)}"
     for index, one in enumerate(rule.codemods):
@@ -185,13 +237,22 @@ def _mistakes(rule: Rule) -> Iterator[tuple[str, str]]:
             yield f"codemods.{index}.{field}", cause
 
 
-def _mistakes_of_codemod(one: CodemodRef, fixes: tuple[FixRule, ...]) -> Iterator[tuple[str, str]]:
-    for field, value, options in (("name", one.name, CODEMODS), ("sure", one.sure, SURE), ("check", one.check, CHECKS)):
+def _mistakes_of_codemod(
+    one: CodemodRef, fixes: tuple[FixRule, ...]
+) -> Iterator[tuple[str, str]]:
+    for field, value, options in (
+        ("name", one.name, CODEMODS),
+        ("sure", one.sure, SURE),
+        ("check", one.check, CHECKS),
+    ):
         if value not in options:
             yield field, f"{value!r} is not one of {', '.join(options)}"
     for name in one.then:
         if name not in CODEMODS or name == LAUNCH_LINE:
-            yield "then", f"no codemod is called {name!r}; known are {', '.join(CODEMODS)}"
+            yield (
+                "then",
+                f"no codemod is called {name!r}; known are {', '.join(CODEMODS)}",
+            )
     if one.name == LAUNCH_LINE and not any(fix.env for fix in fixes):
         yield "name", "no fix of this rule sets a variable"
     if one.sure == "mechanical" and NEVER_MECHANICAL & {one.name, *one.then}:

@@ -1,4 +1,6 @@
-"""A YAML file as plain data that remembers the line of every field, so that errors can point at it."""
+"""A YAML file as plain data that remembers the line of every field, so that errors can
+point at it.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ _DEEPEST = 40
 
 
 class Marked(msgspec.Struct, frozen=True):
-    """data: dicts, lists, strings, numbers, booleans and None. lines: dotted path -> line, counting from 1."""
+    """data: dicts, lists, strings, numbers, booleans and None. lines: dotted path ->
+    line, counting from 1.
+    """
 
     file: str
     data: Any
@@ -30,7 +34,9 @@ class Marked(msgspec.Struct, frozen=True):
 
 
 def read_rule_file(file: Path) -> str:
-    """The text of a YAML file. Raises RuleError for what cannot be read as one; never waits for a pipe."""
+    """The text of a YAML file. Raises RuleError for what cannot be read as one; never
+    waits for a pipe.
+    """
     try:
         return read_small_text(file, _LARGEST)
     except (OSError, UnicodeDecodeError) as error:
@@ -39,15 +45,21 @@ def read_rule_file(file: Path) -> str:
 
 
 def load(text: str, file: str, *, ours: bool = False) -> Marked:
-    """Reads one YAML document with the safe loader. Raises RuleError for syntax errors, repeated keys, aliases and tags.
+    """Reads one YAML document with the safe loader. Raises RuleError for syntax errors,
+    repeated keys, aliases and tags.
 
-    Aliases are refused since a few of them can stand for gigabytes, deep nesting since it exhausts the stack. ours: the file
-    is a part of this package, so that nobody needs to look for such things first.
+    Aliases are refused since a few of them can stand for gigabytes, deep nesting since
+    it exhausts the stack. ours: the file is a part of this package, so that nobody
+    needs to look for such things first.
     """
-    import yaml  # installed packages carry their rules compiled; only other people's are YAML at run time
+    # installed packages carry their rules compiled; only other people's are YAML at run
+    # time
+    import yaml
 
     if len(text) > _LARGEST:
-        raise RuleError(file, 1, "", "is larger than 1 MiB; a rule file is a few kilobytes")
+        raise RuleError(
+            file, 1, "", "is larger than 1 MiB; a rule file is a few kilobytes"
+        )
     try:
         if not ours:
             _refuse_what_no_rule_needs(text, file)
@@ -61,7 +73,9 @@ def load(text: str, file: str, *, ours: bool = False) -> Marked:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         cause = getattr(error, "problem", None) or str(error)
-        raise RuleError(file, mark.line + 1 if mark else 1, "", f"is not valid YAML: {cause}") from error
+        raise RuleError(
+            file, mark.line + 1 if mark else 1, "", f"is not valid YAML: {cause}"
+        ) from error
     return Marked(file, data, marked.lines)
 
 
@@ -80,9 +94,13 @@ def _refuse_what_no_rule_needs(text: str, file: str) -> None:
     for event in yaml.parse(text, Loader=_safe_loader()):
         line = event.start_mark.line + 1 if event.start_mark else 1
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
-            raise RuleError(file, line, "", "uses an anchor or alias, which rules do not need")
+            raise RuleError(
+                file, line, "", "uses an anchor or alias, which rules do not need"
+            )
         if tag := getattr(event, "tag", None):
-            raise RuleError(file, line, "", f"uses the tag {tag}, which rules do not need")
+            raise RuleError(
+                file, line, "", f"uses the tag {tag}, which rules do not need"
+            )
         depth += isinstance(event, yaml.CollectionStartEvent)
         depth -= isinstance(event, yaml.CollectionEndEvent)
         if depth > _DEEPEST:
@@ -105,8 +123,15 @@ def _build(node: Any, path: str, marked: Marked, loader: Any) -> Any:
             marked.lines[below] = key_node.start_mark.line + 1
         return out
     if isinstance(node, yaml.SequenceNode):
-        return [_build(item, f"{path}.{index}", marked, loader) for index, item in enumerate(node.value)]
+        return [
+            _build(item, f"{path}.{index}", marked, loader)
+            for index, item in enumerate(node.value)
+        ]
     try:
         return loader.construct_object(node)
-    except ValueError as error:  # a date that no calendar has, a number of thousands of digits
-        raise marked.error(path, f"has a value that cannot be read: {str(error)[:80]}") from error
+    except (
+        ValueError
+    ) as error:  # a date that no calendar has, a number of thousands of digits
+        raise marked.error(
+            path, f"has a value that cannot be read: {str(error)[:80]}"
+        ) from error

@@ -1,4 +1,6 @@
-"""`tfadvisor analyze`: options, paths, output file. What is computed and how it looks is decided elsewhere."""
+"""`tfadvisor analyze`: options, paths, output file. What is computed and how it looks
+is decided elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -64,16 +66,30 @@ IgnoredBy = Annotated[
     option(
         "--config",
         "FILE",
-        "read what to ignore, [[ignore]], from FILE (default: nearest tfadvisor.toml or pyproject.toml)",
+        "read what to ignore, [[ignore]], from FILE (default: nearest tfadvisor.toml "
+        "or pyproject.toml)",
         RULES,
     ),
 ]
-Open = Annotated[bool, option("--open", "", "show the page in a browser; without -o it is a temporary file", OUTPUT)]
+Open = Annotated[
+    bool,
+    option(
+        "--open",
+        "",
+        "show the page in a browser; without -o it is a temporary file",
+        OUTPUT,
+    ),
+]
 
 app = typer.Typer(add_completion=False)
 
 
-@app.command("analyze", cls=Command, epilog=_EXAMPLES, short_help="where the step's time goes, why, and what to change")
+@app.command(
+    "analyze",
+    cls=Command,
+    epilog=_EXAMPLES,
+    short_help="where the step's time goes, why, and what to change",
+)
 @takes(Reading)
 def analyze(
     paths: Paths,
@@ -88,26 +104,40 @@ def analyze(
 ) -> int:
     """Say where the step's time goes, why, and what to change.
 
-    Reads a trace that the TensorFlow or JAX profiler wrote; nothing is ever written beside it.
+    Reads a trace that the TensorFlow or JAX profiler wrote; nothing is ever written
+    beside it.
     """
     if temporary := open and output is None:
-        output = Path(tempfile.gettempdir()) / f"tfadvisor-{os.urandom(6).hex()}" / "report.html"
+        output = (
+            Path(tempfile.gettempdir())
+            / f"tfadvisor-{os.urandom(6).hex()}"
+            / "report.html"
+        )
     form = form_of(REPORT_FORMS, format, output)
     if open and not form.drawn:
         raise UsageError(
-            f"--open shows a page, and {form.name} is none. Give -o report.html, or neither -o nor --format."
+            f"--open shows a page, and {form.name} is none. Give -o report.html, or "
+            "neither -o nor --format."
         )
     check_page_has_a_file(form, output, "report")
     options = reading.options()
-    options = replace(options, processes=processes(workers), ignored=_ignored(config, reading.rules or ()))
+    options = replace(
+        options,
+        processes=processes(workers),
+        ignored=_ignored(config, reading.rules or ()),
+    )
     read = places(paths)
     chosen = chosen_run(read, options)
     if output is not None:
         check_outside(output, read, "--output")
     report, subject = _measured(chosen, options, form)
     if temporary and output is not None:
-        output.parent.mkdir(mode=0o700)  # not before: what cannot be analysed leaves nothing
-    write_form(form, subject, output, **({"details": details} if form.on_screen else {}))
+        output.parent.mkdir(
+            mode=0o700
+        )  # not before: what cannot be analysed leaves nothing
+    write_form(
+        form, subject, output, **({"details": details} if form.on_screen else {})
+    )
     if open and output is not None:
         webbrowser.open(output.resolve().as_uri())
     for broken in report.broken:
@@ -119,12 +149,17 @@ _CONFIGURATIONS = ("tfadvisor.toml", "pyproject.toml")
 
 
 def _ignored(config: Path | None, rules: Sequence[Path]) -> Mapping[str, str]:
-    """What the configuration says to ignore. The gate's settings are loaded only where a file may hold some.
+    """What the configuration says to ignore. The gate's settings are loaded only where
+    a file may hold some.
 
     Raises UsageError for one that cannot be used.
     """
     here = Path.cwd()
-    if config is None and not any((one / name).is_file() for one in (here, *here.parents) for name in _CONFIGURATIONS):
+    if config is None and not any(
+        (one / name).is_file()
+        for one in (here, *here.parents)
+        for name in _CONFIGURATIONS
+    ):
         return {}
     from tfadvisor.comparison.gate.read_config import ignored_of_project
 
@@ -133,7 +168,10 @@ def _ignored(config: Path | None, rules: Sequence[Path]) -> Mapping[str, str]:
 
 def _measured(run: Run, options: Options, form: Form) -> tuple[Report, object]:
     """The report, and what the form is written from."""
-    from tfadvisor.analysis import analyze_run, draw_run  # imports NumPy, which no --help needs
+    from tfadvisor.analysis import (
+        analyze_run,
+        draw_run,
+    )  # imports NumPy, which no --help needs
     from tfadvisor.cli.recording import reading_progress
 
     with reading_progress(run) as progress:

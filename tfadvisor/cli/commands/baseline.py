@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tfadvisor.cli.outputs import note, write_json, write_out
-from tfadvisor.cli.reading_options import BASELINE, Config, Labels, Model, Reading, Store, one_format, places
+from tfadvisor.cli.reading_options import (
+    BASELINE,
+    Config,
+    Labels,
+    Model,
+    Reading,
+    Store,
+    one_format,
+    places,
+)
 from tfadvisor.cli.typer_commands import Command, Commands, argument, option, takes
 from tfadvisor.errors import UsageError
 from tfadvisor.printable import cut, one_line, plain
@@ -30,20 +39,42 @@ Examples:
 
 Exit codes: 0 fine, 2 usage, 3 a trace cannot be read, 4 a trace holds no step."""
 
-Added = Annotated[list[str], argument("PATH", "logdirs (the newest run of each), runs, traces", path_type=str)]
-Accepted = Annotated[str | None, argument("PATH", "a run, instead of what the gate judged last", path_type=str)]
-Reason = Annotated[str, option("--reason", "TEXT", "why the change is accepted; kept with the run", show_default=False)]
+Added = Annotated[
+    list[str],
+    argument("PATH", "logdirs (the newest run of each), runs, traces", path_type=str),
+]
+Accepted = Annotated[
+    str | None,
+    argument("PATH", "a run, instead of what the gate judged last", path_type=str),
+]
+Reason = Annotated[
+    str,
+    option(
+        "--reason",
+        "TEXT",
+        "why the change is accepted; kept with the run",
+        show_default=False,
+    ),
+]
 
-Keep = Annotated[int | None, option("--keep", "N", "how many runs a baseline keeps (30)", BASELINE)]
-Format = Annotated[str | None, one_format(("text", "json"), "format of the list (text)")]
+Keep = Annotated[
+    int | None, option("--keep", "N", "how many runs a baseline keeps (30)", BASELINE)
+]
+Format = Annotated[
+    str | None, one_format(("text", "json"), "format of the list (text)")
+]
 
-_RUN = "a run: the beginning of its file's name, fingerprint or commit, as `baseline list` shows them"
+_RUN = (
+    "a run: the beginning of its file's name, fingerprint or commit, as `baseline "
+    "list` shows them"
+)
 Named = Annotated[str, argument("RUN", _RUN)]
 SeveralNamed = Annotated[list[str], argument("RUN", _RUN)]
 
 app = typer.Typer(
     cls=Commands,
-    help="Keep small snapshots of runs, never traces, for `tfadvisor gate` to compare with.",
+    help="Keep small snapshots of runs, never traces, for `tfadvisor gate` to compare "
+    "with.",
     epilog=_EXAMPLES,
     short_help="the runs that the gate compares with",
     add_completion=False,
@@ -70,8 +101,13 @@ def add_runs(
     written = gate_inputs.configured(config, reading.rules or ())
     labels = gate_inputs.labels_of(label or (), written.labels)
     reports = [gate_inputs.report_of([path], options) for path in places(paths)]
-    snapshots = [gate_inputs.judged_snapshot(report, model or written.model, labels) for report in reports]
-    added, known = add(gate_inputs.store_of(store, written), snapshots, _kept(keep, written.keep))
+    snapshots = [
+        gate_inputs.judged_snapshot(report, model or written.model, labels)
+        for report in reports
+    ]
+    added, known = add(
+        gate_inputs.store_of(store, written), snapshots, _kept(keep, written.keep)
+    )
     for one in added:
         write_out(f"added {line(one)}\n")
     for one in known:
@@ -80,7 +116,12 @@ def add_runs(
 
 
 @app.command("list", cls=Command, short_help="what a store holds")
-def list_runs(format: Format = None, store: Store = None, model: Model = None, config: Config = None) -> int:
+def list_runs(
+    format: Format = None,
+    store: Store = None,
+    model: Model = None,
+    config: Config = None,
+) -> int:
     """One line per run, the oldest first."""
     from tfadvisor.cli import gate_inputs
     from tfadvisor.comparison.baseline.store import read_store
@@ -112,7 +153,9 @@ def accept_run(
     label: Labels = None,
     config: Config = None,
 ) -> int:
-    """Take a run as the new level: earlier runs still show how much runs differ, but no longer their level."""
+    """Take a run as the new level: earlier runs still show how much runs differ, but no
+    longer their level.
+    """
     from tfadvisor.cli import gate_inputs
     from tfadvisor.comparison.baseline.store import accept, pending
 
@@ -123,7 +166,9 @@ def accept_run(
     if path is None:
         snapshots = pending(folder, chosen_model)
         if not snapshots:
-            raise UsageError(f"{folder}: the gate left nothing to accept there. Give the run's PATH.")
+            raise UsageError(
+                f"{folder}: the gate left nothing to accept there. Give the run's PATH."
+            )
     else:
         labels = gate_inputs.labels_of(label or (), written.labels)
         report = gate_inputs.report_of(places([path]), options)
@@ -134,15 +179,21 @@ def accept_run(
 
 
 @app.command("show", cls=Command, short_help="the numbers of a run")
-def show_run(name: Named, format: Format = None, store: Store = None, config: Config = None) -> int:
-    """Print where a run comes from, its step time, its findings and every metric that it holds."""
+def show_run(
+    name: Named, format: Format = None, store: Store = None, config: Config = None
+) -> int:
+    """Print where a run comes from, its step time, its findings and every metric that
+    it holds.
+    """
     from tfadvisor.cli import gate_inputs
     from tfadvisor.comparison.baseline.store import named
 
     (kept,) = named(gate_inputs.store_of(store, gate_inputs.configured(config)), [name])
     side = kept.snapshot.side
     if format == "json":
-        write_json({**entry(kept), "metrics": dict(side.metrics), "units": dict(side.units)})
+        write_json(
+            {**entry(kept), "metrics": dict(side.metrics), "units": dict(side.units)}
+        )
     else:
         write_out(page(kept))
     return 0
@@ -150,17 +201,23 @@ def show_run(name: Named, format: Format = None, store: Store = None, config: Co
 
 @app.command("remove", cls=Command, short_help="take runs out")
 def remove_runs(names: SeveralNamed, store: Store = None, config: Config = None) -> int:
-    """Take runs out of their baselines, such as one that was recorded on a busy machine."""
+    """Take runs out of their baselines, such as one that was recorded on a busy
+    machine.
+    """
     from tfadvisor.cli import gate_inputs
     from tfadvisor.comparison.baseline.store import remove
 
-    for kept in remove(gate_inputs.store_of(store, gate_inputs.configured(config)), names):
+    for kept in remove(
+        gate_inputs.store_of(store, gate_inputs.configured(config)), names
+    ):
         write_out(f"removed {line(kept)}\n")
     return 0
 
 
 @app.command("prune", cls=Command, short_help="drop the oldest runs")
-def prune_runs(keep: Keep = None, store: Store = None, model: Model = None, config: Config = None) -> int:
+def prune_runs(
+    keep: Keep = None, store: Store = None, model: Model = None, config: Config = None
+) -> int:
     """Drop the oldest runs of each baseline beyond --keep."""
     from tfadvisor.cli import gate_inputs
     from tfadvisor.comparison.baseline.store import prune
@@ -184,37 +241,66 @@ _WIDEST = 40
 
 
 def table(runs: Sequence[Kept]) -> str:
-    """One line a run below a head; columns that hold nothing in any run are left out."""
+    """One line a run below a head; columns that hold nothing in any run are
+    left out.
+    """
     rows = [{"RUN": kept.file.stem, **_row(kept)} for kept in runs]
-    columns = [one for one in (rows[0] if rows else ()) if any(row[one] for row in rows)]
+    columns = [
+        one for one in (rows[0] if rows else ()) if any(row[one] for row in rows)
+    ]
     lines = [columns, *([row[one] for one in columns] for row in rows)] if rows else []
     width = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
-    padded = ((cell.ljust(most) for cell, most in zip(line, width, strict=True)) for line in lines)
+    padded = (
+        (cell.ljust(most) for cell, most in zip(line, width, strict=True))
+        for line in lines
+    )
     return "".join("  ".join(line).rstrip() + "\n" for line in padded)
 
 
 def line(kept: Kept) -> str:
     """`resnet50  2026-01-31 12:00  38.9 ms  level 0  baselines/…json`: one run, for a message."""
     row = _row(kept)
-    words = (row["MODEL"], row["RECORDED"], row["STEP"], f"level {row['LEVEL']}", one_line(str(kept.file)))
+    words = (
+        row["MODEL"],
+        row["RECORDED"],
+        row["STEP"],
+        f"level {row['LEVEL']}",
+        one_line(str(kept.file)),
+    )
     return "  ".join(one for one in words if one)
 
 
 def page(kept: Kept) -> str:
     """One run: where it comes from, its findings, its metrics."""
     side = kept.snapshot.side
-    told = {name: str(value) for name, value in entry(kept).items() if value and name != "findings"}
-    lines = [f"{name.ljust(12)}  {one_line(words)}" for name, words in told.items()] + [""]
+    told = {
+        name: str(value)
+        for name, value in entry(kept).items()
+        if value and name != "findings"
+    }
+    lines = [f"{name.ljust(12)}  {one_line(words)}" for name, words in told.items()] + [
+        ""
+    ]
     for one in side.findings:
         lines.append(one_line(f"{one.severity}: {one.title} ({one.rule_id})"))
     longest = max((len(one) for one in side.metrics), default=0)
-    lines += ["", *(f"{one.ljust(longest)}  {_amount(value, side.units[one])}" for one, value in side.metrics.items())]
+    lines += [
+        "",
+        *(
+            f"{one.ljust(longest)}  {_amount(value, side.units[one])}"
+            for one, value in side.metrics.items()
+        ),
+    ]
     return "".join(f"{line}\n" for line in lines)
 
 
 def _amount(value: float, unit: str) -> str:
     """A newer version may have units that this one does not know."""
-    return in_words(value, Unit(unit)) if unit in {one.value for one in Unit} else one_line(f"{value:.6g} {unit}")
+    return (
+        in_words(value, Unit(unit))
+        if unit in {one.value for one in Unit}
+        else one_line(f"{value:.6g} {unit}")
+    )
 
 
 def entry(kept: Kept) -> dict[str, object]:
@@ -230,7 +316,10 @@ def entry(kept: Kept) -> dict[str, object]:
         "note": snapshot.note,
         "step_time_ms": side.median_ms,
         "steps": side.steps,
-        "findings": [{"rule_id": one.rule_id, "severity": one.severity, "place": one.place} for one in side.findings],
+        "findings": [
+            {"rule_id": one.rule_id, "severity": one.severity, "place": one.place}
+            for one in side.findings
+        ],
         "fingerprint": snapshot.fingerprint,
     }
 
@@ -243,9 +332,13 @@ def _row(kept: Kept) -> dict[str, str]:
         "COMMIT": origin.commit[:10],
         "BRANCH": origin.branch,
         "MACHINE": origin.machine,
-        "DEVICES": f"{key.devices} on {key.hosts} hosts" if key.hosts > 1 else key.devices,
+        "DEVICES": f"{key.devices} on {key.hosts} hosts"
+        if key.hosts > 1
+        else key.devices,
         "FRAMEWORK": key.framework,
-        "LABELS": ", ".join(f"{one}={value}" for one, value in sorted(key.labels.items())),
+        "LABELS": ", ".join(
+            f"{one}={value}" for one, value in sorted(key.labels.items())
+        ),
         "STEP": duration(side.median_ms),
         "STEPS": str(side.steps),
         "LEVEL": str(kept.snapshot.level),

@@ -1,4 +1,6 @@
-"""`tfadvisor capture`: options, addresses, what is written where. How it is recorded is decided elsewhere."""
+"""`tfadvisor capture`: options, addresses, what is written where. How it is recorded is
+decided elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,14 @@ import typer
 
 from tfadvisor.cli.outputs import check_page_has_a_file, note
 from tfadvisor.cli.reading_options import Details, Output, Reading, ReportFormat
-from tfadvisor.cli.recording import Out, StepCount, check_rules, keep_recording, note_kept, write_kept
+from tfadvisor.cli.recording import (
+    Out,
+    StepCount,
+    check_rules,
+    keep_recording,
+    note_kept,
+    write_kept,
+)
 from tfadvisor.cli.typer_commands import Command, argument, takes
 from tfadvisor.report.forms.forms import REPORT_FORMS, form_of
 
@@ -27,12 +36,20 @@ TensorBoard and most TensorFlow releases bring along: pip install 'tfadvisor[cap
 
 Exit codes: 0 there is a report, 2 usage, 3 no trace came or it holds no steps, 5 a rule or metric broke."""
 
-Addresses = Annotated[list[str], argument("HOST:PORT", "profiler servers of one job, all of which are recorded")]
+Addresses = Annotated[
+    list[str],
+    argument("HOST:PORT", "profiler servers of one job, all of which are recorded"),
+]
 
 app = typer.Typer(add_completion=False)
 
 
-@app.command("capture", cls=Command, epilog=_EXAMPLES, short_help="record a running job and print its report")
+@app.command(
+    "capture",
+    cls=Command,
+    epilog=_EXAMPLES,
+    short_help="record a running job and print its report",
+)
 @takes(Reading, "params bandwidth rules disable preview")
 def capture(
     addresses: Addresses,
@@ -44,7 +61,8 @@ def capture(
     output: Output = None,
     details: Details = False,
 ) -> int:
-    """Record a job through the profiler server that it has started, and say where its step's time goes.
+    """Record a job through the profiler server that it has started, and say where its
+    step's time goes.
 
     The job goes on; nothing of it changes.
     """
@@ -52,7 +70,9 @@ def capture(
     check_page_has_a_file(form, output, "report")
     options = reading.options()
     check_rules(options)
-    from tfadvisor.act.record.conduct import Wanted  # imports NumPy, which no --help needs
+    from tfadvisor.act.record.conduct import (
+        Wanted,
+    )  # imports NumPy, which no --help needs
     from tfadvisor.act.record.service import address_of, captured, client
 
     asked = list(dict.fromkeys(map(address_of, addresses)))

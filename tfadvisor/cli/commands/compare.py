@@ -29,24 +29,44 @@ Examples:
 Exit codes: 0 fine, 2 usage, 3 a side cannot be read, 4 the runs are not comparable, which is
 said in their place, or a side holds no step to compare."""
 
-_SIDE = "a logdir, a run folder, one *.xplane.pb (or .gz), a snapshot of a baseline (*.json), or the address of one"
+_SIDE = (
+    "a logdir, a run folder, one *.xplane.pb (or .gz), a snapshot of a baseline "
+    "(*.json), or the address of one"
+)
 Base = Annotated[str, argument("BASE", _SIDE, path_type=str)]
 New = Annotated[str, argument("NEW", "the same, for the run to explain", path_type=str)]
-BaseRun = Annotated[str | None, option("--base-run", "NAME", "the run of BASE instead of its newest", WHAT)]
-NewRun = Annotated[str | None, option("--new-run", "NAME", "the run of NEW instead of its newest", WHAT)]
-HostOfBoth = Annotated[str | None, option("--host", "NAME", "only this host, on both sides", WHAT)]
-StepsOfBoth = Annotated[str | None, option("--steps", "A:B", "only steps A up to but not B, on both sides", WHAT)]
+BaseRun = Annotated[
+    str | None,
+    option("--base-run", "NAME", "the run of BASE instead of its newest", WHAT),
+]
+NewRun = Annotated[
+    str | None,
+    option("--new-run", "NAME", "the run of NEW instead of its newest", WHAT),
+]
+HostOfBoth = Annotated[
+    str | None, option("--host", "NAME", "only this host, on both sides", WHAT)
+]
+StepsOfBoth = Annotated[
+    str | None,
+    option("--steps", "A:B", "only steps A up to but not B, on both sides", WHAT),
+]
 Format = Annotated[
     str | None,
     one_format(
-        names_of(COMPARISON_FORMS), "format of the comparison (text); html is a page with both runs side by side"
+        names_of(COMPARISON_FORMS),
+        "format of the comparison (text); html is a page with both runs side by side",
     ),
 ]
 
 app = typer.Typer(add_completion=False)
 
 
-@app.command("compare", cls=Command, epilog=_EXAMPLES, short_help="where the change of the step time comes from")
+@app.command(
+    "compare",
+    cls=Command,
+    epilog=_EXAMPLES,
+    short_help="where the change of the step time comes from",
+)
 def compare(
     base: Base,
     new: New,
@@ -59,8 +79,9 @@ def compare(
 ) -> int:
     """Say where the change of the step time comes from.
 
-    Splits the difference of two runs' mean step time over causes that add up to it: the classes of the step, and inside
-    compute, collectives and transfers the ops. Ops are recognised when compilers number them anew.
+    Splits the difference of two runs' mean step time over causes that add up to it: the
+    classes of the step, and inside compute, collectives and transfers the ops. Ops are
+    recognised when compilers number them anew.
     """
     form = form_of(COMPARISON_FORMS, format, output)
     check_page_has_a_file(form, output, "change")
@@ -70,7 +91,9 @@ def compare(
         (path, Reading(run=run, host=host, steps=steps).options())
         for path, run in zip(places([base, new]), (base_run, new_run), strict=True)
     ]
-    comparable = _write_page(sides, output) if form.drawn else _write(sides, form, output)
+    comparable = (
+        _write_page(sides, output) if form.drawn else _write(sides, form, output)
+    )
     return 0 if comparable else NothingToCompare.exit_code
 
 
@@ -91,9 +114,15 @@ def _write_page(sides: list[tuple[Path, Options]], output: Path | None) -> bool:
     for path, _ in reversed(sides):
         if path.suffix == ".json" and path.is_file():
             raise UsageError(
-                f"{path}: a page draws traces, and a snapshot holds none. Give traces, or another --format."
+                f"{path}: a page draws traces, and a snapshot holds none. Give "
+                "traces, or another --format."
             )
-    text, comparable = side_by_side([drawn(chosen_side(path, options), options) for path, options in reversed(sides)])
+    text, comparable = side_by_side(
+        [
+            drawn(chosen_side(path, options), options)
+            for path, options in reversed(sides)
+        ]
+    )
     if output is None:
         write_out(text, page=True)
     else:

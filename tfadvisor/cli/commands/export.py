@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tfadvisor.cli.outputs import check_outside, note, write_out
-from tfadvisor.cli.reading_options import OUTPUT, Paths, Reading, choice, chosen_run, places
+from tfadvisor.cli.reading_options import (
+    OUTPUT,
+    Paths,
+    Reading,
+    choice,
+    chosen_run,
+    places,
+)
 from tfadvisor.cli.typer_commands import Command, option, takes
 from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.printable import one_line
@@ -38,13 +45,22 @@ Exit codes: 0 fine, 2 usage, 3 nothing to export, 5 a rule or metric broke."""
 
 _ENDINGS = {"perfetto": "pftrace", "parquet": "tables", "pgle": "pgle.pb"}
 
-To = Annotated[str, choice("--to", names=("perfetto", "parquet", "pgle"), help="what to write", panel=OUTPUT)]
+To = Annotated[
+    str,
+    choice(
+        "--to",
+        names=("perfetto", "parquet", "pgle"),
+        help="what to write",
+        panel=OUTPUT,
+    ),
+]
 Target = Annotated[
     Path | None,
     option(
         "--output -o",
         "FILE",
-        "the file, packed if it ends in .gz; of parquet the folder, which must not be there or be empty (RUN.pftrace, "
+        "the file, packed if it ends in .gz; of parquet the folder, which must not "
+        "be there or be empty (RUN.pftrace, "
         "the folder RUN.tables, or RUN.pgle.pb, where you are)",
         OUTPUT,
     ),
@@ -56,21 +72,25 @@ app = typer.Typer(add_completion=False)
     "export",
     cls=Command,
     epilog=_EXAMPLES,
-    short_help="a timeline for Perfetto with the findings marked, tables as Parquet, or a profile for XLA",
+    short_help="a timeline for Perfetto with the findings marked, tables as Parquet, or a "
+    "profile for XLA",
 )
 @takes(Reading, "run host steps params bandwidth rules preview")
 def export(paths: Paths, to: To, *, output: Target = None, reading: Reading) -> int:
-    """Write a run for other tools: a timeline with the findings marked, tables, or a profile for XLA's scheduler.
+    """Write a run for other tools: a timeline with the findings marked, tables, or a
+    profile for XLA's scheduler.
 
-    perfetto: every event of every host thread and device stream, and above them the steps, where their time goes, and a
-    track a finding with its evidence and fixes. Open it at https://ui.perfetto.dev, which reads it inside the browser and
-    sends it nowhere, or with the Python package perfetto.
+    perfetto: every event of every host thread and device stream, and above them the
+    steps, where their time goes, and a track a finding with its evidence and fixes.
+    Open it at https://ui.perfetto.dev, which reads it inside the browser and sends it
+    nowhere, or with the Python package perfetto.
 
-    parquet: a folder with a table a file: events with all their stats, names, lines, steps.
-    docs/reference/export.md describes each column.
+    parquet: a folder with a table a file: events with all their stats, names, lines,
+    steps. docs/reference/export.md describes each column.
 
-    pgle: what each XLA instruction took on the GPUs, for profile-guided latency estimation: with it XLA's latency-hiding
-    scheduler knows how much compute hides which communication. Of several traces, runs or hosts, the 90th percentile of each
+    pgle: what each XLA instruction took on the GPUs, for profile-guided latency
+    estimation: with it XLA's latency-hiding scheduler knows how much compute hides
+    which communication. Of several traces, runs or hosts, the 90th percentile of each
     instruction's costs. Prints the line that uses it.
     """
     options = reading.options()
@@ -81,9 +101,13 @@ def export(paths: Paths, to: To, *, output: Target = None, reading: Reading) -> 
     target = output or _new_name(chosen, to)
     check_outside(target, read, "--output")
     try:
-        report = (_to_perfetto if to == "perfetto" else _to_parquet)(chosen, options, target)
+        report = (_to_perfetto if to == "perfetto" else _to_parquet)(
+            chosen, options, target
+        )
     except OSError as error:
-        raise UsageError(f"--output {target}: cannot be written: {error.strerror or error}.") from error
+        raise UsageError(
+            f"--output {target}: cannot be written: {error.strerror or error}."
+        ) from error
     note(f"wrote {target}.")
     for broken in report.broken:
         note(f"{broken.name}: {broken.error}")
@@ -91,7 +115,9 @@ def export(paths: Paths, to: To, *, output: Target = None, reading: Reading) -> 
 
 
 def _new_name(run: Run, form: str) -> Path:
-    """Named after the run. Raises UsageError where something is called so already: what nobody named overwrites nothing."""
+    """Named after the run. Raises UsageError where something is called so already: what
+    nobody named overwrites nothing.
+    """
     path = Path(f"{one_line(run.name).replace('/', '_')}.{_ENDINGS[form]}")
     if path.exists():
         raise UsageError(f"{path} is there already. Give a name: -o FILE.")
@@ -105,9 +131,17 @@ def _to_perfetto(run: Run, options: Options, output: Path) -> Report:
     from tfadvisor.timeline.build import SELECTION
 
     if output.is_dir():
-        raise UsageError(f"--output {output}: is a folder. Give a file: -o {output / 'run.pftrace'}")
+        raise UsageError(
+            f"--output {output}: is a folder. Give a file: -o {output / 'run.pftrace'}"
+        )
     with export_file(output) as file, reading_progress(run) as progress:
-        return export_run(run, options, SELECTION, PerfettoSink(file.write, several=len(run.files) > 1), progress)
+        return export_run(
+            run,
+            options,
+            SELECTION,
+            PerfettoSink(file.write, several=len(run.files) > 1),
+            progress,
+        )
 
 
 def _to_parquet(run: Run, options: Options, output: Path) -> Report:
@@ -115,7 +149,8 @@ def _to_parquet(run: Run, options: Options, output: Path) -> Report:
         from tfadvisor.serve.export.parquet_write import ParquetSink
     except ImportError as error:
         raise UsageError(
-            f"--to parquet needs pyarrow, which cannot be loaded ({error}): pip install 'tfadvisor[parquet]'"
+            f"--to parquet needs pyarrow, which cannot be loaded ({error}): pip "
+            "install 'tfadvisor[parquet]'"
         ) from error
     from tfadvisor.cli.recording import reading_progress
     from tfadvisor.serve.export.perfetto import export_run
@@ -134,35 +169,53 @@ def _to_parquet(run: Run, options: Options, output: Path) -> Report:
 
 
 def _to_pgle(paths: list[Path], options: Options, output: Path | None) -> int:
-    """Writes the profile, notes on standard error what speaks against it, and prints how to use it.
+    """Writes the profile, notes on standard error what speaks against it, and prints
+    how to use it.
 
-    Raises UsageError for what the profile cannot be made with, TraceError where no event names an instruction.
+    Raises UsageError for what the profile cannot be made with, TraceError where no
+    event names an instruction.
     """
     from tfadvisor.cli.recording import bounded
-    from tfadvisor.serve.export.perfetto_conclusions import export_file  # other exports need none of it
+    from tfadvisor.serve.export.perfetto_conclusions import (
+        export_file,
+    )  # other exports need none of it
     from tfadvisor.serve.export.pgle import as_binary, profile
     from tfadvisor.serve.export.pgle_events import remarks
 
     target = output or _new_name(chosen_run(paths[:1], options), "pgle")
     check_outside(target, paths, "--output")
     if target.suffix != ".pb":
-        raise UsageError(f"--output {target}: XLA reads a binary profile only from a file that ends in .pb.")
+        raise UsageError(
+            f"--output {target}: XLA reads a binary profile only from a file that "
+            "ends in .pb."
+        )
     if options.steps is not None:
-        raise UsageError("--steps: a profile is made of whole traces. Record the steps that you want.")
+        raise UsageError(
+            "--steps: a profile is made of whole traces. Record the steps that you "
+            "want."
+        )
     files = _files(paths, options)
     with bounded(files):
         made = profile(files)
     against = list(remarks(made.facts))
     if not made.costs:
-        cause = against[0] if against else "no event of a device names an instruction of XLA."
+        cause = (
+            against[0]
+            if against
+            else "no event of a device names an instruction of XLA."
+        )
         raise TraceError(
-            str(paths[0]), f"holds no cost: {cause}", "Record a run of JAX, or of `jit_compile=True`, on GPUs."
+            str(paths[0]),
+            f"holds no cost: {cause}",
+            "Record a run of JAX, or of `jit_compile=True`, on GPUs.",
         )
     try:
         with export_file(target) as file:
             file.write(as_binary(made.costs))
     except OSError as error:
-        raise UsageError(f"--output {target}: cannot be written: {error.strerror or error}.") from error
+        raise UsageError(
+            f"--output {target}: cannot be written: {error.strerror or error}."
+        ) from error
     note(f"wrote {target}.")
     for one in against:
         note(one)
@@ -174,7 +227,11 @@ def _files(paths: Sequence[Path], options: Options) -> list[Path]:
     """All hosts of each path's run, files with the very bytes of another one once."""
     from tfadvisor.trace.runs import choose_run, without_duplicates
 
-    found = [file for path in paths for file in choose_run([path], options.run, options.host)[0].files]
+    found = [
+        file
+        for path in paths
+        for file in choose_run([path], options.run, options.host)[0].files
+    ]
     kept, left_out = without_duplicates(found)
     for file in left_out:
         note(f"{file} holds the very bytes of another file, and counts once.")
@@ -187,7 +244,10 @@ def _print(made: Profile, output: Path, files: int) -> None:
     line, notes = launch_line(output, made.framework, made.jax_version)
     executions = sum(one.executions for one in made.costs.values())
     traces = "1 trace" if files == 1 else f"{files:,} traces"
-    write_out(f"# {len(made.costs):,} instructions, {executions:,} executions, from {traces}. Compile with them:\n")
+    write_out(
+        f"# {len(made.costs):,} instructions, {executions:,} executions, from "
+        f"{traces}. Compile with them:\n"
+    )
     for one in notes:
         write_out(f"# {one_line(one)}\n")
     if line:

@@ -1,4 +1,6 @@
-"""`tfadvisor fix`: patches to the user's program for what a trace shows, printed or written."""
+"""`tfadvisor fix`: patches to the user's program for what a trace shows, printed or
+written.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tfadvisor.cli.outputs import note, write_json
-from tfadvisor.cli.reading_options import OUTPUT, WHAT, Paths, Reading, chosen_run, one_format, places
+from tfadvisor.cli.reading_options import (
+    OUTPUT,
+    WHAT,
+    Paths,
+    Reading,
+    chosen_run,
+    one_format,
+    places,
+)
 from tfadvisor.cli.typer_commands import Command, option, takes
 from tfadvisor.errors import UsageError
 
@@ -39,10 +49,24 @@ _CHECK_SECONDS = 300.0
 """That a program may take to come to its first steps."""
 
 Diff = Annotated[
-    bool, option("--diff", "", "print the changes as a unified diff (what happens without --apply)", OUTPUT)
+    bool,
+    option(
+        "--diff",
+        "",
+        "print the changes as a unified diff (what happens without --apply)",
+        OUTPUT,
+    ),
 ]
-Apply = Annotated[bool, option("--apply", "", "write the changes; wants a clean git work tree", OUTPUT)]
-Format = Annotated[str | None, one_format(("diff", "json"), "diff, or the report with each patch in its fix (diff)")]
+Apply = Annotated[
+    bool,
+    option("--apply", "", "write the changes; wants a clean git work tree", OUTPUT),
+]
+Format = Annotated[
+    str | None,
+    one_format(
+        ("diff", "json"), "diff, or the report with each patch in its fix (diff)"
+    ),
+]
 RuleId = Annotated[
     list[str] | None,
     option("--rule", "ID", "only findings of this rule; may be repeated", WHAT),
@@ -52,7 +76,8 @@ SourcePlace = Annotated[
     option(
         "--source",
         "DIR",
-        "the program: a folder, or its script, which is read with what it imports (the folder where you are)",
+        "the program: a folder, or its script, which is read with what it imports "
+        "(the folder where you are)",
         WHAT,
         show_default=False,
     ),
@@ -62,11 +87,15 @@ Check = Annotated[
     option(
         "--check",
         "",
-        "run the patched program, given after --, until its first steps are done; nothing is written",
+        "run the patched program, given after --, until its first steps are done; "
+        "nothing is written",
         WHAT,
     ),
 ]
-Chosen = Annotated[str | None, option("--at", "FILE:LINE", "the place to patch, where several fit", WHAT)]
+Chosen = Annotated[
+    str | None,
+    option("--at", "FILE:LINE", "the place to patch, where several fit", WHAT),
+]
 
 app = typer.Typer(add_completion=False)
 
@@ -82,7 +111,12 @@ class _TakesCommand(Command):
         return list(super().parse_args(ctx, args))
 
 
-@app.command("fix", cls=_TakesCommand, epilog=_EXAMPLES, short_help="patches to your program for what a trace shows")
+@app.command(
+    "fix",
+    cls=_TakesCommand,
+    epilog=_EXAMPLES,
+    short_help="patches to your program for what a trace shows",
+)
 @takes(Reading, "run host rules")
 def fix(
     context: typer.Context,
@@ -98,15 +132,24 @@ def fix(
 ) -> int:
     """Change the program where a trace shows that it loses time.
 
-    The report's findings tell which change and, where the trace knows files and lines, the place. Else the program is
-    searched for the pattern of the fault. Where it is in several places, they are listed, and --at names one.
+    The report's findings tell which change and, where the trace knows files and lines,
+    the place. Else the program is searched for the pattern of the fault. Where it is in
+    several places, they are listed, and --at names one.
     """
     if diff and apply:
         raise UsageError("--diff prints and --apply writes. Give one of them.")
     command = context.meta.get(_COMMAND, ())
     if check != bool(command):
-        raise UsageError("--check and the command go together: tfadvisor fix logdir/ --check -- python train.py")
-    from tfadvisor.act.repair.plan import at_of, plan_of, plan_words, with_patches  # --help needs none of these
+        raise UsageError(
+            "--check and the command go together: tfadvisor fix logdir/ --check -- "
+            "python train.py"
+        )
+    from tfadvisor.act.repair.plan import (
+        at_of,
+        plan_of,
+        plan_words,
+        with_patches,
+    )  # --help needs none of these
     from tfadvisor.act.repair.sources import read_sources
     from tfadvisor.advice.loading.catalogue import load_catalogue
     from tfadvisor.analysis import analyze_run
@@ -118,7 +161,10 @@ def fix(
     chosen = chosen_run(places(paths), options)
     with reading_progress(chosen) as progress:
         report = analyze_run(chosen, options, progress)
-    codemods = {one.id: one.codemods for one in load_catalogue(options.rules, preview=True).rules}
+    codemods = {
+        one.id: one.codemods
+        for one in load_catalogue(options.rules, preview=True).rules
+    }
     plan = plan_of(report, codemods, sources, rule or [], chosen_place)
     for one in sources.left_alone:
         note(f"{one.name} is left alone: {one.why}")
@@ -135,7 +181,9 @@ def fix(
 
 
 def _is_broken(plan: Plan, sources: Sources, command: Sequence[str]) -> bool:
-    """Whether the patched program fails in its first steps, which it says. Ctrl-C ends it and this."""
+    """Whether the patched program fails in its first steps, which it says. Ctrl-C ends
+    it and this.
+    """
     from tfadvisor.act.trial.first_step import first_broken
     from tfadvisor.act.trial.one_run import Asked
 
@@ -155,7 +203,11 @@ def _is_broken(plan: Plan, sources: Sources, command: Sequence[str]) -> bool:
         note("checked: the patched program comes through its first steps.")
         return False
     name, why = broken
-    note(f"{name}: the patched program fails: {why}." if name else f"the program fails without any patch: {why}.")
+    note(
+        f"{name}: the patched program fails: {why}."
+        if name
+        else f"the program fails without any patch: {why}."
+    )
     return True
 
 
@@ -182,4 +234,7 @@ def _print_diffs(plan: Plan, sources: Sources) -> None:
 def _print_launch_lines(plan: Plan) -> None:
     for one in plan.patched:
         if not one.text:
-            sys.stdout.write(f"# {one.rule_id}: before the line that launches the program\n{one.patch.diff}")
+            sys.stdout.write(
+                f"# {one.rule_id}: before the line that launches the program\n"
+                f"{one.patch.diff}"
+            )

@@ -1,4 +1,6 @@
-"""`tfadvisor flags`: what is wrong with flags and variables before a run is started with them."""
+"""`tfadvisor flags`: what is wrong with flags and variables before a run is started
+with them.
+"""
 
 from __future__ import annotations
 
@@ -32,29 +34,50 @@ _LOOK_LIKE_OPTIONS = ("--", "-x", "-tf_")
 
 
 class _TakesFlags(Command):
-    """Takes `--xla_dump_to=x` for the argument that it is, though it looks like an option."""
+    """Takes `--xla_dump_to=x` for the argument that it is, though it looks like an
+    option.
+    """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """What begins with a blank is never taken for an option."""
         options = {flag for one in self.get_params(ctx) for flag in one.opts}
         given = [
             f" {one}"
-            if one != "--" and one.startswith(_LOOK_LIKE_OPTIONS) and one.partition("=")[0] not in options
+            if one != "--"
+            and one.startswith(_LOOK_LIKE_OPTIONS)
+            and one.partition("=")[0] not in options
             else one
             for one in args
         ]
         return list(super().parse_args(ctx, given))
 
 
-Flags = Annotated[str, argument("FLAGS", "flags and NAME=value pairs in quotes, or - for standard input")]
-Jaxlib = Annotated[str | None, option("--jaxlib", "V", "judge by this jaxlib (the newest recorded)")]
-TensorFlow = Annotated[str | None, option("--tensorflow", "V", "judge XLA's flags by this TensorFlow instead")]
-FailOn = Annotated[
-    str | None, choice("--fail-on", names=("error", "warning"), help="exit with 1 if anything is at least this bad")
+Flags = Annotated[
+    str,
+    argument("FLAGS", "flags and NAME=value pairs in quotes, or - for standard input"),
 ]
-Format = Annotated[str | None, one_format(("text", "json"), "format of the report (text)", None)]
+Jaxlib = Annotated[
+    str | None, option("--jaxlib", "V", "judge by this jaxlib (the newest recorded)")
+]
+TensorFlow = Annotated[
+    str | None,
+    option("--tensorflow", "V", "judge XLA's flags by this TensorFlow instead"),
+]
+FailOn = Annotated[
+    str | None,
+    choice(
+        "--fail-on",
+        names=("error", "warning"),
+        help="exit with 1 if anything is at least this bad",
+    ),
+]
+Format = Annotated[
+    str | None, one_format(("text", "json"), "format of the report (text)", None)
+]
 
-app = typer.Typer(cls=Commands, add_completion=False, short_help="check flags and variables")
+app = typer.Typer(
+    cls=Commands, add_completion=False, short_help="check flags and variables"
+)
 
 
 @app.callback()
@@ -62,7 +85,12 @@ def flags() -> None:
     """Flags and variables."""
 
 
-@app.command("check", cls=_TakesFlags, epilog=_EXAMPLES, short_help="what is wrong with flags and variables")
+@app.command(
+    "check",
+    cls=_TakesFlags,
+    epilog=_EXAMPLES,
+    short_help="what is wrong with flags and variables",
+)
 def check_flags(
     flags: Flags,
     jaxlib: Jaxlib = None,
@@ -70,16 +98,22 @@ def check_flags(
     fail_on: FailOn = None,
     format: Format = None,
 ) -> int:
-    """Say what is wrong with XLA, TensorFlow, JAX, NCCL and CUDA settings before a run is started with them.
+    """Say what is wrong with XLA, TensorFlow, JAX, NCCL and CUDA settings before a run
+    is started with them.
 
-    FLAGS is one text: XLA's flags as they are, NAME=value pairs, or both, as a shell takes them; - reads it from standard
-    input. Each is unknown, removed, renamed, misplaced, deprecated, of a wrong value, the default already, in conflict with
-    another, dangerous, or fine. An unknown flag ends a process at its start, so which flags exist was asked of the libraries
-    themselves, version by version. An error is what ends the process or is not read; a warning costs speed or does something
-    else than it looks; a note is worth knowing.
+    FLAGS is one text: XLA's flags as they are, NAME=value pairs, or both, as a shell
+    takes them; - reads it from standard input. Each is unknown, removed, renamed,
+    misplaced, deprecated, of a wrong value, the default already, in conflict with
+    another, dangerous, or fine. An unknown flag ends a process at its start, so which
+    flags exist was asked of the libraries themselves, version by version. An error is
+    what ends the process or is not read; a warning costs speed or does something else
+    than it looks; a note is worth knowing.
     """
     from tfadvisor.advice.flags.check import check
-    from tfadvisor.advice.flags.forms import as_data, lines  # other commands need none of it
+    from tfadvisor.advice.flags.forms import (
+        as_data,
+        lines,
+    )  # other commands need none of it
 
     _check_versions(jaxlib, tensorflow)
     checked = check(_text(flags), jaxlib, tensorflow)
@@ -94,7 +128,9 @@ def _check_versions(jaxlib: str | None, tensorflow: str | None) -> None:
     from tfadvisor.advice.flags.recorded import order
 
     if jaxlib is not None and tensorflow is not None:
-        raise UsageError("--jaxlib and --tensorflow exclude each other: give one of them.")
+        raise UsageError(
+            "--jaxlib and --tensorflow exclude each other: give one of them."
+        )
     for name, version in (("jaxlib", jaxlib), ("tensorflow", tensorflow)):
         if version is not None and order(version) is None:
             raise UsageError(f"--{name} {version}: give a version as 0.6.2")
@@ -108,9 +144,15 @@ def _text(given: str) -> str:
 
 
 def _laid_out(lines: Iterable[Line]) -> str:
-    """One entry of the report after another: a label, then the text beside it on as many lines as it needs."""
+    """One entry of the report after another: a label, then the text beside it on as
+    many lines as it needs.
+    """
     page = TextPage(screen_of(sys.stdout))
     for one in lines:
         indent = _LABEL + one.indent if one.label or one.indent else 0
-        page.hanging((one.label, _STYLES.get(one.label, "")), (one_line(one.text), DIM if one.quiet else ""), indent)
+        page.hanging(
+            (one.label, _STYLES.get(one.label, "")),
+            (one_line(one.text), DIM if one.quiet else ""),
+            indent,
+        )
     return page.text()

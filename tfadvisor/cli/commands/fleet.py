@@ -1,4 +1,6 @@
-"""`tfadvisor fleet`: options, where runs are read, the table, and what is printed about it."""
+"""`tfadvisor fleet`: options, where runs are read, the table, and what is printed about
+it.
+"""
 
 from __future__ import annotations
 
@@ -56,15 +58,36 @@ class _TableOrReport(Commands):
 
 
 Sources = Annotated[
-    list[str], argument("SOURCE", "folders with runs anywhere below, or addresses of such", path_type=str)
+    list[str],
+    argument(
+        "SOURCE",
+        "folders with runs anywhere below, or addresses of such",
+        path_type=str,
+    ),
 ]
-TableFile = Annotated[Path, option("--output -o", "FILE", "the table, a Parquet file; what it holds already is kept")]
+TableFile = Annotated[
+    Path,
+    option(
+        "--output -o",
+        "FILE",
+        "the table, a Parquet file; what it holds already is kept",
+    ),
+]
 LabelsBy = Annotated[
     str | None,
-    option("--labels", "TEMPLATE", "which folders below SOURCE name what, as {team}/{model}/*/{job} ({model})", WHAT),
+    option(
+        "--labels",
+        "TEMPLATE",
+        "which folders below SOURCE name what, as {team}/{model}/*/{job} ({model})",
+        WHAT,
+    ),
 ]
-TableRead = Annotated[str, argument("TABLE", "what `tfadvisor fleet` wrote", path_type=str)]
-Format = Annotated[str | None, one_format(names_of(FLEET_FORMS), "format of the report (text)")]
+TableRead = Annotated[
+    str, argument("TABLE", "what `tfadvisor fleet` wrote", path_type=str)
+]
+Format = Annotated[
+    str | None, one_format(names_of(FLEET_FORMS), "format of the report (text)")
+]
 
 app = typer.Typer(
     cls=_TableOrReport,
@@ -75,7 +98,11 @@ app = typer.Typer(
 )
 
 
-@app.command(_TABLE, cls=Command, short_help="write or update the table (the word may be left out)")
+@app.command(
+    _TABLE,
+    cls=Command,
+    short_help="write or update the table (the word may be left out)",
+)
 def table(
     sources: Sources,
     output: TableFile,
@@ -84,10 +111,11 @@ def table(
     disable: Disabled = None,
     workers: Workers = None,
 ) -> int:
-    """Write a row for every run below the sources: verdict, step time, classes, first finding, saving, devices.
+    """Write a row for every run below the sources: verdict, step time, classes, first
+    finding, saving, devices.
 
-    Runs that the table holds already are read again only when their files, tfadvisor or the rules have changed. A run that
-    cannot be read is a row with its error.
+    Runs that the table holds already are read again only when their files, tfadvisor or
+    the rules have changed. A run that cannot be read is a row with its error.
     """
     from tfadvisor.fleet.build import (
         Labels,
@@ -102,17 +130,25 @@ def table(
     found = places(sources)
     check_outside(output, found, "--output")
     known = _known(output)
-    how = HowToRead(tuple(str(one.absolute() if one.is_dir() else one) for one in rules or ()), tuple(disable or ()))
+    how = HowToRead(
+        tuple(str(one.absolute() if one.is_dir() else one) for one in rules or ()),
+        tuple(disable or ()),
+    )
     runs = find_tasks(found, Labels(labels), how)
     with _progress() as done:
-        outcome = bring_up_to_date(known, runs, LocalProcesses(processes(workers)), output, done)
+        outcome = bring_up_to_date(
+            known, runs, LocalProcesses(processes(workers)), output, done
+        )
     _tell(outcome, output)
     return 0
 
 
-@app.command("report", cls=Command, short_help="what costs the fleet most, from a table")
+@app.command(
+    "report", cls=Command, short_help="what costs the fleet most, from a table"
+)
 def report(table: TableRead, format: Format = None, output: Output = None) -> int:
-    """Say what costs the fleet most device-hours: by cause, first finding, team and model; over time; what got worse.
+    """Say what costs the fleet most device-hours: by cause, first finding, team and
+    model; over time; what got worse.
 
     A run stands for its devices over one hour.
     """
@@ -150,19 +186,37 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
         yield lambda done, total: None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
 
-    columns = (TextColumn("runs"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (
+        TextColumn("runs"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("runs", total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def _tell(outcome: Outcome, output: Path) -> None:
-    failed = f", {len(outcome.failed):,} of them without a report" if outcome.failed else ""
+    failed = (
+        f", {len(outcome.failed):,} of them without a report" if outcome.failed else ""
+    )
     gone = f", {outcome.gone:,} of runs that are gone" if outcome.gone else ""
-    note(f"{output}: {outcome.rows:,} rows{gone}; {outcome.read:,} runs were new or changed{failed}.")
+    note(
+        f"{output}: {outcome.rows:,} rows{gone}; {outcome.read:,} runs were new or "
+        f"changed{failed}."
+    )
     for row in outcome.failed[:5]:
         note(f"{row.place}: {row.error}")
     if len(outcome.failed) > 5:
-        note(f"and {len(outcome.failed) - 5:,} more: their rows have the column `error`.")
+        note(
+            f"and {len(outcome.failed) - 5:,} more: their rows have the column `error`."
+        )

@@ -1,4 +1,6 @@
-"""`tfadvisor gate`: options, paths, the store, files and streams. What is judged and how it looks is decided elsewhere."""
+"""`tfadvisor gate`: options, paths, the store, files and streams. What is judged and
+how it looks is decided elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,13 @@ import msgspec
 import typer
 
 from tfadvisor.cli.gate_options import COMMAND, Judging
-from tfadvisor.cli.outputs import check_outside, check_page_has_a_file, note, write_form, write_output
+from tfadvisor.cli.outputs import (
+    check_outside,
+    check_page_has_a_file,
+    note,
+    write_form,
+    write_output,
+)
 from tfadvisor.cli.reading_options import Config, PathsOrNone, Reading, places
 from tfadvisor.cli.typer_commands import Command, takes
 from tfadvisor.comparison.gate.forms import FILES, VERDICT_FORMS
@@ -61,11 +69,17 @@ class Asked(msgspec.Struct, frozen=True):
 
 
 class _TakesSeveral(Command):
-    """`--candidates a b c` is `--candidates a --candidates b --candidates c`; after `--` comes the command to record."""
+    """`--candidates a b c` is `--candidates a --candidates b --candidates c`; after
+    `--` comes the command to record.
+    """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Every path up to the next option is a candidate. The command stays as it is written."""
-        if "--" in args and any(one.split("=")[0] == "--against" for one in args[: args.index("--")]):
+        """Every path up to the next option is a candidate. The command stays as it is
+        written.
+        """
+        if "--" in args and any(
+            one.split("=")[0] == "--against" for one in args[: args.index("--")]
+        ):
             at = args.index("--")
             args, ctx.meta[COMMAND] = args[:at], args[at + 1 :]
         given: list[str] = []
@@ -83,16 +97,27 @@ class _TakesSeveral(Command):
 app = typer.Typer(add_completion=False)
 
 
-@app.command("gate", cls=_TakesSeveral, epilog=_EXAMPLES, short_help="pass or fail a run by budgets and baselines")
+@app.command(
+    "gate",
+    cls=_TakesSeveral,
+    epilog=_EXAMPLES,
+    short_help="pass or fail a run by budgets and baselines",
+)
 @takes(Reading, "run host steps params bandwidth rules preview")
 @takes(Judging)
 def gate(
-    context: typer.Context, judging: Judging, reading: Reading, paths: PathsOrNone = None, config: Config = None
+    context: typer.Context,
+    judging: Judging,
+    reading: Reading,
+    paths: PathsOrNone = None,
+    config: Config = None,
 ) -> int:
-    """Judge a run against budgets and against earlier runs, or what is checked out against another commit.
+    """Judge a run against budgets and against earlier runs, or what is checked out
+    against another commit.
 
-    Fails only what is over its limit and larger than what runs of an unchanged program show by chance. Says first how small a
-    change it could have seen, and says `cannot tell` where that is larger than the limit.
+    Fails only what is over its limit and larger than what runs of an unchanged program
+    show by chance. Says first how small a change it could have seen, and says `cannot
+    tell` where that is larger than the limit.
     """
     from msgspec.structs import replace
 
@@ -105,12 +130,24 @@ def gate(
         return 0
     turns = asked_for(context, judging.against, judging.budget, judging.link)
     if not paths and turns is None:
-        raise UsageError("PATH is missing: the run to judge. Try 'tfadvisor gate --help'.")
+        raise UsageError(
+            "PATH is missing: the run to judge. Try 'tfadvisor gate --help'."
+        )
     form = form_of(VERDICT_FORMS, judging.format, judging.output)
     options = reading.options()
     if (policy := judging.on_cannot_tell) is not None:
         settings = replace(settings, on_cannot_tell=policy, on_not_comparable=policy)
-    return _gated(Asked(places(paths), turns, places(judging.candidates), options, settings, form, judging))
+    return _gated(
+        Asked(
+            places(paths),
+            turns,
+            places(judging.candidates),
+            options,
+            settings,
+            form,
+            judging,
+        )
+    )
 
 
 def _gated(asked: Asked) -> int:
@@ -125,7 +162,9 @@ def _gated(asked: Asked) -> int:
     if asked.against is None:
         verdict, candidates, store = _judged(asked, model, labels)
     else:
-        verdict = judged_in_turns(asked.against, asked.options, model, labels, asked.config)
+        verdict = judged_in_turns(
+            asked.against, asked.options, model, labels, asked.config
+        )
     verdict = with_places(verdict, Path.cwd())
     _write(verdict, asked)
     _tell_github(verdict)
@@ -134,7 +173,9 @@ def _gated(asked: Asked) -> int:
     return verdict.exit_code
 
 
-def _judged(asked: Asked, model: str | None, labels: Mapping[str, str]) -> tuple[GateResult, list[Snapshot], Path]:
+def _judged(
+    asked: Asked, model: str | None, labels: Mapping[str, str]
+) -> tuple[GateResult, list[Snapshot], Path]:
     """The verdict, the snapshots that it is about, and the store that it used."""
     from datetime import datetime, timezone
 
@@ -144,22 +185,37 @@ def _judged(asked: Asked, model: str | None, labels: Mapping[str, str]) -> tuple
 
     config = asked.config
     reports = [gate_inputs.report_of(asked.paths, asked.options)]
-    reports += [gate_inputs.report_of([path], gate_inputs.newest(asked.options)) for path in asked.candidates]
-    candidates = [gate_inputs.judged_snapshot(report, model, labels) for report in reports]
+    reports += [
+        gate_inputs.report_of([path], gate_inputs.newest(asked.options))
+        for path in asked.candidates
+    ]
+    candidates = [
+        gate_inputs.judged_snapshot(report, model, labels) for report in reports
+    ]
     reports, candidates = _without_copies(reports, candidates)
     store = gate_inputs.store_of(asked.judging.baseline, config)
     stored = gate_inputs.stored_runs(store, asked.options, model, labels)
     today = datetime.now(timezone.utc).date()
-    return judge(config, reports, candidates, choose(stored, candidates, config.keep), today), candidates, store
+    return (
+        judge(
+            config, reports, candidates, choose(stored, candidates, config.keep), today
+        ),
+        candidates,
+        store,
+    )
 
 
-def _without_copies(reports: Sequence[Report], candidates: Sequence[Snapshot]) -> tuple[list[Report], list[Snapshot]]:
+def _without_copies(
+    reports: Sequence[Report], candidates: Sequence[Snapshot]
+) -> tuple[list[Report], list[Snapshot]]:
     """The same trace given twice counts once."""
     seen: set[str] = set()
     kept: list[tuple[Report, Snapshot]] = []
     for report, candidate in zip(reports, candidates, strict=True):
         if candidate.fingerprint in seen:
-            note(f"{report.run.path} is a copy of another candidate and does not count.")
+            note(
+                f"{report.run.path} is a copy of another candidate and does not count."
+            )
         else:
             kept.append((report, candidate))
         seen.add(candidate.fingerprint)
@@ -174,7 +230,11 @@ def _check_outputs(asked: Asked) -> None:
 
 
 def _write(verdict: GateResult, asked: Asked) -> None:
-    wrote = [(form, target) for form in FILES if (target := getattr(asked.judging, form.name)) is not None]
+    wrote = [
+        (form, target)
+        for form in FILES
+        if (target := getattr(asked.judging, form.name)) is not None
+    ]
     for form, target in wrote:
         write_output(target, form.write(verdict), f"--{form.name}")
     if wrote:
@@ -183,7 +243,9 @@ def _write(verdict: GateResult, asked: Asked) -> None:
 
 
 def _tell_github(verdict: GateResult) -> None:
-    """Annotations on stderr, which the runner reads too, so that standard output stays what was asked for."""
+    """Annotations on stderr, which the runner reads too, so that standard output stays
+    what was asked for.
+    """
     from tfadvisor.comparison.gate.forms.ci import workflow_commands
     from tfadvisor.comparison.gate.forms.pages import as_markdown
 
@@ -195,16 +257,28 @@ def _tell_github(verdict: GateResult) -> None:
             with Path(summary).open("a", encoding="utf-8") as file:
                 file.write(as_markdown(verdict))
         except OSError as error:
-            note(f"GITHUB_STEP_SUMMARY {summary}: cannot be written: {error.strerror or error}.")
+            note(
+                f"GITHUB_STEP_SUMMARY {summary}: cannot be written: "
+                f"{error.strerror or error}."
+            )
 
 
-def _keep(verdict: GateResult, candidates: Sequence[Snapshot], store: Path, asked: Asked) -> None:
+def _keep(
+    verdict: GateResult, candidates: Sequence[Snapshot], store: Path, asked: Asked
+) -> None:
     from tfadvisor.comparison.baseline.store import add, leave_pending
     from tfadvisor.comparison.gate.result import Outcome
 
     passed = verdict.outcome not in (Outcome.FAIL, Outcome.BROKEN)
     if asked.judging.add and passed:
         added, known = add(store, candidates, asked.config.keep)
-        note(f"{len(added)} run{'s' if len(added) != 1 else ''} added to {store}, {len(known)} there already.")
-    if not passed or verdict.outcome is Outcome.CANNOT_TELL or any(check.improved for check in verdict.checks):
+        note(
+            f"{len(added)} run{'s' if len(added) != 1 else ''} added to {store}, "
+            f"{len(known)} there already."
+        )
+    if (
+        not passed
+        or verdict.outcome is Outcome.CANNOT_TELL
+        or any(check.improved for check in verdict.checks)
+    ):
         leave_pending(store, candidates[0])

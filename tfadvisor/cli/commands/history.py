@@ -21,19 +21,32 @@ Examples:
 Exit codes: 0 fine, 2 usage or configuration, 3 the store holds no run that can be read."""
 
 _REMEDY = "`tfadvisor baseline add PATH` adds one."
-Page = Annotated[Path | None, option("--output -o", "FILE", "the page, one HTML file", OUTPUT)]
+Page = Annotated[
+    Path | None, option("--output -o", "FILE", "the page, one HTML file", OUTPUT)
+]
 
 app = typer.Typer(add_completion=False)
 
 
-@app.command("history", cls=Command, epilog=_EXAMPLES, short_help="step times of a store's runs over time, as a page")
-def history(store: Store = None, output: Page = None, model: Model = None, config: Config = None) -> int:
-    """Draw the runs of a store over time: the step and its classes, and where a change was accepted.
+@app.command(
+    "history",
+    cls=Command,
+    epilog=_EXAMPLES,
+    short_help="step times of a store's runs over time, as a page",
+)
+def history(
+    store: Store = None, output: Page = None, model: Model = None, config: Config = None
+) -> int:
+    """Draw the runs of a store over time: the step and its classes, and where a change
+    was accepted.
 
     One HTML file, which needs no network.
     """
     if output is None and sys.stdout.isatty():
-        raise UsageError("the history is a page for a browser. Give a file to write it to: -o history.html")
+        raise UsageError(
+            "the history is a page for a browser. Give a file to write it to: -o "
+            "history.html"
+        )
     from tfadvisor.cli import gate_inputs
     from tfadvisor.comparison.baseline.store import read_store
     from tfadvisor.comparison.gate.history import as_html
@@ -42,10 +55,16 @@ def history(store: Store = None, output: Page = None, model: Model = None, confi
     if output is not None:
         check_outside(output, [folder], "--output")
     contents = read_store(folder)
-    runs = [kept.snapshot for kept in contents.runs if model in (None, kept.snapshot.key.model)]
+    runs = [
+        kept.snapshot
+        for kept in contents.runs
+        if model in (None, kept.snapshot.key.model)
+    ]
     if not runs:
         raise TraceError(
-            str(folder), "holds no run yet." if not contents.runs else f"holds no run of {model}.", _REMEDY
+            str(folder),
+            "holds no run yet." if not contents.runs else f"holds no run of {model}.",
+            _REMEDY,
         )
     for file, why in contents.unusable:
         note(f"{file}: left out: {why}.")

@@ -28,17 +28,29 @@ Format = Annotated[str | None, one_format(("text", "json"), "format (text)", Non
 app = typer.Typer(add_completion=False)
 
 
-@app.command("ledger", cls=Command, epilog=_EXAMPLES, short_help="predicted vs. measured savings of earlier `try` runs")
+@app.command(
+    "ledger",
+    cls=Command,
+    epilog=_EXAMPLES,
+    short_help="predicted vs. measured savings of earlier `try` runs",
+)
 def ledger(ledger: LedgerFile = LEDGER, format: Format = None) -> int:
     """Compare predicted with measured savings of earlier `try` runs.
 
-    Each line of the ledger is a change that was tried: ids, versions and numbers, no paths and no code.
+    Each line of the ledger is a change that was tried: ids, versions and numbers, no
+    paths and no code.
     """
-    from tfadvisor.comparison.ledger import accounts_of, as_text, read  # --help needs none of these
+    from tfadvisor.comparison.ledger import (
+        accounts_of,
+        as_text,
+        read,
+    )  # --help needs none of these
 
     found = read(ledger)
     if not found.entries and not found.unread:
-        raise TraceError(str(ledger), "no change was tried yet.", "`tfadvisor try` writes it.")
+        raise TraceError(
+            str(ledger), "no change was tried yet.", "`tfadvisor try` writes it."
+        )
     accounts = accounts_of(found.entries, found.unread)
     if format == "json":
         write_json(accounts.to_dict())

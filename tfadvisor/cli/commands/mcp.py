@@ -23,18 +23,30 @@ Exit codes: 0 the agent closed the connection, 2 usage."""
 
 Root = Annotated[
     Path,
-    option("--root", "DIR", "nothing outside of this folder is read (the folder where you are)", show_default=False),
+    option(
+        "--root",
+        "DIR",
+        "nothing outside of this folder is read (the folder where you are)",
+        show_default=False,
+    ),
 ]
 
 app = typer.Typer(add_completion=False)
 
 
-@app.command("mcp", cls=Command, epilog=_EXAMPLES, short_help="serve reports to coding agents over MCP")
+@app.command(
+    "mcp",
+    cls=Command,
+    epilog=_EXAMPLES,
+    short_help="serve reports to coding agents over MCP",
+)
 def mcp(root: Root = Path()) -> int:
-    """Answer an agent's questions about traces below a folder, over the Model Context Protocol.
+    """Answer an agent's questions about traces below a folder, over the Model Context
+    Protocol.
 
-    Tools: list_runs, analyze, ops, explain_rule, fix, compare, check_flags. None of them writes or runs anything,
-    and paths that lead out of the folder, by links too, are refused.
+    Tools: list_runs, analyze, ops, explain_rule, fix, compare, check_flags. None of
+    them writes or runs anything, and paths that lead out of the folder, by links too,
+    are refused.
     """
     from tfadvisor.serve.agents.reports import root_of  # --help needs none of these
 
@@ -43,10 +55,14 @@ def mcp(root: Root = Path()) -> int:
         from tfadvisor.serve.agents.tools import serve
     except ImportError as error:
         raise UsageError(
-            f"`tfadvisor mcp` needs the MCP SDK, which cannot be loaded ({error}): pip install 'tfadvisor[mcp]'"
+            f"`tfadvisor mcp` needs the MCP SDK, which cannot be loaded ({error}): "
+            "pip install 'tfadvisor[mcp]'"
         ) from error
     if sys.stdin.isatty():
-        note("an agent is to start this: it speaks the Model Context Protocol here. Control-D ends it. docs/agents.md")
+        note(
+            "an agent is to start this: it speaks the Model Context Protocol here. "
+            "Control-D ends it. docs/agents.md"
+        )
     gc.enable()  # it lives as long as the agent does
     serve(folder)
     return 0

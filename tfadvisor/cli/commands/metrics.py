@@ -11,7 +11,12 @@ from tfadvisor.cli.typer_commands import Command, Commands
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import UsageError
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="as `tfadvisor metrics list` prints it", show_default=False)]
+Name = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME", help="as `tfadvisor metrics list` prints it", show_default=False
+    ),
+]
 
 app = typer.Typer(
     cls=Commands,
@@ -29,13 +34,18 @@ def list_metrics() -> int:
     known = registered_metrics()
     width = max(map(len, known))
     for name in sorted(known):
-        write_out(f"{name:<{width}}  {known[name].unit.value:<8}  {known[name].about.partition('. ')[0].rstrip('.')}\n")
+        write_out(
+            f"{name:<{width}}  {known[name].unit.value:<8}  "
+            f"{known[name].about.partition('. ')[0].rstrip('.')}\n"
+        )
     return 0
 
 
 @app.command("show", cls=Command, short_help="one metric")
 def show_metric(name: Name) -> int:
-    """One metric: its definition, its unit, which way is better, how it scatters between runs, which rules compare it."""
+    """One metric: its definition, its unit, which way is better, how it scatters
+    between runs, which rules compare it.
+    """
     from tfadvisor.advice.loading.catalogue import load_catalogue
     from tfadvisor.advice.loading.limits import limits_of
     from tfadvisor.metrics.registry import registered_metrics
@@ -43,10 +53,15 @@ def show_metric(name: Name) -> int:
     known = registered_metrics()
     if name not in known:
         raise UsageError(
-            f"no metric is called {name}.{did_you_mean(name, known)} `tfadvisor metrics list` names them all."
+            f"no metric is called {name}.{did_you_mean(name, known)} `tfadvisor "
+            "metrics list` names them all."
         )
     one = known[name]
-    lines = [f"{name} ({one.unit.value}; better: {one.better.value}; between runs: {one.scatter.value})", one.about]
+    lines = [
+        f"{name} ({one.unit.value}; better: {one.better.value}; between runs: "
+        f"{one.scatter.value})",
+        one.about,
+    ]
     for rule in load_catalogue(preview=True).rules:
         bounds = [limit for limit in limits_of(rule) if limit.metric == name]
         lines += [f"  {rule.id} compares it: {limit.words}" for limit in bounds]

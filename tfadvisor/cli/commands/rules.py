@@ -1,4 +1,6 @@
-"""`tfadvisor rules`: the catalogue on the terminal and as pages, and lint and cases of a rule folder."""
+"""`tfadvisor rules`: the catalogue on the terminal and as pages, and lint and cases of
+a rule folder.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +21,22 @@ if TYPE_CHECKING:
     from tfadvisor.advice.loading.catalogue import Catalogue
     from tfadvisor.advice.loading.rule import Rule
 
-Folders = Annotated[list[Path] | None, option("--rules", "DIR", "a folder with more rules; may be repeated")]
+Folders = Annotated[
+    list[Path] | None,
+    option("--rules", "DIR", "a folder with more rules; may be repeated"),
+]
 RuleId = Annotated[str, argument("ID", "as `tfadvisor rules list` prints it")]
-PagesFolder = Annotated[Path, option("--out", "DIR", "where to (rule-pages)", show_default=False)]
-CheckedFolder = Annotated[Path, argument("DIR", "a folder with rule files and their cases")]
+PagesFolder = Annotated[
+    Path, option("--out", "DIR", "where to (rule-pages)", show_default=False)
+]
+CheckedFolder = Annotated[
+    Path, argument("DIR", "a folder with rule files and their cases")
+]
 
 app = typer.Typer(
     cls=Commands,
-    help="The rule catalogue: list it, read a rule, check a folder of rules, write a page for each.",
+    help="The rule catalogue: list it, read a rule, check a folder of rules, write a page "
+    "for each.",
     short_help="the rule catalogue",
     add_completion=False,
 )
@@ -39,29 +49,51 @@ def list_rules(rules: Folders = None) -> int:
     width = max((len(rule.id) for rule in catalogue.rules), default=0)
     for rule in sorted(catalogue.rules, key=lambda rule: (rule.category, rule.id)):
         write_out(
-            f"{rule.id:<{width}}  {rule.tier:<7}  {rule.proof:<6}  {rule.category:<10}  {printable(rule.title)}\n"
+            f"{rule.id:<{width}}  {rule.tier:<7}  {rule.proof:<6}  "
+            f"{rule.category:<10}  {printable(rule.title)}\n"
         )
     return _tell_broken(catalogue)
 
 
 @app.command("show", cls=Command, short_help="one rule")
 def show_rule(rule_id: RuleId, rules: Folders = None) -> int:
-    """One rule: why it matters, what it prescribes, the numbers that can be set, and where all that comes from."""
+    """One rule: why it matters, what it prescribes, the numbers that can be set, and
+    where all that comes from.
+    """
     catalogue = _catalogue(rules)
     rule = next((one for one in catalogue.rules if one.id == rule_id), None)
     if rule is None:
         meant = did_you_mean(rule_id, [one.id for one in catalogue.rules])
-        raise UsageError(f"no rule is called {rule_id}.{meant} `tfadvisor rules list` names them all.")
-    lines = [f"{rule.id} ({rule.category}, {rule.tier}, {rule.proof})", rule.title, "", rule.why]
+        raise UsageError(
+            f"no rule is called {rule_id}.{meant} `tfadvisor rules list` names them "
+            "all."
+        )
+    lines = [
+        f"{rule.id} ({rule.category}, {rule.tier}, {rule.proof})",
+        rule.title,
+        "",
+        rule.why,
+    ]
     if rule.ask:
         lines += ["", f"Asks: {rule.ask}"]
     for fix in rule.fixes:
-        lines += ["", f"Fix ({fix.kind}): {fix.do}", "", *(f"    {line}" for line in fix.snippet.splitlines())]
+        lines += [
+            "",
+            f"Fix ({fix.kind}): {fix.do}",
+            "",
+            *(f"    {line}" for line in fix.snippet.splitlines()),
+        ]
         lines.append(f"  Valid for: {fix.valid_for}")
         if fix.side_effect:
             lines.append(f"  Side effect: {fix.side_effect}")
     lines += ["", *_limit_lines(rule)]
-    lines += ["", *(f"Source: {source.doc} {source.section} {source.url}" for source in rule.source)]
+    lines += [
+        "",
+        *(
+            f"Source: {source.doc} {source.section} {source.url}"
+            for source in rule.source
+        ),
+    ]
     lines += [f"Confirmed by: {one}" for one in rule.confirmed]
     write_out(printable("\n".join(lines)) + "\n")
     return 0
@@ -70,7 +102,10 @@ def show_rule(rule_id: RuleId, rules: Folders = None) -> int:
 @app.command("docs", cls=Command, short_help="a page per rule")
 def write_pages(out: PagesFolder = Path("rule-pages"), rules: Folders = None) -> int:
     """Writes one Markdown page per rule, with its cases, and an index of them."""
-    from tfadvisor.advice.checking.rule_page import index_page, rule_page  # only this command writes pages
+    from tfadvisor.advice.checking.rule_page import (
+        index_page,
+        rule_page,
+    )  # only this command writes pages
 
     catalogue = _catalogue(rules)
     pages = {f"{rule.id}.md": rule_page(rule, "#") for rule in catalogue.rules}
@@ -88,7 +123,9 @@ def write_pages(out: PagesFolder = Path("rule-pages"), rules: Folders = None) ->
 @app.command("check", cls=Command, short_help="lint a folder and run its cases")
 def check_rules(folder: CheckedFolder) -> int:
     """Lint every rule of a folder and run its cases."""
-    from tfadvisor.advice.checking.cases import check_folder  # reads YAML, which listing rules does not need
+    from tfadvisor.advice.checking.cases import (
+        check_folder,
+    )  # reads YAML, which listing rules does not need
     from tfadvisor.units import counted
 
     if not folder.is_dir():
@@ -96,8 +133,15 @@ def check_rules(folder: CheckedFolder) -> int:
     checked = check_folder(folder)
     for failure in checked.failures:
         write_out(printable(failure) + "\n")
-    found = ((checked.rules, "rule"), (checked.cases, "case"), (len(checked.failures), "failure"))
-    write_out(", ".join(counted(str(number), name, f"{name}s") for number, name in found) + "\n")
+    found = (
+        (checked.rules, "rule"),
+        (checked.cases, "case"),
+        (len(checked.failures), "failure"),
+    )
+    write_out(
+        ", ".join(counted(str(number), name, f"{name}s") for number, name in found)
+        + "\n"
+    )
     return 5 if checked.failures else 0
 
 

@@ -1,4 +1,6 @@
-"""`tfadvisor run`: options, the program, what is written where. How it is recorded is decided elsewhere."""
+"""`tfadvisor run`: options, the program, what is written where. How it is recorded is
+decided elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,14 @@ import typer
 from msgspec.structs import replace
 
 from tfadvisor.cli.outputs import check_page_has_a_file, note
-from tfadvisor.cli.reading_options import LEDGER, Details, Output, Reading, ReportFormat, choice
+from tfadvisor.cli.reading_options import (
+    LEDGER,
+    Details,
+    Output,
+    Reading,
+    ReportFormat,
+    choice,
+)
 from tfadvisor.cli.recording import (
     RECORDING,
     Out,
@@ -48,16 +57,40 @@ Exit codes: 0 there is a report (however the program ended later), 2 usage, 3 th
 or metric broke, 130 interrupted, 143 terminated."""
 
 After = Annotated[
-    str, option("--after", "auto|SECONDS", "start recording once compilation settles, or after SECONDS", RECORDING)
+    str,
+    option(
+        "--after",
+        "auto|SECONDS",
+        "start recording once compilation settles, or after SECONDS",
+        RECORDING,
+    ),
 ]
 TheStep = Annotated[
-    str, option("--step", "NAME|FILE:LINE", "take this function, marker or line for the step", RECORDING)
+    str,
+    option(
+        "--step",
+        "NAME|FILE:LINE",
+        "take this function, marker or line for the step",
+        RECORDING,
+    ),
 ]
 Then = Annotated[
-    str, choice("--then", names=("continue", "stop"), help="what the program does once it is recorded", panel=RECORDING)
+    str,
+    choice(
+        "--then",
+        names=("continue", "stop"),
+        help="what the program does once it is recorded",
+        panel=RECORDING,
+    ),
 ]
 Ablate = Annotated[
-    bool, option("--ablate", "", "then end it, and measure in more runs what each part of it costs", RECORDING)
+    bool,
+    option(
+        "--ablate",
+        "",
+        "then end it, and measure in more runs what each part of it costs",
+        RECORDING,
+    ),
 ]
 app = typer.Typer(add_completion=False)
 
@@ -84,18 +117,26 @@ def run(
     output: Output = None,
     details: Details = False,
 ) -> int:
-    """Record an unmodified program, and say where its step's time goes, why, and what to change.
+    """Record an unmodified program, and say where its step's time goes, why, and what
+    to change.
 
-    Scripts, modules and launchers of several processes alike: every Python process that trains is recorded, one trace each.
+    Scripts, modules and launchers of several processes alike: every Python process that
+    trains is recorded, one trace each.
     """
     form = form_of(REPORT_FORMS, format, output)
     check_page_has_a_file(form, output, "report")
     after_seconds = seconds_or_auto(after)
     options = reading.options()
     check_rules(options)
-    from tfadvisor.act.record.conduct import Wanted, recorded_program  # imports NumPy, which no --help needs
+    from tfadvisor.act.record.conduct import (
+        Wanted,
+        recorded_program,
+    )  # imports NumPy, which no --help needs
 
-    with recorded_program(command, Wanted(after_seconds, steps, step), options) as (program, recorded):
+    with recorded_program(command, Wanted(after_seconds, steps, step), options) as (
+        program,
+        recorded,
+    ):
         kept = keep_recording(recorded, out)
         if shown := not ablate or (form.on_screen and output is None):
             write_kept(kept, form, output, options, details=details)
@@ -114,7 +155,9 @@ def run(
 
 
 def _ablated(command: Sequence[str], kept: Kept) -> Kept:
-    """With what was measured in the report; as it was where nothing could be. Raises KeyboardInterrupt."""
+    """With what was measured in the report; as it was where nothing could be. Raises
+    KeyboardInterrupt.
+    """
     from tfadvisor.act.trial.ablation import with_measured
     from tfadvisor.act.trial.asked_for import settings_of
     from tfadvisor.act.trial.conduct import Wanted, try_out
@@ -124,10 +167,19 @@ def _ablated(command: Sequence[str], kept: Kept) -> Kept:
     from tfadvisor.report.wording import advice
 
     times = kept.report.steps.time_ms
-    settings = tuple(one for finding in advice(kept.report) for one in settings_of(finding))
-    wanted = Wanted(tuple(command), settings, _ABLATION_SECONDS, step_ms=times.median if times else None, ablate=True)
+    settings = tuple(
+        one for finding in advice(kept.report) for one in settings_of(finding)
+    )
+    wanted = Wanted(
+        tuple(command),
+        settings,
+        _ABLATION_SECONDS,
+        step_ms=times.median if times else None,
+        ablate=True,
+    )
     note(
-        f"runs {' '.join(command)} again and again for up to {_ABLATION_SECONDS / 60:g} minutes, with one part taken out."
+        f"runs {' '.join(command)} again and again for up to "
+        f"{_ABLATION_SECONDS / 60:g} minutes, with one part taken out."
     )
     asked = Asked()
     try:

@@ -1,4 +1,6 @@
-"""`tfadvisor try`: what is tried, on which program, for how long; what is said before, meanwhile and at the end."""
+"""`tfadvisor try`: what is tried, on which program, for how long; what is said before,
+meanwhile and at the end.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tfadvisor.cli.outputs import note, write_out, write_output
-from tfadvisor.cli.reading_options import LEDGER, OUTPUT, Output, RuleFolders, one_format, seconds_in
+from tfadvisor.cli.reading_options import (
+    LEDGER,
+    OUTPUT,
+    Output,
+    RuleFolders,
+    one_format,
+    seconds_in,
+)
 from tfadvisor.cli.recording import TheCommand
 from tfadvisor.cli.typer_commands import Command, option
 from tfadvisor.errors import NothingToCompare, UsageError
@@ -51,31 +60,62 @@ Patches = Annotated[
     ),
 ]
 Settings = Annotated[
-    list[str] | None, option("--env", "NAME=VALUE", "a variable; may be repeated, each is a candidate", TRYING)
+    list[str] | None,
+    option(
+        "--env",
+        "NAME=VALUE",
+        "a variable; may be repeated, each is a candidate",
+        TRYING,
+    ),
 ]
 From = Annotated[
-    Path | None, option("--from", "PATH", "try the fixes of the findings in a logdir, a trace or a JSON report", TRYING)
+    Path | None,
+    option(
+        "--from",
+        "PATH",
+        "try the fixes of the findings in a logdir, a trace or a JSON report",
+        TRYING,
+    ),
 ]
 Passes = Annotated[
-    bool, option("--passes", "", "switch off each XLA pass that changes the program, one at a time", TRYING)
+    bool,
+    option(
+        "--passes",
+        "",
+        "switch off each XLA pass that changes the program, one at a time",
+        TRYING,
+    ),
 ]
 Ablate = Annotated[
     bool,
-    option("--ablate", "", "what each part costs: take out input, callbacks, checkpoints, …, one at a time", TRYING),
+    option(
+        "--ablate",
+        "",
+        "what each part costs: take out input, callbacks, checkpoints, …, one at a "
+        "time",
+        TRYING,
+    ),
 ]
 SourcePlace = Annotated[
     Path | None,
     option(
         "--source",
         "DIR",
-        "where codemods look for the program (the script of the command, or the folder where you are)",
+        "where codemods look for the program (the script of the command, or the "
+        "folder where you are)",
         TRYING,
         show_default=False,
     ),
 ]
-Budget = Annotated[str, option("--budget", "TIME", "time limit for all runs: 90s, 10m, 2h")]
-LedgerFile = Annotated[Path, option("--ledger", "FILE", "file that keeps the measurements", OUTPUT)]
-Format = Annotated[str | None, one_format(("text", "json"), "format of the result (text)")]
+Budget = Annotated[
+    str, option("--budget", "TIME", "time limit for all runs: 90s, 10m, 2h")
+]
+LedgerFile = Annotated[
+    Path, option("--ledger", "FILE", "file that keeps the measurements", OUTPUT)
+]
+Format = Annotated[
+    str | None, one_format(("text", "json"), "format of the result (text)")
+]
 
 app = typer.Typer(add_completion=False)
 
@@ -103,22 +143,44 @@ def try_out(
 ) -> int:
     """Measure what changes are worth for your program, before you take one.
 
-    The fixes of a report, your own patches, variables, XLA's passes: each is a candidate.
+    The fixes of a report, your own patches, variables, XLA's passes: each is a
+    candidate.
     """
     seconds = seconds_in(budget)
     if not (patch or env or from_ or passes or ablate):
-        raise UsageError("nothing to try: give --patch, --env, --from, --ablate or --passes.")
+        raise UsageError(
+            "nothing to try: give --patch, --env, --from, --ablate or --passes."
+        )
     from tfadvisor.act.trial.asked_for import asked_for  # --help needs none of these
     from tfadvisor.act.trial.one_run import Asked
     from tfadvisor.cli.recording import bounded
 
     wanted = asked_for(
-        command, patch or [], env or [], from_, source, rules or [], bounded, settings_only=ablate and not patch
+        command,
+        patch or [],
+        env or [],
+        from_,
+        source,
+        rules or [],
+        bounded,
+        settings_only=ablate and not patch,
     )
     asked = Asked()
     with asked.heeded(), told() as tell:
-        result = _tried(wanted, command, passes=passes, ablate=ablate, seconds=seconds, asked=asked, tell=tell)
-    _write(result, format or ("json" if output and output.suffix == ".json" else "text"), output)
+        result = _tried(
+            wanted,
+            command,
+            passes=passes,
+            ablate=ablate,
+            seconds=seconds,
+            asked=asked,
+            tell=tell,
+        )
+    _write(
+        result,
+        format or ("json" if output and output.suffix == ".json" else "text"),
+        output,
+    )
     keep_in_ledger(result, wanted.sketch, ledger)
     if asked.end:
         raise KeyboardInterrupt
@@ -126,24 +188,40 @@ def try_out(
 
 
 def _tried(
-    wanted: AskedFor, command: Sequence[str], *, passes: bool, ablate: bool, seconds: float, asked: Asked, tell: Tell
+    wanted: AskedFor,
+    command: Sequence[str],
+    *,
+    passes: bool,
+    ablate: bool,
+    seconds: float,
+    asked: Asked,
+    tell: Tell,
 ) -> TrialResult:
     from tfadvisor.act.trial.conduct import Wanted, try_out
 
     candidates = wanted.candidates
     if not candidates and not passes and not ablate:
         raise NothingToCompare(
-            str(wanted.origin), "its findings offer no change of this program.", "Give --patch or --env."
+            str(wanted.origin),
+            "its findings offer no change of this program.",
+            "Give --patch or --env.",
         )
     note(
-        f"runs {' '.join(command)} again and again for up to {_words(seconds)}, and ends each run when its steps are timed:"
+        f"runs {' '.join(command)} again and again for up to {_words(seconds)}, and "
+        "ends each run when its steps are timed:"
         " what the program writes, it writes in each run (TFADVISOR_TRY=1 tells it)."
     )
     if passes:
         from tfadvisor.act.trial.asked_for import pass_candidates
 
         candidates = (*candidates, *pass_candidates(command, seconds, asked, tell))
-    return try_out(Wanted(tuple(command), candidates, seconds, step_ms=wanted.step_ms, ablate=ablate), asked, tell)
+    return try_out(
+        Wanted(
+            tuple(command), candidates, seconds, step_ms=wanted.step_ms, ablate=ablate
+        ),
+        asked,
+        tell,
+    )
 
 
 def _words(seconds: float) -> str:
@@ -168,7 +246,9 @@ def _write(result: TrialResult, form: str, output: Path | None) -> None:
     from tfadvisor.report.forms.html import as_json
 
     if output is not None:
-        write_output(output, as_json(result) if form == "json" else as_text(result), "--output")
+        write_output(
+            output, as_json(result) if form == "json" else as_text(result), "--output"
+        )
     elif form == "json":
         write_out(as_json(result), json=True)
     else:

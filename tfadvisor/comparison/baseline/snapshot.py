@@ -1,4 +1,6 @@
-"""A run's numbers, small enough to keep: what a baseline is made of, where it comes from, what was accepted."""
+"""A run's numbers, small enough to keep: what a baseline is made of, where it comes
+from, what was accepted.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,15 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from tfadvisor.comparison.side import Count, Side, Text, hottest, middle_of, side_of, without_program_number
+from tfadvisor.comparison.side import (
+    Count,
+    Side,
+    Text,
+    hottest,
+    middle_of,
+    side_of,
+    without_program_number,
+)
 from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.git import git
 from tfadvisor.report.model import Report
@@ -48,8 +58,12 @@ class Origin(msgspec.Struct, frozen=True):
 def commit_and_branch(environment: Mapping[str, str], folder: Path) -> tuple[str, str]:
     """As CI says, else as git says of a folder; "" for what neither knows."""
     commit = _first(environment, _COMMIT) or _git(folder, "rev-parse", "HEAD")
-    branch = _first(environment, _BRANCH) or _git(folder, "symbolic-ref", "--short", "-q", "HEAD")
-    return commit if _HASH.fullmatch(commit) else "", branch.removeprefix("origin/")[:_LONGEST_ORIGIN]
+    branch = _first(environment, _BRANCH) or _git(
+        folder, "symbolic-ref", "--short", "-q", "HEAD"
+    )
+    return commit if _HASH.fullmatch(commit) else "", branch.removeprefix("origin/")[
+        :_LONGEST_ORIGIN
+    ]
 
 
 def _first(environment: Mapping[str, str], names: tuple[str, ...]) -> str:
@@ -65,17 +79,34 @@ def _git(folder: Path, *arguments: str) -> str:
 
 
 _MOST_OPS, _MOST_HOSTS, _LONGEST = 80, 8, 200
-_CLASSES_HASHED = ("compute", "collective", "transfer", "input", "launch", "compile", "host", "idle")
-"""The classes of time as fingerprints have them: in the order of the first version, so that stored ones stay what they are."""
+_CLASSES_HASHED = (
+    "compute",
+    "collective",
+    "transfer",
+    "input",
+    "launch",
+    "compile",
+    "host",
+    "idle",
+)
+"""The classes of time as fingerprints have them: in the order of the first version, so
+that stored ones stay what they are.
+"""
 CALLS = "calls of Python functions"
-NEED_CALLS = frozenset((TimeClass.INPUT.label, TimeClass.HOST.label, TimeClass.LAUNCH.label))
-"""Classes of step time that calls of Python functions tell apart: without them loading looks like other Python."""
+NEED_CALLS = frozenset(
+    (TimeClass.INPUT.label, TimeClass.HOST.label, TimeClass.LAUNCH.label)
+)
+"""Classes of step time that calls of Python functions tell apart: without them loading
+looks like other Python.
+"""
 _PRECISIONS = ("fp8", "fp16", "bf16", "tf32", "fp32", "fp64")
 DEFAULT_MODEL = "default"
 
 
 class Key(msgspec.Struct, frozen=True):
-    """What must be alike before numbers are compared. devices: words such as `8 gpu NVIDIA H100`; labels: as given."""
+    """What must be alike before numbers are compared. devices: words such as `8 gpu
+    NVIDIA H100`; labels: as given.
+    """
 
     model: Text
     framework: Text
@@ -85,11 +116,13 @@ class Key(msgspec.Struct, frozen=True):
 
 
 class Snapshot(msgspec.Struct, frozen=True):
-    """A run: who it is (key), what may differ and is reported (about), and its numbers (side).
+    """A run: who it is (key), what may differ and is reported (about), and its numbers
+    (side).
 
-    fingerprint: of the steps' times and metrics, so that one trace is known again under another name. errors: standard
-    errors of metrics, from the run's own steps. level: counts accepted changes; runs of one level share a centre.
-    recorded_at: as the trace says, ISO; added_at: when the snapshot came into the store, ISO, "" before.
+    fingerprint: of the steps' times and metrics, so that one trace is known again under
+    another name. errors: standard errors of metrics, from the run's own steps. level:
+    counts accepted changes; runs of one level share a centre. recorded_at: as the trace
+    says, ISO; added_at: when the snapshot came into the store, ISO, "" before.
     """
 
     key: Key
@@ -113,18 +146,27 @@ class Snapshot(msgspec.Struct, frozen=True):
         return self.about.get(CALLS) == other.about.get(CALLS)
 
 
-def snapshot_of(report: Report, model: str = DEFAULT_MODEL, labels: Mapping[str, str] | None = None) -> Snapshot:
+def snapshot_of(
+    report: Report, model: str = DEFAULT_MODEL, labels: Mapping[str, str] | None = None
+) -> Snapshot:
     """Raises TraceError when the report holds no step."""
     side = side_of(report)
     if side is None:
         raise TraceError(
             report.run.path,
             "holds no step to compare.",
-            "Record at least three steps, with step markers where the framework sets none.",
+            "Record at least three steps, with step markers where the framework sets "
+            "none.",
         )
     ops, rest = hottest(side.ops, side.rest_ms, _MOST_OPS)
     return Snapshot(
-        key=Key(model, report.run.framework, devices_of(report), len(report.run.hosts), dict(labels or {})),
+        key=Key(
+            model,
+            report.run.framework,
+            devices_of(report),
+            len(report.run.hosts),
+            dict(labels or {}),
+        ),
         about=_about(report),
         fingerprint=_fingerprint(report),
         recorded_at=report.run.captured_at or "",
@@ -139,12 +181,19 @@ def snapshot_of(report: Report, model: str = DEFAULT_MODEL, labels: Mapping[str,
 
 def devices_of(report: Report) -> str:
     """`2 gpu NVIDIA H100, 1 cpu`."""
-    counted = Counter(f"{device.kind} {device.model}".strip() for device in report.run.devices)
-    return ", ".join(f"{number} {what}" for what, number in sorted(counted.items())) or "none"
+    counted = Counter(
+        f"{device.kind} {device.model}".strip() for device in report.run.devices
+    )
+    return (
+        ", ".join(f"{number} {what}" for what, number in sorted(counted.items()))
+        or "none"
+    )
 
 
 def programs_of(report: Report) -> str:
-    """The compiled programs that take most device time, the first three: `jit_train_step`; "" where the trace names none."""
+    """The compiled programs that take most device time, the first three:
+    `jit_train_step`; "" where the trace names none.
+    """
     time: Counter[str] = Counter()
     for op in report.ops:
         if op.module:
@@ -153,9 +202,15 @@ def programs_of(report: Report) -> str:
 
 
 def _work(report: Report) -> str:
-    """GFLOP of the listed ops of one step, where all that compute tell: another batch or model does other work."""
+    """GFLOP of the listed ops of one step, where all that compute tell: another batch
+    or model does other work.
+    """
     known = [op for op in report.ops if op.flops]
-    return f"{sum((op.flops or 0) * op.count_per_step for op in known) / 1e9:.3g}" if known else ""
+    return (
+        f"{sum((op.flops or 0) * op.count_per_step for op in known) / 1e9:.3g}"
+        if known
+        else ""
+    )
 
 
 def _about(report: Report) -> dict[str, str]:
@@ -175,7 +230,11 @@ def _about(report: Report) -> dict[str, str]:
 def _precision(report: Report) -> str:
     """The precision that takes most kernel time, where kernels tell."""
     metrics = {one: report.metrics.get(f"{one}_kernel_share") for one in _PRECISIONS}
-    shares = {one: metric.value for one, metric in metrics.items() if metric is not None and metric.value}
+    shares = {
+        one: metric.value
+        for one, metric in metrics.items()
+        if metric is not None and metric.value
+    }
     return max(shares, key=lambda one: shares[one] or 0.0, default="")
 
 
@@ -197,7 +256,9 @@ def _errors(side: Side) -> dict[str, float]:
 
 
 def _fingerprint(report: Report) -> str:
-    """The same for two copies of a trace whatever their names, different for two runs: everything is measured in ps."""
+    """The same for two copies of a trace whatever their names, different for two runs:
+    everything is measured in ps.
+    """
     numbers = {
         "at": report.run.captured_at,
         "steps": [[step.start_ms, step.duration_ms] for step in report.steps.each],
@@ -212,14 +273,18 @@ def _fingerprint(report: Report) -> str:
 
 
 class Baseline(msgspec.Struct, frozen=True):
-    """runs: comparable, oldest first. refused: why there are none although some were expected; empty on a first run."""
+    """runs: comparable, oldest first. refused: why there are none although some were
+    expected; empty on a first run.
+    """
 
     runs: tuple[Snapshot, ...]
     refused: tuple[str, ...]
     notices: tuple[str, ...]
     differences: tuple[str, ...]
     in_turns: bool = False
-    """Whether each run was recorded next to the candidate of its number, so that both saw the same machine."""
+    """Whether each run was recorded next to the candidate of its number, so that both
+    saw the same machine.
+    """
 
     def present(self) -> list[Snapshot]:
         """The runs of the present level; at least one where there are runs."""
@@ -233,12 +298,23 @@ class Baseline(msgspec.Struct, frozen=True):
         return min(present, key=lambda run: abs(run.side.median_ms - middle))
 
 
-def choose(stored: Sequence[Snapshot], candidates: Sequence[Snapshot], keep: int) -> Baseline:
-    """The latest `keep` runs that are comparable with the candidates, without the candidates themselves."""
+def choose(
+    stored: Sequence[Snapshot], candidates: Sequence[Snapshot], keep: int
+) -> Baseline:
+    """The latest `keep` runs that are comparable with the candidates, without the
+    candidates themselves.
+    """
     first = candidates[0]
-    mixed = [one for other in candidates[1:] for one in must_be_alike(first.key, other.key)]
+    mixed = [
+        one for other in candidates[1:] for one in must_be_alike(first.key, other.key)
+    ]
     if mixed:
-        return Baseline((), tuple(f"candidates differ: {one}" for one in dict.fromkeys(mixed)), (), ())
+        return Baseline(
+            (),
+            tuple(f"candidates differ: {one}" for one in dict.fromkeys(mixed)),
+            (),
+            (),
+        )
     of_model = [run for run in stored if run.key.model == first.key.model]
     if not of_model:
         return Baseline((), (), (_first_run(stored, first),), ())
@@ -248,29 +324,43 @@ def choose(stored: Sequence[Snapshot], candidates: Sequence[Snapshot], keep: int
     known = {one.fingerprint for one in candidates}
     others = [run for run in alike if run.fingerprint not in known]
     if not others:
-        return Baseline((), ("the baseline holds only this trace: there is nothing to compare",), (), ())
+        return Baseline(
+            (),
+            ("the baseline holds only this trace: there is nothing to compare",),
+            (),
+            (),
+        )
     notices = []
     if known.intersection(run.fingerprint for run in alike):
-        notices.append("The baseline also holds this trace; the gate does not compare it with itself.")
+        notices.append(
+            "The baseline also holds this trace; the gate does not compare it with "
+            "itself."
+        )
     runs = tuple(others[-keep:])
     return Baseline(runs, (), tuple(notices), may_differ(runs[-1], first))
 
 
 def _first_run(stored: Sequence[Snapshot], first: Snapshot) -> str:
     others = sorted({run.key.model for run in stored})
-    words = f"No baseline of model {first.key.model} yet, so the gate judges nothing relative."
+    words = (
+        f"No baseline of model {first.key.model} yet, so the gate judges nothing "
+        "relative."
+    )
     if others:
         words += f" The store holds {', '.join(others[:5])}; --model chooses."
     return f"{words} `tfadvisor baseline add` creates one."
 
 
-# Whether two runs may be compared: what must be alike, and what may differ but is reported.
+# Whether two runs may be compared: what must be alike, and what may differ but is
+# reported.
 
 _SOFT_TOLERANCE = 0.02
 
 
 def must_be_alike(base: Key, new: Key) -> tuple[str, ...]:
-    """The differences that forbid a comparison, in words; none when the runs are comparable."""
+    """The differences that forbid a comparison, in words; none when the runs are
+    comparable.
+    """
     found = [
         f"{what}: {one} in the baseline, {other} now"
         for what, one, other in (
@@ -282,7 +372,10 @@ def must_be_alike(base: Key, new: Key) -> tuple[str, ...]:
         if one != other
     ]
     for label in sorted({*base.labels, *new.labels}):
-        one, other = base.labels.get(label, "not given"), new.labels.get(label, "not given")
+        one, other = (
+            base.labels.get(label, "not given"),
+            new.labels.get(label, "not given"),
+        )
         if one != other:
             found.append(f"label {label}: {one} in the baseline, {other} now")
     return tuple(found)
@@ -291,7 +384,8 @@ def must_be_alike(base: Key, new: Key) -> tuple[str, ...]:
 def may_differ(base: Snapshot, new: Snapshot) -> tuple[str, ...]:
     """The differences that are worth telling beside a verdict."""
     return tuple(
-        f"{what}: {base.about.get(what, 'unknown')} in the baseline, {new.about.get(what, 'unknown')} now"
+        f"{what}: {base.about.get(what, 'unknown')} in the baseline, "
+        f"{new.about.get(what, 'unknown')} now"
         for what in dict.fromkeys([*base.about, *new.about])
         if not _alike(base.about.get(what, ""), new.about.get(what, ""))
     )

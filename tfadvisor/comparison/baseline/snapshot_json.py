@@ -1,4 +1,6 @@
-"""Snapshots as JSON, and back: a file from elsewhere is checked before a number of it is believed."""
+"""Snapshots as JSON, and back: a file from elsewhere is checked before a number of it
+is believed.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,16 @@ from tfadvisor.vocabulary import TIME_CLASSES, Better, Scatter
 FORMAT = 1
 LARGEST = 1 << 20
 
-_ALIKE = ("key", "about", "fingerprint", "recorded_at", "added_at", "level", "note", "origin")
+_ALIKE = (
+    "key",
+    "about",
+    "fingerprint",
+    "recorded_at",
+    "added_at",
+    "level",
+    "note",
+    "origin",
+)
 """Parts of a snapshot that the file has as they are."""
 Numbers: TypeAlias = dict[Text, Number | None]
 
@@ -83,7 +94,9 @@ class _File(msgspec.Struct, frozen=True):
 
 
 def as_text(snapshot: Snapshot) -> str:
-    """One line a part, so that a repository's diff can be read. Numbers with nine digits."""
+    """One line a part, so that a repository's diff can be read. Numbers with nine
+    digits.
+    """
     side = snapshot.side
     parts = {
         "tfadvisor_snapshot": FORMAT,
@@ -91,7 +104,13 @@ def as_text(snapshot: Snapshot) -> str:
         "errors": _rounded(snapshot.errors),
         "name": side.name,
         "steps": side.steps,
-        "step_ms": _rounded({"mean": side.mean_ms, "median": side.median_ms, "median_error": side.median_error_ms}),
+        "step_ms": _rounded(
+            {
+                "mean": side.mean_ms,
+                "median": side.median_ms,
+                "median_error": side.median_error_ms,
+            }
+        ),
         "class_ms": _rounded(side.class_ms),
         "class_error_ms": _rounded(side.class_error_ms),
         "metrics": {name: _metric(side, name) for name in side.metrics},
@@ -99,25 +118,39 @@ def as_text(snapshot: Snapshot) -> str:
         "rest_ms": _rounded(side.rest_ms),
     }
     lines = [f'"{name}": {_json(value)}' for name, value in parts.items()]
-    lines.append('"ops": [' + ",".join(f"\n  {_json(_row(op))}" for op in side.ops) + "]")
+    lines.append(
+        '"ops": [' + ",".join(f"\n  {_json(_row(op))}" for op in side.ops) + "]"
+    )
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 def from_text(text: str) -> Snapshot:
-    """Raises SnapshotError for what is cut, of another format, or holds something else than it should."""
+    """Raises SnapshotError for what is cut, of another format, or holds something else
+    than it should.
+    """
     if len(text) > LARGEST:
-        raise SnapshotError(f"it holds {len(text):,} characters, and a snapshot never more than {LARGEST:,}")
+        raise SnapshotError(
+            f"it holds {len(text):,} characters, and a snapshot never more than "
+            f"{LARGEST:,}"
+        )
     try:
         found = json.loads(text, parse_constant=_refuse_constant)
         written = msgspec.convert(found, _Format).tfadvisor_snapshot
         if written != FORMAT:
-            raise SnapshotError(f"it is of format {written}, and this version of tfadvisor reads format {FORMAT}")
+            raise SnapshotError(
+                f"it is of format {written}, and this version of tfadvisor reads "
+                f"format {FORMAT}"
+            )
         read = msgspec.convert(found, _File)
     except msgspec.ValidationError as error:
         raise SnapshotError(f"it is no snapshot of tfadvisor: {error}") from error
     except (ValueError, RecursionError) as error:
         raise SnapshotError(f"it is not JSON ({error}); it may be cut short") from error
-    metrics, class_ms, rest_ms = read.metrics, _known(read.class_ms), _known(read.rest_ms)
+    metrics, class_ms, rest_ms = (
+        read.metrics,
+        _known(read.class_ms),
+        _known(read.rest_ms),
+    )
     total = sum(one.ms_per_step for one in read.ops) + sum(rest_ms.values())
     return Snapshot(
         **{name: getattr(read, name) for name in _ALIKE},
@@ -134,7 +167,9 @@ def from_text(text: str) -> Snapshot:
             rest_ms=rest_ms,
             metrics={name: one.value for name, one in metrics.items()},
             units={name: one.unit for name, one in metrics.items()},
-            traits={name: Traits(one.better, one.scatter) for name, one in metrics.items()},
+            traits={
+                name: Traits(one.better, one.scatter) for name, one in metrics.items()
+            },
             findings=read.findings,
         ),
     )
@@ -142,19 +177,37 @@ def from_text(text: str) -> Snapshot:
 
 def _metric(side: Side, name: str) -> _Metric:
     traits = side.traits[name]
-    return _Metric(_nine_digits(side.metrics[name]), side.units[name], traits.better, traits.scatter)
+    return _Metric(
+        _nine_digits(side.metrics[name]),
+        side.units[name],
+        traits.better,
+        traits.scatter,
+    )
 
 
 def _op(one: _Op, total: float) -> Op:
     """total: of all ops, ms a step."""
-    whole = {name: None if (value := getattr(one, name)) is None else int(value) for name in ("flops", "bytes", "line")}
+    whole = {
+        name: None if (value := getattr(one, name)) is None else int(value)
+        for name in ("flops", "bytes", "line")
+    }
     share = one.ms_per_step / total if total > 0 else 0.0
     return Op(op=None, share=share, precision=None, **{**asdict(one), **whole})
 
 
 def _row(op: Op) -> _Op:
     time = _nine_digits(op.ms_per_step), _nine_digits(op.count_per_step)
-    return _Op(op.name, op.kind, *time, op.module, op.opcode, op.flops, op.bytes, op.file, op.line)
+    return _Op(
+        op.name,
+        op.kind,
+        *time,
+        op.module,
+        op.opcode,
+        op.flops,
+        op.bytes,
+        op.file,
+        op.line,
+    )
 
 
 def _json(value: object) -> str:
@@ -166,7 +219,10 @@ def _refuse_constant(name: str) -> float:
 
 
 def _rounded(values: Mapping[str, float | None] | Mapping[str, float]) -> Numbers:
-    return {name: None if value is None else _nine_digits(value) for name, value in values.items()}
+    return {
+        name: None if value is None else _nine_digits(value)
+        for name, value in values.items()
+    }
 
 
 def _nine_digits(value: float) -> float:

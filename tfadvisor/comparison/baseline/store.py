@@ -1,4 +1,5 @@
-"""A folder of snapshots: the baselines. One file a run, added and removed with care for other writers.
+"""A folder of snapshots: the baselines. One file a run, added and removed with care for
+other writers.
 
 DIR/<model>/<recorded at>-<fingerprint>.json     the runs
 DIR/.pending/<model>-<key>.json                  what the gate judged last, for `baseline accept`
@@ -17,7 +18,12 @@ import msgspec
 from msgspec.structs import replace
 
 from tfadvisor.comparison.baseline.snapshot import Snapshot, must_be_alike
-from tfadvisor.comparison.baseline.snapshot_json import LARGEST, SnapshotError, as_text, from_text
+from tfadvisor.comparison.baseline.snapshot_json import (
+    LARGEST,
+    SnapshotError,
+    as_text,
+    from_text,
+)
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import UsageError
 from tfadvisor.files import only_writer, read_small_text, replace_file
@@ -35,7 +41,9 @@ class Kept(msgspec.Struct, frozen=True):
 
 
 class Contents(msgspec.Struct, frozen=True):
-    """What a store holds, oldest first, and the files in it that cannot be used, with the reason."""
+    """What a store holds, oldest first, and the files in it that cannot be used, with
+    the reason.
+    """
 
     runs: tuple[Kept, ...]
     unusable: tuple[tuple[Path, str], ...]
@@ -55,16 +63,24 @@ def read_store(folder: Path) -> Contents:
     return Contents(tuple(runs), tuple(unusable))
 
 
-def accept(folder: Path, snapshots: Sequence[Snapshot], keep: int, note: str) -> list[Kept]:
-    """Adds runs as a new level: what came before still tells how much runs differ, no more where they lie."""
-    added, _ = add(folder, [replace(one, note=note) for one in snapshots], keep, next_level=True)
+def accept(
+    folder: Path, snapshots: Sequence[Snapshot], keep: int, note: str
+) -> list[Kept]:
+    """Adds runs as a new level: what came before still tells how much runs differ, no
+    more where they lie.
+    """
+    added, _ = add(
+        folder, [replace(one, note=note) for one in snapshots], keep, next_level=True
+    )
     for one in snapshots:
         _pending_file(folder, one).unlink(missing_ok=True)
     return added
 
 
 def leave_pending(folder: Path, snapshot: Snapshot) -> None:
-    """Keeps what was judged, to be accepted later without its trace. Quietly does nothing where that is not possible."""
+    """Keeps what was judged, to be accepted later without its trace. Quietly does
+    nothing where that is not possible.
+    """
     if not folder.is_dir():
         return
     try:
@@ -91,24 +107,41 @@ def pending(folder: Path, model: str | None) -> list[Snapshot]:
 def add(
     folder: Path, snapshots: Sequence[Snapshot], keep: int, *, next_level: bool = False
 ) -> tuple[list[Kept], list[Kept]]:
-    """Adds runs to their baselines and drops the oldest beyond `keep`. Returns (added, there already)."""
+    """Adds runs to their baselines and drops the oldest beyond `keep`. Returns (added,
+    there already).
+    """
     added, known = [], []
     with writing(folder):
         for snapshot in snapshots:
-            alike = [kept for kept in read_store(folder).runs if not must_be_alike(kept.snapshot.key, snapshot.key)]
-            same = [kept for kept in alike if kept.snapshot.fingerprint == snapshot.fingerprint]
+            alike = [
+                kept
+                for kept in read_store(folder).runs
+                if not must_be_alike(kept.snapshot.key, snapshot.key)
+            ]
+            same = [
+                kept
+                for kept in alike
+                if kept.snapshot.fingerprint == snapshot.fingerprint
+            ]
             if same and not next_level:
                 known += same
                 continue
-            level = max((kept.snapshot.level for kept in alike), default=0) + (1 if next_level and alike else 0)
+            level = max((kept.snapshot.level for kept in alike), default=0) + (
+                1 if next_level and alike else 0
+            )
             now = datetime.now(timezone.utc).isoformat(timespec="microseconds")
-            kept = Kept(_file_of(folder, snapshot), replace(snapshot, level=level, added_at=now))
+            kept = Kept(
+                _file_of(folder, snapshot), replace(snapshot, level=level, added_at=now)
+            )
             kept.file.parent.mkdir(parents=True, exist_ok=True)
             text = as_text(kept.snapshot)
             try:
                 from_text(text)
             except SnapshotError as error:
-                raise UsageError(f"{kept.file}: is not written, since it could not be read again: {error}.") from error
+                raise UsageError(
+                    f"{kept.file}: is not written, since it could not be read again: "
+                    f"{error}."
+                ) from error
             replace_file(kept.file, text)
             added.append(kept)
             others = [one for one in alike if one.file != kept.file]
@@ -119,7 +152,9 @@ def add(
 
 @contextmanager
 def writing(folder: Path) -> Iterator[None]:
-    """As the only writer of a store, which is made where there is none. Raises UsageError."""
+    """As the only writer of a store, which is made where there is none. Raises
+    UsageError.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         ignored = folder / ".gitignore"
@@ -128,13 +163,18 @@ def writing(folder: Path) -> Iterator[None]:
         with only_writer(folder):
             yield
     except OSError as error:
-        raise UsageError(f"{folder}: cannot be written: {error.strerror or error}.") from error
+        raise UsageError(
+            f"{folder}: cannot be written: {error.strerror or error}."
+        ) from error
 
 
 def _read(file: Path) -> Snapshot:
     try:
         if file.stat().st_size > LARGEST:
-            raise SnapshotError(f"it has {file.stat().st_size:,} bytes, and a snapshot never more than {LARGEST:,}")
+            raise SnapshotError(
+                f"it has {file.stat().st_size:,} bytes, and a snapshot never more "
+                f"than {LARGEST:,}"
+            )
         return from_text(read_small_text(file, LARGEST))
     except OSError as error:
         raise SnapshotError(f"it cannot be read: {error.strerror or error}") from error
@@ -144,7 +184,11 @@ def _read(file: Path) -> Snapshot:
 
 def _file_of(folder: Path, snapshot: Snapshot) -> Path:
     stamp = re.sub(r"[^0-9T]", "", snapshot.recorded_at[:19]) or "undated"
-    return folder / _fit(snapshot.key.model) / f"{stamp}-{_fit(snapshot.fingerprint)[:12]}-{_digest(snapshot)}.json"
+    return (
+        folder
+        / _fit(snapshot.key.model)
+        / f"{stamp}-{_fit(snapshot.fingerprint)[:12]}-{_digest(snapshot)}.json"
+    )
 
 
 def _pending_file(folder: Path, snapshot: Snapshot) -> Path:
@@ -168,8 +212,8 @@ def _fit(name: str) -> str:
 
 
 def named(folder: Path, names: Sequence[str]) -> list[Kept]:
-    """The runs that the names mean: the beginning of a file's name, of a fingerprint or of a commit. Raises UsageError for
-    a name that fits none or several.
+    """The runs that the names mean: the beginning of a file's name, of a fingerprint or
+    of a commit. Raises UsageError for a name that fits none or several.
     """
     found: dict[Path, Kept] = {}
     runs = read_store(folder).runs
@@ -177,14 +221,22 @@ def named(folder: Path, names: Sequence[str]) -> list[Kept]:
         fitting = [kept for kept in runs if name and _fits(kept, name)]
         if len(fitting) != 1:
             known = [kept.file.stem for kept in runs]
-            what = f"fits {len(fitting)} runs" if fitting else f"is no run of it{did_you_mean(name, known)}"
-            raise UsageError(f"{folder}: {name} {what}. `tfadvisor baseline list` names them.")
+            what = (
+                f"fits {len(fitting)} runs"
+                if fitting
+                else f"is no run of it{did_you_mean(name, known)}"
+            )
+            raise UsageError(
+                f"{folder}: {name} {what}. `tfadvisor baseline list` names them."
+            )
         found[fitting[0].file] = fitting[0]
     return list(found.values())
 
 
 def remove(folder: Path, names: Sequence[str]) -> list[Kept]:
-    """Takes runs out of a store. Returns those that it took; raises UsageError before any is gone if a name is wrong."""
+    """Takes runs out of a store. Returns those that it took; raises UsageError before
+    any is gone if a name is wrong.
+    """
     with writing(folder):
         gone = named(folder, names)
         for kept in gone:
@@ -193,10 +245,16 @@ def remove(folder: Path, names: Sequence[str]) -> list[Kept]:
 
 
 def prune(folder: Path, keep: int, model: str | None) -> list[Kept]:
-    """Takes the oldest runs of each baseline beyond `keep` out of a store; of one model, or of all. Returns those."""
+    """Takes the oldest runs of each baseline beyond `keep` out of a store; of one
+    model, or of all. Returns those.
+    """
     gone: list[Kept] = []
     with writing(folder):
-        mine = (kept for kept in read_store(folder).runs if model in (None, kept.snapshot.key.model))
+        mine = (
+            kept
+            for kept in read_store(folder).runs
+            if model in (None, kept.snapshot.key.model)
+        )
         for alike in listed((_digest(kept.snapshot), kept) for kept in mine).values():
             gone += alike[: max(len(alike) - keep, 0)]
         for kept in gone:

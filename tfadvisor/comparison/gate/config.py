@@ -13,12 +13,16 @@ from tfadvisor.vocabulary import Severity
 LEVELS = ("off", "warn", "error")
 POLICIES = ("pass", "warn", "fail")
 PRESETS = ("none", "recommended")
-"""What the gate checks without a configuration: nothing, or what `recommended.toml` says."""
+"""What the gate checks without a configuration: nothing, or what `recommended.toml`
+says.
+"""
 DEFAULT_KEEP = 30
 
 
 class Budget(msgspec.Struct, frozen=True):
-    """An absolute limit on a metric, in its unit. line: where it is written, 0 for a preset's."""
+    """An absolute limit on a metric, in its unit. line: where it is written, 0 for a
+    preset's.
+    """
 
     metric: str
     at_most: float | None
@@ -30,8 +34,8 @@ class Budget(msgspec.Struct, frozen=True):
 class Relative(msgspec.Struct, frozen=True):
     """A limit on the change of a metric against its baseline.
 
-    limit: as a share of the baseline; change: in the metric's unit; of both the smaller counts. worse: up, down, both, or
-    None for what is usual for the metric.
+    limit: as a share of the baseline; change: in the metric's unit; of both the smaller
+    counts. worse: up, down, both, or None for what is usual for the metric.
     """
 
     metric: str
@@ -51,7 +55,9 @@ class RuleLevel(msgspec.Struct, frozen=True):
 
 
 class Ignore(msgspec.Struct, frozen=True):
-    """A check that is known to fail: by metric or rule id (a pattern), with the reason, until a date."""
+    """A check that is known to fail: by metric or rule id (a pattern), with the reason,
+    until a date.
+    """
 
     check: str
     reason: str
@@ -60,7 +66,9 @@ class Ignore(msgspec.Struct, frozen=True):
 
 
 class Config(msgspec.Struct, frozen=True, kw_only=True):
-    """Settings of the gate. rules: the last pattern that fits decides, before severity."""
+    """Settings of the gate. rules: the last pattern that fits decides, before
+    severity.
+    """
 
     file: str
     model: str | None = None
@@ -75,7 +83,9 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     on_not_comparable: str = "fail"
     """The same where a baseline is there that the run must not be compared with."""
     new_findings: str = "high"
-    """From which severity on a finding that the baseline has not fails: a severity, or off."""
+    """From which severity on a finding that the baseline has not fails: a severity, or
+    off.
+    """
     budgets: tuple[Budget, ...] = ()
     relative: tuple[Relative, ...] = ()
     severity: Mapping[str, str] = {}
@@ -83,15 +93,23 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     ignores: tuple[Ignore, ...] = ()
 
     def fails_when_new(self, rule_id: str, severity: Severity) -> bool:
-        """Whether a finding fails that the baseline has not; what the configuration says of the rule itself wins."""
-        if self.new_findings == "off" or any(fnmatchcase(rule_id, one.pattern) for one in self.rules):
+        """Whether a finding fails that the baseline has not; what the configuration
+        says of the rule itself wins.
+        """
+        if self.new_findings == "off" or any(
+            fnmatchcase(rule_id, one.pattern) for one in self.rules
+        ):
             return False
         return severity.rank >= Severity(self.new_findings).rank
 
     def rule_level(self, rule_id: str, severity: str) -> tuple[str, int]:
         """The level at which a finding counts, and the line that says so."""
         fitting = [one for one in self.rules if fnmatchcase(rule_id, one.pattern)]
-        return (fitting[-1].level, fitting[-1].line) if fitting else (self.severity.get(severity, "off"), 0)
+        return (
+            (fitting[-1].level, fitting[-1].line)
+            if fitting
+            else (self.severity.get(severity, "off"), 0)
+        )
 
     def entry_about(self, check: str) -> Ignore | None:
         """The entry that ignores a check longest; it may have expired."""

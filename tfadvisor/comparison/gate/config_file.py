@@ -37,7 +37,9 @@ class ConfigError(UsageError):
 
 
 class ConfigFile(msgspec.Struct, frozen=True):
-    """A configuration as written. prefix: where in the file it begins (`tool.tfadvisor` in a pyproject.toml)."""
+    """A configuration as written. prefix: where in the file it begins (`tool.tfadvisor`
+    in a pyproject.toml).
+    """
 
     path: str
     text: str
@@ -58,7 +60,8 @@ NO_FILE = ConfigFile(NAME, "", {}, ())
 
 
 def find_config(start: Path) -> ConfigFile:
-    """`tfadvisor.toml`, else `[tool.tfadvisor]` of `pyproject.toml`, in this folder or the next one up that has either.
+    """`tfadvisor.toml`, else `[tool.tfadvisor]` of `pyproject.toml`, in this folder or
+    the next one up that has either.
 
     The search ends at the root of a repository. Nothing found is no error.
     """
@@ -76,34 +79,57 @@ def find_config(start: Path) -> ConfigFile:
 
 
 def read_config(path: Path, shown: str = "") -> ConfigFile:
-    """Raises ConfigError for what is no TOML, UsageError for what cannot be read. shown: how the file is called."""
+    """Raises ConfigError for what is no TOML, UsageError for what cannot be read.
+    shown: how the file is called.
+    """
     shown = shown or str(path)
     try:
         if path.stat().st_size > _LARGEST:
-            raise UsageError(f"{shown}: larger than 1 MiB, so it is not a configuration. Check the path.")
+            raise UsageError(
+                f"{shown}: larger than 1 MiB, so it is not a configuration. Check "
+                "the path."
+            )
         text = read_small_text(path, _LARGEST)
     except OSError as error:
-        raise UsageError(f"{shown}: cannot be read: {error.strerror or error}.") from error
+        raise UsageError(
+            f"{shown}: cannot be read: {error.strerror or error}."
+        ) from error
     except UnicodeDecodeError as error:
-        raise UsageError(f"{shown}: is not text in UTF-8 (byte {error.start:,}).") from error
+        raise UsageError(
+            f"{shown}: is not text in UTF-8 (byte {error.start:,})."
+        ) from error
     for number, line in enumerate(text.splitlines(), start=1):
         if line.count(".") > _MOST_DOTS:
-            raise ConfigError(shown, number, "", f"has more than {_MOST_DOTS} dots in a line, which no key needs.")
+            raise ConfigError(
+                shown,
+                number,
+                "",
+                f"has more than {_MOST_DOTS} dots in a line, which no key needs.",
+            )
     try:
         values = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # a ValueError of a number of thousands of digits
-        raise ConfigError(shown, _line_in(str(error), text), "", f"is no TOML: {error}.") from error
+    except (
+        ValueError,
+        RecursionError,
+    ) as error:  # a ValueError of a number of thousands of digits
+        raise ConfigError(
+            shown, _line_in(str(error), text), "", f"is no TOML: {error}."
+        ) from error
     if path.name != "pyproject.toml":
         return ConfigFile(shown, text, values, ())
     tools = values.get("tool", {})
     own = tools.get("tfadvisor", {}) if isinstance(tools, dict) else {}
     if not isinstance(own, dict):
-        raise ConfigError(shown, line_of(text, _IN_PROJECT), "tool.tfadvisor", "is not a table.")
+        raise ConfigError(
+            shown, line_of(text, _IN_PROJECT), "tool.tfadvisor", "is not a table."
+        )
     return ConfigFile(shown, text, own, _IN_PROJECT)
 
 
 def _line_in(message: str, text: str) -> int:
-    """The parser's messages end with `(at line 3, column 5)` or `(at end of document)`."""
+    """The parser's messages end with `(at line 3, column 5)` or `(at end of
+    document)`.
+    """
     number = message.rpartition("at line ")[2].split(",")[0]
     return int(number) if number.isdecimal() else max(len(text.splitlines()), 1)
 
@@ -121,8 +147,8 @@ KeyPath = tuple[str | int, ...]
 def line_of(text: str, path: KeyPath) -> int:
     """The line, from 1, of the key at this path (`("ignore", 0, "reason")`).
 
-    Where a path's end is not found (a key of an inline table, which is on one line), the line of as much of it as is; 1
-    when nothing is.
+    Where a path's end is not found (a key of an inline table, which is on one line),
+    the line of as much of it as is; 1 when nothing is.
     """
     lines = _lines_of_keys(text)
     for length in range(len(path), 0, -1):
@@ -132,7 +158,9 @@ def line_of(text: str, path: KeyPath) -> int:
 
 
 def _lines_of_keys(text: str) -> dict[KeyPath, int]:
-    """Every table header and every key at the start of a line, outside of multi-line strings."""
+    """Every table header and every key at the start of a line, outside of multi-line
+    strings.
+    """
     found: dict[KeyPath, int] = {}
     table: KeyPath = ()
     counts: dict[KeyPath, int] = {}
@@ -158,7 +186,10 @@ def _lines_of_keys(text: str) -> dict[KeyPath, int]:
 
 
 def _parts(dotted: str) -> KeyPath:
-    return tuple(next(group for group in match.groups() if group is not None) for match in _PART.finditer(dotted))
+    return tuple(
+        next(group for group in match.groups() if group is not None)
+        for match in _PART.finditer(dotted)
+    )
 
 
 def _left_open(value: str) -> str:

@@ -1,4 +1,6 @@
-"""A configuration's values to records, or errors that name file, line and key, all of them at once."""
+"""A configuration's values to records, or errors that name file, line and key, all of
+them at once.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,13 @@ from tfadvisor.comparison.gate.config import (
     Relative,
     RuleLevel,
 )
-from tfadvisor.comparison.gate.config_file import NAME, ConfigError, ConfigFile, find_config, read_config
+from tfadvisor.comparison.gate.config_file import (
+    NAME,
+    ConfigError,
+    ConfigFile,
+    find_config,
+    read_config,
+)
 from tfadvisor.comparison.gate.config_file import KeyPath as Path
 from tfadvisor.did_you_mean import nearest
 from tfadvisor.errors import SeveralMistakes
@@ -34,7 +42,8 @@ _MOST_KEYS = 1_000
 """Of a table: there are fewer metrics and rules."""
 
 Kind = Callable[[Any], Any]
-"""What a value must be: returns it as it is used, raises ValueError with what is wrong."""
+"""What a value must be: returns it as it is used, raises ValueError with what is wrong.
+"""
 
 
 class Known(msgspec.Struct, frozen=True):
@@ -45,7 +54,8 @@ class Known(msgspec.Struct, frozen=True):
 
 
 def read(file: ConfigFile, known: Known, preset: str | None = None) -> Config:
-    """The file's settings over those of its preset. Raises ConfigError, or SeveralMistakes with all of them.
+    """The file's settings over those of its preset. Raises ConfigError, or
+    SeveralMistakes with all of them.
 
     A preset given here wins over the file's.
     """
@@ -54,18 +64,33 @@ def read(file: ConfigFile, known: Known, preset: str | None = None) -> Config:
     parts = reader.parts(values)
     labels = values.get("labels", {})
     labels = (
-        reader.record(labels, dict.fromkeys(reader.table(labels, ("labels",)), _label), ("labels",)) if labels else {}
+        reader.record(
+            labels,
+            dict.fromkeys(reader.table(labels, ("labels",)), _label),
+            ("labels",),
+        )
+        if labels
+        else {}
     )
     rules = tuple(reader.rules(values.get("rules", {})))
     ignores = tuple(reader.ignores(values.get("ignore", [])))
     if mistakes := sorted(reader.mistakes, key=lambda one: one.line):
         raise SeveralMistakes(mistakes) if len(mistakes) > 1 else mistakes[0]
     below = _preset(preset or values.get("preset", "recommended"), known)
-    whole = {name: {**below.get(name, {}), **parts.get(name, {})} for name in ("budgets", "relative", "severity")}
-    on_cannot_tell = next((values[name] for name in _ON_CANNOT_TELL if name in values), None)
+    whole = {
+        name: {**below.get(name, {}), **parts.get(name, {})}
+        for name in ("budgets", "relative", "severity")
+    }
+    on_cannot_tell = next(
+        (values[name] for name in _ON_CANNOT_TELL if name in values), None
+    )
     given = {
         **{name.replace("-", "_"): values[name] for name in _FIELDS if name in values},
-        **({"on_cannot_tell": on_cannot_tell, "on_not_comparable": on_cannot_tell} if on_cannot_tell else {}),
+        **(
+            {"on_cannot_tell": on_cannot_tell, "on_not_comparable": on_cannot_tell}
+            if on_cannot_tell
+            else {}
+        ),
     }
     return Config(
         file=file.path,
@@ -81,12 +106,18 @@ def read(file: ConfigFile, known: Known, preset: str | None = None) -> Config:
 
 def _preset(name: str, known: Known) -> Mapping[str, Mapping[str, Any]]:
     """A preset's parts."""
-    values = read_config(pathlib.Path(__file__).with_name(f"{name}.toml")).values if name != "none" else {}
+    values = (
+        read_config(pathlib.Path(__file__).with_name(f"{name}.toml")).values
+        if name != "none"
+        else {}
+    )
     return _Reader(ConfigFile(NAME, "", values, ()), known).parts(values)
 
 
 class _Reader:
-    """The parts of a configuration. What is wrong is noted in `mistakes` and counts as not given."""
+    """The parts of a configuration. What is wrong is noted in `mistakes` and counts as
+    not given.
+    """
 
     def __init__(self, file: ConfigFile, known: Known) -> None:
         self._file, self._known = file, known
@@ -102,7 +133,12 @@ class _Reader:
     def table(self, value: Any, at: Path) -> Mapping[str, Any]:
         if isinstance(value, dict) and len(value) <= _MOST_KEYS:
             return value
-        self.note(at, f"has more than {_MOST_KEYS} keys." if isinstance(value, dict) else "is not a table.")
+        self.note(
+            at,
+            f"has more than {_MOST_KEYS} keys."
+            if isinstance(value, dict)
+            else "is not a table.",
+        )
         return {}
 
     def record(self, value: Any, kinds: Mapping[str, Kind], at: Path) -> dict[str, Any]:
@@ -128,12 +164,17 @@ class _Reader:
         }
 
     def metrics(
-        self, values: Mapping[str, Any], name: str, make: Callable[[str, Any, Path], Any]
+        self,
+        values: Mapping[str, Any],
+        name: str,
+        make: Callable[[str, Any, Path], Any],
     ) -> Iterator[tuple[str, Any]]:
         for metric, value in self.table(values.get(name, {}), (name,)).items():
             at, before = (name, metric), len(self.mistakes)
             if metric not in self._known.metrics:
-                self.note(at, f"no metric has this name{_meant(metric, self._known.metrics)}")
+                self.note(
+                    at, f"no metric has this name{_meant(metric, self._known.metrics)}"
+                )
                 continue
             made = make(metric, value, at)
             if len(self.mistakes) == before:
@@ -141,32 +182,60 @@ class _Reader:
 
     def budget(self, metric: str, value: Any, at: Path) -> Budget:
         amount = _amount(self._known.metrics[metric])
-        given = self.limit(value, at, {"max": amount, "min": amount}, "needs a max or a min.")
+        given = self.limit(
+            value, at, {"max": amount, "min": amount}, "needs a max or a min."
+        )
         if given.get("min", -_HUGE) > given.get("max", _HUGE):
             self.note(at, "its min is above its max.")
-        return Budget(metric, given.get("max"), given.get("min"), given["level"], self.line(at))
-
-    def relative(self, metric: str, value: Any, at: Path) -> Relative:
-        change, worse = _amount(self._known.metrics[metric], above_0=True), _one_of("up", "down", "both")
-        needs = 'needs a limit ("5%" of the baseline) or a change (in its own unit).'
-        given = self.limit(value, at, {"limit": _share, "change": change, "worse": worse}, needs)
-        return Relative(
-            metric, given.get("limit"), given.get("change"), given.get("worse"), given["level"], self.line(at)
+        return Budget(
+            metric, given.get("max"), given.get("min"), given["level"], self.line(at)
         )
 
-    def limit(self, value: Any, at: Path, kinds: Mapping[str, Kind], needs: str) -> dict[str, Any]:
-        """What is right of a table, or of a value alone, which is of the first kind. needs: what to say of an empty one."""
+    def relative(self, metric: str, value: Any, at: Path) -> Relative:
+        change, worse = (
+            _amount(self._known.metrics[metric], above_0=True),
+            _one_of("up", "down", "both"),
+        )
+        needs = 'needs a limit ("5%" of the baseline) or a change (in its own unit).'
+        given = self.limit(
+            value, at, {"limit": _share, "change": change, "worse": worse}, needs
+        )
+        return Relative(
+            metric,
+            given.get("limit"),
+            given.get("change"),
+            given.get("worse"),
+            given["level"],
+            self.line(at),
+        )
+
+    def limit(
+        self, value: Any, at: Path, kinds: Mapping[str, Kind], needs: str
+    ) -> dict[str, Any]:
+        """What is right of a table, or of a value alone, which is of the first kind.
+        needs: what to say of an empty one.
+        """
         before = len(self.mistakes)
         alone = {next(iter(kinds)): value}
-        given = self.record(value if isinstance(value, dict) else alone, {**kinds, "level": _one_of(*LEVELS)}, at)
+        given = self.record(
+            value if isinstance(value, dict) else alone,
+            {**kinds, "level": _one_of(*LEVELS)},
+            at,
+        )
         level = given.setdefault("level", "error")
-        if level != "off" and not given.keys() - {"level", "worse"} and len(self.mistakes) == before:
+        if (
+            level != "off"
+            and not given.keys() - {"level", "worse"}
+            and len(self.mistakes) == before
+        ):
             self.note(at, needs)
         return given
 
     def ignores(self, entries: Any) -> Iterator[Ignore]:
         if not isinstance(entries, list):
-            self.note(("ignore",), "must be written [[ignore]], because there can be several.")
+            self.note(
+                ("ignore",), "must be written [[ignore]], because there can be several."
+            )
             return
         names = (*self._known.metrics, *self._known.rules)
         missing = {
@@ -176,13 +245,18 @@ class _Reader:
         }
         for number, entry in enumerate(entries):
             at: Path = ("ignore", number)
-            given = self.record(entry, {"check": _text, "reason": _text, "expires": _day}, at)
+            given = self.record(
+                entry, {"check": _text, "reason": _text, "expires": _day}, at
+            )
             for name, what in missing.items():
                 if isinstance(entry, dict) and name not in entry:
                     self.note((*at, name), f"is missing: {what}")
             check = given.get("check")
             if check and not any(fnmatchcase(name, check) for name in names):
-                self.note((*at, "check"), f"no metric or rule is called {check}{_meant(check, names)}")
+                self.note(
+                    (*at, "check"),
+                    f"no metric or rule is called {check}{_meant(check, names)}",
+                )
             if missing.keys() <= given.keys():
                 yield Ignore(**given, line=self._file.line(at))
 
@@ -191,9 +265,13 @@ class _Reader:
         for pattern, one in self.table(value, ("rules",)).items():
             at: Path = ("rules", pattern)
             if not any(fnmatchcase(rule, pattern) for rule in self._known.rules):
-                self.note(at, f"no rule has this name{_meant(pattern, self._known.rules)}")
+                self.note(
+                    at, f"no rule has this name{_meant(pattern, self._known.rules)}"
+                )
             table = isinstance(one, Mapping)
-            key, values, within = ("level", one, at) if table else (pattern, {pattern: one}, at[:1])
+            key, values, within = (
+                ("level", one, at) if table else (pattern, {pattern: one}, at[:1])
+            )
             given = self.record(values, {key: _one_of(*LEVELS)}, within)
             if key in given:
                 yield RuleLevel(pattern, given[key], self.line((*within, key)))
@@ -206,7 +284,9 @@ def _one_of(*names: str) -> Kind:
     def kind(value: Any) -> str:
         if not isinstance(value, str) or value not in names:
             near = _meant(value, names) if isinstance(value, str) else "."
-            raise ValueError(f"is {_said(value)}, and must be one of {', '.join(names)}{near}")
+            raise ValueError(
+                f"is {_said(value)}, and must be one of {', '.join(names)}{near}"
+            )
         return value
 
     return kind
@@ -234,8 +314,14 @@ def _number(value: Any) -> float:
     """A number, or a share such as "5%"."""
     if isinstance(value, str) and (match := _PERCENT.match(value)):
         return float(match.group(1)) / 100
-    if isinstance(value, bool) or not isinstance(value, int | float) or not -_HUGE < value < _HUGE:
-        raise ValueError(f'is {_said(value)}, and must be a number or a share such as "5%".')
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not -_HUGE < value < _HUGE
+    ):
+        raise ValueError(
+            f'is {_said(value)}, and must be a number or a share such as "5%".'
+        )
     return float(value)
 
 
@@ -275,7 +361,9 @@ def _day(value: Any) -> date:
     try:
         return date.fromisoformat(value)
     except (TypeError, ValueError):
-        raise ValueError(f"is {_said(value)}, and must be a day, such as 2026-12-31.") from None
+        raise ValueError(
+            f"is {_said(value)}, and must be a day, such as 2026-12-31."
+        ) from None
 
 
 _FIELDS = ("model", "baseline", "new-findings", "false-alarm-rate", "keep")
@@ -288,12 +376,17 @@ _SETTINGS: Mapping[str, Kind] = {
     "new-findings": _one_of(*_SEVERITIES, "off"),
     "false-alarm-rate": _rate,
     "keep": _keep,
-    **dict.fromkeys(("labels", "budgets", "relative", "severity", "rules", "ignore"), lambda value: value),
+    **dict.fromkeys(
+        ("labels", "budgets", "relative", "severity", "rules", "ignore"),
+        lambda value: value,
+    ),
 }
 
 
 def _meant(name: str, known: Iterable[str]) -> str:
-    """The end of a sentence: `; did you mean preset?` where one name is near, else a full stop."""
+    """The end of a sentence: `; did you mean preset?` where one name is near, else a
+    full stop.
+    """
     near = nearest(name, known)
     return f"; did you mean {near}?" if near is not None else "."
 
@@ -313,12 +406,17 @@ def known_names(rules: Sequence[pathlib.Path] = ()) -> Known:
     )
 
 
-def ignored_of_project(given: pathlib.Path | None = None, rules: Sequence[pathlib.Path] = ()) -> dict[str, str]:
-    """Patterns of rules whose findings a configuration, else the nearest one, ignores today, each with what is said
-    about it. Raises UsageError for a configuration that ignores something, or means to, and cannot be used.
+def ignored_of_project(
+    given: pathlib.Path | None = None, rules: Sequence[pathlib.Path] = ()
+) -> dict[str, str]:
+    """Patterns of rules whose findings a configuration, else the nearest one, ignores
+    today, each with what is said about it. Raises UsageError for a configuration that
+    ignores something, or means to, and cannot be used.
     """
     file = read_config(given) if given is not None else find_config(pathlib.Path.cwd())
-    misspelt = any(nearest(one, ("ignore",)) for one in file.values if one not in _SETTINGS)
+    misspelt = any(
+        nearest(one, ("ignore",)) for one in file.values if one not in _SETTINGS
+    )
     if not (file.values.get("ignore") or misspelt):
         return {}
     today = date.today()

@@ -16,7 +16,9 @@ SCHEMA_VERSION = "1"
 
 
 class Outcome(Enum):
-    """Of a check. CANNOT_TELL: the data do not decide. IGNORED: it fails, and an entry of the configuration says so."""
+    """Of a check. CANNOT_TELL: the data do not decide. IGNORED: it fails, and an entry
+    of the configuration says so.
+    """
 
     PASS = "pass"
     WARN = "warn"
@@ -50,15 +52,20 @@ class Check(msgspec.Struct, frozen=True):
     limit: float | None = None
     """The value beyond which the check fails, in the metric's unit."""
     detectable: float | None = None
-    """The smallest change from the base that could have been seen, in the metric's unit."""
+    """The smallest change from the base that could have been seen, in the metric's
+    unit.
+    """
     detectable_outside: float | None = None
-    """The same for changes outside the ops whose work did not change, where those are known."""
+    """The same for changes outside the ops whose work did not change, where those are
+    known.
+    """
     p: float | None = None
     """How probable such a run of an unchanged program is."""
     runs: int = 0
     """Runs in the baseline."""
     file: str = ""
-    """Source file of the user's program that a finding points at; empty when unknown."""
+    """Source file of the user's program that a finding points at; empty when unknown.
+    """
     file_line: int | None = None
     """Line in that file; None when unknown."""
     line: int = 0
@@ -66,10 +73,12 @@ class Check(msgspec.Struct, frozen=True):
     fixes: tuple[Fix, ...] = ()
     """A finding's edits."""
     news: str = ""
-    """Of a finding against the baseline: known, new, on_the_edge (of its threshold), unknown without a baseline; "" for
-    other checks."""
+    """Of a finding against the baseline: known, new, on_the_edge (of its threshold),
+    unknown without a baseline; "" for other checks."""
     improved: bool = False
-    """Whether the metric moved for the better by more than its limit and more than noise explains."""
+    """Whether the metric moved for the better by more than its limit and more than
+    noise explains.
+    """
 
     @property
     def id(self) -> str:
@@ -88,11 +97,15 @@ class Gated(msgspec.Struct, frozen=True):
     hosts: int
     candidates: int
     against: str = ""
-    """What the base is called where it was recorded in turns with this; empty where a store is the baseline."""
+    """What the base is called where it was recorded in turns with this; empty where a
+    store is the baseline.
+    """
 
 
 class GateResult(msgspec.Struct, frozen=True):
-    """The gate's answer. runs: of the baseline. differences: reported, but they forbid nothing."""
+    """The gate's answer. runs: of the baseline. differences: reported, but they forbid
+    nothing.
+    """
 
     outcome: Outcome
     exit_code: int
@@ -113,4 +126,8 @@ class GateResult(msgspec.Struct, frozen=True):
         """Plain data for JSON, `schema_version` first. Numbers are finite."""
         whole: dict[str, Any] = plain(self)
         whole["comparison"] = self.comparison.to_dict() if self.comparison else None
-        return {"schema_version": SCHEMA_VERSION, "tool": {"name": "tfadvisor", "version": VERSION}, **whole}
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "tool": {"name": "tfadvisor", "version": VERSION},
+            **whole,
+        }

@@ -17,7 +17,9 @@ _TENFOLD = log(10)
 
 
 def beyond(base: Sequence[float], distance: float, nature: Nature) -> float:
-    """The value that lies this far from the baseline's centre, on the side that is worse."""
+    """The value that lies this far from the baseline's centre, on the side that is
+    worse.
+    """
     centre = middle_of(base)
     away = -distance if nature.worse == "down" else distance
     if nature.by_factor:
@@ -25,20 +27,28 @@ def beyond(base: Sequence[float], distance: float, nature: Nature) -> float:
     return centre + away
 
 
-def detectable(base: Sequence[float], reach: float | None, nature: Nature) -> float | None:
-    """The smallest change for the worse, in the metric's unit, that exceeds noise; None while the runs show nothing."""
+def detectable(
+    base: Sequence[float], reach: float | None, nature: Nature
+) -> float | None:
+    """The smallest change for the worse, in the metric's unit, that exceeds noise; None
+    while the runs show nothing.
+    """
     if reach is None or reach == inf or shows_nothing(reach, nature):
         return None
     return abs(beyond(base, reach, nature) - middle_of(base))
 
 
 def shows_nothing(reach: float, nature: Nature) -> bool:
-    """Whether so few runs are known that even ten times as much would be no surprise."""
+    """Whether so few runs are known that even ten times as much would be no
+    surprise.
+    """
     return nature.by_factor and reach > _TENFOLD
 
 
 def change_words(base: float, change: float, unit: Unit) -> str:
-    """`13%` of the base; in the unit where the base is 0 or the metric is a share already."""
+    """`13%` of the base; in the unit where the base is 0 or the metric is a share
+    already.
+    """
     if unit is Unit.FRACTION:
         return f"{abs(change) * 100:.2g} points"
     if base == 0 and unit is Unit.COUNT and 0 < abs(change) < 1:
@@ -57,7 +67,10 @@ class Sentence(msgspec.Struct, frozen=True):
     def failed(self, reach: float) -> str:
         """Over the limit and beyond what noise explains."""
         noise = f"runs of an unchanged program stay within {self._of(reach)}"
-        return f"{self._moved()}; the limit is {self._of(self.about.allowed)}, and {noise}."
+        return (
+            f"{self._moved()}; the limit is {self._of(self.about.allowed)}, and "
+            f"{noise}."
+        )
 
     def passed(self, *, significant: bool) -> str:
         """Within the limit."""
@@ -65,34 +78,53 @@ class Sentence(msgspec.Struct, frozen=True):
         return f"{self._moved()}{more}; the limit is {self._of(self.about.allowed)}."
 
     def cannot_tell(self, reach: float, outside: float | None, *, more: int) -> str:
-        """The limit is finer than what these runs can show. outside: what they show beside the unchanged ops. more: runs
-        that would help.
+        """The limit is finer than what these runs can show. outside: what they show
+        beside the unchanged ops. more: runs that would help.
         """
         number, in_turns = self.about.runs, self.about.in_turns
-        runs = f"{number} {'turn' if in_turns else 'baseline run'}{'s' if number != 1 else ''}"
+        runs = (
+            f"{number} "
+            f"{'turn' if in_turns else 'baseline run'}{'s' if number != 1 else ''}"
+        )
         above = f"changes above {self._of(reach)}"
         if outside is not None and outside < reach:
             above += f" (outside the unchanged ops, above {self._of(outside)})"
         blind = shows_nothing(reach, self.about.nature)
-        how = f"{runs} cannot show yet how much runs differ" if blind else f"{runs} can show only {above}"
+        how = (
+            f"{runs} cannot show yet how much runs differ"
+            if blind
+            else f"{runs} can show only {above}"
+        )
         use = "a longer --budget" if in_turns else "several --candidates"
-        help_ = f"Use {use}, a quieter machine or a wider limit" if in_turns or more <= 1 else f"Add {more} more runs"
-        return f"{self._moved()}; the limit is {self._of(self.about.allowed)}. {how}. {help_}."
+        help_ = (
+            f"Use {use}, a quieter machine or a wider limit"
+            if in_turns or more <= 1
+            else f"Add {more} more runs"
+        )
+        return (
+            f"{self._moved()}; the limit is {self._of(self.about.allowed)}. {how}. "
+            f"{help_}."
+        )
 
     def slower_machine(self, log_factor: float, *, steady: bool) -> str:
         """Everything takes longer alike."""
         text = (
-            f"{self._moved()}, and ops whose work did not change take {expm1(log_factor) * 100:.0f}% longer throughout"
+            f"{self._moved()}, and ops whose work did not change take "
+            f"{expm1(log_factor) * 100:.0f}% longer throughout"
         )
         if steady:
             return f"{text}; the limit is {self._of(self.about.allowed)}."
-        return f"{text}: as on a slower or busier machine. Run again, alternating with the base, to find out."
+        return (
+            f"{text}: as on a slower or busier machine. Run again, alternating with "
+            "the base, to find out."
+        )
 
     def slower_at_equal_speed(self, distance: float, log_factor: float) -> str:
         """The machine hides a change, and was as fast before."""
         speed = -expm1(log_factor) * 100
         return (
-            f"{self._moved()} on a machine that was {speed:.0f}% faster; at equal speed it is {self._of(distance)} worse, and "
+            f"{self._moved()} on a machine that was {speed:.0f}% faster; at equal "
+            f"speed it is {self._of(distance)} worse, and "
             f"the limit is {self._of(self.about.allowed)}."
         )
 
@@ -100,8 +132,10 @@ class Sentence(msgspec.Struct, frozen=True):
         """The machine hides a change."""
         speed = -expm1(log_factor) * 100
         return (
-            f"{self._moved()}, but ops whose work did not change take {speed:.0f}% less time, as on a faster machine; at equal "
-            f"speed it would be {self._of(distance)} worse. Run again, alternating with the base, to find out."
+            f"{self._moved()}, but ops whose work did not change take {speed:.0f}% "
+            "less time, as on a faster machine; at equal "
+            f"speed it would be {self._of(distance)} worse. Run again, alternating "
+            "with the base, to find out."
         )
 
     def _moved(self) -> str:
@@ -119,4 +153,6 @@ class Sentence(msgspec.Struct, frozen=True):
         if not isfinite(distance) or abs(distance) > _HUGE:
             return "any size"
         one, centre = self.about, middle_of(self.about.base)
-        return change_words(centre, beyond(one.base, distance, one.nature) - centre, Unit(one.unit))
+        return change_words(
+            centre, beyond(one.base, distance, one.nature) - centre, Unit(one.unit)
+        )

@@ -17,7 +17,9 @@ def normal_tail(z: float) -> float:
 
 
 def t_tail(t: float, freedom: float) -> float:
-    """Probability that a value of Student's t with `freedom` degrees of freedom (need not be whole) exceeds t."""
+    """Probability that a value of Student's t with `freedom` degrees of freedom (need
+    not be whole) exceeds t.
+    """
     if freedom == inf:
         return normal_tail(t)
     upper = incomplete_beta(freedom / 2, 0.5, freedom / (freedom + t * t)) / 2
@@ -37,7 +39,9 @@ def t_quantile(tail: float, freedom: float) -> float:
 
 
 def incomplete_beta(a: float, b: float, x: float) -> float:
-    """The regularized incomplete beta function I_x(a, b), by its continued fraction (modified Lentz's method)."""
+    """The regularized incomplete beta function I_x(a, b), by its continued fraction
+    (modified Lentz's method).
+    """
     if x <= 0 or x >= 1:
         return 0.0 if x <= 0 else 1.0
     if x > (a + 1) / (a + b + 2):

@@ -1,6 +1,8 @@
-"""Tests on ranks: Mann and Whitney's, exact for the numbers that a gate sees, and Holm's correction for many.
+"""Tests on ranks: Mann and Whitney's, exact for the numbers that a gate sees, and
+Holm's correction for many.
 
-It assumes nothing about how runs scatter, only that base and new runs scatter alike; for that, record them in turns.
+It assumes nothing about how runs scatter, only that base and new runs scatter alike;
+for that, record them in turns.
 """
 
 from __future__ import annotations
@@ -16,12 +18,15 @@ _EXACT_UP_TO = 2000
 
 
 def p_above(base: Sequence[float], new: Sequence[float]) -> float:
-    """Probability of a U at least this large when both come from one distribution. Ties count half.
+    """Probability of a U at least this large when both come from one distribution. Ties
+    count half.
 
-    Exact without ties (and, a little too careful, with them) for n · m up to 2,000; beyond, the normal approximation with
-    continuity correction.
+    Exact without ties (and, a little too careful, with them) for n · m up to 2,000;
+    beyond, the normal approximation with continuity correction.
     """
-    doubled = sum(2 if one > other else 1 if one == other else 0 for one in new for other in base)
+    doubled = sum(
+        2 if one > other else 1 if one == other else 0 for one in new for other in base
+    )
     n, m = len(base), len(new)
     if n * m > _EXACT_UP_TO:
         spread = sqrt(n * m * (n + m + 1) / 12)
@@ -31,13 +36,16 @@ def p_above(base: Sequence[float], new: Sequence[float]) -> float:
 
 
 def smallest_p(n: int, m: int) -> float:
-    """What the test gives when every new run is above every base run: 1 over the number of ways to pick them."""
+    """What the test gives when every new run is above every base run: 1 over the number
+    of ways to pick them.
+    """
     return 1 / comb(n + m, m)
 
 
 @lru_cache(maxsize=64)
 def ways(n: int, m: int) -> tuple[int, ...]:
-    """In how many orders of n and m different values U is 0, 1, … n·m: the coefficients of the Gaussian binomial.
+    """In how many orders of n and m different values U is 0, 1, … n·m: the coefficients
+    of the Gaussian binomial.
 
     Product over i = 1…m of (1 - q^(n+i)) / (1 - q^i).
     """
@@ -52,23 +60,37 @@ def ways(n: int, m: int) -> tuple[int, ...]:
 
 
 def shift(base: Sequence[float], new: Sequence[float]) -> float:
-    """By how much the new runs lie above the base: the median of all differences (Hodges and Lehmann)."""
+    """By how much the new runs lie above the base: the median of all differences
+    (Hodges and Lehmann).
+    """
     return middle_of([one - other for one in new for other in base])
 
 
-def surely_above(base: Sequence[float], new: Sequence[float], level: float) -> float | None:
-    """The shift that the new runs exceed at this level: the test's lower confidence bound.
+def surely_above(
+    base: Sequence[float], new: Sequence[float], level: float
+) -> float | None:
+    """The shift that the new runs exceed at this level: the test's lower confidence
+    bound.
 
     None when so few runs cannot tell at this level.
     """
     n, m = len(base), len(new)
     if smallest_p(n, m) > level:
         return None
-    return bound_at(level, [one - other for one in new for other in base], ways(n, m), comb(n + m, m))
+    return bound_at(
+        level,
+        [one - other for one in new for other in base],
+        ways(n, m),
+        comb(n + m, m),
+    )
 
 
-def bound_at(level: float, values: Sequence[float], counts: Sequence[int], total: int) -> float:
-    """The value by the largest rank up to which no more than the level lies. counts: of the total, by rank."""
+def bound_at(
+    level: float, values: Sequence[float], counts: Sequence[int], total: int
+) -> float:
+    """The value by the largest rank up to which no more than the level lies. counts: of
+    the total, by rank.
+    """
     ordered, below = sorted(values), 0
     for rank, count in enumerate(counts):
         below += count
@@ -80,12 +102,16 @@ def bound_at(level: float, values: Sequence[float], counts: Sequence[int], total
 # Holm's procedure with weights: several questions, one promised rate of false alarms.
 
 
-def levels(p_values: Mapping[str, float], weights: Mapping[str, float], rate: float) -> dict[str, float]:
-    """The level at which each p-value is judged; a value at or below its level is significant.
+def levels(
+    p_values: Mapping[str, float], weights: Mapping[str, float], rate: float
+) -> dict[str, float]:
+    """The level at which each p-value is judged; a value at or below its level is
+    significant.
 
-    Sorted by p over weight, each is allowed its weight's share of what is still open, until one is above its level. The
-    probability that any of several true null hypotheses is rejected stays at or below the rate, whatever they share
-    (Holm 1979, section 3). Equal weights give the usual rate / (m - i).
+    Sorted by p over weight, each is allowed its weight's share of what is still open,
+    until one is above its level. The probability that any of several true null
+    hypotheses is rejected stays at or below the rate, whatever they share (Holm 1979,
+    section 3). Equal weights give the usual rate / (m - i).
     """
     order = sorted(p_values, key=lambda name: (p_values[name] / weights[name], name))
     open_weight = sum(weights[name] for name in order)
@@ -101,5 +127,7 @@ def levels(p_values: Mapping[str, float], weights: Mapping[str, float], rate: fl
 
 
 def first_level(name: str, weights: Mapping[str, float], rate: float) -> float:
-    """The strictest level that Holm's procedure may ask of this question: the one before anything is known."""
+    """The strictest level that Holm's procedure may ask of this question: the one
+    before anything is known.
+    """
     return rate * weights[name] / sum(weights.values())

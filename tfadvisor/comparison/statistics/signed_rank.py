@@ -1,7 +1,9 @@
-"""Wilcoxon's test whether differences of pairs lie above 0, exact: what moves both of a pair alike moves no difference.
+"""Wilcoxon's test whether differences of pairs lie above 0, exact: what moves both of a
+pair alike moves no difference.
 
-It assumes that a difference of two runs of one program is as often positive as negative, and as large. Runs that are
-recorded one after the other, either one first as often, are such pairs.
+It assumes that a difference of two runs of one program is as often positive as
+negative, and as large. Runs that are recorded one after the other, either one first as
+often, are such pairs.
 """
 
 from __future__ import annotations
@@ -18,16 +20,23 @@ _EXACT_UP_TO = 60
 
 
 def p_above(differences: Sequence[float]) -> float:
-    """Probability of ranks at least this high when the differences scatter evenly around 0. Ties share their ranks.
+    """Probability of ranks at least this high when the differences scatter evenly
+    around 0. Ties share their ranks.
 
-    Exact for up to 60 differences (with ties a little too careful), beyond by the normal approximation.
+    Exact for up to 60 differences (with ties a little too careful), beyond by the
+    normal approximation.
     """
     n = len(differences)
     sizes = sorted(abs(one) for one in differences)
-    doubled = sum(_doubled_rank(sizes, one) * (0.5 if one == 0 else one > 0) for one in differences)
+    doubled = sum(
+        _doubled_rank(sizes, one) * (0.5 if one == 0 else one > 0)
+        for one in differences
+    )
     ranks = int(doubled // 2)
     if n > _EXACT_UP_TO:
-        return normal_tail((ranks - n * (n + 1) / 4 - 0.5) / sqrt(n * (n + 1) * (2 * n + 1) / 24))
+        return normal_tail(
+            (ranks - n * (n + 1) / 4 - 0.5) / sqrt(n * (n + 1) * (2 * n + 1) / 24)
+        )
     return sum(ways(n)[ranks:]) / 2.0**n
 
 
@@ -38,7 +47,9 @@ def smallest_p(n: int) -> float:
 
 @lru_cache(maxsize=64)
 def ways(n: int) -> tuple[int, ...]:
-    """How many of the 2ⁿ choices of signs make the positive ranks 1 … n add up to 0, 1, … n(n + 1)/2."""
+    """How many of the 2ⁿ choices of signs make the positive ranks 1 … n add up to 0, 1,
+    … n(n + 1)/2.
+    """
     counts = [1]
     for rank in range(1, n + 1):
         longer = counts + [0] * rank
@@ -49,18 +60,24 @@ def ways(n: int) -> tuple[int, ...]:
 
 
 def shift(differences: Sequence[float]) -> float:
-    """By how much they lie above 0: the median of the means of any two (Hodges and Lehmann)."""
+    """By how much they lie above 0: the median of the means of any two (Hodges and
+    Lehmann).
+    """
     return middle_of(_means_of_two(differences))
 
 
 def surely_above(differences: Sequence[float], level: float) -> float | None:
-    """What they exceed at this level: the test's lower confidence bound. None when so few cannot tell at this level."""
+    """What they exceed at this level: the test's lower confidence bound. None when so
+    few cannot tell at this level.
+    """
     n = len(differences)
     if smallest_p(n) > level:
         return None
     means = _means_of_two(differences)
     if n > _EXACT_UP_TO:
-        rank = n * (n + 1) / 4 - normal_quantile(level) * sqrt(n * (n + 1) * (2 * n + 1) / 24)
+        rank = n * (n + 1) / 4 - normal_quantile(level) * sqrt(
+            n * (n + 1) * (2 * n + 1) / 24
+        )
         return sorted(means)[max(int(rank), 0)]
     return bound_at(level, means, ways(n), 2**n)
 
@@ -70,6 +87,8 @@ def _means_of_two(values: Sequence[float]) -> list[float]:
 
 
 def _doubled_rank(sizes: Sequence[float], value: float) -> int:
-    """Twice the rank of a size among the sorted ones, ties in the middle: first + last place that it could have."""
+    """Twice the rank of a size among the sorted ones, ties in the middle: first + last
+    place that it could have.
+    """
     size = abs(value)
     return sum(one < size for one in sizes) + sum(one <= size for one in sizes) + 1

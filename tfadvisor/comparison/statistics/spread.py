@@ -1,7 +1,8 @@
 """How much runs of an unchanged program differ, and where the next one is expected.
 
-Beforehand, runs are believed to differ by a prior spread, and that belief is worth so many runs. Each further run counts
-beside it, so nothing jumps when there are enough of them, and nothing a few runs show by chance is believed outright.
+Beforehand, runs are believed to differ by a prior spread, and that belief is worth so
+many runs. Each further run counts beside it, so nothing jumps when there are enough of
+them, and nothing a few runs show by chance is believed outright.
 """
 
 from __future__ import annotations
@@ -12,14 +13,22 @@ from math import log, sqrt
 import msgspec
 
 from tfadvisor.comparison.side import Traits, middle_of
-from tfadvisor.comparison.statistics.distributions import normal_quantile, normal_tail, t_quantile, t_tail
+from tfadvisor.comparison.statistics.distributions import (
+    normal_quantile,
+    normal_tail,
+    t_quantile,
+    t_tail,
+)
 from tfadvisor.vocabulary import Better, Scatter
 
 _CLIP, _OF_CLIPPED = 1.75, 0.8632
-"""Runs further than so many spreads from their centre count as if they lay there. The mean square of normal values that are
-drawn in so, as a share of what it is otherwise."""
+"""Runs further than so many spreads from their centre count as if they lay there. The
+mean square of normal values that are drawn in so, as a share of what it is otherwise.
+"""
 _WORTH = 0.5
-"""Degrees of freedom a run adds. Load on a machine comes in bursts: its runs lean on each other and have heavy tails."""
+"""Degrees of freedom a run adds. Load on a machine comes in bursts: its runs lean on
+each other and have heavy tails.
+"""
 _ROUNDS, _ENOUGH = 100, 1e-7
 
 
@@ -46,19 +55,27 @@ class Estimate(msgspec.Struct, frozen=True):
 
 
 def blended(levels: Sequence[Sequence[float]], prior: Prior) -> Estimate:
-    """From runs by level, the present one last, each around its own centre: levels differ, scatter does not.
+    """From runs by level, the present one last, each around its own centre: levels
+    differ, scatter does not.
 
-    Centres and spread are Huber's (proposal 2) with the prior as further degrees of freedom: a run further out
-    than 1.75 spreads is drawn in to there. So it counts, and from six runs on no single one moves the centre or hides a
-    change, however far out it lies.
+    Centres and spread are Huber's (proposal 2) with the prior as further degrees of
+    freedom: a run further out than 1.75 spreads is drawn in to there. So it counts, and
+    from six runs on no single one moves the centre or hides a change, however far out
+    it lies.
     """
     centres = [middle_of(level) for level in levels]
     more = sum(len(level) - 1 for level in levels)
     sigma = prior.sigma
     for _ in range(_ROUNDS):
-        drawn = [[_drawn(value - at, sigma) for value in level] for level, at in zip(levels, centres, strict=True)]
+        drawn = [
+            [_drawn(value - at, sigma) for value in level]
+            for level, at in zip(levels, centres, strict=True)
+        ]
         squares = sum(away * away for level in drawn for away in level) / _OF_CLIPPED
-        before, sigma = sigma, sqrt((prior.worth * prior.sigma**2 + squares) / (prior.worth + more))
+        before, sigma = (
+            sigma,
+            sqrt((prior.worth * prior.sigma**2 + squares) / (prior.worth + more)),
+        )
         moves = [_move(level, sigma) for level in drawn]
         centres = [at + move for at, move in zip(centres, moves, strict=True)]
         if abs(before - sigma) + max(map(abs, moves)) <= _ENOUGH * sigma:
@@ -67,8 +84,9 @@ def blended(levels: Sequence[Sequence[float]], prior: Prior) -> Estimate:
 
 
 def counted(levels: Sequence[Sequence[float]], prior: Prior) -> Estimate:
-    """The same for what should not differ at all: where it does, each deviating run counts in full, and the middle is the
-    centre. No spread while all runs agree; a single one that does not makes it one of a few runs, not of two.
+    """The same for what should not differ at all: where it does, each deviating run
+    counts in full, and the middle is the centre. No spread while all runs agree; a
+    single one that does not makes it one of a few runs, not of two.
     """
     present = levels[-1]
     away = [value - sum(level) / len(level) for level in levels for value in level]
@@ -84,7 +102,9 @@ def _drawn(away: float, sigma: float) -> float:
 
 
 def _move(drawn: Sequence[float], sigma: float) -> float:
-    """Newton's step of the centre: the mean of what is drawn in, over the share that is not."""
+    """Newton's step of the centre: the mean of what is drawn in, over the share that is
+    not.
+    """
     inside = sum(abs(away) < _CLIP * sigma for away in drawn)
     return sum(drawn) / max(inside, 1)
 
@@ -96,17 +116,22 @@ _PRIOR_WORTH = 0.25
 _EXACT_WORTH = 4.0
 _USUAL = 3.0
 FEWEST_RUNS = 5
-"""With fewer, what was believed beforehand says more about the spread than the runs do."""
+"""With fewer, what was believed beforehand says more about the spread than the runs do.
+"""
 
 
 class Prediction(msgspec.Struct, frozen=True):
-    """What runs of the unchanged program say about the next one; all on the metric's scale."""
+    """What runs of the unchanged program say about the next one; all on the metric's
+    scale.
+    """
 
     known: Estimate
     floor: float
     """The spread that is believed in any case."""
     few: bool
-    """Whether so few runs are known that the prior says more about the spread than they do."""
+    """Whether so few runs are known that the prior says more about the spread than they
+    do.
+    """
 
     @property
     def centre(self) -> float:
@@ -114,25 +139,40 @@ class Prediction(msgspec.Struct, frozen=True):
         return self.known.centre
 
     def surprise(self, distance: float, error: float) -> float:
-        """Probability that an unchanged program's next run lies this far beyond the centre, on that side."""
+        """Probability that an unchanged program's next run lies this far beyond the
+        centre, on that side.
+        """
         by_floor = normal_tail(distance / self._width(self.floor, error))
         if self.known.sigma <= 0:
             return by_floor
-        return max(by_floor, t_tail(distance / self._width(self.known.sigma, error), self.known.freedom))
+        return max(
+            by_floor,
+            t_tail(distance / self._width(self.known.sigma, error), self.known.freedom),
+        )
 
     def reach(self, level: float, error: float) -> float:
         """How far from the centre a run must lie to be that surprising."""
         by_floor = normal_quantile(level) * self._width(self.floor, error)
         if self.known.sigma <= 0:
             return by_floor
-        return max(by_floor, t_quantile(level, self.known.freedom) * self._width(self.known.sigma, error))
+        return max(
+            by_floor,
+            t_quantile(level, self.known.freedom)
+            * self._width(self.known.sigma, error),
+        )
 
     def usual(self, value: float) -> bool:
-        """Whether a value lies within three spreads of the centre, whatever the spread is worth."""
-        return abs(value - self.centre) <= _USUAL * self._width(max(self.known.sigma, self.floor), 0.0)
+        """Whether a value lies within three spreads of the centre, whatever the spread
+        is worth.
+        """
+        return abs(value - self.centre) <= _USUAL * self._width(
+            max(self.known.sigma, self.floor), 0.0
+        )
 
     def _width(self, sigma: float, error: float) -> float:
-        return sqrt(sigma * sigma * (1 + 1 / self.known.runs) + (_ERROR_COUNTS * error) ** 2)
+        return sqrt(
+            sigma * sigma * (1 + 1 / self.known.runs) + (_ERROR_COUNTS * error) ** 2
+        )
 
 
 def predict(levels: Sequence[Sequence[float]], nature: Nature) -> Prediction:
@@ -145,20 +185,24 @@ def predict(levels: Sequence[Sequence[float]], nature: Nature) -> Prediction:
     return Prediction(known, nature.floor_at(known.centre), few)
 
 
-# What a metric's numbers are like: which way is worse, how they scatter between runs of one program, and their floor.
+# What a metric's numbers are like: which way is worse, how they scatter between runs of
+# one program, and their floor.
 
 _WORSE = {Better.LESS: "up", Better.MORE: "down", Better.NEITHER: "both"}
 _EXACT = 0.001
-"""Spread that is believed of what does not scatter: changes from about 0.5% on are then seen at any level in use."""
+"""Spread that is believed of what does not scatter: changes from about 0.5% on are then
+seen at any level in use.
+"""
 
 
 class Nature(msgspec.Struct, frozen=True):
     """How a metric is judged.
 
-    worse: up, down or both. exact: the same in every run of an unchanged program but for rounding. by_factor: changes are
-    factors (times, rates) rather than differences. floor: no two runs are nearer than this, relative to the value;
-    absolute_floor: the same in the metric's unit, for values near 0. assumed: the spread between runs while too few are
-    known, relative (by_factor) or in the metric's unit.
+    worse: up, down or both. exact: the same in every run of an unchanged program but
+    for rounding. by_factor: changes are factors (times, rates) rather than differences.
+    floor: no two runs are nearer than this, relative to the value; absolute_floor: the
+    same in the metric's unit, for values near 0. assumed: the spread between runs while
+    too few are known, relative (by_factor) or in the metric's unit.
     """
 
     worse: str
@@ -174,11 +218,17 @@ class Nature(msgspec.Struct, frozen=True):
 
     def floor_at(self, centre: float) -> float:
         """The smallest spread that is believed, on the scale."""
-        return self.floor if self.by_factor else max(self.floor * abs(centre), self.absolute_floor)
+        return (
+            self.floor
+            if self.by_factor
+            else max(self.floor * abs(centre), self.absolute_floor)
+        )
 
 
 def nature_of(unit: str, traits: Traits, worse: str | None = None) -> Nature:
-    """What a metric declares about itself, as numbers. worse: what the configuration says instead."""
+    """What a metric declares about itself, as numbers. worse: what the configuration
+    says instead.
+    """
     worse = worse or _WORSE[traits.better]
     if traits.scatter is Scatter.FACTOR:
         return Nature(worse, False, True, 0.01, 0.0, 0.10)

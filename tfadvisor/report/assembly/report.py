@@ -44,7 +44,9 @@ _WORTH_A_LOOK = 0.2
 """From this share of step time on, one line or layer is where to look first."""
 
 
-def assemble(run: RunSummary, metrics: Metrics, outcomes: Outcomes, catalogue: Catalogue) -> Report:
+def assemble(
+    run: RunSummary, metrics: Metrics, outcomes: Outcomes, catalogue: Catalogue
+) -> Report:
     """The report of one run, by these rules."""
     breakdown = _breakdown(run)
     attributed, no_attribution = attribution(run)
@@ -52,8 +54,14 @@ def assemble(run: RunSummary, metrics: Metrics, outcomes: Outcomes, catalogue: C
     broken += outcomes.broken
     broken += [Broken(name, reason) for name, reason in metrics.broken()]
     bearing = [one for one in outcomes.findings if one.bears_verdict]
-    largest = _asked(outcomes.findings) or _twice(metrics) or _largest(run, breakdown["compute"])
-    verdict = give_verdict(breakdown, metrics, bearing, _idle_in(attributed), largest, _unseen(attributed))
+    largest = (
+        _asked(outcomes.findings)
+        or _twice(metrics)
+        or _largest(run, breakdown["compute"])
+    )
+    verdict = give_verdict(
+        breakdown, metrics, bearing, _idle_in(attributed), largest, _unseen(attributed)
+    )
     findings = led_by(verdict, outcomes.findings, metrics)
     return Report(
         tool=Tool("tfadvisor", VERSION),
@@ -62,7 +70,14 @@ def assemble(run: RunSummary, metrics: Metrics, outcomes: Outcomes, catalogue: C
         breakdown=breakdown,
         verdict=verdict,
         metrics={
-            name: MetricValue(one.value, one.unit.value, one.reason or None, one.about, one.better, one.scatter)
+            name: MetricValue(
+                one.value,
+                one.unit.value,
+                one.reason or None,
+                one.about,
+                one.better,
+                one.scatter,
+            )
             for name, one in metrics.items()
         },
         findings=findings,
@@ -85,30 +100,62 @@ def assemble(run: RunSummary, metrics: Metrics, outcomes: Outcomes, catalogue: C
 def _idle_in(attributed: Sequence[ClassTime]) -> str | None:
     """What is recorded in most of the time that is idle; None where nothing is."""
     for one in attributed:
-        if one.kind == TimeClass.IDLE.label and not one.parts[0].activity.startswith((NOT_RECORDED, OTHER)):
-            return one.parts[0].activity if one.parts[0].fraction >= one.fraction / 2 else None
+        if one.kind == TimeClass.IDLE.label and not one.parts[0].activity.startswith(
+            (NOT_RECORDED, OTHER)
+        ):
+            return (
+                one.parts[0].activity
+                if one.parts[0].fraction >= one.fraction / 2
+                else None
+            )
     return None
 
 
 def _unseen(attributed: Sequence[ClassTime]) -> float:
     """The share of the step that counts as Python and of which nothing is recorded."""
-    python = (part for one in attributed if one.kind == TimeClass.HOST.label for part in one.parts)
-    return sum(part.fraction for part in python if part.activity.startswith(NOT_RECORDED))
+    python = (
+        part
+        for one in attributed
+        if one.kind == TimeClass.HOST.label
+        for part in one.parts
+    )
+    return sum(
+        part.fraction for part in python if part.activity.startswith(NOT_RECORDED)
+    )
 
 
 def _asked(findings: Sequence[Finding]) -> str | None:
-    """The first question about much of what is computed, and its line: it is not a claim, so no verdict rests on it."""
+    """The first question about much of what is computed, and its line: it is not a
+    claim, so no verdict rests on it.
+    """
     for one in findings:
-        places = [f"{place.file}:{place.line}" for place in one.locations if place.line is not None]
-        if one.is_question and one.category == "compute" and (one.takes or 0.0) >= _WORTH_A_LOOK and places:
-            return f"worth checking: {one.title[0].lower()}{one.title[1:]} ({places[0]})"
+        places = [
+            f"{place.file}:{place.line}"
+            for place in one.locations
+            if place.line is not None
+        ]
+        if (
+            one.is_question
+            and one.category == "compute"
+            and (one.takes or 0.0) >= _WORTH_A_LOOK
+            and places
+        ):
+            return (
+                f"worth checking: {one.title[0].lower()}{one.title[1:]} ({places[0]})"
+            )
     return None
 
 
 def _twice(metrics: Metrics) -> str | None:
-    """Two programs that compute the same lines. Whether on the same batch, no trace shows."""
+    """Two programs that compute the same lines. Whether on the same batch, no trace
+    shows.
+    """
     found = metrics.fact("computed_twice")
-    return f"{found}: on the same batch jax.value_and_grad gives both" if found is not None else None
+    return (
+        f"{found}: on the same batch jax.value_and_grad gives both"
+        if found is not None
+        else None
+    )
 
 
 def _largest(run: RunSummary, compute: float) -> str | None:
@@ -147,18 +194,24 @@ def _run_info(run: RunSummary) -> RunInfo:
         framework=first.framework,
         framework_version=run.framework_version or None,
         captured_at=first.captured_at or None,
-        window_ms=max((host.capture.window[1] - host.capture.window[0]) / PS_PER_MS for host in run.hosts),
+        window_ms=max(
+            (host.capture.window[1] - host.capture.window[0]) / PS_PER_MS
+            for host in run.hosts
+        ),
         python_calls=any(host.capture.python_tracer for host in run.hosts),
     )
 
 
 def _steps_info(run: RunSummary, metrics: Metrics) -> StepsInfo:
-    weakest = min((host.steps for host in run.hosts), key=lambda steps: steps.confidence)
+    weakest = min(
+        (host.steps for host in run.hosts), key=lambda steps: steps.confidence
+    )
     told = told_hosts(run, metrics)
     each = tuple(step for host in told for step in _counted(host))
     left_out = len(run.hosts) - len(told)
     more = (
-        f"; each step is listed of {len(told)} of {len(run.hosts):,} hosts, --host NAME lists another's"
+        f"; each step is listed of {len(told)} of {len(run.hosts):,} hosts, --host "
+        "NAME lists another's"
         if left_out
         else ""
     )
@@ -197,7 +250,11 @@ def _set_aside(host: HostSummary) -> list[SetAsideStep]:
     steps = host.steps
     return [
         SetAsideStep(
-            index, steps.names[index], host.host, float(steps.ends[index] - steps.starts[index]) / PS_PER_MS, kind.value
+            index,
+            steps.names[index],
+            host.host,
+            float(steps.ends[index] - steps.starts[index]) / PS_PER_MS,
+            kind.value,
         )
         for index, kind in enumerate(steps.kinds)
         if kind is not StepKind.STEADY
@@ -225,11 +282,17 @@ _MOST = 64
 
 
 def told_hosts(run: RunSummary, metrics: Metrics) -> tuple[HostSummary, ...]:
-    """All of up to 64; of more the one that the others wait for, the slowest, and others at even distances from the first on."""
+    """All of up to 64; of more the one that the others wait for, the slowest, and
+    others at even distances from the first on.
+    """
     hosts = run.hosts
     if len(hosts) <= _MOST:
         return hosts
-    late = [index for index, host in enumerate(hosts) if host.host == metrics.fact("late_host")]
+    late = [
+        index
+        for index, host in enumerate(hosts)
+        if host.host == metrics.fact("late_host")
+    ]
     slowest = max(range(len(hosts)), key=lambda index: _mean_period(hosts[index]))
     spread = np.linspace(0, len(hosts) - 1, _MOST).round().astype(int).tolist()
     chosen = dict.fromkeys([*late, slowest, *spread])

@@ -20,7 +20,9 @@ _Key = tuple[str, CollectiveKind, int, int]
 
 
 def collectives_by_name(run: RunSummary) -> tuple[CollectiveRow, ...]:
-    """One row a name, size and group, of the calls in the counted steps; those that take most time first."""
+    """One row a name, size and group, of the calls in the counted steps; those that
+    take most time first.
+    """
     lengths: dict[_Key, list[Int64Array]] = {}
     exposed: dict[_Key, int] = {}
     devices: dict[_Key, int] = {}
@@ -30,29 +32,56 @@ def collectives_by_name(run: RunSummary) -> tuple[CollectiveRow, ...]:
         steps = max(steps, int(steady.sum()))
         for device in host.devices:
             calls = device.collectives
-            counted = (calls.step >= 0) & steady[np.maximum(calls.step, 0)] if len(calls) else np.empty(0, np.bool_)
-            rows = np.stack([calls.label[counted], calls.bytes[counted], calls.group[counted]])
+            counted = (
+                (calls.step >= 0) & steady[np.maximum(calls.step, 0)]
+                if len(calls)
+                else np.empty(0, np.bool_)
+            )
+            rows = np.stack(
+                [calls.label[counted], calls.bytes[counted], calls.group[counted]]
+            )
             for label, size, group in np.unique(rows, axis=1).T.tolist():
-                mine = counted & (calls.label == label) & (calls.bytes == size) & (calls.group == group)
+                mine = (
+                    counted
+                    & (calls.label == label)
+                    & (calls.bytes == size)
+                    & (calls.group == group)
+                )
                 key = calls.labels[label], calls.kinds[label], size, group
                 lengths.setdefault(key, []).append((calls.end - calls.start)[mine])
                 exposed[key] = exposed.get(key, 0) + int(calls.exposed_ps[mine].sum())
                 devices[key] = devices.get(key, 0) + 1
     waits = _waits_by_label(run)
     rows_found = [
-        _collective(key, np.concatenate(lengths[key]), exposed[key], devices[key], steps, waits.get(key[0]))
+        _collective(
+            key,
+            np.concatenate(lengths[key]),
+            exposed[key],
+            devices[key],
+            steps,
+            waits.get(key[0]),
+        )
         for key in lengths
     ]
     return tuple(sorted(rows_found, key=lambda row: -row.ms_per_step))
 
 
 def _collective(
-    key: _Key, length: Int64Array, exposed: int, devices: int, steps: int, wait: float | None
+    key: _Key,
+    length: Int64Array,
+    exposed: int,
+    devices: int,
+    steps: int,
+    wait: float | None,
 ) -> CollectiveRow:
     name, kind, size, group = key
     usual = median(length)
     exchange = usual - (wait or 0.0)
-    sent = float(ring_bytes(kind, np.array(size), np.array(group))) if size >= 0 and group > 1 else None
+    sent = (
+        float(ring_bytes(kind, np.array(size), np.array(group)))
+        if size >= 0 and group > 1
+        else None
+    )
     executed = max(steps * devices, 1)
     return CollectiveRow(
         name=name,
@@ -70,7 +99,9 @@ def _collective(
 
 
 def _waits_by_label(run: RunSummary) -> dict[str, float]:
-    """Median over a collective's meetings in counted steps of the devices' mean waiting, ps."""
+    """Median over a collective's meetings in counted steps of the devices' mean
+    waiting, ps.
+    """
     meetings = run.meetings
     if not len(meetings):
         return {}
@@ -82,11 +113,14 @@ def _waits_by_label(run: RunSummary) -> dict[str, float]:
     }
 
 
-# The devices of a run one by one: where their time goes, and how long they wait for each other.
+# The devices of a run one by one: where their time goes, and how long they wait for
+# each other.
 
 
 def devices_by_name(run: RunSummary, most_cells: int) -> tuple[DeviceRow, ...]:
-    """Every active device, host by host. most_cells: of devices times steps; more are thinned out to every n-th step."""
+    """Every active device, host by host. most_cells: of devices times steps; more are
+    thinned out to every n-th step.
+    """
     return tuple(
         _device(run, place, row, device, most_cells)
         for place, host in enumerate(run.hosts)
@@ -94,7 +128,9 @@ def devices_by_name(run: RunSummary, most_cells: int) -> tuple[DeviceRow, ...]:
     )
 
 
-def _device(run: RunSummary, place: int, row: int, device: DeviceSummary, most_cells: int) -> DeviceRow:
+def _device(
+    run: RunSummary, place: int, row: int, device: DeviceSummary, most_cells: int
+) -> DeviceRow:
     host = run.hosts[place]
     counted = np.flatnonzero(host.takes_part[row] & host.steps.steady())
     time = host.breakdown[row, counted]
@@ -107,7 +143,10 @@ def _device(run: RunSummary, place: int, row: int, device: DeviceSummary, most_c
         kind=device.kind.value,
         model=device.model,
         steps=len(counted),
-        class_ms={one.label: float(time[:, one].mean()) / PS_PER_MS if len(counted) else 0.0 for one in TimeClass},
+        class_ms={
+            one.label: float(time[:, one].mean()) / PS_PER_MS if len(counted) else 0.0
+            for one in TimeClass
+        },
         step=tuple(counted[thinned].tolist()),
         compute_ms=tuple((time[thinned, TimeClass.COMPUTE] / PS_PER_MS).tolist()),
         wait_ms=wait,
@@ -115,8 +154,12 @@ def _device(run: RunSummary, place: int, row: int, device: DeviceSummary, most_c
     )
 
 
-def _arrivals(run: RunSummary, place: int, row: int, steps: int) -> tuple[float | None, float | None]:
-    """(ms a counted step that a device waits for the last to arrive, share of meetings in which it is the last)."""
+def _arrivals(
+    run: RunSummary, place: int, row: int, steps: int
+) -> tuple[float | None, float | None]:
+    """(ms a counted step that a device waits for the last to arrive, share of meetings
+    in which it is the last).
+    """
     meetings = run.meetings
     member = np.flatnonzero((meetings.host == place) & (meetings.device == row))
     if not len(member) or not steps:
@@ -126,4 +169,6 @@ def _arrivals(run: RunSummary, place: int, row: int, steps: int) -> tuple[float 
     if not counted.any():
         return None, None
     last = meetings.start[counted].argmax(axis=1) == mine
-    return int(meetings.wait[counted, mine].sum()) / steps / PS_PER_MS, float(last.mean())
+    return int(meetings.wait[counted, mine].sum()) / steps / PS_PER_MS, float(
+        last.mean()
+    )

@@ -1,4 +1,6 @@
-"""A recording's second, short window, with calls of Python functions where these cost the main one too much."""
+"""A recording's second, short window, with calls of Python functions where these cost
+the main one too much.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +21,18 @@ NOTE = "recording.json"
 
 
 class SecondWindow(msgspec.Struct, frozen=True):
-    """run: its files. tells_findings: whether more than lines may be taken from it; not where a host has none."""
+    """run: its files. tells_findings: whether more than lines may be taken from it; not
+    where a host has none.
+    """
 
     run: Run
     tells_findings: bool
 
 
 def second_window(run: Run) -> SecondWindow | None:
-    """What lies beside a run's traces; None where nothing does. A web server is not asked for what it may not have."""
+    """What lies beside a run's traces; None where nothing does. A web server is not
+    asked for what it may not have.
+    """
     first = run.files[0]
     if isinstance(first, RemotePath) and first.is_on_the_web:
         return None
@@ -35,7 +41,9 @@ def second_window(run: Run) -> SecondWindow | None:
     for ending, whole in ((CALLS_ENDING, True), (LINES_ENDING, False)):
         beside = (file.with_name(f"{host_of(file)}{ending}") for file in run.files)
         if files := tuple(filter(_is_file, beside)):
-            return SecondWindow(Run(run.name, run.path, files), whole and len(files) == len(run.files))
+            return SecondWindow(
+                Run(run.name, run.path, files), whole and len(files) == len(run.files)
+            )
     return None
 
 
@@ -47,20 +55,32 @@ def _is_file(file: Path) -> bool:
 
 
 def joined(report: Report, second: Report, *, tells_findings: bool) -> Report:
-    """The report of the main window with what only the second one tells: places, and, where they begin with another finding,
-    findings and what they rest on. Lengths of steps and metrics stay those of the main one.
+    """The report of the main window with what only the second one tells: places, and,
+    where they begin with another finding, findings and what they rest on. Lengths of
+    steps and metrics stay those of the main one.
     """
-    if tells_findings and _first(report) != _first(second) and not _is_about_a_part(report, second):
+    if (
+        tells_findings
+        and _first(report) != _first(second)
+        and not _is_about_a_part(report, second)
+    ):
         return _judged_by(report, second)
     places = {one.rule_id: one.locations for one in second.findings}
 
     def placed(finding: Finding) -> Finding:
-        return finding if finding.locations else replace(finding, locations=places.get(finding.rule_id, ()))
+        return (
+            finding
+            if finding.locations
+            else replace(finding, locations=places.get(finding.rule_id, ()))
+        )
 
     findings = tuple(map(placed, report.findings))
     if findings == report.findings:
         return report
-    text = "Lines of the program are from a second, short window with calls of Python functions."
+    text = (
+        "Lines of the program are from a second, short window with calls of Python "
+        "functions."
+    )
     return replace(report, findings=findings, capture=(*report.capture, _note(text)))
 
 
@@ -69,7 +89,9 @@ _PART = 0.5
 
 
 def _is_about_a_part(report: Report, second: Report) -> bool:
-    """Whether its step is only a part of the main window's: it was too short for whole ones."""
+    """Whether its step is only a part of the main window's: it was too short for whole
+    ones.
+    """
     main, other = report.steps.time_ms, second.steps.time_ms
     return main is not None and other is not None and other.median < _PART * main.median
 
@@ -83,10 +105,16 @@ def _judged_by(report: Report, second: Report) -> Report:
     times = second.steps.time_ms
     length = f", whose step takes {times.median:.3g} ms with them" if times else ""
     text = (
-        "Shares of step time and findings are from a second, short window with calls of Python functions"
-        f"{length}: without them loading looks like other Python. Times and metrics are from the main window."
+        "Shares of step time and findings are from a second, short window with calls "
+        "of Python functions"
+        f"{length}: without them loading looks like other Python. Times and metrics "
+        "are from the main window."
     )
-    scale = report.steps.time_ms.median / times.median if times and times.median and report.steps.time_ms else 1.0
+    scale = (
+        report.steps.time_ms.median / times.median
+        if times and times.median and report.steps.time_ms
+        else 1.0
+    )
     return replace(
         report,
         run=replace(report.run, python_calls=second.run.python_calls),
@@ -104,7 +132,11 @@ def _judged_by(report: Report, second: Report) -> Report:
 def _scaled(one: ClassTime, scale: float) -> ClassTime:
     """The same shares, of a step that is so many times as long."""
     parts = (
-        replace(part, ms=part.ms * scale, parts=tuple(replace(call, ms=call.ms * scale) for call in part.parts))
+        replace(
+            part,
+            ms=part.ms * scale,
+            parts=tuple(replace(call, ms=call.ms * scale) for call in part.parts),
+        )
         for part in one.parts
     )
     return replace(one, ms=one.ms * scale, parts=tuple(parts))
@@ -112,7 +144,10 @@ def _scaled(one: ClassTime, scale: float) -> ClassTime:
 
 def unread_note(error: TraceError) -> CaptureNote:
     """What a report says whose second window cannot be read."""
-    return _note(f"A second window lies beside the trace, with calls of Python functions, but {error}")
+    return _note(
+        "A second window lies beside the trace, with calls of Python functions, but "
+        f"{error}"
+    )
 
 
 def _note(text: str) -> CaptureNote:

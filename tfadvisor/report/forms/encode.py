@@ -1,4 +1,6 @@
-"""Page data as the JSON that the page reads: tables as columns, numbers short, nothing that could end its script tag."""
+"""Page data as the JSON that the page reads: tables as columns, numbers short, nothing
+that could end its script tag.
+"""
 
 from __future__ import annotations
 
@@ -31,13 +33,24 @@ FORMAT = 3
 _DIGITS = 6
 _LONGEST_NAME = 200
 """Letters of a short name; the page cuts it where its table has less room."""
-_ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+_ESCAPES = {
+    "<": "\\u003c",
+    ">": "\\u003e",
+    "&": "\\u0026",
+    "\u2028": "\\u2028",
+    "\u2029": "\\u2029",
+}
 
 
-def encode(pages: Sequence[PageData], trace_viewer: str | None = None, comparisons: Sequence[ComparedRuns] = ()) -> str:
+def encode(
+    pages: Sequence[PageData],
+    trace_viewer: str | None = None,
+    comparisons: Sequence[ComparedRuns] = (),
+) -> str:
     """JSON that may stand inside `<script type="application/json">`.
 
-    trace_viewer: address of XProf's trace viewer, in which {run} and {host} are filled in; the page links to it.
+    trace_viewer: address of XProf's trace viewer, in which {run} and {host} are filled
+    in; the page links to it.
     """
     data = {
         "format": FORMAT,
@@ -52,8 +65,12 @@ def encode(pages: Sequence[PageData], trace_viewer: str | None = None, compariso
 
 
 def encode_comparison(comparison: ComparedRuns) -> str:
-    """One of the comparisons of `encode`, by itself, for a server that answers with it."""
-    return json.dumps(_short(_fields(comparison)), separators=(",", ":"), allow_nan=False)
+    """One of the comparisons of `encode`, by itself, for a server that answers
+    with it.
+    """
+    return json.dumps(
+        _short(_fields(comparison)), separators=(",", ":"), allow_nan=False
+    )
 
 
 _TABLES: Mapping[str, type[msgspec.Struct]] = {
@@ -72,12 +89,24 @@ def _page(page: PageData) -> dict[str, Any]:
     del report["steps"]["each"]["breakdown"], report["ops"]
     for told_in_words in ("machines", "plan"):
         report.pop(told_in_words, None)
-    fields = {name: getattr(page, name) for name in page.__struct_fields__ if name not in _TABLES}
+    fields = {
+        name: getattr(page, name)
+        for name in page.__struct_fields__
+        if name not in _TABLES
+    }
     return {
-        **{name: _short(_plain(value)) for name, value in fields.items() if name not in ("report", "drawn", "more")},
+        **{
+            name: _short(_plain(value))
+            for name, value in fields.items()
+            if name not in ("report", "drawn", "more")
+        },
         **{name: _columns(kind, getattr(page, name)) for name, kind in _TABLES.items()},
         "report": _short(report),
-        "step_shares": {one: [round(each.breakdown[one] * 1e5) for each in steps] for one in TIME_CLASSES if steps},
+        "step_shares": {
+            one: [round(each.breakdown[one] * 1e5) for each in steps]
+            for one in TIME_CLASSES
+            if steps
+        },
         "drawn": [_drawn(one) for one in page.drawn],
         "more": _packed([_drawn(one) for one in page.more]),
         "about": about_lines(page.report),
@@ -86,7 +115,9 @@ def _page(page: PageData) -> dict[str, Any]:
         "bar_note": bar_note(page.report),
         "short_names": {
             name: short
-            for name in {name for one in page.ops for name in (one.op, one.kernel) if name}
+            for name in {
+                name for one in page.ops for name in (one.op, one.kernel) if name
+            }
             if (short := short_kernel(name, _LONGEST_NAME)) != name
         },
     }
@@ -102,11 +133,15 @@ def _packed(content: Any) -> str:
     if not content:
         return ""
     text = json.dumps(content, separators=(",", ":"), allow_nan=False)
-    return base64.b64encode(gzip.compress(text.encode("utf-8"), compresslevel=6, mtime=0)).decode("ascii")
+    return base64.b64encode(
+        gzip.compress(text.encode("utf-8"), compresslevel=6, mtime=0)
+    ).decode("ascii")
 
 
 def _drawn(step: DrawnStep) -> dict[str, Any]:
-    """Rows that stand for themselves are left out of `events` and `busy`, which list the blocks alone."""
+    """Rows that stand for themselves are left out of `events` and `busy`, which list
+    the blocks alone.
+    """
     blocks = np.flatnonzero(step.events > 1)
     plain = {
         name: getattr(step, name).tolist()
@@ -124,9 +159,14 @@ def _drawn(step: DrawnStep) -> dict[str, Any]:
 
 
 def _columns(kind: type[msgspec.Struct], rows: Sequence[Any]) -> dict[str, Any]:
-    """One column a field of the rows' record; those of texts, which repeat, become {"texts", "code"}."""
+    """One column a field of the rows' record; those of texts, which repeat, become
+    {"texts", "code"}.
+    """
     types = _types(kind)
-    return {name: _column([_short(getattr(row, name)) for row in rows], types[name]) for name in kind.__struct_fields__}
+    return {
+        name: _column([_short(getattr(row, name)) for row in rows], types[name])
+        for name in kind.__struct_fields__
+    }
 
 
 _types = cache(get_type_hints)

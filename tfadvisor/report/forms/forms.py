@@ -1,4 +1,6 @@
-"""The forms of an output: names, suffixes of files, and who writes each. A new form is its module and a line of a table."""
+"""The forms of an output: names, suffixes of files, and who writes each. A new form is
+its module and a line of a table.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +24,16 @@ class Form(msgspec.Struct, frozen=True):
     suffixes: tuple[str, ...]
     """Of files that are in this form where nobody names one, as `.json`."""
     writer: str
-    """`module:function` from what is written to a text; imported when it is asked for."""
+    """`module:function` from what is written to a text; imported when it is asked for.
+    """
     on_screen: bool = False
-    """Whether the writer also takes `screen`, and what else the caller says: for eyes, not for machines."""
+    """Whether the writer also takes `screen`, and what else the caller says: for eyes,
+    not for machines.
+    """
     drawn: bool = False
-    """Whether it is a page for a browser, made from the trace and not from the report alone."""
+    """Whether it is a page for a browser, made from the trace and not from the report
+    alone.
+    """
 
     @property
     def is_json(self) -> bool:
@@ -34,10 +41,16 @@ class Form(msgspec.Struct, frozen=True):
         return bool({".json", ".sarif"} & {*self.suffixes})
 
     def write(self, subject: Any, screen: Screen = PLAIN, **settings: Any) -> str:
-        """The text of a report, comparison or verdict. screen, settings: for forms on a screen."""
+        """The text of a report, comparison or verdict. screen, settings: for forms on a
+        screen.
+        """
         module, _, function = self.writer.partition(":")
         writer = getattr(import_module(module), function)
-        return str(writer(subject, screen=screen, **settings) if self.on_screen else writer(subject))
+        return str(
+            writer(subject, screen=screen, **settings)
+            if self.on_screen
+            else writer(subject)
+        )
 
 
 REPORT_FORMS = (
@@ -60,4 +73,6 @@ def form_of(forms: Sequence[Form], name: str | None, output: Path | None) -> For
     if name is not None:
         return next(form for form in forms if form.name == name)
     suffix = output.suffix.lower() if output is not None else ""
-    return next((form for form in forms if suffix and suffix in form.suffixes), forms[0])
+    return next(
+        (form for form in forms if suffix and suffix in form.suffixes), forms[0]
+    )

@@ -43,7 +43,10 @@ def as_markdown(report: Report) -> str:
     ]
     if shares(report):
         lines += ["| where a step goes | share |", "|---|---:|"]
-        lines += [f"| {name} | {percent(share)} |" for name, share in sorted(shares(report), key=lambda item: -item[1])]
+        lines += [
+            f"| {name} | {percent(share)} |"
+            for name, share in sorted(shares(report), key=lambda item: -item[1])
+        ]
         lines.append("")
     lines += _activities(report)
     found = advice(report)
@@ -59,12 +62,18 @@ def as_markdown(report: Report) -> str:
     told = about_lines(report)
     if report.capture or told:
         lines += ["### About this trace", ""]
-        lines += [f"- {in_markdown(note.note)} {in_markdown(note.do)}" for note in report.capture]
+        lines += [
+            f"- {in_markdown(note.note)} {in_markdown(note.do)}"
+            for note in report.capture
+        ]
         lines += [f"- {in_markdown(line)}" for line in told]
         lines.append("")
     if report.broken:
         lines += ["### Broken", ""]
-        lines += [f"- {in_markdown(one.name)}: {in_markdown(one.error)}" for one in report.broken]
+        lines += [
+            f"- {in_markdown(one.name)}: {in_markdown(one.error)}"
+            for one in report.broken
+        ]
         lines.append("")
     lines.append(f"<sub>{report.tool.name} {in_markdown(report.tool.version)}</sub>")
     return "\n".join(lines) + "\n"
@@ -75,8 +84,18 @@ def _activities(report: Report) -> list[str]:
     told = time_lines(report, _ACTIVITIES)
     if not told:
         return []
-    rows = [f"| {one.kind} | {in_markdown(one.words)} | {one.share} | {one.time} |" for one in told]
-    return ["### Where the step goes", "", "| class | activity | share | a step |", "|---|---|---:|---:|", *rows, ""]
+    rows = [
+        f"| {one.kind} | {in_markdown(one.words)} | {one.share} | {one.time} |"
+        for one in told
+    ]
+    return [
+        "### Where the step goes",
+        "",
+        "| class | activity | share | a step |",
+        "|---|---|---:|---:|",
+        *rows,
+        "",
+    ]
 
 
 def _plan(report: Report) -> list[str]:
@@ -103,9 +122,14 @@ def _finding(number: int, finding: Finding) -> list[str]:
     lines = [
         f"### {number}. {in_markdown(finding.title)}",
         "",
-        f"**{finding.severity.value}**{f', {worth}' if worth else ''} · `{finding.rule_id}`{preview}",
+        f"**{finding.severity.value}**{f', {worth}' if worth else ''} · "
+        f"`{finding.rule_id}`{preview}",
         "",
-        *([f"**{in_markdown(finding.ask)}**", ""] if finding.ask is not msgspec.UNSET else []),
+        *(
+            [f"**{in_markdown(finding.ask)}**", ""]
+            if finding.ask is not msgspec.UNSET
+            else []
+        ),
         in_markdown(finding.summary),
         "",
     ]
@@ -122,7 +146,13 @@ def _finding(number: int, finding: Finding) -> list[str]:
     for fix in finding.fixes:
         lines += fix_lines(fix)
     if finding.source:
-        lines += ["Source: " + ", ".join(f"[{one.doc} {one.section}]({one.url})" for one in finding.source), ""]
+        lines += [
+            "Source: "
+            + ", ".join(
+                f"[{one.doc} {one.section}]({one.url})" for one in finding.source
+            ),
+            "",
+        ]
     return lines
 
 
@@ -133,7 +163,12 @@ def fix_lines(fix: Fix) -> list[str]:
         snippet = printable(fix.snippet).rstrip("\n")
         longest = max((len(run) for run in re.findall(r"`+", snippet)), default=0)
         fence = "`" * max(3, longest + 1)
-        lines += [f"{fence}{'python' if fix.kind == 'code' else 'sh'}", snippet, fence, ""]
+        lines += [
+            f"{fence}{'python' if fix.kind == 'code' else 'sh'}",
+            snippet,
+            fence,
+            "",
+        ]
     notes = [f"Valid for: {in_markdown(fix.valid_for)}."]
     if fix.side_effect:
         notes.append(f"Side effect: {in_markdown(fix.side_effect)}")

@@ -1,4 +1,6 @@
-"""The report in a notebook's cell: its heading, a bar of the step's time, and the text of the terminal."""
+"""The report in a notebook's cell: its heading, a bar of the step's time, and the text
+of the terminal.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ def as_fragment(report: Report) -> str:
     return fragment(
         [
             f"<h4>{text(verdict_name(report))}</h4>",
-            f'<p class="quiet">{text(run_line(report))}<br>{text(steps_line(report))}</p>',
+            "<p "
+            f'class="quiet">{text(run_line(report))}<br>{text(steps_line(report))}</p>',
             bar(report.breakdown) if report.steps.time_ms is not None else "",
             f"<pre>{escape(rest)}</pre>",
         ]
@@ -27,4 +30,7 @@ def as_fragment(report: Report) -> str:
 def as_line(report: Report) -> str:
     """`<tfadvisor.Report of 2026_…: INPUT-BOUND, 10 steps of 5.27 ms, 3 findings>`."""
     findings = counted(str(len(report.findings)), "finding", "findings")
-    return f"<tfadvisor.Report of {run_line(report)}: {verdict_name(report)}, {steps_line(report)}, {findings}>"
+    return (
+        f"<tfadvisor.Report of {run_line(report)}: {verdict_name(report)}, "
+        f"{steps_line(report)}, {findings}>"
+    )

@@ -1,4 +1,6 @@
-"""What a page draws: the report, and beside it what only a drawing needs. Times in ms unless their name says ns."""
+"""What a page draws: the report, and beside it what only a drawing needs. Times in ms
+unless their name says ns.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +17,11 @@ Column = npt.NDArray[np.int64]
 
 
 class LaneInfo(msgspec.Struct, frozen=True):
-    """One lane of a drawn step. role: "classes", "stream", "driver" or "thread"; device: "" on the host.
+    """One lane of a drawn step. role: "classes", "stream", "driver" or "thread";
+    device: "" on the host.
 
-    around: calls that enclose the whole step. deeper: events nested too deep to be drawn.
+    around: calls that enclose the whole step. deeper: events nested too deep to be
+    drawn.
     """
 
     role: LaneRole
@@ -28,13 +32,15 @@ class LaneInfo(msgspec.Struct, frozen=True):
 
 
 class DrawnStep(msgspec.Struct, frozen=True):
-    """A step with its events; which: "median", "worst" or "other". index: of the step, as in the report.
+    """A step with its events; which: "median", "worst" or "other". index: of the step,
+    as in the report.
 
-    at_ns: its start on the clock of the first host, None where the clocks are not aligned.
+    at_ns: its start on the clock of the first host, None where the clocks are not
+    aligned.
 
-    One row an event or block in every column. start, length, busy: ns, start from the step's. kind: place in the page's
-    classes. name: index into names, -1 of a block and of classes. events: how many a block stands for; busy: how long
-    they run.
+    One row an event or block in every column. start, length, busy: ns, start from the
+    step's. kind: place in the page's classes. name: index into names, -1 of a block and
+    of classes. events: how many a block stands for; busy: how long they run.
     """
 
     host: str
@@ -56,7 +62,9 @@ class DrawnStep(msgspec.Struct, frozen=True):
 
 
 class CollectiveRow(msgspec.Struct, frozen=True):
-    """One collective of the program over all devices and counted steps. None where not known."""
+    """One collective of the program over all devices and counted steps. None where not
+    known.
+    """
 
     name: str
     """Its HLO name, else its kernel's."""
@@ -77,7 +85,9 @@ class CollectiveRow(msgspec.Struct, frozen=True):
     exposed: float
     """Share of its time that no computation hides, 0..1."""
     wait_ms: float | None
-    """Mean time that a device waits in a call for the last to arrive, the median over the calls, ms."""
+    """Mean time that a device waits in a call for the last to arrive, the median over
+    the calls, ms.
+    """
     bus_gb_s: float | None
     """Bytes that a ring sends over the median call without waiting, GB/s."""
 
@@ -102,14 +112,18 @@ class DeviceRow(msgspec.Struct, frozen=True):
     compute_ms: tuple[float, ...]
     """The same steps' compute time, ms."""
     wait_ms: float | None
-    """Mean time a step that it waits in collectives for the last device to arrive, ms; None where not known."""
+    """Mean time a step that it waits in collectives for the last device to arrive, ms;
+    None where not known.
+    """
     last_share: float | None
-    """Share of the counted steps' collectives in which it arrives last; None where not known."""
+    """Share of the counted steps' collectives in which it arrives last; None where not
+    known.
+    """
 
 
 class StageRow(msgspec.Struct, frozen=True):
-    """One stage of an input pipeline. path: from the consumer, `Prefetch::Map`. ms_per_step: its own work; wall_ms: what
-    that takes at least with its parallelism.
+    """One stage of an input pipeline. path: from the consumer, `Prefetch::Map`.
+    ms_per_step: its own work; wall_ms: what that takes at least with its parallelism.
     """
 
     path: str
@@ -143,7 +157,9 @@ class CallRow(msgspec.Struct, frozen=True):
 
 
 class PartRow(msgspec.Struct, frozen=True):
-    """One op of a program on all devices, per counted step and device. "" for what the trace does not tell."""
+    """One op of a program on all devices, per counted step and device. "" for what the
+    trace does not tell.
+    """
 
     name: str
     module: str
@@ -175,7 +191,9 @@ class PeaksInfo(msgspec.Struct, frozen=True):
 
 
 class ExcerptRow(msgspec.Struct, frozen=True):
-    """The HLO of one op. op, kernel, module: as the ops name it, "" for what it does not have."""
+    """The HLO of one op. op, kernel, module: as the ops name it, "" for what it does
+    not have.
+    """
 
     op: str
     kernel: str
@@ -190,7 +208,9 @@ class ExcerptRow(msgspec.Struct, frozen=True):
 
 
 class BlockRow(msgspec.Struct, frozen=True):
-    """Memory that an op holds at an allocator's peak. "" for what the trace does not tell."""
+    """Memory that an op holds at an allocator's peak. "" for what the trace does not
+    tell.
+    """
 
     op: str
     region: str
@@ -200,7 +220,9 @@ class BlockRow(msgspec.Struct, frozen=True):
 
 
 class MemoryInfo(msgspec.Struct, frozen=True):
-    """One allocator over the trace. at_ms, bytes: what is given out from each instant on."""
+    """One allocator over the trace. at_ms, bytes: what is given out from each instant
+    on.
+    """
 
     host: str
     allocator: str
@@ -248,9 +270,11 @@ class ProgramMemoryInfo(msgspec.Struct, frozen=True):
 
 
 class PageData(msgspec.Struct, frozen=True):
-    """One run. ops: as the report's, but more of them. hosts_left_out: of the steps that are drawn at once.
+    """One run. ops: as the report's, but more of them. hosts_left_out: of the steps
+    that are drawn at once.
 
-    more: further steps; the page's data holds them packed, since few readers look at them.
+    more: further steps; the page's data holds them packed, since few readers look at
+    them.
     """
 
     report: Report
@@ -274,7 +298,9 @@ class PageData(msgspec.Struct, frozen=True):
 
 
 class CauseRow(msgspec.Struct, frozen=True):
-    """A part of the change between two runs, ms a step. class_name: "" of what is left over. words: for a reader."""
+    """A part of the change between two runs, ms a step. class_name: "" of what is left
+    over. words: for a reader.
+    """
 
     change_ms: float
     class_name: str
@@ -282,9 +308,11 @@ class CauseRow(msgspec.Struct, frozen=True):
 
 
 class ComparedRuns(msgspec.Struct, frozen=True):
-    """Where the change of the step time comes from. new, base: places of the runs in the page.
+    """Where the change of the step time comes from. new, base: places of the runs in
+    the page.
 
-    causes: they add up to the change. beside: what speaks for them. differences: why the runs are not quite alike.
+    causes: they add up to the change. beside: what speaks for them. differences: why
+    the runs are not quite alike.
     """
 
     new: int

@@ -1,4 +1,6 @@
-"""The findings as SARIF 2.1.0, for editors and code scanning: each at its file and line, where the trace names them."""
+"""The findings as SARIF 2.1.0, for editors and code scanning: each at its file and
+line, where the trace names them.
+"""
 
 from __future__ import annotations
 
@@ -33,13 +35,22 @@ _LEVELS = {
 
 
 def as_sarif(report: Report) -> str:
-    """Findings about the program in their order, then questions. A file outside of the working folder is no location."""
+    """Findings about the program in their order, then questions. A file outside of the
+    working folder is no location.
+    """
     found = [*advice(report), *questions(report)]
-    there = files_below(Path.cwd(), [place.file for one in found for place in one.locations])
-    return sarif_log([_rule(one) for one in found], [_result(report, one, at, there) for at, one in enumerate(found)])
+    there = files_below(
+        Path.cwd(), [place.file for one in found for place in one.locations]
+    )
+    return sarif_log(
+        [_rule(one) for one in found],
+        [_result(report, one, at, there) for at, one in enumerate(found)],
+    )
 
 
-def sarif_log(rules: Sequence[dict[str, Any]], results: Sequence[dict[str, Any]], **run: Any) -> str:
+def sarif_log(
+    rules: Sequence[dict[str, Any]], results: Sequence[dict[str, Any]], **run: Any
+) -> str:
     """A log of one run of tfadvisor. run: further properties of it."""
     driver = {"name": "tfadvisor", "version": VERSION, "rules": list(rules)}
     log = {
@@ -59,7 +70,9 @@ def help_of(fixes: Sequence[Fix]) -> dict[str, str]:
 
 def place_at(file: str, line: int | None) -> dict[str, Any]:
     """A location; line: None where only the file is known."""
-    place: dict[str, Any] = {"artifactLocation": {"uri": quote(file.replace("\\", "/"))}}
+    place: dict[str, Any] = {
+        "artifactLocation": {"uri": quote(file.replace("\\", "/"))}
+    }
     if line is not None and line > 0:
         place["region"] = {"startLine": line}
     return {"physicalLocation": place}
@@ -76,22 +89,37 @@ def _rule(finding: Finding) -> dict[str, Any]:
         "shortDescription": {"text": one_line(finding.title)},
         "help": help_of(finding.fixes),
         "defaultConfiguration": {"level": _LEVELS[finding.severity]},
-        "properties": {"tags": ["performance", finding.category, *([finding.tier] if finding.tier else [])]},
+        "properties": {
+            "tags": [
+                "performance",
+                finding.category,
+                *([finding.tier] if finding.tier else []),
+            ]
+        },
     }
 
 
-def _result(report: Report, finding: Finding, at: int, there: Mapping[str, str]) -> dict[str, Any]:
+def _result(
+    report: Report, finding: Finding, at: int, there: Mapping[str, str]
+) -> dict[str, Any]:
     saving = saving_words(finding.saving)
     words = f"{one_line(finding.summary)}{f' Saves {saving}.' if saving else ''}"
     if finding.ask is not msgspec.UNSET:
         takes = takes_words(finding)
-        words = f"Worth checking: {one_line(finding.ask)} {one_line(finding.summary)}{f' It {takes}.' if takes else ''}"
+        words = (
+            f"Worth checking: {one_line(finding.ask)} "
+            f"{one_line(finding.summary)}{f' It {takes}.' if takes else ''}"
+        )
     return {
         "ruleId": finding.rule_id,
         "ruleIndex": at,
         "level": _LEVELS[finding.severity],
         "message": {"text": words},
-        "locations": [place_at(there[one.file], one.line) for one in finding.locations if there.get(one.file)],
+        "locations": [
+            place_at(there[one.file], one.line)
+            for one in finding.locations
+            if there.get(one.file)
+        ],
         "partialFingerprints": {"tfadvisorFinding/v1": _fingerprint(report, finding)},
     }
 
@@ -102,31 +130,43 @@ def _fingerprint(report: Report, finding: Finding) -> str:
     return digest_of((report.run.framework, finding.rule_id, *places))
 
 
-# Files that a report names, as they lie below a folder: reports name a program's file without its folder, and a trace may
-# name any file.
+# Files that a report names, as they lie below a folder: reports name a program's file
+# without its folder, and a trace may name any file.
 
 _MOST_FILES = 50_000
 _NOT_SOURCES = ("node_modules", "site-packages", "venv", "build", "dist", "__pycache__")
 
 
 def files_below(folder: Path, named: Iterable[str]) -> dict[str, str]:
-    """Of each file that is named: the file below the folder that is meant, relative to it; "" where none or several may be."""
+    """Of each file that is named: the file below the folder that is meant, relative to
+    it; "" where none or several may be.
+    """
     wanted = {one for one in named if one}
     names = {Path(one).name for one in wanted}
-    there = [file for file in islice(_files(folder), _MOST_FILES) if file.name in names] if wanted else []
+    there = (
+        [file for file in islice(_files(folder), _MOST_FILES) if file.name in names]
+        if wanted
+        else []
+    )
     return {one: _meant(Path(one), folder, there) for one in wanted}
 
 
 def _meant(named: Path, folder: Path, there: Sequence[Path]) -> str:
     with suppress(OSError):  # a name that is too long for a file
-        if not named.is_absolute() and os.pardir not in named.parts and (folder / named).is_file():
+        if (
+            not named.is_absolute()
+            and os.pardir not in named.parts
+            and (folder / named).is_file()
+        ):
             return str(named)
     meant = [one for one in there if _is_meant(named, one.relative_to(folder), folder)]
     return meant[0].relative_to(folder).as_posix() if len(meant) == 1 else ""
 
 
 def _is_meant(named: Path, one: Path, folder: Path) -> bool:
-    """Whether a file below the folder is the named one: of a bare name any, else one whose last folder is the same."""
+    """Whether a file below the folder is the named one: of a bare name any, else one
+    whose last folder is the same.
+    """
     common = min(len(named.parts), len(one.parts))
     alike = named.parts[-common:] == one.parts[-common:]
     return named == folder / one or (alike and (common > 1 or len(named.parts) == 1))
@@ -134,5 +174,9 @@ def _is_meant(named: Path, one: Path, folder: Path) -> bool:
 
 def _files(folder: Path) -> Iterator[Path]:
     for at, folders, files in os.walk(folder):
-        folders[:] = sorted(one for one in folders if not one.startswith(".") and one not in _NOT_SOURCES)
+        folders[:] = sorted(
+            one
+            for one in folders
+            if not one.startswith(".") and one not in _NOT_SOURCES
+        )
         yield from (Path(at) / one for one in sorted(files))

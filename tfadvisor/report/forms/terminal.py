@@ -1,4 +1,6 @@
-"""The report for a terminal: the verdict, where the step goes, and the fixes worth most, in one screen."""
+"""The report for a terminal: the verdict, where the step goes, and the fixes worth
+most, in one screen.
+"""
 
 from __future__ import annotations
 
@@ -38,11 +40,14 @@ from tfadvisor.tallies import listed
 from tfadvisor.units import Unit, duration, in_words, number_of, percent, size
 from tfadvisor.vocabulary import Severity, TimeClass
 
-# The one writer of text for a terminal: lines wrapped to its width, and coloured by rich where that is wanted.
+# The one writer of text for a terminal: lines wrapped to its width, and coloured by
+# rich where that is wanted.
 
 
 WIDEST, NARROWEST = 110, 40
-"""Columns. A line that is longer than the first is hard to read; below the second nothing can be laid out."""
+"""Columns. A line that is longer than the first is hard to read; below the second
+nothing can be laid out.
+"""
 TITLE, DIM = "bold", "dim"
 
 
@@ -62,8 +67,15 @@ PLAIN = Screen()
 
 
 def screen_of(out: TextIO) -> Screen:
-    """What a stream can show. COLUMNS, FORCE_COLOR, NO_COLOR and TERM=dumb are heeded."""
-    encoding = (getattr(out, "encoding", None) or "utf-8").lower().replace("-", "").replace("_", "")
+    """What a stream can show. COLUMNS, FORCE_COLOR, NO_COLOR and TERM=dumb are
+    heeded.
+    """
+    encoding = (
+        (getattr(out, "encoding", None) or "utf-8")
+        .lower()
+        .replace("-", "")
+        .replace("_", "")
+    )
     return Screen(_width(out), _wants_colours(out), not encoding.startswith("utf"))
 
 
@@ -90,11 +102,14 @@ def _wants_colours(out: TextIO) -> bool:
 
 
 Piece = str | tuple[str, str]
-"""Text, or text and its style as rich names it: `bold red`. Markup in it means nothing."""
+"""Text, or text and its style as rich names it: `bold red`. Markup in it means nothing.
+"""
 
 
 class TextPage:
-    """Text that grows line by line. Names from traces must be on one line and printable already."""
+    """Text that grows line by line. Names from traces must be on one line and printable
+    already.
+    """
 
     def __init__(self, screen: Screen = PLAIN) -> None:
         """Nothing is written; `text` gives everything."""
@@ -107,7 +122,8 @@ class TextPage:
         self._lines.append([*map(self._shown, pieces)])
 
     def flowing(self, parts: Sequence[Sequence[Piece]], indent: int) -> None:
-        """Parts one after the other on as many lines as they need. A part, which ends with its own blanks, is never broken.
+        """Parts one after the other on as many lines as they need. A part, which ends
+        with its own blanks, is never broken.
 
         indent: of every line but the first.
         """
@@ -129,15 +145,20 @@ class TextPage:
         self._lines.append(line)
 
     def hanging(self, label: Piece, text: Piece, indent: int, margin: int = 0) -> None:
-        """A label, and a paragraph from column `indent` on beside it. margin: columns before the label.
+        """A label, and a paragraph from column `indent` on beside it. margin: columns
+        before the label.
 
         Words are never broken, so that names and flags can be copied.
         """
         (name, label_style), (words, style) = self._shown(label), self._shown(text)
         room = max(self.width - indent, NARROWEST // 2)
-        first, *others = textwrap.wrap(words, room, break_on_hyphens=False, break_long_words=False) or [""]
+        first, *others = textwrap.wrap(
+            words, room, break_on_hyphens=False, break_long_words=False
+        ) or [""]
         between = " " * max(indent - margin - len(name), 0)
-        self._lines.append([(" " * margin, ""), (name, label_style), (between, ""), (first, style)])
+        self._lines.append(
+            [(" " * margin, ""), (name, label_style), (between, ""), (first, style)]
+        )
         self._lines += [[(" " * indent, ""), (other, style)] for other in others]
 
     def code(self, snippet: str, style: str) -> None:
@@ -145,16 +166,26 @@ class TextPage:
         for line in printable(snippet).splitlines():
             self.line("       ", (line, style))
 
-    def table(self, title: str, rows: Sequence[Sequence[str]], left: Sequence[int]) -> None:
-        """The first row is the heading; columns are right-aligned but for those in `left`, and left out where they are empty."""
-        kept = [column for column in range(len(rows[0])) if any(row[column] for row in rows[1:])]
+    def table(
+        self, title: str, rows: Sequence[Sequence[str]], left: Sequence[int]
+    ) -> None:
+        """The first row is the heading; columns are right-aligned but for those in
+        `left`, and left out where they are empty.
+        """
+        kept = [
+            column
+            for column in range(len(rows[0]))
+            if any(row[column] for row in rows[1:])
+        ]
         left = [at for at, column in enumerate(kept) if column in left]
         shown = [[self._shown(row[column])[0] for column in kept] for row in rows]
         widths = [max(len(row[column]) for row in shown) for column in range(len(kept))]
         self.line((title, TITLE))
         for number, row in enumerate(shown):
             cells = [
-                cell.ljust(widths[column]) if column in left else cell.rjust(widths[column])
+                cell.ljust(widths[column])
+                if column in left
+                else cell.rjust(widths[column])
                 for column, cell in enumerate(row)
             ]
             self.line(("  ".join(cells).rstrip(), "" if number else DIM))
@@ -164,7 +195,9 @@ class TextPage:
         """Everything so far, with the codes of colours where the screen takes them."""
         if self._screen.colours:
             return _coloured(self._lines)
-        return "".join("".join(text for text, _ in line).rstrip() + "\n" for line in self._lines)
+        return "".join(
+            "".join(text for text, _ in line).rstrip() + "\n" for line in self._lines
+        )
 
     def _shown(self, piece: Piece) -> tuple[str, str]:
         text, style = piece if isinstance(piece, tuple) else (piece, "")
@@ -178,7 +211,13 @@ def _coloured(lines: Sequence[Sequence[tuple[str, str]]]) -> str:
     from rich.text import Text
 
     out = io.StringIO()
-    console = Console(file=out, force_terminal=True, color_system="standard", no_color=False, legacy_windows=False)
+    console = Console(
+        file=out,
+        force_terminal=True,
+        color_system="standard",
+        no_color=False,
+        legacy_windows=False,
+    )
     for line in lines:
         text = Text.assemble(*line)
         text.rstrip()
@@ -193,15 +232,18 @@ _ACTIVITIES = 6
 _OPS = 15
 """Rows of the table of ops."""
 _OP_COLUMNS = (
-    "op or kernel|its kernel|kind|share|a step|runs|precision|TC|grid|block|regs|shared|occ.|line|program".split("|")
-)
+    "op or kernel|its kernel|kind|share|a "
+    "step|runs|precision|TC|grid|block|regs|shared|occ.|line|program"
+).split("|")
 """Of the table of ops; TC: Tensor Cores."""
 _ALWAYS = (0, 2, 3, 4, 5)
 """Those of them that are shown where no row fills them."""
 _TEXTS = (0, 1, 2, 6, 13, 14)
 """Those of them that are no numbers."""
 _SHORTEST_NAME = 24
-"""Columns that a name has even where the rest is too wide; more where two names would look alike."""
+"""Columns that a name has even where the rest is too wide; more where two names would
+look alike.
+"""
 _NAMED = 12
 """Names that share a reason and are listed; of more their number."""
 _MARGIN = 3
@@ -229,10 +271,20 @@ def as_text(report: Report, *, details: bool = False, screen: Screen = PLAIN) ->
         _ops(page, report)
         _steps(page, report)
         _metrics(page, report)
-        _by_reason(page, "Not applicable", [(one.rule_id, one.reason) for one in report.not_applicable])
+        _by_reason(
+            page,
+            "Not applicable",
+            [(one.rule_id, one.reason) for one in report.not_applicable],
+        )
     _broken(page, report)
     if not details:
-        page.line(("--details prints all evidence and fixes, --format json|markdown prints other formats", DIM))
+        page.line(
+            (
+                "--details prints all evidence and fixes, --format json|markdown "
+                "prints other formats",
+                DIM,
+            )
+        )
     return page.text()
 
 
@@ -240,7 +292,9 @@ def _head(page: TextPage, report: Report) -> None:
     page.line((run_line(report), TITLE))
     page.line((steps_line(report), DIM))
     page.line()
-    style = "bold black on green" if report.verdict.healthy else "bold bright_white on red"
+    style = (
+        "bold black on green" if report.verdict.healthy else "bold bright_white on red"
+    )
     if report.verdict.bottleneck == "unknown":
         style = "bold black on yellow"
     elif report.verdict.bottleneck == "compute" and not report.verdict.healthy:
@@ -253,16 +307,22 @@ def _head(page: TextPage, report: Report) -> None:
     page.line()
 
 
-def _where_the_step_goes(page: TextPage, report: Report, *, details: bool, ascii_only: bool) -> None:
+def _where_the_step_goes(
+    page: TextPage, report: Report, *, details: bool, ascii_only: bool
+) -> None:
     parts = shares(report)
     if not parts:
         return
     fill = {name: one.fill[ascii_only] for name, one in _CLASSES.items()}
     cells = _cells(parts, min(page.width - 2, _BAR))
-    page.line("  ", *((fill[name] * number, _CLASSES[name].style) for name, number in cells))
+    page.line(
+        "  ", *((fill[name] * number, _CLASSES[name].style) for name, number in cells)
+    )
     legend: list[list[Piece]] = [["  "]]
     for name, share in sorted(parts, key=lambda item: -item[1]):
-        legend.append([(fill[name], _CLASSES[name].style), f" {name} {percent(share)}   "])
+        legend.append(
+            [(fill[name], _CLASSES[name].style), f" {name} {percent(share)}   "]
+        )
     page.flowing(legend, indent=2)
     if note := bar_note(report):
         page.hanging("", (note, DIM), 2, 2)
@@ -289,7 +349,13 @@ def _whole_tree(page: TextPage, report: Report) -> None:
     """Every class, activity and place; each level adds up to the one above."""
     if not report.attribution:
         if report.attribution_absent:
-            page.line((f"Where the step goes: not known, because {one_line(report.attribution_absent)}", DIM))
+            page.line(
+                (
+                    "Where the step goes: not known, because "
+                    f"{one_line(report.attribution_absent)}",
+                    DIM,
+                )
+            )
             page.line()
         return
     page.line(("Where the step goes", TITLE))
@@ -304,16 +370,24 @@ def _whole_tree(page: TextPage, report: Report) -> None:
 
 def _with_place(one: ActivityTime | PlacedTime) -> str:
     place = place_of_time(one)
-    return f"{one.activity} ({place})" if place and place not in one.activity else one.activity
+    return (
+        f"{one.activity} ({place})"
+        if place and place not in one.activity
+        else one.activity
+    )
 
 
-def _node(page: TextPage, depth: int, fraction: float, ms: float, words: str, style: str) -> None:
+def _node(
+    page: TextPage, depth: int, fraction: float, ms: float, words: str, style: str
+) -> None:
     label = f"  {percent(fraction):>5}  {duration(ms):>8}  {'  ' * depth}"
     page.hanging((label, style), (one_line(words), style), len(label))
 
 
 def _cells(parts: list[tuple[str, float]], width: int) -> list[tuple[str, int]]:
-    """Whole cells per class that add up to the width: each gets the cells between its rounded edges."""
+    """Whole cells per class that add up to the width: each gets the cells between its
+    rounded edges.
+    """
     cells, edge, total = [], 0.0, sum(share for _, share in parts)
     for name, share in parts:
         following = edge + share / total
@@ -325,7 +399,9 @@ def _cells(parts: list[tuple[str, float]], width: int) -> list[tuple[str, int]]:
 def _findings(page: TextPage, report: Report, details: bool) -> None:
     found = advice(report)
     worth = [one for one in found if one.severity.rank >= Severity.MEDIUM.rank]
-    leading = [one for one in found if one is found[0] or one in worth]  # the first explains the verdict
+    leading = [
+        one for one in found if one is found[0] or one in worth
+    ]  # the first explains the verdict
     shown = found if details else (leading if worth else found)[:_SHOWN]
     if not found:
         page.line((nothing_to_change(report), "green"))
@@ -334,23 +410,34 @@ def _findings(page: TextPage, report: Report, details: bool) -> None:
         _finding(page, number, finding, details)
     if len(found) > len(shown):
         more = len(found) - len(shown)
-        page.line((f"{more} smaller finding{'s' if more > 1 else ''}: see --details.", DIM))
+        page.line(
+            (f"{more} smaller finding{'s' if more > 1 else ''}: see --details.", DIM)
+        )
         page.line()
 
 
 def _questions(page: TextPage, report: Report, details: bool) -> None:
-    """What only the user can tell: in short a question and its place, in detail as any finding."""
+    """What only the user can tell: in short a question and its place, in detail as any
+    finding.
+    """
     asked = questions(report)
     if not asked:
         return
     page.line(("Worth checking", TITLE))
-    for number, one in enumerate(asked if details else asked[:_SHOWN], start=len(advice(report)) + 1):
+    for number, one in enumerate(
+        asked if details else asked[:_SHOWN], start=len(advice(report)) + 1
+    ):
         if details:
             _finding(page, number, one, details)
             continue
         takes = takes_words(one)
         _paragraph(
-            page, f"{one_line(one.title)}{f' ({takes})' if takes else ''}. {one_line(one.ask or '')}", "", "• ", ""
+            page,
+            f"{one_line(one.title)}{f' ({takes})' if takes else ''}. "
+            f"{one_line(one.ask or '')}",
+            "",
+            "• ",
+            "",
         )
         for location in one.locations[:1]:
             _paragraph(page, one_line(location_words(location)), "cyan", "  where  ")
@@ -386,16 +473,24 @@ def _finding(page: TextPage, number: int, finding: Finding, details: bool) -> No
         _fix(page, fix, details)
     if details:
         for source in finding.source:
-            _paragraph(page, f"{source.doc} {source.section} {source.url}", DIM, "source ")
+            _paragraph(
+                page, f"{source.doc} {source.section} {source.url}", DIM, "source "
+            )
         _paragraph(page, finding.rule_id, DIM, "rule   ")
     elif len(finding.fixes) > 1:
         others = len(finding.fixes) - 1
-        _paragraph(page, f"{others} other fix{'es' if others > 1 else ''}: see --details.", DIM)
+        _paragraph(
+            page, f"{others} other fix{'es' if others > 1 else ''}: see --details.", DIM
+        )
     page.line()
 
 
-def _paragraph(page: TextPage, text: str, style: str = "", label: str = "", label_style: str = DIM) -> None:
-    """Under the margin; the label stands before its first line and the rest hangs below the text."""
+def _paragraph(
+    page: TextPage, text: str, style: str = "", label: str = "", label_style: str = DIM
+) -> None:
+    """Under the margin; the label stands before its first line and the rest hangs below
+    the text.
+    """
     page.hanging((label, label_style), (text, style), _MARGIN + len(label), _MARGIN)
 
 
@@ -414,7 +509,13 @@ def _plan(page: TextPage, report: Report) -> None:
         return
     page.line(("Together, in this order, each on top of those before it", TITLE))
     for number, one in enumerate(changes, start=1):
-        _paragraph(page, f"{one.title}: saves {one.saves}, leaves {one.leaves}", "", f"{number}. ", "")
+        _paragraph(
+            page,
+            f"{one.title}: saves {one.saves}, leaves {one.leaves}",
+            "",
+            f"{number}. ",
+            "",
+        )
     if end := plan_end(report):
         _paragraph(page, end, DIM)
     page.line()
@@ -439,22 +540,40 @@ def _steps(page: TextPage, report: Report) -> None:
     rows = [["step", "period", *names]]
     for step in report.steps.each[:20]:
         rows.append(
-            [one_line(step.name), duration(step.duration_ms), *(percent(step.breakdown[name]) for name in names)]
+            [
+                one_line(step.name),
+                duration(step.duration_ms),
+                *(percent(step.breakdown[name]) for name in names),
+            ]
         )
     page.table("Steps", rows, left=(0,))
     if len(report.steps.each) > 20:
         page.line((f"{len(report.steps.each) - 20} more: see --format json", DIM))
     for aside in report.steps.set_aside:
-        words = f"{one_line(aside.name)}: {duration(aside.duration_ms)}, set aside: {aside.reason}"
+        words = (
+            f"{one_line(aside.name)}: {duration(aside.duration_ms)}, set aside: "
+            f"{aside.reason}"
+        )
         page.line((words, DIM))
     page.line()
 
 
 def _metrics(page: TextPage, report: Report) -> None:
     known = {name: one for name, one in report.metrics.items() if one.value is not None}
-    rows = [[name, in_words(one.value or 0.0, Unit(one.unit))] for name, one in known.items()]
-    page.table("Metrics (`tfadvisor metrics show NAME` explains one)", [["metric", "value"], *rows], left=(0,))
-    absent = [(name, one.reason or "") for name, one in report.metrics.items() if one.value is None]
+    rows = [
+        [name, in_words(one.value or 0.0, Unit(one.unit))]
+        for name, one in known.items()
+    ]
+    page.table(
+        "Metrics (`tfadvisor metrics show NAME` explains one)",
+        [["metric", "value"], *rows],
+        left=(0,),
+    )
+    absent = [
+        (name, one.reason or "")
+        for name, one in report.metrics.items()
+        if one.value is None
+    ]
     _by_reason(page, "Metrics that this trace does not give", absent)
 
 
@@ -476,8 +595,16 @@ def _ops(page: TextPage, report: Report) -> None:
     names = {f"/{op.name}" for op in report.ops[:_OPS]}
     rows = [
         [
-            one_line(_told_apart(op.name, names) if op.name == op.op else short_kernel(op.name)),
-            one_line(short_kernel(op.other_kernel.removeprefix(f"{op.name}:"), _SHORTEST_NAME)),
+            one_line(
+                _told_apart(op.name, names)
+                if op.name == op.op
+                else short_kernel(op.name)
+            ),
+            one_line(
+                short_kernel(
+                    op.other_kernel.removeprefix(f"{op.name}:"), _SHORTEST_NAME
+                )
+            ),
             op.kind,
             percent(op.share),
             duration(op.ms_per_step),
@@ -495,11 +622,24 @@ def _ops(page: TextPage, report: Report) -> None:
         for op in report.ops[:_OPS]
     ]
     if rows:
-        told = [at for at in range(len(_OP_COLUMNS)) if at in _ALWAYS or any(row[at] for row in rows)]
+        told = [
+            at
+            for at in range(len(_OP_COLUMNS))
+            if at in _ALWAYS or any(row[at] for row in rows)
+        ]
         shown = [[row[at] for at in told] for row in (_OP_COLUMNS, *rows)]
-        beside = sum(2 + max(len(row[place]) for row in shown) for place in range(1, len(told)))
-        full, room = {name for name, *_ in shown}, max(page.width - beside, _SHORTEST_NAME)
-        widths = (most for most in range(room, 64) if len({cut_middle(one, most) for one in full}) == len(full))
+        beside = sum(
+            2 + max(len(row[place]) for row in shown) for place in range(1, len(told))
+        )
+        full, room = (
+            {name for name, *_ in shown},
+            max(page.width - beside, _SHORTEST_NAME),
+        )
+        widths = (
+            most
+            for most in range(room, 64)
+            if len({cut_middle(one, most) for one in full}) == len(full)
+        )
         most = next(widths, room)
         shown = [[cut_middle(name, most), *cells] for name, *cells in shown]
         left = [place for place, at in enumerate(told) if at in _TEXTS]
@@ -507,10 +647,15 @@ def _ops(page: TextPage, report: Report) -> None:
 
 
 def _told_apart(name: str, names: set[str]) -> str:
-    """The last parts of a name, two at least, with which none of the other names ends."""
+    """The last parts of a name, two at least, with which none of the other
+    names ends.
+    """
     parts = name.split("/")
     tails = ("/".join(parts[-many:]) for many in range(2, len(parts)))
-    return next((tail for tail in tails if sum(one.endswith(f"/{tail}") for one in names) == 1), name)
+    return next(
+        (tail for tail in tails if sum(one.endswith(f"/{tail}") for one in names) == 1),
+        name,
+    )
 
 
 def _broken(page: TextPage, report: Report) -> None:

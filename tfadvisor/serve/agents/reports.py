@@ -1,4 +1,6 @@
-"""What an agent may ask about: paths below the root, reports of its runs, patches for their findings."""
+"""What an agent may ask about: paths below the root, reports of its runs, patches for
+their findings.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +36,12 @@ class Reports:
         self._lock = Lock()
         self._kept: OrderedDict[object, Report] = OrderedDict()
 
-    def report(self, path: str, run: str | None = None, host: str | None = None) -> Report:
-        """The report of a run, kept until one of its files changes. Raises TraceError or UsageError."""
+    def report(
+        self, path: str, run: str | None = None, host: str | None = None
+    ) -> Report:
+        """The report of a run, kept until one of its files changes. Raises TraceError
+        or UsageError.
+        """
         return self.report_of(self._root.run(path, run, host)[0])
 
     def report_of(self, run: Run) -> Report:
@@ -51,7 +57,9 @@ class Reports:
 
 
 def _analysed(run: Run) -> Report:
-    """In a process of its own: a trace that was made to take all time or memory ends that, and not the server."""
+    """In a process of its own: a trace that was made to take all time or memory ends
+    that, and not the server.
+    """
     if os.environ.get("TFADVISOR_LIMITS") == "0":
         return analyze_run(run, Options())
     allowed, worker, began = limits_of_files(run.files), Worker(__name__), monotonic()
@@ -63,7 +71,11 @@ def _analysed(run: Run) -> Report:
         assert isinstance(report, Report)
         return report
     except EOFError as error:
-        ended = allowed.too_large if monotonic() - began < allowed.deadline_s else allowed.too_late
+        ended = (
+            allowed.too_large
+            if monotonic() - began < allowed.deadline_s
+            else allowed.too_late
+        )
         raise ended(str(run.path)) from error
     finally:
         late.cancel()
@@ -80,18 +92,25 @@ def _answer(task: tuple[Run, Limits]) -> Report:
     try:
         with limited_memory(allowed.memory):
             return analyze_run(run, Options())
-    except (MemoryError, SystemError) as error:  # an extension that gets no memory may fail without an exception
+    except (
+        MemoryError,
+        SystemError,
+    ) as error:  # an extension that gets no memory may fail without an exception
         raise allowed.too_large(str(run.path)) from error
 
 
 def _states(run: Run) -> tuple[tuple[str, int, int], ...]:
-    """What changes when a file is written. Raises TraceError for one that is not there."""
+    """What changes when a file is written. Raises TraceError for one that is
+    not there.
+    """
     found = []
     for file in run.files:
         try:
             state = file.stat()
         except OSError as error:
-            raise TraceError(str(file), f"cannot be read: {error.strerror}.", "Check the path.") from error
+            raise TraceError(
+                str(file), f"cannot be read: {error.strerror}.", "Check the path."
+            ) from error
         found.append((str(file), state.st_size, state.st_mtime_ns))
     return tuple(found)
 
@@ -103,47 +122,67 @@ _BESIDE = "recording.json"
 
 
 class Root(msgspec.Struct, frozen=True):
-    """A folder with all that lies below it, and the only door to it: whatever a tool opens, it gets from here. Links are
-    followed first, and count by where they lead.
+    """A folder with all that lies below it, and the only door to it: whatever a tool
+    opens, it gets from here. Links are followed first, and count by where they lead.
     """
 
     folder: Path
     """Absolute, without links."""
 
     def path(self, given: str) -> Path:
-        """Where a path leads that is below the root, or is absolute. Raises UsageError where that is outside."""
+        """Where a path leads that is below the root, or is absolute. Raises UsageError
+        where that is outside.
+        """
         try:
             found = (self.folder / given).resolve()
             found.exists()
-        except (OSError, RuntimeError, ValueError) as error:  # links in a circle, a zero byte, a name that is too long
-            raise UsageError(f"{given}: is no path that can be followed: {error}.") from error
+        except (
+            OSError,
+            RuntimeError,
+            ValueError,
+        ) as error:  # links in a circle, a zero byte, a name that is too long
+            raise UsageError(
+                f"{given}: is no path that can be followed: {error}."
+            ) from error
         self.check([found], given)
         return found
 
     def check(self, files: Iterable[Path], given: str) -> None:
-        """Raises UsageError when one of the files lies outside. given: what was asked for, for the message."""
+        """Raises UsageError when one of the files lies outside. given: what was asked
+        for, for the message.
+        """
         for file in files:
             if not self._holds(file):
                 raise UsageError(
-                    f"{given}: leads out of {self.folder}, and this server reads nothing beyond it. Give a path below, "
+                    f"{given}: leads out of {self.folder}, and this server reads "
+                    "nothing beyond it. Give a path below, "
                     "or start the server with another --root."
                 )
 
     def runs(self, given: str) -> list[Run]:
-        """All runs below a folder whose files lie inside, the newest first. Raises UsageError for no folder, or one outside."""
+        """All runs below a folder whose files lie inside, the newest first. Raises
+        UsageError for no folder, or one outside.
+        """
         folder = self.path(given)
         if not folder.is_dir():
             raise UsageError(f"{given}: is no folder. analyze reads a single trace.")
-        return [run for run in find_runs(folder, self.folder) if all(map(self._holds, _files_of(run)))]
+        return [
+            run
+            for run in find_runs(folder, self.folder)
+            if all(map(self._holds, _files_of(run)))
+        ]
 
     def run(self, given: str, name: str | None, host: str | None) -> tuple[Run, int]:
-        """The run that a path, and names, mean, and how many there were. Raises TraceError, or UsageError, also where a trace or
-        a file that is read with it lies outside.
+        """The run that a path, and names, mean, and how many there were. Raises
+        TraceError, or UsageError, also where a trace or a file that is read with it
+        lies outside.
         """
         try:
             found, count = choose_run([self.path(given)], name, host, self.folder)
         except TraceError as error:
-            remedy = f"{error.remedy} Links that lead out of {self.folder} are not followed."
+            remedy = (
+                f"{error.remedy} Links that lead out of {self.folder} are not followed."
+            )
             raise TraceError(error.place, error.cause, remedy) from error
         self.check(_files_of(found), given)
         return found, count
@@ -156,7 +195,11 @@ class Root(msgspec.Struct, frozen=True):
 
     def shown(self, path: Path) -> str:
         """A path as it can be asked for."""
-        return path.relative_to(self.folder).as_posix() if path.is_relative_to(self.folder) else str(path)
+        return (
+            path.relative_to(self.folder).as_posix()
+            if path.is_relative_to(self.folder)
+            else str(path)
+        )
 
 
 def root_of(folder: Path) -> Root:
@@ -167,33 +210,58 @@ def root_of(folder: Path) -> Root:
 
 
 def _files_of(run: Run) -> Iterator[Path]:
-    """A run's traces, and whatever may be read with them: what lies beside one and begins with its host's name."""
+    """A run's traces, and whatever may be read with them: what lies beside one and
+    begins with its host's name.
+    """
     for file in run.files:
         yield file
         yield file.with_name(_BESIDE)
         try:
-            yield from (one for one in file.parent.iterdir() if one.name.startswith(f"{host_of(file)}."))
+            yield from (
+                one
+                for one in file.parent.iterdir()
+                if one.name.startswith(f"{host_of(file)}.")
+            )
         except OSError:
             continue
 
 
-# Patches for a report's findings, as text: the diff, then a line a finding. Nothing is written.
+# Patches for a report's findings, as text: the diff, then a line a finding. Nothing is
+# written.
 
 
 def patches(report: Report, source: Path, rule: str | None, at: str | None) -> str:
-    """What `tfadvisor fix` prints. Raises UsageError for a rule or place that is none."""
+    """What `tfadvisor fix` prints. Raises UsageError for a rule or place that
+    is none.
+    """
     from tfadvisor.act.repair.plan import at_of, plan_of, plan_words
     from tfadvisor.act.repair.sources import read_sources
     from tfadvisor.advice.loading.catalogue import load_catalogue
 
     codemods = {one.id: one.codemods for one in load_catalogue(preview=True).rules}
     sources = read_sources(source)
-    plan = plan_of(report, codemods, sources, [rule] if rule else [], at_of(at) if at else None)
+    plan = plan_of(
+        report, codemods, sources, [rule] if rule else [], at_of(at) if at else None
+    )
     left_alone = [f"{one.name} is left alone: {one.why}" for one in sources.left_alone]
-    return "\n".join([*_diffs(plan), *([""] if plan.patched else []), *plan_words(plan), *left_alone]) + "\n"
+    return (
+        "\n".join(
+            [
+                *_diffs(plan),
+                *([""] if plan.patched else []),
+                *plan_words(plan),
+                *left_alone,
+            ]
+        )
+        + "\n"
+    )
 
 
 def _diffs(plan: Plan) -> Iterator[str]:
     for one in plan.patched:
-        head = "" if one.text else f"# {one.rule_id}: before the line that launches the program\n"
+        head = (
+            ""
+            if one.text
+            else f"# {one.rule_id}: before the line that launches the program\n"
+        )
         yield head + one.patch.diff.rstrip("\n")

@@ -1,4 +1,6 @@
-"""The tables of a Parquet export, as `parquet_tables.txt` names them: what each holds and means."""
+"""The tables of a Parquet export, as `parquet_tables.txt` names them: what each holds
+and means.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ class TableOf(msgspec.Struct, frozen=True):
 def _table(text: str) -> TableOf:
     head, *rows = text.splitlines()
     name, about = head.split(": ", 1)
-    return TableOf(name, about, tuple(Column(*map(str.strip, row.split("|"))) for row in rows))
+    return TableOf(
+        name, about, tuple(Column(*map(str.strip, row.split("|"))) for row in rows)
+    )
 
 
 _FILE = Path(__file__).with_name("parquet_tables.txt")

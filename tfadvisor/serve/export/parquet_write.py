@@ -26,12 +26,16 @@ class ParquetSink:
     """Writes a run's tables into a folder as its hosts come."""
 
     def __init__(self, folder: Path) -> None:
-        """Every table has its file at once, so that none is missing where nothing belongs into it."""
+        """Every table has its file at once, so that none is missing where nothing
+        belongs into it.
+        """
         self._schemas = {table.name: schema_of(table) for table in TABLES}
         self._writers: dict[str, Any] = {}
         try:
             for name, schema in self._schemas.items():
-                self._writers[name] = pq.ParquetWriter(folder / f"{name}.parquet", schema, compression="zstd")
+                self._writers[name] = pq.ParquetWriter(
+                    folder / f"{name}.parquet", schema, compression="zstd"
+                )
         except OSError:
             with suppress(OSError):
                 self.close()
@@ -49,11 +53,20 @@ class ParquetSink:
             origin_ns=[trace.origin_ns],
         )
         planes = trace.planes
-        self._put("planes", plane=range(len(planes)), id=[one.id for one in planes], name=[one.name for one in planes])
+        self._put(
+            "planes",
+            plane=range(len(planes)),
+            id=[one.id for one in planes],
+            name=[one.name for one in planes],
+        )
         self._put_values(
             "plane_stats",
             "plane",
-            ((row, name, value) for row, one in enumerate(planes) for name, value in one.stats.items()),
+            (
+                (row, name, value)
+                for row, one in enumerate(planes)
+                for name, value in one.stats.items()
+            ),
         )
         self._put_lines(trace)
         self._put_names(trace)
@@ -66,7 +79,10 @@ class ParquetSink:
     def finish(self, report: Report) -> None:
         """What the report says of the ops, and the end of all files."""
         for table in (one for one in TABLES if one.name == "ops" and report.ops):
-            given = {one.name: [_in_cell(getattr(op, one.name)) for op in report.ops] for one in table.columns}
+            given = {
+                one.name: [_in_cell(getattr(op, one.name)) for op in report.ops]
+                for one in table.columns
+            }
             self._put(table.name, **given)
         self.close()
 
@@ -77,7 +93,8 @@ class ParquetSink:
             try:
                 writer.close()
             except OSError as error:
-                writer.is_open = False  # else it tries again when it is collected, and prints a traceback
+                # else it tries again when it is collected, and prints a traceback
+                writer.is_open = False
                 failed = error
         if failed is not None:
             raise failed
@@ -107,7 +124,9 @@ class ParquetSink:
             display_name=names.display_name,
         )
         found = (
-            (row, name, value) for row in range(len(names)) for name, value in trace.details.metadata_stats(row).items()
+            (row, name, value)
+            for row in range(len(names))
+            for name, value in trace.details.metadata_stats(row).items()
         )
         self._put_values("name_stats", "row", found)
 
@@ -129,7 +148,9 @@ class ParquetSink:
                 plane=trace.lines.plane[line[part]],
                 line=line[part],
                 row=events.row[part],
-                name=pa.DictionaryArray.from_arrays(pa.array(events.row[part], pa.int32()), names),
+                name=pa.DictionaryArray.from_arrays(
+                    pa.array(events.row[part], pa.int32()), names
+                ),
                 start_ps=start,
                 duration_ps=events.duration_ps[part],
                 placed=placed[part],
@@ -154,18 +175,35 @@ class ParquetSink:
                 stat=name,
                 integer=pa.array(value, pa.int64(), mask=~whole),
                 number=pa.array(number, pa.float64(), mask=~(whole | double)),
-                text=pa.DictionaryArray.from_arrays(pa.array(value.astype(np.int32), pa.int32(), mask=~worded), texts),
+                text=pa.DictionaryArray.from_arrays(
+                    pa.array(value.astype(np.int32), pa.int32(), mask=~worded), texts
+                ),
             )
 
-    def _put_values(self, table: str, key: str, found: Iterable[tuple[int, str, Value]]) -> None:
+    def _put_values(
+        self, table: str, key: str, found: Iterable[tuple[int, str, Value]]
+    ) -> None:
         rows = [one for one in found if not isinstance(one[2], bytes)]
         if not rows:
             return
-        whole = [value if isinstance(value, int) and -(1 << 63) <= value < 1 << 63 else None for _, _, value in rows]
-        number = [float(value) if isinstance(value, int | float) else None for _, _, value in rows]
+        whole = [
+            value if isinstance(value, int) and -(1 << 63) <= value < 1 << 63 else None
+            for _, _, value in rows
+        ]
+        number = [
+            float(value) if isinstance(value, int | float) else None
+            for _, _, value in rows
+        ]
         text = [value if isinstance(value, str) else None for _, _, value in rows]
         columns = {key: [place for place, _, _ in rows]}
-        self._put(table, **columns, stat=[name for _, name, _ in rows], integer=whole, number=number, text=text)
+        self._put(
+            table,
+            **columns,
+            stat=[name for _, name, _ in rows],
+            integer=whole,
+            number=number,
+            text=text,
+        )
 
     def _put_steps(self, timeline: HostTimeline) -> None:
         steps = timeline.steps
@@ -206,8 +244,14 @@ def _in_cell(value: Given) -> Given:
 
 def schema_of(table: TableOf) -> pa.Schema:
     """With what each column means as its metadata."""
-    fields = [pa.field(one.name, _type_of(one.kind), metadata={"about": one.about}) for one in table.columns]
-    return pa.schema(fields, metadata={"tfadvisor_export_schema": SCHEMA_VERSION, "about": table.about})
+    fields = [
+        pa.field(one.name, _type_of(one.kind), metadata={"about": one.about})
+        for one in table.columns
+    ]
+    return pa.schema(
+        fields,
+        metadata={"tfadvisor_export_schema": SCHEMA_VERSION, "about": table.about},
+    )
 
 
 def _type_of(kind: str) -> pa.DataType:
@@ -228,7 +272,9 @@ def _made(values: Given, kind: pa.DataType, rows: int) -> pa.Array:
     if isinstance(values, pa.Array):
         return values
     if isinstance(values, str):
-        return pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int32)), pa.array([values]))
+        return pa.DictionaryArray.from_arrays(
+            pa.array(np.zeros(rows, np.int32)), pa.array([values])
+        )
     if pa.types.is_dictionary(kind):
         return pa.array(values, pa.string()).dictionary_encode()
     return pa.array(values, kind)

@@ -1,4 +1,6 @@
-"""A run as a Perfetto trace: every line of the trace as a track, and above them what was concluded."""
+"""A run as a Perfetto trace: every line of the trace as a track, and above them what
+was concluded.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ _PS_PER_NS = 1_000
 
 
 class PerfettoSink:
-    """Writes a run's packets as its hosts come. several: whether hosts must be placed beside each other."""
+    """Writes a run's packets as its hosts come. several: whether hosts must be placed
+    beside each other.
+    """
 
     def __init__(self, write: Write, *, several: bool) -> None:
         """write: takes the file's bytes in order."""
@@ -47,7 +51,14 @@ class PerfettoSink:
         shift = timeline.capture.session_start_ns if self._several else 0
         shift -= min(int(trace.events.start_ps.min()) // _PS_PER_NS, 0)
         self._conclusions.add_host(timeline, shift)
-        _HostTracks(self._write, Names(self._write, self._hosts + 1), self._numbers, trace, timeline.host, shift).put()
+        _HostTracks(
+            self._write,
+            Names(self._write, self._hosts + 1),
+            self._numbers,
+            trace,
+            timeline.host,
+            shift,
+        ).put()
 
     def finish(self, report: Report) -> None:
         """The findings, marked in the steps of every host."""
@@ -72,29 +83,44 @@ class _HostTracks(msgspec.Struct, frozen=True):
         placed[trace.stat(NUM_OCCURRENCES).event] = False
         used = distinct(trace.events.row[placed]).tolist()
         names = trace.names
-        self._names.give((row + 1, names.display_name[row] or names.name[row]) for row in used)
+        self._names.give(
+            (row + 1, names.display_name[row] or names.name[row]) for row in used
+        )
         pids: dict[int, int] = {}
         called = self._line_names()
         for line in range(len(trace.lines)):
-            events = np.flatnonzero(placed[trace.lines.first[line] : trace.lines.first[line + 1]])
+            events = np.flatnonzero(
+                placed[trace.lines.first[line] : trace.lines.first[line + 1]]
+            )
             if not len(events):
                 continue
             plane = int(trace.lines.plane[line])
             if plane not in pids:
                 pids[plane] = self._numbers.process()
                 self._write(
-                    process_track(self._numbers.track(), pids[plane], f"{self._host} {trace.planes[plane].name}")
+                    process_track(
+                        self._numbers.track(),
+                        pids[plane],
+                        f"{self._host} {trace.planes[plane].name}",
+                    )
                 )
-            self._put_line(events + int(trace.lines.first[line]), pids[plane], called[line])
+            self._put_line(
+                events + int(trace.lines.first[line]), pids[plane], called[line]
+            )
 
     def _line_names(self) -> list[str]:
         """With the line's id where a plane has several of that name."""
         lines = self._trace.lines
-        plain = [display or name or "line" for name, display in zip(lines.name, lines.display_name, strict=True)]
+        plain = [
+            display or name or "line"
+            for name, display in zip(lines.name, lines.display_name, strict=True)
+        ]
         count = Counter(zip(lines.plane.tolist(), plain, strict=True))
         return [
             f"{name} ({number})" if count[plane, name] > 1 or name == "line" else name
-            for plane, name, number in zip(lines.plane.tolist(), plain, lines.id.tolist(), strict=True)
+            for plane, name, number in zip(
+                lines.plane.tolist(), plain, lines.id.tolist(), strict=True
+            )
         ]
 
     def _put_line(self, events: Int64Array, pid: int, name: str) -> None:
@@ -110,7 +136,9 @@ class _HostTracks(msgspec.Struct, frozen=True):
                 self._write(named_track(track, thread, f"{name}, overlapping"))
             self._put_lane(track, events[lane], start[lane], end[lane])
 
-    def _put_lane(self, track: int, events: Int64Array, start: Int64Array, end: Int64Array) -> None:
+    def _put_lane(
+        self, track: int, events: Int64Array, start: Int64Array, end: Int64Array
+    ) -> None:
         found = brackets(start, end)
         time = found.time_ps // _PS_PER_NS + self._shift
         name = self._trace.events.row[events[found.event]].astype(np.int64) + 1
@@ -124,14 +152,20 @@ class Sink(Protocol):
     """What an export is written to."""
 
     def add_host(self, trace: HostTrace, timeline: HostTimeline) -> None:
-        """Takes one host. trace: with TPU events on the chip's clock, as the timeline has them."""
+        """Takes one host. trace: with TPU events on the chip's clock, as the timeline
+        has them.
+        """
 
     def finish(self, report: Report) -> None:
         """Takes what was concluded, after the last host."""
 
 
 def export_run(
-    run: Run, options: Options, selection: Selection, sink: Sink, progress: Progress | None = None
+    run: Run,
+    options: Options,
+    selection: Selection,
+    sink: Sink,
+    progress: Progress | None = None,
 ) -> Report:
     """Hands the run to the sink. Raises TraceError as analyze_run."""
     report, _ = conclude(run, options, progress, watch=Watch(selection, sink.add_host))

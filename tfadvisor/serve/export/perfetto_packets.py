@@ -1,7 +1,8 @@
-"""Perfetto's messages on the wire: tracks, interned texts, and the begins and ends of slices.
+"""Perfetto's messages on the wire: tracks, interned texts, and the begins and ends of
+slices.
 
-Field numbers and meanings are those of Perfetto's protos/perfetto/trace (trace_packet, track_descriptor, track_event,
-interned_data, debug_annotation).
+Field numbers and meanings are those of Perfetto's protos/perfetto/trace (trace_packet,
+track_descriptor, track_event, interned_data, debug_annotation).
 """
 
 from __future__ import annotations
@@ -41,14 +42,27 @@ def process_track(uuid: int, pid: int, name: str) -> bytes:
 
 def thread_track(uuid: int, pid: int, tid: int, name: str) -> bytes:
     """A thread of a process."""
-    return _track(number(1, uuid) + sized(4, number(1, pid) + number(2, tid) + text(5, name)))
+    return _track(
+        number(1, uuid) + sized(4, number(1, pid) + number(2, tid) + text(5, name))
+    )
 
 
-def named_track(uuid: int, parent: int, name: str, rank: int = 0, about: str = "") -> bytes:
-    """A track by itself (parent 0) or below another one, its own children by their rank."""
+def named_track(
+    uuid: int, parent: int, name: str, rank: int = 0, about: str = ""
+) -> bytes:
+    """A track by itself (parent 0) or below another one, its own children by their
+    rank.
+    """
     above = number(5, parent) if parent else b""
     words = text(14, about) if about else b""
-    return _track(number(1, uuid) + above + text(2, name) + words + number(11, _EXPLICIT) + number(12, rank))
+    return _track(
+        number(1, uuid)
+        + above
+        + text(2, name)
+        + words
+        + number(11, _EXPLICIT)
+        + number(12, rank)
+    )
 
 
 def _track(content: bytes) -> bytes:
@@ -56,7 +70,9 @@ def _track(content: bytes) -> bytes:
 
 
 class Names:
-    """Names of slices in one sequence of packets, each written once and then called by its number."""
+    """Names of slices in one sequence of packets, each written once and then called by
+    its number.
+    """
 
     def __init__(self, write: Write, sequence: int) -> None:
         """The first packet of the sequence says that nothing before it is known."""
@@ -93,7 +109,9 @@ class Names:
 
 def text_argument(name: str, content: str) -> bytes:
     """An argument of a slice."""
-    return sized(_ANNOTATIONS, text(_ARGUMENT_NAME, name) + text(_ARGUMENT_TEXT, content))
+    return sized(
+        _ANNOTATIONS, text(_ARGUMENT_NAME, name) + text(_ARGUMENT_TEXT, content)
+    )
 
 
 def put_slices(
@@ -106,7 +124,9 @@ def put_slices(
     category: str = "",
     words: bytes = b"",
 ) -> None:
-    """A packet for each begin and end, in the order given. name: of begins. words: the arguments of the first row."""
+    """A packet for each begin and end, in the order given. name: of begins. words: the
+    arguments of the first row.
+    """
     for at in range(0, len(opens), _ROWS_AT_ONCE):
         part = slice(at, at + _ROWS_AT_ONCE)
         begins = opens[part]
@@ -128,7 +148,8 @@ def put_slices(
         write(field(_PACKET, SIZED, packet).flat())
 
 
-# Protobuf's wire format for many messages of one shape at once: a row a message, a column a byte.
+# Protobuf's wire format for many messages of one shape at once: a row a message, a
+# column a byte.
 
 
 if TYPE_CHECKING:
@@ -156,7 +177,9 @@ class Rows(msgspec.Struct, frozen=True):
 def constant(rows: int, data: bytes) -> Rows:
     """The same bytes in every row."""
     shape = (rows, len(data))
-    return Rows(np.broadcast_to(np.frombuffer(data, np.uint8), shape), np.ones(shape, np.bool_))
+    return Rows(
+        np.broadcast_to(np.frombuffer(data, np.uint8), shape), np.ones(shape, np.bool_)
+    )
 
 
 def varints(values: Int64Array) -> Rows:
@@ -174,7 +197,8 @@ def varints(values: Int64Array) -> Rows:
 def joined(*parts: Rows) -> Rows:
     """Each row's parts one after the other."""
     return Rows(
-        np.concatenate([one.data for one in parts], axis=1), np.concatenate([one.keep for one in parts], axis=1)
+        np.concatenate([one.data for one in parts], axis=1),
+        np.concatenate([one.keep for one in parts], axis=1),
     )
 
 
@@ -182,7 +206,11 @@ def field(number: int, kind: int, content: Rows) -> Rows:
     """A field of each row's message; kind SIZED puts the length before the content."""
     rows = len(content.data)
     head = constant(rows, tag(number, kind))
-    return joined(head, varints(content.lengths()), content) if kind == SIZED else joined(head, content)
+    return (
+        joined(head, varints(content.lengths()), content)
+        if kind == SIZED
+        else joined(head, content)
+    )
 
 
 def only(content: Rows, rows: BoolArray) -> Rows:
@@ -216,12 +244,18 @@ def sized(field_number: int, content: bytes) -> bytes:
 
 
 def text(field_number: int, content: str) -> bytes:
-    """One field with text. NUL, which ends texts in the tools that read them, is written as its picture."""
-    return sized(field_number, content.replace("\0", "\u2400").encode("utf-8", "replace"))
+    """One field with text. NUL, which ends texts in the tools that read them, is
+    written as its picture.
+    """
+    return sized(
+        field_number, content.replace("\0", "\u2400").encode("utf-8", "replace")
+    )
 
 
 class TrackNumbers:
-    """Numbers that no two tracks of a file share, and no two processes or threads, which are one kind."""
+    """Numbers that no two tracks of a file share, and no two processes or threads,
+    which are one kind.
+    """
 
     def __init__(self) -> None:
         """track, process: give a new number of their kind."""

@@ -1,4 +1,6 @@
-"""The profile for XLA's latency-hiding scheduler: costs of instructions from trace files, and whether they fit it."""
+"""The profile for XLA's latency-hiding scheduler: costs of instructions from trace
+files, and whether they fit it.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,13 @@ import numpy as np
 from tfadvisor.advice.flags.catalogue import accepts
 from tfadvisor.advice.flags.recorded import order
 from tfadvisor.serve.export.perfetto_packets import sized, tag
-from tfadvisor.serve.export.pgle_events import SELECTION, Facts, NamedEvents, facts, named_events
+from tfadvisor.serve.export.pgle_events import (
+    SELECTION,
+    Facts,
+    NamedEvents,
+    facts,
+    named_events,
+)
 from tfadvisor.tallies import listed
 from tfadvisor.timeline.names.classes import UNKNOWN, framework_of
 from tfadvisor.timeline.names.stats import HLO_MODULE, JAX_VERSION
@@ -34,7 +42,8 @@ _FIRST_WITH_SPANS = "0.12"
 
 
 class Profile(msgspec.Struct, frozen=True):
-    """costs: of all files together. facts: of each. framework: of the first file that tells, as reports name it.
+    """costs: of all files together. facts: of each. framework: of the first file that
+    tells, as reports name it.
 
     jax_version: that recorded the first file that says so, else None.
     """
@@ -46,9 +55,11 @@ class Profile(msgspec.Struct, frozen=True):
 
 
 def profile(files: Sequence[Path]) -> Profile:
-    """One file after the other, each a profile; then the 90th percentile of each instruction's costs, as JAX does it.
+    """One file after the other, each a profile; then the 90th percentile of each
+    instruction's costs, as JAX does it.
 
-    Counted as the jaxlib does that recorded, else the newest. Raises TraceError for a file that cannot be read.
+    Counted as the jaxlib does that recorded, else the newest. Raises TraceError for a
+    file that cannot be read.
     """
     found: list[Costs] = []
     told: list[Facts] = []
@@ -57,17 +68,30 @@ def profile(files: Sequence[Path]) -> Profile:
         trace = decode_file(file, SELECTION)
         recorded_by = _jax_version(trace)
         version = version or recorded_by
-        framework = framework_of(trace.names.name, trace.stat(HLO_MODULE).texts) if framework == UNKNOWN else framework
+        framework = (
+            framework_of(trace.names.name, trace.stat(HLO_MODULE).texts)
+            if framework == UNKNOWN
+            else framework
+        )
         events = named_events(trace)
         found.append(costs(events, counting_of(recorded_by)))
         told.append(facts(trace))
-    return Profile(aggregate(found) if len(found) > 1 else found[0], tuple(told), framework, version)
+    return Profile(
+        aggregate(found) if len(found) > 1 else found[0],
+        tuple(told),
+        framework,
+        version,
+    )
 
 
 def counting_of(jaxlib: str | None) -> Counting:
     """What a version counts; None for the newest."""
     known = order(jaxlib) if jaxlib is not None else None
-    return Counting.EVENT if known is not None and known < (order(_FIRST_WITH_SPANS) or ()) else Counting.SPAN
+    return (
+        Counting.EVENT
+        if known is not None and known < (order(_FIRST_WITH_SPANS) or ())
+        else Counting.SPAN
+    )
 
 
 def _jax_version(trace: HostTrace) -> str | None:
@@ -81,9 +105,16 @@ _COSTS, _NAME, _COST_US = 1, 1, 2
 
 
 def as_binary(costs: Costs) -> bytes:
-    """One InstructionCost a name. No latencies between instructions: XLA's own converter writes none either."""
+    """One InstructionCost a name. No latencies between instructions: XLA's own
+    converter writes none either.
+    """
     return b"".join(
-        sized(_COSTS, sized(_NAME, name.encode()) + tag(_COST_US, FIXED_64) + struct.pack("<d", cost.us))
+        sized(
+            _COSTS,
+            sized(_NAME, name.encode())
+            + tag(_COST_US, FIXED_64)
+            + struct.pack("<d", cost.us),
+        )
         for name, cost in costs.items()
     )
 
@@ -92,8 +123,8 @@ def as_binary(costs: Costs) -> bytes:
 
 
 def aggregate(profiles: Sequence[Costs]) -> Costs:
-    """The cost at 90% of the way through those that there are, rounded down; never a mean of two. An instruction that some
-    profiles lack is taken from the others.
+    """The cost at 90% of the way through those that there are, rounded down; never a
+    mean of two. An instruction that some profiles lack is taken from the others.
     """
     found = listed(one for profile in profiles for one in profile.items())
     return {
@@ -114,10 +145,13 @@ class Counting(Enum):
     """What one execution of an instruction is."""
 
     EVENT = "event"
-    """Each event; so an instruction of several kernels costs as much as their mean. jaxlib up to 0.11."""
+    """Each event; so an instruction of several kernels costs as much as their mean.
+    jaxlib up to 0.11.
+    """
     SPAN = "span"
-    """From the start of the first to the end of the last event of one scope range, or of one start where events carry
-    none; so it costs what all its kernels take. jaxlib from 0.12 on."""
+    """From the start of the first to the end of the last event of one scope range, or
+    of one start where events carry none; so it costs what all its kernels take. jaxlib
+    from 0.12 on."""
 
 
 class Cost(msgspec.Struct, frozen=True):
@@ -135,21 +169,30 @@ def costs(found: NamedEvents, counting: Counting) -> Costs:
     """The cost of each name, sorted by name."""
     names, which = found.ops, found.op
     if counting is Counting.EVENT:
-        # Two divisions, as XLA's: the last bit of one by a million differs. A negative duration is a huge one there.
+        # Two divisions, as XLA's: the last bit of one by a million differs. A negative
+        # duration is a huge one there.
         us = found.duration_ps.view(np.uint64).astype(np.float64) / 1e3 / 1e3
     else:
         which, us = _spans(found, which)
     executions = np.bincount(which, minlength=len(names))
-    mean = np.bincount(which, us, len(names)) / np.maximum(executions, 1)  # adds up in the file's order, as XLA does
+    mean = np.bincount(which, us, len(names)) / np.maximum(
+        executions, 1
+    )  # adds up in the file's order, as XLA does
     by_name = sorted(zip(names, mean.tolist(), executions.tolist(), strict=True))
     return {name: Cost(us, number) for name, us, number in by_name if number}
 
 
-def _spans(found: NamedEvents, which: Int64Array) -> tuple[Int64Array, npt.NDArray[np.float64]]:
-    """(name, µs) of each span: events sorted by name and instance, cut where either changes."""
+def _spans(
+    found: NamedEvents, which: Int64Array
+) -> tuple[Int64Array, npt.NDArray[np.float64]]:
+    """(name, µs) of each span: events sorted by name and instance, cut where either
+    changes.
+    """
     order = np.lexsort((found.instance, which))
     name, instance = which[order], found.instance[order]
-    starts = np.flatnonzero(np.append(True, (name[1:] != name[:-1]) | (instance[1:] != instance[:-1])))
+    starts = np.flatnonzero(
+        np.append(True, (name[1:] != name[:-1]) | (instance[1:] != instance[:-1]))
+    )
     if not len(order):
         return which, np.empty(0)
     first = np.minimum.reduceat(found.start_ps[order], starts)
@@ -163,15 +206,24 @@ _SCHEDULER = "--xla_gpu_enable_latency_hiding_scheduler=true"
 _FILE = "--xla_gpu_pgle_profile_file_or_directory_path"
 
 
-def launch_line(file: Path, framework: str, version: str | None) -> tuple[str, list[str]]:
-    """(what to put before a command, "" where the version knows no such thing; notes on why, and by what).
+def launch_line(
+    file: Path, framework: str, version: str | None
+) -> tuple[str, list[str]]:
+    """(what to put before a command, "" where the version knows no such thing; notes on
+    why, and by what).
 
-    framework: as reports name it; of TensorFlow the flags are those of its own XLA. version: None for the newest known.
+    framework: as reports name it; of TensorFlow the flags are those of its own XLA.
+    version: None for the newest known.
     """
     library = "tensorflow" if framework == "tensorflow" else "jaxlib"
-    answers = [accepts(one, version, library) for one in (_SCHEDULER, f"{_FILE}={file.absolute()}")]
+    answers = [
+        accepts(one, version, library)
+        for one in (_SCHEDULER, f"{_FILE}={file.absolute()}")
+    ]
     refused = [one for one in answers if one.accepted is False]
     if refused:
         return "", [f"the profile cannot be used: {refused[0].note}"]
     known = [f"--{one.name}={one.value}" for one in answers if not one.is_default]
-    return f"XLA_FLAGS={shlex.quote(' '.join(known))}", [one.note for one in answers[1:] if one.note]
+    return f"XLA_FLAGS={shlex.quote(' '.join(known))}", [
+        one.note for one in answers[1:] if one.note
+    ]

@@ -21,7 +21,8 @@ SELECTION = Selection(dict.fromkeys((stats.HLO_OP, stats.HLO_MODULE, _SCOPE_RANG
 """The stats that this needs of the decoder."""
 GPU_PLANES = "/device:GPU:"
 _DEVICES = (GPU_PLANES, "/device:TPU:", "/device:CUSTOM:")
-"""Planes of the first of these that the trace has; XLA looks at no others beside them."""
+"""Planes of the first of these that the trace has; XLA looks at no others beside them.
+"""
 _ASYNCHRONOUS = "Async XLA Ops"
 """A line that repeats what runs beside other ops."""
 _ABSENT = -1
@@ -30,7 +31,8 @@ _ABSENT = -1
 class NamedEvents(msgspec.Struct, frozen=True):
     """One row an event, in the file's order: its instruction, and when it ran.
 
-    instance: what the events of one execution share, a scope range's number or the start.
+    instance: what the events of one execution share, a scope range's number or the
+    start.
     """
 
     ops: tuple[str, ...]
@@ -47,22 +49,30 @@ class NamedEvents(msgspec.Struct, frozen=True):
 
 
 def device_lines(trace: HostTrace) -> Int64Array:
-    """The lines that are counted, by index: all but the asynchronous ones of the GPUs, else of TPUs, else of others."""
+    """The lines that are counted, by index: all but the asynchronous ones of the GPUs,
+    else of TPUs, else of others.
+    """
     lines = trace.lines
     plane_names = [plane.name for plane in trace.planes]
-    kind = next((one for one in _DEVICES if any(name.startswith(one) for name in plane_names)), None)
+    kind = next(
+        (one for one in _DEVICES if any(name.startswith(one) for name in plane_names)),
+        None,
+    )
     if kind is None:
         return np.empty(0, np.int64)
     chosen = [
         line
         for line, plane in enumerate(lines.plane.tolist())
-        if plane_names[plane].startswith(kind) and (lines.display_name[line] or lines.name[line]) != _ASYNCHRONOUS
+        if plane_names[plane].startswith(kind)
+        and (lines.display_name[line] or lines.name[line]) != _ASYNCHRONOUS
     ]
     return np.array(chosen, np.int64)
 
 
 def named_events(trace: HostTrace) -> NamedEvents:
-    """Those that carry both an op and a module, on themselves or on their name's metadata."""
+    """Those that carry both an op and a module, on themselves or on their name's
+    metadata.
+    """
     of_device = np.zeros(len(trace.lines), np.bool_)
     of_device[device_lines(trace)] = True
     event = np.flatnonzero(of_device[trace.line_of_event()])
@@ -81,8 +91,12 @@ def named_events(trace: HostTrace) -> NamedEvents:
     )
 
 
-def _texts(trace: HostTrace, stat: str, event: Int64Array) -> tuple[tuple[str, ...], Int64Array]:
-    """(texts, index of each event's text, -1 without). An event's own stat stands before that of its name."""
+def _texts(
+    trace: HostTrace, stat: str, event: Int64Array
+) -> tuple[tuple[str, ...], Int64Array]:
+    """(texts, index of each event's text, -1 without). An event's own stat stands
+    before that of its name.
+    """
     column = trace.stat(stat)
     code = np.full(len(trace.events), _ABSENT, np.int64)
     carrying, codes = column.codes()
@@ -97,13 +111,21 @@ def _texts(trace: HostTrace, stat: str, event: Int64Array) -> tuple[tuple[str, .
     return tuple(texts), np.where(mine < 0, by_row[trace.events.row[event]], mine)
 
 
-def _numbers(trace: HostTrace, stat: str, event: Int64Array) -> tuple[Int64Array, BoolArray]:
+def _numbers(
+    trace: HostTrace, stat: str, event: Int64Array
+) -> tuple[Int64Array, BoolArray]:
     """(number of each event, whether it has one)."""
-    value, known = np.zeros(len(trace.events), np.int64), np.zeros(len(trace.events), np.bool_)
+    value, known = (
+        np.zeros(len(trace.events), np.int64),
+        np.zeros(len(trace.events), np.bool_),
+    )
     carrying, numbers = trace.stat(stat).integers()
     value[carrying], known[carrying] = numbers, True
     mine, has = value[event], known[event]
-    by_row, row_has = np.zeros(len(trace.names), np.int64), np.zeros(len(trace.names), np.bool_)
+    by_row, row_has = (
+        np.zeros(len(trace.names), np.int64),
+        np.zeros(len(trace.names), np.bool_),
+    )
     for row, number in _of_names(trace, stat, event[~has]):
         if isinstance(number, int) and number.bit_length() < 64:
             by_row[row], row_has[row] = number, True
@@ -111,21 +133,32 @@ def _numbers(trace: HostTrace, stat: str, event: Int64Array) -> tuple[Int64Array
     return np.where(has, mine, by_row[row_of]), has | row_has[row_of]
 
 
-def _of_names(trace: HostTrace, stat: str, event: Int64Array) -> list[tuple[int, Value]]:
-    """(row, value) for the names of these events that carry the stat themselves, as TPUs' do."""
+def _of_names(
+    trace: HostTrace, stat: str, event: Int64Array
+) -> list[tuple[int, Value]]:
+    """(row, value) for the names of these events that carry the stat themselves, as
+    TPUs' do.
+    """
     rows = distinct(trace.events.row[event]).tolist()
-    return [(row, held[stat]) for row in rows if stat in (held := trace.details.metadata_stats(row))]
+    return [
+        (row, held[stat])
+        for row in rows
+        if stat in (held := trace.details.metadata_stats(row))
+    ]
 
 
 # What makes a trace a poor profile, in words.
 
 _NO_GPU = (
-    "no plane of a GPU: only XLA's scheduler for GPUs reads such a profile. A run on CPUs or TPUs is of no use; record on "
+    "no plane of a GPU: only XLA's scheduler for GPUs reads such a profile. A run on "
+    "CPUs or TPUs is of no use; record on "
     "GPUs."
 )
 _GRAPHS = (
-    "kernels were launched in CUDA graphs (command buffers), in which single instructions cannot be told apart. Record with "
-    "XLA_FLAGS=--xla_gpu_enable_command_buffer= and leave that out of the run that uses the profile."
+    "kernels were launched in CUDA graphs (command buffers), in which single "
+    "instructions cannot be told apart. Record with "
+    "XLA_FLAGS=--xla_gpu_enable_command_buffer= and leave that out of the run that "
+    "uses the profile."
 )
 
 

@@ -1,4 +1,6 @@
-"""Analyses that were asked for: each in its own process, a few at a time, the one asked for last first."""
+"""Analyses that were asked for: each in its own process, a few at a time, the one asked
+for last first.
+"""
 
 from __future__ import annotations
 
@@ -36,10 +38,15 @@ _MOST_WAITING, _MOST_OF_ONE = 32, 8
 """Analyses of all visitors, and of one, that wait for their turn."""
 _REMEMBERED_FAILURES = 256
 _WORKER = "tfadvisor.serve.tensorboard.worker"
-_TOO_MANY = {"cause": "was given up: too many others were asked for since.", "remedy": "Ask for it again."}
+_TOO_MANY = {
+    "cause": "was given up: too many others were asked for since.",
+    "remedy": "Ask for it again.",
+}
 _KILLED = {
-    "cause": "could not be read: the system killed the process that read it, probably because memory ran out.",
-    "remedy": "Free some memory and try again, or analyse one host at a time: tfadvisor analyze --host NAME.",
+    "cause": "could not be read: the system killed the process that read it, probably because "
+    "memory ran out.",
+    "remedy": "Free some memory and try again, or analyse one host at a time: tfadvisor "
+    "analyze --host NAME.",
 }
 
 VISITOR: ContextVar[str] = ContextVar("VISITOR", default="")
@@ -47,10 +54,14 @@ VISITOR: ContextVar[str] = ContextVar("VISITOR", default="")
 
 
 class Analysis:
-    """One that was asked for. fraction: of the files' events that are read. error: place, cause, remedy."""
+    """One that was asked for. fraction: of the files' events that are read. error:
+    place, cause, remedy.
+    """
 
     def __init__(self, key: str, task: dict[str, Any]) -> None:
-        """Waits for its turn. task: for the worker, with the path of what is analysed."""
+        """Waits for its turn. task: for the worker, with the path of what is
+        analysed.
+        """
         self.key = key
         self.task = task
         self.visitor = VISITOR.get()
@@ -71,7 +82,9 @@ def limits_of(task: Mapping[str, Any]) -> Limits:
 
 
 def _ignored_here() -> dict[str, str] | str:
-    """What the configuration of the folder in which TensorBoard was started ignores, or what is wrong with it."""
+    """What the configuration of the folder in which TensorBoard was started ignores, or
+    what is wrong with it.
+    """
     try:
         return ignored_of_project()
     except UsageError as error:
@@ -92,7 +105,9 @@ class Analyses:
         self._workers = 0
 
     def page(self, listed: ListedRun, *, again: bool = False) -> bytes | Analysis:
-        """The page's data, packed, or the analysis that is to make it. again: also after it failed."""
+        """The page's data, packed, or the analysis that is to make it. again: also
+        after it failed.
+        """
         return self._of_run(listed, PAGE, again)
 
     def report(self, listed: ListedRun) -> bytes | Analysis:
@@ -108,11 +123,18 @@ class Analyses:
     def has_step(self, listed: ListedRun, host: str, index: int) -> bool:
         """Whether the report of a run, which is there, has a step of this host."""
         content = self._cache.read(key_of(listed, self._installation), REPORT)
-        steps = json.loads(content)["steps"] if content else {"each": (), "set_aside": ()}
-        return any((one["host"], one["index"]) == (host, index) for one in (*steps["each"], *steps["set_aside"]))
+        steps = (
+            json.loads(content)["steps"] if content else {"each": (), "set_aside": ()}
+        )
+        return any(
+            (one["host"], one["index"]) == (host, index)
+            for one in (*steps["each"], *steps["set_aside"])
+        )
 
     def step(self, listed: ListedRun, host: str, index: int) -> bytes | Analysis:
-        """One step with all of its threads, packed, or the analysis that is to draw it."""
+        """One step with all of its threads, packed, or the analysis that is to
+        draw it.
+        """
         key = key_made_of(key_of(listed, self._installation), str(index), host)
         task = {
             "kind": "draw",
@@ -124,7 +146,9 @@ class Analyses:
         return self._found(key, STEP, task, again=False)
 
     def comparison(self, new: ListedRun, base: ListedRun) -> bytes | Analysis | None:
-        """The causes of the change from base to new, or the analysis that is to find them; None before both are analysed."""
+        """The causes of the change from base to new, or the analysis that is to find
+        them; None before both are analysed.
+        """
         one, other = (key_of(listed, self._installation) for listed in (base, new))
         if not (self._cache.holds(one) and self._cache.holds(other)):
             return None
@@ -145,37 +169,54 @@ class Analyses:
         }
         return self._found(key_of(listed, self._installation), name, task, again)
 
-    def _found(self, key: str, name: str, task: dict[str, Any], again: bool) -> bytes | Analysis:
+    def _found(
+        self, key: str, name: str, task: dict[str, Any], again: bool
+    ) -> bytes | Analysis:
         content = self._cache.read(key, name)
         if not content and self._cache.holds(key):
             content = self._cache.read(key, name)  # made since
             if not content:
-                self._cache.throw_away(key)  # the machine stopped, or what clears old files has taken a part
+                self._cache.throw_away(
+                    key
+                )  # the machine stopped, or what clears old files has taken a part
         return content or self._started(key, task, again)
 
     def _started(self, key: str, task: dict[str, Any], again: bool) -> Analysis:
         with self._lock:
             known = self._asked.get(key)
-            if known is not None and not (known.ended.is_set() and (again or known.error is None)):
+            if known is not None and not (
+                known.ended.is_set() and (again or known.error is None)
+            ):
                 return known
             analysis = self._asked[key] = Analysis(key, task)
-            for old in [one for one, past in self._asked.items() if past.ended.is_set()][:-_REMEMBERED_FAILURES]:
+            for old in [
+                one for one, past in self._asked.items() if past.ended.is_set()
+            ][:-_REMEMBERED_FAILURES]:
                 del self._asked[old]
             with self._turns.mutex:
                 waiting = self._turns.queue
                 mine = [one for one in waiting if one.visitor == analysis.visitor]
                 dropped = (
-                    mine[:1] if len(mine) >= _MOST_OF_ONE else waiting[:1] if len(waiting) >= _MOST_WAITING else []
+                    mine[:1]
+                    if len(mine) >= _MOST_OF_ONE
+                    else waiting[:1]
+                    if len(waiting) >= _MOST_WAITING
+                    else []
                 )
                 for one in dropped:
                     waiting.remove(one)
             for waited in dropped:
-                waited.state, waited.error = "failed", {"place": waited.task["path"], **_TOO_MANY}
+                waited.state, waited.error = (
+                    "failed",
+                    {"place": waited.task["path"], **_TOO_MANY},
+                )
                 waited.ended.set()
             self._turns.put(analysis)
             if self._workers < _AT_ONCE:
                 self._workers += 1
-                threading.Thread(target=self._work, name="tfadvisor-analysis", daemon=True).start()
+                threading.Thread(
+                    target=self._work, name="tfadvisor-analysis", daemon=True
+                ).start()
             return analysis
 
     def _work(self) -> None:
@@ -204,7 +245,9 @@ class _Failed(Exception):
 
 
 def _run_worker(analysis: Analysis, folder: str) -> dict[str, str] | None:
-    """The error, None when the files are written. The process ends with this one, and at its deadline."""
+    """The error, None when the files are written. The process ends with this one, and
+    at its deadline.
+    """
     limits = analysis.limits
     with tempfile.TemporaryFile() as complaints:
         process = start(_WORKER, stderr=complaints)
@@ -220,7 +263,8 @@ def _run_worker(analysis: Analysis, folder: str) -> dict[str, str] | None:
                 process.stdin.flush()
             except BrokenPipeError:  # its end says why
                 with suppress(BrokenPipeError):
-                    process.stdin.close()  # which writes what is left, here and not at the end of the block
+                    # which writes what is left, here and not at the end of the block
+                    process.stdin.close()
             last = _follow(process.stdout, analysis)
             code = process.wait()
             in_time = late.is_alive()
@@ -244,7 +288,11 @@ def _failed(analysis: Analysis, error: Exception) -> dict[str, str]:
     fault = fault_of_environment(error)
     if fault is None:
         return _broken(analysis, f"{type(error).__name__}: {error}")
-    return {"place": analysis.task["path"], "cause": f"could not be analysed: {fault}", "remedy": ""}
+    return {
+        "place": analysis.task["path"],
+        "cause": f"could not be analysed: {fault}",
+        "remedy": "",
+    }
 
 
 def _follow(output: IO[bytes], analysis: Analysis) -> dict[str, Any]:
@@ -270,5 +318,6 @@ def _broken(analysis: Analysis, why: str) -> dict[str, str]:
     return {
         "place": analysis.task["path"],
         "cause": f"could not be analysed: {why}",
-        "remedy": "This is a bug in tfadvisor: please report it with what `tfadvisor analyze` prints for the same run.",
+        "remedy": "This is a bug in tfadvisor: please report it with what `tfadvisor analyze` "
+        "prints for the same run.",
     }

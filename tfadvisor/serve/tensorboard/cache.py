@@ -1,4 +1,6 @@
-"""Finished analyses on disk, outside the logdir: one folder each, put in place whole, the oldest thrown away first."""
+"""Finished analyses on disk, outside the logdir: one folder each, put in place whole,
+the oldest thrown away first.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,12 @@ from tfadvisor.serve.tensorboard.listing import ListedRun
 from tfadvisor.trace.copies import claimed, is_entry, is_ours
 from tfadvisor.version import VERSION
 
-REPORT, PAGE, SNAPSHOT, SUMMARY = "report.json", "page.json.gz", "snapshot.json", "summary.json"
+REPORT, PAGE, SNAPSHOT, SUMMARY = (
+    "report.json",
+    "page.json.gz",
+    "snapshot.json",
+    "summary.json",
+)
 """Of a run."""
 STEP = "step.json.gz"
 """Of one step of a run."""
@@ -36,13 +43,17 @@ class Cache:
     """Any number of processes may use the same folder."""
 
     def __init__(self, folder: Path, most_bytes: int = _MOST_BYTES) -> None:
-        """folder: made when missing, readable by its owner alone. Raises OSError for one that holds other files."""
+        """folder: made when missing, readable by its owner alone. Raises OSError for
+        one that holds other files.
+        """
         self.folder = claimed(folder)
         self._most_bytes = most_bytes
         self._throw_away_left_behind()
 
     def read(self, key: str, name: str) -> bytes | None:
-        """A file of a finished analysis; None when there is none (any more). One that was cut is thrown away with all of it."""
+        """A file of a finished analysis; None when there is none (any more). One that
+        was cut is thrown away with all of it.
+        """
         try:
             content = (self.folder / key / name).read_bytes()
         except OSError:
@@ -60,7 +71,9 @@ class Cache:
 
     @contextlib.contextmanager
     def making(self, key: str) -> Iterator[Path]:
-        """A folder to write an analysis into; it becomes the key's when nothing was raised. The first of several wins."""
+        """A folder to write an analysis into; it becomes the key's when nothing was
+        raised. The first of several wins.
+        """
         made = self._new_folder()
         try:
             yield made
@@ -78,13 +91,19 @@ class Cache:
             shutil.rmtree(gone.parent, ignore_errors=True)
 
     def _new_folder(self) -> Path:
-        """Named after this process, so that another one can tell when nobody is making it any more."""
+        """Named after this process, so that another one can tell when nobody is making
+        it any more.
+        """
         claimed(self.folder)  # somebody may have cleared everything
-        return Path(tempfile.mkdtemp(prefix=f"{_MAKING}{_machine()}-{os.getpid()}-", dir=self.folder))
+        return Path(
+            tempfile.mkdtemp(
+                prefix=f"{_MAKING}{_machine()}-{os.getpid()}-", dir=self.folder
+            )
+        )
 
     def _throw_away_left_behind(self) -> None:
         """What a process that was killed has left."""
-        for name in os.listdir(self.folder):  # noqa: PTH208  (names alone)
+        for name in os.listdir(self.folder):  # noqa: PTH208
             if name.startswith(_MAKING) and _is_left_behind(name):
                 shutil.rmtree(self.folder / name, ignore_errors=True)
 
@@ -113,20 +132,26 @@ class Cache:
 
 
 def _whole(name: str, content: bytes) -> bool:
-    """Whether a file is what was written: the machine may have stopped, the disk may have been full."""
+    """Whether a file is what was written: the machine may have stopped, the disk may
+    have been full.
+    """
     try:
         if name.endswith(".gz"):
             unpacker = zlib.decompressobj(wbits=31)
             unpacker.decompress(content)
             return unpacker.eof
-        json.loads(content.decode("utf-8", "surrogateescape"))  # paths may be no text, which msgspec refuses
+        json.loads(
+            content.decode("utf-8", "surrogateescape")
+        )  # paths may be no text, which msgspec refuses
     except (zlib.error, ValueError):
         return False
     return True
 
 
 def _is_left_behind(name: str) -> bool:
-    """Whether the process of this machine that made a folder, which is named in it, is gone."""
+    """Whether the process of this machine that made a folder, which is named in it, is
+    gone.
+    """
     machine, _, rest = name.removeprefix(_MAKING).partition("-")
     process = rest.partition("-")[0]
     return machine == _machine() and process.isdecimal() and not lives(int(process))
@@ -137,8 +162,17 @@ def _machine() -> str:
 
 
 def key_of(listed: ListedRun, rules_stamp: str) -> str:
-    """Changes with the run's name, place and files, with tfadvisor's version, and with rules_stamp."""
-    parts = (_FORMAT, VERSION, rules_stamp, listed.run.name, str(listed.run.path), listed.stamp)
+    """Changes with the run's name, place and files, with tfadvisor's version, and with
+    rules_stamp.
+    """
+    parts = (
+        _FORMAT,
+        VERSION,
+        rules_stamp,
+        listed.run.name,
+        str(listed.run.path),
+        listed.stamp,
+    )
     return sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()
 
 
@@ -154,22 +188,35 @@ def installation_stamp() -> str:
     for folder in (package, package.parent / "rules"):
         for place, _, files in os.walk(folder):
             if "__pycache__" not in place:
-                newest = max([newest, *(os.stat(os.path.join(place, one)).st_mtime_ns for one in files)])  # noqa: PTH116, PTH118
+                newest = max(
+                    [
+                        newest,
+                        *(
+                            os.stat(os.path.join(place, one)).st_mtime_ns  # noqa: PTH116, PTH118
+                            for one in files
+                        ),
+                    ]
+                )
     return str(newest)
 
 
 def open_cache(roots: Sequence[Path]) -> Cache:
-    """At TFADVISOR_CACHE, else below XDG_CACHE_HOME or ~/.cache; a temporary folder where that is inside a root or around
-    one, is closed or holds other files, and where others could put reports there, which the tab would show as those of the
-    user's runs.
+    """At TFADVISOR_CACHE, else below XDG_CACHE_HOME or ~/.cache; a temporary folder
+    where that is inside a root or around one, is closed or holds other files, and where
+    others could put reports there, which the tab would show as those of the user's
+    runs.
     """
     chosen = os.environ.get("TFADVISOR_CACHE")
     home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     try:
-        folder = (Path(chosen) if chosen else Path(home) / "tfadvisor").expanduser().absolute() / "tensorboard"
+        folder = (
+            Path(chosen) if chosen else Path(home) / "tfadvisor"
+        ).expanduser().absolute() / "tensorboard"
     except RuntimeError:  # nobody has a home here
         return _temporary()
-    if not any(_inside(folder, root) or _inside(root, folder.resolve()) for root in roots):
+    if not any(
+        _inside(folder, root) or _inside(root, folder.resolve()) for root in roots
+    ):
         with contextlib.suppress(OSError):
             cache = Cache(folder)
             if is_ours(folder):

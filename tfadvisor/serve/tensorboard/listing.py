@@ -1,4 +1,6 @@
-"""Which runs a logdir holds now. Looked up at most every few seconds, and never while TensorBoard waits."""
+"""Which runs a logdir holds now. Looked up at most every few seconds, and never while
+TensorBoard waits.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +22,15 @@ from tfadvisor.trace.runs import Run, find_runs, recorded_at
 _FRESH_S = 3.0
 _FIRST_LOOK_S = 0.3
 _FRESH_REMOTE_S = 60.0
-"""A store is asked less often than a disk: it may charge for each listing, and takes longer."""
+"""A store is asked less often than a disk: it may charge for each listing, and takes
+longer.
+"""
 
 
 class ListedRun(msgspec.Struct, frozen=True):
-    """A run of the logdir. stamp: changes when its files do. recorded: seconds since the epoch."""
+    """A run of the logdir. stamp: changes when its files do. recorded: seconds since
+    the epoch.
+    """
 
     run: Run
     bytes: int
@@ -43,7 +49,11 @@ class Listing:
     def __init__(self, roots: Sequence[tuple[str, Path]]) -> None:
         """roots: as of `roots_of`. Begins to look at once, in its own thread."""
         self.roots = tuple(roots)
-        self._fresh_s = _FRESH_REMOTE_S if any(isinstance(root, RemotePath) for _, root in roots) else _FRESH_S
+        self._fresh_s = (
+            _FRESH_REMOTE_S
+            if any(isinstance(root, RemotePath) for _, root in roots)
+            else _FRESH_S
+        )
         self._looking = threading.Lock()
         self._runs: Mapping[str, ListedRun] = {}
         self._looked_at = float("-inf")
@@ -51,7 +61,9 @@ class Listing:
         self._look_later()
 
     def known(self) -> Mapping[str, ListedRun]:
-        """By name, the newest first; what the last look found. Never waits for a disk, but a moment for the first look."""
+        """By name, the newest first; what the last look found. Never waits for a disk,
+        but a moment for the first look.
+        """
         if time.monotonic() - self._looked_at > self._fresh_s:
             self._look_later()
         self._first_look.wait(_FIRST_LOOK_S)
@@ -64,7 +76,12 @@ class Listing:
 
     def _look_later(self) -> None:
         if not self._looking.locked():
-            threading.Thread(target=self._look, kwargs={"wait": False}, name="tfadvisor-runs", daemon=True).start()
+            threading.Thread(
+                target=self._look,
+                kwargs={"wait": False},
+                name="tfadvisor-runs",
+                daemon=True,
+            ).start()
 
     def _look(self, *, wait: bool) -> None:
         asked = time.monotonic()
@@ -73,7 +90,9 @@ class Listing:
         try:
             if self._looked_at < asked:
                 began = time.monotonic()
-                with contextlib.suppress(OSError, AdvisorError):  # a folder that vanishes meanwhile
+                with contextlib.suppress(
+                    OSError, AdvisorError
+                ):  # a folder that vanishes meanwhile
                     self._runs = _listed(self.roots)
                 self._looked_at = began
         finally:
@@ -82,7 +101,9 @@ class Listing:
 
 
 def roots_of(logdir: str | None, logdir_spec: str | None) -> list[tuple[str, Path]]:
-    """(prefix of the runs' names, folder or address) of what TensorBoard was started with."""
+    """(prefix of the runs' names, folder or address) of what TensorBoard was started
+    with.
+    """
     if logdir:
         return [("", _resolved(logdir))]
     roots = []
@@ -105,7 +126,9 @@ def _listed(roots: Sequence[tuple[str, Path]]) -> dict[str, ListedRun]:
             if name in by_name:  # `train/RUN` and `train/plugins/profile/RUN`
                 name = in_utf8(prefix + run.path.relative_to(root).as_posix())
             by_name.setdefault(name, _described(replace(run, name=name)))
-    newest_first = sorted(by_name.values(), key=lambda one: (one.recorded, one.run.name), reverse=True)
+    newest_first = sorted(
+        by_name.values(), key=lambda one: (one.recorded, one.run.name), reverse=True
+    )
     return {one.run.name: one for one in newest_first}
 
 
@@ -117,5 +140,7 @@ def _described(run: Run) -> ListedRun:
         except OSError:
             continue  # reading it will say what is wrong
         size += bytes_of_file
-        content.update(f"{file}\0{bytes_of_file}\0{stamp}\0".encode("utf-8", "surrogateescape"))
+        content.update(
+            f"{file}\0{bytes_of_file}\0{stamp}\0".encode("utf-8", "surrogateescape")
+        )
     return ListedRun(run, size, recorded_at(run), content.hexdigest())

@@ -1,4 +1,6 @@
-"""What TensorBoard imports when it starts. Nothing here may fail: it would keep TensorBoard from starting."""
+"""What TensorBoard imports when it starts. Nothing here may fail: it would keep
+TensorBoard from starting.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ class AdvisorLoader(base_plugin.TBLoader):  # type: ignore[misc]
     def load(self, context: Any) -> Any:
         """The plugin; None when something that it needs cannot be imported."""
         try:
-            from tfadvisor.serve.tensorboard.plugin import AdvisorPlugin  # its failure is caught here
+            from tfadvisor.serve.tensorboard.plugin import (
+                AdvisorPlugin,
+            )  # its failure is caught here
 
             return AdvisorPlugin(context)
         except Exception as error:

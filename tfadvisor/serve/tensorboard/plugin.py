@@ -1,4 +1,6 @@
-"""The tab's routes: which runs there are, one run's report, the page, and TensorBoard's own frontend for it."""
+"""The tab's routes: which runs there are, one run's report, the page, and TensorBoard's
+own frontend for it.
+"""
 
 from __future__ import annotations
 
@@ -49,9 +51,17 @@ class AdvisorPlugin(base_plugin.TBPlugin):  # type: ignore[misc]
         """By route, below `data/plugin/tfadvisor`."""
         apps = {route: _file_app(route) for route in files()}
         apps["/tab.html"] = self._beginning(apps["/tab.html"])
-        apps |= {"/runs": self._runs, "/report": self._report, "/page": self._page, "/comparison": self._comparison}
+        apps |= {
+            "/runs": self._runs,
+            "/report": self._report,
+            "/page": self._page,
+            "/comparison": self._comparison,
+        }
         apps["/step"] = self._step
-        return {route: wrappers.Request.application(_only_reading(app)) for route, app in apps.items()}
+        return {
+            route: wrappers.Request.application(_only_reading(app))
+            for route, app in apps.items()
+        }
 
     def is_active(self) -> bool:
         """Whether the logdir holds a run, as far as is known now."""
@@ -59,14 +69,18 @@ class AdvisorPlugin(base_plugin.TBPlugin):  # type: ignore[misc]
 
     def frontend_metadata(self) -> Any:
         """How TensorBoard shows the tab."""
-        return base_plugin.FrontendMetadata(es_module_path="/index.js", tab_name="Advisor")
+        return base_plugin.FrontendMetadata(
+            es_module_path="/index.js", tab_name="Advisor"
+        )
 
     def _beginning(self, document: App) -> App:
         """Begins to read the run that the document is going to ask for."""
 
         def serve(request: wrappers.Request) -> wrappers.Response:
             runs = self._listing.known()
-            listed = runs.get(request.args.get("run", "")) or next(iter(runs.values()), None)
+            listed = runs.get(request.args.get("run", "")) or next(
+                iter(runs.values()), None
+            )
             if listed is not None:
                 self._analyses.page(listed)
             return document(request)
@@ -102,7 +116,9 @@ class AdvisorPlugin(base_plugin.TBPlugin):  # type: ignore[misc]
         return http_util.Respond(request, found, _JSON, content_encoding="gzip")
 
     def _step(self, request: wrappers.Request) -> wrappers.Response:
-        """One step of a host with all of its threads, or how far it is; only steps that the run has."""
+        """One step of a host with all of its threads, or how far it is; only steps that
+        the run has.
+        """
         listed, index = self._asked_for(request), request.args.get("index", "")
         if listed is None or not index.isdecimal() or len(index) > _DIGITS:
             return _unknown(request)
@@ -115,14 +131,19 @@ class AdvisorPlugin(base_plugin.TBPlugin):  # type: ignore[misc]
         return http_util.Respond(request, found, _JSON, content_encoding="gzip")
 
     def _comparison(self, request: wrappers.Request) -> wrappers.Response:
-        """The causes of the change of the step time from `base` to `run`, once the pages of both were there."""
+        """The causes of the change of the step time from `base` to `run`, once the
+        pages of both were there.
+        """
         new, base = self._asked_for(request), self._asked_for(request, "base")
         if new is None or base is None:
             return _unknown(request)
         found = self._analyses.comparison(new, base)
         if isinstance(found, bytes):
             return http_util.Respond(request, found, _JSON)
-        return _json(request, {"state": "waiting", "error": None} if found is None else found.told())
+        return _json(
+            request,
+            {"state": "waiting", "error": None} if found is None else found.told(),
+        )
 
     def _report(self, request: wrappers.Request) -> wrappers.Response:
         """The JSON report; waits for it."""
@@ -139,8 +160,12 @@ class AdvisorPlugin(base_plugin.TBPlugin):  # type: ignore[misc]
             return _json(request, found.told(), 503)
         return http_util.Respond(request, found, _JSON)
 
-    def _asked_for(self, request: wrappers.Request, argument: str = "run") -> ListedRun | None:
-        """The run that the request names, which is never made into a path; without a name the newest."""
+    def _asked_for(
+        self, request: wrappers.Request, argument: str = "run"
+    ) -> ListedRun | None:
+        """The run that the request names, which is never made into a path; without a
+        name the newest.
+        """
         name = request.args.get(argument)
         runs = self._listing.known()
         if name is not None and name not in runs:
@@ -152,7 +177,9 @@ def _file_app(route: str) -> App:
     file = files()[route]
 
     def serve(request: wrappers.Request) -> wrappers.Response:
-        return http_util.Respond(request, file.content, file.kind, expires=_LASTING_S if file.lasting else 0)
+        return http_util.Respond(
+            request, file.content, file.kind, expires=_LASTING_S if file.lasting else 0
+        )
 
     return serve
 
@@ -161,7 +188,9 @@ def _only_reading(app: App) -> App:
     def checked(request: wrappers.Request) -> wrappers.Response:
         if request.method not in ("GET", "HEAD"):
             return _json(request, {"error": "only GET"}, 405)
-        site = request.headers.get("Sec-Fetch-Site")  # what browsers add, and no page can change
+        site = request.headers.get(
+            "Sec-Fetch-Site"
+        )  # what browsers add, and no page can change
         if _by_foreign_name(request) if site is None else site not in _OWN_SITES:
             return _json(request, {"error": "only for TensorBoard's own pages"}, 403)
         VISITOR.set(request.remote_addr or "")
@@ -171,12 +200,19 @@ def _only_reading(app: App) -> App:
 
 
 def _by_foreign_name(request: wrappers.Request) -> bool:
-    """Whether this machine was asked from itself by a name that it does not have: a page of that name may have given it our
-    address (DNS rebinding). Browsers say where a request is from only over https, or to this machine by its own names.
+    """Whether this machine was asked from itself by a name that it does not have: a
+    page of that name may have given it our address (DNS rebinding). Browsers say where
+    a request is from only over https, or to this machine by its own names.
     """
     name = re.sub(r":\d*$", "", request.headers.get("Host", "")).strip("[]").lower()
-    own = name in ("", "localhost", socket.gethostname().lower()) or name.endswith(".localhost") or _is_address(name)
-    return not own and (request.remote_addr or "").startswith(("127.", "::1", "::ffff:127."))
+    own = (
+        name in ("", "localhost", socket.gethostname().lower())
+        or name.endswith(".localhost")
+        or _is_address(name)
+    )
+    return not own and (request.remote_addr or "").startswith(
+        ("127.", "::1", "::ffff:127.")
+    )
 
 
 def _is_address(name: str) -> bool:
@@ -190,11 +226,14 @@ def _unknown(request: wrappers.Request) -> wrappers.Response:
     return _json(request, {"error": "the logdir holds no such run"}, 404)
 
 
-def _json(request: wrappers.Request, content: Any, code: int = 200) -> wrappers.Response:
+def _json(
+    request: wrappers.Request, content: Any, code: int = 200
+) -> wrappers.Response:
     return http_util.Respond(request, json.dumps(content), _JSON, code=code)
 
 
-# The report's page taken apart for a server: a document without data, its script and its styles as files of their own.
+# The report's page taken apart for a server: a document without data, its script and
+# its styles as files of their own.
 
 ENTRY = """\
 export function render() {
@@ -207,13 +246,16 @@ export function render() {
   location.replace(new URL(run === "" ? "tab.html" : `tab.html?run=${run}`, document.baseURI));
 }
 """
-"""What TensorBoard imports into the tab's frame; `document.baseURI` is the folder of the plugin's routes.
+"""What TensorBoard imports into the tab's frame; `document.baseURI` is the folder of
+the plugin's routes.
 
-It names the run that is going to be shown, so that its analysis begins while the browser still loads the page."""
+It names the run that is going to be shown, so that its analysis begins while the
+browser still loads the page."""
 
 _PAGE = Path(__file__).parents[2] / "report" / "forms" / "page.html"
 _POLICY = (
-    "default-src 'none'; connect-src 'self'; script-src 'self'; style-src 'self'; img-src data:; base-uri 'none'; "
+    "default-src 'none'; connect-src 'self'; script-src 'self'; style-src 'self'; "
+    "img-src data:; base-uri 'none'; "
     "form-action 'none'; require-trusted-types-for 'script'; trusted-types default"
 )
 
@@ -235,13 +277,25 @@ def files() -> Mapping[str, File]:
         re.findall(r"<script>(.*?)</script>", page, re.S),
     )
     version = re.findall(r'<meta name="sources" content="([0-9a-f]+)">', page)[0][:16]
-    page = page.replace(f"<style>{styles}</style>", f'<link rel="stylesheet" href="tab.css?{version}">')
-    page = page.replace(f"<script>{script}</script>", f'<script src="tab.js?{version}"></script>')
+    page = page.replace(
+        f"<style>{styles}</style>", f'<link rel="stylesheet" href="tab.css?{version}">'
+    )
+    page = page.replace(
+        f"<script>{script}</script>", f'<script src="tab.js?{version}"></script>'
+    )
     page = page.replace('<script id="data" type="application/json"></script>\n', "")
-    page = re.sub(r'(http-equiv="Content-Security-Policy" content=)"[^"]*"', rf'\1"{_POLICY}"', page)
+    page = re.sub(
+        r'(http-equiv="Content-Security-Policy" content=)"[^"]*"',
+        rf'\1"{_POLICY}"',
+        page,
+    )
     return {
         "/index.js": File(ENTRY, "application/javascript", lasting=False),
-        "/tab.html": File(page.replace("<html ", '<html data-served="" ', 1), "text/html", lasting=False),
+        "/tab.html": File(
+            page.replace("<html ", '<html data-served="" ', 1),
+            "text/html",
+            lasting=False,
+        ),
         "/tab.css": File(styles, "text/css", lasting=True),
         "/tab.js": File(script, "application/javascript", lasting=True),
     }

@@ -1,4 +1,6 @@
-"""The process that analyses one run for the tab, or compares two: a task in, progress out, results into a folder."""
+"""The process that analyses one run for the tab, or compares two: a task in, progress
+out, results into a folder.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,14 @@ from tfadvisor.memory import Limits, limited_memory
 from tfadvisor.report.forms.encode import encode, encode_comparison, encode_step
 from tfadvisor.report.forms.html import as_json
 from tfadvisor.report.model import Report
-from tfadvisor.serve.tensorboard.cache import COMPARISON, PAGE, REPORT, SNAPSHOT, STEP, SUMMARY
+from tfadvisor.serve.tensorboard.cache import (
+    COMPARISON,
+    PAGE,
+    REPORT,
+    SNAPSHOT,
+    STEP,
+    SUMMARY,
+)
 from tfadvisor.timeline.build import SELECTION, build_host
 from tfadvisor.timeline.picture.step_picture import Drawing
 from tfadvisor.timeline.run.read_hosts import progress_over
@@ -36,7 +45,9 @@ _STEP_EVENTS = 30_000
 
 
 def main() -> None:
-    """Reads the task from standard input, and ends when that is closed: whoever asked is gone."""
+    """Reads the task from standard input, and ends when that is closed: whoever asked
+    is gone.
+    """
     gc.disable()
     line = sys.stdin.buffer.readline()
     if not line:
@@ -51,12 +62,23 @@ def main() -> None:
         _say({"error": vars(error)})
     except AdvisorError as error:
         _say({"error": {"place": task["path"], "cause": str(error), "remedy": ""}})
-    except (MemoryError, SystemError):  # an extension that gets no memory may fail without an exception
+    except (
+        MemoryError,
+        SystemError,
+    ):  # an extension that gets no memory may fail without an exception
         _say({"error": vars(Limits(0, task["memory"]).too_large(task["path"]))})
     except BaseException as error:
         fault = fault_of_environment(error)
         if fault is not None:
-            _say({"error": {"place": task["path"], "cause": f"could not be read: {fault}", "remedy": ""}})
+            _say(
+                {
+                    "error": {
+                        "place": task["path"],
+                        "cause": f"could not be read: {fault}",
+                        "remedy": "",
+                    }
+                }
+            )
             _end(0)
         traceback.print_exc()
         _end(1)
@@ -82,32 +104,54 @@ def _analyse(task: dict[str, Any]) -> None:
     (folder / REPORT).write_text(as_json(page.report), encoding="utf-8")
     (folder / SUMMARY).write_text(json.dumps(_summary(page.report)), encoding="utf-8")
     with suppress(TraceError):  # no step to compare
-        (folder / SNAPSHOT).write_text(as_text(snapshot_of(page.report)), encoding="utf-8")
-    (folder / PAGE).write_bytes(gzip.compress(encode([page]).encode("utf-8"), compresslevel=4, mtime=0))
+        (folder / SNAPSHOT).write_text(
+            as_text(snapshot_of(page.report)), encoding="utf-8"
+        )
+    (folder / PAGE).write_bytes(
+        gzip.compress(encode([page]).encode("utf-8"), compresslevel=4, mtime=0)
+    )
 
 
 def _summary(report: Report) -> dict[str, Any]:
     """What the list of runs says of one."""
-    healthy = report.verdict.healthy and report.verdict.bottleneck in ("compute", "none")
+    healthy = report.verdict.healthy and report.verdict.bottleneck in (
+        "compute",
+        "none",
+    )
     times = report.steps.time_ms if report.steps.source != "whole-trace" else None
     verdict = "none" if healthy else report.verdict.bottleneck
-    kind = f"{report.run.framework}, {devices_of(report)}, {len(report.run.hosts)}, {programs_of(report)}"
-    return {"verdict": verdict, "step_ms": times.median if times is not None else None, "kind": kind}
+    kind = (
+        f"{report.run.framework}, {devices_of(report)}, {len(report.run.hosts)}, "
+        f"{programs_of(report)}"
+    )
+    return {
+        "verdict": verdict,
+        "step_ms": times.median if times is not None else None,
+        "kind": kind,
+    }
 
 
 def _draw(task: dict[str, Any]) -> None:
     """One step of one host, with every thread."""
     from tfadvisor.report.assembly.page import drawn_step
 
-    for file in sorted(map(place_of, task["files"]), key=lambda one: host_of(one) != task["host"]):
+    for file in sorted(
+        map(place_of, task["files"]), key=lambda one: host_of(one) != task["host"]
+    ):
         trace = decode_file(file, SELECTION, None)
         timeline = build_host(trace, None, Drawing(_STEP_EVENTS, step=task["index"]))
         if timeline.host == task["host"]:
             (picture,) = timeline.evidence.pictures
-            packed = gzip.compress(encode_step(drawn_step(timeline.host, picture, None)).encode(), 4, mtime=0)
+            packed = gzip.compress(
+                encode_step(drawn_step(timeline.host, picture, None)).encode(),
+                4,
+                mtime=0,
+            )
             (Path(task["folder"]) / STEP).write_bytes(packed)
             return
-    raise TraceError(task["path"], f"holds no host {task['host']}.", "Choose another host.")
+    raise TraceError(
+        task["path"], f"holds no host {task['host']}.", "Choose another host."
+    )
 
 
 def _compare(task: dict[str, Any]) -> None:
@@ -116,9 +160,13 @@ def _compare(task: dict[str, Any]) -> None:
 
     base, new = (Path(path) for path in task["snapshots"])
     if not (base.exists() and new.exists()):
-        raise TraceError(task["path"], "cannot be compared: one of the runs holds no step.", "")
+        raise TraceError(
+            task["path"], "cannot be compared: one of the runs holds no step.", ""
+        )
     compared = on_page(compare(base, new), new=0, base=1)
-    (Path(task["folder"]) / COMPARISON).write_text(encode_comparison(compared), encoding="utf-8")
+    (Path(task["folder"]) / COMPARISON).write_text(
+        encode_comparison(compared), encoding="utf-8"
+    )
 
 
 def _say(message: dict[str, Any]) -> None:
@@ -133,7 +181,9 @@ def _end_with_parent() -> None:
 
 
 def _end(code: int) -> NoReturn:
-    """At once: the thread that waits for the parent would keep the interpreter from a clean end."""
+    """At once: the thread that waits for the parent would keep the interpreter from a
+    clean end.
+    """
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)

@@ -1,1 +1,3 @@
-"""Where the step goes: each instant of the counted steps given to one op, call, stage or wait."""
+"""Where the step goes: each instant of the counted steps given to one op, call, stage
+or wait.
+"""

@@ -1,4 +1,6 @@
-"""Instants shared out among the events that run in them, so that what all get adds up to what any of them covers."""
+"""Instants shared out among the events that run in them, so that what all get adds up
+to what any of them covers.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +17,14 @@ if TYPE_CHECKING:
 _LARGEST = 1 << 62
 
 
-def exclusive_time(start: Int64Array, end: Int64Array, stream: npt.NDArray[Any], instants: Intervals) -> Int64Array:
+def exclusive_time(
+    start: Int64Array, end: Int64Array, stream: npt.NDArray[Any], instants: Intervals
+) -> Int64Array:
     """ps of the instants that each event is given.
 
-    On one stream (a GPU's stream, a thread) an instant belongs to the innermost event: the one that began last. Where n
-    streams work at once each gets the n-th part of the instant. Streams whose events cross count as one stream an event.
+    On one stream (a GPU's stream, a thread) an instant belongs to the innermost event:
+    the one that began last. Where n streams work at once each gets the n-th part of the
+    instant. Streams whose events cross count as one stream an event.
     """
     spent = np.zeros(len(start), np.int64)
     mine = true_at(instants.within(start, end) > 0)
@@ -37,7 +42,9 @@ def exclusive_time(start: Int64Array, end: Int64Array, stream: npt.NDArray[Any],
 def _own_stretches(
     start: Int64Array, end: Int64Array, stream: npt.NDArray[Any]
 ) -> tuple[Int64Array, Int64Array, Int64Array]:
-    """(from, to, event) in which an event is the innermost of its stream. One pass: each stream has its own time."""
+    """(from, to, event) in which an event is the innermost of its stream. One pass:
+    each stream has its own time.
+    """
     rank = ranks(stream)
     first, span = int(start.min()), int(end.max()) - int(start.min()) + 1
     everything = np.arange(len(start))
@@ -65,7 +72,9 @@ def _own_stretches(
 
 
 def shared(lo: Int64Array, hi: Int64Array, instants: Intervals) -> Int64Array:
-    """ps of the instants that each stretch is given: where n stretches run at once each gets the n-th part."""
+    """ps of the instants that each stretch is given: where n stretches run at once each
+    gets the n-th part.
+    """
     count = len(lo)
     if not count or not len(instants):
         return np.zeros(count, np.int64)
@@ -73,7 +82,9 @@ def shared(lo: Int64Array, hi: Int64Array, instants: Intervals) -> Int64Array:
     order = np.argsort(times, kind="stable")
     running = np.cumsum(np.where(order < count, 1, -1))[:-1]
     lengths = np.diff(instants.covered_before(times[order]))
-    each = np.concatenate([[0.0], np.cumsum(lengths / np.maximum(running, 1) * (running > 0))])
+    each = np.concatenate(
+        [[0.0], np.cumsum(lengths / np.maximum(running, 1) * (running > 0))]
+    )
     at = np.empty(len(times), np.int64)
     at[order] = np.arange(len(times))
     return np.asarray(np.rint(each[at[count:]] - each[at[:count]]), np.int64)

@@ -1,4 +1,6 @@
-"""What the host does while a device waits: Python functions, dispatches, compilation, stages of the input pipeline."""
+"""What the host does while a device waits: Python functions, dispatches, compilation,
+stages of the input pipeline.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,12 @@ from msgspec.structs import replace
 
 from tfadvisor.arrays import true_at
 from tfadvisor.timeline.attribution.exclusive import shared
-from tfadvisor.timeline.attribution.model import FEWEST_TICKS, NOT_RECORDED, Sampled, Spent
+from tfadvisor.timeline.attribution.model import (
+    FEWEST_TICKS,
+    NOT_RECORDED,
+    Sampled,
+    Spent,
+)
 from tfadvisor.timeline.attribution.thread_time import Chains, NameKinds, called_name
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import (
@@ -25,8 +32,18 @@ from tfadvisor.timeline.intervals import (
 )
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.frames import bare_frame, frame_place, place_in_words
-from tfadvisor.timeline.names.host import SENDING_OPS, is_single_op, op_type, runs_ops, single_op
-from tfadvisor.timeline.names.input_pipeline import produced_kind, stage_kind, stage_path
+from tfadvisor.timeline.names.host import (
+    SENDING_OPS,
+    is_single_op,
+    op_type,
+    runs_ops,
+    single_op,
+)
+from tfadvisor.timeline.names.input_pipeline import (
+    produced_kind,
+    stage_kind,
+    stage_path,
+)
 from tfadvisor.timeline.sweeps import alike
 from tfadvisor.vocabulary import TimeClass
 
@@ -50,14 +67,18 @@ _DISPATCHING = frozenset(
         *(HostClass.GET_NEXT, HostClass.DATASET),
     )
 )
-"""What the executor of a function that has been called does, waiting for a batch included."""
+"""What the executor of a function that has been called does, waiting for a batch
+included.
+"""
 _WAITING = frozenset((HostClass.WAIT, HostClass.GET_NEXT))
 Others = Callable[[], Iterable[Chains]]
 """Gives what each thread but the driving one does."""
 
 
 class HostWork:
-    """What takes the instants of classes in which the host is what a device waits for, summed over devices."""
+    """What takes the instants of classes in which the host is what a device waits for,
+    summed over devices.
+    """
 
     def __init__(
         self,
@@ -69,11 +90,18 @@ class HostWork:
         steps_ps: int,
         sampled: Sampled | None = None,
     ) -> None:
-        """driver: what the driving thread does. locked_out: where that waits for the input pipeline although it seems to run.
+        """driver: what the driving thread does. locked_out: where that waits for the
+        input pipeline although it seems to run.
 
-        steps_ps: length of the counted steps. sampled: lines of the driving thread, for what is not recorded of it.
+        steps_ps: length of the counted steps. sampled: lines of the driving thread, for
+        what is not recorded of it.
         """
-        self._threads, self._names, self._driver, self._others = threads, names, driver, others
+        self._threads, self._names, self._driver, self._others = (
+            threads,
+            names,
+            driver,
+            others,
+        )
         self._locked_out, self._worth = locked_out, max(_WORTH_LOOKING * steps_ps, 1)
         self._spent: dict[tuple[TimeClass, int], tuple[Chains, Int64Array]] = {}
         self._sampled = sampled
@@ -82,8 +110,9 @@ class HostWork:
     def add(self, kind: TimeClass, instants: Intervals) -> None:
         """Shares out instants of a class on one device.
 
-        An instant belongs to the innermost event of the driving thread. Where that only waits, or nothing of it is recorded,
-        it belongs to the threads that do the class's work meanwhile, in equal parts where several do; where none does, to the
+        An instant belongs to the innermost event of the driving thread. Where that only
+        waits, or nothing of it is recorded, it belongs to the threads that do the
+        class's work meanwhile, in equal parts where several do; where none does, to the
         wait.
         """
         driver = self._driver
@@ -92,42 +121,77 @@ class HostWork:
         locked_out = self._locked_out if kind is TimeClass.INPUT else EMPTY
         if elsewhere.any() or len(locked_out):
             idle = elsewhere & (spent > 0)
-            waiting = intersection(instants, union_of(union(driver.lo[idle], driver.hi[idle]), locked_out))
+            waiting = intersection(
+                instants, union_of(union(driver.lo[idle], driver.hi[idle]), locked_out)
+            )
             if waiting.length() >= self._worth:
                 for telling in (True, False):
                     covered = self._add_others(kind, waiting, telling=telling)
                     if len(covered):
                         left = difference(instants, intersection(waiting, covered))
-                        instants, waiting, spent = left, difference(waiting, covered), left.within(driver.lo, driver.hi)
+                        instants, waiting, spent = (
+                            left,
+                            difference(waiting, covered),
+                            left.within(driver.lo, driver.hi),
+                        )
         self._add(kind, driver, driver.who, spent)
         if self._sampled is not None and len(driver.lo):
             at, place = self._sampled.at, self._sampled.place
             gap = driver.gaps().contains(at) & instants.contains(at)
-            count = np.bincount(place[gap & (place >= 0)], minlength=len(self._sampled.places))
+            count = np.bincount(
+                place[gap & (place >= 0)], minlength=len(self._sampled.places)
+            )
             self._ticks[kind] = self._ticks.get(kind, 0) + count
 
     def told(self) -> Iterator[Spent]:
-        """One entry for all events of a thread with the same chain of names, the largest of each class first."""
-        lines = _own_lines(self._driver, self._sampled, self._threads.names) if self._sampled is not None else {}
+        """One entry for all events of a thread with the same chain of names, the
+        largest of each class first.
+        """
+        lines = (
+            _own_lines(self._driver, self._sampled, self._threads.names)
+            if self._sampled is not None
+            else {}
+        )
         for (kind, _), (chains, spent) in self._spent.items():
-            rest, ticks = spent, self._ticks.get(kind) if chains is self._driver else None
-            if ticks is not None and self._sampled is not None and ticks.sum() >= FEWEST_TICKS:
+            rest, ticks = (
+                spent,
+                self._ticks.get(kind) if chains is self._driver else None,
+            )
+            if (
+                ticks is not None
+                and self._sampled is not None
+                and ticks.sum() >= FEWEST_TICKS
+            ):
                 gap = chains.leaf < 0
                 yield from _by_ticks(kind, int(spent[gap].sum()), ticks, self._sampled)
                 rest = np.where(gap, 0, spent)
             for one in _told(kind, chains, rest, self._threads, self._names):
-                line = lines.get((one.file, one.line, one.function)) if one.detail == OWN else None
+                line = (
+                    lines.get((one.file, one.line, one.function))
+                    if one.detail == OWN
+                    else None
+                )
                 yield one if line is None else replace(one, detail=f"line {line}")
 
-    def _add_others(self, kind: TimeClass, waiting: Intervals, *, telling: bool) -> Intervals:
+    def _add_others(
+        self, kind: TimeClass, waiting: Intervals, *, telling: bool
+    ) -> Intervals:
         """When other threads do the class's work at these instants.
 
-        telling: those that are in an event that tells what they do, else those inside a runtime.
+        telling: those that are in an event that tells what they do, else those inside a
+        runtime.
         """
         working = []
         for one in self._others():
-            mine = (_works(kind, one, self._names) & (self._names.telling[one.leaf] == telling))[one.who]
-            chosen = true_at(mine & (waiting.within(one.lo, one.hi) > 0)) if mine.any() else true_at(mine)
+            mine = (
+                _works(kind, one, self._names)
+                & (self._names.telling[one.leaf] == telling)
+            )[one.who]
+            chosen = (
+                true_at(mine & (waiting.within(one.lo, one.hi) > 0))
+                if mine.any()
+                else true_at(mine)
+            )
             if len(chosen):
                 working.append((one, chosen))
         if not working:
@@ -140,21 +204,36 @@ class HostWork:
             at += len(mine)
         return union_of(*(union(one.lo[mine], one.hi[mine]) for one, mine in working))
 
-    def _add(self, kind: TimeClass, chains: Chains, who: npt.NDArray[np.int32], spent: Int64Array) -> None:
+    def _add(
+        self,
+        kind: TimeClass,
+        chains: Chains,
+        who: npt.NDArray[np.int32],
+        spent: Int64Array,
+    ) -> None:
         """ps of events and gaps of a thread, each of which may come more than once."""
-        _, whole = self._spent.setdefault((kind, id(chains)), (chains, np.zeros(len(chains.leaf), np.int64)))
+        _, whole = self._spent.setdefault(
+            (kind, id(chains)), (chains, np.zeros(len(chains.leaf), np.int64))
+        )
         np.add.at(whole, who, spent)
 
 
-def _own_lines(driver: Chains, sampled: Sampled, names: tuple[str, ...]) -> dict[tuple[str, int, str], int]:
-    """The line that takes most of what a function of the program's does itself, by the function's place as frames have it."""
+def _own_lines(
+    driver: Chains, sampled: Sampled, names: tuple[str, ...]
+) -> dict[tuple[str, int, str], int]:
+    """The line that takes most of what a function of the program's does itself, by the
+    function's place as frames have it.
+    """
     events = true_at(driver.leaf[driver.who] >= 0)
     at = driver.lo[events].searchsorted(sampled.at, side="right") - 1
     inside = true_at((at >= 0) & (sampled.place >= 0))
     inside = inside[sampled.at[inside] < driver.hi[events][at[inside]]]
     who = driver.who[events][at[inside]]
     own = (driver.user[who] >= 0) & (driver.user[who] == driver.telling[who])
-    pairs = driver.user[who[own]].astype(np.int64) * len(sampled.places) + sampled.place[inside[own]]
+    pairs = (
+        driver.user[who[own]].astype(np.int64) * len(sampled.places)
+        + sampled.place[inside[own]]
+    )
     pairs, count = np.unique(pairs, return_counts=True)
     found: dict[tuple[str, int, str], int] = {}
     if not len(pairs):
@@ -171,8 +250,12 @@ def _own_lines(driver: Chains, sampled: Sampled, names: tuple[str, ...]) -> dict
     return found
 
 
-def _by_ticks(kind: TimeClass, ps: int, ticks: Int64Array, sampled: Sampled) -> Iterator[Spent]:
-    """Time of which nothing is recorded, shared out among the lines that the thread was on at the ticks in it."""
+def _by_ticks(
+    kind: TimeClass, ps: int, ticks: Int64Array, sampled: Sampled
+) -> Iterator[Spent]:
+    """Time of which nothing is recorded, shared out among the lines that the thread was
+    on at the ticks in it.
+    """
     ends = np.rint(np.cumsum(ticks) * (ps / ticks.sum())).astype(np.int64)
     for row in true_at(ticks > 0).tolist():
         file, line, function, inner = sampled.places[row]
@@ -195,14 +278,18 @@ def _elsewhere(kind: TimeClass, driver: Chains, names: NameKinds) -> BoolArray:
     """Where the driving thread does not itself do what the class is about."""
     gap = driver.leaf < 0
     if kind is TimeClass.INPUT:
-        return np.asarray(gap | _is(driver.kind, _WAITING) | names.waits[driver.leaf], np.bool_)
+        return np.asarray(
+            gap | _is(driver.kind, _WAITING) | names.waits[driver.leaf], np.bool_
+        )
     if kind is TimeClass.IDLE:
         return np.zeros(len(gap), np.bool_)
     if kind is TimeClass.TRANSFER:
         return np.asarray(driver.kind != HostClass.COPY.value, np.bool_)
     if kind is TimeClass.LAUNCH:
         called = (driver.dispatched >= 0) & names.executed[driver.dispatched]
-        return np.asarray(gap | called | (driver.kind == HostClass.WAIT.value), np.bool_)
+        return np.asarray(
+            gap | called | (driver.kind == HostClass.WAIT.value), np.bool_
+        )
     return np.asarray(gap | (driver.kind == HostClass.WAIT.value), np.bool_)
 
 
@@ -212,7 +299,11 @@ def _works(kind: TimeClass, one: Chains, names: NameKinds) -> BoolArray:
     if kind is TimeClass.LAUNCH:
         return (one.leaf >= 0) & _is(one.kind, _DISPATCHING)
     if kind is TimeClass.INPUT:
-        return there & ~names.waits[one.leaf] & ((one.stage >= 0) | (one.user >= 0) | one.feeds)
+        return (
+            there
+            & ~names.waits[one.leaf]
+            & ((one.stage >= 0) | (one.user >= 0) | one.feeds)
+        )
     if kind is TimeClass.COMPILE:
         return there & one.compiles
     if kind is TimeClass.TRANSFER:
@@ -226,27 +317,57 @@ def _is(kind: np.ndarray, wanted: frozenset[HostClass]) -> BoolArray:
     return np.asarray(table[kind], np.bool_)
 
 
-def _told(kind: TimeClass, chains: Chains, spent: Int64Array, threads: Threads, names: NameKinds) -> Iterator[Spent]:
+def _told(
+    kind: TimeClass,
+    chains: Chains,
+    spent: Int64Array,
+    threads: Threads,
+    names: NameKinds,
+) -> Iterator[Spent]:
     mine = true_at(spent > 0)
-    columns = [chains.leaf, chains.telling, chains.user, chains.called, chains.dispatched, chains.stage]
+    columns = [
+        chains.leaf,
+        chains.telling,
+        chains.user,
+        chains.called,
+        chains.dispatched,
+        chains.stage,
+    ]
     chosen = tuple(np.ascontiguousarray(column[mine]) for column in columns)
     nothing, length = np.zeros(len(mine), np.int64), np.ascontiguousarray(spent[mine])
     last, _, total, _ = alike(chosen, nothing, length, np.ones(len(mine), np.uint8), 0)
     for one in np.argsort(-total, kind="stable")[:_MOST].tolist():
         at = int(mine[last[one]])
         rows = [int(column[at]) for column in columns]
-        chain = _Chain(threads, names, int(chains.kind[at]) in _WAITING, bool(chains.feeds[at]), *rows)
+        chain = _Chain(
+            threads,
+            names,
+            int(chains.kind[at]) in _WAITING,
+            bool(chains.feeds[at]),
+            *rows,
+        )
         yield _named(kind, chain, int(total[one]))
 
 
 class _Chain:
     """The names of a chain; "" for what it lacks."""
 
-    def __init__(self, threads: Threads, names: NameKinds, waits: bool, feeds: bool, *rows: int) -> None:
-        """rows: of the innermost event, the telling one, the user's, the called, the dispatched and the stage; -1 for none."""
+    def __init__(
+        self, threads: Threads, names: NameKinds, waits: bool, feeds: bool, *rows: int
+    ) -> None:
+        """rows: of the innermost event, the telling one, the user's, the called, the
+        dispatched and the stage; -1 for none.
+        """
         texts = [threads.names[row] if row >= 0 else "" for row in rows]
-        self.leaf, self.telling, self.user, self.called, self.dispatched, self.stage = texts
-        self.gap, self.waits, self.feeds, self.frames = rows[0] < 0, waits, feeds, bool(names.frames.any())
+        self.leaf, self.telling, self.user, self.called, self.dispatched, self.stage = (
+            texts
+        )
+        self.gap, self.waits, self.feeds, self.frames = (
+            rows[0] < 0,
+            waits,
+            feeds,
+            bool(names.frames.any()),
+        )
         self.functions, self.runs_functions = names.functions, names.runs_functions
 
 
@@ -259,12 +380,26 @@ def _named(kind: TimeClass, one: _Chain, ps: int) -> Spent:
     if one.stage or (kind is TimeClass.INPUT and one.feeds):
         stage = stage_path(one.stage) or produced_kind(one.stage) or one.runs_functions
         activity = f"tf.data {stage_kind(stage)}" if stage else "tf.data"
-        detail = plain(one.user) if one.user else "" if one.telling == one.stage else inner
-    elif kind in (TimeClass.LAUNCH, TimeClass.COMPILE) and (one.dispatched or inner in one.functions):
-        activity, called = _dispatched(kind, one.dispatched) if one.dispatched else (_verb(kind, inner), inner)
+        detail = (
+            plain(one.user) if one.user else "" if one.telling == one.stage else inner
+        )
+    elif kind in (TimeClass.LAUNCH, TimeClass.COMPILE) and (
+        one.dispatched or inner in one.functions
+    ):
+        activity, called = (
+            _dispatched(kind, one.dispatched)
+            if one.dispatched
+            else (_verb(kind, inner), inner)
+        )
         function = function or called
         itself = inner in one.functions or called_name(one.telling) == called
-        detail = plain(one.user) if one.user and kind is TimeClass.LAUNCH else CALL if itself else inner
+        detail = (
+            plain(one.user)
+            if one.user and kind is TimeClass.LAUNCH
+            else CALL
+            if itself
+            else inner
+        )
         if activity in (EXECUTOR, SENDS):
             function, detail = "", one.dispatched
         elif activity == SINGLE_OPS:
@@ -279,7 +414,11 @@ def _named(kind: TimeClass, one: _Chain, ps: int) -> Spent:
         activity, detail = f"waits in {inner}", ""
     elif one.user:
         activity = plain(one.user)
-        detail = f"waits in {inner}" if one.waits else (OWN if one.called == one.user == one.telling else detail)
+        detail = (
+            f"waits in {inner}"
+            if one.waits
+            else (OWN if one.called == one.user == one.telling else detail)
+        )
     else:
         activity, detail = inner, ""
     return Spent(kind, activity, detail, file, line, function, stage, ps=ps)
@@ -296,7 +435,8 @@ EXECUTOR = "TensorFlow's executor"
 BY_HOST = "the host's part of copies"
 """Into or out of pinned memory, on a thread of the runtime's."""
 SENDS = "hands tensors to the device (_Send)"
-"""TensorFlow's executor too: the batch on its way from the iterator, for the most part."""
+"""TensorFlow's executor too: the batch on its way from the iterator, for the most part.
+"""
 
 
 def _dispatched(kind: TimeClass, name: str) -> tuple[str, str]:
@@ -325,7 +465,9 @@ def _unnamed(kind: TimeClass, one: _Chain, ps: int) -> Spent:
 
 
 def plain(name: str) -> str:
-    """A frame as people write it, `wait (threading.py:288)`; what calls a function as that; other events by their name."""
+    """A frame as people write it, `wait (threading.py:288)`; what calls a function as
+    that; other events by their name.
+    """
     place = frame_place(name)
     if place is not None:
         return f"{place[2]} ({place[0]}:{place[1]})"

@@ -22,15 +22,19 @@ NOT_RECORDED = "not recorded"
 
 
 class Spent(msgspec.Struct, frozen=True):
-    """Time of one class in the counted steps of a host's devices that one activity takes. "" for what the trace does not tell.
+    """Time of one class in the counted steps of a host's devices that one activity
+    takes. "" for what the trace does not tell.
 
-    Work of a device is identified by path, op, kernel and module; its activity is worked out when all hosts are known.
+    Work of a device is identified by path, op, kernel and module; its activity is
+    worked out when all hosts are known.
     """
 
     kind: TimeClass
     """The class."""
     activity: str = ""
-    """What is done: a function, a stage, a kind of collective; "" for the rest that is too small to be named."""
+    """What is done: a function, a stage, a kind of collective; "" for the rest that is
+    too small to be named.
+    """
     detail: str = ""
     """The call, op or event inside it."""
     file: str = ""
@@ -58,25 +62,37 @@ _WORTH_NAMING = 0.25
 
 
 def largest_places(spent: Iterable[Spent]) -> dict[str, str]:
-    """By class, `input_place`: the function or op of the user's program that takes most of it, if it takes a quarter, with its
-    line: `save (train.py:42)`. Needs Python frames, or HLO.
+    """By class, `input_place`: the function or op of the user's program that takes most
+    of it, if it takes a quarter, with its line: `save (train.py:42)`. Needs Python
+    frames, or HLO.
     """
     time: dict[TimeClass, dict[tuple[str, int, str], int]] = {}
     for one in spent:
-        mine, place = time.setdefault(one.kind, {}), (one.file, one.line, one.function or one.op)
+        mine, place = (
+            time.setdefault(one.kind, {}),
+            (one.file, one.line, one.function or one.op),
+        )
         mine[place] = mine.get(place, 0) + one.ps
-    largest = {kind: max(mine, key=lambda place: mine[place] * bool(place[0])) for kind, mine in time.items()}
+    largest = {
+        kind: max(mine, key=lambda place: mine[place] * bool(place[0]))
+        for kind, mine in time.items()
+    }
     return {
         f"{kind.label}_place": place_in_words(file, line, what)
         for kind, (file, line, what) in largest.items()
-        if file and time[kind][file, line, what] >= _WORTH_NAMING * sum(time[kind].values())
+        if file
+        and time[kind][file, line, what] >= _WORTH_NAMING * sum(time[kind].values())
     }
 
 
 _MOSTLY = 2 / 3
-"""Of a class's ticks on one line: with fewer a part must take most of the class to lie on it by half."""
+"""Of a class's ticks on one line: with fewer a part must take most of the class to lie
+on it by half.
+"""
 FEWEST_TICKS = 8
-"""In the time of a class of which nothing is recorded; with fewer it stays without a name."""
+"""In the time of a class of which nothing is recorded; with fewer it stays without a
+name.
+"""
 
 
 class Sampled(msgspec.Struct, frozen=True):
@@ -87,30 +103,48 @@ class Sampled(msgspec.Struct, frozen=True):
     place: Int64Array
     """Row of places, -1 for none."""
     places: tuple[tuple[str, int, str, str], ...]
-    """(file, line and function of the program, "" outside of it, and for a line outside of all functions; what that line
-    calls, "" for itself)."""
+    """(file, line and function of the program, "" outside of it, and for a line outside
+    of all functions; what that line calls, "" for itself)."""
 
-    def named(self, spent: Iterable[Spent], classes: Mapping[TimeClass, Intervals]) -> tuple[Spent, ...]:
-        """What is compiled and launched with the line that does it, where events tell none: half of it at least lies on the line
-        that has most of its class's ticks, whichever part of the class the other ticks are in."""
+    def named(
+        self, spent: Iterable[Spent], classes: Mapping[TimeClass, Intervals]
+    ) -> tuple[Spent, ...]:
+        """What is compiled and launched with the line that does it, where events tell
+        none: half of it at least lies on the line that has most of its class's ticks,
+        whichever part of the class the other ticks are in."""
         spent = tuple(spent)
         whole, lines = added_up((one.kind, one.ps) for one in spent), {}
         for kind in (TimeClass.COMPILE, TimeClass.LAUNCH):
             at = self.place[classes[kind].contains(self.at)]
             counts = np.bincount(at[at >= 0], minlength=len(self.places)).tolist()
-            ticks = added_up((place[:2], count) for place, count in zip(self.places, counts, strict=True) if count)
-            line, most = max(ticks.items(), key=lambda one: one[1], default=(("", 0), 0))
+            ticks = added_up(
+                (place[:2], count)
+                for place, count in zip(self.places, counts, strict=True)
+                if count
+            )
+            line, most = max(
+                ticks.items(), key=lambda one: one[1], default=(("", 0), 0)
+            )
             if line[0] and len(at) >= FEWEST_TICKS and most >= _MOSTLY * len(at):
-                lines[kind] = line, -(-2 * (len(at) - most) * whole.get(kind, 0) // len(at))
+                lines[kind] = (
+                    line,
+                    -(-2 * (len(at) - most) * whole.get(kind, 0) // len(at)),
+                )
 
         def placed(one: Spent) -> Spent:
             (file, line), least = lines.get(one.kind, (("", 0), 0))
-            return one if one.file or not file or one.ps < least else replace(one, file=file, line=line)
+            return (
+                one
+                if one.file or not file or one.ps < least
+                else replace(one, file=file, line=line)
+            )
 
         return tuple(map(placed, spent))
 
     def line_in(self, start: Int64Array, end: Int64Array) -> str:
-        """The program's own line at most of the ticks in these stretches of time, ps: `main (train.py:42)`; "" for none."""
+        """The program's own line at most of the ticks in these stretches of time, ps:
+        `main (train.py:42)`; "" for none.
+        """
         at = self.place[union(start, end).contains(self.at)]
         at = at[at >= 0]
         if not len(at):
@@ -120,7 +154,9 @@ class Sampled(msgspec.Struct, frozen=True):
 
 
 def sampled(trace: HostTrace) -> Sampled | None:
-    """What lies beside a host's trace; None where nothing does, or the trace does not say when it began."""
+    """What lies beside a host's trace; None where nothing does, or the trace does not
+    say when it began.
+    """
     began = session_start_ns(trace.planes)
     file = Path(trace.path)
     found = read_samples(file, host_of(file)) if began else None
@@ -128,6 +164,7 @@ def sampled(trace: HostTrace) -> Sampled | None:
         return None
     at, place = found.ticks()
     places = tuple(
-        (Path(file).name, line, named_function(function), inner) for file, line, function, inner, _ in found.places
+        (Path(file).name, line, named_function(function), inner)
+        for file, line, function, inner, _ in found.places
     )
     return Sampled((at - began) * 1000, place, places)

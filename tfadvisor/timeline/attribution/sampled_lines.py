@@ -1,4 +1,6 @@
-"""Lines of the training loop that only samples name: functions without a frame, and a loop that began before the trace."""
+"""Lines of the training loop that only samples name: functions without a frame, and a
+loop that began before the trace.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +17,23 @@ from tfadvisor.timeline.model import Steps
 _WORTH_NAMING = 0.01
 """Of step time."""
 _DISPATCHES = 0.1
-"""Of a line's ticks that lie in dispatches: such a line is the step, or a part of it."""
+"""Of a line's ticks that lie in dispatches: such a line is the step, or a part of it.
+"""
 
 
 def sampled_lines(
-    samples: Sampled, threads: Threads, steps: Steps, silent: Intervals, host: Intervals, loading: Intervals
+    samples: Sampled,
+    threads: Threads,
+    steps: Steps,
+    silent: Intervals,
+    host: Intervals,
+    loading: Intervals,
 ) -> tuple[FrameShare, ...]:
-    """As loop_frames, of the time in which the driving thread is in no event; shares of that time are those of its ticks.
+    """As loop_frames, of the time in which the driving thread is in no event; shares of
+    that time are those of its ticks.
 
-    silent: of the driving thread, in the counted steps. calls is 0: nobody counted them.
+    silent: of the driving thread, in the counted steps. calls is 0: nobody counted
+    them.
     """
     if steps.thread < 0:
         return ()
@@ -31,7 +41,9 @@ def sampled_lines(
     calls = dispatches(threads, thread)
     begun = union(threads.start[calls], threads.end[calls]).contains(samples.at)
     spent = [_shared(samples, intersection(silent, one)) for one in (host, loading)]
-    lines = listed((place[:3], row) for row, place in enumerate(samples.places) if place[0])
+    lines = listed(
+        (place[:3], row) for row, place in enumerate(samples.places) if place[0]
+    )
     found = []
     for (file, line, function), rows in lines.items():
         of_host, of_loading = (int(one[rows].sum()) for one in spent)
@@ -55,7 +67,9 @@ def sampled_lines(
 
 
 def _shared(samples: Sampled, instants: Intervals) -> Int64Array:
-    """ps of the instants by place, of each as many as its share of the ticks in them. Shape (places,)."""
+    """ps of the instants by place, of each as many as its share of the ticks in them.
+    Shape (places,).
+    """
     at = samples.place[instants.contains(samples.at)]
     if len(at) < FEWEST_TICKS:
         return np.zeros(len(samples.places), np.int64)

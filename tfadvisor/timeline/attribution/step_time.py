@@ -1,4 +1,6 @@
-"""Where the counted steps of one host go: class by class, each instant to one activity."""
+"""Where the counted steps of one host go: class by class, each instant to one
+activity.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +11,25 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from tfadvisor.tallies import added_up
-from tfadvisor.timeline.attribution.device_spent import ON_DEVICE, device_work, idle_itself, own_waits, queued_work
+from tfadvisor.timeline.attribution.device_spent import (
+    ON_DEVICE,
+    device_work,
+    idle_itself,
+    own_waits,
+    queued_work,
+)
 from tfadvisor.timeline.attribution.host_spent import HostWork
 from tfadvisor.timeline.attribution.model import Sampled, Spent
 from tfadvisor.timeline.attribution.thread_time import Chains, chains_of, name_kinds
 from tfadvisor.timeline.host.threads import Threads
-from tfadvisor.timeline.intervals import EMPTY, BoolArray, Intervals, difference, intersection, union
+from tfadvisor.timeline.intervals import (
+    EMPTY,
+    BoolArray,
+    Intervals,
+    difference,
+    intersection,
+    union,
+)
 from tfadvisor.timeline.model import Device, Steps
 from tfadvisor.timeline.steps.breakdown import classes_of_time, taking_part
 from tfadvisor.vocabulary import TimeClass
@@ -43,11 +58,12 @@ def step_time(
     pipeline_python: Intervals,
     samples: Sampled | None = None,
 ) -> tuple[tuple[Spent, ...], Intervals]:
-    """(what takes the time, when the driving thread is in no event). Summed over the devices that take part in each counted
-    step, or of the host alone without any.
+    """(what takes the time, when the driving thread is in no event). Summed over the
+    devices that take part in each counted step, or of the host alone without any.
 
-    host: of host_classes_of_time. kept: the classes on each device, as break_down gives them. breakdown: as the host's.
-    pipeline: which events work for the input pipeline. pipeline_python: where that runs Python. samples: of the main thread.
+    host: of host_classes_of_time. kept: the classes on each device, as break_down gives
+    them. breakdown: as the host's. pipeline: which events work for the input pipeline.
+    pipeline_python: where that runs Python. samples: of the main thread.
     """
     if not len(steps) or not steps.steady().any():
         return (), EMPTY
@@ -57,13 +73,28 @@ def step_time(
 
     @cache
     def beside() -> tuple[Chains, ...]:
-        others = [one for one in threads.threads if one.index != steps.thread and one.hi > one.lo]
+        others = [
+            one
+            for one in threads.threads
+            if one.index != steps.thread and one.hi > one.lo
+        ]
         others.sort(key=lambda one: one.lo - one.hi)
-        return tuple(chains_of(threads, names, steps, one, pipeline, gaps=False) for one in others[:_MOST_THREADS])
+        return tuple(
+            chains_of(threads, names, steps, one, pipeline, gaps=False)
+            for one in others[:_MOST_THREADS]
+        )
 
     found: list[Spent] = []
     whole = dict.fromkeys(TimeClass, 0)
-    work = HostWork(threads, names, driver, beside, pipeline_python, steps.steady_time.length(), samples)
+    work = HostWork(
+        threads,
+        names,
+        driver,
+        beside,
+        pipeline_python,
+        steps.steady_time.length(),
+        samples,
+    )
     part = taking_part(breakdown) & steps.steady()[None, :]
     for index, device in enumerate(devices or [None]):
         windows = union(steps.starts[part[index]], steps.ends[part[index]])
@@ -86,28 +117,49 @@ def step_time(
 
 
 def _on_device(
-    device: Device, kind: TimeClass, instants: Intervals, host: Mapping[TimeClass, Intervals], programs: Modules
+    device: Device,
+    kind: TimeClass,
+    instants: Intervals,
+    host: Mapping[TimeClass, Intervals],
+    programs: Modules,
 ) -> tuple[list[Spent], Intervals]:
-    """(what the device itself tells of these instants, those that the host must tell of)."""
+    """(what the device itself tells of these instants, those that the host must tell
+    of).
+    """
     if kind is TimeClass.TRANSFER:
         left = difference(instants, device.transfer)
-        return device_work(device, kind, intersection(instants, device.transfer), programs), left
+        return device_work(
+            device, kind, intersection(instants, device.transfer), programs
+        ), left
     if kind in ON_DEVICE:
-        waits, instants = own_waits(device, instants, programs) if kind is TimeClass.COMPUTE else ([], instants)
+        waits, instants = (
+            own_waits(device, instants, programs)
+            if kind is TimeClass.COMPUTE
+            else ([], instants)
+        )
         return [*waits, *device_work(device, kind, instants, programs)], EMPTY
     if kind in (TimeClass.INPUT, TimeClass.IDLE):
         return idle_itself(device, kind, instants)
     if kind is TimeClass.LAUNCH:
-        return queued_work(device, difference(instants, host[kind])), intersection(instants, host[kind])
+        return queued_work(device, difference(instants, host[kind])), intersection(
+            instants, host[kind]
+        )
     return [], instants
 
 
-def _largest(spent: Sequence[Spent], whole: Mapping[TimeClass, int]) -> tuple[Spent, ...]:
-    """Of each class the largest first, alike ones together, then without a name what they leave of the whole."""
+def _largest(
+    spent: Sequence[Spent], whole: Mapping[TimeClass, int]
+) -> tuple[Spent, ...]:
+    """Of each class the largest first, alike ones together, then without a name what
+    they leave of the whole.
+    """
     found = added_up((replace(one, ps=0), one.ps) for one in spent)
     entries: list[Spent] = []
     for kind, length in whole.items():
-        mine = sorted(((ps, one) for one, ps in found.items() if one.kind is kind), key=lambda pair: -pair[0])[:_MOST]
+        mine = sorted(
+            ((ps, one) for one, ps in found.items() if one.kind is kind),
+            key=lambda pair: -pair[0],
+        )[:_MOST]
         entries += [replace(one, ps=ps) for ps, one in mine]
         rest = length - sum(ps for ps, _ in mine)
         entries += [Spent(kind, ps=rest)] if rest else []

@@ -1,4 +1,6 @@
-"""What one host thread does at each instant: the innermost event, and what of its chain of callers says most."""
+"""What one host thread does at each instant: the innermost event, and what of its chain
+of callers says most.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +11,31 @@ import numpy as np
 
 from tfadvisor.arrays import true_at
 from tfadvisor.timeline.host.threads import Thread, Threads
-from tfadvisor.timeline.intervals import BoolArray, Int64Array, Intervals, difference, innermost, parents, union
+from tfadvisor.timeline.intervals import (
+    BoolArray,
+    Int64Array,
+    Intervals,
+    difference,
+    innermost,
+    parents,
+    union,
+)
 from tfadvisor.timeline.model import Steps
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.frames import annotates, is_frame, is_users_frame
-from tfadvisor.timeline.names.host import called_function, calls_function, is_single_op, op_type
-from tfadvisor.timeline.names.input_pipeline import produced_kind, runs_function, stage_kind, stage_path, works_ahead
+from tfadvisor.timeline.names.host import (
+    called_function,
+    calls_function,
+    is_single_op,
+    op_type,
+)
+from tfadvisor.timeline.names.input_pipeline import (
+    produced_kind,
+    runs_function,
+    stage_kind,
+    stage_path,
+    works_ahead,
+)
 from tfadvisor.timeline.names.programs import inside_runtime, jitted_function
 from tfadvisor.timeline.sweeps import enclosing, reached
 
@@ -26,7 +47,9 @@ _MOST_EVENTS = 3_000_000
 
 
 class NameKinds(msgspec.Struct, frozen=True):
-    """What each distinct name of a host's events says, worked out once: shape (names,)."""
+    """What each distinct name of a host's events says, worked out once: shape
+    (names,).
+    """
 
     users: BoolArray
     """A function of the user's program."""
@@ -45,7 +68,9 @@ class NameKinds(msgspec.Struct, frozen=True):
     functions: frozenset[str]
     """The compiled functions that the program calls."""
     runs_functions: str
-    """The only stage of the pipeline that runs functions of the user's, "" where there is none or more than one."""
+    """The only stage of the pipeline that runs functions of the user's, "" where there
+    is none or more than one.
+    """
     frames: BoolArray
     """A Python frame."""
 
@@ -60,13 +85,19 @@ def name_kinds(threads: Threads) -> NameKinds:
         name = threads.names[row]
         telling[row] = not inside_runtime(name)
         if is_frame(name):
-            users[row], silent[row], frames[row] = is_users_frame(name), annotates(name), True
+            users[row], silent[row], frames[row] = (
+                is_users_frame(name),
+                annotates(name),
+                True,
+            )
             continue
         function = called_name(name)
         if function is not None:
             functions.add(function)
         executed[row] = calls_function(name)
-        calls[row] = function is not None or is_single_op(name) or op_type(name) is not None
+        calls[row] = (
+            function is not None or is_single_op(name) or op_type(name) is not None
+        )
         path = stage_path(name)
         if path is not None:
             stage[row], waits[row] = True, works_ahead(stage_kind(path))
@@ -74,16 +105,30 @@ def name_kinds(threads: Threads) -> NameKinds:
                 running.add(path)
         stage[row] |= produced_kind(name) is not None
     only = running.pop() if len(running) == 1 else ""
-    return NameKinds(users, silent, telling, calls, executed, stage, waits, frozenset(functions), only, frames)
+    return NameKinds(
+        users,
+        silent,
+        telling,
+        calls,
+        executed,
+        stage,
+        waits,
+        frozenset(functions),
+        only,
+        frames,
+    )
 
 
 def called_name(name: str) -> str | None:
     """The compiled function that an event is a call of; None for other events."""
-    return jitted_function(name) or (called_function(name) if calls_function(name) else None)
+    return jitted_function(name) or (
+        called_function(name) if calls_function(name) else None
+    )
 
 
 class Chains(msgspec.Struct, frozen=True):
-    """What a thread does at each stretch of its time, and of each of its events the name (row) of what says most.
+    """What a thread does at each stretch of its time, and of each of its events the
+    name (row) of what says most.
 
     Gaps between events follow the events. Rows are -1 where nothing is named.
     """
@@ -94,13 +139,18 @@ class Chains(msgspec.Struct, frozen=True):
     who: npt.NDArray[np.int32]
     """The innermost event, or the gap."""
     leaf: npt.NDArray[np.int32]
-    """The event itself; -1 for a gap. Shape (events and gaps,), like all that follow."""
+    """The event itself; -1 for a gap. Shape (events and gaps,), like all that follow.
+    """
     telling: npt.NDArray[np.int32]
     """The innermost event that is not inside a runtime, else the event itself."""
     user: npt.NDArray[np.int32]
-    """The innermost function of the user's program around it; of a gap the event after which it begins."""
+    """The innermost function of the user's program around it; of a gap the event after
+    which it begins.
+    """
     called: npt.NDArray[np.int32]
-    """What that function calls; itself where it calls nothing. Of a gap the event that ends it."""
+    """What that function calls; itself where it calls nothing. Of a gap the event that
+    ends it.
+    """
     dispatched: npt.NDArray[np.int32]
     """The outermost event around it that names a function or op to be dispatched."""
     stage: npt.NDArray[np.int32]
@@ -119,13 +169,24 @@ class Chains(msgspec.Struct, frozen=True):
 
 
 def chains_of(
-    threads: Threads, names: NameKinds, steps: Steps, thread: Thread | None, pipeline: BoolArray, *, gaps: bool
+    threads: Threads,
+    names: NameKinds,
+    steps: Steps,
+    thread: Thread | None,
+    pipeline: BoolArray,
+    *,
+    gaps: bool,
 ) -> Chains:
-    """Of the counted steps. Without a thread all is one gap. pipeline: which of all events work for the input pipeline. gaps:
-    whether the time between events counts too.
+    """Of the counted steps. Without a thread all is one gap. pipeline: which of all
+    events work for the input pipeline. gaps: whether the time between events counts
+    too.
     """
     within = steps.steady_time
-    events = _events(threads, names, steps, thread) if thread is not None else np.empty(0, np.int64)
+    events = (
+        _events(threads, names, steps, thread)
+        if thread is not None
+        else np.empty(0, np.int64)
+    )
     start, end, row = threads.start[events], threads.end[events], threads.row[events]
     lo, hi, who = within.starts[:0], within.ends[:0], np.empty(0, np.int32)
     parent = np.empty(0, np.int64)
@@ -138,12 +199,18 @@ def chains_of(
 
     def nearest(wanted: BoolArray) -> npt.NDArray[np.int32]:
         found = enclosing(wanted, parent)
-        return np.where(found >= 0, row[found], -1).astype(np.int32) if len(row) else np.empty(0, np.int32)
+        return (
+            np.where(found >= 0, row[found], -1).astype(np.int32)
+            if len(row)
+            else np.empty(0, np.int32)
+        )
 
     users, calls, kind = names.users[row], names.calls[row], threads.kind[events]
     leaf = row.astype(np.int32)
     telling, user = nearest(names.telling[row]), nearest(users)
-    called = np.where(user >= 0, nearest(users | _at(users, parent)), -1).astype(np.int32)
+    called = np.where(user >= 0, nearest(users | _at(users, parent)), -1).astype(
+        np.int32
+    )
     one = Chains(
         lo=lo,
         hi=hi,
@@ -165,25 +232,55 @@ def chains_of(
     return _with_gaps(one, between, before, after)
 
 
-def _with_gaps(one: Chains, gaps: Intervals, before: npt.NDArray[np.int32], after: npt.NDArray[np.int32]) -> Chains:
+def _with_gaps(
+    one: Chains,
+    gaps: Intervals,
+    before: npt.NDArray[np.int32],
+    after: npt.NDArray[np.int32],
+) -> Chains:
     none, no = np.full(len(gaps), -1, np.int32), np.zeros(len(gaps), np.bool_)
     known = {
-        **{"lo": gaps.starts, "hi": gaps.ends, "user": before, "called": after, "compiles": no, "feeds": no},
+        **{
+            "lo": gaps.starts,
+            "hi": gaps.ends,
+            "user": before,
+            "called": after,
+            "compiles": no,
+            "feeds": no,
+        },
         "who": np.arange(len(gaps), dtype=np.int32) + np.int32(len(one.leaf)),
         "kind": np.full(len(gaps), HostClass.OTHER.value, np.int8),
     }
-    columns = {name: np.concatenate([getattr(one, name), known.get(name, none)]) for name in one.__struct_fields__}
+    columns = {
+        name: np.concatenate([getattr(one, name), known.get(name, none)])
+        for name in one.__struct_fields__
+    }
     return Chains(**columns)
 
 
-def _events(threads: Threads, names: NameKinds, steps: Steps, thread: Thread) -> Int64Array:
-    """Positions of a thread's events that say something: no marker around a whole step, no frame of the profiler's."""
-    start, end, row = (one[thread.lo : thread.hi] for one in (threads.start, threads.end, threads.row))
-    inside = true_at((end > start) & (start < steps.ends[-1]) & (end > steps.starts[0]))[:_MOST_EVENTS]
-    step = np.minimum(reached(steps.starts, start[inside] - np.int64(1)), len(steps) - 1)
-    around = (start[inside] <= steps.starts[step]) & (end[inside] >= steps.span_ends[step])
+def _events(
+    threads: Threads, names: NameKinds, steps: Steps, thread: Thread
+) -> Int64Array:
+    """Positions of a thread's events that say something: no marker around a whole step,
+    no frame of the profiler's.
+    """
+    start, end, row = (
+        one[thread.lo : thread.hi] for one in (threads.start, threads.end, threads.row)
+    )
+    inside = true_at(
+        (end > start) & (start < steps.ends[-1]) & (end > steps.starts[0])
+    )[:_MOST_EVENTS]
+    step = np.minimum(
+        reached(steps.starts, start[inside] - np.int64(1)), len(steps) - 1
+    )
+    around = (start[inside] <= steps.starts[step]) & (
+        end[inside] >= steps.span_ends[step]
+    )
     mine = row[inside]
-    return inside[(~around | names.frames[mine] | names.calls[mine]) & ~names.silent[mine]] + thread.lo
+    return (
+        inside[(~around | names.frames[mine] | names.calls[mine]) & ~names.silent[mine]]
+        + thread.lo
+    )
 
 
 def _at(flags: BoolArray, index: Int64Array) -> BoolArray:
@@ -202,5 +299,7 @@ def _around(
     before, after = reached(end[order], gaps.starts) - 1, reached(start, gaps.ends - 1)
     return (
         np.where(before >= 0, row[order[np.maximum(before, 0)]], -1).astype(np.int32),
-        np.where(after < len(start), row[np.minimum(after, len(start) - 1)], -1).astype(np.int32),
+        np.where(after < len(start), row[np.minimum(after, len(start) - 1)], -1).astype(
+            np.int32
+        ),
     )

@@ -1,4 +1,6 @@
-"""The collectives that one device took part in, as its events and its programs show them."""
+"""The collectives that one device took part in, as its events and its programs show
+them.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,12 @@ from tfadvisor.tallies import listed
 from tfadvisor.timeline.intervals import Int64Array, Intervals, difference
 from tfadvisor.timeline.model import Device, DeviceOps, Steps
 from tfadvisor.timeline.names.classes import DeviceClass
-from tfadvisor.timeline.names.collectives import CollectiveKind, collective_of, kind_of_opcode, op_stem
+from tfadvisor.timeline.names.collectives import (
+    CollectiveKind,
+    collective_of,
+    kind_of_opcode,
+    op_stem,
+)
 from tfadvisor.timeline.names.devices import done_half, instruction_name, is_done_half
 from tfadvisor.timeline.windows import step_of
 
@@ -28,13 +35,16 @@ if TYPE_CHECKING:
 class CollectiveCalls(msgspec.Struct, frozen=True):
     """One row a collective, by ascending start; shape (calls,).
 
-    label: index into labels, which are distinct: the HLO op's name where the trace has it, else the kernel's. kernel:
-    index into labels of the event's own name. module: index into modules, -1 without one. start, end: ps on the host's
-    clock, waiting for others included. exposed_ps: how much of it the device only communicates, no computation beside
-    it; exposed_from: when that begins, the end where it never does. step: the step it begins in, -1 outside of all. key:
-    what the devices' calls of one collective share, -1 without one. bytes: of the message on one device, -1 where the
-    trace does not say. group: how many devices exchange it, 0 where the trace does not say.
-    kinds and dtypes: of each label, by the HLO where the trace has it, else by name; a dtype is "" where neither says.
+    label: index into labels, which are distinct: the HLO op's name where the trace has
+    it, else the kernel's. kernel: index into labels of the event's own name. module:
+    index into modules, -1 without one. start, end: ps on the host's clock, waiting for
+    others included. exposed_ps: how much of it the device only communicates, no
+    computation beside it; exposed_from: when that begins, the end where it never does.
+    step: the step it begins in, -1 outside of all. key: what the devices' calls of one
+    collective share, -1 without one. bytes: of the message on one device, -1 where the
+    trace does not say. group: how many devices exchange it, 0 where the trace does not
+    say. kinds and dtypes: of each label, by the HLO where the trace has it, else by
+    name; a dtype is "" where neither says.
     """
 
     label: npt.NDArray[np.int32]
@@ -58,15 +68,26 @@ class CollectiveCalls(msgspec.Struct, frozen=True):
         return len(self.start)
 
 
-def collective_calls(device: Device, steps: Steps, programs: Modules) -> CollectiveCalls:
-    """The collectives in order of start. The `-done` half of an asynchronous pair is part of the call, not another, unless the
-    device shows nothing that starts such calls.
+def collective_calls(
+    device: Device, steps: Steps, programs: Modules
+) -> CollectiveCalls:
+    """The collectives in order of start. The `-done` half of an asynchronous pair is
+    part of the call, not another, unless the device shows nothing that starts such
+    calls.
     """
     ops = device.ops
     everything = true_at(ops.kind == DeviceClass.COLLECTIVE.value)
     rows = distinct(ops.name[everything]).tolist()
-    started = {op_stem(done_half(ops.names[row])) for row in rows if not is_done_half(ops.names[row])}
-    done = [row for row in rows if is_done_half(ops.names[row]) and op_stem(ops.names[row]) in started]
+    started = {
+        op_stem(done_half(ops.names[row]))
+        for row in rows
+        if not is_done_half(ops.names[row])
+    }
+    done = [
+        row
+        for row in rows
+        if is_done_half(ops.names[row]) and op_stem(ops.names[row]) in started
+    ]
     is_done = is_in(ops.name[everything], done)
     mine = everything[~is_done]
     label_row = np.where(ops.op[mine] >= 0, ops.op[mine], ops.name[mine])
@@ -74,9 +95,13 @@ def collective_calls(device: Device, steps: Steps, programs: Modules) -> Collect
     modules = distinct(ops.module[mine])
     modules = modules[modules >= 0]
     start, end = ops.start[mine], _ends(ops, mine, everything[is_done])
-    module = np.where(ops.module[mine] >= 0, np.searchsorted(modules, ops.module[mine]), -1)
+    module = np.where(
+        ops.module[mine] >= 0, np.searchsorted(modules, ops.module[mine]), -1
+    )
     texts = [ops.names[row] for row in used.tolist()]
-    index = {text: number for number, text in enumerate(dict.fromkeys(texts))}  # several rows may bear one name
+    index = {
+        text: number for number, text in enumerate(dict.fromkeys(texts))
+    }  # several rows may bear one name
     names, place = tuple(index), np.array([index[text] for text in texts], np.int32)
     label = place[np.searchsorted(used, label_row)]
     module_names = tuple(ops.names[row] for row in modules.tolist())
@@ -105,14 +130,19 @@ def collective_calls(device: Device, steps: Steps, programs: Modules) -> Collect
 
 
 def _ends(ops: DeviceOps, calls: Int64Array, dones: Int64Array) -> Int64Array:
-    """End of each call: its own event's, or that of the `-done` which follows it before it is called again.
+    """End of each call: its own event's, or that of the `-done` which follows it before
+    it is called again.
 
-    `all-reduce-start.1` is waited for in `all-reduce-done.1`; both rows of `ops` in order of start.
+    `all-reduce-start.1` is waited for in `all-reduce-done.1`; both rows of `ops` in
+    order of start.
     """
     end = ops.end[calls].copy()
     rows = distinct(ops.name[calls]).tolist() if len(dones) else []
     starting = listed((done_half(ops.names[row]), row) for row in rows)
-    finishing = listed((instruction_name(ops.names[row]), row) for row in distinct(ops.name[dones]).tolist())
+    finishing = listed(
+        (instruction_name(ops.names[row]), row)
+        for row in distinct(ops.name[dones]).tolist()
+    )
     for name in starting.keys() & finishing.keys():
         mine = true_at(is_in(ops.name[calls], starting[name]))
         theirs = dones[is_in(ops.name[dones], finishing[name])]
@@ -125,8 +155,12 @@ def _ends(ops: DeviceOps, calls: Int64Array, dones: Int64Array) -> Int64Array:
     return end
 
 
-def _first_inside(instants: Intervals, start: Int64Array, end: Int64Array) -> Int64Array:
-    """The first instant of a set inside each start .. end, the end where there is none."""
+def _first_inside(
+    instants: Intervals, start: Int64Array, end: Int64Array
+) -> Int64Array:
+    """The first instant of a set inside each start .. end, the end where there
+    is none.
+    """
     if not len(instants):
         return end.copy()
     following = np.searchsorted(instants.ends, start, side="right")
@@ -143,7 +177,8 @@ def _sizes(
     kinds: list[CollectiveKind],
     dtypes: list[str],
 ) -> tuple[Int64Array, Int64Array]:
-    """(bytes, group size) of each call, by the HLO of its module; -1 and 0 where the trace does not hold it.
+    """(bytes, group size) of each call, by the HLO of its module; -1 and 0 where the
+    trace does not hold it.
 
     kinds, dtypes: by label; what the HLO says takes the place of what the name says.
     """
@@ -164,12 +199,18 @@ def _sizes(
 
 
 def collectives_by_name(programs: Modules, module: str) -> Mapping[str, CollectiveOp]:
-    """Of all programs of one name; empty where the trace does not hold their HLO, or holds it damaged."""
+    """Of all programs of one name; empty where the trace does not hold their HLO, or
+    holds it damaged.
+    """
     if not programs.keys:
         return {}
     from tfadvisor.program.collectives import collectives  # only with HLO in the trace
 
     try:
-        return {one.name: one for program in programs.named(module) for one in collectives(program)}
+        return {
+            one.name: one
+            for program in programs.named(module)
+            for one in collectives(program)
+        }
     except TraceError:
         return {}

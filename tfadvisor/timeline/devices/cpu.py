@@ -1,4 +1,6 @@
-"""The devices of a run without an accelerator: XLA's thunks by device ordinal, TensorFlow's executor as one device."""
+"""The devices of a run without an accelerator: XLA's thunks by device ordinal,
+TensorFlow's executor as one device.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,12 @@ import numpy as np
 from tfadvisor.arrays import constant, distinct
 from tfadvisor.program.find_modules import Modules
 from tfadvisor.timeline.devices.collective_calls import collectives_by_name
-from tfadvisor.timeline.devices.cpu_thunks import calls_of_runs, thunk_ends, unnamed_ops, with_unnamed_ops
+from tfadvisor.timeline.devices.cpu_thunks import (
+    calls_of_runs,
+    thunk_ends,
+    unnamed_ops,
+    with_unnamed_ops,
+)
 from tfadvisor.timeline.devices.event_stats import value_at
 from tfadvisor.timeline.devices.protocol import DevicePlatform, Recorded
 from tfadvisor.timeline.host.dispatches import eager_runs
@@ -32,39 +39,64 @@ _ORDINALS_PER_PROCESS = 2048
 
 
 class Cpu(DevicePlatform):
-    """The cores: XLA's thunks by device ordinal, TensorFlow's executor as one device."""
+    """The cores: XLA's thunks by device ordinal, TensorFlow's executor as one
+    device.
+    """
 
     kind = DeviceKind.CPU
     on_host_threads = True
 
     def devices(self, recorded: Recorded) -> tuple[Device, ...]:
-        """One device a device ordinal, the first holding TensorFlow's ops too; none when nothing computes.
+        """One device a device ordinal, the first holding TensorFlow's ops too; none
+        when nothing computes.
 
-        Runs of several devices ask the HLO which ops communicate, whatever they are called.
+        Runs of several devices ask the HLO which ops communicate, whatever they are
+        called.
         """
         trace, threads = recorded.trace, recorded.threads
         thunks, ordinals = _thunks(trace, threads)
         ops = _ops(threads, recorded.pipeline_work)
         unnamed = unnamed_ops(threads, _named(trace, threads))
         devices = []
-        several = len(distinct(ordinals)) > 1 or bool((ordinals >= _ORDINALS_PER_PROCESS).any())
-        communicate = _communicating_ops(trace, recorded.programs) if several else frozenset()
+        several = len(distinct(ordinals)) > 1 or bool(
+            (ordinals >= _ORDINALS_PER_PROCESS).any()
+        )
+        communicate = (
+            _communicating_ops(trace, recorded.programs) if several else frozenset()
+        )
         for index, ordinal in enumerate(
-            sorted({*distinct(ordinals).tolist(), *([0] if len(ops) or len(unnamed.start) else [])})
+            sorted(
+                {
+                    *distinct(ordinals).tolist(),
+                    *([0] if len(ops) or len(unnamed.start) else []),
+                }
+            )
         ):
             mine = thunks[ordinals == ordinal]
             name = f"{self.kind.label}:{ordinal % _ORDINALS_PER_PROCESS}"
-            table = _table(trace, threads, mine, ops if index == 0 else ops[:0], communicate)
-            devices.append(_device(recorded, name, with_unnamed_ops(table, threads, unnamed) if index == 0 else table))
+            table = _table(
+                trace, threads, mine, ops if index == 0 else ops[:0], communicate
+            )
+            devices.append(
+                _device(
+                    recorded,
+                    name,
+                    with_unnamed_ops(table, threads, unnamed) if index == 0 else table,
+                )
+            )
         return tuple(devices)
 
 
 def _thunks(trace: HostTrace, threads: Threads) -> tuple[Int64Array, Int64Array]:
-    """(positions of XLA CPU thunks but those that call Python, their device ordinals)."""
+    """(positions of XLA CPU thunks but those that call Python, their device
+    ordinals).
+    """
     position = _named(trace, threads)
     position = position[~threads.bear(position, runs_python)]
     where, value = threads.integers(trace.stat(stats.DEVICE_ORDINAL))
-    return position, value_at(where, np.maximum(value, 0), position, 0)  # TensorFlow's XLA says -1 for its only device
+    return position, value_at(
+        where, np.maximum(value, 0), position, 0
+    )  # TensorFlow's XLA says -1 for its only device
 
 
 def _named(trace: HostTrace, threads: Threads) -> Int64Array:
@@ -86,7 +118,9 @@ def _ops(threads: Threads, pipeline_work: BoolArray) -> Int64Array:
 def _communicating_ops(trace: HostTrace, programs: Modules) -> frozenset[str]:
     """Names of all ops that are collectives by the HLO of the programs that run."""
     modules = trace.stat(stats.HLO_MODULE).texts
-    return frozenset(name for module in modules for name in collectives_by_name(programs, module))
+    return frozenset(
+        name for module in modules for name in collectives_by_name(programs, module)
+    )
 
 
 def _device(recorded: Recorded, name: str, table: DeviceOps) -> Device:
@@ -106,14 +140,24 @@ def _device(recorded: Recorded, name: str, table: DeviceOps) -> Device:
 
 
 def _table(
-    trace: HostTrace, threads: Threads, thunks: Int64Array, ops: Int64Array, communicate: frozenset[str]
+    trace: HostTrace,
+    threads: Threads,
+    thunks: Int64Array,
+    ops: Int64Array,
+    communicate: frozenset[str],
 ) -> DeviceOps:
-    """thunks, ops: positions of what runs on one device. communicate: names of ops that are collectives by the HLO."""
+    """thunks, ops: positions of what runs on one device. communicate: names of ops that
+    are collectives by the HLO.
+    """
     body = ~_control_flow(threads, thunks)
     end = np.concatenate([thunk_ends(trace, threads, thunks)[body], threads.end[ops]])
     positions = np.concatenate([thunks[body], ops])
     order = np.argsort(threads.start[positions], kind="stable")
-    positions, end, is_thunk = positions[order], end[order], order < np.count_nonzero(body)
+    positions, end, is_thunk = (
+        positions[order],
+        end[order],
+        order < np.count_nonzero(body),
+    )
     del order
     row = threads.row[positions]
     name, names = _names(threads, positions)
@@ -144,13 +188,22 @@ def _only(row: npt.NDArray[np.int32], where: BoolArray) -> npt.NDArray[np.int32]
     """-1 elsewhere."""
     if where.all():
         return row
-    return np.where(where, row, -1).astype(np.int32, copy=False) if where.any() else constant(-1, len(row))
+    return (
+        np.where(where, row, -1).astype(np.int32, copy=False)
+        if where.any()
+        else constant(-1, len(row))
+    )
 
 
 def _classes(
-    names: tuple[str, ...], row: npt.NDArray[np.int32], is_thunk: BoolArray, communicate: frozenset[str]
+    names: tuple[str, ...],
+    row: npt.NDArray[np.int32],
+    is_thunk: BoolArray,
+    communicate: frozenset[str],
 ) -> npt.NDArray[np.int8]:
-    """A DeviceClass for each event: of thunks by the HLO's word and the op's name, of TensorFlow's ops by their type."""
+    """A DeviceClass for each event: of thunks by the HLO's word and the op's name, of
+    TensorFlow's ops by their type.
+    """
     by_row = np.zeros(len(names), np.int8)
     for used in distinct(row[is_thunk]).tolist():
         op = names[used]
@@ -161,12 +214,22 @@ def _classes(
     return by_row[row]
 
 
-def _meeting_keys(trace: HostTrace, threads: Threads, positions: Int64Array) -> Int64Array:
-    """What the events of one collective share on all devices: the program's run, or TensorFlow's collective instance."""
-    found = [threads.integers(trace.stat(stat)) for stat in (stats.RUN_ID, stats.INSTANCE_KEY)]
+def _meeting_keys(
+    trace: HostTrace, threads: Threads, positions: Int64Array
+) -> Int64Array:
+    """What the events of one collective share on all devices: the program's run, or
+    TensorFlow's collective instance.
+    """
+    found = [
+        threads.integers(trace.stat(stat))
+        for stat in (stats.RUN_ID, stats.INSTANCE_KEY)
+    ]
     if not any(len(where) for where, _ in found):
         return constant(-1, len(positions), np.int64)
-    run, instance = (value_at(where, value & ((1 << 63) - 1), positions, -1) for where, value in found)
+    run, instance = (
+        value_at(where, value & ((1 << 63) - 1), positions, -1)
+        for where, value in found
+    )
     return np.where(instance >= 0, instance, run)
 
 
@@ -177,7 +240,9 @@ def _control_flow(threads: Threads, thunks: Int64Array) -> BoolArray:
     candidate = threads.bear(thunks, is_control_flow)
     following = np.append(threads.start[thunks[1:]], np.iinfo(np.int64).max)
     same_thread = np.append(np.diff(threads.thread_of(thunks)) == 0, False)
-    return np.asarray(candidate & same_thread & (following < threads.end[thunks]), np.bool_)
+    return np.asarray(
+        candidate & same_thread & (following < threads.end[thunks]), np.bool_
+    )
 
 
 def _programs(
@@ -188,12 +253,18 @@ def _programs(
     if not len(where):
         return constant(-1, len(positions)), ()
     every = distinct(value)
-    program = value_at(where, np.searchsorted(every, value).astype(np.int32), positions, -1)
+    program = value_at(
+        where, np.searchsorted(every, value).astype(np.int32), positions, -1
+    )
     return program, tuple(every.tolist())
 
 
-def _names(threads: Threads, positions: Int64Array) -> tuple[npt.NDArray[np.int32], tuple[str, ...]]:
-    """(index of each event's name in the names, the names). A run of the eager runtime is named by its op, as `MatMul:MatMul`."""
+def _names(
+    threads: Threads, positions: Int64Array
+) -> tuple[npt.NDArray[np.int32], tuple[str, ...]]:
+    """(index of each event's name in the names, the names). A run of the eager runtime
+    is named by its op, as `MatMul:MatMul`.
+    """
     row = threads.row[positions]
     eager = eager_runs(threads)
     if not len(eager.kernels):
@@ -203,16 +274,26 @@ def _names(threads: Threads, positions: Int64Array) -> tuple[npt.NDArray[np.int3
     ops = [single_op(threads.names[one]) for one in called.tolist()]
     known = (np.searchsorted(called, of_call) + len(threads.names)).astype(np.int32)
     named = value_at(eager.kernels, known, positions, -1)
-    return np.where(named < 0, row, named), (*threads.names, *(f"{op}:{op}" for op in ops))
+    return np.where(named < 0, row, named), (
+        *threads.names,
+        *(f"{op}:{op}" for op in ops),
+    )
 
 
 def _modules(
     trace: HostTrace, names: tuple[str, ...], threads: Threads, positions: Int64Array
 ) -> tuple[npt.NDArray[np.int32], tuple[str, ...]]:
-    """(index of each event's XLA module in the names, the names with the modules appended)."""
+    """(index of each event's XLA module in the names, the names with the modules
+    appended).
+    """
     event, code = trace.stat(stats.HLO_MODULE).codes()
     if not len(event):
         return constant(-1, len(positions)), names + trace.stat(stats.HLO_MODULE).texts
     where = threads.positions(event)
-    module = value_at(where[where >= 0], (code[where >= 0] + len(names)).astype(np.int32), positions, -1)
+    module = value_at(
+        where[where >= 0],
+        (code[where >= 0] + len(names)).astype(np.int32),
+        positions,
+        -1,
+    )
     return module, names + trace.stat(stats.HLO_MODULE).texts

@@ -1,9 +1,12 @@
-"""Work of XLA's CPU runtime: thunks that return at once, the runs they belong to, and time without a named op.
+"""Work of XLA's CPU runtime: thunks that return at once, the runs they belong to, and
+time without a named op.
 
-The thread that finishes such a thunk goes on with the thunks that waited for it before it writes the `end: name` mark,
-so the mark may come as late as the end of a collective that they lead to. Work that leads up to the mark without a pause
-is therefore taken for what came after the thunk. And as the runs of one program follow each other on a device, a mark
-that is written when the next run has begun tells nothing: its thunk ended with the rest of its own run at the latest.
+The thread that finishes such a thunk goes on with the thunks that waited for it before
+it writes the `end: name` mark, so the mark may come as late as the end of a collective
+that they lead to. Work that leads up to the mark without a pause is therefore taken for
+what came after the thunk. And as the runs of one program follow each other on a device,
+a mark that is written when the next run has begun tells nothing: its thunk ended with
+the rest of its own run at the latest.
 """
 
 from __future__ import annotations
@@ -36,8 +39,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 _PAUSE_PS = 250_000_000
-"""Between one thunk and the next of a chain, and between the last of it and the mark. Recorded: up to 190 µs where four
-devices share two cores, some 10 µs otherwise."""
+"""Between one thunk and the next of a chain, and between the last of it and the mark.
+Recorded: up to 190 µs where four devices share two cores, some 10 µs otherwise."""
 _NEVER = np.iinfo(np.int64).max
 
 
@@ -45,12 +48,16 @@ def thunk_ends(trace: HostTrace, threads: Threads, thunks: Int64Array) -> Int64A
     """End of each thunk, ps. thunks: positions of one device's, ascending."""
     if not len(thunks):
         return np.empty(0, np.int64)
-    return _within_own_run(trace, threads, thunks, _ends_by_marks(trace, threads, thunks))
+    return _within_own_run(
+        trace, threads, thunks, _ends_by_marks(trace, threads, thunks)
+    )
 
 
-def _within_own_run(trace: HostTrace, threads: Threads, thunks: Int64Array, end: Int64Array) -> Int64Array:
-    """The same ends, but those after the start of the program's next run: these are moved to where the rest of their own
-    run ended. Thunks without a run id keep theirs.
+def _within_own_run(
+    trace: HostTrace, threads: Threads, thunks: Int64Array, end: Int64Array
+) -> Int64Array:
+    """The same ends, but those after the start of the program's next run: these are
+    moved to where the rest of their own run ended. Thunks without a run id keep theirs.
     """
     run, program = _runs(trace, threads, thunks)
     known = true_at(run >= 0)
@@ -66,8 +73,12 @@ def _within_own_run(trace: HostTrace, threads: Threads, thunks: Int64Array, end:
     return np.maximum(out, threads.end[thunks])
 
 
-def _runs(trace: HostTrace, threads: Threads, thunks: Int64Array) -> tuple[Int64Array, Int64Array]:
-    """(number of the run, -1 without one; number of the XLA module) of each thunk. No two modules share a run."""
+def _runs(
+    trace: HostTrace, threads: Threads, thunks: Int64Array
+) -> tuple[Int64Array, Int64Array]:
+    """(number of the run, -1 without one; number of the XLA module) of each thunk. No
+    two modules share a run.
+    """
     where, run_id = threads.integers(trace.stat(stats.RUN_ID))
     event, code = trace.stat(stats.HLO_MODULE).codes()
     named = threads.positions(event)
@@ -76,8 +87,12 @@ def _runs(trace: HostTrace, threads: Threads, thunks: Int64Array) -> tuple[Int64
     return np.where(run >= 0, (module + 1) * len(threads) + run, -1), module
 
 
-def _start_of_following(run: Int64Array, module: Int64Array, start: Int64Array) -> Int64Array:
-    """When the module's next run begins, ps, shape (runs,); far in the future for its last."""
+def _start_of_following(
+    run: Int64Array, module: Int64Array, start: Int64Array
+) -> Int64Array:
+    """When the module's next run begins, ps, shape (runs,); far in the future for its
+    last.
+    """
     runs = int(run.max()) + 1
     first, module_of = np.full(runs, _NEVER), np.zeros(runs, np.int64)
     np.minimum.at(first, run, start)
@@ -89,7 +104,9 @@ def _start_of_following(run: Int64Array, module: Int64Array, start: Int64Array) 
     return out
 
 
-def _ends_by_marks(trace: HostTrace, threads: Threads, thunks: Int64Array) -> Int64Array:
+def _ends_by_marks(
+    trace: HostTrace, threads: Threads, thunks: Int64Array
+) -> Int64Array:
     """End of each thunk by its mark, ps; without one, the end of its event."""
     end = threads.end[thunks].copy()
     own, mark = _marks(trace, threads, thunks)
@@ -108,47 +125,71 @@ def _ends_by_marks(trace: HostTrace, threads: Threads, thunks: Int64Array) -> In
         first_of_chain[1:][starts[1:] - ends[:-1] <= _PAUSE_PS] = 0
         first_of_chain = np.maximum.accumulate(first_of_chain)
         last = np.searchsorted(starts, marked_at[mine], side="left") - 1
-        first = np.maximum(first_of_chain[last], np.searchsorted(starts, start[own[mine]], side="right"))
-        follows = (last >= 0) & (first <= last) & (marked_at[mine] - ends[last] <= _PAUSE_PS)
+        first = np.maximum(
+            first_of_chain[last],
+            np.searchsorted(starts, start[own[mine]], side="right"),
+        )
+        follows = (
+            (last >= 0) & (first <= last) & (marked_at[mine] - ends[last] <= _PAUSE_PS)
+        )
         done[mine[follows]] = starts[first[follows]]
     end[own] = np.maximum(end[own], done)
     return end
 
 
-def _marks(trace: HostTrace, threads: Threads, thunks: Int64Array) -> tuple[Int64Array, Int64Array]:
-    """(index of a thunk, position of its end mark) of those that have one, tied by producer id."""
+def _marks(
+    trace: HostTrace, threads: Threads, thunks: Int64Array
+) -> tuple[Int64Array, Int64Array]:
+    """(index of a thunk, position of its end mark) of those that have one, tied by
+    producer id.
+    """
     marks, consumed = threads.integers(trace.stat(stats.CONSUMER_ID))
     chosen = threads.bear(marks, is_end_mark)
     marks, consumed = marks[chosen], consumed[chosen]
     producers, produced = threads.integers(trace.stat(stats.PRODUCER_ID))
     if not len(marks) or not len(producers) or not len(thunks):
         return np.empty(0, np.int64), np.empty(0, np.int64)
-    order = np.argsort(producers, kind="stable")  # by event so far, and events may lie out of order in the file
+    order = np.argsort(
+        producers, kind="stable"
+    )  # by event so far, and events may lie out of order in the file
     producers, produced = producers[order], produced[order]
     place = np.minimum(np.searchsorted(producers, thunks), len(producers) - 1)
     order = np.argsort(consumed, kind="stable")
-    found = np.minimum(np.searchsorted(consumed[order], produced[place]), len(order) - 1)
+    found = np.minimum(
+        np.searchsorted(consumed[order], produced[place]), len(order) - 1
+    )
     mark = order[found]
     linked = (producers[place] == thunks) & (consumed[mark] == produced[place])
     linked &= threads.start[marks[mark]] >= threads.start[thunks]
     return true_at(linked), marks[mark[linked]]
 
 
-# Which call of a jitted function dispatched which run of its program, where the trace ties neither to the other.
+# Which call of a jitted function dispatched which run of its program, where the trace
+# ties neither to the other.
 
 
 def calls_of_runs(
-    trace: HostTrace, threads: Threads, positions: Int64Array, module: npt.NDArray[np.int32], names: tuple[str, ...]
+    trace: HostTrace,
+    threads: Threads,
+    positions: Int64Array,
+    module: npt.NDArray[np.int32],
+    names: tuple[str, ...],
 ) -> npt.NDArray[np.int32]:
-    """Position of the call that dispatched each thunk's run, -1 where unknown, of shape (positions,).
+    """Position of the call that dispatched each thunk's run, -1 where unknown, of shape
+    (positions,).
 
-    Runs of one module start in the order of its calls, and no run starts before its call. positions: of the thunks.
-    module: index of each thunk's module in names, -1 without one.
+    Runs of one module start in the order of its calls, and no run starts before its
+    call. positions: of the thunks. module: index of each thunk's module in names, -1
+    without one.
     """
     where, value = threads.integers(trace.stat(stats.RUN_ID))
     if not len(where):
         return constant(-1, len(positions))
-    run, start, end = value_at(where, ranks(value), positions, -1), threads.start[positions], threads.end[positions]
+    run, start, end = (
+        value_at(where, ranks(value), positions, -1),
+        threads.start[positions],
+        threads.end[positions],
+    )
     launch = np.full(len(positions), -1, np.int32)
     for one in distinct(module[(module >= 0) & (run >= 0)]).tolist():
         mine = true_at((module == one) & (run >= 0))
@@ -166,18 +207,30 @@ def calls_of_runs(
     return launch
 
 
-def runs_before_calls(calls: Int64Array, begins: Int64Array, ends: Int64Array) -> int | None:
-    """How many of the first runs were called before the trace began. None where no order fits.
+def runs_before_calls(
+    calls: Int64Array, begins: Int64Array, ends: Int64Array
+) -> int | None:
+    """How many of the first runs were called before the trace began. None where no
+    order fits.
 
     calls: when the calls began. begins, ends: of the runs. Each in order, in ps.
 
-    Where most calls begin after the run before theirs has ended, the host waits for each run, and the call right before a
-    run is its own. A host that is ahead calls while earlier runs go on, and nothing ties a run to its call; then all surplus
-    runs were called before the trace began, since a program waits for its last ones before it stops the trace.
+    Where most calls begin after the run before theirs has ended, the host waits for
+    each run, and the call right before a run is its own. A host that is ahead calls
+    while earlier runs go on, and nothing ties a run to its call; then all surplus runs
+    were called before the trace began, since a program waits for its last ones before
+    it stops the trace.
     """
     if not len(calls) or not len(begins):
         return None
-    soonest = max(0, int((np.searchsorted(begins, calls) - np.arange(len(calls)))[: len(begins)].max()))
+    soonest = max(
+        0,
+        int(
+            (np.searchsorted(begins, calls) - np.arange(len(calls)))[
+                : len(begins)
+            ].max()
+        ),
+    )
     surplus = max(0, len(begins) - len(calls))
     if surplus <= soonest:
         return soonest if 2 * soonest <= len(begins) else None
@@ -187,11 +240,14 @@ def runs_before_calls(calls: Int64Array, begins: Int64Array, ends: Int64Array) -
     return soonest if 2 * int(waited.sum()) > len(followed) else surplus
 
 
-# When a CPU runs XLA programs whose ops the trace does not name, wholly (JAX 0.4.30, 0.6) or in part (JAX 0.4.38).
+# When a CPU runs XLA programs whose ops the trace does not name, wholly (JAX 0.4.30,
+# 0.6) or in part (JAX 0.4.38).
 
 
 class UnnamedOps(msgspec.Struct, frozen=True):
-    """Stretches of programs without a named op, by start. call: position of the jitted call that brought it on, or -1."""
+    """Stretches of programs without a named op, by start. call: position of the jitted
+    call that brought it on, or -1.
+    """
 
     start: Int64Array
     end: Int64Array
@@ -203,16 +259,23 @@ class UnnamedOps(msgspec.Struct, frozen=True):
 _NONE = UnnamedOps(*(np.empty(0, np.int64) for _ in range(4)))
 
 
-def with_unnamed_ops(ops: DeviceOps, threads: Threads, unnamed: UnnamedOps) -> DeviceOps:
-    """The ops with the stretches without a named one among them: each bears its program's name as its own."""
+def with_unnamed_ops(
+    ops: DeviceOps, threads: Threads, unnamed: UnnamedOps
+) -> DeviceOps:
+    """The ops with the stretches without a named one among them: each bears its
+    program's name as its own.
+    """
     count = len(unnamed.start)
     if not count:
         return ops
     programs = [
-        program_of_call(threads.names[threads.row[one]]) if one >= 0 else ANY_PROGRAM for one in unnamed.call.tolist()
+        program_of_call(threads.names[threads.row[one]]) if one >= 0 else ANY_PROGRAM
+        for one in unnamed.call.tolist()
     ]
     names = tuple(dict.fromkeys(programs))
-    name = np.array([names.index(one) for one in programs], np.int32) + np.int32(len(ops.names))
+    name = np.array([names.index(one) for one in programs], np.int32) + np.int32(
+        len(ops.names)
+    )
     nothing = np.full(count, -1, np.int32)
     added = {
         "start": unnamed.start,
@@ -227,14 +290,24 @@ def with_unnamed_ops(ops: DeviceOps, threads: Threads, unnamed: UnnamedOps) -> D
         "launch": unnamed.call.astype(np.int32),
     }
     order = np.argsort(np.concatenate([ops.start, unnamed.start]), kind="stable")
-    columns = {one: np.concatenate([getattr(ops, one), added.get(one, nothing)])[order] for one in COLUMNS}
-    return DeviceOps(**columns, callers=ops.callers, names=ops.names + names, program_ids=ops.program_ids)
+    columns = {
+        one: np.concatenate([getattr(ops, one), added.get(one, nothing)])[order]
+        for one in COLUMNS
+    }
+    return DeviceOps(
+        **columns,
+        callers=ops.callers,
+        names=ops.names + names,
+        program_ids=ops.program_ids,
+    )
 
 
 def unnamed_ops(threads: Threads, thunks: Int64Array) -> UnnamedOps:
-    """Where programs run and no op tells which. thunks: positions of the ops that have a name.
+    """Where programs run and no op tells which. thunks: positions of the ops that have
+    a name.
 
-    Where the trace names ops and marks how long the asynchronous ones take, nothing is missing.
+    Where the trace names ops and marks how long the asynchronous ones take, nothing is
+    missing.
     """
     if len(thunks) and len(threads.named(is_end_mark)):
         return _NONE
@@ -247,7 +320,10 @@ def unnamed_ops(threads: Threads, thunks: Int64Array) -> UnnamedOps:
     waits = threads.start[position]
     named = union(threads.start[thunks], threads.end[thunks])
     pieces = [
-        difference(Intervals(waits[[run]], end[[run]]), named.clip(int(waits[run]), int(end[run])))
+        difference(
+            Intervals(waits[[run]], end[[run]]),
+            named.clip(int(waits[run]), int(end[run])),
+        )
         for run in range(len(position))
     ]
     counts = np.array([len(piece) for piece in pieces], np.int64)
@@ -260,7 +336,9 @@ def unnamed_ops(threads: Threads, thunks: Int64Array) -> UnnamedOps:
 
 
 def _runs_unnamed_ops(threads: Threads) -> tuple[Int64Array, Int64Array, Int64Array]:
-    """(position of the event that shows it, start, end) of each run of a program, by start."""
+    """(position of the event that shows it, start, end) of each run of a program, by
+    start.
+    """
     position = threads.named(awaits_program)
     helpers = threads.named(runs_program)
     start = threads.start[helpers]
@@ -273,17 +351,24 @@ def _runs_unnamed_ops(threads: Threads) -> tuple[Int64Array, Int64Array, Int64Ar
 
 
 def _begins(threads: Threads, waits: Int64Array, helpers: Int64Array) -> Int64Array:
-    """Start of the run that each wait ends: of the work that its thread has taken from the pool, or of the call around it."""
+    """Start of the run that each wait ends: of the work that its thread has taken from
+    the pool, or of the call around it.
+    """
     opens = np.concatenate([threads.named(starts_pool_work), helpers])
     bounds = np.sort(np.concatenate([threads.named(bounds_pool_work), helpers, waits]))
     latest = bounds[np.maximum(np.searchsorted(bounds, waits) - 1, 0)]
-    inside = (latest < waits) & (threads.thread_of(latest) == threads.thread_of(waits)) & is_in(latest, opens)
+    inside = (
+        (latest < waits)
+        & (threads.thread_of(latest) == threads.thread_of(waits))
+        & is_in(latest, opens)
+    )
     inside &= ~is_in(latest, helpers) | (threads.end[latest] >= threads.end[waits])
     return np.where(inside, threads.start[latest], threads.start[waits])
 
 
 def _calls(threads: Threads, position: Int64Array, start: Int64Array) -> Int64Array:
-    """The jitted call of each run, by start: runs begin in the order of their calls, the last ones at the end of the trace.
+    """The jitted call of each run, by start: runs begin in the order of their calls,
+    the last ones at the end of the trace.
 
     -1 for all where a run would begin before its call, as where several threads call.
     """

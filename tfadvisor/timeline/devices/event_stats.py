@@ -13,7 +13,14 @@ from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.model import HostMemory
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import DeviceClass
-from tfadvisor.timeline.names.devices import ON_DEVICE, PAGEABLE, PINNED, copy_bytes, direction_of, memory_kinds
+from tfadvisor.timeline.names.devices import (
+    ON_DEVICE,
+    PAGEABLE,
+    PINNED,
+    copy_bytes,
+    direction_of,
+    memory_kinds,
+)
 from tfadvisor.timeline.sweeps import places
 from tfadvisor.trace.columns import LAST_EVENT, HostTrace, StatColumn
 
@@ -21,8 +28,11 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 
-def value_at(where: Int64Array, value: npt.NDArray[Any], positions: Int64Array, without: int) -> npt.NDArray[Any]:
-    """The value at each position; of several at one position the last. without: what stands for none.
+def value_at(
+    where: Int64Array, value: npt.NDArray[Any], positions: Int64Array, without: int
+) -> npt.NDArray[Any]:
+    """The value at each position; of several at one position the last. without: what
+    stands for none.
 
     where: the position of each value, in any order.
     """
@@ -40,7 +50,9 @@ def value_at(where: Int64Array, value: npt.NDArray[Any], positions: Int64Array, 
     return found
 
 
-def texts_of(column: StatColumn, events: Int64Array, offset: int) -> npt.NDArray[np.int32]:
+def texts_of(
+    column: StatColumn, events: Int64Array, offset: int
+) -> npt.NDArray[np.int32]:
     """Index of each event's text, counted from the offset; -1 without one."""
     column_event, code = column.codes()
     if not len(column_event) or not len(events):
@@ -52,7 +64,9 @@ def texts_of(column: StatColumn, events: Int64Array, offset: int) -> npt.NDArray
 def first_texts_of(
     columns: Sequence[StatColumn], events: Int64Array, offset: int
 ) -> tuple[npt.NDArray[np.int32], tuple[str, ...]]:
-    """(index of each event's text by the first column that has one, counted from the offset, -1 without; all texts)."""
+    """(index of each event's text by the first column that has one, counted from the
+    offset, -1 without; all texts).
+    """
     out = constant(-1, len(events))
     texts: tuple[str, ...] = ()
     for column in columns:
@@ -69,11 +83,15 @@ def numbers_of(column: StatColumn, events: Int64Array) -> tuple[Int64Array, Bool
     return number.astype(np.int64, copy=False), known
 
 
-def numbers_as_stored(column: StatColumn, events: Int64Array) -> tuple[Int64Array | npt.NDArray[np.int32], BoolArray]:
+def numbers_as_stored(
+    column: StatColumn, events: Int64Array
+) -> tuple[Int64Array | npt.NDArray[np.int32], BoolArray]:
     """The same, in four bytes where they suffice."""
     column_event, value = column.integers_between(0, LAST_EVENT)
     if not len(column_event) or not len(events):
-        return constant(0, len(events), np.int64), constant(False, len(events), np.bool_)
+        return constant(0, len(events), np.int64), constant(
+            False, len(events), np.bool_
+        )
     place = places(column_event, events)
     known = place >= 0
     out = value[place]
@@ -82,24 +100,38 @@ def numbers_as_stored(column: StatColumn, events: Int64Array) -> tuple[Int64Arra
     return out, known
 
 
-# Direction, bytes and host memory of copies on a GPU, by the stat `memcpy_details` and the call that launched them.
+# Direction, bytes and host memory of copies on a GPU, by the stat `memcpy_details` and
+# the call that launched them.
 
 
 def copies_by_details(
-    trace: HostTrace, events: Int64Array, kind: npt.NDArray[np.int8], launch_row: npt.NDArray[np.int32]
+    trace: HostTrace,
+    events: Int64Array,
+    kind: npt.NDArray[np.int8],
+    launch_row: npt.NDArray[np.int32],
 ) -> Copies:
     """What has copy details is a copy, whatever its collector calls it.
 
-    kind: a DeviceClass by the event's name. launch_row: of the launching call's name, -1 where none is known."""
+    kind: a DeviceClass by the event's name. launch_row: of the launching call's name,
+    -1 where none is known."""
     column = trace.stat(stats.MEMCPY_DETAILS)
     text = texts_of(column, events, 0)
     said = text >= 0
-    size, memory = constant(-1, len(events), np.int64), constant(0, len(events), np.int8)
+    size, memory = (
+        constant(-1, len(events), np.int64),
+        constant(0, len(events), np.int8),
+    )
     if said.any():
-        kind = np.where(said & (kind == DeviceClass.COMPUTE.value), DeviceClass.OTHER_COPY, kind).astype(np.int8)
+        kind = np.where(
+            said & (kind == DeviceClass.COMPUTE.value), DeviceClass.OTHER_COPY, kind
+        ).astype(np.int8)
         size, memory = size.copy(), memory.copy()
-        size[said] = np.array([copy_bytes(one) for one in column.texts], np.int64)[text[said]]
-        memory[said] = np.array([host_memory(one) for one in column.texts], np.int8)[text[said]]
+        size[said] = np.array([copy_bytes(one) for one in column.texts], np.int64)[
+            text[said]
+        ]
+        memory[said] = np.array([host_memory(one) for one in column.texts], np.int8)[
+            text[said]
+        ]
     undirected = (kind == DeviceClass.OTHER_COPY.value) & (launch_row >= 0)
     if undirected.any():
         kind = kind.copy()
@@ -110,7 +142,9 @@ def copies_by_details(
 
 def no_details(kind: npt.NDArray[np.int8]) -> Copies:
     """Of a device whose trace says nothing of its copies but their class."""
-    return Copies(kind, constant(-1, len(kind), np.int64), constant(0, len(kind), np.int8))
+    return Copies(
+        kind, constant(-1, len(kind), np.int64), constant(0, len(kind), np.int8)
+    )
 
 
 def host_memory(details: str) -> HostMemory:

@@ -1,4 +1,6 @@
-"""GPUs: planes `/device:GPU:0`, with a line for each stream, kernels and copies that a call on the host launched."""
+"""GPUs: planes `/device:GPU:0`, with a line for each stream, kernels and copies that a
+call on the host launched.
+"""
 
 from __future__ import annotations
 
@@ -60,42 +62,69 @@ class Gpu(DeviceOfPlanes):
         return numbers_of(trace.stat(stats.PROGRAM_ID), events)
 
     def copies(
-        self, trace: HostTrace, events: Int64Array, kind: npt.NDArray[np.int8], launch_row: npt.NDArray[np.int32]
+        self,
+        trace: HostTrace,
+        events: Int64Array,
+        kind: npt.NDArray[np.int8],
+        launch_row: npt.NDArray[np.int32],
     ) -> Copies:
         """By `memcpy_details` and the launching call."""
         return copies_by_details(trace, events, kind, launch_row)
 
     def model(self, properties: Properties) -> str:
-        """`NVIDIA H100`, as the plane says it, else by what it states of the hardware."""
-        stated = properties.get(stats.GPU_DEVICE_NAME) or properties.get(stats.DEVICE_TYPE_STRING)
-        cores, memory = number(properties, stats.CORE_COUNT), number(properties, stats.MEMORY_SIZE)
-        return str(stated or gpu_model(vendor(properties), capability(properties), cores, memory))
+        """`NVIDIA H100`, as the plane says it, else by what it states of the
+        hardware.
+        """
+        stated = properties.get(stats.GPU_DEVICE_NAME) or properties.get(
+            stats.DEVICE_TYPE_STRING
+        )
+        cores, memory = (
+            number(properties, stats.CORE_COUNT),
+            number(properties, stats.MEMORY_SIZE),
+        )
+        return str(
+            stated
+            or gpu_model(vendor(properties), capability(properties), cores, memory)
+        )
 
     def peaks(self, properties: Properties) -> Peaks:
-        """As the plane states them, else as the maker of the model does, else (16 bits) from clock, number of multiprocessors and
-        compute capability. The bandwidth of NVIDIA's is what the plane states: one model has memories of several speeds.
+        """As the plane states them, else as the maker of the model does, else (16 bits)
+        from clock, number of multiprocessors and compute capability. The bandwidth of
+        NVIDIA's is what the plane states: one model has memories of several speeds.
         """
         stated = stated_peaks(properties)
         if stated:
             return stated
         model = self.model(properties)
-        known, reckoned = peaks_of_model(model), _peaks_by_capability(properties, is_for_games(model))
+        known, reckoned = (
+            peaks_of_model(model),
+            _peaks_by_capability(properties, is_for_games(model)),
+        )
         if known is None:
             return reckoned
         if properties.get(stats.DEVICE_VENDOR, stats.NVIDIA) == stats.AMD:
             return known
         return replace(
-            known, flops=known.flops or reckoned.flops, bytes_per_s=reckoned.bytes_per_s or known.bytes_per_s
+            known,
+            flops=known.flops or reckoned.flops,
+            bytes_per_s=reckoned.bytes_per_s or known.bytes_per_s,
         )
 
 
 def _peaks_by_capability(properties: Properties, for_games: bool) -> Peaks:
-    cores, clock_khz = number(properties, stats.CORE_COUNT), number(properties, stats.CLOCK_RATE)
+    cores, clock_khz = (
+        number(properties, stats.CORE_COUNT),
+        number(properties, stats.CLOCK_RATE),
+    )
     vendor = properties.get(stats.DEVICE_VENDOR, stats.NVIDIA)
     known = capability(properties)
     one = multiprocessors().get(known) if vendor == stats.NVIDIA else None
     per_cycle = one and (one.for_games if for_games else one.per_cycle)
-    flops = cores * clock_khz * 1e3 * per_cycle if cores and clock_khz and per_cycle else None
+    flops = (
+        cores * clock_khz * 1e3 * per_cycle
+        if cores and clock_khz and per_cycle
+        else None
+    )
     bandwidth = number(properties, stats.MEMORY_BANDWIDTH)
     if bandwidth and vendor == stats.AMD and known >= _DOUBLE_RATE:
         bandwidth *= 2
@@ -108,6 +137,10 @@ def vendor(properties: Properties) -> str:
 
 
 def capability(properties: Properties) -> tuple[int, int]:
-    """Of CUDA, or of AMD's architecture, major and minor; zeros where the plane does not say."""
-    major, minor = (int(number(properties, half) or 0) for half in stats.COMPUTE_CAPABILITY)
+    """Of CUDA, or of AMD's architecture, major and minor; zeros where the plane does
+    not say.
+    """
+    major, minor = (
+        int(number(properties, half) or 0) for half in stats.COMPUTE_CAPABILITY
+    )
     return major, minor

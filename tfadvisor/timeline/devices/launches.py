@@ -1,4 +1,6 @@
-"""From the host's launch call to the kernel's start: latency, queueing, and graphs that hide single launches."""
+"""From the host's launch call to the kernel's start: latency, queueing, and graphs that
+hide single launches.
+"""
 
 from __future__ import annotations
 
@@ -27,10 +29,11 @@ if TYPE_CHECKING:
 class Launches(msgspec.Struct, frozen=True):
     """The kernels of one device's counted steps by how they were launched.
 
-    latency: launch end to kernel start where the stream was free by then, ps. linked: kernels with a known launch. in_graphs:
-    those launched by a CUDA or HIP graph, of which only the first has a launch time of its own. graphs: launches of graphs.
-    linked_ps: summed length of the linked kernels. behind_ps: of those launched before the device had done all that began
-    before them, whatever the stream.
+    latency: launch end to kernel start where the stream was free by then, ps. linked:
+    kernels with a known launch. in_graphs: those launched by a CUDA or HIP graph, of
+    which only the first has a launch time of its own. graphs: launches of graphs.
+    linked_ps: summed length of the linked kernels. behind_ps: of those launched before
+    the device had done all that began before them, whatever the stream.
     """
 
     latency: Distribution
@@ -47,7 +50,10 @@ def launches_of(ops: DeviceOps, chosen: BoolArray, most: int) -> Launches:
     by_graph = _by_graphs(ops)
     launched = ops.launch_end
     linked = chosen & (launched >= 0)
-    free, behind = _on_free_stream(ops, launched), linked & _behind_others(ops, launched)
+    free, behind = (
+        _on_free_stream(ops, launched),
+        linked & _behind_others(ops, launched),
+    )
     wait = launched if launched.flags.writeable else launched.copy()
     np.maximum(np.subtract(ops.start, launched, out=wait), 0, out=wait)
     by_graph, single = linked & by_graph, linked & _is_first_of_launch(ops, linked)
@@ -75,8 +81,13 @@ def _by_graphs(ops: DeviceOps) -> BoolArray:
 
 
 def _is_first_of_launch(ops: DeviceOps, linked: BoolArray) -> BoolArray:
-    """A graph launches many kernels with one call: only the first of them starts because of it."""
-    out, call = np.zeros(len(ops), np.bool_), ops.launch[linked]  # events are in order of start
+    """A graph launches many kernels with one call: only the first of them starts
+    because of it.
+    """
+    out, call = (
+        np.zeros(len(ops), np.bool_),
+        ops.launch[linked],
+    )  # events are in order of start
     if (call[1:] >= call[:-1]).all():
         out[linked] = np.append(True, call[1:] != call[:-1])[: len(call)]
         return out
@@ -88,7 +99,9 @@ def _is_first_of_launch(ops: DeviceOps, linked: BoolArray) -> BoolArray:
 
 
 def _behind_others(ops: DeviceOps, launched: Int64Array) -> BoolArray:
-    """Which events were launched before all that began before them on the device was done."""
+    """Which events were launched before all that began before them on the device was
+    done.
+    """
     out, done = np.empty(len(ops), np.bool_), np.array([np.iinfo(np.int64).min])
     for part in blocks(len(ops)):
         done = np.maximum.accumulate(np.append(done[-1], ops.end[part]))
@@ -97,7 +110,9 @@ def _behind_others(ops: DeviceOps, launched: Int64Array) -> BoolArray:
 
 
 def _on_free_stream(ops: DeviceOps, launched: Int64Array) -> BoolArray:
-    """Which events were launched when all that began before them on their stream was done."""
+    """Which events were launched when all that began before them on their stream was
+    done.
+    """
     out = np.empty(len(ops), np.bool_)
     for stream in distinct(ops.stream).tolist():
         mine = ops.stream == stream
@@ -109,11 +124,14 @@ def _on_free_stream(ops: DeviceOps, launched: Int64Array) -> BoolArray:
     return out
 
 
-# Which call on the host launched each event of a device: both bear the same correlation id.
+# Which call on the host launched each event of a device: both bear the same correlation
+# id.
 
 
 class LaunchLinks:
-    """Host calls by correlation id. Ids may repeat between devices, so a call that names its device wins."""
+    """Host calls by correlation id. Ids may repeat between devices, so a call that
+    names its device wins.
+    """
 
     def __init__(self, trace: HostTrace, threads: Threads) -> None:
         """Sorts the calls of all host threads that bear an id."""
@@ -136,19 +154,31 @@ class LaunchLinks:
         self._threads, self._ops = threads, threads.everywhere(HostClass.OP)
 
     def framework_ops(self, launch: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
-        """Row of the name of the framework's op on the host inside which each call lies, -1 without one. launch: as of `of`."""
+        """Row of the name of the framework's op on the host inside which each call
+        lies, -1 without one. launch: as of `of`.
+        """
         op = self._around(launch, self._ops)
         return (
-            constant(-1, len(launch)) if op is None else np.where(op >= 0, self._threads.row[op], -1).astype(np.int32)
+            constant(-1, len(launch))
+            if op is None
+            else np.where(op >= 0, self._threads.row[op], -1).astype(np.int32)
         )
 
     def to_peers(self, launch: npt.NDArray[np.int32]) -> BoolArray:
         """Which calls hand a buffer to another device."""
         helper = self._around(launch, self._threads.named(copies_to_peer))
-        return constant(False, len(launch), np.bool_) if helper is None else np.asarray(helper >= 0, np.bool_)
+        return (
+            constant(False, len(launch), np.bool_)
+            if helper is None
+            else np.asarray(helper >= 0, np.bool_)
+        )
 
-    def _around(self, launch: npt.NDArray[np.int32], events: Int64Array) -> Int64Array | None:
-        """The last of these events to begin before each call, where the call lies in it, else -1. None where none can."""
+    def _around(
+        self, launch: npt.NDArray[np.int32], events: Int64Array
+    ) -> Int64Array | None:
+        """The last of these events to begin before each call, where the call lies in
+        it, else -1. None where none can.
+        """
         if not len(events) or launch.strides == (0,):
             return None
         threads, call = self._threads, np.maximum(launch, 0)
@@ -159,8 +189,12 @@ class LaunchLinks:
         return np.where(inside, one, -1)
 
     def of(self, events: Int64Array, device: int) -> npt.NDArray[np.int32]:
-        """Index into the callers of the call that launched each event, -1 where none is found."""
-        wanted, known = numbers_as_stored(self._trace.stat(stats.CORRELATION_ID), events)
+        """Index into the callers of the call that launched each event, -1 where none is
+        found.
+        """
+        wanted, known = numbers_as_stored(
+            self._trace.stat(stats.CORRELATION_ID), events
+        )
         if not len(self._id) or not known.any():
             return constant(-1, len(events))
         place = places(self._id, wanted)
@@ -169,7 +203,9 @@ class LaunchLinks:
         mine = self._device == device
         if self._repeat and mine.any():
             several = (
-                found & (self._id[np.minimum(place + 1, len(self._id) - 1)] == wanted) & (place + 1 < len(self._id))
+                found
+                & (self._id[np.minimum(place + 1, len(self._id) - 1)] == wanted)
+                & (place + 1 < len(self._id))
             )
             ids, positions = self._id[mine], self._position[mine]
             at = places(ids, wanted)

@@ -1,4 +1,6 @@
-"""Devices from planes of their own: their events in order, classed, and linked to the host calls that launched them."""
+"""Devices from planes of their own: their events in order, classed, and linked to the
+host calls that launched them.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,13 @@ from tfadvisor.tallies import listed
 from tfadvisor.timeline.devices.event_stats import first_texts_of, numbers_of, texts_of
 from tfadvisor.timeline.devices.launches import LaunchLinks
 from tfadvisor.timeline.devices.protocol import DeviceOfPlanes, Properties, Recorded
-from tfadvisor.timeline.intervals import BoolArray, Int64Array, Intervals, union, union_of
+from tfadvisor.timeline.intervals import (
+    BoolArray,
+    Int64Array,
+    Intervals,
+    union,
+    union_of,
+)
 from tfadvisor.timeline.model import COLUMNS, Device, DeviceOps
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import COPIES, DeviceClass
@@ -27,24 +35,41 @@ if TYPE_CHECKING:
 _POSITIVE = (1 << 63) - 1
 
 
-def devices_of_planes(questions: DeviceOfPlanes, recorded: Recorded) -> tuple[Device, ...]:
+def devices_of_planes(
+    questions: DeviceOfPlanes, recorded: Recorded
+) -> tuple[Device, ...]:
     """The devices of one kind, by number; planes of the same number are one device."""
     numbers = (questions.number(plane.name) for plane in recorded.trace.planes)
-    planes = listed((number, index) for index, number in enumerate(numbers) if number is not None)
+    planes = listed(
+        (number, index) for index, number in enumerate(numbers) if number is not None
+    )
     if not planes:
         return ()
     links = LaunchLinks(recorded.trace, recorded.threads)
-    return tuple(_device(questions, recorded, number, planes[number], links) for number in sorted(planes))
+    return tuple(
+        _device(questions, recorded, number, planes[number], links)
+        for number in sorted(planes)
+    )
 
 
 def _device(
-    questions: DeviceOfPlanes, recorded: Recorded, number: int, planes: list[int], links: LaunchLinks
+    questions: DeviceOfPlanes,
+    recorded: Recorded,
+    number: int,
+    planes: list[int],
+    links: LaunchLinks,
 ) -> Device:
     trace = recorded.trace
     events, stream, start = _events_in_order(questions, trace, planes)
-    ops = _ops(questions, trace, planes, events, stream, start, links.of(events, number), links)
+    ops = _ops(
+        questions, trace, planes, events, stream, start, links.of(events, number), links
+    )
     del events
-    ops = _rows(ops, ~_covers_its_body(questions, trace, ops.name, ops) & (ops.kind != DeviceClass.NO_WORK.value))
+    ops = _rows(
+        ops,
+        ~_covers_its_body(questions, trace, ops.name, ops)
+        & (ops.kind != DeviceClass.NO_WORK.value),
+    )
     return Device(
         name=f"{questions.label}:{number}",
         kind=questions.kind,
@@ -58,7 +83,12 @@ def _device(
         infeed=ops.covered(DeviceClass.INFEED),
         stated=questions.stated(trace, used(ops.name, len(trace.names))),
         awaits=_awaits(questions, trace, planes),
-        programs=union_of(*(spans_of(trace, line) for line in _program_lines(questions, trace, planes))),
+        programs=union_of(
+            *(
+                spans_of(trace, line)
+                for line in _program_lines(questions, trace, planes)
+            )
+        ),
     )
 
 
@@ -72,7 +102,9 @@ def _ops(
     launch: npt.NDArray[np.int32],
     links: LaunchLinks,
 ) -> DeviceOps:
-    """One row an event. launch: index into the callers of the call that launched each, -1 where none is found."""
+    """One row an event. launch: index into the callers of the call that launched each,
+    -1 where none is found.
+    """
     callers = links.callers
     row = trace.events.row[events]
     kind = _row_classes(questions, trace, row)[row]
@@ -83,21 +115,35 @@ def _ops(
     end += start
     modules, ops = trace.stat(stats.HLO_MODULE), trace.stat(stats.HLO_OP)
     framework_paths = trace.stat(stats.TF_OP), trace.stat(stats.OUTERMOST_ANNOTATION)
-    path, paths = first_texts_of(framework_paths, events, len(trace.names) + len(modules.texts) + len(ops.texts))
+    path, paths = first_texts_of(
+        framework_paths, events, len(trace.names) + len(modules.texts) + len(ops.texts)
+    )
     if (path < 0).any():
         path = np.where(path < 0, links.framework_ops(launch), path).astype(np.int32)
-    names, details = trace.names.name + modules.texts + ops.texts + paths, trace.stat(stats.KERNEL_DETAILS)
+    names, details = (
+        trace.names.name + modules.texts + ops.texts + paths,
+        trace.stat(stats.KERNEL_DETAILS),
+    )
     ids, known = questions.programs(trace, events, row)
     module = texts_of(modules, events, len(trace.names))
     around, called = _programs_around(questions, trace, planes, start)
     if called:
         inside = around >= 0
-        ids, known = np.where(known, ids, np.array([program_number(one) for one in called])[around]), known | inside
-        module = np.where((module < 0) & inside, around + len(names) + len(details.texts), module).astype(np.int32)
+        ids, known = (
+            np.where(
+                known, ids, np.array([program_number(one) for one in called])[around]
+            ),
+            known | inside,
+        )
+        module = np.where(
+            (module < 0) & inside, around + len(names) + len(details.texts), module
+        ).astype(np.int32)
     every = distinct(ids[known])
     run, has_run = numbers_of(trace.stat(stats.RUN_ID), events)
     program = (
-        np.where(known, np.searchsorted(every, ids), -1).astype(np.int32) if len(every) else constant(-1, len(row))
+        np.where(known, np.searchsorted(every, ids), -1).astype(np.int32)
+        if len(every)
+        else constant(-1, len(row))
     )
     return DeviceOps(
         start=start,
@@ -110,7 +156,9 @@ def _ops(
         program=program,
         path=path,
         bytes=copies.bytes,
-        meeting=np.where(has_run, run & _POSITIVE, -1) if has_run.any() else constant(-1, len(row), np.int64),
+        meeting=np.where(has_run, run & _POSITIVE, -1)
+        if has_run.any()
+        else constant(-1, len(row), np.int64),
         memory=copies.memory,
         launch=launch,
         details=texts_of(details, events, len(names)),
@@ -123,66 +171,106 @@ def _ops(
 def _programs_around(
     questions: DeviceOfPlanes, trace: HostTrace, planes: list[int], start: Int64Array
 ) -> tuple[npt.NDArray[np.int64], list[str]]:
-    """(index of the program that runs at each instant, -1 without one; the programs' names), by the device's line of programs."""
+    """(index of the program that runs at each instant, -1 without one; the programs'
+    names), by the device's line of programs.
+    """
     lines = _program_lines(questions, trace, planes)
     if not lines:
         return constant(-1, len(start), np.int64), []
     events = np.concatenate([_of_line(trace, line, bool) for line in lines])
     events = events[np.argsort(trace.events.start_ps[events], kind="stable")]
     begin = np.append(np.iinfo(np.int64).min, trace.events.start_ps[events])
-    end = np.append(begin[0], begin[1:] + np.maximum(trace.events.duration_ps[events], 0))
+    end = np.append(
+        begin[0], begin[1:] + np.maximum(trace.events.duration_ps[events], 0)
+    )
     at = np.searchsorted(begin, start, "right") - 1
     rows, code = np.unique(trace.events.row[events], return_inverse=True)
-    return np.where(start < end[at], np.append(-1, code)[at], -1), [trace.names.name[row] for row in rows.tolist()]
+    return np.where(start < end[at], np.append(-1, code)[at], -1), [
+        trace.names.name[row] for row in rows.tolist()
+    ]
 
 
-def _program_lines(questions: DeviceOfPlanes, trace: HostTrace, planes: list[int]) -> list[int]:
+def _program_lines(
+    questions: DeviceOfPlanes, trace: HostTrace, planes: list[int]
+) -> list[int]:
     lines = true_at(is_in(trace.lines.plane, planes)).tolist()
-    return [one for one in lines if questions.holds_programs(trace.planes[planes[0]].name, trace.lines.name[one])]
+    return [
+        one
+        for one in lines
+        if questions.holds_programs(trace.planes[planes[0]].name, trace.lines.name[one])
+    ]
 
 
-def _single_ops(ops: StatColumn, events: Int64Array, offset: int) -> npt.NDArray[np.int32]:
-    """Index of each event's op, counted from the offset; -1 without one, and for one that stands for all kernels of a graph:
-    what is known of these is their own names.
+def _single_ops(
+    ops: StatColumn, events: Int64Array, offset: int
+) -> npt.NDArray[np.int32]:
+    """Index of each event's op, counted from the offset; -1 without one, and for one
+    that stands for all kernels of a graph: what is known of these is their own names.
     """
     buffers = [code for code, text in enumerate(ops.texts) if is_command_buffer(text)]
     found = texts_of(ops, events, offset)
     return (
-        np.where(is_in(found, np.array(buffers, np.int64) + offset), -1, found).astype(np.int32) if buffers else found
+        np.where(is_in(found, np.array(buffers, np.int64) + offset), -1, found).astype(
+            np.int32
+        )
+        if buffers
+        else found
     )
 
 
 def _between_devices(
     kind: npt.NDArray[np.int8], launch: npt.NDArray[np.int32], links: LaunchLinks
 ) -> npt.NDArray[np.int8]:
-    """The classes, with copies that the runtime hands to another device as such: AMD's tracer calls them DeviceToDevice."""
+    """The classes, with copies that the runtime hands to another device as such: AMD's
+    tracer calls them DeviceToDevice.
+    """
     within = is_in(kind, (DeviceClass.D2D,))
-    return np.where(within & links.to_peers(launch), DeviceClass.P2P, kind).astype(np.int8) if within.any() else kind
+    return (
+        np.where(within & links.to_peers(launch), DeviceClass.P2P, kind).astype(np.int8)
+        if within.any()
+        else kind
+    )
 
 
-def _exchanged(kind: npt.NDArray[np.int8], ops: StatColumn, events: Int64Array) -> npt.NDArray[np.int8]:
-    """The classes, with copies to a peer that a collective op asked for as collectives: copy engines run them."""
+def _exchanged(
+    kind: npt.NDArray[np.int8], ops: StatColumn, events: Int64Array
+) -> npt.NDArray[np.int8]:
+    """The classes, with copies to a peer that a collective op asked for as collectives:
+    copy engines run them.
+    """
     to_peers = is_in(kind, (DeviceClass.P2P, DeviceClass.OTHER_COPY))
     if not to_peers.any() or not len(ops):
         return kind
-    exchange = np.array([op_collective(text) is not None for text in ops.texts] or [False], np.bool_)
+    exchange = np.array(
+        [op_collective(text) is not None for text in ops.texts] or [False], np.bool_
+    )
     text = texts_of(ops, events, 0)
-    return np.where(to_peers & (text >= 0) & exchange[text], DeviceClass.COLLECTIVE, kind).astype(np.int8)
+    return np.where(
+        to_peers & (text >= 0) & exchange[text], DeviceClass.COLLECTIVE, kind
+    ).astype(np.int8)
 
 
 def _rows(ops: DeviceOps, keep: BoolArray) -> DeviceOps:
     if keep.all():
         return ops
     columns = {name: getattr(ops, name)[keep] for name in COLUMNS}
-    return DeviceOps(**columns, callers=ops.callers, names=ops.names, program_ids=ops.program_ids)
+    return DeviceOps(
+        **columns, callers=ops.callers, names=ops.names, program_ids=ops.program_ids
+    )
 
 
 def _events_in_order(
     questions: DeviceOfPlanes, trace: HostTrace, planes: list[int]
 ) -> tuple[Int64Array, Int64Array, Int64Array]:
-    """(event indexes, line id and start of each) of the lines that hold what the device ran, by start, longer ones first."""
+    """(event indexes, line id and start of each) of the lines that hold what the device
+    ran, by start, longer ones first.
+    """
     lines = trace.lines
-    kind = next(one for one in (np.int16, np.int32, np.int64) if (lines.id.astype(one) == lines.id).all())
+    kind = next(
+        one
+        for one in (np.int16, np.int32, np.int64)
+        if (lines.id.astype(one) == lines.id).all()
+    )
     events, stream = [np.empty(0, np.int64)], [np.empty(0, kind)]
     for line in true_at(is_in(lines.plane, planes)).tolist():
         line_id = int(lines.id[line])
@@ -209,7 +297,9 @@ def _events_in_order(
     del order
     start = trace.events.start_ps[found]
     if (start[1:] == start[:-1]).any():
-        order = np.lexsort((-(start + np.maximum(trace.events.duration_ps[found], 0)), start))
+        order = np.lexsort(
+            (-(start + np.maximum(trace.events.duration_ps[found], 0)), start)
+        )
         found, of_line, start = found[order], of_line[order], start[order]
     return found, of_line, start
 
@@ -218,25 +308,35 @@ def _of_line(trace: HostTrace, line: int, wanted: Callable[[str], bool]) -> Int6
     """Indexes of a line's events of the wanted names."""
     lo, hi = int(trace.lines.first[line]), int(trace.lines.first[line + 1])
     rows = trace.events.row[lo:hi]
-    chosen = [one for one in used(rows, len(trace.names)) if wanted(trace.names.name[one])]
+    chosen = [
+        one for one in used(rows, len(trace.names)) if wanted(trace.names.name[one])
+    ]
     return lo + true_at(is_in(rows, chosen))
 
 
-def _awaits(questions: DeviceOfPlanes, trace: HostTrace, planes: list[int]) -> Intervals:
+def _awaits(
+    questions: DeviceOfPlanes, trace: HostTrace, planes: list[int]
+) -> Intervals:
     """When kernels of the device wait for their own copies."""
     lines = true_at(is_in(trace.lines.plane, planes)).tolist()
     asked = [(line, questions.waits_on_line(trace.lines.name[line])) for line in lines]
-    return union_of(*(spans_of(trace, line, wanted) for line, wanted in asked if wanted is not None))
+    return union_of(
+        *(spans_of(trace, line, wanted) for line, wanted in asked if wanted is not None)
+    )
 
 
-def spans_of(trace: HostTrace, line: int, wanted: Callable[[str], bool] = bool) -> Intervals:
+def spans_of(
+    trace: HostTrace, line: int, wanted: Callable[[str], bool] = bool
+) -> Intervals:
     """When events of the wanted names run on a line."""
     events = _of_line(trace, line, wanted)
     start = trace.events.start_ps[events]
     return union(start, start + np.maximum(trace.events.duration_ps[events], 0))
 
 
-def _row_classes(questions: DeviceOfPlanes, trace: HostTrace, row: npt.NDArray[np.int32]) -> npt.NDArray[np.int8]:
+def _row_classes(
+    questions: DeviceOfPlanes, trace: HostTrace, row: npt.NDArray[np.int32]
+) -> npt.NDArray[np.int8]:
     """By name row; each distinct name is looked at once."""
     table = np.zeros(len(trace.names), np.int8)
     for one in used(row, len(trace.names)):
@@ -245,10 +345,19 @@ def _row_classes(questions: DeviceOfPlanes, trace: HostTrace, row: npt.NDArray[n
 
 
 def _covers_its_body(
-    questions: DeviceOfPlanes, trace: HostTrace, row: npt.NDArray[np.int32], ops: DeviceOps
+    questions: DeviceOfPlanes,
+    trace: HostTrace,
+    row: npt.NDArray[np.int32],
+    ops: DeviceOps,
 ) -> BoolArray:
-    """Which events are loops, branches or calls around the ops that follow them on their line."""
-    named = [one for one in used(row, len(trace.names)) if questions.runs_others(trace.names.name[one])]
+    """Which events are loops, branches or calls around the ops that follow them on
+    their line.
+    """
+    named = [
+        one
+        for one in used(row, len(trace.names))
+        if questions.runs_others(trace.names.name[one])
+    ]
     out = np.zeros(len(row), np.bool_)
     if not named:
         return out
@@ -263,5 +372,7 @@ def _covers_its_body(
 def _properties(planes: Iterable[Plane]) -> Properties:
     merged: dict[str, float | int | str] = {}
     for plane in planes:
-        merged.update({k: v for k, v in plane.stats.items() if isinstance(v, int | float | str)})
+        merged.update(
+            {k: v for k, v in plane.stats.items() if isinstance(v, int | float | str)}
+        )
     return merged

@@ -1,7 +1,8 @@
-"""What a kind of device answers about itself, its peaks included. One file here for each kind; the registry lists them.
+"""What a kind of device answers about itself, its peaks included. One file here for
+each kind; the registry lists them.
 
-Most kinds record their work on planes of their own: they are a `DeviceOfPlanes`, and `planes.devices_of_planes` turns their
-answers into devices.
+Most kinds record their work on planes of their own: they are a `DeviceOfPlanes`, and
+`planes.devices_of_planes` turns their answers into devices.
 """
 
 from __future__ import annotations
@@ -39,28 +40,40 @@ class Recorded(msgspec.Struct, frozen=True):
     host: str
     """The host's name."""
     pipeline_work: BoolArray
-    """For every host event, whether it is work of the input pipeline, which is no device work."""
+    """For every host event, whether it is work of the input pipeline, which is no
+    device work.
+    """
     programs: Modules
     """The HLO in the trace."""
 
 
 class DevicePlatform:
-    """One kind of device. What a kind does not answer is as for most: no clock, no line of programs and no peaks of its own."""
+    """One kind of device. What a kind does not answer is as for most: no clock, no line
+    of programs and no peaks of its own.
+    """
 
     kind: DeviceKind
     on_host_threads = False
-    """Whether its work is recorded on the host's threads. Such a device counts only where no other device works."""
+    """Whether its work is recorded on the host's threads. Such a device counts only
+    where no other device works.
+    """
 
     def devices(self, recorded: Recorded) -> tuple[Device, ...]:
-        """The host's devices of this kind, by number; those without any event included."""
+        """The host's devices of this kind, by number; those without any event
+        included.
+        """
         raise NotImplementedError
 
     def on_own_clock(self, trace: HostTrace) -> HostTrace:
-        """The trace with this kind's events on the devices' own clock; the same trace where they have none."""
+        """The trace with this kind's events on the devices' own clock; the same trace
+        where they have none.
+        """
         return trace
 
     def holds_programs(self, plane: str, line: str) -> bool:
-        """Whether the events of a line are executions of whole programs, by which steps can be found."""
+        """Whether the events of a line are executions of whole programs, by which steps
+        can be found.
+        """
         return False
 
     def peaks(self, properties: Properties) -> Peaks:
@@ -69,15 +82,21 @@ class DevicePlatform:
 
 
 class DeviceOfPlanes(DevicePlatform):
-    """A kind whose devices have planes of their own. Names are as the runtime wrote them."""
+    """A kind whose devices have planes of their own. Names are as the runtime wrote
+    them.
+    """
 
     @property
     def label(self) -> str:
-        """How its devices are called in the report, before their number, and in the names of planes: `GPU` for `GPU:0`."""
+        """How its devices are called in the report, before their number, and in the
+        names of planes: `GPU` for `GPU:0`.
+        """
         return self.kind.label
 
     def number(self, plane: str) -> int | None:
-        """The number of the device whose plane this is, `/device:GPU:3`, None for planes of others."""
+        """The number of the device whose plane this is, `/device:GPU:3`, None for
+        planes of others.
+        """
         return device_number(plane, self.label)
 
     def holds_work(self, line: str, line_id: int) -> bool:
@@ -85,25 +104,35 @@ class DeviceOfPlanes(DevicePlatform):
         raise NotImplementedError
 
     def part_of_line(self, line: str) -> Callable[[str], bool] | None:
-        """Of a line that holds other things too: which names are work. None for all other lines."""
+        """Of a line that holds other things too: which names are work. None for all
+        other lines.
+        """
         return None
 
     def waits_on_line(self, line: str) -> Callable[[str], bool] | None:
-        """Of a line of regions inside of ops: by which names kernels wait for their own copies. None for all other lines."""
+        """Of a line of regions inside of ops: by which names kernels wait for their own
+        copies. None for all other lines.
+        """
         return None
 
     def class_of(self, trace: HostTrace, row: int) -> DeviceClass:
-        """What the device does in an event of this name. row: into the trace's names."""
+        """What the device does in an event of this name. row: into the trace's
+        names.
+        """
         raise NotImplementedError
 
     def runs_others(self, name: str) -> bool:
-        """Whether an event of this name may be a loop, a branch or a call, which covers the events of its body."""
+        """Whether an event of this name may be a loop, a branch or a call, which covers
+        the events of its body.
+        """
         return False
 
     def programs(
         self, trace: HostTrace, events: Int64Array, row: npt.NDArray[np.int32]
     ) -> tuple[Int64Array, BoolArray]:
-        """(id of the program that each event belongs to, whether it has one). row: of each event's name."""
+        """(id of the program that each event belongs to, whether it has one). row: of
+        each event's name.
+        """
         raise NotImplementedError
 
     def stated(self, trace: HostTrace, rows: Iterable[int]) -> Stated:
@@ -111,10 +140,14 @@ class DeviceOfPlanes(DevicePlatform):
         return {}
 
     def copies(
-        self, trace: HostTrace, events: Int64Array, kind: npt.NDArray[np.int8], launch_row: npt.NDArray[np.int32]
+        self,
+        trace: HostTrace,
+        events: Int64Array,
+        kind: npt.NDArray[np.int8],
+        launch_row: npt.NDArray[np.int32],
     ) -> Copies:
-        """What the trace says of copies. kind: a DeviceClass by name alone. launch_row: of the launching call's name, -1
-        where none is known."""
+        """What the trace says of copies. kind: a DeviceClass by name alone. launch_row:
+        of the launching call's name, -1 where none is known."""
         raise NotImplementedError
 
     def model(self, properties: Properties) -> str:
@@ -126,14 +159,17 @@ class Copies(msgspec.Struct, frozen=True):
     """What is known of each event as a copy, shape (events,)."""
 
     kind: npt.NDArray[np.int8]
-    """A DeviceClass: that of the event's name, or of a copy without a direction what the launching call says."""
+    """A DeviceClass: that of the event's name, or of a copy without a direction what
+    the launching call says.
+    """
     bytes: Int64Array
     """-1 where the trace does not say, and for all that is no copy."""
     memory: npt.NDArray[np.int8]
     """A HostMemory."""
 
 
-# What a device could do at most, arithmetic and memory bandwidth, where its plane states both.
+# What a device could do at most, arithmetic and memory bandwidth, where its plane
+# states both.
 
 
 class Peaks(msgspec.Struct, frozen=True):
@@ -169,7 +205,8 @@ def peaks_of_model(name: str) -> Peaks | None:
     if model is None:
         return None
     bf16, fp8, tf32, fp32 = (
-        None if one is None else one * 1e12 for one in (model.bf16, model.fp8, model.tf32, model.fp32)
+        None if one is None else one * 1e12
+        for one in (model.bf16, model.fp8, model.tf32, model.fp32)
     )
     bandwidth = None if model.bandwidth is None else model.bandwidth * 1e9
     return Peaks(bf16, bandwidth, fp8_flops=fp8, tf32_flops=tf32, fp32_flops=fp32)

@@ -1,4 +1,6 @@
-"""The kinds of devices that are known, the questions put to all of them, and whether device work was left unrecorded."""
+"""The kinds of devices that are known, the questions put to all of them, and whether
+device work was left unrecorded.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,13 @@ import numpy as np
 from tfadvisor.arrays import distinct
 from tfadvisor.timeline.devices.cpu import Cpu
 from tfadvisor.timeline.devices.gpu import Gpu
-from tfadvisor.timeline.devices.protocol import UNKNOWN, DevicePlatform, Peaks, Properties, Recorded
+from tfadvisor.timeline.devices.protocol import (
+    UNKNOWN,
+    DevicePlatform,
+    Peaks,
+    Properties,
+    Recorded,
+)
 from tfadvisor.timeline.devices.tpu import Tpu
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import union
@@ -18,7 +26,11 @@ from tfadvisor.timeline.model import Device
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.devices import is_device_allocator
-from tfadvisor.timeline.names.host import is_accelerator_thread, is_kernel_launch, is_named_run
+from tfadvisor.timeline.names.host import (
+    is_accelerator_thread,
+    is_kernel_launch,
+    is_named_run,
+)
 from tfadvisor.timeline.sweeps import places
 from tfadvisor.trace.bounds import with_possible_times
 from tfadvisor.trace.columns import HostTrace
@@ -29,22 +41,28 @@ _PLATFORMS: list[DevicePlatform] = [Gpu(), Tpu(), Cpu()]
 
 
 def find_devices(recorded: Recorded) -> tuple[Device, ...]:
-    """The host's devices, kind by kind; those whose work is on the host's threads only where no other one works.
+    """The host's devices, kind by kind; those whose work is on the host's threads only
+    where no other one works.
 
-    An accelerator whose work was not recorded works all the same: what the host computes beside it is not the step.
+    An accelerator whose work was not recorded works all the same: what the host
+    computes beside it is not the step.
     """
     with_planes = [one for one in _PLATFORMS if not one.on_host_threads]
     devices = tuple(device for one in with_planes for device in one.devices(recorded))
-    if any(device.is_active for device in devices) or proof_of_work(recorded.trace, recorded.threads):
+    if any(device.is_active for device in devices) or proof_of_work(
+        recorded.trace, recorded.threads
+    ):
         return devices
     on_host = [one for one in _PLATFORMS if one.on_host_threads]
     return (*devices, *(device for one in on_host for device in one.devices(recorded)))
 
 
 def on_own_clocks(trace: HostTrace) -> HostTrace:
-    """The trace with each device's events on the clock that measured them best; the same trace where that is the host's.
+    """The trace with each device's events on the clock that measured them best; the
+    same trace where that is the host's.
 
-    No time is so far from zero that sums of times overflow int64, and no duration is negative.
+    No time is so far from zero that sums of times overflow int64, and no duration is
+    negative.
     """
     trace = with_possible_times(trace)
     for platform in _PLATFORMS:
@@ -65,24 +83,38 @@ def program_lines(trace: HostTrace) -> list[int]:
 
 def peaks_of(kind: DeviceKind, properties: Properties) -> Peaks:
     """What a device could do at most; unknown for a kind that is not registered."""
-    return next((platform.peaks(properties) for platform in _PLATFORMS if platform.kind is kind), UNKNOWN)
+    return next(
+        (
+            platform.peaks(properties)
+            for platform in _PLATFORMS
+            if platform.kind is kind
+        ),
+        UNKNOWN,
+    )
 
 
-# Work of accelerators that the trace lacks: the host shows that it was launched, no plane that it ran.
+# Work of accelerators that the trace lacks: the host shows that it was launched, no
+# plane that it ran.
 
 _DENSE = 64
 """So many ids for each launch at most are worth a flag each."""
 _FEW = 8
-"""Fewer launches or runs than this may all have come too late to be executed before the trace ended."""
+"""Fewer launches or runs than this may all have come too late to be executed before the
+trace ended.
+"""
 
 
 class Unrecorded(msgspec.Struct, frozen=True):
     """What the devices did and the trace lacks."""
 
     proof: str = ""
-    """What on the host shows that an accelerator worked although no plane holds an event of its; "" when nothing does."""
+    """What on the host shows that an accelerator worked although no plane holds an
+    event of its; "" when nothing does.
+    """
     launches: int = 0
-    """Kernel launches on the host, with an id by which an event on a device would be found."""
+    """Kernel launches on the host, with an id by which an event on a device would be
+    found.
+    """
     launches_lost: int = 0
     """Those of them without any event on a device."""
     runs: int = 0
@@ -91,16 +123,22 @@ class Unrecorded(msgspec.Struct, frozen=True):
     """Those of them that no device shows, program by program."""
 
 
-def unrecorded_work(trace: HostTrace, threads: Threads, devices: Sequence[Device]) -> Unrecorded:
+def unrecorded_work(
+    trace: HostTrace, threads: Threads, devices: Sequence[Device]
+) -> Unrecorded:
     """Compares launches with executions. devices: of all kinds but the host's own."""
     works = any(device.is_active for device in devices)
     launches, lost = _launches(trace, threads) if works else (0, 0)
     runs, runs_lost = _runs(trace, threads, devices) if works else (0, 0)
-    return Unrecorded("" if works else proof_of_work(trace, threads), launches, lost, runs, runs_lost)
+    return Unrecorded(
+        "" if works else proof_of_work(trace, threads), launches, lost, runs, runs_lost
+    )
 
 
 def proof_of_work(trace: HostTrace, threads: Threads) -> str:
-    """What on the host shows that an accelerator worked, as a clause; "" when nothing does."""
+    """What on the host shows that an accelerator worked, as a clause; "" when nothing
+    does.
+    """
     for name in trace.stat(stats.ALLOCATOR_NAME).texts:
         if is_device_allocator(name):
             return f"the allocator {name} gave out memory"
@@ -108,7 +146,11 @@ def proof_of_work(trace: HostTrace, threads: Threads) -> str:
         if is_accelerator_thread(thread.name):
             return f"the thread {thread.name.split('/')[0]} ran"
     calls = threads.named(is_kernel_launch)
-    return f"{threads.names[threads.row[calls[0]]]} was called {len(calls):,} times" if len(calls) else ""
+    return (
+        f"{threads.names[threads.row[calls[0]]]} was called {len(calls):,} times"
+        if len(calls)
+        else ""
+    )
 
 
 def _launches(trace: HostTrace, threads: Threads) -> tuple[int, int]:
@@ -118,23 +160,37 @@ def _launches(trace: HostTrace, threads: Threads) -> tuple[int, int]:
     del position, number
     if len(launched) < _FEW:
         return 0, 0
-    answered, most = threads.integers_elsewhere(trace.stat(stats.CORRELATION_ID)), int(launched.max())
-    if most <= _DENSE * len(launched):  # ids are counted up: a flag for each is smaller and faster than a sort
+    answered, most = (
+        threads.integers_elsewhere(trace.stat(stats.CORRELATION_ID)),
+        int(launched.max()),
+    )
+    if most <= _DENSE * len(
+        launched
+    ):  # ids are counted up: a flag for each is smaller and faster than a sort
         calls, shown = (np.zeros(most + 1, np.bool_) for _ in range(2))
         calls[launched] = True
         shown[answered[(answered > 0) & (answered <= most)]] = True
-        count, lost = int(np.count_nonzero(calls)), int(np.count_nonzero(calls & ~shown))
+        count, lost = (
+            int(np.count_nonzero(calls)),
+            int(np.count_nonzero(calls & ~shown)),
+        )
     else:
         launched = distinct(launched)
-        count, lost = len(launched), int(np.count_nonzero(places(distinct(answered), launched) < 0))
+        count, lost = (
+            len(launched),
+            int(np.count_nonzero(places(distinct(answered), launched) < 0)),
+        )
     return (count, lost) if count >= _FEW else (0, 0)
 
 
-def _runs(trace: HostTrace, threads: Threads, devices: Sequence[Device]) -> tuple[int, int]:
+def _runs(
+    trace: HostTrace, threads: Threads, devices: Sequence[Device]
+) -> tuple[int, int]:
     """(runs of XLA programs that the host launched, those that no device shows).
 
-    A run is shown where any device event was launched in it. Where several threads launch, each does so for a device of
-    its own: of more threads than devices at work, the others' runs are lost. The compiler tries its candidates on any thread.
+    A run is shown where any device event was launched in it. Where several threads
+    launch, each does so for a device of its own: of more threads than devices at work,
+    the others' runs are lost. The compiler tries its candidates on any thread.
     """
     position = threads.positions(trace.stat(stats.MODULE_NAME).event)
     runs = position[position >= 0]
@@ -142,7 +198,11 @@ def _runs(trace: HostTrace, threads: Threads, devices: Sequence[Device]) -> tupl
         runs = threads.named(is_named_run)
     compiling = threads.everywhere(HostClass.COMPILE)
     if len(runs) and len(compiling):
-        runs = runs[~union(threads.start[compiling], threads.end[compiling]).contains(threads.start[runs])]
+        runs = runs[
+            ~union(threads.start[compiling], threads.end[compiling]).contains(
+                threads.start[runs]
+            )
+        ]
     if len(runs) < _FEW:
         return 0, 0
     launched = np.sort(np.concatenate([device.ops.launch_start for device in devices]))
@@ -150,5 +210,9 @@ def _runs(trace: HostTrace, threads: Threads, devices: Sequence[Device]) -> tupl
     shown = first < np.searchsorted(launched, threads.end[runs])
     launching = len(distinct(threads.thread_of(runs)))
     working = sum(device.is_active for device in devices)
-    of_others = round(len(runs) * max(launching - working, 0) / launching) if launching > 1 else 0
+    of_others = (
+        round(len(runs) * max(launching - working, 0) / launching)
+        if launching > 1
+        else 0
+    )
     return len(runs), max(int((~shown).sum()), of_others)

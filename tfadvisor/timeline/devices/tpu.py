@@ -1,8 +1,11 @@
-"""TPUs: planes `/device:TPU:0`, whose lines hold one XLA op after the other, on the chip's own clock.
+"""TPUs: planes `/device:TPU:0`, whose lines hold one XLA op after the other, on the
+chip's own clock.
 
-A TPU measures when its ops begin and how long they take (stats `device_offset_ps` and `device_duration_ps`); the times of
-the events themselves are fitted to the host's clock, and the fit can be off by 0.2 s for one op. In a recorded run of a
-loop whose steps take 784.12 ms by the chip's clock, with a deviation of 0.04 ms, fitted steps deviate by 91 ms.
+A TPU measures when its ops begin and how long they take (stats `device_offset_ps` and
+`device_duration_ps`); the times of the events themselves are fitted to the host's
+clock, and the fit can be off by 0.2 s for one op. In a recorded run of a loop whose
+steps take 784.12 ms by the chip's clock, with a deviation of 0.04 ms, fitted steps
+deviate by 91 ms.
 """
 
 from __future__ import annotations
@@ -57,17 +60,29 @@ if TYPE_CHECKING:
 
 
 class Tpu(DeviceOfPlanes):
-    """Google's TPUs, of all generations: what a generation could do at most is in its plane."""
+    """Google's TPUs, of all generations: what a generation could do at most is in its
+    plane.
+    """
 
     kind = DeviceKind.TPU
 
     def devices(self, recorded: Recorded) -> tuple[Device, ...]:
-        """By number; planes of the same name are one device, beside which its sparse cores have their own."""
+        """By number; planes of the same name are one device, beside which its sparse
+        cores have their own.
+        """
         found, trace = [], recorded.trace
         planes = [trace.planes[one].name for one in trace.lines.plane.tolist()]
         for one in devices_of_planes(self, recorded):
-            lines = [n for n, plane in enumerate(planes) if holds_sparse_work(plane, trace.lines.name[n], one.name)]
-            found.append(replace(one, sparse=union_of(*(spans_of(trace, line) for line in lines))))
+            lines = [
+                n
+                for n, plane in enumerate(planes)
+                if holds_sparse_work(plane, trace.lines.name[n], one.name)
+            ]
+            found.append(
+                replace(
+                    one, sparse=union_of(*(spans_of(trace, line) for line in lines))
+                )
+            )
         return tuple(found)
 
     def holds_work(self, line: str, line_id: int) -> bool:
@@ -83,14 +98,20 @@ class Tpu(DeviceOfPlanes):
         return is_kernels_wait if line == TPU_REGIONS else None
 
     def class_of(self, trace: HostTrace, row: int) -> DeviceClass:
-        """By the op's category, else by its HLO name; where the displayed one says too little, by the whole instruction."""
+        """By the op's category, else by its HLO name; where the displayed one says too
+        little, by the whole instruction.
+        """
         name, display_name = trace.names.name[row], trace.names.display_name[row]
         category = str(trace.details.metadata_stats(row).get(stats.HLO_CATEGORY) or "")
         found = hlo_class(display_name or name, category)
         if found in (DeviceClass.COMPUTE, DeviceClass.OTHER_COPY):
             found = hlo_class(name, category)
         start = awaited_start(name)
-        return DeviceClass.COLLECTIVE if start and start in exchanging_starts(trace.names.name) else found
+        return (
+            DeviceClass.COLLECTIVE
+            if start and start in exchanging_starts(trace.names.name)
+            else found
+        )
 
     def runs_others(self, name: str) -> bool:
         """Loops, branches and calls lie on the same line as the ops of their body."""
@@ -100,7 +121,10 @@ class Tpu(DeviceOfPlanes):
         self, trace: HostTrace, events: Int64Array, row: npt.NDArray[np.int32]
     ) -> tuple[Int64Array, BoolArray]:
         """The id hangs on the event's name."""
-        by_row, has_id = np.zeros(len(trace.names), np.int64), np.zeros(len(trace.names), np.bool_)
+        by_row, has_id = (
+            np.zeros(len(trace.names), np.int64),
+            np.zeros(len(trace.names), np.bool_),
+        )
         for used in distinct(row).tolist():
             found = trace.details.metadata_stats(used).get(stats.PROGRAM_ID)
             if isinstance(found, int):
@@ -108,23 +132,39 @@ class Tpu(DeviceOfPlanes):
         return by_row[row], has_id[row]
 
     def stated(self, trace: HostTrace, rows: Iterable[int]) -> Stated:
-        """It hangs on the ops' names. What a custom kernel states of itself is a guess, and left out."""
+        """It hangs on the ops' names. What a custom kernel states of itself is a guess,
+        and left out.
+        """
         found: dict[tuple[str, int | None], tuple[str, int, int]] = {}
         for row in rows:
             told = trace.details.metadata_stats(row)
             category, flops, moved = (
-                told.get(stat) for stat in (stats.HLO_CATEGORY, stats.FLOPS, stats.BYTES_ACCESSED)
+                told.get(stat)
+                for stat in (stats.HLO_CATEGORY, stats.FLOPS, stats.BYTES_ACCESSED)
             )
-            if isinstance(flops, int) and isinstance(moved, int) and category != GUESSED_CATEGORY:
+            if (
+                isinstance(flops, int)
+                and isinstance(moved, int)
+                and category != GUESSED_CATEGORY
+            ):
                 program = told.get(stats.PROGRAM_ID)
-                key = trace.names.name[row], signed(program) if isinstance(program, int) else None
+                key = (
+                    trace.names.name[row],
+                    signed(program) if isinstance(program, int) else None,
+                )
                 found[key] = str(category or ""), flops, moved
         return found
 
     def copies(
-        self, trace: HostTrace, events: Int64Array, kind: npt.NDArray[np.int8], launch_row: npt.NDArray[np.int32]
+        self,
+        trace: HostTrace,
+        events: Int64Array,
+        kind: npt.NDArray[np.int8],
+        launch_row: npt.NDArray[np.int32],
     ) -> Copies:
-        """The instruction's memory spaces give the direction, its result's shape the bytes."""
+        """The instruction's memory spaces give the direction, its result's shape the
+        bytes.
+        """
         row, every = trace.events.row[events], no_details(kind)
         size = np.full(len(trace.names), -1, np.int64)
         for used in distinct(row[is_in(kind, COPIES)]).tolist():
@@ -145,15 +185,23 @@ class Tpu(DeviceOfPlanes):
 
     def peaks(self, properties: Properties) -> Peaks:
         """As the plane states them, else as Google does of the model."""
-        return stated_peaks(properties) or peaks_of_model(self.model(properties)) or UNKNOWN
+        return (
+            stated_peaks(properties)
+            or peaks_of_model(self.model(properties))
+            or UNKNOWN
+        )
 
 
 def on_chip_clock(trace: HostTrace) -> HostTrace:
-    """The trace with the times of its TPU planes replaced, unchanged where there are none.
+    """The trace with the times of its TPU planes replaced, unchanged where there are
+    none.
 
-    Events of the same plane without times of their own (modules, asynchronous copies) move with those around them.
+    Events of the same plane without times of their own (modules, asynchronous copies)
+    move with those around them.
     """
-    planes = [index for index, plane in enumerate(trace.planes) if is_tpu_plane(plane.name)]
+    planes = [
+        index for index, plane in enumerate(trace.planes) if is_tpu_plane(plane.name)
+    ]
     measured, offset = trace.stat(stats.DEVICE_OFFSET_PS).integers()
     measured_too, duration = trace.stat(stats.DEVICE_DURATION_PS).integers()
     if not planes or not len(measured) or not len(measured_too):
@@ -167,18 +215,32 @@ def on_chip_clock(trace: HostTrace) -> HostTrace:
             continue
         events = both[mine]
         chip, chip_length = offset[first[mine]], duration[second[mine]]
-        fitted, fitted_length = trace.events.start_ps[events], np.maximum(trace.events.duration_ps[events], 0)
+        fitted, fitted_length = (
+            trace.events.start_ps[events],
+            np.maximum(trace.events.duration_ps[events], 0),
+        )
         knots = np.concatenate([fitted, fitted + fitted_length])
-        shift = np.concatenate([chip - fitted, chip + chip_length - fitted - fitted_length])
+        shift = np.concatenate(
+            [chip - fitted, chip + chip_length - fitted - fitted_length]
+        )
         everything = true_at(plane_of == plane)
         moved = _shifted(trace.events.start_ps[everything], knots, shift)
-        ends = trace.events.start_ps[everything] + np.maximum(trace.events.duration_ps[everything], 0)
-        start[everything], length[everything] = moved, np.maximum(_shifted(ends, knots, shift) - moved, 0)
+        ends = trace.events.start_ps[everything] + np.maximum(
+            trace.events.duration_ps[everything], 0
+        )
+        start[everything], length[everything] = (
+            moved,
+            np.maximum(_shifted(ends, knots, shift) - moved, 0),
+        )
         start[events], length[events] = chip, chip_length
     return replace(trace, events=Events(start, length, trace.events.row))
 
 
 def _shifted(times: Int64Array, knots: Int64Array, shift: Int64Array) -> Int64Array:
-    """Times plus the shift at the nearest knots, linear between them and constant outside."""
+    """Times plus the shift at the nearest knots, linear between them and constant
+    outside.
+    """
     order = np.argsort(knots, kind="stable")
-    return times + np.rint(np.interp(times, knots[order], shift[order])).astype(np.int64)
+    return times + np.rint(np.interp(times, knots[order], shift[order])).astype(
+        np.int64
+    )

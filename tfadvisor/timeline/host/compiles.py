@@ -1,4 +1,6 @@
-"""Which functions were traced or compiled while the steps ran, and which libraries the program uses."""
+"""Which functions were traced or compiled while the steps ran, and which libraries the
+program uses.
+"""
 
 from __future__ import annotations
 
@@ -25,10 +27,11 @@ _MOST_PROGRAMS = 6
 
 
 class Compiled(msgspec.Struct, frozen=True):
-    """A function compiled during the counted steps: how often, and the time that took, ps.
+    """A function compiled during the counted steps: how often, and the time that took,
+    ps.
 
-    same_arguments: whether its programs take arrays of the same types and dimensions, None where the trace does not hold
-    two of them.
+    same_arguments: whether its programs take arrays of the same types and dimensions,
+    None where the trace does not hold two of them.
     """
 
     function: str
@@ -38,9 +41,15 @@ class Compiled(msgspec.Struct, frozen=True):
 
 
 def compiled_in_steps(
-    trace: HostTrace, threads: Threads, steps: Steps, compiling: Intervals, programs: Modules
+    trace: HostTrace,
+    threads: Threads,
+    steps: Steps,
+    compiling: Intervals,
+    programs: Modules,
 ) -> tuple[Compiled, ...]:
-    """Each counted step's compilations by the function whose call brought them on, the costliest first."""
+    """Each counted step's compilations by the function whose call brought them on, the
+    costliest first.
+    """
     if steps.thread < 0 or not steps.steady_time or not compiling:
         return ()
     thread = threads.threads[steps.thread]
@@ -48,12 +57,21 @@ def compiled_in_steps(
     position = threads.positions(trace.stat(stats.TF_FUNCTION_CALL).event)
     position = position[(position >= thread.lo) & (position < thread.hi)]
     calls = distinct(
-        np.concatenate([calls[threads.bear(calls, lambda name: jitted_function(name) is not None)], position])
+        np.concatenate(
+            [
+                calls[
+                    threads.bear(calls, lambda name: jitted_function(name) is not None)
+                ],
+                position,
+            ]
+        )
     )
     lo, hi = threads.start[calls], threads.end[calls]
     spent = compiling.within(lo, hi)
     counted = intersection(compiling, steps.steady_time).within(lo, hi)
-    counts = (2 * counted > spent) & (spent >= 0.2 * (hi - lo))  # a host that is ahead calls before the device's step
+    counts = (2 * counted > spent) & (
+        spent >= 0.2 * (hi - lo)
+    )  # a host that is ahead calls before the device's step
     calls, spent, lo, hi = calls[counts], spent[counts], lo[counts], hi[counts]
     outer = np.ones(len(calls), np.bool_)
     outer[1:] = lo[1:] >= np.maximum.accumulate(hi)[:-1]
@@ -69,14 +87,20 @@ def compiled_in_steps(
 
 
 def _same_arguments(call: str, programs: Modules) -> bool | None:
-    """Whether the first programs of a jitted function take the same arguments, None where fewer than two can be read."""
-    keys = [key for key in programs.keys if calls_module(call, key.name)][:_MOST_PROGRAMS]
+    """Whether the first programs of a jitted function take the same arguments, None
+    where fewer than two can be read.
+    """
+    keys = [key for key in programs.keys if calls_module(call, key.name)][
+        :_MOST_PROGRAMS
+    ]
     if len(keys) < 2:
         return None
     try:
         taken = {
             tuple(
-                (leaf.dtype, leaf.dims) for one in programs.open(key).entry.parameters() for leaf in one.shape.leaves()
+                (leaf.dtype, leaf.dims)
+                for one in programs.open(key).entry.parameters()
+                for leaf in one.shape.leaves()
             )
             for key in keys
         }
@@ -101,6 +125,12 @@ class Libraries(msgspec.Struct, frozen=True):
 def libraries(names: tuple[str, ...]) -> Libraries:
     """By the names of host events, each distinct one looked at once."""
     return Libraries(
-        keras=bare_frame(min(filter(is_keras, names), key=lambda name: not calls_function(name), default="")),
+        keras=bare_frame(
+            min(
+                filter(is_keras, names),
+                key=lambda name: not calls_function(name),
+                default="",
+            )
+        ),
         py_dataset=bare_frame(next(filter(is_py_dataset, names), "")),
     )

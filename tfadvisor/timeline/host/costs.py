@@ -1,4 +1,6 @@
-"""Calls on the host that hold a step up by themselves, and the time that each kind of them takes."""
+"""Calls on the host that hold a step up by themselves, and the time that each kind of
+them takes.
+"""
 
 from __future__ import annotations
 
@@ -46,22 +48,30 @@ _OPS = (HostClass.OP, HostClass.CONTROL_OP, HostClass.EAGER_OP)
 
 
 _FROM_DRIVER_PS = 1_000_000_000
-"""XLA finds a program's buffers in its pool within 0.67 ms, as 42 programs on an H200 did; from the driver it took 2.3 ms."""
+"""XLA finds a program's buffers in its pool within 0.67 ms, as 42 programs on an H200
+did; from the driver it took 2.3 ms.
+"""
 _EAGER_OPS = 8
 """A step that dispatches fewer TensorFlow ops by themselves is not run op by op."""
 
 
 class HostCalls(msgspec.Struct, frozen=True):
-    """Counts over the counted steps of calls that hold a step up, over all threads where nothing else is said."""
+    """Counts over the counted steps of calls that hold a step up, over all threads
+    where nothing else is said.
+    """
 
     dispatches: int = -1
-    """Programs and ops that the driving thread dispatches, -1 when no thread dispatches any by name."""
+    """Programs and ops that the driving thread dispatches, -1 when no thread dispatches
+    any by name.
+    """
     run_eagerly: int = 0
     """Single ops that TensorFlow's eager runtime runs."""
     waits: int = 0
     """How often the driving thread blocks."""
     memory_calls: int = 0
-    """Calls of cudaMalloc, cudaFree and their kin: each waits for all work on the device."""
+    """Calls of cudaMalloc, cudaFree and their kin: each waits for all work on the
+    device.
+    """
     loss_scaling: int = 0
     """TensorFlow's ops of a loss scale."""
     python_op: str = ""
@@ -73,30 +83,44 @@ class HostCalls(msgspec.Struct, frozen=True):
     makes_datasets: bool = False
     """Whether any op there makes a dataset, not only an iterator of one."""
     eager_steps: int = -1
-    """Counted steps in which Python dispatches eight TensorFlow ops or more by themselves, those that save or restore
-    variables left out; -1 where it dispatches none at all."""
+    """Counted steps in which Python dispatches eight TensorFlow ops or more by
+    themselves, those that save or restore variables left out; -1 where it dispatches
+    none at all."""
     loop_iterations: int = 0
-    """Iterations of the longest while loop inside each step's compiled functions, added up."""
+    """Iterations of the longest while loop inside each step's compiled functions, added
+    up.
+    """
 
 
 def host_calls(
-    threads: Threads, steps: Steps, waits: Intervals, building: Intervals, iterations: tuple[Int64Array, Int64Array]
+    threads: Threads,
+    steps: Steps,
+    waits: Intervals,
+    building: Intervals,
+    iterations: tuple[Int64Array, Int64Array],
 ) -> HostCalls:
     """By name, each distinct one looked at once.
 
-    waits: of the driving thread. building: see building_time. iterations: see counted_iterations.
+    waits: of the driving thread. building: see building_time. iterations: see
+    counted_iterations.
     """
     pythons = threads.wanted_rows(runs_python)
     python = threads.names[int(pythons.argmax())] if pythons.any() else ""
     driver = threads.threads[steps.thread] if steps.thread >= 0 else None
-    dispatched = dispatches(threads, driver) if driver is not None else np.empty(0, np.int64)
+    dispatched = (
+        dispatches(threads, driver) if driver is not None else np.empty(0, np.int64)
+    )
     scales = _in_counted_steps(threads, steps, scales_loss)
     counted = dispatched[in_counted_steps(threads.start[dispatched], steps)]
     return HostCalls(
         dispatches=len(counted) if len(dispatched) else -1,
-        run_eagerly=int(in_counted_steps(threads.start[ops_run_eagerly(threads)], steps).sum()),
+        run_eagerly=int(
+            in_counted_steps(threads.start[ops_run_eagerly(threads)], steps).sum()
+        ),
         waits=int(in_counted_steps(waits.starts, steps).sum()),
-        memory_calls=int(in_counted_steps(threads.start[_memory_calls(threads)], steps).sum()),
+        memory_calls=int(
+            in_counted_steps(threads.start[_memory_calls(threads)], steps).sum()
+        ),
         loss_scaling=int(is_in(threads.kind[scales], _OPS).sum()),
         python_op=op_type(python) or python,
         writes=len(_in_counted_steps(threads, steps, writes_file)),
@@ -108,18 +132,27 @@ def host_calls(
 
 
 def eager_steps(threads: Threads, steps: Steps) -> int:
-    """In how many counted steps Python dispatches eight ops or more that neither keep state nor prepare a file; -1 where it
-    dispatches no op."""
+    """In how many counted steps Python dispatches eight ops or more that neither keep
+    state nor prepare a file; -1 where it dispatches no op."""
     ops = _in_counted_steps(threads, steps, is_single_op)
     if not len(ops):
         return -1
-    ops = ops[~threads.bear(ops, keeps_state) & ~writing_time(threads, steps).contains(threads.start[ops])]
-    return int((np.bincount(step_of(threads.start[ops], steps), minlength=len(steps)) >= _EAGER_OPS).sum())
+    ops = ops[
+        ~threads.bear(ops, keeps_state)
+        & ~writing_time(threads, steps).contains(threads.start[ops])
+    ]
+    return int(
+        (
+            np.bincount(step_of(threads.start[ops], steps), minlength=len(steps))
+            >= _EAGER_OPS
+        ).sum()
+    )
 
 
 def writing_time(threads: Threads, steps: Steps) -> Intervals:
-    """What the driving thread does for the sake of files: from the end of the last function that is called before a step's last
-    write to that write, or from the step's start where the files are written before any. Where no function is called, from the
+    """What the driving thread does for the sake of files: from the end of the last
+    function that is called before a step's last write to that write, or from the step's
+    start where the files are written before any. Where no function is called, from the
     end of the longest op."""
     writes = _in_counted_steps(threads, steps, writes_file)
     if steps.thread < 0 or not len(writes):
@@ -135,7 +168,9 @@ def writing_time(threads: Threads, steps: Steps) -> Intervals:
         if not len(mine) and inside.any():
             lengths = (threads.end[calls] - threads.start[calls]) * inside
             mine = calls[[int(lengths.argmax())]]
-        written = writes[(threads.start[writes] >= start) & (threads.start[writes] < end)]
+        written = writes[
+            (threads.start[writes] >= start) & (threads.start[writes] < end)
+        ]
         if len(mine) and len(written):
             last = int(threads.end[written[-1]])
             before = threads.end[mine][threads.end[mine] < last]
@@ -145,10 +180,12 @@ def writing_time(threads: Threads, steps: Steps) -> Intervals:
 
 
 def building_time(threads: Threads, steps: Steps) -> Intervals:
-    """What the driving thread does to build tf.data pipelines: in each counted step, from the first op that makes a dataset or an
-    iterator to the end of the last before the step computes, with the tracing of functions between them, and on until the
-    first batch is there, at the latest inside the next call, though the next step may begin with that. A step computes where it
-    calls a compiled function, or dispatches eight ops or more of other kinds."""
+    """What the driving thread does to build tf.data pipelines: in each counted step,
+    from the first op that makes a dataset or an iterator to the end of the last before
+    the step computes, with the tracing of functions between them, and on until the
+    first batch is there, at the latest inside the next call, though the next step may
+    begin with that. A step computes where it calls a compiled function, or dispatches
+    eight ops or more of other kinds."""
     if steps.thread < 0:
         return EMPTY
     thread = threads.threads[steps.thread]
@@ -159,9 +196,17 @@ def building_time(threads: Threads, steps: Steps) -> Intervals:
     others = dispatches(threads, thread)
     others = others[~threads.bear(others, builds_pipeline)]
     calls = others[~threads.bear(others, is_single_op)]
-    step, call = step_of(threads.start[ops], steps), np.searchsorted(threads.start[calls], threads.start[ops])
-    eager = np.diff(np.searchsorted(threads.start[others], threads.start[ops])) >= _EAGER_OPS
-    first = np.append(0, true_at((np.diff(step) != 0) | (np.diff(call) != 0) | eager) + 1)
+    step, call = (
+        step_of(threads.start[ops], steps),
+        np.searchsorted(threads.start[calls], threads.start[ops]),
+    )
+    eager = (
+        np.diff(np.searchsorted(threads.start[others], threads.start[ops]))
+        >= _EAGER_OPS
+    )
+    first = np.append(
+        0, true_at((np.diff(step) != 0) | (np.diff(call) != 0) | eager) + 1
+    )
     built = np.maximum.reduceat(threads.end[ops], first)
     never = np.iinfo(np.int64).max
     batches = threads.of(thread, HostClass.GET_NEXT)
@@ -169,8 +214,12 @@ def building_time(threads: Threads, steps: Steps) -> Intervals:
     taken = np.append(threads.end[batches], -1)[following]
     asked = np.append(threads.start[batches], never)[following]
     ends = steps.ends[step[first]]
-    between = np.searchsorted(threads.start[others], asked) - np.searchsorted(threads.start[others], built)
-    here = (asked < np.append(threads.end[calls], never)[call[first]]) & (between < _EAGER_OPS)
+    between = np.searchsorted(threads.start[others], asked) - np.searchsorted(
+        threads.start[others], built
+    )
+    here = (asked < np.append(threads.end[calls], never)[call[first]]) & (
+        between < _EAGER_OPS
+    )
     done = np.where(here & (asked < ends), np.minimum(taken, ends), built)
     # where steps begin with their batch, the next one's was built here
     done = np.where(here & (asked == ends), taken, done)
@@ -180,7 +229,8 @@ def building_time(threads: Threads, steps: Steps) -> Intervals:
 def counted_iterations(steps: Steps, start: Int64Array, iteration: Int64Array) -> int:
     """Iterations of the longest while loop of each counted step, added up.
 
-    start, iteration: of the executor's events, which number the iterations of every loop from 1 on.
+    start, iteration: of the executor's events, which number the iterations of every
+    loop from 1 on.
     """
     inside = in_counted_steps(start, steps)
     step = np.searchsorted(steps.starts, start[inside], side="right") - 1
@@ -190,7 +240,8 @@ def counted_iterations(steps: Steps, start: Int64Array, iteration: Int64Array) -
 
 
 def handing_time(threads: Threads, driver: int) -> Intervals:
-    """When the driving thread makes arrays of a device out of arrays of the host: JAX converts and copies each NumPy argument.
+    """When the driving thread makes arrays of a device out of arrays of the host: JAX
+    converts and copies each NumPy argument.
 
     A loader's thread may do it without holding the step up.
     """
@@ -202,7 +253,9 @@ def handing_time(threads: Threads, driver: int) -> Intervals:
     return union(threads.start[calls], threads.end[calls])
 
 
-def _in_counted_steps(threads: Threads, steps: Steps, wanted: Callable[[str], bool]) -> Int64Array:
+def _in_counted_steps(
+    threads: Threads, steps: Steps, wanted: Callable[[str], bool]
+) -> Int64Array:
     """Positions of the counted steps' events whose name is wanted."""
     positions = threads.named(wanted)
     chosen: Int64Array = positions[in_counted_steps(threads.start[positions], steps)]
@@ -215,17 +268,24 @@ def _in_counted_steps(threads: Threads, steps: Steps, wanted: Callable[[str], bo
 class HostCost(Enum):
     """Kinds of work that a host's time goes to. They may overlap each other.
 
-    A timeline has the instants of each, a summary the time that each takes of the counted steps.
+    A timeline has the instants of each, a summary the time that each takes of the
+    counted steps.
     """
 
     WAITING = "waiting"
     """The driving thread blocks, whether devices work or not."""
     WAITING_IDLE = "waiting_idle"
-    """No device works, nothing else on the host explains it, and the driving thread blocks, as while a value is read."""
+    """No device works, nothing else on the host explains it, and the driving thread
+    blocks, as while a value is read.
+    """
     WRITING = "writing"
-    """The driving thread writes files, or prepares to, whether devices work or not; see writing_time."""
+    """The driving thread writes files, or prepares to, whether devices work or not; see
+    writing_time.
+    """
     BUILDING = "building"
-    """The driving thread builds a tf.data pipeline, whether devices work or not; see building_time."""
+    """The driving thread builds a tf.data pipeline, whether devices work or not; see
+    building_time.
+    """
     ALLOCATING = "allocating"
     """No device works, and any thread takes memory from the driver or gives it back."""
     STEP_PYTHON = "step_python"
@@ -233,11 +293,17 @@ class HostCost(Enum):
     BATCH_PYTHON = "batch_python"
     """No device works, and the loop's own Python makes the next batch."""
     EAGER = "eager"
-    """No device works, and the driving thread dispatches TensorFlow ops one by one, other than to build a pipeline."""
+    """No device works, and the driving thread dispatches TensorFlow ops one by one,
+    other than to build a pipeline.
+    """
     HANDING = "handing"
-    """No device works, and the driving thread makes arrays of a device out of arrays of the host."""
+    """No device works, and the driving thread makes arrays of a device out of arrays of
+    the host.
+    """
     CROWDED_LAUNCH = "crowded_launch"
-    """No device works, the host dispatches, and ops of a tf.data pipeline run on two threads or more; see crowded_by_pipeline."""
+    """No device works, the host dispatches, and ops of a tf.data pipeline run on two
+    threads or more; see crowded_by_pipeline.
+    """
 
 
 def _for_others(threads: Threads, steps: Steps) -> Intervals:
@@ -249,8 +315,9 @@ def _for_others(threads: Threads, steps: Steps) -> Intervals:
 
 
 def _memory_calls(threads: Threads) -> Int64Array:
-    """Positions of the calls that take memory from the driver or give it back, and of XLA's searches for buffers so long that
-    they do: where no pool of memory tells what it gives out."""
+    """Positions of the calls that take memory from the driver or give it back, and of
+    XLA's searches for buffers so long that they do: where no pool of memory tells what
+    it gives out."""
     found = threads.named(finds_buffers)
     found = found[:0] if len(found) and len(threads.named(is_allocation)) else found
     found = found[threads.end[found] - threads.start[found] >= _FROM_DRIVER_PS]
@@ -265,7 +332,8 @@ def host_costs(
     devices: Sequence[Device],
     pipeline: BoolArray,
 ) -> Mapping[HostCost, Intervals]:
-    """The instants of every cost, in the whole trace. classes: of host_classes_of_time. devices: the active ones.
+    """The instants of every cost, in the whole trace. classes: of host_classes_of_time.
+    devices: the active ones.
 
     pipeline: for every host event, whether it is work of the input pipeline.
     """
@@ -273,18 +341,29 @@ def host_costs(
 
     @cache
     def works() -> Intervals:
-        return union_of(*(part for one in devices for part in (one.compute, one.collective, one.transfer)))
+        return union_of(
+            *(
+                part
+                for one in devices
+                for part in (one.compute, one.collective, one.transfer)
+            )
+        )
 
     def alone(time: Intervals, of: TimeClass | None = None) -> Intervals:
-        """Where no device works; of: a class of the host's time that it must belong to besides."""
+        """Where no device works; of: a class of the host's time that it must belong to
+        besides.
+        """
         if not len(time):
             return EMPTY
-        return difference(time if of is None else intersection(classes[of], time), works())
+        return difference(
+            time if of is None else intersection(classes[of], time), works()
+        )
 
     return {
         HostCost.WAITING: activity.wait,
         HostCost.WAITING_IDLE: difference(
-            alone(activity.wait), union_of(*classes.values(), _for_others(threads, steps))
+            alone(activity.wait),
+            union_of(*classes.values(), _for_others(threads, steps)),
         ),
         HostCost.WRITING: writing_time(threads, steps),
         HostCost.BUILDING: building,
@@ -293,5 +372,7 @@ def host_costs(
         HostCost.BATCH_PYTHON: alone(activity.batch_python, TimeClass.INPUT),
         HostCost.EAGER: alone(difference(activity.eager, building), TimeClass.LAUNCH),
         HostCost.HANDING: alone(handing_time(threads, steps.thread), TimeClass.LAUNCH),
-        HostCost.CROWDED_LAUNCH: alone(crowded_by_pipeline(threads, pipeline), TimeClass.LAUNCH),
+        HostCost.CROWDED_LAUNCH: alone(
+            crowded_by_pipeline(threads, pipeline), TimeClass.LAUNCH
+        ),
     }

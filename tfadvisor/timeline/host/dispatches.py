@@ -1,4 +1,6 @@
-"""Calls on host threads that start programs and ops, and the thread that makes most of them."""
+"""Calls on host threads that start programs and ops, and the thread that makes most of
+them.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,15 @@ import numpy as np
 from tfadvisor.arrays import blocks, distinct, is_in, occurrence, ranks, true_at
 from tfadvisor.tallies import added_up
 from tfadvisor.timeline.host.threads import Thread, Threads
-from tfadvisor.timeline.intervals import EMPTY, BoolArray, Int64Array, Intervals, parents, union, union_of
+from tfadvisor.timeline.intervals import (
+    EMPTY,
+    BoolArray,
+    Int64Array,
+    Intervals,
+    parents,
+    union,
+    union_of,
+)
 from tfadvisor.timeline.model import Steps
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass
@@ -39,13 +49,19 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 _COMPILES = 0.2
-"""Of a trace's time in other events of the compiler: with this share it is one, whatever runs inside."""
+"""Of a trace's time in other events of the compiler: with this share it is one,
+whatever runs inside.
+"""
 _INTERPRETED = 8
-"""Jitted functions and executions inside a call: with so many, Python runs what should be compiled."""
+"""Jitted functions and executions inside a call: with so many, Python runs what should
+be compiled.
+"""
 
 
 class _CallsModule(msgspec.Struct, frozen=True):
-    """The question whether a name is that of a call of the jitted function that XLA compiled to this module."""
+    """The question whether a name is that of a call of the jitted function that XLA
+    compiled to this module.
+    """
 
     module: str
 
@@ -54,9 +70,14 @@ class _CallsModule(msgspec.Struct, frozen=True):
 
 
 def calls_of_module(threads: Threads, module: str) -> Int64Array:
-    """Positions of the outermost calls of the jitted function that XLA compiled to this module, in order of time."""
+    """Positions of the outermost calls of the jitted function that XLA compiled to this
+    module, in order of time.
+    """
     calls = threads.named(_CallsModule(module))
-    found = [outermost(threads, calls[threads.thread_of(calls) == one]) for one in distinct(threads.thread_of(calls))]
+    found = [
+        outermost(threads, calls[threads.thread_of(calls) == one])
+        for one in distinct(threads.thread_of(calls))
+    ]
     joined = np.concatenate(found) if found else calls
     return joined[np.argsort(threads.start[joined], kind="stable")]
 
@@ -64,7 +85,8 @@ def calls_of_module(threads: Threads, module: str) -> Int64Array:
 def dispatches(threads: Threads, thread: Thread) -> Int64Array:
     """Positions of a thread's outermost dispatches that name a program or an op.
 
-    A jitted function that Python runs, as under jax_disable_jit, dispatches nothing itself: what it calls does.
+    A jitted function that Python runs, as under jax_disable_jit, dispatches nothing
+    itself: what it calls does.
     """
     found = threads.dispatched.get(thread.index)
     if found is None:
@@ -73,13 +95,16 @@ def dispatches(threads: Threads, thread: Thread) -> Int64Array:
 
 
 def _dispatches(threads: Threads, thread: Thread) -> Int64Array:
-    candidates = threads.of(thread, HostClass.LAUNCH, HostClass.EAGER_OP, HostClass.GET_NEXT)
+    candidates = threads.of(
+        thread, HostClass.LAUNCH, HostClass.EAGER_OP, HostClass.GET_NEXT
+    )
     named = threads.bear(candidates, names_what_it_dispatches)
     return outermost(threads, candidates[named & ~_interpreted(threads, candidates)])
 
 
 def calls_that_execute(threads: Threads) -> Int64Array:
-    """For each time that a CPU's client is given a program: position of the jitted call around it, or of the event itself.
+    """For each time that a CPU's client is given a program: position of the jitted call
+    around it, or of the event itself.
 
     In order of time.
     """
@@ -87,7 +112,11 @@ def calls_that_execute(threads: Threads) -> Int64Array:
     helpers = threads.named(runs_program)
     jitted = threads.named(is_jitted)
     for thread in distinct(threads.thread_of(helpers)).tolist():
-        mine = np.sort(np.concatenate([one[threads.thread_of(one) == thread] for one in (helpers, jitted)]))
+        mine = np.sort(
+            np.concatenate(
+                [one[threads.thread_of(one) == thread] for one in (helpers, jitted)]
+            )
+        )
         around = parents(threads.start[mine], threads.end[mine])
         around = mine[np.where(around >= 0, around, np.arange(len(mine)))]
         found.append(around[is_in(mine, helpers)])
@@ -96,7 +125,9 @@ def calls_that_execute(threads: Threads) -> Int64Array:
 
 
 def driving_thread(threads: Threads) -> int:
-    """The thread that dispatches most programs and ops, -1 when none dispatches any. For traces without markers."""
+    """The thread that dispatches most programs and ops, -1 when none dispatches any.
+    For traces without markers.
+    """
     best, most = -1, 0
     for thread in threads.threads:
         if not thread.is_pipeline:
@@ -108,9 +139,11 @@ def driving_thread(threads: Threads) -> int:
 
 
 def without_evaluations(threads: Threads) -> Threads:
-    """The threads with those of JAX's tracing events as plain frames that run programs op by op, and compile nothing.
+    """The threads with those of JAX's tracing events as plain frames that run programs
+    op by op, and compile nothing.
 
-    Up to JAX 0.6 a gradient outside of `jit` evaluates the forward pass inside `trace_to_jaxpr`.
+    Up to JAX 0.6 a gradient outside of `jit` evaluates the forward pass inside
+    `trace_to_jaxpr`.
     """
     traces = threads.named(traces_jax)
     if not len(traces):
@@ -118,12 +151,16 @@ def without_evaluations(threads: Threads) -> Threads:
     kind = threads.kind.copy()
     thread = threads.thread_of(traces)
     for index in distinct(thread).tolist():
-        kind[_evaluations(threads, threads.threads[index], traces[thread == index])] = HostClass.FRAME
+        kind[_evaluations(threads, threads.threads[index], traces[thread == index])] = (
+            HostClass.FRAME
+        )
     return msgspec.structs.replace(threads, kind=kind, dispatched={})
 
 
 def _evaluations(threads: Threads, thread: Thread, traces: Int64Array) -> Int64Array:
-    """Those of a thread's tracing events that lie in one, or are one, inside which many programs run."""
+    """Those of a thread's tracing events that lie in one, or are one, inside which many
+    programs run.
+    """
     launches = threads.of(thread, HostClass.LAUNCH)
     runs = threads.start[outermost(threads, launches[threads.bear(launches, executes)])]
     starts, ends = threads.start[traces], threads.end[traces]
@@ -131,13 +168,17 @@ def _evaluations(threads: Threads, thread: Thread, traces: Int64Array) -> Int64A
     others = threads.of(thread, HostClass.COMPILE)
     others = others[~is_in(others, traces[count > 0])]
     compiling = union(threads.start[others], threads.end[others]).within(starts, ends)
-    evaluates = compiling < _COMPILES * (ends - starts)  # one in which nothing runs compiles throughout
+    evaluates = compiling < _COMPILES * (
+        ends - starts
+    )  # one in which nothing runs compiles throughout
     many = evaluates & (count >= _INTERPRETED)
     return traces[evaluates & union(starts[many], ends[many]).contains(starts)]
 
 
 def _interpreted(threads: Threads, candidates: Int64Array) -> BoolArray:
-    """Which of a thread's launches are jitted functions inside which many others execute programs of their own."""
+    """Which of a thread's launches are jitted functions inside which many others
+    execute programs of their own.
+    """
     jitted = threads.bear(candidates, is_jitted)
     if not jitted.any():
         return jitted
@@ -146,32 +187,42 @@ def _interpreted(threads: Threads, candidates: Int64Array) -> BoolArray:
     return jitted & (calls >= _INTERPRETED) & (executions >= _INTERPRETED)
 
 
-def _number_inside(threads: Threads, positions: Int64Array, chosen: BoolArray) -> Int64Array:
-    """For each position of one thread, how many of the chosen ones begin in it, itself included."""
+def _number_inside(
+    threads: Threads, positions: Int64Array, chosen: BoolArray
+) -> Int64Array:
+    """For each position of one thread, how many of the chosen ones begin in it, itself
+    included.
+    """
     starts = threads.start[positions[chosen]]
     before = np.searchsorted(starts, threads.start[positions])
     return np.searchsorted(starts, threads.end[positions]) - before
 
 
 def outermost(threads: Threads, positions: Int64Array) -> Int64Array:
-    """The positions (ascending, of one thread) that do not lie inside an earlier one."""
+    """The positions (ascending, of one thread) that do not lie inside an
+    earlier one.
+    """
     reach = np.maximum.accumulate(threads.end[positions])
     keep = np.ones(len(positions), np.bool_)
     keep[1:] = threads.start[positions[1:]] >= reach[:-1]
     return positions[keep]
 
 
-# TensorFlow's ops that run one by one: their kernels, and the dispatch that a compiled function would not need.
+# TensorFlow's ops that run one by one: their kernels, and the dispatch that a compiled
+# function would not need.
 
 _EAGER_PAUSE_PS = 1_000_000_000
-"""Python between two ops of an eagerly run step that takes up to this long (1 ms) is the dispatch of the next op: what
-`tf.function` or `jax.jit` removes. Longer pauses are the program's own work."""
+"""Python between two ops of an eagerly run step that takes up to this long (1 ms) is
+the dispatch of the next op: what `tf.function` or `jax.jit` removes. Longer pauses are
+the program's own work."""
 _EAGER_PAUSE_BESIDE_A_FUNCTION_PS = 200_000_000
-"""Where one compiled function holds most of a step's dispatch, the step is compiled. Ops that run beside it one by one leave
-pauses of tens of µs; what takes longer (200 µs) is work of a callback between reads of weights."""
+"""Where one compiled function holds most of a step's dispatch, the step is compiled.
+Ops that run beside it one by one leave pauses of tens of µs; what takes longer (200 µs)
+is work of a callback between reads of weights."""
 _STRAY_PAUSE_PS = 50_000_000_000
-"""Where another program takes the core away for a moment, a pause lasts as long as the scheduler's turn. Recorded: 4 to
-32 ms. What takes longer than this (50 ms) is work of the program that is not done in every step."""
+"""Where another program takes the core away for a moment, a pause lasts as long as the
+scheduler's turn. Recorded: 4 to 32 ms. What takes longer than this (50 ms) is work of
+the program that is not done in every step."""
 _FEW_PAUSES = 4
 """Fewer pauses than this of one place do not tell how long they usually are."""
 _MOST_OF_DISPATCH = 0.5
@@ -180,7 +231,9 @@ _EAGER_DISPATCHES = 8
 
 
 def eager_dispatch(threads: Threads, thread: Thread, pauses: Intervals) -> Intervals:
-    """Where TensorFlow dispatches ops by themselves, and the short pauses between two of them."""
+    """Where TensorFlow dispatches ops by themselves, and the short pauses between two
+    of them.
+    """
     if not len(pauses):
         return EMPTY
     calls = threads.of(thread, HostClass.EAGER_OP)
@@ -189,17 +242,26 @@ def eager_dispatch(threads: Threads, thread: Thread, pauses: Intervals) -> Inter
 
 
 def eager_elsewhere(threads: Threads, steps: Steps) -> Intervals:
-    """Where other threads of Python run a step op by op, as one for each replica does: the driving thread waits for them."""
+    """Where other threads of Python run a step op by op, as one for each replica does:
+    the driving thread waits for them.
+    """
     found = EMPTY
     for thread in threads.threads:
-        if thread.index != steps.thread and not thread.is_pipeline and len(threads.of(thread, HostClass.EAGER_OP)):
+        if (
+            thread.index != steps.thread
+            and not thread.is_pipeline
+            and len(threads.of(thread, HostClass.EAGER_OP))
+        ):
             _, between_ops = eager_pauses(threads, thread, steps)
             found = union_of(found, eager_dispatch(threads, thread, between_ops))
     return found
 
 
-def eager_pauses(threads: Threads, thread: Thread, steps: Steps) -> tuple[Intervals, Intervals]:
-    """Short pauses between the dispatches of one eagerly run step, or of ops beside its compiled function.
+def eager_pauses(
+    threads: Threads, thread: Thread, steps: Steps
+) -> tuple[Intervals, Intervals]:
+    """Short pauses between the dispatches of one eagerly run step, or of ops beside its
+    compiled function.
 
     All of them, and those between two ops that TensorFlow dispatches by themselves.
     """
@@ -212,19 +274,30 @@ def eager_pauses(threads: Threads, thread: Thread, steps: Steps) -> tuple[Interv
     longest = np.zeros(len(steps), np.int64)
     single = threads.bear(calls, is_single_op)
     np.maximum.at(longest, np.maximum(step, 0), np.where(single, 0, length))
-    compiled = longest >= _MOST_OF_DISPATCH * np.bincount(np.maximum(step, 0), length, len(steps))
-    limit = np.where(compiled, _EAGER_PAUSE_BESIDE_A_FUNCTION_PS, _EAGER_PAUSE_PS)[np.maximum(step[1:], 0)]
+    compiled = longest >= _MOST_OF_DISPATCH * np.bincount(
+        np.maximum(step, 0), length, len(steps)
+    )
+    limit = np.where(compiled, _EAGER_PAUSE_BESIDE_A_FUNCTION_PS, _EAGER_PAUSE_PS)[
+        np.maximum(step[1:], 0)
+    ]
     inside = (step[1:] == step[:-1]) & eager[1:]
     pause = starts[1:] - ends[:-1]
-    stray = ~compiled[np.maximum(step[1:], 0)] & _strays(threads.row[calls], step, pause, inside)
+    stray = ~compiled[np.maximum(step[1:], 0)] & _strays(
+        threads.row[calls], step, pause, inside
+    )
     short = inside & ((pause <= limit) | stray)
     between_ops = short & single[:-1] & single[1:]
-    return union(ends[:-1][short], starts[1:][short]), union(ends[:-1][between_ops], starts[1:][between_ops])
+    return union(ends[:-1][short], starts[1:][short]), union(
+        ends[:-1][between_ops], starts[1:][between_ops]
+    )
 
 
-def _strays(row: npt.NDArray[np.int32], step: Int64Array, pause: Int64Array, inside: BoolArray) -> BoolArray:
-    """Which pauses are long although at most steps' same place, between the same two calls, they are short: the core was
-    taken away, where work of the loop would come back. row, step: of the calls. inside: pauses within one step.
+def _strays(
+    row: npt.NDArray[np.int32], step: Int64Array, pause: Int64Array, inside: BoolArray
+) -> BoolArray:
+    """Which pauses are long although at most steps' same place, between the same two
+    calls, they are short: the core was taken away, where work of the loop would come
+    back. row, step: of the calls. inside: pauses within one step.
     """
     if not inside.any():
         return inside
@@ -237,11 +310,17 @@ def _strays(row: npt.NDArray[np.int32], step: Int64Array, pause: Int64Array, ins
     count = np.diff(bounds)
     usual = pause[order[bounds[:-1] + count // 2]]
     usual = np.where(count >= _FEW_PAUSES, usual, _STRAY_PAUSE_PS)
-    return inside & (usual[np.maximum(place, 0)] <= _EAGER_PAUSE_PS) & (pause <= _STRAY_PAUSE_PS)
+    return (
+        inside
+        & (usual[np.maximum(place, 0)] <= _EAGER_PAUSE_PS)
+        & (pause <= _STRAY_PAUSE_PS)
+    )
 
 
 def ops_run_eagerly(threads: Threads) -> Int64Array:
-    """Positions of the ops that the eager runtime runs itself: up to TensorFlow 2.8 under their own name."""
+    """Positions of the ops that the eager runtime runs itself: up to TensorFlow 2.8
+    under their own name.
+    """
     if len(kernels := eager_runs(threads).kernels):
         return kernels
     found = []
@@ -249,7 +328,13 @@ def ops_run_eagerly(threads: Threads) -> Int64Array:
         calls = threads.of(thread, HostClass.EAGER_OP)
         calls = calls[threads.bear(calls, is_single_op)]
         ops = threads.of(thread, HostClass.OP)
-        found.append(ops[union(threads.start[calls], threads.end[calls]).contains(threads.start[ops])])
+        found.append(
+            ops[
+                union(threads.start[calls], threads.end[calls]).contains(
+                    threads.start[ops]
+                )
+            ]
+        )
     return _joined(found)
 
 
@@ -261,8 +346,9 @@ def called_functions(threads: Threads) -> set[str]:
 
 
 class EagerRuns(NamedTuple):
-    """What the eager runtime runs. kernels: positions of runs of one op. calls: of the `EagerLocalExecute: Op` around each, which
-    names the op. waits: of runs of functions that it waits for.
+    """What the eager runtime runs. kernels: positions of runs of one op. calls: of the
+    `EagerLocalExecute: Op` around each, which names the op. waits: of runs of functions
+    that it waits for.
     """
 
     kernels: Int64Array
@@ -273,8 +359,8 @@ class EagerRuns(NamedTuple):
 def eager_runs(threads: Threads) -> EagerRuns:
     """Runs of ops, and of functions.
 
-    A run inside a GET_NEXT event is neither. TensorFlow 2.3 to 2.8 write no event of the run itself: the call around it waits
-    for a function as long.
+    A run inside a GET_NEXT event is neither. TensorFlow 2.3 to 2.8 write no event of
+    the run itself: the call around it waits for a function as long.
     """
     if not len(threads.everywhere(HostClass.RUN_EAGER)):
         return EagerRuns(_joined([]), _joined([]), calls_that_wait(threads))
@@ -287,7 +373,10 @@ def eager_runs(threads: Threads) -> EagerRuns:
         if not len(around):
             waits.append(runs)
             continue
-        place = np.searchsorted(threads.start[around], threads.start[runs], side="right") - 1
+        place = (
+            np.searchsorted(threads.start[around], threads.start[runs], side="right")
+            - 1
+        )
         owner = around[np.maximum(place, 0)]
         enclosed = (place >= 0) & (threads.end[owner] >= threads.end[runs])
         plain = threads.bear(owner, is_kernel_of_one_op)
@@ -299,8 +388,9 @@ def eager_runs(threads: Threads) -> EagerRuns:
 
 
 def calls_that_wait(threads: Threads) -> Int64Array:
-    """Positions of the eager runtime's blocking calls of functions, inside the `EagerLocalExecute: __inference_…` that names
-    each; of TensorFlow 2.3 to 2.8, which write no event of the run itself.
+    """Positions of the eager runtime's blocking calls of functions, inside the
+    `EagerLocalExecute: __inference_…` that names each; of TensorFlow 2.3 to 2.8, which
+    write no event of the run itself.
     """
     if len(threads.everywhere(HostClass.RUN_EAGER)):
         return _joined([])
@@ -311,7 +401,13 @@ def calls_that_wait(threads: Threads) -> Int64Array:
         around = threads.of(thread, HostClass.EAGER_OP)
         around = around[threads.bear(around, is_eager_function)]
         mine = calls[lo:hi]
-        found.append(mine[union(threads.start[around], threads.end[around]).contains(threads.start[mine])])
+        found.append(
+            mine[
+                union(threads.start[around], threads.end[around]).contains(
+                    threads.start[mine]
+                )
+            ]
+        )
     return _joined(found)
 
 
@@ -319,18 +415,24 @@ def _joined(parts: list[Int64Array]) -> Int64Array:
     return np.sort(np.concatenate([np.empty(0, np.int64), *parts]))
 
 
-# Which framework ops run on the host: although the run has an accelerator, and in the input pipeline.
+# Which framework ops run on the host: although the run has an accelerator, and in the
+# input pipeline.
 
 
 class HostOps(msgspec.Struct, frozen=True):
-    """Ops on the host during the counted steps: time by op type, the largest first, ps."""
+    """Ops on the host during the counted steps: time by op type, the largest
+    first, ps.
+    """
 
     total_ps: int
     by_type: tuple[tuple[str, int], ...]
 
 
-def host_ops(trace: HostTrace, threads: Threads, steps: Steps, pipeline: BoolArray) -> HostOps:
-    """Ops that launch nothing while they run, so that their time is work of the host and not the dispatch of a kernel.
+def host_ops(
+    trace: HostTrace, threads: Threads, steps: Steps, pipeline: BoolArray
+) -> HostOps:
+    """Ops that launch nothing while they run, so that their time is work of the host
+    and not the dispatch of a kernel.
 
     Ops of the input pipeline belong on the host and are left out.
     """
@@ -344,7 +446,11 @@ def host_ops(trace: HostTrace, threads: Threads, steps: Steps, pipeline: BoolArr
     first = np.searchsorted(launches, ops)
     following = launches[np.minimum(first, len(launches) - 1)]
     same_thread = threads.thread_of(following) == threads.thread_of(ops)
-    launching = (first < len(launches)) & same_thread & (threads.start[following] < threads.end[ops])
+    launching = (
+        (first < len(launches))
+        & same_thread
+        & (threads.start[following] < threads.end[ops])
+    )
     return _by_type(threads, steps, ops[~launching])
 
 
@@ -355,7 +461,10 @@ def pipeline_ops(threads: Threads, steps: Steps, pipeline: BoolArray) -> HostOps
 
 def _by_type(threads: Threads, steps: Steps, ops: Int64Array) -> HostOps:
     """Those of the ops that begin in counted steps."""
-    time, seen = np.zeros(len(threads.names), np.int64), np.zeros(len(threads.names), np.bool_)
+    time, seen = (
+        np.zeros(len(threads.names), np.int64),
+        np.zeros(len(threads.names), np.bool_),
+    )
     for part in blocks(len(ops)):
         mine = ops[part]
         mine = mine[in_counted_steps(threads.start[mine], steps)]
@@ -363,4 +472,6 @@ def _by_type(threads: Threads, steps: Steps, ops: Int64Array) -> HostOps:
         seen[threads.row[mine]] = True
     named = ((threads.names[one], int(time[one])) for one in true_at(seen).tolist())
     by_type = added_up((op_type(name) or name, ps) for name, ps in named)
-    return HostOps(int(time.sum()), tuple(sorted(by_type.items(), key=lambda item: -item[1])))
+    return HostOps(
+        int(time.sum()), tuple(sorted(by_type.items(), key=lambda item: -item[1]))
+    )

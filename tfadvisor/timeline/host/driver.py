@@ -1,4 +1,6 @@
-"""What the thread that drives the steps does at each instant, and what other threads do that it may wait for."""
+"""What the thread that drives the steps does at each instant, and what other threads do
+that it may wait for.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,12 @@ from tfadvisor.timeline.model import HostActivity, Pending, Steps
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.frames import waits_for_others
-from tfadvisor.timeline.names.host import is_eager_function, is_python_op, reads_array, runs_python
+from tfadvisor.timeline.names.host import (
+    is_eager_function,
+    is_python_op,
+    reads_array,
+    runs_python,
+)
 from tfadvisor.timeline.names.programs import serves_requests
 from tfadvisor.trace.columns import HostTrace
 from tfadvisor.vocabulary import TimeClass
@@ -43,9 +50,13 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 _COMPILING_SHARE = 0.2
-"""A dispatch that spends at least this share compiling is a cache miss; all of it is the price of compilation."""
+"""A dispatch that spends at least this share compiling is a cache miss; all of it is
+the price of compilation.
+"""
 _LARGE_COPY_PS = 100_000_000
-"""In so long, 100 µs, a thread copies about a megabyte: who reads a value meanwhile waits for copying."""
+"""In so long, 100 µs, a thread copies about a megabyte: who reads a value meanwhile
+waits for copying.
+"""
 
 _INPUT, _COMPILE, _LAUNCH, _WAIT, _WAIT_FOR_THREADS, _IN_CALL = 1, 2, 3, 4, 5, 6
 _STATE = {
@@ -63,8 +74,12 @@ _STATE = {
 }
 
 
-def host_activity(trace: HostTrace, threads: Threads, steps: Steps, pipeline: BoolArray) -> HostActivity:
-    """What the driving thread does; where it waits, what other threads do that it may be waiting for."""
+def host_activity(
+    trace: HostTrace, threads: Threads, steps: Steps, pipeline: BoolArray
+) -> HostActivity:
+    """What the driving thread does; where it waits, what other threads do that it may
+    be waiting for.
+    """
     pending = _pending(threads, steps.thread, pipeline)
     step_python = _step_python(threads, pipeline)
     if steps.thread < 0:
@@ -72,7 +87,9 @@ def host_activity(trace: HostTrace, threads: Threads, steps: Steps, pipeline: Bo
     made = made_batches(threads, steps)
     thread = threads.threads[steps.thread]
     serves = serves_requests(called_functions(threads))
-    state, starts, ends = _states(trace, threads, thread, calls_before_dispatches(threads, steps), serves)
+    state, starts, ends = _states(
+        trace, threads, thread, calls_before_dispatches(threads, steps), serves
+    )
     lo, hi, who = innermost(starts, ends)
     of = state[who]
     del state, who
@@ -83,11 +100,16 @@ def host_activity(trace: HostTrace, threads: Threads, steps: Steps, pipeline: Bo
     pauses, between_ops = eager_pauses(threads, thread, steps)
     without_input = difference(held[_IN_CALL], pending.input)
     launch = union_of(held[_LAUNCH], without_input, difference(pauses, known))
-    present = Intervals(threads.start[thread.lo : thread.lo + 1], threads.end[thread.lo : thread.hi].max(keepdims=True))
+    present = Intervals(
+        threads.start[thread.lo : thread.lo + 1],
+        threads.end[thread.lo : thread.hi].max(keepdims=True),
+    )
     batch_python = difference(made, union_of(known, launch))
     calls = calls_that_wait(threads)
     calls = calls[(calls >= thread.lo) & (calls < thread.hi)]
-    locked_out = intersection(union(threads.start[calls], threads.end[calls]), pending.pipeline_python)
+    locked_out = intersection(
+        union(threads.start[calls], threads.end[calls]), pending.pipeline_python
+    )
     locked_out = intersection(locked_out, held[_WAIT])
     return HostActivity(
         copy=_copies(threads, thread, launch, held[_WAIT]),
@@ -95,7 +117,9 @@ def host_activity(trace: HostTrace, threads: Threads, steps: Steps, pipeline: Bo
         input=union_of(held[_INPUT], batch_python, locked_out),
         launch=launch,
         wait=union_of(
-            difference(held[_WAIT], locked_out), held[_WAIT_FOR_THREADS], difference(held[_IN_CALL], without_input)
+            difference(held[_WAIT], locked_out),
+            held[_WAIT_FOR_THREADS],
+            difference(held[_IN_CALL], without_input),
         ),
         wait_for_threads=EMPTY if serves else held[_WAIT_FOR_THREADS],
         present=present,
@@ -108,14 +132,19 @@ def host_activity(trace: HostTrace, threads: Threads, steps: Steps, pipeline: Bo
 
 
 def waits_for_threads(threads: Threads, thread: Thread) -> Int64Array:
-    """Positions of the calls in which a thread waits for other threads or processes, as a server does for requests."""
+    """Positions of the calls in which a thread waits for other threads or processes, as
+    a server does for requests.
+    """
     waits = threads.of(thread, HostClass.WAIT)
     return waits[threads.bear(waits, waits_for_others)]
 
 
-def _copies(threads: Threads, thread: Thread, launch: Intervals, wait: Intervals) -> Intervals:
-    """Where the thread's dispatches copy, or wait for another thread that copies for long; and where it reads an array for
-    which one does: all of that reading is copying."""
+def _copies(
+    threads: Threads, thread: Thread, launch: Intervals, wait: Intervals
+) -> Intervals:
+    """Where the thread's dispatches copy, or wait for another thread that copies for
+    long; and where it reads an array for which one does: all of that reading is
+    copying."""
     every = threads.everywhere(HostClass.COPY)
     if not len(every):
         return EMPTY
@@ -123,19 +152,32 @@ def _copies(threads: Threads, thread: Thread, launch: Intervals, wait: Intervals
     long = every[threads.end[every] - threads.start[every] >= _LARGE_COPY_PS]
     reads = threads.of(thread, HostClass.WAIT)
     reads = reads[threads.bear(reads, reads_array)]
-    lo, hi, begun = threads.start[reads], threads.end[reads], np.sort(threads.start[long])
+    lo, hi, begun = (
+        threads.start[reads],
+        threads.end[reads],
+        np.sort(threads.start[long]),
+    )
     large = np.searchsorted(begun, hi) > np.searchsorted(begun, lo)
     awaited = union(threads.start[long], threads.end[long])
     own_or_awaited = union_of(union(threads.start[own], threads.end[own]), awaited)
-    return union_of(intersection(own_or_awaited, launch), intersection(union(lo[large], hi[large]), wait))
+    return union_of(
+        intersection(own_or_awaited, launch),
+        intersection(union(lo[large], hi[large]), wait),
+    )
 
 
 def _states(
-    trace: HostTrace, threads: Threads, thread: Thread, loading: Int64Array, serves: bool
+    trace: HostTrace,
+    threads: Threads,
+    thread: Thread,
+    loading: Int64Array,
+    serves: bool,
 ) -> tuple[npt.NDArray[np.int8], Int64Array, Int64Array]:
-    """(state, start, end) of a thread's known events, sorted for nesting. loading: positions of calls that load.
+    """(state, start, end) of a thread's known events, sorted for nesting. loading:
+    positions of calls that load.
 
-    A dispatch inside loading or compiling belongs to it. A dispatch that mostly compiles is compiling throughout.
+    A dispatch inside loading or compiling belongs to it. A dispatch that mostly
+    compiles is compiling throughout.
     """
     table = np.zeros(128, np.int8)
     for kind, code in _STATE.items():
@@ -144,51 +186,84 @@ def _states(
     _mark_function_calls(trace, threads, thread, state_of)
     calls = threads.of(thread, HostClass.EAGER_OP)
     calls = calls[threads.bear(calls, is_eager_function)]
-    state_of[calls - thread.lo] = _IN_CALL  # executor threads do the work: dispatch, or the wait for a batch
+    state_of[calls - thread.lo] = (
+        _IN_CALL  # executor threads do the work: dispatch, or the wait for a batch
+    )
     waits = eager_runs(threads).waits
     state_of[waits[(waits >= thread.lo) & (waits < thread.hi)] - thread.lo] = _WAIT
     others = waits_for_threads(threads, thread)
     state_of[others - thread.lo] = _WAIT_FOR_THREADS
     state_of[loading - thread.lo] = _INPUT
     asking = true_at(state_of == _INPUT) + thread.lo
-    awaited = union(threads.start[asking], threads.end[asking]).contains(threads.start[others])
+    awaited = union(threads.start[asking], threads.end[asking]).contains(
+        threads.start[others]
+    )
     state_of[others[awaited] - thread.lo] = _INPUT
     if serves:  # its requests are no input that it could have loaded ahead
         state_of[others - thread.lo] = _WAIT_FOR_THREADS
-    known = true_at((state_of > 0) & (threads.end[thread.lo : thread.hi] > threads.start[thread.lo : thread.hi]))
+    known = true_at(
+        (state_of > 0)
+        & (threads.end[thread.lo : thread.hi] > threads.start[thread.lo : thread.hi])
+    )
     state = state_of[known]
     starts, ends = threads.start[known + thread.lo], threads.end[known + thread.lo]
 
     compiling = union(starts[state == _COMPILE], ends[state == _COMPILE])
     if len(compiling):
         share = compiling.within(starts, ends) / (ends - starts)
-        state[is_in(state, (_LAUNCH, _IN_CALL)) & (share >= _COMPILING_SHARE)] = _COMPILE
+        state[is_in(state, (_LAUNCH, _IN_CALL)) & (share >= _COMPILING_SHARE)] = (
+            _COMPILE
+        )
         compiling = union(starts[state == _COMPILE], ends[state == _COMPILE])
-    owned = compiling.contains(starts) | union(starts[state == _INPUT], ends[state == _INPUT]).contains(starts)
+    owned = compiling.contains(starts) | union(
+        starts[state == _INPUT], ends[state == _INPUT]
+    ).contains(starts)
     keep = ~(is_in(state, (_LAUNCH, _IN_CALL)) & owned)
     state, starts, ends = state[keep], starts[keep], ends[keep]
 
     wait_starts, wait_ends = _awaited(trace, threads, thread)
-    if not len(wait_starts) and ((starts[1:] > starts[:-1]) | (ends[1:] <= ends[:-1])).all():
-        return state, starts, ends  # as a thread's events mostly are: only a frame that was cut may be out of order
+    if (
+        not len(wait_starts)
+        and ((starts[1:] > starts[:-1]) | (ends[1:] <= ends[:-1])).all()
+    ):
+        return (
+            state,
+            starts,
+            ends,
+            # as a thread's events mostly are: only a frame that was cut may be out of
+            # order
+        )
     state = np.concatenate([state, np.full(len(wait_starts), _WAIT, np.int8)])
-    starts, ends = np.concatenate([starts, wait_starts]), np.concatenate([ends, wait_ends])
+    starts, ends = (
+        np.concatenate([starts, wait_starts]),
+        np.concatenate([ends, wait_ends]),
+    )
     order = np.lexsort((-ends, starts))
     return state[order], starts[order], ends[order]
 
 
-def _mark_function_calls(trace: HostTrace, threads: Threads, thread: Thread, state: npt.NDArray[np.int8]) -> None:
-    """A call of a tf.function is dispatch, or compilation when its `tf_function_call` says that it was traced."""
+def _mark_function_calls(
+    trace: HostTrace, threads: Threads, thread: Thread, state: npt.NDArray[np.int8]
+) -> None:
+    """A call of a tf.function is dispatch, or compilation when its `tf_function_call`
+    says that it was traced.
+    """
     column = trace.stat(stats.TF_FUNCTION_CALL)
     event, code = column.codes()
     position = threads.positions(event)
     mine = (position >= thread.lo) & (position < thread.hi)
-    traced = np.array([text.startswith(stats.TRACED) for text in column.texts] or [False], np.bool_)
+    traced = np.array(
+        [text.startswith(stats.TRACED) for text in column.texts] or [False], np.bool_
+    )
     state[position[mine] - thread.lo] = np.where(traced[code[mine]], _COMPILE, _LAUNCH)
 
 
-def _awaited(trace: HostTrace, threads: Threads, thread: Thread) -> tuple[Int64Array, Int64Array]:
-    """Waits that the trace marks at both ends: an `Await` that produces an id and a later one that consumes it."""
+def _awaited(
+    trace: HostTrace, threads: Threads, thread: Thread
+) -> tuple[Int64Array, Int64Array]:
+    """Waits that the trace marks at both ends: an `Await` that produces an id and a
+    later one that consumes it.
+    """
     produced_at, produced = _waits_with_id(trace, threads, thread, stats.PRODUCER_ID)
     consumed_at, consumed = _waits_with_id(trace, threads, thread, stats.CONSUMER_ID)
     _, first, second = np.intersect1d(produced, consumed, return_indices=True)
@@ -197,10 +272,16 @@ def _awaited(trace: HostTrace, threads: Threads, thread: Thread) -> tuple[Int64A
     return begin[keep], finish[keep]
 
 
-def _waits_with_id(trace: HostTrace, threads: Threads, thread: Thread, stat: str) -> tuple[Int64Array, Int64Array]:
+def _waits_with_id(
+    trace: HostTrace, threads: Threads, thread: Thread, stat: str
+) -> tuple[Int64Array, Int64Array]:
     """(position, id) of a thread's waits that bear one."""
     position, number = threads.integers(trace.stat(stat))
-    mine = (position >= thread.lo) & (position < thread.hi) & (threads.kind[position] == HostClass.WAIT.value)
+    mine = (
+        (position >= thread.lo)
+        & (position < thread.hi)
+        & (threads.kind[position] == HostClass.WAIT.value)
+    )
     return position[mine], number[mine]
 
 
@@ -213,7 +294,12 @@ def _pending(threads: Threads, driver: int, pipeline: BoolArray) -> Pending:
     compiling = threads.covered(beside, HostClass.COMPILE)
     waiting = difference(threads.covered(beside, HostClass.GET_NEXT), compiling)
     launching = threads.covered(
-        beside, HostClass.LAUNCH, HostClass.PROCESS, HostClass.OP, HostClass.CONTROL_OP, HostClass.EAGER_OP
+        beside,
+        HostClass.LAUNCH,
+        HostClass.PROCESS,
+        HostClass.OP,
+        HostClass.CONTROL_OP,
+        HostClass.EAGER_OP,
     )
     python = threads.named(is_python_op)
     python = python[(threads.kind[python] == HostClass.OP.value) & pipeline[python]]
@@ -235,19 +321,27 @@ def _step_python(threads: Threads, pipeline: BoolArray) -> Intervals:
 
 
 def host_classes_of_time(activity: HostActivity) -> Mapping[TimeClass, Intervals]:
-    """Disjoint sets of instants for COMPILE, INPUT, LAUNCH and HOST, waits already handed to what they wait for; beside them
-    TRANSFER, when the host copies for a device, which may lie in LAUNCH.
+    """Disjoint sets of instants for COMPILE, INPUT, LAUNCH and HOST, waits already
+    handed to what they wait for; beside them TRANSFER, when the host copies for a
+    device, which may lie in LAUNCH.
 
-    Host or dispatch time during which the input pipeline runs Python is input: Python's lock lets only one of the two
-    run, and the driving thread is the one that waits. Python that the compiled step calls is host work, whoever runs it.
-    Host time during which another thread runs the step op by op is dispatch. What a wait for other threads of the program
-    waits for is the program's own work, whatever they do, unless they compile, dispatch or load; a server waits for requests.
+    Host or dispatch time during which the input pipeline runs Python is input: Python's
+    lock lets only one of the two run, and the driving thread is the one that waits.
+    Python that the compiled step calls is host work, whoever runs it. Host time during
+    which another thread runs the step op by op is dispatch. What a wait for other
+    threads of the program waits for is the program's own work, whatever they do, unless
+    they compile, dispatch or load; a server waits for requests.
     """
     pending = activity.pending
     own = union_of(activity.compile, activity.input, activity.launch, activity.wait)
     elsewhere = union_of(pending.compile, pending.input, pending.launch)
-    host = union_of(difference(activity.present, own), difference(activity.wait_for_threads, elsewhere))
-    called = difference(activity.step_python, union_of(activity.compile, activity.input))
+    host = union_of(
+        difference(activity.present, own),
+        difference(activity.wait_for_threads, elsewhere),
+    )
+    called = difference(
+        activity.step_python, union_of(activity.compile, activity.input)
+    )
     launch, host = difference(activity.launch, called), union_of(host, called)
     locked_out = intersection(union_of(launch, host), pending.pipeline_python)
     own_input = union_of(activity.input, locked_out)
@@ -258,9 +352,15 @@ def host_classes_of_time(activity: HostActivity) -> Mapping[TimeClass, Intervals
     )
     busy_elsewhere = union_of(activity.compile, own_input, own_launch, host)
     return {
-        TimeClass.COMPILE: union_of(activity.compile, difference(pending.compile, busy_elsewhere)),
+        TimeClass.COMPILE: union_of(
+            activity.compile, difference(pending.compile, busy_elsewhere)
+        ),
         TimeClass.INPUT: union_of(own_input, difference(pending.input, busy_elsewhere)),
-        TimeClass.LAUNCH: union_of(own_launch, difference(pending.launch, busy_elsewhere)),
+        TimeClass.LAUNCH: union_of(
+            own_launch, difference(pending.launch, busy_elsewhere)
+        ),
         TimeClass.HOST: host,
-        TimeClass.TRANSFER: union_of(activity.copy, difference(pending.copy, busy_elsewhere)),
+        TimeClass.TRANSFER: union_of(
+            activity.copy, difference(pending.copy, busy_elsewhere)
+        ),
     }

@@ -1,4 +1,6 @@
-"""Which calls of the training loop's own Python take the time, from the Python tracer's frames."""
+"""Which calls of the training loop's own Python take the time, from the Python tracer's
+frames.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,14 @@ import numpy as np
 from tfadvisor.arrays import distinct, is_in, median, ranks, true_at
 from tfadvisor.timeline.host.dispatches import dispatches
 from tfadvisor.timeline.host.threads import Threads
-from tfadvisor.timeline.intervals import BoolArray, Int64Array, Intervals, intersection, parents, union
+from tfadvisor.timeline.intervals import (
+    BoolArray,
+    Int64Array,
+    Intervals,
+    intersection,
+    parents,
+    union,
+)
 from tfadvisor.timeline.model import Steps
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.frames import (
@@ -32,19 +41,24 @@ _DEEPEST = 1_000
 """Calls in one another that are followed: Python itself allows no more."""
 _MOST_STEPS = 0.5
 _LAST_ASK = 0.1
-"""A generator is asked once more than it has batches. That call is shorter than this share of the others."""
+"""A generator is asked once more than it has batches. That call is shorter than this
+share of the others.
+"""
 
 
 class FrameShare(msgspec.Struct, frozen=True):
-    """A call that the training loop makes. host_ps, input_ps: how much of the counted steps it fills with each. others_ps:
-    how much of input_ps it waits for another thread or process.
+    """A call that the training loop makes. host_ps, input_ps: how much of the counted
+    steps it fills with each. others_ps: how much of input_ps it waits for another
+    thread or process.
 
-    file: the script's name as the trace has it, without its folder. line: where the function begins. inner: the call
-    below it that takes most of its time, "" when none stands out. runs_step: whether most steps' longest dispatch is made
-    inside it: such a call is the step, and no work beside it. own: where Python's or a library's function is called,
-    the user's own function: the one below it that takes most of its time, else the one that calls it; "" where neither is
-    known, or the call is the user's itself.
-    pipeline_ps: how much of input_ps it waits for a batch of a tf.data pipeline, whose stages tell more.
+    file: the script's name as the trace has it, without its folder. line: where the
+    function begins. inner: the call below it that takes most of its time, "" when none
+    stands out. runs_step: whether most steps' longest dispatch is made inside it: such
+    a call is the step, and no work beside it. own: where Python's or a library's
+    function is called, the user's own function: the one below it that takes most of its
+    time, else the one that calls it; "" where neither is known, or the call is the
+    user's itself. pipeline_ps: how much of input_ps it waits for a batch of a tf.data
+    pipeline, whose stages tell more.
     """
 
     file: str
@@ -60,12 +74,18 @@ class FrameShare(msgspec.Struct, frozen=True):
     pipeline_ps: int = 0
 
     def place(self) -> str:
-        """Of the user's own function, where that is known: `load_batch (train.py:42)`."""
+        """Of the user's own function, where that is known: `load_batch
+        (train.py:42)`.
+        """
         return self.own or self.called()
 
     def called(self) -> str:
         """What the loop calls: `load_batch (train.py:42)`, `builtins next`."""
-        return place_in_words(self.file, self.line, self.function) if self.file else self.function
+        return (
+            place_in_words(self.file, self.line, self.function)
+            if self.file
+            else self.function
+        )
 
 
 def loop_frames(
@@ -75,10 +95,11 @@ def loop_frames(
     loading: Intervals,
     line_in: Callable[[Int64Array, Int64Array], str] | None = None,
 ) -> tuple[FrameShare, ...]:
-    """The calls made by the frame that encloses the steps, empty without a Python tracer.
+    """The calls made by the frame that encloses the steps, empty without a Python
+    tracer.
 
-    line_in: the program's line that samples name in stretches of time, for calls of libraries whose caller began before the
-    trace.
+    line_in: the program's line that samples name in stretches of time, for calls of
+    libraries whose caller began before the trace.
     """
     if steps.thread < 0 or not steps.steady().any():
         return ()
@@ -93,16 +114,22 @@ def loop_frames(
     longest = _longest_dispatches(threads, steps, steady)
 
     def cost_of(calls: Int64Array) -> Int64Array:
-        return host.within(start[calls], end[calls]) + loading.within(start[calls], end[calls])
+        return host.within(start[calls], end[calls]) + loading.within(
+            start[calls], end[calls]
+        )
 
     thread = threads.threads[steps.thread]
     begun = threads.start[dispatches(threads, thread)]
-    called = _inside_steps(threads.names, parent, start, end, row, called, cost_of, longest, begun)
+    called = _inside_steps(
+        threads.names, parent, start, end, row, called, cost_of, longest, begun
+    )
     called = called[windows.contains(start[called])]
     cost = cost_of(called)
     total = windows.length()
     others = _waits_for_others(threads, frames)
-    loading_waits = intersection(loading, union(threads.start[others], threads.end[others]))
+    loading_waits = intersection(
+        loading, union(threads.start[others], threads.end[others])
+    )
     asked = threads.of(thread, HostClass.GET_NEXT)
     pipeline = intersection(loading, union(threads.start[asked], threads.end[asked]))
     shares = []
@@ -110,7 +137,11 @@ def loop_frames(
         mine = called[row[called] == used]
         if int(cost[row[called] == used].sum()) < _WORTH_NAMING * total:
             continue
-        file, line, function = frame_place(threads.names[used]) or ("", 0, bare_frame(threads.names[used]))
+        file, line, function = frame_place(threads.names[used]) or (
+            "",
+            0,
+            bare_frame(threads.names[used]),
+        )
         below = _mostly(parent, start, end, row, mine)
         own = _own(threads.names, parent, start, end, row, mine)
         if not own and line_in is not None and not is_users_frame(threads.names[used]):
@@ -144,12 +175,14 @@ def _inside_steps(
     longest: Int64Array,
     begun: Int64Array,
 ) -> Int64Array:
-    """The calls, with those of a user's function that runs the whole step replaced by the calls that it makes.
+    """The calls, with those of a user's function that runs the whole step replaced by
+    the calls that it makes.
 
-    A loop may only call `advance(state)`, which draws the batch, dispatches the step and writes the log. Which of these
-    costs the time is the answer, as long as they make up most of it. What takes modules apart around a step is the step's,
-    and so are a library's calls that dispatch: a function that adds arrays one by one is not named for JAX's own frames.
-    begun: when each dispatch begins, ps, ascending.
+    A loop may only call `advance(state)`, which draws the batch, dispatches the step
+    and writes the log. Which of these costs the time is the answer, as long as they
+    make up most of it. What takes modules apart around a step is the step's, and so are
+    a library's calls that dispatch: a function that adds arrays one by one is not named
+    for JAX's own frames. begun: when each dispatch begins, ps, ascending.
     """
     users = np.array([is_users_frame(name) for name in names], np.bool_)
     beside = users[row] | ~_any_begins_in(begun, start, end)
@@ -160,10 +193,16 @@ def _inside_steps(
                 continue
             below = true_at(is_in(parent, mine))
             below_most = _mostly(parent, start, end, row, mine)
-            place = frame_place(names[int(row[below_most[0]])]) if len(below_most) else None
+            place = (
+                frame_place(names[int(row[below_most[0]])]) if len(below_most) else None
+            )
             if place is not None and walks_modules(place[0], place[2]):
                 continue
-            if int(cost_of(below[beside[below]]).sum()) >= _MOST_STEPS * int(cost_of(mine).sum()) > 0:
+            if (
+                int(cost_of(below[beside[below]]).sum())
+                >= _MOST_STEPS * int(cost_of(mine).sum())
+                > 0
+            ):
                 called = np.sort(np.concatenate([called[row[called] != used], below]))
                 break
         else:
@@ -177,19 +216,29 @@ def _longest_dispatches(threads: Threads, steps: Steps, of: BoolArray) -> Int64A
     start = threads.start[calls]
     length = threads.end[calls] - start
     bounds = start.searchsorted(np.stack([steps.starts[of], steps.ends[of]], axis=1))
-    return start[[lo + int(length[lo:hi].argmax()) for lo, hi in bounds.tolist() if lo < hi]]
+    return start[
+        [lo + int(length[lo:hi].argmax()) for lo, hi in bounds.tolist() if lo < hi]
+    ]
 
 
 def _holds_most(moments: Int64Array, start: Int64Array, end: Int64Array) -> bool:
     """Whether at least half of the moments lie in these stretches of time."""
-    return bool(len(moments)) and float(union(start, end).contains(moments).mean()) >= _MOST_STEPS
+    return (
+        bool(len(moments))
+        and float(union(start, end).contains(moments).mean()) >= _MOST_STEPS
+    )
 
 
-def _loop(threads: Threads, steps: Steps, of: BoolArray, before: int = 0) -> tuple[Int64Array, Int64Array, Int64Array]:
-    """(positions of the driving thread's frames around and inside those steps, the parent of each among them, which of
-    them the frame calls that encloses these steps). before: ps before the first step that are looked at too."""
+def _loop(
+    threads: Threads, steps: Steps, of: BoolArray, before: int = 0
+) -> tuple[Int64Array, Int64Array, Int64Array]:
+    """(positions of the driving thread's frames around and inside those steps, the
+    parent of each among them, which of them the frame calls that encloses these steps).
+    before: ps before the first step that are looked at too."""
     thread = threads.threads[steps.thread]
-    frames = threads.bear(slice(thread.lo, thread.hi), is_frame).nonzero()[0] + thread.lo
+    frames = (
+        threads.bear(slice(thread.lo, thread.hi), is_frame).nonzero()[0] + thread.lo
+    )
     lo, hi = int(steps.starts[of].min()), int(steps.ends[of].max())
     last = min(hi, int(steps.span_ends[of].max()))
     around = (threads.start[frames] <= lo) & (threads.end[frames] >= last)
@@ -203,16 +252,23 @@ def _loop(threads: Threads, steps: Steps, of: BoolArray, before: int = 0) -> tup
 
 
 def calls_before_dispatches(threads: Threads, steps: Steps) -> Int64Array:
-    """Positions of calls of the training loop whose work could be done ahead: what loads or makes the next batch.
+    """Positions of calls of the training loop whose work could be done ahead: what
+    loads or makes the next batch.
 
-    Such a function is called before the step is dispatched, from the first step of the trace to the last, and it neither
-    dispatches nor waits for a device, so that it cannot depend on the step before it. `next(iterator)` need not be the
-    first. Where such a call waits for a thread or process that makes the batch, that wait is among them.
+    Such a function is called before the step is dispatched, from the first step of the
+    trace to the last, and it neither dispatches nor waits for a device, so that it
+    cannot depend on the step before it. `next(iterator)` need not be the first. Where
+    such a call waits for a thread or process that makes the batch, that wait is among
+    them.
     """
     if steps.thread < 0 or not len(steps):
         return np.empty(0, np.int64)
-    longest = int((steps.ends - steps.starts).max())  # found without markers, a step begins with its dispatch
-    frames, _, called = _loop(threads, steps, np.ones(len(steps), np.bool_), before=longest)
+    longest = int(
+        (steps.ends - steps.starts).max()
+    )  # found without markers, a step begins with its dispatch
+    frames, _, called = _loop(
+        threads, steps, np.ones(len(steps), np.bool_), before=longest
+    )
     thread = threads.threads[steps.thread]
     others = _waits_for_others(threads, frames)
     dispatched = dispatches(threads, thread)
@@ -228,22 +284,34 @@ def calls_before_dispatches(threads: Threads, steps: Steps) -> Int64Array:
     for used in distinct(row).tolist():
         mine = calls[row == used]
         start, end = threads.start[mine], threads.end[mine]
-        busy = _any_begins_in(begun, start, end) | _any_begins_in(threads.start[waits], start, end)
+        busy = _any_begins_in(begun, start, end) | _any_begins_in(
+            threads.start[waits], start, end
+        )
         first, last = int(start[0]), int(_without_last_ask(start, end)[-1])
-        ahead = first < first_of_steps and last <= int(ended[-1]) and len(mine) >= _MOST_STEPS * len(steps)
+        ahead = (
+            first < first_of_steps
+            and last <= int(ended[-1])
+            and len(mine) >= _MOST_STEPS * len(steps)
+        )
         ahead &= not annotates(threads.names[used])
         if not busy.any() and (ahead or asks_iterator(threads.names[used])):
             found.append(mine)
     if not found:
         return np.empty(0, np.int64)
     loading = np.concatenate(found)
-    inside = union(threads.start[loading], threads.end[loading]).contains(threads.start[others])
+    inside = union(threads.start[loading], threads.end[loading]).contains(
+        threads.start[others]
+    )
     return distinct(np.concatenate([loading, others[inside]]))
 
 
 def _first_of_steps(threads: Threads, dispatched: Int64Array, steps: int) -> int:
-    """When the first dispatch begins that is repeated in most of the steps. Others may set the loop up."""
-    _, inverse, count = np.unique(threads.row[dispatched], return_inverse=True, return_counts=True)
+    """When the first dispatch begins that is repeated in most of the steps. Others may
+    set the loop up.
+    """
+    _, inverse, count = np.unique(
+        threads.row[dispatched], return_inverse=True, return_counts=True
+    )
     repeated = dispatched[count[inverse] >= _MOST_STEPS * steps]
     return int(threads.start[repeated[0] if len(repeated) else dispatched[0]])
 
@@ -254,19 +322,33 @@ def _waits_for_others(threads: Threads, frames: Int64Array) -> Int64Array:
 
 
 def _without_last_ask(start: Int64Array, end: Int64Array) -> Int64Array:
-    """The ends of a function's calls, without the one in which a generator says that it has no more."""
+    """The ends of a function's calls, without the one in which a generator says that it
+    has no more.
+    """
     length = end - start
     asked = len(length) > 2 and length[-1] < _LAST_ASK * float(median(length))
     return end[:-1] if asked else end
 
 
-def _any_begins_in(moments: Int64Array, start: Int64Array, end: Int64Array) -> BoolArray:
+def _any_begins_in(
+    moments: Int64Array, start: Int64Array, end: Int64Array
+) -> BoolArray:
     """For each stretch of time whether one of the moments (ascending) lies in it."""
-    return np.asarray(np.searchsorted(moments, end) > np.searchsorted(moments, start), np.bool_)
+    return np.asarray(
+        np.searchsorted(moments, end) > np.searchsorted(moments, start), np.bool_
+    )
 
 
-def _mostly(parent: Int64Array, start: Int64Array, end: Int64Array, row: np.ndarray, calls: Int64Array) -> Int64Array:
-    """The calls of the one function that fills at least half of these calls' time; empty where none does."""
+def _mostly(
+    parent: Int64Array,
+    start: Int64Array,
+    end: Int64Array,
+    row: np.ndarray,
+    calls: Int64Array,
+) -> Int64Array:
+    """The calls of the one function that fills at least half of these calls' time;
+    empty where none does.
+    """
     chosen = np.zeros(len(parent) + 1, np.bool_)  # the last for frames without a parent
     chosen[calls] = True
     below = true_at(chosen[parent])
@@ -282,9 +364,16 @@ def _mostly(parent: Int64Array, start: Int64Array, end: Int64Array, row: np.ndar
 
 
 def _own(
-    names: tuple[str, ...], parent: Int64Array, start: Int64Array, end: Int64Array, row: np.ndarray, calls: Int64Array
+    names: tuple[str, ...],
+    parent: Int64Array,
+    start: Int64Array,
+    end: Int64Array,
+    row: np.ndarray,
+    calls: Int64Array,
 ) -> str:
-    """The user's own function below calls of a library that takes most of their time, else the one that makes the calls."""
+    """The user's own function below calls of a library that takes most of their time,
+    else the one that makes the calls.
+    """
     below = calls
     for _ in range(_DEEPEST):
         if not len(below):

@@ -1,4 +1,6 @@
-"""The tf.data pipeline as its trace events tell it: the stages, what each costs a step, and how it is configured."""
+"""The tf.data pipeline as its trace events tell it: the stages, what each costs a step,
+and how it is configured.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,16 @@ import numpy as np
 from tfadvisor.arrays import distinct, is_in, true_at, used
 from tfadvisor.timeline.host.dispatches import dispatches, outermost
 from tfadvisor.timeline.host.threads import Threads
-from tfadvisor.timeline.intervals import EMPTY, BoolArray, Int64Array, Intervals, intersection, parents, union, union_of
+from tfadvisor.timeline.intervals import (
+    EMPTY,
+    BoolArray,
+    Int64Array,
+    Intervals,
+    intersection,
+    parents,
+    union,
+    union_of,
+)
 from tfadvisor.timeline.model import Steps, StepSource
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass
@@ -33,12 +44,15 @@ _MANY = 16
 
 
 class InputStage(msgspec.Struct, frozen=True):
-    """One stage. path: from the root, `Prefetch::Map`. kind: its last part. calls: how often it was asked.
+    """One stage. path: from the root, `Prefetch::Map`. kind: its last part. calls: how
+    often it was asked.
 
-    busy_ps: its own work, that of the stages before it taken off, and that of its user function added even where it ran
-    on other threads. parallelism: how many calls it works on at once. settings: what the trace says of it. python: its
-    function runs Python. filling_ps, fills: of its calls that ask the stage before it for many elements, as a shuffle does
-    whose buffer is empty: how long they take with all before them, and how many they are.
+    busy_ps: its own work, that of the stages before it taken off, and that of its user
+    function added even where it ran on other threads. parallelism: how many calls it
+    works on at once. settings: what the trace says of it. python: its function runs
+    Python. filling_ps, fills: of its calls that ask the stage before it for many
+    elements, as a shuffle does whose buffer is empty: how long they take with all
+    before them, and how many they are.
     """
 
     path: str
@@ -54,12 +68,16 @@ class InputStage(msgspec.Struct, frozen=True):
 
     @property
     def wall_ps(self) -> int:
-        """What the stage's work takes when its parallel calls overlap perfectly; Python calls take turns."""
+        """What the stage's work takes when its parallel calls overlap perfectly; Python
+        calls take turns.
+        """
         return self.busy_ps if self.python else self.busy_ps // max(self.parallelism, 1)
 
 
 class InputPipeline(msgspec.Struct, frozen=True):
-    """Stages from the consumer down to the source, and the time that was looked at (whole steps), ps."""
+    """Stages from the consumer down to the source, and the time that was looked at
+    (whole steps), ps.
+    """
 
     stages: tuple[InputStage, ...]
     window_ps: int
@@ -67,7 +85,9 @@ class InputPipeline(msgspec.Struct, frozen=True):
 
     @property
     def root_works_ahead(self) -> bool:
-        """Whether the last stage prepares elements in the background, as a prefetch or a parallel map does."""
+        """Whether the last stage prepares elements in the background, as a prefetch or
+        a parallel map does.
+        """
         return works_ahead(self.stages[0].kind)
 
     def slowest(self) -> InputStage:
@@ -75,18 +95,31 @@ class InputPipeline(msgspec.Struct, frozen=True):
         return max(self.stages, key=lambda stage: stage.wall_ps)
 
 
-def input_pipeline(trace: HostTrace, threads: Threads, steps: Steps) -> InputPipeline | None:
-    """The pipeline's stages during the counted steps; None when the trace shows no tf.data iterator."""
+def input_pipeline(
+    trace: HostTrace, threads: Threads, steps: Steps
+) -> InputPipeline | None:
+    """The pipeline's stages during the counted steps; None when the trace shows no
+    tf.data iterator.
+    """
     events = threads.everywhere(HostClass.DATASET, HostClass.CAPTURED)
     if not len(events):
         return None
     lo, hi, count = _window(steps)
     rows = used(threads.row[events], len(threads.names))
     del events
-    path_of = {row: path for row in rows if (path := stage_path(threads.names[row])) is not None}
+    path_of = {
+        row: path
+        for row in rows
+        if (path := stage_path(threads.names[row])) is not None
+    }
     if not path_of:
         return None
-    found = _Found(dict.fromkeys(path_of.values(), 0), dict.fromkeys(path_of.values(), 0), set(), {})
+    found = _Found(
+        dict.fromkeys(path_of.values(), 0),
+        dict.fromkeys(path_of.values(), 0),
+        set(),
+        {},
+    )
     functions = _Functions(trace, threads)
     for thread in threads.threads:
         mine = threads.of(thread, HostClass.DATASET, HostClass.CAPTURED)
@@ -100,7 +133,9 @@ def input_pipeline(trace: HostTrace, threads: Threads, steps: Steps) -> InputPip
 
 
 class _Found(NamedTuple):
-    """What the threads' events add up to, by a stage's path; ps and numbers. filled: as of InputStage."""
+    """What the threads' events add up to, by a stage's path; ps and numbers. filled: as
+    of InputStage.
+    """
 
     busy: dict[str, int]
     calls: dict[str, int]
@@ -131,10 +166,11 @@ def _add_thread(
     functions: _Functions,
     found: _Found,
 ) -> None:
-    """Adds one thread's self times: each event's length without its children's, user functions on top.
+    """Adds one thread's self times: each event's length without its children's, user
+    functions on top.
 
-    parent: of each event among them, -1 for none.
-    A stage that works in the background only waits in its own events; its work is that of its functions.
+    parent: of each event among them, -1 for none. A stage that works in the background
+    only waits in its own events; its work is that of its functions.
     """
     row, length = threads.row[events], threads.end[events] - threads.start[events]
     own = length.copy()
@@ -168,7 +204,9 @@ def _add_fills(
     path_of: dict[int, str],
     filled: dict[str, tuple[int, int]],
 ) -> None:
-    """Adds one thread's calls that fill a buffer: those around very many calls of the stage before."""
+    """Adds one thread's calls that fill a buffer: those around very many calls of the
+    stage before.
+    """
     row = threads.row[events]
     rows = [one for one, path in path_of.items() if fills_buffer(stage_kind(path))]
     if not is_in(row, rows).any():
@@ -183,17 +221,27 @@ def _add_fills(
 
 
 def _owning_stage(
-    parent: Int64Array, is_stage: np.ndarray, row: np.ndarray, threads: Threads, path_of: dict[int, str]
+    parent: Int64Array,
+    is_stage: np.ndarray,
+    row: np.ndarray,
+    threads: Threads,
+    path_of: dict[int, str],
 ) -> tuple[Int32Array, np.ndarray]:
-    """(row of the stage each event works for, whether it does so in the background), -1 where none is near.
+    """(row of the stage each event works for, whether it does so in the background), -1
+    where none is near.
 
-    That is the nearest stage around it, or the one that a Produce event around it names. Where neither is around it, as up
-    to TensorFlow 2.3, it is the stage that asks the one which the thread ran just before: what that gave is worked on.
+    That is the nearest stage around it, or the one that a Produce event around it
+    names. Where neither is around it, as up to TensorFlow 2.3, it is the stage that
+    asks the one which the thread ran just before: what that gave is worked on.
     """
     by_path = {path: one for one, path in path_of.items()}
     by_kind = {stage_kind(path): one for one, path in path_of.items()}
-    named = np.full(int(row.max()) + 1, -1, np.int64)  # the stage that a Produce event of this name works for
-    consumer = np.full(int(row.max()) + 1, -1, np.int64)  # the stage that asks the stage of this name
+    named = np.full(
+        int(row.max()) + 1, -1, np.int64
+    )  # the stage that a Produce event of this name works for
+    consumer = np.full(
+        int(row.max()) + 1, -1, np.int64
+    )  # the stage that asks the stage of this name
     for one in used(row, len(threads.names)):
         if one in path_of:
             consumer[one] = by_path.get(asking_stage(path_of[one]), -1)
@@ -202,8 +250,12 @@ def _owning_stage(
     direct = np.where(is_stage, row, named[row]).astype(np.int32)
     asked = true_at(is_stage & (parent >= 0))
     asked = asked[(named[row[parent[asked]]] >= 0) & (consumer[row[asked]] >= 0)]
-    direct[parent[asked]] = consumer[row[asked]]  # what a Produce event asks tells which stage of that kind it is
-    waiting = _among([one for one, path in path_of.items() if works_ahead(stage_kind(path))], threads)
+    direct[parent[asked]] = consumer[
+        row[asked]
+    ]  # what a Produce event asks tells which stage of that kind it is
+    waiting = _among(
+        [one for one, path in path_of.items() if works_ahead(stage_kind(path))], threads
+    )
     owner = np.full(len(parent), -1, np.int32)
     background = np.zeros(len(parent), np.bool_)
     current = parent.astype(np.int32)
@@ -225,20 +277,32 @@ def _owning_stage(
 
 
 class _Functions:
-    """User functions that tf.data runs: from the call to the end of the executor work with the same step id."""
+    """User functions that tf.data runs: from the call to the end of the executor work
+    with the same step id.
+    """
 
     def __init__(self, trace: HostTrace, threads: Threads) -> None:
         position, step_id = threads.integers_as_stored(trace.stat(stats.EXECUTOR_STEP))
         self._threads, kind = threads, threads.kind[position]
         call = true_at(kind == HostClass.CAPTURED.value)
-        self._call_position, self._call_id = position[call].astype(np.int64), step_id[call].astype(np.int64)
-        work = true_at((kind == HostClass.PROCESS.value) & is_in(step_id, distinct(self._call_id)))
-        work_position, work_id = position[work].astype(np.int64), step_id[work].astype(np.int64)
+        self._call_position, self._call_id = (
+            position[call].astype(np.int64),
+            step_id[call].astype(np.int64),
+        )
+        work = true_at(
+            (kind == HostClass.PROCESS.value) & is_in(step_id, distinct(self._call_id))
+        )
+        work_position, work_id = (
+            position[work].astype(np.int64),
+            step_id[work].astype(np.int64),
+        )
         order = np.argsort(work_id, kind="stable")
         self._work_id = work_id[order]
         self._ids, first = np.unique(self._work_id, return_index=True)
         ends = threads.end[work_position[order]]
-        self._last_end = np.maximum.reduceat(ends, first) if len(first) else np.empty(0, np.int64)
+        self._last_end = (
+            np.maximum.reduceat(ends, first) if len(first) else np.empty(0, np.int64)
+        )
         self._python_ids = self._ids_with_python(work_position, work_id)
 
     def _ids_with_python(self, work: Int64Array, work_id: Int64Array) -> Int64Array:
@@ -248,14 +312,18 @@ class _Functions:
         ops = ops[threads.kind[ops] == HostClass.OP.value]
         if not len(ops) or not len(work):
             return np.empty(0, np.int64)
-        order = np.argsort(work, kind="stable")  # position order is time order within a thread
+        order = np.argsort(
+            work, kind="stable"
+        )  # position order is time order within a thread
         place = np.searchsorted(work[order], ops, side="right") - 1
         owner = order[np.maximum(place, 0)]
         inside = (place >= 0) & (threads.end[work[owner]] >= threads.end[ops])
         return distinct(work_id[owner[inside]])
 
     def beyond(self, calls: Int64Array) -> tuple[Int64Array, np.ndarray]:
-        """(ps that each user function ran on after its call returned, whether it runs Python)."""
+        """(ps that each user function ran on after its call returned, whether it runs
+        Python).
+        """
         place = np.searchsorted(self._call_position, calls)
         place = np.minimum(place, max(len(self._call_position) - 1, 0))
         if not len(self._call_position) or not len(self._ids):
@@ -267,7 +335,9 @@ class _Functions:
         return np.where(known, length, 0), known & is_in(call_id, self._python_ids)
 
 
-def _shown_stages(trace: HostTrace, path_of: dict[int, str], found: _Found) -> tuple[InputStage, ...]:
+def _shown_stages(
+    trace: HostTrace, path_of: dict[int, str], found: _Found
+) -> tuple[InputStage, ...]:
     stages = []
     for path in sorted(found.busy, key=lambda path: (stage_depth(path), path)):
         settings: dict[str, Value] = {}
@@ -283,8 +353,14 @@ def _shown_stages(trace: HostTrace, path_of: dict[int, str], found: _Found) -> t
                 name=str(settings.get(stats.STAGE_NAME) or ""),
                 calls=found.calls[path],
                 busy_ps=found.busy[path],
-                parallelism=int(parallelism) if isinstance(parallelism, int) and parallelism > 0 else 1,
-                settings={k: v for k, v in settings.items() if k not in stats.STAGE_BOOKKEEPING},
+                parallelism=int(parallelism)
+                if isinstance(parallelism, int) and parallelism > 0
+                else 1,
+                settings={
+                    k: v
+                    for k, v in settings.items()
+                    if k not in stats.STAGE_BOOKKEEPING
+                },
                 python=path in found.python,
                 filling_ps=filling_ps,
                 fills=fills,
@@ -299,8 +375,9 @@ def _shown_stages(trace: HostTrace, path_of: dict[int, str], found: _Found) -> t
 def pipeline_work(trace: HostTrace, threads: Threads) -> BoolArray:
     """Whether each host event is work of a tf.data pipeline.
 
-    It is when its thread works for tf.data alone, or when it lies inside an executor run whose step id is that of a
-    captured function, which tf.data may run on the common thread pool.
+    It is when its thread works for tf.data alone, or when it lies inside an executor
+    run whose step id is that of a captured function, which tf.data may run on the
+    common thread pool.
     """
     work = np.zeros(len(threads), np.bool_)
     for thread in threads.threads:
@@ -317,12 +394,15 @@ def pipeline_work(trace: HostTrace, threads: Threads) -> BoolArray:
         if lo < hi and not thread.is_pipeline:
             mine = runs[lo:hi]
             inside = union(threads.start[mine], threads.end[mine])
-            work[thread.lo : thread.hi] = inside.contains(threads.start[thread.lo : thread.hi])
+            work[thread.lo : thread.hi] = inside.contains(
+                threads.start[thread.lo : thread.hi]
+            )
     return work
 
 
 def crowded_by_pipeline(threads: Threads, work: BoolArray) -> Intervals:
-    """When ops of the pipeline run on two threads or more at once: one alone leaves the pool of threads to the step.
+    """When ops of the pipeline run on two threads or more at once: one alone leaves the
+    pool of threads to the step.
 
     work: of pipeline_work.
     """
@@ -337,16 +417,19 @@ def crowded_by_pipeline(threads: Threads, work: BoolArray) -> Intervals:
     return twice
 
 
-# Python of a TensorFlow loop that ends in a tensor for the next dispatch: work that makes the next batch.
+# Python of a TensorFlow loop that ends in a tensor for the next dispatch: work that
+# makes the next batch.
 
 _MOST_DISPATCHES = 8
-"""A step with as many dispatches runs op by op, and most of them have a conversion before them."""
+"""A step with as many dispatches runs op by op, and most of them have a conversion
+before them.
+"""
 _MOST_STEPS = 0.5
 
 
 def made_batches(threads: Threads, steps: Steps) -> Intervals:
-    """Python inside a step's marker and before its dispatch that ends in a tensor, in most of the steps. Other events of the
-    thread lie inside it.
+    """Python inside a step's marker and before its dispatch that ends in a tensor, in
+    most of the steps. Other events of the thread lie inside it.
     """
     if steps.thread < 0 or not len(steps) or steps.source is not StepSource.MARKER:
         return EMPTY
@@ -355,19 +438,28 @@ def made_batches(threads: Threads, steps: Steps) -> Intervals:
         return EMPTY
     known = threads.of(thread, HostClass.LAUNCH)
     conversions = outermost(threads, known[threads.bear(known, makes_tensor)])
-    batches = threads.everywhere(HostClass.GET_NEXT)  # also where a compiled function takes them, as in Keras' fit
+    batches = threads.everywhere(
+        HostClass.GET_NEXT
+    )  # also where a compiled function takes them, as in Keras' fit
     calls = dispatches(threads, thread)
     inside = union(threads.start[conversions], threads.end[conversions])
     calls = calls[~inside.contains(threads.start[calls])] if len(conversions) else calls
     most = _MOST_STEPS * len(steps)
-    if not len(conversions) or len(batches) >= most or len(calls) >= _MOST_DISPATCHES * len(steps):
+    if (
+        not len(conversions)
+        or len(batches) >= most
+        or len(calls) >= _MOST_DISPATCHES * len(steps)
+    ):
         return EMPTY
 
     begun, ended = threads.start[calls], threads.end[calls]
     first = np.searchsorted(begun, steps.starts)  # the first dispatch of each step
     has = first < len(calls)
     first = first[has]
-    until, after = begun[first], np.where(first > 0, ended[first - 1], steps.starts[has])
+    until, after = (
+        begun[first],
+        np.where(first > 0, ended[first - 1], steps.starts[has]),
+    )
     last = np.searchsorted(threads.start[conversions], until) - 1
     converted = threads.start[conversions][np.maximum(last, 0)]
     converts = (last >= 0) & (converted > after)

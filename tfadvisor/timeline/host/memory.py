@@ -26,7 +26,9 @@ class DeviceMemory(msgspec.Struct, frozen=True):
 
 
 def device_memory(trace: HostTrace, threads: Threads) -> tuple[DeviceMemory, ...]:
-    """By allocator, host memory left out; empty when no device allocator left events."""
+    """By allocator, host memory left out; empty when no device allocator left
+    events.
+    """
     found = []
     for _, mine in allocators(trace, threads):
         peak, given, reserved, available = (
@@ -44,7 +46,9 @@ def device_memory(trace: HostTrace, threads: Threads) -> tuple[DeviceMemory, ...
 
 
 def allocators(trace: HostTrace, threads: Threads) -> Iterator[tuple[str, Int64Array]]:
-    """(name, positions of its events in order of time) of each allocator of a device's memory that left events."""
+    """(name, positions of its events in order of time) of each allocator of a device's
+    memory that left events.
+    """
     column = trace.stat(stats.ALLOCATOR_NAME)
     event, code = column.codes()
     position = threads.positions(event)
@@ -54,7 +58,9 @@ def allocators(trace: HostTrace, threads: Threads) -> Iterator[tuple[str, Int64A
             yield name, mine[np.argsort(threads.start[mine], kind="stable")]
 
 
-def numbers_at(trace: HostTrace, threads: Threads, stat: str, positions: Int64Array) -> Int64Array:
+def numbers_at(
+    trace: HostTrace, threads: Threads, stat: str, positions: Int64Array
+) -> Int64Array:
     """The integer that each event bears, 0 without one."""
     where, value = threads.integers(trace.stat(stat))
     table = np.zeros(len(threads), np.int64)

@@ -1,1 +1,3 @@
-"""What a runtime calls things: every string that TensorFlow, JAX, XLA or a driver chose."""
+"""What a runtime calls things: every string that TensorFlow, JAX, XLA or a driver
+chose.
+"""

@@ -1,4 +1,6 @@
-"""What names are sorted into: classes of host threads and devices, frameworks, planes and lines."""
+"""What names are sorted into: classes of host threads and devices, frameworks, planes
+and lines.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from tfadvisor.units import number_of
 
 
 class HostClass(IntEnum):
-    """What a host thread does while an event of this name is the innermost known one."""
+    """What a host thread does while an event of this name is the innermost
+    known one.
+    """
 
     OTHER = 0
     INPUT = 1
@@ -30,11 +34,15 @@ class HostClass(IntEnum):
     PROCESS = 7
     """TensorFlow's executor picking ops: dispatch, where no op runs inside it."""
     CAPTURED = 8
-    """tf.data running a user function; its `id` marks the executor work that belongs to the input pipeline."""
+    """tf.data running a user function; its `id` marks the executor work that belongs to
+    the input pipeline.
+    """
     DATASET = 9
     """A stage of a tf.data pipeline."""
     RUN_EAGER = 10
-    """TensorFlow's eager runtime inside a kernel: the op itself on a CPU, a wait when the op is a function."""
+    """TensorFlow's eager runtime inside a kernel: the op itself on a CPU, a wait when
+    the op is a function.
+    """
     PROFILER = 11
     """The profiler starting or stopping."""
     FRAME = 12
@@ -61,7 +69,8 @@ class DeviceClass(IntEnum):
     INFEED = 8
     """A TPU waits for the host to hand over the next batch."""
     NO_WORK = 9
-    """Nothing that the device does: an allocation, a page fault, a sample of a counter."""
+    """Nothing that the device does: an allocation, a page fault, a sample of a counter.
+    """
 
 
 COPIES = (
@@ -73,10 +82,13 @@ COPIES = (
     DeviceClass.MEMSET,
 )
 
-# By which names a trace tells its framework, its version, what it lost, and that Keras runs the loop.
+# By which names a trace tells its framework, its version, what it lost, and that Keras
+# runs the loop.
 
 _DROPPED = re.compile(
-    r"(?<!\d)(?<!\d,)(\d+(?:,\d+)*)\s+(?:\w+\s+)?events? dropped|dropped\D{0,40}?(\d[\d,]*)", re.IGNORECASE
+    r"(?<!\d)(?<!\d,)(\d+(?:,\d+)*)\s+(?:\w+\s+)?events? "
+    r"dropped|dropped\D{0,40}?(\d[\d,]*)",
+    re.IGNORECASE,
 )
 """`1,234 events dropped`, and the same the other way round."""
 _TORCH = re.compile(r"^(?:XLAGraphExecutor|torch_xla|LazyGraphExecutor|\$.*torch_xla)")
@@ -85,44 +97,63 @@ _TENSORFLOW = re.compile(
     r"^(?:TFE_|EagerExecute|EagerKernelExecute|EagerLocalExecute|ExecutorState::|FunctionRun|IteratorGetNext|tf\."
     r"|cluster_\w*function)"
 )
-"""TensorFlow's eager runtime, executor and Python ops, and what it compiles for TPUs."""
-_JAX = re.compile(r"^(?:PjitFunction|\$(?:pjit|dispatch|pxla|xla_bridge)\.py)|^(?:jit_|jit\()")
+"""TensorFlow's eager runtime, executor and Python ops, and what it compiles for TPUs.
+"""
+_JAX = re.compile(
+    r"^(?:PjitFunction|\$(?:pjit|dispatch|pxla|xla_bridge)\.py)|^(?:jit_|jit\()"
+)
 """JAX's dispatch, its Python files and modules."""
 VERSION_STATS = {"jax": stats.JAX_VERSION}
 """Framework -> the stat of a plane that gives its version."""
 UNKNOWN = "unknown"
 GRAPHS_OFF = "WARNING: CommandBuffer disabled when profiling"
-"""How an event begins by which XLA says that it runs command buffers, which are CUDA graphs, kernel by kernel meanwhile."""
+"""How an event begins by which XLA says that it runs command buffers, which are CUDA
+graphs, kernel by kernel meanwhile.
+"""
 
 
 def framework_of(events: Iterable[str], modules: Iterable[str]) -> str:
-    """tensorflow, jax, pytorch-xla or unknown, by the names of events, else by those of XLA modules."""
+    """tensorflow, jax, pytorch-xla or unknown, by the names of events, else by those of
+    XLA modules.
+    """
     names = tuple(events)
-    for framework, pattern in (("pytorch-xla", _TORCH), ("tensorflow", _TENSORFLOW), ("jax", _JAX)):
+    for framework, pattern in (
+        ("pytorch-xla", _TORCH),
+        ("tensorflow", _TENSORFLOW),
+        ("jax", _JAX),
+    ):
         if any(pattern.search(name) for name in names):
             return framework
     return "jax" if any(_JAX.search(name) for name in modules) else UNKNOWN
 
 
 def is_between_slices(name: str) -> bool:
-    """Whether a host sends for its TPUs over the network between slices, `MegaScale: Communication Transport Receive`, or an op
-    of theirs has it sent: `%recv-done.9 = … frontend_attributes={_xla_host_transfer_handler_name="xla_megascale_runtime"}`."""
+    """Whether a host sends for its TPUs over the network between slices, `MegaScale:
+    Communication Transport Receive`, or an op of theirs has it sent: `%recv-done.9 = …
+    frontend_attributes={_xla_host_transfer_handler_name="xla_megascale_runtime"}`."""
     return name.startswith("MegaScale") or "xla_megascale_" in name
 
 
 def lost_events(warning: str) -> int:
     """How many events the profiler says it dropped; 0 for warnings of other things."""
     match = _DROPPED.search(warning)
-    return number_of((match.group(1) or match.group(2)).replace(",", "")) or 0 if match else 0
+    return (
+        number_of((match.group(1) or match.group(2)).replace(",", "")) or 0
+        if match
+        else 0
+    )
 
 
 _COMPILED = r"(?:multi_step_on_iterator|one_step_on_iterator|one_step_on_data|(?:train|test|predict)_function)"
 _KERAS = re.compile(
-    rf"__inference_{_COMPILED}_\d+$|^\$(?:\S*keras/\S*|trainer\.py|training\.py):\d+ (?:fit|train_on_batch|{_COMPILED})$"
+    rf"__inference_{_COMPILED}_\d+$|^\$(?:\S*keras/\S*|trainer\.py|training\.py):\d+ "
+    rf"(?:fit|train_on_batch|{_COMPILED})$"
     r"|keras/src/trainers/|^Profiled batch$"
 )
 """`EagerLocalExecute: __inference_one_step_on_iterator_310`, `$trainer.py:260 fit`."""
-_PY_DATASET = re.compile(r"PyDataset|KerasSequence|OrderedEnqueuer|^\$(?:\S*/)?py_dataset_adapter\.py:")
+_PY_DATASET = re.compile(
+    r"PyDataset|KerasSequence|OrderedEnqueuer|^\$(?:\S*/)?py_dataset_adapter\.py:"
+)
 """`$py_dataset_adapter.py:241 get`; Keras 2 calls the same a Sequence."""
 
 
@@ -136,7 +167,8 @@ def is_py_dataset(name: str) -> bool:
     return _PY_DATASET.search(name) is not None
 
 
-# Names of planes and of their lines: whose work a plane holds, and which lines only repeat other lines' time.
+# Names of planes and of their lines: whose work a plane holds, and which lines only
+# repeat other lines' time.
 
 
 DEVICE_PLANES = "/device:"
@@ -147,13 +179,19 @@ _TPU_PLANES = "/device:TPU"
 """Of TPUs and their sparse cores."""
 
 STEPS_LINE = "Steps"
-"""Steps as a TPU's profiler marks them, or as an old version of the profiler's viewer saved them."""
+"""Steps as a TPU's profiler marks them, or as an old version of the profiler's viewer
+saved them.
+"""
 TPU_LINES = ("XLA Ops", "Async XLA Ops")
 """Of a TPU's lines those that hold its ops; the others sum them up."""
 _SPARSE_CORE, _SPARSE_OPS = " SparseCore ", "Sparse Core Ops"
-"""After the device in the name of the plane of one of its sparse cores, and the line of what that ran."""
+"""After the device in the name of the plane of one of its sparse cores, and the line of
+what that ran.
+"""
 TPU_REGIONS = "XLA TraceMe"
-"""Of a TPU's lines that of regions inside of ops and between them, `barrier-cores` among them."""
+"""Of a TPU's lines that of regions inside of ops and between them, `barrier-cores`
+among them.
+"""
 _TPU_BARRIER = "barrier-cores"
 _KERNELS_WAITS = ("ep_wait_in", "ep_wait_out")
 TPU_PROGRAMS = "XLA Modules"
@@ -161,7 +199,8 @@ TPU_PROGRAMS = "XLA Modules"
 _VIEWERS_LINE_IDS = (-559038737, -559038700)
 """Of the lines that the profiler's viewer draws and old versions saved."""
 _DERIVED_GPU_LINE = re.compile(
-    r"^(?:Steps|Launch Stats|(?:Framework|TensorFlow) (?:Name Scope|Ops)|XLA Modules|XLA Ops|XLA TraceMe|Source code|Source)"
+    r"^(?:Steps|Launch Stats|(?:Framework|TensorFlow) (?:Name Scope|Ops)|XLA "
+    r"Modules|XLA Ops|XLA TraceMe|Source code|Source)"
     r"(?: - from #\d+)?$"
 )
 """What the viewer calls them."""
@@ -183,34 +222,47 @@ def device_number(name: str, label: str) -> int | None:
 
 
 def is_tpu_plane(name: str) -> bool:
-    """Whether a plane belongs to a TPU, parts of it such as its sparse cores included."""
+    """Whether a plane belongs to a TPU, parts of it such as its sparse cores
+    included.
+    """
     return name.startswith(_TPU_PLANES)
 
 
 def holds_sparse_work(plane: str, line: str, device: str) -> bool:
-    """Whether a line holds what a sparse core of a device ran: `Sparse Core Ops` of `/device:TPU:0 SparseCore 1`."""
-    return line == _SPARSE_OPS and plane.startswith(f"{DEVICE_PLANES}{device}{_SPARSE_CORE}")
+    """Whether a line holds what a sparse core of a device ran: `Sparse Core Ops` of
+    `/device:TPU:0 SparseCore 1`.
+    """
+    return line == _SPARSE_OPS and plane.startswith(
+        f"{DEVICE_PLANES}{device}{_SPARSE_CORE}"
+    )
 
 
 def is_tpu_barrier(name: str) -> bool:
-    """Whether a TPU waits for other cores in an event of this name, outside of every op."""
+    """Whether a TPU waits for other cores in an event of this name, outside of every
+    op.
+    """
     return name.removeprefix("%").startswith(_TPU_BARRIER)
 
 
 def is_kernels_wait(name: str) -> bool:
-    """Whether a Pallas kernel waits in a region of this name: its pipeline's `ep_wait_in` and `ep_wait_out`, for copies (DMA)
-    between device memory and the core."""
+    """Whether a Pallas kernel waits in a region of this name: its pipeline's
+    `ep_wait_in` and `ep_wait_out`, for copies (DMA) between device memory and the core.
+    """
     return name.startswith(_KERNELS_WAITS)
 
 
 def drawn_by_viewer(line_id: int) -> bool:
-    """Whether the profiler's viewer drew a line and an old version saved it: their ids begin at 0xdeadbeef."""
+    """Whether the profiler's viewer drew a line and an old version saved it: their ids
+    begin at 0xdeadbeef.
+    """
     signed = line_id - (1 << 32) if line_id >= 1 << 31 else line_id
     return _VIEWERS_LINE_IDS[0] <= signed <= _VIEWERS_LINE_IDS[1]
 
 
 def is_derived(name: str, line_id: int) -> bool:
-    """Whether a GPU's line holds no work of its own: drawn by the viewer, overhead of the collector, or counters."""
+    """Whether a GPU's line holds no work of its own: drawn by the viewer, overhead of
+    the collector, or counters.
+    """
     return (
         name == _COUNTERS
         or drawn_by_viewer(line_id)

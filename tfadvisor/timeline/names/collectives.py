@@ -1,8 +1,11 @@
-"""Which communication between devices an event's name tells of: kernels of NCCL and its kin, and XLA's ops.
+"""Which communication between devices an event's name tells of: kernels of NCCL and its
+kin, and XLA's ops.
 
-NCCL (src/device/generate.py) compiles one kernel for each collective, type and RING or TREE, and launches every protocol
-and every reduction through it: `…AllReduce_Sum_bf16_RING_LL` may run LL128 and Prod. What it says of the collective and
-the type holds. Kernels that only move bytes carry no type, or a placeholder (`AllGather_RING_LL_Sum_int8_t`).
+NCCL (src/device/generate.py) compiles one kernel for each collective, type and RING or
+TREE, and launches every protocol and every reduction through it:
+`…AllReduce_Sum_bf16_RING_LL` may run LL128 and Prod. What it says of the collective and
+the type holds. Kernels that only move bytes carry no type, or a placeholder
+(`AllGather_RING_LL_Sum_int8_t`).
 """
 
 from __future__ import annotations
@@ -26,7 +29,9 @@ class CollectiveKind(Enum):
     BARRIER = "barrier"
     """Nothing but waiting for the others: `barrier-cores` of TPUs."""
     OTHER = "other"
-    """Reduce to one device, or a name that does not say: RCCL runs everything through one kernel."""
+    """Reduce to one device, or a name that does not say: RCCL runs everything through
+    one kernel.
+    """
 
 
 class Collective(msgspec.Struct, frozen=True):
@@ -47,7 +52,10 @@ _KINDS = (
 """In letters only; the first that a kernel's name holds."""
 _NCCL_LIKE = ("nccl", "rccl", "msccl", "oneccl")
 _OTHER_KERNELS = (
-    ("allreduce", CollectiveKind.ALL_REDUCE),  # XLA's gpu::AllReduceKernelImpl, TensorRT-LLM, FlashInfer
+    (
+        "allreduce",
+        CollectiveKind.ALL_REDUCE,
+    ),  # XLA's gpu::AllReduceKernelImpl, TensorRT-LLM, FlashInfer
     ("all_reduce", CollectiveKind.ALL_REDUCE),
     ("cross_device_reduce", CollectiveKind.ALL_REDUCE),  # vLLM, SGLang, AITER
     ("reduce_scatter_kernel", CollectiveKind.REDUCE_SCATTER),
@@ -56,7 +64,10 @@ _OTHER_KERNELS = (
     ("all_gather", CollectiveKind.ALL_GATHER),
     ("alltoall", CollectiveKind.ALL_TO_ALL),  # XLA's RaggedAllToAllKernelImpl
     ("all_to_all", CollectiveKind.ALL_TO_ALL),
-    ("deep_ep::int", CollectiveKind.ALL_TO_ALL),  # intranode, internode: experts' dispatch and combine
+    (
+        "deep_ep::int",
+        CollectiveKind.ALL_TO_ALL,
+    ),  # intranode, internode: experts' dispatch and combine
     ("nvshmem", CollectiveKind.OTHER),
 )
 _USERBUFFERS = (
@@ -67,7 +78,9 @@ _USERBUFFERS = (
     ("pushrecv", CollectiveKind.SEND_RECV),
     ("_sum_", CollectiveKind.ALL_REDUCE),
 )
-"""TransformerEngine's userbuffers.cu; `userbuffers_fp16_sum_inplace_gpu_rr_rs_oop` scatters."""
+"""TransformerEngine's userbuffers.cu; `userbuffers_fp16_sum_inplace_gpu_rr_rs_oop`
+scatters.
+"""
 _DTYPES = {
     "bf16": "bf16",
     "bfloat16": "bf16",
@@ -114,10 +127,13 @@ _OPS = {
     "all-reduce-scatter-fusion": CollectiveKind.REDUCE_SCATTER,
     "barrier-cores": CollectiveKind.BARRIER,
 }
-"""XLA's opcodes, and JAX's primitives where ops are named after them. Compiler passes (`all-reduce-promotion`,
-`all-gather-combiner`) have further words and so are none. TPUs fuse collectives with what follows."""
+"""XLA's opcodes, and JAX's primitives where ops are named after them. Compiler passes
+(`all-reduce-promotion`, `all-gather-combiner`) have further words and so are none. TPUs
+fuse collectives with what follows."""
 _WRAPPERS = ("fusion", "async")
-"""What the names of ops end in that run another computation, which their instruction names: `calls=%all-reduce.clone`."""
+"""What the names of ops end in that run another computation, which their instruction
+names: `calls=%all-reduce.clone`.
+"""
 _CALLS = " calls=%"
 
 _TENSORFLOW = (
@@ -132,16 +148,22 @@ _TENSORFLOW = (
 
 @lru_cache(maxsize=1 << 14)  # asked for each device of each host
 def collective_of(name: str) -> Collective | None:
-    """What a kernel, an XLA op or a TensorFlow op of this name exchanges; None when it computes or copies."""
+    """What a kernel, an XLA op or a TensorFlow op of this name exchanges; None when it
+    computes or copies.
+    """
     return tensorflow_collective(name) or kernel_collective(name) or op_collective(name)
 
 
 def tensorflow_collective(name: str) -> Collective | None:
-    """The collective of TensorFlow's `name:Type`, as `sgd/CollectiveReduceV2:CollectiveReduceV2`."""
+    """The collective of TensorFlow's `name:Type`, as
+    `sgd/CollectiveReduceV2:CollectiveReduceV2`.
+    """
     _, _, kind = name.rpartition(":")
     if not kind.startswith(("Collective", "Nccl")):
         return None
-    found = next((kind_of for start, kind_of in _TENSORFLOW if kind.startswith(start)), None)
+    found = next(
+        (kind_of for start, kind_of in _TENSORFLOW if kind.startswith(start)), None
+    )
     return None if found is None else Collective(found)
 
 
@@ -151,7 +173,9 @@ def kernel_collective(name: str) -> Collective | None:
     if any(library in lower for library in _NCCL_LIKE):
         return _of_nccl(name)
     if "userbuffers" in lower:
-        kind = next((kind for word, kind in _USERBUFFERS if word in lower), CollectiveKind.OTHER)
+        kind = next(
+            (kind for word, kind in _USERBUFFERS if word in lower), CollectiveKind.OTHER
+        )
         return Collective(kind)  # the fp16 in these names is any 16-bit type
     named = lower.replace("small", "")  # `small_reduce` holds `all_reduce`
     found = next((kind for word, kind in _OTHER_KERNELS if word in named), None)
@@ -161,7 +185,9 @@ def kernel_collective(name: str) -> Collective | None:
 
 
 def op_collective(name: str) -> Collective | None:
-    """The collective of an XLA op's name: `all-gather-start.1`, `psum.3`, `%all-reduce = f32[8] all-reduce(…)`."""
+    """The collective of an XLA op's name: `all-gather-start.1`, `psum.3`, `%all-reduce
+    = f32[8] all-reduce(…)`.
+    """
     stem = op_stem(name)
     whole = stem.removesuffix("-start").removesuffix("-done")
     kind = _OPS.get(stem) or _OPS.get(whole)
@@ -176,32 +202,48 @@ def kind_of_opcode(opcode: str) -> CollectiveKind | None:
 
 
 def called_collective(instruction: str) -> CollectiveKind | None:
-    """What the computation exchanges that a whole instruction runs: `%fusion.7 = … fusion(…), calls=%all-reduce-scatter.2`."""
+    """What the computation exchanges that a whole instruction runs: `%fusion.7 = …
+    fusion(…), calls=%all-reduce-scatter.2`.
+    """
     called = instruction.partition(_CALLS)[2].partition(",")[0].partition(" ")[0]
     return _OPS.get(op_stem(called)) if called else None
 
 
 def op_stem(name: str) -> str:
-    """An XLA op's name without `%`, numbers and what it is defined as: `%all_reduce-start.12 = …` is `all-reduce-start`."""
+    """An XLA op's name without `%`, numbers and what it is defined as:
+    `%all_reduce-start.12 = …` is `all-reduce-start`.
+    """
     head, _, rest = name.partition(" ")
     if rest and not rest.startswith("= "):
         return name
-    return head.removeprefix("%").partition(".")[0].replace("_", "-").rstrip("0123456789-")
+    return (
+        head.removeprefix("%").partition(".")[0].replace("_", "-").rstrip("0123456789-")
+    )
 
 
 def _of_nccl(name: str) -> Collective:
     own = name.partition("(")[0]
     squeezed = own.lower().replace("_", "").replace("-", "")
-    kind = next((kind for word, kind in _KINDS if word in squeezed), CollectiveKind.OTHER)
-    reduces = kind in (CollectiveKind.ALL_REDUCE, CollectiveKind.REDUCE_SCATTER, CollectiveKind.OTHER)
+    kind = next(
+        (kind for word, kind in _KINDS if word in squeezed), CollectiveKind.OTHER
+    )
+    reduces = kind in (
+        CollectiveKind.ALL_REDUCE,
+        CollectiveKind.REDUCE_SCATTER,
+        CollectiveKind.OTHER,
+    )
     return Collective(kind, _dtype(own.lower()) if reduces else None)
 
 
 def _is_fusion(lower: str) -> bool:
-    """Whether XLA named a kernel after the opcodes it fuses: `input_reduce_scatter_fusion_2` scatters what it reduced."""
+    """Whether XLA named a kernel after the opcodes it fuses:
+    `input_reduce_scatter_fusion_2` scatters what it reduced.
+    """
     if lower.startswith(("loop_", "input_", "wrapped_")):
         return True
-    return "::" not in lower and lower.removesuffix(".kd").rstrip("0123456789_.").endswith("fusion")
+    return "::" not in lower and lower.removesuffix(".kd").rstrip(
+        "0123456789_."
+    ).endswith("fusion")
 
 
 def _dtype(lower: str) -> str | None:
@@ -211,6 +253,8 @@ def _dtype(lower: str) -> str | None:
 
 
 def _result_type(name: str) -> str | None:
-    """Of `%x = f32[8]{0} all-reduce(…)` and `%x = (bf16[8], bf16[4]) all-reduce(…)`: the first element type."""
+    """Of `%x = f32[8]{0} all-reduce(…)` and `%x = (bf16[8], bf16[4]) all-reduce(…)`:
+    the first element type.
+    """
     shape = name.partition(" = ")[2].lstrip("(")
     return shape.partition("[")[0] or None if "[" in shape else None

@@ -1,4 +1,6 @@
-"""What a device does, by the name of its event; which GPU it is; what a copy or an allocation says of itself."""
+"""What a device does, by the name of its event; which GPU it is; what a copy or an
+allocation says of itself.
+"""
 
 from __future__ import annotations
 
@@ -8,21 +10,50 @@ from itertools import permutations
 from math import isqrt, prod
 
 from tfadvisor.timeline.names.classes import DeviceClass
-from tfadvisor.timeline.names.collectives import called_collective, kernel_collective, op_collective, op_stem
+from tfadvisor.timeline.names.collectives import (
+    called_collective,
+    kernel_collective,
+    op_collective,
+    op_stem,
+)
 from tfadvisor.units import number_of
 
 _COPY_STARTS = (
-    (DeviceClass.H2D, ("MEMCPYH2D", "MEMCPYHTOD", "MEMCPY_H2D", "MEMCPY_HTOD", "COPYHOSTTODEVICE")),
-    (DeviceClass.D2H, ("MEMCPYD2H", "MEMCPYDTOH", "MEMCPY_D2H", "MEMCPY_DTOH", "COPYDEVICETOHOST")),
-    (DeviceClass.D2D, ("MEMCPYD2D", "MEMCPYDTOD", "MEMCPY_D2D", "MEMCPY_DTOD", "COPYDEVICETODEVICE")),
-    (DeviceClass.P2P, ("MEMCPYP2P", "MEMCPYPTOP", "MEMCPY_P2P", "MEMCPY_PTOP", "COPYPEERTOPEER")),
-    (DeviceClass.D2D, ("MEMCPY32", "MEMCPY128")),  # the kernels that copy in a CUDA graph
+    (
+        DeviceClass.H2D,
+        ("MEMCPYH2D", "MEMCPYHTOD", "MEMCPY_H2D", "MEMCPY_HTOD", "COPYHOSTTODEVICE"),
+    ),
+    (
+        DeviceClass.D2H,
+        ("MEMCPYD2H", "MEMCPYDTOH", "MEMCPY_D2H", "MEMCPY_DTOH", "COPYDEVICETOHOST"),
+    ),
+    (
+        DeviceClass.D2D,
+        ("MEMCPYD2D", "MEMCPYDTOD", "MEMCPY_D2D", "MEMCPY_DTOD", "COPYDEVICETODEVICE"),
+    ),
+    (
+        DeviceClass.P2P,
+        ("MEMCPYP2P", "MEMCPYPTOP", "MEMCPY_P2P", "MEMCPY_PTOP", "COPYPEERTOPEER"),
+    ),
+    (
+        DeviceClass.D2D,
+        ("MEMCPY32", "MEMCPY128"),
+    ),  # the kernels that copy in a CUDA graph
     (DeviceClass.OTHER_COPY, ("MEMCPY", "COPYBUFFER", "__AMD_ROCCLR_COPYBUFFER")),
     (DeviceClass.MEMSET, ("MEMSET", "__AMD_ROCCLR_FILLBUFFER")),
 )
 """Copies and fills on a GPU's stream, CUDA's and AMD's, in capitals."""
-_NO_WORK_STARTS = ("UM_", "UNIFIEDMEMORY", "MEMORY ", "MEMORYALLOC", "MEMORYFREE", "MEMORYRESIDENCY")
-"""CUPTI's records of memory allocated, resident or moved by page faults, in capitals: `UM_GPU_PAGE_FAULT`, `Memory Device`."""
+_NO_WORK_STARTS = (
+    "UM_",
+    "UNIFIEDMEMORY",
+    "MEMORY ",
+    "MEMORYALLOC",
+    "MEMORYFREE",
+    "MEMORYRESIDENCY",
+)
+"""CUPTI's records of memory allocated, resident or moved by page faults, in capitals:
+`UM_GPU_PAGE_FAULT`, `Memory Device`.
+"""
 _WHOLE_GRAPH = "CudaGraphExec:"
 """CUPTI's one event for all kernels of a CUDA graph, with the graph's number."""
 _EXCHANGES = (
@@ -35,21 +66,32 @@ _EXCHANGES = (
     "host recv",
     "barrier",
 )
-"""In the categories of ops that exchange data between devices or wait for others, as XProf's."""
+"""In the categories of ops that exchange data between devices or wait for others, as
+XProf's.
+"""
 _COMPUTES = """
-    convolution data formatting broadcast concatenate dynamic-slice dynamic-update-slice gather scatter pad reverse select
-    select-and-scatter slice sort reduce reduce-window copy iota rng rng-bit-generator cholesky triangular-solve fft non-fusion
-    elementwise
+    convolution data formatting broadcast concatenate dynamic-slice dynamic-update-slice
+    gather scatter pad reverse select select-and-scatter slice sort reduce reduce-window
+    copy iota rng rng-bit-generator cholesky triangular-solve fft non-fusion elementwise
 """.split()
-"""Words that categories of ops on the core consist of, beside those that end in `fusion`."""
-GUESSED_CATEGORY, MOVING_CATEGORIES = "custom-call", ("data formatting", "copy", "transpose")
-"""Of ops whose cost is a guess of the kernel's author, and of ops that only change where or in which order data lies."""
+"""Words that categories of ops on the core consist of, beside those that end in
+`fusion`.
+"""
+GUESSED_CATEGORY, MOVING_CATEGORIES = (
+    "custom-call",
+    ("data formatting", "copy", "transpose"),
+)
+"""Of ops whose cost is a guess of the kernel's author, and of ops that only change
+where or in which order data lies.
+"""
 _CONTROL_FLOW_HLO = ("while", "conditional", "call")
 """HLO opcodes whose event covers those of their body."""
 _COPY_HLO = ("copy-start", "copy-done")
 """HLO opcodes of copies that run beside other ops."""
 _HOST_SLICES = re.compile(r"dynamic-(?:update-)?slice-(?:start|done)")
-"""HLO opcodes of copies of a part of an array that lies in the host's memory, as a loop that offloads has."""
+"""HLO opcodes of copies of a part of an array that lies in the host's memory, as a loop
+that offloads has.
+"""
 _START, _DONE = "-start", "-done"
 _SENDS = re.compile(r"^(send|recv)(?=\.|$)")
 _HOST_MEMORY, _ON_CHIP = "S(5)", "S(1)"
@@ -62,29 +104,38 @@ def instruction_name(name: str) -> str:
 
 
 def possible_instructions(event: str) -> tuple[str, str]:
-    """The names that an event's instruction may have in its program: `call.1::fusion.3` is `fusion.3` where ops nest."""
+    """The names that an event's instruction may have in its program: `call.1::fusion.3`
+    is `fusion.3` where ops nest.
+    """
     whole = event.partition(" = ")[0].strip().removeprefix("%")
     return whole, whole.rpartition("::")[2]
 
 
 def kernel_of_instruction(instruction: str) -> str:
-    """The kernel's name that XLA makes of an instruction's: `loop_add_fusion.3` -> `loop_add_fusion_3`."""
+    """The kernel's name that XLA makes of an instruction's: `loop_add_fusion.3` ->
+    `loop_add_fusion_3`.
+    """
     return instruction.replace(".", "_").replace("-", "_")
 
 
 def is_done_half(name: str) -> bool:
-    """Whether an op waits for another one that was started before, as `all-reduce-done.1` does."""
+    """Whether an op waits for another one that was started before, as
+    `all-reduce-done.1` does.
+    """
     return _DONE in instruction_name(name)
 
 
 def done_half(name: str) -> str:
-    """`all-reduce-start.1` -> `all-reduce-done.1`, `recv.2` -> `recv-done.2`: the op that waits for it."""
+    """`all-reduce-start.1` -> `all-reduce-done.1`, `recv.2` -> `recv-done.2`: the op
+    that waits for it.
+    """
     return _SENDS.sub(r"\1-done", instruction_name(name).replace(_START, _DONE, 1))
 
 
 def is_span(name: str, op: str) -> bool:
-    """Whether an event shows an asynchronous op from its start to its end, as a TPU's line of these does: it is called after the
-    start, `%copy-start.1 = …`, and belongs to the op that waits for it.
+    """Whether an event shows an asynchronous op from its start to its end, as a TPU's
+    line of these does: it is called after the start, `%copy-start.1 = …`, and belongs
+    to the op that waits for it.
     """
     return bool(op) and _START in instruction_name(name) and done_half(name) == op
 
@@ -105,50 +156,70 @@ def device_class(name: str) -> DeviceClass:
 
 
 def is_whole_graph(name: str) -> bool:
-    """Whether a GPU's event stands for all kernels of a CUDA graph, whose names the trace then lacks."""
+    """Whether a GPU's event stands for all kernels of a CUDA graph, whose names the
+    trace then lacks.
+    """
     return name.startswith(_WHOLE_GRAPH)
 
 
 def is_command_buffer(op: str) -> bool:
-    """Whether an op stands for all kernels of a command buffer, XLA's word for a CUDA graph: `command_buffer_1`."""
+    """Whether an op stands for all kernels of a command buffer, XLA's word for a CUDA
+    graph: `command_buffer_1`.
+    """
     return op.startswith(("command_buffer", "command-buffer"))
 
 
 def opcode_and_effect(category: str) -> tuple[str, str]:
-    """`convolution fusion` -> `fusion`, ""; `transpose` -> `transpose`, `copy`: of ops that only move data, and of those that
-    are no fusions, the opcode that makes the result is known."""
-    effect = "copy" if category in MOVING_CATEGORIES else "" if " " in category else category
+    """`convolution fusion` -> `fusion`, ""; `transpose` -> `transpose`, `copy`: of ops
+    that only move data, and of those that are no fusions, the opcode that makes the
+    result is known."""
+    effect = (
+        "copy" if category in MOVING_CATEGORIES else "" if " " in category else category
+    )
     return "".join(category.split()[-1:]), effect
 
 
 def hlo_class(name: str, category: str = "") -> DeviceClass:
-    """The class of one XLA op by its HLO name: `psum.7` communicates, `copy-start` copies, `infeed` waits.
+    """The class of one XLA op by its HLO name: `psum.7` communicates, `copy-start`
+    copies, `infeed` waits.
 
-    category: what the profiler sorts the op into (`all-gather fusion`), "" where it does not say. It decides before the name.
+    category: what the profiler sorts the op into (`all-gather fusion`), "" where it
+    does not say. It decides before the name.
     """
     if any(word in category for word in _EXCHANGES):
         return DeviceClass.COLLECTIVE
-    if category.endswith("fusion") or (category and set(category.split()) <= set(_COMPUTES)):
-        return DeviceClass.COMPUTE if called_collective(name) is None else DeviceClass.COLLECTIVE
+    if category.endswith("fusion") or (
+        category and set(category.split()) <= set(_COMPUTES)
+    ):
+        return (
+            DeviceClass.COMPUTE
+            if called_collective(name) is None
+            else DeviceClass.COLLECTIVE
+        )
     if op_collective(name) is not None:
         return DeviceClass.COLLECTIVE
     bare = name.removeprefix("%")
     if bare.startswith("infeed"):
         return DeviceClass.INFEED
-    if bare.startswith(_COPY_HLO) or (_HOST_SLICES.match(bare) and _HOST_MEMORY in bare):
+    if bare.startswith(_COPY_HLO) or (
+        _HOST_SLICES.match(bare) and _HOST_MEMORY in bare
+    ):
         return _direction(bare)
     return DeviceClass.OTHER_COPY if bare.startswith("outfeed") else DeviceClass.COMPUTE
 
 
 def _direction(name: str) -> DeviceClass:
-    """Of `copy-start.1 = (f32[8]{0:T(8)S(5)}, f32[8]{0:T(8)}, u32[]) …`, target first: XLA's memory space 5 is the host's.
-    Who waits for a copy within the chip waits for memory, as every op that reads some does."""
+    """Of `copy-start.1 = (f32[8]{0:T(8)S(5)}, f32[8]{0:T(8)}, u32[]) …`, target first:
+    XLA's memory space 5 is the host's. Who waits for a copy within the chip waits for
+    memory, as every op that reads some does."""
     if _HOST_SLICES.match(name):
         return DeviceClass.D2H if name.startswith("dynamic-update") else DeviceClass.H2D
     if name.startswith(_COPY_HLO[1]) and _ON_CHIP in name:
         return DeviceClass.COMPUTE
     result = name.partition(" = ")[2]
-    ends = (result[1:] if result.startswith("(") else result.partition("((")[2]).split("}, ")
+    ends = (result[1:] if result.startswith("(") else result.partition("((")[2]).split(
+        "}, "
+    )
     if len(ends) < 2:
         return DeviceClass.OTHER_COPY
     to_host, from_host = _HOST_MEMORY in ends[0], _HOST_MEMORY in ends[1]
@@ -164,7 +235,9 @@ _ARRAY = re.compile(r"^(?:pred|[a-z]{1,4}(\d{1,3})\w{0,12})\[([\d,]*)\]")
 
 
 def copied_bytes(instruction: str) -> int:
-    """What `%copy-start.1 = (f32[8,128]{…}, …) copy-start(…)` copies, without padding; -1 where no shape stands there."""
+    """What `%copy-start.1 = (f32[8,128]{…}, …) copy-start(…)` copies, without padding;
+    -1 where no shape stands there.
+    """
     found = _ARRAY.match(_OPERANDS.sub("", instruction.partition(" = ")[2]).lstrip("("))
     if found is None:
         return -1
@@ -175,12 +248,15 @@ def copied_bytes(instruction: str) -> int:
 _RESULT_AND_OPERANDS = re.compile(r"^(\S+) [a-z][\w-]*\((.*?)\)(?:, |$)")
 _TYPED = re.compile(r"\b(pred|[a-z]{1,4}\d{1,3}\w{0,12})\[([\d,]+)\]")
 _MOST_OPERANDS, _BESIDE = 8, 0.05
-"""Operands that are looked at; operations of a fusion beside its product's, as a share of these."""
+"""Operands that are looked at; operations of a fusion beside its product's, as a share
+of these.
+"""
 
 
 def proven_product(instruction: str, flops: int) -> tuple[str, int, int, int] | None:
-    """(type, m, n, k) of an instruction whose own shapes and number of operations prove that it multiplies an m×k by a k×n
-    matrix: two operands of m·k and k·n elements, m·n in the result, and hardly more operations than 2·m·n·k. None else.
+    """(type, m, n, k) of an instruction whose own shapes and number of operations prove
+    that it multiplies an m×k by a k×n matrix: two operands of m·k and k·n elements, m·n
+    in the result, and hardly more operations than 2·m·n·k. None else.
     """
     found = _RESULT_AND_OPERANDS.match(instruction.partition(" = ")[2])
     result = _TYPED.match(found[1]) if found else None
@@ -188,36 +264,54 @@ def proven_product(instruction: str, flops: int) -> tuple[str, int, int, int] | 
         return None
     sizes = [number_of(one) or 0 for one in result[2].split(",")]
     made, last = prod(sizes), sizes[-1]
-    operands = [(kind, prod(number_of(one) or 0 for one in text.split(","))) for kind, text in _TYPED.findall(found[2])]
+    operands = [
+        (kind, prod(number_of(one) or 0 for one in text.split(",")))
+        for kind, text in _TYPED.findall(found[2])
+    ]
     for (kind, left), (_, right) in permutations(operands[:_MOST_OPERANDS], 2):
         k = isqrt(left * right // made) if made else 0
         least = 2 * made * k
-        fits = k and k * k * made == left * right and not left % k and not right // k % last
+        fits = (
+            k
+            and k * k * made == left * right
+            and not left % k
+            and not right // k % last
+        )
         if fits and least <= flops <= least * (1 + _BESIDE):
             return kind, left // k, right // k, k
     return None
 
 
 def awaited_start(name: str) -> str:
-    """The op that `%async-done.3 = f32[8] async-done(%async-start.3)` waits for, "" for all but such ends."""
+    """The op that `%async-done.3 = f32[8] async-done(%async-start.3)` waits for, "" for
+    all but such ends.
+    """
     inside = name.partition(" async-done(")[2].partition(")")[0]
     return inside.rpartition("%")[2]
 
 
 @lru_cache(maxsize=2)  # asked for each op
 def exchanging_starts(names: tuple[str, ...]) -> frozenset[str]:
-    """The ops among whole instructions that start another computation which exchanges data: `async-start.3`."""
+    """The ops among whole instructions that start another computation which exchanges
+    data: `async-start.3`.
+    """
     starts = (name for name in names if " async-start(" in name)
-    return frozenset(instruction_name(name) for name in starts if op_collective(name) is not None)
+    return frozenset(
+        instruction_name(name) for name in starts if op_collective(name) is not None
+    )
 
 
 def is_control_flow(hlo_name: str) -> bool:
-    """Whether an XLA op's name is that of a loop, a branch or a call, whose event covers its children's."""
+    """Whether an XLA op's name is that of a loop, a branch or a call, whose event
+    covers its children's.
+    """
     return op_stem(hlo_name) in _CONTROL_FLOW_HLO
 
 
 def is_for_games(model: str) -> bool:
-    """Whether a GPU is a card for games, which sums 16-bit products at half the speed of the others of its generation."""
+    """Whether a GPU is a card for games, which sums 16-bit products at half the speed
+    of the others of its generation.
+    """
     return "geforce" in model.lower()
 
 
@@ -238,21 +332,32 @@ _MODELS = (
     ("amd", (9, 4), 304, (190, 210), "AMD Instinct MI300X"),
     ("amd", (9, 4), 304, (255, 280), "AMD Instinct MI325X"),
 )
-"""Maker, compute capability or architecture, multiprocessors or compute units, memory in GB (least, most), model."""
+"""Maker, compute capability or architecture, multiprocessors or compute units, memory
+in GB (least, most), model.
+"""
 
 
-def gpu_model(maker: str, capability: tuple[int, int], cores: float | None, memory_bytes: float | None) -> str:
-    """The model that the four describe, "" where none or several do. maker: in lower case."""
+def gpu_model(
+    maker: str,
+    capability: tuple[int, int],
+    cores: float | None,
+    memory_bytes: float | None,
+) -> str:
+    """The model that the four describe, "" where none or several do. maker: in lower
+    case.
+    """
     gigabytes = (memory_bytes or 0.0) / 1e9
     fitting = [
         model
         for of, version, number, (least, most), model in _MODELS
-        if (of, version, number) == (maker, capability, cores) and least <= gigabytes <= most
+        if (of, version, number) == (maker, capability, cores)
+        and least <= gigabytes <= most
     ]
     return fitting[0] if len(fitting) == 1 else ""
 
 
-# What the drivers' collectors say of copies, and what allocators call themselves and their events.
+# What the drivers' collectors say of copies, and what allocators call themselves and
+# their events.
 
 
 PAGEABLE = "pageable"
@@ -274,20 +379,29 @@ _DIRECTIONS = (
 
 
 def copy_bytes(details: str) -> int:
-    """Bytes of a copy from its detail string (`size:` or `num_bytes:`, split by spaces or newlines); -1 if not there."""
+    """Bytes of a copy from its detail string (`size:` or `num_bytes:`, split by spaces
+    or newlines); -1 if not there.
+    """
     match = _BYTES.search(details)
     found = number_of(match.group(1)) if match else None
     return -1 if found is None else found
 
 
 def memory_kinds(details: str) -> tuple[str, ...]:
-    """The kinds of memory at a copy's ends, from its `kind_src:` and `kind_dst:`: ("pageable", "device")."""
+    """The kinds of memory at a copy's ends, from its `kind_src:` and `kind_dst:`:
+    ("pageable", "device").
+    """
     return tuple(_MEMORY.findall(details.lower()))
 
 
 def direction_of(call: str) -> DeviceClass:
-    """Which way the copy goes that a call of this name launches; OTHER_COPY where the name does not say."""
-    return next((kind for kind, words in _DIRECTIONS if any(word in call for word in words)), DeviceClass.OTHER_COPY)
+    """Which way the copy goes that a call of this name launches; OTHER_COPY where the
+    name does not say.
+    """
+    return next(
+        (kind for kind, words in _DIRECTIONS if any(word in call for word in words)),
+        DeviceClass.OTHER_COPY,
+    )
 
 
 ALLOCATION = "MemoryAllocation"
@@ -296,7 +410,9 @@ ALLOCATOR_EVENTS = (ALLOCATION, "MemoryDeallocation")
 """Events that bear an allocator's statistics."""
 _HOST_ALLOCATORS = ("cpu", "mklcpu", "host", "pinned", "gpu_host")
 """Parts of the names of allocators of the host's memory."""
-_DEVICE_ALLOCATOR = re.compile(r"^(?:GPU_\d+_bfc|GPU_\d+\b|gpu_async_\d+|cuda_malloc_async|TPU_\d+)", re.IGNORECASE)
+_DEVICE_ALLOCATOR = re.compile(
+    r"^(?:GPU_\d+_bfc|GPU_\d+\b|gpu_async_\d+|cuda_malloc_async|TPU_\d+)", re.IGNORECASE
+)
 """Names of allocators of an accelerator's memory: `gpu_host_bfc` is none."""
 
 
@@ -306,5 +422,7 @@ def is_host_allocator(name: str) -> bool:
 
 
 def is_device_allocator(name: str) -> bool:
-    """Whether an allocator gives out memory of an accelerator, which proves that one was used: `GPU_0_bfc`."""
+    """Whether an allocator gives out memory of an accelerator, which proves that one
+    was used: `GPU_0_bfc`.
+    """
     return _DEVICE_ALLOCATOR.match(name) is not None

@@ -1,4 +1,6 @@
-"""Calls of the GPUs' drivers and runtimes, as their collectors record them on host threads: one record a driver."""
+"""Calls of the GPUs' drivers and runtimes, as their collectors record them on host
+threads: one record a driver.
+"""
 
 from __future__ import annotations
 
@@ -8,25 +10,43 @@ import msgspec
 
 
 class DriverCalls(msgspec.Struct, frozen=True):
-    """What a driver calls its functions. A name belongs to a group when it begins with one of the group's texts."""
+    """What a driver calls its functions. A name belongs to a group when it begins with
+    one of the group's texts.
+    """
 
     host_plane: str
     """Where its collector records calls, unless on `/host:CPU`."""
     launches: tuple[str, ...]
     """Start a kernel, a graph or a copy."""
     memory: tuple[str, ...]
-    """Take memory from the driver or give it back. Those that say Async do not wait for the device."""
+    """Take memory from the driver or give it back. Those that say Async do not wait for
+    the device.
+    """
     waits: tuple[str, ...]
-    """Parts of names, at their end where the call blocks until a stream, an event or the device is done."""
+    """Parts of names, at their end where the call blocks until a stream, an event or
+    the device is done.
+    """
     graph_launches: tuple[str, ...]
     """Start many kernels with one call."""
 
 
-_WAITS = ("StreamSynchronize", "CtxSynchronize", "DeviceSynchronize", "EventSynchronize")
+_WAITS = (
+    "StreamSynchronize",
+    "CtxSynchronize",
+    "DeviceSynchronize",
+    "EventSynchronize",
+)
 CUDA = DriverCalls(
     host_plane="/host:CUPTI",
     launches=(
-        *("cuLaunch", "cudaLaunch", "cuGraphLaunch", "cudaGraphLaunch", "cuGraphInstantiate", "cudaGraphInstantiate"),
+        *(
+            "cuLaunch",
+            "cudaLaunch",
+            "cuGraphLaunch",
+            "cudaGraphLaunch",
+            "cuGraphInstantiate",
+            "cudaGraphInstantiate",
+        ),
         *("cuMemcpy", "cudaMemcpy", "cuMemset", "cudaMemset", "cuModule"),
     ),
     memory=("cudaMalloc", "cudaFree", "cuMemAlloc", "cuMemFree"),
@@ -57,7 +77,9 @@ def is_launch(name: str) -> bool:
 
 
 def blocks_on_memory(name: str) -> bool:
-    """Whether a call takes memory from the driver or gives it back, and waits for the device meanwhile."""
+    """Whether a call takes memory from the driver or gives it back, and waits for the
+    device meanwhile.
+    """
     return name.startswith(_joined("memory")) and "Async" not in name
 
 
@@ -79,4 +101,6 @@ def launches_graph(name: str) -> bool:
 @lru_cache(maxsize=8)
 def _joined(group: str) -> tuple[str, ...]:
     """One group's texts of all drivers."""
-    return tuple(dict.fromkeys(text for driver in _DRIVERS for text in getattr(driver, group)))
+    return tuple(
+        dict.fromkeys(text for driver in _DRIVERS for text in getattr(driver, group))
+    )

@@ -1,4 +1,6 @@
-"""Python frames as tracers write them (`$train.py:42 load_batch`), and whose file each is: the user's or a library's."""
+"""Python frames as tracers write them (`$train.py:42 load_batch`), and whose file each
+is: the user's or a library's.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ _LOADING = re.compile(
     r"_(?:next_|train_|training_|host_|input_)?(?:batch|batches|data|examples?|samples?|images?|records?|inputs?|tokens?|files?)"
     r"(?:_np|_numpy|_async)?$"
     r"|^(?:data_?loader|data_?iter(?:ator)?|batch_?(?:loader|iter|iterator|generator)|input_fn|input_pipeline|collate(?:_fn)?"
-    r"|augment|tokenize|preprocess|dataloading|data_loading|load_data|data loading|fetch data|next batch|load batch|input)$",
+    r"|augment|tokenize|preprocess|dataloading|data_loading|load_data|data "
+    r"loading|fetch data|next batch|load batch|input)$",
     re.IGNORECASE,
 )
 _LOADER_FILE_PARTS = (
@@ -36,19 +39,23 @@ _LOADER_FILES = frozenset({"loader.py", "input_pipeline.py", _TF_DATA_FILE})
 _ITERATION = frozenset({"__next__", "__iter__", "__getitem__", "next"})
 
 _JAX_COMPILER_FILES = frozenset(
-    "pjit.py partial_eval.py compiler.py pxla.py mlir.py compilation_cache.py stages.py xla_bridge.py".split()
+    "pjit.py partial_eval.py compiler.py pxla.py mlir.py compilation_cache.py "
+    "stages.py xla_bridge.py".split()
 )
 _JAX_COMPILING = frozenset(
-    "_trace_for_jit _create_pjit_jaxpr compile_or_get_cached lower_sharding_computation _cached_lowering_to_hlo"
+    "_trace_for_jit _create_pjit_jaxpr compile_or_get_cached "
+    "lower_sharding_computation _cached_lowering_to_hlo"
     " _resolve_and_lower _pjit_lower _cached_compilation compile lower trace from_hlo".split()
 )
 _JAX_TRACING = "trace_to_jaxpr"
 _JAX_COMPILING_STARTS = (_JAX_TRACING, "backend_compile", "lower_jaxpr_to_")
 _TF_TRACING_FILES = frozenset(
-    "func_graph.py polymorphic_function.py tracing_compilation.py autograph.py concrete_function.py atomic_function.py".split()
+    "func_graph.py polymorphic_function.py tracing_compilation.py autograph.py "
+    "concrete_function.py atomic_function.py".split()
 )
 _TF_TRACING = frozenset(
-    "func_graph_from_py_func trace_function _maybe_define_function _create_concrete_function from_func_graph".split()
+    "func_graph_from_py_func trace_function _maybe_define_function "
+    "_create_concrete_function from_func_graph".split()
 )
 _ARRAY_READS = frozenset(
     "_value __array__ __float__ __int__ __bool__ __index__ __complex__ item tolist"
@@ -56,11 +63,14 @@ _ARRAY_READS = frozenset(
 )
 _ARRAY_PRINTS = frozenset({"__repr__", "__str__", "__format__"})
 """Of an array: Python that writes its values as text."""
-_WAITING_FILES = frozenset({"threading.py", "queue.py", "connection.py", "selectors.py"})
+_WAITING_FILES = frozenset(
+    {"threading.py", "queue.py", "connection.py", "selectors.py"}
+)
 _WAITING = frozenset({"wait", "join", "acquire", "get", "poll", "recv", "select"})
 # JAX's own Python on the way from one un-jitted array operation to its dispatch.
 _JAX_OP_FILES = frozenset(
-    "array_methods.py indexing.py lax_numpy.py ufuncs.py reductions.py slicing.py array_creation.py pjit.py pxla.py".split()
+    "array_methods.py indexing.py lax_numpy.py ufuncs.py reductions.py slicing.py "
+    "array_creation.py pjit.py pxla.py".split()
 )
 
 
@@ -75,7 +85,9 @@ def bare_frame(name: str) -> str:
 
 
 def takes_sample(name: str) -> bool:
-    """Whether a frame is that of the sampler of `tfadvisor run`, which a signal calls wherever the program is."""
+    """Whether a frame is that of the sampler of `tfadvisor run`, which a signal calls
+    wherever the program is.
+    """
     return name.startswith("$sampling.py:") and name.endswith(" tfadvisor_tick")
 
 
@@ -97,22 +109,35 @@ def traces_jax(name: str) -> bool:
 
 
 def annotates(name: str) -> bool:
-    """Whether a frame is the profiler's own, around what the program wants to see in the trace."""
+    """Whether a frame is the profiler's own, around what the program wants to see in
+    the trace.
+    """
     return name.startswith(_ANNOTATING)
 
 
-@lru_cache(maxsize=1 << 14)  # several questions are asked of each name, and of each host
+@lru_cache(
+    maxsize=1 << 14
+)  # several questions are asked of each name, and of each host
 def frame_place(name: str) -> tuple[str, int, str] | None:
-    """`$train.py:42 step` -> ("train.py", 42, "step"); None for names that are no Python frame with a file."""
+    """`$train.py:42 step` -> ("train.py", 42, "step"); None for names that are no
+    Python frame with a file.
+    """
     head, _, function = name[1:].partition(" ")
     file, _, line = head.rpartition(":")
-    if not name.startswith("$") or not file.endswith(".py") or not function or (number := number_of(line)) is None:
+    if (
+        not name.startswith("$")
+        or not file.endswith(".py")
+        or not function
+        or (number := number_of(line)) is None
+    ):
         return None
     return file, number, function
 
 
 def place_in_words(file: str, line: int, function: str) -> str:
-    """`load_batch (train.py:42)`; of a line outside of all functions, which has "" for one, `train.py:42`."""
+    """`load_batch (train.py:42)`; of a line outside of all functions, which has "" for
+    one, `train.py:42`.
+    """
     return f"{function} ({file}:{line})" if function else f"{file}:{line}"
 
 
@@ -122,18 +147,26 @@ def named_function(function: str) -> str:
 
 
 def frame_class(name: str) -> HostClass:
-    """The class of a frame: known by the file and function of a framework, or by a function named for loading."""
+    """The class of a frame: known by the file and function of a framework, or by a
+    function named for loading.
+    """
     place = frame_place(name)
     if place is None:
         function = name.rpartition(" ")[2]
-        return HostClass.WAIT if function in ("acquire", "block_until_ready") else HostClass.FRAME
+        return (
+            HostClass.WAIT
+            if function in ("acquire", "block_until_ready")
+            else HostClass.FRAME
+        )
     file, _, function = place
     return _framework_class(file, function) or _users_class(file, function)
 
 
 @lru_cache(maxsize=1 << 14)
 def waits_for_others(name: str) -> bool:
-    """Whether a frame waits for another thread or process of the program, and not for a device."""
+    """Whether a frame waits for another thread or process of the program, and not for a
+    device.
+    """
     place = frame_place(name)
     if place is None:
         return name.startswith("$") and name.rpartition(" ")[2] == "acquire"
@@ -147,37 +180,60 @@ def sounds_like_loading(name: str) -> bool:
 
 def _framework_class(file: str, function: str) -> HostClass | None:
     """Frames of JAX, TensorFlow and the standard library whose meaning is known."""
-    if file in ("profiler.py", "profiler_v2.py") and function.startswith(("start", "stop")):
+    if file in ("profiler.py", "profiler_v2.py") and function.startswith(
+        ("start", "stop")
+    ):
         return HostClass.PROFILER
-    jax_compiles = function in _JAX_COMPILING or function.startswith(_JAX_COMPILING_STARTS)
-    if (file in _JAX_COMPILER_FILES and jax_compiles) or (file in _TF_TRACING_FILES and function in _TF_TRACING):
+    jax_compiles = function in _JAX_COMPILING or function.startswith(
+        _JAX_COMPILING_STARTS
+    )
+    if (file in _JAX_COMPILER_FILES and jax_compiles) or (
+        file in _TF_TRACING_FILES and function in _TF_TRACING
+    ):
         return HostClass.COMPILE
     reads_array = file == "array.py" and function in _ARRAY_READS
-    if function == "block_until_ready" or reads_array or (file in _WAITING_FILES and function in _WAITING):
+    if (
+        function == "block_until_ready"
+        or reads_array
+        or (file in _WAITING_FILES and function in _WAITING)
+    ):
         return HostClass.WAIT
-    if file in _JAX_OP_FILES or (file == "array.py" and function.startswith("__") and function not in _ARRAY_PRINTS):
+    if file in _JAX_OP_FILES or (
+        file == "array.py"
+        and function.startswith("__")
+        and function not in _ARRAY_PRINTS
+    ):
         return HostClass.LAUNCH
     return None
 
 
 def _users_class(file: str, function: str) -> HostClass:
-    """A frame of the program itself: loading where its name says so, else it says nothing."""
+    """A frame of the program itself: loading where its name says so, else it says
+    nothing.
+    """
     if sounds_like_loading(function):
         return HostClass.INPUT
-    is_loader = file in _LOADER_FILES or any(part in file for part in _LOADER_FILE_PARTS)
+    is_loader = file in _LOADER_FILES or any(
+        part in file for part in _LOADER_FILE_PARTS
+    )
     return HostClass.INPUT if is_loader and function in _ITERATION else HostClass.FRAME
 
 
-# Whose file a Python frame is of: the user's program, or Python and the libraries that it calls.
+# Whose file a Python frame is of: the user's program, or Python and the libraries that
+# it calls.
 
 _INSTALLED = ("site-packages/", "dist-packages/", "lib/python3.")
 _NNX_WALKS = {
-    "extract.py": frozenset("to_tree to_tree2 from_tree from_tree2 broadcast_prefix check_consistent_aliasing".split()),
+    "extract.py": frozenset(
+        "to_tree to_tree2 from_tree from_tree2 broadcast_prefix "
+        "check_consistent_aliasing".split()
+    ),
     "compilation.py": frozenset(("__call__", "jit_wrapper")),
     **dict.fromkeys(
         ("graph.py", "graphlib.py"),
         frozenset(
-            "flatten unflatten split merge update_context split_context merge_context _graph_flatten _graph_unflatten".split()
+            "flatten unflatten split merge update_context split_context "
+            "merge_context _graph_flatten _graph_unflatten".split()
         ),
     ),
 }
@@ -185,7 +241,8 @@ _NNX_WALKS = {
 
 
 def is_users_frame(name: str) -> bool:
-    """Whether an event is a named function of the user's own program: Python with a file that no known library has.
+    """Whether an event is a named function of the user's own program: Python with a
+    file that no known library has.
 
     A comprehension or a lambda is part of the function around it.
     """
@@ -196,7 +253,9 @@ def is_users_frame(name: str) -> bool:
 
 
 def walks_modules(file: str, function: str) -> bool:
-    """Whether a function of Flax NNX takes modules and optimizers apart into arrays, or puts them together again, in Python."""
+    """Whether a function of Flax NNX takes modules and optimizers apart into arrays, or
+    puts them together again, in Python.
+    """
     return function in _NNX_WALKS.get(file.rpartition("/")[2], ())
 
 
@@ -205,13 +264,16 @@ def is_package_file(file: str) -> bool:
     if any(folder in file for folder in _INSTALLED):
         return True
     name = file.rpartition("/")[2]
-    return name in _names_of("library_files.txt") or name in _names_of("installed_files.txt")
+    return name in _names_of("library_files.txt") or name in _names_of(
+        "installed_files.txt"
+    )
 
 
 @cache
 def _names_of(file: str) -> frozenset[str]:
-    """`library_files.txt`: of files that traces showed to be Python's and the frameworks'. `installed_files.txt`: that installed
-    packages give their files, and programs hardly do.
+    """`library_files.txt`: of files that traces showed to be Python's and the
+    frameworks'. `installed_files.txt`: that installed packages give their files, and
+    programs hardly do.
     """
     lines = Path(__file__).with_name(file).read_text(encoding="utf-8").splitlines()
     return frozenset(line for line in lines if not line.startswith("#"))

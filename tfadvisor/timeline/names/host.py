@@ -1,7 +1,9 @@
-"""Host events by name: TensorFlow's and XLA's own annotations, driver calls, and what users annotate.
+"""Host events by name: TensorFlow's and XLA's own annotations, driver calls, and what
+users annotate.
 
-Names are C++ identifiers and short phrases that the runtimes chose. Classification runs once per distinct name, never
-per event, and uses plain string tests, which unlike patterns cost nothing when the command starts.
+Names are C++ identifiers and short phrases that the runtimes chose. Classification runs
+once per distinct name, never per event, and uses plain string tests, which unlike
+patterns cost nothing when the command starts.
 """
 
 from __future__ import annotations
@@ -15,7 +17,11 @@ import numpy as np
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.devices import ALLOCATOR_EVENTS
 from tfadvisor.timeline.names.drivers import is_launch, waits_somewhere
-from tfadvisor.timeline.names.frames import asks_tf_data, frame_class, sounds_like_loading
+from tfadvisor.timeline.names.frames import (
+    asks_tf_data,
+    frame_class,
+    sounds_like_loading,
+)
 from tfadvisor.timeline.names.op_path import without_numbers
 
 if TYPE_CHECKING:
@@ -32,36 +38,63 @@ _PYTHON_THUNK = re.compile(
 )
 """XLA ops that run a Python function, as JAX names them."""
 _EAGER_OP = "EagerLocalExecute: "
-"""TensorFlow's eager runtime handling one op or function, which the rest of the name gives."""
+"""TensorFlow's eager runtime handling one op or function, which the rest of the name
+gives.
+"""
 _WRITING_OPS = frozenset(
     """
-    SaveV2 Save SaveSlices MergeV2Checkpoints WriteFile WriteSummary WriteScalarSummary WriteHistogramSummary WriteImageSummary
-    WriteAudioSummary WriteRawProtoSummary WriteGraphSummary FlushSummaryWriter
+        SaveV2 Save SaveSlices MergeV2Checkpoints WriteFile WriteSummary
+        WriteScalarSummary WriteHistogramSummary WriteImageSummary WriteAudioSummary
+        WriteRawProtoSummary WriteGraphSummary FlushSummaryWriter
     """.split()
 )
 """TensorFlow ops that write a checkpoint, a summary or another file."""
 _STATE_OPS = _WRITING_OPS | frozenset(
     """
-    ReadVariableOp AssignVariableOp VarHandleOp VarIsInitializedOp RestoreV2 Restore ShardedFilename StringJoin Identity
+        ReadVariableOp AssignVariableOp VarHandleOp VarIsInitializedOp RestoreV2 Restore
+        ShardedFilename StringJoin Identity
     """.split()
 )
-"""TensorFlow ops that save or restore a program's variables, file names and writing included."""
-_ON_VARIABLES = ("MatMul", "Conv", "Einsum", "RNN", "Gather", "Lookup", "Xla", "Apply", "Assign", "TRTEngine")
-"""In the types of ops that multiply variables, look rows of them up, compute on them as one compiled cluster, or change them."""
+"""TensorFlow ops that save or restore a program's variables, file names and writing
+included.
+"""
+_ON_VARIABLES = (
+    "MatMul",
+    "Conv",
+    "Einsum",
+    "RNN",
+    "Gather",
+    "Lookup",
+    "Xla",
+    "Apply",
+    "Assign",
+    "TRTEngine",
+)
+"""In the types of ops that multiply variables, look rows of them up, compute on them as
+one compiled cluster, or change them.
+"""
 _OP = re.compile(r"^[A-Za-z0-9._][\w.\\/>\- ]*:([A-Z_]\w*)$")
 """A TensorFlow op's kernel: `layer/name:Type`."""
 # Ops that run other ops; their events cover their children's time or nothing at all.
 _CONTROL_OP_TYPES = frozenset(
     """
-    PartitionedCall StatefulPartitionedCall TPUPartitionedCall While StatelessWhile If StatelessIf Case StatelessCase For
-    RemoteCall SymbolicGradient _Send _Recv _HostSend _HostRecv Send Recv NoOp _Arg _Retval _DeviceArg _DeviceRetval
-    Switch Merge Enter Exit NextIteration LoopCond ControlTrigger XlaLaunch XlaLaunchV2 _XlaRun XlaRun XlaCompileOnDemand
+        PartitionedCall StatefulPartitionedCall TPUPartitionedCall While StatelessWhile
+        If StatelessIf Case StatelessCase For RemoteCall SymbolicGradient _Send _Recv
+        _HostSend _HostRecv Send Recv NoOp _Arg _Retval _DeviceArg _DeviceRetval Switch
+        Merge Enter Exit NextIteration LoopCond ControlTrigger XlaLaunch XlaLaunchV2
+        _XlaRun XlaRun XlaCompileOnDemand
     """.split()
 )
 
 SENDING_OPS = ("_Send", "_HostSend")
-"""Types of ops that pass a tensor from the host to another device: `IteratorGetNext/_3:_Send`."""
-_GET_NEXT_STARTS = ("IteratorGetNext", "MultiDeviceIteratorGetNext", "OneShotIteratorGetNext")
+"""Types of ops that pass a tensor from the host to another device:
+`IteratorGetNext/_3:_Send`.
+"""
+_GET_NEXT_STARTS = (
+    "IteratorGetNext",
+    "MultiDeviceIteratorGetNext",
+    "OneShotIteratorGetNext",
+)
 """The consumer's end of a tf.data pipeline."""
 _COPY_STARTS = (
     "H2D Dispatch",
@@ -71,7 +104,9 @@ _COPY_STARTS = (
     "Transpose::Execute",
     "CommonPjRtClient::LinearizeInto",
 )
-"""PJRT copying an array into or out of the pinned memory from which a GPU's copy engine takes it."""
+"""PJRT copying an array into or out of the pinned memory from which a GPU's copy engine
+takes it.
+"""
 _END_MARK = "end: "
 """XLA's CPU runtime, where an asynchronous thunk ends."""
 _LOSS_SCALING = ("lossscal", "loss_scal")
@@ -87,8 +122,15 @@ _NOTHING_STARTS = (
     _END_MARK,
 )
 """Bookkeeping that says nothing of what a thread does."""
-SCHEDULING = ("ThreadpoolListener::", "ExecutorState::", "ExecutorDoneCallback", "FunctionRun")
-"""TensorFlow's executor at work: very many events, whose stats of producers and consumers say nothing of use."""
+SCHEDULING = (
+    "ThreadpoolListener::",
+    "ExecutorState::",
+    "ExecutorDoneCallback",
+    "FunctionRun",
+)
+"""TensorFlow's executor at work: very many events, whose stats of producers and
+consumers say nothing of use.
+"""
 RUNS_OF_FUNCTIONS = ("ExecutorState::Process", "InstantiatedCapturedFunction::")
 """Events that bear the step id of a function's run."""
 _PROCESS_STARTS = ("ExecutorState::Process", "ExecutorDoneCallback", "RemoteCallOp")
@@ -129,7 +171,14 @@ _COMPILE_PARTS = ("Compiler::", "Client::Compile", "AlgorithmPicker")
 """The same in the middle of a C++ name."""
 _HANDS_OVER = "PjRtCApiCompiler::BufferFromHost"
 """JAX 0.11 hands arrays to a device by a method of the class that also compiles."""
-_WAIT_STARTS = ("Rendezvous", "Wait:", "Wait ", "np.asarray(jax.Array)", "device_get", "jax.device_get")
+_WAIT_STARTS = (
+    "Rendezvous",
+    "Wait:",
+    "Wait ",
+    "np.asarray(jax.Array)",
+    "device_get",
+    "jax.device_get",
+)
 """Blocking until a value or an event of another thread or device is there."""
 _WAIT_PARTS = (
     "BlockUntilReady",
@@ -174,10 +223,12 @@ _LAUNCH_PARTS = ("Executable::",)
 
 @lru_cache(maxsize=4)  # the hosts of a run mostly have the same names
 def host_classes(names: tuple[str, ...]) -> npt.NDArray[np.int8]:
-    """The class of every name; not to be written to. Where tf.data's runtime tells when the loop waits for it, frames that
-    ask it are Python on the way to its op.
+    """The class of every name; not to be written to. Where tf.data's runtime tells when
+    the loop waits for it, frames that ask it are Python on the way to its op.
     """
-    classes = np.fromiter((host_class(name) for name in names), dtype=np.int8, count=len(names))
+    classes = np.fromiter(
+        (host_class(name) for name in names), dtype=np.int8, count=len(names)
+    )
     if (classes == HostClass.GET_NEXT).any():
         loading = np.flatnonzero(classes == HostClass.INPUT).tolist()
         classes[[row for row in loading if asks_tf_data(names[row])]] = HostClass.LAUNCH
@@ -209,7 +260,9 @@ def is_python_op(name: str) -> bool:
 
 
 def runs_python(name: str) -> bool:
-    """Whether an op of a compiled program calls Python and holds Python's lock meanwhile."""
+    """Whether an op of a compiled program calls Python and holds Python's lock
+    meanwhile.
+    """
     return op_type(name) in PYTHON_OPS or _PYTHON_THUNK.match(name) is not None
 
 
@@ -219,18 +272,22 @@ def reads_variable(name: str) -> bool:
 
 
 def works_on_variables(name: str) -> bool:
-    """Whether an op uses variables in a way that needs no product of its own, or may hold products: lookups, compiled clusters,
-    products themselves."""
+    """Whether an op uses variables in a way that needs no product of its own, or may
+    hold products: lookups, compiled clusters, products themselves."""
     return any(word in (op_type(name) or "") for word in _ON_VARIABLES)
 
 
 def writes_file(name: str) -> bool:
-    """Whether an op that Python dispatches writes a checkpoint, a summary or another file."""
+    """Whether an op that Python dispatches writes a checkpoint, a summary or another
+    file.
+    """
     return name.startswith(_EAGER_OP) and name.removeprefix(_EAGER_OP) in _WRITING_OPS
 
 
 def keeps_state(name: str) -> bool:
-    """Whether an op that Python dispatches by itself reads, saves or restores variables, as checkpoints do by the hundred."""
+    """Whether an op that Python dispatches by itself reads, saves or restores
+    variables, as checkpoints do by the hundred.
+    """
     return name.startswith(_EAGER_OP) and name.removeprefix(_EAGER_OP) in _STATE_OPS
 
 
@@ -250,24 +307,36 @@ def _unversioned(name: str) -> str:
 
 def is_single_op(name: str) -> bool:
     """Whether TensorFlow's eager runtime runs one op here, no compiled function."""
-    return name.startswith(_EAGER_OP) and not name.startswith(f"{_EAGER_OP}__") and "PartitionedCall" not in name
+    return (
+        name.startswith(_EAGER_OP)
+        and not name.startswith(f"{_EAGER_OP}__")
+        and "PartitionedCall" not in name
+    )
 
 
 def single_op(name: str) -> str:
-    """The op that TensorFlow's eager runtime runs here: `EagerLocalExecute: Mul` -> `Mul`."""
+    """The op that TensorFlow's eager runtime runs here: `EagerLocalExecute: Mul` ->
+    `Mul`.
+    """
     return name.partition(": ")[2]
 
 
-_CALLED_FUNCTION = re.compile(rf"^{re.escape(_EAGER_OP)}__(?:inference|forward)_(\w+?)_\d+$")
+_CALLED_FUNCTION = re.compile(
+    rf"^{re.escape(_EAGER_OP)}__(?:inference|forward)_(\w+?)_\d+$"
+)
 
 
 def calls_function(name: str) -> bool:
-    """Whether TensorFlow's eager runtime runs a tf.function here: `EagerLocalExecute: __inference_train_step_1332`."""
+    """Whether TensorFlow's eager runtime runs a tf.function here: `EagerLocalExecute:
+    __inference_train_step_1332`.
+    """
     return _CALLED_FUNCTION.match(name) is not None
 
 
 def called_function(name: str) -> str:
-    """The name that the program gave the tf.function that is run: `train_step`; the event's own name of other events."""
+    """The name that the program gave the tf.function that is run: `train_step`; the
+    event's own name of other events.
+    """
     found = _CALLED_FUNCTION.match(name)
     return found.group(1) if found else name
 
@@ -298,7 +367,9 @@ def reads_array(name: str) -> bool:
 
 
 def blocks_in_eager_call(name: str) -> bool:
-    """Whether TensorFlow's eager runtime blocks here until the op or function that it runs is over."""
+    """Whether TensorFlow's eager runtime blocks here until the op or function that it
+    runs is over.
+    """
     return name == "EagerKernelExecute"
 
 
@@ -316,41 +387,63 @@ _KERNEL_LAUNCHES = (
 
 
 def is_kernel_launch(name: str) -> bool:
-    """Whether a driver's call launches one kernel; a graph's launch runs any number of them."""
+    """Whether a driver's call launches one kernel; a graph's launch runs any number of
+    them.
+    """
     return name.startswith(_KERNEL_LAUNCHES)
 
 
 def copies_to_peer(name: str) -> bool:
-    """Whether PJRT hands a buffer to another device: its `PjRtStreamExecutorBuffer::CopyToDeviceHelper::async_copy_to_device`."""
+    """Whether PJRT hands a buffer to another device: its
+    `PjRtStreamExecutorBuffer::CopyToDeviceHelper::async_copy_to_device`.
+    """
     return "::CopyToDeviceHelper" in name
 
 
 def is_named_run(name: str) -> bool:
-    """Whether an event is a run of an XLA program on a GPU that bears the program's name: `jit_f:XLA GPU module`."""
+    """Whether an event is a run of an XLA program on a GPU that bears the program's
+    name: `jit_f:XLA GPU module`.
+    """
     return name.endswith(_NAMED_RUN)
 
 
 def function_name(name: str) -> str:
-    """The tf.function that an event is a call of, without the number of its copy: `__inference_step_42` -> `__inference_step`."""
+    """The tf.function that an event is a call of, without the number of its copy:
+    `__inference_step_42` -> `__inference_step`.
+    """
     return without_numbers(name).removeprefix(_EAGER_OP)
 
 
 def is_kernel_of_one_op(name: str) -> bool:
-    """Whether the run inside this event of the eager runtime is the kernel of the op that it names, no function."""
+    """Whether the run inside this event of the eager runtime is the kernel of the op
+    that it names, no function.
+    """
     op = name.removeprefix(_EAGER_OP)
-    return not op.startswith("__") and op_type(f"x:{op}") is not None and "PartitionedCall" not in op
+    return (
+        not op.startswith("__")
+        and op_type(f"x:{op}") is not None
+        and "PartitionedCall" not in op
+    )
 
 
 def _pipeline_class(name: str) -> HostClass | None:
     """tf.data: its stages, the functions that it runs, and the consumer's end."""
     asking = name.removeprefix(_EAGER_OP).startswith(_GET_NEXT_STARTS)
-    if asking and (op_type(name) or name.removeprefix(_EAGER_OP)).startswith(_GET_NEXT_STARTS):
-        return HostClass.GET_NEXT  # but not `IteratorGetNext/_3:_Send`, which hands the batch on
+    if asking and (op_type(name) or name.removeprefix(_EAGER_OP)).startswith(
+        _GET_NEXT_STARTS
+    ):
+        return (
+            HostClass.GET_NEXT
+        )  # but not `IteratorGetNext/_3:_Send`, which hands the batch on
     if name.startswith(("Iterator::", "MakeIterator::")) or (
         name.isidentifier() and name.endswith(("Produce", "Consume"))
     ):
         return HostClass.DATASET
-    return HostClass.CAPTURED if name.startswith("InstantiatedCapturedFunction::") else None
+    return (
+        HostClass.CAPTURED
+        if name.startswith("InstantiatedCapturedFunction::")
+        else None
+    )
 
 
 def _runtime_class(name: str) -> HostClass | None:
@@ -398,5 +491,7 @@ def _op_or_annotation(name: str) -> HostClass:
 
 
 def is_accelerator_thread(name: str) -> bool:
-    """Whether a thread of this name exists only beside a GPU that is used, whether or not its work was recorded."""
+    """Whether a thread of this name exists only beside a GPU that is used, whether or
+    not its work was recorded.
+    """
     return name.startswith(_ACCELERATOR_THREADS)

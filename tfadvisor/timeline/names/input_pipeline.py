@@ -1,4 +1,6 @@
-"""tf.data by name: its threads, its iterators' stages and what is known of a stage by its kind."""
+"""tf.data by name: its threads, its iterators' stages and what is known of a stage by
+its kind.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,15 @@ _FUNCTIONS = ("Map", "MapAndBatch", "Generator", "Filter", "Interleave", "Scan")
 """Kinds of stages that run a function, by how they end."""
 _FLATTENING = "FlatMap"
 _HIDDEN = frozenset(
-    {"Root", "Finite", "MaxIntraOpParallelism", "PrivateThreadPool", "Model", "Options", "MemoryCacheImpl"}
+    {
+        "Root",
+        "Finite",
+        "MaxIntraOpParallelism",
+        "PrivateThreadPool",
+        "Model",
+        "Options",
+        "MemoryCacheImpl",
+    }
 )
 """Parts of a path that tf.data puts in by itself."""
 
@@ -34,13 +44,18 @@ def is_pipeline_thread(name: str) -> bool:
 
 
 def stage_path(name: str) -> str | None:
-    """`Iterator::Root::Prefetch::ForeverRepeat[0]::ParallelMapV2` -> `Prefetch::ForeverRepeat::ParallelMap`.
+    """`Iterator::Root::Prefetch::ForeverRepeat[0]::ParallelMapV2` ->
+    `Prefetch::ForeverRepeat::ParallelMap`.
 
     None for other names and for parts that are no stage of the user's.
     """
     if not name.startswith(_ITERATOR):
         return None
-    parts = [part for part in _ELEMENT_INDEX.sub("", name).split(_BETWEEN_STAGES)[1:] if part not in _HIDDEN]
+    parts = [
+        part
+        for part in _ELEMENT_INDEX.sub("", name).split(_BETWEEN_STAGES)[1:]
+        if part not in _HIDDEN
+    ]
     return _BETWEEN_STAGES.join(_OP_VERSION.sub("", part) for part in parts) or None
 
 
@@ -70,15 +85,21 @@ def fills_buffer(kind: str) -> bool:
 
 
 def runs_function(kind: str) -> bool:
-    """Whether a stage of this kind runs a function of the user's for its elements. What a generator lies in only flattens it."""
+    """Whether a stage of this kind runs a function of the user's for its elements. What
+    a generator lies in only flattens it.
+    """
     return kind.endswith(_FUNCTIONS) and kind != _FLATTENING
 
 
 def produced_kind(name: str) -> str | None:
-    """`ParallelMapProduce` -> `ParallelMap`, the kind of the stage that the event works for; None for other names."""
+    """`ParallelMapProduce` -> `ParallelMap`, the kind of the stage that the event works
+    for; None for other names.
+    """
     return name.removesuffix(_PRODUCE) if name.endswith(_PRODUCE) else None
 
 
 def builds_pipeline(name: str) -> bool:
-    """Whether Python makes a tf.data dataset or its iterator here, which reads nothing yet."""
+    """Whether Python makes a tf.data dataset or its iterator here, which reads nothing
+    yet.
+    """
     return makes_dataset(name) or makes_iterator(name)

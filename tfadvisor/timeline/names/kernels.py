@@ -1,10 +1,13 @@
-"""What a GPU kernel's name tells of its arithmetic: precision, matrix or convolution, Tensor Cores.
+"""What a GPU kernel's name tells of its arithmetic: precision, matrix or convolution,
+Tensor Cores.
 
-Libraries change their names with every GPU generation, so a name that no rule knows is UNKNOWN, its own class:
-metrics report its share and rules abstain when it is large. XLA names what it generates after opcodes
-(`loop_add_fusion`, `gemm_fusion_dot_3`), never after types.
+Libraries change their names with every GPU generation, so a name that no rule knows is
+UNKNOWN, its own class: metrics report its share and rules abstain when it is large. XLA
+names what it generates after opcodes (`loop_add_fusion`, `gemm_fusion_dot_3`), never
+after types.
 
-Names end at their call's arguments here: `<__half>(float, __half const*)` scales halves by a float.
+Names end at their call's arguments here: `<__half>(float, __half const*)` scales halves
+by a float.
 """
 
 from __future__ import annotations
@@ -33,43 +36,58 @@ class Precision(Enum):
 
 
 class KernelKind(msgspec.Struct, frozen=True):
-    """is_matrix: works on a matrix product, convolution or attention, the summing up of its parts included, the moving
-    and converting of its operands not. tensor_cores: NVIDIA's or AMD's matrix cores; None where the name does not say.
+    """is_matrix: works on a matrix product, convolution or attention, the summing up of
+    its parts included, the moving and converting of its operands not. tensor_cores:
+    NVIDIA's or AMD's matrix cores; None where the name does not say.
     """
 
     precision: Precision
     is_matrix: bool
     tensor_cores: bool | None
     is_vector: bool = False
-    """Multiplies a matrix by a vector: memory is what it waits for, and Tensor Cores could not help."""
+    """Multiplies a matrix by a vector: memory is what it waits for, and Tensor Cores
+    could not help.
+    """
 
 
-_FUSIONS = ("loop_", "input_", "wrapped_", "fusion", "triton_poi_", "triton_red_", "triton_per_")
+_FUSIONS = (
+    "loop_",
+    "input_",
+    "wrapped_",
+    "fusion",
+    "triton_poi_",
+    "triton_red_",
+    "triton_per_",
+)
 _PRODUCTS = """
-    gemm gemv matmul bmm_ conv wgrad dgrad fprop bprop winograd splitk dot_general _dot nvjet_ cijk_ _xmma_ tensorop
-    scudnn hcudnn 4cudnn 6cudnn 8cudnn cutlass::kernel cutlass::device_kernel fft2d_ contractionkernel blockpersist
-    fmha flash_fwd flash_bwd flashattn sdpa attention attn_fwd attn_bwd bwd_kernel_d
-    mha_fwd mha_bwd mha_forward mha_backward qk_int marlin<
+    gemm gemv matmul bmm_ conv wgrad dgrad fprop bprop winograd splitk dot_general _dot
+    nvjet_ cijk_ _xmma_ tensorop scudnn hcudnn 4cudnn 6cudnn 8cudnn cutlass::kernel
+    cutlass::device_kernel fft2d_ contractionkernel blockpersist fmha flash_fwd
+    flash_bwd flashattn sdpa attention attn_fwd attn_bwd bwd_kernel_d mha_fwd mha_bwd
+    mha_forward mha_backward qk_int marlin<
 """.split()
 _AROUND_PRODUCTS = """
-    computeoffsets nchwtonhwc nhwctonchw im2col pooling converttensor
-    dot_do_o ograddoto convert_dq convertdq convertqgrad bwdpreprocess prepare_varlen
-    setup_grouped prepare_grouped _gemm_starts cublasdotparams reduce_1block subtensorop addtensorop multensorop
+    computeoffsets nchwtonhwc nhwctonchw im2col pooling converttensor dot_do_o ograddoto
+    convert_dq convertdq convertqgrad bwdpreprocess prepare_varlen setup_grouped
+    prepare_grouped _gemm_starts cublasdotparams reduce_1block subtensorop addtensorop
+    multensorop
 """.split()
-"""Helpers that are named after the product they serve: layout, offsets, pointers of grouped products, the elementwise ends of
-attention; cuBLAS' dot products of vectors; MIOpen's elementwise ops on tensors."""
+"""Helpers that are named after the product they serve: layout, offsets, pointers of
+grouped products, the elementwise ends of attention; cuBLAS' dot products of vectors;
+MIOpen's elementwise ops on tensors."""
 _SUMS_OF_PARTS = """
-    splitkreduce splitk_reduce reducesplitk postgsu reduce_wgrad nhwc_reduction_kernel splitkv_combine fwdcombine
+    splitkreduce splitk_reduce reducesplitk postgsu reduce_wgrad nhwc_reduction_kernel
+    splitkv_combine fwdcombine
 """.split()
 _TENSOR_CORES = """
     tensorop gmma hmma imma wmma mma_sync tcgen05 umma:: sm100_mma warpspecialized
-    flashattentionforwardsm flashattentionbackwardsm qk_int marlin<
-    flash_fwd flash_bwd flashattn flash_fprop flash_bprop fmha_v2 aiter::fmha mfma xdl ck_tile:: _gtcx _gtcw
+    flashattentionforwardsm flashattentionbackwardsm qk_int marlin< flash_fwd flash_bwd
+    flashattn flash_fprop flash_bprop fmha_v2 aiter::fmha mfma xdl ck_tile:: _gtcx _gtcw
 """.split()
 _NO_TENSOR_CORES = """
-    simt ffma gemv gemmsn gemmk1 magma_ igemm_int8 contractionkernel
-    convolve_ wgrad_alg dgrad_alg dgrad_engine dgrad2d_alg grouped_direct depthwise winograd fft2d_
-    asmconv naive_conv igemm_fwd_gtc igemm_bwd_gtc igemm_wrw_gtc gridwisegemmdl
+    simt ffma gemv gemmsn gemmk1 magma_ igemm_int8 contractionkernel convolve_ wgrad_alg
+    dgrad_alg dgrad_engine dgrad2d_alg grouped_direct depthwise winograd fft2d_ asmconv
+    naive_conv igemm_fwd_gtc igemm_bwd_gtc igemm_wrw_gtc gridwisegemmdl
 """.split()
 """Looked for after _TENSOR_CORES: MIOpen's `gtcx` uses them, its `gtc` does not."""
 _WORDS = {
@@ -78,19 +96,33 @@ _WORDS = {
     **dict.fromkeys(("tf32", "tfloat32", "xf32"), Precision.TF32),
     **dict.fromkeys(("fp32", "f32", "float", "float2", "float4"), Precision.FP32),
     **dict.fromkeys(("fp64", "f64", "double", "double2"), Precision.FP64),
-    **dict.fromkeys(("fp8", "f8", "bf8", "e4m3", "e5m2", "float8", "mxfp8"), Precision.FP8),
-    **dict.fromkeys(("e2m1", "fp4", "nvfp4", "mxfp4", "e2m3", "e3m2"), Precision.BELOW_8_BITS),
+    **dict.fromkeys(
+        ("fp8", "f8", "bf8", "e4m3", "e5m2", "float8", "mxfp8"), Precision.FP8
+    ),
+    **dict.fromkeys(
+        ("e2m1", "fp4", "nvfp4", "mxfp4", "e2m3", "e3m2"), Precision.BELOW_8_BITS
+    ),
 }
-"""Words between punctuation: `__nv_bfloat16`, `Eigen::half`, `float_e4m3_t`, `DT_HALF`."""
+"""Words between punctuation: `__nv_bfloat16`, `Eigen::half`, `float_e4m3_t`, `DT_HALF`.
+"""
 _INSIDE = (
     ("e2m1", Precision.BELOW_8_BITS),
     ("xf4", Precision.BELOW_8_BITS),
     ("e4m3", Precision.FP8),
     ("tf32", Precision.TF32),
 )
-"""Types that run into others: `ue4m3xf4`, 4-bit with 8-bit scales; `SM90_64x128x8_F32TF32TF32_SS`."""
+"""Types that run into others: `ue4m3xf4`, 4-bit with 8-bit scales;
+`SM90_64x128x8_F32TF32TF32_SS`.
+"""
 _NARROW_FIRST = (
-    *(Precision.BELOW_8_BITS, Precision.FP8, Precision.INT8, Precision.BITS16, Precision.BF16, Precision.FP16),
+    *(
+        Precision.BELOW_8_BITS,
+        Precision.FP8,
+        Precision.INT8,
+        Precision.BITS16,
+        Precision.BF16,
+        Precision.FP16,
+    ),
     *(Precision.TF32, Precision.FP32, Precision.FP64),
 )
 _ALWAYS_TENSOR_CORES = (Precision.TF32, Precision.FP8, Precision.BELOW_8_BITS)
@@ -99,18 +131,28 @@ _VECTORS = ("gemv",)
 
 
 def kernel_kind(name: str) -> KernelKind:
-    """What the name says; UNKNOWN and None where it does not. Equal kinds are one object."""
-    if name.startswith(_FUSIONS) and not ("dot" in name or "convol" in name or "gemm" in name):
+    """What the name says; UNKNOWN and None where it does not. Equal kinds are one
+    object.
+    """
+    if name.startswith(_FUSIONS) and not (
+        "dot" in name or "convol" in name or "gemm" in name
+    ):
         return kind_of_parts(Precision.UNKNOWN, False, None)
     lower = name.partition(">(")[0].lower()
     if not _is_matrix(lower):
         types = _types(lower, _words(lower))
-        return kind_of_parts(next(iter(types)) if len(types) == 1 else Precision.UNKNOWN, False, None)
+        return kind_of_parts(
+            next(iter(types)) if len(types) == 1 else Precision.UNKNOWN, False, None
+        )
     if any(word in lower for word in _SUMS_OF_PARTS):
         return kind_of_parts(Precision.UNKNOWN, True, None)
     found = _of_product(name, lower)
     is_vector = any(word in lower for word in _VECTORS)
-    return kind_of_parts(found.precision, True, found.tensor_cores, is_vector=True) if is_vector else found
+    return (
+        kind_of_parts(found.precision, True, found.tensor_cores, is_vector=True)
+        if is_vector
+        else found
+    )
 
 
 def _of_product(name: str, lower: str) -> KernelKind:
@@ -140,37 +182,57 @@ _NVJET = {
 
 
 def _of_nvjet(lower: str) -> Precision:
-    """cuBLAS since Hopper: `nvjet_[sm90_]<letters>_…`, letters of A (and B), compute and D: tst, hsh, or of A, B, C,
-    compute and D: qqtst, ootst. A kernel of fp32 operands is `sss`, and says `tf32` when it rounds them to that."""
+    """cuBLAS since Hopper: `nvjet_[sm90_]<letters>_…`, letters of A (and B), compute
+    and D: tst, hsh, or of A, B, C, compute and D: qqtst, ootst. A kernel of fp32
+    operands is `sss`, and says `tf32` when it rounds them to that."""
     parts = lower.split("_")
     letters = parts[2] if len(parts) > 2 and parts[1].startswith("sm") else parts[1]
     if letters.startswith("s"):
         return Precision.TF32 if "tf32" in parts else Precision.UNKNOWN
-    return _NVJET.get(letters[:1], Precision.UNKNOWN) if len(letters) in (3, 5) else Precision.UNKNOWN
+    return (
+        _NVJET.get(letters[:1], Precision.UNKNOWN)
+        if len(letters) in (3, 5)
+        else Precision.UNKNOWN
+    )
 
 
 _TENSILE = (
     *(("4xi8", Precision.INT8), ("I8", Precision.INT8), ("I4", Precision.BELOW_8_BITS)),
-    *(("F8", Precision.FP8), ("B8", Precision.FP8), ("F6", Precision.BELOW_8_BITS), ("B6", Precision.BELOW_8_BITS)),
+    *(
+        ("F8", Precision.FP8),
+        ("B8", Precision.FP8),
+        ("F6", Precision.BELOW_8_BITS),
+        ("B6", Precision.BELOW_8_BITS),
+    ),
     *(("F4", Precision.BELOW_8_BITS), ("H", Precision.FP16), ("B", Precision.BF16)),
-    *(("S", Precision.FP32), ("D", Precision.FP64), ("C", Precision.FP32), ("Z", Precision.FP64)),
+    *(
+        ("S", Precision.FP32),
+        ("D", Precision.FP64),
+        ("C", Precision.FP32),
+        ("Z", Precision.FP64),
+    ),
 )
 _MIXED_TENSILE = ("HHS", "HSS", "BBS", "BSS")
 
 
 def _of_tensile(name: str) -> KernelKind:
-    """rocBLAS and hipBLASLt: `Cijk_Ailk_Bljk_<types>_…`, the first of the types is A's; `SB` is fp32 and a beta. With
-    operands of two types (`HF8_HHS_BH`) the product's follow. `S_MX` rounds fp32 to xf32. `_MI16x16x1` is the matrix
-    instruction's shape, which kernels without one lack."""
+    """rocBLAS and hipBLASLt: `Cijk_Ailk_Bljk_<types>_…`, the first of the types is A's;
+    `SB` is fp32 and a beta. With operands of two types (`HF8_HHS_BH`) the product's
+    follow. `S_MX` rounds fp32 to xf32. `_MI16x16x1` is the matrix instruction's shape,
+    which kernels without one lack."""
     parts = name[name.lower().index("cijk_") :].split("_")
     if len(parts) < 4 or not parts[1].startswith("A"):
         return kind_of_parts(Precision.UNKNOWN, True, None)
     following = parts[4] if len(parts) > 4 else ""
     letters = following if following in _MIXED_TENSILE else parts[3]
-    precision = next((one for code, one in _TENSILE if letters.startswith(code)), Precision.UNKNOWN)
+    precision = next(
+        (one for code, one in _TENSILE if letters.startswith(code)), Precision.UNKNOWN
+    )
     if letters == "S" and following == "MX":
         precision = Precision.TF32
-    cores: bool | None = any(part.startswith("MI") and part[2:3].isdigit() for part in parts)
+    cores: bool | None = any(
+        part.startswith("MI") and part[2:3].isdigit() for part in parts
+    )
     if not cores and ("shortname" in name or precision in _ALWAYS_TENSOR_CORES):
         cores = True if precision in _ALWAYS_TENSOR_CORES else None
     return kind_of_parts(precision, True, cores)
@@ -190,8 +252,9 @@ _XMMA = {
 
 
 def _of_xmma(lower: str) -> KernelKind:
-    """cuBLAS, cuDNN and TensorRT: `sm90_xmma_gemm_f32f32_tf32f32_f32_tn…`: the pairs are A and C in memory, A and the sum
-    in the multiplier. `tensor16x8x16` or warp groups are Tensor Cores, `ffma` and `sm50` are not."""
+    """cuBLAS, cuDNN and TensorRT: `sm90_xmma_gemm_f32f32_tf32f32_f32_tn…`: the pairs
+    are A and C in memory, A and the sum in the multiplier. `tensor16x8x16` or warp
+    groups are Tensor Cores, `ffma` and `sm50` are not."""
     types = set()
     for word in lower.split("_"):
         for first, precision in _XMMA.items():
@@ -200,27 +263,44 @@ def _of_xmma(lower: str) -> KernelKind:
     precision = _narrowest(types)
     if any(word in lower for word in ("tensor", "gmma", "warpgroupsize")):
         return kind_of_parts(precision, True, True)
-    if any(word in lower for word in ("ffma", "sm50_", "depthwise", "simt", "gemv")) or precision is Precision.FP32:
+    if (
+        any(word in lower for word in ("ffma", "sm50_", "depthwise", "simt", "gemv"))
+        or precision is Precision.FP32
+    ):
         return kind_of_parts(precision, True, False)
-    return kind_of_parts(precision, True, True if precision in _ALWAYS_TENSOR_CORES else None)
+    return kind_of_parts(
+        precision, True, True if precision in _ALWAYS_TENSOR_CORES else None
+    )
 
 
 def _of_words(lower: str) -> KernelKind:
     words = _words(lower)
     types = _types(lower, words)
-    shaped = {one for one in (_of_shape(word, types) for word in words) if one is not None}
+    shaped = {
+        one for one in (_of_shape(word, types) for word in words) if one is not None
+    }
     if shaped:
         return kind_of_parts(_narrowest(shaped), True, True)
     plain = {_WITHOUT_SHAPE[word] for word in words if word in _WITHOUT_SHAPE}
     if plain:
-        return kind_of_parts(_narrowest({Precision.INT8} if "int8" in words else types or plain), True, False)
+        return kind_of_parts(
+            _narrowest({Precision.INT8} if "int8" in words else types or plain),
+            True,
+            False,
+        )
     precision = _narrowest(types)
     if precision is Precision.UNKNOWN and not words.isdisjoint(("int8", "imma")):
         precision = Precision.INT8
     if "qk_int8" in lower:
-        precision = Precision.INT8  # SageAttention's first product; its second is of fp8 or fp16
-    if precision is Precision.FP32 and ("hmma_fp32" in lower or "hmma_implicit_gemm" in lower):
-        precision = Precision.FP16  # cuDNN's Ampere_hmma_fp32_traits sums halves in fp32
+        precision = (
+            Precision.INT8
+        )  # SageAttention's first product; its second is of fp8 or fp16
+    if precision is Precision.FP32 and (
+        "hmma_fp32" in lower or "hmma_implicit_gemm" in lower
+    ):
+        precision = (
+            Precision.FP16
+        )  # cuDNN's Ampere_hmma_fp32_traits sums halves in fp32
     if "sdpa" in words and precision is Precision.FP16:
         precision = Precision.BITS16
     return kind_of_parts(precision, True, _uses_tensor_cores(lower, precision))
@@ -231,14 +311,26 @@ _WITHOUT_SHAPE = {
     **dict.fromkeys(("hgemm", "hcudnn"), Precision.FP16),
     **dict.fromkeys(("dgemm", "zgemm"), Precision.FP64),
 }
-_SHAPED = ("gemm", "cudnn", "fprop", "dgrad", "wgrad", "deconv", "syrk", "symm", "trmm", "herk", "hemm")
+_SHAPED = (
+    "gemm",
+    "cudnn",
+    "fprop",
+    "dgrad",
+    "wgrad",
+    "deconv",
+    "syrk",
+    "symm",
+    "trmm",
+    "herk",
+    "hemm",
+)
 _INT4_SHAPES = ("16864", "8832", "168128", "168256")
 
 
 def _of_shape(word: str, types: Set[Precision]) -> Precision | None:
-    """cuBLAS, cuDNN and CUTLASS name kernels of Tensor Cores after the sum's type and the instruction's shape:
-    `s16816gemm`, `h884cudnn`, `s256x256x8tf32gemm`; the others without a shape: `sgemm`, `scudnn`. Of fp32 operands, s1688
-    is TF32."""
+    """cuBLAS, cuDNN and CUTLASS name kernels of Tensor Cores after the sum's type and
+    the instruction's shape: `s16816gemm`, `h884cudnn`, `s256x256x8tf32gemm`; the others
+    without a shape: `sgemm`, `scudnn`. Of fp32 operands, s1688 is TF32."""
     tail = word[1:].lstrip("0123456789x")
     shape = word[1 : len(word) - len(tail)]
     if len(shape) < 3 or word[0] not in "shidcz" or not tail.endswith(_SHAPED):
@@ -246,7 +338,9 @@ def _of_shape(word: str, types: Set[Precision]) -> Precision | None:
     if word[0] in "dzi":
         whole = Precision.BELOW_8_BITS if shape in _INT4_SHAPES else Precision.INT8
         return whole if word[0] == "i" else Precision.FP64
-    inside = next((one for one in ("tf32", "bf16", "f16") if tail.startswith(one)), None)
+    inside = next(
+        (one for one in ("tf32", "bf16", "f16") if tail.startswith(one)), None
+    )
     if inside:
         return _WORDS[inside]  # s1688f16gemm rounds fp32 operands
     narrow = types - {Precision.FP32, Precision.FP64}
@@ -254,13 +348,24 @@ def _of_shape(word: str, types: Set[Precision]) -> Precision | None:
         return _narrowest(narrow)
     if word[0] == "h" or shape == "884":
         return Precision.FP16
-    return Precision.TF32 if shape == "1688" or Precision.FP32 in types else Precision.BITS16
+    return (
+        Precision.TF32
+        if shape == "1688" or Precision.FP32 in types
+        else Precision.BITS16
+    )
 
 
 def _uses_tensor_cores(lower: str, precision: Precision) -> bool | None:
-    if "fmha_cutlass" in lower:  # compiled for four generations; of fp32, those since sm80 may round to TF32
-        return False if "sm50" in lower else None if precision is Precision.FP32 else True
-    if any(word in lower for word in _TENSOR_CORES) or precision in _ALWAYS_TENSOR_CORES:
+    if (
+        "fmha_cutlass" in lower
+    ):  # compiled for four generations; of fp32, those since sm80 may round to TF32
+        return (
+            False if "sm50" in lower else None if precision is Precision.FP32 else True
+        )
+    if (
+        any(word in lower for word in _TENSOR_CORES)
+        or precision in _ALWAYS_TENSOR_CORES
+    ):
         return True
     if any(word in lower for word in _NO_TENSOR_CORES) or precision is Precision.FP32:
         return False
@@ -269,7 +374,11 @@ def _uses_tensor_cores(lower: str, precision: Precision) -> bool | None:
 
 def _words(lower: str) -> set[str]:
     words = set(lower.replace("double_buffer", "").translate(_BETWEEN_WORDS).split())
-    return {word.lstrip("0123456789") for word in words} if lower.startswith("_z") else words
+    return (
+        {word.lstrip("0123456789") for word in words}
+        if lower.startswith("_z")
+        else words
+    )
 
 
 def _types(lower: str, words: Set[str]) -> set[Precision]:
@@ -289,7 +398,10 @@ def _narrowest(types: Set[Precision]) -> Precision:
 
 @lru_cache(maxsize=1 << 8)
 def kind_of_parts(
-    precision: Precision, is_matrix: bool, tensor_cores: bool | None, is_vector: bool = False
+    precision: Precision,
+    is_matrix: bool,
+    tensor_cores: bool | None,
+    is_vector: bool = False,
 ) -> KernelKind:
     """The one object of equal kinds."""
     return KernelKind(precision, is_matrix, tensor_cores, is_vector)
@@ -304,7 +416,13 @@ _HLO_TYPES = {
 
 
 def precision_of_type(dtype: str) -> Precision:
-    """Of what HLO calls `bf16` or `f8e4m3fn`; UNKNOWN for types without arithmetic of their own."""
+    """Of what HLO calls `bf16` or `f8e4m3fn`; UNKNOWN for types without arithmetic of
+    their own.
+    """
     if dtype.startswith("f8"):
         return Precision.FP8
-    return Precision.BELOW_8_BITS if dtype.startswith(("f4", "f6")) else _HLO_TYPES.get(dtype, Precision.UNKNOWN)
+    return (
+        Precision.BELOW_8_BITS
+        if dtype.startswith(("f4", "f6"))
+        else _HLO_TYPES.get(dtype, Precision.UNKNOWN)
+    )

@@ -1,4 +1,5 @@
-"""How a kernel was launched, as the collectors of the GPUs' drivers write it: grid, block, registers, shared memory, occupancy.
+"""How a kernel was launched, as the collectors of the GPUs' drivers write it: grid,
+block, registers, shared memory, occupancy.
 
 The stat `kernel_details` is `regs:32 static_shared:0 dynamic_shared:512 grid:120,1,1 block:256,1,1 occ_pct:100`, up to TensorFlow
 2.8 `regs:32 shm:512 grid:… block:…`, of AMD's ` grid:… block:… private_mem:0 group_mem:32 occ_pct:0`.
@@ -19,14 +20,20 @@ _FIELD = re.compile(r"\b(\w+):([\d,]+)")
 _SHARED = ("shm", "static_shared", "dynamic_shared", "group_mem")
 """Bytes of memory that the threads of a block share; their sum."""
 _MOST = (1 << 31, 1 << 16, 1 << 16)
-"""Blocks in each direction of a grid are fewer: what some old recordings hold is not a launch."""
+"""Blocks in each direction of a grid are fewer: what some old recordings hold is not a
+launch.
+"""
 _MOST_THREADS, _MOST_REGISTERS, _MOST_SHARED = 1024, 255, 1 << 18
 _WARP, _REGISTERS, _AT_ONCE, _RESERVED = 32, 1 << 16, 256, 1024
-"""Of a multiprocessor: registers, the unit in which a warp gets them; bytes that each block takes since Ampere."""
+"""Of a multiprocessor: registers, the unit in which a warp gets them; bytes that each
+block takes since Ampere.
+"""
 
 
 class KernelLaunch(msgspec.Struct, frozen=True):
-    """One launch of a kernel. None for what neither the trace nor the device's limits tell."""
+    """One launch of a kernel. None for what neither the trace nor the device's limits
+    tell.
+    """
 
     grid: tuple[int, ...]
     """Blocks in x, y, z."""
@@ -37,28 +44,49 @@ class KernelLaunch(msgspec.Struct, frozen=True):
     shared_bytes: int | None = None
     """Of a block, what it asks for at launch included."""
     occupancy: float | None = None
-    """Warps that a multiprocessor can hold at once, over those that it has room for, 0..1."""
+    """Warps that a multiprocessor can hold at once, over those that it has room for,
+    0..1.
+    """
 
 
 @lru_cache(maxsize=1 << 12)
 def kernel_launch(details: str, capability: tuple[int, int]) -> KernelLaunch | None:
-    """What the stat says; None where it does not hold a launch that a GPU could run. capability: of NVIDIA's GPU, (0, 0) else."""
+    """What the stat says; None where it does not hold a launch that a GPU could run.
+    capability: of NVIDIA's GPU, (0, 0) else.
+    """
     found: dict[str, tuple[int, ...]] = {}
     for name, text in _FIELD.findall(details):
         found[name] = tuple(number_of(one) or 0 for one in text.split(","))
     grid, block = found.get("grid", ()), found.get("block", ())
     registers = found.get("regs", (0,))[0]
     shared = [found[name][0] for name in _SHARED if name in found]
-    sane = len(grid) == len(block) == 3 and all(0 < one < most for one, most in zip(grid, _MOST, strict=True))
-    if not sane or not 0 < prod(block) <= _MOST_THREADS or registers > _MOST_REGISTERS or sum(shared) > _MOST_SHARED:
+    sane = len(grid) == len(block) == 3 and all(
+        0 < one < most for one, most in zip(grid, _MOST, strict=True)
+    )
+    if (
+        not sane
+        or not 0 < prod(block) <= _MOST_THREADS
+        or registers > _MOST_REGISTERS
+        or sum(shared) > _MOST_SHARED
+    ):
         return None
     percent = found.get("occ_pct", (0,))[0]
-    occupancy = percent / 100 if 0 < percent <= 100 else _occupancy(capability, prod(block), registers, sum(shared))
-    return KernelLaunch(grid, block, registers or None, sum(shared) if shared else None, occupancy)
+    occupancy = (
+        percent / 100
+        if 0 < percent <= 100
+        else _occupancy(capability, prod(block), registers, sum(shared))
+    )
+    return KernelLaunch(
+        grid, block, registers or None, sum(shared) if shared else None, occupancy
+    )
 
 
-def _occupancy(capability: tuple[int, int], threads: int, registers: int, shared: int) -> float | None:
-    """As CUDA's occupancy calculator: how many blocks fit by warps, registers and shared memory."""
+def _occupancy(
+    capability: tuple[int, int], threads: int, registers: int, shared: int
+) -> float | None:
+    """As CUDA's occupancy calculator: how many blocks fit by warps, registers and
+    shared memory.
+    """
     room = multiprocessors().get(capability)
     if room is None or not registers:
         return None
@@ -66,5 +94,7 @@ def _occupancy(capability: tuple[int, int], threads: int, registers: int, shared
     of_a_warp = -(-registers * _WARP // _AT_ONCE) * _AT_ONCE
     taken = shared + (_RESERVED if capability >= (8, 0) else 0)
     by_shared = room.kibibytes * 1024 // taken if taken else room.blocks
-    fit = min(room.blocks, room.warps // mine, _REGISTERS // of_a_warp // mine, by_shared)
+    fit = min(
+        room.blocks, room.warps // mine, _REGISTERS // of_a_warp // mine, by_shared
+    )
     return fit * mine / room.warps if fit else None

@@ -1,7 +1,8 @@
 """What accelerators can do at most, by the names that traces give them.
 
-Operations are dense, not of sparse matrices; a multiply and an add count two. Sums of 16-bit products are kept in fp32, as
-frameworks ask for: GeForce cards multiply half as fast then.
+Operations are dense, not of sparse matrices; a multiply and an add count two. Sums of
+16-bit products are kept in fp32, as frameworks ask for: GeForce cards multiply half as
+fast then.
 """
 
 from __future__ import annotations
@@ -15,11 +16,13 @@ import msgspec
 
 
 class Model(msgspec.Struct, frozen=True):
-    """Of one device as frameworks count them, None where its maker does not say. A MI250 is two devices.
+    """Of one device as frameworks count them, None where its maker does not say. A
+    MI250 is two devices.
 
-    bf16, fp8, tf32, fp32: 10¹² operations a second, fp32 on ordinary cores but AMD's, which multiply fp32 matrices faster.
-    bandwidth: of its memory, nvlink: both ways between GPUs that are sold as linked, without bridges; 10⁹ bytes a second.
-    source: the document.
+    bf16, fp8, tf32, fp32: 10¹² operations a second, fp32 on ordinary cores but AMD's,
+    which multiply fp32 matrices faster. bandwidth: of its memory, nvlink: both ways
+    between GPUs that are sold as linked, without bridges; 10⁹ bytes a second. source:
+    the document.
     """
 
     bf16: float | None
@@ -35,12 +38,15 @@ _MAKERS = ("nvidia", "amd", "tpu")
 _SAYS_NOTHING = re.compile(
     r"^(?:geforce|instinct|tesla|quadro|jetson|agx|oam|vf|gpu|blackwell|workstation|edition|generation|sxm\d?|hbm\d?e?|\d+gb|d?gx|480gb)$"
 )
-"""Words of a name that tell no model: brands, memory, socket. What is left must be a row of the table as a whole, so that a
-`RTX 4090 Laptop GPU` or a slice of a H100 is none of them."""
+"""Words of a name that tell no model: brands, memory, socket. What is left must be a
+row of the table as a whole, so that a `RTX 4090 Laptop GPU` or a slice of a H100 is
+none of them."""
 
 
 class Multiprocessor(msgspec.Struct, frozen=True):
-    """Of an NVIDIA GPU: 16-bit operations a cycle, of cards for games too; warps, blocks and KiB of shared memory it holds."""
+    """Of an NVIDIA GPU: 16-bit operations a cycle, of cards for games too; warps,
+    blocks and KiB of shared memory it holds.
+    """
 
     per_cycle: int
     for_games: int
@@ -58,7 +64,8 @@ def _rows(file: str) -> list[list[str]]:
 def multiprocessors() -> Mapping[tuple[int, ...], Multiprocessor]:
     """`multiprocessors.txt`, by compute capability."""
     return {
-        tuple(map(int, one.split("."))): Multiprocessor(*map(int, rest)) for one, *rest in _rows("multiprocessors.txt")
+        tuple(map(int, one.split("."))): Multiprocessor(*map(int, rest))
+        for one, *rest in _rows("multiprocessors.txt")
     }
 
 
@@ -67,14 +74,24 @@ def _models() -> Mapping[tuple[str, ...], Model]:
     """`models.txt`, by the words of a name."""
     found = {}
     for name, *numbers, source in _rows("models.txt"):
-        bf16, fp8, tf32, fp32, bandwidth, nvlink = (None if one == "-" else float(one) for one in numbers)
-        found[tuple(name.split())] = Model(bf16, fp8, tf32, fp32, bandwidth, nvlink, source)
+        bf16, fp8, tf32, fp32, bandwidth, nvlink = (
+            None if one == "-" else float(one) for one in numbers
+        )
+        found[tuple(name.split())] = Model(
+            bf16, fp8, tf32, fp32, bandwidth, nvlink, source
+        )
     return found
 
 
 def known_model(name: str) -> Model | None:
-    """What is known of a device by its name, `NVIDIA H100 80GB HBM3`; None for all others."""
-    words = [one for one in re.split(r"[\s_/-]+|(?<=^tpu)(?=\d)", name.lower()) if one and not _SAYS_NOTHING.match(one)]
+    """What is known of a device by its name, `NVIDIA H100 80GB HBM3`; None for all
+    others.
+    """
+    words = [
+        one
+        for one in re.split(r"[\s_/-]+|(?<=^tpu)(?=\d)", name.lower())
+        if one and not _SAYS_NOTHING.match(one)
+    ]
     if words and words[0] not in _MAKERS:
         words.insert(0, "amd" if words[0].startswith("mi") else "nvidia")
     return _models().get(tuple(words))

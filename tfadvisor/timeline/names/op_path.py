@@ -1,4 +1,6 @@
-"""The framework's path of an op, `gradient_tape/model/dense/MatMul/MatMul_1:MatMul`: its layer and its type."""
+"""The framework's path of an op, `gradient_tape/model/dense/MatMul/MatMul_1:MatMul`:
+its layer and its type.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,9 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-_TRANSFORMED = re.compile(r"^(?:transpose|jvp|vmap|pmap|remat|checkpoint|linearize|custom_jvp|custom_vjp)\((.*)\)$")
+_TRANSFORMED = re.compile(
+    r"^(?:transpose|jvp|vmap|pmap|remat|checkpoint|linearize|custom_jvp|custom_vjp)\((.*)\)$"
+)
 _FUNCTION = re.compile(r"^(?:jit|pjit|xla_call|shard_map)\(.*\)$")
 _REPLICA = re.compile(r"^replica_\d+$")
 _REPLICAS = re.compile(r"(?:^|(?<=/))replica_\d+/")
@@ -14,11 +18,13 @@ _NUMBERED = re.compile(r"^_\d+$")
 _EINSUM = "->"
 """In JAX's name of an einsum, `bsd,de->bse`."""
 _TRAILING_NUMBERS = re.compile(r"^(?:\d+_)+")
-"""Read backwards: from the front, each underscore of a name would be tried as the first of them."""
+"""Read backwards: from the front, each underscore of a name would be tried as the first
+of them.
+"""
 _SURROUNDINGS = frozenset(
     """
-    StatefulPartitionedCall PartitionedCall gradient_tape gradients while body cond closed_call checkpoint
-    rematted_computation XlaModule shard_map
+        StatefulPartitionedCall PartitionedCall gradient_tape gradients while body cond
+        closed_call checkpoint rematted_computation XlaModule shard_map
     """.split()
 )
 """Parts that tell how an op is reached, and not in which layer it is."""
@@ -28,14 +34,19 @@ _CALLS = frozenset(("StatefulPartitionedCall", "PartitionedCall", _TAPE))
 _BODY = re.compile(r"/(?:body|cond|then|else)/_\d+/")
 """Where TensorFlow's loops and branches hold the ops of a function."""
 _OF_LOOP = "/gradients/"
-"""Between the name of a loop and those of the ops in it whose gradients its own loop computes."""
+"""Between the name of a loop and those of the ops in it whose gradients its own loop
+computes.
+"""
 _OPTIMIZERS = frozenset(
-    "adam adamw adamax nadam sgd rmsprop adagrad adadelta ftrl lion lamb adafactor muon gradientdescent momentum".split()
+    "adam adamw adamax nadam sgd rmsprop adagrad adadelta ftrl lion lamb adafactor "
+    "muon gradientdescent momentum".split()
 )
 
 
 _RECURRENT_CELL = re.compile(r"(?:^|/)(?:\w+_)?(?:gru|lstm|rnn)_cell(?:_\d+)?(?:/|$)")
-"""A scope that Keras gives each time step of a recurrent layer: `gru_cell_1`, `simple_rnn_cell`."""
+"""A scope that Keras gives each time step of a recurrent layer: `gru_cell_1`,
+`simple_rnn_cell`.
+"""
 
 
 class OpPath(NamedTuple):
@@ -73,15 +84,18 @@ def op_path(path: str) -> OpPath | None:
 
 
 def op_name(path: str) -> str:
-    """The op that a path names, `model/dense/MatMul`, the same in every replica; "" for what names no op."""
+    """The op that a path names, `model/dense/MatMul`, the same in every replica; "" for
+    what names no op.
+    """
     return _REPLICAS.sub("", path.rpartition(":")[0] or path) if op_path(path) else ""
 
 
 def _inside_loops(name: str) -> str:
-    """The path without what only leads into the bodies of loops and branches that name their ops in full once more:
-    `gru/while/body/_1/gru/while/cell/MatMul` -> `gru/while/cell/MatMul`; of gradients, from the op that they are of:
-    `gradient_tape/gru/while/gru/while_grad/body/_9/gradient_tape/gru/while/gradients/gru/while/cell/MatMul_grad/MatMul` ->
-    `gradient_tape/gru/while/cell/MatMul`.
+    """The path without what only leads into the bodies of loops and branches that name
+    their ops in full once more: `gru/while/body/_1/gru/while/cell/MatMul` ->
+    `gru/while/cell/MatMul`; of gradients, from the op that they are of:
+    `gradient_tape/gru/while/gru/while_grad/body/_9/gradient_tape/gru/while/gradients/gru/while/cell/MatMul_grad/MatMul`
+    -> `gradient_tape/gru/while/cell/MatMul`.
     """
     found = _BODY.search(name)
     while found:
@@ -96,12 +110,20 @@ def _inside_loops(name: str) -> str:
         f"/{_TAPE}/"
     )  # a loop that was lowered: `gradient_tape/LOOP/gradient_tape/LOOP/gradients/…`
     loop, inside, of = own.partition(_OF_LOOP)
-    return _differentiated(of) if inside and before.startswith(_TAPE) and before.endswith(f"/{loop}") else name
+    return (
+        _differentiated(of)
+        if inside and before.startswith(_TAPE) and before.endswith(f"/{loop}")
+        else name
+    )
 
 
 def _differentiated(of: str) -> str:
-    """The path of a gradient of an op inside a loop, from what stands behind the loop's `gradients`."""
-    return "/".join((_TAPE, *(part for part in of.split("/") if not part.endswith("_grad"))))
+    """The path of a gradient of an op inside a loop, from what stands behind the loop's
+    `gradients`.
+    """
+    return "/".join(
+        (_TAPE, *(part for part in of.split("/") if not part.endswith("_grad")))
+    )
 
 
 def is_optimizer(layer: str) -> bool:
@@ -116,7 +138,9 @@ def without_numbers(name: str) -> str:
 
 
 def recurrent_cell(layer: str) -> str:
-    """The scope of the recurrent layer's cell that a layer is or lies in, `gru_1/gru_cell_1`; "" without one."""
+    """The scope of the recurrent layer's cell that a layer is or lies in,
+    `gru_1/gru_cell_1`; "" without one.
+    """
     found = _RECURRENT_CELL.search(layer)
     return layer[: found.end()].rstrip("/") if found else ""
 
@@ -126,7 +150,12 @@ def _scopes(parts: list[str]) -> list[str]:
     kept = []
     for part in parts:
         plain = None if _REPLICA.match(part) else _plain(part)
-        if plain and plain not in _SURROUNDINGS and not _NUMBERED.match(plain) and _EINSUM not in plain:
+        if (
+            plain
+            and plain not in _SURROUNDINGS
+            and not _NUMBERED.match(plain)
+            and _EINSUM not in plain
+        ):
             kept.append(plain)
     return kept
 

@@ -1,4 +1,6 @@
-"""Calls that start compiled programs and ops, by name: JAX's jitted functions, PjRt, TensorFlow's eager runtime."""
+"""Calls that start compiled programs and ops, by name: JAX's jitted functions, PjRt,
+TensorFlow's eager runtime.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +14,22 @@ _JITTED_CALL = re.compile(r"^PjitFunction\((.*)\)$")
 _EXECUTES = "Executable::Execute"
 """PjRt and its kin, where a compiled program goes to a device."""
 _CPU_RUN = "CpuExecutable::ExecuteHelper"
-"""PjRt's client of the CPU handing a program to the runtime, or running it then and there."""
+"""PjRt's client of the CPU handing a program to the runtime, or running it then and
+there.
+"""
 _COMPLETION = "ThunkExecutor::Execute (wait for completion)"
 """XLA's CPU runtime at the end of a program's run, once a run."""
 _POOL_WORK = ("ThreadpoolListener::StartRegion", "ThreadpoolListener::StopRegion")
 """A thread of a pool takes up work that another one left to it, and is done with it."""
 ANY_PROGRAM = "an XLA program"
 """Stands for a program's name where no call tells it."""
-_DISPATCHES = ("PjitFunction", "EagerLocalExecute: ", "Iterator", "PjRt", "TfrtCpuExecutable")
+_DISPATCHES = (
+    "PjitFunction",
+    "EagerLocalExecute: ",
+    "Iterator",
+    "PjRt",
+    "TfrtCpuExecutable",
+)
 """Dispatches that say which program or op they start."""
 _DEVICE_PUT = "DevicePut"
 """JAX making arrays of a device out of NumPy's."""
@@ -32,31 +42,46 @@ _JITTED_MODULE = re.compile(r"^(?:jit|pmap)_(?!_lambda_?$)(\w+)$")
 _NO_IDENTIFIER = re.compile(r"[^A-Za-z0-9_]")
 
 
-_INFERS = frozenset("decode prefill generate predict infer inference serve serving".split())
+_INFERS = frozenset(
+    "decode prefill generate predict infer inference serve serving".split()
+)
 _TRAINS = frozenset(
-    "train training step update grad grads gradient gradients loss backward optimizer fit epoch".split()
+    "train training step update grad grads gradient gradients loss backward "
+    "optimizer fit epoch".split()
 )
 _NO_LETTER = re.compile(r"[^a-z]+")
 
 
 def workload_of(functions: Iterable[str]) -> str:
-    """What a program does whose host calls these compiled functions: `inference` where one is named for it (`decode_step`) and
-    none of the others for training (`train_step`, `update`); else `unknown`."""
+    """What a program does whose host calls these compiled functions: `inference` where
+    one is named for it (`decode_step`) and none of the others for training
+    (`train_step`, `update`); else `unknown`."""
     words = [set(_NO_LETTER.split(one.lower())) for one in functions]
     infers = [not one.isdisjoint(_INFERS) for one in words]
-    trains = any(not one.isdisjoint(_TRAINS) for one, other in zip(words, infers, strict=True) if not other)
+    trains = any(
+        not one.isdisjoint(_TRAINS)
+        for one, other in zip(words, infers, strict=True)
+        if not other
+    )
     return "inference" if any(infers) and not trains else "unknown"
 
 
 def serving_phase(program: str) -> str:
     """`jit_prefill_512` -> `prefill`, `jit_generate` -> `decode`, "" for all others."""
     words = set(_NO_LETTER.split(program.lower()))
-    return "prefill" if "prefill" in words else "decode" if words & {"decode", "generate"} else ""
+    return (
+        "prefill"
+        if "prefill" in words
+        else "decode"
+        if words & {"decode", "generate"}
+        else ""
+    )
 
 
 def serves_requests(functions: Collection[str]) -> bool:
-    """Whether a program that calls these compiled functions waits for requests where it waits: it prefills or decodes and does
-    not train. `predict` may as well run over a data set, and then waits for its loader as training does."""
+    """Whether a program that calls these compiled functions waits for requests where it
+    waits: it prefills or decodes and does not train. `predict` may as well run over a
+    data set, and then waits for its loader as training does."""
     return workload_of(functions) == "inference" and any(map(serving_phase, functions))
 
 
@@ -68,22 +93,28 @@ def jitted_function(name: str) -> str | None:
 
 @lru_cache(maxsize=1 << 14)  # asked of each name for each program, and of each host
 def module_of_call(name: str) -> str | None:
-    """`PjitFunction(train_step)` -> `jit_train_step`, the module that XLA names after it; None for other names."""
+    """`PjitFunction(train_step)` -> `jit_train_step`, the module that XLA names after
+    it; None for other names.
+    """
     function = jitted_function(name)
     return None if function is None else f"jit_{_NO_IDENTIFIER.sub('_', function)}"
 
 
 def calls_module(name: str, module: str) -> bool:
-    """Whether this is the name of a call of the jitted function that XLA compiled to this module.
+    """Whether this is the name of a call of the jitted function that XLA compiled to
+    this module.
 
-    From 0.7 on JAX writes `jit(__call__)` and drops what remains of the brackets, with underscores before them: `jit___call`.
+    From 0.7 on JAX writes `jit(__call__)` and drops what remains of the brackets, with
+    underscores before them: `jit___call`.
     """
     called = module_of_call(name)
     return called is not None and called.rstrip("_") == module.rstrip("_")
 
 
 def program_of_call(name: str) -> str:
-    """The program that a call runs, as XLA names it: of a jitted function's call its module."""
+    """The program that a call runs, as XLA names it: of a jitted function's call its
+    module.
+    """
     return module_of_call(name) or ANY_PROGRAM
 
 
@@ -93,7 +124,9 @@ def program_name(name: str) -> str:
 
 
 def program_number(name: str) -> int:
-    """The fingerprint, as the stat `program_id` of an op states it, in 64 bits with a sign; 0 without one."""
+    """The fingerprint, as the stat `program_id` of an op states it, in 64 bits with a
+    sign; 0 without one.
+    """
     found = _FINGERPRINT.search(name)
     return signed(int(found[0][1:-1])) if found else 0
 
@@ -104,7 +137,9 @@ def signed(number: int) -> int:
 
 
 def function_of_module(module: str) -> str | None:
-    """`jit_train_step(123)` -> `train_step`, None for a lambda and for other modules."""
+    """`jit_train_step(123)` -> `train_step`, None for a lambda and for other
+    modules.
+    """
     match = _JITTED_MODULE.match(program_name(module))
     return match.group(1) if match else None
 
@@ -140,7 +175,9 @@ def bounds_pool_work(name: str) -> bool:
 
 
 def names_what_it_dispatches(name: str) -> bool:
-    """Whether a dispatch says which program or op it starts, so that two of them can be distinguished."""
+    """Whether a dispatch says which program or op it starts, so that two of them can be
+    distinguished.
+    """
     return name.startswith(_DISPATCHES)
 
 
@@ -158,7 +195,9 @@ _CONSTANT = "EagerLocalExecute: _EagerConst"
 
 
 def takes_over_value(name: str) -> bool:
-    """Whether a dispatch of TensorFlow's only puts a value of Python's on a device: it depends on no other."""
+    """Whether a dispatch of TensorFlow's only puts a value of Python's on a device: it
+    depends on no other.
+    """
     return name == _CONSTANT
 
 
@@ -169,5 +208,7 @@ _INSIDE_RUNTIME = re.compile(
 
 
 def inside_runtime(name: str) -> bool:
-    """Whether an event is one inside a runtime, which says less than what is around it."""
+    """Whether an event is one inside a runtime, which says less than what is
+    around it.
+    """
     return _INSIDE_RUNTIME.match(name) is not None

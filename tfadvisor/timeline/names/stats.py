@@ -1,4 +1,6 @@
-"""Names of the stats that the profilers of TensorFlow, JAX and XLA hang on events, event names and planes."""
+"""Names of the stats that the profilers of TensorFlow, JAX and XLA hang on events,
+event names and planes.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +13,18 @@ HLO_CATEGORY = "hlo_category"
 FLOPS, BYTES_ACCESSED = "flops", "bytes_accessed"
 """Of a TPU's op, on its name: what the profiler sorts it into, `all-gather fusion`."""
 TF_OP = "tf_op"
-"""Of a kernel: the framework's path of its op, `dense/MatMul:MatMul` or `jit(step)/dot_general:`."""
+"""Of a kernel: the framework's path of its op, `dense/MatMul:MatMul` or
+`jit(step)/dot_general:`.
+"""
 OUTERMOST_ANNOTATION = "level 0"
-"""The same in TensorFlow 2.3 and 2.4, which write it beside an `annotation` that says more."""
+"""The same in TensorFlow 2.3 and 2.4, which write it beside an `annotation` that says
+more.
+"""
 PROGRAM_ID = "program_id"
 MODULE_NAME = "module_name"
-"""Of the host's `GpuExecutable::ExecuteThunks`: the XLA module whose kernels it launches."""
+"""Of the host's `GpuExecutable::ExecuteThunks`: the XLA module whose kernels it
+launches.
+"""
 RUN_ID = "run_id"
 """What all devices' events of one run of an XLA program share."""
 INSTANCE_KEY = "instance_key"
@@ -44,7 +52,8 @@ TF_FUNCTION_CALL = "tf_function_call"
 TRACED = "traced"
 """What such a stat begins with when the function was traced anew."""
 
-# An event that goes on in another: the first one produces an id, the second one consumes it.
+# An event that goes on in another: the first one produces an id, the second one
+# consumes it.
 PRODUCER_ID = "_p"
 CONSUMER_ID = "_c"
 

@@ -1,4 +1,6 @@
-"""Events of many lanes as no more rows than a drawing needs, and device memory over time."""
+"""Events of many lanes as no more rows than a drawing needs, and device memory over
+time.
+"""
 
 from __future__ import annotations
 
@@ -36,9 +38,10 @@ class LaneRows(msgspec.Struct, frozen=True):
 class EventBlocks(msgspec.Struct, frozen=True):
     """One row an event or a block of events, by lane, depth and start.
 
-    start: ps from the step's. kind: of a block the one that takes most of it. name: index into names, -1 for blocks and
-    for events without one. events: how many a block stands for, 1 for an event itself. busy: ps in which they run, the
-    length of an event.
+    start: ps from the step's. kind: of a block the one that takes most of it. name:
+    index into names, -1 for blocks and for events without one. events: how many a block
+    stands for, 1 for an event itself. busy: ps in which they run, the length of an
+    event.
     """
 
     lane: npt.NDArray[np.int32]
@@ -56,23 +59,35 @@ class EventBlocks(msgspec.Struct, frozen=True):
         return len(self.start)
 
 
-def event_blocks(lanes: Sequence[LaneRows], lo: int, span: int, most: int) -> EventBlocks:
-    """lo, span: of the step, in which all events lie. most: how many rows there may be."""
-    lane = np.concatenate([np.full(len(one.start), number, np.int32) for number, one in enumerate(lanes)])
+def event_blocks(
+    lanes: Sequence[LaneRows], lo: int, span: int, most: int
+) -> EventBlocks:
+    """lo, span: of the step, in which all events lie. most: how many rows there
+    may be.
+    """
+    lane = np.concatenate(
+        [np.full(len(one.start), number, np.int32) for number, one in enumerate(lanes)]
+    )
     depth, start, end, kind, name = (
-        np.concatenate([getattr(one, column) for one in lanes]) for column in ("depth", "start", "end", "kind", "name")
+        np.concatenate([getattr(one, column) for one in lanes])
+        for column in ("depth", "start", "end", "kind", "name")
     )
     order = np.lexsort((start, depth, lane))
     lane, name, depth, kind = lane[order], name[order], depth[order], kind[order]
     start, end = start[order] - lo, end[order] - lo
     first = _blocks(lane, depth, start, end, most, span)
     events = np.diff(np.append(first, len(start)))
-    shown, names = _shown_names(lane[first], np.where(events == 1, name[first], -1), [one.names for one in lanes])
+    shown, names = _shown_names(
+        lane[first],
+        np.where(events == 1, name[first], -1),
+        [one.names for one in lanes],
+    )
     return EventBlocks(
         lane=lane[first],
         depth=depth[first],
         start=start[first],
-        length=(np.maximum.reduceat(end, first) if len(first) else end[:0]) - start[first],
+        length=(np.maximum.reduceat(end, first) if len(first) else end[:0])
+        - start[first],
         kind=_commonest(kind, end - start, first),
         name=shown,
         events=events,
@@ -82,7 +97,9 @@ def event_blocks(lanes: Sequence[LaneRows], lo: int, span: int, most: int) -> Ev
 
 
 def _shown_names(
-    lane: npt.NDArray[np.int32], name: npt.NDArray[np.int32], names: Sequence[tuple[str, ...]]
+    lane: npt.NDArray[np.int32],
+    name: npt.NDArray[np.int32],
+    names: Sequence[tuple[str, ...]],
 ) -> tuple[npt.NDArray[np.int32], tuple[str, ...]]:
     """(places of the names that are drawn, those names). names: by lane."""
     place: dict[str, int] = {}
@@ -103,8 +120,9 @@ def _blocks(
 ) -> Int64Array:
     """First row of each block; rows by lane, depth and start.
 
-    The longest half of `most` stay by themselves. Neighbours among the rest that begin in the same pixel become one block,
-    and where that leaves too many, those that begin in the same two pixels, four, eight.
+    The longest half of `most` stay by themselves. Neighbours among the rest that begin
+    in the same pixel become one block, and where that leaves too many, those that begin
+    in the same two pixels, four, eight.
     """
     count = len(start)
     if count <= most:
@@ -122,7 +140,9 @@ def _blocks(
         pixel *= 2
 
 
-def _commonest(kind: npt.NDArray[np.int8], length: Int64Array, first: Int64Array) -> npt.NDArray[np.int8]:
+def _commonest(
+    kind: npt.NDArray[np.int8], length: Int64Array, first: Int64Array
+) -> npt.NDArray[np.int8]:
     """The kind that takes most time in each block."""
     block = np.zeros(len(kind), np.int64)
     block[first[1:]] = 1
@@ -138,7 +158,9 @@ _MOST_BLOCKS = 100
 
 
 class Block(msgspec.Struct, frozen=True):
-    """What one op holds at the peak. op, region, shape: "" where the event does not tell."""
+    """What one op holds at the peak. op, region, shape: "" where the event does not
+    tell.
+    """
 
     op: str
     region: str
@@ -150,7 +172,9 @@ class Block(msgspec.Struct, frozen=True):
 
 
 class MemoryCurve(msgspec.Struct, frozen=True):
-    """One allocator. at_ps, bytes: what is given out from each instant on, the highest of each stretch."""
+    """One allocator. at_ps, bytes: what is given out from each instant on, the highest
+    of each stretch.
+    """
 
     allocator: str
     at_ps: Int64Array
@@ -164,15 +188,21 @@ class MemoryCurve(msgspec.Struct, frozen=True):
     live: tuple[Block, ...]
     """At the peak, the largest first."""
     unseen_bytes: int
-    """At the peak, of blocks that were taken before the trace or are too many to be listed."""
+    """At the peak, of blocks that were taken before the trace or are too many to be
+    listed.
+    """
 
 
 def memory_curves(trace: HostTrace, threads: Threads) -> tuple[MemoryCurve, ...]:
     """By allocator of a device; empty without allocator events."""
-    return tuple(_curve(trace, threads, name, mine) for name, mine in allocators(trace, threads))
+    return tuple(
+        _curve(trace, threads, name, mine) for name, mine in allocators(trace, threads)
+    )
 
 
-def _curve(trace: HostTrace, threads: Threads, name: str, mine: Int64Array) -> MemoryCurve:
+def _curve(
+    trace: HostTrace, threads: Threads, name: str, mine: Int64Array
+) -> MemoryCurve:
     given = numbers_at(trace, threads, stats.BYTES_ALLOCATED, mine)
     rest = numbers_at(trace, threads, stats.BYTES_AVAILABLE, mine) + numbers_at(
         trace, threads, stats.BYTES_RESERVED, mine
@@ -187,10 +217,15 @@ def _curve(trace: HostTrace, threads: Threads, name: str, mine: Int64Array) -> M
         bytes=given[points],
         peak_ps=int(at[peak]),
         peak_bytes=int(given[peak]),
-        highest_bytes=max(int(numbers_at(trace, threads, stats.PEAK_BYTES_IN_USE, mine).max()), int(given[peak])),
+        highest_bytes=max(
+            int(numbers_at(trace, threads, stats.PEAK_BYTES_IN_USE, mine).max()),
+            int(given[peak]),
+        ),
         capacity_bytes=int((given + rest).max()),
         live=tuple(live[:_MOST_BLOCKS]),
-        unseen_bytes=max(int(given[peak]) - sum(one.bytes for one in live[:_MOST_BLOCKS]), 0),
+        unseen_bytes=max(
+            int(given[peak]) - sum(one.bytes for one in live[:_MOST_BLOCKS]), 0
+        ),
     )
 
 
@@ -198,16 +233,23 @@ def _highest_of_stretches(values: Int64Array) -> Int64Array:
     """Indices: of each stretch of neighbours the highest, so that no peak is lost."""
     width = -(-len(values) // _POINTS)
     starts = np.arange(0, len(values), width)
-    return np.array([one + int(np.argmax(values[one : one + width])) for one in starts.tolist()], np.int64)
+    return np.array(
+        [one + int(np.argmax(values[one : one + width])) for one in starts.tolist()],
+        np.int64,
+    )
 
 
 def _live(trace: HostTrace, threads: Threads, until: Int64Array) -> list[Block]:
-    """The blocks that were taken and not given back, the largest first. until: the events, in order of time."""
+    """The blocks that were taken and not given back, the largest first. until: the
+    events, in order of time.
+    """
     address = numbers_at(trace, threads, stats.BLOCK_ADDRESS, until).tolist()
     if not any(address):
         return []
     size = numbers_at(trace, threads, stats.ALLOCATION_BYTES, until).tolist()
-    takes = np.array([name == ALLOCATION for name in threads.names], np.bool_)[threads.row[until]].tolist()
+    takes = np.array([name == ALLOCATION for name in threads.names], np.bool_)[
+        threads.row[until]
+    ].tolist()
     held: dict[int, int] = {}
     for place, (one, taken) in enumerate(zip(address, takes, strict=True)):
         if taken:
@@ -216,7 +258,8 @@ def _live(trace: HostTrace, threads: Threads, until: Int64Array) -> list[Block]:
             held.pop(one, None)
     chosen = sorted(held.values(), key=lambda place: -size[place])[:_MOST_BLOCKS]
     words = [
-        _texts(trace, threads, stat, until[chosen]) for stat in (stats.TF_OP, stats.REGION_TYPE, stats.BLOCK_SHAPE)
+        _texts(trace, threads, stat, until[chosen])
+        for stat in (stats.TF_OP, stats.REGION_TYPE, stats.BLOCK_SHAPE)
     ]
     return [
         Block(op, region, shape, size[place], int(threads.start[until[place]]))
@@ -224,8 +267,13 @@ def _live(trace: HostTrace, threads: Threads, until: Int64Array) -> list[Block]:
     ]
 
 
-def _texts(trace: HostTrace, threads: Threads, stat: str, positions: Sequence[int] | Int64Array) -> list[str]:
+def _texts(
+    trace: HostTrace, threads: Threads, stat: str, positions: Sequence[int] | Int64Array
+) -> list[str]:
     column = trace.stat(stat)
     event, code = column.codes()
     text = dict(zip(threads.positions(event).tolist(), code.tolist(), strict=True))
-    return [column.texts[text[one]] if one in text else "" for one in np.asarray(positions).tolist()]
+    return [
+        column.texts[text[one]] if one in text else ""
+        for one in np.asarray(positions).tolist()
+    ]

@@ -1,4 +1,6 @@
-"""Counted steps as a drawing shows them: lanes of events, the smallest merged into blocks."""
+"""Counted steps as a drawing shows them: lanes of events, the smallest merged into
+blocks.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,13 @@ import numpy as np
 from tfadvisor.arrays import distinct, is_in
 from tfadvisor.errors import TraceError
 from tfadvisor.timeline.host.threads import Thread, Threads
-from tfadvisor.timeline.intervals import BoolArray, Int64Array, Intervals, parents, union
+from tfadvisor.timeline.intervals import (
+    BoolArray,
+    Int64Array,
+    Intervals,
+    parents,
+    union,
+)
 from tfadvisor.timeline.model import Device, Steps
 from tfadvisor.timeline.names.classes import DeviceClass, HostClass
 from tfadvisor.timeline.picture.events import EventBlocks, LaneRows, event_blocks
@@ -22,7 +30,9 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 WAIT = len(TimeClass)
-"""What a lane's event does beyond the classes of time: it blocks until something else is done."""
+"""What a lane's event does beyond the classes of time: it blocks until something else
+is done.
+"""
 
 _MOST_THREADS = 12
 _ALL_THREADS = 256
@@ -52,9 +62,10 @@ _OF_HOST = {
 
 
 class Lane(msgspec.Struct, frozen=True):
-    """What a row of the drawing is about. role: "classes" (where each instant of the device's step goes, without names),
-    "stream", "driver" (the host thread that drives the steps) or "thread". device: "" on the host. around: calls that
-    enclose the whole step. deeper: events nested too deep to be drawn.
+    """What a row of the drawing is about. role: "classes" (where each instant of the
+    device's step goes, without names), "stream", "driver" (the host thread that drives
+    the steps) or "thread". device: "" on the host. around: calls that enclose the whole
+    step. deeper: events nested too deep to be drawn.
     """
 
     role: LaneRole
@@ -65,10 +76,11 @@ class Lane(msgspec.Struct, frozen=True):
 
 
 class StepPicture(msgspec.Struct, frozen=True):
-    """One step. which: "median", "worst" or "other"; index, start_ps, span_ps: of the step.
+    """One step. which: "median", "worst" or "other"; index, start_ps, span_ps: of the
+    step.
 
-    rows: the events, cut at the step's ends; their kind is a TimeClass or WAIT. threads_left_out: busy host threads beyond
-    the dozen that is drawn.
+    rows: the events, cut at the step's ends; their kind is a TimeClass or WAIT.
+    threads_left_out: busy host threads beyond the dozen that is drawn.
     """
 
     which: WhichStep
@@ -88,27 +100,47 @@ def step_pictures(
     steps: Steps,
     drawing: Drawing,
 ) -> tuple[StepPicture, ...]:
-    """The counted step of median length, the longest one, then others in order; none without steps.
+    """The counted step of median length, the longest one, then others in order; none
+    without steps.
 
-    One picture where the first two are the same. Of the others as many as share the events that there are for them, at
-    even distances. pipeline: for every host event, whether it is work of the input pipeline. devices: the active ones. host: of
+    One picture where the first two are the same. Of the others as many as share the
+    events that there are for them, at even distances. pipeline: for every host event,
+    whether it is work of the input pipeline. devices: the active ones. host: of
     host_classes_of_time.
     """
     counted = np.flatnonzero(steps.steady())
     drawn = _Drawn(threads, pipeline, devices, host)
     if drawing.step is not None:
         if drawing.step >= len(steps):
-            raise TraceError("the trace", f"holds no step {drawing.step}.", f"It holds {len(steps)} steps, from 0.")
-        return (drawn.picture("other", drawing.step, steps, drawing.most_events, _ALL_THREADS),)
+            raise TraceError(
+                "the trace",
+                f"holds no step {drawing.step}.",
+                f"It holds {len(steps)} steps, from 0.",
+            )
+        return (
+            drawn.picture(
+                "other", drawing.step, steps, drawing.most_events, _ALL_THREADS
+            ),
+        )
     if not len(counted):
         return ()
     by_length = counted[np.argsort((steps.ends - steps.starts)[counted], kind="stable")]
     median, worst = int(by_length[(len(by_length) - 1) // 2]), int(by_length[-1])
-    drawn_steps: tuple[tuple[WhichStep, int], ...] = (("median", median), ("worst", worst))
+    drawn_steps: tuple[tuple[WhichStep, int], ...] = (
+        ("median", median),
+        ("worst", worst),
+    )
     others = counted[(counted != median) & (counted != worst)]
-    each = min(max(drawing.other_events // max(len(others), 1), _FEWEST_EVENTS), _MOST_OF_OTHERS)
+    each = min(
+        max(drawing.other_events // max(len(others), 1), _FEWEST_EVENTS),
+        _MOST_OF_OTHERS,
+    )
     number = min(drawing.other_events // each, len(others))
-    chosen = others[np.linspace(0, len(others) - 1, number).astype(np.int64)] if number else others[:0]
+    chosen = (
+        others[np.linspace(0, len(others) - 1, number).astype(np.int64)]
+        if number
+        else others[:0]
+    )
     return (
         *(
             drawn.picture(which, index, steps, drawing.most_events)
@@ -122,7 +154,11 @@ class _Drawn:
     """What the pictures of one host share."""
 
     def __init__(
-        self, threads: Threads, pipeline: BoolArray, devices: Sequence[Device], host: Mapping[TimeClass, Intervals]
+        self,
+        threads: Threads,
+        pipeline: BoolArray,
+        devices: Sequence[Device],
+        host: Mapping[TimeClass, Intervals],
     ) -> None:
         self._threads, self._pipeline = threads, pipeline
         every: Sequence[Device | None] = devices or (None,)
@@ -133,37 +169,76 @@ class _Drawn:
         self._kinds[list(_OF_HOST)] = list(_OF_HOST.values())
         self._kinds[HostClass.OP] = TimeClass.COMPUTE if on_cpu else TimeClass.LAUNCH
         self._workers = (
-            {one for device in devices for one in distinct(device.ops.stream).tolist()} if on_cpu else set()
+            {one for device in devices for one in distinct(device.ops.stream).tolist()}
+            if on_cpu
+            else set()
         )  # threads whose work is drawn as a device's
 
     def picture(
-        self, which: WhichStep, index: int, steps: Steps, most: int, most_threads: int = _MOST_THREADS
+        self,
+        which: WhichStep,
+        index: int,
+        steps: Steps,
+        most: int,
+        most_threads: int = _MOST_THREADS,
     ) -> StepPicture:
         lo, hi, driver = int(steps.starts[index]), int(steps.ends[index]), steps.thread
         lanes: list[Lane] = []
         parts: list[LaneRows] = []
         for device, classes in self._classes:
-            lanes.append(Lane("classes", "" if device is None else device.name, "", (), 0))
+            lanes.append(
+                Lane("classes", "" if device is None else device.name, "", (), 0)
+            )
             parts.append(_class_rows(classes, lo, hi))
-            for stream, rows, around, deeper in () if device is None else _device_rows(device, lo, hi):
+            for stream, rows, around, deeper in (
+                () if device is None else _device_rows(device, lo, hi)
+            ):
                 assert device is not None
-                name = self._threads.threads[stream].name if device.kind is DeviceKind.CPU else str(stream)
+                name = (
+                    self._threads.threads[stream].name
+                    if device.kind is DeviceKind.CPU
+                    else str(stream)
+                )
                 lanes.append(Lane("stream", device.name, name, around, deeper))
                 parts.append(rows)
         shown, left_out = self._busy_threads(lo, hi, driver, most_threads)
         for thread in shown:
             rows, around, deeper = self._thread_rows(thread, lo, hi)
-            lanes.append(Lane("driver" if thread.index == driver else "thread", "", thread.name, around, deeper))
+            lanes.append(
+                Lane(
+                    "driver" if thread.index == driver else "thread",
+                    "",
+                    thread.name,
+                    around,
+                    deeper,
+                )
+            )
             parts.append(rows)
-        return StepPicture(which, index, lo, hi - lo, tuple(lanes), event_blocks(parts, lo, hi - lo, most), left_out)
+        return StepPicture(
+            which,
+            index,
+            lo,
+            hi - lo,
+            tuple(lanes),
+            event_blocks(parts, lo, hi - lo, most),
+            left_out,
+        )
 
-    def _busy_threads(self, lo: int, hi: int, driver: int, most: int) -> tuple[list[Thread], int]:
-        """(the driving thread and then the others by the time their events cover, how many more there are)."""
+    def _busy_threads(
+        self, lo: int, hi: int, driver: int, most: int
+    ) -> tuple[list[Thread], int]:
+        """(the driving thread and then the others by the time their events cover, how
+        many more there are).
+        """
         busy = {}
         for thread in self._threads.threads:
             if thread.index != driver and thread.index not in self._workers:
                 events = self._inside(thread, lo, hi)
-                covered = union(self._threads.start[events], self._threads.end[events]).clip(lo, hi).length()
+                covered = (
+                    union(self._threads.start[events], self._threads.end[events])
+                    .clip(lo, hi)
+                    .length()
+                )
                 if covered:
                     busy[thread.index] = covered
         order = sorted(busy, key=lambda one: -busy[one])
@@ -171,27 +246,53 @@ class _Drawn:
         return [self._threads.threads[one] for one in chosen], max(len(order) - most, 0)
 
     def _inside(self, thread: Thread, lo: int, hi: int) -> Int64Array:
-        """Positions of a thread's events in the step; those without length and the profiler's own left out."""
+        """Positions of a thread's events in the step; those without length and the
+        profiler's own left out.
+        """
         latest = self._latest_end(thread)
         first = thread.lo + int(np.searchsorted(latest, lo, side="right"))
-        last = thread.lo + int(np.searchsorted(self._threads.start[thread.lo : thread.hi], hi, side="left"))
+        last = thread.lo + int(
+            np.searchsorted(self._threads.start[thread.lo : thread.hi], hi, side="left")
+        )
         part = slice(first, max(last, first))
-        start, end, kind = self._threads.start[part], self._threads.end[part], self._threads.kind[part]
-        return np.flatnonzero((end > lo) & (end > start) & (kind != HostClass.PROFILER.value)) + first
+        start, end, kind = (
+            self._threads.start[part],
+            self._threads.end[part],
+            self._threads.kind[part],
+        )
+        return (
+            np.flatnonzero(
+                (end > lo) & (end > start) & (kind != HostClass.PROFILER.value)
+            )
+            + first
+        )
 
     def _latest_end(self, thread: Thread) -> Int64Array:
         """Of each event of a thread the latest end up to it."""
         found = self._ends.get(thread.index)
         if found is None:
-            found = self._ends[thread.index] = np.maximum.accumulate(self._threads.end[thread.lo : thread.hi])
+            found = self._ends[thread.index] = np.maximum.accumulate(
+                self._threads.end[thread.lo : thread.hi]
+            )
         return found
 
-    def _thread_rows(self, thread: Thread, lo: int, hi: int) -> tuple[LaneRows, tuple[str, ...], int]:
+    def _thread_rows(
+        self, thread: Thread, lo: int, hi: int
+    ) -> tuple[LaneRows, tuple[str, ...], int]:
         threads = self._threads
         events = self._inside(thread, lo, hi)
-        start, end, host_kind = threads.start[events], threads.end[events], threads.kind[events]
-        kind = np.where(self._pipeline[events], TimeClass.INPUT, self._kinds[host_kind]).astype(np.int8)
-        telling = ~is_in(host_kind, (HostClass.OTHER, HostClass.FRAME)) | self._pipeline[events]
+        start, end, host_kind = (
+            threads.start[events],
+            threads.end[events],
+            threads.kind[events],
+        )
+        kind = np.where(
+            self._pipeline[events], TimeClass.INPUT, self._kinds[host_kind]
+        ).astype(np.int8)
+        telling = (
+            ~is_in(host_kind, (HostClass.OTHER, HostClass.FRAME))
+            | self._pipeline[events]
+        )
         _inherit(kind, telling, start, end)
         return _nested(start, end, kind, threads.row[events], threads.names, lo, hi)
 
@@ -199,27 +300,48 @@ class _Drawn:
 def _class_rows(classes: dict[TimeClass, Intervals], lo: int, hi: int) -> LaneRows:
     clipped = {one: instants.clip(lo, hi) for one, instants in classes.items()}
     start = np.concatenate([one.starts for one in clipped.values()])
-    kind = np.concatenate([np.full(len(instants), one, np.int8) for one, instants in clipped.items()])
+    kind = np.concatenate(
+        [np.full(len(instants), one, np.int8) for one, instants in clipped.items()]
+    )
     end = np.concatenate([one.ends for one in clipped.values()])
     nameless = np.full(len(start), -1, np.int32)
     return LaneRows(np.zeros(len(start), np.int32), start, end, kind, nameless, ())
 
 
-def _device_rows(device: Device, lo: int, hi: int) -> Iterator[tuple[int, LaneRows, tuple[str, ...], int]]:
-    """(stream, then as _nested) of the streams with events inside the step, by stream."""
+def _device_rows(
+    device: Device, lo: int, hi: int
+) -> Iterator[tuple[int, LaneRows, tuple[str, ...], int]]:
+    """(stream, then as _nested) of the streams with events inside the step, by
+    stream.
+    """
     ops = device.ops
-    kinds = np.array([_OF_DEVICE.get(one, TimeClass.TRANSFER) for one in DeviceClass], np.int8)
+    kinds = np.array(
+        [_OF_DEVICE.get(one, TimeClass.TRANSFER) for one in DeviceClass], np.int8
+    )
     inside = np.flatnonzero((ops.start < hi) & (ops.end > lo) & (ops.end > ops.start))
     for stream in distinct(ops.stream[inside]).tolist():
         chosen = inside[ops.stream[inside] == stream]
         chosen = chosen[np.lexsort((-ops.end[chosen], ops.start[chosen]))]
         row = np.where(ops.op[chosen] >= 0, ops.op[chosen], ops.name[chosen])
-        yield stream, *_nested(ops.start[chosen], ops.end[chosen], kinds[ops.kind[chosen]], row, ops.names, lo, hi)
+        yield (
+            stream,
+            *_nested(
+                ops.start[chosen],
+                ops.end[chosen],
+                kinds[ops.kind[chosen]],
+                row,
+                ops.names,
+                lo,
+                hi,
+            ),
+        )
 
 
-def _inherit(kind: npt.NDArray[np.int8], telling: BoolArray, start: Int64Array, end: Int64Array) -> None:
-    """An event whose name does not tell what it does belongs to the nearest one around it whose name does. By doubling the
-    way up.
+def _inherit(
+    kind: npt.NDArray[np.int8], telling: BoolArray, start: Int64Array, end: Int64Array
+) -> None:
+    """An event whose name does not tell what it does belongs to the nearest one around
+    it whose name does. By doubling the way up.
     """
     around = np.where(telling, np.arange(len(start)), parents(start, end))
     while (climbing := np.flatnonzero((around >= 0) & ~telling[around])).size:
@@ -237,9 +359,11 @@ def _nested(
     lo: int,
     hi: int,
 ) -> tuple[LaneRows, tuple[str, ...], int]:
-    """(rows with their depth, names of the calls around the whole step, how many lie too deep).
+    """(rows with their depth, names of the calls around the whole step, how many lie
+    too deep).
 
-    An event's depth is how many began before it and are still open; events come by start, longer ones first.
+    An event's depth is how many began before it and are still open; events come by
+    start, longer ones first.
     """
     around = (start <= lo) & (end >= hi)
     enclosing = tuple(names[one] for one in name[around].tolist())

@@ -1,7 +1,9 @@
-"""How far apart the clocks of a run's hosts are, measured by when the collectives that they share end.
+"""How far apart the clocks of a run's hosts are, measured by when the collectives that
+they share end.
 
-A collective ends on all its members at about the same instant, while each waits for the last of them to begin. So ends,
-not starts, align clocks (Kineto's and Meta's trace tools do the same).
+A collective ends on all its members at about the same instant, while each waits for the
+last of them to begin. So ends, not starts, align clocks (Kineto's and Meta's trace
+tools do the same).
 """
 
 from __future__ import annotations
@@ -20,18 +22,27 @@ from tfadvisor.timeline.summary.host import HostSummary
 _FEWEST_SHARED = 2
 _MOST_ALIKE = 1 << 32
 _MOST_REFERENCES = 4
-"""Hosts that are tried as the clock of the run where most others share no collective with it."""
+"""Hosts that are tried as the clock of the run where most others share no collective
+with it.
+"""
 
 
 class Clocks(msgspec.Struct, frozen=True):
-    """offset_ps: what to subtract from each host's times to be on the reference's clock, None where it is not known."""
+    """offset_ps: what to subtract from each host's times to be on the reference's
+    clock, None where it is not known.
+    """
 
     offset_ps: tuple[int | None, ...]
 
 
 def align(hosts: Sequence[HostSummary]) -> Clocks:
-    """The first host that communicates sets the clock, or the next one with which more hosts share collectives."""
-    calls = [max((one.collectives for one in host.devices), key=len, default=None) or None for host in hosts]
+    """The first host that communicates sets the clock, or the next one with which more
+    hosts share collectives.
+    """
+    calls = [
+        max((one.collectives for one in host.devices), key=len, default=None) or None
+        for host in hosts
+    ]
     communicating = [index for index, one in enumerate(calls) if one is not None]
     if not communicating:
         return Clocks((0,) + (None,) * (len(hosts) - 1))
@@ -49,25 +60,43 @@ def _known(clocks: Clocks) -> int:
     return sum(one is not None for one in clocks.offset_ps)
 
 
-def _aligned(hosts: Sequence[HostSummary], calls: Sequence[CollectiveCalls | None], reference: int) -> Clocks:
+def _aligned(
+    hosts: Sequence[HostSummary],
+    calls: Sequence[CollectiveCalls | None],
+    reference: int,
+) -> Clocks:
     return Clocks(
         tuple(
-            0 if index == reference else _offset(hosts[reference], calls[reference], host, calls[index])
+            0
+            if index == reference
+            else _offset(hosts[reference], calls[reference], host, calls[index])
             for index, host in enumerate(hosts)
         )
     )
 
 
 def _offset(
-    one: HostSummary, its: CollectiveCalls | None, other: HostSummary, theirs: CollectiveCalls | None
+    one: HostSummary,
+    its: CollectiveCalls | None,
+    other: HostSummary,
+    theirs: CollectiveCalls | None,
 ) -> int | None:
-    """Of the other host's clock; None when they share no collectives that could be paired."""
+    """Of the other host's clock; None when they share no collectives that could be
+    paired.
+    """
     if its is None or theirs is None:
         return None
-    for groups in (_by_key(its, theirs), _by_step(one, its, other, theirs), _by_order(its, theirs)):
+    for groups in (
+        _by_key(its, theirs),
+        _by_step(one, its, other, theirs),
+        _by_order(its, theirs),
+    ):
         if groups is None:
             continue
-        mine, yours = (np.where(group >= 0, group * _MOST_ALIKE + occurrence(group), -1) for group in groups)
+        mine, yours = (
+            np.where(group >= 0, group * _MOST_ALIKE + occurrence(group), -1)
+            for group in groups
+        )
         _, first, second = np.intersect1d(mine, yours, return_indices=True)
         paired = mine[first] >= 0
         if paired.sum() >= _FEWEST_SHARED:
@@ -76,12 +105,22 @@ def _offset(
     return None
 
 
-def _by_key(its: CollectiveCalls, theirs: CollectiveCalls) -> tuple[Int64Array, Int64Array] | None:
-    """Numbers that agree for calls of one name in one run of the program; None where a call has no key."""
+def _by_key(
+    its: CollectiveCalls, theirs: CollectiveCalls
+) -> tuple[Int64Array, Int64Array] | None:
+    """Numbers that agree for calls of one name in one run of the program; None where a
+    call has no key.
+    """
     if (its.key < 0).any() or (theirs.key < 0).any():
         return None
-    labels = {label: index for index, label in enumerate(dict.fromkeys((*its.labels, *theirs.labels)))}
-    named = [np.array([labels[text] for text in one.labels], np.int64)[one.label] for one in (its, theirs)]
+    labels = {
+        label: index
+        for index, label in enumerate(dict.fromkeys((*its.labels, *theirs.labels)))
+    }
+    named = [
+        np.array([labels[text] for text in one.labels], np.int64)[one.label]
+        for one in (its, theirs)
+    ]
     keys = ranks(np.concatenate([its.key, theirs.key])) * len(labels)
     return keys[: len(its)] + named[0], keys[len(its) :] + named[1]
 
@@ -89,11 +128,21 @@ def _by_key(its: CollectiveCalls, theirs: CollectiveCalls) -> tuple[Int64Array, 
 def _by_step(
     one: HostSummary, its: CollectiveCalls, other: HostSummary, theirs: CollectiveCalls
 ) -> tuple[Int64Array, Int64Array] | None:
-    """Numbers that agree for calls of one name in the step of one marker, -1 outside of steps; None without markers."""
+    """Numbers that agree for calls of one name in the step of one marker, -1 outside of
+    steps; None without markers.
+    """
     if any(host.steps.source is not StepSource.MARKER for host in (one, other)):
         return None
-    numbers = {name: index for index, name in enumerate(dict.fromkeys((*one.steps.names, *other.steps.names)))}
-    labels = {label: index for index, label in enumerate(dict.fromkeys((*its.labels, *theirs.labels)))}
+    numbers = {
+        name: index
+        for index, name in enumerate(
+            dict.fromkeys((*one.steps.names, *other.steps.names))
+        )
+    }
+    labels = {
+        label: index
+        for index, label in enumerate(dict.fromkeys((*its.labels, *theirs.labels)))
+    }
 
     def group(host: HostSummary, calls: CollectiveCalls) -> Int64Array:
         number = np.array([numbers[name] for name in host.steps.names], np.int64)
@@ -103,15 +152,28 @@ def _by_step(
     return group(one, its), group(other, theirs)
 
 
-def _by_order(its: CollectiveCalls, theirs: CollectiveCalls) -> tuple[Int64Array, Int64Array]:
-    """Numbers that agree for calls of one name, -1 for names that the two hosts do not call equally often."""
+def _by_order(
+    its: CollectiveCalls, theirs: CollectiveCalls
+) -> tuple[Int64Array, Int64Array]:
+    """Numbers that agree for calls of one name, -1 for names that the two hosts do not
+    call equally often.
+    """
     counts = [
-        dict(zip(one.labels, np.bincount(one.label, minlength=len(one.labels)).tolist(), strict=True))
+        dict(
+            zip(
+                one.labels,
+                np.bincount(one.label, minlength=len(one.labels)).tolist(),
+                strict=True,
+            )
+        )
         for one in (its, theirs)
     ]
     alike = [text for text, count in counts[0].items() if counts[1].get(text) == count]
 
     def group(calls: CollectiveCalls) -> Int64Array:
-        return np.array([alike.index(text) if text in alike else -1 for text in calls.labels], np.int64)[calls.label]
+        return np.array(
+            [alike.index(text) if text in alike else -1 for text in calls.labels],
+            np.int64,
+        )[calls.label]
 
     return group(its), group(theirs)

@@ -1,4 +1,6 @@
-"""Processes of this machine. One that is killed is replaced, and its task tried once more."""
+"""Processes of this machine. One that is killed is replaced, and its task tried once
+more.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +24,22 @@ class LocalProcesses:
         self._working = working
 
     def each(self, work: Work, tasks: Sequence[bytes]) -> Iterator[Answer]:
-        """As Engine. A thread waits for each process, so that this one can be interrupted."""
+        """As Engine. A thread waits for each process, so that this one can be
+        interrupted.
+        """
         waiting = deque(enumerate(tasks))
         ended: SimpleQueue[Answer | Exception] = SimpleQueue()
-        workers = [Replaced(lambda: Worker(_WORKER)) for _ in range(min(self._working, len(tasks)))]
+        workers = [
+            Replaced(lambda: Worker(_WORKER))
+            for _ in range(min(self._working, len(tasks)))
+        ]
         try:
             for worker in workers:
-                Thread(target=_drive, args=(worker, name_of(work), waiting, ended), daemon=True).start()
+                Thread(
+                    target=_drive,
+                    args=(worker, name_of(work), waiting, ended),
+                    daemon=True,
+                ).start()
             for _ in tasks:
                 answer = ended.get()
                 if isinstance(answer, Exception):
@@ -41,7 +52,10 @@ class LocalProcesses:
 
 
 def _drive(
-    worker: Replaced, work: str, waiting: deque[tuple[int, bytes]], ended: SimpleQueue[Answer | Exception]
+    worker: Replaced,
+    work: str,
+    waiting: deque[tuple[int, bytes]],
+    ended: SimpleQueue[Answer | Exception],
 ) -> None:
     while True:
         try:

@@ -1,4 +1,6 @@
-"""Collectives as meetings: who came last, how long the others waited, how long the exchange itself took."""
+"""Collectives as meetings: who came last, how long the others waited, how long the
+exchange itself took.
+"""
 
 from __future__ import annotations
 
@@ -21,17 +23,21 @@ if TYPE_CHECKING:
 
 _MOST_ALIKE = 1 << 32
 _FEWEST = 0.5
-"""Of the collectives that most members take part in: who shares fewer was recorded at another time, and would hide the rest."""
+"""Of the collectives that most members take part in: who shares fewer was recorded at
+another time, and would hide the rest.
+"""
 
 
 class Meetings(msgspec.Struct, frozen=True):
-    """Collectives that all members were seen in. Shape (meetings, members) where nothing else is said.
+    """Collectives that all members were seen in. Shape (meetings, members) where
+    nothing else is said.
 
-    host, device: of each member, shape (members,); device counts within its host. start, end: ps on the clock of the
-    first host. wait: from a member's start to the last member's. exposed: how much of the member's own call no
-    computation covers; exposed_from: when that begins. step: on the member's host, -1 outside of all. label: index into
-    labels, shape (meetings,).
-    why: why there is none, "" when there are some. clocks: how the hosts' clocks were aligned. strangers: hosts that
+    host, device: of each member, shape (members,); device counts within its host.
+    start, end: ps on the clock of the first host. wait: from a member's start to the
+    last member's. exposed: how much of the member's own call no computation covers;
+    exposed_from: when that begins. step: on the member's host, -1 outside of all.
+    label: index into labels, shape (meetings,). why: why there is none, "" when there
+    are some. clocks: how the hosts' clocks were aligned. strangers: hosts that
     communicate and share few collectives or none with the others.
     """
 
@@ -55,17 +61,23 @@ class Meetings(msgspec.Struct, frozen=True):
         return len(self.label)
 
     def host_arrival(self) -> Int64Array:
-        """When the last device of each host began, shape (meetings, hosts that take part): members go by host."""
+        """When the last device of each host began, shape (meetings, hosts that take
+        part): members go by host.
+        """
         firsts = np.flatnonzero(np.append(True, self.host[1:] != self.host[:-1]))
         return np.maximum.reduceat(self.start, firsts, axis=1)
 
 
 def find_meetings(hosts: Sequence[HostSummary]) -> Meetings:
-    """Pairs the calls of all devices of all hosts: same name and run of the program, or at work at the same instant."""
+    """Pairs the calls of all devices of all hosts: same name and run of the program, or
+    at work at the same instant.
+    """
     clocks = align(hosts)
     members = [
         (host, device, calls.collectives, offset)
-        for host, (summary, offset) in enumerate(zip(hosts, clocks.offset_ps, strict=True))
+        for host, (summary, offset) in enumerate(
+            zip(hosts, clocks.offset_ps, strict=True)
+        )
         for device, calls in enumerate(summary.devices)
         if len(calls.collectives) and offset is not None
     ]
@@ -73,28 +85,50 @@ def find_meetings(hosts: Sequence[HostSummary]) -> Meetings:
     if active < 2:
         return _none("a single device works in this run", clocks)
     if len(members) < 2:
-        return _none("no collective was recorded on two devices whose clocks can be compared", clocks)
-    found, labels = _paired([one[2] for one in members], [int(one[3]) for one in members])
+        return _none(
+            "no collective was recorded on two devices whose clocks can be compared",
+            clocks,
+        )
+    found, labels = _paired(
+        [one[2] for one in members], [int(one[3]) for one in members]
+    )
     strangers: tuple[int, ...] = ()
     if len(found) < _FEWEST * median(np.array([len(one[2]) for one in members])):
         met = in_quorum([one[2] for one in members])
         if not met.all():
-            before, members = members, [one for one, shares in zip(members, met, strict=True) if shares]
-            strangers = tuple(sorted({one[0] for one in before} - {one[0] for one in members}))
-            found, labels = _paired([one[2] for one in members], [int(one[3]) for one in members])
+            before, members = (
+                members,
+                [one for one, shares in zip(members, met, strict=True) if shares],
+            )
+            strangers = tuple(
+                sorted({one[0] for one in before} - {one[0] for one in members})
+            )
+            found, labels = _paired(
+                [one[2] for one in members], [int(one[3]) for one in members]
+            )
     strangers += tuple(
         host
         for host, offset in enumerate(clocks.offset_ps)
-        if offset is None and any(len(device.collectives) for device in hosts[host].devices)
+        if offset is None
+        and any(len(device.collectives) for device in hosts[host].devices)
     )
     if not found.size:
         return _none("the devices' collectives cannot be paired", clocks)
     calls, offsets = [one[2] for one in members], [int(one[3]) for one in members]
     shift = np.array(offsets)
-    start, end, exposed_from = (_column(calls, name, found) - shift for name in ("start", "end", "exposed_from"))
-    exposed, step, label = (_column(calls, name, found) for name in ("exposed_ps", "step", "label"))
+    start, end, exposed_from = (
+        _column(calls, name, found) - shift for name in ("start", "end", "exposed_from")
+    )
+    exposed, step, label = (
+        _column(calls, name, found) for name in ("exposed_ps", "step", "label")
+    )
     order = np.argsort(start.max(axis=1), kind="stable")
-    start, end, exposed, exposed_from = start[order], end[order], exposed[order], exposed_from[order]
+    start, end, exposed, exposed_from = (
+        start[order],
+        end[order],
+        exposed[order],
+        exposed_from[order],
+    )
     return Meetings(
         host=np.array([one[0] for one in members]),
         device=np.array([one[1] for one in members]),
@@ -114,16 +148,27 @@ def find_meetings(hosts: Sequence[HostSummary]) -> Meetings:
 
 
 def in_quorum(calls: Sequence[CollectiveCalls]) -> npt.NDArray[np.bool_]:
-    """Which members took part in half or more of the collectives that more than half of all were seen in, by key and name.
+    """Which members took part in half or more of the collectives that more than half of
+    all were seen in, by key and name.
 
-    A host of another run shares none of them, one that was recorded at another time few. All, where there is no such
-    collective, or a call without a key.
+    A host of another run shares none of them, one that was recorded at another time
+    few. All, where there is no such collective, or a call without a key.
     """
     if any((one.key < 0).any() for one in calls):
         return np.ones(len(calls), np.bool_)
-    numbers = {text: number for number, text in enumerate(dict.fromkeys(text for one in calls for text in one.labels))}
-    label = [np.array([numbers[text] for text in one.labels], np.int64)[one.label] for one in calls]
-    key = ranks(np.concatenate([one.key for one in calls])) * len(numbers) + np.concatenate(label)
+    numbers = {
+        text: number
+        for number, text in enumerate(
+            dict.fromkeys(text for one in calls for text in one.labels)
+        )
+    }
+    label = [
+        np.array([numbers[text] for text in one.labels], np.int64)[one.label]
+        for one in calls
+    ]
+    key = ranks(np.concatenate([one.key for one in calls])) * len(
+        numbers
+    ) + np.concatenate(label)
     member = np.repeat(np.arange(len(calls)), [len(one) for one in calls])
     pairs = distinct(key * len(calls) + member)
     seen, member = ranks(pairs // len(calls)), pairs % len(calls)
@@ -132,12 +177,21 @@ def in_quorum(calls: Sequence[CollectiveCalls]) -> npt.NDArray[np.bool_]:
     return np.asarray(shares >= _FEWEST * shared.sum(), np.bool_)
 
 
-def _column(calls: Sequence[CollectiveCalls], name: str, found: npt.NDArray[np.int64]) -> Int64Array:
-    return np.stack([getattr(one, name)[found[:, member]] for member, one in enumerate(calls)], axis=1)
+def _column(
+    calls: Sequence[CollectiveCalls], name: str, found: npt.NDArray[np.int64]
+) -> Int64Array:
+    return np.stack(
+        [getattr(one, name)[found[:, member]] for member, one in enumerate(calls)],
+        axis=1,
+    )
 
 
-def _paired(calls: Sequence[CollectiveCalls], offsets: Sequence[int]) -> tuple[npt.NDArray[np.int64], tuple[str, ...]]:
-    """(index of each member's call, shape (meetings, members), the labels of the first member)."""
+def _paired(
+    calls: Sequence[CollectiveCalls], offsets: Sequence[int]
+) -> tuple[npt.NDArray[np.int64], tuple[str, ...]]:
+    """(index of each member's call, shape (meetings, members), the labels of the first
+    member).
+    """
     rows = []
     for text in calls[0].labels:
         if not all(text in one.labels for one in calls):
@@ -145,16 +199,36 @@ def _paired(calls: Sequence[CollectiveCalls], offsets: Sequence[int]) -> tuple[n
         mine = [np.flatnonzero(one.label == one.labels.index(text)) for one in calls]
         if not all(map(len, mine)):
             continue
-        keyed = all((one.key[chosen] >= 0).all() for one, chosen in zip(calls, mine, strict=True))
-        rows.append(_of_one_key(calls, mine) if keyed else _at_work_together(calls, mine, offsets))
-    return (np.concatenate(rows) if rows else np.empty((0, len(calls)), np.int64)), calls[0].labels
+        keyed = all(
+            (one.key[chosen] >= 0).all()
+            for one, chosen in zip(calls, mine, strict=True)
+        )
+        rows.append(
+            _of_one_key(calls, mine)
+            if keyed
+            else _at_work_together(calls, mine, offsets)
+        )
+    return (
+        np.concatenate(rows) if rows else np.empty((0, len(calls)), np.int64)
+    ), calls[0].labels
 
 
-def _of_one_key(calls: Sequence[CollectiveCalls], mine: Sequence[Int64Array]) -> npt.NDArray[np.int64]:
-    """Calls of the same run of the program, the k-th of one device with the k-th of another."""
-    keys = ranks(np.concatenate([one.key[chosen] for one, chosen in zip(calls, mine, strict=True)]))
+def _of_one_key(
+    calls: Sequence[CollectiveCalls], mine: Sequence[Int64Array]
+) -> npt.NDArray[np.int64]:
+    """Calls of the same run of the program, the k-th of one device with the k-th of
+    another.
+    """
+    keys = ranks(
+        np.concatenate(
+            [one.key[chosen] for one, chosen in zip(calls, mine, strict=True)]
+        )
+    )
     bounds = np.cumsum([0, *map(len, mine)])
-    numbered = [keys[lo:hi] * _MOST_ALIKE + occurrence(keys[lo:hi]) for lo, hi in pairwise(bounds.tolist())]
+    numbered = [
+        keys[lo:hi] * _MOST_ALIKE + occurrence(keys[lo:hi])
+        for lo, hi in pairwise(bounds.tolist())
+    ]
     shared = numbered[0]
     for other in numbered[1:]:
         shared = np.intersect1d(shared, other)
@@ -168,7 +242,9 @@ def _of_one_key(calls: Sequence[CollectiveCalls], mine: Sequence[Int64Array]) ->
 def _at_work_together(
     calls: Sequence[CollectiveCalls], mine: Sequence[Int64Array], offsets: Sequence[int]
 ) -> npt.NDArray[np.int64]:
-    """The member with the fewest calls leads; another's call belongs to a meeting when the two overlap."""
+    """The member with the fewest calls leads; another's call belongs to a meeting when
+    the two overlap.
+    """
     leader = min(range(len(calls)), key=lambda member: len(mine[member]))
     lo = calls[leader].start[mine[leader]] - offsets[leader]
     hi = calls[leader].end[mine[leader]] - offsets[leader]
@@ -178,7 +254,9 @@ def _at_work_together(
         ends = one.end[mine[member]] - offsets[member]
         place = np.searchsorted(np.maximum.accumulate(ends), lo, side="right")
         inside = np.minimum(place, len(ends) - 1)
-        complete &= (place < len(ends)) & (one.start[mine[member]][inside] - offsets[member] < hi)
+        complete &= (place < len(ends)) & (
+            one.start[mine[member]][inside] - offsets[member] < hi
+        )
         together[:, member] = mine[member][inside]
     together = together[complete]
     return together[_unshared(together)]
@@ -194,4 +272,18 @@ def _unshared(together: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
 
 def _none(why: str, clocks: Clocks) -> Meetings:
     nothing, flat = np.empty((0, 0), np.int64), np.empty(0, np.int64)
-    return Meetings(flat, flat, nothing, nothing, nothing, nothing, nothing, nothing, flat, (), (), why, clocks)
+    return Meetings(
+        flat,
+        flat,
+        nothing,
+        nothing,
+        nothing,
+        nothing,
+        nothing,
+        nothing,
+        flat,
+        (),
+        (),
+        why,
+        clocks,
+    )

@@ -1,4 +1,6 @@
-"""One host of a run: read and summarised, here or as a task of bytes for another process."""
+"""One host of a run: read and summarised, here or as a task of bytes for another
+process.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ if TYPE_CHECKING:
 Progress = Callable[[Path, int, int], None]
 """Called with (host file, events done, events in all) while large files are decoded."""
 Skip = Callable[[Path, TraceError], None]
-"""Called with a host file that cannot be read and the reason, instead of giving up the whole run."""
+"""Called with a host file that cannot be read and the reason, instead of giving up the
+whole run.
+"""
 
 
 class Watch(msgspec.Struct, frozen=True):
@@ -44,7 +48,9 @@ def read_host(
     drawing: Drawing | None = None,
     watch: Watch | None = None,
 ) -> HostSummary:
-    """One host. drawing: as for build_host. Raises TraceError when its file cannot be read or holds no event."""
+    """One host. drawing: as for build_host. Raises TraceError when its file cannot be
+    read or holds no event.
+    """
 
     def on_progress(done: int, total: int) -> None:
         if progress is not None:
@@ -52,8 +58,13 @@ def read_host(
 
     usual = SELECTION if drawing is None else PICTURED
     excerpts = drawing is not None
-    if watch is None:  # the columns are nobody else's, so that each goes when it has been used
-        summary = summarize(build_host(_decode(file, usual, on_progress), steps, drawing), excerpts=excerpts)
+    if (
+        watch is None
+    ):  # the columns are nobody else's, so that each goes when it has been used
+        summary = summarize(
+            build_host(_decode(file, usual, on_progress), steps, drawing),
+            excerpts=excerpts,
+        )
     else:
         trace = _decode(file, watch.selection, on_progress)
         timeline = build_host(trace, steps, drawing)
@@ -63,18 +74,22 @@ def read_host(
     return summary
 
 
-def _decode(file: Path, selection: Selection, progress: Callable[[int, int], None]) -> HostTrace:
+def _decode(
+    file: Path, selection: Selection, progress: Callable[[int, int], None]
+) -> HostTrace:
     trace = decode_file(file, selection, progress)
     if not len(trace.events):
         raise TraceError(
             str(file),
             "holds no events.",
-            "The profiler stopped before anything ran, or could not attach: record at least three steps.",
+            "The profiler stopped before anything ran, or could not attach: record "
+            "at least three steps.",
         )
     return trace
 
 
-# The map of a run: from where a host's file lies to the bytes of its summary. A plain function, for other processes.
+# The map of a run: from where a host's file lies to the bytes of its summary. A plain
+# function, for other processes.
 
 
 class HostTask(msgspec.Struct, frozen=True):
@@ -86,29 +101,50 @@ class HostTask(msgspec.Struct, frozen=True):
 
 
 def summary_bytes(task: bytes) -> bytes:
-    """A pickled HostTask to a pickled HostSummary, or TraceError without what led to it."""
+    """A pickled HostTask to a pickled HostSummary, or TraceError without what led to
+    it.
+    """
     asked: HostTask = pickle.loads(task)
     try:
-        return pickle.dumps(read_host(place_of(os.fsdecode(asked.file)), asked.steps, None, asked.drawing))
+        return pickle.dumps(
+            read_host(
+                place_of(os.fsdecode(asked.file)), asked.steps, None, asked.drawing
+            )
+        )
     except TraceError as error:
         return pickle.dumps(TraceError(error.place, error.cause, error.remedy))
 
 
 def by_engine(
-    files: Sequence[Path], engine: Engine, steps: tuple[int, int] | None, drawing: Drawing | None
+    files: Sequence[Path],
+    engine: Engine,
+    steps: tuple[int, int] | None,
+    drawing: Drawing | None,
 ) -> Iterator[tuple[int, HostSummary | TraceError]]:
     """(index of a file, what came of it) as they come. Raises as the engine."""
-    places = [file.address if isinstance(file, RemotePath) else file.absolute() for file in files]
-    tasks = [pickle.dumps(HostTask(os.fsencode(place), steps, drawing)) for place in places]
+    places = [
+        file.address if isinstance(file, RemotePath) else file.absolute()
+        for file in files
+    ]
+    tasks = [
+        pickle.dumps(HostTask(os.fsencode(place), steps, drawing)) for place in places
+    ]
     for answer in engine.each(summary_bytes, tasks):
-        yield answer.task, _killed(files[answer.task]) if answer.value is None else pickle.loads(answer.value)
+        yield (
+            answer.task,
+            _killed(files[answer.task])
+            if answer.value is None
+            else pickle.loads(answer.value),
+        )
 
 
 def _killed(file: Path) -> TraceError:
     return TraceError(
         str(file),
-        "could not be read: the system killed each process that read it, probably because memory ran out.",
-        "Analyse one host at a time with --host NAME, or give its processes more memory.",
+        "could not be read: the system killed each process that read it, probably "
+        "because memory ran out.",
+        "Analyse one host at a time with --host NAME, or give its processes more "
+        "memory.",
     )
 
 
@@ -116,7 +152,9 @@ def _killed(file: Path) -> TraceError:
 
 
 Work = Callable[[bytes], bytes]
-"""A function of a module, so that another process can find it. It raises only for what is wrong with every task."""
+"""A function of a module, so that another process can find it. It raises only for what
+is wrong with every task.
+"""
 
 
 class Answer(msgspec.Struct, frozen=True):

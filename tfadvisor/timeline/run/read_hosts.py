@@ -1,6 +1,8 @@
-"""The hosts of a run, each read and reduced to its summary: one after the other, or in parallel processes.
+"""The hosts of a run, each read and reduced to its summary: one after the other, or in
+parallel processes.
 
-Only summaries are kept, so memory does not grow with the number of hosts, and a process can hand its result over.
+Only summaries are kept, so memory does not grow with the number of hosts, and a process
+can hand its result over.
 """
 
 from __future__ import annotations
@@ -15,13 +17,16 @@ from tfadvisor.timeline.run.one_host import Progress, Skip, Watch, by_engine, re
 from tfadvisor.timeline.summary.host import HostSummary
 
 _WORTH_PROCESSES = 48 << 20
-"""Below this many bytes in all hosts' files a process costs more to start (0.2 s) than it saves."""
+"""Below this many bytes in all hosts' files a process costs more to start (0.2 s) than
+it saves.
+"""
 _PICTURED_EVENTS = 12_000
 """In the pictures of one step on all hosts together; of one host 500 to 4,000."""
 _OTHER_EVENTS = 80_000
 """In the pictures of all steps but the median and the worst, on all hosts together."""
 _MEMORY_PER_BYTE = 8
-"""Peak memory of an analysis over the file's size; packed files hold ten times as much."""
+"""Peak memory of an analysis over the file's size; packed files hold ten times as much.
+"""
 
 
 def run_hosts(
@@ -34,26 +39,42 @@ def run_hosts(
     watch: Watch | None = None,
     skip: Skip | None = None,
 ) -> Iterator[HostSummary]:
-    """In the files' order. processes: how many may work at once, one where a watch sees the hosts.
+    """In the files' order. processes: how many may work at once, one where a watch sees
+    the hosts.
 
-    detail: with pictures of steps. skip: takes the TraceErrors of hosts, which are then left out. Without it raises the
-    one that comes first; one says that the processes that read a host were killed.
+    detail: with pictures of steps. skip: takes the TraceErrors of hosts, which are then
+    left out. Without it raises the one that comes first; one says that the processes
+    that read a host were killed.
     """
     drawing = None
     if detail and files:
-        from tfadvisor.timeline.picture.step_picture import Drawing  # only a page draws steps
+        from tfadvisor.timeline.picture.step_picture import (
+            Drawing,
+        )  # only a page draws steps
 
-        drawing = Drawing(min(max(_PICTURED_EVENTS // len(files), 500), 4_000), _OTHER_EVENTS // len(files))
+        drawing = Drawing(
+            min(max(_PICTURED_EVENTS // len(files), 500), 4_000),
+            _OTHER_EVENTS // len(files),
+        )
     sizes = [unpacked_size(file) for file in files]
     fitting = max(free_memory() // max(max(sizes, default=1) * _MEMORY_PER_BYTE, 1), 1)
     working = min(processes, len(files), fitting)
     if watch is not None or working < 2 or sum(sizes) < _WORTH_PROCESSES:
-        yield from _one_by_one(files, lambda file: read_host(file, steps, progress, drawing, watch), skip)
+        yield from _one_by_one(
+            files, lambda file: read_host(file, steps, progress, drawing, watch), skip
+        )
     else:
-        yield from _in_order(files, by_engine(files, LocalProcesses(working), steps, drawing), progress, skip)
+        yield from _in_order(
+            files,
+            by_engine(files, LocalProcesses(working), steps, drawing),
+            progress,
+            skip,
+        )
 
 
-def _one_by_one(files: Sequence[Path], read: Callable[[Path], HostSummary], skip: Skip | None) -> Iterator[HostSummary]:
+def _one_by_one(
+    files: Sequence[Path], read: Callable[[Path], HostSummary], skip: Skip | None
+) -> Iterator[HostSummary]:
     for file in files:
         try:
             summary = read(file)

@@ -1,4 +1,6 @@
-"""What metrics read of a run: the summaries of its hosts, and where their devices met."""
+"""What metrics read of a run: the summaries of its hosts, and where their
+devices met.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from tfadvisor.trace.counters import HostCounters
 
 
 class UnreadHost(msgspec.Struct, frozen=True):
-    """A host whose trace file could not be read. why: what is wrong with the file, a sentence's second part."""
+    """A host whose trace file could not be read. why: what is wrong with the file, a
+    sentence's second part.
+    """
 
     host: str
     why: str
@@ -21,8 +25,9 @@ class UnreadHost(msgspec.Struct, frozen=True):
 class RunSummary(msgspec.Struct, frozen=True, weakref=True):
     """All hosts of one run. name and path as the user knows them.
 
-    meetings: the collectives that all devices took part in. duplicates: files that were left out because another host's
-    file holds the very same bytes. unread: the hosts that are missing from all this.
+    meetings: the collectives that all devices took part in. duplicates: files that were
+    left out because another host's file holds the very same bytes. unread: the hosts
+    that are missing from all this.
     """
 
     name: str
@@ -36,9 +41,15 @@ class RunSummary(msgspec.Struct, frozen=True, weakref=True):
 
     @property
     def framework_version(self) -> str:
-        """As the trace names it, else as the recorded machine had it installed; "" where neither tells."""
+        """As the trace names it, else as the recorded machine had it installed; ""
+        where neither tells.
+        """
         told = self.hosts[0].capture
-        installed = (one.counted.settings.versions for one in self.counters if one.counted is not None)
+        installed = (
+            one.counted.settings.versions
+            for one in self.counters
+            if one.counted is not None
+        )
         return told.framework_version or next(installed, {}).get(told.framework, "")
 
 
@@ -51,4 +62,12 @@ def merge(
     counters: Sequence[HostCounters] = (),
 ) -> RunSummary:
     """The run of these hosts."""
-    return RunSummary(name, path, tuple(hosts), find_meetings(hosts), tuple(duplicates), tuple(unread), tuple(counters))
+    return RunSummary(
+        name,
+        path,
+        tuple(hosts),
+        find_meetings(hosts),
+        tuple(duplicates),
+        tuple(unread),
+        tuple(counters),
+    )

@@ -1,4 +1,6 @@
-"""Every instant of every step to exactly one class, per device (the order of classes is TimeClass's)."""
+"""Every instant of every step to exactly one class, per device (the order of classes is
+TimeClass's).
+"""
 
 from __future__ import annotations
 
@@ -18,35 +20,56 @@ if TYPE_CHECKING:
 
 _SHORT_PS = 100_000_000
 _FEW = 1 << 18
-"""So many intervals of a class are kept, and the classes of a device with so many events."""
+"""So many intervals of a class are kept, and the classes of a device with so many
+events.
+"""
 _CLASSES = tuple(kind for kind in TimeClass if kind is not TimeClass.IDLE)
 
 
 class StepTime(msgspec.Struct, frozen=True):
-    """Where the time of every step goes on every device; one row as for a device that never runs where there is none."""
+    """Where the time of every step goes on every device; one row as for a device that
+    never runs where there is none.
+    """
 
     breakdown: npt.NDArray[np.int64]
-    """ps, shape (devices, steps, TimeClass); the classes of a step add up to its period."""
+    """ps, shape (devices, steps, TimeClass); the classes of a step add up to its
+    period.
+    """
     short_launch_ps: npt.NDArray[np.int64]
-    """Time of the class LAUNCH in pieces shorter than 100 µs, shape (devices, steps)."""
+    """Time of the class LAUNCH in pieces shorter than 100 µs, shape (devices, steps).
+    """
     classes: tuple[Mapping[TimeClass, Intervals] | None, ...]
-    """Of each device, as classes_of_time has them; None where that would be large to keep."""
+    """Of each device, as classes_of_time has them; None where that would be large to
+    keep.
+    """
 
 
-def break_down(devices: Sequence[Device], host: Mapping[TimeClass, Intervals], steps: Steps) -> StepTime:
-    """host: of host_classes_of_time. Without any device the host's own classes are all there is."""
+def break_down(
+    devices: Sequence[Device], host: Mapping[TimeClass, Intervals], steps: Steps
+) -> StepTime:
+    """host: of host_classes_of_time. Without any device the host's own classes are all
+    there is.
+    """
     every: Sequence[Device | None] = devices or [None]
     rows: list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]] = []
     kept: list[Mapping[TimeClass, Intervals] | None] = []
     for index, one in enumerate(every):
         classes = classes_of_time(one, host)
         rows.append(_lengths(classes, steps))
-        kept.append(classes if not index or one is None or len(one.ops) <= _FEW else None)
-    return StepTime(np.stack([lengths for lengths, _ in rows]), np.stack([short for _, short in rows]), tuple(kept))
+        kept.append(
+            classes if not index or one is None or len(one.ops) <= _FEW else None
+        )
+    return StepTime(
+        np.stack([lengths for lengths, _ in rows]),
+        np.stack([short for _, short in rows]),
+        tuple(kept),
+    )
 
 
 def unknown_time(steps: Steps) -> npt.NDArray[np.int64]:
-    """The same where the devices' work was not recorded: one row in which all time is idle, the class of what is not known."""
+    """The same where the devices' work was not recorded: one row in which all time is
+    idle, the class of what is not known.
+    """
     out = np.zeros((1, len(steps), len(TimeClass)), np.int64)
     out[0, :, TimeClass.IDLE] = steps.ends - steps.starts
     return out
@@ -54,32 +77,61 @@ def unknown_time(steps: Steps) -> npt.NDArray[np.int64]:
 
 def taking_part(breakdown: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
     """(devices, steps): whether a device did anything in a step, or nobody did."""
-    busy = breakdown[:, :, [TimeClass.COMPUTE, TimeClass.COLLECTIVE, TimeClass.TRANSFER]].sum(axis=2) > 0
+    busy = (
+        breakdown[
+            :, :, [TimeClass.COMPUTE, TimeClass.COLLECTIVE, TimeClass.TRANSFER]
+        ].sum(axis=2)
+        > 0
+    )
     return np.asarray(busy | ~busy.any(axis=0), np.bool_)
 
 
-def classes_of_time(device: Device | None, host: Mapping[TimeClass, Intervals]) -> Mapping[TimeClass, Intervals]:
-    """The instants of each class on one device, or of the host alone; they do not overlap. What is left is idle.
+def classes_of_time(
+    device: Device | None, host: Mapping[TimeClass, Intervals]
+) -> Mapping[TimeClass, Intervals]:
+    """The instants of each class on one device, or of the host alone; they do not
+    overlap. What is left is idle.
 
-    host: of host_classes_of_time. A set is worked out when it is asked for, and a large one each time anew.
+    host: of host_classes_of_time. A set is worked out when it is asked for, and a large
+    one each time anew.
     """
     return _Classes(device, host)
 
 
 class _Classes(Mapping[TimeClass, Intervals]):
-    """Together large sets would take more memory than all that is known of the device."""
+    """Together large sets would take more memory than all that is known of the
+    device.
+    """
 
-    def __init__(self, device: Device | None, host: Mapping[TimeClass, Intervals]) -> None:
+    def __init__(
+        self, device: Device | None, host: Mapping[TimeClass, Intervals]
+    ) -> None:
         compute = collective = transfer = queued = EMPTY
         self._device, self._host, self._busy, self._infeed = device, host, EMPTY, EMPTY
         if device is not None:
-            compute, collective = device.compute, difference(device.collective, device.compute)
+            compute, collective = (
+                device.compute,
+                difference(device.collective, device.compute),
+            )
             working = union_of(device.compute, device.collective)
             copying = union_of(device.transfer, _for_it(device, host))
-            transfer, self._busy = difference(copying, working), union_of(working, copying)
-            queued, self._infeed = _launched_not_started(device), difference(device.infeed, self._busy)
-        self._queued = difference(queued, union_of(host[TimeClass.COMPILE], host[TimeClass.INPUT], self._infeed))
-        self._kept = {TimeClass.COMPUTE: compute, TimeClass.COLLECTIVE: collective, TimeClass.TRANSFER: transfer}
+            transfer, self._busy = (
+                difference(copying, working),
+                union_of(working, copying),
+            )
+            queued, self._infeed = (
+                _launched_not_started(device),
+                difference(device.infeed, self._busy),
+            )
+        self._queued = difference(
+            queued,
+            union_of(host[TimeClass.COMPILE], host[TimeClass.INPUT], self._infeed),
+        )
+        self._kept = {
+            TimeClass.COMPUTE: compute,
+            TimeClass.COLLECTIVE: collective,
+            TimeClass.TRANSFER: transfer,
+        }
 
     def __getitem__(self, kind: TimeClass) -> Intervals:
         if kind not in _CLASSES:
@@ -98,26 +150,43 @@ class _Classes(Mapping[TimeClass, Intervals]):
         return len(_CLASSES)
 
     def _worked_out(self, kind: TimeClass) -> Intervals:
-        mine = self._host[kind] if self._device is None else difference(self._host[kind], self._device.programs)
+        mine = (
+            self._host[kind]
+            if self._device is None
+            else difference(self._host[kind], self._device.programs)
+        )
         if kind is TimeClass.INPUT:
             return difference(union_of(mine, self._infeed), self._busy)
         if kind is TimeClass.LAUNCH:
-            return difference(difference(union_of(mine, self._queued), self._infeed), self._busy)
+            return difference(
+                difference(union_of(mine, self._queued), self._infeed), self._busy
+            )
         if kind is TimeClass.HOST:
-            return difference(difference(mine, union_of(self._queued, self._infeed)), self._busy)
+            return difference(
+                difference(mine, union_of(self._queued, self._infeed)), self._busy
+            )
         return difference(difference(mine, self._infeed), self._busy)
 
 
 def _for_it(device: Device, host: Mapping[TimeClass, Intervals]) -> Intervals:
     """When the host does its part of copies while an accelerator runs no program."""
-    return EMPTY if device.kind is DeviceKind.CPU else difference(host[TimeClass.TRANSFER], device.programs)
+    return (
+        EMPTY
+        if device.kind is DeviceKind.CPU
+        else difference(host[TimeClass.TRANSFER], device.programs)
+    )
 
 
 def _lengths(
     classes: Mapping[TimeClass, Intervals], steps: Steps
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """(ps of each class, shape (steps, TimeClass), ps of LAUNCH in short pieces, shape (steps,))."""
-    out, short = np.zeros((len(steps), len(TimeClass)), np.int64), np.zeros(len(steps), np.int64)
+    """(ps of each class, shape (steps, TimeClass), ps of LAUNCH in short pieces, shape
+    (steps,)).
+    """
+    out, short = (
+        np.zeros((len(steps), len(TimeClass)), np.int64),
+        np.zeros(len(steps), np.int64),
+    )
     for kind in classes:
         instants = classes[kind]
         out[:, kind] = instants.within(steps.starts, steps.ends)
@@ -139,7 +208,9 @@ def _in_short_pieces(launch: Intervals, steps: Steps) -> npt.NDArray[np.int64]:
 
 
 def _launched_not_started(device: Device) -> Intervals:
-    """When work has been launched for a device and has not begun: an idle device then waits for its own launch."""
+    """When work has been launched for a device and has not begun: an idle device then
+    waits for its own launch.
+    """
     ops = device.ops
     linked = (ops.launch_end >= 0) & (ops.start > ops.launch_end)
     return union(ops.launch_end[linked], ops.start[linked])

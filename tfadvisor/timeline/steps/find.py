@@ -21,7 +21,13 @@ from tfadvisor.timeline.names.frames import frame_place
 from tfadvisor.timeline.names.host import called_function
 from tfadvisor.timeline.names.programs import jitted_function
 from tfadvisor.timeline.steps.markers import MarkedSteps, drawn_steps, marked_steps
-from tfadvisor.timeline.steps.periodicity import LEAST_CYCLES, Calls, Inferred, calls_with_device_work, uneven_calls
+from tfadvisor.timeline.steps.periodicity import (
+    LEAST_CYCLES,
+    Calls,
+    Inferred,
+    calls_with_device_work,
+    uneven_calls,
+)
 from tfadvisor.timeline.steps.without_markers import (
     batches_of_layered_steps,
     batches_taken,
@@ -48,52 +54,82 @@ if TYPE_CHECKING:
 _SMALL_GAP = 0.02
 _COMPILING_SHARE = 0.2
 _WORTH_A_WINDOW = 0.02
-"""Device events that span less of the trace than this are no run to judge: two kernels of 2 µs in a trace of 8 ms."""
+"""Device events that span less of the trace than this are no run to judge: two kernels
+of 2 µs in a trace of 8 ms.
+"""
 _WARM_UP_FACTOR = 1.5
 _ENOUGH_FOR_WARM_UP = 4
 _LEAST_OF_A_LAST_STEP = 0.3
 """A last step shorter than this share of the others was cut by the end of the trace."""
 _OF_ROUNDS = 0.8
 _OF_FEW_CALLS = 0.7
-"""Confidence in one or two steps: where each begins is known, not what comes between."""
+"""Confidence in one or two steps: where each begins is known, not what comes between.
+"""
 
 
 def find_steps(trace: HostTrace, threads: Threads, devices: Sequence[Device]) -> Steps:
-    """MarkedSteps steps where the program marked any, else inferred ones, else calls of the function that does the work.
+    """MarkedSteps steps where the program marked any, else inferred ones, else calls of
+    the function that does the work.
 
-    What is left is a line that a viewer drew, and the whole trace as one step of no confidence.
+    What is left is a line that a viewer drew, and the whole trace as one step of no
+    confidence.
     """
     samples = read_samples(Path(trace.path), host_of(Path(trace.path)))
-    if samples is not None and (asked := asked_steps(threads, samples.step)) is not None:
+    if (
+        samples is not None
+        and (asked := asked_steps(threads, samples.step)) is not None
+    ):
         return asked
     marked = marked_steps(trace, threads)
     if marked is not None and len(marked.starts):
         return _as_marked(marked, threads)
     driver = driving_thread(threads)
     launching = cache(partial(calls_with_device_work, trace, threads, devices))
-    guess = inferred_steps(trace, threads, devices, driver, launching, samples.round_ms if samples is not None else 0.0)
+    guess = inferred_steps(
+        trace,
+        threads,
+        devices,
+        driver,
+        launching,
+        samples.round_ms if samples is not None else 0.0,
+    )
     if (
         samples is not None
-        and (counted := _rounds(samples, session_start_ns(trace.planes), threads, driver)) is not None
+        and (
+            counted := _rounds(samples, session_start_ns(trace.planes), threads, driver)
+        )
+        is not None
     ):
         round_ms = float(median(np.diff(counted.starts))) / PS_PER_MS
-        guess = guess if guess is not None and _takes_a_round(guess, round_ms, 1 / _ALIKE, _ALIKE) else counted
+        guess = (
+            guess
+            if guess is not None and _takes_a_round(guess, round_ms, 1 / _ALIKE, _ALIKE)
+            else counted
+        )
     if guess is not None:
         names = tuple(f"step {index}" for index in range(len(guess.starts)))
         thread = guess.thread if guess.thread >= 0 else driver
         periods = guess.starts, np.append(guess.starts[1:], guess.ends[-1:]), guess.ends
-        return _periods(*periods, names, guess.source, guess.confidence, thread, guess.about)
+        return _periods(
+            *periods, names, guess.source, guess.confidence, thread, guess.about
+        )
     calls = launching()
     if _are_few(calls):
         return _few_steps(calls)
     drawn = drawn_steps(trace)
-    return _as_marked(drawn, threads) if drawn is not None else _whole_trace(threads, devices, driver)
+    return (
+        _as_marked(drawn, threads)
+        if drawn is not None
+        else _whole_trace(threads, devices, driver)
+    )
 
 
 def asked_steps(threads: Threads, step: str) -> Steps | None:
-    """From one call of a function, marker or line to the next. None where the trace holds fewer than two.
+    """From one call of a function, marker or line to the next. None where the trace
+    holds fewer than two.
 
-    step: a name as in the program, or `FILE:LINE` of a line in a function, for traces with Python frames.
+    step: a name as in the program, or `FILE:LINE` of a line in a function, for traces
+    with Python frames.
     """
     rows = _rows_of(threads.names, step) if step else []
     position = true_at(is_in(threads.row, rows)) if rows else np.zeros(0, np.int64)
@@ -107,7 +143,9 @@ def asked_steps(threads: Threads, step: str) -> Steps | None:
         return None
     names = tuple(f"step {index}" for index in range(len(starts)))
     periods = starts, np.append(starts[1:], ends[-1:]), ends
-    return _periods(*periods, names, StepSource.MARKER, 1.0, mine, f"{step}, as --step says")
+    return _periods(
+        *periods, names, StepSource.MARKER, 1.0, mine, f"{step}, as --step says"
+    )
 
 
 def _rows_of(names: Sequence[str], step: str) -> list[int]:
@@ -115,9 +153,13 @@ def _rows_of(names: Sequence[str], step: str) -> list[int]:
     if not file or (line := number_of(digits)) is None:
         return [row for row, name in enumerate(names) if step in _called(name)]
     places = {
-        row: place for row, name in enumerate(names) if (place := frame_place(name)) and place[0] == Path(file).name
+        row: place
+        for row, name in enumerate(names)
+        if (place := frame_place(name)) and place[0] == Path(file).name
     }
-    defined = max((place[1] for place in places.values() if place[1] <= line), default=None)
+    defined = max(
+        (place[1] for place in places.values() if place[1] <= line), default=None
+    )
     return [row for row, place in places.items() if place[1] == defined]
 
 
@@ -137,16 +179,30 @@ def _as_marked(marked: MarkedSteps, threads: Threads) -> Steps:
 
 
 def _are_few(calls: Calls | None) -> TypeGuard[Calls]:
-    """Whether one or two calls launch the device work: kernels that repeat inside of them are a model's layers, no steps."""
+    """Whether one or two calls launch the device work: kernels that repeat inside of
+    them are a model's layers, no steps.
+    """
     return calls is not None and len(calls.starts) < LEAST_CYCLES
 
 
 def _few_steps(calls: Calls) -> Steps:
-    """One or two calls, each a step until the device work that it launched ends: what follows may be the capture's."""
+    """One or two calls, each a step until the device work that it launched ends: what
+    follows may be the capture's.
+    """
     names = tuple(f"step {index}" for index in range(len(calls.starts)))
     kinds = (StepKind.STEADY,) * len(names)
     ends = np.minimum(calls.ends, np.append(calls.starts[1:], calls.ends[-1:]))
-    return Steps(calls.starts, ends, ends, names, kinds, StepSource.MODULE, _OF_FEW_CALLS, calls.thread, calls.about())
+    return Steps(
+        calls.starts,
+        ends,
+        ends,
+        names,
+        kinds,
+        StepSource.MODULE,
+        _OF_FEW_CALLS,
+        calls.thread,
+        calls.about(),
+    )
 
 
 def _periods(
@@ -159,8 +215,8 @@ def _periods(
     thread: int,
     about: str,
 ) -> Steps:
-    """Start to start. A last step has no successor: it counts, with its own span, only where gaps are negligible and the trace
-    did not end within it."""
+    """Start to start. A last step has no successor: it counts, with its own span, only
+    where gaps are negligible and the trace did not end within it."""
     spans, ends = np.maximum(spans, starts), np.maximum(ends, starts)
     kinds = [StepKind.STEADY] * len(starts)
     followed = np.append(ends[:-1] == starts[1:], False)
@@ -168,49 +224,76 @@ def _periods(
         gap = float(median(np.maximum(ends - spans, 0)[followed]))
         typical = float(median((ends - starts)[followed]))
         for last in true_at(~followed).tolist():
-            if gap > _SMALL_GAP * typical or spans[last] - starts[last] < _LEAST_OF_A_LAST_STEP * typical:
+            if (
+                gap > _SMALL_GAP * typical
+                or spans[last] - starts[last] < _LEAST_OF_A_LAST_STEP * typical
+            ):
                 kinds[last] = StepKind.CUT_OFF
-    return Steps(starts, ends, spans, names, tuple(kinds), source, confidence, thread, about)
+    return Steps(
+        starts, ends, spans, names, tuple(kinds), source, confidence, thread, about
+    )
 
 
 def placed_on_device(steps: Steps, devices: Sequence[Device]) -> Steps:
-    """The steps where the device ran them, when the host ran more than a step ahead; else unchanged.
+    """The steps where the device ran them, when the host ran more than a step ahead;
+    else unchanged.
 
-    A host that only dispatches is done with its steps long before the device. Each step then begins with the first
-    device event that was launched in it. Where the trace ends before the device has begun the last ones, those are no steps
-    of this trace, and the one before them may be cut. A program of an op or two, such as the next random key, may run at
-    once while the step before it is still queued: then the program that takes most of the time tells where a step begins.
+    A host that only dispatches is done with its steps long before the device. Each step
+    then begins with the first device event that was launched in it. Where the trace
+    ends before the device has begun the last ones, those are no steps of this trace,
+    and the one before them may be cut. A program of an op or two, such as the next
+    random key, may run at once while the step before it is still queued: then the
+    program that takes most of the time tells where a step begins.
     """
     launched = [d for d in devices if len(d.ops)]
     if len(steps) < 2 or not launched:
         return steps
-    return _placed(steps, [_launched(d) for d in launched]) or _placed(steps, _of_longest_program(launched)) or steps
+    return (
+        _placed(steps, [_launched(d) for d in launched])
+        or _placed(steps, _of_longest_program(launched))
+        or steps
+    )
 
 
-def _launched(device: Device, wanted: npt.NDArray[np.bool_] | None = None) -> tuple[Int64Array, Int64Array, Int64Array]:
+def _launched(
+    device: Device, wanted: npt.NDArray[np.bool_] | None = None
+) -> tuple[Int64Array, Int64Array, Int64Array]:
     """(launch, start, end) of a device's events, or of those wanted."""
     columns = device.ops.launch_start, device.ops.start, device.ops.end
-    return columns if wanted is None else (columns[0][wanted], columns[1][wanted], columns[2][wanted])
+    return (
+        columns
+        if wanted is None
+        else (columns[0][wanted], columns[1][wanted], columns[2][wanted])
+    )
 
 
-def _of_longest_program(devices: Sequence[Device]) -> list[tuple[Int64Array, Int64Array, Int64Array]]:
-    """Of each device the events of its program that takes most time; none where no event names its program."""
+def _of_longest_program(
+    devices: Sequence[Device],
+) -> list[tuple[Int64Array, Int64Array, Int64Array]]:
+    """Of each device the events of its program that takes most time; none where no
+    event names its program.
+    """
     found = []
     for device in devices:
         known = device.ops.module >= 0
         if not known.any():
             continue
-        time = np.bincount(device.ops.module[known], (device.ops.end - device.ops.start)[known])
+        time = np.bincount(
+            device.ops.module[known], (device.ops.end - device.ops.start)[known]
+        )
         found.append(_launched(device, device.ops.module == int(time.argmax())))
     return found
 
 
-def _placed(steps: Steps, launched: Sequence[tuple[Int64Array, Int64Array, Int64Array]]) -> Steps | None:
+def _placed(
+    steps: Steps, launched: Sequence[tuple[Int64Array, Int64Array, Int64Array]]
+) -> Steps | None:
     """None where these events do not run more than a step behind the host."""
     if not launched:
         return None
     call, start, end = (
-        column[0] if len(column) == 1 else np.concatenate(column) for column in zip(*launched, strict=True)
+        column[0] if len(column) == 1 else np.concatenate(column)
+        for column in zip(*launched, strict=True)
     )
     index = reached(steps.starts, call) - 1
     keep = (call >= 0) & (index >= 0) & (call < steps.ends[np.maximum(index, 0)])
@@ -225,17 +308,34 @@ def _placed(steps: Steps, launched: Sequence[tuple[Int64Array, Int64Array, Int64
     ahead = begins[:-1] >= steps.starts[1:run]
     if ahead.mean() <= 0.5 or (np.diff(begins) <= 0).any():
         return None
-    about = f"{steps.about}{Steps.WHERE_THE_DEVICE_RAN}: the host is more than a step ahead"
+    about = (
+        f"{steps.about}{Steps.WHERE_THE_DEVICE_RAN}: the host is more than a step ahead"
+    )
     if lost:
         about += f", and the trace ends before the device begins {lost} more"
     following = np.append(begins[1:], finishes[-1:])
     names = steps.names[:run]
-    placed = _periods(begins, following, finishes, names, steps.source, steps.confidence, steps.thread, about)
-    return replace(placed, kinds=(*placed.kinds[:-1], StepKind.CUT_OFF)) if lost else placed
+    placed = _periods(
+        begins,
+        following,
+        finishes,
+        names,
+        steps.source,
+        steps.confidence,
+        steps.thread,
+        about,
+    )
+    return (
+        replace(placed, kinds=(*placed.kinds[:-1], StepKind.CUT_OFF))
+        if lost
+        else placed
+    )
 
 
 def _whole_trace(threads: Threads, devices: Sequence[Device], driver: int) -> Steps:
-    """One step from the first to the last device event, or over all host events that are not the profiler's own."""
+    """One step from the first to the last device event, or over all host events that
+    are not the profiler's own.
+    """
     lo, hi = _host_window(threads)
     about = "the span of all host events"
     active = [device for device in devices if device.is_active]
@@ -246,7 +346,17 @@ def _whole_trace(threads: Threads, devices: Sequence[Device], driver: int) -> St
             lo, hi = first, last
             about = "the span of all events on devices"
     one, end = np.array([lo], np.int64), np.array([max(hi, lo)], np.int64)
-    return Steps(one, end, end, ("whole trace",), (StepKind.STEADY,), StepSource.WHOLE_TRACE, 0.2, driver, about)
+    return Steps(
+        one,
+        end,
+        end,
+        ("whole trace",),
+        (StepKind.STEADY,),
+        StepSource.WHOLE_TRACE,
+        0.2,
+        driver,
+        about,
+    )
 
 
 def _host_window(threads: Threads) -> tuple[int, int]:
@@ -255,28 +365,47 @@ def _host_window(threads: Threads) -> tuple[int, int]:
     own &= threads.end > threads.start
     if not own.any():
         own[:] = True
-    return (int(threads.start[own].min()), int(threads.end[own].max())) if len(threads) else (0, 0)
+    return (
+        (int(threads.start[own].min()), int(threads.end[own].max()))
+        if len(threads)
+        else (0, 0)
+    )
 
 
 def chosen_steps(steps: Steps, first: int, last: int) -> Steps:
-    """Only steps first .. last - 1 count, whatever they hold. Raises UsageError when the trace has none of them."""
+    """Only steps first .. last - 1 count, whatever they hold. Raises UsageError when
+    the trace has none of them.
+    """
     if first >= min(last, len(steps)):
-        raise UsageError(f"--steps {first}:{last}: the trace has {len(steps)} steps, 0:{len(steps)}.")
-    kinds = [StepKind.STEADY if first <= index < last else StepKind.NOT_CHOSEN for index in range(len(steps))]
+        raise UsageError(
+            f"--steps {first}:{last}: the trace has {len(steps)} steps, 0:{len(steps)}."
+        )
+    kinds = [
+        StepKind.STEADY if first <= index < last else StepKind.NOT_CHOSEN
+        for index in range(len(steps))
+    ]
     return replace(steps, kinds=tuple(kinds))
 
 
 def sorted_out(steps: Steps, breakdown: npt.NDArray[np.int64]) -> Steps:
-    """Sets compiling first steps and a slow first step apart. breakdown: ps, shape (devices, steps, TimeClass).
+    """Sets compiling first steps and a slow first step apart. breakdown: ps, shape
+    (devices, steps, TimeClass).
 
-    Compilation that goes on through the trace is the program's fault, not the capture's, so those steps count.
+    Compilation that goes on through the trace is the program's fault, not the
+    capture's, so those steps count.
     """
     kinds = list(steps.kinds)
     length = np.maximum(steps.ends - steps.starts, 1)
-    compiling = breakdown[:, :, TimeClass.COMPILE].mean(axis=0) / length if len(breakdown) else np.zeros(len(steps))
+    compiling = (
+        breakdown[:, :, TimeClass.COMPILE].mean(axis=0) / length
+        if len(breakdown)
+        else np.zeros(len(steps))
+    )
     candidates = [i for i, kind in enumerate(kinds) if kind is StepKind.STEADY]
     leading = 0
-    while leading < len(candidates) and compiling[candidates[leading]] >= _COMPILING_SHARE:
+    while (
+        leading < len(candidates) and compiling[candidates[leading]] >= _COMPILING_SHARE
+    ):
         leading += 1
     if leading <= len(candidates) // 2:
         for index in candidates[:leading]:
@@ -284,13 +413,16 @@ def sorted_out(steps: Steps, breakdown: npt.NDArray[np.int64]) -> Steps:
         candidates = candidates[leading:]
     if len(candidates) >= _ENOUGH_FOR_WARM_UP:
         typical = float(median(length[candidates[1:]]))
-        if length[candidates[0]] > _WARM_UP_FACTOR * typical and compiling[candidates[0]] < _COMPILING_SHARE:
+        if (
+            length[candidates[0]] > _WARM_UP_FACTOR * typical
+            and compiling[candidates[0]] < _COMPILING_SHARE
+        ):
             kinds[candidates[0]] = StepKind.WARM_UP
     return replace(steps, kinds=tuple(kinds))
 
 
-# Steps of a trace without markers: from executions of one program, from a pattern of launches, from the host's
-# loop.
+# Steps of a trace without markers: from executions of one program, from a pattern of
+# launches, from the host's loop.
 
 
 def inferred_steps(
@@ -301,11 +433,12 @@ def inferred_steps(
     launching: Callable[[], Calls | None],
     round_ms: float = 0.0,
 ) -> Inferred | None:
-    """The first of these that gives three cycles: module executions, a launch pattern, the host's loop. Where a round of the
-    loop is known, the first of its length, if any is: what repeats within a round is a part of the step.
+    """The first of these that gives three cycles: module executions, a launch pattern,
+    the host's loop. Where a round of the loop is known, the first of its length, if any
+    is: what repeats within a round is a part of the step.
 
-    launching: gives the calls of the function that launches most device work, asked only where it is needed. round_ms: of
-    the program's loop, 0 for unknown.
+    launching: gives the calls of the function that launches most device work, asked
+    only where it is needed. round_ms: of the program's loop, 0 for unknown.
     """
     attempts: tuple[Callable[[], Inferred | None], ...] = (
         lambda: executions_on_device(trace),
@@ -332,33 +465,58 @@ def inferred_steps(
 
 
 _ALIKE = 1.4
-"""By which factor a step may differ from a round that was counted in the same window: two rounds are no step."""
+"""By which factor a step may differ from a round that was counted in the same window:
+two rounds are no step.
+"""
 _SHORTEST_ROUND, _LONGEST_ROUND = 0.5, 2.5
-"""How long a step may be, of a round that was not recorded: recording makes steps longer, up to twice as long with all calls."""
+"""How long a step may be, of a round that was not recorded: recording makes steps
+longer, up to twice as long with all calls.
+"""
 
 
-def _rounds(samples: Samples, began_ns: int, threads: Threads, driver: int) -> Inferred | None:
-    """Those that were counted in the window, by whoever recorded it, as far as they lie in the trace; None for too few."""
+def _rounds(
+    samples: Samples, began_ns: int, threads: Threads, driver: int
+) -> Inferred | None:
+    """Those that were counted in the window, by whoever recorded it, as far as they lie
+    in the trace; None for too few.
+    """
     _, hi = _host_window(threads)
-    began = ((one - began_ns) * 1000 for one in samples.rounds_ns)  # those of another window lie elsewhere
+    began = (
+        (one - began_ns) * 1000 for one in samples.rounds_ns
+    )  # those of another window lie elsewhere
     known = sorted({one for one in began if 0 <= one <= 2 * hi})
     if not began_ns or len(known) <= LEAST_CYCLES:
         return None
     at = np.array(known, np.int64)
-    return Inferred(at[:-1], at[1:], StepSource.HOST_LOOP, _OF_ROUNDS, driver, Steps.ROUNDS)
+    return Inferred(
+        at[:-1], at[1:], StepSource.HOST_LOOP, _OF_ROUNDS, driver, Steps.ROUNDS
+    )
 
 
 def _takes_a_round(
-    found: Inferred, round_ms: float, least: float = _SHORTEST_ROUND, most: float = _LONGEST_ROUND
+    found: Inferred,
+    round_ms: float,
+    least: float = _SHORTEST_ROUND,
+    most: float = _LONGEST_ROUND,
 ) -> bool:
-    period = float(median(np.diff(found.starts))) / PS_PER_MS if len(found.starts) > 1 else 0.0
+    period = (
+        float(median(np.diff(found.starts))) / PS_PER_MS
+        if len(found.starts) > 1
+        else 0.0
+    )
     return least <= period / round_ms <= most
 
 
-def _with_work_after(calls: Inferred | None, devices: Sequence[Device]) -> Inferred | None:
-    """The calls, if after each of them a device begins to work: no launches need to link the two."""
+def _with_work_after(
+    calls: Inferred | None, devices: Sequence[Device]
+) -> Inferred | None:
+    """The calls, if after each of them a device begins to work: no launches need to
+    link the two.
+    """
     if calls is None:
         return None
     ends = np.append(calls.starts, np.iinfo(np.int64).max)
-    begun = (np.diff(np.searchsorted(device.compute.starts, ends)) for device in devices)
+    begun = (
+        np.diff(np.searchsorted(device.compute.starts, ends)) for device in devices
+    )
     return calls if any((each > 0).all() for each in begun) else None

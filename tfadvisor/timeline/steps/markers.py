@@ -1,4 +1,6 @@
-"""Steps that the program marked itself: StepTraceAnnotation, Keras' `Profiled batch`, `Trace("train")`, a Steps line."""
+"""Steps that the program marked itself: StepTraceAnnotation, Keras' `Profiled batch`,
+`Trace("train")`, a Steps line.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ if TYPE_CHECKING:
 
 
 class MarkedSteps(msgspec.Struct, frozen=True):
-    """Start and end of each marked step, the thread that marked them (-1 for a device line), and the marker's name.
+    """Start and end of each marked step, the thread that marked them (-1 for a device
+    line), and the marker's name.
 
     next_starts: where the following step begins; for a last step, its own end.
     """
@@ -34,12 +37,13 @@ class MarkedSteps(msgspec.Struct, frozen=True):
 
 
 def marked_steps(trace: HostTrace, threads: Threads) -> MarkedSteps | None:
-    """The program's own steps on one thread, else a device's `Steps` line; None when there is neither.
+    """The program's own steps on one thread, else a device's `Steps` line; None when
+    there is neither.
 
     Steps that a viewer drew into the file are not among them: drawn_steps has those.
 
-    Of several markers the one that covers most time is taken; one that others nest in (an epoch around its steps) gives
-    way to them.
+    Of several markers the one that covers most time is taken; one that others nest in
+    (an epoch around its steps) gives way to them.
     """
     position, number = threads.integers(trace.stat(stats.STEP_NUM))
     if not len(position):
@@ -53,7 +57,16 @@ def marked_steps(trace: HostTrace, threads: Threads) -> MarkedSteps | None:
         mine = true_at(key == one)
         starts, ends = threads.start[position[mine]], threads.end[position[mine]]
         name = threads.names[threads.row[position[mine[0]]]]
-        groups.append(MarkedSteps(starts, ends, _following(starts, ends), number[mine], int(thread[mine[0]]), name))
+        groups.append(
+            MarkedSteps(
+                starts,
+                ends,
+                _following(starts, ends),
+                number[mine],
+                int(thread[mine[0]]),
+                name,
+            )
+        )
     chosen = max(groups, key=_covered)
     while inner := [group for group in groups if _is_inside(group, chosen)]:
         chosen = max(inner, key=_covered)
@@ -65,7 +78,9 @@ def _covered(steps: MarkedSteps) -> int:
 
 
 def _is_inside(inner: MarkedSteps, outer: MarkedSteps) -> bool:
-    """Whether a marker divides another: more of them, most lie within, and they fill it."""
+    """Whether a marker divides another: more of them, most lie within, and they fill
+    it.
+    """
     if inner.thread != outer.thread or len(inner.starts) <= len(outer.starts):
         return False
     place = np.searchsorted(outer.starts, inner.starts, side="right") - 1
@@ -74,22 +89,30 @@ def _is_inside(inner: MarkedSteps, outer: MarkedSteps) -> bool:
 
 
 def drawn_steps(trace: HostTrace) -> MarkedSteps | None:
-    """A GPU's `Steps` line, drawn by the profiler's viewer and saved by an old version; None without one.
+    """A GPU's `Steps` line, drawn by the profiler's viewer and saved by an old version;
+    None without one.
 
-    It lasts from the first device event to the last, whatever those are, so it is the last thing to go by.
+    It lasts from the first device event to the last, whatever those are, so it is the
+    last thing to go by.
     """
     return _device_steps(trace, drawn=True)
 
 
 def _device_steps(trace: HostTrace, drawn: bool) -> MarkedSteps | None:
-    """The device `Steps` line with most steps, and those of other devices that lie between them.
+    """The device `Steps` line with most steps, and those of other devices that lie
+    between them.
 
-    Two devices that ran one step of the program far apart have a step each: else the later one would seem idle.
-    drawn: whether lines that the viewer drew are wanted, or those of the device itself.
+    Two devices that ran one step of the program far apart have a step each: else the
+    later one would seem idle. drawn: whether lines that the viewer drew are wanted, or
+    those of the device itself.
     """
     lines = trace.lines
     found: list[tuple[Int64Array, Int64Array]] = []
-    name = "Steps line saved by the profiler's viewer" if drawn else "Steps line of the device"
+    name = (
+        "Steps line saved by the profiler's viewer"
+        if drawn
+        else "Steps line of the device"
+    )
     for line in range(len(lines)):
         plane = trace.planes[int(lines.plane[line])].name
         if lines.name[line] != STEPS_LINE or not plane.startswith(DEVICE_PLANES):
@@ -110,12 +133,21 @@ def _device_steps(trace: HostTrace, drawn: bool) -> MarkedSteps | None:
     following = _following(starts, ends)
     for more_starts, more_ends in found[1:]:
         apart = union(starts, ends).within(more_starts, more_ends) == 0
-        starts, ends = np.append(starts, more_starts[apart]), np.append(ends, more_ends[apart])
-        following = np.append(following, _following(more_starts[apart], more_ends[apart]))
+        starts, ends = (
+            np.append(starts, more_starts[apart]),
+            np.append(ends, more_ends[apart]),
+        )
+        following = np.append(
+            following, _following(more_starts[apart], more_ends[apart])
+        )
     order = np.argsort(starts, kind="stable")
     starts, ends, following = starts[order], ends[order], following[order]
-    following[:-1] = np.minimum(following[:-1], starts[1:])  # another device's step ends the pause after one's own
-    return MarkedSteps(starts, ends, following, np.arange(len(starts), dtype=np.int64), -1, name)
+    following[:-1] = np.minimum(
+        following[:-1], starts[1:]
+    )  # another device's step ends the pause after one's own
+    return MarkedSteps(
+        starts, ends, following, np.arange(len(starts), dtype=np.int64), -1, name
+    )
 
 
 def _following(starts: Int64Array, ends: Int64Array) -> Int64Array:
@@ -128,7 +160,9 @@ def _following(starts: Int64Array, ends: Int64Array) -> Int64Array:
 def grouped(
     rows: npt.NDArray[np.int32], names: Sequence[str], bare: Callable[[str], str]
 ) -> tuple[list[str], Int64Array]:
-    """(distinct bare names, index of each row's among them). rows: one or more. bare: a name without its number."""
+    """(distinct bare names, index of each row's among them). rows: one or more. bare: a
+    name without its number.
+    """
     label = {row: bare(names[row]) for row in distinct(rows).tolist()}
     labels = sorted(set(label.values()))
     table = np.zeros(max(label) + 1, np.int64)

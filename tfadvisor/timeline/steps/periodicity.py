@@ -1,4 +1,6 @@
-"""The period of what a training loop repeats, its rhythm, and the few calls that make a loop of long steps."""
+"""The period of what a training loop repeats, its rhythm, and the few calls that make a
+loop of long steps.
+"""
 
 from __future__ import annotations
 
@@ -23,60 +25,87 @@ _MOST_LAGS = 96
 _LEAST_MATCH = 0.85
 _AS_GOOD = 0.97
 _MOSTLY = 0.5
-"""Where at least this share of items equals the one a cycle earlier, some cycles may hold more or fewer, as with a branch."""
+"""Where at least this share of items equals the one a cycle earlier, some cycles may
+hold more or fewer, as with a branch.
+"""
 _SOME = 3
 """Lengths that are tried for such cycles, from the shortest."""
 
 
 class Period(msgspec.Struct, frozen=True):
-    """length: items a cycle. match: share of items that equal the one a cycle earlier. firsts: where cycles begin."""
+    """length: items a cycle. match: share of items that equal the one a cycle earlier.
+    firsts: where cycles begin.
+    """
 
     length: int
     match: float
     firsts: Int64Array
 
 
-def find_period(codes: Int64Array, starts: Int64Array, ends: Int64Array) -> Period | None:
-    """The shortest cycle that explains the sequence, cut where the largest pauses are; None when nothing repeats thrice.
+def find_period(
+    codes: Int64Array, starts: Int64Array, ends: Int64Array
+) -> Period | None:
+    """The shortest cycle that explains the sequence, cut where the largest pauses are;
+    None when nothing repeats thrice.
 
     codes: name of each item, in order of time. starts, ends: its time, ps.
 
-    Candidate lengths are the distances between successive uses of each name. Of those whose match is nearly the best,
-    the shortest wins. A cycle begins after the longest average pause.
+    Candidate lengths are the distances between successive uses of each name. Of those
+    whose match is nearly the best, the shortest wins. A cycle begins after the longest
+    average pause.
     """
     n = min(len(codes), _LOOKED_AT)
     lags = _candidate_lags(codes[:n])
     if not len(lags):
         return None
-    match = np.array([float(np.mean(codes[lag:n] == codes[: n - lag])) for lag in lags.tolist()])
+    match = np.array(
+        [float(np.mean(codes[lag:n] == codes[: n - lag])) for lag in lags.tolist()]
+    )
     best = float(match.max())
     if best < _LEAST_MATCH:
-        tried = (_branching(codes, lag, starts, ends) for lag in lags[match >= _MOSTLY][:_SOME].tolist())
+        tried = (
+            _branching(codes, lag, starts, ends)
+            for lag in lags[match >= _MOSTLY][:_SOME].tolist()
+        )
         return next((one for one in tried if one is not None), None)
     length = int(lags[match >= best * _AS_GOOD].min())
     pause = np.zeros(len(codes), np.int64)
     pause[1:] = np.maximum(starts[1:] - np.maximum.accumulate(ends)[:-1], 0)
-    by_phase = pause[: len(codes) // length * length].reshape(-1, length)[1:].mean(axis=0)
+    by_phase = (
+        pause[: len(codes) // length * length].reshape(-1, length)[1:].mean(axis=0)
+    )
     return Period(length, best, _cycle_starts(codes, length, int(np.argmax(by_phase))))
 
 
-def _branching(codes: Int64Array, length: int, starts: Int64Array, ends: Int64Array) -> Period | None:
-    """Cycles of which some take a branch, as a random action in an agent's loop: from one use of a name to the next.
+def _branching(
+    codes: Int64Array, length: int, starts: Int64Array, ends: Int64Array
+) -> Period | None:
+    """Cycles of which some take a branch, as a random action in an agent's loop: from
+    one use of a name to the next.
 
-    Of the names that most cycles use once, the one after the longest pauses begins them. What they share is the match.
+    Of the names that most cycles use once, the one after the longest pauses begins
+    them. What they share is the match.
     """
     pause = np.append(0, np.maximum(starts[1:] - np.maximum.accumulate(ends)[:-1], 0))
     _, item = np.unique(codes, return_inverse=True)
     begins, longest = None, -1.0
-    for one in true_at(np.abs(np.bincount(item) * length / len(codes) - 1) < _MOSTLY).tolist()[:_MOST_LAGS]:
+    for one in true_at(
+        np.abs(np.bincount(item) * length / len(codes) - 1) < _MOSTLY
+    ).tolist()[:_MOST_LAGS]:
         uses = true_at(item == one)
         apart = np.diff(uses)
         once = len(uses) > LEAST_CYCLES and np.mean(apart == length) >= _MOSTLY
-        if once and length / 2 < apart.min() <= apart.max() < length * 2 and pause[uses].mean() > longest:
+        if (
+            once
+            and length / 2 < apart.min() <= apart.max() < length * 2
+            and pause[uses].mean() > longest
+        ):
             begins, longest = uses, float(pause[uses].mean())
     if begins is None:
         return None
-    often = np.bincount(item) * 2 >= len(begins)  # the others are in no usual cycle, and may be many
+    often = np.bincount(item) * 2 >= len(
+        begins
+    )  # the others are in no usual cycle, and may be many
     name = np.where(often, np.cumsum(often) - 1, -1)[item[begins[0] : begins[-1]]]
     cycle = np.repeat(np.arange(len(begins) - 1), np.diff(begins))
     held = np.zeros((len(begins) - 1, int(often.sum())), np.int64)
@@ -88,7 +117,9 @@ def _branching(codes: Int64Array, length: int, starts: Int64Array, ends: Int64Ar
 
 
 def _candidate_lags(codes: Int64Array) -> Int64Array:
-    """Distances between successive uses of a name that leave room for three cycles, the most frequent first."""
+    """Distances between successive uses of a name that leave room for three cycles, the
+    most frequent first.
+    """
     order = np.argsort(codes, kind="stable")
     same = codes[order][1:] == codes[order][:-1]
     distances = np.diff(order)[same]
@@ -99,7 +130,9 @@ def _candidate_lags(codes: Int64Array) -> Int64Array:
 
 
 def _cycle_starts(codes: Int64Array, length: int, phase: int) -> Int64Array:
-    """Where cycles begin: at each use of the name at this phase if a cycle uses it once, else every `length` items."""
+    """Where cycles begin: at each use of the name at this phase if a cycle uses it
+    once, else every `length` items.
+    """
     regular = np.arange(phase, len(codes), length, dtype=np.int64)
     uses = true_at(codes == codes[phase])
     if abs(len(uses) - len(regular)) <= 1:
@@ -112,8 +145,9 @@ def _cycle_starts(codes: Int64Array, length: int, phase: int) -> Int64Array:
 
 LEAST_CYCLES = 3
 _LARGEST_SPREAD = 0.35
-"""Median deviation from the median period, as a share of it, beyond which cycles are no steps. Recorded training loops
-stay below 0.1, unrelated calls of one helper function lie above 0.45."""
+"""Median deviation from the median period, as a share of it, beyond which cycles are no
+steps. Recorded training loops stay below 0.1, unrelated calls of one helper function
+lie above 0.45."""
 _FEW_PERIODS = 5
 
 
@@ -129,16 +163,24 @@ class Inferred(msgspec.Struct, frozen=True):
 
 
 def inferred(
-    starts: Int64Array, ends: Int64Array, source: StepSource, confidence: float, thread: int, about: str
+    starts: Int64Array,
+    ends: Int64Array,
+    source: StepSource,
+    confidence: float,
+    thread: int,
+    about: str,
 ) -> Inferred:
-    """Irregular cycles are less sure: the confidence falls with the spread of the periods, to 0 when there is no rhythm."""
+    """Irregular cycles are less sure: the confidence falls with the spread of the
+    periods, to 0 when there is no rhythm.
+    """
     spread = _spread(starts)
     sure = 0.0 if spread > _LARGEST_SPREAD else confidence / (1.0 + spread)
     return Inferred(starts, ends, source, round(sure, 3), thread, about)
 
 
 def _spread(starts: Int64Array) -> float:
-    """How far the periods lie from the median one, as a share of it; or from their neighbours, where they slowly grow.
+    """How far the periods lie from the median one, as a share of it; or from their
+    neighbours, where they slowly grow.
 
     starts: of two cycles or more.
     """
@@ -153,16 +195,23 @@ def _spread(starts: Int64Array) -> float:
     return spread / typical
 
 
-# Steps of a capture too short for a rhythm: calls of the compiled function in which the devices' work is launched.
+# Steps of a capture too short for a rhythm: calls of the compiled function in which the
+# devices' work is launched.
 
 _MANY_CALLS = 8
 _OF_MANY_CALLS = 0.6
 _OF_UNEVEN_CALLS = 0.45
-"""Confidence in calls without a rhythm. Of three to seven of them no share is typical: rules abstain below 0.5."""
+"""Confidence in calls without a rhythm. Of three to seven of them no share is typical:
+rules abstain below 0.5.
+"""
 _NEARLY_ALL_WORK = 0.8
-"""Calls without a rhythm are steps only where little else computes; one op of an eager program is none."""
+"""Calls without a rhythm are steps only where little else computes; one op of an eager
+program is none.
+"""
 _MOST_WORK = 0.5
-"""The function in which at least this share of the devices' work is launched is what the program steps by."""
+"""The function in which at least this share of the devices' work is launched is what
+the program steps by.
+"""
 
 
 class Calls(msgspec.Struct, frozen=True):
@@ -171,7 +220,9 @@ class Calls(msgspec.Struct, frozen=True):
     starts: Int64Array
     """When each call begins, ps."""
     ends: Int64Array
-    """When the last device work launched in the call ends, or the call where nothing is launched after it returns. ps."""
+    """When the last device work launched in the call ends, or the call where nothing is
+    launched after it returns. ps.
+    """
     share: float
     """Of all device work, how much the calls launch: 0..1."""
     thread: int
@@ -184,34 +235,55 @@ class Calls(msgspec.Struct, frozen=True):
 
 
 def uneven_calls(calls: Calls | None) -> Inferred | None:
-    """Three calls or more that launch nearly all device work: the program's steps, though they keep no rhythm."""
-    if calls is None or len(calls.starts) < LEAST_CYCLES or calls.share < _NEARLY_ALL_WORK:
+    """Three calls or more that launch nearly all device work: the program's steps,
+    though they keep no rhythm.
+    """
+    if (
+        calls is None
+        or len(calls.starts) < LEAST_CYCLES
+        or calls.share < _NEARLY_ALL_WORK
+    ):
         return None
     sure = _OF_MANY_CALLS if len(calls.starts) >= _MANY_CALLS else _OF_UNEVEN_CALLS
-    return Inferred(calls.starts, calls.ends, StepSource.MODULE, sure, calls.thread, calls.about())
+    return Inferred(
+        calls.starts, calls.ends, StepSource.MODULE, sure, calls.thread, calls.about()
+    )
 
 
-def calls_with_device_work(trace: HostTrace, threads: Threads, devices: Sequence[Device]) -> Calls | None:
-    """Of the compiled functions that Python calls, the one whose calls launch most device work; None without such.
+def calls_with_device_work(
+    trace: HostTrace, threads: Threads, devices: Sequence[Device]
+) -> Calls | None:
+    """Of the compiled functions that Python calls, the one whose calls launch most
+    device work; None without such.
 
-    It must be at least half of all. Functions are distinguished by name; numbers that a runtime appends do not count.
+    It must be at least half of all. Functions are distinguished by name; numbers that a
+    runtime appends do not count.
     """
     position = _outer_calls(trace, threads)
-    label = {row: function_name(threads.names[row]) for row in distinct(threads.row[position]).tolist()}
+    label = {
+        row: function_name(threads.names[row])
+        for row in distinct(threads.row[position]).tolist()
+    }
     thread = threads.thread_of(position)
     best: Calls | None = None
     for one in sorted(set(thread.tolist())):
         for name in sorted(set(label.values())):
             rows = [row for row, text in label.items() if text == name]
             mine = position[(thread == one) & is_in(threads.row[position], rows)]
-            found = _launching(threads, outermost(threads, mine), devices, one, name) if len(mine) else None
+            found = (
+                _launching(threads, outermost(threads, mine), devices, one, name)
+                if len(mine)
+                else None
+            )
             if found is not None and (best is None or found.share > best.share):
                 best = found
     return best
 
 
 def _outer_calls(trace: HostTrace, threads: Threads) -> Int64Array:
-    """Positions at which Python calls a tf.function or a jitted function; without these, functions run eagerly."""
+    """Positions at which Python calls a tf.function or a jitted function; without
+    these, functions run eagerly.
+    """
     position = threads.positions(trace.stat(stats.TF_FUNCTION_CALL).event)
     position = distinct(np.append(position[position >= 0], threads.named(is_jitted)))
     if not len(position):
@@ -219,17 +291,28 @@ def _outer_calls(trace: HostTrace, threads: Threads) -> Int64Array:
     return position[~threads.on_pipeline_threads(position)]
 
 
-def _launching(threads: Threads, calls: Int64Array, devices: Sequence[Device], thread: int, name: str) -> Calls | None:
+def _launching(
+    threads: Threads,
+    calls: Int64Array,
+    devices: Sequence[Device],
+    thread: int,
+    name: str,
+) -> Calls | None:
     """The calls that launch device work; None where they launch less than half of all.
 
-    An accelerator's work belongs to the call during which it was launched. A CPU's runs during the call itself.
+    An accelerator's work belongs to the call during which it was launched. A CPU's runs
+    during the call itself.
     """
     starts, ends = threads.start[calls], threads.end[calls]
     finished, worked = ends.copy(), np.zeros(len(calls), np.int64)
     everything = 0
     for device in devices:
         ops = device.ops
-        unknown = ops.start if device.kind is DeviceKind.CPU else np.full(len(ops), -1, np.int64)
+        unknown = (
+            ops.start
+            if device.kind is DeviceKind.CPU
+            else np.full(len(ops), -1, np.int64)
+        )
         begun = np.where(ops.launch_start >= 0, ops.launch_start, unknown)
         call = np.searchsorted(starts, begun, side="right") - 1
         inside = (call >= 0) & (begun < ends[np.maximum(call, 0)])
@@ -239,4 +322,6 @@ def _launching(threads: Threads, calls: Int64Array, devices: Sequence[Device], t
     if worked.sum() < max(_MOST_WORK * everything, 1):
         return None
     mine = worked > 0
-    return Calls(starts[mine], finished[mine], float(worked.sum() / everything), thread, name)
+    return Calls(
+        starts[mine], finished[mine], float(worked.sum() / everything), thread, name
+    )

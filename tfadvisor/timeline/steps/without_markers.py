@@ -1,4 +1,6 @@
-"""Steps that nobody marked: by batches, by a function, by a module, or by a repeated pattern of dispatches."""
+"""Steps that nobody marked: by batches, by a function, by a module, or by a repeated
+pattern of dispatches.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,12 @@ from tfadvisor.timeline.names.classes import DeviceClass, HostClass
 from tfadvisor.timeline.names.host import function_name, is_eager_function
 from tfadvisor.timeline.names.programs import program_name
 from tfadvisor.timeline.steps.markers import grouped
-from tfadvisor.timeline.steps.periodicity import LEAST_CYCLES, Inferred, find_period, inferred
+from tfadvisor.timeline.steps.periodicity import (
+    LEAST_CYCLES,
+    Inferred,
+    find_period,
+    inferred,
+)
 from tfadvisor.timeline.windows import leading
 from tfadvisor.trace.columns import HostTrace
 
@@ -40,25 +47,41 @@ def batches_taken(threads: Threads, driver: int) -> Inferred | None:
     )
 
 
-def batches_of_layered_steps(threads: Threads, functions: Inferred | None) -> Inferred | None:
-    """A loop that takes one batch for several calls of a function steps from batch to batch: each layer is a function."""
+def batches_of_layered_steps(
+    threads: Threads, functions: Inferred | None
+) -> Inferred | None:
+    """A loop that takes one batch for several calls of a function steps from batch to
+    batch: each layer is a function.
+    """
     if functions is None:
         return functions
     batches = batches_taken(threads, functions.thread)
-    if batches is None or not batches.confidence or len(functions.starts) < 2 * len(batches.starts):
+    if (
+        batches is None
+        or not batches.confidence
+        or len(functions.starts) < 2 * len(batches.starts)
+    ):
         return functions
     return batches
 
 
 def thread_that_takes_most(threads: Threads) -> int:
-    """The thread that takes most batches from tf.data, -1 when none does. With replicas it is not the one that dispatches."""
-    taken = [(len(threads.of(one, HostClass.GET_NEXT)), -one.index) for one in threads.threads if not one.is_pipeline]
+    """The thread that takes most batches from tf.data, -1 when none does. With replicas
+    it is not the one that dispatches.
+    """
+    taken = [
+        (len(threads.of(one, HostClass.GET_NEXT)), -one.index)
+        for one in threads.threads
+        if not one.is_pipeline
+    ]
     most, index = max(taken, default=(0, 0))
     return -index if most else -1
 
 
 def _first_of_each_batch(threads: Threads, index: int) -> Int64Array:
-    """Calls that take a batch from tf.data; of several in a row, one for each replica, the first."""
+    """Calls that take a batch from tf.data; of several in a row, one for each replica,
+    the first.
+    """
     thread = threads.threads[index]
     calls = outermost(threads, threads.of(thread, HostClass.GET_NEXT))
     others = dispatches(threads, thread)
@@ -70,13 +93,21 @@ def _first_of_each_batch(threads: Threads, index: int) -> Int64Array:
 # Steps as calls of a tf.function, and as iterations of a loop inside one.
 
 _FILLS = 0.25
-"""Calls of a function are steps before all else where they take at least this share of the time from the first to the last."""
+"""Calls of a function are steps before all else where they take at least this share of
+the time from the first to the last.
+"""
 _TAKEN = 0.8
-"""Iterations are steps where at least so many batches are taken meanwhile, for each of them."""
+"""Iterations are steps where at least so many batches are taken meanwhile, for each of
+them.
+"""
 
 
-def calls_of_tf_function(trace: HostTrace, threads: Threads, least: float = _FILLS) -> Inferred | None:
-    """Calls of the tf.function that takes most time on its thread. least: of the time from the first to the last."""
+def calls_of_tf_function(
+    trace: HostTrace, threads: Threads, least: float = _FILLS
+) -> Inferred | None:
+    """Calls of the tf.function that takes most time on its thread. least: of the time
+    from the first to the last.
+    """
     position = threads.positions(trace.stat(stats.TF_FUNCTION_CALL).event)
     position = distinct(position[position >= 0])
     if not len(position):
@@ -96,15 +127,19 @@ def calls_of_tf_function(trace: HostTrace, threads: Threads, least: float = _FIL
         fills = total >= least * int(ends[-1] - starts[0])
         if len(mine) >= LEAST_CYCLES and fills and total > longest:
             about = f"calls of {names[one % len(names)]}"
-            best = inferred(starts, ends, StepSource.MODULE, 0.9, one // len(names), about)
+            best = inferred(
+                starts, ends, StepSource.MODULE, 0.9, one // len(names), about
+            )
             longest = total
     return best
 
 
 def iterations_in_function(trace: HostTrace, threads: Threads) -> Inferred | None:
-    """Iterations of a TensorFlow training loop inside one function call: `iter_num` of the executor's work.
+    """Iterations of a TensorFlow training loop inside one function call: `iter_num` of
+    the executor's work.
 
-    A loop over time steps of one batch looks the same; a training loop takes a batch from the pipeline each time.
+    A loop over time steps of one batch looks the same; a training loop takes a batch
+    from the pipeline each time.
     """
     position, iteration = threads.integers(trace.stat(stats.LOOP_ITERATION))
     id_position, step_id = threads.integers(trace.stat(stats.EXECUTOR_STEP))
@@ -112,7 +147,11 @@ def iterations_in_function(trace: HostTrace, threads: Threads) -> Inferred | Non
         return None
     where = np.minimum(np.searchsorted(id_position, position), len(id_position) - 1)
     matches = id_position[where] == position
-    position, iteration, run = position[matches], iteration[matches], step_id[where[matches]]
+    position, iteration, run = (
+        position[matches],
+        iteration[matches],
+        step_id[where[matches]],
+    )
     if not len(position):
         return None
     runs, inverse = np.unique(run, return_inverse=True)
@@ -122,7 +161,9 @@ def iterations_in_function(trace: HostTrace, threads: Threads) -> Inferred | Non
     numbers, group = np.unique(iteration[mine], return_inverse=True)
     if len(numbers) < LEAST_CYCLES:
         return None
-    starts, ends = group_spans(group, threads.start[position[mine]], threads.end[position[mine]])
+    starts, ends = group_spans(
+        group, threads.start[position[mine]], threads.end[position[mine]]
+    )
     batches = threads.start[threads.everywhere(HostClass.GET_NEXT)]
     taken = int(((batches >= starts[0]) & (batches <= ends[-1])).sum())
     if (np.diff(starts) <= 0).any() or taken < _TAKEN * len(numbers):
@@ -131,19 +172,28 @@ def iterations_in_function(trace: HostTrace, threads: Threads) -> Inferred | Non
     return inferred(starts, ends, StepSource.HOST_LOOP, 0.8, -1, about)
 
 
-# Steps as executions of one XLA program: on a device's line of programs, or as calls of the jitted function.
+# Steps as executions of one XLA program: on a device's line of programs, or as calls of
+# the jitted function.
 
 _MOST_OF_TIME = 0.5
 _AHEAD = 0.5
-"""Steps are taken from the devices' events only where more calls than this share were over before their work began."""
+"""Steps are taken from the devices' events only where more calls than this share were
+over before their work began.
+"""
 
 
 def executions_on_device(trace: HostTrace) -> Inferred | None:
-    """Executions of the program that takes most of a line of whole programs, as TPUs have one."""
+    """Executions of the program that takes most of a line of whole programs, as TPUs
+    have one.
+    """
     lines = trace.lines
     for line in program_lines(trace):
         part = slice(int(lines.first[line]), int(lines.first[line + 1]))
-        start, duration, row = trace.events.start_ps[part], trace.events.duration_ps[part], trace.events.row[part]
+        start, duration, row = (
+            trace.events.start_ps[part],
+            trace.events.duration_ps[part],
+            trace.events.row[part],
+        )
         if not len(start):
             continue
         names, group = grouped(row, trace.names.name, program_name)
@@ -153,12 +203,23 @@ def executions_on_device(trace: HostTrace) -> Inferred | None:
         mine = mine[np.argsort(start[mine], kind="stable")]
         if len(mine) >= LEAST_CYCLES and totals[top] >= _MOST_OF_TIME * totals.sum():
             about = f"executions of {names[top]}"
-            return inferred(start[mine], start[mine] + duration[mine], StepSource.MODULE, 0.9, -1, about)
+            return inferred(
+                start[mine],
+                start[mine] + duration[mine],
+                StepSource.MODULE,
+                0.9,
+                -1,
+                about,
+            )
     return None
 
 
-def calls_of_jitted_function(threads: Threads, devices: Sequence[Device], driver: int) -> Inferred | None:
-    """Calls of the jitted function whose module takes at least half of the device time."""
+def calls_of_jitted_function(
+    threads: Threads, devices: Sequence[Device], driver: int
+) -> Inferred | None:
+    """Calls of the jitted function whose module takes at least half of the
+    device time.
+    """
     top = _main_module(devices)
     if top is None:
         return None
@@ -167,15 +228,26 @@ def calls_of_jitted_function(threads: Threads, devices: Sequence[Device], driver
     if len(calls) < LEAST_CYCLES:
         return None
     about = f"calls of {threads.names[threads.row[calls[0]]]}"
-    found = inferred(threads.start[calls], threads.end[calls], StepSource.MODULE, 0.9, driver, about)
+    found = inferred(
+        threads.start[calls], threads.end[calls], StepSource.MODULE, 0.9, driver, about
+    )
     begun = _first_events(devices, threads.start[calls])
     if found.confidence > 0 or begun is None:
         return found
-    return replace(found, confidence=inferred(begun, begun, StepSource.MODULE, 0.9, driver, about).confidence)
+    return replace(
+        found,
+        confidence=inferred(
+            begun, begun, StepSource.MODULE, 0.9, driver, about
+        ).confidence,
+    )
 
 
-def runs_called_before(threads: Threads, devices: Sequence[Device], driver: int) -> Inferred | None:
-    """Runs of that module on the busiest device, where the host had called all of them before the trace began."""
+def runs_called_before(
+    threads: Threads, devices: Sequence[Device], driver: int
+) -> Inferred | None:
+    """Runs of that module on the busiest device, where the host had called all of them
+    before the trace began.
+    """
     top = _main_module(devices)
     if top is None or len(calls_of_module(threads, top)):
         return None
@@ -188,7 +260,12 @@ def runs_called_before(threads: Threads, devices: Sequence[Device], driver: int)
         return None
     order = np.argsort(begins, kind="stable")
     return inferred(
-        begins[order], ends[order], StepSource.MODULE, 0.8, driver, f"runs of {top}, called before the trace"
+        begins[order],
+        ends[order],
+        StepSource.MODULE,
+        0.8,
+        driver,
+        f"runs of {top}, called before the trace",
     )
 
 
@@ -203,13 +280,20 @@ def _main_module(devices: Sequence[Device]) -> str | None:
             share = int(length[device.ops.module[known] == module].sum())
             time_by_module[name] = time_by_module.get(name, 0) + share
     top = max(time_by_module, key=lambda name: time_by_module[name], default=None)
-    return top if top is not None and time_by_module[top] >= _MOST_OF_TIME * sum(time_by_module.values()) else None
+    return (
+        top
+        if top is not None
+        and time_by_module[top] >= _MOST_OF_TIME * sum(time_by_module.values())
+        else None
+    )
 
 
 def _first_events(devices: Sequence[Device], calls: Int64Array) -> Int64Array | None:
-    """When the devices began with what each call dispatched, in order, but for the last calls if the trace ends before.
+    """When the devices began with what each call dispatched, in order, but for the last
+    calls if the trace ends before.
 
-    A host that is ahead dispatches in bursts, as its queue has room; the devices then hold the rhythm.
+    A host that is ahead dispatches in bursts, as its queue has room; the devices then
+    hold the rhythm.
     """
     begun = np.full(len(calls), np.iinfo(np.int64).max)
     for device in devices:
@@ -225,7 +309,8 @@ def _first_events(devices: Sequence[Device], calls: Int64Array) -> Int64Array | 
     return begun if ahead.mean() > _AHEAD else None
 
 
-# Steps as a sequence that repeats: of dispatches on the driving thread, or of kernels on a device.
+# Steps as a sequence that repeats: of dispatches on the driving thread, or of kernels
+# on a device.
 
 
 def repeated_dispatches(threads: Threads, driver: int) -> Inferred | None:
@@ -241,7 +326,14 @@ def repeated_dispatches(threads: Threads, driver: int) -> Inferred | None:
         return None
     lasts = np.append(period.firsts[1:] - 1, len(calls) - 1)
     about = f"a repeated sequence of {period.length} dispatches"
-    return inferred(starts[period.firsts], ends[lasts], StepSource.LAUNCH_PATTERN, 0.8 * period.match, driver, about)
+    return inferred(
+        starts[period.firsts],
+        ends[lasts],
+        StepSource.LAUNCH_PATTERN,
+        0.8 * period.match,
+        driver,
+        about,
+    )
 
 
 def repeated_kernels(devices: Sequence[Device]) -> Inferred | None:
@@ -259,4 +351,11 @@ def repeated_kernels(devices: Sequence[Device]) -> Inferred | None:
         return None
     lasts = np.append(period.firsts[1:] - 1, len(kernels) - 1)
     about = f"a repeated sequence of {period.length} kernels"
-    return inferred(starts[period.firsts], ends[lasts], StepSource.LAUNCH_PATTERN, 0.7 * period.match, -1, about)
+    return inferred(
+        starts[period.firsts],
+        ends[lasts],
+        StepSource.LAUNCH_PATTERN,
+        0.7 * period.match,
+        -1,
+        about,
+    )

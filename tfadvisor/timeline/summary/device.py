@@ -1,4 +1,6 @@
-"""One device reduced to what metrics ask: small tables whose size does not grow with the number of its events."""
+"""One device reduced to what metrics ask: small tables whose size does not grow with
+the number of its events.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,10 @@ from msgspec.structs import replace
 from tfadvisor.arrays import distinct, is_in, ranks, true_at
 from tfadvisor.memory import give_back
 from tfadvisor.program.find_modules import Modules
-from tfadvisor.timeline.devices.collective_calls import CollectiveCalls, collective_calls
+from tfadvisor.timeline.devices.collective_calls import (
+    CollectiveCalls,
+    collective_calls,
+)
 from tfadvisor.timeline.devices.gpu import capability
 from tfadvisor.timeline.devices.launches import Launches, launches_of
 from tfadvisor.timeline.distributions import Distribution, distribution
@@ -31,16 +36,19 @@ SMALL_KERNEL_PS = 10_000_000
 """A launch costs the host 2 to 10 µs, so below 10 µs the launch is the larger part."""
 
 TINY_PS = 20_000_000
-"""The example of TensorFlow's guide for too many ops are Muls of 21.9 µs. In healthy compiled Keras models ops below 20 µs take
-2 to 4 % of the time."""
+"""The example of TensorFlow's guide for too many ops are Muls of 21.9 µs. In healthy
+compiled Keras models ops below 20 µs take 2 to 4 % of the time."""
 
 
 class OpTable(msgspec.Struct, frozen=True):
-    """What ran in the counted steps: one row a distinct (name, op, module, program, class), shape (rows,).
+    """What ran in the counted steps: one row a distinct (name, op, module, program,
+    class), shape (rows,).
 
-    name, op, module, program: as in DeviceOps. path: as there, of the row's last event where it has several. count:
-    how often. total_ps: its summed time. small: how many took less than SMALL_KERNEL_PS. details: index into names of how it
-    was launched, -1 where the trace does not say; of several ways the one that takes most time. ways: how many there are.
+    name, op, module, program: as in DeviceOps. path: as there, of the row's last event
+    where it has several. count: how often. total_ps: its summed time. small: how many
+    took less than SMALL_KERNEL_PS. details: index into names of how it was launched, -1
+    where the trace does not say; of several ways the one that takes most time. ways:
+    how many there are.
     """
 
     name: npt.NDArray[np.int32]
@@ -66,20 +74,27 @@ class OpTable(msgspec.Struct, frozen=True):
         return true_at(self.kind == kind.value)
 
     def owner(self) -> Int64Array:
-        """A number for each row's pair of module and program, of which a trace may state only one; below 0 without both."""
+        """A number for each row's pair of module and program, of which a trace may
+        state only one; below 0 without both.
+        """
         return (self.module + 1) * np.int64(len(self.program_ids) + 1) + self.program
 
     def module_of(self) -> Callable[[int], str]:
-        """What the program of a row is called, "" without one; with its id where several have one name: `jit_f(7)`."""
+        """What the program of a row is called, "" without one; with its id where
+        several have one name: `jit_f(7)`.
+        """
         return module_names(self.module, self.program, self.names, self.program_ids)
 
     def whole_programs(self) -> BoolArray:
-        """Which rows stand for programs whose ops the trace does not name: they bear the program's name as their own."""
+        """Which rows stand for programs whose ops the trace does not name: they bear
+        the program's name as their own.
+        """
         return np.asarray(self.name == self.module, np.bool_)
 
 
 class CopyTotals(msgspec.Struct, frozen=True):
-    """The copies of one class in the counted steps. unsized: those of which the trace does not say how large they are.
+    """The copies of one class in the counted steps. unsized: those of which the trace
+    does not say how large they are.
 
     pageable, pinned: how many of them touch host memory of that kind.
     """
@@ -115,29 +130,47 @@ class DeviceSummary(msgspec.Struct, frozen=True):
     tiny_ps: int
     sparse_ps: int
     in_turn: float
-    """Share of its kernels' time outside of the busiest stream, 0 where two kernels ever ran at the same time."""
+    """Share of its kernels' time outside of the busiest stream, 0 where two kernels
+    ever ran at the same time.
+    """
     first_start: Int64Array
     collectives: CollectiveCalls
 
     def launch_of(self, table: OpTable, row: int) -> KernelLaunch | None:
-        """How the kernel of a row of one of the tables was launched, None where the trace does not say."""
+        """How the kernel of a row of one of the tables was launched, None where the
+        trace does not say.
+        """
         text = table.details[row]
-        return kernel_launch(table.names[text], capability(self.properties)) if text >= 0 else None
+        return (
+            kernel_launch(table.names[text], capability(self.properties))
+            if text >= 0
+            else None
+        )
 
 
-def summarize_device(device: Device, steps: Steps, programs: Modules, most: int) -> DeviceSummary:
-    """Everything but the collectives is about the counted steps. programs: of the host's trace. most: values of a
-    distribution that are kept.
+def summarize_device(
+    device: Device, steps: Steps, programs: Modules, most: int
+) -> DeviceSummary:
+    """Everything but the collectives is about the counted steps. programs: of the
+    host's trace. most: values of a distribution that are kept.
     """
     ops = device.ops
     lo, hi = _bounds(ops, steps)
     counted = np.zeros(len(ops), np.bool_)
-    for begin, end in zip(lo[steps.steady()].tolist(), hi[steps.steady()].tolist(), strict=True):
+    for begin, end in zip(
+        lo[steps.steady()].tolist(), hi[steps.steady()].tolist(), strict=True
+    ):
         counted[begin:end] = True
     compute = counted & (ops.kind == DeviceClass.COMPUTE.value)
     spans, waits = _of_pairs(ops)
-    first = ops.start[np.minimum(lo, len(ops) - 1)] if len(ops) else np.zeros(len(steps), np.int64)
-    works_on = union_of(device.compute, device.collective, device.transfer).contains(steps.starts)
+    first = (
+        ops.start[np.minimum(lo, len(ops) - 1)]
+        if len(ops)
+        else np.zeros(len(steps), np.int64)
+    )
+    works_on = union_of(device.compute, device.collective, device.transfer).contains(
+        steps.starts
+    )
     first = np.where(works_on, steps.starts, np.where(lo < hi, first, -1))
     table, by_path = _op_tables(ops, counted & ~spans)
     give_back(len(ops))
@@ -151,14 +184,20 @@ def summarize_device(device: Device, steps: Steps, programs: Modules, most: int)
         ops_by_path=by_path,
         covered_ps=_covered(device, steps),
         copies={
-            kind: _copy_totals(ops, counted & ~spans & ~waits & (ops.kind == kind.value))
+            kind: _copy_totals(
+                ops, counted & ~spans & ~waits & (ops.kind == kind.value)
+            )
             for kind in COPIES
             if kind is not DeviceClass.MEMSET and (ops.kind == kind.value).any()
         },
         launches=launches_of(ops, compute, most),
         lengths=distribution((ops.end - ops.start)[compute], most),
         tiny_ps=_tiny_ps(ops, compute, steps),
-        sparse_ps=int(device.sparse.within(steps.starts[steps.steady()], steps.ends[steps.steady()]).sum()),
+        sparse_ps=int(
+            device.sparse.within(
+                steps.starts[steps.steady()], steps.ends[steps.steady()]
+            ).sum()
+        ),
         in_turn=_in_turn(ops) if device.kind is DeviceKind.GPU else 0.0,
         first_start=first,
         collectives=collective_calls(device, steps, programs),
@@ -166,11 +205,14 @@ def summarize_device(device: Device, steps: Steps, programs: Modules, most: int)
 
 
 def sharing(device: DeviceSummary, held: dict[object, object]) -> DeviceSummary:
-    """The device with columns of its tables that are those of an earlier one, where they are equal: most devices of a host
-    run the same programs. held: what the devices so far have, by what it contains.
+    """The device with columns of its tables that are those of an earlier one, where
+    they are equal: most devices of a host run the same programs. held: what the devices
+    so far have, by what it contains.
     """
     ops = _shared(device.ops, held)
-    by_path = ops if device.ops_by_path is device.ops else _shared(device.ops_by_path, held)
+    by_path = (
+        ops if device.ops_by_path is device.ops else _shared(device.ops_by_path, held)
+    )
     return replace(device, ops=ops, ops_by_path=by_path)
 
 
@@ -178,15 +220,23 @@ def _shared(table: OpTable, held: dict[object, object]) -> OpTable:
     columns = {}
     for name in table.__struct_fields__:
         column = getattr(table, name)
-        key = (column.dtype.str, column.tobytes()) if isinstance(column, np.ndarray) else column
+        key = (
+            (column.dtype.str, column.tobytes())
+            if isinstance(column, np.ndarray)
+            else column
+        )
         columns[name] = held.setdefault(key, column)
     return OpTable(**columns)  # type: ignore[arg-type]
 
 
 def _in_turn(ops: DeviceOps) -> float:
-    kernels = is_in(ops.kind, (DeviceClass.COMPUTE, DeviceClass.COLLECTIVE)) & (ops.end > ops.start)
+    kernels = is_in(ops.kind, (DeviceClass.COMPUTE, DeviceClass.COLLECTIVE)) & (
+        ops.end > ops.start
+    )
     start, end, stream = ops.start[kernels], ops.end[kernels], ops.stream[kernels]
-    if (stream == stream[:1]).all() or (start[1:] < np.maximum.accumulate(end)[:-1]).any():
+    if (stream == stream[:1]).all() or (
+        start[1:] < np.maximum.accumulate(end)[:-1]
+    ).any():
         return 0.0
     time = np.bincount(ranks(stream), end - start)
     return float(1 - time.max() / time.sum())
@@ -195,47 +245,81 @@ def _in_turn(ops: DeviceOps) -> float:
 def _tiny_ps(ops: DeviceOps, compute: BoolArray, steps: Steps) -> int:
     tiny = compute & (ops.end - ops.start < TINY_PS)
     steady = steps.steady()
-    return int(union(ops.start[tiny], ops.end[tiny]).within(steps.starts[steady], steps.ends[steady]).sum())
+    return int(
+        union(ops.start[tiny], ops.end[tiny])
+        .within(steps.starts[steady], steps.ends[steady])
+        .sum()
+    )
 
 
-def _bounds(ops: DeviceOps, steps: Steps) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+def _bounds(
+    ops: DeviceOps, steps: Steps
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
     """The events lo[i] .. hi[i] - 1 begin in step i and in no later one."""
-    until = np.minimum(steps.ends, np.append(steps.starts[1:], np.iinfo(np.int64).max)) if len(steps) else steps.ends
+    until = (
+        np.minimum(steps.ends, np.append(steps.starts[1:], np.iinfo(np.int64).max))
+        if len(steps)
+        else steps.ends
+    )
     lo = np.searchsorted(ops.start, steps.starts)
     return lo, np.maximum(np.searchsorted(ops.start, until), lo)
 
 
 def _of_pairs(ops: DeviceOps) -> tuple[BoolArray, BoolArray]:
-    """Of asynchronous copies on a device whose line of ops shows where each is started and waited for: (the events that show
-    them as a whole on another line, the waits). The time of the one holds that of the other, and both are one copy.
+    """Of asynchronous copies on a device whose line of ops shows where each is started
+    and waited for: (the events that show them as a whole on another line, the waits).
+    The time of the one holds that of the other, and both are one copy.
     """
     copies = is_in(ops.kind, COPIES)
     pairs = ops.name.astype(np.int64) * (len(ops.names) + 1) + ops.op + 1
     whole = [
         pair
         for pair in distinct(pairs[copies & (ops.op >= 0)]).tolist()
-        if is_span(ops.names[pair // (len(ops.names) + 1)], ops.names[pair % (len(ops.names) + 1) - 1])
+        if is_span(
+            ops.names[pair // (len(ops.names) + 1)],
+            ops.names[pair % (len(ops.names) + 1) - 1],
+        )
     ]
-    ends = [row for row in distinct(ops.name[copies]).tolist() if is_done_half(ops.names[row])]
+    ends = [
+        row
+        for row in distinct(ops.name[copies]).tolist()
+        if is_done_half(ops.names[row])
+    ]
     waits = copies & is_in(ops.name, ends)
-    return (copies & is_in(pairs, whole) if waits.any() else np.zeros(len(ops), np.bool_)), waits
+    return (
+        copies & is_in(pairs, whole) if waits.any() else np.zeros(len(ops), np.bool_)
+    ), waits
 
 
 def _op_tables(ops: DeviceOps, counted: BoolArray) -> tuple[OpTable, OpTable]:
-    """(by kernel and op of a program, the same by the framework's paths too). They are one where a row has one path."""
+    """(by kernel and op of a program, the same by the framework's paths too). They are
+    one where a row has one path.
+    """
     columns = (ops.name, ops.op, ops.module, ops.program, ops.kind.astype(np.int32))
     table = _table(ops, columns, counted)
-    by_path = table if ops.path.strides == (0,) else _table(ops, (*columns, ops.path), counted)
+    by_path = (
+        table
+        if ops.path.strides == (0,)
+        else _table(ops, (*columns, ops.path), counted)
+    )
     own = _with_own_names(table)
     return own, own if len(by_path) == len(table) else _with_own_names(by_path)
 
 
-def _table(ops: DeviceOps, columns: tuple[npt.NDArray[np.int32], ...], counted: BoolArray) -> OpTable:
-    """One row for all counted events that are alike in the columns, rows in the columns' order, the first one leading."""
-    last, count, total, small = alike(columns, ops.start, ops.end, counted.view(np.uint8), SMALL_KERNEL_PS)
+def _table(
+    ops: DeviceOps, columns: tuple[npt.NDArray[np.int32], ...], counted: BoolArray
+) -> OpTable:
+    """One row for all counted events that are alike in the columns, rows in the
+    columns' order, the first one leading.
+    """
+    last, count, total, small = alike(
+        columns, ops.start, ops.end, counted.view(np.uint8), SMALL_KERNEL_PS
+    )
     order = np.lexsort([column[last] for column in reversed(columns)])
     last = last[order]
-    details, ways = _launches(ops, columns, counted) if len(last) else (ops.details[last], last)
+    details, ways = (
+        _launches(ops, columns, counted) if len(last) else (ops.details[last], last)
+    )
     return OpTable(
         name=ops.name[last],
         op=ops.op[last],
@@ -256,10 +340,17 @@ def _table(ops: DeviceOps, columns: tuple[npt.NDArray[np.int32], ...], counted: 
 def _launches(
     ops: DeviceOps, columns: tuple[npt.NDArray[np.int32], ...], counted: BoolArray
 ) -> tuple[npt.NDArray[np.int32], Int64Array]:
-    """(details of the launch that takes most of a row's time, how many different ones it has), in the order of the rows."""
+    """(details of the launch that takes most of a row's time, how many different ones
+    it has), in the order of the rows.
+    """
     columns = (*columns, ops.details)
-    last, _, total, _ = alike(columns, ops.start, ops.end, counted.view(np.uint8), SMALL_KERNEL_PS)
-    keys: list[npt.NDArray[np.generic]] = [total, *(column[last] for column in reversed(columns[:-1]))]
+    last, _, total, _ = alike(
+        columns, ops.start, ops.end, counted.view(np.uint8), SMALL_KERNEL_PS
+    )
+    keys: list[npt.NDArray[np.generic]] = [
+        total,
+        *(column[last] for column in reversed(columns[:-1])),
+    ]
     order = np.lexsort(keys)
     last = last[order]
     changes = [column[last][1:] != column[last][:-1] for column in columns[:-1]]
@@ -268,13 +359,24 @@ def _launches(
 
 
 def _with_own_names(table: OpTable) -> OpTable:
-    """The table with the names that a row needs: a trace has thousands, and the table outlives it."""
+    """The table with the names that a row needs: a trace has thousands, and the table
+    outlives it.
+    """
     columns = ("name", "op", "module", "path", "details")
     rows = distinct(np.concatenate([getattr(table, one) for one in columns]))
     rows = rows[rows >= 0]
-    moved = {one: np.where(getattr(table, one) >= 0, np.searchsorted(rows, getattr(table, one)), -1) for one in columns}
+    moved = {
+        one: np.where(
+            getattr(table, one) >= 0, np.searchsorted(rows, getattr(table, one)), -1
+        )
+        for one in columns
+    }
     names = tuple(table.names[row] for row in rows.tolist())
-    return replace(table, names=names, **{one: column.astype(np.int32) for one, column in moved.items()})
+    return replace(
+        table,
+        names=names,
+        **{one: column.astype(np.int32) for one, column in moved.items()},
+    )
 
 
 def _covered(device: Device, steps: Steps) -> Int64Array:

@@ -1,4 +1,6 @@
-"""One host reduced to what metrics ask, so that memory does not grow with the number of hosts or their events."""
+"""One host reduced to what metrics ask, so that memory does not grow with the number of
+hosts or their events.
+"""
 
 from __future__ import annotations
 
@@ -25,32 +27,40 @@ if TYPE_CHECKING:
 _MOST_KEPT = 2048
 """Values of each kind of distribution on all devices of a host together: 16 kB."""
 _FAR_MORE = 2
-"""How many times as long another device must compute for programs to be looked at instead of the first."""
+"""How many times as long another device must compute for programs to be looked at
+instead of the first.
+"""
 
 
 class DeviceTime(msgspec.Struct, frozen=True):
     """When the active devices of a host work, and what it does while they do not."""
 
     concurrency: float
-    """Summed device work over the time in which any device works, in the counted steps; 0 when none works."""
+    """Summed device work over the time in which any device works, in the counted steps;
+    0 when none works.
+    """
     gaps: Int64Array
     """Time without device work around each boundary between two counted steps, ps."""
     short_launch_ps: npt.NDArray[np.int64]
-    """Time of the breakdown's class LAUNCH in pieces shorter than 100 µs, shape (active devices, steps).
+    """Time of the breakdown's class LAUNCH in pieces shorter than 100 µs, shape (active
+    devices, steps).
 
     One row without a device.
     """
 
 
 class ProgramSummary(msgspec.Struct, frozen=True):
-    """What one device computes: the first active one, or the one that most HLO is about."""
+    """What one device computes: the first active one, or the one that most HLO is
+    about.
+    """
 
     device: int
     """Its index among the host's active devices."""
     hot_ops: HotOps
     """Its ops that take most time."""
     patterns: ProgramPatterns | None
-    """What its hottest program could do better; None on a single CPU and without HLO."""
+    """What its hottest program could do better; None on a single CPU and without HLO.
+    """
 
 
 class HostSummary(HostBreakdown, frozen=True):
@@ -69,46 +79,72 @@ class HostSummary(HostBreakdown, frozen=True):
     excerpts: ProgramExcerpts | None = None
     """Of the programs what a page shows; None unless that was asked for."""
     copying: tuple[DeviceSummary, ...] = ()
-    """Devices that only copy: in no share of the step, but for what the run's ops are."""
+    """Devices that only copy: in no share of the step, but for what the run's ops are.
+    """
 
     @property
     def program_device(self) -> DeviceSummary:
-        """The one that `program` is about, the first where nothing is known. Raises IndexError without a device."""
+        """The one that `program` is about, the first where nothing is known. Raises
+        IndexError without a device.
+        """
         return self.devices[self.program.device if self.program is not None else 0]
 
 
 def summarize(host: HostTimeline, *, excerpts: bool = False) -> HostSummary:
-    """What metrics need of one host. excerpts: with parts of its programs to be shown."""
+    """What metrics need of one host. excerpts: with parts of its programs to be
+    shown.
+    """
     active, steps = host.active_devices(), host.steps
     steady = steps.steady()
     lo, hi = steps.starts[steady], steps.ends[steady]
     most = max(FEWEST_KEPT, _MOST_KEPT // max(len(active), 1))
     held: dict[object, object] = {}
-    devices = tuple(sharing(summarize_device(device, steps, host.programs, most), held) for device in active)
-    copying = [one for one in host.devices if not one.is_active and len(one.transfer)] if devices else []
+    devices = tuple(
+        sharing(summarize_device(device, steps, host.programs, most), held)
+        for device in active
+    )
+    copying = (
+        [one for one in host.devices if not one.is_active and len(one.transfer)]
+        if devices
+        else []
+    )
     program = _program(devices, active, host) if devices else None
     return HostSummary(
         **{name: getattr(host, name) for name in HostBreakdown.__struct_fields__},
         devices=devices,
         device_time=_device_time(host, active),
         program=program,
-        costs={cost: int(time.within(lo, hi).sum()) for cost, time in host.costs.items()},
+        costs={
+            cost: int(time.within(lo, hi).sum()) for cost, time in host.costs.items()
+        },
         calm=calm_ops(active, steps),
-        copying=tuple(sharing(summarize_device(device, steps, host.programs, most), held) for device in copying),
-        excerpts=_excerpts(devices, host, program) if excerpts and program is not None else None,
+        copying=tuple(
+            sharing(summarize_device(device, steps, host.programs, most), held)
+            for device in copying
+        ),
+        excerpts=_excerpts(devices, host, program)
+        if excerpts and program is not None
+        else None,
     )
 
 
-def _excerpts(devices: Sequence[DeviceSummary], host: HostTimeline, program: ProgramSummary) -> ProgramExcerpts | None:
+def _excerpts(
+    devices: Sequence[DeviceSummary], host: HostTimeline, program: ProgramSummary
+) -> ProgramExcerpts | None:
     if not host.programs.keys:
         return None
-    from tfadvisor.timeline.summary.programs import program_excerpts  # only a page shows them
+    from tfadvisor.timeline.summary.programs import (
+        program_excerpts,
+    )  # only a page shows them
 
     return program_excerpts(program.hot_ops, devices[program.device].ops, host.programs)
 
 
 def _device_time(host: HostTimeline, devices: Sequence[Device]) -> DeviceTime:
-    busy = [union_of(device.compute, device.collective, device.transfer) for device in devices]
+    busy = [
+        union_of(device.compute, device.collective, device.transfer)
+        for device in devices
+    ]
     together, steady = union_of(*busy), host.steps.steady()
     lo, hi = host.steps.starts[steady], host.steps.ends[steady]
     works = sum(int(one.within(lo, hi).sum()) for one in busy)
@@ -120,20 +156,34 @@ def _device_time(host: HostTimeline, devices: Sequence[Device]) -> DeviceTime:
     )
 
 
-def _program(devices: Sequence[DeviceSummary], active: Sequence[Device], host: HostTimeline) -> ProgramSummary:
+def _program(
+    devices: Sequence[DeviceSummary], active: Sequence[Device], host: HostTimeline
+) -> ProgramSummary:
     index = _telling_device(devices) if host.programs.keys else 0
     one, patterns = devices[index], None
-    if host.programs.keys and (one.kind is not DeviceKind.CPU or len(devices) > 1 or len(one.collectives)):
-        from tfadvisor.timeline.summary.programs import program_patterns  # small traces need none
+    if host.programs.keys and (
+        one.kind is not DeviceKind.CPU or len(devices) > 1 or len(one.collectives)
+    ):
+        from tfadvisor.timeline.summary.programs import (
+            program_patterns,
+        )  # small traces need none
 
         patterns = program_patterns(one.ops, host.programs)
-    return ProgramSummary(index, hot_ops(one.ops, host.programs, active[index].stated), patterns)
+    return ProgramSummary(
+        index, hot_ops(one.ops, host.programs, active[index].stated), patterns
+    )
 
 
 def _telling_device(devices: Sequence[DeviceSummary]) -> int:
-    """Index of the first device, unless another computes for programs more than twice as long as it does."""
+    """Index of the first device, unless another computes for programs more than twice
+    as long as it does.
+    """
     known = [
-        int(one.ops.total_ps[(one.ops.kind == DeviceClass.COMPUTE.value) & (one.ops.module >= 0)].sum())
+        int(
+            one.ops.total_ps[
+                (one.ops.kind == DeviceClass.COMPUTE.value) & (one.ops.module >= 0)
+            ].sum()
+        )
         for one in devices
     ]
     most = int(np.argmax(known))
@@ -148,10 +198,14 @@ def _inner_boundaries(steps: Steps) -> Int64Array:
 
 
 def _gaps(busy: Intervals, boundary: Int64Array) -> Int64Array:
-    """From the last device event before a boundary to the first after it; 0 where a device works across it."""
+    """From the last device event before a boundary to the first after it; 0 where a
+    device works across it.
+    """
     if not len(busy) or not len(boundary):
         return np.empty(0, np.int64)
-    following = np.searchsorted(busy.starts, boundary, side="left")  # the first to begin there or later
+    following = np.searchsorted(
+        busy.starts, boundary, side="left"
+    )  # the first to begin there or later
     before = busy.ends[np.maximum(following - 1, 0)]
     after = busy.starts[np.minimum(following, len(busy.starts) - 1)]
     crossing = (following > 0) & (before > boundary)

@@ -1,4 +1,6 @@
-"""The ops that take most of a device's time, with cost and place, and what they take in undisturbed steps."""
+"""The ops that take most of a device's time, with cost and place, and what they take in
+undisturbed steps.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ class HotOp(msgspec.Struct, frozen=True):
     known: InProgram | None
     """What the HLO says of it, None when the trace lacks that."""
     rows: tuple[int, ...] = ()
-    """Its rows of the device's OpTable, those of its copies and memsets too; empty where nothing is known."""
+    """Its rows of the device's OpTable, those of its copies and memsets too; empty
+    where nothing is known.
+    """
 
     def name(self) -> str:
         """The op's, else the kernel's."""
@@ -49,7 +53,11 @@ class HotOp(msgspec.Struct, frozen=True):
 
     def place(self) -> str:
         """`fusion.3 (train.py:42)`, "" where the HLO does not tell the line."""
-        return f"{self.name()} ({self.known.file}:{self.known.line})" if self.known and self.known.file else ""
+        return (
+            f"{self.name()} ({self.known.file}:{self.known.line})"
+            if self.known and self.known.file
+            else ""
+        )
 
 
 class HotOps(msgspec.Struct, frozen=True):
@@ -60,22 +68,37 @@ class HotOps(msgspec.Struct, frozen=True):
     compute_ps: int
     """Summed time of all compute ops in the counted steps, ps."""
     parameters: int | None
-    """Elements of what the program that takes most time updates, None when its arguments have no telling names."""
+    """Elements of what the program that takes most time updates, None when its
+    arguments have no telling names.
+    """
     why: str
     """The reason then, else ""."""
     updates_nothing: bool = False
-    """Whether the HLO of that program says that it returns none of its floating-point arguments."""
+    """Whether the HLO of that program says that it returns none of its floating-point
+    arguments.
+    """
 
 
 def hot_ops(table: OpTable, programs: Modules, stated: Stated) -> HotOps:
-    """Of one device. Without HLO in the trace only names and times are known, and what the profiler stated."""
+    """Of one device. Without HLO in the trace only names and times are known, and what
+    the profiler stated.
+    """
     rows = table.of_class(DeviceClass.COMPUTE)
     rows = rows[np.argsort(-table.total_ps[rows], kind="stable")]
     if not len(rows):
         return HotOps((), 0, None, "no op begins in a counted step")
     place, owner = np.arange(len(rows)), table.owner()[rows]
-    group = ranks(np.where(table.op[rows] >= 0, table.op[rows] * (owner.max() + 2) + owner + 1, -1 - place))
-    time, count = np.zeros(group.max() + 1, np.int64), np.zeros(group.max() + 1, np.int64)
+    group = ranks(
+        np.where(
+            table.op[rows] >= 0,
+            table.op[rows] * (owner.max() + 2) + owner + 1,
+            -1 - place,
+        )
+    )
+    time, count = (
+        np.zeros(group.max() + 1, np.int64),
+        np.zeros(group.max() + 1, np.int64),
+    )
     first = np.full(group.max() + 1, len(rows))
     np.add.at(time, group, table.total_ps[rows])
     np.maximum.at(count, group, table.count[rows])
@@ -83,32 +106,66 @@ def hot_ops(table: OpTable, programs: Modules, stated: Stated) -> HotOps:
     order = np.argsort(-time, kind="stable")[:_MOST]
     before, total = np.cumsum(time[order]) - time[order], int(time.sum())
     found = [
-        _hot_op(table, int(rows[first[one]]), int(time[one]), int(count[one]), programs, stated)
+        _hot_op(
+            table,
+            int(rows[first[one]]),
+            int(time[one]),
+            int(count[one]),
+            programs,
+            stated,
+        )
         for one in order[before < _ENOUGH * total].tolist()
     ]
     return HotOps(tuple(found), total, *_parameters(table, rows, programs))
 
 
-def _hot_op(table: OpTable, row: int, total_ps: int, count: int, programs: Modules, stated: Stated) -> HotOp:
+def _hot_op(
+    table: OpTable,
+    row: int,
+    total_ps: int,
+    count: int,
+    programs: Modules,
+    stated: Stated,
+) -> HotOp:
     kernel = table.names[table.name[row]]
     op = table.names[table.op[row]] if table.op[row] >= 0 else ""
     module = table.names[table.module[row]] if table.module[row] >= 0 else ""
-    program_id = table.program_ids[table.program[row]] if table.program[row] >= 0 else None
+    program_id = (
+        table.program_ids[table.program[row]] if table.program[row] >= 0 else None
+    )
     said = stated.get((kernel, program_id)) or stated.get((kernel, None))
     told = _told(kernel, *said) if said else None
-    nothing = HotOp(op, kernel, module, total_ps, count, told, _rows_like(table, row) if told else ())
+    nothing = HotOp(
+        op,
+        kernel,
+        module,
+        total_ps,
+        count,
+        told,
+        _rows_like(table, row) if told else (),
+    )
     try:
         program = program_of_row(table, row, programs)
         if program is None:
             return nothing
-        from tfadvisor.timeline.program_ops import OpsOfProgram  # only with HLO in the trace
+        from tfadvisor.timeline.program_ops import (
+            OpsOfProgram,
+        )  # only with HLO in the trace
 
         name, known = OpsOfProgram.of(program).find(op or kernel)
     except TraceError:
         return nothing
     if known is None:
         return nothing
-    return HotOp(name, kernel, module or program.name, total_ps, count, known, _rows_like(table, row))
+    return HotOp(
+        name,
+        kernel,
+        module or program.name,
+        total_ps,
+        count,
+        known,
+        _rows_like(table, row),
+    )
 
 
 def _told(instruction: str, category: str, flops: int, moved: int) -> InProgram:
@@ -120,11 +177,15 @@ def _told(instruction: str, category: str, flops: int, moved: int) -> InProgram:
     product = proven_product(instruction, flops)
     found = (DotSize(1, *product[1:], product[0]),) if product else ()
     cost, multiplied = Cost(flops, moved), product[0] if product else ""
-    return InProgram(*opcode_and_effect(category), cost, None, found, multiplied, stated=True)
+    return InProgram(
+        *opcode_and_effect(category), cost, None, found, multiplied, stated=True
+    )
 
 
 def _rows_like(table: OpTable, row: int) -> tuple[int, ...]:
-    """The rows of the same op of the same program, whatever their class; of a kernel without an op, its own."""
+    """The rows of the same op of the same program, whatever their class; of a kernel
+    without an op, its own.
+    """
     if table.op[row] < 0:
         return (row,)
     owner = table.owner()
@@ -143,7 +204,9 @@ def program_of_row(table: OpTable, row: int, programs: Modules) -> Module | None
 
 
 def hottest_program(table: OpTable, programs: Modules) -> Module | None:
-    """The program whose compute ops take most time; None where the trace lacks it or holds it damaged."""
+    """The program whose compute ops take most time; None where the trace lacks it or
+    holds it damaged.
+    """
     try:
         return _hottest(table, table.of_class(DeviceClass.COMPUTE), programs)
     except TraceError:
@@ -157,33 +220,47 @@ def _hottest(table: OpTable, rows: np.ndarray, programs: Modules) -> Module | No
     if not programs.keys or not len(rows):
         return None
     time = np.bincount(ranks(owner), table.total_ps[rows])
-    return program_of_row(table, int(rows[ranks(owner) == int(np.argmax(time))][0]), programs)
+    return program_of_row(
+        table, int(rows[ranks(owner) == int(np.argmax(time))][0]), programs
+    )
 
 
-def _parameters(table: OpTable, rows: np.ndarray, programs: Modules) -> tuple[int | None, str, bool]:
-    """(elements, "", False) of the program that takes most time, or (None, why not, whether it updates nothing)."""
+def _parameters(
+    table: OpTable, rows: np.ndarray, programs: Modules
+) -> tuple[int | None, str, bool]:
+    """(elements, "", False) of the program that takes most time, or (None, why not,
+    whether it updates nothing).
+    """
     try:
         program = _hottest(table, rows, programs)
         if program is None:
             return None, "the trace carries no HLO of the step's program", False
-        from tfadvisor.program.parameters import parameter_summary  # only with HLO in the trace
+        from tfadvisor.program.parameters import (
+            parameter_summary,
+        )  # only with HLO in the trace
 
         found = parameter_summary(program)
     except TraceError as error:
         return None, error.cause.rstrip("."), False
     if not found.elements:
-        return None, f"{program.name} returns no floating-point argument, so it is not a training step", True
+        return (
+            None,
+            f"{program.name} returns no floating-point argument, so it is not a "
+            "training step",
+            True,
+        )
     if not found.is_named:
         return (
             None,
-            f"the arguments of {program.name} have no names that distinguish parameters from the optimizer's state",
+            f"the arguments of {program.name} have no names that distinguish "
+            "parameters from the optimizer's state",
             False,
         )
     return found.elements, "", False
 
 
-# How long the ops of a run without an accelerator would take undisturbed: they share its cores with everything
-# else.
+# How long the ops of a run without an accelerator would take undisturbed: they share
+# its cores with everything else.
 
 
 START_PS = 10_000_000
@@ -197,48 +274,73 @@ _BITS = 63
 
 
 class CalmOps(msgspec.Struct, frozen=True):
-    """The compute ops of counted steps, summed over all threads; zeros on an accelerator, which nothing disturbs."""
+    """The compute ops of counted steps, summed over all threads; zeros on an
+    accelerator, which nothing disturbs.
+    """
 
     total_ps: int = 0
     """What they took."""
     calm_ps: int = 0
-    """What they would have taken, each execution as long as the fastest fifth of its op's."""
+    """What they would have taken, each execution as long as the fastest fifth of its
+    op's.
+    """
     starts_ps: int = 0
     """The first 10 µs of each."""
 
 
 def calm_ops(devices: tuple[Device, ...], steps: Steps) -> CalmOps:
     """Over the devices of a host."""
-    found = [_of_device(one.ops, steps) for one in devices if one.kind is DeviceKind.CPU]
-    return CalmOps(*(sum(column) for column in zip(*found, strict=True))) if found else CalmOps()
+    found = [
+        _of_device(one.ops, steps) for one in devices if one.kind is DeviceKind.CPU
+    ]
+    return (
+        CalmOps(*(sum(column) for column in zip(*found, strict=True)))
+        if found
+        else CalmOps()
+    )
 
 
 def _of_device(ops: DeviceOps, steps: Steps) -> tuple[int, int, int]:
     chosen = _chosen(ops, steps)
     chosen = chosen[ops.kind[chosen] == DeviceClass.COMPUTE]
     length = ops.end[chosen] - ops.start[chosen]
-    return int(length.sum()), _calm(length, _same_op(ops, chosen)), int(np.minimum(length, START_PS).sum())
+    return (
+        int(length.sum()),
+        _calm(length, _same_op(ops, chosen)),
+        int(np.minimum(length, START_PS).sum()),
+    )
 
 
 def _chosen(ops: DeviceOps, steps: Steps) -> Int64Array:
-    """Positions of the events of counted steps, of every second, third, ... where there are far too many."""
+    """Positions of the events of counted steps, of every second, third, ... where there
+    are far too many.
+    """
     counted = steps.steady()
     first = np.searchsorted(ops.start, steps.starts[counted])
     last = np.maximum(np.searchsorted(ops.start, steps.ends[counted]), first)
     every = max(-(-int((last - first).sum()) // _ENOUGH_CALM_OPS), 1)
-    parts = [np.arange(lo, hi) for lo, hi in zip(first[::every].tolist(), last[::every].tolist(), strict=True)]
+    parts = [
+        np.arange(lo, hi)
+        for lo, hi in zip(first[::every].tolist(), last[::every].tolist(), strict=True)
+    ]
     return np.concatenate(parts) if parts else np.empty(0, np.int64)
 
 
 def _same_op(ops: DeviceOps, chosen: Int64Array) -> Int64Array:
-    """A number from 0 on for each chosen event; executions of one op of one program have the same."""
-    name = np.where(ops.op[chosen] >= 0, ops.op[chosen], ops.name[chosen]).astype(np.int64)
+    """A number from 0 on for each chosen event; executions of one op of one program
+    have the same.
+    """
+    name = np.where(ops.op[chosen] >= 0, ops.op[chosen], ops.name[chosen]).astype(
+        np.int64
+    )
     program = (ops.program if ops.program_ids else ops.module)[chosen]
     return (program.astype(np.int64) + 1) * len(ops.names) + name
 
 
 def _calm(length: Int64Array, op: Int64Array) -> int:
-    """ps: each op's number of executions times the length that a fifth of them do not exceed."""
+    """ps: each op's number of executions times the length that a fifth of them do not
+    exceed.
+    """
     if not len(length):
         return 0
     bits = int(length.max()).bit_length()

@@ -1,4 +1,6 @@
-"""What the program that takes most time does in a way that could be done better, and its text for the page."""
+"""What the program that takes most time does in a way that could be done better, and
+its text for the page.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,8 @@ class ProgramPatterns(msgspec.Struct, frozen=True):
     one_operand: tuple[str, ...]
     """Products of one and the same matrix."""
     equal_partitions: int
-    """How many devices compute the same in it; 1 where each may compute something else."""
+    """How many devices compute the same in it; 1 where each may compute something else.
+    """
 
 
 def program_patterns(table: OpTable, programs: Modules) -> ProgramPatterns | None:
@@ -70,7 +73,9 @@ def program_patterns(table: OpTable, programs: Modules) -> ProgramPatterns | Non
     )
 
 
-def _names(query: Callable[[Module], frozenset[str]], program: Module) -> tuple[str, ...]:
+def _names(
+    query: Callable[[Module], frozenset[str]], program: Module
+) -> tuple[str, ...]:
     return tuple(sorted(_told(query, program, frozenset())))
 
 
@@ -83,7 +88,8 @@ def _told(query: Callable[[Module], Any], program: Module, unread: Any) -> Any:
         return unread
 
 
-# Parts of the compiled programs that a page shows: the hottest ops as text, and what lies in memory.
+# Parts of the compiled programs that a page shows: the hottest ops as text, and what
+# lies in memory.
 
 _MOST_OPS = 60
 _MOST_PROGRAMS = 6
@@ -101,7 +107,9 @@ class OpExcerpt(msgspec.Struct, frozen=True):
 
 
 class ProgramExcerpts(msgspec.Struct, frozen=True):
-    """Of one host. memory: of the programs that the hottest ops belong to, that which needs most first."""
+    """Of one host. memory: of the programs that the hottest ops belong to, that which
+    needs most first.
+    """
 
     ops: tuple[OpExcerpt, ...]
     memory: tuple[ProgramMemory, ...]
@@ -132,6 +140,11 @@ def program_excerpts(hot: HotOps, table: OpTable, programs: Modules) -> ProgramE
         if size > _MOST_TEXT:
             break
         found.append(OpExcerpt(one.op, one.kernel, module_of(one.rows[0]), text))
-    memory = [_told(program_memory, program, None) for program in list(opened.values())[:_MOST_PROGRAMS]]
-    known = sorted((one for one in memory if one is not None), key=lambda one: -one.bytes)
+    memory = [
+        _told(program_memory, program, None)
+        for program in list(opened.values())[:_MOST_PROGRAMS]
+    ]
+    known = sorted(
+        (one for one in memory if one is not None), key=lambda one: -one.bytes
+    )
     return ProgramExcerpts(tuple(found), tuple(known))

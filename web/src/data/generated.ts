@@ -109,7 +109,10 @@ export interface Evidence {
   unit: string;
 }
 
-/** What a fix could save: a range of shares of step time, and what the range rests on. */
+/**
+ * What a fix could save: a range of shares of step time, and what the range rests
+ * on.
+ */
 export interface Saving {
   low: number;
   high: number;
@@ -199,7 +202,10 @@ export interface PlacedTime {
   places: Place[];
 }
 
-/** One activity in the time of a class: a kind of op, a kind of collective, a Python function, a stage of the pipeline. */
+/**
+ * One activity in the time of a class: a kind of op, a kind of collective, a Python
+ * function, a stage of the pipeline.
+ */
 export interface ActivityTime {
   activity: string;
   fraction: number;
@@ -219,7 +225,8 @@ export interface ClassTime {
 /**
  * Everything that one analysis found. ops: the hottest first.
  *
- * findings: the largest saving first; those of preview rules after the others, questions last.
+ * findings: the largest saving first; those of preview rules after the others,
+ * questions last.
  */
 export interface Report {
   tool: Tool;
@@ -238,7 +245,8 @@ export interface Report {
 }
 
 /**
- * What ran on the devices, per counted step and device: an op of a compiled program, a kernel, a copy.
+ * What ran on the devices, per counted step and device: an op of a compiled
+ * program, a kernel, a copy.
  *
  * None where the trace does not tell.
  */
@@ -265,7 +273,10 @@ export interface Op {
   tensor_cores: boolean | null;
 }
 
-/** One collective of the program over all devices and counted steps. None where not known. */
+/**
+ * One collective of the program over all devices and counted steps. None where not
+ * known.
+ */
 export interface CollectiveRow {
   name: string;
   kind: string;
@@ -295,8 +306,8 @@ export interface DeviceRow {
 }
 
 /**
- * One stage of an input pipeline. path: from the consumer, `Prefetch::Map`. ms_per_step: its own work; wall_ms: what
- * that takes at least with its parallelism.
+ * One stage of an input pipeline. path: from the consumer, `Prefetch::Map`.
+ * ms_per_step: its own work; wall_ms: what that takes at least with its parallelism.
  */
 export interface StageRow {
   path: string;
@@ -327,9 +338,11 @@ export interface CallRow {
 }
 
 /**
- * One lane of a drawn step. role: "classes", "stream", "driver" or "thread"; device: "" on the host.
+ * One lane of a drawn step. role: "classes", "stream", "driver" or "thread";
+ * device: "" on the host.
  *
- * around: calls that enclose the whole step. deeper: events nested too deep to be drawn.
+ * around: calls that enclose the whole step. deeper: events nested too deep to be
+ * drawn.
  */
 export interface LaneInfo {
   role: "classes" | "stream" | "driver" | "thread";
@@ -340,13 +353,15 @@ export interface LaneInfo {
 }
 
 /**
- * A step with its events; which: "median", "worst" or "other". index: of the step, as in the report.
+ * A step with its events; which: "median", "worst" or "other". index: of the step,
+ * as in the report.
  *
- * at_ns: its start on the clock of the first host, None where the clocks are not aligned.
+ * at_ns: its start on the clock of the first host, None where the clocks are not
+ * aligned.
  *
- * One row an event or block in every column. start, length, busy: ns, start from the step's. kind: place in the page's
- * classes. name: index into names, -1 of a block and of classes. events: how many a block stands for; busy: how long
- * they run.
+ * One row an event or block in every column. start, length, busy: ns, start from the
+ * step's. kind: place in the page's classes. name: index into names, -1 of a block and
+ * of classes. events: how many a block stands for; busy: how long they run.
  */
 export interface DrawnStep {
   host: string;
@@ -368,7 +383,10 @@ export interface DrawnStep {
   block_busy: number[];
 }
 
-/** One op of a program on all devices, per counted step and device. "" for what the trace does not tell. */
+/**
+ * One op of a program on all devices, per counted step and device. "" for what the
+ * trace does not tell.
+ */
 export interface PartRow {
   name: string;
   module: string;
@@ -389,7 +407,10 @@ export interface PeaksInfo {
   bytes_per_s: number | null;
 }
 
-/** The HLO of one op. op, kernel, module: as the ops name it, "" for what it does not have. */
+/**
+ * The HLO of one op. op, kernel, module: as the ops name it, "" for what it does
+ * not have.
+ */
 export interface ExcerptRow {
   op: string;
   kernel: string;
@@ -400,7 +421,10 @@ export interface ExcerptRow {
   more: number;
 }
 
-/** Memory that an op holds at an allocator's peak. "" for what the trace does not tell. */
+/**
+ * Memory that an op holds at an allocator's peak. "" for what the trace does not
+ * tell.
+ */
 export interface BlockRow {
   op: string;
   region: string;
@@ -409,7 +433,10 @@ export interface BlockRow {
   since_ms: number;
 }
 
-/** One allocator over the trace. at_ms, bytes: what is given out from each instant on. */
+/**
+ * One allocator over the trace. at_ms, bytes: what is given out from each instant
+ * on.
+ */
 export interface MemoryInfo {
   host: string;
   allocator: string;
@@ -443,7 +470,10 @@ export interface ProgramMemoryInfo {
   left_out: number;
 }
 
-/** A change of the plan in words. saves: on top of those before it. leaves: of the step then. */
+/**
+ * A change of the plan in words. saves: on top of those before it. leaves: of the
+ * step then.
+ */
 export interface PlanLine {
   rule_id: string;
   title: string;
@@ -452,9 +482,11 @@ export interface PlanLine {
 }
 
 /**
- * One run. ops: as the report's, but more of them. hosts_left_out: of the steps that are drawn at once.
+ * One run. ops: as the report's, but more of them. hosts_left_out: of the steps
+ * that are drawn at once.
  *
- * more: further steps; the page's data holds them packed, since few readers look at them.
+ * more: further steps; the page's data holds them packed, since few readers look at
+ * them.
  */
 export interface PageData {
   report: Report;
@@ -481,7 +513,10 @@ export interface PageData {
   short_names: Record<string, string>;
 }
 
-/** A part of the change between two runs, ms a step. class_name: "" of what is left over. words: for a reader. */
+/**
+ * A part of the change between two runs, ms a step. class_name: "" of what is left
+ * over. words: for a reader.
+ */
 export interface CauseRow {
   change_ms: number;
   class_name: string;
@@ -489,9 +524,11 @@ export interface CauseRow {
 }
 
 /**
- * Where the change of the step time comes from. new, base: places of the runs in the page.
+ * Where the change of the step time comes from. new, base: places of the runs in
+ * the page.
  *
- * causes: they add up to the change. beside: what speaks for them. differences: why the runs are not quite alike.
+ * causes: they add up to the change. beside: what speaks for them. differences: why
+ * the runs are not quite alike.
  */
 export interface ComparedRuns {
   new: number;

@@ -1,4 +1,6 @@
-"""When base and head have been recorded often enough: on verdicts and times that are made up."""
+"""When base and head have been recorded often enough: on verdicts and times that are
+made up.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +66,9 @@ class Played:
         return self._verdict(len(turns))
 
     def play(self, seconds: float) -> GateResult:
-        return in_turns(self.record, self.judge, seconds, tell=self.told.append, clock=self.clock)
+        return in_turns(
+            self.record, self.judge, seconds, tell=self.told.append, clock=self.clock
+        )
 
 
 def undecided(_number: int) -> GateResult:
@@ -90,12 +94,21 @@ def test_it_ends_with_the_budget() -> None:
 
 
 def test_looks_share_the_rate_of_false_alarms() -> None:
-    """Looks after 11, 16, 24, 36 and 54 turns, and one after the 60 that ten minutes hold: less than one in all."""
+    """Looks after 11, 16, 24, 36 and 54 turns, and one after the 60 that ten minutes
+    hold: less than one in all.
+    """
     played = Played(undecided)
 
     played.play(600)
 
-    assert played.judged == [(11, 1 / 4), (16, 1 / 8), (24, 1 / 16), (36, 1 / 32), (54, 1 / 64), (60, 1 / 2)]
+    assert played.judged == [
+        (11, 1 / 4),
+        (16, 1 / 8),
+        (24, 1 / 16),
+        (36, 1 / 32),
+        (54, 1 / 64),
+        (60, 1 / 2),
+    ]
     assert sum(0.5 ** (number + 2) for number in range(len(LOOKS))) + 0.5 < 1
 
 
@@ -124,7 +137,10 @@ def test_later_turns_that_fail_are_left_out_and_told() -> None:
     played.play(60)
 
     assert played.judged == [(4, 0.5)]
-    assert [line.split(":")[0] for line in played.told] == ["turn 3 is left out", "turn 5 is left out"]
+    assert [line.split(":")[0] for line in played.told] == [
+        "turn 3 is left out",
+        "turn 5 is left out",
+    ]
 
 
 def test_a_program_that_goes_on_failing_ends_it() -> None:
@@ -143,7 +159,10 @@ def test_a_program_that_goes_on_failing_ends_it() -> None:
         (result(check(Outcome.PASS)), True),
         (result(check(Outcome.FAIL), outcome=Outcome.FAIL), True),
         (result(check(Outcome.CANNOT_TELL)), False),
-        (result(check(Outcome.CANNOT_TELL, value=None)), True),  # no number of turns gives a metric that is not there
+        (
+            result(check(Outcome.CANNOT_TELL, value=None)),
+            True,
+        ),  # no number of turns gives a metric that is not there
     ],
 )
 def test_what_is_sure(found: GateResult, sure: bool) -> None:
@@ -151,11 +170,18 @@ def test_what_is_sure(found: GateResult, sure: bool) -> None:
 
 
 def test_pairs_see_what_moves_with_the_machine() -> None:
-    """The machine's speed doubles and halves; each head is 6 to 8% slower than the base beside it. Unpaired nobody can tell."""
+    """The machine's speed doubles and halves; each head is 6 to 8% slower than the base
+    beside it. Unpaired nobody can tell.
+    """
     speeds = (1.0, 2.0, 0.5, 1.5, 0.7, 1.2, 1.9, 0.6, 1.1, 0.9, 1.7, 1.3)
     base = [snapshot(100.0 * speed) for speed in speeds]
-    head = [snapshot(100.0 * speed * (1.06 + 0.02 * (at % 2))) for at, speed in enumerate(speeds)]
-    config = replace(QUIET, relative=(Relative("step_time_ms", 0.05, None, None, "error", 0),))
+    head = [
+        snapshot(100.0 * speed * (1.06 + 0.02 * (at % 2)))
+        for at, speed in enumerate(speeds)
+    ]
+    config = replace(
+        QUIET, relative=(Relative("step_time_ms", 0.05, None, None, "error", 0),)
+    )
 
     def outcome(*, in_turns: bool) -> Outcome:
         baseline = Baseline(tuple(base), (), (), (), in_turns=in_turns)
@@ -166,11 +192,17 @@ def test_pairs_see_what_moves_with_the_machine() -> None:
     assert outcome(in_turns=False) is Outcome.CANNOT_TELL
 
 
-def paired(base: Sequence[float], head: Sequence[float], worse: str | None = None) -> Check:
+def paired(
+    base: Sequence[float], head: Sequence[float], worse: str | None = None
+) -> Check:
     """The step's check of these turns: 5% are allowed."""
-    config = replace(QUIET, relative=(Relative("step_time_ms", 0.05, None, worse, "error", 0),))
+    config = replace(
+        QUIET, relative=(Relative("step_time_ms", 0.05, None, worse, "error", 0),)
+    )
     baseline = Baseline(tuple(snapshot(one) for one in base), (), (), (), in_turns=True)
-    found = judge(config, [REPORT], [snapshot(one) for one in head], baseline, today=None)  # type: ignore[arg-type]
+    found = judge(
+        config, [REPORT], [snapshot(one) for one in head], baseline, today=None
+    )  # type: ignore[arg-type]
     return found.checks[0]
 
 
@@ -180,11 +212,16 @@ def test_few_turns_never_fail_by_time(turns: int) -> None:
     found = paired([100.0] * turns, [200.0] * turns)
 
     assert found.outcome is Outcome.CANNOT_TELL
-    assert "cannot show yet how much runs differ. Use a longer --budget" in found.message
+    assert (
+        "cannot show yet how much runs differ. Use a longer --budget" in found.message
+    )
 
 
 def test_seven_turns_can() -> None:
-    assert paired([100.0] * 7, [200.0, 201.0, 199.0, 205.0, 203.0, 190.0, 210.0]).outcome is Outcome.FAIL
+    assert (
+        paired([100.0] * 7, [200.0, 201.0, 199.0, 205.0, 203.0, 190.0, 210.0]).outcome
+        is Outcome.FAIL
+    )
 
 
 def test_a_change_within_the_limit_is_surely_within_it() -> None:
@@ -198,17 +235,25 @@ def test_a_change_within_the_limit_is_surely_within_it() -> None:
 def test_turns_in_which_either_way_is_worse() -> None:
     base = [100.0 + number for number in range(10)]
 
-    assert paired(base, [one * 0.7 for one in base], worse="both").outcome is Outcome.FAIL
-    assert paired(base, [one * 1.4 for one in base], worse="both").outcome is Outcome.FAIL
+    assert (
+        paired(base, [one * 0.7 for one in base], worse="both").outcome is Outcome.FAIL
+    )
+    assert (
+        paired(base, [one * 1.4 for one in base], worse="both").outcome is Outcome.FAIL
+    )
     assert paired(base, [one * 0.7 for one in base]).outcome is Outcome.PASS
 
 
 def test_turns_of_an_unchanged_program_rarely_fail() -> None:
-    """A machine whose runs scatter by half: of 400 trials of 12 turns 1% may fail, and 9 or more would in 2% of studies."""
+    """A machine whose runs scatter by half: of 400 trials of 12 turns 1% may fail, and
+    9 or more would in 2% of studies.
+    """
     draw = random.Random(7)
     red = 0
     for _ in range(400):
-        base, head = ([100 * math.exp(draw.gauss(0, 0.5)) for _ in range(12)] for _ in range(2))
+        base, head = (
+            [100 * math.exp(draw.gauss(0, 0.5)) for _ in range(12)] for _ in range(2)
+        )
         red += paired(base, head).outcome is Outcome.FAIL
 
     assert red <= 8
@@ -216,7 +261,9 @@ def test_turns_of_an_unchanged_program_rarely_fail() -> None:
 
 @pytest.mark.parametrize("in_turns", [True, False])
 def test_a_faster_head_is_told_and_only_a_store_can_take_it(in_turns: bool) -> None:
-    config = replace(QUIET, relative=(Relative("step_time_ms", 0.05, None, None, "error", 0),))
+    config = replace(
+        QUIET, relative=(Relative("step_time_ms", 0.05, None, None, "error", 0),)
+    )
     runs = [snapshot(100.0 + number / 10) for number in range(12)]
     baseline = Baseline(tuple(runs), (), (), (), in_turns=in_turns)
     head = [snapshot(50.0 + number / 10) for number in range(12)]

@@ -24,7 +24,9 @@ def repository(tmp_path: Path) -> Repository:
     return made
 
 
-def test_both_commits_are_checked_out_and_gone_afterwards(repository: Repository) -> None:
+def test_both_commits_are_checked_out_and_gone_afterwards(
+    repository: Repository,
+) -> None:
     with work_trees(commits_of(repository.folder, "HEAD~1")) as trees:
         texts = [(tree / "model.py").read_text() for tree in (trees.base, trees.head)]
 
@@ -33,7 +35,9 @@ def test_both_commits_are_checked_out_and_gone_afterwards(repository: Repository
     assert repository.is_left_alone()
 
 
-def test_uncommitted_changes_are_in_the_head_and_stay_as_they_are(repository: Repository) -> None:
+def test_uncommitted_changes_are_in_the_head_and_stay_as_they_are(
+    repository: Repository,
+) -> None:
     (repository.folder / "model.py").write_text("width = 3\n")
     (repository.folder / "new.txt").write_text("nobody tracks this")
     before = repository.git("status", "--porcelain")
@@ -61,15 +65,28 @@ def test_names_are_what_a_reader_knows(repository: Repository) -> None:
 
 def test_a_mistyped_branch_is_guessed(repository: Repository) -> None:
     with pytest.raises(
-        UsageError, match=r"--against mian: no commit is called so in .*checkout\. Did you mean main\?$"
+        UsageError,
+        match=r"--against mian: no commit is called so in .*checkout\. Did you mean main\?$",
     ):
         commits_of(repository.folder, "mian")
 
 
-def test_a_shallow_clone_says_how_to_fetch(repository: Repository, tmp_path: Path) -> None:
-    repository.git("clone", "--quiet", "--depth", "1", f"file://{repository.folder}", str(tmp_path / "shallow"))
+def test_a_shallow_clone_says_how_to_fetch(
+    repository: Repository, tmp_path: Path
+) -> None:
+    repository.git(
+        "clone",
+        "--quiet",
+        "--depth",
+        "1",
+        f"file://{repository.folder}",
+        str(tmp_path / "shallow"),
+    )
 
-    with pytest.raises(UsageError, match="The clone is shallow: fetch it, as with `git fetch --depth 1 origin v1`"):
+    with pytest.raises(
+        UsageError,
+        match="The clone is shallow: fetch it, as with `git fetch --depth 1 origin v1`",
+    ):
         commits_of(tmp_path / "shallow", "v1")
 
 
@@ -101,7 +118,9 @@ def test_conflicts_are_resolved_first(repository: Repository) -> None:
 
 
 def with_submodule(repository: Repository, tmp_path: Path) -> Repository:
-    """`lib` in the repository, a checkout of another one. Returns that, as it lies in the first."""
+    """`lib` in the repository, a checkout of another one. Returns that, as it lies in
+    the first.
+    """
     origin = Repository(tmp_path / "origin")
     (origin.folder / "lib.py").write_text("speed = 1\n")
     origin.commit("first")
@@ -112,21 +131,27 @@ def with_submodule(repository: Repository, tmp_path: Path) -> Repository:
     return inner
 
 
-def test_submodules_come_as_each_commit_pins_them(repository: Repository, tmp_path: Path) -> None:
+def test_submodules_come_as_each_commit_pins_them(
+    repository: Repository, tmp_path: Path
+) -> None:
     inner = with_submodule(repository, tmp_path)
     (inner.folder / "lib.py").write_text("speed = 2\n")
     inner.commit("faster")
     repository.commit("with the faster library")
 
     with work_trees(commits_of(repository.folder, "HEAD~1")) as trees:
-        texts = [(tree / "lib" / "lib.py").read_text() for tree in (trees.base, trees.head)]
+        texts = [
+            (tree / "lib" / "lib.py").read_text() for tree in (trees.base, trees.head)
+        ]
 
     assert texts == ["speed = 1\n", "speed = 2\n"]
     assert repository.is_left_alone()
     assert inner.git("worktree", "list").count("\n") == 0
 
 
-def test_a_submodule_that_is_not_checked_out_stays_empty(repository: Repository, tmp_path: Path) -> None:
+def test_a_submodule_that_is_not_checked_out_stays_empty(
+    repository: Repository, tmp_path: Path
+) -> None:
     with_submodule(repository, tmp_path)
     repository.git("submodule", "--quiet", "deinit", "--force", "lib")
 
@@ -134,7 +159,9 @@ def test_a_submodule_that_is_not_checked_out_stays_empty(repository: Repository,
         assert list((trees.head / "lib").iterdir()) == []
 
 
-def test_a_submodule_without_the_commit_says_how_to_fetch_it(repository: Repository, tmp_path: Path) -> None:
+def test_a_submodule_without_the_commit_says_how_to_fetch_it(
+    repository: Repository, tmp_path: Path
+) -> None:
     with_submodule(repository, tmp_path)
     missing = "1234567890" * 4
     repository.git("update-index", "--cacheinfo", f"160000,{missing},lib")
@@ -142,7 +169,9 @@ def test_a_submodule_without_the_commit_says_how_to_fetch_it(repository: Reposit
 
     with (
         pytest.raises(
-            UsageError, match=f"the submodule lib has no commit 123456789 .*`git -C lib fetch origin {missing}`"
+            UsageError,
+            match="the submodule lib has no commit 123456789 .*`git -C lib fetch origin "
+            f"{missing}`",
         ),
         work_trees(commits_of(repository.folder, "HEAD")),
     ):
@@ -151,7 +180,9 @@ def test_a_submodule_without_the_commit_says_how_to_fetch_it(repository: Reposit
     assert repository.is_left_alone()
 
 
-def test_changes_inside_a_submodule_are_committed_first(repository: Repository, tmp_path: Path) -> None:
+def test_changes_inside_a_submodule_are_committed_first(
+    repository: Repository, tmp_path: Path
+) -> None:
     inner = with_submodule(repository, tmp_path)
     (inner.folder / "lib.py").write_text("speed = 3\n")
 
@@ -164,36 +195,55 @@ def test_links_bring_what_git_does_not_track(repository: Repository) -> None:
     (repository.folder / "data" / "small" / "one.txt").write_text("1")
 
     with work_trees(commits_of(repository.folder, "HEAD~1"), ["data/small"]) as trees:
-        texts = [(tree / "data" / "small" / "one.txt").read_text() for tree in (trees.base, trees.head)]
+        texts = [
+            (tree / "data" / "small" / "one.txt").read_text()
+            for tree in (trees.base, trees.head)
+        ]
 
     assert texts == ["1", "1"]
     assert (repository.folder / "data" / "small" / "one.txt").exists()
 
 
-@pytest.mark.parametrize(("link", "why"), [("nothing", "is not there"), ("model.py", "is tracked by git")])
-def test_links_to_nothing_and_to_tracked_files(repository: Repository, link: str, why: str) -> None:
-    with pytest.raises(UsageError, match=why), work_trees(commits_of(repository.folder, "HEAD~1"), [link]):
+@pytest.mark.parametrize(
+    ("link", "why"), [("nothing", "is not there"), ("model.py", "is tracked by git")]
+)
+def test_links_to_nothing_and_to_tracked_files(
+    repository: Repository, link: str, why: str
+) -> None:
+    with (
+        pytest.raises(UsageError, match=why),
+        work_trees(commits_of(repository.folder, "HEAD~1"), [link]),
+    ):
         pass
 
     assert repository.is_left_alone()
 
 
 def test_an_error_inside_leaves_nothing(repository: Repository) -> None:
-    with pytest.raises(RuntimeError), work_trees(commits_of(repository.folder, "HEAD~1")) as trees:
+    with (
+        pytest.raises(RuntimeError),
+        work_trees(commits_of(repository.folder, "HEAD~1")) as trees,
+    ):
         raise RuntimeError
 
     assert not trees.folder.exists()
     assert repository.is_left_alone()
 
 
-def test_what_a_killed_run_left_is_removed(repository: Repository, tmp_path: Path) -> None:
+def test_what_a_killed_run_left_is_removed(
+    repository: Repository, tmp_path: Path
+) -> None:
     """A process that is gone; one that lives, ours; and one of another machine."""
     ended = subprocess.Popen(["true"])
     ended.wait()
     here = socket.gethostname()
     left, living, elsewhere = (
         tmp_path / f"tfadvisor-against-{name}-x"
-        for name in (f"{here}-{ended.pid}", f"{here}-{os.getpid()}", f"not{here}-{ended.pid}")
+        for name in (
+            f"{here}-{ended.pid}",
+            f"{here}-{os.getpid()}",
+            f"not{here}-{ended.pid}",
+        )
     )
     for folder in (left, living, elsewhere):
         repository.git("worktree", "add", "--quiet", "--detach", str(folder / "base"))
@@ -201,7 +251,11 @@ def test_what_a_killed_run_left_is_removed(repository: Repository, tmp_path: Pat
     with work_trees(commits_of(repository.folder, "HEAD")):
         pass
 
-    assert [folder.exists() for folder in (left, living, elsewhere)] == [False, True, True]
+    assert [folder.exists() for folder in (left, living, elsewhere)] == [
+        False,
+        True,
+        True,
+    ]
     assert str(left) not in repository.git("worktree", "list")
 
 
@@ -221,15 +275,24 @@ def test_modules_come_from_the_work_tree(repository: Repository) -> None:
     root, outside = repository.folder, "/somewhere"
     commits = commits_of(root, "HEAD")
 
-    found = environment_of(commits, Path("/tree"), {"PYTHONPATH": os.pathsep.join([f"{root}/src", outside, "lib"])})
+    found = environment_of(
+        commits,
+        Path("/tree"),
+        {"PYTHONPATH": os.pathsep.join([f"{root}/src", outside, "lib"])},
+    )
 
     assert found["PYTHONPATH"] == os.pathsep.join(["/tree/src", outside, "lib"])
 
 
 def test_a_file_that_is_only_announced_is_added_first(repository: Repository) -> None:
-    """`git stash create` cannot hold what `git add -N` announces, and says neither which file that is nor what to do."""
+    """`git stash create` cannot hold what `git add -N` announces, and says neither
+    which file that is nor what to do.
+    """
     (repository.folder / "new.py").write_text("width = 3\n")
     repository.git("add", "-N", "new.py")
 
-    with pytest.raises(UsageError, match=r"^new\.py is announced by `git add -N` alone\. Add it: `git add new\.py`\.$"):
+    with pytest.raises(
+        UsageError,
+        match=r"^new\.py is announced by `git add -N` alone\. Add it: `git add new\.py`\.$",
+    ):
         commits_of(repository.folder, "HEAD")

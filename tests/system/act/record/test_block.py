@@ -18,11 +18,15 @@ FAKES = Path(__file__).parent / "fake_frameworks"
 @pytest.fixture
 def jax(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     trace = tmp_path / "given.pb"
-    trace.write_bytes(gzip.decompress((FIXTURES / "jax-loader" / "trace.xplane.pb.gz").read_bytes()))
+    trace.write_bytes(
+        gzip.decompress((FIXTURES / "jax-loader" / "trace.xplane.pb.gz").read_bytes())
+    )
     monkeypatch.setenv("FAKE_TRACE", str(trace))
     monkeypatch.setenv("FAKE_LOG", str(tmp_path / "windows.log"))
     monkeypatch.syspath_prepend(FAKES)
-    for name in [one for one in sys.modules if one.partition(".")[0] in ("jax", "tensorflow")]:
+    for name in [
+        one for one in sys.modules if one.partition(".")[0] in ("jax", "tensorflow")
+    ]:
         monkeypatch.delitem(sys.modules, name)
     import jax
 
@@ -31,7 +35,9 @@ def jax(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         del sys.modules[name]
 
 
-def test_a_block_is_recorded_kept_and_told(jax, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_block_is_recorded_kept_and_told(
+    jax, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with tfadvisor.profile(tmp_path / "logdir") as recording:
         assert recording.report is None
 
@@ -49,7 +55,9 @@ def test_a_block_is_recorded_kept_and_told(jax, tmp_path: Path, capsys: pytest.C
     assert (tmp_path / "windows.log").read_text() == "2 1\n"
 
 
-def test_a_block_can_be_silent_and_without_python(jax, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_block_can_be_silent_and_without_python(
+    jax, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with tfadvisor.profile(tmp_path / "logdir", show=False, python_tracer=False):
         pass
 
@@ -58,16 +66,24 @@ def test_a_block_can_be_silent_and_without_python(jax, tmp_path: Path, capsys: p
 
 
 def test_what_a_block_raises_is_not_hidden(jax, tmp_path: Path) -> None:
-    with pytest.raises(ZeroDivisionError), tfadvisor.profile(tmp_path / "logdir") as recording:
+    with (
+        pytest.raises(ZeroDivisionError),
+        tfadvisor.profile(tmp_path / "logdir") as recording,
+    ):
         1 / 0  # noqa: B018
 
     assert recording.report is None
     assert not (tmp_path / "logdir").exists()
 
 
-def test_without_a_framework_it_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_a_framework_it_says_so(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     for name in ("jax", "tensorflow"):
         monkeypatch.delitem(sys.modules, name, raising=False)
 
-    with pytest.raises(UsageError, match="neither TensorFlow nor JAX is imported"), tfadvisor.profile(tmp_path):
+    with (
+        pytest.raises(UsageError, match="neither TensorFlow nor JAX is imported"),
+        tfadvisor.profile(tmp_path),
+    ):
         pass

@@ -33,7 +33,9 @@ def module(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
 def test_a_tracing_counts_once_when_the_outermost_ends_and_lasts_until_then(
     clock: list[float], module: SimpleNamespace
 ) -> None:
-    """Two seconds, of which another one inside takes the last; then five of other work."""
+    """Two seconds, of which another one inside takes the last; then five of
+    other work.
+    """
     seen: list[tuple[float | None, float, int]] = []
 
     def outer() -> None:
@@ -51,10 +53,16 @@ def test_a_tracing_counts_once_when_the_outermost_ends_and_lasts_until_then(
     clock[0] += 5
 
     assert seen == [(101.0, 1.0, 0)]
-    assert (compilations.last, compilations.seconds, compilations.count) == (102.0, 2.0, 1)
+    assert (compilations.last, compilations.seconds, compilations.count) == (
+        102.0,
+        2.0,
+        1,
+    )
 
 
-def test_a_tracing_that_fails_has_ended(clock: list[float], module: SimpleNamespace) -> None:
+def test_a_tracing_that_fails_has_ended(
+    clock: list[float], module: SimpleNamespace
+) -> None:
     def fails() -> None:
         clock[0] += 3
         raise ValueError
@@ -65,10 +73,16 @@ def test_a_tracing_that_fails_has_ended(clock: list[float], module: SimpleNamesp
         module.func_graph_from_py_func(fails)
     clock[0] += 5
 
-    assert (compilations.last, compilations.seconds, compilations.count) == (103.0, 3.0, 1)
+    assert (compilations.last, compilations.seconds, compilations.count) == (
+        103.0,
+        3.0,
+        1,
+    )
 
 
-def test_tracings_of_two_threads_are_two(clock: list[float], module: SimpleNamespace) -> None:
+def test_tracings_of_two_threads_are_two(
+    clock: list[float], module: SimpleNamespace
+) -> None:
     """The second takes one second inside of the first one's three."""
 
     def first() -> None:
@@ -98,27 +112,41 @@ def test_a_program_of_jax_counts_once_and_each_of_its_parts_is_the_last(
     compilations = Compilations()
     compilations.watch("jax")
 
-    for part, seconds in (("jaxpr_trace", 2.0), ("jaxpr_to_mlir_module", 0.5), ("backend_compile", 4.0)):
+    for part, seconds in (
+        ("jaxpr_trace", 2.0),
+        ("jaxpr_to_mlir_module", 0.5),
+        ("backend_compile", 4.0),
+    ):
         clock[0] += seconds
         listeners[0](f"/jax/core/compile/{part}_duration", seconds, fun_name="step")
     listeners[0]("/jax/checkpoint/write_duration", 9.0)
     clock[0] += 1
 
-    assert (compilations.last, compilations.seconds, compilations.count) == (106.5, 6.5, 1)
+    assert (compilations.last, compilations.seconds, compilations.count) == (
+        106.5,
+        6.5,
+        1,
+    )
 
 
 def test_before_the_first_there_is_no_time() -> None:
     assert (Compilations().last, Compilations().seconds) == (None, 0.0)
 
 
-@pytest.mark.parametrize(("backends", "looks", "count"), [({}, 0, 0), ({"cpu": object()}, 1, 1)])
+@pytest.mark.parametrize(
+    ("backends", "looks", "count"), [({}, 0, 0), ({"cpu": object()}, 1, 1)]
+)
 def test_frames_of_other_threads_are_looked_at_only_once_jax_has_a_device(
     monkeypatch: pytest.MonkeyPatch, backends: dict[str, object], looks: int, count: int
 ) -> None:
-    """Before that nothing compiles, and in a program of TensorFlow that Keras makes import JAX nothing ever does."""
+    """Before that nothing compiles, and in a program of TensorFlow that Keras makes
+    import JAX nothing ever does.
+    """
     asked: list[bool] = []
     monkeypatch.setattr(compiling, "_under_way", lambda: asked.append(True))
-    monkeypatch.setitem(sys.modules, "jax._src.xla_bridge", SimpleNamespace(_backends=backends))  # type: ignore[arg-type]
+    monkeypatch.setitem(
+        sys.modules, "jax._src.xla_bridge", SimpleNamespace(_backends=backends)
+    )  # type: ignore[arg-type]
     compilations = Compilations()
     compilations._watched.update(("jax", "tensorflow"))
 

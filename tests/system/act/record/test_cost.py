@@ -26,12 +26,16 @@ def test_a_folder_without_a_trace_holds_none(tmp_path: Path) -> None:
 
 
 def test_events_of_the_host_cost_and_those_of_a_device_do_not(tmp_path: Path) -> None:
-    """Ten ops and ten markers of steps in a window of 0.1 ms: 20 times 0.45 µs beside the 91 µs that are left."""
+    """Ten ops and ten markers of steps in a window of 0.1 ms: 20 times 0.45 µs beside
+    the 91 µs that are left.
+    """
     builder = trace()
     for at in range(0, 100, 10):
         start = float(at)
         builder.step(start, start + 9).call("EagerExecute", start + 1, start + 2)
-        builder.call("$train.py:1 step", start + 3, start + 4).busy("/device:GPU:0", (start + 4, start + 5))
+        builder.call("$train.py:1 step", start + 3, start + 4).busy(
+            "/device:GPU:0", (start + 4, start + 5)
+        )
     (tmp_path / "h.xplane.pb").write_bytes(builder.bytes())
 
     assert cost_without_calls(tmp_path, 1e-4) == pytest.approx(9 / 91)

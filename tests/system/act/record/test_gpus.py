@@ -10,7 +10,10 @@ import pytest
 from tfadvisor.act.record.gpus import GpuWatch, asked_once
 from tfadvisor.trace.counters import Gpu
 
-SMI = "NVIDIA H100 80GB HBM3, 550.54.15, 97, 1755, 1980, 650.00, 700.00, 0x0000000000000048"
+SMI = (
+    "NVIDIA H100 80GB HBM3, 550.54.15, 97, 1755, 1980, 650.00, 700.00, "
+    "0x0000000000000048"
+)
 
 
 def smi(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
@@ -20,22 +23,36 @@ def smi(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
     monkeypatch.setenv("PATH", str(folder), prepend=":")
 
 
-def test_nvidia_smi_is_asked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nvidia_smi_is_asked_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     smi(
         tmp_path,
         monkeypatch,
-        f'echo "{SMI}"; echo "NVIDIA T4, 550.54.15, [N/A], 585, 1590, [N/A], 70.00, [N/A]"',
+        f'echo "{SMI}"; echo "NVIDIA T4, 550.54.15, [N/A], 585, 1590, [N/A], 70.00, '
+        '[N/A]"',
     )
 
     with GpuWatch() as watch:
         pass
 
     first, second = (msgspec.convert(one, Gpu) for one in watch.found)
-    assert first == Gpu("NVIDIA H100 80GB HBM3", "550.54.15", 0.97, 1755, 1980, 650, 700, ("hardware slowdown", "heat"))
+    assert first == Gpu(
+        "NVIDIA H100 80GB HBM3",
+        "550.54.15",
+        0.97,
+        1755,
+        1980,
+        650,
+        700,
+        ("hardware slowdown", "heat"),
+    )
     assert second == Gpu("NVIDIA T4", "550.54.15", None, 585, 1590, None, 70, ())
 
 
-@pytest.mark.parametrize("script", ["exit 9", "echo no devices were found; exit 6", "echo", "exec sleep 30"])
+@pytest.mark.parametrize(
+    "script", ["exit 9", "echo no devices were found; exit 6", "echo", "exec sleep 30"]
+)
 def test_nvidia_smi_that_fails_or_hangs_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str
 ) -> None:

@@ -13,7 +13,10 @@ import pytest
 from support.places import ROOT
 
 from tfadvisor.act.record.injected.tfadvisor_hook import recorder
-from tfadvisor.act.record.injected.tfadvisor_hook.letters import read_letter, write_letter
+from tfadvisor.act.record.injected.tfadvisor_hook.letters import (
+    read_letter,
+    write_letter,
+)
 from tfadvisor.act.record.injected.tfadvisor_hook.watch import ForFrameworks
 from tfadvisor.act.record.program import HOOK, with_hook
 
@@ -26,10 +29,15 @@ def test_it_is_python_3_8(file: Path) -> None:
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
-def test_it_imports_only_the_standard_library_until_a_framework_is_there(file: Path) -> None:
+def test_it_imports_only_the_standard_library_until_a_framework_is_there(
+    file: Path,
+) -> None:
     allowed = {*sys.stdlib_module_names, "tfadvisor_hook", "jax", "tensorflow"}
 
-    assert {name.partition(".")[0] for name in imported(ast.parse(file.read_text(encoding="utf-8")))} <= allowed
+    assert {
+        name.partition(".")[0]
+        for name in imported(ast.parse(file.read_text(encoding="utf-8")))
+    } <= allowed
 
 
 def imported(tree: ast.Module) -> Iterator[str]:
@@ -41,18 +49,30 @@ def imported(tree: ast.Module) -> Iterator[str]:
 
 
 def test_the_hook_comes_first_and_the_users_paths_stay() -> None:
-    assert with_hook({"PYTHONPATH": "mine"}, Path("f"))["PYTHONPATH"].split(":") == [str(HOOK), "mine"]
-    assert with_hook({}, Path("f"))["PYTHONPATH"] == str(HOOK)  # an empty entry would be the current folder
+    assert with_hook({"PYTHONPATH": "mine"}, Path("f"))["PYTHONPATH"].split(":") == [
+        str(HOOK),
+        "mine",
+    ]
+    assert with_hook({}, Path("f"))["PYTHONPATH"] == str(
+        HOOK
+    )  # an empty entry would be the current folder
 
 
-def test_the_finder_finds_nothing_and_starts_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_finder_finds_nothing_and_starts_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     started: list[bool] = []
     monkeypatch.setattr(
-        ForFrameworks, "start", lambda self, forked: started.append(forked) or setattr(self, "started", True)
+        ForFrameworks,
+        "start",
+        lambda self, forked: started.append(forked) or setattr(self, "started", True),
     )
     finder = ForFrameworks(str(tmp_path))
 
-    assert [finder.find_spec(name) for name in ("json", "jaxtyping", "jax", "tensorflow", "jax")] == [None] * 5
+    assert [
+        finder.find_spec(name)
+        for name in ("json", "jaxtyping", "jax", "tensorflow", "jax")
+    ] == [None] * 5
     assert started == [False]
 
 
@@ -69,7 +89,9 @@ def test_a_letter_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
 def test_of_two_frameworks_jax_is_recorded_only_once_it_has_computed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Keras imports JAX wherever it is installed, and its profiler would see nothing of TensorFlow's ops."""
+    """Keras imports JAX wherever it is installed, and its profiler would see nothing of
+    TensorFlow's ops.
+    """
     asked = []
 
     def ask(framework: str, _file: str) -> None:
@@ -87,9 +109,11 @@ def test_of_two_frameworks_jax_is_recorded_only_once_it_has_computed(
     assert asked == ["tensorflow", "jax"]
 
 
-def test_the_round_beside_a_window_is_that_before_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After the window another loop may go round, and its samples replace those beside the trace; a loop that is not found is no
-    round of the one before."""
+def test_the_round_beside_a_window_is_that_before_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After the window another loop may go round, and its samples replace those beside
+    the trace; a loop that is not found is no round of the one before."""
     one = recorder.Recorder(str(tmp_path), forked=False)
     one.opened, found = 0.0, iter([{"median_ms": 80.0}, {"median_ms": 3.0}, None])
     monkeypatch.setattr(one.sampler, "count_rounds", lambda *_: next(found))
@@ -104,7 +128,9 @@ def test_the_round_beside_a_window_is_that_before_it(tmp_path: Path, monkeypatch
 
 
 class Growing:
-    """A profiler whose traces hold a program of some bytes, and some more for each second."""
+    """A profiler whose traces hold a program of some bytes, and some more for each
+    second.
+    """
 
     def __init__(self, fixed: int, a_second: int) -> None:
         self.fixed, self.a_second = fixed, a_second
@@ -122,16 +148,30 @@ class Growing:
 
 @pytest.mark.parametrize(
     ("fixed", "a_second", "sessions", "seconds"),
-    [(1000, 1 << 20, 1, 1e9), (300 << 20, 0, 2, 6 << 20), (0, 600 << 20, 2, 0.03), (50 << 20, 60 << 20, 2, 0.1)],
+    [
+        (1000, 1 << 20, 1, 1e9),
+        (300 << 20, 0, 2, 6 << 20),
+        (0, 600 << 20, 2, 0.03),
+        (50 << 20, 60 << 20, 2, 0.1),
+    ],
 )
 def test_a_window_is_as_short_as_very_short_ones_ask_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fixed: int, a_second: int, sessions: int, seconds: float
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    fixed: int,
+    a_second: int,
+    sessions: int,
+    seconds: float,
 ) -> None:
-    """6 MiB at most, of what grows: a program of 300 MiB is in each trace and costs no time; 30 ms are always allowed."""
+    """6 MiB at most, of what grows: a program of 300 MiB is in each trace and costs no
+    time; 30 ms are always allowed.
+    """
     profiler = Growing(fixed, a_second)
     monkeypatch.setattr(recorder, "tracer_for", lambda *_: profiler)
     one = recorder.Recorder(str(tmp_path), forked=False)
 
-    assert one.bearable("jax", str(tmp_path / "trace")) == pytest.approx(seconds, rel=0.2)
+    assert one.bearable("jax", str(tmp_path / "trace")) == pytest.approx(
+        seconds, rel=0.2
+    )
     assert len(profiler.opened) == sessions
     assert list(tmp_path.iterdir()) == []

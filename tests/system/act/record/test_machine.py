@@ -1,4 +1,6 @@
-"""What the hook counts and stores: on files of Linux as they are written, and of this process."""
+"""What the hook counts and stores: on files of Linux as they are written, and of this
+process.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ import pytest
 from tfadvisor.act.record.injected.tfadvisor_hook import machine
 from tfadvisor.trace.counters import VERSION, Reading, Settings
 
-pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="Linux tells these things in /proc")
+pytestmark = pytest.mark.skipif(
+    not Path("/proc/self/stat").exists(), reason="Linux tells these things in /proc"
+)
 STAT = "cpu  100 20 30 400 50 6 4 90 0 0\ncpu0 50 10 15 200 25 3 2 45 0 0\n"
 
 
@@ -38,7 +42,9 @@ def test_the_versions_are_one() -> None:
     assert machine.VERSION == VERSION
 
 
-def test_cores_are_busy_idle_waiting_for_storage_or_stolen(told: dict[str, str]) -> None:
+def test_cores_are_busy_idle_waiting_for_storage_or_stolen(
+    told: dict[str, str],
+) -> None:
     """In hundredths of a second: 100 + 20 + 30 + 6 + 4 are busy."""
     told["/proc/stat"] = STAT
 
@@ -53,12 +59,15 @@ def test_cores_are_busy_idle_waiting_for_storage_or_stolen(told: dict[str, str])
 def test_a_program_is_all_that_descends_from_its_root_or_shares_its_group(
     told: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Ticks of (user, system, and both of children that ended): the root 1 + 1, its grandchild 10, one of its group 5; a
-    stranger, whose name holds a bracket and spaces, has 1,000.
+    """Ticks of (user, system, and both of children that ended): the root 1 + 1, its
+    grandchild 10, one of its group 5; a stranger, whose name holds a bracket and
+    spaces, has 1,000.
     """
 
     def line(pid: int, name: str, parent: int, group: int, ticks: str) -> None:
-        told[f"/proc/{pid}/stat"] = f"{pid} ({name}) S {parent} {group} 1 0 -1 0 0 0 0 0 {ticks} 20 0 1"
+        told[f"/proc/{pid}/stat"] = (
+            f"{pid} ({name}) S {parent} {group} 1 0 -1 0 0 0 0 0 {ticks} 20 0 1"
+        )
 
     line(1, "init", 0, 1, "500 0 0 0")
     line(10, "tfadvisor", 1, 10, "1 1 0 0")
@@ -96,13 +105,22 @@ def test_a_program_is_all_that_descends_from_its_root_or_shares_its_group(
             {"quota_cores": 0.5},
             {"periods": 3, "throttled_periods": 1},
         ),
-        ("1:cpu:/\n0::/\n", {"/cpu/cpu.cfs_quota_us": "-1", "/cpu/cpu.cfs_period_us": "100000"}, {}, {}),
+        (
+            "1:cpu:/\n0::/\n",
+            {"/cpu/cpu.cfs_quota_us": "-1", "/cpu/cpu.cfs_period_us": "100000"},
+            {},
+            {},
+        ),
         ("0::/a\n", {}, {}, {}),
     ],
     ids=["version 2", "version 1", "without a limit", "hidden"],
 )
 def test_quotas_of_both_versions_of_control_groups(
-    told: dict[str, str], groups: str, files: dict[str, str], cores: dict[str, float], counted: dict[str, int]
+    told: dict[str, str],
+    groups: str,
+    files: dict[str, str],
+    cores: dict[str, float],
+    counted: dict[str, int],
 ) -> None:
     told["/proc/self/cgroup"] = groups
     told.update({f"/sys/fs/cgroup{name}": text for name, text in files.items()})
@@ -146,9 +164,14 @@ def test_only_variables_of_the_frameworks_are_stored_cut_and_without_secrets() -
 
 
 def test_of_this_process_and_a_child_of_it() -> None:
-    """The child computes for half a second, so that the program's time grows by that, whatever else runs here."""
+    """The child computes for half a second, so that the program's time grows by that,
+    whatever else runs here.
+    """
     before = machine.reading(os.getpid())
-    burn = "import time; end = time.process_time() + 0.5\nwhile time.process_time() < end: pass"
+    burn = (
+        "import time; end = time.process_time() + 0.5\nwhile time.process_time() < "
+        "end: pass"
+    )
     subprocess.run([sys.executable, "-c", burn], check=True)
     time.sleep(0.02)
     after = machine.reading(os.getpid())

@@ -1,4 +1,6 @@
-"""What a window says about the program's steps: reports made up of what is asked of them."""
+"""What a window says about the program's steps: reports made up of what is asked of
+them.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,13 @@ def report(*compile_shares: float, source: str = "marker") -> SimpleNamespace:
     """A step of 10 ms for each share of it that compiles."""
     each = [SimpleNamespace(breakdown={"compile": share}) for share in compile_shares]
     return SimpleNamespace(
-        steps=SimpleNamespace(about="", source=source, time_ms=SimpleNamespace(median=10.0), each=each, count=len(each))
+        steps=SimpleNamespace(
+            about="",
+            source=source,
+            time_ms=SimpleNamespace(median=10.0),
+            each=each,
+            count=len(each),
+        )
     )
 
 
@@ -28,17 +36,27 @@ def test_steps_that_repeat_and_do_not_compile_are_steady() -> None:
 def test_steps_that_compile_by_the_trace_or_by_what_the_process_told() -> None:
     """6% in the mean of the trace; 6% of the window in the process."""
     assert pace_of(report(0.18, 0.0, 0.0)) == Pace(3, 10.0, compiles=True)
-    assert pace_of(report(0.0, 0.0, 0.0), Compiling(0.06, 3)) == Pace(3, 10.0, compiles=True)
+    assert pace_of(report(0.0, 0.0, 0.0), Compiling(0.06, 3)) == Pace(
+        3, 10.0, compiles=True
+    )
 
 
-@pytest.mark.parametrize(("share", "count", "found"), [(0.6, 2, False), (0.6, 3, True), (0.5, 0, True)])
-def test_what_repeats_inside_a_compilation_is_no_step(share: float, count: int, found: bool) -> None:
+@pytest.mark.parametrize(
+    ("share", "count", "found"), [(0.6, 2, False), (0.6, 3, True), (0.5, 0, True)]
+)
+def test_what_repeats_inside_a_compilation_is_no_step(
+    share: float, count: int, found: bool
+) -> None:
     """Three that ended may be those of three steps."""
-    assert (pace_of(report(0.0, 0.0, 0.0), Compiling(share, count)) is not None) is found
+    assert (
+        pace_of(report(0.0, 0.0, 0.0), Compiling(share, count)) is not None
+    ) is found
 
 
 @pytest.mark.parametrize(("count", "repeats"), [(2, False), (3, True)])
-def test_steps_that_compile_by_the_trace_alone_may_be_parts_of_one_tracing(count: int, repeats: bool) -> None:
+def test_steps_that_compile_by_the_trace_alone_may_be_parts_of_one_tracing(
+    count: int, repeats: bool
+) -> None:
     """JAX tells of a tracing when it has ended."""
     pace = pace_of(report(0.9, 0.9, 0.9), Compiling(0.0, count))
 
@@ -47,19 +65,32 @@ def test_steps_that_compile_by_the_trace_alone_may_be_parts_of_one_tracing(count
 
 
 def test_steps_that_do_not_compile_need_nobody_who_tells() -> None:
-    assert pace_of(report(0.0, 0.0, 0.0), Compiling(0.0, 0)) == Pace(3, 10.0, compiles=False)
+    assert pace_of(report(0.0, 0.0, 0.0), Compiling(0.0, 0)) == Pace(
+        3, 10.0, compiles=False
+    )
 
 
 @pytest.mark.parametrize(
     ("other", "alike"),
     [
         (Pace(9, 15.0, True, about="calls of jit_step(77)"), True),
-        (Pace(9, 10.0, True, about="calls of jit_step(77), placed where the device ran them: the host is ahead"), True),
+        (
+            Pace(
+                9,
+                10.0,
+                True,
+                about="calls of jit_step(77), placed where the device ran them: the host "
+                "is ahead",
+            ),
+            True,
+        ),
         (Pace(9, 15.1, True, about="calls of jit_step(77)"), False),
         (Pace(9, 10.0, True, about="calls of jit_init(77)"), False),
     ],
 )
-def test_steps_of_one_loop_are_about_as_long_and_told_by_the_same(other: Pace, alike: bool) -> None:
+def test_steps_of_one_loop_are_about_as_long_and_told_by_the_same(
+    other: Pace, alike: bool
+) -> None:
     one = Pace(3, 10.0, True, about="calls of jit_step(5)")
 
     assert (one.resembles(other), other.resembles(one)) == (alike, alike)

@@ -1,4 +1,6 @@
-"""Calls of Python functions as events: the program's own, and what they call; not what the library does inside."""
+"""Calls of Python functions as events: the program's own, and what they call; not what
+the library does inside.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ class Event:
         self.name = name
         EVENTS.append(f"+{name}")
 
-    def Stop(self) -> None:  # noqa: N802, as TensorFlow calls it
+    def Stop(self) -> None:  # noqa: N802
         EVENTS.append(f"-{self.name}")
 
 
@@ -30,7 +32,9 @@ def fails() -> None:
 
 
 def followed(work: object, before: object = None) -> list[str]:
-    """The events of work(), without those of the test's own file that end the following."""
+    """The events of work(), without those of the test's own file that end the
+    following.
+    """
     EVENTS.clear()
     calls = PythonCalls(Event)
     sys.setprofile(before)  # type: ignore[arg-type]
@@ -66,7 +70,9 @@ def test_a_function_that_raises_ends_too() -> None:
         except ValueError:
             log_metrics([])
 
-    named = [event.rpartition(" ")[2] if event[0] == "+" else "-" for event in followed(work)]
+    named = [
+        event.rpartition(" ")[2] if event[0] == "+" else "-" for event in followed(work)
+    ]
 
     assert named == ["work", "fails", "-", "log_metrics", "dumps", "-", "-", "-"]
 

@@ -1,4 +1,6 @@
-"""`tfadvisor run` on programs whose framework is a fake that hands out a recorded trace: its steps take 3 ms, the programs' 4."""
+"""`tfadvisor run` on programs whose framework is a fake that hands out a recorded
+trace: its steps take 3 ms, the programs' 4.
+"""
 
 from __future__ import annotations
 
@@ -36,8 +38,17 @@ class Place:
         self.folder = folder
         self.log = folder / "windows.log"
         trace = folder / "given.xplane.pb"
-        trace.write_bytes(gzip.decompress((FIXTURES / "jax-loader" / "trace.xplane.pb.gz").read_bytes()))
-        self.env = {**os.environ, "PYTHONPATH": str(FAKES), "FAKE_LOG": str(self.log), "FAKE_TRACE": str(trace)}
+        trace.write_bytes(
+            gzip.decompress(
+                (FIXTURES / "jax-loader" / "trace.xplane.pb.gz").read_bytes()
+            )
+        )
+        self.env = {
+            **os.environ,
+            "PYTHONPATH": str(FAKES),
+            "FAKE_LOG": str(self.log),
+            "FAKE_TRACE": str(trace),
+        }
 
     def program(self, text: str, name: str = "train.py") -> Path:
         file = self.folder / name
@@ -46,7 +57,11 @@ class Place:
 
     def start(self, *arguments: object) -> subprocess.Popen[str]:
         call = [str(COMMAND), "run", "--out", "logdir", *map(str, arguments)]
-        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL}
+        pipes = {
+            "stdout": subprocess.PIPE,
+            "stderr": subprocess.PIPE,
+            "stdin": subprocess.DEVNULL,
+        }
         return subprocess.Popen(call, cwd=self.folder, env=self.env, text=True, **pipes)
 
     def run(self, *arguments: object) -> tuple[int, str, str]:
@@ -71,15 +86,28 @@ def wait_for(what: Callable[[], bool], seconds: float = 20) -> None:
         time.sleep(0.05)
 
 
-def test_what_the_machine_did_lies_beside_the_trace_and_in_the_report(place: Place) -> None:
+def test_what_the_machine_did_lies_beside_the_trace_and_in_the_report(
+    place: Place,
+) -> None:
     place.env["OMP_NUM_THREADS"] = "3"
     place.env["TF_ACCESS_KEY"] = "s3cret"
 
-    code, out, _ = place.run("--then", "stop", "--format", "json", "--", sys.executable, place.program(TRAINS), 7500)
+    code, out, _ = place.run(
+        "--then",
+        "stop",
+        "--format",
+        "json",
+        "--",
+        sys.executable,
+        place.program(TRAINS),
+        7500,
+    )
 
     assert code == 0
     (trace,) = place.traces()
-    counted = json.loads(trace.with_name(trace.name.replace(".xplane.pb", ".machine.json")).read_text())
+    counted = json.loads(
+        trace.with_name(trace.name.replace(".xplane.pb", ".machine.json")).read_text()
+    )
     report = json.loads(out)
     assert 0.3 < counted["closed"]["time"] - counted["opened"]["time"] < 60
     assert counted["settings"]["variables"]["OMP_NUM_THREADS"] == "3"
@@ -105,7 +133,9 @@ def test_a_program_is_recorded_and_goes_on(place: Place) -> None:
 def test_a_look_without_python_comes_before_the_window_with_it(place: Place) -> None:
     place.run("--", sys.executable, place.program(TRAINS), 1000)
 
-    *looks, window = place.log.read_text().splitlines()  # 30 ms come first, to tell how much a window may hold
+    *looks, window = (
+        place.log.read_text().splitlines()
+    )  # 30 ms come first, to tell how much a window may hold
     assert (set(looks), window) == ({"2 0"}, "2 1")
     assert len(looks) >= 2
 
@@ -122,7 +152,9 @@ def test_the_trace_is_kept_with_a_note(place: Place) -> None:
 
 
 def test_the_report_goes_where_it_is_asked_to(place: Place) -> None:
-    code, out, _ = place.run("-o", "report.json", "--", sys.executable, place.program(TRAINS), 1000)
+    code, out, _ = place.run(
+        "-o", "report.json", "--", sys.executable, place.program(TRAINS), 1000
+    )
 
     report = json.loads((place.folder / "report.json").read_text())
     assert (code, out) == (0, "trained 1000\n")
@@ -132,7 +164,9 @@ def test_the_report_goes_where_it_is_asked_to(place: Place) -> None:
 def test_python_m_and_a_shell_are_programs_too(place: Place) -> None:
     place.program(TRAINS)
 
-    code, out, _ = place.run("--", "sh", "-c", f"{sys.executable} -m train 1000; exit 0")
+    code, out, _ = place.run(
+        "--", "sh", "-c", f"{sys.executable} -m train 1000; exit 0"
+    )
 
     assert code == 0
     assert "load_batch" in out
@@ -158,7 +192,9 @@ def test_each_process_of_a_launcher_leaves_a_trace_in_one_run(place: Place) -> N
 def test_an_endless_program_can_be_stopped_through_its_launcher(place: Place) -> None:
     program = place.program(TRAINS.replace("range(int(sys.argv[1]))", "iter(int, 1)"))
 
-    code, out, _ = place.run("--then", "stop", "--", "sh", "-c", f"{sys.executable} {program}; echo over")
+    code, out, _ = place.run(
+        "--then", "stop", "--", "sh", "-c", f"{sys.executable} {program}; echo over"
+    )
 
     assert code == 0
     assert "over" in out
@@ -190,17 +226,23 @@ def test_tensorflow_is_recorded_and_left_as_it_was(place: Place) -> None:
     assert set(windows) == {"{}"}
     assert len(windows) >= 3
     events = set(Path(f"{place.log}.events").read_text().splitlines())
-    assert [event.partition(" ")[2] for event in events] == ["<lambda>"]  # in the second window
+    assert [event.partition(" ")[2] for event in events] == [
+        "<lambda>"
+    ]  # in the second window
 
 
 def test_a_program_that_crashes_ends_with_3_and_one_line(place: Place) -> None:
-    program = place.program("import jax\njax.jit(print)\nraise ValueError('wrong shape')")
+    program = place.program(
+        "import jax\njax.jit(print)\nraise ValueError('wrong shape')"
+    )
 
     code, out, err = place.run("--", sys.executable, program)
 
     assert (code, out) == (3, "")
     assert "wrong shape" in err
-    assert err.splitlines()[-1].startswith(f"tfadvisor: {sys.executable} {program}: ended with exit code 1 after ")
+    assert err.splitlines()[-1].startswith(
+        f"tfadvisor: {sys.executable} {program}: ended with exit code 1 after "
+    )
 
 
 def test_a_program_that_fails_after_its_report_ends_with_0(place: Place) -> None:
@@ -288,7 +330,9 @@ def test_a_program_that_forks_goes_on_and_is_recorded_once(place: Place) -> None
     assert len(place.traces()) == 1
 
 
-def test_a_child_that_forked_after_the_import_and_trains_is_recorded(place: Place) -> None:
+def test_a_child_that_forked_after_the_import_and_trains_is_recorded(
+    place: Place,
+) -> None:
     program = place.program(
         """
         import multiprocessing, time, jax
@@ -332,7 +376,8 @@ def test_the_sitecustomize_of_the_user_runs_too(place: Place) -> None:
     (site / "sitecustomize.py").write_text("import os\nos.environ['SEEN'] = __file__\n")
     place.env["PYTHONPATH"] = f"{site}{os.pathsep}{FAKES}"
     program = place.program(
-        "import os, sys; print(os.environ.get('SEEN'), sys.modules['sitecustomize'].__file__, 'injected' in str(sys.path))"
+        "import os, sys; print(os.environ.get('SEEN'), "
+        "sys.modules['sitecustomize'].__file__, 'injected' in str(sys.path))"
     )
 
     _, out, _ = place.run("--", sys.executable, program)
@@ -371,7 +416,9 @@ def test_an_interrupt_reaches_the_program(place: Place) -> None:
 
 
 def test_termination_ends_the_program_too(place: Place) -> None:
-    program = place.program("import os, time, jax\nopen('pid', 'w').write(str(os.getpid()))\ntime.sleep(60)")
+    program = place.program(
+        "import os, time, jax\nopen('pid', 'w').write(str(os.getpid()))\ntime.sleep(60)"
+    )
     running = place.start("--", sys.executable, program)
     pid = place.folder / "pid"
     wait_for(lambda: pid.exists() and pid.read_text() != "")
@@ -386,8 +433,14 @@ def test_termination_ends_the_program_too(place: Place) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--", "no-such-program-here"], "no-such-program-here cannot be started: No such file or directory."),
-        (["--after", "soon", "--", "true"], "--after soon: give auto, or seconds as 60 or 2.5."),
+        (
+            ["--", "no-such-program-here"],
+            "no-such-program-here cannot be started: No such file or directory.",
+        ),
+        (
+            ["--after", "soon", "--", "true"],
+            "--after soon: give auto, or seconds as 60 or 2.5.",
+        ),
         (["--then", "stpo", "--", "true"], "Did you mean stop?"),
         (["--steps", "1", "--", "true"], "--steps"),
         ([], "COMMAND"),

@@ -1,4 +1,6 @@
-"""What a program's main thread does by a timer's ticks, and how often its loop goes round: a process of its own each."""
+"""What a program's main thread does by a timer's ticks, and how often its loop goes
+round: a process of its own each.
+"""
 
 from __future__ import annotations
 
@@ -72,35 +74,58 @@ STACKS = """
 """
 
 
-@pytest.mark.parametrize(("whose", "stacks"), [("none", "True False False True"), ("its own", "False False True True")])
-def test_ticks_are_handled_on_a_stack_of_their_own(tmp_path: Path, whose: str, stacks: str) -> None:
-    """SA_ONSTACK and SA_RESTART are set, and the main thread has a stack for it: the program's, where it has one.
+@pytest.mark.parametrize(
+    ("whose", "stacks"),
+    [("none", "True False False True"), ("its own", "False False True True")],
+)
+def test_ticks_are_handled_on_a_stack_of_their_own(
+    tmp_path: Path, whose: str, stacks: str
+) -> None:
+    """SA_ONSTACK and SA_RESTART are set, and the main thread has a stack for it: the
+    program's, where it has one.
 
-    Without it a tick inside a product of oneDNN for AVX-512 ends the program with a corrupted heap.
+    Without it a tick inside a product of oneDNN for AVX-512 ends the program with a
+    corrupted heap.
     """
     (tmp_path / "train.py").write_text(dedent(STACKS).lstrip())
 
     done = subprocess.run(
-        [sys.executable, tmp_path / "train.py", HOOK, whose], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, tmp_path / "train.py", HOOK, whose],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
     )
 
     assert done.stdout.splitlines() == [stacks, "True True True "]
 
 
 def test_a_loop_and_the_functions_in_it(tmp_path: Path) -> None:
-    """A round sleeps 8 ms, in which all ticks belong to the line that sleeps, and spins 2."""
+    """A round sleeps 8 ms, in which all ticks belong to the line that sleeps, and spins
+    2.
+    """
     text = dedent(PROGRAM).lstrip()
     (tmp_path / "train.py").write_text(text)
     lines = text.splitlines()
     marks = ("while watcher", "time.sleep(0.008", "spin(0.002")
-    body = {number for number, line in enumerate(lines, 1) if line.strip().startswith(marks)}
+    body = {
+        number for number, line in enumerate(lines, 1) if line.strip().startswith(marks)
+    }
 
     done = subprocess.run(
-        [sys.executable, tmp_path / "train.py", HOOK], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, tmp_path / "train.py", HOOK],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
     )
 
     loop, at = json.loads(done.stdout)
-    assert (Path(loop["file"]).name, loop["function"], loop["line"] in body) == ("train.py", "main", True)
+    assert (Path(loop["file"]).name, loop["function"], loop["line"] in body) == (
+        "train.py",
+        "main",
+        True,
+    )
     assert 9 < loop["median_ms"] < 60  # others use the machine too
     spun = sum(function == "spin" for _, function in at) / len(at)
     assert 0.05 < spun < 0.5
@@ -136,32 +161,49 @@ EPOCHS = """
     ("loop", "first", "last", "behind"),
     [
         (
-            "while watcher.is_alive():\n    for batch in range(20):\n        time.sleep(0.01)\n    time.sleep(0.1)",
+            "while watcher.is_alive():\n    for batch in range(20):\n        "
+            "time.sleep(0.01)\n    time.sleep(0.1)",
             1,
             2,
             3,
         ),
-        ("for batch in iter(watcher.is_alive, False):\n    time.sleep(0.01)\n    time.sleep(0.02)", 0, 2, None),
+        (
+            "for batch in iter(watcher.is_alive, False):\n    time.sleep(0.01)\n    "
+            "time.sleep(0.02)",
+            0,
+            2,
+            None,
+        ),
     ],
     ids=["batches in epochs", "one loop"],
 )
 def test_samples_tell_the_line_of_the_loops_function_that_is_under_way(
     tmp_path: Path, loop: str, first: int, last: int, behind: int | None
 ) -> None:
-    """Behind 20 batches of 10 ms an epoch ends, which takes 100 ms. Before a loop was counted no line is known."""
+    """Behind 20 batches of 10 ms an epoch ends, which takes 100 ms. Before a loop was
+    counted no line is known.
+    """
     text = dedent(EPOCHS).lstrip().format(loop=loop)
     (tmp_path / "train.py").write_text(text)
     at = text.splitlines().index(loop.splitlines()[0]) + 1
 
     done = subprocess.run(
-        [sys.executable, tmp_path / "train.py", HOOK], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, tmp_path / "train.py", HOOK],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
     )
 
     found, lines = json.loads(done.stdout)
     assert found == [str(tmp_path / "train.py"), "<module>", at + first, at + last]
     assert lines[0] == 0
     known = [line for line in lines if line]
-    assert {at + first <= line <= at + last for line in known if line != at + (behind or -at)} == {True}
+    assert {
+        at + first <= line <= at + last
+        for line in known
+        if line != at + (behind or -at)
+    } == {True}
     share = sum(line == at + (behind or -at) for line in known) / len(known)
     assert share == pytest.approx(1 / 3 if behind else 0.0, abs=0.1)
 
@@ -209,13 +251,21 @@ FOLLOWED = """
 """
 
 
-def test_ticks_go_on_while_all_calls_are_followed_and_a_pause_is_of_no_line(tmp_path: Path) -> None:
-    """40 functions deep a tick calls a few others, not two for each frame: each would be an event of the profiler's."""
+def test_ticks_go_on_while_all_calls_are_followed_and_a_pause_is_of_no_line(
+    tmp_path: Path,
+) -> None:
+    """40 functions deep a tick calls a few others, not two for each frame: each would
+    be an event of the profiler's.
+    """
     (tmp_path / "train.py").write_text(dedent(FOLLOWED).lstrip())
     told = tmp_path / "vm.samples.json"
 
     done = subprocess.run(
-        [sys.executable, tmp_path / "train.py", HOOK, told], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, tmp_path / "train.py", HOOK, told],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
     )
 
     handled, most, paused = json.loads(done.stdout)
@@ -246,11 +296,17 @@ INTERRUPTED = """
 
 
 def test_a_tick_while_the_count_of_rounds_ends_locks_nothing(tmp_path: Path) -> None:
-    """The main thread ends the count in its loop, and in a tick: both at once must not wait for each other for ever."""
+    """The main thread ends the count in its loop, and in a tick: both at once must not
+    wait for each other for ever.
+    """
     (tmp_path / "train.py").write_text(dedent(INTERRUPTED).lstrip())
 
     done = subprocess.run(
-        [sys.executable, tmp_path / "train.py", HOOK], capture_output=True, text=True, timeout=20, check=True
+        [sys.executable, tmp_path / "train.py", HOOK],
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=True,
     )
 
     assert done.stdout == "True True\n"
@@ -271,17 +327,26 @@ IN_ONE_CALL = """
 """
 
 
-def test_a_program_that_is_in_one_call_has_no_rounds_and_the_call_is_named(tmp_path: Path) -> None:
+def test_a_program_that_is_in_one_call_has_no_rounds_and_the_call_is_named(
+    tmp_path: Path,
+) -> None:
     """As one whose whole training is one compiled loop."""
     text = dedent(IN_ONE_CALL).lstrip()
     (tmp_path / "train.py").write_text(text)
 
     done = subprocess.run(
-        [sys.executable, tmp_path / "train.py", HOOK], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, tmp_path / "train.py", HOOK],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
     )
 
     line = text.splitlines().index("time.sleep(2.5)") + 1
-    assert json.loads(done.stdout) == [None, [str(tmp_path / "train.py"), line, "<module>"]]
+    assert json.loads(done.stdout) == [
+        None,
+        [str(tmp_path / "train.py"), line, "<module>"],
+    ]
 
 
 LOOP_IN_A_STEP = """
@@ -312,16 +377,24 @@ LOOP_IN_A_STEP = """
 """
 
 
-@pytest.mark.parametrize(("beside", "inside", "median_ms"), [(0.3, 0.002, 320), (0.001, 0.05, 50)])
+@pytest.mark.parametrize(
+    ("beside", "inside", "median_ms"), [(0.3, 0.002, 320), (0.001, 0.05, 50)]
+)
 def test_a_loop_that_takes_little_of_a_round_is_no_round(
     tmp_path: Path, beside: float, inside: float, median_ms: float
 ) -> None:
-    """Ten gradients are clipped one by one in each step: the loop goes round ten times before the step does so once."""
+    """Ten gradients are clipped one by one in each step: the loop goes round ten times
+    before the step does so once.
+    """
     text = dedent(LOOP_IN_A_STEP).lstrip().format(beside=beside, inside=inside)
     (tmp_path / "train.py").write_text(text)
 
     done = subprocess.run(
-        [sys.executable, tmp_path / "train.py", HOOK], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, tmp_path / "train.py", HOOK],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
     )
 
     assert json.loads(done.stdout)["median_ms"] == pytest.approx(median_ms, rel=0.25)
@@ -356,11 +429,19 @@ LINE_TWICE_A_ROUND = """
 def test_a_line_that_comes_twice_in_each_round_tells_no_round(
     tmp_path: Path, limit: float, median_ms: float | None
 ) -> None:
-    """`with` comes when its block is left, too: in one second it comes four times in two rounds of 0.4 s, 2 ms apart."""
-    (tmp_path / "train.py").write_text(dedent(LINE_TWICE_A_ROUND).lstrip().format(limit=limit))
+    """`with` comes when its block is left, too: in one second it comes four times in
+    two rounds of 0.4 s, 2 ms apart.
+    """
+    (tmp_path / "train.py").write_text(
+        dedent(LINE_TWICE_A_ROUND).lstrip().format(limit=limit)
+    )
 
     done = subprocess.run(
-        [sys.executable, tmp_path / "train.py", HOOK], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, tmp_path / "train.py", HOOK],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
     )
 
     loop, began_ns = json.loads(done.stdout)
@@ -414,14 +495,20 @@ FIFTH = """
 
 @pytest.mark.slow
 @pytest.mark.nightly
-def test_a_function_in_python_that_takes_a_fifth_of_each_step_is_seen_to_take_a_fifth(tmp_path: Path) -> None:
-    """It holds the interpreter's lock, which no thread that looks on can take from it. The program's own clock tells its share,
-    20% where nobody else has the cores.
+def test_a_function_in_python_that_takes_a_fifth_of_each_step_is_seen_to_take_a_fifth(
+    tmp_path: Path,
+) -> None:
+    """It holds the interpreter's lock, which no thread that looks on can take from it.
+    The program's own clock tells its share, 20% where nobody else has the cores.
     """
     (tmp_path / "train.py").write_text(dedent(FIFTH).lstrip())
 
     done = subprocess.run(
-        [sys.executable, tmp_path / "train.py", HOOK], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, tmp_path / "train.py", HOOK],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
     )
 
     share, told = json.loads(done.stdout)
@@ -433,18 +520,42 @@ def test_a_function_in_python_that_takes_a_fifth_of_each_step_is_seen_to_take_a_
     assert 0.1 < share < 0.4
 
 
-def window(seconds: float, *, stopping: float = 0.0, events: int = 0, cut: bool = False, folder: Path) -> Window:
-    return Window(folder, False, 0.0, seconds, None, None, events=events, stopping=stopping, cut=cut)  # type: ignore[arg-type]
+def window(
+    seconds: float,
+    *,
+    stopping: float = 0.0,
+    events: int = 0,
+    cut: bool = False,
+    folder: Path,
+) -> Window:
+    return Window(
+        folder,
+        False,
+        0.0,
+        seconds,
+        None,
+        None,
+        events=events,
+        stopping=stopping,
+        cut=cut,
+    )  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
     ("stopping", "events", "cut", "longest"),
-    [(0.0, 0, False, 20.0), (2.0, 0, False, 0.8), (2.0, 200_000, False, 0.2), (0.1, 10, True, 0.1)],
+    [
+        (0.0, 0, False, 20.0),
+        (2.0, 0, False, 0.8),
+        (2.0, 200_000, False, 0.2),
+        (0.1, 10, True, 0.1),
+    ],
 )
 def test_a_window_is_as_long_as_the_last_one_allows(
     tmp_path: Path, stopping: float, events: int, cut: bool, longest: float
 ) -> None:
-    """After one of 0.2 s: 8 s to stop at most, and 200,000 events; half as long with calls of Python."""
+    """After one of 0.2 s: 8 s to stop at most, and 200,000 events; half as long with
+    calls of Python.
+    """
     caps = Caps()
     caps.learn(window(0.2, stopping=stopping, events=events, cut=cut, folder=tmp_path))
 

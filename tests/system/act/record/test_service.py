@@ -1,4 +1,6 @@
-"""`tfadvisor capture`: messages of the profiler service, addresses, and what is asked of whom."""
+"""`tfadvisor capture`: messages of the profiler service, addresses, and what is asked
+of whom.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ from tfadvisor.errors import TraceError, UsageError
 def test_a_request_is_what_protobuf_would_write() -> None:
     assert request_of(0.3, True, "s", "h_1").hex(" ") == (
         "08 ac 02 "  # 1: duration_ms 300
-        "22 0d 10 02 18 01 20 01 28 01 38 01 48 ac 02 "  # 4: opts, levels 2 1 1, version 1, HLO, 300 ms
+        # 4: opts, levels 2 1 1, version 1, HLO, 300 ms
+        "22 0d 10 02 18 01 20 01 28 01 38 01 48 ac 02 "
         "32 01 73 "  # 6: session_id
         "3a 03 68 5f 31 "  # 7: host_name
         "48 01"  # 9: emit_xspace
@@ -27,7 +30,9 @@ def test_a_request_is_what_protobuf_would_write() -> None:
 
 
 def test_an_answer_with_its_trace() -> None:
-    message = bytes.fromhex("32 02 0a 00 38 00 42 03 61 62 63")  # tool_data, empty_trace 0, xspace "abc"
+    message = bytes.fromhex(
+        "32 02 0a 00 38 00 42 03 61 62 63"
+    )  # tool_data, empty_trace 0, xspace "abc"
 
     assert trace_in(message) == b"abc"
 
@@ -58,21 +63,42 @@ class Jobs:
     def __init__(self, **silent: str) -> None:
         self.silent = silent
         self.asked: list[tuple[tuple[str, ...], bool]] = []
-        self.trace = gzip.decompress((FIXTURES / "jax-loader" / "trace.xplane.pb.gz").read_bytes())
+        self.trace = gzip.decompress(
+            (FIXTURES / "jax-loader" / "trace.xplane.pb.gz").read_bytes()
+        )
 
-    def __call__(self, addresses: Sequence[str], folder: Path, seconds: float, python_tracer: bool) -> dict[str, str]:
+    def __call__(
+        self,
+        addresses: Sequence[str],
+        folder: Path,
+        seconds: float,
+        python_tracer: bool,
+    ) -> dict[str, str]:
         self.asked.append((tuple(addresses), python_tracer))
-        for number, address in enumerate(one for one in addresses if one not in self.silent):
-            padding = bytes([0x32, number, *bytes(number)])  # a field of host names, so that no two files are alike
+        for number, address in enumerate(
+            one for one in addresses if one not in self.silent
+        ):
+            padding = bytes(
+                [0x32, number, *bytes(number)]
+            )  # a field of host names, so that no two files are alike
             (folder / f"{address}.xplane.pb").write_bytes(self.trace + padding)
-        return {address: self.silent[address] for address in addresses if address in self.silent}
+        return {
+            address: self.silent[address]
+            for address in addresses
+            if address in self.silent
+        }
 
 
 def test_all_jobs_are_looked_at_and_then_recorded_with_python() -> None:
     jobs = Jobs()
 
-    with captured(["a", "b"], Wanted(None, 20), Options(), jobs, pytest.fail) as recorded:
-        assert sorted(one.name for one in recorded.chosen.folder.iterdir()) == ["a.xplane.pb", "b.xplane.pb"]
+    with captured(
+        ["a", "b"], Wanted(None, 20), Options(), jobs, pytest.fail
+    ) as recorded:
+        assert sorted(one.name for one in recorded.chosen.folder.iterdir()) == [
+            "a.xplane.pb",
+            "b.xplane.pb",
+        ]
 
     assert jobs.asked == [(("a", "b"), False), (("a", "b"), True)]
 
@@ -80,7 +106,9 @@ def test_all_jobs_are_looked_at_and_then_recorded_with_python() -> None:
 def test_a_job_that_is_silent_is_told_once_and_left_out() -> None:
     jobs, told = Jobs(b="nothing answers there"), []
 
-    with captured(["a", "b"], Wanted(None, 20), Options(), jobs, told.append) as recorded:
+    with captured(
+        ["a", "b"], Wanted(None, 20), Options(), jobs, told.append
+    ) as recorded:
         assert recorded.chosen.report.verdict.bottleneck == "input"
 
     assert told == ["b is left out: nothing answers there."]
@@ -104,5 +132,7 @@ def test_a_port_that_refuses_is_one_line(capsys: pytest.CaptureFixture[str]) -> 
 
     out, err = capsys.readouterr()
     assert (code, out) == (3, "")
-    assert err.startswith("tfadvisor: localhost:1: no trace came: localhost:1: nothing answers there (")
+    assert err.startswith(
+        "tfadvisor: localhost:1: no trace came: localhost:1: nothing answers there ("
+    )
     assert err.count("\n") == 1

@@ -23,7 +23,10 @@ def test_a_process_is_settled_when_it_has_been_quiet_for_long_enough() -> None:
 
 
 def test_all_wait_for_the_one_that_compiles() -> None:
-    early, late = process("a", jax=0.0, compiled_at=5.0), process("b", jax=0.0, compiled_at=9.0)
+    early, late = (
+        process("a", jax=0.0, compiled_at=5.0),
+        process("b", jax=0.0, compiled_at=9.0),
+    )
 
     assert settled([early, late], 1.0, now=9.5) == []
     assert names(settled([early, late], 1.0, now=10.5)) == ["a", "b"]
@@ -49,10 +52,14 @@ def test_those_that_have_left_or_failed_are_not_waited_for() -> None:
 
 
 def waited(*compiled: tuple[float, int]) -> tuple[float, float] | None:
-    """(when, seconds of a window) it is ready, asked at these times of a process that compiles just then, so many in all."""
+    """(when, seconds of a window) it is ready, asked at these times of a process that
+    compiles just then, so many in all.
+    """
     patience = Patience(0.3)
     for now, number in compiled:
-        found = patience.ready([process("a", tensorflow=0.0, compiled_at=now, compiled=number)], now)
+        found = patience.ready(
+            [process("a", tensorflow=0.0, compiled_at=now, compiled=number)], now
+        )
         if found is not None:
             return now, found.seconds
     return None
@@ -94,6 +101,10 @@ def test_one_that_settles_is_ready_at_once() -> None:
 
 
 def test_a_trace_is_named_after_its_host_and_numbered_where_several_share_one() -> None:
-    found = [process("y", host="one", pid=9), process("x", host="one", pid=7), process("z", host="two", pid=1)]
+    found = [
+        process("y", host="one", pid=9),
+        process("x", host="one", pid=7),
+        process("z", host="two", pid=1),
+    ]
 
     assert names_of(found) == {"x": "one-0", "y": "one-1", "z": "two"}

@@ -1,4 +1,6 @@
-"""Each part of a program taken out by hooks, on programs whose clock is invented: what they cost is what they say."""
+"""Each part of a program taken out by hooks, on programs whose clock is invented: what
+they cost is what they say.
+"""
 
 from __future__ import annotations
 
@@ -91,20 +93,32 @@ def cost(arm: dict) -> float:
 
 
 def test_each_part_of_a_loop_costs_what_it_takes(place: Place) -> None:
-    """Of 40 ms a step 8 are input, 4 reading, 2 logging, 6 evaluation, 12 checkpoints: behind the step are 24."""
+    """Of 40 ms a step 8 are input, 4 reading, 2 logging, 6 evaluation, 12 checkpoints:
+    behind the step are 24.
+    """
     place.write("train.py", PARTS_OF_40)
 
     result, arms = ablated(place)
 
-    Draft202012Validator(json.loads((ROOT / "schemas" / "trial-1.json").read_text())).validate(result)
+    Draft202012Validator(
+        json.loads((ROOT / "schemas" / "trial-1.json").read_text())
+    ).validate(result)
     wanted = {"input": 0.2, "values read back": 0.1, "callbacks": 0.05, "evaluation": 0.15, "checkpoints": 0.3,
               "work behind the step": 0.6}  # fmt: skip
     assert {name: cost(arms[name]) for name in wanted} == pytest.approx(wanted)
-    assert all(arms[name]["ratio"]["low"] <= 1 - share <= arms[name]["ratio"]["high"] for name, share in wanted.items())
-    assert result["profile"].startswith("work behind the step 60% (59 to 61), checkpoints 30% (")
+    assert all(
+        arms[name]["ratio"]["low"] <= 1 - share <= arms[name]["ratio"]["high"]
+        for name, share in wanted.items()
+    )
+    assert result["profile"].startswith(
+        "work behind the step 60% (59 to 61), checkpoints 30% ("
+    )
     assert result["outcome"] == "winner"
     places = {
-        name: [PARTS_OF_40.splitlines()[int(place.split(":")[1])].strip() for place in arms[name]["places"]]
+        name: [
+            PARTS_OF_40.splitlines()[int(place.split(":")[1])].strip()
+            for place in arms[name]["places"]
+        ]
         for name in wanted
     }
     assert places == {
@@ -144,10 +158,15 @@ BRANCH = """
 """
 
 
-@pytest.mark.parametrize("fused", ["", "if len(sys.argv) > 9:\n                params = whole(params, batch)"])
-def test_gradients_are_neither_input_nor_behind_the_step(place: Place, fused: str) -> None:
-    """Of 20 ms 6 load, 4 compute a loss that nobody needs, 8 the gradients and 2 apply them; or the step is taken for a branch
-    that never runs."""
+@pytest.mark.parametrize(
+    "fused",
+    ["", "if len(sys.argv) > 9:\n                params = whole(params, batch)"],
+)
+def test_gradients_are_neither_input_nor_behind_the_step(
+    place: Place, fused: str
+) -> None:
+    """Of 20 ms 6 load, 4 compute a loss that nobody needs, 8 the gradients and 2 apply
+    them; or the step is taken for a branch that never runs."""
     place.write("train.py", f"""
         import sys
         from invented import work
@@ -187,7 +206,11 @@ def test_gradients_are_neither_input_nor_behind_the_step(place: Place, fused: st
 
     assert cost(arms["input"]) == pytest.approx(0.3, abs=0.02)
     behind = arms["work behind the step"]
-    assert behind["ratio"] is None if not fused else cost(behind) == pytest.approx(0.2, abs=0.02)
+    assert (
+        behind["ratio"] is None
+        if not fused
+        else cost(behind) == pytest.approx(0.2, abs=0.02)
+    )
 
 
 def test_a_branch_on_a_value_of_the_device_reads_it(place: Place) -> None:
@@ -213,8 +236,12 @@ def test_parts_that_a_program_has_not_are_named_with_the_reason(place: Place) ->
     assert result["profile"] == "input 60% (59 to 61)"
 
 
-def test_keras_callbacks_and_those_that_keep_weights_are_two_parts(place: Place) -> None:
-    """10 ms of training, 10 of a callback and 20 of ModelCheckpoint in each of 40 ms."""
+def test_keras_callbacks_and_those_that_keep_weights_are_two_parts(
+    place: Place,
+) -> None:
+    """10 ms of training, 10 of a callback and 20 of ModelCheckpoint in each of
+    40 ms.
+    """
     place.write("train.py", KERAS)
 
     _, arms = ablated(place)
@@ -241,7 +268,10 @@ def test_a_step_that_is_not_compiled_is_a_switch(place: Place) -> None:
 
     result, arms = ablated(place)
 
-    assert (arms["step compiled"]["outcome"], arms["step compiled"]["kind"]) == ("better", "switch")
+    assert (arms["step compiled"]["outcome"], arms["step compiled"]["kind"]) == (
+        "better",
+        "switch",
+    )
     assert "step compiled saves 50%" in result["profile"]
 
 
@@ -263,16 +293,25 @@ def test_half_of_the_batch_tells_whether_a_step_depends_on_it(place: Place) -> N
     result, arms = ablated(place)
 
     assert arms["half the batch"]["ratio"]["estimate"] == pytest.approx(0.95)
-    assert "half the batch takes 95% of the time, so its size hardly matters" in result["profile"]
+    assert (
+        "half the batch takes 95% of the time, so its size hardly matters"
+        in result["profile"]
+    )
 
 
 def test_a_report_of_another_step_is_not_taken_for_this_program(place: Place) -> None:
     trace = ROOT / "fixtures" / "jax-recompile"
     place.run("analyze", trace, "--format", "json", "-o", "report.json")
 
-    place.write("train.py", "import jax\nfrom invented import work\n\nfor number in range(5000):\n    work(1000)\n")
+    place.write(
+        "train.py",
+        "import jax\nfrom invented import work\n\nfor number in range(5000):\n    "
+        "work(1000)\n",
+    )
 
-    code, out, err = place.run("try", "--from", "report.json", "--env", "A=1", "--", PYTHON, "train.py")
+    code, out, err = place.run(
+        "try", "--from", "report.json", "--env", "A=1", "--", PYTHON, "train.py"
+    )
 
     assert (code, out) == (4, "")
     assert "a round of train.py:4 takes 1 s, the report's step" in err

@@ -1,4 +1,6 @@
-"""The ledger: what is kept, what survives writers that are killed, what it says later."""
+"""The ledger: what is kept, what survives writers that are killed, what it says
+later.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,14 @@ from support.places import FIXTURES, ROOT
 from support.tried_programs import Place
 
 import tfadvisor
-from tfadvisor.comparison.ledger import Entry, accounts_of, append, read, sketch_of, with_tried
+from tfadvisor.comparison.ledger import (
+    Entry,
+    accounts_of,
+    append,
+    read,
+    sketch_of,
+    with_tried,
+)
 from tfadvisor.report.forms.terminal import as_text
 
 
@@ -37,7 +46,11 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     append(file, [entry(), entry(rule="other")])
     append(file, [entry(rule="third")])
 
-    assert [one.rule for one in read(file).entries] == ["input-not-prefetched", "other", "third"]
+    assert [one.rule for one in read(file).entries] == [
+        "input-not-prefetched",
+        "other",
+        "third",
+    ]
 
 
 def test_no_ledger_is_an_empty_one(tmp_path: Path) -> None:
@@ -75,10 +88,14 @@ def test_lines_of_a_newer_version_are_left_and_counted(tmp_path: Path) -> None:
     ],
     ids=str,
 )
-def test_lines_that_nobody_wrote_are_left_and_counted(tmp_path: Path, change: dict[str, object]) -> None:
+def test_lines_that_nobody_wrote_are_left_and_counted(
+    tmp_path: Path, change: dict[str, object]
+) -> None:
     file = tmp_path / "ledger.jsonl"
     append(file, [entry()])
-    line = json.dumps(json.loads(file.read_text()) | change).replace("Infinity", "1e999")
+    line = json.dumps(json.loads(file.read_text()) | change).replace(
+        "Infinity", "1e999"
+    )
     file.write_text(line.replace('"DEEP"', "[" * 100_000 + "]" * 100_000) + "\n")
 
     assert (read(file).entries, read(file).unread) == ((), 1)
@@ -104,7 +121,9 @@ def test_two_writers_lose_nothing(tmp_path: Path) -> None:
 
 def test_a_writer_that_is_killed_costs_at_most_its_own_line(tmp_path: Path) -> None:
     file = tmp_path / "ledger.jsonl"
-    writer = multiprocessing.get_context("fork").Process(target=write_many, args=(file, "killed", 100_000))
+    writer = multiprocessing.get_context("fork").Process(
+        target=write_many, args=(file, "killed", 100_000)
+    )
     writer.start()
     until = time.monotonic() + 20
     while not file.exists() or file.stat().st_size < 20_000:
@@ -121,7 +140,9 @@ def test_a_writer_that_is_killed_costs_at_most_its_own_line(tmp_path: Path) -> N
 
 
 def test_how_true_the_promises_were() -> None:
-    """20 to 40% and 38% measured: inside, 8 points too little. 50 to 70% and 40%: outside, 20 points too much."""
+    """20 to 40% and 38% measured: inside, 8 points too little. 50 to 70% and 40%:
+    outside, 20 points too much.
+    """
     entries = [
         entry(),
         entry(rule="other", category="host", predicted=(0.5, 0.7), ratio=0.6),
@@ -133,11 +154,20 @@ def test_how_true_the_promises_were() -> None:
     assert (whole.count, whole.inside) == (2, 0.5)
     assert whole.bias == approx(0.06)
     assert whole.median_error == approx(0.14)
-    assert (host.category, host.inside, input_.category, input_.inside) == ("host", 0.0, "input", 1.0)
+    assert (host.category, host.inside, input_.category, input_.inside) == (
+        "host",
+        0.0,
+        "input",
+        1.0,
+    )
 
 
 def test_of_several_changes_for_a_finding_the_best_keeps_its_promise() -> None:
-    entries = [entry(ratio=0.9), entry(ratio=0.7, change="cache"), entry(trial="t2", ratio=0.95)]
+    entries = [
+        entry(ratio=0.9),
+        entry(ratio=0.7, change="cache"),
+        entry(trial="t2", ratio=0.95),
+    ]
 
     assert accounts_of(entries, 0).promises[0].count == 2
     assert accounts_of(entries, 0).promises[0].inside == 0.5
@@ -147,10 +177,16 @@ def test_a_later_report_of_the_same_program_tells_what_was_measured() -> None:
     report = tfadvisor.analyze(FIXTURES / "tf-no-prefetch")
     known = entry(program=sketch_of(report))
 
-    (finding,) = [one for one in with_tried(report, [known]).findings if one.rule_id == "input-not-prefetched"]
+    (finding,) = [
+        one
+        for one in with_tried(report, [known]).findings
+        if one.rule_id == "input-not-prefetched"
+    ]
 
     assert finding.tried.measured == approx(0.38)
-    assert "tried: 38% measured (34 to 42), predicted 20 to 40" in as_text(with_tried(report, [known]))
+    assert "tried: 38% measured (34 to 42), predicted 20 to 40" in as_text(
+        with_tried(report, [known])
+    )
     assert "tried" not in as_text(report)
 
 
@@ -159,7 +195,9 @@ def test_the_newest_trial_counts() -> None:
     known = entry(program=sketch_of(report))
     newer = replace(known, trial="t2", ratio=0.8, interval=(0.78, 0.82))
 
-    assert "tried: 20% measured (18 to 22)" in as_text(with_tried(report, [known, newer]))
+    assert "tried: 20% measured (18 to 22)" in as_text(
+        with_tried(report, [known, newer])
+    )
 
 
 @pytest.mark.parametrize("other", ["jax-loader", "tf-generator", "jax-logging"])
@@ -173,11 +211,25 @@ def test_a_report_of_another_program_does_not(other: str) -> None:
 def test_a_ledger_tells_nothing_of_the_program(place: Place) -> None:
     place.patch("fix.diff", "work(12)", "work(4)")
 
-    place.run("try", "--patch", "fix.diff", "--env", "SECRET=word", "--", "python3", "train.py", 5000)
+    place.run(
+        "try",
+        "--patch",
+        "fix.diff",
+        "--env",
+        "SECRET=word",
+        "--",
+        "python3",
+        "train.py",
+        5000,
+    )
 
     text = (place.folder / ".tfadvisor" / "ledger.jsonl").read_text()
     assert text.count("\n") == 2
-    assert not [one for one in ("train", "fix.diff", "SECRET", "word", "load", str(place.folder)) if one in text]
+    assert not [
+        one
+        for one in ("train", "fix.diff", "SECRET", "word", "load", str(place.folder))
+        if one in text
+    ]
 
 
 def test_the_command_reads_it(place: Place) -> None:
@@ -190,11 +242,17 @@ def test_the_command_reads_it(place: Place) -> None:
     assert out.startswith("100% of 1 promise came true\n")
     assert "20 to 40%  38% (34 to 42)  better   same" in out
     assert json.loads(said)["promises"][0]["inside"] == 1.0
-    Draft202012Validator(json.loads((ROOT / "schemas" / "ledger-1.json").read_text())).validate(json.loads(said))
+    Draft202012Validator(
+        json.loads((ROOT / "schemas" / "ledger-1.json").read_text())
+    ).validate(json.loads(said))
 
 
 def test_the_command_without_a_ledger(place: Place) -> None:
     code, out, err = place.run("ledger")
 
     assert (code, out) == (3, "")
-    assert err == "tfadvisor: .tfadvisor/ledger.jsonl: no change was tried yet. `tfadvisor try` writes it.\n"
+    assert (
+        err
+        == "tfadvisor: .tfadvisor/ledger.jsonl: no change was tried yet. `tfadvisor "
+        "try` writes it.\n"
+    )

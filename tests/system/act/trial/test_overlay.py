@@ -1,4 +1,6 @@
-"""The program under the clock is the program: what it sees of itself, and what it does not notice."""
+"""The program under the clock is the program: what it sees of itself, and what it does
+not notice.
+"""
 
 from __future__ import annotations
 
@@ -22,15 +24,21 @@ def outcome(place: Place, *command: object) -> str:
 
 def test_a_patched_module_that_is_imported(place: Place) -> None:
     place.write("train.py", "import model\nmodel.train()\n")
-    place.write("model.py", f"from invented import work\nfaster = 0\ndef train():\n    {LOOP}")
+    place.write(
+        "model.py", f"from invented import work\nfaster = 0\ndef train():\n    {LOOP}"
+    )
     place.patch("fix.diff", "faster = 0", "faster = 1", "model.py")
 
     assert outcome(place, "train.py") == "better"
 
 
-def test_a_module_that_is_nested_too_deeply_to_be_walked_runs_as_it_is(place: Place) -> None:
+def test_a_module_that_is_nested_too_deeply_to_be_walked_runs_as_it_is(
+    place: Place,
+) -> None:
     place.write("deep.py", "if 0: pass\n" + "elif 0: pass\n" * 1500)
-    place.write("train.py", f"from invented import work\nimport deep\nfaster = 0\n{LOOP}")
+    place.write(
+        "train.py", f"from invented import work\nimport deep\nfaster = 0\n{LOOP}"
+    )
     place.patch("fix.diff", "faster = 0", "faster = 1")
 
     assert outcome(place, "train.py") == "better"
@@ -51,7 +59,8 @@ def test_a_module_that_is_run_by_its_name(place: Place) -> None:
         "sys.argv == ['train.py', 'a', '--b']",
         "sys.path[0] == os.path.dirname(os.path.abspath('train.py'))",
         "__file__ == os.path.abspath('train.py')",
-        "'faster = 0' in inspect.getsource(seen) or 'faster = 1' in inspect.getsource(seen)",
+        "'faster = 0' in inspect.getsource(seen) or 'faster = 1' in "
+        "inspect.getsource(seen)",
         "not os.path.exists('__pycache__') or not os.listdir('__pycache__')",
         "'injected' not in ' '.join(sys.path)",
     ],
@@ -60,8 +69,10 @@ def test_what_a_script_sees_of_itself(place: Place, claim: str) -> None:
     """The claim holds in both arms, or one of them would break."""
     place.write(
         "train.py",
-        f'"""Its text."""\nfrom __future__ import annotations\nimport inspect, os, sys\nfrom invented import work\n'
-        f"def seen():\n    faster = 0\n    return faster\nassert {claim}\nfaster = seen()\n{LOOP}",
+        '"""Its text."""\nfrom __future__ import annotations\nimport inspect, os, '
+        "sys\nfrom invented import work\n"
+        f"def seen():\n    faster = 0\n    return faster\nassert {claim}\nfaster = "
+        f"seen()\n{LOOP}",
     )
     place.patch("fix.diff", "    faster = 0", "    faster = 1")
     place.env["PYTHONDONTWRITEBYTECODE"] = "1"
@@ -90,7 +101,9 @@ def test_processes_that_a_program_spawns(place: Place) -> None:
 
 
 def test_loops_of_many_kinds_are_left_as_they_are(place: Place) -> None:
-    """`else`, `break`, `continue`, `return` from inside, generators, `while`: what they compute is compared."""
+    """`else`, `break`, `continue`, `return` from inside, generators, `while`: what they
+    compute is compared.
+    """
     place.write("train.py", f"""
         from invented import work
 
@@ -171,11 +184,18 @@ def test_a_generator_of_batches_is_no_training(place: Place) -> None:
             work(8)
     """)  # fmt: skip
 
-    assert place.tried("--env", "A=1", "--", PYTHON, "train.py")["steps"]["told_by"] == "train.py:8"
+    assert (
+        place.tried("--env", "A=1", "--", PYTHON, "train.py")["steps"]["told_by"]
+        == "train.py:8"
+    )
 
 
-def test_a_loop_that_makes_the_batch_of_a_slow_step_is_no_training(place: Place) -> None:
-    """Rounds of 700 ms: 100 lines of 6 ms, none of which compiles, then the step, which compiled in the first round."""
+def test_a_loop_that_makes_the_batch_of_a_slow_step_is_no_training(
+    place: Place,
+) -> None:
+    """Rounds of 700 ms: 100 lines of 6 ms, none of which compiles, then the step, which
+    compiled in the first round.
+    """
     place.write("train.py", """
         from invented import work
         from jax import monitoring
@@ -194,7 +214,9 @@ def test_a_loop_that_makes_the_batch_of_a_slow_step_is_no_training(place: Place)
     result = place.tried("--env", "A=1", "--", PYTHON, "train.py")
 
     assert result["steps"]["told_by"] == "train.py:8"
-    assert result["base_step_ms"] == pytest.approx([700.0] * len(result["base_step_ms"]))
+    assert result["base_step_ms"] == pytest.approx(
+        [700.0] * len(result["base_step_ms"])
+    )
 
 
 def test_a_loop_that_checks_before_training_is_no_training(place: Place) -> None:
@@ -212,7 +234,10 @@ def test_a_loop_that_checks_before_training_is_no_training(place: Place) -> None
             work(50)
     """)  # fmt: skip
 
-    assert place.tried("--env", "A=1", "--", PYTHON, "train.py")["steps"]["told_by"] == "train.py:9"
+    assert (
+        place.tried("--env", "A=1", "--", PYTHON, "train.py")["steps"]["told_by"]
+        == "train.py:9"
+    )
 
 
 FITS = """
@@ -232,7 +257,9 @@ FITS = """
 
 
 def test_keras_tells_its_own_steps(place: Place) -> None:
-    """Batches of 10 ms; what is evaluated after each epoch of 64 is in no step. In 2 s of steps three epochs end, 5 s each."""
+    """Batches of 10 ms; what is evaluated after each epoch of 64 is in no step. In 2 s
+    of steps three epochs end, 5 s each.
+    """
     place.write("train.py", FITS)
 
     result = place.tried("--env", "A=1", "--", PYTHON, "train.py")
@@ -244,7 +271,9 @@ def test_keras_tells_its_own_steps(place: Place) -> None:
 
 
 def test_several_steps_of_keras_a_call_count_each(place: Place) -> None:
-    """16 steps in 130 ms are 8.125 ms each; their losses stand at other steps, so they cannot be compared."""
+    """16 steps in 130 ms are 8.125 ms each; their losses stand at other steps, so they
+    cannot be compared.
+    """
     place.write("train.py", FITS)
     place.patch("fix.diff", "work(5000))", "work(5000), steps_per_execution=16)")
 

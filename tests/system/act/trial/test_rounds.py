@@ -22,7 +22,9 @@ class Machine:
         return self.times[arm][number % len(self.times[arm])]
 
 
-def outcomes(machine: Machine, *, measure: Callable[[str], float | None] | None = None) -> Mapping[str, str]:
+def outcomes(
+    machine: Machine, *, measure: Callable[[str], float | None] | None = None
+) -> Mapping[str, str]:
     arms = [one for one in machine.times if one != BASE]
     standings = Rounds(arms, measure or machine.measure).decide()
     return {name: one.outcome for name, one in standings.arms.items()}
@@ -86,8 +88,9 @@ def test_what_is_measured_when_the_time_is_over_counts() -> None:
 
 
 def test_without_time_for_all_arms_those_that_gained_most_are_decided() -> None:
-    """Twelve runs are left after the first round; six arms, and the program twice a round, would take sixteen. Two arms and the
-    program, three times each, are nine; with a third arm they would be fifteen."""
+    """Twelve runs are left after the first round; six arms, and the program twice a
+    round, would take sixteen. Two arms and the program, three times each, are nine;
+    with a third arm they would be fifteen."""
     machine = Machine(a=[9.0], b=[5.0], c=[11.0], d=[6.0], e=[10.0], f=[9.5])
     left = 8 + 12
 
@@ -98,13 +101,21 @@ def test_without_time_for_all_arms_those_that_gained_most_are_decided() -> None:
         left -= 1
         return machine.measure(arm)
 
-    standings = Rounds(list("abcdef"), measure, afford=lambda arms: len(arms) <= left).decide()
+    standings = Rounds(
+        list("abcdef"), measure, afford=lambda arms: len(arms) <= left
+    ).decide()
 
-    assert {name: one.outcome for name, one in standings.arms.items() if one.outcome != OPEN} == {
+    assert {
+        name: one.outcome for name, one in standings.arms.items() if one.outcome != OPEN
+    } == {
         "b": BETTER,
         "d": BETTER,
     }
-    assert standings.arms["b"].runs == (5.0, 5.0, 5.0)  # the run that chose it counts no more
+    assert standings.arms["b"].runs == (
+        5.0,
+        5.0,
+        5.0,
+    )  # the run that chose it counts no more
     assert machine.asked["b"] == 4
     assert len(standings.base) == machine.asked[BASE]
 

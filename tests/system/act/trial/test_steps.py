@@ -4,12 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfadvisor.act.trial.steps import Loop, SeenLoop, StepPlan, choose_loop, plan_steps, refined
+from tfadvisor.act.trial.steps import (
+    Loop,
+    SeenLoop,
+    StepPlan,
+    choose_loop,
+    plan_steps,
+    refined,
+)
 
 
 def loop(line: int, done: int, seconds: float, **more: Any) -> SeenLoop:
     given = {"longest": 0.0, "compiled": 1, "after": False, "aside": False, **more}
-    return SeenLoop(file="train.py", line=line, function="train", done=done, seconds=seconds, **given)
+    return SeenLoop(
+        file="train.py",
+        line=line,
+        function="train",
+        done=done,
+        seconds=seconds,
+        **given,
+    )
 
 
 def chosen(*seen: SeenLoop, step_ms: float | None = None) -> int | None:
@@ -32,7 +46,10 @@ def test_data_that_is_made_before_is_no_training() -> None:
 
 def test_the_warm_up_loop_compiled_and_the_loop_after_it_trains() -> None:
     """Without its longest round the first took 0.3 s."""
-    assert chosen(loop(2, 10, 5.0, longest=4.7), loop(9, 40, 2.0, compiled=0, after=True)) == 9
+    assert (
+        chosen(loop(2, 10, 5.0, longest=4.7), loop(9, 40, 2.0, compiled=0, after=True))
+        == 9
+    )
 
 
 def test_a_generator_that_makes_the_batches_is_not_the_training() -> None:
@@ -50,7 +67,9 @@ def test_a_report_tells_epochs_from_steps() -> None:
 
 
 def test_a_report_tells_slow_steps_from_the_loop_over_words_in_them() -> None:
-    """Four rounds of half a second, of which the report's step takes 450 ms, hold 90 of 21 ms."""
+    """Four rounds of half a second, of which the report's step takes 450 ms, hold 90 of
+    21 ms.
+    """
     steps, words = loop(2, 4, 2.0), loop(3, 90, 1.9)
 
     assert chosen(steps, words) == 3
@@ -58,16 +77,22 @@ def test_a_report_tells_slow_steps_from_the_loop_over_words_in_them() -> None:
 
 
 def test_a_report_tells_steps_from_the_generator_of_their_batches() -> None:
-    """16 rounds, of which the first compiled for 2.8 s; the others take 87 ms, as the report's step of 48 may. The generator
-    of the batches went round 512 times in twice the time: it was asked before the loop began."""
-    steps, batches = loop(2, 16, 4.09, longest=2.79), loop(9, 512, 8.61, longest=4.51, aside=True)
+    """16 rounds, of which the first compiled for 2.8 s; the others take 87 ms, as the
+    report's step of 48 may. The generator of the batches went round 512 times in twice
+    the time: it was asked before the loop began."""
+    steps, batches = (
+        loop(2, 16, 4.09, longest=2.79),
+        loop(9, 512, 8.61, longest=4.51, aside=True),
+    )
 
     assert chosen(steps, batches) == 9
     assert chosen(steps, batches, step_ms=48.0) == 2
 
 
 def test_a_loop_that_goes_round_once_in_each_step_is_not_the_step() -> None:
-    """`for _ in range(train_steps)` around the update, with one step of the environment before it."""
+    """`for _ in range(train_steps)` around the update, with one step of the environment
+    before it.
+    """
     assert chosen(loop(22, 400, 4.0), loop(46, 400, 3.6), step_ms=9.2) == 22
 
 

@@ -25,25 +25,35 @@ def outcomes(result: dict) -> dict[str, str]:
 
 
 def test_a_patch_that_is_better(place: Place) -> None:
-    """20 ms a step become 12: 40% are saved. Three rounds are enough, and no file is written but the ledger."""
+    """20 ms a step become 12: 40% are saved. Three rounds are enough, and no file is
+    written but the ledger.
+    """
     place.patch("fix.diff", "work(12)", "work(4)")
     before = {file.name: file.read_text() for file in place.folder.iterdir()}
 
-    code, out, err = place.run("try", "--patch", "fix.diff", "--", PYTHON, "train.py", 5000)
+    code, out, err = place.run(
+        "try", "--patch", "fix.diff", "--", PYTHON, "train.py", 5000
+    )
 
     assert code == 0
     assert out.startswith("fix.diff: 40% of step time saved (39 to 41).\n")
-    assert "as it is 20.0 ms a step in 3 runs of 101 steps (train.py:11 in train)" in out
+    assert (
+        "as it is 20.0 ms a step in 3 runs of 101 steps (train.py:11 in train)" in out
+    )
     assert "results same; 3 runs" in out
     assert err.count("\n") == 1
     assert "TFADVISOR_TRY=1" in err
-    assert {file.name: file.read_text() for file in place.folder.iterdir() if file.is_file()} == before
+    assert {
+        file.name: file.read_text() for file in place.folder.iterdir() if file.is_file()
+    } == before
 
 
 def test_json_follows_its_schema(place: Place) -> None:
     place.patch("fix.diff", "work(12)", "work(4)")
 
-    result = place.tried("--patch", "fix.diff", "--env", "OTHER=1", "--", PYTHON, "train.py", 5000)
+    result = place.tried(
+        "--patch", "fix.diff", "--env", "OTHER=1", "--", PYTHON, "train.py", 5000
+    )
 
     schema = json.loads((ROOT / "schemas" / "trial-1.json").read_text())
     Draft202012Validator(schema).validate(result)
@@ -55,7 +65,9 @@ def test_json_follows_its_schema(place: Place) -> None:
 def test_nothing_is_better(place: Place) -> None:
     place.patch("slower.diff", "work(12)", "work(22)")
 
-    code, out, _ = place.run("try", "--patch", "slower.diff", "--", PYTHON, "train.py", 5000)
+    code, out, _ = place.run(
+        "try", "--patch", "slower.diff", "--", PYTHON, "train.py", 5000
+    )
 
     assert code == 1
     assert "not better   slower.diff: 50% slower (47 to 53)" in out
@@ -64,14 +76,22 @@ def test_nothing_is_better(place: Place) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [
-        ("return number", "return missing", "it ended with exit code 1: NameError: name 'missing' is not defined"),
+        (
+            "return number",
+            "return missing",
+            "it ended with exit code 1: NameError: name 'missing' is not defined",
+        ),
         ("1.0 /", "2.0 /", "results differ: loss after step 1"),
         (
             "for number in range(steps):",
             "if number := steps:",
             "the loop whose rounds are the steps is not there any more",
         ),
-        ("steps):\n    for", "steps):\n    steps = 2\n    for", "it made 2 steps, and 127 were asked for"),
+        (
+            "steps):\n    for",
+            "steps):\n    steps = 2\n    for",
+            "it made 2 steps, and 127 were asked for",
+        ),
     ],
 )
 def test_what_breaks_is_dropped(place: Place, old: str, new: str, why: str) -> None:
@@ -86,20 +106,28 @@ def test_what_breaks_is_dropped(place: Place, old: str, new: str, why: str) -> N
 def test_what_hangs_is_ended(place: Place) -> None:
     place.patch("hangs.diff", "return number", "import time; time.sleep(1000)")
 
-    result = place.tried("--patch", "hangs.diff", "--budget", "4s", "--", PYTHON, "train.py", 5000)
+    result = place.tried(
+        "--patch", "hangs.diff", "--budget", "4s", "--", PYTHON, "train.py", 5000
+    )
 
     assert result["outcome"] == "cannot tell"
     assert not result["complete"]
 
 
 def test_each_winner_is_told_alone(place: Place) -> None:
-    """20 ms: one patch saves 8 of them, the other 4. What `together` held is still there for its readers, and empty."""
+    """20 ms: one patch saves 8 of them, the other 4. What `together` held is still
+    there for its readers, and empty.
+    """
     place.patch("load.diff", "work(12)", "work(4)")
     place.patch("step.diff", "work(8)", "work(4)")
 
-    result = place.tried("--patch", "load.diff", "--patch", "step.diff", "--", PYTHON, "train.py", 5000)
+    result = place.tried(
+        "--patch", "load.diff", "--patch", "step.diff", "--", PYTHON, "train.py", 5000
+    )
 
-    assert [arm["ratio"]["estimate"] for arm in result["arms"]] == pytest.approx([0.6, 0.8])
+    assert [arm["ratio"]["estimate"] for arm in result["arms"]] == pytest.approx(
+        [0.6, 0.8]
+    )
     assert result["summary"].startswith("load.diff: 40% of step time saved")
     assert result["together"] is None
 
@@ -114,35 +142,51 @@ def test_variables_reach_the_program_and_tell_it_that_it_is_tried(place: Place) 
             work(5 if os.environ.get("FAST") else 10)
     """)  # fmt: skip
 
-    assert outcomes(place.tried("--env", "FAST=1", "--", PYTHON, "train.py")) == {"FAST=1": "better"}
+    assert outcomes(place.tried("--env", "FAST=1", "--", PYTHON, "train.py")) == {
+        "FAST=1": "better"
+    }
 
 
 def test_a_flag_that_xla_would_refuse_is_not_tried(place: Place) -> None:
-    result = place.tried("--env", "XLA_FLAGS=--xla_no_such_flag=1", "--", PYTHON, "train.py", 5000)
+    result = place.tried(
+        "--env", "XLA_FLAGS=--xla_no_such_flag=1", "--", PYTHON, "train.py", 5000
+    )
 
     assert "its flags would be refused" in result["arms"][0]["why"]
     assert result["arms"][0]["step_ms"] == []
 
 
 def test_a_short_program_runs_to_its_end(place: Place) -> None:
-    """40 steps, of which 39 were seen: 9 are set aside, and the 30 after them are timed."""
+    """40 steps, of which 39 were seen: 9 are set aside, and the 30 after them are
+    timed.
+    """
     place.patch("fix.diff", "work(12)", "work(4)")
 
     result = place.tried("--patch", "fix.diff", "--", PYTHON, "train.py", 40)
 
     assert result["outcome"] == "winner"
-    assert result["steps"] == {"told_by": "train.py:11 in train", "warm": 9, "timed": 30, "between": 0.0}
+    assert result["steps"] == {
+        "told_by": "train.py:11 in train",
+        "warm": 9,
+        "timed": 30,
+        "between": 0.0,
+    }
 
 
 def test_a_helper_of_the_program_that_ends_first_is_not_waited_for(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The program begins its loop later than any further answer is waited for."""
-    helper = "import subprocess, sys, time\nsubprocess.run([sys.executable, '-c', ''], check=True)\ntime.sleep(5)\n"
+    helper = (
+        "import subprocess, sys, time\nsubprocess.run([sys.executable, '-c', ''], "
+        "check=True)\ntime.sleep(5)\n"
+    )
     place.write("train.py", helper + (place.folder / "train.py").read_text("utf-8"))
     monkeypatch.setenv("PYTHONPATH", place.env["PYTHONPATH"])
 
-    watched = Program([PYTHON, str(place.folder / "train.py"), "40"], Asked()).watch(60, 4)
+    watched = Program([PYTHON, str(place.folder / "train.py"), "40"], Asked()).watch(
+        60, 4
+    )
 
     assert [len(one.loops) for one in watched.answers if one.loops] == [1]
 
@@ -154,7 +198,9 @@ def test_a_helper_of_the_program_that_ends_first_is_not_waited_for(
         ("print('no loop')", "has no steps: no loop of its own files"),
     ],
 )
-def test_a_program_that_fails_or_has_no_steps(place: Place, text: str, said: str) -> None:
+def test_a_program_that_fails_or_has_no_steps(
+    place: Place, text: str, said: str
+) -> None:
     place.write("train.py", text)
 
     code, out, err = place.run("try", "--env", "A=1", "--", PYTHON, "train.py")
@@ -166,7 +212,9 @@ def test_a_program_that_fails_or_has_no_steps(place: Place, text: str, said: str
 def test_a_program_that_needs_longer_than_the_budget(place: Place) -> None:
     place.write("train.py", "import time\ntime.sleep(100)\n")
 
-    code, _, err = place.run("try", "--env", "A=1", "--budget", "1s", "--", PYTHON, "train.py")
+    code, _, err = place.run(
+        "try", "--env", "A=1", "--budget", "1s", "--", PYTHON, "train.py"
+    )
 
     assert code == 3
     assert "came to no steps within 1 s. Give it more time" in err
@@ -176,11 +224,23 @@ def test_a_program_that_needs_longer_than_the_budget(place: Place) -> None:
     ("arguments", "said"),
     [
         ([], "nothing to try: give --patch, --env, --from, --ablate or --passes."),
-        (["--patch", "none.diff"], "--patch none.diff: cannot be read: No such file or directory."),
-        (["--patch", "input-not-prefetchedd"], "no file and no rule. Did you mean input-not-prefetched?"),
+        (
+            ["--patch", "none.diff"],
+            "--patch none.diff: cannot be read: No such file or directory.",
+        ),
+        (
+            ["--patch", "input-not-prefetchedd"],
+            "no file and no rule. Did you mean input-not-prefetched?",
+        ),
         (["--patch", "input-not-prefetched"], "a rule's fixes need its finding"),
-        (["--env", "nonsense"], "--env nonsense: give a variable and its value, as NAME=value."),
-        (["--env", "A=1", "--budget", "soon"], "--budget soon: give a time, as 90s, 10m or 1h."),
+        (
+            ["--env", "nonsense"],
+            "--env nonsense: give a variable and its value, as NAME=value.",
+        ),
+        (
+            ["--env", "A=1", "--budget", "soon"],
+            "--budget soon: give a time, as 90s, 10m or 1h.",
+        ),
         (["--from", "nowhere.json"], "--from nowhere.json: cannot be read"),
     ],
 )
@@ -192,9 +252,16 @@ def test_wrong_use(place: Place, arguments: list[str], said: str) -> None:
     assert "Traceback" not in err
 
 
-@pytest.mark.parametrize(("number", "code", "said"), [(signal.SIGINT, 130, "ended early"), (signal.SIGTERM, 143, "")])
-def test_a_signal_leaves_nothing_running(place: Place, number: signal.Signals, code: int, said: str) -> None:
-    """A program on the real clock, so that there is time to interrupt it. What Ctrl-C has left measured is printed."""
+@pytest.mark.parametrize(
+    ("number", "code", "said"),
+    [(signal.SIGINT, 130, "ended early"), (signal.SIGTERM, 143, "")],
+)
+def test_a_signal_leaves_nothing_running(
+    place: Place, number: signal.Signals, code: int, said: str
+) -> None:
+    """A program on the real clock, so that there is time to interrupt it. What Ctrl-C
+    has left measured is printed.
+    """
     place.write("train.py", """
         import os, time
         open("pids", "a").write(f"{os.getpid()}\\n")
@@ -214,4 +281,6 @@ def test_a_signal_leaves_nothing_running(place: Place, number: signal.Signals, c
     assert running.returncode == code
     assert said in out
     assert err.endswith(("tfadvisor: interrupted\n", "tfadvisor: terminated\n"))
-    assert not [one for one in pids.read_text().split() if Path(f"/proc/{one}/cmdline").exists()]
+    assert not [
+        one for one in pids.read_text().split() if Path(f"/proc/{one}/cmdline").exists()
+    ]

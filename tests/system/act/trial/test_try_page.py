@@ -39,7 +39,9 @@ def project(place: Place) -> Place:
     """Where the page's commands run: a program, and a trace of one with its fault."""
     place.write("train.py", TRAIN)
     shutil.copytree(FIXTURES / "tf-no-prefetch", place.folder / "logdir")
-    place.env["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), place.env["PATH"]])
+    place.env["PATH"] = os.pathsep.join(
+        [str(Path(sys.executable).parent), place.env["PATH"]]
+    )
     return place
 
 
@@ -77,7 +79,9 @@ def test_the_result_of_the_page_is_the_real_one(project: Place) -> None:
 
 
 def test_what_passes_are_worth(project: Place) -> None:
-    """Without algsimp a step of 7.5 ms takes 10.5; cse is worth nothing, and copy-insertion is not tried."""
+    """Without algsimp a step of 7.5 ms takes 10.5; cse is worth nothing, and
+    copy-insertion is not tried.
+    """
     said = shell(project, "tfadvisor try --passes -- python train.py").stdout
 
     assert "not better   without algsimp: 40% slower (" in said
@@ -88,4 +92,7 @@ def test_what_passes_are_worth(project: Place) -> None:
 def test_the_report_tells_what_was_tried(project: Place) -> None:
     shell(project, COMMANDS[0])
 
-    assert "tried: 60% measured (59 to 61), predicted " in shell(project, "tfadvisor analyze logdir/").stdout
+    assert (
+        "tried: 60% measured (59 to 61), predicted "
+        in shell(project, "tfadvisor analyze logdir/").stdout
+    )

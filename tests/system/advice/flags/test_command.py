@@ -41,7 +41,9 @@ def test_flags_that_look_like_options_are_taken_as_one_text(say) -> None:
 
 
 def test_text_says_what_where_and_what_instead(say) -> None:
-    _, out, _ = say("--xla_gpu_enable_address_computation_fusion=true", "--jaxlib", "0.10.2")
+    _, out, _ = say(
+        "--xla_gpu_enable_address_computation_fusion=true", "--jaxlib", "0.10.2"
+    )
 
     assert "error    --xla_gpu_enable_address_computation_fusion=true" in out
     assert "renamed: jaxlib 0.4.33 and newer refuse it" in out
@@ -51,7 +53,11 @@ def test_text_says_what_where_and_what_instead(say) -> None:
 
 
 def test_json(say) -> None:
-    code, out, _ = say("NCCL_P2P_DISABLE=1 --xla_gpu_autotune_level=3 TF_GPU_THREAD_COUNT=4", "--format", "json")
+    code, out, _ = say(
+        "NCCL_P2P_DISABLE=1 --xla_gpu_autotune_level=3 TF_GPU_THREAD_COUNT=4",
+        "--format",
+        "json",
+    )
 
     data = json.loads(out)
 
@@ -59,7 +65,10 @@ def test_json(say) -> None:
     assert data["schema_version"] == "1"
     assert data["library"] == "jaxlib"
     assert "newest recorded" in data["version_note"]
-    assert [(one["variable"], one["name"], one["value"], one["level"]) for one in data["settings"]] == [
+    assert [
+        (one["variable"], one["name"], one["value"], one["level"])
+        for one in data["settings"]
+    ] == [
         ("NCCL_P2P_DISABLE", "NCCL_P2P_DISABLE", "1", "warning"),
         ("XLA_FLAGS", "xla_gpu_autotune_level", "3", "ok"),
         ("TF_GPU_THREAD_COUNT", "TF_GPU_THREAD_COUNT", "4", "ok"),
@@ -120,12 +129,19 @@ def test_a_megabyte_of_standard_input(say, monkeypatch) -> None:
     assert "longer than" in err
 
 
-def test_of_thousands_of_wrong_flags_only_the_first_are_compared_with_all(say, monkeypatch) -> None:
-    """Comparing each with every known flag would take minutes, and nobody reads on there."""
+def test_of_thousands_of_wrong_flags_only_the_first_are_compared_with_all(
+    say, monkeypatch
+) -> None:
+    """Comparing each with every known flag would take minutes, and nobody reads on
+    there.
+    """
     chance = random.Random(3)
     names = ["".join(chance.choice("abcdefgh_") for _ in range(7)) for _ in range(9000)]
     compared = []
-    monkeypatch.setattr("tfadvisor.advice.flags.settings.get_close_matches", lambda one, *_: compared.append(one) or [])
+    monkeypatch.setattr(
+        "tfadvisor.advice.flags.settings.get_close_matches",
+        lambda one, *_: compared.append(one) or [],
+    )
 
     code, out, _ = say(" ".join(f"--{name}=1" for name in names))
 
@@ -156,7 +172,10 @@ def test_hostile_text_is_shown_and_never_sent(say, flags: str) -> None:
         code, out, err = say(flags, "--format", form)
         assert code == 0, err
         assert not any(ord(letter) < 32 and letter != "\n" for letter in out)
-        assert not any("\u202a" <= letter <= "\u202e" or "\ud800" <= letter <= "\udfff" for letter in out)
+        assert not any(
+            "\u202a" <= letter <= "\u202e" or "\ud800" <= letter <= "\udfff"
+            for letter in out
+        )
     assert "\x9b" not in out
 
 
@@ -172,7 +191,14 @@ def test_random_text(say, seed: int) -> None:
 
 def test_the_installed_command_without_colours() -> None:
     done = subprocess.run(
-        [str(COMMAND), "flags", "check", "--xla_gpu_autotune_level=0", "--fail-on", "warning"],
+        [
+            str(COMMAND),
+            "flags",
+            "check",
+            "--xla_gpu_autotune_level=0",
+            "--fail-on",
+            "warning",
+        ],
         capture_output=True,
         text=True,
         check=False,
@@ -193,7 +219,10 @@ def test_colours_on_a_terminal_follow_no_color(no_colour: str, coloured: bool) -
     main, terminal = pty.openpty()
     environment = {**os.environ, "NO_COLOR": no_colour}
     subprocess.run(
-        [str(COMMAND), "flags", "check", "--xla_gpu_autotune_level=0"], stdout=terminal, env=environment, check=False
+        [str(COMMAND), "flags", "check", "--xla_gpu_autotune_level=0"],
+        stdout=terminal,
+        env=environment,
+        check=False,
     )
     os.close(terminal)
     shown = b""

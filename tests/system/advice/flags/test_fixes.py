@@ -14,7 +14,12 @@ from tfadvisor.advice.findings import Finding, Fix
 from tfadvisor.advice.flags.prescribe import fit_flags, fitted
 from tfadvisor.advice.loading.catalogue import built_in_rules, checked
 from tfadvisor.advice.loading.yaml_marks import load
-from tfadvisor.metrics.registry import Measured, Metrics, registered_facts, registered_metrics
+from tfadvisor.metrics.registry import (
+    Measured,
+    Metrics,
+    registered_facts,
+    registered_metrics,
+)
 
 
 def fix(snippet: str, env: dict[str, str] | None = None) -> Fix:
@@ -26,12 +31,18 @@ def test_a_text_without_flags_stays_and_reads_nothing() -> None:
 
     recording.cache_clear()
 
-    assert fitted("pip install --upgrade jax", "jax", "0.6.2").text == "pip install --upgrade jax"
+    assert (
+        fitted("pip install --upgrade jax", "jax", "0.6.2").text
+        == "pip install --upgrade jax"
+    )
     assert recording.cache_info().misses == 0
 
 
 def test_accepted_flags_stay_as_they_are() -> None:
-    text = 'os.environ["XLA_FLAGS"] = "--xla_gpu_enable_latency_hiding_scheduler=true --xla_gpu_enable_command_buffer="'
+    text = (
+        'os.environ["XLA_FLAGS"] = "--xla_gpu_enable_latency_hiding_scheduler=true '
+        '--xla_gpu_enable_command_buffer="'
+    )
 
     assert fitted(text, "jax", "0.6.2") == fitted(text, None, None)
 
@@ -40,11 +51,17 @@ def test_flags_get_the_name_that_the_version_has() -> None:
     text = "XLA_FLAGS='--xla_gpu_enable_pipelined_all_gather=true' python train.py"
 
     assert fitted(text, "jax", "0.10.2").text == text
-    assert fitted(text, "jax", "0.12.0").text == "XLA_FLAGS='--xla_gpu_pipeline_all_gather=on' python train.py"
+    assert (
+        fitted(text, "jax", "0.12.0").text
+        == "XLA_FLAGS='--xla_gpu_pipeline_all_gather=on' python train.py"
+    )
 
 
 def test_flags_for_the_tpu_compiler_are_left_alone() -> None:
-    text = 'LIBTPU_INIT_ARGS="--xla_tpu_enable_async_collective_fusion=true --xla_enable_async_all_gather=true"'
+    text = (
+        'LIBTPU_INIT_ARGS="--xla_tpu_enable_async_collective_fusion=true '
+        '--xla_enable_async_all_gather=true"'
+    )
 
     assert fitted(text, "jax", "0.10.2").refused == ""
 
@@ -64,23 +81,38 @@ def test_when_no_fix_is_left_the_version_is_named() -> None:
     found = fit_flags([bad], "jax", "0.6.2")
 
     assert found.fixes == ()
-    assert found.left_out == ("The fix needs another version: --xla_gpu_detect_nan (jaxlib accepts it from 0.8.1 on).")
+    assert found.left_out == (
+        "The fix needs another version: --xla_gpu_detect_nan (jaxlib accepts it from "
+        "0.8.1 on)."
+    )
 
 
 def test_the_names_change_in_the_variables_too() -> None:
     one = fix(
-        "XLA_FLAGS=--xla_gpu_enable_dynamic_slice_fusion=true", {"XLA_FLAGS": "--xla_gpu_enable_dynamic_slice_fusion"}
+        "XLA_FLAGS=--xla_gpu_enable_dynamic_slice_fusion=true",
+        {"XLA_FLAGS": "--xla_gpu_enable_dynamic_slice_fusion"},
     )
 
     (fitted_fix,) = fit_flags([one], "jax", "0.4.31").fixes
 
-    assert fitted_fix.snippet == "XLA_FLAGS=--xla_gpu_enable_address_computation_fusion=true"
-    assert fitted_fix.env == {"XLA_FLAGS": "--xla_gpu_enable_address_computation_fusion"}
-    assert fitted_fix.valid_for == "jaxlib; --xla_gpu_enable_dynamic_slice_fusion is set so by default in that version"
+    assert (
+        fitted_fix.snippet
+        == "XLA_FLAGS=--xla_gpu_enable_address_computation_fusion=true"
+    )
+    assert fitted_fix.env == {
+        "XLA_FLAGS": "--xla_gpu_enable_address_computation_fusion"
+    }
+    assert (
+        fitted_fix.valid_for
+        == "jaxlib; --xla_gpu_enable_dynamic_slice_fusion is set so by default in that "
+        "version"
+    )
 
 
 def test_a_version_that_is_not_known_is_said_so() -> None:
-    (fitted_fix,) = fit_flags([fix("--xla_gpu_autotune_level=3")], "tensorflow", None).fixes
+    (fitted_fix,) = fit_flags(
+        [fix("--xla_gpu_autotune_level=3")], "tensorflow", None
+    ).fixes
 
     assert fitted_fix.valid_for.startswith("jaxlib; flags judged by TensorFlow 2.")
     assert fitted_fix.valid_for.endswith("as no version is known")
@@ -91,12 +123,17 @@ def test_a_flag_that_changes_nothing_is_said_so() -> None:
     found = fitted("XLA_FLAGS=--xla_gpu_triton_gemm_any=true", "jax", "0.10.2")
 
     assert found.text == "XLA_FLAGS=--xla_gpu_triton_gemm_any=true"
-    assert found.note == "--xla_gpu_triton_gemm_any is set so by default in that version"
+    assert (
+        found.note == "--xla_gpu_triton_gemm_any is set so by default in that version"
+    )
     assert fitted("XLA_FLAGS=--xla_gpu_triton_gemm_any=true", "jax", "0.5.0").note == ""
 
 
 def test_a_fix_that_changes_nothing_is_left_out_where_another_helps() -> None:
-    on_anyway, other = fix("XLA_FLAGS=--xla_gpu_triton_gemm_any=true"), fix("XLA_FLAGS=--xla_gpu_autotune_level=3")
+    on_anyway, other = (
+        fix("XLA_FLAGS=--xla_gpu_triton_gemm_any=true"),
+        fix("XLA_FLAGS=--xla_gpu_autotune_level=3"),
+    )
 
     newer = fit_flags([on_anyway, other], "jax", "0.10.2").fixes
     older = fit_flags([on_anyway, other], "jax", "0.5.0").fixes
@@ -112,7 +149,8 @@ def test_reports_without_flags_do_not_read_the_recording() -> None:
 
     code = (
         "import tfadvisor.advice.judging.judge_rules, sys; "
-        "sys.exit(any(one in sys.modules for one in ('tfadvisor.advice.flags.recorded', 'tfadvisor.advice.flags.catalogue')))"
+        "sys.exit(any(one in sys.modules for one in "
+        "('tfadvisor.advice.flags.recorded', 'tfadvisor.advice.flags.catalogue')))"
     )
 
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
@@ -135,21 +173,31 @@ source:
 
 
 @pytest.mark.parametrize(("version", "fixes"), [("0.6.2", 0), ("0.8.1", 1)])
-def test_a_finding_without_a_fix_says_what_version_has_one(version: str, fixes: int) -> None:
+def test_a_finding_without_a_fix_says_what_version_has_one(
+    version: str, fixes: int
+) -> None:
     values = {
-        name: Measured(0.9 if name == "device_busy_fraction" else None, one.unit, "absent", one.about)
+        name: Measured(
+            0.9 if name == "device_busy_fraction" else None,
+            one.unit,
+            "absent",
+            one.about,
+        )
         for name, one in registered_metrics().items()
     }
     known = {"framework": "jax", "framework_version": version}
-    measured = Metrics(values, {name: (known.get(name), "absent") for name in registered_facts()})
+    measured = Metrics(
+        values, {name: (known.get(name), "absent") for name in registered_facts()}
+    )
 
     finding = outcome_of(checked(load(RULE, "made-up.yaml")), measured)
 
     assert isinstance(finding, Finding)
     assert len(finding.fixes) == fixes
-    assert ("needs another version: --xla_gpu_detect_nan (jaxlib accepts it from 0.8.1 on)" in finding.summary) is (
-        fixes == 0
-    )
+    assert (
+        "needs another version: --xla_gpu_detect_nan (jaxlib accepts it from 0.8.1 on)"
+        in finding.summary
+    ) is (fixes == 0)
     assert finding.summary.startswith("The devices are busy.")
 
 
@@ -162,6 +210,13 @@ def test_jax_writes_its_version_into_a_trace() -> None:
 @pytest.mark.parametrize("version", ["0.10.2", "0.12.0.1"])
 def test_every_flag_that_a_rule_prints_is_accepted(version: str) -> None:
     """benchmarks/check_flags.py starts a real jaxlib with each."""
-    texts = [text for rule in built_in_rules() for fix in rule.fixes for text in (fix.snippet, *fix.env.values())]
+    texts = [
+        text
+        for rule in built_in_rules()
+        for fix in rule.fixes
+        for text in (fix.snippet, *fix.env.values())
+    ]
 
-    assert {one.refused for one in (fitted(text, "jax", version) for text in texts)} == {""}
+    assert {
+        one.refused for one in (fitted(text, "jax", version) for text in texts)
+    } == {""}

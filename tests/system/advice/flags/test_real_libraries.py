@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-import tfadvisor.metrics  # noqa: F401  (rules name metrics)
+import tfadvisor.metrics  # noqa: F401
 from tfadvisor.advice.flags.catalogue import fault_of_flag
 from tfadvisor.advice.flags.prescribe import fitted
 from tfadvisor.advice.flags.recorded import choose, recording
@@ -19,7 +19,8 @@ from tfadvisor.advice.loading.catalogue import built_in_rules
 
 needs_jaxlib = pytest.mark.skipif(
     importlib.util.find_spec("jaxlib") is None,
-    reason="no jaxlib here: it is large and only recording and this test need it; benchmarks/check_flags.py does the same",
+    reason="no jaxlib here: it is large and only recording and this test need it; "
+    "benchmarks/check_flags.py does the same",
 )
 FLAG = re.compile(r"--xla_\w+=[^\s\"'`;)]*")
 PLACEHOLDER = re.compile(r"\{[a-z][a-z0-9_]*\}")
@@ -36,16 +37,22 @@ def lives(flags: str) -> bool:
 
 
 def version() -> str:
-    return choose("jaxlib", importlib.metadata.version("jaxlib"), JAXLIB.versions).version
+    return choose(
+        "jaxlib", importlib.metadata.version("jaxlib"), JAXLIB.versions
+    ).version
 
 
 @needs_jaxlib
 def test_every_recorded_flag_is_accepted() -> None:
-    """One process reads them all, each with its default, but for texts of a format of their own: XLA does not take back
-    the "" of xla_fuel."""
+    """One process reads them all, each with its default, but for texts of a format of
+    their own: XLA does not take back the "" of xla_fuel."""
     known = [JAXLIB.flag(name, version()) for name in JAXLIB.names(version())]
     flags = [
-        one for one in known if one and (one.kind != "string" or one.words) and not fault_of_flag(one, one.default)
+        one
+        for one in known
+        if one
+        and (one.kind != "string" or one.words)
+        and not fault_of_flag(one, one.default)
     ]
 
     assert len(flags) > 200
@@ -53,14 +60,22 @@ def test_every_recorded_flag_is_accepted() -> None:
 
 
 def printed() -> list[str]:
-    """Every XLA flag that a rule can print for this jaxlib, with a number where the rule fills one in."""
+    """Every XLA flag that a rule can print for this jaxlib, with a number where the
+    rule fills one in.
+    """
     found = {}
     for rule in built_in_rules():
         for fix in rule.fixes:
             for text in (fix.snippet, *fix.env.values()):
                 if "LIBTPU_INIT_ARGS" not in text:
-                    fitting = fitted(PLACEHOLDER.sub("33554432", text), "jax", version())
-                    found.update(dict.fromkeys(FLAG.findall(fitting.text) if not fitting.refused else ()))
+                    fitting = fitted(
+                        PLACEHOLDER.sub("33554432", text), "jax", version()
+                    )
+                    found.update(
+                        dict.fromkeys(
+                            FLAG.findall(fitting.text) if not fitting.refused else ()
+                        )
+                    )
     return list(found)
 
 
@@ -103,4 +118,6 @@ def test_values_are_judged_as_xla_judges_them(flag: str) -> None:
     known = JAXLIB.flag(name, version())
 
     assert known is not None
-    assert (fault_of_flag(known, value.strip('"') if equals else None) == "") is lives(flag)
+    assert (fault_of_flag(known, value.strip('"') if equals else None) == "") is lives(
+        flag
+    )

@@ -13,6 +13,10 @@ STUDY = ROOT / "benchmarks" / "gate_study" / "study.py"
 
 @pytest.mark.slow
 def test_the_page_is_up_to_date() -> None:
-    done = subprocess.run([sys.executable, STUDY, "--check"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, STUDY, "--check"], capture_output=True, text=True, check=False
+    )
 
-    assert done.returncode == 0, done.stderr + "Run benchmarks/gate_study/study.py, and say why it changed."
+    assert done.returncode == 0, (
+        done.stderr + "Run benchmarks/gate_study/study.py, and say why it changed."
+    )

@@ -1,4 +1,6 @@
-"""`tfadvisor analyze --format html`: a file, a pipe, never a terminal full of markup."""
+"""`tfadvisor analyze --format html`: a file, a pipe, never a terminal full of
+markup.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,15 @@ PAGE = [str(COMMAND), "analyze", str(FIXTURES / "jax-logging"), "--format", "htm
 def test_the_page_is_written_to_the_file(tmp_path: Path) -> None:
     target = tmp_path / "report.html"
 
-    done = subprocess.run([*PAGE, "-o", target], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [*PAGE, "-o", target], capture_output=True, text=True, check=False
+    )
 
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", f"tfadvisor: wrote {target} (html).\n")
+    assert (done.returncode, done.stdout, done.stderr) == (
+        0,
+        "",
+        f"tfadvisor: wrote {target} (html).\n",
+    )
     assert target.read_text(encoding="utf-8").startswith("<!doctype html>")
     assert '"bottleneck":"host"' in target.read_text(encoding="utf-8")
 
@@ -37,7 +45,9 @@ def test_a_pipe_gets_the_same_page(tmp_path: Path) -> None:
 
 def test_a_terminal_is_told_to_name_a_file() -> None:
     ours, theirs = pty.openpty()
-    done = subprocess.run(PAGE, stdout=theirs, stderr=subprocess.PIPE, text=True, check=False)
+    done = subprocess.run(
+        PAGE, stdout=theirs, stderr=subprocess.PIPE, text=True, check=False
+    )
     os.close(theirs)
     os.close(ours)
 
@@ -46,7 +56,9 @@ def test_a_terminal_is_told_to_name_a_file() -> None:
 
 
 def test_findings_decide_the_exit_code_as_for_every_format(tmp_path: Path) -> None:
-    done = subprocess.run([*PAGE, "-o", tmp_path / "report.html", "--fail-on", "medium"], check=False)
+    done = subprocess.run(
+        [*PAGE, "-o", tmp_path / "report.html", "--fail-on", "medium"], check=False
+    )
 
     assert done.returncode == 1
     assert (tmp_path / "report.html").exists()
@@ -55,12 +67,20 @@ def test_findings_decide_the_exit_code_as_for_every_format(tmp_path: Path) -> No
 def test_the_text_report_loads_nothing_of_the_page(tmp_path: Path) -> None:
     code = (
         "import sys; from tfadvisor.cli.main import guarded_main; "
-        f"guarded_main(['analyze', {str(FIXTURES / 'jax-logging')!r}, '--format', 'json']); "
+        f"guarded_main(['analyze', {str(FIXTURES / 'jax-logging')!r}, '--format', "
+        "'json']); "
         "names = [name for name in sys.modules if name.startswith('tfadvisor.')]; "
-        "sys.stderr.write(str([name for name in names if 'page' in name or 'picture' in name]))"
+        "sys.stderr.write(str([name for name in names if 'page' in name or 'picture' "
+        "in name]))"
     )
 
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
 
     assert done.stderr == "[]"
 
@@ -79,7 +99,10 @@ def test_a_pipe_named_as_the_file_stays_a_pipe(tmp_path: Path) -> None:
 
 def compare(*arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [COMMAND, "compare", *map(str, arguments), "--format", "html"], capture_output=True, text=True, check=False
+        [COMMAND, "compare", *map(str, arguments), "--format", "html"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 
@@ -88,17 +111,34 @@ def test_two_runs_are_compared_on_a_page(tmp_path: Path) -> None:
 
     done = compare(FIXTURES / "jax-loader", FIXTURES / "jax-healthy", "-o", target)
 
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", f"tfadvisor: wrote {target} (html).\n")
-    data = target.read_text(encoding="utf-8").partition('<script id="data" type="application/json">')[2]
+    assert (done.returncode, done.stdout, done.stderr) == (
+        0,
+        "",
+        f"tfadvisor: wrote {target} (html).\n",
+    )
+    data = target.read_text(encoding="utf-8").partition(
+        '<script id="data" type="application/json">'
+    )[2]
     page = json.loads(data.partition("</script>")[0])
-    assert [run["report"]["run"]["name"] for run in page["runs"]] == ["jax-healthy", "jax-loader"]
-    assert [(one["new"], one["base"]) for one in page["comparisons"]] == [(0, 1), (1, 0)]
+    assert [run["report"]["run"]["name"] for run in page["runs"]] == [
+        "jax-healthy",
+        "jax-loader",
+    ]
+    assert [(one["new"], one["base"]) for one in page["comparisons"]] == [
+        (0, 1),
+        (1, 0),
+    ]
     for one in page["comparisons"]:
-        assert sum(cause["change_ms"] for cause in one["causes"]) == pytest.approx(one["change_ms"], rel=1e-3)
+        assert sum(cause["change_ms"] for cause in one["causes"]) == pytest.approx(
+            one["change_ms"], rel=1e-3
+        )
 
 
 def test_a_snapshot_cannot_be_drawn(tmp_path: Path) -> None:
-    subprocess.run([COMMAND, "baseline", "add", FIXTURES / "jax-loader", "--store", tmp_path], check=True)
+    subprocess.run(
+        [COMMAND, "baseline", "add", FIXTURES / "jax-loader", "--store", tmp_path],
+        check=True,
+    )
     (snapshot,) = tmp_path.rglob("*T*.json")
 
     done = compare(snapshot, FIXTURES / "jax-healthy")
@@ -110,7 +150,9 @@ def test_a_snapshot_cannot_be_drawn(tmp_path: Path) -> None:
 def test_a_page_of_runs_without_steps_is_not_made(tmp_path: Path) -> None:
     trace().call("nothing", 0, 0).write(tmp_path / "run")
 
-    done = compare(FIXTURES / "jax-loader", tmp_path / "run", "-o", tmp_path / "change.html")
+    done = compare(
+        FIXTURES / "jax-loader", tmp_path / "run", "-o", tmp_path / "change.html"
+    )
 
     assert done.returncode == 4
     assert not (tmp_path / "change.html").exists()

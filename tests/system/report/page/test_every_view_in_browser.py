@@ -1,4 +1,6 @@
-"""Each view of the page in a real browser on five traces: it shows what the trace holds, or says that it holds none."""
+"""Each view of the page in a real browser on five traces: it shows what the trace
+holds, or says that it holds none.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from typing import Any
 
 import pytest
 from support import shared_traces
-from support.browser import chromium, open_all, violations  # noqa: F401  (chromium: a fixture)
+from support.browser import chromium, open_all, violations  # noqa: F401
 from support.opened_pages import Opened
 from support.pages import page_of_folder
 from support.places import FIXTURES, ROOT
@@ -19,19 +21,26 @@ from support.places import FIXTURES, ROOT
 from tfadvisor.report.forms.html import as_html
 from tfadvisor.report.forms.page_data import PageData
 
-pytest.importorskip("playwright.sync_api", reason="playwright is not installed (the extra `browser`)")
+pytest.importorskip(
+    "playwright.sync_api", reason="playwright is not installed (the extra `browser`)"
+)
 
 GPU = shared_traces.FOLDER / "keras-one-batch" / "t4-a-20231107-184716"
 """One batch of a Keras model on a T4."""
 KERNELS_OF_40_MB = 700_000
 MOST_LOOKS = 200
 TRACES = ("tf-python-map", "jax-logging", "jax-hosts-late", "gpu", "40mb")
-"""TensorFlow waiting for input, JAX waiting for its host, three hosts, a real GPU, and one whose file has 42 MB."""
+"""TensorFlow waiting for input, JAX waiting for its host, three hosts, a real GPU, and
+one whose file has 42 MB.
+"""
 
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    found = {name: FIXTURES / name for name in ("tf-python-map", "jax-logging", "jax-hosts-late")}
+    found = {
+        name: FIXTURES / name
+        for name in ("tf-python-map", "jax-logging", "jax-hosts-late")
+    }
     if GPU.exists():
         found["gpu"] = GPU
     found["40mb"] = tmp_path_factory.mktemp("large") / "40mb"
@@ -42,7 +51,9 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 def built_trace(kernels: int) -> bytes:
     """As benchmarks/build_gpu_plane.py builds it."""
-    spec = importlib.util.spec_from_file_location("build_gpu_plane", ROOT / "benchmarks" / "build_gpu_plane.py")
+    spec = importlib.util.spec_from_file_location(
+        "build_gpu_plane", ROOT / "benchmarks" / "build_gpu_plane.py"
+    )
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -56,7 +67,9 @@ def data(folders: dict[str, Path]) -> dict[str, PageData]:
 
 
 @pytest.fixture(scope="module")
-def files(data: dict[str, PageData], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def files(
+    data: dict[str, PageData], tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("pages")
     for name, page in data.items():
         (folder / f"{name}.html").write_text(as_html([page]), encoding="utf-8")
@@ -64,11 +77,17 @@ def files(data: dict[str, PageData], tmp_path_factory: pytest.TempPathFactory) -
 
 
 @pytest.fixture(scope="module", params=TRACES)
-def seen(chromium: Any, files: dict[str, Path], request: pytest.FixtureRequest) -> Iterator[tuple[str, Opened]]:  # noqa: F811
+def seen(
+    chromium: Any,  # noqa: F811
+    files: dict[str, Path],
+    request: pytest.FixtureRequest,  # noqa: F811, RUF100
+) -> Iterator[tuple[str, Opened]]:
     """A page that a reader has scrolled through."""
     if request.param not in files:
         pytest.skip("the traces recorded by others are not here")
-    one = Opened(chromium, files[request.param], viewport={"width": 1280, "height": 800})
+    one = Opened(
+        chromium, files[request.param], viewport={"width": 1280, "height": 800}
+    )
     one.see_everything()
     yield request.param, one
     assert one.errors == []
@@ -84,21 +103,29 @@ def is_painted(canvas: Any) -> bool:
     """Whether any point of it has a colour."""
     return bool(
         canvas.evaluate(
-            "one => one.getContext('2d').getImageData(0, 0, one.width, one.height).data.some((value) => value > 0)"
+            "one => one.getContext('2d').getImageData(0, 0, one.width, "
+            "one.height).data.some((value) => value > 0)"
         )
     )
 
 
 def verdict(page: Any, data: PageData) -> None:
-    assert page.locator("#verdict .verdict-words").inner_text() == data.report.verdict.summary
+    assert (
+        page.locator("#verdict .verdict-words").inner_text()
+        == data.report.verdict.summary
+    )
     shares = [share for share in data.report.breakdown.values() if share >= 0.0005]
     assert page.locator("#verdict .bar > span").count() == len(shares)
 
 
 def where(page: Any, data: PageData) -> None:
-    """A row a class, the largest first; a class of a tenth of the step or more is open."""
+    """A row a class, the largest first; a class of a tenth of the step or more
+    is open.
+    """
     rows = page.locator("#where .tree > li > details")
-    assert [one.get_attribute("id") for one in rows.all()] == [f"where-{one.kind}" for one in data.report.attribution]
+    assert [one.get_attribute("id") for one in rows.all()] == [
+        f"where-{one.kind}" for one in data.report.attribution
+    ]
     opened = [one.get_attribute("open") is not None for one in rows.all()]
     assert opened == [one.fraction >= 0.1 for one in data.report.attribution]
 
@@ -120,7 +147,9 @@ def timeline(page: Any, data: PageData) -> None:
     assert data.drawn
     assert is_painted(page.locator("#timeline .timeline canvas"))
     page.locator("#timeline summary", has_text="Events as a table").click()
-    assert rows_of(page.locator("#timeline [role=table]").last) >= len(data.drawn[0].start)
+    assert rows_of(page.locator("#timeline [role=table]").last) >= len(
+        data.drawn[0].start
+    )
 
 
 def parts(page: Any, data: PageData) -> None:
@@ -138,13 +167,18 @@ def parts(page: Any, data: PageData) -> None:
 def ops(page: Any, data: PageData) -> None:
     assert rows_of(page.locator("#ops [role=table]")) == len(data.ops)
     longest = max(data.ops, key=lambda one: one.ms_per_step)
-    first = page.locator("#ops .vt-row").first.locator("[role=cell]").first.text_content()
+    first = (
+        page.locator("#ops .vt-row").first.locator("[role=cell]").first.text_content()
+    )
     assert (longest.op or longest.kernel or "")[:12] in first
 
 
 def memory(page: Any, data: PageData) -> None:
     if not data.memory and not data.programs:
-        assert "This trace tells nothing of device memory" in page.locator("#memory").inner_text()
+        assert (
+            "This trace tells nothing of device memory"
+            in page.locator("#memory").inner_text()
+        )
     for one in data.memory:
         assert one.allocator in page.locator("#memory").inner_text()
     for program in data.programs[:4]:
@@ -167,7 +201,9 @@ def input_(page: Any, data: PageData) -> None:
     if not data.pipelines and not data.calls:
         assert page.locator("#input").count() == 0
         return
-    assert page.get_by_role("group", name="Input pipeline as a graph").count() == len(data.pipelines)
+    assert page.get_by_role("group", name="Input pipeline as a graph").count() == len(
+        data.pipelines
+    )
     words = page.locator("#input").inner_text()
     for call in data.calls[:3]:
         assert call.place in words
@@ -221,14 +257,18 @@ def test_no_view_is_forgotten(seen: tuple[str, Opened]) -> None:
 
 @pytest.mark.parametrize("view", VIEWS, ids=lambda view: view.__name__.rstrip("_"))
 def test_the_view_shows_what_the_trace_holds(
-    seen: tuple[str, Opened], data: dict[str, PageData], view: Callable[[Any, PageData], None]
+    seen: tuple[str, Opened],
+    data: dict[str, PageData],
+    view: Callable[[Any, PageData], None],
 ) -> None:
     name, one = seen
 
     view(one.page, data[name])
 
 
-def test_the_traces_are_what_they_are_called(folders: dict[str, Path], data: dict[str, PageData]) -> None:
+def test_the_traces_are_what_they_are_called(
+    folders: dict[str, Path], data: dict[str, PageData]
+) -> None:
     assert data["tf-python-map"].report.run.framework == "tensorflow"
     assert data["tf-python-map"].report.verdict.bottleneck == "input"
     assert data["jax-logging"].report.run.framework == "jax"
@@ -260,7 +300,11 @@ def test_assistive_technology_finds_its_way(
 
 
 @pytest.mark.parametrize("name", TRACES)
-def test_a_picture_of_the_whole_page_is_whole(chromium: Any, files: dict[str, Path], name: str) -> None:  # noqa: F811
+def test_a_picture_of_the_whole_page_is_whole(
+    chromium: Any,  # noqa: F811
+    files: dict[str, Path],
+    name: str,  # noqa: F811, RUF100
+) -> None:
     """Nobody has scrolled: what is out of view is drawn when the browser has time."""
     if name not in files:
         pytest.skip("the traces recorded by others are not here")

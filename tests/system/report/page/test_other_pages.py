@@ -1,4 +1,6 @@
-"""The pages of the gate, its history and the fleet look and behave like a report's: cards, themes, a phone's width."""
+"""The pages of the gate, its history and the fleet look and behave like a report's:
+cards, themes, a phone's width.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.browser import chromium, violations  # noqa: F401  (chromium: a fixture)
+from support.browser import chromium, violations  # noqa: F401
 from support.places import FIXTURES
 
 from tfadvisor.fleet.costs import summed
 from tfadvisor.fleet.forms import as_page
 from tfadvisor.fleet.work import Row
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (the extra `browser`)")
+sync_api = pytest.importorskip(
+    "playwright.sync_api", reason="playwright is not installed (the extra `browser`)"
+)
 COMMAND = Path(sys.executable).parent / "tfadvisor"
 CUT = "one => one.scrollWidth > one.clientWidth + 1"
 NAMES = ("fleet", "history", "gate")
@@ -44,12 +48,32 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("pages")
     store = ["--baseline", str(folder / "baselines")]
     for words in (
-        ["gate", FIXTURES / "jax-healthy", *store, "--add", "-o", folder / "first.html", "--format", "html"],
-        ["gate", FIXTURES / "jax-loader", *store, "-o", folder / "gate.html", "--format", "html"],
+        [
+            "gate",
+            FIXTURES / "jax-healthy",
+            *store,
+            "--add",
+            "-o",
+            folder / "first.html",
+            "--format",
+            "html",
+        ],
+        [
+            "gate",
+            FIXTURES / "jax-loader",
+            *store,
+            "-o",
+            folder / "gate.html",
+            "--format",
+            "html",
+        ],
         ["history", "--store", folder / "baselines", "-o", folder / "history.html"],
     ):
         subprocess.run([COMMAND, *words], capture_output=True, check=False)
-    rows = tuple(row(f"gs://bucket/a/long/path/of/a/run/of/team/{team}/2026_01_01", team, 0.3) for team in ("a", "b"))
+    rows = tuple(
+        row(f"gs://bucket/a/long/path/of/a/run/of/team/{team}/2026_01_01", team, 0.3)
+        for team in ("a", "b")
+    )
     (folder / "fleet.html").write_text(as_page(summed(rows)), encoding="utf-8")
     return folder
 
@@ -64,10 +88,15 @@ def test_cards_without_sideways_scrolling_in_both_themes(
     width: int,
     scheme: str,
 ) -> None:
-    context = chromium.new_context(viewport={"width": width, "height": 844}, color_scheme=scheme, offline=True)
+    context = chromium.new_context(
+        viewport={"width": width, "height": 844}, color_scheme=scheme, offline=True
+    )
     page = context.new_page()
     errors: list[str] = []
-    page.on("console", lambda message: errors.append(message.text) if message.type != "log" else None)
+    page.on(
+        "console",
+        lambda message: errors.append(message.text) if message.type != "log" else None,
+    )
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.goto((pages / f"{name}.html").as_uri())
     background = "getComputedStyle(document.body).backgroundColor"
@@ -76,7 +105,12 @@ def test_cards_without_sideways_scrolling_in_both_themes(
     assert page.locator("main section").count() >= 1
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert page.locator(".table-frame").count() >= 1
-    assert page.evaluate(f"[...document.querySelectorAll('.table-frame')].filter({CUT}).length") == 0
+    assert (
+        page.evaluate(
+            f"[...document.querySelectorAll('.table-frame')].filter({CUT}).length"
+        )
+        == 0
+    )
     assert violations(page) == []
 
     button = page.get_by_role("button", name="Theme: system")

@@ -1,4 +1,6 @@
-"""A reader with only the page answers the questions of questions.md with as many clicks as it says, on any screen."""
+"""A reader with only the page answers the questions of questions.md with as many clicks
+as it says, on any screen.
+"""
 
 from __future__ import annotations
 
@@ -10,17 +12,25 @@ from typing import Any
 
 import pytest
 from support import shared_traces
-from support.browser import chromium  # noqa: F401  (a fixture)
+from support.browser import chromium  # noqa: F401
 from support.opened_pages import Opened
 from support.pages import page_of_folder
 from support.places import FIXTURES
 
 from tfadvisor.report.forms.html import as_html
 
-pytest.importorskip("playwright.sync_api", reason="playwright is not installed (the extra `browser`)")
+pytest.importorskip(
+    "playwright.sync_api", reason="playwright is not installed (the extra `browser`)"
+)
 
 QUESTIONS = Path(__file__).with_name("questions.md")
-LATE, MAP, GPU, UNEVEN, LOADER = "jax-hosts-late", "tf-python-map", "t4", "jax-4dev-imbalance", "jax-loader"
+LATE, MAP, GPU, UNEVEN, LOADER = (
+    "jax-hosts-late",
+    "tf-python-map",
+    "t4",
+    "jax-4dev-imbalance",
+    "jax-loader",
+)
 T4 = shared_traces.FOLDER / "keras-one-batch" / "t4-a-20231107-184716"
 """One batch of a Keras model on a T4, recorded by others."""
 TRACES = (LATE, MAP, GPU, UNEVEN, LOADER)
@@ -42,7 +52,9 @@ class Reader:
         link = self.page.locator(".contents a", has_text=section)
         self.click(link)
         found = self.page.locator(f"section{link.get_attribute('href')}")
-        found.locator(".timeline-frame:not([aria-busy])").or_(found.locator("h2")).first.wait_for()
+        found.locator(".timeline-frame:not([aria-busy])").or_(
+            found.locator("h2")
+        ).first.wait_for()
         return found
 
     def chooses(self, control: Any, option: str) -> None:
@@ -66,7 +78,12 @@ def which_step(reader: Reader) -> str:
 def the_worst_step(reader: Reader) -> str:
     reader.click(reader.page.get_by_role("button", name="Worst step"))
     reader.click(reader.page.get_by_role("button", name="Show its timeline"))
-    return str(reader.page.locator("#timeline").get_by_label("Step", exact=True).locator("option:checked").inner_text())
+    return str(
+        reader.page.locator("#timeline")
+        .get_by_label("Step", exact=True)
+        .locator("option:checked")
+        .inner_text()
+    )
 
 
 def which_kernel(reader: Reader) -> str:
@@ -88,7 +105,10 @@ def which_line(reader: Reader) -> str:
 def lost_to(reader: Reader) -> str:
     section = reader.goes_to("Timeline")
     section.locator(".timeline").click(
-        position={"x": section.locator(".timeline").bounding_box()["width"] / 2, "y": CLASSES_Y}
+        position={
+            "x": section.locator(".timeline").bounding_box()["width"] / 2,
+            "y": CLASSES_Y,
+        }
     )
     reader.clicks += 1
     return str(section.locator(".event-panel").inner_text())
@@ -126,11 +146,17 @@ def what_lives_at_the_peak(reader: Reader) -> str:
 
 
 def the_slowest_stage(reader: Reader) -> str:
-    return str(reader.goes_to("Input and training loop").locator(".slowest").first.inner_text())
+    return str(
+        reader.goes_to("Input and training loop").locator(".slowest").first.inner_text()
+    )
 
 
 def which_layer(reader: Reader) -> str:
-    return str(reader.goes_to("Compute by layer and line").locator(".vt-row").first.inner_text())
+    return str(
+        reader.goes_to("Compute by layer and line")
+        .locator(".vt-row")
+        .first.inner_text()
+    )
 
 
 def what_it_computes(reader: Reader) -> str:
@@ -163,17 +189,25 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in TRACES:
         place = T4 if name == GPU else FIXTURES / name
         if place.is_dir():
-            (folder / f"{name}.html").write_text(as_html([page_of_folder(place)]), encoding="utf-8")
+            (folder / f"{name}.html").write_text(
+                as_html([page_of_folder(place)]), encoding="utf-8"
+            )
     return folder
 
 
 def clicks_told(number: int) -> int:
     """What the page of questions says."""
-    rows = re.findall(r"^\| (\d+) \|[^|]+\|[^|]+\| (\d+) \|", QUESTIONS.read_text(encoding="utf-8"), re.MULTILINE)
+    rows = re.findall(
+        r"^\| (\d+) \|[^|]+\|[^|]+\| (\d+) \|",
+        QUESTIONS.read_text(encoding="utf-8"),
+        re.MULTILINE,
+    )
     return {int(one): int(clicks) for one, clicks in rows}[number]
 
 
-def opened(browser: Any, reports: Path, trace: str, width: int = 1440, scheme: str = "light") -> Opened:
+def opened(
+    browser: Any, reports: Path, trace: str, width: int = 1440, scheme: str = "light"
+) -> Opened:
     if not (reports / f"{trace}.html").exists():
         pytest.skip("the traces recorded by others are not beside this checkout")
     height = 900 if width > 600 else 844
@@ -187,7 +221,9 @@ def opened(browser: Any, reports: Path, trace: str, width: int = 1440, scheme: s
 
 
 def clicks_to(ask: Callable[[Reader], str], one: Opened, answer: str) -> int:
-    """After how many clicks the page says what the pattern asks for; then it is closed."""
+    """After how many clicks the page says what the pattern asks for; then it is
+    closed.
+    """
     reader = Reader(one.page)
 
     found = ask(reader)
@@ -200,16 +236,36 @@ def clicks_to(ask: Callable[[Reader], str], one: Opened, answer: str) -> int:
 @pytest.mark.parametrize(
     ("number", "trace", "ask", "answer"),
     [
-        (1, LATE, what_limits, r"Unbalanced(?s:.*)saves 13–57%(?s:.*)program\.py:48(?s:.*)def prefetch"),
+        (
+            1,
+            LATE,
+            what_limits,
+            r"Unbalanced(?s:.*)saves 13–57%(?s:.*)program\.py:48(?s:.*)def prefetch",
+        ),
         (2, MAP, which_step, r"(?s:.*)median;(?s:.*)longest 3\.67 ms \(train 2\)"),
         (3, LATE, the_worst_step, r"Worst: train \d+, 7\d\.\d ms"),
         (4, LATE, which_kernel, r"all-reduce|psum|dot"),
-        (5, GPU, how_launched, r"grid(?s:.*)blocks(?s:.*)threads(?s:.*)registers(?s:.*)occupancy"),
+        (
+            5,
+            GPU,
+            how_launched,
+            r"grid(?s:.*)blocks(?s:.*)threads(?s:.*)registers(?s:.*)occupancy",
+        ),
         (6, LATE, which_line, r"program\.py:28"),
         (7, MAP, lost_to, r"class\n(input|compute|launch|host)"),
-        (8, LATE, what_runs_beside, r"Runs beside it(?s:.*)(load_batch|sleep|all-reduce)"),
+        (
+            8,
+            LATE,
+            what_runs_beside,
+            r"Runs beside it(?s:.*)(load_batch|sleep|all-reduce)",
+        ),
         (9, LATE, what_limits, r"waiting for beta"),
-        (10, LATE, what_lives_at_the_peak, r"(?s:.*)Needs 18\.7 MiB(?s:.*)ynn_fusion\.3(?s:.*)program\.py:28"),
+        (
+            10,
+            LATE,
+            what_lives_at_the_peak,
+            r"(?s:.*)Needs 18\.7 MiB(?s:.*)ynn_fusion\.3(?s:.*)program\.py:28",
+        ),
         (11, LATE, next_one, r"2 of \d+ matches"),
         (12, MAP, how_long, r"ms chosen(?s:.*)By class(?s:.*)input"),
         (13, MAP, the_slowest_stage, r"ParallelMap"),
@@ -223,14 +279,21 @@ def test_the_answer_takes_as_many_clicks_as_the_page_says(
     ask: Callable[[Reader], str],
     answer: str,
 ) -> None:
-    assert clicks_to(ask, opened(chromium, reports, trace), answer) == clicks_told(number)
+    assert clicks_to(ask, opened(chromium, reports, trace), answer) == clicks_told(
+        number
+    )
 
 
 @pytest.mark.parametrize(
     ("trace", "ask", "answer", "clicks"),
     [
         (MAP, which_layer, r"sequential_1/dense_1", 1),
-        (LATE, what_it_computes, r"(?s:.*)Read by(?s:.*)%dot\.3 = f32\[(?s:.*)dot\(", 2),
+        (
+            LATE,
+            what_it_computes,
+            r"(?s:.*)Read by(?s:.*)%dot\.3 = f32\[(?s:.*)dot\(",
+            2,
+        ),
         (LATE, the_other_hosts, r"(?s:.*)beta \(the others wait for it\)", 1),
         (MAP, what_would_shorten_it, r"input", 2),
     ],
@@ -249,7 +312,10 @@ def test_four_more(
 Ask = tuple[Callable[..., str], str]
 BESIDE = r"class\n(?s:.*)(Runs beside it|only communication between devices runs)"
 ANYWHERE: dict[int, Ask] = {
-    1: (what_limits, r"(?s:.*)\d+% of step time|The devices compute for \d+% of step time"),
+    1: (
+        what_limits,
+        r"(?s:.*)\d+% of step time|The devices compute for \d+% of step time",
+    ),
     2: (which_step, r"longest [\d.]+ (ms|s) \(.*\d+.*\)"),
     3: (the_worst_step, r"\d (µs|ms|s)"),
     4: (which_kernel, r"(compute|collective)(?s:.*)\d%"),
@@ -265,18 +331,29 @@ ANYWHERE: dict[int, Ask] = {
 }
 """What any trace answers, or says why not."""
 WITH_DOT, WITH_MATMUL, WITH_CONV = (
-    {8: (partial(what_runs_beside, name=name), BESIDE), 11: (partial(next_one, name=name), r"2 of \d+ matches")}
+    {
+        8: (partial(what_runs_beside, name=name), BESIDE),
+        11: (partial(next_one, name=name), r"2 of \d+ matches"),
+    }
     for name in ("dot", "MatMul", "Conv2D")
 )
 OF_TRACE: dict[str, dict[int, Ask | None]] = {
     LATE: {
         **WITH_DOT,
         1: (what_limits, "waiting for beta"),
-        8: (what_runs_beside, "class\ncollective"),  # on the late host nothing does, and so nothing is listed
+        8: (
+            what_runs_beside,
+            "class\ncollective",
+        ),  # on the late host nothing does, and so nothing is listed
         9: (what_limits, "waiting for beta"),
         13: None,
     },
-    MAP: {**WITH_MATMUL, 1: (what_limits, "Input-bound"), 6: None, 13: (the_slowest_stage, "ParallelMap")},
+    MAP: {
+        **WITH_MATMUL,
+        1: (what_limits, "Input-bound"),
+        6: None,
+        13: (the_slowest_stage, "ParallelMap"),
+    },
     GPU: {
         **WITH_CONV,
         2: (which_step, r"1\n+counted"),
@@ -287,8 +364,13 @@ OF_TRACE: dict[str, dict[int, Ask | None]] = {
     UNEVEN: {1: (what_limits, "Unbalanced"), 13: None},
     LOADER: {**WITH_DOT, 1: (what_limits, r"Input-bound(?s:.*)load_batch"), 13: None},
 }
-"""What is asked or answered in another way; None: the trace does not hold it, and so the page has no such list."""
-LISTS = {6: ("Compute by layer and line", "option", "Source line"), 13: ("Input and training loop", ".slowest", "")}
+"""What is asked or answered in another way; None: the trace does not hold it, and so
+the page has no such list.
+"""
+LISTS = {
+    6: ("Compute by layer and line", "option", "Source line"),
+    13: ("Input and training loop", ".slowest", ""),
+}
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -307,14 +389,21 @@ def test_every_trace_answers_all_thirteen_on_every_screen(
         asked = OF_TRACE[trace].get(number, usual)
         if asked is None:
             section, element, text = LISTS[number]
-            assert one.page.locator("section", has_text=section).locator(element, has_text=text).count() == 0
+            assert (
+                one.page.locator("section", has_text=section)
+                .locator(element, has_text=text)
+                .count()
+                == 0
+            )
             continue
         ask, answer = asked
         reader = Reader(one.page)
         found = ask(reader)
         assert re.search(answer, found), (number, trace, found)
         assert reader.clicks <= clicks_told(number), (number, trace)
-        assert one.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (number, trace)
+        assert one.page.evaluate(
+            "document.documentElement.scrollWidth <= innerWidth"
+        ), (number, trace)
     one.context.close()
 
     assert one.errors == []

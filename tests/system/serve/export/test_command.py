@@ -16,7 +16,12 @@ RUN = FIXTURES / "jax-loader"
 
 
 def export(*arguments: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([COMMAND, "export", *map(str, arguments)], capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [COMMAND, "export", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 def test_help_teaches() -> None:
@@ -47,24 +52,33 @@ def test_wrong_use_exits_with_2_and_one_message(arguments: list[object]) -> None
     assert "Traceback" not in done.stderr
 
 
-def test_without_a_name_it_is_named_after_the_run_and_overwrites_nothing(tmp_path: Path) -> None:
+def test_without_a_name_it_is_named_after_the_run_and_overwrites_nothing(
+    tmp_path: Path,
+) -> None:
     def call() -> subprocess.CompletedProcess[str]:
         command = [COMMAND, "export", RUN, "--to", "perfetto"]
-        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        return subprocess.run(
+            command, cwd=tmp_path, capture_output=True, text=True, check=False
+        )
 
     first, second = call(), call()
 
     assert (first.returncode, first.stdout) == (0, "")
     assert first.stderr == "tfadvisor: wrote jax-loader.pftrace.\n"
     assert (second.returncode, second.stdout) == (2, "")
-    assert second.stderr == "tfadvisor: jax-loader.pftrace is there already. Give a name: -o FILE.\n"
+    assert (
+        second.stderr
+        == "tfadvisor: jax-loader.pftrace is there already. Give a name: -o FILE.\n"
+    )
     assert [path.name for path in tmp_path.iterdir()] == ["jax-loader.pftrace"]
 
 
 def test_nothing_to_export_exits_with_3(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
 
-    done = export(tmp_path / "empty", "--to", "perfetto", "-o", tmp_path / "run.pftrace")
+    done = export(
+        tmp_path / "empty", "--to", "perfetto", "-o", tmp_path / "run.pftrace"
+    )
 
     assert (done.returncode, done.stdout) == (3, "")
     assert not (tmp_path / "run.pftrace").exists()
@@ -85,11 +99,17 @@ def test_a_file_that_cannot_be_read_leaves_what_was_there(tmp_path: Path) -> Non
 
 def test_only_the_file_is_there_and_a_second_export_is_the_same(tmp_path: Path) -> None:
     for _ in range(2):
-        assert export(RUN, "--to", "perfetto", "-o", tmp_path / "a.pftrace").returncode == 0
+        assert (
+            export(RUN, "--to", "perfetto", "-o", tmp_path / "a.pftrace").returncode
+            == 0
+        )
     first = (tmp_path / "a.pftrace").read_bytes()
     assert export(RUN, "--to", "perfetto", "-o", tmp_path / "b.pftrace").returncode == 0
 
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.pftrace", "b.pftrace"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "a.pftrace",
+        "b.pftrace",
+    ]
     assert (tmp_path / "b.pftrace").read_bytes() == first
 
 
@@ -98,7 +118,9 @@ def test_a_packed_file_holds_the_same(tmp_path: Path) -> None:
         assert export(RUN, "--to", "perfetto", "-o", tmp_path / name).returncode == 0
 
     assert read(tmp_path / "a.pftrace.gz") == read(tmp_path / "a.pftrace")
-    assert (tmp_path / "a.pftrace.gz").stat().st_size < (tmp_path / "a.pftrace").stat().st_size / 3
+    assert (tmp_path / "a.pftrace.gz").stat().st_size < (
+        tmp_path / "a.pftrace"
+    ).stat().st_size / 3
 
 
 def test_analyze_loads_nothing_of_it() -> None:
@@ -106,9 +128,12 @@ def test_analyze_loads_nothing_of_it() -> None:
     code = (
         "import sys; from tfadvisor.cli.main import guarded_main; "
         f"guarded_main(['analyze', {str(RUN)!r}, '--format', 'json']); "
-        "sys.stderr.write(str([name for name in sys.modules if 'export' in name or 'pyarrow' in name]))"
+        "sys.stderr.write(str([name for name in sys.modules if 'export' in name or "
+        "'pyarrow' in name]))"
     )
 
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
 
     assert done.stderr == "[]"

@@ -1,4 +1,6 @@
-"""Each run is analysed once, in a process of its own that ends with its parent, and failures are told, not repeated."""
+"""Each run is analysed once, in a process of its own that ends with its parent, and
+failures are told, not repeated.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ def ended(analysis: bytes | Analysis) -> Analysis:
     return analysis
 
 
-def test_the_report_is_that_of_the_command_and_the_page_holds_it(tmp_path: Path, analyses: Analyses) -> None:
+def test_the_report_is_that_of_the_command_and_the_page_holds_it(
+    tmp_path: Path, analyses: Analyses
+) -> None:
     folder = add_run(tmp_path / "logdir", "train/run")
     run = listed(tmp_path / "logdir")
     assert ended(analyses.report(run)).error is None
@@ -53,11 +57,18 @@ def test_the_report_is_that_of_the_command_and_the_page_holds_it(tmp_path: Path,
     expected = tfadvisor.analyze(folder).to_dict()
     expected["run"]["name"] = "train/run"
     assert json.loads(report) == json.loads(json.dumps(expected))
-    assert json.loads(gzip.decompress(page))["runs"][0]["report"]["verdict"]["bottleneck"] == "host"
+    assert (
+        json.loads(gzip.decompress(page))["runs"][0]["report"]["verdict"]["bottleneck"]
+        == "host"
+    )
 
 
-def test_hosts_that_are_read_together_are_told_as_the_command_tells_them(tmp_path: Path, analyses: Analyses) -> None:
-    """JAX put alpha's trace into one folder and beta's, two seconds later, into another."""
+def test_hosts_that_are_read_together_are_told_as_the_command_tells_them(
+    tmp_path: Path, analyses: Analyses
+) -> None:
+    """JAX put alpha's trace into one folder and beta's, two seconds later, into
+    another.
+    """
     names = ("2026_01_01_00_00_06", "2026_01_01_00_00_08")
     for host, name in zip(("alpha", "beta"), names, strict=True):
         folder = tmp_path / "logdir" / "plugins" / "profile" / name
@@ -69,8 +80,11 @@ def test_hosts_that_are_read_together_are_told_as_the_command_tells_them(tmp_pat
     report = json.loads(analyses.report(run))  # type: ignore[arg-type]
 
     assert report["run"]["hosts"] == ["alpha", "beta"]
-    assert [one["note"] for one in report["capture"] if one["rule_id"] == "joined-runs"] == [
-        f"Hosts are read together from {', '.join(names)}: JAX names each host's folder by the second it starts."
+    assert [
+        one["note"] for one in report["capture"] if one["rule_id"] == "joined-runs"
+    ] == [
+        f"Hosts are read together from {', '.join(names)}: JAX names each host's "
+        "folder by the second it starts."
     ]
 
 
@@ -90,12 +104,19 @@ def test_who_asks_twice_waits_for_the_same(tmp_path: Path, analyses: Analyses) -
     assert analyses.page(run) is analyses.page(run)
 
 
-def test_what_the_configuration_ignores_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As `analyze` and the gate leave it out; TensorBoard was started in the folder of the configuration."""
+def test_what_the_configuration_ignores_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As `analyze` and the gate leave it out; TensorBoard was started in the folder of
+    the configuration.
+    """
     add_run(tmp_path / "logdir", "run")
     run = listed(tmp_path / "logdir")
     (first, *_) = tfadvisor.analyze(tmp_path / "logdir").findings
-    entry = f'[[ignore]]\ncheck = "{first.rule_id}"\nreason = "known"\nexpires = 2999-12-31\n'
+    entry = (
+        f'[[ignore]]\ncheck = "{first.rule_id}"\nreason = "known"\nexpires = '
+        "2999-12-31\n"
+    )
     (tmp_path / "tfadvisor.toml").write_text(entry)
     monkeypatch.chdir(tmp_path)
     analyses = Analyses(Cache(tmp_path / "cache"))
@@ -104,13 +125,18 @@ def test_what_the_configuration_ignores_is_left_out(tmp_path: Path, monkeypatch:
     report = json.loads(analyses.report(run))  # type: ignore[arg-type]
 
     assert first.rule_id not in {one["rule_id"] for one in report["findings"]}
-    assert any(f"{first.rule_id}: ignored until 2999-12-31" in one["note"] for one in report["capture"])
+    assert any(
+        f"{first.rule_id}: ignored until 2999-12-31" in one["note"]
+        for one in report["capture"]
+    )
 
 
 def test_one_visitor_cannot_drive_out_what_others_wait_for(
     tmp_path: Path, analyses: Analyses, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody works. One asks for a step, another for twelve: of those the first four are given up."""
+    """Nobody works. One asks for a step, another for twelve: of those the first four
+    are given up.
+    """
     add_run(tmp_path / "logdir", "run")
     run = listed(tmp_path / "logdir")
     monkeypatch.setattr(analyses, "_workers", 2)
@@ -122,10 +148,14 @@ def test_one_visitor_cannot_drive_out_what_others_wait_for(
 
     assert isinstance(mine, Analysis)
     assert mine.state == "waiting"
-    assert [one.state for one in asked if isinstance(one, Analysis)] == ["failed"] * 4 + ["waiting"] * 8
+    assert [one.state for one in asked if isinstance(one, Analysis)] == [
+        "failed"
+    ] * 4 + ["waiting"] * 8
 
 
-def test_a_broken_file_is_told_and_not_read_again_unless_asked(tmp_path: Path, analyses: Analyses) -> None:
+def test_a_broken_file_is_told_and_not_read_again_unless_asked(
+    tmp_path: Path, analyses: Analyses
+) -> None:
     add_broken_run(tmp_path / "logdir", "run")
     run = listed(tmp_path / "logdir")
 
@@ -139,12 +169,18 @@ def test_a_broken_file_is_told_and_not_read_again_unless_asked(tmp_path: Path, a
     assert analyses.page(run, again=True) is not failed
 
 
-def test_a_step_of_a_run_on_a_server_is_drawn_from_the_file_of_its_host(analyses: Analyses) -> None:
+def test_a_step_of_a_run_on_a_server_is_drawn_from_the_file_of_its_host(
+    analyses: Analyses,
+) -> None:
     pytest.importorskip("aiohttp", reason="http:// needs it")
     with web_server() as server:
         server.content["/other.xplane.pb"] = b"no trace"
-        server.content["/host.xplane.pb"] = trace().steps(3, period=100).busy("GPU:0", (0, 250)).bytes()
-        files = tuple(place_of(f"{server.address}/{name}.xplane.pb") for name in ("other", "host"))
+        server.content["/host.xplane.pb"] = (
+            trace().steps(3, period=100).busy("GPU:0", (0, 250)).bytes()
+        )
+        files = tuple(
+            place_of(f"{server.address}/{name}.xplane.pb") for name in ("other", "host")
+        )
         run = ListedRun(Run("r", place_of(server.address), files), 0, 0.0, "stamp")
 
         error = ended(analyses.step(run, "host", 1)).error
@@ -152,7 +188,9 @@ def test_a_step_of_a_run_on_a_server_is_drawn_from_the_file_of_its_host(analyses
 
     assert error is None
     assert isinstance(step, bytes)
-    assert [path for method, path, _ in server.asked if method == "GET"] == ["/host.xplane.pb"]
+    assert [path for method, path, _ in server.asked if method == "GET"] == [
+        "/host.xplane.pb"
+    ]
 
 
 def test_the_process_ends_when_nobody_listens_any_more(tmp_path: Path) -> None:
@@ -160,8 +198,17 @@ def test_the_process_ends_when_nobody_listens_any_more(tmp_path: Path) -> None:
     worker = "from tfadvisor.serve.tensorboard.worker import main; main()"
     never_written = tmp_path / "host.xplane.pb"
     os.mkfifo(never_written)
-    task = {"kind": "analyse", "name": "x", "path": "x", "files": [str(never_written)], "folder": "x", "processes": 1}
-    with subprocess.Popen([sys.executable, "-c", worker], stdin=subprocess.PIPE) as process:
+    task = {
+        "kind": "analyse",
+        "name": "x",
+        "path": "x",
+        "files": [str(never_written)],
+        "folder": "x",
+        "processes": 1,
+    }
+    with subprocess.Popen(
+        [sys.executable, "-c", worker], stdin=subprocess.PIPE
+    ) as process:
         assert process.stdin is not None
         process.stdin.write(json.dumps(task).encode() + b"\n")
         process.stdin.close()
@@ -172,13 +219,20 @@ def test_the_process_ends_when_nobody_listens_any_more(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("end", "told"),
     [
-        ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "the system killed the process"),
+        (
+            "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
+            "the system killed the process",
+        ),
         ("raise ValueError('of some kind')", "of some kind"),
         ("import os; os._exit(0)", "ended without a message"),
     ],
 )
 def test_a_process_that_dies_is_told(
-    tmp_path: Path, analyses: Analyses, monkeypatch: pytest.MonkeyPatch, end: str, told: str
+    tmp_path: Path,
+    analyses: Analyses,
+    monkeypatch: pytest.MonkeyPatch,
+    end: str,
+    told: str,
 ) -> None:
     add_run(tmp_path / "logdir", "run")
     monkeypatch.setattr(processes, "_START", f"paths = {{paths!r}}; {end}")
@@ -198,7 +252,9 @@ def test_a_process_that_died_before_it_got_its_task_is_told(
         return process
 
     add_run(tmp_path / "logdir", "run")
-    monkeypatch.setattr(processes, "_START", "paths = {paths!r}; raise ValueError('of some kind')")
+    monkeypatch.setattr(
+        processes, "_START", "paths = {paths!r}; raise ValueError('of some kind')"
+    )
     monkeypatch.setattr("tfadvisor.serve.tensorboard.analyses.start", started)
 
     failed = ended(analyses.page(listed(tmp_path / "logdir")))
@@ -237,7 +293,9 @@ def test_what_is_ignored_where_tensorboard_was_started_is_left_out_and_a_wrong_f
     ended(before.report(run))
     first = json.loads(before.report(run))["findings"][0]["rule_id"]
 
-    (tmp_path / "tfadvisor.toml").write_text(f"[[ignore]]\ncheck = '{first}'\nreason = 'known'\nexpires = 9999-01-01\n")
+    (tmp_path / "tfadvisor.toml").write_text(
+        f"[[ignore]]\ncheck = '{first}'\nreason = 'known'\nexpires = 9999-01-01\n"
+    )
     changed = Analyses(cache)
     ended(changed.report(run))
     (tmp_path / "tfadvisor.toml").write_text("[[ignore]\n")

@@ -1,4 +1,6 @@
-"""Finished analyses are whole or not there, bounded, outside the logdir, and nobody else's."""
+"""Finished analyses are whole or not there, bounded, outside the logdir, and nobody
+else's.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ def put(cache: Cache, key: str, content: bytes = b"[]") -> None:
 
 
 def kept(cache: Cache) -> list[str]:
-    return sorted(one.name for one in cache.folder.iterdir() if one.name != ".tfadvisor-cache")
+    return sorted(
+        one.name for one in cache.folder.iterdir() if one.name != ".tfadvisor-cache"
+    )
 
 
 def test_what_was_put_is_read(tmp_path: Path) -> None:
@@ -99,7 +103,9 @@ def test_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert open_cache([]).folder == tmp_path / "chosen" / "tensorboard"
 
 
-def test_nothing_is_written_into_a_logdir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_written_into_a_logdir(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As with `tensorboard --logdir ~`."""
     monkeypatch.setenv("TFADVISOR_CACHE", str(tmp_path / "cache"))
 

@@ -1,4 +1,6 @@
-"""What the tab's frame loads: no script or style inside the document, nothing from elsewhere."""
+"""What the tab's frame loads: no script or style inside the document, nothing from
+elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +24,14 @@ def test_the_document_holds_no_script_and_no_style() -> None:
 
 
 def test_its_policy_allows_its_own_server_alone() -> None:
-    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', files()["/tab.html"].content)
+    policy = re.search(
+        r'Content-Security-Policy" content="([^"]*)"', files()["/tab.html"].content
+    )
 
     assert policy is not None
-    assert policy.group(1).startswith("default-src 'none'; connect-src 'self'; script-src 'self'; style-src 'self';")
+    assert policy.group(1).startswith(
+        "default-src 'none'; connect-src 'self'; script-src 'self'; style-src 'self';"
+    )
     assert "unsafe" not in policy.group(1)
     assert "require-trusted-types-for 'script'" in policy.group(1)
 
@@ -33,15 +39,23 @@ def test_its_policy_allows_its_own_server_alone() -> None:
 def test_addresses_are_relative_and_change_with_the_content() -> None:
     addresses = re.findall(r'(?:src|href)="([^"]*)"', files()["/tab.html"].content)
 
-    assert [re.sub(r"[0-9a-f]{16}", "X", one) for one in addresses] == ["data:,", "tab.css?X", "tab.js?X"]
+    assert [re.sub(r"[0-9a-f]{16}", "X", one) for one in addresses] == [
+        "data:,",
+        "tab.css?X",
+        "tab.js?X",
+    ]
 
 
 def test_neither_the_package_nor_its_command_imports_tensorboard() -> None:
     code = (
-        "import sys, tfadvisor, tfadvisor.analysis, tfadvisor.cli.main, tfadvisor.serve.tensorboard.worker;"
-        "print([name for name in sys.modules if name.split('.')[0] in ('tensorboard', 'werkzeug')])"
+        "import sys, tfadvisor, tfadvisor.analysis, tfadvisor.cli.main, "
+        "tfadvisor.serve.tensorboard.worker;"
+        "print([name for name in sys.modules if name.split('.')[0] in "
+        "('tensorboard', 'werkzeug')])"
     )
 
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
 
     assert done.stdout.strip() == "[]"

@@ -1,4 +1,6 @@
-"""The runs of a logdir are those that XProf shows, and a few more; new ones appear, and a look costs little."""
+"""The runs of a logdir are those that XProf shows, and a few more; new ones appear, and
+a look costs little.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +22,18 @@ def names(*roots: tuple[str, Path]) -> list[str]:
 
 
 def test_runs_are_named_as_by_xprof_the_newest_first(tmp_path: Path) -> None:
-    for name in ("2026_01_01_00_00_00", "train/2026_01_03_00_00_00", "deep/er/2026_01_02_00_00_00"):
+    for name in (
+        "2026_01_01_00_00_00",
+        "train/2026_01_03_00_00_00",
+        "deep/er/2026_01_02_00_00_00",
+    ):
         add_run(tmp_path, name)
 
-    assert names(("", tmp_path)) == ["train/2026_01_03_00_00_00", "deep/er/2026_01_02_00_00_00", "2026_01_01_00_00_00"]
+    assert names(("", tmp_path)) == [
+        "train/2026_01_03_00_00_00",
+        "deep/er/2026_01_02_00_00_00",
+        "2026_01_01_00_00_00",
+    ]
 
 
 def test_a_run_of_many_hosts_is_one_run(tmp_path: Path) -> None:
@@ -56,8 +66,12 @@ def test_a_new_run_appears(tmp_path: Path) -> None:
     assert list(listing.current()) == ["run"]
 
 
-def test_what_is_known_comes_at_once_and_catches_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The disk does not answer until it may; what was known before is told meanwhile."""
+def test_what_is_known_comes_at_once_and_catches_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disk does not answer until it may; what was known before is told
+    meanwhile.
+    """
     listing = Listing([("", tmp_path)])
     assert listing.current() == {}
     add_run(tmp_path, "run")
@@ -93,7 +107,9 @@ def test_a_logdir_that_is_not_there_has_no_runs(tmp_path: Path) -> None:
     assert names(("", tmp_path / "later")) == []
 
 
-def test_a_look_at_two_hundred_runs_reads_every_folder_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_look_at_two_hundred_runs_reads_every_folder_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The logdir, and four folders a run: job, plugins, profile and the run itself."""
     for index in range(200):
         folder = tmp_path / f"job-{index}" / "plugins" / "profile" / "run"
@@ -128,15 +144,23 @@ def test_what_tensorboard_was_started_with(tmp_path: Path) -> None:
 def test_runs_in_a_store_are_listed_and_asked_for_less_often() -> None:
     fsspec = pytest.importorskip("fsspec", reason="the extra remote is not installed")
     store = fsspec.filesystem("memory")
-    store.pipe_file("/tab/train/plugins/profile/2026_01_02_03_04_05/host.xplane.pb", b"12345")
+    store.pipe_file(
+        "/tab/train/plugins/profile/2026_01_02_03_04_05/host.xplane.pb", b"12345"
+    )
 
     listing = Listing([("", place_of("memory://tab"))])
     (listed,) = listing.current().values()
     before = listed.stamp
-    store.pipe_file("/tab/train/plugins/profile/2026_01_02_03_04_05/host.xplane.pb", b"123456")
+    store.pipe_file(
+        "/tab/train/plugins/profile/2026_01_02_03_04_05/host.xplane.pb", b"123456"
+    )
     listing._looked_at -= 10  # a disk would be looked at again
 
-    assert (listed.run.name, listed.bytes, listed.for_xprof) == ("train/2026_01_02_03_04_05", 5, True)
+    assert (listed.run.name, listed.bytes, listed.for_xprof) == (
+        "train/2026_01_02_03_04_05",
+        5,
+        True,
+    )
     assert next(iter(listing.known().values())).bytes == 5
     assert next(iter(listing.current().values())).stamp != before
     store.rm("/tab", recursive=True)

@@ -16,7 +16,9 @@ from tfadvisor.trace.remote_path import RemotePath, place_of
 from tfadvisor.trace.stores import CutOff, NotThere, Refused, translated
 
 
-def test_without_fsspec_the_extra_is_named(say, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_fsspec_the_extra_is_named(
+    say, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "fsspec", None)
 
     code, out, err = say("analyze", "s3://bucket/logs")
@@ -25,8 +27,12 @@ def test_without_fsspec_the_extra_is_named(say, monkeypatch: pytest.MonkeyPatch)
     assert "pip install 'tfadvisor[remote]'" in err
 
 
-@pytest.mark.parametrize(("scheme", "package"), [("s3", "s3fs"), ("gs", "gcsfs"), ("hf", "huggingface_hub")])
-def test_without_a_driver_it_is_named(say, monkeypatch: pytest.MonkeyPatch, scheme: str, package: str) -> None:
+@pytest.mark.parametrize(
+    ("scheme", "package"), [("s3", "s3fs"), ("gs", "gcsfs"), ("hf", "huggingface_hub")]
+)
+def test_without_a_driver_it_is_named(
+    say, monkeypatch: pytest.MonkeyPatch, scheme: str, package: str
+) -> None:
     pytest.importorskip("fsspec")
     monkeypatch.delitem(sys.modules["fsspec.registry"]._registry, scheme, raising=False)  # type: ignore[attr-defined]
     for name in [one for one in sys.modules if one.partition(".")[0] == package]:
@@ -95,7 +101,9 @@ def test_nothing_is_written_to_an_address() -> None:
 
 
 def test_no_output_is_written_to_an_address(say) -> None:
-    code, _, err = say("analyze", FIXTURES / "jax-healthy", "-o", "s3://bucket/report.html")
+    code, _, err = say(
+        "analyze", FIXTURES / "jax-healthy", "-o", "s3://bucket/report.html"
+    )
 
     assert code == 2
     assert "an address is only read from" in err
@@ -106,7 +114,11 @@ def test_errors_survive_the_way_back_from_a_process() -> None:
 
     back = pickle.loads(pickle.dumps(error))
 
-    assert (type(back), str(back), back.exit_code) == (Refused, "s3://bucket/x: cannot be read: no. ask somebody", 3)
+    assert (type(back), str(back), back.exit_code) == (
+        Refused,
+        "s3://bucket/x: cannot be read: no. ask somebody",
+        3,
+    )
 
 
 class Answered(Exception):
@@ -138,7 +150,9 @@ def test_the_cause_of_an_error_is_told() -> None:
 
 
 def test_an_unknown_error_keeps_its_words_without_a_signature() -> None:
-    told = str(translated(RuntimeError("odd https://h/x?signature=1 here"), "s3://bucket/x"))
+    told = str(
+        translated(RuntimeError("odd https://h/x?signature=1 here"), "s3://bucket/x")
+    )
 
     assert "RuntimeError: odd https://h/x here" in told
 

@@ -28,7 +28,9 @@ sys.exit(guarded_main(["gs://bucket/run"]))
 
 
 def test_one_line_whatever_the_driver_logs() -> None:
-    done = subprocess.run([sys.executable, "-c", DRIVER], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", DRIVER], capture_output=True, text=True, check=False
+    )
 
     assert (done.returncode, done.stdout) == (3, "")
     assert done.stderr.count("\n") == 1, done.stderr

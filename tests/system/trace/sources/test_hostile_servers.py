@@ -1,4 +1,6 @@
-"""A web server that sends more than it was asked for, links without end, or sends elsewhere."""
+"""A web server that sends more than it was asked for, links without end, or sends
+elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ from tfadvisor.trace.remote_path import place_of
 from tfadvisor.trace.stores import Unreachable, objects_below
 
 
-def test_an_answer_that_unpacks_to_more_than_was_asked_for_is_given_up(web: Objects) -> None:
+def test_an_answer_that_unpacks_to_more_than_was_asked_for_is_given_up(
+    web: Objects,
+) -> None:
     """Of 1,000 bytes, by what it said before."""
     web.content["/h.xplane.pb"] = bytes(1000)
     web.packed["/h.xplane.pb"] = gzip.compress(bytes(200 << 20))
@@ -29,7 +33,9 @@ def test_a_page_of_links_has_a_bound(web: Objects) -> None:
         list(objects_below(f"{web.address}/runs"))
 
 
-def test_links_without_end_are_given_up(web: Objects, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_links_without_end_are_given_up(
+    web: Objects, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(stores, "_MOST_FOLDERS", 20)
     for one in range(30):
         web.content[f"/runs/{one}/h.xplane.pb"] = b""
@@ -39,21 +45,38 @@ def test_links_without_end_are_given_up(web: Objects, monkeypatch: pytest.Monkey
     assert len(web.asked) < 40
 
 
-def test_a_server_that_says_what_it_has_byte_by_byte_is_given_up(web: Objects, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_says_what_it_has_byte_by_byte_is_given_up(
+    web: Objects, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Some 40 bytes of links; each comes before the server counts as silent."""
     monkeypatch.setattr(stores, "_LONGEST_S", 0.5)
     web.content["/runs/h.xplane.pb"] = b""
     web.slow.add("/runs/")
 
-    with pytest.raises(Unreachable, match="the server fell silent, or never comes to an end"):
+    with pytest.raises(
+        Unreachable, match="the server fell silent, or never comes to an end"
+    ):
         list(objects_below(f"{web.address}/runs"))
 
 
 @pytest.mark.parametrize(
-    "aim", ["localhost", "127.0.0.2", "0.0.0.0", "2130706433", "[::1]", "[::ffff:127.0.0.1]", "127.1"]
+    "aim",
+    [
+        "localhost",
+        "127.0.0.2",
+        "0.0.0.0",
+        "2130706433",
+        "[::1]",
+        "[::ffff:127.0.0.1]",
+        "127.1",
+    ],
 )
-def test_another_name_of_this_machine_is_not_followed_to(web: Objects, aim: str) -> None:
-    web.redirects["/h.xplane.pb"] = web.address.replace("127.0.0.1", aim) + "/other.xplane.pb"
+def test_another_name_of_this_machine_is_not_followed_to(
+    web: Objects, aim: str
+) -> None:
+    web.redirects["/h.xplane.pb"] = (
+        web.address.replace("127.0.0.1", aim) + "/other.xplane.pb"
+    )
     web.content["/other.xplane.pb"] = b"secret"
 
     with pytest.raises(OSError):
@@ -62,9 +85,17 @@ def test_another_name_of_this_machine_is_not_followed_to(web: Objects, aim: str)
 
 
 @pytest.mark.parametrize(
-    "aim", ["http://169.254.169.254/latest/", "//169.254.169.254/latest", "http://[fe80::1]/", "file:///etc/passwd"]
+    "aim",
+    [
+        "http://169.254.169.254/latest/",
+        "//169.254.169.254/latest",
+        "http://[fe80::1]/",
+        "file:///etc/passwd",
+    ],
 )
-def test_an_address_of_the_machines_own_link_is_not_followed_to(web: Objects, aim: str) -> None:
+def test_an_address_of_the_machines_own_link_is_not_followed_to(
+    web: Objects, aim: str
+) -> None:
     """Where clouds hand out credentials."""
     web.redirects["/h.xplane.pb"] = aim
 
@@ -82,7 +113,9 @@ def test_an_address_of_the_machines_own_link_is_not_followed_to(web: Objects, ai
         ("http://a.test/x", "http://b.test/x", True),
     ],
 )
-def test_a_redirect_stays_with_its_server_and_encryption(url: str, aim: str, elsewhere: bool) -> None:
+def test_a_redirect_stays_with_its_server_and_encryption(
+    url: str, aim: str, elsewhere: bool
+) -> None:
     yarl = pytest.importorskip("yarl")
 
     assert stores._leads_elsewhere(yarl.URL(url), yarl.URL(aim)) == elsewhere
@@ -91,7 +124,11 @@ def test_a_redirect_stays_with_its_server_and_encryption(url: str, aim: str, els
 def test_links_to_other_hosts_are_not_listed(web: Objects) -> None:
     web.content["/runs/"] = b"".join(
         b'<a href="%s">x</a>' % aim
-        for aim in (b"http://169.254.169.254/h.xplane.pb", b"//localhost/h.xplane.pb", b"file:///etc/h.xplane.pb")
+        for aim in (
+            b"http://169.254.169.254/h.xplane.pb",
+            b"//localhost/h.xplane.pb",
+            b"file:///etc/h.xplane.pb",
+        )
     )
 
     found = [address for address, _ in objects_below(f"{web.address}/runs")]
@@ -125,18 +162,26 @@ def test_a_name_that_led_out_of_this_network_never_leads_into_it(
     led_to(monkeypatch, inside)
     web.content["/h.xplane.pb"] = b"secret"
 
-    with pytest.raises(Unreachable, match="this name now leads to this machine's own network"):
-        place_of(web.address.replace("127.0.0.1", "rebound.test") + "/h.xplane.pb").open("rb")
+    with pytest.raises(
+        Unreachable, match="this name now leads to this machine's own network"
+    ):
+        place_of(
+            web.address.replace("127.0.0.1", "rebound.test") + "/h.xplane.pb"
+        ).open("rb")
     assert web.asked == []
 
 
-def test_of_several_addresses_those_outside_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_several_addresses_those_outside_are_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """One inside would be asked as soon as that outside refuses."""
     monkeypatch.setattr(stores, "_outside", set())
     told = [{"host": one} for one in (INSIDE, OUTSIDE, LINK, "::ffff:10.0.0.1")]
 
     assert stores._addresses_to_ask("a.test", told) == [{"host": OUTSIDE}]
-    assert stores._addresses_to_ask("b.test", told[:1]) == told[:1]  # a server of one's own network
+    assert (
+        stores._addresses_to_ask("b.test", told[:1]) == told[:1]
+    )  # a server of one's own network
     with pytest.raises(Unreachable, match="now leads"):
         stores._addresses_to_ask("a.test", told[:1])
     for link in (LINK, "fe80::1%eth0", "::ffff:169.254.169.254"):
@@ -144,9 +189,13 @@ def test_of_several_addresses_those_outside_are_asked(monkeypatch: pytest.Monkey
             stores._addresses_to_ask("c.test", [{"host": link}])
 
 
-def test_a_name_of_ones_own_network_is_asked(web: Objects, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_of_ones_own_network_is_asked(
+    web: Objects, monkeypatch: pytest.MonkeyPatch
+) -> None:
     led_to(monkeypatch, INSIDE)
     web.content["/h.xplane.pb"] = b"bytes"
 
-    with place_of(web.address.replace("127.0.0.1", "near.test") + "/h.xplane.pb").open("rb") as file:
+    with place_of(web.address.replace("127.0.0.1", "near.test") + "/h.xplane.pb").open(
+        "rb"
+    ) as file:
         assert file.read() == b"bytes"

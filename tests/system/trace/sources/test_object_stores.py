@@ -1,4 +1,6 @@
-"""s3:// and gs:// against servers that the test starts, memory:// without one: the same commands, the same report."""
+"""s3:// and gs:// against servers that the test starts, memory:// without one: the same
+commands, the same report.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,10 @@ def put(root: str, **settings: object) -> None:
     """The hosts of a run, and a file that is none of its."""
     filesystem, folder = fsspec.core.url_to_fs(root, **settings)
     for file in HOSTS.glob("*.xplane.pb.gz"):
-        filesystem.pipe_file(f"{folder}/{RUN}/{file.name.removesuffix('.gz')}", gzip.decompress(file.read_bytes()))
+        filesystem.pipe_file(
+            f"{folder}/{RUN}/{file.name.removesuffix('.gz')}",
+            gzip.decompress(file.read_bytes()),
+        )
     filesystem.pipe_file(f"{folder}/log/checkpoint.index", b"x")
 
 
@@ -53,11 +58,15 @@ def s3() -> Iterator[str]:
 def gs() -> Iterator[str]:
     """A bucket of an emulator of Google Cloud Storage."""
     pytest.importorskip("gcsfs", reason="gs:// needs gcsfs")
-    emulator = pytest.importorskip("gcp_storage_emulator.server", reason="no emulator of GCS is installed")
+    emulator = pytest.importorskip(
+        "gcp_storage_emulator.server", reason="no emulator of GCS is installed"
+    )
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    server = emulator.create_server("127.0.0.1", port, in_memory=True, default_bucket="traces")
+    server = emulator.create_server(
+        "127.0.0.1", port, in_memory=True, default_bucket="traces"
+    )
     server.start()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("STORAGE_EMULATOR_HOST", f"http://127.0.0.1:{port}")
@@ -112,12 +121,20 @@ def test_baselines_there_are_read(bucket: str, say, tmp_path: Path) -> None:
     assert say("baseline", "add", HOSTS, "--store", tmp_path / "store")[0] == 0
     (snapshot,) = (tmp_path / "store").glob("default/*.json")
     filesystem, folder = fsspec.core.url_to_fs(bucket)
-    filesystem.pipe_file(f"{folder}/store/default/{snapshot.name}", snapshot.read_bytes())
+    filesystem.pipe_file(
+        f"{folder}/store/default/{snapshot.name}", snapshot.read_bytes()
+    )
 
-    code, out, err = say("baseline", "list", "--store", f"{bucket}/store", "--format", "json")
+    code, out, err = say(
+        "baseline", "list", "--store", f"{bucket}/store", "--format", "json"
+    )
     assert code == 0, err
-    assert [one["file"] for one in json.loads(out)] == [f"{bucket}/store/default/{snapshot.name}"]
-    assert say("gate", HOSTS, "--baseline", f"{bucket}/store", "--preset", "none")[0] == 0
+    assert [one["file"] for one in json.loads(out)] == [
+        f"{bucket}/store/default/{snapshot.name}"
+    ]
+    assert (
+        say("gate", HOSTS, "--baseline", f"{bucket}/store", "--preset", "none")[0] == 0
+    )
 
 
 def test_a_logdir_there_serves_as_baseline(bucket: str, say) -> None:
@@ -159,7 +176,10 @@ def test_a_host_that_is_cut_short_is_named(memory: str) -> None:
     for file in HOSTS.glob("*.gz"):
         whole = gzip.decompress(file.read_bytes())
         name = file.name.removesuffix(".gz")
-        filesystem.pipe_file(f"/cut/{name}", whole[: len(whole) // 2] if name.startswith("gamma") else whole)
+        filesystem.pipe_file(
+            f"/cut/{name}",
+            whole[: len(whole) // 2] if name.startswith("gamma") else whole,
+        )
 
     report = tfadvisor.analyze("memory://cut")
 
@@ -167,7 +187,9 @@ def test_a_host_that_is_cut_short_is_named(memory: str) -> None:
     assert any("gamma" in one.note for one in report.capture)
 
 
-def test_credentials_that_are_missing(s3: str, say, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_credentials_that_are_missing(
+    s3: str, say, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     fsspec.filesystem("s3").clear_instance_cache()
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.delenv(name)
@@ -213,10 +235,18 @@ def test_a_copied_hosts_file_is_no_second_host(memory: str) -> None:
     filesystem = fsspec.filesystem("memory")
     for name in ("alpha", "beta", "copy"):
         source = HOSTS / f"{name.replace('copy', 'beta')}.xplane.pb.gz"
-        filesystem.pipe_file(f"/copied/{name}.xplane.pb", gzip.decompress(source.read_bytes()))
+        filesystem.pipe_file(
+            f"/copied/{name}.xplane.pb", gzip.decompress(source.read_bytes())
+        )
     alpha = gzip.decompress((HOSTS / "alpha.xplane.pb.gz").read_bytes())
-    filesystem.pipe_file("/copied/other.xplane.pb", alpha.replace(b"python", b"PYTHON", 1))
+    filesystem.pipe_file(
+        "/copied/other.xplane.pb", alpha.replace(b"python", b"PYTHON", 1)
+    )
 
     report = tfadvisor.analyze("memory://copied")
 
-    assert report.run.hosts == ("alpha", "beta", "alpha")  # by the name that is in the trace
+    assert report.run.hosts == (
+        "alpha",
+        "beta",
+        "alpha",
+    )  # by the name that is in the trace

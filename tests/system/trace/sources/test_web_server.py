@@ -1,4 +1,6 @@
-"""https:// against a server of this process: whole files, ranges, folders of links, and everything that goes wrong."""
+"""https:// against a server of this process: whole files, ranges, folders of links, and
+everything that goes wrong.
+"""
 
 from __future__ import annotations
 
@@ -48,13 +50,17 @@ def test_a_folder_of_links(web: Objects, good: bytes) -> None:
 def test_a_signature_is_sent_and_never_shown(web: Objects, good: bytes, say) -> None:
     web.content[TRACE] = good
 
-    code, out, err = say("analyze", f"{web.address}{TRACE}?signature=abc", "--format", "json")
+    code, out, err = say(
+        "analyze", f"{web.address}{TRACE}?signature=abc", "--format", "json"
+    )
 
     assert code == 0
     assert "abc" not in out + err
 
 
-def test_a_server_that_does_not_say_how_long_a_file_is(web: Objects, good: bytes) -> None:
+def test_a_server_that_does_not_say_how_long_a_file_is(
+    web: Objects, good: bytes
+) -> None:
     web.content[TRACE] = good
     web.length = False
 
@@ -69,16 +75,23 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch, good: bytes) -> int:
     return piece
 
 
-def test_a_large_file_comes_in_ranges(web: Objects, good: bytes, small_pieces: int) -> None:
+def test_a_large_file_comes_in_ranges(
+    web: Objects, good: bytes, small_pieces: int
+) -> None:
     web.content[TRACE] = good
 
     assert tfadvisor.analyze(web.address + TRACE).steps.count == 3
 
-    wanted = [(lo, min(lo + small_pieces, len(good)) - 1) for lo in range(0, len(good), small_pieces)]
+    wanted = [
+        (lo, min(lo + small_pieces, len(good)) - 1)
+        for lo in range(0, len(good), small_pieces)
+    ]
     assert sorted(gets(web)) == sorted((TRACE, f"bytes={lo}-{hi}") for lo, hi in wanted)
 
 
-def test_a_large_file_of_a_server_without_ranges(web: Objects, good: bytes, small_pieces: int) -> None:
+def test_a_large_file_of_a_server_without_ranges(
+    web: Objects, good: bytes, small_pieces: int
+) -> None:
     web.content[TRACE] = good
     web.ranges = False
 
@@ -86,7 +99,9 @@ def test_a_large_file_of_a_server_without_ranges(web: Objects, good: bytes, smal
     assert gets(web) == [(TRACE, None)]
 
 
-def test_a_range_that_is_cut_is_asked_for_again(web: Objects, good: bytes, small_pieces: int) -> None:
+def test_a_range_that_is_cut_is_asked_for_again(
+    web: Objects, good: bytes, small_pieces: int
+) -> None:
     web.content[TRACE] = good
     web.cuts[TRACE] = 1
 
@@ -117,7 +132,9 @@ def test_a_cut_download_leaves_nothing_behind(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_server_that_falls_silent(web: Objects, good: bytes, say, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_falls_silent(
+    web: Objects, good: bytes, say, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(stores, "SILENCE_S", 0.2)
     web.content[TRACE] = good
     web.silent.add(TRACE)
@@ -128,7 +145,9 @@ def test_a_server_that_falls_silent(web: Objects, good: bytes, say, monkeypatch:
     assert "the server fell silent" in err
 
 
-def test_a_file_that_changes_while_it_is_read(web: Objects, good: bytes, say, small_pieces: int) -> None:
+def test_a_file_that_changes_while_it_is_read(
+    web: Objects, good: bytes, say, small_pieces: int
+) -> None:
     web.content[TRACE] = good
     web.changes[TRACE] = good[:-1] + b"\0"
 
@@ -155,7 +174,9 @@ def test_a_changed_file_is_fetched_anew(web: Objects, good: bytes, say) -> None:
         (503, "the server answered 503"),
     ],
 )
-def test_what_a_server_answers_instead(web: Objects, say, status: int, words: str) -> None:
+def test_what_a_server_answers_instead(
+    web: Objects, say, status: int, words: str
+) -> None:
     web.status[TRACE] = status
 
     code, out, err = say("analyze", web.address + TRACE)
@@ -171,7 +192,10 @@ def test_what_is_neither_a_trace_nor_a_folder(web: Objects, say) -> None:
     code, _, err = say("analyze", f"{web.address}/log/notes.txt")
 
     assert code == 3
-    assert "the server shows no folder there. Give the address of a file that ends in `.xplane.pb`" in err
+    assert (
+        "the server shows no folder there. Give the address of a file that ends in "
+        "`.xplane.pb`" in err
+    )
 
 
 def test_nobody_listens(say) -> None:

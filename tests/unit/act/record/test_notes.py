@@ -16,46 +16,73 @@ from tfadvisor.act.record.window import Loop, Pace, Window, go_on
 def loop(median_ms: float | None) -> Loop | None:
     if median_ms is None:
         return None
-    return Loop("train.py", 5, "main", "", prepares=False, median_ms=median_ms, lines=(5, 9))
+    return Loop(
+        "train.py", 5, "main", "", prepares=False, median_ms=median_ms, lines=(5, 9)
+    )
 
 
 @pytest.mark.parametrize(
     ("rounds", "step_ms", "said"),
     [
-        ((3.1, 16.5, 2.3), 2.3, ""),  # a first look counted a disturbed round; the window agrees with the program
+        (
+            (3.1, 16.5, 2.3),
+            2.3,
+            "",
+        ),  # a first look counted a disturbed round; the window agrees with the program
         (
             (3.1, 6.0, 2.9),
             6.0,
-            "A round of the loop at train.py:5 takes before 3.1 ms, while recorded 6 ms, after 2.9 ms.",
+            "A round of the loop at train.py:5 takes before 3.1 ms, while recorded 6 "
+            "ms, after 2.9 ms.",
         ),
         (
             (80.0, None, 82.0),
             5.0,
-            "What is taken for the step (markers) takes 5 ms, a round of the loop at train.py:5 80 ms.",
+            "What is taken for the step (markers) takes 5 ms, a round of the loop at "
+            "train.py:5 80 ms.",
         ),
         ((80.0, 75.0, 82.0), 78.0, ""),
         ((None, None, None), 5.0, ""),
     ],
 )
 def test_rounds_are_told_where_they_differ_from_the_step(
-    monkeypatch: pytest.MonkeyPatch, rounds: tuple[float | None, ...], step_ms: float, said: str
+    monkeypatch: pytest.MonkeyPatch,
+    rounds: tuple[float | None, ...],
+    step_ms: float,
+    said: str,
 ) -> None:
     monkeypatch.setattr(keeping, "cost_without_calls", lambda *_: 0.0)
-    chosen = Window(Path("w"), False, 0.0, 1.0, SimpleNamespace(), Pace(20, step_ms, compiles=False))  # type: ignore[arg-type]
+    chosen = Window(
+        Path("w"), False, 0.0, 1.0, SimpleNamespace(), Pace(20, step_ms, compiles=False)
+    )  # type: ignore[arg-type]
     before, during, after = map(loop, rounds)
 
-    notes = keeping._notes(Recorded(chosen, None, None, None, (before, during, after)), Path("w"))
+    notes = keeping._notes(
+        Recorded(chosen, None, None, None, (before, during, after)), Path("w")
+    )
 
     about_rounds = [one.note for one in notes if "round of the loop" in one.note]
-    assert [text.partition(" Times")[0] for text in about_rounds] == ([said] if said else [])
+    assert [text.partition(" Times")[0] for text in about_rounds] == (
+        [said] if said else []
+    )
 
 
 def test_samples_that_go_on_keep_the_rounds_of_their_window(tmp_path: Path) -> None:
-    """The report is about a first look, in which rounds were counted; a later window had none."""
+    """The report is about a first look, in which rounds were counted; a later window
+    had none.
+    """
     window, longer = tmp_path / "a.samples.json", tmp_path / "b.samples.json"
-    window.write_text(json.dumps({"opened_ns": 5, "rounds_ns": [6, 7, 8], "at": [0]}), "utf-8")
-    longer.write_text(json.dumps({"opened_ns": 50, "rounds_ns": [], "at": [0, 0, 1]}), "utf-8")
+    window.write_text(
+        json.dumps({"opened_ns": 5, "rounds_ns": [6, 7, 8], "at": [0]}), "utf-8"
+    )
+    longer.write_text(
+        json.dumps({"opened_ns": 50, "rounds_ns": [], "at": [0, 0, 1]}), "utf-8"
+    )
 
     go_on(window, longer)
 
-    assert json.loads(window.read_text("utf-8")) == {"opened_ns": 5, "rounds_ns": [6, 7, 8], "at": [0, 0, 1]}
+    assert json.loads(window.read_text("utf-8")) == {
+        "opened_ns": 5,
+        "rounds_ns": [6, 7, 8],
+        "at": [0, 0, 1],
+    }

@@ -1,4 +1,6 @@
-"""Each codemod against the cases beside its module: programs that it must leave alone first, then what it makes of others."""
+"""Each codemod against the cases beside its module: programs that it must leave alone
+first, then what it makes of others.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,10 @@ from tfadvisor.act.repair.registry import Hit, Place, load
 from tfadvisor.advice.codemods import CODEMODS, LAUNCH_LINE, NEVER_MECHANICAL
 
 FOLDER = ROOT / "tfadvisor" / "act" / "repair" / "codemods"
-CASES = {one.name.split(".")[0]: yaml.safe_load(one.read_text(encoding="utf-8")) for one in FOLDER.glob("*.cases.yaml")}
+CASES = {
+    one.name.split(".")[0]: yaml.safe_load(one.read_text(encoding="utf-8"))
+    for one in FOLDER.glob("*.cases.yaml")
+}
 NAMES = sorted(name for name in CODEMODS if name != LAUNCH_LINE)
 
 
@@ -31,7 +36,11 @@ def hits_in(name: str, text: str, case: dict[str, Any]) -> list[Hit]:
 
 
 def each_case() -> list[Any]:
-    return [pytest.param(name, one, id=f"{name}: {one['name']}") for name in NAMES for one in cases_of(name)]
+    return [
+        pytest.param(name, one, id=f"{name}: {one['name']}")
+        for name in NAMES
+        for one in cases_of(name)
+    ]
 
 
 @pytest.mark.parametrize(("name", "case"), each_case())
@@ -41,7 +50,9 @@ def test_a_codemod_does_what_its_case_says(name: str, case: dict[str, Any]) -> N
     if "asks" in case:
         assert [one.first for one in found] == case["asks"]
     else:
-        assert [one.source for one in found] == ([case["after"]] if "after" in case else [])
+        assert [one.source for one in found] == (
+            [case["after"]] if "after" in case else []
+        )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -62,29 +73,46 @@ def test_the_first_case_is_one_that_stays(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_line_ends_and_tabs_stay(name: str) -> None:
-    """A program of Windows with tabs differs from its patch in the lines of the change alone."""
+    """A program of Windows with tabs differs from its patch in the lines of the change
+    alone.
+    """
     for case in cases_of(name):
         if "after" not in case or "'''" in case["after"]:
             continue
-        for found in hits_in(name, case["before"].replace("    ", "\t").replace("\n", "\r\n"), case):
-            assert found.source.replace("\r\n", "") == found.source.replace("\r\n", "").replace("\n", "")
+        for found in hits_in(
+            name, case["before"].replace("    ", "\t").replace("\n", "\r\n"), case
+        ):
+            assert found.source.replace("\r\n", "") == found.source.replace(
+                "\r\n", ""
+            ).replace("\n", "")
             assert found.source.count("\r\n") == case["after"].count("\n")
 
 
 def test_every_public_function_is_a_codemod_with_cases_beside_its_module() -> None:
     for theme, cases in CASES.items():
         module = import_module(f"tfadvisor.act.repair.codemods.{theme}")
-        functions = {name for name, one in vars(module).items() if getattr(one, "__module__", "") == module.__name__}
+        functions = {
+            name
+            for name, one in vars(module).items()
+            if getattr(one, "__module__", "") == module.__name__
+        }
         named = {name for name in NAMES if CODEMODS[name].module == theme}
 
         assert set(cases) == named
-        assert {one.replace("_", "-") for one in functions if not one.startswith("_")} == named
+        assert {
+            one.replace("_", "-") for one in functions if not one.startswith("_")
+        } == named
 
 
 def test_every_codemod_is_named_by_a_rule() -> None:
     from tfadvisor.advice.loading.catalogue import built_in_rules
 
-    named = {name for rule in built_in_rules() for one in rule.codemods for name in (one.name, *one.then)}
+    named = {
+        name
+        for rule in built_in_rules()
+        for one in rule.codemods
+        for name in (one.name, *one.then)
+    }
 
     assert named == set(CODEMODS)
 
@@ -101,4 +129,6 @@ def test_what_a_compiler_makes_of_a_step_is_never_mechanical() -> None:
 
     refs = [one for rule in built_in_rules() for one in rule.codemods]
 
-    assert {one.sure for one in refs if NEVER_MECHANICAL & {one.name, *one.then}} == {"guess"}
+    assert {one.sure for one in refs if NEVER_MECHANICAL & {one.name, *one.then}} == {
+        "guess"
+    }

@@ -1,4 +1,6 @@
-"""Which files of a program are read, how, and why others are left alone with one line."""
+"""Which files of a program are read, how, and why others are left alone with
+one line.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ def names(place: Path) -> list[str]:
     return [one.name for one in read_sources(place).files]
 
 
-def test_a_folder_gives_its_programs_and_nothing_installed_hidden_or_tested(tmp_path: Path) -> None:
+def test_a_folder_gives_its_programs_and_nothing_installed_hidden_or_tested(
+    tmp_path: Path,
+) -> None:
     for name in (
         "train.py",
         "model/net.py",
@@ -37,13 +41,19 @@ def test_a_folder_gives_its_programs_and_nothing_installed_hidden_or_tested(tmp_
 
 
 def test_a_script_brings_what_it_imports_and_no_more(tmp_path: Path) -> None:
-    (tmp_path / "train.py").write_text("import jax\nfrom model.net import Net\nimport loader\n")
+    (tmp_path / "train.py").write_text(
+        "import jax\nfrom model.net import Net\nimport loader\n"
+    )
     (tmp_path / "loader.py").write_text(PROGRAM)
     (tmp_path / "other.py").write_text(PROGRAM)
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "net.py").write_text(PROGRAM)
 
-    assert sorted(names(tmp_path / "train.py")) == ["loader.py", "model/net.py", "train.py"]
+    assert sorted(names(tmp_path / "train.py")) == [
+        "loader.py",
+        "model/net.py",
+        "train.py",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -56,7 +66,9 @@ def test_a_script_brings_what_it_imports_and_no_more(tmp_path: Path) -> None:
         (b"import jax\n" + b"#" * 1_000_001, "too large"),
     ],
 )
-def test_a_file_that_cannot_be_read_has_one_line(tmp_path: Path, raw: bytes, why: str) -> None:
+def test_a_file_that_cannot_be_read_has_one_line(
+    tmp_path: Path, raw: bytes, why: str
+) -> None:
     (tmp_path / "train.py").write_bytes(raw)
 
     sources = read_sources(tmp_path)
@@ -66,7 +78,9 @@ def test_a_file_that_cannot_be_read_has_one_line(tmp_path: Path, raw: bytes, why
     assert "\n" not in sources.left_alone[0].why
 
 
-def test_a_link_out_of_the_folder_is_left_alone_and_one_inside_it_is_read(tmp_path: Path) -> None:
+def test_a_link_out_of_the_folder_is_left_alone_and_one_inside_it_is_read(
+    tmp_path: Path,
+) -> None:
     outside, inside = tmp_path / "secret.py", tmp_path / "project"
     inside.mkdir()
     outside.write_text(PROGRAM)
@@ -78,11 +92,18 @@ def test_a_link_out_of_the_folder_is_left_alone_and_one_inside_it_is_read(tmp_pa
     sources = read_sources(inside)
 
     assert [one.name for one in sources.files] == ["real.py", "same.py"]
-    assert {one.name: "leads out" in one.why for one in sources.left_alone} == {"out.py": True, "circle.py": False}
+    assert {one.name: "leads out" in one.why for one in sources.left_alone} == {
+        "out.py": True,
+        "circle.py": False,
+    }
 
 
 @pytest.mark.parametrize(
-    "raw", [b"\xef\xbb\xbfimport jax\r\nx = 1\r\n", "# coding: latin-1\nimport jax\nx = 'ä'".encode("latin-1")]
+    "raw",
+    [
+        b"\xef\xbb\xbfimport jax\r\nx = 1\r\n",
+        "# coding: latin-1\nimport jax\nx = 'ä'".encode("latin-1"),
+    ],
 )
 def test_bytes_come_back_as_they_were(tmp_path: Path, raw: bytes) -> None:
     (tmp_path / "train.py").write_bytes(raw)
@@ -112,7 +133,8 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
 
 def test_a_diff_keeps_line_ends_and_tells_of_a_missing_one() -> None:
     assert unified("a.py", "x = 1\r\ny = 2", "x = 1\r\ny = 3") == (
-        "--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,2 @@\n x = 1\r\n-y = 2\n\\ No newline at end of file\n+y = 3\n"
+        "--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,2 @@\n x = 1\r\n-y = 2\n\\ No newline at "
+        "end of file\n+y = 3\n"
         "\\ No newline at end of file\n"
     )
 
@@ -130,7 +152,9 @@ ODD = {
 
 
 @pytest.mark.parametrize("raw", ODD.values(), ids=ODD)
-def test_an_odd_file_costs_one_line_and_the_others_are_read(tmp_path: Path, raw: bytes) -> None:
+def test_an_odd_file_costs_one_line_and_the_others_are_read(
+    tmp_path: Path, raw: bytes
+) -> None:
     (tmp_path / "odd.py").write_bytes(raw)
     (tmp_path / "train.py").write_text(PROGRAM)
 

@@ -16,7 +16,11 @@ from tfadvisor.advice.findings import Location
 
 
 def arm(name: str, kind: str, estimate: float, **more: Any) -> Arm:
-    given = {"outcome": "better" if estimate < 0.98 else "not better", "category": "host", **more}
+    given = {
+        "outcome": "better" if estimate < 0.98 else "not better",
+        "category": "host",
+        **more,
+    }
     ratio = Ratio(estimate, estimate - 0.03, estimate + 0.03)
     return Arm(name=name, rule_id="", change="ablation", identity="", why="", ratio=ratio, p=0.001, predicted=None,
                check="not checked", effect="without it", step_ms=(20 * estimate,) * 3, smallest_change=None, kind=kind,
@@ -24,46 +28,89 @@ def arm(name: str, kind: str, estimate: float, **more: Any) -> Arm:
 
 
 def result(*arms: Arm) -> TrialResult:
-    return TrialResult("winner", "", (), {}, "", TriedSteps("train.py:8", 3, 50), (20.0,) * 3, arms, None, True, 60.0)
+    return TrialResult(
+        "winner",
+        "",
+        (),
+        {},
+        "",
+        TriedSteps("train.py:8", 3, 50),
+        (20.0,) * 3,
+        arms,
+        None,
+        True,
+        60.0,
+    )
 
 
 def test_the_dearest_part_comes_first() -> None:
-    said = profile_of([arm("callbacks", "part", 0.89), arm("input", "part", 0.58), arm("evaluation", "part", 1.0)])
+    said = profile_of(
+        [
+            arm("callbacks", "part", 0.89),
+            arm("input", "part", 0.58),
+            arm("evaluation", "part", 1.0),
+        ]
+    )
 
     assert said == "input 42% (39 to 45), callbacks 11% (8 to 14)"
 
 
 def test_half_of_the_batch_takes_nearly_as_long() -> None:
-    """A step bound by launches and one that reads weights look alike. Where the input costs most, it says neither."""
+    """A step bound by launches and one that reads weights look alike. Where the input
+    costs most, it says neither.
+    """
     half = arm("half the batch", "scale", 0.93)
 
     assert profile_of([half]) == (
-        "half the batch takes 93% of the time, so its size hardly matters (is it launches, or weights that are read?)"
+        "half the batch takes 93% of the time, so its size hardly matters (is it "
+        "launches, or weights that are read?)"
     )
-    assert profile_of([arm("input", "part", 0.4), half]).endswith("half the batch takes 93% of the time")
+    assert profile_of([arm("input", "part", 0.4), half]).endswith(
+        "half the batch takes 93% of the time"
+    )
 
 
 def test_switches_save_or_make_a_step_longer() -> None:
-    said = profile_of([arm("jit off", "switch", 0.43), arm("prefetch", "switch", 1.0), arm("jit on", "switch", 1.5)])
+    said = profile_of(
+        [
+            arm("jit off", "switch", 0.43),
+            arm("prefetch", "switch", 1.0),
+            arm("jit on", "switch", 1.5),
+        ]
+    )
 
     assert said == "jit off saves 57% (54 to 60); jit on makes a step 50% longer"
 
 
 def test_what_costs_nothing_is_said() -> None:
-    assert profile_of([arm("input", "part", 1.0)]) == "no part that was taken out costs anything that shows"
+    assert (
+        profile_of([arm("input", "part", 1.0)])
+        == "no part that was taken out costs anything that shows"
+    )
 
 
 def test_measured_findings_come_first_and_bound_what_was_foreseen() -> None:
     """The input takes 10% at most 13%, whatever a rule foresaw; callbacks 60%."""
     report = tfadvisor.analyze(ROOT / "fixtures" / "jax-loader")
-    foreseen = next(one for one in report.findings if one.category == "input" and one.saving)
+    foreseen = next(
+        one for one in report.findings if one.category == "input" and one.saving
+    )
     assert foreseen.saving is not None
     assert foreseen.saving.high > 0.13
 
-    found = with_measured(report, result(arm("input", "part", 0.9, category="input"), arm("callbacks", "part", 0.4)))
+    found = with_measured(
+        report,
+        result(
+            arm("input", "part", 0.9, category="input"), arm("callbacks", "part", 0.4)
+        ),
+    )
 
     first = found.findings[0]
-    assert (first.rule_id, first.proof, first.severity.value) == ("measured-callbacks", "measured", "critical")
+    assert (first.rule_id, first.proof, first.severity.value) == (
+        "measured-callbacks",
+        "measured",
+        "critical",
+    )
     assert first.saving is not None
     assert (first.saving.low, first.saving.high, first.saving.basis) == (
         pytest.approx(0.57),
@@ -73,15 +120,29 @@ def test_measured_findings_come_first_and_bound_what_was_foreseen() -> None:
     bounded = next(one for one in found.findings if one.rule_id == foreseen.rule_id)
     assert bounded.saving is not None
     assert bounded.saving.high == pytest.approx(0.13)
-    assert with_measured(report, result(replace(arm("input", "part", 0.9), outcome="cannot tell"))) == report
+    assert (
+        with_measured(
+            report, result(replace(arm("input", "part", 0.9), outcome="cannot tell"))
+        )
+        == report
+    )
 
 
 @pytest.mark.parametrize(("between", "told"), [(0.4, True), (0.09, False)])
-def test_what_passes_between_turns_of_the_loop_ranks_by_what_it_takes(between: float, told: bool) -> None:
-    """The trace is healthy. Callbacks cost 60%, checkpoints 30%, which outranks 35% between turns by samples."""
+def test_what_passes_between_turns_of_the_loop_ranks_by_what_it_takes(
+    between: float, told: bool
+) -> None:
+    """The trace is healthy. Callbacks cost 60%, checkpoints 30%, which outranks 35%
+    between turns by samples.
+    """
     report = tfadvisor.analyze(ROOT / "fixtures" / "jax-healthy")
     sampled = between_turns(
-        0.35, "the loop at train.py:8", "By 200 samples.", "70 of 200", (Location("train.py", 60, ""),), proof="shown"
+        0.35,
+        "the loop at train.py:8",
+        "By 200 samples.",
+        "70 of 200",
+        (Location("train.py", 60, ""),),
+        proof="shown",
     )
     arms = arm("callbacks", "part", 0.4), arm("checkpoints", "part", 0.7)
     timed = result(*arms)
@@ -100,21 +161,32 @@ def test_what_passes_between_turns_of_the_loop_ranks_by_what_it_takes(between: f
             ("measured-checkpoints", pytest.approx(0.3)),
         ]
         ends = found.findings[1]
-        assert ends.title == "40% of the time passes between turns of the loop at train.py:8"
+        assert (
+            ends.title
+            == "40% of the time passes between turns of the loop at train.py:8"
+        )
         assert ends.locations == (Location("train.py", 60, ""),)
         assert ends.summary.startswith("By the program's clock, without the profiler")
     else:
-        assert [name for name, _ in named] == ["measured-callbacks", "measured-checkpoints", "between-turns"]
+        assert [name for name, _ in named] == [
+            "measured-callbacks",
+            "measured-checkpoints",
+            "between-turns",
+        ]
     assert alone.healthy is not told
 
 
 def test_a_run_is_not_healthy_once_a_part_was_measured_to_cost_much() -> None:
-    """By the trace alone it is: `No finding is worth acting on`. A switch is no class of lost time."""
+    """By the trace alone it is: `No finding is worth acting on`. A switch is no class
+    of lost time.
+    """
     report = tfadvisor.analyze(ROOT / "fixtures" / "jax-healthy")
     assert report.verdict.healthy
 
     callbacks = with_measured(report, result(arm("callbacks", "part", 0.4))).verdict
-    jit = with_measured(report, result(arm("jit on", "switch", 0.4, category="launch"))).verdict
+    jit = with_measured(
+        report, result(arm("jit on", "switch", 0.4, category="launch"))
+    ).verdict
     little = with_measured(report, result(arm("callbacks", "part", 0.95))).verdict
 
     assert (callbacks.bottleneck, callbacks.healthy) == ("host", False)

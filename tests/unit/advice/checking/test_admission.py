@@ -62,7 +62,9 @@ def test_every_bound_needs_its_reason_wherever_it_stands(tmp_path: Path) -> None
         ("https://notnvidia.com/", False),
     ],
 )
-def test_a_source_is_a_vendors_or_two_confirmations_stand_in(url: str, admitted: bool, tmp_path: Path) -> None:
+def test_a_source_is_a_vendors_or_two_confirmations_stand_in(
+    url: str, admitted: bool, tmp_path: Path
+) -> None:
     rule = replace(RULE, source=(replace(GUIDE, url=url),))
     missing = ["neither a source by a vendor or framework nor two confirmations"]
 
@@ -74,15 +76,23 @@ def test_a_trace_is_needed_and_a_fixture_must_be_there(tmp_path: Path) -> None:
     (tmp_path / "fixtures" / "there").mkdir(parents=True)
 
     assert lacks(replace(RULE, confirmed=()), tmp_path) == ["no trace in `confirmed`"]
-    assert lacks(replace(RULE, confirmed=("fixtures/there", "fixtures/gone")), tmp_path) == [
-        "fixtures/gone is not there"
-    ]
+    assert lacks(
+        replace(RULE, confirmed=("fixtures/there", "fixtures/gone")), tmp_path
+    ) == ["fixtures/gone is not there"]
 
 
 def test_a_rule_on_trial_lacks_nothing(tmp_path: Path) -> None:
-    assert lacks(replace(RULE, tier="preview", when=BARE, confirmed=(), source=(BLOG,)), tmp_path) == []
+    assert (
+        lacks(
+            replace(RULE, tier="preview", when=BARE, confirmed=(), source=(BLOG,)),
+            tmp_path,
+        )
+        == []
+    )
 
 
-@pytest.mark.parametrize("rule", load_catalogue(preview=True).rules, ids=lambda one: one.id)
+@pytest.mark.parametrize(
+    "rule", load_catalogue(preview=True).rules, ids=lambda one: one.id
+)
 def test_the_catalogue_lacks_nothing(rule: Rule) -> None:
     assert lacks(rule, ROOT) == []

@@ -1,4 +1,6 @@
-"""Every tip of the source documents is looked for by a rule, or it is said why none does."""
+"""Every tip of the source documents is looked for by a rule, or it is said why none
+does.
+"""
 
 from __future__ import annotations
 
@@ -26,18 +28,33 @@ def test_a_rule_cites_the_tip_or_the_reason_is_written(one) -> None:
 
 def test_no_rule_cites_a_tip_that_is_not_listed() -> None:
     listed = {one.tip for one in covered(RULES)}
-    others = ("XPF-", "TFD-", "JXP-", "LNX-", "NVML-", "TFG-0.")  # of profilers and systems, and the guide on recording
+    others = (
+        "XPF-",
+        "TFD-",
+        "JXP-",
+        "LNX-",
+        "NVML-",
+        "TFG-0.",
+    )  # of profilers and systems, and the guide on recording
 
     cited = {source.section for rule in RULES for source in rule.source}
 
-    assert {one for one in cited if not one.startswith(others)} == {one for one in listed if one in cited}
+    assert {one for one in cited if not one.startswith(others)} == {
+        one for one in listed if one in cited
+    }
 
 
-@pytest.mark.skipif(not TIPS.is_file(), reason="the list of tips is not beside this checkout")
+@pytest.mark.skipif(
+    not TIPS.is_file(), reason="the list of tips is not beside this checkout"
+)
 def test_the_list_is_whole() -> None:
-    rows = re.findall(r"^\| ((?:TFG|JXG|JTB|XPS|PTT|host)[^|]*) \|", TIPS.read_text(), re.MULTILINE)
+    rows = re.findall(
+        r"^\| ((?:TFG|JXG|JTB|XPS|PTT|host)[^|]*) \|", TIPS.read_text(), re.MULTILINE
+    )
 
-    assert [tip.strip() for row in rows for tip in row.split(",")] == [one.tip for one in covered(RULES)]
+    assert [tip.strip() for row in rows for tip in row.split(",")] == [
+        one.tip for one in covered(RULES)
+    ]
 
 
 @pytest.mark.parametrize(

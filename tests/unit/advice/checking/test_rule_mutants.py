@@ -1,4 +1,6 @@
-"""The cases notice when a rule is changed: every condition broken in every small way."""
+"""The cases notice when a rule is changed: every condition broken in every
+small way.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from tfadvisor.advice.judging.conditions import Compare, FactIs, Joined, Known
 
 @pytest.fixture(scope="module")
 def mutating() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("mutate_rules", ROOT / "benchmarks" / "mutate_rules.py")
+    spec = importlib.util.spec_from_file_location(
+        "mutate_rules", ROOT / "benchmarks" / "mutate_rules.py"
+    )
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -41,10 +45,15 @@ def test_the_cases_kill_the_mutants_of_every_rule(mutating: ModuleType) -> None:
         (Known("step_time_ms", True), 1),
         (Joined("not", (Known("step_time_ms", True),)), 1 + 1),
         (Joined("all", (Known("step_time_ms", True),)), 1),
-        (Joined("any", (Known("step_time_ms", True), Known("framework", True))), 1 + 2 + 2),
+        (
+            Joined("any", (Known("step_time_ms", True), Known("framework", True))),
+            1 + 2 + 2,
+        ),
     ],
 )
-def test_each_way_of_breaking_a_condition(mutating: ModuleType, condition, number: int) -> None:
+def test_each_way_of_breaking_a_condition(
+    mutating: ModuleType, condition, number: int
+) -> None:
     made = list(mutating.mutants(condition))
 
     assert len(made) == number
@@ -52,12 +61,16 @@ def test_each_way_of_breaking_a_condition(mutating: ModuleType, condition, numbe
     assert len({what for what, _ in made}) == number
 
 
-def test_a_mutant_without_a_case_at_the_bound_survives(mutating: ModuleType, tmp_path: Path) -> None:
+def test_a_mutant_without_a_case_at_the_bound_survives(
+    mutating: ModuleType, tmp_path: Path
+) -> None:
     rule = (RULES / "capture" / "profiler-errors.yaml").read_text()
     (tmp_path / "profiler-errors.yaml").write_text(rule)
     (tmp_path / "profiler-errors.cases.yaml").write_text(
-        "- {name: few, metrics: {profiler_errors: 0}, facts: {framework: jax}, expect: quiet}\n"
-        "- {name: many, metrics: {profiler_errors: 9}, facts: {framework: jax}, expect: fired}\n"
+        "- {name: few, metrics: {profiler_errors: 0}, facts: {framework: jax}, "
+        "expect: quiet}\n"
+        "- {name: many, metrics: {profiler_errors: 9}, facts: {framework: jax}, "
+        "expect: fired}\n"
     )
 
     (score,) = mutating.scores(tmp_path)

@@ -15,7 +15,9 @@ NEWEST = JAXLIB.versions[-1]
 
 @pytest.mark.parametrize("rename", advice().renames, ids=lambda rename: rename.old)
 def test_the_newer_name_comes_when_the_older_goes(rename) -> None:
-    """Two names that live side by side for long would be two flags; a deprecated one names its successor itself."""
+    """Two names that live side by side for long would be two flags; a deprecated one
+    names its successor itself.
+    """
     new = JAXLIB.first_and_last(rename.new)
     old = JAXLIB.first_and_last(rename.old)
 
@@ -30,7 +32,11 @@ def test_the_newer_name_comes_when_the_older_goes(rename) -> None:
         assert rename.new in flag.about
 
 
-@pytest.mark.parametrize("rename", [one for one in advice().renames if one.values], ids=lambda rename: rename.old)
+@pytest.mark.parametrize(
+    "rename",
+    [one for one in advice().renames if one.values],
+    ids=lambda rename: rename.old,
+)
 def test_values_of_renamed_flags_are_accepted_by_the_newer_one(rename) -> None:
     from tfadvisor.advice.flags.catalogue import fault_of_flag
 
@@ -61,7 +67,10 @@ def test_every_variable_has_a_page_and_values_that_it_takes() -> None:
             assert fault_of_variable(one, one.default) == "", one.name
         for danger in one.dangers:
             for value in danger.values or ():
-                taken = [fault_of_variable(one, spelled) for spelled in (value, value.upper(), value.title())]
+                taken = [
+                    fault_of_variable(one, spelled)
+                    for spelled in (value, value.upper(), value.title())
+                ]
                 assert "" in taken, (one.name, value)
         if one.renamed:
             assert one.renamed in variables()

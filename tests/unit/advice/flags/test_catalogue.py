@@ -31,22 +31,57 @@ def test_a_flag_that_is_gone() -> None:
     known = accepts("xla_gpu_enable_custom_fusions", "0.10.2")
 
     assert known.accepted is False
-    assert known.note == "jaxlib 0.7.2 and newer refuse it; 0.7.1 is the last that accepts it"
+    assert (
+        known.note
+        == "jaxlib 0.7.2 and newer refuse it; 0.7.1 is the last that accepts it"
+    )
 
 
 @pytest.mark.parametrize(
     ("flag", "version", "name", "value"),
     [
-        ("xla_gpu_enable_address_computation_fusion=true", "0.10.2", "xla_gpu_enable_dynamic_slice_fusion", "true"),
-        ("xla_gpu_enable_dynamic_slice_fusion=true", "0.4.31", "xla_gpu_enable_address_computation_fusion", "true"),
+        (
+            "xla_gpu_enable_address_computation_fusion=true",
+            "0.10.2",
+            "xla_gpu_enable_dynamic_slice_fusion",
+            "true",
+        ),
+        (
+            "xla_gpu_enable_dynamic_slice_fusion=true",
+            "0.4.31",
+            "xla_gpu_enable_address_computation_fusion",
+            "true",
+        ),
         ("xla_gpu_cudnn_gemm_fusion", "0.10.2", "xla_gpu_cudnn_gemm_fusion_level", "1"),
-        ("xla_gpu_pipeline_all_reduce=on", "0.10.2", "xla_gpu_enable_pipelined_all_reduce", "true"),
-        ("xla_gpu_pipeline_all_reduce=off", "0.10.2", "xla_gpu_pipeline_all_reduce", "off"),
-        ("xla_gpu_enable_pipelined_all_reduce=1", "0.12.0", "xla_gpu_pipeline_all_reduce", "on"),
-        ("xla_gpu_enable_pipelined_all_reduce=1", "0.10.2", "xla_gpu_enable_pipelined_all_reduce", "1"),
+        (
+            "xla_gpu_pipeline_all_reduce=on",
+            "0.10.2",
+            "xla_gpu_enable_pipelined_all_reduce",
+            "true",
+        ),
+        (
+            "xla_gpu_pipeline_all_reduce=off",
+            "0.10.2",
+            "xla_gpu_pipeline_all_reduce",
+            "off",
+        ),
+        (
+            "xla_gpu_enable_pipelined_all_reduce=1",
+            "0.12.0",
+            "xla_gpu_pipeline_all_reduce",
+            "on",
+        ),
+        (
+            "xla_gpu_enable_pipelined_all_reduce=1",
+            "0.10.2",
+            "xla_gpu_enable_pipelined_all_reduce",
+            "1",
+        ),
     ],
 )
-def test_names_and_values_go_with_the_version(flag: str, version: str, name: str, value: str) -> None:
+def test_names_and_values_go_with_the_version(
+    flag: str, version: str, name: str, value: str
+) -> None:
     """A value without a counterpart leaves the flag as it is, refused."""
     known = accepts(flag, version)
 
@@ -76,17 +111,32 @@ def test_flags_of_tensorflow() -> None:
         ("0.4.32", "0.4.31", "judged by jaxlib 0.4.31, the nearest older one recorded"),
         ("7.0", "0.12.0.1", "judged by jaxlib 0.12.0.1, the newest recorded"),
         ("0.3.0", "0.4.30", "judged by jaxlib 0.4.30, the oldest recorded"),
-        (None, "0.12.0.1", "judged by jaxlib 0.12.0.1, the newest recorded, as no version is known"),
-        ("new", "0.12.0.1", "judged by jaxlib 0.12.0.1, the newest recorded, as 'new' is not a version"),
+        (
+            None,
+            "0.12.0.1",
+            "judged by jaxlib 0.12.0.1, the newest recorded, as no version is known",
+        ),
+        (
+            "new",
+            "0.12.0.1",
+            "judged by jaxlib 0.12.0.1, the newest recorded, as 'new' is not a version",
+        ),
     ],
 )
 def test_the_version_that_judges(asked: str | None, version: str, note: str) -> None:
-    chosen = choose("jaxlib", asked, ("0.4.30", "0.4.31", "0.8.0", "0.10.2", "0.12.0.1"))
+    chosen = choose(
+        "jaxlib", asked, ("0.4.30", "0.4.31", "0.8.0", "0.10.2", "0.12.0.1")
+    )
 
     assert (chosen.version, chosen.note) == (version, note)
 
 
 def test_versions_are_ordered_by_number() -> None:
-    assert sorted(["0.10.0", "0.9.2", "0.9.0.1", "0.4.38"], key=order) == ["0.4.38", "0.9.0.1", "0.9.2", "0.10.0"]
+    assert sorted(["0.10.0", "0.9.2", "0.9.0.1", "0.4.38"], key=order) == [
+        "0.4.38",
+        "0.9.0.1",
+        "0.9.2",
+        "0.10.0",
+    ]
     assert order("0.8") == order("0.8.0")
     assert order("newest") is None

@@ -1,4 +1,6 @@
-"""What the libraries said of themselves, checked against facts that were found out in another way."""
+"""What the libraries said of themselves, checked against facts that were found out in
+another way.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,10 @@ def test_flags_that_jaxlib_0_10_2_accepts(name: str, kind: str, default: str) ->
 
 def test_a_default_changes_with_the_version() -> None:
     """The guide of JAX says that any GEMM on Triton is off; it no longer is."""
-    old, new = (JAXLIB.flag("xla_gpu_triton_gemm_any", version) for version in ("0.4.30", "0.12.0.1"))
+    old, new = (
+        JAXLIB.flag("xla_gpu_triton_gemm_any", version)
+        for version in ("0.4.30", "0.12.0.1")
+    )
 
     assert old is not None
     assert new is not None
@@ -61,7 +66,10 @@ def test_a_default_changes_with_the_version() -> None:
 
 
 def test_what_a_flag_may_hold_changes_with_the_version() -> None:
-    old, new = (JAXLIB.flag("xla_gpu_enable_command_buffer", version) for version in ("0.4.30", "0.12.0.1"))
+    old, new = (
+        JAXLIB.flag("xla_gpu_enable_command_buffer", version)
+        for version in ("0.4.30", "0.12.0.1")
+    )
 
     assert old is not None
     assert old.words is not None
@@ -69,18 +77,38 @@ def test_what_a_flag_may_hold_changes_with_the_version() -> None:
     assert new.words is not None
     assert "CONDITIONALS" in old.words.words
     assert "CONDITIONAL" in new.words.words
-    assert (new.words.several, new.words.signs, new.words.empty, new.words.any_case) == (True, True, True, True)
+    assert (
+        new.words.several,
+        new.words.signs,
+        new.words.empty,
+        new.words.any_case,
+    ) == (True, True, True, True)
 
 
-@pytest.mark.parametrize("table", recording().tables, ids=lambda table: f"{table.variable}-{table.library}")
+@pytest.mark.parametrize(
+    "table", recording().tables, ids=lambda table: f"{table.variable}-{table.library}"
+)
 def test_every_period_is_within_the_versions_and_after_the_one_before(table) -> None:
     assert list(table.versions) == sorted(table.versions, key=order)
     for name, periods in table.periods.items():
-        bounds = [table.versions.index(version) for period in periods for version in period[:2]]
+        bounds = [
+            table.versions.index(version)
+            for period in periods
+            for version in period[:2]
+        ]
         assert bounds == sorted(bounds), name
-        assert all(first < second for first, second in zip(bounds[1::2], bounds[2::2], strict=False)), name
+        assert all(
+            first < second
+            for first, second in zip(bounds[1::2], bounds[2::2], strict=False)
+        ), name
         assert periods[0][5] is not None, name
-        assert {period[2] for period in periods} <= {"bool", "int32", "int64", "float", "string"}, name
+        assert {period[2] for period in periods} <= {
+            "bool",
+            "int32",
+            "int64",
+            "float",
+            "string",
+        }, name
 
 
 def test_the_recording_is_sorted_and_small() -> None:

@@ -22,11 +22,20 @@ def parts(text: str) -> list[tuple[str, str, str | None]]:
         ("export X=1; export Y=2", [("X", "X", "1"), ("Y", "Y", "2")]),
         ("X=1 \\\n Y=2\nZ=3", [("X", "X", "1"), ("Y", "Y", "2"), ("Z", "Z", "3")]),
         ("XLA_FLAGS='--a=1 --b'", [("XLA_FLAGS", "a", "1"), ("XLA_FLAGS", "b", None)]),
-        ("XLA_FLAGS=\"--a='b c' --d=''\"", [("XLA_FLAGS", "a", "b c"), ("XLA_FLAGS", "d", "")]),
+        (
+            "XLA_FLAGS=\"--a='b c' --d=''\"",
+            [("XLA_FLAGS", "a", "b c"), ("XLA_FLAGS", "d", "")],
+        ),
         ('XLA_FLAGS="$XLA_FLAGS --a=1"', [("XLA_FLAGS", "a", "1")]),
         ("XLA_FLAGS+=' --a=1'", [("XLA_FLAGS", "a", "1")]),
-        ("XLA_FLAGS='--a=1\n  --b'\nX=2", [("XLA_FLAGS", "a", "1"), ("XLA_FLAGS", "b", None), ("X", "X", "2")]),
-        ('XLA_FLAGS=--a; XLA_FLAGS="${XLA_FLAGS:-} --b"', [("XLA_FLAGS", "a", None), ("XLA_FLAGS", "b", None)]),
+        (
+            "XLA_FLAGS='--a=1\n  --b'\nX=2",
+            [("XLA_FLAGS", "a", "1"), ("XLA_FLAGS", "b", None), ("X", "X", "2")],
+        ),
+        (
+            'XLA_FLAGS=--a; XLA_FLAGS="${XLA_FLAGS:-} --b"',
+            [("XLA_FLAGS", "a", None), ("XLA_FLAGS", "b", None)],
+        ),
         ("XLA_FLAGS='--a $XLA_FLAGS'", [("XLA_FLAGS", "a", None)]),
         ("--a=1\n--b\n", [("", "a", "1"), ("", "b", None)]),
         ("--a=1 X=2", [("", "a", "1"), ("X", "X", "2")]),
@@ -48,12 +57,18 @@ def test_a_command_after_assignments_is_no_setting() -> None:
 
 @pytest.mark.parametrize("text", ["--a true --b=2", "XLA_FLAGS='--a true --b=2'"])
 def test_xla_stops_at_a_word_without_dashes(text: str) -> None:
-    """jaxlib 0.9.2: `--xla_cpu_enable_fast_math false --xla_dump_to=z` sets fast math and dumps nothing."""
+    """jaxlib 0.9.2: `--xla_cpu_enable_fast_math false --xla_dump_to=z` sets fast math
+    and dumps nothing.
+    """
     given = take_apart(text)
 
     assert [one.name for one in given.settings] == ["a"]
     (unread,) = given.unread
-    assert (unread.words, unread.instead, unread.harmless) == ("true --b=2", "--a=true", False)
+    assert (unread.words, unread.instead, unread.harmless) == (
+        "true --b=2",
+        "--a=true",
+        False,
+    )
 
 
 def test_without_dashes_xla_takes_the_text_for_a_file() -> None:

@@ -5,7 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tfadvisor.advice.flags.advice import variables
-from tfadvisor.advice.flags.catalogue import fault_of_flag, fault_of_variable, is_default
+from tfadvisor.advice.flags.catalogue import (
+    fault_of_flag,
+    fault_of_variable,
+    is_default,
+)
 from tfadvisor.advice.flags.recorded import recording
 
 JAXLIB = recording().table("XLA_FLAGS", "jaxlib")
@@ -86,7 +90,9 @@ def test_values_that_end_the_process(name: str, value: str | None) -> None:
         ("xla_gpu_enable_command_buffer", "FUSION", False),
     ],
 )
-def test_a_value_that_is_the_default(name: str, value: str | None, expected: bool) -> None:
+def test_a_value_that_is_the_default(
+    name: str, value: str | None, expected: bool
+) -> None:
     flag = JAXLIB.flag(name, "0.11.2")
 
     assert flag is not None
@@ -115,7 +121,11 @@ def test_a_value_that_is_the_default(name: str, value: str | None, expected: boo
         ("NCCL_PROTO", "SIMPLE,LL,LL128", True),
         ("NCCL_PROTO", "^LL128", True),
         ("NCCL_PROTO", "LL64", False),
-        ("NCCL_ALGO", "ring,collnetdirect;allreduce:tree,collnetdirect;broadcast:ring", True),
+        (
+            "NCCL_ALGO",
+            "ring,collnetdirect;allreduce:tree,collnetdirect;broadcast:ring",
+            True,
+        ),
         ("NCCL_ALGO", "star", False),
         ("NCCL_IB_TIMEOUT", "32", False),
         ("NCCL_LL_BUFFSIZE", "-2", True),

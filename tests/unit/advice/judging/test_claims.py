@@ -10,7 +10,12 @@ from tfadvisor.advice.judging.claims import LESS_IS_LEFT, classes_of
 from tfadvisor.advice.judging.judge_rules import Outcomes, run_rules
 from tfadvisor.advice.loading.catalogue import load_catalogue
 from tfadvisor.advice.loading.rule import SavingRule
-from tfadvisor.metrics.registry import Measured, Metrics, registered_facts, registered_metrics
+from tfadvisor.metrics.registry import (
+    Measured,
+    Metrics,
+    registered_facts,
+    registered_metrics,
+)
 from tfadvisor.vocabulary import TIME_CLASSES, Severity
 
 RULES = {rule.id: rule for rule in load_catalogue().rules}
@@ -30,39 +35,73 @@ def run(*rules, **values: float) -> Outcomes:
 
 def drawing(name: str, metric: str, high: float, *of: str):
     """A rule that fires on host time and saves a part of another metric."""
-    return replace(RULES["host-work-in-loop"], id=name, saving=SavingRule(metric, high / 2, high, "", of))
+    return replace(
+        RULES["host-work-in-loop"],
+        id=name,
+        saving=SavingRule(metric, high / 2, high, "", of),
+    )
 
 
-HOST = {"host_fraction": 0.4, "loop_python_fraction": 0.4, "dispatches_per_step": 1, "compute_fraction": 0.6}
+HOST = {
+    "host_fraction": 0.4,
+    "loop_python_fraction": 0.4,
+    "dispatches_per_step": 1,
+    "compute_fraction": 0.6,
+}
 
 
 def test_the_second_gets_what_the_first_leaves() -> None:
-    """Of 40% host time the first saves 24, so 16 are left of the 20 that the second would save."""
-    outcomes = run(drawing("first", "host_fraction", 0.6), drawing("second", "host_fraction", 0.5), **HOST)
+    """Of 40% host time the first saves 24, so 16 are left of the 20 that the second
+    would save.
+    """
+    outcomes = run(
+        drawing("first", "host_fraction", 0.6),
+        drawing("second", "host_fraction", 0.5),
+        **HOST,
+    )
     first, second = outcomes.findings
 
-    assert (first.rule_id, first.saving.high, first.caveat) == ("first", pytest.approx(0.24), "")
-    assert (second.saving.low, second.saving.high) == (pytest.approx(0.1), pytest.approx(0.16))
+    assert (first.rule_id, first.saving.high, first.caveat) == (
+        "first",
+        pytest.approx(0.24),
+        "",
+    )
+    assert (second.saving.low, second.saving.high) == (
+        pytest.approx(0.1),
+        pytest.approx(0.16),
+    )
     assert second.caveat == LESS_IS_LEFT
     assert (first.severity, second.severity) == (Severity.HIGH, Severity.MEDIUM)
 
 
 def test_the_one_that_saves_most_comes_first_whatever_the_order_of_rules() -> None:
-    outcomes = run(drawing("less", "host_fraction", 0.5), drawing("more", "host_fraction", 0.75), **HOST)
+    outcomes = run(
+        drawing("less", "host_fraction", 0.5),
+        drawing("more", "host_fraction", 0.75),
+        **HOST,
+    )
 
     assert [one.rule_id for one in outcomes.findings] == ["more", "less"]
 
 
 def test_a_finding_of_which_nothing_is_left_gives_way_with_the_reason() -> None:
-    outcomes = run(drawing("first", "host_fraction", 1.0), drawing("second", "host_fraction", 0.5), **HOST)
+    outcomes = run(
+        drawing("first", "host_fraction", 1.0),
+        drawing("second", "host_fraction", 0.5),
+        **HOST,
+    )
 
     assert [one.rule_id for one in outcomes.findings] == ["first"]
-    assert [(one.rule_id, "findings above" in one.reason) for one in outcomes.not_applicable] == [("second", True)]
+    assert [
+        (one.rule_id, "findings above" in one.reason) for one in outcomes.not_applicable
+    ] == [("second", True)]
 
 
 def test_other_classes_of_time_are_left_alone() -> None:
     outcomes = run(
-        drawing("host", "host_fraction", 1.0), drawing("compute", "compute_fraction", 0.5, "compute"), **HOST
+        drawing("host", "host_fraction", 1.0),
+        drawing("compute", "compute_fraction", 0.5, "compute"),
+        **HOST,
     )
 
     assert [one.caveat for one in outcomes.findings] == ["", ""]
@@ -77,16 +116,30 @@ def test_several_classes_are_drawn_on_in_their_order() -> None:
         "wait_fraction": 0.5,
         "dispatches_per_step": 1,
     }
-    rules = drawing("first", "wait_fraction", 1.0, "host", "idle"), drawing("second", "idle_fraction", 1.0, "idle")
+    rules = (
+        drawing("first", "wait_fraction", 1.0, "host", "idle"),
+        drawing("second", "idle_fraction", 1.0, "idle"),
+    )
 
     outcomes = run(*rules, compute_fraction=0.4, **values)
 
-    assert [one.saving.high for one in outcomes.findings] == [pytest.approx(0.5), pytest.approx(0.1)]
+    assert [one.saving.high for one in outcomes.findings] == [
+        pytest.approx(0.5),
+        pytest.approx(0.1),
+    ]
 
 
 def test_where_classes_are_not_known_savings_stay() -> None:
-    values = {"host_fraction": 0.4, "loop_python_fraction": 0.4, "dispatches_per_step": 1}
-    outcomes = run(drawing("first", "host_fraction", 1.0), drawing("second", "host_fraction", 0.5), **values)
+    values = {
+        "host_fraction": 0.4,
+        "loop_python_fraction": 0.4,
+        "dispatches_per_step": 1,
+    }
+    outcomes = run(
+        drawing("first", "host_fraction", 1.0),
+        drawing("second", "host_fraction", 0.5),
+        **values,
+    )
 
     assert [one.saving.high for one in outcomes.findings] == [0.4, 0.2]
 
@@ -101,8 +154,14 @@ def claims_of(outcomes: Outcomes) -> list[tuple[str, ...]]:
 
 
 def test_a_finding_claims_the_classes_that_it_takes_time_from() -> None:
-    """40% host and 20% idle: the first takes 30 of host, the second the other 10 and 10 of idle, the third 10 of idle."""
-    values = HOST | {"idle_fraction": 0.2, "wait_fraction": 1.0, "compute_fraction": 0.4}
+    """40% host and 20% idle: the first takes 30 of host, the second the other 10 and 10
+    of idle, the third 10 of idle.
+    """
+    values = HOST | {
+        "idle_fraction": 0.2,
+        "wait_fraction": 1.0,
+        "compute_fraction": 0.4,
+    }
 
     outcomes = run(
         drawing("first", "wait_fraction", 0.3, "host", "idle"),
@@ -111,24 +170,43 @@ def test_a_finding_claims_the_classes_that_it_takes_time_from() -> None:
         **values,
     )
 
-    assert [one.saving.high for one in outcomes.findings] == pytest.approx([0.3, 0.2, 0.1])
+    assert [one.saving.high for one in outcomes.findings] == pytest.approx(
+        [0.3, 0.2, 0.1]
+    )
     assert claims_of(outcomes) == [("host",), ("host", "idle"), ("idle",)]
 
 
 def test_where_classes_are_not_known_a_finding_claims_all_that_its_rule_names() -> None:
-    values = {"host_fraction": 0.4, "loop_python_fraction": 0.4, "dispatches_per_step": 1}
+    values = {
+        "host_fraction": 0.4,
+        "loop_python_fraction": 0.4,
+        "dispatches_per_step": 1,
+    }
 
-    assert claims_of(run(drawing("first", "host_fraction", 1.0, "host", "idle"), **values)) == [("host", "idle")]
+    assert claims_of(
+        run(drawing("first", "host_fraction", 1.0, "host", "idle"), **values)
+    ) == [("host", "idle")]
 
 
-def test_a_rule_without_a_saving_is_about_its_category_but_not_about_everything() -> None:
+def test_a_rule_without_a_saving_is_about_its_category_but_not_about_everything() -> (
+    None
+):
     """Full memory is memory's; a trace without markers is about no time at all."""
     assert classes_of(RULES["memory-at-its-limit"]) == ("launch", "host", "idle")
     assert classes_of(RULES["no-step-markers"]) == ()
 
 
 WAITS = ("idle", "launch", "host", "input")
-ALL = ("compute", "collective", "transfer", "compile", "input", "launch", "host", "idle")
+ALL = (
+    "compute",
+    "collective",
+    "transfer",
+    "compile",
+    "input",
+    "launch",
+    "host",
+    "idle",
+)
 
 
 @pytest.mark.parametrize(
@@ -146,13 +224,19 @@ ALL = ("compute", "collective", "transfer", "compile", "input", "launch", "host"
         ("input", ("input",)),
     ],
 )
-def test_a_category_says_where_a_saving_comes_from(category: str, classes: tuple[str, ...]) -> None:
-    """A late device shows as waiting first; a call into the driver as launch; what has no other home is its own class."""
+def test_a_category_says_where_a_saving_comes_from(
+    category: str, classes: tuple[str, ...]
+) -> None:
+    """A late device shows as waiting first; a call into the driver as launch; what has
+    no other home is its own class.
+    """
     rule = replace(drawing("one", "host_fraction", 0.5), category=category)
 
     assert classes_of(rule) == classes
     assert classes_of(replace(rule, saving=None)) == (() if classes == ALL else classes)
-    assert classes_of(replace(rule, saving=replace(rule.saving, of=("idle",)))) == ("idle",)
+    assert classes_of(replace(rule, saving=replace(rule.saving, of=("idle",)))) == (
+        "idle",
+    )
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -168,8 +252,16 @@ def test_each_class_is_shared_out_by_its_own_metric(name: str) -> None:
         "host": "host_fraction",
         "idle": "idle_fraction",
     }[name]
-    rules = drawing("first", "wait_fraction", 1.0, name), drawing("second", "wait_fraction", 1.0, name)
-    known = {"loop_python_fraction": 0.4, "dispatches_per_step": 1, "compute_fraction": 0.0, "wait_fraction": 0.3}
+    rules = (
+        drawing("first", "wait_fraction", 1.0, name),
+        drawing("second", "wait_fraction", 1.0, name),
+    )
+    known = {
+        "loop_python_fraction": 0.4,
+        "dispatches_per_step": 1,
+        "compute_fraction": 0.0,
+        "wait_fraction": 0.3,
+    }
 
     outcomes = run(*rules, **{**known, metric: 0.4})
 
@@ -177,25 +269,42 @@ def test_each_class_is_shared_out_by_its_own_metric(name: str) -> None:
 
 
 @pytest.mark.parametrize(("left", "named"), [(0.01, True), (0.0099, False)])
-def test_less_than_a_hundredth_of_the_step_is_not_worth_a_finding(left: float, named: bool) -> None:
+def test_less_than_a_hundredth_of_the_step_is_not_worth_a_finding(
+    left: float, named: bool
+) -> None:
     """It wants 20% of idle time and finds what there is."""
-    known = {"loop_python_fraction": 0.4, "dispatches_per_step": 1, "compute_fraction": 0.5}
+    known = {
+        "loop_python_fraction": 0.4,
+        "dispatches_per_step": 1,
+        "compute_fraction": 0.5,
+    }
 
-    outcomes = run(drawing("one", "loop_python_fraction", 0.5, "idle"), idle_fraction=left, **known)
+    outcomes = run(
+        drawing("one", "loop_python_fraction", 0.5, "idle"), idle_fraction=left, **known
+    )
 
     assert [one.rule_id for one in outcomes.findings] == (["one"] if named else [])
 
 
 def test_a_class_whose_share_is_not_known_holds_nothing() -> None:
-    """Of dispatch nothing is known: who wants that alone gets nothing, and who wants the host's as well takes all there."""
-    known = {"loop_python_fraction": 0.4, "dispatches_per_step": 1, "compute_fraction": 0.5, "host_fraction": 0.4}
+    """Of dispatch nothing is known: who wants that alone gets nothing, and who wants
+    the host's as well takes all there.
+    """
+    known = {
+        "loop_python_fraction": 0.4,
+        "dispatches_per_step": 1,
+        "compute_fraction": 0.5,
+        "host_fraction": 0.4,
+    }
     first = drawing("first", "loop_python_fraction", 0.5, "launch", "host")
     second = drawing("second", "loop_python_fraction", 0.5, "host")
     third = drawing("third", "loop_python_fraction", 0.5, "launch")
 
     outcomes = run(first, second, third, **known)
 
-    assert [(one.rule_id, one.saving.high, one.caveat) for one in outcomes.findings] == [
+    assert [
+        (one.rule_id, one.saving.high, one.caveat) for one in outcomes.findings
+    ] == [
         ("first", 0.2, ""),
         ("second", 0.2, ""),
     ]
@@ -211,15 +320,24 @@ def test_a_finding_that_gets_all_but_a_rounding_error_is_whole() -> None:
         "wait_fraction": 0.1 + 0.2,
     }
 
-    (whole,) = run(drawing("one", "wait_fraction", 1.0), host_fraction=0.3, **values).findings
+    (whole,) = run(
+        drawing("one", "wait_fraction", 1.0), host_fraction=0.3, **values
+    ).findings
 
     assert (whole.saving.high, whole.caveat) == (0.1 + 0.2, "")
 
 
 def test_a_small_finding_that_is_served_in_full_stays() -> None:
-    values = {"loop_python_fraction": 0.4, "dispatches_per_step": 1, "compute_fraction": 0.7, "wait_fraction": 0.005}
+    values = {
+        "loop_python_fraction": 0.4,
+        "dispatches_per_step": 1,
+        "compute_fraction": 0.7,
+        "wait_fraction": 0.005,
+    }
 
-    (small,) = run(drawing("one", "wait_fraction", 1.0), host_fraction=0.3, **values).findings
+    (small,) = run(
+        drawing("one", "wait_fraction", 1.0), host_fraction=0.3, **values
+    ).findings
 
     assert (small.saving.low, small.saving.high) == (0.0025, 0.005)
 
@@ -227,8 +345,15 @@ def test_a_small_finding_that_is_served_in_full_stays() -> None:
 def test_where_less_is_left_than_the_least_that_was_promised_both_are_cut() -> None:
     """40 to 80% of 50 are promised, 10 are left: 10 to 10."""
     first = drawing("first", "wait_fraction", 1.0)
-    second = replace(first, id="second", saving=SavingRule("loop_python_fraction", 0.4, 0.8, ""))
-    known = {"loop_python_fraction": 0.5, "dispatches_per_step": 1, "compute_fraction": 0.5, "wait_fraction": 0.4}
+    second = replace(
+        first, id="second", saving=SavingRule("loop_python_fraction", 0.4, 0.8, "")
+    )
+    known = {
+        "loop_python_fraction": 0.5,
+        "dispatches_per_step": 1,
+        "compute_fraction": 0.5,
+        "wait_fraction": 0.4,
+    }
 
     cut = run(first, second, host_fraction=0.5, **known).findings[1]
 
@@ -236,23 +361,40 @@ def test_where_less_is_left_than_the_least_that_was_promised_both_are_cut() -> N
 
 
 def test_the_caveat_of_a_weak_trace_stays_before_that_of_the_cut() -> None:
-    rules = [drawing(name, "host_fraction", high, "host") for name, high in (("first", 0.75), ("second", 0.5))]
-    first, second = run(*(replace(one, category="launch") for one in rules), step_confidence=0.2, **HOST).findings
+    rules = [
+        drawing(name, "host_fraction", high, "host")
+        for name, high in (("first", 0.75), ("second", 0.5))
+    ]
+    first, second = run(
+        *(replace(one, category="launch") for one in rules), step_confidence=0.2, **HOST
+    ).findings
 
     assert LESS_IS_LEFT not in first.caveat
     assert second.caveat == f"{first.caveat} {LESS_IS_LEFT}"
 
 
 def test_a_class_of_which_nothing_is_known_serves_nobody() -> None:
-    known = {"loop_python_fraction": 0.4, "dispatches_per_step": 1, "compute_fraction": 0.5}
+    known = {
+        "loop_python_fraction": 0.4,
+        "dispatches_per_step": 1,
+        "compute_fraction": 0.5,
+    }
 
     outcomes = run(drawing("one", "loop_python_fraction", 0.5, "launch"), **known)
 
-    assert (outcomes.findings, [one.rule_id for one in outcomes.not_applicable]) == ((), ["one"])
+    assert (outcomes.findings, [one.rule_id for one in outcomes.not_applicable]) == (
+        (),
+        ["one"],
+    )
 
 
 def test_a_finding_that_saves_nothing_is_still_about_its_classes() -> None:
     """Of fixed severity, it takes no time from anybody."""
-    rule = replace(drawing("one", "host_fraction", 0.5), saving=None, severity=Severity.HIGH, category="memory")
+    rule = replace(
+        drawing("one", "host_fraction", 0.5),
+        saving=None,
+        severity=Severity.HIGH,
+        category="memory",
+    )
 
     assert claims_of(run(rule, **HOST)) == [("launch", "host", "idle")]

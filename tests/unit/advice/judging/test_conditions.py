@@ -12,13 +12,18 @@ from tfadvisor.metrics.registry import Measured, Metrics
 from tfadvisor.units import Unit
 
 METRICS = Metrics(
-    {"known": Measured(0.5, Unit.FRACTION, "", ""), "absent": Measured(None, Unit.FRACTION, "no GPU", "")},
+    {
+        "known": Measured(0.5, Unit.FRACTION, "", ""),
+        "absent": Measured(None, Unit.FRACTION, "no GPU", ""),
+    },
     {"word": ("tensorflow", ""), "missing": (None, "no pipeline")},
 )
 
 
 def truth(text: str) -> bool | None:
-    return evaluate(parse_condition(load(text, "x.yaml"), "", load(text, "x.yaml").data), METRICS).holds
+    return evaluate(
+        parse_condition(load(text, "x.yaml"), "", load(text, "x.yaml").data), METRICS
+    ).holds
 
 
 @pytest.mark.parametrize(

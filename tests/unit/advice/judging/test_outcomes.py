@@ -14,7 +14,12 @@ from tfadvisor.advice.judging.judge_rules import _caveat, _severity, run_rules
 from tfadvisor.advice.judging.verdict import give_verdict
 from tfadvisor.advice.loading.catalogue import load_catalogue
 from tfadvisor.advice.loading.rule import Rule
-from tfadvisor.metrics.registry import Measured, Metrics, registered_facts, registered_metrics
+from tfadvisor.metrics.registry import (
+    Measured,
+    Metrics,
+    registered_facts,
+    registered_metrics,
+)
 from tfadvisor.vocabulary import Severity
 
 RULES = {rule.id: rule for rule in load_catalogue().rules}
@@ -23,10 +28,15 @@ RULES = {rule.id: rule for rule in load_catalogue().rules}
 def metrics(facts: dict[str, str] | None = None, **values: float) -> Metrics:
     return Metrics(
         {
-            n: Measured(values.get(n), m.unit, "" if n in values else "absent here", m.about)
+            n: Measured(
+                values.get(n), m.unit, "" if n in values else "absent here", m.about
+            )
             for n, m in registered_metrics().items()
         },
-        {n: ((facts or {}).get(n), "" if n in (facts or {}) else "absent here") for n in registered_facts()},
+        {
+            n: ((facts or {}).get(n), "" if n in (facts or {}) else "absent here")
+            for n in registered_facts()
+        },
     )
 
 
@@ -42,12 +52,22 @@ def fired(rule_id: str, measured: Metrics) -> Finding:
 
 @pytest.mark.parametrize(
     ("share", "severity"),
-    [(0.5, "critical"), (0.49, "high"), (0.2, "high"), (0.19, "medium"), (0.1, "medium"), (0.099, "low")],
+    [
+        (0.5, "critical"),
+        (0.49, "high"),
+        (0.2, "high"),
+        (0.19, "medium"),
+        (0.1, "medium"),
+        (0.099, "low"),
+    ],
 )
 def test_severity_follows_the_saving(share: float, severity: str) -> None:
     finding = fired(
         "input-loader-in-step",
-        metrics({"framework": "jax", "input_frame": "load (a.py:3)"}, input_bound_fraction=share),
+        metrics(
+            {"framework": "jax", "input_frame": "load (a.py:3)"},
+            input_bound_fraction=share,
+        ),
     )
 
     assert finding.severity.value == severity
@@ -57,14 +77,19 @@ def test_severity_follows_the_saving(share: float, severity: str) -> None:
 
 def test_weak_steps_cap_the_severity_and_say_so() -> None:
     facts = {"framework": "jax", "input_frame": "load (a.py:3)"}
-    finding = fired("input-loader-in-step", metrics(facts, input_bound_fraction=0.9, step_confidence=0.2))
+    finding = fired(
+        "input-loader-in-step",
+        metrics(facts, input_bound_fraction=0.9, step_confidence=0.2),
+    )
 
     assert finding.severity is Severity.LOW
     assert "whole trace" in finding.caveat
 
 
 def test_weak_steps_leave_what_the_device_computes_at_medium() -> None:
-    """It computes the same in every step; fp32 at 80% of the kernel time would save 35% of the step and be high."""
+    """It computes the same in every step; fp32 at 80% of the kernel time would save 35%
+    of the step and be high.
+    """
     facts = {"framework": "tensorflow", "device_kind": "gpu"}
     found = metrics(
         facts,
@@ -82,56 +107,92 @@ def test_weak_steps_leave_what_the_device_computes_at_medium() -> None:
 
 
 def test_one_step_does_not_tell_what_the_host_does_in_every_step() -> None:
-    seen = {"loop_python_fraction": 0.6, "dispatches_per_step": 4.0, "steps_per_execution": 8.0}
+    seen = {
+        "loop_python_fraction": 0.6,
+        "dispatches_per_step": 4.0,
+        "steps_per_execution": 8.0,
+    }
 
-    two = outcome_of(RULES["host-work-in-loop"], metrics({"framework": "tensorflow"}, **seen, steps_counted=2))
+    two = outcome_of(
+        RULES["host-work-in-loop"],
+        metrics({"framework": "tensorflow"}, **seen, steps_counted=2),
+    )
 
     assert isinstance(two, NotApplicable)
-    assert two.reason == "fewer than three steps cannot show whether the host does this in every step"
-    assert fired("host-work-in-loop", metrics({"framework": "tensorflow"}, **seen, steps_counted=3))
+    assert (
+        two.reason
+        == "fewer than three steps cannot show whether the host does this in every step"
+    )
+    assert fired(
+        "host-work-in-loop",
+        metrics({"framework": "tensorflow"}, **seen, steps_counted=3),
+    )
 
 
 def test_only_the_fixes_of_the_users_framework_are_given() -> None:
     facts = {"framework": "jax", "input_frame": "load (a.py:3)"}
     jax = fired("input-loader-in-step", metrics(facts, input_bound_fraction=0.3))
-    tensorflow = fired("input-loader-in-step", metrics({**facts, "framework": "tensorflow"}, input_bound_fraction=0.3))
+    tensorflow = fired(
+        "input-loader-in-step",
+        metrics({**facts, "framework": "tensorflow"}, input_bound_fraction=0.3),
+    )
 
     assert not any("tf.data" in fix.snippet for fix in jax.fixes)
     assert all("jax" not in fix.snippet for fix in tensorflow.fixes)
 
 
 def test_a_fix_whose_side_effect_cannot_be_filled_is_left_out() -> None:
-    """The trace does not say how many steps could be waited for at once, so a sentence about them says nothing."""
+    """The trace does not say how many steps could be waited for at once, so a sentence
+    about them says nothing.
+    """
     rule = RULES["input-loader-in-step"]
     told = replace(
-        rule.fixes[1], when=None, snippet="", side_effect="Shows the loss every {steps_between_waits} steps."
+        rule.fixes[1],
+        when=None,
+        snippet="",
+        side_effect="Shows the loss every {steps_between_waits} steps.",
     )
     facts = {"framework": "jax", "input_frame": "load (a.py:3)"}
     without = metrics(facts, input_bound_fraction=0.3)
     known = metrics({**facts, "steps_between_waits": "20"}, input_bound_fraction=0.3)
 
-    both = replace(rule, fixes=(told, replace(told, side_effect="Reads the loss later.")))
-    assert [fix.side_effect for fix in judged(both, without).fixes] == ["Reads the loss later."]
+    both = replace(
+        rule, fixes=(told, replace(told, side_effect="Reads the loss later."))
+    )
+    assert [fix.side_effect for fix in judged(both, without).fixes] == [
+        "Reads the loss later."
+    ]
     assert judged(both, known).fixes[0].side_effect == "Shows the loss every 20 steps."
 
 
 def test_the_place_in_the_users_code_is_a_location() -> None:
     facts = {"framework": "jax", "input_frame": "load_batch (train.py:42)"}
-    (location,) = fired("input-loader-in-step", metrics(facts, input_bound_fraction=0.3)).locations
+    (location,) = fired(
+        "input-loader-in-step", metrics(facts, input_bound_fraction=0.3)
+    ).locations
 
     assert (location.file, location.line, location.op) == ("train.py", 42, "load_batch")
 
 
 @pytest.mark.parametrize(
     ("place", "location"),
-    [("train.py:42", ("train.py", 42, "")), ("dense/MatMul:0", None), ("next of a queue:3", None)],
+    [
+        ("train.py:42", ("train.py", 42, "")),
+        ("dense/MatMul:0", None),
+        ("next of a queue:3", None),
+    ],
 )
 def test_a_line_of_a_script_is_a_location_and_an_output_of_an_op_is_none(
     place: str, location: tuple[str, int, str] | None
 ) -> None:
-    found = fired("input-loader-in-step", metrics({"framework": "jax", "input_frame": place}, input_bound_fraction=0.3))
+    found = fired(
+        "input-loader-in-step",
+        metrics({"framework": "jax", "input_frame": place}, input_bound_fraction=0.3),
+    )
 
-    assert [(one.file, one.line, one.op) for one in found.locations] == ([location] if location else [])
+    assert [(one.file, one.line, one.op) for one in found.locations] == (
+        [location] if location else []
+    )
 
 
 def test_missing_data_is_not_applicable_with_the_reason() -> None:
@@ -180,7 +241,9 @@ def test_a_broken_rule_is_reported_and_the_rest_still_run() -> None:
 
 
 def test_placeholders_are_replaced_and_never_evaluated() -> None:
-    measured = metrics({"input_frame": "{step_time_ms.__class__} {0.__init__}"}, step_time_ms=1.5)
+    measured = metrics(
+        {"input_frame": "{step_time_ms.__class__} {0.__init__}"}, step_time_ms=1.5
+    )
 
     assert fill("{step_time_ms} in {input_frame}, {unknown} {a.b} {0}", measured) == (
         "1.50 ms in {step_time_ms.__class__} {0.__init__}, {unknown} {a.b} {0}"
@@ -189,15 +252,25 @@ def test_placeholders_are_replaced_and_never_evaluated() -> None:
 
 def test_a_counted_placeholder_takes_the_word_that_fits_the_number() -> None:
     text = (
-        "{steps_counted|step|steps}, {kernels_per_step|kernel runs|kernels run}, {late_host|host|hosts}, {unknown|a|b}"
+        "{steps_counted|step|steps}, {kernels_per_step|kernel runs|kernels run}, "
+        "{late_host|host|hosts}, {unknown|a|b}"
     )
 
-    assert fill(text, metrics({"late_host": None}, steps_counted=1.0, kernels_per_step=2.5)) == (
-        "1 step, 2.5 kernels run, unknown hosts, {unknown|a|b}"
-    )
+    assert fill(
+        text, metrics({"late_host": None}, steps_counted=1.0, kernels_per_step=2.5)
+    ) == ("1 step, 2.5 kernels run, unknown hosts, {unknown|a|b}")
 
 
-CLASSES = ("compute", "collective", "transfer", "compile", "input", "launch", "host", "idle")
+CLASSES = (
+    "compute",
+    "collective",
+    "transfer",
+    "compile",
+    "input",
+    "launch",
+    "host",
+    "idle",
+)
 
 
 @pytest.mark.parametrize(
@@ -211,9 +284,13 @@ CLASSES = ("compute", "collective", "transfer", "compile", "input", "launch", "h
         ({}, "unknown", False),
     ],
 )
-def test_the_verdict_names_the_largest_loss(shares: dict[str, float], bottleneck: str, healthy: bool) -> None:
+def test_the_verdict_names_the_largest_loss(
+    shares: dict[str, float], bottleneck: str, healthy: bool
+) -> None:
     verdict = give_verdict(
-        {name: shares.get(name, 0.0) for name in CLASSES}, metrics({"device_kind": "gpu"}, steps_counted=9), []
+        {name: shares.get(name, 0.0) for name in CLASSES},
+        metrics({"device_kind": "gpu"}, steps_counted=9),
+        [],
     )
 
     assert (verdict.bottleneck, verdict.healthy) == (bottleneck, healthy)
@@ -227,7 +304,9 @@ def test_a_host_is_no_bottleneck_where_no_device_computes() -> None:
 
 def test_imbalance_is_a_bottleneck_of_its_own() -> None:
     verdict = give_verdict(
-        dict.fromkeys(CLASSES, 0.0) | {"compute": 0.8, "host": 0.2}, metrics(device_skew_fraction=0.4), []
+        dict.fromkeys(CLASSES, 0.0) | {"compute": 0.8, "host": 0.2},
+        metrics(device_skew_fraction=0.4),
+        [],
     )
 
     assert (verdict.bottleneck, verdict.fraction) == ("imbalance", 0.4)
@@ -237,7 +316,9 @@ def test_a_healthy_trace_has_no_finding_above_low() -> None:
     builder = trace()
     for index in range(6):
         at = index * 1000
-        builder.step(at, at + 1000).kernel("GPU:0", "sm90_xmma_gemm_bf16bf16", at + 10, at + 995, launched=(at, at + 4))
+        builder.step(at, at + 1000).kernel(
+            "GPU:0", "sm90_xmma_gemm_bf16bf16", at + 10, at + 995, launched=(at, at + 4)
+        )
 
     report = builder.report()
 
@@ -249,4 +330,9 @@ def test_a_healthy_trace_has_no_finding_above_low() -> None:
 def test_a_line_of_5000_digits_is_no_place() -> None:
     facts = {"framework": "jax", "input_frame": f"load (a.py:{'9' * 5000})"}
 
-    assert fired("input-loader-in-step", metrics(facts, input_bound_fraction=0.5)).locations == ()
+    assert (
+        fired(
+            "input-loader-in-step", metrics(facts, input_bound_fraction=0.5)
+        ).locations
+        == ()
+    )

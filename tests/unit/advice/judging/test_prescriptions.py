@@ -1,4 +1,6 @@
-"""No rule prescribes something empty or general: on recorded traces, and wherever its own cases make it fire."""
+"""No rule prescribes something empty or general: on recorded traces, and wherever its
+own cases make it fire.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,12 @@ from tfadvisor.advice.findings import Finding
 from tfadvisor.advice.judging.conditions import is_known, names_in, placeholders
 from tfadvisor.advice.loading.catalogue import load_catalogue
 from tfadvisor.advice.loading.rule import Rule
-from tfadvisor.metrics.registry import Measured, Metrics, registered_facts, registered_metrics
+from tfadvisor.metrics.registry import (
+    Measured,
+    Metrics,
+    registered_facts,
+    registered_metrics,
+)
 
 FOLDERS = sorted(path.parent for path in FIXTURES.glob("*/truth.yaml"))
 RULES = load_catalogue().rules
@@ -26,23 +33,40 @@ each_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
 
 def fired_cases(rule: Rule) -> list[Case]:
     file = ROOT / rule.file
-    return [case for case in load_cases(file.with_name(f"{file.stem}.cases.yaml")) if case.expect == "fired"]
+    return [
+        case
+        for case in load_cases(file.with_name(f"{file.stem}.cases.yaml"))
+        if case.expect == "fired"
+    ]
 
 
 def with_everything(rule: Rule, case: Case) -> Metrics:
     """The case, and a value for all that no condition of the rule asks for."""
     metrics = metrics_of(case)
     asked = {
-        name for when in (rule.when, *(fix.when for fix in rule.fixes)) if when is not None for name in names_in(when)
+        name
+        for when in (rule.when, *(fix.when for fix in rule.fixes))
+        if when is not None
+        for name in names_in(when)
     }
     enough = {"steps_counted": 10.0, "step_confidence": 1.0}
     values = {
-        n: metrics[n] if n in asked else replace(metrics[n], value=metrics[n].value or enough.get(n, 0.25))
+        n: metrics[n]
+        if n in asked
+        else replace(metrics[n], value=metrics[n].value or enough.get(n, 0.25))
         for n in metrics
     }
-    others = {"framework_version": "0.10.2" if metrics.fact("framework") == "jax" else "2.21.0"}
+    others = {
+        "framework_version": "0.10.2"
+        if metrics.fact("framework") == "jax"
+        else "2.21.0"
+    }
     facts = {
-        n: (metrics.fact(n) if n in asked else metrics.fact(n) or others.get(n, "7"), "") for n in registered_facts()
+        n: (
+            metrics.fact(n) if n in asked else metrics.fact(n) or others.get(n, "7"),
+            "",
+        )
+        for n in registered_facts()
     }
     return Metrics(values, facts)
 
@@ -57,7 +81,10 @@ def assert_worth_printing(finding: Finding) -> None:
         assert len(fix.do) > 10, (finding.rule_id, fix.do)
         for text in (fix.do, fix.snippet, fix.side_effect, *fix.env.values()):
             assert not re.search(r"\bunknown\b", text), (finding.rule_id, text)
-            assert not [name for name in placeholders(text) if is_known(name)], (finding.rule_id, text)
+            assert not [name for name in placeholders(text) if is_known(name)], (
+                finding.rule_id,
+                text,
+            )
 
 
 @each_rule
@@ -89,7 +116,10 @@ def test_every_fix_is_shown_for_some_case_of_its_rule(rule: Rule) -> None:
             shown |= {(fix.kind, fix.valid_for) for fix in outcome.fixes}
 
     for fix in rule.fixes:  # what the flags' version says is added behind
-        assert any(kind == fix.kind and valid.startswith(fix.valid_for) for kind, valid in shown), fix.do
+        assert any(
+            kind == fix.kind and valid.startswith(fix.valid_for)
+            for kind, valid in shown
+        ), fix.do
 
 
 @each_rule
@@ -100,13 +130,17 @@ def test_texts_name_only_metrics_and_facts(rule: Rule) -> None:
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
-def test_findings_on_recorded_traces_prescribe_edits_and_none_saves_anothers_time(folder: Path) -> None:
+def test_findings_on_recorded_traces_prescribe_edits_and_none_saves_anothers_time(
+    folder: Path,
+) -> None:
     report = tfadvisor.analyze(folder)
 
     for finding in report.findings:
         assert_worth_printing(finding)
     assert sum(one.saves for one in report.findings) <= 1 + 1e-9
-    assert all(0 <= one.saving.low <= one.saving.high for one in report.findings if one.saving)
+    assert all(
+        0 <= one.saving.low <= one.saving.high for one in report.findings if one.saving
+    )
 
 
 def test_everything_at_once_saves_no_more_than_the_step() -> None:
@@ -122,8 +156,14 @@ def test_everything_at_once_saves_no_more_than_the_step() -> None:
         "kernel_launch_gap_fraction": 0.1,
         "host_fraction": 0.05,
     }
-    values = {n: shares.get(n, 0.4 if n.endswith("_fraction") else 100.0) for n in registered_metrics()}
-    measured = {n: Measured(values[n], m.unit, "", m.about) for n, m in registered_metrics().items()}
+    values = {
+        n: shares.get(n, 0.4 if n.endswith("_fraction") else 100.0)
+        for n in registered_metrics()
+    }
+    measured = {
+        n: Measured(values[n], m.unit, "", m.about)
+        for n, m in registered_metrics().items()
+    }
     facts = dict.fromkeys(registered_facts(), ("2", ""))
     facts |= {
         "framework": ("jax", ""),
@@ -136,5 +176,14 @@ def test_everything_at_once_saves_no_more_than_the_step() -> None:
 
     assert len(outcomes.findings) > 10
     assert outcomes.broken == ()
-    assert sum(one.saves for one in outcomes.findings) <= sum(shares.values()) + 0.4 + 1e-9
-    assert sum(one.saves for one in outcomes.findings if one.category in ("kernel", "precision")) <= 0.4 + 1e-9
+    assert (
+        sum(one.saves for one in outcomes.findings) <= sum(shares.values()) + 0.4 + 1e-9
+    )
+    assert (
+        sum(
+            one.saves
+            for one in outcomes.findings
+            if one.category in ("kernel", "precision")
+        )
+        <= 0.4 + 1e-9
+    )

@@ -16,7 +16,12 @@ from tfadvisor.advice.judging.verdict import give_verdict
 from tfadvisor.advice.loading.catalogue import load_catalogue
 from tfadvisor.advice.loading.rule import Rule, SavingRule
 from tfadvisor.advice.savings import calibration, foresee, plan_of
-from tfadvisor.metrics.registry import Measured, Metrics, registered_facts, registered_metrics
+from tfadvisor.metrics.registry import (
+    Measured,
+    Metrics,
+    registered_facts,
+    registered_metrics,
+)
 from tfadvisor.vocabulary import TIME_CLASSES, Severity
 
 SHOWN = next(one for one in load_catalogue().rules if one.id == "host-work-in-loop")
@@ -31,7 +36,12 @@ STEP = {
 
 
 def metrics(**values: float) -> Metrics:
-    facts = {"framework": "jax", "device_kind": "cpu", "python_tracer": "off", "steps_per_execution": "4"}
+    facts = {
+        "framework": "jax",
+        "device_kind": "cpu",
+        "python_tracer": "off",
+        "steps_per_execution": "4",
+    }
     return Metrics(
         {
             n: Measured(values.get(n), m.unit, "" if n in values else "absent", m.about)
@@ -43,11 +53,18 @@ def metrics(**values: float) -> Metrics:
 
 def shown(name: str, high: float) -> Rule:
     """Saves this part of the host time."""
-    return replace(SHOWN, id=name, saving=SavingRule("host_fraction", high / 2, high, "", ("host",)), confirmed=())
+    return replace(
+        SHOWN,
+        id=name,
+        saving=SavingRule("host_fraction", high / 2, high, "", ("host",)),
+        confirmed=(),
+    )
 
 
 def likely(name: str, high: float = 1.0) -> Rule:
-    return replace(shown(name, high), proof="likely", ask="Are all {dispatches_per_step} needed?")
+    return replace(
+        shown(name, high), proof="likely", ask="Are all {dispatches_per_step} needed?"
+    )
 
 
 def on_trial(name: str, high: float) -> Rule:
@@ -55,7 +72,9 @@ def on_trial(name: str, high: float) -> Rule:
 
 
 def run(*rules: Rule, **values: float) -> Outcomes:
-    return run_rules(rules, metrics(**{**STEP, **values}), partial(foresee, known=calibration()))
+    return run_rules(
+        rules, metrics(**{**STEP, **values}), partial(foresee, known=calibration())
+    )
 
 
 def test_a_question_takes_a_share_of_the_step_and_promises_nothing() -> None:
@@ -73,16 +92,27 @@ def test_a_question_takes_a_share_of_the_step_and_promises_nothing() -> None:
 def test_what_the_trace_shows_says_so() -> None:
     (one,) = run(shown("a", 0.5)).findings
 
-    assert (one.proof, one.ask, one.tier, one.takes) == ("shown", msgspec.UNSET, msgspec.UNSET, 0.4)
+    assert (one.proof, one.ask, one.tier, one.takes) == (
+        "shown",
+        msgspec.UNSET,
+        msgspec.UNSET,
+        0.4,
+    )
     assert not one.is_question
     assert one.bears_verdict
 
 
 @pytest.mark.parametrize(
     ("takes", "whole", "share"),
-    [("", "", 0.4), ("", "compute_fraction", 0.6), ("wait_fraction", "compute_fraction", 0.1)],
+    [
+        ("", "", 0.4),
+        ("", "compute_fraction", 0.6),
+        ("wait_fraction", "compute_fraction", 0.1),
+    ],
 )
-def test_a_finding_is_about_the_share_that_its_rule_names_first(takes: str, whole: str, share: float) -> None:
+def test_a_finding_is_about_the_share_that_its_rule_names_first(
+    takes: str, whole: str, share: float
+) -> None:
     rule = shown("a", 0.5)
     assert rule.saving is not None
     rule = replace(rule, takes=takes, saving=replace(rule.saving, whole=whole))
@@ -94,7 +124,9 @@ def test_a_finding_is_about_the_share_that_its_rule_names_first(takes: str, whol
 
 
 def test_a_rule_that_names_no_share_takes_none() -> None:
-    one = outcome_of(replace(SHOWN, saving=None, severity=Severity.LOW), metrics(**STEP))
+    one = outcome_of(
+        replace(SHOWN, saving=None, severity=Severity.LOW), metrics(**STEP)
+    )
 
     assert isinstance(one, Finding)
     assert one.takes is None
@@ -102,7 +134,10 @@ def test_a_rule_that_names_no_share_takes_none() -> None:
 
 def test_questions_come_last_and_take_nothing_from_findings() -> None:
     """20 of the 40% host time are asked about, and 24 are saved all the same."""
-    with_question, alone = run(likely("a"), shown("b", 0.6)).findings, run(shown("b", 0.6)).findings
+    with_question, alone = (
+        run(likely("a"), shown("b", 0.6)).findings,
+        run(shown("b", 0.6)).findings,
+    )
 
     assert [one.rule_id for one in with_question] == ["b", "a"]
     assert with_question[0] == alone[0]
@@ -119,9 +154,14 @@ def test_two_questions_may_be_about_the_same_time() -> None:
     assert [one.rule_id for one in run(likely("b"), likely("a")).findings] == ["a", "b"]
 
 
-def test_a_rule_on_trial_is_low_comes_after_the_stable_ones_and_takes_nothing_from_them() -> None:
+def test_a_rule_on_trial_is_low_comes_after_the_stable_ones_and_takes_nothing_from_them() -> (
+    None
+):
     """It would save 36 of the 40% host time, and gets what 20 leave."""
-    both, alone = run(on_trial("a", 0.9), shown("b", 0.5)).findings, run(shown("b", 0.5)).findings
+    both, alone = (
+        run(on_trial("a", 0.9), shown("b", 0.5)).findings,
+        run(shown("b", 0.5)).findings,
+    )
 
     assert [(one.rule_id, one.tier, one.severity) for one in both] == [
         ("b", msgspec.UNSET, Severity.HIGH),
@@ -131,19 +171,27 @@ def test_a_rule_on_trial_is_low_comes_after_the_stable_ones_and_takes_nothing_fr
 
 
 def test_no_plan_is_made_of_what_is_not_proven() -> None:
-    assert plan_of(run(on_trial("a", 0.4), shown("b", 0.4), likely("c")).findings) is None
+    assert (
+        plan_of(run(on_trial("a", 0.4), shown("b", 0.4), likely("c")).findings) is None
+    )
     assert plan_of(run(shown("a", 0.4), shown("b", 0.4)).findings) is not None
 
 
 def test_a_verdict_over_questions_is_the_same_as_over_nothing() -> None:
     """The report gives the verdict those findings only that bear one."""
-    found = [one for one in run(likely("a"), on_trial("b", 0.3)).findings if one.bears_verdict]
+    found = [
+        one
+        for one in run(likely("a"), on_trial("b", 0.3)).findings
+        if one.bears_verdict
+    ]
 
     assert found == []
 
 
 @pytest.mark.parametrize("severity", list(Severity))
-def test_no_run_is_called_healthy_over_a_finding_that_is_worth_a_change(severity: Severity) -> None:
+def test_no_run_is_called_healthy_over_a_finding_that_is_worth_a_change(
+    severity: Severity,
+) -> None:
     (one,) = run(shown("a", 0.1)).findings
     shares = dict.fromkeys(TIME_CLASSES, 0.0) | {"compute": 0.95, "host": 0.05}
 
@@ -153,13 +201,20 @@ def test_no_run_is_called_healthy_over_a_finding_that_is_worth_a_change(severity
     assert ("No finding is worth acting on" in verdict.summary) is verdict.healthy
 
 
-@pytest.mark.parametrize(("share", "words"), [(0.1, "10% is "), (0.099, "no other cost is large")])
-def test_a_cost_that_a_finding_is_worth_a_change_for_is_no_small_one(share: float, words: str) -> None:
+@pytest.mark.parametrize(
+    ("share", "words"), [(0.1, "10% is "), (0.099, "no other cost is large")]
+)
+def test_a_cost_that_a_finding_is_worth_a_change_for_is_no_small_one(
+    share: float, words: str
+) -> None:
     (one,) = run(shown("a", 0.5)).findings
     shares = dict.fromkeys(TIME_CLASSES, 0.0) | {"compute": 1 - share, "host": share}
     measured = Metrics(
         dict(metrics(**STEP).items()),
-        {name: ("gpu" if name == "device_kind" else None, "absent") for name in registered_facts()},
+        {
+            name: ("gpu" if name == "device_kind" else None, "absent")
+            for name in registered_facts()
+        },
     )
 
     assert words in give_verdict(shares, measured, [one]).summary

@@ -10,41 +10,77 @@ import tfadvisor.metrics  # noqa: F401
 from tfadvisor.advice.findings import Finding, Saving, Verdict
 from tfadvisor.advice.judging.verdict import give_verdict, led_by
 from tfadvisor.advice.loading.catalogue import load_catalogue
-from tfadvisor.metrics.registry import Measured, Metrics, registered_facts, registered_metrics
+from tfadvisor.metrics.registry import (
+    Measured,
+    Metrics,
+    registered_facts,
+    registered_metrics,
+)
 from tfadvisor.vocabulary import Severity
 
-CLASSES = ("compute", "collective", "transfer", "compile", "input", "launch", "host", "idle")
+CLASSES = (
+    "compute",
+    "collective",
+    "transfer",
+    "compile",
+    "input",
+    "launch",
+    "host",
+    "idle",
+)
 
 
 def metrics(facts: dict[str, str], values: dict[str, float]) -> Metrics:
     return Metrics(
-        {n: Measured(values.get(n), m.unit, "", m.about) for n, m in registered_metrics().items()},
+        {
+            n: Measured(values.get(n), m.unit, "", m.about)
+            for n, m in registered_metrics().items()
+        },
         {n: (facts.get(n), "") for n in registered_facts()},
     )
 
 
-def verdict(shares: dict[str, float], findings: tuple[Finding, ...] = (), /, **known: float | str) -> Verdict:
+def verdict(
+    shares: dict[str, float],
+    findings: tuple[Finding, ...] = (),
+    /,
+    **known: float | str,
+) -> Verdict:
     """On a GPU; the classes that are not named take no time."""
-    facts = {"device_kind": "gpu"} | {name: value for name, value in known.items() if isinstance(value, str)}
-    values = {"steps_counted": 20.0} | {name: value for name, value in known.items() if not isinstance(value, str)}
-    return give_verdict({name: shares.get(name, 0.0) for name in CLASSES}, metrics(facts, values), findings)
+    facts = {"device_kind": "gpu"} | {
+        name: value for name, value in known.items() if isinstance(value, str)
+    }
+    values = {"steps_counted": 20.0} | {
+        name: value for name, value in known.items() if not isinstance(value, str)
+    }
+    return give_verdict(
+        {name: shares.get(name, 0.0) for name in CLASSES},
+        metrics(facts, values),
+        findings,
+    )
 
 
 def finding(share: float) -> Finding:
     """A finding that could save this share of step time: medium from 10%."""
-    (rule,) = [one for one in load_catalogue().rules if one.id == "input-loader-in-step"]
+    (rule,) = [
+        one for one in load_catalogue().rules if one.id == "input-loader-in-step"
+    ]
     facts = {"framework": "jax", "input_frame": "load (a.py:3)"}
     found = outcome_of(rule, metrics(facts, {"input_bound_fraction": share}))
     assert isinstance(found, Finding)
     return found
 
 
-@pytest.mark.parametrize("loss", ["input", "host", "launch", "compile", "transfer", "collective"])
+@pytest.mark.parametrize(
+    "loss", ["input", "host", "launch", "compile", "transfer", "collective"]
+)
 @pytest.mark.parametrize(("share", "named"), [(0.15, True), (0.149, False)])
 def test_a_loss_is_named_from_15_percent(loss: str, share: float, named: bool) -> None:
     found = verdict({loss: share, "compute": 1 - share})
 
-    assert (found.bottleneck, found.fraction) == ((loss, share) if named else ("compute", 1 - share))
+    assert (found.bottleneck, found.fraction) == (
+        (loss, share) if named else ("compute", 1 - share)
+    )
 
 
 @pytest.mark.parametrize(
@@ -62,26 +98,52 @@ def test_the_sentence_says_what_the_loss_is(loss: str, words: str) -> None:
     assert words in verdict({loss: 0.4, "compute": 0.6}).summary
 
 
-def test_what_nobody_can_explain_is_named_where_it_is_more_than_any_loss_and_the_work() -> None:
+def test_what_nobody_can_explain_is_named_where_it_is_more_than_any_loss_and_the_work() -> (
+    None
+):
     assert verdict({"input": 0.3, "idle": 0.3, "compute": 0.4}).bottleneck == "input"
-    assert verdict({"input": 0.3, "idle": 0.36, "compute": 0.34}).bottleneck == "unknown"
-    assert verdict({"input": 0.1, "idle": 0.45, "compute": 0.45}).bottleneck == "compute"
+    assert (
+        verdict({"input": 0.3, "idle": 0.36, "compute": 0.34}).bottleneck == "unknown"
+    )
+    assert (
+        verdict({"input": 0.1, "idle": 0.45, "compute": 0.45}).bottleneck == "compute"
+    )
     assert verdict({"input": 0.1, "idle": 0.46, "compute": 0.44}).fraction == 0.46
 
 
 def test_little_idle_time_beside_little_work_is_not_named() -> None:
-    """15% idle, 10% compute and losses below 15% each: the devices compute, as far as can be said."""
-    rest = {"input": 0.13, "host": 0.13, "launch": 0.13, "compile": 0.12, "transfer": 0.12, "collective": 0.12}
+    """15% idle, 10% compute and losses below 15% each: the devices compute, as far as
+    can be said.
+    """
+    rest = {
+        "input": 0.13,
+        "host": 0.13,
+        "launch": 0.13,
+        "compile": 0.12,
+        "transfer": 0.12,
+        "collective": 0.12,
+    }
 
     assert verdict({**rest, "idle": 0.15, "compute": 0.10}).bottleneck == "compute"
     assert verdict({**rest, "idle": 0.16, "compute": 0.09}).bottleneck == "unknown"
 
 
 def test_little_work_is_compute_still_and_none_is_unknown() -> None:
-    """Classes of 14% each are no loss worth naming; what is left is the work, if there is any."""
-    rest = {"input": 0.14, "host": 0.14, "launch": 0.14, "compile": 0.14, "transfer": 0.14, "idle": 0.14}
+    """Classes of 14% each are no loss worth naming; what is left is the work, if there
+    is any.
+    """
+    rest = {
+        "input": 0.14,
+        "host": 0.14,
+        "launch": 0.14,
+        "compile": 0.14,
+        "transfer": 0.14,
+        "idle": 0.14,
+    }
 
-    assert verdict({**rest, "collective": 0.12, "compute": 0.04}).bottleneck == "compute"
+    assert (
+        verdict({**rest, "collective": 0.12, "compute": 0.04}).bottleneck == "compute"
+    )
     none = verdict({**rest, "collective": 0.14})
     assert (none.bottleneck, none.fraction, none.healthy) == ("unknown", 0.0, False)
     assert none.summary.startswith("No device computes")
@@ -93,18 +155,26 @@ def test_an_empty_trace_is_unknown_and_not_healthy() -> None:
     assert (found.bottleneck, found.fraction, found.healthy) == ("unknown", 0.0, False)
 
 
-@pytest.mark.parametrize(("share", "bottleneck"), [(0.79, "unknown"), (0.81, "compile")])
+@pytest.mark.parametrize(
+    ("share", "bottleneck"), [(0.79, "unknown"), (0.81, "compile")]
+)
 def test_a_trace_that_compiles_nearly_all_the_time_says_so_though_no_device_works(
     share: float, bottleneck: str
 ) -> None:
     """Four fifths of it explain enough, without steps too."""
-    found = verdict({"compile": share, "compute": 0.001, "idle": 0.999 - share}, step_confidence=0.2)
+    found = verdict(
+        {"compile": share, "compute": 0.001, "idle": 0.999 - share}, step_confidence=0.2
+    )
 
     assert (found.bottleneck, found.healthy) == (bottleneck, False)
-    assert ("81% of step time is tracing and compiling" in found.summary) is (bottleneck == "compile")
+    assert ("81% of step time is tracing and compiling" in found.summary) is (
+        bottleneck == "compile"
+    )
 
 
-@pytest.mark.parametrize(("works", "said"), [(0.019, "too little to show"), (0.02, "does not show why")])
+@pytest.mark.parametrize(
+    ("works", "said"), [(0.019, "too little to show"), (0.02, "does not show why")]
+)
 def test_devices_that_work_less_than_2_percent_of_a_trace_without_steps_ran_nothing_to_judge(
     works: float, said: str
 ) -> None:
@@ -122,11 +192,16 @@ def test_all_kinds_of_work_count_against_the_2_percent() -> None:
 
 def test_devices_that_never_work_and_steps_that_are_sure_are_judged_as_always() -> None:
     assert "does not show why" in verdict({"idle": 1.0}, step_confidence=0.2).summary
-    assert "does not show why" in verdict({"transfer": 0.01, "idle": 0.99}, step_confidence=0.9).summary
+    assert (
+        "does not show why"
+        in verdict({"transfer": 0.01, "idle": 0.99}, step_confidence=0.9).summary
+    )
 
 
 @pytest.mark.parametrize(("confidence", "healthy"), [(0.5, True), (0.49, False)])
-def test_no_run_is_healthy_where_steps_were_guessed(confidence: float, healthy: bool) -> None:
+def test_no_run_is_healthy_where_steps_were_guessed(
+    confidence: float, healthy: bool
+) -> None:
     found = verdict({"input": 0.1, "compute": 0.9}, step_confidence=confidence)
 
     assert found.healthy is healthy
@@ -134,17 +209,23 @@ def test_no_run_is_healthy_where_steps_were_guessed(confidence: float, healthy: 
 
 
 @pytest.mark.parametrize(("steps", "healthy"), [(5, True), (4, False), (1, False)])
-def test_fewer_than_five_steps_do_not_tell_whether_a_run_is_healthy(steps: int, healthy: bool) -> None:
+def test_fewer_than_five_steps_do_not_tell_whether_a_run_is_healthy(
+    steps: int, healthy: bool
+) -> None:
     found = verdict({"compute": 1.0}, steps_counted=steps)
 
     assert (found.bottleneck, found.healthy) == ("compute", healthy)
     assert ("No finding is worth acting on" in found.summary) is healthy
     assert ("too few to tell" in found.summary) is not healthy
-    assert ("`tfadvisor run -- python train.py` records more" in found.summary) is not healthy
+    assert (
+        "`tfadvisor run -- python train.py` records more" in found.summary
+    ) is not healthy
 
 
 @pytest.mark.parametrize(("compute", "healthy"), [(0.8, True), (0.799, False)])
-def test_a_healthy_run_computes_for_four_fifths_of_its_steps(compute: float, healthy: bool) -> None:
+def test_a_healthy_run_computes_for_four_fifths_of_its_steps(
+    compute: float, healthy: bool
+) -> None:
     rest = (1 - compute) / 2
     found = verdict({"compute": compute, "input": rest, "host": rest})
 
@@ -169,7 +250,9 @@ def test_the_first_finding_says_what_one_change_could_save() -> None:
 def test_host_work_is_no_loss_where_no_device_computes() -> None:
     """All three are above 15%; only compilation is what somebody waits for."""
     shares = {"host": 0.5, "launch": 0.3, "compile": 0.2}
-    found = give_verdict({name: shares.get(name, 0.0) for name in CLASSES}, metrics({}, {}), ())
+    found = give_verdict(
+        {name: shares.get(name, 0.0) for name in CLASSES}, metrics({}, {}), ()
+    )
 
     assert (found.bottleneck, found.fraction) == ("compile", 0.2)
 
@@ -178,12 +261,27 @@ def test_the_wait_for_a_straggler_is_imbalance_and_no_fault_of_the_collective() 
     """Of 40% communication 25% is the wait for the late host, so 15% is left."""
     shares = {"collective": 0.4, "compute": 0.6}
 
-    late = verdict(shares, late_host_fraction=0.3, collective_wait_fraction=0.25, late_host="worker-3")
+    late = verdict(
+        shares,
+        late_host_fraction=0.3,
+        collective_wait_fraction=0.25,
+        late_host="worker-3",
+    )
     assert (late.bottleneck, late.fraction) == ("imbalance", 0.3)
     assert "all hosts waiting for worker-3" in late.summary
-    less = verdict(shares, late_host_fraction=0.12, collective_wait_fraction=0.25, late_host="worker-3")
+    less = verdict(
+        shares,
+        late_host_fraction=0.12,
+        collective_wait_fraction=0.25,
+        late_host="worker-3",
+    )
     assert (less.bottleneck, less.fraction) == ("collective", pytest.approx(0.15))
-    more = verdict(shares, late_host_fraction=0.14, collective_wait_fraction=0.5, late_host="worker-3")
+    more = verdict(
+        shares,
+        late_host_fraction=0.14,
+        collective_wait_fraction=0.5,
+        late_host="worker-3",
+    )
     assert more.bottleneck == "compute"
 
 
@@ -196,7 +294,9 @@ def test_the_later_of_a_late_host_and_a_late_device_is_named() -> None:
         (0.2, 0.2, "all hosts waiting for worker-3"),
         (0.2, 0.3, "devices waiting for GPU:2"),
     ):
-        found = verdict(shares, late_host_fraction=host, late_device_fraction=device, **named)
+        found = verdict(
+            shares, late_host_fraction=host, late_device_fraction=device, **named
+        )
         assert (found.bottleneck, found.fraction) == ("imbalance", max(host, device))
         assert words in found.summary
     alone = verdict(shares, late_device_fraction=0.3, **named)
@@ -205,18 +305,26 @@ def test_the_later_of_a_late_host_and_a_late_device_is_named() -> None:
 
 
 def test_skew_counts_only_where_no_collective_tells_who_is_late() -> None:
-    """Devices that meet in collectives and are never late wait for nobody, however unevenly they compute."""
+    """Devices that meet in collectives and are never late wait for nobody, however
+    unevenly they compute.
+    """
     shares = {"collective": 0.2, "compute": 0.8}
 
     alone = verdict(shares, device_skew_fraction=0.3)
     assert (alone.bottleneck, alone.fraction) == ("imbalance", 0.3)
-    assert "devices waiting for the busiest one." in alone.summary  # which no collective shows
+    assert (
+        "devices waiting for the busiest one." in alone.summary
+    )  # which no collective shows
     met = verdict(shares, device_skew_fraction=0.3, late_device_fraction=0.0)
     assert (met.bottleneck, met.fraction) == ("collective", 0.2)
 
 
-def test_allocating_is_taken_from_the_dispatch_and_then_from_the_host_as_which_it_shows() -> None:
-    """35% allocating: all of 20% launch, and 15 of the 40% host. Of 25% the host keeps 35."""
+def test_allocating_is_taken_from_the_dispatch_and_then_from_the_host_as_which_it_shows() -> (
+    None
+):
+    """35% allocating: all of 20% launch, and 15 of the 40% host. Of 25% the host keeps
+    35.
+    """
     shares = {"launch": 0.2, "host": 0.4, "compute": 0.4}
 
     much = verdict(shares, memory_call_fraction=0.35)
@@ -228,10 +336,14 @@ def test_allocating_is_taken_from_the_dispatch_and_then_from_the_host_as_which_i
 
 def test_what_the_dispatch_does_beside_allocating_stays_its_own() -> None:
     """Of 50% launch 20% is allocating; the host's own 25% are untouched."""
-    found = verdict({"launch": 0.5, "host": 0.25, "compute": 0.25}, memory_call_fraction=0.2)
+    found = verdict(
+        {"launch": 0.5, "host": 0.25, "compute": 0.25}, memory_call_fraction=0.2
+    )
 
     assert (found.bottleneck, found.fraction) == ("launch", 0.3)
-    host = verdict({"launch": 0.2, "host": 0.3, "compute": 0.5}, memory_call_fraction=0.2)
+    host = verdict(
+        {"launch": 0.2, "host": 0.3, "compute": 0.5}, memory_call_fraction=0.2
+    )
     assert (host.bottleneck, host.fraction) == ("host", 0.3)
 
 
@@ -243,7 +355,9 @@ def test_a_device_whose_work_was_not_recorded_is_unknown_with_the_proof() -> Non
 
 
 @pytest.mark.parametrize(("lost", "bottleneck"), [(0.5, "unknown"), (0.49, "launch")])
-def test_time_without_work_is_unknown_where_most_launched_work_is_missing(lost: float, bottleneck: str) -> None:
+def test_time_without_work_is_unknown_where_most_launched_work_is_missing(
+    lost: float, bottleneck: str
+) -> None:
     shares = {"launch": 0.7, "compute": 0.3}
 
     assert verdict(shares, lost_runs_fraction=lost).bottleneck == bottleneck
@@ -251,14 +365,28 @@ def test_time_without_work_is_unknown_where_most_launched_work_is_missing(lost: 
 
 
 def test_missing_work_leaves_what_the_host_itself_waits_for() -> None:
-    assert verdict({"input": 0.7, "compute": 0.3}, lost_runs_fraction=0.9).bottleneck == "input"
+    assert (
+        verdict({"input": 0.7, "compute": 0.3}, lost_runs_fraction=0.9).bottleneck
+        == "input"
+    )
 
 
-@pytest.mark.parametrize(("confidence", "bottleneck"), [(0.2, "unknown"), (0.5, "host")])
-def test_a_silent_thread_is_python_only_where_steps_are_known(confidence: float, bottleneck: str) -> None:
-    """Of 60% host 50% are silent: with steps that is the loop's Python, without any nobody knows."""
-    shares = {name: {"host": 0.6, "launch": 0.25, "compute": 0.15}.get(name, 0.0) for name in CLASSES}
-    known = metrics({"device_kind": "gpu"}, {"steps_counted": 1.0, "step_confidence": confidence})
+@pytest.mark.parametrize(
+    ("confidence", "bottleneck"), [(0.2, "unknown"), (0.5, "host")]
+)
+def test_a_silent_thread_is_python_only_where_steps_are_known(
+    confidence: float, bottleneck: str
+) -> None:
+    """Of 60% host 50% are silent: with steps that is the loop's Python, without any
+    nobody knows.
+    """
+    shares = {
+        name: {"host": 0.6, "launch": 0.25, "compute": 0.15}.get(name, 0.0)
+        for name in CLASSES
+    }
+    known = metrics(
+        {"device_kind": "gpu"}, {"steps_counted": 1.0, "step_confidence": confidence}
+    )
     found = give_verdict(shares, known, (), unseen=0.5)
 
     assert found.bottleneck == bottleneck
@@ -266,7 +394,9 @@ def test_a_silent_thread_is_python_only_where_steps_are_known(confidence: float,
 
 
 def test_a_device_that_was_not_recorded_beside_some_that_were_is_no_verdict() -> None:
-    found = verdict({"idle": 0.9, "compute": 0.1}, unrecorded_device="100 kernels were launched")
+    found = verdict(
+        {"idle": 0.9, "compute": 0.1}, unrecorded_device="100 kernels were launched"
+    )
 
     assert (found.bottleneck, found.fraction) == ("unknown", 0.9)
     assert "was not recorded" not in found.summary
@@ -275,7 +405,11 @@ def test_a_device_that_was_not_recorded_beside_some_that_were_is_no_verdict() ->
 
 def test_where_no_wait_in_collectives_is_known_they_keep_their_time() -> None:
     """A late device of 10 %, and 20 % communication: nobody knows who waits in it."""
-    found = verdict({"collective": 0.2, "compute": 0.8}, late_device_fraction=0.1, late_device="GPU:2")
+    found = verdict(
+        {"collective": 0.2, "compute": 0.8},
+        late_device_fraction=0.1,
+        late_device="GPU:2",
+    )
 
     assert (found.bottleneck, found.fraction) == ("collective", 0.2)
 
@@ -292,12 +426,22 @@ def test_all_kinds_of_work_count_against_a_loss_of_few_steps() -> None:
     """A loss of 40 % beside 20 + 10 + 10 % work is as much, one of 39 less."""
     work = {"compute": 0.2, "collective": 0.1, "transfer": 0.1}
 
-    assert verdict({**work, "input": 0.4, "host": 0.2}, steps_counted=1).bottleneck == "input"
-    assert verdict({**work, "input": 0.375, "host": 0.225}, steps_counted=1).bottleneck == "compute"
+    assert (
+        verdict({**work, "input": 0.4, "host": 0.2}, steps_counted=1).bottleneck
+        == "input"
+    )
+    assert (
+        verdict({**work, "input": 0.375, "host": 0.225}, steps_counted=1).bottleneck
+        == "compute"
+    )
 
 
-@pytest.mark.parametrize(("loss", "steps", "beside"), [(0.15, 2, True), (0.149, 2, False), (0.4, 1, True)])
-def test_few_steps_leave_open_whether_a_loss_beside_the_work_recurs(loss: float, steps: float, beside: bool) -> None:
+@pytest.mark.parametrize(
+    ("loss", "steps", "beside"), [(0.15, 2, True), (0.149, 2, False), (0.4, 1, True)]
+)
+def test_few_steps_leave_open_whether_a_loss_beside_the_work_recurs(
+    loss: float, steps: float, beside: bool
+) -> None:
     found = verdict({"input": loss, "compute": 1 - loss}, steps_counted=steps)
 
     assert found.bottleneck == "compute"
@@ -305,52 +449,84 @@ def test_few_steps_leave_open_whether_a_loss_beside_the_work_recurs(loss: float,
 
 
 def test_a_loss_of_few_steps_that_a_finding_explains_is_no_open_question() -> None:
-    summary = verdict({"input": 0.3, "compute": 0.7}, (finding(0.3),), steps_counted=1).summary
+    summary = verdict(
+        {"input": 0.3, "compute": 0.7}, (finding(0.3),), steps_counted=1
+    ).summary
 
     assert summary.startswith(
-        "The devices compute for 70% of step time; 30% is waiting for or preparing the next batch."
+        "The devices compute for 70% of step time; 30% is waiting for or preparing "
+        "the next batch."
     )
 
 
-def test_a_finding_about_another_class_or_of_little_weight_explains_no_loss_of_few_steps() -> None:
-    """One of medium severity is about input, the other about the loss itself, but low."""
+def test_a_finding_about_another_class_or_of_little_weight_explains_no_loss_of_few_steps() -> (
+    None
+):
+    """One of medium severity is about input, the other about the loss itself,
+    but low.
+    """
     for loss, share in (("host", 0.3), ("input", 0.09)):
-        summary = verdict({loss: 0.3, "compute": 0.7}, (finding(share),), steps_counted=1).summary
+        summary = verdict(
+            {loss: 0.3, "compute": 0.7}, (finding(share),), steps_counted=1
+        ).summary
 
         assert "so few steps cannot show whether the 30%" in summary
 
 
 @pytest.mark.parametrize(
     ("queued", "launch", "bottleneck"),
-    [(0.499, 0.3, "launch"), (0.5, 0.3, "compute"), (0.9, 0.499, "compute"), (0.9, 0.5, "launch")],
+    [
+        (0.499, 0.3, "launch"),
+        (0.5, 0.3, "compute"),
+        (0.9, 0.499, "compute"),
+        (0.9, 0.5, "launch"),
+    ],
 )
 def test_launch_gaps_are_no_limit_where_most_kernels_queue_and_the_device_works_longer(
     queued: float, launch: float, bottleneck: str
 ) -> None:
-    found = verdict({"launch": launch, "compute": 1 - launch}, queued_kernel_fraction=queued)
+    found = verdict(
+        {"launch": launch, "compute": 1 - launch}, queued_kernel_fraction=queued
+    )
 
-    assert (found.bottleneck, found.fraction) == (bottleneck, launch if bottleneck == "launch" else 1 - launch)
+    assert (found.bottleneck, found.fraction) == (
+        bottleneck,
+        launch if bottleneck == "launch" else 1 - launch,
+    )
 
 
 def test_launch_time_beside_queued_kernels_is_told() -> None:
-    said = verdict({"launch": 0.3, "compute": 0.7}, queued_kernel_fraction=0.9).summary.replace(" %", "%")
+    said = verdict(
+        {"launch": 0.3, "compute": 0.7}, queued_kernel_fraction=0.9
+    ).summary.replace(" %", "%")
 
     assert "compute for 70%" in said
     assert "the 30% of dispatching ops and kernels is not the limit" in said
 
 
 @pytest.mark.parametrize(
-    ("waits", "waited", "bottleneck"), [(1.0, 0.05, "launch"), (0.99, 0.05, "compute"), (1.0, 0.049, "compute")]
+    ("waits", "waited", "bottleneck"),
+    [(1.0, 0.05, "launch"), (0.99, 0.05, "compute"), (1.0, 0.049, "compute")],
 )
-def test_a_host_that_waits_in_every_step_is_not_ahead_at_its_end(waits: float, waited: float, bottleneck: str) -> None:
-    known = {"waits_per_step": waits, "wait_fraction": waited, "turnaround_fraction": 0.2}
-    found = verdict({"launch": 0.3, "compute": 0.7}, queued_kernel_fraction=0.9, **known)
+def test_a_host_that_waits_in_every_step_is_not_ahead_at_its_end(
+    waits: float, waited: float, bottleneck: str
+) -> None:
+    known = {
+        "waits_per_step": waits,
+        "wait_fraction": waited,
+        "turnaround_fraction": 0.2,
+    }
+    found = verdict(
+        {"launch": 0.3, "compute": 0.7}, queued_kernel_fraction=0.9, **known
+    )
 
     assert found.bottleneck == bottleneck
     assert found.fraction == pytest.approx(0.2 if bottleneck == "launch" else 0.7)
 
 
-def test_queued_kernels_beside_15_percent_of_launch_are_told_and_beside_less_are_not() -> None:
+def test_queued_kernels_beside_15_percent_of_launch_are_told_and_beside_less_are_not() -> (
+    None
+):
     told = verdict({"launch": 0.15, "compute": 0.85}, queued_kernel_fraction=0.9)
     untold = verdict({"launch": 0.149, "compute": 0.851}, queued_kernel_fraction=0.9)
 
@@ -359,17 +535,28 @@ def test_queued_kernels_beside_15_percent_of_launch_are_told_and_beside_less_are
 
 
 def test_a_way_back_that_is_longer_than_all_launches_leaves_them_as_they_are() -> None:
-    """14% of launch is below what is named; 5% more, which nobody measured, would not be."""
+    """14% of launch is below what is named; 5% more, which nobody measured, would not
+    be.
+    """
     known = {"waits_per_step": 1.0, "wait_fraction": 0.1, "turnaround_fraction": 0.3}
 
-    assert verdict({"launch": 0.14, "compute": 0.86}, queued_kernel_fraction=0.9, **known).bottleneck == "compute"
-    found = verdict({"launch": 0.25, "compute": 0.75}, queued_kernel_fraction=0.9, **known)
+    assert (
+        verdict(
+            {"launch": 0.14, "compute": 0.86}, queued_kernel_fraction=0.9, **known
+        ).bottleneck
+        == "compute"
+    )
+    found = verdict(
+        {"launch": 0.25, "compute": 0.75}, queued_kernel_fraction=0.9, **known
+    )
     assert (found.bottleneck, found.fraction) == ("launch", 0.25)
 
 
 def test_where_the_way_back_is_not_known_the_queues_explain_all_launches() -> None:
     known = {"waits_per_step": 1.0, "wait_fraction": 0.1}
-    found = verdict({"launch": 0.3, "compute": 0.7}, queued_kernel_fraction=0.9, **known)
+    found = verdict(
+        {"launch": 0.3, "compute": 0.7}, queued_kernel_fraction=0.9, **known
+    )
 
     assert found.bottleneck == "compute"
     assert "the 30% of dispatching ops and kernels is not the limit" in found.summary
@@ -377,16 +564,26 @@ def test_where_the_way_back_is_not_known_the_queues_explain_all_launches() -> No
 
 def test_a_host_of_which_no_wait_is_known_is_ahead() -> None:
     for known in ({"waits_per_step": 1.0}, {"wait_fraction": 0.1}):
-        found = verdict({"launch": 0.3, "compute": 0.7}, queued_kernel_fraction=0.9, turnaround_fraction=0.2, **known)
+        found = verdict(
+            {"launch": 0.3, "compute": 0.7},
+            queued_kernel_fraction=0.9,
+            turnaround_fraction=0.2,
+            **known,
+        )
 
         assert found.bottleneck == "compute"
 
 
 def test_python_between_steps_is_named_whether_kernels_queue_or_not() -> None:
-    assert verdict({"host": 0.3, "compute": 0.7}, queued_kernel_fraction=1.0).bottleneck == "host"
+    assert (
+        verdict({"host": 0.3, "compute": 0.7}, queued_kernel_fraction=1.0).bottleneck
+        == "host"
+    )
 
 
-@pytest.mark.parametrize("loss", ["input", "host", "launch", "compile", "transfer", "collective", "idle"])
+@pytest.mark.parametrize(
+    "loss", ["input", "host", "launch", "compile", "transfer", "collective", "idle"]
+)
 @pytest.mark.parametrize(
     ("share", "steps", "confidence", "healthy"),
     [(0.15, 9, 0.5, False), (0.149, 9, 0.5, True), (0.7, 9, 1.0, False)],
@@ -394,7 +591,11 @@ def test_python_between_steps_is_named_whether_kernels_queue_or_not() -> None:
 def test_no_run_that_loses_15_percent_of_its_steps_is_healthy(
     loss: str, share: float, steps: int, confidence: float, healthy: bool
 ) -> None:
-    found = verdict({loss: share, "compute": 1 - share}, steps_counted=steps, step_confidence=confidence)
+    found = verdict(
+        {loss: share, "compute": 1 - share},
+        steps_counted=steps,
+        step_confidence=confidence,
+    )
 
     assert found.healthy is healthy
     assert ("No finding is worth acting on" in found.summary) is healthy
@@ -404,9 +605,13 @@ def test_idle_time_is_told_by_the_call_that_covers_it() -> None:
     shares = dict.fromkeys(CLASSES, 0.0) | {"idle": 0.8, "compute": 0.2}
 
     assert (
-        "most of it during collect (gc.py:3)." in give_verdict(shares, metrics({}, {}), (), "collect (gc.py:3)").summary
+        "most of it during collect (gc.py:3)."
+        in give_verdict(shares, metrics({}, {}), (), "collect (gc.py:3)").summary
     )
-    assert "the trace does not show why" in give_verdict(shares, metrics({}, {}), ()).summary
+    assert (
+        "the trace does not show why"
+        in give_verdict(shares, metrics({}, {}), ()).summary
+    )
 
 
 def test_a_healthy_step_may_still_compute_more_than_it_needs() -> None:
@@ -417,7 +622,9 @@ def test_a_healthy_step_may_still_compute_more_than_it_needs() -> None:
     with_saving = give_verdict(shares, known, (finding(0.1),), largest=largest)
 
     assert found.healthy
-    assert found.summary.endswith("no trace shows; the line train.py:34 takes 20% of the step.")
+    assert found.summary.endswith(
+        "no trace shows; the line train.py:34 takes 20% of the step."
+    )
     assert with_saving.summary.endswith("One change could save up to 10%.")
 
 
@@ -426,21 +633,41 @@ def test_a_loss_without_a_finding_promises_nothing() -> None:
     found = verdict({"input": 0.4, "compute": 0.6}, **known)
 
     assert not found.healthy
-    assert found.summary.endswith("of step time is waiting for or preparing the next batch.")
+    assert found.summary.endswith(
+        "of step time is waiting for or preparing the next batch."
+    )
 
 
 def test_what_is_perhaps_computed_in_vain_is_named_though_nothing_proves_it() -> None:
-    doubt = replace(finding(0.2), severity=Severity.LOW, category="compute", title="A loop masks turns", saving=None)
+    doubt = replace(
+        finding(0.2),
+        severity=Severity.LOW,
+        category="compute",
+        title="A loop masks turns",
+        saving=None,
+    )
 
-    assert "One thing to check: a loop masks turns (a.py:3)." in verdict({"compute": 1.0}, (doubt,)).summary
-    assert "to check" not in verdict({"compute": 1.0}, (replace(doubt, category="host"),)).summary
+    assert (
+        "One thing to check: a loop masks turns (a.py:3)."
+        in verdict({"compute": 1.0}, (doubt,)).summary
+    )
+    assert (
+        "to check"
+        not in verdict({"compute": 1.0}, (replace(doubt, category="host"),)).summary
+    )
     promises = replace(doubt, saving=finding(0.05).saving)
     assert "to check" not in verdict({"compute": 1.0}, (promises,)).summary
 
 
-@pytest.mark.parametrize(("steps", "first"), [(1, "input-loader-in-step"), (3, "another")])
-def test_of_few_steps_what_explains_the_verdict_comes_first(steps: int, first: str) -> None:
-    """There findings come by severity, and a single step cannot vouch for its input: `low`, whatever it would save."""
+@pytest.mark.parametrize(
+    ("steps", "first"), [(1, "input-loader-in-step"), (3, "another")]
+)
+def test_of_few_steps_what_explains_the_verdict_comes_first(
+    steps: int, first: str
+) -> None:
+    """There findings come by severity, and a single step cannot vouch for its input:
+    `low`, whatever it would save.
+    """
     about_input = replace(finding(0.9), severity=Severity.LOW)
     another = replace(finding(0.1), rule_id="another", claims=("compute",))
     known = metrics({}, {"steps_counted": steps, "step_confidence": 1.0})
@@ -459,37 +686,67 @@ def test_of_few_steps_what_explains_the_verdict_comes_first(steps: int, first: s
         ((0.2, 0.3), (0.2, 0.3), True),
     ],
 )
-@pytest.mark.parametrize(("verdict", "steps"), [("compute", 1), ("compute", 9), ("collective", 9)])
+@pytest.mark.parametrize(
+    ("verdict", "steps"), [("compute", 1), ("compute", 9), ("collective", 9)]
+)
 def test_what_may_save_as_much_comes_first_where_the_verdict_is_about_it(
-    verdict: str, steps: int, own: tuple[float, float], other: tuple[float, float], leads: bool
+    verdict: str,
+    steps: int,
+    own: tuple[float, float],
+    other: tuple[float, float],
+    leads: bool,
 ) -> None:
-    mine = replace(finding(0.1), rule_id="mine", claims=(verdict,), saving=Saving(*own, ""))
-    first = replace(mine, rule_id="first", claims=("launch",), saving=Saving(*other, ""))
+    mine = replace(
+        finding(0.1), rule_id="mine", claims=(verdict,), saving=Saving(*own, "")
+    )
+    first = replace(
+        mine, rule_id="first", claims=("launch",), saving=Saving(*other, "")
+    )
     known = metrics({}, {"steps_counted": steps, "step_confidence": 1.0})
 
-    found = [one.rule_id for one in led_by(Verdict(verdict, 0.5, False, ""), (first, mine), known)]
+    found = [
+        one.rule_id
+        for one in led_by(Verdict(verdict, 0.5, False, ""), (first, mine), known)
+    ]
 
     assert found == (["mine", "first"] if leads else ["first", "mine"])
 
 
-@pytest.mark.parametrize("changed", [{"saving": None}, {"tier": "preview"}, {"claims": ("host",)}])
+@pytest.mark.parametrize(
+    "changed", [{"saving": None}, {"tier": "preview"}, {"claims": ("host",)}]
+)
 def test_nothing_else_is_moved(changed: dict[str, object]) -> None:
     first = replace(finding(0.1), rule_id="first", claims=("launch",))
     mine = replace(first, rule_id="mine", **({"claims": ("compute",)} | changed))
     known = metrics({}, {"steps_counted": 9, "step_confidence": 1.0})
 
-    assert led_by(Verdict("compute", 0.5, False, ""), (first, mine), known) == (first, mine)
+    assert led_by(Verdict("compute", 0.5, False, ""), (first, mine), known) == (
+        first,
+        mine,
+    )
 
 
 @pytest.mark.parametrize(
-    ("share", "kernels", "healthy"), [(0.5, 1000.0, False), (0.499, 1000.0, True), (0.9, 999.0, True)]
+    ("share", "kernels", "healthy"),
+    [(0.5, 1000.0, False), (0.499, 1000.0, True), (0.9, 999.0, True)],
 )
-def test_thousands_of_tiny_kernels_are_no_proof_of_health(share: float, kernels: float, healthy: bool) -> None:
-    found = verdict({"compute": 0.9, "launch": 0.1}, tiny_kernel_fraction=share, kernels_per_step=kernels)
+def test_thousands_of_tiny_kernels_are_no_proof_of_health(
+    share: float, kernels: float, healthy: bool
+) -> None:
+    found = verdict(
+        {"compute": 0.9, "launch": 0.1},
+        tiny_kernel_fraction=share,
+        kernels_per_step=kernels,
+    )
 
     assert (found.bottleneck, found.healthy) == ("compute", healthy)
     assert ("could rounds of a loop run at once" in found.summary) is not healthy
 
 
 def test_ops_of_a_cpu_may_be_short() -> None:
-    assert verdict({"compute": 0.9}, device_kind="cpu", tiny_kernel_fraction=0.9, kernels_per_step=5000.0).healthy
+    assert verdict(
+        {"compute": 0.9},
+        device_kind="cpu",
+        tiny_kernel_fraction=0.9,
+        kernels_per_step=5000.0,
+    ).healthy

@@ -38,7 +38,9 @@ def rule(text: str = RULE) -> Rule:
 
 
 def test_limits_are_called_as_their_metrics_and_several_of_one_are_counted() -> None:
-    """8 bounds the metric from both sides and is one limit. What a fix asks for is none."""
+    """8 bounds the metric from both sides and is one limit. What a fix asks for is
+    none.
+    """
     named = {one.name: (one.bound, one.operators) for one in limits_of(rule())}
 
     assert named == {
@@ -50,6 +52,10 @@ def test_limits_are_called_as_their_metrics_and_several_of_one_are_counted() -> 
 
 
 def test_every_limit_of_the_shipped_rules_has_a_name_of_its_own() -> None:
-    named = [(one.id, limit.name) for one in load_catalogue().rules for limit in limits_of(one)]
+    named = [
+        (one.id, limit.name)
+        for one in load_catalogue().rules
+        for limit in limits_of(one)
+    ]
 
     assert len(set(named)) == len(named) > 150

@@ -1,4 +1,6 @@
-"""Rule files: read safely, checked field by field, errors with file, line and field; all built-in rules with their cases."""
+"""Rule files: read safely, checked field by field, errors with file, line and field;
+all built-in rules with their cases.
+"""
 
 from __future__ import annotations
 
@@ -26,19 +28,31 @@ def test_every_built_in_rule_is_right_and_does_what_its_cases_say() -> None:
 
 
 def test_the_catalogue_is_the_folder() -> None:
-    files = [path for path in RULES.glob("*/*.yaml") if not path.name.endswith(".cases.yaml")]
-    previews = [path for path in RULES.glob("preview/*/*.yaml") if not path.name.endswith(".cases.yaml")]
+    files = [
+        path for path in RULES.glob("*/*.yaml") if not path.name.endswith(".cases.yaml")
+    ]
+    previews = [
+        path
+        for path in RULES.glob("preview/*/*.yaml")
+        if not path.name.endswith(".cases.yaml")
+    ]
 
     catalogue, every = load_catalogue(), load_catalogue(preview=True)
 
     assert {rule.id for rule in catalogue.rules} == {path.stem for path in files}
-    assert {rule.id for rule in every.rules} == {path.stem for path in [*files, *previews]}
+    assert {rule.id for rule in every.rules} == {
+        path.stem for path in [*files, *previews]
+    }
     assert catalogue.broken == every.broken == ()
 
 
 def below(text: str, *more: str) -> str:
-    """The rule without what it says of its standing, and with further fields at its end."""
-    plain = re.sub(r"(?m)^(?:tier|proof|ask|takes|confirmed):.*\n(?:[ -].*\n)*", "", text)
+    """The rule without what it says of its standing, and with further fields at its
+    end.
+    """
+    plain = re.sub(
+        r"(?m)^(?:tier|proof|ask|takes|confirmed):.*\n(?:[ -].*\n)*", "", text
+    )
     return "\n".join((plain.rstrip("\n"), *more, ""))
 
 
@@ -49,11 +63,20 @@ def test_what_a_rule_does_not_say_of_its_standing_is_the_usual() -> None:
 
 
 def test_a_rule_declares_tier_proof_question_and_what_confirmed_it() -> None:
-    more = ("tier: preview", "proof: likely", "ask: Is it {input_bound_fraction}?", "confirmed: [fixtures/x]")
+    more = (
+        "tier: preview",
+        "proof: likely",
+        "ask: Is it {input_bound_fraction}?",
+        "confirmed: [fixtures/x]",
+    )
 
     rule = checked(load(below(GOOD, *more, "takes: input_bound_fraction"), "x.yaml"))
 
-    assert (rule.tier, rule.proof, rule.ask) == ("preview", "likely", "Is it {input_bound_fraction}?")
+    assert (rule.tier, rule.proof, rule.ask) == (
+        "preview",
+        "likely",
+        "Is it {input_bound_fraction}?",
+    )
     assert (rule.takes, rule.confirmed) == ("input_bound_fraction", ("fixtures/x",))
     assert rule.is_preview
     assert rule.is_likely
@@ -71,7 +94,9 @@ def test_a_rule_declares_tier_proof_question_and_what_confirmed_it() -> None:
         (["confirmed: once"], "confirmed", "list"),
     ],
 )
-def test_a_wrong_standing_names_its_field(more: list[str], field: str, cause: str) -> None:
+def test_a_wrong_standing_names_its_field(
+    more: list[str], field: str, cause: str
+) -> None:
     with pytest.raises(RuleError) as raised:
         checked(load(below(GOOD, *more), "x.yaml"))
 
@@ -88,14 +113,23 @@ def test_a_likely_rule_may_not_be_severe() -> None:
 
 
 def test_only_rules_of_the_preview_folder_are_preview(tmp_path: Path) -> None:
-    for folder, text in (("input", below(GOOD, "tier: preview")), ("preview/input", below(GOOD))):
+    for folder, text in (
+        ("input", below(GOOD, "tier: preview")),
+        ("preview/input", below(GOOD)),
+    ):
         file = tmp_path / folder / "input-not-prefetched.yaml"
         file.parent.mkdir(parents=True)
         file.write_text(text)
 
     failures = check_folder(tmp_path).failures
 
-    assert sum("tier: must be preview in a folder called preview" in one for one in failures) == 2
+    assert (
+        sum(
+            "tier: must be preview in a folder called preview" in one
+            for one in failures
+        )
+        == 2
+    )
 
 
 def test_preview_rules_are_off_unless_asked_for(tmp_path: Path) -> None:
@@ -104,7 +138,9 @@ def test_preview_rules_are_off_unless_asked_for(tmp_path: Path) -> None:
 
     usual, every = load_catalogue([tmp_path]), load_catalogue([tmp_path], preview=True)
 
-    assert {one.id for one in every.rules} - {one.id for one in usual.rules} >= {"on-trial"}
+    assert {one.id for one in every.rules} - {one.id for one in usual.rules} >= {
+        "on-trial"
+    }
     assert load_catalogue([tmp_path], disabled=["on-trial"]).broken == ()
 
 
@@ -123,18 +159,45 @@ def test_every_rule_names_its_source_and_an_edit(rule) -> None:
         ("id: input-not-prefetched", "id: Input Not", "id", "not a rule id"),
         ("category: input", "category: speed", "category", "not one of"),
         ("at_least: 0.05", "at_least: lots", "when.all.0.at_least", "must be a number"),
-        ("metric: input_bound_fraction, at", "metric: input_fraction, at", "when", "no metric or fact"),
+        (
+            "metric: input_bound_fraction, at",
+            "metric: input_fraction, at",
+            "when",
+            "no metric or fact",
+        ),
         ("  low: 0.5", "  low: 2", "saving.low", "between 0"),
         ("summary: >", "sumary: >", "sumary", "not a field"),
-        ("evidence: [input_bound_fraction,", "evidence: [nonsense,", "evidence.0", "no metric or fact"),
+        (
+            "evidence: [input_bound_fraction,",
+            "evidence: [nonsense,",
+            "evidence.0",
+            "no metric or fact",
+        ),
         ("  - kind: code", "  - kind: magic", "fixes.0.kind", "not one of"),
-        ("{input_bound_fraction} of step", "{input_bond_fraction} of step", "summary", "no metric or fact"),
+        (
+            "{input_bound_fraction} of step",
+            "{input_bond_fraction} of step",
+            "summary",
+            "no metric or fact",
+        ),
         ("A prefetch hides", "A {nonsense} hides", "saving.basis", "no metric or fact"),
-        ("Holds a few more", "Holds {nonsense} more", "fixes.0.side_effect", "no metric or fact"),
-        ("    valid_for:", '    env: {A: "{nonsense}"}\n    valid_for:', "fixes.0.env.A", "no metric or fact"),
+        (
+            "Holds a few more",
+            "Holds {nonsense} more",
+            "fixes.0.side_effect",
+            "no metric or fact",
+        ),
+        (
+            "    valid_for:",
+            '    env: {A: "{nonsense}"}\n    valid_for:',
+            "fixes.0.env.A",
+            "no metric or fact",
+        ),
     ],
 )
-def test_an_error_points_at_line_and_field(old: str, new: str, field: str, cause: str) -> None:
+def test_an_error_points_at_line_and_field(
+    old: str, new: str, field: str, cause: str
+) -> None:
     text = GOOD.replace(old, new, 1)
     assert text != GOOD
 
@@ -144,7 +207,9 @@ def test_an_error_points_at_line_and_field(old: str, new: str, field: str, cause
     assert caught.value.field == field
     assert cause in caught.value.cause
     first = field.split(".", maxsplit=1)[0]
-    expected = next(i for i, line in enumerate(text.splitlines(), 1) if line.startswith(first))
+    expected = next(
+        i for i, line in enumerate(text.splitlines(), 1) if line.startswith(first)
+    )
     assert expected <= caught.value.line <= expected + 7
     assert str(caught.value).startswith(f"some.yaml:{caught.value.line}: ")
 
@@ -171,7 +236,8 @@ def test_dangerous_and_broken_yaml_is_refused(text: str) -> None:
 def test_nested_aliases_do_not_explode() -> None:
     """The billion laughs: refused at the first alias."""
     laughs = "a: &a [x, x]\n" + "".join(
-        f"{chr(98 + i)}: &{chr(98 + i)} [*{chr(97 + i)}, *{chr(97 + i)}]\n" for i in range(20)
+        f"{chr(98 + i)}: &{chr(98 + i)} [*{chr(97 + i)}, *{chr(97 + i)}]\n"
+        for i in range(20)
     )
 
     with pytest.raises(RuleError):
@@ -180,7 +246,9 @@ def test_nested_aliases_do_not_explode() -> None:
 
 def test_a_broken_file_does_not_stop_the_others(tmp_path: Path) -> None:
     (tmp_path / "broken.yaml").write_text("id: broken\ncategory: nonsense\n")
-    (tmp_path / "mine.yaml").write_text(GOOD.replace("id: input-not-prefetched", "id: my-rule"))
+    (tmp_path / "mine.yaml").write_text(
+        GOOD.replace("id: input-not-prefetched", "id: my-rule")
+    )
 
     catalogue = load_catalogue([tmp_path])
 
@@ -199,7 +267,9 @@ def test_an_id_is_taken_once(tmp_path: Path) -> None:
 
 
 def test_rules_can_be_left_out() -> None:
-    assert "few-steps" not in {rule.id for rule in load_catalogue(disabled=["few-steps"]).rules}
+    assert "few-steps" not in {
+        rule.id for rule in load_catalogue(disabled=["few-steps"]).rules
+    }
     with pytest.raises(UsageError, match="no rule has this id"):
         load_catalogue(disabled=["nonsense"])
 
@@ -210,9 +280,12 @@ def test_a_missing_rule_folder_is_a_usage_error(tmp_path: Path) -> None:
 
 
 def test_cases_that_fail_are_told(tmp_path: Path) -> None:
-    (tmp_path / "my-rule.yaml").write_text(GOOD.replace("id: input-not-prefetched", "id: my-rule"))
+    (tmp_path / "my-rule.yaml").write_text(
+        GOOD.replace("id: input-not-prefetched", "id: my-rule")
+    )
     (tmp_path / "my-rule.cases.yaml").write_text(
-        "- name: should fire\n  metrics: {input_bound_fraction: 0.01, input_overlap_fraction: 0.01}\n"
+        "- name: should fire\n  metrics: {input_bound_fraction: 0.01, "
+        "input_overlap_fraction: 0.01}\n"
         "  facts: {input_root: none}\n  expect: fired\n"
     )
 
@@ -235,7 +308,14 @@ def test_the_rule_in_the_guide_passes_its_own_cases(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", ["2026-99-99", "2026-02-30T25:61:61", "9" * 5000, "0b" + "1" * 20_000, "1:" * 2000 + "1"]
+    "value",
+    [
+        "2026-99-99",
+        "2026-02-30T25:61:61",
+        "9" * 5000,
+        "0b" + "1" * 20_000,
+        "1:" * 2000 + "1",
+    ],
 )
 def test_a_value_that_yaml_cannot_read_is_an_error_of_its_line(value: str) -> None:
     """Or one that the field refuses."""

@@ -12,7 +12,12 @@ from tfadvisor.metrics.registry import Measured, Metrics, registered_metrics
 def metrics(**values: float) -> Metrics:
     return Metrics(
         {
-            name: Measured(values.get(name), one.unit, "" if name in values else "absent", one.about)
+            name: Measured(
+                values.get(name),
+                one.unit,
+                "" if name in values else "absent",
+                one.about,
+            )
             for name, one in registered_metrics().items()
         },
         {},
@@ -38,11 +43,15 @@ def test_compute_is_what_calm_ops_need_their_starts_and_what_others_add() -> Non
 
 
 def test_starts_and_stretch_together_are_no_more_than_compute() -> None:
-    """Ops of one name that differ look stretched: 60% starts leave 40 for the 80 that are missing."""
+    """Ops of one name that differ look stretched: 60% starts leave 40 for the 80 that
+    are missing.
+    """
     parts = parts_of(metrics(**STEP, calm_op_share=0.2, op_start_share=0.6))
 
     assert parts is not None
-    assert (parts["kernels"], parts["starts"], parts["stretch"]) == pytest.approx((0.0, 0.3, 0.2))
+    assert (parts["kernels"], parts["starts"], parts["stretch"]) == pytest.approx(
+        (0.0, 0.3, 0.2)
+    )
 
 
 def test_where_ops_tell_nothing_all_compute_is_needed() -> None:
@@ -57,9 +66,19 @@ def test_without_classes_of_time_there_are_no_parts() -> None:
     assert parts_of(metrics(calm_op_share=0.9)) is None
 
 
-def test_a_finding_takes_its_classes_in_their_order_and_the_parts_of_compute_alike() -> None:
-    """60%: all 10 of launch, then 50 of the 80 that are compute, five eighths of each of its parts."""
-    parts = {"kernels": 0.4, "starts": 0.24, "stretch": 0.16, "launch": 0.1, "host": 0.1}
+def test_a_finding_takes_its_classes_in_their_order_and_the_parts_of_compute_alike() -> (
+    None
+):
+    """60%: all 10 of launch, then 50 of the 80 that are compute, five eighths of each
+    of its parts.
+    """
+    parts = {
+        "kernels": 0.4,
+        "starts": 0.24,
+        "stretch": 0.16,
+        "launch": 0.1,
+        "host": 0.1,
+    }
 
     assert taken(parts, 0.6, ("launch", "compute")) == pytest.approx(
         {"launch": 0.1, "kernels": 0.25, "starts": 0.15, "stretch": 0.1}
@@ -73,7 +92,9 @@ def test_a_finding_takes_no_more_than_its_classes_hold() -> None:
 
 
 def test_recording_is_taken_off_the_threads_time() -> None:
-    """A fifth of the step: half of the 40% that the thread works. What remains is 80%, of which kernels are 60."""
+    """A fifth of the step: half of the 40% that the thread works. What remains is 80%,
+    of which kernels are 60.
+    """
     parts = {**dict.fromkeys(PARTS, 0.0), "kernels": 0.6, "host": 0.3, "launch": 0.1}
 
     step = unrecorded(parts, 0.2)

@@ -1,4 +1,6 @@
-"""The verdict's forms: each valid by its published schema, whatever stands in traces and files."""
+"""The verdict's forms: each valid by its published schema, whatever stands in traces
+and files.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,17 @@ from msgspec.structs import replace
 from support.made_runs import op, side
 
 from tfadvisor.advice.findings import Fix
-from tfadvisor.comparison.gate.forms.ci import as_codequality, as_junit, workflow_commands
-from tfadvisor.comparison.gate.forms.pages import LARGEST, as_comment, as_html, as_markdown
+from tfadvisor.comparison.gate.forms.ci import (
+    as_codequality,
+    as_junit,
+    workflow_commands,
+)
+from tfadvisor.comparison.gate.forms.pages import (
+    LARGEST,
+    as_comment,
+    as_html,
+    as_markdown,
+)
 from tfadvisor.comparison.gate.forms.sarif import as_sarif
 from tfadvisor.comparison.gate.forms.text import as_text, headline
 from tfadvisor.comparison.gate.result import Check, Gated, GateResult, Outcome
@@ -24,8 +35,13 @@ from tfadvisor.report.forms.html import as_json
 from tfadvisor.report.forms.terminal import screen_of
 
 SCHEMAS = Path(__file__).parent / "schemas"
-HOSTILE = "a\x00b\x1b[31m<x>&\"'`|::error::%0A\r\n\u202e\ufffe\ud800 ]]> ../../etc/passwd " + "é" * 20
-BEFORE = side(100.0, ops=[op("dot.1", 60.0), op("add", 20.0)], metrics={"kernels_per_step": 2.0})
+HOSTILE = (
+    "a\x00b\x1b[31m<x>&\"'`|::error::%0A\r\n\u202e\ufffe\ud800 ]]> ../../etc/passwd "
+    + "é" * 20
+)
+BEFORE = side(
+    100.0, ops=[op("dot.1", 60.0), op("add", 20.0)], metrics={"kernels_per_step": 2.0}
+)
 AFTER = side(
     140.0,
     ops=[op("dot.7", 62.0), op("add", 20.0), op("new_one", 20.0)],
@@ -35,13 +51,28 @@ AFTER = side(
 """Ops of 102 ms take 120 of the step, so the new one of 20 ms takes 23.5 of it."""
 
 
-def check(outcome: Outcome, name: str = "step_time_ms", kind: str = "relative", **known: object) -> Check:
-    settings = {"level": "error", "message": f"{name}: {outcome.value}.", "unit": "ms", "line": 4, **known}
+def check(
+    outcome: Outcome,
+    name: str = "step_time_ms",
+    kind: str = "relative",
+    **known: object,
+) -> Check:
+    settings = {
+        "level": "error",
+        "message": f"{name}: {outcome.value}.",
+        "unit": "ms",
+        "line": 4,
+        **known,
+    }
     return Check(kind=kind, name=name, outcome=outcome, **settings)
 
 
 def judged(
-    *checks: Check, outcome: Outcome = Outcome.FAIL, code: int = 1, model: str = "default", explained: bool = True
+    *checks: Check,
+    outcome: Outcome = Outcome.FAIL,
+    code: int = 1,
+    model: str = "default",
+    explained: bool = True,
 ) -> GateResult:
     return GateResult(
         outcome=outcome,
@@ -69,9 +100,33 @@ STEP = check(
 )
 FULL = judged(
     STEP,
-    check(Outcome.PASS, "kernels_per_step", unit="count", value=25.0, base=25.0, detectable=0.1, limit=25.5, p=0.5),
-    check(Outcome.WARN, "input-loader-in-step", "rule", level="warn", file="train.py", file_line=12, unit=""),
-    check(Outcome.IGNORED, "retraces_in_steady_state", "budget", unit="count", value=3.0, limit=0.0),
+    check(
+        Outcome.PASS,
+        "kernels_per_step",
+        unit="count",
+        value=25.0,
+        base=25.0,
+        detectable=0.1,
+        limit=25.5,
+        p=0.5,
+    ),
+    check(
+        Outcome.WARN,
+        "input-loader-in-step",
+        "rule",
+        level="warn",
+        file="train.py",
+        file_line=12,
+        unit="",
+    ),
+    check(
+        Outcome.IGNORED,
+        "retraces_in_steady_state",
+        "budget",
+        unit="count",
+        value=3.0,
+        limit=0.0,
+    ),
     check(Outcome.NOT_APPLICABLE, "allreduce_efficiency", "budget"),
     check(Outcome.CANNOT_TELL, "input_bound_fraction", unit="fraction"),
     check(Outcome.BROKEN, "host_fraction", "budget"),
@@ -84,16 +139,18 @@ NASTY = judged(
     model=HOSTILE,
 )
 EMPTY = judged(outcome=Outcome.PASS, code=0, explained=False)
-ALL = pytest.mark.parametrize("verdict", [FULL, NASTY, EMPTY], ids=["full", "nasty", "empty"])
+ALL = pytest.mark.parametrize(
+    "verdict", [FULL, NASTY, EMPTY], ids=["full", "nasty", "empty"]
+)
 
 
 @ALL
 def test_sarif_follows_its_schema(verdict: GateResult) -> None:
     schema = json.loads((SCHEMAS / "sarif-2.1.0.json").read_text())
 
-    jsonschema.Draft202012Validator(schema, format_checker=jsonschema.FormatChecker()).validate(
-        json.loads(as_sarif(verdict))
-    )
+    jsonschema.Draft202012Validator(
+        schema, format_checker=jsonschema.FormatChecker()
+    ).validate(json.loads(as_sarif(verdict)))
 
 
 @pytest.mark.parametrize(
@@ -103,8 +160,12 @@ def test_sarif_follows_its_schema(verdict: GateResult) -> None:
         lambda log: log["runs"][0].update(note="x"),
         lambda log: log["runs"][0]["results"][0].update(level="fatal"),
         lambda log: log["runs"][0]["results"][0].pop("message"),
-        lambda log: log["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["region"].update(startLine=0),
-        lambda log: log["runs"][0]["tool"]["driver"]["rules"].append(log["runs"][0]["tool"]["driver"]["rules"][0]),
+        lambda log: log["runs"][0]["results"][0]["locations"][0]["physicalLocation"][
+            "region"
+        ].update(startLine=0),
+        lambda log: log["runs"][0]["tool"]["driver"]["rules"].append(
+            log["runs"][0]["tool"]["driver"]["rules"][0]
+        ),
     ],
 )
 def test_the_sarif_schema_tells_right_from_wrong(damage) -> None:
@@ -130,18 +191,39 @@ def test_sarif_says_what_failed_where_and_why() -> None:
     failed = results["relative/step_time_ms"]
     assert failed["level"] == "error"
     assert "The step takes 40 ms (40%) more: compute" in failed["message"]["text"]
-    assert failed["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "tfadvisor.toml"
+    assert (
+        failed["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+        == "tfadvisor.toml"
+    )
     assert failed["locations"][0]["physicalLocation"]["region"]["startLine"] == 4
     found = results["rule/input-loader-in-step"]["locations"][0]["physicalLocation"]
-    assert (found["artifactLocation"]["uri"], found["region"]["startLine"]) == ("train.py", 12)
-    assert results["budget/retraces_in_steady_state"]["suppressions"][0]["kind"] == "external"
+    assert (found["artifactLocation"]["uri"], found["region"]["startLine"]) == (
+        "train.py",
+        12,
+    )
+    assert (
+        results["budget/retraces_in_steady_state"]["suppressions"][0]["kind"]
+        == "external"
+    )
     for result in run["results"]:
-        assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
+        assert (
+            run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"]
+            == result["ruleId"]
+        )
 
 
 def test_sarif_carries_the_edit_as_help() -> None:
-    fix = Fix("code", "Load ahead.", "ds = ds.prefetch(2)\x1b[31m", {}, "any TensorFlow 2", "Takes memory.")
-    found = check(Outcome.WARN, "input-loader-in-step", "rule", level="warn", fixes=(fix,))
+    fix = Fix(
+        "code",
+        "Load ahead.",
+        "ds = ds.prefetch(2)\x1b[31m",
+        {},
+        "any TensorFlow 2",
+        "Takes memory.",
+    )
+    found = check(
+        Outcome.WARN, "input-loader-in-step", "rule", level="warn", fixes=(fix,)
+    )
 
     (rule,) = json.loads(as_sarif(judged(found)))["runs"][0]["tool"]["driver"]["rules"]
 
@@ -154,7 +236,9 @@ def test_fingerprints_stay_when_numbers_change() -> None:
     other = judged(replace(STEP, message="step_time_ms rose by 50%.", value=150.0))
 
     def fingerprint(verdict: GateResult) -> str:
-        return json.loads(as_sarif(verdict))["runs"][0]["results"][0]["partialFingerprints"]["tfadvisorCheck/v1"]
+        return json.loads(as_sarif(verdict))["runs"][0]["results"][0][
+            "partialFingerprints"
+        ]["tfadvisorCheck/v1"]
 
     assert fingerprint(FULL) == fingerprint(other)
     assert fingerprint(FULL) != fingerprint(judged(STEP, model="bert"))
@@ -166,11 +250,16 @@ def test_codequality_follows_its_schema(verdict: GateResult) -> None:
     issues = json.loads(as_codequality(verdict))
 
     jsonschema.Draft7Validator(schema).validate(issues)
-    assert len({issue["fingerprint"] + issue["check_name"] for issue in issues}) == len(issues)
+    assert len({issue["fingerprint"] + issue["check_name"] for issue in issues}) == len(
+        issues
+    )
 
 
 def test_codequality_grades_what_it_tells() -> None:
-    issues = {issue["check_name"]: issue["severity"] for issue in json.loads(as_codequality(FULL))}
+    issues = {
+        issue["check_name"]: issue["severity"]
+        for issue in json.loads(as_codequality(FULL))
+    }
 
     assert issues == {
         "relative/step_time_ms": "critical",
@@ -192,7 +281,9 @@ def test_junit_counts_what_it_holds() -> None:
     suite = ElementTree.fromstring(as_junit(FULL)).find("testsuite")
     assert suite is not None
 
-    assert {name: suite.get(name) for name in ("tests", "failures", "errors", "skipped")} == {
+    assert {
+        name: suite.get(name) for name in ("tests", "failures", "errors", "skipped")
+    } == {
         "tests": "7",
         "failures": "1",
         "errors": "1",
@@ -204,26 +295,44 @@ def test_junit_counts_what_it_holds() -> None:
     assert "total, median step time" in failure.text
 
 
-def test_junit_calls_it_an_error_when_not_being_able_to_tell_stops_the_pipeline() -> None:
+def test_junit_calls_it_an_error_when_not_being_able_to_tell_stops_the_pipeline() -> (
+    None
+):
     verdict = judged(check(Outcome.CANNOT_TELL), outcome=Outcome.CANNOT_TELL, code=4)
 
-    assert ElementTree.fromstring(as_junit(verdict)).find("testsuite/testcase/error") is not None
+    assert (
+        ElementTree.fromstring(as_junit(verdict)).find("testsuite/testcase/error")
+        is not None
+    )
 
 
 def test_annotations_are_one_line_each_and_escaped() -> None:
-    """https://docs.github.com/actions, workflow commands: %, CR, LF in data; also : and , in properties."""
-    verdict = judged(check(Outcome.FAIL, "a:b,c", message="100% of\nit, really: yes", line=0), explained=False)
+    """https://docs.github.com/actions, workflow commands: %, CR, LF in data; also : and
+    , in properties.
+    """
+    verdict = judged(
+        check(Outcome.FAIL, "a:b,c", message="100% of\nit, really: yes", line=0),
+        explained=False,
+    )
 
     assert workflow_commands(verdict) == [
-        "::error title=tfadvisor%3A a%3Ab%2Cc::100%25 of it, really: yes"  # a preset asks for it: no line does
+        # a preset asks for it: no line does
+        "::error title=tfadvisor%3A a%3Ab%2Cc::100%25 of it, really: yes"
     ]
 
 
 def test_annotations_block_or_warn() -> None:
     told = workflow_commands(FULL)
 
-    assert [line.split(" ")[0] for line in told] == ["::error", "::error", "::warning", "::warning"]
-    assert told[3].startswith("::warning file=train.py,line=12,title=tfadvisor%3A input-loader-in-step::")
+    assert [line.split(" ")[0] for line in told] == [
+        "::error",
+        "::error",
+        "::warning",
+        "::warning",
+    ]
+    assert told[3].startswith(
+        "::warning file=train.py,line=12,title=tfadvisor%3A input-loader-in-step::"
+    )
     assert workflow_commands(EMPTY) == []
 
 
@@ -235,18 +344,35 @@ def test_at_most_ten_annotations_of_a_kind() -> None:
 
 @ALL
 def test_no_output_sends_control_characters(verdict: GateResult) -> None:
-    texts = [as_text(verdict), as_markdown(verdict), as_junit(verdict), "\n".join(workflow_commands(verdict))]
+    texts = [
+        as_text(verdict),
+        as_markdown(verdict),
+        as_junit(verdict),
+        "\n".join(workflow_commands(verdict)),
+    ]
     texts += [as_json(verdict), as_sarif(verdict), as_codequality(verdict)]
 
     for text in texts:
-        assert not [character for character in text if ord(character) < 32 and character not in "\n\t"]
+        assert not [
+            character
+            for character in text
+            if ord(character) < 32 and character not in "\n\t"
+        ]
         assert not {"\x7f", "\u202e"} & set(text)
         text.encode("utf-8")
 
 
 def test_the_summary_stays_below_60_kib() -> None:
-    """Thousands of findings with long sentences: cut, with a word about it, and still Markdown from the top."""
-    many = judged(STEP, *[check(Outcome.WARN, f"rule-{number}", "rule", message="é" * 500) for number in range(2000)])
+    """Thousands of findings with long sentences: cut, with a word about it, and still
+    Markdown from the top.
+    """
+    many = judged(
+        STEP,
+        *[
+            check(Outcome.WARN, f"rule-{number}", "rule", message="é" * 500)
+            for number in range(2000)
+        ],
+    )
 
     text = as_markdown(many)
 
@@ -264,14 +390,27 @@ def test_a_summary_that_fits_is_whole() -> None:
     assert "cut:" not in text
 
 
-def test_the_text_says_first_what_failed_and_why_then_what_could_have_been_seen() -> None:
-    """The step is 40 ms longer: compute by 20 ms, host by 20 ms; the first of equals is named."""
+def test_the_text_says_first_what_failed_and_why_then_what_could_have_been_seen() -> (
+    None
+):
+    """The step is 40 ms longer: compute by 20 ms, host by 20 ms; the first of equals is
+    named.
+    """
     lines = as_text(FULL).splitlines()
 
-    assert lines[0] == " FAIL  step_time_ms rose by 40% (100 ms → 140 ms), mostly compute +20 ms"
-    assert lines[2].startswith("  default · JAX · 1 gpu NVIDIA H100 · run · 1 run against 10")
-    assert lines[3].startswith("  detects          step_time_ms +3.0%, kernels_per_step +0.4%")
-    assert any(line.startswith("  fail             step_time_ms rose by 40%") for line in lines)
+    assert (
+        lines[0]
+        == " FAIL  step_time_ms rose by 40% (100 ms → 140 ms), mostly compute +20 ms"
+    )
+    assert lines[2].startswith(
+        "  default · JAX · 1 gpu NVIDIA H100 · run · 1 run against 10"
+    )
+    assert lines[3].startswith(
+        "  detects          step_time_ms +3.0%, kernels_per_step +0.4%"
+    )
+    assert any(
+        line.startswith("  fail             step_time_ms rose by 40%") for line in lines
+    )
     assert any("new_one: new, 23.5 ms per step, 1 time" in line for line in lines)
     assert any("1: kernels_per_step" in line for line in lines)
 
@@ -284,7 +423,9 @@ class Terminal(io.StringIO):
         raise OSError
 
 
-def test_colours_only_on_a_terminal_without_no_color(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_colours_only_on_a_terminal_without_no_color(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("TERM", "xterm")
     out = Terminal()
@@ -305,35 +446,64 @@ def test_json_has_everything() -> None:
 
 
 def moved(outcome: Outcome, name: str = "step_time_ms") -> Check:
-    return check(outcome, name, message=f"{name} rose by 40% (100 ms → 140 ms); the limit is 5.0%. More words.")
+    return check(
+        outcome,
+        name,
+        message=f"{name} rose by 40% (100 ms → 140 ms); the limit is 5.0%. More words.",
+    )
 
 
-FOUND = check(Outcome.WARN, "input-loader-in-step", "rule", message="Loads its own batch. Much more.")
+FOUND = check(
+    Outcome.WARN,
+    "input-loader-in-step",
+    "rule",
+    message="Loads its own batch. Much more.",
+)
 
 
 @pytest.mark.parametrize(
     ("verdict", "line"),
     [
-        (judged(moved(Outcome.FAIL)), "step_time_ms rose by 40% (100 ms → 140 ms), mostly compute +20 ms"),
-        (judged(moved(Outcome.FAIL), explained=False), "step_time_ms rose by 40% (100 ms → 140 ms)"),
+        (
+            judged(moved(Outcome.FAIL)),
+            "step_time_ms rose by 40% (100 ms → 140 ms), mostly compute +20 ms",
+        ),
+        (
+            judged(moved(Outcome.FAIL), explained=False),
+            "step_time_ms rose by 40% (100 ms → 140 ms)",
+        ),
         (
             judged(moved(Outcome.FAIL, "kernels_per_step"), moved(Outcome.FAIL)),
-            "step_time_ms rose by 40% (100 ms → 140 ms), mostly compute +20 ms, and 1 more",
+            "step_time_ms rose by 40% (100 ms → 140 ms), mostly compute +20 ms, and "
+            "1 more",
         ),
         (
             judged(moved(Outcome.FAIL, "kernels_per_step")),
             "kernels_per_step rose by 40% (100 ms → 140 ms), with the new op new_one",
         ),
-        (judged(FOUND, moved(Outcome.PASS), outcome=Outcome.WARN, code=0), "Loads its own batch"),
         (
-            judged(moved(Outcome.CANNOT_TELL), outcome=Outcome.PASS, code=0, explained=False),
+            judged(FOUND, moved(Outcome.PASS), outcome=Outcome.WARN, code=0),
+            "Loads its own batch",
+        ),
+        (
+            judged(
+                moved(Outcome.CANNOT_TELL),
+                outcome=Outcome.PASS,
+                code=0,
+                explained=False,
+            ),
             "cannot tell: step_time_ms rose by 40% (100 ms → 140 ms)",
         ),
-        (judged(moved(Outcome.PASS), outcome=Outcome.PASS, code=0), "nothing changed in 1 check"),
+        (
+            judged(moved(Outcome.PASS), outcome=Outcome.PASS, code=0),
+            "nothing changed in 1 check",
+        ),
         (judged(outcome=Outcome.PASS, code=0), "nothing to judge"),
     ],
 )
-def test_the_first_line_is_the_verdict_and_its_cause(verdict: GateResult, line: str) -> None:
+def test_the_first_line_is_the_verdict_and_its_cause(
+    verdict: GateResult, line: str
+) -> None:
     assert headline(verdict) == line
     assert as_text(verdict).splitlines()[0].endswith(f"  {line}")
 
@@ -347,10 +517,14 @@ def test_a_comment_begins_with_the_mark_of_its_model() -> None:
 
 
 @ALL
-def test_the_page_runs_its_theme_button_alone_and_loads_nothing(verdict: GateResult) -> None:
+def test_the_page_runs_its_theme_button_alone_and_loads_nothing(
+    verdict: GateResult,
+) -> None:
     page = as_html(verdict)
 
-    assert page.count("<script") == 1  # the frame's own, which the policy allows by its hash
+    assert (
+        page.count("<script") == 1
+    )  # the frame's own, which the policy allows by its hash
     assert "script-src 'sha256-" in page
     assert "<x>" not in page
     assert "\x1b" not in page

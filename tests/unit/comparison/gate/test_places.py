@@ -19,7 +19,16 @@ from tfadvisor.comparison.gate.result import Check, GateResult, Outcome
 def verdict(file: str, line: int = 0) -> GateResult:
     report = trace().step(0, 100).report()
     found = judge(QUIET, [report], [snapshot()], Baseline((), (), (), ()), today=None)  # type: ignore[arg-type]
-    check = Check("rule", "some-rule", "error", Outcome.FAIL, "It is slow.", file=file, file_line=7, line=line)
+    check = Check(
+        "rule",
+        "some-rule",
+        "error",
+        Outcome.FAIL,
+        "It is slow.",
+        file=file,
+        file_line=7,
+        line=line,
+    )
     return replace(found, checks=(check,))
 
 
@@ -29,16 +38,26 @@ def verdict(file: str, line: int = 0) -> GateResult:
         ("train.py", ["train.py"], "train.py"),
         ("train.py", ["research/train.py"], "research/train.py"),
         ("research/train.py", ["research/train.py"], "research/train.py"),
-        ("/home/ci/checkout/research/train.py", ["research/train.py", "old/train.py"], "research/train.py"),
+        (
+            "/home/ci/checkout/research/train.py",
+            ["research/train.py", "old/train.py"],
+            "research/train.py",
+        ),
         ("train.py", ["a/train.py", "b/train.py"], ""),  # nobody knows which
         ("train.py", ["model.py"], ""),
-        ("train.py", [".venv/train.py", "build/lib/train.py"], ""),  # not the user's own
+        (
+            "train.py",
+            [".venv/train.py", "build/lib/train.py"],
+            "",
+        ),  # not the user's own
         ("/usr/lib/python3/site.py", ["train.py"], ""),
         ("../train.py", ["train.py"], ""),
         ("train.py", ["train.py/__init__.py"], ""),  # a folder
     ],
 )
-def test_a_file_is_found_or_is_none(tmp_path: Path, named: str, there: list[str], place: str) -> None:
+def test_a_file_is_found_or_is_none(
+    tmp_path: Path, named: str, there: list[str], place: str
+) -> None:
     for name in there:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
@@ -62,7 +81,9 @@ def test_the_line_of_the_configuration_where_it_is_there(tmp_path: Path) -> None
     assert told.startswith("::error file=tfadvisor.toml,line=3,")
 
 
-def test_code_scanning_which_takes_nothing_without_a_file_gets_one_that_is_there(tmp_path: Path) -> None:
+def test_code_scanning_which_takes_nothing_without_a_file_gets_one_that_is_there(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "README.md").touch()
 
     assert with_places(verdict("gone.py"), tmp_path).config == "README.md"

@@ -1,4 +1,6 @@
-"""Collectives on built traces: exposed, covered, waited for, and against the ideal; exact to 1 ps."""
+"""Collectives on built traces: exposed, covered, waited for, and against the ideal;
+exact to 1 ps.
+"""
 
 from __future__ import annotations
 
@@ -14,18 +16,32 @@ MODULE = {"hlo_module": "jit_step"}
 
 
 def program(*floats: int, group: int = 4) -> bytes:
-    """jit_step with one all-reduce.N of that many floats among the group, N = 11, 12, …"""
+    """jit_step with one all-reduce.N of that many floats among the group, N =
+    11, 12, …
+    """
     everyone = hlo.replica_groups(range(group))
-    parameters = [hlo.op(index + 1, "parameter", f"f32[{size}]", number=index) for index, size in enumerate(floats)]
+    parameters = [
+        hlo.op(index + 1, "parameter", f"f32[{size}]", number=index)
+        for index, size in enumerate(floats)
+    ]
     reductions = [
-        hlo.op(index + 11, "all-reduce", f"f32[{size}]", index + 1, channel=1, extra=everyone)
+        hlo.op(
+            index + 11,
+            "all-reduce",
+            f"f32[{size}]",
+            index + 1,
+            channel=1,
+            extra=everyone,
+        )
         for index, size in enumerate(floats)
     ]
     return hlo.module(hlo.computation(1, *parameters, *reductions))
 
 
 def two_devices() -> TraceBuilder:
-    """4 steps of 1,000. GPU 0 computes 200 and is in NCCL from 200 to 700; GPU 1 computes 500 and joins at 500."""
+    """4 steps of 1,000. GPU 0 computes 200 and is in NCCL from 200 to 700; GPU 1
+    computes 500 and joins at 500.
+    """
     builder = trace().steps(4, period=1000)
     for at in (0, 1000, 2000, 3000):
         builder.busy("GPU:0", (at, at + 200)).collective("GPU:0", at + 200, at + 700)
@@ -38,7 +54,9 @@ def test_only_what_computation_leaves_bare_is_exposed() -> None:
     34.999999 of 120; the other 25.000001 of its 60 are covered."""
     builder = trace().steps(2, period=120)
     for at in (0, 120):
-        builder.busy("GPU:0", (at, at + 60), (at + 70, at + 75.000001)).collective("GPU:0", at + 40, at + 100)
+        builder.busy("GPU:0", (at, at + 60), (at + 70, at + 75.000001)).collective(
+            "GPU:0", at + 40, at + 100
+        )
 
     metrics = builder.measure()
 
@@ -48,10 +66,16 @@ def test_only_what_computation_leaves_bare_is_exposed() -> None:
     assert picoseconds(metrics, "allreduce_ms_per_step") == us(60)
 
 
-def test_collectives_beside_each_other_are_covered_one_by_one_and_exposed_once() -> None:
-    """10 to 50 and 20 to 60, computation until 30: 20 and 10 of their 80 are covered; exposed is 30 to 60."""
+def test_collectives_beside_each_other_are_covered_one_by_one_and_exposed_once() -> (
+    None
+):
+    """10 to 50 and 20 to 60, computation until 30: 20 and 10 of their 80 are covered;
+    exposed is 30 to 60.
+    """
     builder = trace().step(0, 100).busy("GPU:0", (0, 30)).collective("GPU:0", 10, 50)
-    builder.on_line("/device:GPU:0", "Stream #6(Compute)", "ncclDevKernel_AllReduce_Sum_f32", 20, 60)
+    builder.on_line(
+        "/device:GPU:0", "Stream #6(Compute)", "ncclDevKernel_AllReduce_Sum_f32", 20, 60
+    )
 
     metrics = builder.measure()
 
@@ -72,9 +96,11 @@ def test_waiting_for_the_last_device_is_told_from_the_exchange() -> None:
 
 
 def test_waiting_that_computation_hides_costs_nothing() -> None:
-    """GPU 0 is in the collective from 200 and computes until 450, GPU 1 joins at 500: it waits bare for 50 only, although
-    250 of its 500 are exposed in all."""
-    builder = trace().step(0, 1000).busy("GPU:0", (0, 450)).collective("GPU:0", 200, 700)
+    """GPU 0 is in the collective from 200 and computes until 450, GPU 1 joins at 500:
+    it waits bare for 50 only, although 250 of its 500 are exposed in all."""
+    builder = (
+        trace().step(0, 1000).busy("GPU:0", (0, 450)).collective("GPU:0", 200, 700)
+    )
 
     metrics = builder.busy("GPU:1", (0, 500)).collective("GPU:1", 500, 700).measure()
 
@@ -82,10 +108,17 @@ def test_waiting_that_computation_hides_costs_nothing() -> None:
     assert picoseconds_of(metrics, "exposed_transfer_fraction", 2000) == us(400)
 
 
-def test_where_computation_pauses_during_a_wait_all_that_is_exposed_may_be_waiting_but_no_more() -> None:
-    """GPU 0 computes until 300 and from 310 to 600 in its collective from 200 to 700; GPU 1 joins at 500. Bare are 10 in
-    the wait and 100 after it, 110 in all."""
-    builder = trace().step(0, 1000).busy("GPU:0", (0, 300), (310, 600)).collective("GPU:0", 200, 700)
+def test_where_computation_pauses_during_a_wait_all_that_is_exposed_may_be_waiting_but_no_more() -> (
+    None
+):
+    """GPU 0 computes until 300 and from 310 to 600 in its collective from 200 to 700;
+    GPU 1 joins at 500. Bare are 10 in the wait and 100 after it, 110 in all."""
+    builder = (
+        trace()
+        .step(0, 1000)
+        .busy("GPU:0", (0, 300), (310, 600))
+        .collective("GPU:0", 200, 700)
+    )
 
     metrics = builder.busy("GPU:1", (0, 500)).collective("GPU:1", 500, 700).measure()
 
@@ -98,7 +131,9 @@ def test_waits_of_collectives_that_overlap_count_once() -> None:
     builder = trace().step(0, 100).busy("GPU:0", (0, 1)).busy("GPU:1", (0, 90))
     for stream, name in ((5, "all-reduce.1"), (6, "all-reduce.2")):
         for device, start in (("GPU:0", 5), ("GPU:1", 90)):
-            builder.on_line(f"/device:{device}", f"Stream #{stream}(Compute)", name, start, 100)
+            builder.on_line(
+                f"/device:{device}", f"Stream #{stream}(Compute)", name, start, 100
+            )
 
     metrics = builder.measure()
 
@@ -107,7 +142,9 @@ def test_waits_of_collectives_that_overlap_count_once() -> None:
 
 
 def test_waits_beyond_the_end_of_the_last_counted_step_do_not_count() -> None:
-    """The collective begins at 60 in a step that ends at 100; GPU 1 joins at 180: 40 of the 120 lie in the step."""
+    """The collective begins at 60 in a step that ends at 100; GPU 1 joins at 180: 40 of
+    the 120 lie in the step.
+    """
     builder = trace().step(0, 100).busy("GPU:0", (0, 60)).collective("GPU:0", 60, 200)
 
     metrics = builder.busy("GPU:1", (0, 180)).collective("GPU:1", 180, 200).measure()
@@ -116,8 +153,12 @@ def test_waits_beyond_the_end_of_the_last_counted_step_do_not_count() -> None:
 
 
 def test_waiting_is_a_mean_over_all_devices_as_exposed_time_is() -> None:
-    """As with two devices, beside a host whose GPU never communicates: 300 and 700 of three devices' 3,000."""
-    builder = two_devices().host("lonely").steps(4, period=1000).busy("GPU:0", (0, 4000))
+    """As with two devices, beside a host whose GPU never communicates: 300 and 700 of
+    three devices' 3,000.
+    """
+    builder = (
+        two_devices().host("lonely").steps(4, period=1000).busy("GPU:0", (0, 4000))
+    )
 
     metrics = builder.measure()
 
@@ -128,9 +169,11 @@ def test_waiting_is_a_mean_over_all_devices_as_exposed_time_is() -> None:
 
 @pytest.mark.parametrize("marked", [True, False])
 def test_waiting_between_hosts_whose_clocks_differ_by_seconds(marked: bool) -> None:
-    """Three hosts, clocks 0, 5 s and 3 s ahead. They arrive at 200, 500 and 300 of each 1,000, all leave at 700.
+    """Three hosts, clocks 0, 5 s and 3 s ahead. They arrive at 200, 500 and 300 of each
+    1,000, all leave at 700.
 
-    Waits of 300, 0 and 200; without markers a step begins with its dispatch, all else being the same.
+    Waits of 300, 0 and 200; without markers a step begins with its dispatch, all else
+    being the same.
     """
     builder = trace()
     for host, ahead, arrival in (("a", 0, 200), ("b", 5e6, 500), ("c", 3e6, 300)):
@@ -140,7 +183,14 @@ def test_waiting_between_hosts_whose_clocks_differ_by_seconds(marked: bool) -> N
                 builder.step(at, at + 1000)
             else:
                 builder.call("PjitFunction(step)", at, at + 4)
-            builder.kernel("GPU:0", "gemm", at + 5, at + arrival, launched=(at + 1, at + 3), **MODULE)
+            builder.kernel(
+                "GPU:0",
+                "gemm",
+                at + 5,
+                at + arrival,
+                launched=(at + 1, at + 3),
+                **MODULE,
+            )
             builder.collective("GPU:0", at + arrival, at + 700)
 
     metrics = builder.measure()
@@ -148,14 +198,24 @@ def test_waiting_between_hosts_whose_clocks_differ_by_seconds(marked: bool) -> N
     # Without markers the last dispatch has no successor: its step is cut off.
     assert metrics.value("steps_counted") == (8 if marked else 7)
     assert picoseconds_of(metrics, "collective_wait_fraction", 3000) == us(500)
-    assert picoseconds_of(metrics, "exposed_collective_fraction", 3000) == us(500 + 200 + 400)
+    assert picoseconds_of(metrics, "exposed_collective_fraction", 3000) == us(
+        500 + 200 + 400
+    )
     assert picoseconds_of(metrics, "host_skew_fraction", 1000) == us(300)
     assert metrics.fact("late_host") == "b"
 
 
-def test_where_clocks_cannot_be_aligned_waiting_is_unknown_and_the_rest_stands() -> None:
+def test_where_clocks_cannot_be_aligned_waiting_is_unknown_and_the_rest_stands() -> (
+    None
+):
     """Host b calls another collective, so nothing ties the two clocks."""
-    builder = trace().host("a").step(0, 1000).busy("GPU:0", (0, 200)).collective("GPU:0", 200, 700)
+    builder = (
+        trace()
+        .host("a")
+        .step(0, 1000)
+        .busy("GPU:0", (0, 200))
+        .collective("GPU:0", 200, 700)
+    )
     builder.host("b").step(0, 1000).busy("GPU:0", (0, 500)).collective(
         "GPU:0", 500, 700, "ncclDevKernel_AllGather_RING"
     )
@@ -205,8 +265,8 @@ def test_one_device_without_collectives_says_so() -> None:
 
 
 def test_an_asynchronous_collective_lasts_until_it_is_done() -> None:
-    """Two TPUs: started at 10, computing 12 to 40, waited for from 40 to 90. Of its 80, 28 are covered; the start's 2 and
-    the wait's 50 are exposed."""
+    """Two TPUs: started at 10, computing 12 to 40, waited for from 40 to 90. Of its 80,
+    28 are covered; the start's 2 and the wait's 50 are exposed."""
     builder = trace().step(0, 100)
     for device in ("TPU:0", "TPU:1"):
         for name, start, end in (
@@ -228,14 +288,22 @@ def test_an_asynchronous_collective_lasts_until_it_is_done() -> None:
 def test_an_allreduce_of_known_bytes_against_its_ideal() -> None:
     """250 M floats are 10^9 bytes; among four devices a ring sends 1.5 times as much.
 
-    At 100 GB/s that is 15 ms, the naive ideal of 4 bytes a parameter 10 ms. The AllReduce takes 40 ms on the two devices that
-    come first and 25 on the others, so 32.5 with and 25 without waiting: bus bandwidth 1.5 GB / 25 ms = 60 GB/s.
+    At 100 GB/s that is 15 ms, the naive ideal of 4 bytes a parameter 10 ms. The
+    AllReduce takes 40 ms on the two devices that come first and 25 on the others, so
+    32.5 with and 25 without waiting: bus bandwidth 1.5 GB / 25 ms = 60 GB/s.
     """
     builder = trace().steps(2, period=100_000).program("jit_step", program(250_000_000))
     for at in (0, 100_000):
-        for device, start in (("GPU:0", 50_000), ("GPU:1", 65_000), ("GPU:2", 50_000), ("GPU:3", 65_000)):
+        for device, start in (
+            ("GPU:0", 50_000),
+            ("GPU:1", 65_000),
+            ("GPU:2", 50_000),
+            ("GPU:3", 65_000),
+        ):
             builder.busy(device, (at, at + 10))
-            builder.collective(device, at + start, at + 90_000, hlo_op="all-reduce.11", **MODULE)
+            builder.collective(
+                device, at + start, at + 90_000, hlo_op="all-reduce.11", **MODULE
+            )
 
     metrics = builder.measure(Settings(parameters=250_000_000, bandwidth_gb_s=100.0))
 
@@ -262,26 +330,48 @@ def test_an_allreduce_of_known_bytes_against_its_ideal() -> None:
         ("AMD Instinct MI300X", None),
     ],
 )
-def test_bus_bandwidth_against_the_links_of_the_model(model: str, share: float | None) -> None:
-    """10^9 bytes among two devices in 16 2/3 ms are 60 GB/s. NVLink carries half of what its data sheets add up each way."""
-    builder = trace().steps(2, period=100_000).program("jit_step", program(250_000_000, group=2))
+def test_bus_bandwidth_against_the_links_of_the_model(
+    model: str, share: float | None
+) -> None:
+    """10^9 bytes among two devices in 16 2/3 ms are 60 GB/s. NVLink carries half of
+    what its data sheets add up each way.
+    """
+    builder = (
+        trace()
+        .steps(2, period=100_000)
+        .program("jit_step", program(250_000_000, group=2))
+    )
     for device in ("GPU:0", "GPU:1"):
         builder.plane_stat(f"/device:{device}", gpu_device_name=model)
         for at in (0, 100_000):
             builder.busy(device, (at, at + 10))
-            builder.collective(device, at + 50_000, at + 50_000 + 50_000 / 3, hlo_op="all-reduce.11", **MODULE)
+            builder.collective(
+                device,
+                at + 50_000,
+                at + 50_000 + 50_000 / 3,
+                hlo_op="all-reduce.11",
+                **MODULE,
+            )
 
     metrics = builder.measure()
 
-    assert metrics.value("allreduce_nvlink_share") == (None if share is None else approx(share, rel=1e-9))
+    assert metrics.value("allreduce_nvlink_share") == (
+        None if share is None else approx(share, rel=1e-9)
+    )
     if share is None:
         assert "NVLink" in metrics["allreduce_nvlink_share"].reason
 
 
-def test_bytes_without_hlo_are_unknown_and_without_bandwidth_there_is_no_ideal() -> None:
+def test_bytes_without_hlo_are_unknown_and_without_bandwidth_there_is_no_ideal() -> (
+    None
+):
     metrics = two_devices().measure()
 
-    for name in ("allreduce_bytes_per_step", "allreduce_bus_gb_s", "collective_message_bytes"):
+    for name in (
+        "allreduce_bytes_per_step",
+        "allreduce_bus_gb_s",
+        "collective_message_bytes",
+    ):
         assert metrics.value(name) is None
         assert "how large the messages are" in metrics[name].reason
     assert metrics.value("allreduce_ideal_ms") is None
@@ -291,9 +381,15 @@ def test_bytes_without_hlo_are_unknown_and_without_bandwidth_there_is_no_ideal()
 
 def test_messages_of_several_sizes_add_up() -> None:
     """1, 4 and 16 MB."""
-    builder = trace().steps(2, period=2000).program("jit_step", program(250_000, 1_000_000, 4_000_000))
+    builder = (
+        trace()
+        .steps(2, period=2000)
+        .program("jit_step", program(250_000, 1_000_000, 4_000_000))
+    )
     for at, slower in ((0, 0), (2000, 7)):
-        for number, (start, length) in enumerate(((0, 40), (100, 100), (300, 340)), start=11):
+        for number, (start, length) in enumerate(
+            ((0, 40), (100, 100), (300, 340)), start=11
+        ):
             op = {"hlo_op": f"all-reduce.{number}", **MODULE}
             builder.collective("GPU:0", at + start, at + start + length + slower, **op)
             builder.collective("GPU:1", at + start, at + start + length + slower, **op)
@@ -305,12 +401,17 @@ def test_messages_of_several_sizes_add_up() -> None:
 
 
 def test_an_allreduce_that_not_all_devices_were_seen_in_keeps_its_waiting() -> None:
-    """GPU 1's trace lacks the second AllReduce: 40 with waiting for it, 20 without for the first, over two devices.
+    """GPU 1's trace lacks the second AllReduce: 40 with waiting for it, 20 without for
+    the first, over two devices.
 
     10^6 bytes in a ring of two are 10^6 sent: three calls of them in 20 + 20 + 40 µs.
     """
-    builder = trace().step(0, 200).program("jit_step", program(250_000, 250_000, group=2))
-    first, second = ({"hlo_op": f"all-reduce.{number}", **MODULE} for number in (11, 12))
+    builder = (
+        trace().step(0, 200).program("jit_step", program(250_000, 250_000, group=2))
+    )
+    first, second = (
+        {"hlo_op": f"all-reduce.{number}", **MODULE} for number in (11, 12)
+    )
     builder.collective("GPU:0", 0, 50, **first).collective("GPU:1", 30, 50, **first)
 
     metrics = builder.collective("GPU:0", 60, 100, **second).measure()
@@ -323,7 +424,9 @@ def test_collectives_that_are_no_allreduce_count_as_collectives_only() -> None:
     builder = trace().step(0, 100)
     for device in ("GPU:0", "GPU:1"):
         builder.collective(device, 10, 30, "ncclDevKernel_AllGather_RING_LL")
-        builder.collective(device, 40, 60, "ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL")
+        builder.collective(
+            device, 40, 60, "ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL"
+        )
 
     metrics = builder.measure()
 
@@ -334,22 +437,34 @@ def test_collectives_that_are_no_allreduce_count_as_collectives_only() -> None:
 
 
 @pytest.mark.parametrize(
-    ("group", "words"), [(range(64), "span 64 devices, and this trace holds 2"), (range(2), "not counted")]
+    ("group", "words"),
+    [(range(64), "span 64 devices, and this trace holds 2"), (range(2), "not counted")],
 )
-def test_nobody_is_late_where_devices_are_missing_from_the_trace(group: range, words: str) -> None:
+def test_nobody_is_late_where_devices_are_missing_from_the_trace(
+    group: range, words: str
+) -> None:
     """GPU:1 comes 20 of 100 µs late to a sum of two, or of 64 devices."""
     program = hlo.module(
         hlo.computation(
             1,
             hlo.op(1, "parameter", "f32[8]"),
-            hlo.op(2, "all-reduce", "f32[8]", 1, name="all-reduce.1", extra=hlo.replica_groups(list(group))),
+            hlo.op(
+                2,
+                "all-reduce",
+                "f32[8]",
+                1,
+                name="all-reduce.1",
+                extra=hlo.replica_groups(list(group)),
+            ),
         )
     )
     builder = trace().program("jit_step", program)
     stats = {"hlo_op": "all-reduce.1", "hlo_module": "jit_step", "program_id": 7}
     for step in range(4):
         at = step * 100
-        builder.step(at, at + 100).busy("GPU:0", (at, at + 40)).busy("GPU:1", (at, at + 60))
+        builder.step(at, at + 100).busy("GPU:0", (at, at + 40)).busy(
+            "GPU:1", (at, at + 60)
+        )
         builder.collective("GPU:0", at + 40, at + 90, run_id=step, **stats)
         builder.collective("GPU:1", at + 60, at + 90, run_id=step, **stats)
     metrics = builder.measure()

@@ -1,4 +1,6 @@
-"""What a ring sends, worked out on paper for messages of 1,024 bytes among four devices."""
+"""What a ring sends, worked out on paper for messages of 1,024 bytes among four
+devices.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +23,13 @@ from tfadvisor.timeline.names.collectives import CollectiveKind
         (CollectiveKind.OTHER, 1024.0),
     ],
 )
-def test_a_ring_of_four_sends_each_quarter_three_times(kind: CollectiveKind, sent: float) -> None:
+def test_a_ring_of_four_sends_each_quarter_three_times(
+    kind: CollectiveKind, sent: float
+) -> None:
     assert ring_bytes(kind, np.array([1024]), np.array([4])).tolist() == [sent]
 
 
 def test_a_device_alone_sends_nothing_of_an_all_reduce() -> None:
-    assert ring_bytes(CollectiveKind.ALL_REDUCE, np.array([1024]), np.array([1])).tolist() == [0.0]
+    assert ring_bytes(
+        CollectiveKind.ALL_REDUCE, np.array([1024]), np.array([1])
+    ).tolist() == [0.0]

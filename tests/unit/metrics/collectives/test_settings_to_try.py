@@ -11,10 +11,21 @@ from tfadvisor.metrics.collective_kinds import _until_small
 
 
 @pytest.mark.parametrize(
-    ("lost", "steps"), [(0.0, "2"), (0.05, "2"), (0.2, "8"), (0.5, "32"), (0.92, "256"), (0.999, "1024"), (1.0, "1024")]
+    ("lost", "steps"),
+    [
+        (0.0, "2"),
+        (0.05, "2"),
+        (0.2, "8"),
+        (0.5, "32"),
+        (0.92, "256"),
+        (0.999, "1024"),
+        (1.0, "1024"),
+    ],
 )
 def test_how_many_steps_leave_less_than_a_twentieth(lost: float, steps: str) -> None:
-    """Of 0.2: 19 · 0.2 / 0.8 = 4.75 steps, so 8. With n steps a call, 0.2 / (0.2 + 8 · 0.8) = 3%."""
+    """Of 0.2: 19 · 0.2 / 0.8 = 4.75 steps, so 8. With n steps a call, 0.2 / (0.2 + 8 ·
+    0.8) = 3%.
+    """
     assert _until_small(lost) == steps
     if 0 < lost < 0.98:
         assert lost / (lost + int(steps) * (1 - lost)) < 0.05
@@ -32,7 +43,10 @@ def copying(*copies: tuple[str, float, float, int]) -> TraceBuilder:
 
 def test_copies_between_host_and_device() -> None:
     metrics = copying(
-        ("H2D", 60, 70, 1000), ("H2D", 70, 72, 3000), ("D2H", 80, 81, 2000), ("D2D", 90, 95, 99)
+        ("H2D", 60, 70, 1000),
+        ("H2D", 70, 72, 3000),
+        ("D2H", 80, 81, 2000),
+        ("D2D", 90, 95, 99),
     ).measure()
 
     assert metrics.value("host_copies_per_step") == 3
@@ -47,12 +61,29 @@ def test_a_run_without_copies() -> None:
 
 
 def test_the_place_of_the_most_frequent_tiny_op() -> None:
-    """negate runs twice a step for 2 µs, tanh once for 3; the product is too long to be tiny."""
+    """negate runs twice a step for 2 µs, tanh once for 3; the product is too long to be
+    tiny.
+    """
     ops = [
-        hlo.op(index, opcode, "f32[8]", 1, name=opcode, metadata=hlo.metadata(opcode, "model.py", index))
+        hlo.op(
+            index,
+            opcode,
+            "f32[8]",
+            1,
+            name=opcode,
+            metadata=hlo.metadata(opcode, "model.py", index),
+        )
         for index, opcode in ((2, "negate"), (3, "tanh"), (4, "cosine"))
     ]
     program = hlo.module(hlo.computation(1, hlo.op(1, "parameter", "f32[8]"), *ops))
-    kernels = ("a", 2, "negate"), ("a", 2, "negate"), ("b", 3, "tanh"), ("c", 60, "cosine")
+    kernels = (
+        ("a", 2, "negate"),
+        ("a", 2, "negate"),
+        ("b", 3, "tanh"),
+        ("c", 60, "cosine"),
+    )
 
-    assert gpu_steps(*kernels, program=program).measure().fact("tiny_op_place") == "negate (model.py:2)"
+    assert (
+        gpu_steps(*kernels, program=program).measure().fact("tiny_op_place")
+        == "negate (model.py:2)"
+    )

@@ -35,7 +35,10 @@ def on_gpu(*kernels: tuple[str, float, str], stat: str) -> TraceBuilder:
 
 def shares(found: Parts, of: str) -> dict[str, float]:
     """Of the compute time, by layer, op_type or line."""
-    return {name: round(ps / found.compute_ps, 6) for name, _, ps in found.by(attrgetter(of))}
+    return {
+        name: round(ps / found.compute_ps, 6)
+        for name, _, ps in found.by(attrgetter(of))
+    }
 
 
 def read_run(file: Path) -> RunSummary:
@@ -56,7 +59,9 @@ def test_kernels_of_one_name_count_for_the_layers_they_work_for(stat: str) -> No
     assert shares(found, "layer") == {"model/a": 0.5, "model/b": 0.5}
     assert shares(found, "op_type") == {"MatMul": 0.625, "BiasAdd": 0.375}
     assert shares(found, "line") == {}
-    assert [(one.op, one.kernel, round(one.ms_per_step, 6)) for one in built.report().ops] == [
+    assert [
+        (one.op, one.kernel, round(one.ms_per_step, 6)) for one in built.report().ops
+    ] == [
         ("model/a/MatMul", "sgemm", 0.04),
         ("model/b/BiasAdd", "bias", 0.03),
         ("gradient_tape/model/b/MatMul", "sgemm", 0.01),
@@ -66,47 +71,90 @@ def test_kernels_of_one_name_count_for_the_layers_they_work_for(stat: str) -> No
 def test_the_newer_stat_is_believed_first() -> None:
     builder = trace().steps(4, period=100)
     for at in range(0, 400, 100):
-        builder.on_line(GPU, STREAM, "k", at, at + 50, **{"tf_op": "new/MatMul:MatMul", "level 0": "old/Mul:Mul"})
+        builder.on_line(
+            GPU,
+            STREAM,
+            "k",
+            at,
+            at + 50,
+            **{"tf_op": "new/MatMul:MatMul", "level 0": "old/Mul:Mul"},
+        )
 
     assert shares(compute_parts(builder.build()), "layer") == {"new": 1}
 
 
 def test_kernels_without_a_path_are_the_rest() -> None:
-    built = on_gpu(("sgemm", 60, "model/a/MatMul:MatMul"), ("reduce_kernel", 20, "XlaModule:"), stat="tf_op")
+    built = on_gpu(
+        ("sgemm", 60, "model/a/MatMul:MatMul"),
+        ("reduce_kernel", 20, "XlaModule:"),
+        stat="tf_op",
+    )
 
     assert shares(compute_parts(built.build()), "layer") == {"model/a": 0.75}
 
 
 def test_an_op_of_a_graph_whose_path_names_none_is_called_by_its_kernel() -> None:
-    """XLA gives each kernel of a CUDA graph that path; its HLO knows the line of the product."""
+    """XLA gives each kernel of a CUDA graph that path; its HLO knows the line of the
+    product.
+    """
     builder = trace().steps(4, period=100).program("jit_s", program())
     for at in range(0, 400, 100):
-        builder.on_line(GPU, STREAM, "slow", at, at + 50, tf_op="XlaModule:", hlo_module="jit_s", program_id=7)
+        builder.on_line(
+            GPU,
+            STREAM,
+            "slow",
+            at,
+            at + 50,
+            tf_op="XlaModule:",
+            hlo_module="jit_s",
+            program_id=7,
+        )
 
-    assert [(one.name, one.line) for one in compute_parts(builder.build()).parts] == [("slow", "a.py:5")]
+    assert [(one.name, one.line) for one in compute_parts(builder.build()).parts] == [
+        ("slow", "a.py:5")
+    ]
 
 
 def test_gradients_count_in_the_layer_of_the_op_they_are_of() -> None:
     built = cpu_steps(
         ("model/conv/convolution:Conv2D", 20),
-        ("gradient_tape/model/conv/convolution/Conv2DBackpropFilter:Conv2DBackpropFilter", 60),
+        (
+            "gradient_tape/model/conv/convolution/Conv2DBackpropFilter:Conv2DBackpropFilter",
+            60,
+        ),
     )
 
     assert shares(compute_parts(built.build()), "layer") == {"model/conv": 1}
 
 
 def program() -> bytes:
-    """Two products of 2*8*8*8 = 1,024 operations and 3*8*8*4 = 768 bytes each, from lines 3 and 5."""
+    """Two products of 2*8*8*8 = 1,024 operations and 3*8*8*4 = 768 bytes each, from
+    lines 3 and 5.
+    """
     numbers = hlo.dot_numbers([1], [0])
     return hlo.module(
         hlo.computation(
             1,
             hlo.op(1, "parameter", "f32[8,8]"),
             hlo.op(
-                2, "dot", "f32[8,8]", 1, 1, name="fast", extra=numbers, metadata=hlo.metadata("jit(s)/dot", "a.py", 3)
+                2,
+                "dot",
+                "f32[8,8]",
+                1,
+                1,
+                name="fast",
+                extra=numbers,
+                metadata=hlo.metadata("jit(s)/dot", "a.py", 3),
             ),
             hlo.op(
-                3, "dot", "f32[8,8]", 2, 2, name="slow", extra=numbers, metadata=hlo.metadata("jit(s)/dot", "a.py", 5)
+                3,
+                "dot",
+                "f32[8,8]",
+                2,
+                2,
+                name="slow",
+                extra=numbers,
+                metadata=hlo.metadata("jit(s)/dot", "a.py", 5),
             ),
         )
     )
@@ -118,7 +166,10 @@ def test_lines_and_speed_by_hlo() -> None:
     found = compute_parts(built.build())
 
     assert shares(found, "line") == {"a.py:5": 0.8, "a.py:3": 0.2}
-    assert {one.line: (one.flops or 0) / one.count for one in found.parts} == {"a.py:5": 1024, "a.py:3": 1024}
+    assert {one.line: (one.flops or 0) / one.count for one in found.parts} == {
+        "a.py:5": 1024,
+        "a.py:3": 1024,
+    }
 
 
 @needs_shared_traces
@@ -133,7 +184,14 @@ def test_sums_by_op_type_equal_those_of_plain_protobuf(name: str) -> None:
         for line in (line for line in plane.lines if b"Compute" in line.name):
             for event in line.events:
                 kernel = plane.event_metadata[event.metadata_id].name
-                path = next((stats[s.ref_value] for s in event.stats if stats[s.metadata_id] == b"level 0"), b"")
+                path = next(
+                    (
+                        stats[s.ref_value]
+                        for s in event.stats
+                        if stats[s.metadata_id] == b"level 0"
+                    ),
+                    b"",
+                )
                 if not kernel.startswith((b"Memcpy", b"Memset")) and b":" in path:
                     kind = path.rpartition(b":")[2].decode()
                     expected[kind] = expected.get(kind, 0) + event.duration_ps
@@ -141,13 +199,19 @@ def test_sums_by_op_type_equal_those_of_plain_protobuf(name: str) -> None:
     found = compute_parts(read_run(file)).by(attrgetter("op_type"))
 
     largest = sorted(expected, key=lambda one: -expected[one])[:10]
-    assert {name: ps for name, _, ps in found[:10]} == {one: expected[one] for one in largest}
+    assert {name: ps for name, _, ps in found[:10]} == {
+        one: expected[one] for one in largest
+    }
 
 
 @needs_shared_traces
 def test_the_filters_gradient_of_a_laptop() -> None:
     """Read from the file by hand: 36.0 of 80.7 ms."""
-    found = compute_parts(read_run(FOLDER / "keras-one-batch" / "cpu-b-20221031-190907" / "host.xplane.pb"))
+    found = compute_parts(
+        read_run(
+            FOLDER / "keras-one-batch" / "cpu-b-20221031-190907" / "host.xplane.pb"
+        )
+    )
 
     kind, _, ps = found.by(attrgetter("op_type"))[0]
     assert (kind, ps / 1e9) == ("Conv2DBackpropFilter", approx(36.04, abs=0.01))
@@ -155,8 +219,8 @@ def test_the_filters_gradient_of_a_laptop() -> None:
 
 
 def test_cells_of_recurrent_layers_with_their_gradients() -> None:
-    """40 in a GRU's cell, 30 in its gradient, 20 in a product of the layer outside of the cell, 10 in a layer whose name
-    only resembles one.
+    """40 in a GRU's cell, 30 in its gradient, 20 in a product of the layer outside of
+    the cell, 10 in a layer whose name only resembles one.
     """
     metrics = cpu_steps(
         ("gru_1/while/body/_1/gru_1/while/gru_cell_1/Mul:Mul", 40),

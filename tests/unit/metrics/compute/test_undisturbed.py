@@ -32,4 +32,7 @@ def test_short_ops_are_all_start() -> None:
 def test_an_accelerator_shares_no_cores(name: str) -> None:
     found = trace().step(0, 100).busy("GPU:0", (0, 30)).measure()[name]
 
-    assert (found.value, found.reason) == (None, "no op computes on a host's own cores in a counted step")
+    assert (found.value, found.reason) == (
+        None,
+        "no op computes on a host's own cores in a counted step",
+    )

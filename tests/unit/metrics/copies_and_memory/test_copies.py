@@ -10,9 +10,10 @@ from support.trace_builder import TraceBuilder, trace
 def copying() -> TraceBuilder:
     """Two steps of 100 on a GPU that computes 0 to 50 of each.
 
-    Each step: 4,000 bytes from pageable memory from 10 to 20, and 6,000 from pinned memory from 15 to 35.000001, so that
-    some copy to the device runs for 25.000001; 500 bytes back from 60 to 61. The second step has one more from pageable
-    memory of 2,000 bytes, 70 to 72.
+    Each step: 4,000 bytes from pageable memory from 10 to 20, and 6,000 from pinned
+    memory from 15 to 35.000001, so that some copy to the device runs for 25.000001; 500
+    bytes back from 60 to 61. The second step has one more from pageable memory of 2,000
+    bytes, 70 to 72.
     """
     builder = trace().steps(2, period=100)
     for at in (0, 100):
@@ -40,7 +41,13 @@ def test_pageable_copies_are_told_by_number() -> None:
 
 
 def test_copies_of_unknown_memory_are_neither() -> None:
-    metrics = trace().step(0, 100).busy("GPU:0", (0, 10)).copy("GPU:0", "H2D", 20, 30).measure()
+    metrics = (
+        trace()
+        .step(0, 100)
+        .busy("GPU:0", (0, 10))
+        .copy("GPU:0", "H2D", 20, 30)
+        .measure()
+    )
 
     assert metrics.value("pageable_copy_share") is None
     assert "what kind of host memory" in metrics["pageable_copy_share"].reason
@@ -48,8 +55,14 @@ def test_copies_of_unknown_memory_are_neither() -> None:
 
 def test_copies_outside_of_counted_steps_do_not_count() -> None:
     """Markers of 60 every 100: the last step is cut off, and its copy with it."""
-    builder = trace().steps(3, period=100, span=60).busy("GPU:0", (0, 50), (100, 150), (200, 250))
-    builder.copy("GPU:0", "H2D", 60, 70, size=10).copy("GPU:0", "H2D", 210, 290, size=1_000_000)
+    builder = (
+        trace()
+        .steps(3, period=100, span=60)
+        .busy("GPU:0", (0, 50), (100, 150), (200, 250))
+    )
+    builder.copy("GPU:0", "H2D", 60, 70, size=10).copy(
+        "GPU:0", "H2D", 210, 290, size=1_000_000
+    )
 
     metrics = builder.measure()
 
@@ -58,11 +71,17 @@ def test_copies_outside_of_counted_steps_do_not_count() -> None:
 
 
 def test_copies_are_a_mean_over_devices_and_hosts() -> None:
-    """Device-steps: 2 + 2 of host a, 1 of host b. 10 and 30 on a's devices in the first step alone, 60 on b: 100 / 5."""
+    """Device-steps: 2 + 2 of host a, 1 of host b. 10 and 30 on a's devices in the first
+    step alone, 60 on b: 100 / 5.
+    """
     builder = trace().host("a").steps(2, period=100)
     for device, end in (("GPU:0", 10), ("GPU:1", 30)):
-        builder.busy(device, (50, 60), (150, 160)).copy(device, "H2D", 0, end, size=end * 100)
-    builder.host("b").step(0, 100).busy("GPU:0", (80, 90)).copy("GPU:0", "H2D", 0, 60, size=6000)
+        builder.busy(device, (50, 60), (150, 160)).copy(
+            device, "H2D", 0, end, size=end * 100
+        )
+    builder.host("b").step(0, 100).busy("GPU:0", (80, 90)).copy(
+        "GPU:0", "H2D", 0, 60, size=6000
+    )
 
     metrics = builder.measure()
 
@@ -71,11 +90,15 @@ def test_copies_are_a_mean_over_devices_and_hosts() -> None:
 
 
 def test_copies_in_are_hidden_only_as_far_as_computation_lasts() -> None:
-    """Of 100: computes 0 to 11, copies in 20 to 60 and back 70 to 80: 11 of the 40 can hide, the 10 back can be left out."""
+    """Of 100: computes 0 to 11, copies in 20 to 60 and back 70 to 80: 11 of the 40 can
+    hide, the 10 back can be left out.
+    """
     builder = trace().steps(2, period=100)
     for at in (0, 100):
         builder.busy("GPU:0", (at, at + 11))
-        builder.copy("GPU:0", "H2D", at + 20, at + 60, size=4000).copy("GPU:0", "D2H", at + 70, at + 80, size=1000)
+        builder.copy("GPU:0", "H2D", at + 20, at + 60, size=4000).copy(
+            "GPU:0", "D2H", at + 70, at + 80, size=1000
+        )
 
     metrics = builder.measure()
 
@@ -85,8 +108,12 @@ def test_copies_in_are_hidden_only_as_far_as_computation_lasts() -> None:
     assert metrics.fact("hideable_copies") == "in"
 
 
-@pytest.mark.parametrize(("within", "between", "expected"), [(20, 10, "within"), (10, 20, "between")])
-def test_copies_on_a_device_and_between_devices_are_told_apart(within: float, between: float, expected: str) -> None:
+@pytest.mark.parametrize(
+    ("within", "between", "expected"), [(20, 10, "within"), (10, 20, "between")]
+)
+def test_copies_on_a_device_and_between_devices_are_told_apart(
+    within: float, between: float, expected: str
+) -> None:
     builder = trace().step(0, 100).busy("GPU:0", (0, 50))
     builder.copy("GPU:0", "D2D", 50, 50 + within).copy("GPU:0", "P2P", 75, 75 + between)
 
@@ -95,7 +122,13 @@ def test_copies_on_a_device_and_between_devices_are_told_apart(within: float, be
 
 def test_copies_that_fit_beside_the_computation_can_all_be_hidden() -> None:
     """Of 100: computes 50, copies in 20 after it."""
-    metrics = trace().step(0, 100).busy("GPU:0", (0, 50)).copy("GPU:0", "H2D", 60, 80, size=10).measure()
+    metrics = (
+        trace()
+        .step(0, 100)
+        .busy("GPU:0", (0, 50))
+        .copy("GPU:0", "H2D", 60, 80, size=10)
+        .measure()
+    )
 
     assert metrics.value("hideable_copy_fraction") == pytest.approx(0.2, abs=1e-12)
     assert metrics.value("unhideable_copy_fraction") == 0

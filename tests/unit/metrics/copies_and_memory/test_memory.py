@@ -8,10 +8,21 @@ from support.trace_builder import TraceBuilder, trace
 GIB = 1 << 30
 
 
-def allocated(builder: TraceBuilder, at: float, held: int, free: int, **more: object) -> TraceBuilder:
-    """One allocation of a GPU's allocator, after which it holds and has free so many bytes."""
-    stats = {"allocator_name": "GPU_0_bfc", "bytes_allocated": held, "bytes_reserved": 0, "bytes_available": free}
-    return builder.call("MemoryAllocation", at, at, **{**stats, "peak_bytes_in_use": held, **more})
+def allocated(
+    builder: TraceBuilder, at: float, held: int, free: int, **more: object
+) -> TraceBuilder:
+    """One allocation of a GPU's allocator, after which it holds and has free so many
+    bytes.
+    """
+    stats = {
+        "allocator_name": "GPU_0_bfc",
+        "bytes_allocated": held,
+        "bytes_reserved": 0,
+        "bytes_available": free,
+    }
+    return builder.call(
+        "MemoryAllocation", at, at, **{**stats, "peak_bytes_in_use": held, **more}
+    )
 
 
 def two_steps() -> TraceBuilder:
@@ -20,7 +31,9 @@ def two_steps() -> TraceBuilder:
 
 def test_peak_against_capacity() -> None:
     """12 of 16 GiB at the worst; 9 at another time."""
-    builder = allocated(allocated(two_steps(), 10, 12 * GIB, 4 * GIB), 110, 9 * GIB, 7 * GIB)
+    builder = allocated(
+        allocated(two_steps(), 10, 12 * GIB, 4 * GIB), 110, 9 * GIB, 7 * GIB
+    )
 
     assert builder.measure().value("peak_memory_fraction") == pytest.approx(0.75)
     assert builder.measure().value("peak_memory_bytes") == 12 * GIB
@@ -37,27 +50,43 @@ def test_the_fullest_device_counts() -> None:
 def test_host_memory_is_not_device_memory() -> None:
     builder = allocated(two_steps(), 10, 15 * GIB, GIB, allocator_name="gpu_host_bfc")
 
-    assert builder.measure()["peak_memory_fraction"].reason == "no device allocator left events in this trace"
+    assert (
+        builder.measure()["peak_memory_fraction"].reason
+        == "no device allocator left events in this trace"
+    )
 
 
 def test_driver_allocations_are_counted_apart() -> None:
     """cudaMalloc and cudaFree in the two steps, once before them: one a step."""
-    builder = trace().step(100, 200).step(200, 300).busy("GPU:0", (100, 150), (200, 250))
-    builder.call("cudaMalloc", 10, 20).call("cudaMalloc", 110, 120).call("cudaFree", 210, 220)
+    builder = (
+        trace().step(100, 200).step(200, 300).busy("GPU:0", (100, 150), (200, 250))
+    )
+    builder.call("cudaMalloc", 10, 20).call("cudaMalloc", 110, 120).call(
+        "cudaFree", 210, 220
+    )
 
     assert builder.measure().value("memory_calls_per_step") == 1
 
 
 def test_a_cpu_run_makes_no_driver_allocations() -> None:
-    assert trace().step(0, 10).measure()["memory_calls_per_step"].reason == "this run used no accelerator"
+    assert (
+        trace().step(0, 10).measure()["memory_calls_per_step"].reason
+        == "this run used no accelerator"
+    )
 
 
 def test_time_in_the_drivers_allocation_while_nothing_runs() -> None:
-    """cudaMalloc from 40 to 70 beside a kernel until 50, cudaFree 80 to 90: 30 of 100 µs. Asynchronous ones do not wait."""
+    """cudaMalloc from 40 to 70 beside a kernel until 50, cudaFree 80 to 90: 30 of 100
+    µs. Asynchronous ones do not wait.
+    """
     builder = trace()
     for at in (0, 100, 200):
-        builder.step(at, at + 100).busy("GPU:0", (at, at + 50)).call("cudaMalloc", at + 40, at + 70)
-        builder.call("cudaFree", at + 80, at + 90).call("cuMemAllocAsync", at + 90, at + 100)
+        builder.step(at, at + 100).busy("GPU:0", (at, at + 50)).call(
+            "cudaMalloc", at + 40, at + 70
+        )
+        builder.call("cudaFree", at + 80, at + 90).call(
+            "cuMemAllocAsync", at + 90, at + 100
+        )
     metrics = builder.measure()
 
     assert metrics.value("memory_call_fraction") == pytest.approx(0.3)
@@ -70,34 +99,56 @@ def test_without_such_calls_it_is_nothing() -> None:
 
 def test_the_pool_against_the_gpus_memory() -> None:
     """12 of 16 GiB, as JAX takes by default."""
-    builder = allocated(two_steps(), 10, 9 * GIB, 3 * GIB).plane_stat("/device:GPU:0", memory_size=16 * GIB)
+    builder = allocated(two_steps(), 10, 9 * GIB, 3 * GIB).plane_stat(
+        "/device:GPU:0", memory_size=16 * GIB
+    )
 
     assert builder.measure().value("memory_pool_fraction") == pytest.approx(0.75)
-    assert allocated(two_steps(), 10, GIB, GIB).measure().value("memory_pool_fraction") is None
+    assert (
+        allocated(two_steps(), 10, GIB, GIB).measure().value("memory_pool_fraction")
+        is None
+    )
 
 
-@pytest.mark.parametrize(("held", "factor"), [(1, "14"), (3, "4"), (6, "2"), (9, "1.5"), (10, None), (15, None)])
+@pytest.mark.parametrize(
+    ("held", "factor"),
+    [(1, "14"), (3, "4"), (6, "2"), (9, "1.5"), (10, None), (15, None)],
+)
 def test_how_much_larger_the_batch_could_be(held: int, factor: str | None) -> None:
     """0.9 · 16 GiB over the peak: 14.4, 4.8, 2.4, 1.6 and 1.44 times."""
-    assert allocated(two_steps(), 10, held * GIB, (16 - held) * GIB).measure().fact("batch_factor") == factor
+    assert (
+        allocated(two_steps(), 10, held * GIB, (16 - held) * GIB)
+        .measure()
+        .fact("batch_factor")
+        == factor
+    )
 
 
 def test_a_verdict_of_memory() -> None:
     """Half of the step allocates; it shows as launch or Python, and is neither."""
     builder = trace()
     for at in (0, 100, 200, 300):
-        builder.step(at, at + 100).call("PjitFunction(f)", at, at + 60).call("cudaMalloc", at + 2, at + 58)
+        builder.step(at, at + 100).call("PjitFunction(f)", at, at + 60).call(
+            "cudaMalloc", at + 2, at + 58
+        )
         builder.busy("GPU:0", (at + 60, at + 100))
     report = builder.report()
 
     assert report.verdict.bottleneck == "memory"
     assert report.verdict.fraction == pytest.approx(0.56)
-    assert next(one.rule_id for one in report.findings if one.category != "capture") == "allocation-in-steps"
+    assert (
+        next(one.rule_id for one in report.findings if one.category != "capture")
+        == "allocation-in-steps"
+    )
 
 
 def test_without_steps_nobody_says_how_far_the_batch_could_grow() -> None:
     """1 of 16 GiB in use, which with steps is room for 14 times the batch."""
     without = allocated(trace().busy("GPU:0", (0, 50)), 10, GIB, 15 * GIB).report()
 
-    assert allocated(two_steps(), 10, GIB, 15 * GIB).measure().fact("batch_factor") == "14"
-    assert "batch" not in " ".join(fix.do for one in without.findings for fix in one.fixes)
+    assert (
+        allocated(two_steps(), 10, GIB, 15 * GIB).measure().fact("batch_factor") == "14"
+    )
+    assert "batch" not in " ".join(
+        fix.do for one in without.findings for fix in one.fixes
+    )

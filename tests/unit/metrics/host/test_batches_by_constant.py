@@ -1,4 +1,6 @@
-"""A function that ends in `tf.constant` makes the batch; one that runs an op may need the step before. Four steps of 1,000 µs."""
+"""A function that ends in `tf.constant` makes the batch; one that runs an op may need
+the step before. Four steps of 1,000 µs.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +13,14 @@ CONSTANT = "EagerLocalExecute: _EagerConst"
 
 
 def measured(dispatched: str) -> Metrics:
-    """Each step begins with 500 µs in the function, the last 50 of them in this dispatch; then 400 µs of device work."""
+    """Each step begins with 500 µs in the function, the last 50 of them in this
+    dispatch; then 400 µs of device work.
+    """
     builder = trace().call("$train.py:60 main", 0, 4000)
     for at in range(0, 4000, 1000):
-        builder.step(at, at + 1000).call("$train.py:34 arrays", at, at + 500).call(dispatched, at + 450, at + 500)
+        builder.step(at, at + 1000).call("$train.py:34 arrays", at, at + 500).call(
+            dispatched, at + 450, at + 500
+        )
         builder.call("EagerLocalExecute: __inference_train_step_7", at + 510, at + 520)
         builder.busy("GPU:0", (at + 520, at + 920))
     return builder.measure()

@@ -1,4 +1,6 @@
-"""CUDA graphs in a trace: kernels that bear a graph's name for an op, whole graphs, and graphs that the recording took apart."""
+"""CUDA graphs in a trace: kernels that bear a graph's name for an op, whole graphs, and
+graphs that the recording took apart.
+"""
 
 from __future__ import annotations
 
@@ -24,11 +26,15 @@ def one_by_one(*, off: bool, module: str = "jit_step") -> TraceBuilder:
         at = step * 100
         builder.step(at, at + 100).call("PjitFunction(step)", at, at + 95)
         if off:
-            builder.call("WARNING: CommandBuffer disabled when profiling", at + 1, at + 1.1)
+            builder.call(
+                "WARNING: CommandBuffer disabled when profiling", at + 1, at + 1.1
+            )
         for kernel in range(10):
             begin = at + 5 + 9 * kernel
             stats = {"hlo_module": module} if module else {}
-            builder.kernel("GPU:0", "k", begin, begin + 2, launched=(begin - 3, begin - 1), **stats)
+            builder.kernel(
+                "GPU:0", "k", begin, begin + 2, launched=(begin - 3, begin - 1), **stats
+            )
     return builder
 
 
@@ -58,8 +64,17 @@ def test_a_small_graph_beside_many_ops_of_their_own_does_not_explain_the_gaps() 
 def test_a_kernel_of_a_graph_is_looked_up_by_its_own_name() -> None:
     builder = trace().step(0, 100).program("jit_step", PRODUCT)
     stats = {"hlo_module": "jit_step", "program_id": 7, "hlo_op": "command_buffer_1"}
-    builder.on_line("/device:GPU:0", "Stream #1(Compute)", "loop_transpose_fusion_3", 0, 40, **stats)
-    builder.on_line("/device:GPU:0", "Stream #1(Compute)", "nvjet_tst_256x128_64x4_1x2_h_bz", 40, 100, **stats)
+    builder.on_line(
+        "/device:GPU:0", "Stream #1(Compute)", "loop_transpose_fusion_3", 0, 40, **stats
+    )
+    builder.on_line(
+        "/device:GPU:0",
+        "Stream #1(Compute)",
+        "nvjet_tst_256x128_64x4_1x2_h_bz",
+        40,
+        100,
+        **stats,
+    )
 
     metrics = builder.measure()
 
@@ -67,7 +82,9 @@ def test_a_kernel_of_a_graph_is_looked_up_by_its_own_name() -> None:
 
 
 def test_a_whole_graph_says_nothing_of_its_kernels() -> None:
-    metrics = trace().step(0, 100).busy("GPU:0", (0, 90), name="CudaGraphExec:17").measure()
+    metrics = (
+        trace().step(0, 100).busy("GPU:0", (0, 90), name="CudaGraphExec:17").measure()
+    )
 
     assert metrics.fact("graph_detail") == "only the whole graph"
     assert metrics.value("matrix_kernel_share") is None

@@ -1,4 +1,6 @@
-"""Which edit an input pipeline calls for, on pipelines that can be worked out on paper."""
+"""Which edit an input pipeline calls for, on pipelines that can be worked out
+on paper.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +12,20 @@ approx = pytest.approx
 
 
 def waiting_steps(wait: float = 40) -> TraceBuilder:
-    """Four steps of 1,000 µs that wait this long for their batch and then compute to their end; the pipeline's thread."""
+    """Four steps of 1,000 µs that wait this long for their batch and then compute to
+    their end; the pipeline's thread.
+    """
     builder = trace()
     for at in range(0, 4000, 1000):
-        builder.step(at, at + 1000).call("IteratorGetNext", at, at + wait).busy("GPU:0", (at + wait, at + 1000))
+        builder.step(at, at + 1000).call("IteratorGetNext", at, at + wait).busy(
+            "GPU:0", (at + wait, at + 1000)
+        )
     return builder.thread("tf_data_iterator_resource/1")
 
 
-def with_function(builder: TraceBuilder, at: float, run: float, number: int) -> TraceBuilder:
+def with_function(
+    builder: TraceBuilder, at: float, run: float, number: int
+) -> TraceBuilder:
     """A parallel map starts its function, which runs this long on another thread."""
     builder.thread("tf_data_iterator_resource/1").call("ParallelMapProduce", at, at + 2)
     builder.call("InstantiatedCapturedFunction::RunAsync", at + 0.5, at + 1, id=number)
@@ -27,19 +35,27 @@ def with_function(builder: TraceBuilder, at: float, run: float, number: int) -> 
 
 
 def mapped(run: float) -> TraceBuilder:
-    """Each step takes a batch of 8 elements; a parallel map in front of the batch runs its function this long for each."""
+    """Each step takes a batch of 8 elements; a parallel map in front of the batch runs
+    its function this long for each.
+    """
     builder = waiting_steps(wait=500)
     for step in range(4):
         at = step * 1000
-        builder.thread("tf_data_iterator_resource/1").call(f"{ROOT}::BatchV2", at, at + 1)
+        builder.thread("tf_data_iterator_resource/1").call(
+            f"{ROOT}::BatchV2", at, at + 1
+        )
         for element in range(8):
             start = at + 1 + element * 110
-            builder.thread("tf_data_iterator_resource/1").call(f"{ROOT}::BatchV2::ParallelMapV2", start, start + 1)
+            builder.thread("tf_data_iterator_resource/1").call(
+                f"{ROOT}::BatchV2::ParallelMapV2", start, start + 1
+            )
             with_function(builder, start + 2, run, number=100 * step + element + 1)
     return builder
 
 
-def test_a_parallel_map_of_short_calls_before_the_batch_works_element_by_element() -> None:
+def test_a_parallel_map_of_short_calls_before_the_batch_works_element_by_element() -> (
+    None
+):
     metrics = mapped(run=80).measure()
 
     assert metrics.fact("input_stage_fault") == "per-element-map"
@@ -51,8 +67,15 @@ def test_a_parallel_map_of_long_calls_has_much_to_do() -> None:
 
 
 def test_windows_that_are_cut_one_by_one_work_element_by_element() -> None:
-    """Sixty-four calls of a flat_map a step, before a batch that tf.data fused with a map."""
-    builder = trace().steps(3, period=1000).busy("GPU:0", (0, 10)).thread("tf_data_iterator_resource/1")
+    """Sixty-four calls of a flat_map a step, before a batch that tf.data fused with a
+    map.
+    """
+    builder = (
+        trace()
+        .steps(3, period=1000)
+        .busy("GPU:0", (0, 10))
+        .thread("tf_data_iterator_resource/1")
+    )
     for index in range(3):
         start = index * 1000
         builder.call("Iterator::Root::Prefetch::MapAndBatch", start, start + 900)
@@ -64,13 +87,19 @@ def test_windows_that_are_cut_one_by_one_work_element_by_element() -> None:
 
 
 @pytest.mark.parametrize(("elements", "fault"), [(127, "batch"), (128, "rows")])
-def test_a_batch_of_many_small_elements_is_slow_for_its_rows(elements: int, fault: str) -> None:
+def test_a_batch_of_many_small_elements_is_slow_for_its_rows(
+    elements: int, fault: str
+) -> None:
     """A batch that works for 900 µs on this many elements of 1 µs."""
     builder = waiting_steps(wait=500)
     for start in range(0, 4000, 1000):
         builder.call(f"{ROOT}::BatchV2", start, start + 900 + elements)
         for element in range(elements):
-            builder.call(f"{ROOT}::BatchV2::TensorSlice", start + 2 * element, start + 2 * element + 1)
+            builder.call(
+                f"{ROOT}::BatchV2::TensorSlice",
+                start + 2 * element,
+                start + 2 * element + 1,
+            )
 
     assert builder.measure().fact("input_stage_fault") == fault
 
@@ -79,12 +108,18 @@ def test_a_batch_of_large_elements_copies_bytes() -> None:
     """3,800 µs for 128 elements are nearly 30 µs each."""
     builder = trace()
     for at in range(0, 16000, 4000):
-        builder.step(at, at + 4000).call("IteratorGetNext", at, at + 2000).busy("GPU:0", (at + 2000, at + 4000))
+        builder.step(at, at + 4000).call("IteratorGetNext", at, at + 2000).busy(
+            "GPU:0", (at + 2000, at + 4000)
+        )
     builder.thread("tf_data_iterator_resource/1")
     for start in range(0, 16000, 4000):
         builder.call(f"{ROOT}::BatchV2", start, start + 3900)
         for element in range(128):
-            builder.call(f"{ROOT}::BatchV2::TensorSlice", start + 2 * element, start + 2 * element + 0.5)
+            builder.call(
+                f"{ROOT}::BatchV2::TensorSlice",
+                start + 2 * element,
+                start + 2 * element + 0.5,
+            )
 
     assert builder.measure().fact("input_stage_fault") == "batch"
 
@@ -103,19 +138,29 @@ def test_windows_of_a_series() -> None:
 
 
 def test_of_a_map_fused_with_its_batch_the_elements_count() -> None:
-    """One call of the fused stage a step, which asks for eight elements and runs 8 · 60 µs of functions."""
+    """One call of the fused stage a step, which asks for eight elements and runs 8 · 60
+    µs of functions.
+    """
     builder = waiting_steps(wait=500)
     for step in range(4):
         at = step * 1000
-        builder.thread("tf_data_iterator_resource/1").call(f"{ROOT}::MapAndBatch", at, at + 2)
+        builder.thread("tf_data_iterator_resource/1").call(
+            f"{ROOT}::MapAndBatch", at, at + 2
+        )
         for element in range(8):
-            builder.call(f"{ROOT}::MapAndBatch::TensorSlice", at + 3 + element, at + 3.5 + element)
+            builder.call(
+                f"{ROOT}::MapAndBatch::TensorSlice",
+                at + 3 + element,
+                at + 3.5 + element,
+            )
         builder.call("MapAndBatchProduce", at + 20, at + 900)
         for element in range(8):
             number = 100 * step + element + 1
             start = at + 21 + element * 100
             builder.thread("tf_data_iterator_resource/1")
-            builder.call("InstantiatedCapturedFunction::RunAsync", start, start + 1, id=number)
+            builder.call(
+                "InstantiatedCapturedFunction::RunAsync", start, start + 1, id=number
+            )
             builder.thread("tf_data_private_threadpool/2")
             builder.call("ExecutorState::Process", start + 1, start + 60, id=number)
     metrics = builder.measure()
@@ -125,7 +170,9 @@ def test_of_a_map_fused_with_its_batch_the_elements_count() -> None:
 
 
 def reading(elements_of_a_file: int) -> TraceBuilder:
-    """24 elements a step out of files of so many each; a reader says once more that its file is at an end."""
+    """24 elements a step out of files of so many each; a reader says once more that its
+    file is at an end.
+    """
     builder = waiting_steps(wait=500)
     for step in range(4):
         at = float(step * 1000)
@@ -152,7 +199,9 @@ def test_three_files_a_step_are_not_many() -> None:
 
 
 def shuffled(fills: int, elements: int, wait: float) -> TraceBuilder:
-    """A shuffle that asks for so many elements, 10 µs each, in the first call of as many of the four steps."""
+    """A shuffle that asks for so many elements, 10 µs each, in the first call of as
+    many of the four steps.
+    """
     builder = waiting_steps(wait)
     for step in range(4):
         at = float(step * 1000)
@@ -165,7 +214,9 @@ def shuffled(fills: int, elements: int, wait: float) -> TraceBuilder:
 
 
 def test_a_buffer_filled_twice_makes_batches_come_in_bursts() -> None:
-    """Two of four steps fill it with 30 elements of 10 µs: 602 of 4,000 µs, and the map's 620 would fit beside the rest."""
+    """Two of four steps fill it with 30 elements of 10 µs: 602 of 4,000 µs, and the
+    map's 620 would fit beside the rest.
+    """
     metrics = shuffled(fills=2, elements=30, wait=300).measure()
 
     assert metrics.fact("input_stage_fault") == "shuffle-refill"
@@ -178,7 +229,10 @@ def test_a_buffer_filled_once_is_not_filled_anew() -> None:
 
 
 def test_a_few_elements_fill_no_buffer() -> None:
-    assert shuffled(fills=4, elements=15, wait=300).measure().fact("input_stage_fault") != "shuffle-refill"
+    assert (
+        shuffled(fills=4, elements=15, wait=300).measure().fact("input_stage_fault")
+        != "shuffle-refill"
+    )
 
 
 def test_a_map_that_is_too_slow_on_average_is_the_cause_and_not_the_shuffle() -> None:
@@ -206,7 +260,8 @@ def test_text_that_is_parsed_in_the_pipeline() -> None:
 
 
 @pytest.mark.parametrize(
-    ("behind", "elements", "whole"), [("", 1, "yes"), ("::Batch", 8, "no"), ("::BatchV2", 8, "no")]
+    ("behind", "elements", "whole"),
+    [("", 1, "yes"), ("::Batch", 8, "no"), ("::BatchV2", 8, "no")],
 )
 def test_a_generator_gives_whole_batches_where_no_stage_behind_it_makes_them(
     behind: str, elements: int, whole: str
@@ -219,10 +274,16 @@ def test_a_generator_gives_whole_batches_where_no_stage_behind_it_makes_them(
         for number in range(elements):
             begin = at + number * (380 / elements)
             builder.call(f"{ROOT}{behind}::FlatMap", begin, begin + 370 / elements)
-            builder.call(f"{ROOT}{behind}::FlatMap::Generator", begin, begin + 360 / elements)
+            builder.call(
+                f"{ROOT}{behind}::FlatMap::Generator", begin, begin + 360 / elements
+            )
             run, end = at * 10 + number + 1, begin + 350 / elements
-            builder.call("InstantiatedCapturedFunction::Run", begin, end, id=run).thread("tf_Compute/1")
-            builder.call("ExecutorState::Process", begin, end, id=run).call("PyFunc:PyFunc", begin, end)
+            builder.call(
+                "InstantiatedCapturedFunction::Run", begin, end, id=run
+            ).thread("tf_Compute/1")
+            builder.call("ExecutorState::Process", begin, end, id=run).call(
+                "PyFunc:PyFunc", begin, end
+            )
             builder.thread("tf_data_iterator_resource/1")
     metrics = builder.measure()
 
@@ -231,4 +292,6 @@ def test_a_generator_gives_whole_batches_where_no_stage_behind_it_makes_them(
 
 def test_waiting_in_milliseconds() -> None:
     """250 of 1,000 µs."""
-    assert waiting_steps(wait=250).measure().value("input_wait_ms_per_step") == approx(0.25)
+    assert waiting_steps(wait=250).measure().value("input_wait_ms_per_step") == approx(
+        0.25
+    )

@@ -6,7 +6,9 @@ from support.trace_builder import TraceBuilder, trace
 
 
 def mapped(*ops: tuple[str, float, float]) -> TraceBuilder:
-    """Four steps of 1,000 µs computed on one thread; on another, tf.data's ops (name, from, to) in each step."""
+    """Four steps of 1,000 µs computed on one thread; on another, tf.data's ops (name,
+    from, to) in each step.
+    """
     builder = trace()
     for at in range(0, 4000, 1000):
         builder.thread("python").step(at, at + 1000)
@@ -18,7 +20,9 @@ def mapped(*ops: tuple[str, float, float]) -> TraceBuilder:
 
 
 def test_the_types_of_the_functions_ops_with_their_shares() -> None:
-    """Of 800 µs 480 resize, 288 decode, 24 cast and 8 reshape; the step's own product is no op of the pipeline."""
+    """Of 800 µs 480 resize, 288 decode, 24 cast and 8 reshape; the step's own product
+    is no op of the pipeline.
+    """
     metrics = mapped(
         ("resize/ScaleAndTranslate:ScaleAndTranslate", 0, 480),
         ("DecodeJpeg:DecodeJpeg", 500, 788),
@@ -26,7 +30,9 @@ def test_the_types_of_the_functions_ops_with_their_shares() -> None:
         ("Reshape:Reshape", 830, 838),
     ).measure()
 
-    assert metrics.fact("input_ops") == "ScaleAndTranslate 60%, DecodeJpeg 36%, Cast 3.0%"
+    assert (
+        metrics.fact("input_ops") == "ScaleAndTranslate 60%, DecodeJpeg 36%, Cast 3.0%"
+    )
 
 
 def test_a_pipeline_without_ops() -> None:

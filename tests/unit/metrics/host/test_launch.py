@@ -9,17 +9,29 @@ from support.trace_builder import TraceBuilder, trace
 
 
 def with_graph(builder: TraceBuilder, at: float, correlation: int) -> TraceBuilder:
-    """A graph launched until at + 12, its first kernel 3 µs later, two more behind it and one on another stream."""
-    builder.call("cuGraphLaunch", at + 10, at + 12, correlation_id=correlation, device_id=0)
+    """A graph launched until at + 12, its first kernel 3 µs later, two more behind it
+    and one on another stream.
+    """
+    builder.call(
+        "cuGraphLaunch", at + 10, at + 12, correlation_id=correlation, device_id=0
+    )
     for stream, start, end in ((1, 15, 20), (1, 20, 25), (1, 26, 30), (2, 18, 22)):
         line = f"Stream #{stream}(Compute)"
-        builder.on_line("/device:GPU:0", line, "node", at + start, at + end, correlation_id=correlation)
+        builder.on_line(
+            "/device:GPU:0",
+            line,
+            "node",
+            at + start,
+            at + end,
+            correlation_id=correlation,
+        )
     return builder
 
 
 def test_latency_is_of_free_streams_and_queueing_is_apart() -> None:
-    """`a` starts 10.000001 after its launch on a free stream, `c` 2.000003 on another. `b` waits 35 behind `a`, its
-    launch having ended at 25 while `a` runs until 60. Median of the free ones: 6.000002."""
+    """`a` starts 10.000001 after its launch on a free stream, `c` 2.000003 on another.
+    `b` waits 35 behind `a`, its launch having ended at 25 while `a` runs until 60.
+    Median of the free ones: 6.000002."""
     builder = (
         trace()
         .step(0, 200)
@@ -40,7 +52,8 @@ def test_a_kernel_that_starts_before_its_launch_call_returns_waited_0() -> None:
 
 
 def test_of_a_graph_only_the_first_kernel_has_a_latency() -> None:
-    """The graph's first kernel starts 3 after the launch; a kernel launched by itself 5 after its own: the median is 4.
+    """The graph's first kernel starts 3 after the launch; a kernel launched by itself 5
+    after its own: the median is 4.
 
     Four of the five kernels come from the graph.
     """
@@ -64,14 +77,20 @@ def test_each_launch_of_a_graph_counts_once_a_step() -> None:
     (device,) = builder.build().hosts[0].devices
 
     assert device.launches.latency.values.tolist() == [3_000_000] * 4
-    assert (device.launches.linked, device.launches.in_graphs, device.launches.graphs) == (16, 16, 4)
+    assert (
+        device.launches.linked,
+        device.launches.in_graphs,
+        device.launches.graphs,
+    ) == (16, 16, 4)
     assert metrics.value("graph_launches_per_step") == 2
 
 
 def test_latencies_of_two_gpus_come_together() -> None:
     """1 and 2 on one device, 6 on the other: the median is 2."""
     builder = trace().step(0, 100)
-    builder.kernel("GPU:0", "k", 11, 20, launched=(5, 10)).kernel("GPU:0", "k", 32, 40, launched=(25, 30))
+    builder.kernel("GPU:0", "k", 11, 20, launched=(5, 10)).kernel(
+        "GPU:0", "k", 32, 40, launched=(25, 30)
+    )
 
     metrics = builder.kernel("GPU:1", "k", 56, 60, launched=(45, 50)).measure()
 
@@ -86,10 +105,14 @@ def test_kernels_without_a_launch_have_no_latency_and_say_so() -> None:
 
 
 def test_dispatches_of_a_coordinator_without_devices_are_no_steps_dispatches() -> None:
-    """Two dispatches in each of the worker's four steps; the coordinator's hundred belong to none."""
+    """Two dispatches in each of the worker's four steps; the coordinator's hundred
+    belong to none.
+    """
     builder = trace().host("worker").steps(4, period=100)
     for at in np.arange(0, 400, 50).tolist():
-        builder.call("PjitFunction(step)", at + 1, at + 5).busy("GPU:0", (at + 10, at + 40))
+        builder.call("PjitFunction(step)", at + 1, at + 5).busy(
+            "GPU:0", (at + 10, at + 40)
+        )
     builder.host("coordinator")
     for at in range(100):
         builder.call(f"PjitFunction(schedule_{at})", at * 7, at * 7 + 1 + at % 5)
@@ -98,9 +121,18 @@ def test_dispatches_of_a_coordinator_without_devices_are_no_steps_dispatches() -
 
 
 def test_only_short_gaps_lie_between_kernels() -> None:
-    """A step of 1,000 µs: a dispatch of 300 before the first kernel, and two of 50 between kernels."""
-    builder = trace().step(0, 1000).call("cuLaunchKernel", 0, 300).call("cuLaunchKernel", 400, 450)
-    builder.call("cuLaunchKernel", 700, 750).busy("GPU:0", (300, 400), (450, 700), (750, 1000))
+    """A step of 1,000 µs: a dispatch of 300 before the first kernel, and two of 50
+    between kernels.
+    """
+    builder = (
+        trace()
+        .step(0, 1000)
+        .call("cuLaunchKernel", 0, 300)
+        .call("cuLaunchKernel", 400, 450)
+    )
+    builder.call("cuLaunchKernel", 700, 750).busy(
+        "GPU:0", (300, 400), (450, 700), (750, 1000)
+    )
 
     metrics = builder.measure()
 
@@ -109,15 +141,24 @@ def test_only_short_gaps_lie_between_kernels() -> None:
 
 
 def test_a_gap_of_100_us_is_not_short() -> None:
-    builder = trace().step(0, 1000).call("cuLaunchKernel", 0, 99.999).call("cuLaunchKernel", 500, 600)
+    builder = (
+        trace()
+        .step(0, 1000)
+        .call("cuLaunchKernel", 0, 99.999)
+        .call("cuLaunchKernel", 500, 600)
+    )
 
     metrics = builder.busy("GPU:0", (99.999, 500), (600, 1000)).measure()
 
-    assert picoseconds_of(metrics, "launch_between_kernels_fraction", 1000) == us(99.999)
+    assert picoseconds_of(metrics, "launch_between_kernels_fraction", 1000) == us(
+        99.999
+    )
 
 
 def repeating(count: int, length: float, op: str = "StridedSliceGrad") -> TraceBuilder:
-    """A step of TensorFlow on a CPU: so many ops of one type on one thread, then 1,000 µs of another."""
+    """A step of TensorFlow on a CPU: so many ops of one type on one thread, then 1,000
+    µs of another.
+    """
     end = count * length
     builder = trace().step(0, end + 1000).thread("tf_Compute/1")
     for number in range(count):
@@ -134,7 +175,11 @@ def test_hundreds_of_short_ops_of_one_type_cost_by_their_number() -> None:
 
 
 def test_fewer_or_longer_ops_and_products_are_what_they_are() -> None:
-    for builder in (repeating(199, 20), repeating(200, 100), repeating(200, 20, op="_MklMatMul")):
+    for builder in (
+        repeating(199, 20),
+        repeating(200, 100),
+        repeating(200, 20, op="_MklMatMul"),
+    ):
         metrics = builder.measure()
 
         assert metrics.value("repeated_op_fraction") == 0
@@ -143,14 +188,17 @@ def test_fewer_or_longer_ops_and_products_are_what_they_are() -> None:
 def test_loops_of_xla_repeat_ops_by_their_nature() -> None:
     builder = trace().step(0, 5000).thread("tf_XLAEigen/1")
     for number in range(200):
-        builder.call("add.1", number * 20, number * 20 + 20, hlo_op="add.1", device_ordinal=0)
+        builder.call(
+            "add.1", number * 20, number * 20 + 20, hlo_op="add.1", device_ordinal=0
+        )
 
     assert builder.measure().value("repeated_op_fraction") == 0
 
 
 def test_queued_kernels_are_those_launched_while_the_device_was_busy() -> None:
-    """`a` (40 long) finds an idle GPU. `b` (10) was launched by 25, while `a` ran until 60. `c` (30) on another stream was
-    launched by 55, while `a` still ran; `d` (20) by 120, when all was done by 110. 40 of 100 µs queued.
+    """`a` (40 long) finds an idle GPU. `b` (10) was launched by 25, while `a` ran until
+    60. `c` (30) on another stream was launched by 55, while `a` still ran; `d` (20) by
+    120, when all was done by 110. 40 of 100 µs queued.
     """
     builder = (
         trace()
@@ -165,11 +213,20 @@ def test_queued_kernels_are_those_launched_while_the_device_was_busy() -> None:
 
 
 def test_kernels_without_a_launch_do_not_tell_whether_they_queued() -> None:
-    assert trace().step(0, 100).busy("GPU:0", (10, 90)).measure().value("queued_kernel_fraction") is None
+    assert (
+        trace()
+        .step(0, 100)
+        .busy("GPU:0", (10, 90))
+        .measure()
+        .value("queued_kernel_fraction")
+        is None
+    )
 
 
 def test_kernels_that_each_wait_for_their_launch_are_not_queued() -> None:
-    """Three kernels of 10 µs, each launched by the moment at which the one before it ends, or later."""
+    """Three kernels of 10 µs, each launched by the moment at which the one before it
+    ends, or later.
+    """
     builder = trace().step(0, 100)
     for at in (10, 30, 50):
         builder.kernel("GPU:0", "tiny", at + 10, at + 20, launched=(at, at + 8))
@@ -178,7 +235,8 @@ def test_kernels_that_each_wait_for_their_launch_are_not_queued() -> None:
 
 
 def test_a_gap_before_queued_kernels_does_not_make_a_step_launch_bound() -> None:
-    """Five steps of 100 µs: the function is called for 30, by which all launches are made; ten kernels of 7 µs follow.
+    """Five steps of 100 µs: the function is called for 30, by which all launches are
+    made; ten kernels of 7 µs follow.
 
     Compute 70 %, launch 30 %; nine of ten kernels queue.
     """
@@ -188,9 +246,18 @@ def test_a_gap_before_queued_kernels_does_not_make_a_step_launch_bound() -> None
         builder.step(at, at + 100).call("PjitFunction(step)", at, at + 99)
         for index in range(10):
             start = at + 30 + 7 * index
-            builder.kernel("GPU:0", "gemm", start, start + 7, launched=(at + 18 + index, at + 19 + index))
+            builder.kernel(
+                "GPU:0",
+                "gemm",
+                start,
+                start + 7,
+                launched=(at + 18 + index, at + 19 + index),
+            )
     found = builder.report()
 
     assert found.breakdown["launch"] == pytest.approx(0.3)
     assert found.metrics["queued_kernel_fraction"].value == pytest.approx(0.9)
-    assert (found.verdict.bottleneck, found.verdict.fraction) == ("compute", pytest.approx(0.7))
+    assert (found.verdict.bottleneck, found.verdict.fraction) == (
+        "compute",
+        pytest.approx(0.7),
+    )

@@ -23,7 +23,11 @@ def updated(*extra: bytes) -> bytes:
     return hlo.module(body, extra=hlo.field(8, b"".join(extra)) if extra else b"")
 
 
-COPIES = ("wrapped_copy", 50.0, "whole"), ("wrapped_copy", 5.0, "small"), ("dynamic_update_slice", 10.0, "update")
+COPIES = (
+    ("wrapped_copy", 50.0, "whole"),
+    ("wrapped_copy", 5.0, "small"),
+    ("dynamic_update_slice", 10.0, "update"),
+)
 
 
 def test_an_argument_that_comes_back_changed_is_copied_unless_it_is_donated() -> None:

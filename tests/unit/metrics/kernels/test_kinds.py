@@ -21,7 +21,9 @@ def named(kernel: str) -> HotOp:
 
 
 def known(effect: str, op_name: str = "", kernel: str = "fusion_3") -> HotOp:
-    inside = InProgram("fusion", effect, Cost(), SourceLocation(op_name, "train.py", 7, ()))
+    inside = InProgram(
+        "fusion", effect, Cost(), SourceLocation(op_name, "train.py", 7, ())
+    )
     return HotOp("fusion.3", kernel, "jit_step", 10, 1, inside)
 
 
@@ -29,13 +31,25 @@ def known(effect: str, op_name: str = "", kernel: str = "fusion_3") -> HotOp:
     ("kernel", "kind"),
     [
         ("sm90_xmma_gemm_bf16bf16", OpKind.MATRIX),
-        ("void cudnn::ops::nchwToNhwcKernel<float, float>(float const*)", OpKind.LAYOUT),
-        ("void tensorflow::functor::SwapDimension1And2InTensor3UsingTiles<unsigned int, 256>", OpKind.LAYOUT),
+        (
+            "void cudnn::ops::nchwToNhwcKernel<float, float>(float const*)",
+            OpKind.LAYOUT,
+        ),
+        (
+            "void "
+            "tensorflow::functor::SwapDimension1And2InTensor3UsingTiles<unsigned "
+            "int, 256>",
+            OpKind.LAYOUT,
+        ),
         ("input_transpose_fusion_2", OpKind.LAYOUT),
         ("loop_copy_fusion_1", OpKind.LAYOUT),
         ("wrapped_copy.kd", OpKind.LAYOUT),
         ("void cub::DeviceScanKernel<cub::DeviceScanPolicy<float>>", OpKind.CUMULATIVE),
-        ("void tensorflow::functor::scan_kernel<float, Eigen::internal::SumReducer<float>>", OpKind.CUMULATIVE),
+        (
+            "void tensorflow::functor::scan_kernel<float, "
+            "Eigen::internal::SumReducer<float>>",
+            OpKind.CUMULATIVE,
+        ),
         ("wrapped_reduce_window", OpKind.CUMULATIVE),
         ("void tensorflow::GatherOpKernel<float, int, true>", OpKind.GATHER),
         ("loop_gather_fusion", OpKind.GATHER),
@@ -45,7 +59,11 @@ def known(effect: str, op_name: str = "", kernel: str = "fusion_3") -> HotOp:
         ("loop_add_fusion", OpKind.ELEMENTWISE),
         ("wrapped_multiply", OpKind.ELEMENTWISE),
         ("Mul_GPU_DT_HALF_DT_HALF_kernel", OpKind.ELEMENTWISE),
-        ("void Eigen::internal::EigenMetaKernel<Eigen::TensorEvaluator<scalar_product_op>>", OpKind.ELEMENTWISE),
+        (
+            "void "
+            "Eigen::internal::EigenMetaKernel<Eigen::TensorEvaluator<scalar_product_op>>",
+            OpKind.ELEMENTWISE,
+        ),
         ("loop_reduce_fusion", OpKind.OTHER),
         ("input_scatter_fusion", OpKind.OTHER),
         ("void tensorflow::functor::FillPhiloxRandomKernelLaunch<float>", OpKind.OTHER),
@@ -65,7 +83,10 @@ def test_a_kernels_name_tells_its_kind(kernel: str, kind: OpKind) -> None:
         (known("concatenate"), OpKind.CONCATENATE),
         (known("reduce-window"), OpKind.CUMULATIVE),
         (known("reduce-window", "jit(step)/reduce_window_max_pool"), OpKind.OTHER),
-        (known("add", "jit(step)/jit(cumsum)/add", "loop_add_fusion"), OpKind.CUMULATIVE),
+        (
+            known("add", "jit(step)/jit(cumsum)/add", "loop_add_fusion"),
+            OpKind.CUMULATIVE,
+        ),
         (known("add", "jit(step)/add", "loop_add_fusion"), OpKind.ELEMENTWISE),
         (known("dot", kernel="loop_dot_fusion"), OpKind.MATRIX),
         (known("add", "", "loop_gather_fusion"), OpKind.ELEMENTWISE),
@@ -76,7 +97,9 @@ def test_the_hlo_knows_better_than_the_name(one: HotOp, kind: OpKind) -> None:
 
 
 def test_shares_of_step_time_by_kind() -> None:
-    """Of 100 µs: 30 layout, 20 cumulative, 10 gather, 5 slices, 5 concatenation, 10 elementwise, 10 products."""
+    """Of 100 µs: 30 layout, 20 cumulative, 10 gather, 5 slices, 5 concatenation, 10
+    elementwise, 10 products.
+    """
     metrics = gpu_steps(
         ("nchwToNhwcKernel", 30),
         ("void cub::DeviceScanKernel", 20),
@@ -96,17 +119,24 @@ def test_shares_of_step_time_by_kind() -> None:
 
 
 def test_a_run_without_a_gpu_has_no_kinds() -> None:
-    metrics = trace().step(0, 10).thread("tf_Compute/1").call("a:MatMul", 0, 5).measure()
+    metrics = (
+        trace().step(0, 10).thread("tf_Compute/1").call("a:MatMul", 0, 5).measure()
+    )
 
     assert metrics.value("gather_fraction") is None
     assert metrics["gather_fraction"].reason == "this run used no accelerator"
 
 
 def test_16_bit_products_without_tensor_cores_are_fallbacks() -> None:
-    """40 of 100 µs on ordinary cores, in 16 bits; 20 on Tensor Cores; 10 in fp32, which is another matter."""
+    """40 of 100 µs on ordinary cores, in 16 bits; 20 on Tensor Cores; 10 in fp32, which
+    is another matter.
+    """
     builder = gpu_steps(
         ("turing_hgemm_simt_fp16_128x64", 40),
-        ("sm80_xmma_gemm_f16f16_f16f32_f32_tn_n_tilesize64x64_stage4_tensor16x8x16", 20),
+        (
+            "sm80_xmma_gemm_f16f16_f16f32_f32_tn_n_tilesize64x64_stage4_tensor16x8x16",
+            20,
+        ),
         ("volta_sgemm_128x64", 10),
         device_vendor="Nvidia",
         compute_cap_major=8,
@@ -134,16 +164,21 @@ def test_products_that_xla_runs_as_loops_are_generic() -> None:
             ),
         )
     )
-    metrics = gpu_steps(("wrapped_dot", 40, "wrapped_dot"), ("sm80_gemm", 40), program=program).measure()
+    metrics = gpu_steps(
+        ("wrapped_dot", 40, "wrapped_dot"), ("sm80_gemm", 40), program=program
+    ).measure()
 
     assert metrics.value("generic_product_fraction") == approx(0.4)
     assert metrics.fact("generic_product_op") == "wrapped_dot (train.py:12)"
 
 
 @pytest.mark.parametrize(
-    ("config", "expected"), [({"algorithm": {"algo_id": "1"}}, 0.0), ({"conv_result_scale": 1}, 0.6)]
+    ("config", "expected"),
+    [({"algorithm": {"algo_id": "1"}}, 0.0), ({"conv_result_scale": 1}, 0.6)],
 )
-def test_a_convolution_without_a_noted_algorithm_is_untuned(config: dict[str, object], expected: float) -> None:
+def test_a_convolution_without_a_noted_algorithm_is_untuned(
+    config: dict[str, object], expected: float
+) -> None:
     program = hlo.module(
         hlo.computation(
             1,
@@ -158,31 +193,58 @@ def test_a_convolution_without_a_noted_algorithm_is_untuned(config: dict[str, ob
                 name="cudnn-conv.1",
                 target="__cudnn$convForward",
                 config={"cudnn_conv_backend_config": config},
-                extra=hlo.window((3, 1, 1, 1, 1, 1), (3, 1, 1, 1, 1, 1)) + hlo.convolution_numbers("b01f_01io->b01f"),
+                extra=hlo.window((3, 1, 1, 1, 1, 1), (3, 1, 1, 1, 1, 1))
+                + hlo.convolution_numbers("b01f_01io->b01f"),
             ),
         )
     )
-    metrics = gpu_steps(("cudnn_conv_kernel", 60, "cudnn-conv.1"), program=program).measure()
+    metrics = gpu_steps(
+        ("cudnn_conv_kernel", 60, "cudnn-conv.1"), program=program
+    ).measure()
 
     assert metrics.value("untuned_convolution_fraction") == approx(expected)
     assert metrics["generic_product_fraction"].value == 0
 
 
 def test_on_a_cpu_the_hlo_tells_what_is_elementwise() -> None:
-    """Of 80 µs of ops in a step of 100: 30 end in an addition, 10 move data, 40 multiply matrices."""
+    """Of 80 µs of ops in a step of 100: 30 end in an addition, 10 move data, 40
+    multiply matrices.
+    """
     square = "f32[64,64]"
     program = hlo.module(
         hlo.computation(
             1,
             hlo.op(1, "parameter", square),
-            hlo.op(2, "add", square, 1, 1, name="wrapped_add", metadata=hlo.metadata("add", "heat.py", 7)),
+            hlo.op(
+                2,
+                "add",
+                square,
+                1,
+                1,
+                name="wrapped_add",
+                metadata=hlo.metadata("add", "heat.py", 7),
+            ),
             hlo.op(3, "transpose", square, 2, name="turn"),
-            hlo.op(4, "dot", square, 3, 3, name="product", extra=hlo.dot_numbers([1], [0])),
+            hlo.op(
+                4, "dot", square, 3, 3, name="product", extra=hlo.dot_numbers([1], [0])
+            ),
         )
     )
     builder = trace().program("jit_step", program).step(0, 100).thread("tf_XLAEigen/1")
-    for name, start, end in (("wrapped_add", 0, 30), ("turn", 30, 40), ("product", 40, 80)):
-        builder.call(name, start, end, hlo_op=name, hlo_module="jit_step", program_id=7, device_ordinal=0)
+    for name, start, end in (
+        ("wrapped_add", 0, 30),
+        ("turn", 30, 40),
+        ("product", 40, 80),
+    ):
+        builder.call(
+            name,
+            start,
+            end,
+            hlo_op=name,
+            hlo_module="jit_step",
+            program_id=7,
+            device_ordinal=0,
+        )
 
     metrics = builder.measure()
 
@@ -193,7 +255,13 @@ def test_on_a_cpu_the_hlo_tells_what_is_elementwise() -> None:
 
 def test_a_cpu_run_without_hlo_and_types_of_ops_does_not_tell() -> None:
     thunk = {"hlo_op": "dot.1", "device_ordinal": 0, "run_id": 1}
-    metrics = trace().step(0, 10).thread("tf_XLAEigen/1").call("dot.1", 0, 5, **thunk).measure()
+    metrics = (
+        trace()
+        .step(0, 10)
+        .thread("tf_XLAEigen/1")
+        .call("dot.1", 0, 5, **thunk)
+        .measure()
+    )
 
     assert metrics.value("elementwise_fraction") is None
     assert "HLO" in metrics["elementwise_fraction"].reason
@@ -201,7 +269,9 @@ def test_a_cpu_run_without_hlo_and_types_of_ops_does_not_tell() -> None:
 
 def test_layout_conversions_of_a_gpu_are_counted_too() -> None:
     metrics = gpu_steps(
-        ("input_transpose_fusion", 10), ("sm90_xmma_gemm_f16f16", 50), ("nchwToNhwcKernel", 20)
+        ("input_transpose_fusion", 10),
+        ("sm90_xmma_gemm_f16f16", 50),
+        ("nchwToNhwcKernel", 20),
     ).measure()
 
     assert metrics.value("layout_conversion_fraction") == approx(0.3)
@@ -211,9 +281,13 @@ def test_transposes_of_xla_on_a_cpu_are_not_told() -> None:
     builder = (
         trace()
         .steps(4, period=100)
-        .program("jit_step", hlo.module(hlo.computation(1, hlo.op(1, "parameter", "f32[8]"))))
+        .program(
+            "jit_step", hlo.module(hlo.computation(1, hlo.op(1, "parameter", "f32[8]")))
+        )
     )
-    builder.thread("tf_XLAEigen/1").call("transpose.1", 0, 50, hlo_op="transpose.1", hlo_module="jit_step")
+    builder.thread("tf_XLAEigen/1").call(
+        "transpose.1", 0, 50, hlo_op="transpose.1", hlo_module="jit_step"
+    )
     metrics = builder.measure()
 
     assert metrics.value("layout_conversion_fraction") is None
@@ -227,7 +301,14 @@ def test_prefill_and_decoding_by_the_names_of_the_programs() -> None:
         (("jit_prefill_512", 0, 30), ("jit_generate", 30, 70), ("jit_insert", 70, 80))
     ):
         stats = {"hlo_module": module, "hlo_op": "dot.1", "program_id": program}
-        builder.on_line("/device:GPU:0", "Stream #1(Compute)", "gemm_fusion_dot_1", start, end, **stats)
+        builder.on_line(
+            "/device:GPU:0",
+            "Stream #1(Compute)",
+            "gemm_fusion_dot_1",
+            start,
+            end,
+            **stats,
+        )
 
     metrics = builder.measure()
 

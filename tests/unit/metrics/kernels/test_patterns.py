@@ -1,4 +1,6 @@
-"""What the step's program could do better: attention, copies, products of one operand."""
+"""What the step's program could do better: attention, copies, products of one
+operand.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +14,13 @@ DOT = hlo.dot_numbers([1], [0])
 
 
 def attention() -> bytes:
-    """q·k, its softmax in one fusion, and a product with v; the maximum and sum are computations 3 and 4."""
+    """q·k, its softmax in one fusion, and a product with v; the maximum and sum are
+    computations 3 and 4.
+    """
     reducers = [
-        hlo.computation(one, hlo.op(1, "parameter", "f32[]"), hlo.op(2, opcode, "f32[]", 1, 1))
+        hlo.computation(
+            one, hlo.op(1, "parameter", "f32[]"), hlo.op(2, opcode, "f32[]", 1, 1)
+        )
         for one, opcode in ((3, "maximum"), (4, "add"))
     ]
     softmax = hlo.computation(
@@ -39,14 +45,24 @@ def attention() -> bytes:
             extra=hlo.dot_numbers([2], [2], [0], [0]),
         ),
         hlo.op(3, "fusion", SCORES, 2, calls=[2], name="softmax"),
-        hlo.op(4, "dot", CONTEXT, 3, 1, name="context", extra=hlo.dot_numbers([2], [1], [0], [0])),
+        hlo.op(
+            4,
+            "dot",
+            CONTEXT,
+            3,
+            1,
+            name="context",
+            extra=hlo.dot_numbers([2], [1], [0], [0]),
+        ),
         hlo.op(5, "negate", CONTEXT, 4, name="after"),
     )
     return hlo.module(*reducers, softmax, entry)
 
 
 def test_unfused_attention_is_its_products_and_what_lies_between() -> None:
-    """20 + 30 + 10 of 100 µs; what follows is not part of it. The softmax, which has no line, stands on that of its operand."""
+    """20 + 30 + 10 of 100 µs; what follows is not part of it. The softmax, which has no
+    line, stands on that of its operand.
+    """
     metrics = gpu_steps(
         ("gemm_1", 20, "scores"), ("softmax", 30, "softmax"), ("gemm_2", 10, "context"), ("loop_negate_fusion", 20, "after"),
         program=attention(),
@@ -68,20 +84,30 @@ def test_copies_of_what_was_gathered() -> None:
         hlo.computation(
             1,
             hlo.op(1, "parameter", SQUARE),
-            hlo.op(2, "all-gather", "f32[256,64]", 1, extra=hlo.replica_groups([0, 1, 2, 3])),
+            hlo.op(
+                2,
+                "all-gather",
+                "f32[256,64]",
+                1,
+                extra=hlo.replica_groups([0, 1, 2, 3]),
+            ),
             hlo.op(3, "transpose", "f32[64,256]", 2, name="put_together"),
             hlo.op(4, "negate", "f32[64,256]", 3, name="used"),
         )
     )
     metrics = gpu_steps(
-        ("input_transpose_fusion", 25, "put_together"), ("loop_negate_fusion", 25, "used"), program=program
+        ("input_transpose_fusion", 25, "put_together"),
+        ("loop_negate_fusion", 25, "used"),
+        program=program,
     ).measure()
 
     assert metrics.value("gathered_copy_fraction") == approx(0.25)
 
 
 def test_products_of_one_operand_with_their_length() -> None:
-    """q and k are products of x: 10 + 20 µs a step, 15 µs on average. The last one has an input of its own."""
+    """q and k are products of x: 10 + 20 µs a step, 15 µs on average. The last one has
+    an input of its own.
+    """
     program = hlo.module(
         hlo.computation(
             1,
@@ -95,7 +121,9 @@ def test_products_of_one_operand_with_their_length() -> None:
             hlo.op(8, "dot", SQUARE, 6, 7, name="other", extra=DOT),
         )
     )
-    metrics = gpu_steps(("g1", 10, "q"), ("g2", 20, "k"), ("g3", 30, "other"), program=program).measure()
+    metrics = gpu_steps(
+        ("g1", 10, "q"), ("g2", 20, "k"), ("g3", 30, "other"), program=program
+    ).measure()
 
     assert metrics.value("one_operand_fraction") == approx(0.3)
     assert metrics.value("one_operand_us") == approx(15)

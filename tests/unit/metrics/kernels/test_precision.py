@@ -1,4 +1,6 @@
-"""Shares by precision on timelines whose answer is worked out on paper, and on traces that others recorded."""
+"""Shares by precision on timelines whose answer is worked out on paper, and on traces
+that others recorded.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,11 @@ def test_shares(metric: str, value: float) -> None:
 
 
 def test_the_slowest_fp32_kernel_leaves_tensor_cores_idle() -> None:
-    kernels = {"ampere_sgemm_128x64_nn": 10, "volta_sgemm_64x64_nn": 20, "Cijk_Ailk_Bljk_SB_MT64x64_MI16x16x4_SN": 30}
+    kernels = {
+        "ampere_sgemm_128x64_nn": 10,
+        "volta_sgemm_64x64_nn": 20,
+        "Cijk_Ailk_Bljk_SB_MT64x64_MI16x16x4_SN": 30,
+    }
 
     assert run(kernels).measure().fact("slowest_fp32_kernel") == "volta_sgemm_64x64_nn"
 
@@ -61,11 +67,16 @@ def test_no_share_of_fp32_where_most_matrix_kernels_do_not_tell() -> None:
 
     assert measured.value("unknown_matrix_precision_share") == approx(41 / 81)
     assert measured.value("fp32_matrix_share") is None
-    assert "show the precision of most of the matrix kernels" in measured["fp32_matrix_share"].reason
+    assert (
+        "show the precision of most of the matrix kernels"
+        in measured["fp32_matrix_share"].reason
+    )
 
 
 def test_products_in_complex_numbers_have_no_narrower_type() -> None:
-    """cuDNN convolves six channels by Fourier transforms: 30 of 50 µs are no promise of fp16."""
+    """cuDNN convolves six channels by Fourier transforms: 30 of 50 µs are no promise of
+    fp16.
+    """
     measured = run({"volta_cgemm_32x32_tn": 30, "volta_sgemm_64x64_nn": 20}).measure()
 
     assert measured.value("fp32_matrix_share") == approx(0.4)
@@ -80,10 +91,20 @@ def test_six_channels_fill_no_tensor_core(channels: int, share: float) -> None:
             1,
             hlo.op(1, "parameter", f"f32[512,{channels}]"),
             hlo.op(2, "parameter", f"f32[{channels},512]", number=1),
-            hlo.op(3, "dot", "f32[512,512]", 1, 2, name="dot.3", extra=hlo.dot_numbers([1], [0])),
+            hlo.op(
+                3,
+                "dot",
+                "f32[512,512]",
+                1,
+                2,
+                name="dot.3",
+                extra=hlo.dot_numbers([1], [0]),
+            ),
         )
     )
-    built = gpu_steps(("volta_sgemm_64x64_nn", 50, "dot.3"), program=program, compute_cap_major=7)
+    built = gpu_steps(
+        ("volta_sgemm_64x64_nn", 50, "dot.3"), program=program, compute_cap_major=7
+    )
 
     assert built.measure().value("fp32_matrix_share") == share
 
@@ -108,10 +129,19 @@ def test_no_matrix_kernel_at_all_is_no_fp32_matrix_time() -> None:
         ("AMD", 11, 0, True),
     ],
 )
-def test_which_gpus_have_tensor_cores(vendor: str, major: int, minor: int, has: bool) -> None:
-    gpu = {"device_vendor": vendor, "compute_cap_major": major, "compute_cap_minor": minor}
+def test_which_gpus_have_tensor_cores(
+    vendor: str, major: int, minor: int, has: bool
+) -> None:
+    gpu = {
+        "device_vendor": vendor,
+        "compute_cap_major": major,
+        "compute_cap_minor": minor,
+    }
 
-    assert (run({"volta_sgemm_64x64_nn": 20}, **gpu).measure().value("fp32_matrix_share") is not None) is has
+    assert (
+        run({"volta_sgemm_64x64_nn": 20}, **gpu).measure().value("fp32_matrix_share")
+        is not None
+    ) is has
 
 
 def test_a_kernel_that_uses_tensor_cores_proves_them() -> None:
@@ -121,12 +151,16 @@ def test_a_kernel_that_uses_tensor_cores_proves_them() -> None:
         "miopenSp3AsmConv_v21_1_3_gfx9_fp32_f2x3_stride1": 10,
     }
 
-    assert run(kernels, **gpu).measure().value("tensor_core_kernel_share") == approx(0.75)
+    assert run(kernels, **gpu).measure().value("tensor_core_kernel_share") == approx(
+        0.75
+    )
 
 
 def test_each_name_is_sorted_once_a_report(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
-    monkeypatch.setattr(precision, "kernel_kind", lambda name: seen.append(name) or kernel_kind(name))
+    monkeypatch.setattr(
+        precision, "kernel_kind", lambda name: seen.append(name) or kernel_kind(name)
+    )
     run(HOPPER).measure()
 
     assert sorted(seen) == sorted(HOPPER)
@@ -136,11 +170,26 @@ def test_each_name_is_sorted_once_a_report(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize(
     ("trace_name", "matrix", "of_it_unknown", "fp16"),
     [
-        ("tfprof-demo/plugins/profile/GPU-multi-worker", 0.0, None, None),  # dropout on a V100
+        (
+            "tfprof-demo/plugins/profile/GPU-multi-worker",
+            0.0,
+            None,
+            None,
+        ),  # dropout on a V100
         ("tracelens-jax-mi300/jax08_gemm", 0.955, 0.005, 1.0),
-        ("tracelens-jax-mi300/jax08_attention", 0.502, 0.0, 1.0),  # the HLO gives the type of 19%
+        (
+            "tracelens-jax-mi300/jax08_attention",
+            0.502,
+            0.0,
+            1.0,
+        ),  # the HLO gives the type of 19%
         ("tracelens-jax-mi300/jax_conv_minimal_08", 0.430, 0.0, 1.0),
-        ("tracelens-jax-te/test_data_jax_te_fused_attn_categorization", 0.883, 0.0, 1.0),
+        (
+            "tracelens-jax-te/test_data_jax_te_fused_attn_categorization",
+            0.883,
+            0.0,
+            1.0,
+        ),
     ],
 )
 def test_only_xlas_own_matrix_kernels_do_not_tell(
@@ -150,13 +199,18 @@ def test_only_xlas_own_matrix_kernels_do_not_tell(
     unknown = metrics["unknown_matrix_precision_share"].value
 
     assert metrics["matrix_kernel_share"].value == approx(matrix, abs=0.001)
-    assert unknown == (None if of_it_unknown is None else approx(of_it_unknown, abs=0.001))
+    assert unknown == (
+        None if of_it_unknown is None else approx(of_it_unknown, abs=0.001)
+    )
     assert metrics["fp16_kernel_share"].value == fp16
 
 
 def test_a_product_with_a_vector_is_no_fallback() -> None:
     """Batch 1: memory is what cuBLAS' gemv waits for, and no Tensor Core could help."""
-    name = "std::enable_if<!(false), void>::type internal::gemvx::kernel<int, int, __nv_bfloat16, __nv_bfloat16>(int)"
+    name = (
+        "std::enable_if<!(false), void>::type internal::gemvx::kernel<int, int, "
+        "__nv_bfloat16, __nv_bfloat16>(int)"
+    )
     metrics = run({name: 80}, compute_cap_major=9, compute_cap_minor=0).measure()
 
     assert metrics.value("fallback_kernel_fraction") == 0
@@ -172,7 +226,15 @@ def fusion_of(dtype: str) -> bytes:
         hlo.computation(
             1,
             hlo.op(1, "parameter", shape),
-            hlo.op(2, "dot", shape, 1, 1, name="gemm_fusion_dot.2", extra=hlo.dot_numbers([1], [0])),
+            hlo.op(
+                2,
+                "dot",
+                shape,
+                1,
+                1,
+                name="gemm_fusion_dot.2",
+                extra=hlo.dot_numbers([1], [0]),
+            ),
         )
     )
 
@@ -186,13 +248,19 @@ def fusion_of(dtype: str) -> bytes:
         ("f32", 0, None),
     ],
 )
-def test_where_a_kernels_name_is_silent_its_ops_types_answer(dtype: str, major: int, metric: str | None) -> None:
+def test_where_a_kernels_name_is_silent_its_ops_types_answer(
+    dtype: str, major: int, metric: str | None
+) -> None:
     """Triton's products of fp32 round to TF32 since Ampere."""
     builder = trace().program("jit_step", fusion_of(dtype)).step(0, 100)
     stats = {"hlo_op": "gemm_fusion_dot.2", "hlo_module": "jit_step", "program_id": 7}
-    builder.on_line("/device:GPU:0", "Stream #1(Compute)", "gemm_fusion_dot_2", 0, 90, **stats)
+    builder.on_line(
+        "/device:GPU:0", "Stream #1(Compute)", "gemm_fusion_dot_2", 0, 90, **stats
+    )
     if major:
-        builder.plane_stat("/device:GPU:0", compute_cap_major=major, compute_cap_minor=0)
+        builder.plane_stat(
+            "/device:GPU:0", compute_cap_major=major, compute_cap_minor=0
+        )
     metrics = builder.measure()
 
     for name in ("tf32_matrix_share", "fp32_matrix_share", "fp16_kernel_share"):
@@ -200,12 +268,29 @@ def test_where_a_kernels_name_is_silent_its_ops_types_answer(dtype: str, major: 
 
 
 def test_amds_matrix_cores_multiply_fp32_as_it_is() -> None:
-    """hipBLASLt's names begin their types with A's: `S` is fp32, `B` bf16. 60 of 90 µs."""
+    """hipBLASLt's names begin their types with A's: `S` is fp32, `B` bf16. 60
+    of 90 µs.
+    """
     builder = (
-        trace().step(0, 100).plane_stat("/device:GPU:0", device_vendor="AMD", compute_cap_major=9, compute_cap_minor=4)
+        trace()
+        .step(0, 100)
+        .plane_stat(
+            "/device:GPU:0",
+            device_vendor="AMD",
+            compute_cap_major=9,
+            compute_cap_minor=4,
+        )
     )
-    builder.busy("GPU:0", (0, 60), name="Cijk_Ailk_Bljk_S_B_Bias_HA_S_SAV_UserArgs_MT16x16x128_MI16x16x1_SN")
-    builder.busy("GPU:0", (60, 90), name="Cijk_Ailk_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT256x256x64_MI16x16x1_CMS")
+    builder.busy(
+        "GPU:0",
+        (0, 60),
+        name="Cijk_Ailk_Bljk_S_B_Bias_HA_S_SAV_UserArgs_MT16x16x128_MI16x16x1_SN",
+    )
+    builder.busy(
+        "GPU:0",
+        (60, 90),
+        name="Cijk_Ailk_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT256x256x64_MI16x16x1_CMS",
+    )
 
     metrics = builder.measure()
 

@@ -22,7 +22,9 @@ from tfadvisor.program.products import DotSize
         (DotSize(1, 63, 1001, 1001, "bf16"), ()),
     ],
 )
-def test_sides_that_are_no_multiple_of_16_bytes(size: DotSize, sides: tuple[int, ...]) -> None:
+def test_sides_that_are_no_multiple_of_16_bytes(
+    size: DotSize, sides: tuple[int, ...]
+) -> None:
     assert misaligned(size) == sides
 
 
@@ -33,14 +35,22 @@ def program(side: int) -> bytes:
             1,
             hlo.op(1, "parameter", matrix),
             hlo.op(
-                2, "dot", matrix, 1, 1, metadata=hlo.metadata("dot", "model.py", 9), extra=hlo.dot_numbers([1], [0])
+                2,
+                "dot",
+                matrix,
+                1,
+                1,
+                metadata=hlo.metadata("dot", "model.py", 9),
+                extra=hlo.dot_numbers([1], [0]),
             ),
         )
     )
 
 
 def test_the_share_the_sides_and_what_to_pad_them_to() -> None:
-    metrics = gpu_steps(("gemm_fusion_dot", 70, "dot.2"), ("loop_add_fusion", 20), program=program(4093)).measure()
+    metrics = gpu_steps(
+        ("gemm_fusion_dot", 70, "dot.2"), ("loop_add_fusion", 20), program=program(4093)
+    ).measure()
 
     assert metrics.value("misaligned_matmul_fraction") == pytest.approx(0.7)
     assert metrics.fact("misaligned_sides") == "4093 × 4093 by 4093 × 4093 in bf16"
@@ -49,11 +59,18 @@ def test_the_share_the_sides_and_what_to_pad_them_to() -> None:
 
 
 def test_padded_sides_have_nothing_to_pad() -> None:
-    metrics = gpu_steps(("gemm_fusion_dot", 70, "dot.2"), program=program(4096)).measure()
+    metrics = gpu_steps(
+        ("gemm_fusion_dot", 70, "dot.2"), program=program(4096)
+    ).measure()
 
     assert metrics.value("misaligned_matmul_fraction") == 0
     assert metrics.fact("padded_sides") is None
 
 
 def test_without_hlo_sides_are_not_known() -> None:
-    assert gpu_steps(("ampere_bf16_gemm", 70)).measure().value("misaligned_matmul_fraction") is None
+    assert (
+        gpu_steps(("ampere_bf16_gemm", 70))
+        .measure()
+        .value("misaligned_matmul_fraction")
+        is None
+    )

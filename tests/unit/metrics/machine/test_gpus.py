@@ -14,7 +14,13 @@ def test_utilization_is_a_mean_and_the_clock_that_of_the_slowest_that_worked() -
         grew(
             None,
             Gpu("A", utilization=0.9, clock_mhz=1900, highest_clock_mhz=2000),
-            Gpu("A", utilization=0.6, clock_mhz=1200, highest_clock_mhz=2000, slowed_by=("heat",)),
+            Gpu(
+                "A",
+                utilization=0.6,
+                clock_mhz=1200,
+                highest_clock_mhz=2000,
+                slowed_by=("heat",),
+            ),
             Gpu("A", utilization=0.0, clock_mhz=300, highest_clock_mhz=2000),
         )
     )

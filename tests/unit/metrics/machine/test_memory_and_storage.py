@@ -30,6 +30,12 @@ def test_swapping_and_faults_are_told_per_step() -> None:
 @pytest.mark.parametrize("whole", [5e-324, 1e-300, 79.0])
 def test_no_more_memory_is_left_than_there_is(whole: float) -> None:
     """A file of counters may come from anywhere."""
-    metrics = measured(ended_with({"memory_bytes": whole}, {"available_bytes": 1e18}, {"available_bytes": 80.0}))
+    metrics = measured(
+        ended_with(
+            {"memory_bytes": whole},
+            {"available_bytes": 1e18},
+            {"available_bytes": 80.0},
+        )
+    )
 
     assert metrics.value("available_memory_fraction") == 1

@@ -35,7 +35,8 @@ def test_kinds_by_op_type(op_type: str, kind: str) -> None:
 
 @pytest.mark.parametrize(
     "op_type",
-    "MatMul _MklNativeConv2D RandomShuffle Mul Sum FusedBatchNormV3 LayerNorm AssignAddVariableOp Softmax Normalizer".split(),
+    "MatMul _MklNativeConv2D RandomShuffle Mul Sum FusedBatchNormV3 LayerNorm "
+    "AssignAddVariableOp Softmax Normalizer".split(),
 )
 def test_what_steps_are_made_of_is_of_no_kind(op_type: str) -> None:
     assert costly_kind(op_type, "model/dense_1") is None
@@ -71,7 +72,10 @@ def test_names_of_kinds_are_distinct() -> None:
 def test_the_kind_that_takes_most() -> None:
     """20 and 10 of 100 µs change images, 25 split text."""
     metrics = cpu_steps(
-        ("model/random_rotation/ImageProjectiveTransformV3:ImageProjectiveTransformV3", 20),
+        (
+            "model/random_rotation/ImageProjectiveTransformV3:ImageProjectiveTransformV3",
+            20,
+        ),
         ("model/random_rotation/sub:Sub", 10),
         ("vectorize/StringSplit/StringSplitV2:StringSplitV2", 25),
         ("dense/MatMul:MatMul", 45),
@@ -79,7 +83,9 @@ def test_the_kind_that_takes_most() -> None:
 
     assert metrics.value("costly_fraction") == approx(0.3)
     assert metrics.fact("costly_op_kind") == "augmentation and resizing of images"
-    assert metrics.fact("costly_op") == "model/random_rotation/ImageProjectiveTransformV3"
+    assert (
+        metrics.fact("costly_op") == "model/random_rotation/ImageProjectiveTransformV3"
+    )
 
 
 def test_what_a_decoder_enlarges_has_a_gradient_and_is_no_preparation() -> None:
@@ -88,7 +94,10 @@ def test_what_a_decoder_enlarges_has_a_gradient_and_is_no_preparation() -> None:
         *TRAINED,
         ("net_1/resizing/resize/ResizeBicubic:ResizeBicubic", 4),
         ("net_1/up/resize/ResizeNearestNeighbor:ResizeNearestNeighbor", 6),
-        ("gradient_tape/net_1/up/resize/ResizeNearestNeighborGrad:ResizeNearestNeighborGrad", 9),
+        (
+            "gradient_tape/net_1/up/resize/ResizeNearestNeighborGrad:ResizeNearestNeighborGrad",
+            9,
+        ),
     ).measure()
 
     assert metrics.value("costly_fraction") == approx(0.04)

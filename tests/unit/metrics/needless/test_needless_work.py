@@ -18,7 +18,9 @@ def program(path: str, *, opcode: str = "sine", line: int = 31) -> bytes:
 
 def value(metric: str, path: str) -> float | None:
     """The op takes 40 of 100 µs."""
-    return gpu_steps(("kernel", 40.0, "op"), program=program(path)).measure().value(metric)
+    return (
+        gpu_steps(("kernel", 40.0, "op"), program=program(path)).measure().value(metric)
+    )
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,9 @@ approx = pytest.approx
 
 
 def test_two_devices_in_turns_could_take_half() -> None:
-    """Each works 40 of 100 µs, never together: 80 µs with work, of which 40 would do."""
+    """Each works 40 of 100 µs, never together: 80 µs with work, of which 40
+    would do.
+    """
     builder = trace().steps(3, period=100)
     for at in (0, 100, 200):
         builder.busy("GPU:0", (at, at + 40)).busy("GPU:1", (at + 40, at + 80))

@@ -9,12 +9,21 @@ from support.trace_builder import TraceBuilder, trace
 def gpus(number: int, **properties: object) -> TraceBuilder:
     builder = trace().step(0, 100)
     for index in range(number):
-        builder.busy(f"GPU:{index}", (0, 90)).plane_stat(f"/device:GPU:{index}", **properties)
+        builder.busy(f"GPU:{index}", (0, 90)).plane_stat(
+            f"/device:GPU:{index}", **properties
+        )
     return builder
 
 
 def test_hosts_and_devices_are_counted() -> None:
-    builder = gpus(2).host("other").step(0, 100).busy("GPU:0", (0, 90)).host("coordinator").call("anything", 0, 1)
+    builder = (
+        gpus(2)
+        .host("other")
+        .step(0, 100)
+        .busy("GPU:0", (0, 90))
+        .host("coordinator")
+        .call("anything", 0, 1)
+    )
     metrics = builder.measure()
 
     assert metrics.value("devices_per_host") == 2
@@ -23,13 +32,23 @@ def test_hosts_and_devices_are_counted() -> None:
 @pytest.mark.parametrize(
     ("properties", "capability", "vendor"),
     [
-        ({"device_vendor": "Nvidia", "compute_cap_major": 8, "compute_cap_minor": 9}, 8.9, "nvidia"),
+        (
+            {"device_vendor": "Nvidia", "compute_cap_major": 8, "compute_cap_minor": 9},
+            8.9,
+            "nvidia",
+        ),
         ({"compute_cap_major": 7}, 7.0, "nvidia"),
-        ({"device_vendor": "AMD", "compute_cap_major": 9, "compute_cap_minor": 4}, None, "amd"),
+        (
+            {"device_vendor": "AMD", "compute_cap_major": 9, "compute_cap_minor": 4},
+            None,
+            "amd",
+        ),
         ({}, None, "nvidia"),
     ],
 )
-def test_generation_and_maker(properties: dict[str, object], capability: float | None, vendor: str) -> None:
+def test_generation_and_maker(
+    properties: dict[str, object], capability: float | None, vendor: str
+) -> None:
     metrics = gpus(1, **properties).measure()
 
     assert metrics.value("compute_capability") == capability
@@ -37,7 +56,11 @@ def test_generation_and_maker(properties: dict[str, object], capability: float |
 
 
 def test_the_oldest_gpu_decides() -> None:
-    builder = gpus(1, compute_cap_major=9).busy("GPU:1", (0, 90)).plane_stat("/device:GPU:1", compute_cap_major=7)
+    builder = (
+        gpus(1, compute_cap_major=9)
+        .busy("GPU:1", (0, 90))
+        .plane_stat("/device:GPU:1", compute_cap_major=7)
+    )
 
     assert builder.measure().value("compute_capability") == 7
 
@@ -53,7 +76,9 @@ def test_the_oldest_gpu_decides() -> None:
         (("decoder_block",), "unknown"),
     ],
 )
-def test_inference_by_the_names_of_compiled_functions(functions: tuple[str, ...], expected: str) -> None:
+def test_inference_by_the_names_of_compiled_functions(
+    functions: tuple[str, ...], expected: str
+) -> None:
     builder = trace().step(0, 100).busy("GPU:0", (10, 90))
     for at, name in enumerate(functions):
         builder.call(f"PjitFunction({name})", at, at + 0.5)
@@ -68,11 +93,20 @@ def test_inference_by_the_names_of_compiled_functions(functions: tuple[str, ...]
     [
         ("MegaScale: Communication Transport Receive", "used"),
         (
-            '%send.1 = () send(%x), frontend_attributes={_xla_host_transfer_handler_name="xla_megascale_runtime"}',
+            "%send.1 = () send(%x), "
+            'frontend_attributes={_xla_host_transfer_handler_name="xla_megascale_runtime"}',
             "used",
         ),
         ("x", "not used"),
     ],
 )
 def test_the_network_between_slices(event: str, expected: str) -> None:
-    assert trace().step(0, 100).busy("GPU:0", (0, 9)).call(event, 0, 9).measure().fact("slices_network") == expected
+    assert (
+        trace()
+        .step(0, 100)
+        .busy("GPU:0", (0, 9))
+        .call(event, 0, 9)
+        .measure()
+        .fact("slices_network")
+        == expected
+    )

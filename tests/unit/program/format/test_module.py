@@ -24,7 +24,11 @@ def test_a_module_names_itself_its_computations_and_instructions() -> None:
 
     assert module.name == "jit_step"
     assert module.entry.name == "main.4"
-    assert [one.opcode for one in module.entry.instructions] == ["parameter", "parameter", "add"]
+    assert [one.opcode for one in module.entry.instructions] == [
+        "parameter",
+        "parameter",
+        "add",
+    ]
     assert module.entry.root.name == "add.13"
     assert [one.name for one in module.entry.root.operands] == ["x", "y"]
     assert [one.name for one in module.entry.parameters()] == ["x", "y"]
@@ -41,14 +45,21 @@ def test_bytes_may_come_as_a_view_into_the_trace() -> None:
 
 
 def test_the_result_may_stand_before_the_last_instruction() -> None:
-    body = hlo.computation(1, hlo.op(1, "constant", "s32[]"), hlo.op(2, "constant", "f32[]"), root=1)
+    body = hlo.computation(
+        1, hlo.op(1, "constant", "s32[]"), hlo.op(2, "constant", "f32[]"), root=1
+    )
 
     assert Module(hlo.module(body)).entry.root.id == 1
 
 
 def test_names_and_opcodes_are_found_wherever_they_stand_in_the_message() -> None:
     """XLA writes them first; protobuf does not promise it."""
-    late = hlo.field(35, 5) + hlo.field(2, "add") + hlo.field(3, hlo.shape("f32[]")) + hlo.field(1, "late")
+    late = (
+        hlo.field(35, 5)
+        + hlo.field(2, "add")
+        + hlo.field(3, hlo.shape("f32[]"))
+        + hlo.field(1, "late")
+    )
 
     module = Module(hlo.module(hlo.computation(1, late)))
 
@@ -57,14 +68,25 @@ def test_names_and_opcodes_are_found_wherever_they_stand_in_the_message() -> Non
 
 
 def test_unknown_fields_of_every_wire_type_are_stepped_over() -> None:
-    unknown = hlo.field(500, 3) + hlo.field(501, "text") + hlo.varint(502 << 3 | 1) + bytes(8)
+    unknown = (
+        hlo.field(500, 3) + hlo.field(501, "text") + hlo.varint(502 << 3 | 1) + bytes(8)
+    )
     unknown += hlo.varint(503 << 3 | 5) + bytes(4)
     body = hlo.computation(1, hlo.op(1, "constant", "s32[]", extra=unknown))
 
     assert Module(hlo.module(body, extra=unknown)).entry.root.id == 1
 
 
-@pytest.mark.parametrize("text", ["f32[2,3]{1,0}", "bf16[]", "s4[7]", "token[]", "(f32[8], (s32[], pred[2,2]{0,1}))"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "f32[2,3]{1,0}",
+        "bf16[]",
+        "s4[7]",
+        "token[]",
+        "(f32[8], (s32[], pred[2,2]{0,1}))",
+    ],
+)
 def test_a_shape_reads_as_it_was_written(text: str) -> None:
     module = Module(hlo.module(hlo.computation(1, hlo.op(1, "constant", text))))
 
@@ -86,7 +108,9 @@ def test_a_shape_reads_as_it_was_written(text: str) -> None:
     ],
 )
 def test_elements_and_bytes_of_a_shape(text: str, elements: int, size: int) -> None:
-    shape = Module(hlo.module(hlo.computation(1, hlo.op(1, "constant", text)))).entry.root.shape
+    shape = Module(
+        hlo.module(hlo.computation(1, hlo.op(1, "constant", text)))
+    ).entry.root.shape
 
     assert (shape.elements, shape.bytes) == (elements, size)
 
@@ -96,8 +120,15 @@ def test_four_bit_numbers_take_half_a_byte_only_where_the_layout_packs_them() ->
     packed = plain + hlo.field(5, hlo.packed(1, [0]) + hlo.field(7, 4))
     sizes = []
     for written in (plain, packed):
-        instruction = hlo.field(1, "x") + hlo.field(2, "constant") + hlo.field(3, written) + hlo.field(35, 1)
-        sizes.append(Module(hlo.module(hlo.computation(1, instruction))).entry.root.shape.bytes)
+        instruction = (
+            hlo.field(1, "x")
+            + hlo.field(2, "constant")
+            + hlo.field(3, written)
+            + hlo.field(35, 1)
+        )
+        sizes.append(
+            Module(hlo.module(hlo.computation(1, instruction))).entry.root.shape.bytes
+        )
 
     assert sizes == [5, 3]
 
@@ -106,7 +137,10 @@ def test_what_is_missing_is_said_with_the_place() -> None:
     body = hlo.computation(1, hlo.op(1, "negate", "f32[8]", 99))
     module = Module(hlo.module(body), "run.xplane.pb: HLO of jit_step(7)")
 
-    with pytest.raises(TraceError, match=r"run\.xplane\.pb: HLO of jit_step\(7\): .*has no instruction 99"):
+    with pytest.raises(
+        TraceError,
+        match=r"run\.xplane\.pb: HLO of jit_step\(7\): .*has no instruction 99",
+    ):
         _ = module.entry.root.operands
     with pytest.raises(TraceError, match="computation 1 is missing"):
         Module(hlo.module(hlo.computation(2, hlo.op(1, "constant", "s32[]"))))
@@ -123,18 +157,25 @@ def test_a_config_that_is_no_json_is_no_config() -> None:
 
 
 def test_the_memory_of_a_long_chain_is_a_small_multiple_of_its_bytes() -> None:
-    """25,000 instructions, each found by its name and with its operands: Python's objects for them are twelve times the file."""
+    """25,000 instructions, each found by its name and with its operands: Python's
+    objects for them are twelve times the file.
+    """
     data = hlo.module(
         hlo.computation(
             1,
             hlo.op(1, "parameter", "f32[8]"),
-            *(hlo.op(one, "add", "f32[8]", one - 1, one - 1) for one in range(2, 25_000)),
+            *(
+                hlo.op(one, "add", "f32[8]", one - 1, one - 1)
+                for one in range(2, 25_000)
+            ),
         )
     )
     tracemalloc.start()
     try:
         module = Module(data)
-        assert all(module.instruction(one.name) is one for one in module.entry.instructions)
+        assert all(
+            module.instruction(one.name) is one for one in module.entry.instructions
+        )
         assert sum(len(one.operands) for one in module.entry.instructions) == 2 * 24_998
         peak = tracemalloc.get_traced_memory()[1]
     finally:

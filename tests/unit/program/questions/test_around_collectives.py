@@ -1,11 +1,16 @@
-"""Collectives between two products, as in tensor parallelism, and copies of what was gathered."""
+"""Collectives between two products, as in tensor parallelism, and copies of what was
+gathered.
+"""
 
 from __future__ import annotations
 
 import pytest
 from support import hlo_builder as hlo
 
-from tfadvisor.program.collectives import collectives_between_products, copies_of_gathered
+from tfadvisor.program.collectives import (
+    collectives_between_products,
+    copies_of_gathered,
+)
 from tfadvisor.program.module import Module
 
 FOUR = hlo.replica_groups([0, 1, 2, 3])
@@ -25,7 +30,9 @@ def program(*instructions: bytes, helpers: tuple[bytes, ...] = ()) -> Module:
     return Module(hlo.module(*helpers, entry))
 
 
-@pytest.mark.parametrize("opcode", ["all-reduce", "reduce-scatter", "all-gather", "collective-permute"])
+@pytest.mark.parametrize(
+    "opcode", ["all-reduce", "reduce-scatter", "all-gather", "collective-permute"]
+)
 def test_a_product_a_collective_and_a_product(opcode: str) -> None:
     found = program(
         hlo.op(4, "add", SQUARE, 3, 1),
@@ -48,20 +55,29 @@ def test_a_start_and_its_done_lead_to_the_next_product() -> None:
 
 
 def test_a_gradient_is_waited_for_by_no_product() -> None:
-    found = program(hlo.op(4, "all-reduce", SQUARE, 3, extra=FOUR), hlo.op(5, "subtract", SQUARE, 2, 4))
+    found = program(
+        hlo.op(4, "all-reduce", SQUARE, 3, extra=FOUR),
+        hlo.op(5, "subtract", SQUARE, 2, 4),
+    )
 
     assert collectives_between_products(found) == set()
 
 
 def test_gathered_weights_wait_for_no_product() -> None:
-    found = program(hlo.op(4, "all-gather", SQUARE, 2, extra=FOUR), hlo.op(5, "dot", SQUARE, 3, 4, extra=DOT))
+    found = program(
+        hlo.op(4, "all-gather", SQUARE, 2, extra=FOUR),
+        hlo.op(5, "dot", SQUARE, 3, 4, extra=DOT),
+    )
 
     assert collectives_between_products(found) == set()
 
 
 def test_a_concatenation_and_a_transpose_of_gathered_parts_are_copies() -> None:
     moving = hlo.computation(
-        2, hlo.op(1, "parameter", SQUARE), hlo.op(2, "transpose", SQUARE, 1), hlo.op(3, "bitcast", SQUARE, 2)
+        2,
+        hlo.op(1, "parameter", SQUARE),
+        hlo.op(2, "transpose", SQUARE, 1),
+        hlo.op(3, "bitcast", SQUARE, 2),
     )
     found = program(
         hlo.op(4, "all-gather", SQUARE, 3, extra=FOUR),
@@ -77,7 +93,10 @@ def test_a_concatenation_and_a_transpose_of_gathered_parts_are_copies() -> None:
 
 def test_what_computes_with_gathered_parts_is_no_copy() -> None:
     computing = hlo.computation(
-        2, hlo.op(1, "parameter", SQUARE), hlo.op(2, "transpose", SQUARE, 1), hlo.op(3, "tanh", SQUARE, 2)
+        2,
+        hlo.op(1, "parameter", SQUARE),
+        hlo.op(2, "transpose", SQUARE, 1),
+        hlo.op(3, "tanh", SQUARE, 2),
     )
     found = program(
         hlo.op(4, "all-gather", SQUARE, 3, extra=FOUR),
@@ -90,6 +109,9 @@ def test_what_computes_with_gathered_parts_is_no_copy() -> None:
 
 
 def test_a_transpose_of_something_else_is_no_copy_of_gathered_parts() -> None:
-    found = program(hlo.op(4, "all-reduce", SQUARE, 3, extra=FOUR), hlo.op(5, "transpose", SQUARE, 4))
+    found = program(
+        hlo.op(4, "all-reduce", SQUARE, 3, extra=FOUR),
+        hlo.op(5, "transpose", SQUARE, 4),
+    )
 
     assert copies_of_gathered(found) == set()

@@ -1,4 +1,6 @@
-"""Attention as separate kernels is a batched product, a softmax and a batched product; gates and norms are not."""
+"""Attention as separate kernels is a batched product, a softmax and a batched product;
+gates and norms are not.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +23,12 @@ def reducer(one: int, opcode: str) -> bytes:
     )
 
 
-def module(*between: bytes, last: int, helpers: tuple[bytes, ...] = (), second: bytes = VALUES) -> Module:
-    """q·k, what lies between (from instruction 10 on), and a product of the last of it with v."""
+def module(
+    *between: bytes, last: int, helpers: tuple[bytes, ...] = (), second: bytes = VALUES
+) -> Module:
+    """q·k, what lies between (from instruction 10 on), and a product of the last of it
+    with v.
+    """
     entry = hlo.computation(
         1,
         hlo.op(1, "parameter", CONTEXT, name="q"),
@@ -56,11 +62,17 @@ def test_a_softmax_in_one_fusion() -> None:
     helpers = reducer(5, "maximum"), reducer(6, "add"), softmax_fusion(2, 5, 6)
     between = hlo.op(10, "fusion", SCORES, 4, calls=[2], name="triton_softmax")
 
-    assert unfused_attention(module(between, last=10, helpers=helpers)) == {"scores", "triton_softmax", "context"}
+    assert unfused_attention(module(between, last=10, helpers=helpers)) == {
+        "scores",
+        "triton_softmax",
+        "context",
+    }
 
 
 def test_a_softmax_in_several_kernels_with_a_side_branch() -> None:
-    """A row's maximum goes its own way and meets the scores again; what does not lead to v stays out."""
+    """A row's maximum goes its own way and meets the scores again; what does not lead
+    to v stays out.
+    """
     between = (
         hlo.op(9, "constant", "f32[]"),
         hlo.op(10, "reduce", "f32[8,128]", 4, 9, calls=[5], name="row_maximum"),
@@ -69,7 +81,9 @@ def test_a_softmax_in_several_kernels_with_a_side_branch() -> None:
         hlo.op(13, "negate", "f32[8,128]", 10, name="logging"),
     )
 
-    found = unfused_attention(module(*between, last=12, helpers=(reducer(5, "maximum"),)))
+    found = unfused_attention(
+        module(*between, last=12, helpers=(reducer(5, "maximum"),))
+    )
 
     assert found == {"scores", "row_maximum", "shift", "exp", "context"}
 
@@ -87,7 +101,10 @@ def test_the_sum_of_a_split_product_before_a_gate_is_no_maximum() -> None:
         hlo.op(11, "exponential", SCORES, 10),
     )
 
-    assert unfused_attention(module(*between, last=11, helpers=(reducer(5, "add"),))) == set()
+    assert (
+        unfused_attention(module(*between, last=11, helpers=(reducer(5, "add"),)))
+        == set()
+    )
 
 
 def test_products_without_a_batch_are_no_attention() -> None:
@@ -116,7 +133,9 @@ def test_a_fused_call_is_one_kernel() -> None:
 
 
 def test_a_token_at_a_time_makes_few_scores() -> None:
-    """One query meets 2,048 keys of width 64: all keys are read, and fusing would save a 32nd of that."""
+    """One query meets 2,048 keys of width 64: all keys are read, and fusing would save
+    a 32nd of that.
+    """
     query, keys, scores = "f32[8,1,64]", "f32[8,2048,64]", "f32[8,1,2048]"
     helpers = reducer(5, "maximum"), reducer(6, "add"), softmax_fusion(2, 5, 6)
     entry = hlo.computation(

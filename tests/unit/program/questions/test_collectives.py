@@ -13,7 +13,9 @@ FOUR = hlo.replica_groups([0, 1, 2, 3], [4, 5, 6, 7])
 
 
 def only(*instructions: bytes, extra: bytes = b"") -> CollectiveOp:
-    (found,) = collectives(Module(hlo.module(hlo.computation(1, *instructions), extra=extra)))
+    (found,) = collectives(
+        Module(hlo.module(hlo.computation(1, *instructions), extra=extra))
+    )
     return found
 
 
@@ -31,12 +33,20 @@ def test_bytes_of_a_collective_among_four(opcode: str, result: str, size: int) -
     """32 × 16 floats are 2,048 bytes; an all-gather of four is four times as large."""
     found = only(X, hlo.op(2, opcode, result, 1, channel=3, extra=FOUR))
 
-    assert (found.name, found.kind, found.dtype, found.group_size) == (f"{opcode}.2", opcode, "f32", 4)
+    assert (found.name, found.kind, found.dtype, found.group_size) == (
+        f"{opcode}.2",
+        opcode,
+        "f32",
+        4,
+    )
     assert found.bytes == size
 
 
 def test_a_permute_sends_its_operand_once() -> None:
-    pairs = b"".join(hlo.field(52, hlo.field(1, one) + hlo.field(2, (one + 1) % 4)) for one in range(4))
+    pairs = b"".join(
+        hlo.field(52, hlo.field(1, one) + hlo.field(2, (one + 1) % 4))
+        for one in range(4)
+    )
 
     found = only(X, hlo.op(2, "collective-permute", "f32[32,16]", 1, extra=pairs))
 
@@ -55,21 +65,38 @@ def test_a_start_and_its_done_are_one_collective() -> None:
 
 def test_a_wrapped_collective_bears_the_name_that_the_trace_shows() -> None:
     wrapped = hlo.computation(
-        2, hlo.op(21, "parameter", "f32[32,16]"), hlo.op(22, "reduce-scatter", "f32[8,16]", 21, extra=FOUR)
+        2,
+        hlo.op(21, "parameter", "f32[32,16]"),
+        hlo.op(22, "reduce-scatter", "f32[8,16]", 21, extra=FOUR),
     )
-    start = hlo.op(2, "async-start", "((f32[32,16]), f32[8,16])", 1, calls=[2], name="reduce-scatter-start")
+    start = hlo.op(
+        2,
+        "async-start",
+        "((f32[32,16]), f32[8,16])",
+        1,
+        calls=[2],
+        name="reduce-scatter-start",
+    )
     update = hlo.op(3, "async-update", "((f32[32,16]), f32[8,16])", 2, calls=[2])
-    done = hlo.op(4, "async-done", "f32[8,16]", 3, calls=[2], name="reduce-scatter-done")
+    done = hlo.op(
+        4, "async-done", "f32[8,16]", 3, calls=[2], name="reduce-scatter-done"
+    )
 
-    (found,) = collectives(Module(hlo.module(wrapped, hlo.computation(1, X, start, update, done))))
+    (found,) = collectives(
+        Module(hlo.module(wrapped, hlo.computation(1, X, start, update, done)))
+    )
 
     assert (found.name, found.kind) == ("reduce-scatter-start", "reduce-scatter")
 
 
-def test_a_combined_all_reduce_counts_all_its_operands_and_names_the_larger_type() -> None:
+def test_a_combined_all_reduce_counts_all_its_operands_and_names_the_larger_type() -> (
+    None
+):
     small = hlo.op(2, "parameter", "bf16[8]", number=1)
 
-    found = only(X, small, hlo.op(3, "all-reduce", "(f32[32,16], bf16[8])", 1, 2, extra=FOUR))
+    found = only(
+        X, small, hlo.op(3, "all-reduce", "(f32[32,16], bf16[8])", 1, 2, extra=FOUR)
+    )
 
     assert (found.dtype, found.bytes) == ("f32", 2048 + 16)
 
@@ -82,15 +109,28 @@ def test_what_the_entry_never_reaches_does_not_communicate() -> None:
 
 def test_groups_may_be_described_instead_of_listed() -> None:
     """2 × 4 devices, transposed: neighbours are four apart."""
-    found = only(X, hlo.op(2, "all-reduce", "f32[32,16]", 1, extra=hlo.iota_groups(4, 2, [2, 4], [1, 0])))
+    found = only(
+        X,
+        hlo.op(
+            2,
+            "all-reduce",
+            "f32[32,16]",
+            1,
+            extra=hlo.iota_groups(4, 2, [2, 4], [1, 0]),
+        ),
+    )
 
     assert found.group_size == 2
 
 
 def test_groups_may_be_the_axes_of_a_mesh() -> None:
-    """Mesh 2 × 8; over the first axis and a half of size 4 of the second: eight devices."""
+    """Mesh 2 × 8; over the first axis and a half of size 4 of the second: eight
+    devices.
+    """
     mesh = hlo.field(1, hlo.field(1, hlo.field(2, 2)) + hlo.field(1, hlo.field(2, 8)))
-    part = hlo.field(2, hlo.field(1, 1) + hlo.field(2, hlo.field(1, 1) + hlo.field(2, 4)))
+    part = hlo.field(
+        2, hlo.field(1, 1) + hlo.field(2, hlo.field(1, 1) + hlo.field(2, 4))
+    )
     axes = hlo.field(93, mesh + hlo.field(2, hlo.field(1, 0)) + part)
 
     found = only(X, hlo.op(2, "all-reduce", "f32[32,16]", 1, extra=axes))
@@ -103,7 +143,9 @@ def test_without_groups_everyone_takes_part(channel: int, size: int) -> None:
     """2 replicas of 4 partitions: with a channel, partitions take part too."""
     assignment = hlo.field(15, hlo.field(1, 2) + hlo.field(2, 4))
 
-    found = only(X, hlo.op(2, "all-reduce", "f32[32,16]", 1, channel=channel), extra=assignment)
+    found = only(
+        X, hlo.op(2, "all-reduce", "f32[32,16]", 1, channel=channel), extra=assignment
+    )
 
     assert found.group_size == size
 

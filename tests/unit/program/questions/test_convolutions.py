@@ -17,14 +17,28 @@ SAME = (3, 1, 1, 1, 1, 1)
 
 
 def convolution(
-    left: str, right: str, result: str, *window: Window, labels: str = LABELS, target: str = "", extra: bytes = b""
+    left: str,
+    right: str,
+    result: str,
+    *window: Window,
+    labels: str = LABELS,
+    target: str = "",
+    extra: bytes = b"",
 ) -> Instruction:
     numbers = hlo.window(*window) + hlo.convolution_numbers(labels) + extra
     body = hlo.computation(
         1,
         hlo.op(1, "parameter", left),
         hlo.op(2, "parameter", right, number=1),
-        hlo.op(3, "custom-call" if target else "convolution", result, 1, 2, target=target, extra=numbers),
+        hlo.op(
+            3,
+            "custom-call" if target else "convolution",
+            result,
+            1,
+            2,
+            target=target,
+            extra=numbers,
+        ),
     )
     return Module(hlo.module(body)).entry.root
 
@@ -36,7 +50,9 @@ def products(instruction: Instruction) -> int:
 
 
 def test_padding_is_no_work() -> None:
-    """3 taps at 14 positions meet 3 · 14 − 2 = 40 elements a dimension; XLA counts 819,200 flops as well."""
+    """3 taps at 14 positions meet 3 · 14 − 2 = 40 elements a dimension; XLA counts
+    819,200 flops as well.
+    """
     one = convolution("f32[2,14,14,8]", "f32[3,3,8,16]", "f32[2,14,14,16]", SAME, SAME)
 
     assert products(one) == 2 * 16 * 8 * 40 * 40 == 819_200 // 2
@@ -47,48 +63,104 @@ def test_a_stride_without_padding_uses_every_tap() -> None:
     valid = (3, 2, 0, 0, 1, 1)
 
     assert (
-        products(convolution("f32[2,15,15,8]", "f32[3,3,8,16]", "f32[2,7,7,16]", valid, valid)) == 2 * 16 * 8 * 21 * 21
+        products(
+            convolution(
+                "f32[2,15,15,8]", "f32[3,3,8,16]", "f32[2,7,7,16]", valid, valid
+            )
+        )
+        == 2 * 16 * 8 * 21 * 21
     )
 
 
 def test_groups_meet_only_their_own_features() -> None:
     """8 input features in 4 groups: a kernel of 2 input features."""
-    one = convolution("f32[2,14,14,8]", "f32[3,3,2,16]", "f32[2,14,14,16]", SAME, SAME, extra=hlo.field(50, 4))
+    one = convolution(
+        "f32[2,14,14,8]",
+        "f32[3,3,2,16]",
+        "f32[2,14,14,16]",
+        SAME,
+        SAME,
+        extra=hlo.field(50, 4),
+    )
 
     assert products(one) == 2 * 16 * 2 * 40 * 40
 
 
 def test_batch_groups_leave_fewer_batches_in_the_result() -> None:
-    one = convolution("f32[4,14,14,8]", "f32[3,3,8,16]", "f32[2,14,14,16]", SAME, SAME, extra=hlo.field(58, 2))
+    one = convolution(
+        "f32[4,14,14,8]",
+        "f32[3,3,8,16]",
+        "f32[2,14,14,16]",
+        SAME,
+        SAME,
+        extra=hlo.field(58, 2),
+    )
 
     assert products(one) == 2 * 16 * 8 * 40 * 40
 
 
 def test_without_spatial_dimensions_it_is_a_matrix_product() -> None:
     """As TPUs write a dot: 64 × 128 by 128 × 32."""
-    assert products(convolution("f32[64,128]", "f32[128,32]", "f32[64,32]", labels="bf_io->bf")) == 64 * 128 * 32
+    assert (
+        products(
+            convolution("f32[64,128]", "f32[128,32]", "f32[64,32]", labels="bf_io->bf")
+        )
+        == 64 * 128 * 32
+    )
 
 
 @pytest.mark.parametrize(
     ("target", "left", "right", "result"),
     [
         ("__cudnn$convForward", "f16[2,8,14,14]", "f16[16,8,3,3]", "f16[2,16,14,14]"),
-        ("__cudnn$convBiasActivationForward", "f16[2,8,14,14]", "f16[16,8,3,3]", "f16[2,16,14,14]"),
-        ("__cudnn$convBackwardInput", "f16[2,16,14,14]", "f16[16,8,3,3]", "f16[2,8,14,14]"),
-        ("__cudnn$convBackwardFilter", "f16[2,8,14,14]", "f16[2,16,14,14]", "f16[16,8,3,3]"),
+        (
+            "__cudnn$convBiasActivationForward",
+            "f16[2,8,14,14]",
+            "f16[16,8,3,3]",
+            "f16[2,16,14,14]",
+        ),
+        (
+            "__cudnn$convBackwardInput",
+            "f16[2,16,14,14]",
+            "f16[16,8,3,3]",
+            "f16[2,8,14,14]",
+        ),
+        (
+            "__cudnn$convBackwardFilter",
+            "f16[2,8,14,14]",
+            "f16[2,16,14,14]",
+            "f16[16,8,3,3]",
+        ),
     ],
 )
 def test_the_gradients_of_a_convolution_are_as_much_work_as_itself(
     target: str, left: str, right: str, result: str
 ) -> None:
-    """The dimension numbers of a library call are those of the forward convolution; the workspace comes behind."""
-    one = convolution(left, right, f"({result}, u8[4096])", SAME, SAME, labels="bf01_oi01->bf01", target=target)
+    """The dimension numbers of a library call are those of the forward convolution; the
+    workspace comes behind.
+    """
+    one = convolution(
+        left,
+        right,
+        f"({result}, u8[4096])",
+        SAME,
+        SAME,
+        labels="bf01_oi01->bf01",
+        target=target,
+    )
 
     assert products(one) == 2 * 16 * 8 * 40 * 40
 
 
 def test_other_calls_are_no_convolutions() -> None:
-    assert convolution_flops(convolution("f32[8]", "f32[8]", "f32[8]", labels="bf_io->bf", target="cholesky")) is None
+    assert (
+        convolution_flops(
+            convolution(
+                "f32[8]", "f32[8]", "f32[8]", labels="bf_io->bf", target="cholesky"
+            )
+        )
+        is None
+    )
 
 
 @given(
@@ -101,16 +173,30 @@ def test_other_calls_are_no_convolutions() -> None:
     st.integers(1, 4),
 )
 def test_every_product_is_counted_once(
-    image: int, kernel: int, output: int, stride: int, padding: int, window_dilation: int, base_dilation: int
+    image: int,
+    kernel: int,
+    output: int,
+    stride: int,
+    padding: int,
+    window_dilation: int,
+    base_dilation: int,
 ) -> None:
     """Against walking through all output and kernel positions."""
     elements = {position * base_dilation for position in range(image)}
     walked = sum(
-        at * stride + tap * window_dilation - padding in elements for at in range(output) for tap in range(kernel)
+        at * stride + tap * window_dilation - padding in elements
+        for at in range(output)
+        for tap in range(kernel)
     )
     window = (kernel, stride, padding, 0, window_dilation, base_dilation)
 
-    one = convolution(f"f32[1,{image},1]", f"f32[{kernel},1,1]", f"f32[1,{output},1]", window, labels="b0f_0io->b0f")
+    one = convolution(
+        f"f32[1,{image},1]",
+        f"f32[{kernel},1,1]",
+        f"f32[1,{output},1]",
+        window,
+        labels="b0f_0io->b0f",
+    )
 
     assert products(one) == walked
 
@@ -118,7 +204,11 @@ def test_every_product_is_counted_once(
 def test_a_window_of_absurd_size_is_counted_without_walking_through_it() -> None:
     huge = 1 << 50
     one = convolution(
-        f"f32[1,{huge},1]", f"f32[{huge},1,1]", f"f32[1,{huge},1]", (huge, 1, 0, 0, 1, 1), labels="b0f_0io->b0f"
+        f"f32[1,{huge},1]",
+        f"f32[{huge},1,1]",
+        f"f32[1,{huge},1]",
+        (huge, 1, 0, 0, 1, 1),
+        labels="b0f_0io->b0f",
     )
 
     assert products(one) == huge * huge
@@ -126,6 +216,10 @@ def test_a_window_of_absurd_size_is_counted_without_walking_through_it() -> None
 
 def test_contradictions_are_damage() -> None:
     with pytest.raises(TraceError, match="window of other dimensions"):
-        convolution_flops(convolution("f32[2,14,14,8]", "f32[3,3,8,16]", "f32[2,14,14,16]", SAME))
+        convolution_flops(
+            convolution("f32[2,14,14,8]", "f32[3,3,8,16]", "f32[2,14,14,16]", SAME)
+        )
     with pytest.raises(TraceError, match="names a dimension"):
-        convolution_flops(convolution("f32[2,14]", "f32[3,3,8,16]", "f32[2,14,14,16]", SAME, SAME))
+        convolution_flops(
+            convolution("f32[2,14]", "f32[3,3,8,16]", "f32[2,14,14,16]", SAME, SAME)
+        )

@@ -10,7 +10,10 @@ from tfadvisor.program.cost import Cost, Costs, total
 from tfadvisor.program.module import Module
 
 SUM = hlo.computation(
-    9, hlo.op(91, "parameter", "f32[]"), hlo.op(92, "parameter", "f32[]", number=1), hlo.op(93, "add", "f32[]", 91, 92)
+    9,
+    hlo.op(91, "parameter", "f32[]"),
+    hlo.op(92, "parameter", "f32[]", number=1),
+    hlo.op(93, "add", "f32[]", 91, 92),
 )
 DOT = hlo.dot_numbers([1], [0])
 
@@ -22,7 +25,10 @@ def cost(*instructions: bytes, before: tuple[bytes, ...] = ()) -> Cost:
 
 
 def given(*shapes: str) -> list[bytes]:
-    return [hlo.op(one, "parameter", shape, number=one - 1) for one, shape in enumerate(shapes, start=1)]
+    return [
+        hlo.op(one, "parameter", shape, number=one - 1)
+        for one, shape in enumerate(shapes, start=1)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -37,22 +43,36 @@ def given(*shapes: str) -> list[bytes]:
         ("tuple", ("f32[8]", "f32[8]"), "(f32[8], f32[8])", Cost()),
         ("slice", ("f32[100]",), "f32[8]", Cost(bytes=64)),
         ("dynamic-slice", ("f32[100]", "s32[]"), "f32[8]", Cost(bytes=68)),
-        ("gather", ("f32[1000,64]", "s32[32]"), "f32[32,64]", Cost(bytes=2 * 8192 + 128)),
-        ("dynamic-update-slice", ("f32[100]", "f32[8]", "s32[]"), "f32[100]", Cost(bytes=68)),
+        (
+            "gather",
+            ("f32[1000,64]", "s32[32]"),
+            "f32[32,64]",
+            Cost(bytes=2 * 8192 + 128),
+        ),
+        (
+            "dynamic-update-slice",
+            ("f32[100]", "f32[8]", "s32[]"),
+            "f32[100]",
+            Cost(bytes=68),
+        ),
         ("sort", ("f32[1000]",), "f32[1000]", Cost(10_000, bytes=8000)),
         ("all-reduce", ("f32[8]",), "f32[8]", Cost(bytes=64)),
         ("copy-start", ("f32[8]",), "(f32[8], f32[8], u32[])", Cost(bytes=64)),
         ("copy-done", ("(f32[8], f32[8], u32[])",), "f32[8]", Cost()),
     ],
 )
-def test_an_instruction_by_itself(opcode: str, shapes: tuple[str, ...], result: str, expected: Cost) -> None:
+def test_an_instruction_by_itself(
+    opcode: str, shapes: tuple[str, ...], result: str, expected: Cost
+) -> None:
     last = hlo.op(50, opcode, result, *range(1, len(shapes) + 1))
 
     assert cost(*given(*shapes), last) == expected
 
 
 def test_an_operand_used_twice_is_read_once() -> None:
-    assert cost(*given("f32[8]"), hlo.op(2, "multiply", "f32[8]", 1, 1)) == Cost(8, bytes=64)
+    assert cost(*given("f32[8]"), hlo.op(2, "multiply", "f32[8]", 1, 1)) == Cost(
+        8, bytes=64
+    )
 
 
 def test_a_dot_is_matrix_work() -> None:
@@ -88,7 +108,9 @@ def test_a_reduction_applies_its_function_once_less_than_it_has_elements() -> No
     """128 rows of 512: 511 additions each."""
     last = hlo.op(3, "reduce", "f32[128]", 1, 2, calls=[9])
 
-    assert cost(*given("f32[128,512]", "f32[]"), last, before=(SUM,)) == Cost(128 * 511, bytes=4 * (65536 + 1 + 128))
+    assert cost(*given("f32[128,512]", "f32[]"), last, before=(SUM,)) == Cost(
+        128 * 511, bytes=4 * (65536 + 1 + 128)
+    )
 
 
 def test_a_pooling_window_applies_its_function_for_all_but_one_element() -> None:
@@ -100,12 +122,14 @@ def test_a_pooling_window_applies_its_function_for_all_but_one_element() -> None
 
 
 def test_a_scatter_applies_its_function_to_each_update() -> None:
-    """Updates are read, and what they meet is read and written: three times 32 · 64 floats, and 32 indices."""
+    """Updates are read, and what they meet is read and written: three times 32 · 64
+    floats, and 32 indices.
+    """
     last = hlo.op(4, "scatter", "f32[1000,64]", 1, 2, 3, calls=[9])
 
-    assert cost(*given("f32[1000,64]", "s32[32]", "f32[32,64]"), last, before=(SUM,)) == Cost(
-        2048, bytes=3 * 8192 + 128
-    )
+    assert cost(
+        *given("f32[1000,64]", "s32[32]", "f32[32,64]"), last, before=(SUM,)
+    ) == Cost(2048, bytes=3 * 8192 + 128)
 
 
 def test_a_fusion_computes_all_and_moves_only_what_it_is_given_and_returns() -> None:
@@ -118,11 +142,15 @@ def test_a_fusion_computes_all_and_moves_only_what_it_is_given_and_returns() -> 
     )
     last = hlo.op(13, "fusion", "f32[8]", 1, 2, calls=[2])
 
-    assert cost(*given("f32[8]", "f32[8]"), last, before=(inside,)) == Cost(16, bytes=96)
+    assert cost(*given("f32[8]", "f32[8]"), last, before=(inside,)) == Cost(
+        16, bytes=96
+    )
 
 
 def test_a_fusion_reads_only_the_slices_that_it_takes() -> None:
-    """One layer of ten, as a scan reads its weights; the index is a number of 4 bytes."""
+    """One layer of ten, as a scan reads its weights; the index is a number of 4
+    bytes.
+    """
     inside = hlo.computation(
         2,
         *given("f32[10,64]", "s32[]"),
@@ -132,7 +160,9 @@ def test_a_fusion_reads_only_the_slices_that_it_takes() -> None:
     )
     last = hlo.op(13, "fusion", "f32[64]", 1, 2, calls=[2])
 
-    assert cost(*given("f32[10,64]", "s32[]"), last, before=(inside,)) == Cost(64, bytes=256 + 4 + 256)
+    assert cost(*given("f32[10,64]", "s32[]"), last, before=(inside,)) == Cost(
+        64, bytes=256 + 4 + 256
+    )
 
 
 def test_a_fusion_that_also_needs_the_whole_reads_the_whole_once() -> None:
@@ -145,7 +175,9 @@ def test_a_fusion_that_also_needs_the_whole_reads_the_whole_once() -> None:
     )
     last = hlo.op(13, "fusion", "(f32[2], f32[10])", 1, calls=[2])
 
-    assert cost(*given("f32[10]"), last, before=(inside,)) == Cost(10, bytes=40 + 8 + 40)
+    assert cost(*given("f32[10]"), last, before=(inside,)) == Cost(
+        10, bytes=40 + 8 + 40
+    )
 
 
 def test_a_fusion_that_updates_in_place_writes_only_the_update() -> None:
@@ -157,7 +189,9 @@ def test_a_fusion_that_updates_in_place_writes_only_the_update() -> None:
     )
     last = hlo.op(13, "fusion", "f32[640]", 1, 2, 3, calls=[2])
 
-    assert cost(*given("f32[10,64]", "f32[1,64]", "s32[]"), last, before=(inside,)) == Cost(bytes=256 + 4 + 256)
+    assert cost(
+        *given("f32[10,64]", "f32[1,64]", "s32[]"), last, before=(inside,)
+    ) == Cost(bytes=256 + 4 + 256)
 
 
 def test_a_fusion_reads_the_tables_that_it_holds() -> None:
@@ -168,26 +202,35 @@ def test_a_fusion_reads_the_tables_that_it_holds() -> None:
         hlo.op(23, "negate", "f32[8]", 21),
     )
 
-    assert cost(hlo.op(13, "fusion", "f32[8]", calls=[2]), before=(inside,)) == Cost(8, bytes=64)
+    assert cost(hlo.op(13, "fusion", "f32[8]", calls=[2]), before=(inside,)) == Cost(
+        8, bytes=64
+    )
 
 
 def test_a_loop_of_known_length_costs_its_body_and_condition_so_often() -> None:
     """Ten times 8 additions in the body and one comparison in the condition."""
     body = hlo.computation(2, *given("f32[8]"), hlo.op(22, "add", "f32[8]", 1, 1))
     condition = hlo.computation(
-        3, *given("f32[8]"), hlo.op(32, "constant", "s32[]"), hlo.op(33, "compare", "pred[]", 32, 32)
+        3,
+        *given("f32[8]"),
+        hlo.op(32, "constant", "s32[]"),
+        hlo.op(33, "compare", "pred[]", 32, 32),
     )
     config = {"known_trip_count": {"n": "10"}}
     last = hlo.op(5, "while", "f32[8]", 1, calls=[2, 3], config=config)
 
-    assert cost(*given("f32[8]"), last, before=(body, condition)) == Cost(90, bytes=10 * (64 + 5))
+    assert cost(*given("f32[8]"), last, before=(body, condition)) == Cost(
+        90, bytes=10 * (64 + 5)
+    )
 
 
 def test_a_loop_of_unknown_length_counts_once_and_says_so() -> None:
     body = hlo.computation(2, *given("f32[8]"), hlo.op(22, "add", "f32[8]", 1, 1))
     last = hlo.op(5, "while", "f32[8]", 1, calls=[2], name="while.5")
 
-    assert cost(*given("f32[8]"), last, before=(body,)) == Cost(8, bytes=64, unknown=True)
+    assert cost(*given("f32[8]"), last, before=(body,)) == Cost(
+        8, bytes=64, unknown=True
+    )
 
 
 def test_of_a_conditional_the_costlier_branch_counts() -> None:
@@ -213,10 +256,14 @@ def test_a_module_costs_what_its_entry_does() -> None:
 def test_a_long_chain_of_calls_is_no_deep_recursion() -> None:
     chain = [hlo.computation(2, *given("f32[8]"), hlo.op(22, "add", "f32[8]", 1, 1))]
     chain += [
-        hlo.computation(one, *given("f32[8]"), hlo.op(2, "call", "f32[8]", 1, calls=[one - 1]))
+        hlo.computation(
+            one, *given("f32[8]"), hlo.op(2, "call", "f32[8]", 1, calls=[one - 1])
+        )
         for one in range(3, 3000)
     ]
-    main = hlo.computation(1, *given("f32[8]"), hlo.op(2, "call", "f32[8]", 1, calls=[2999]))
+    main = hlo.computation(
+        1, *given("f32[8]"), hlo.op(2, "call", "f32[8]", 1, calls=[2999])
+    )
 
     assert hlo.cost_of(Module(hlo.module(*chain, main))) == Cost(8, bytes=64)
 
@@ -226,6 +273,13 @@ def test_a_sum_with_an_unknown_part_is_unknown() -> None:
 
 
 def test_an_instruction_without_its_operands_is_damage() -> None:
-    for opcode in ("sort", "reduce", "scatter", "dynamic-update-slice", "fusion", "select-and-scatter"):
+    for opcode in (
+        "sort",
+        "reduce",
+        "scatter",
+        "dynamic-update-slice",
+        "fusion",
+        "select-and-scatter",
+    ):
         with pytest.raises(TraceError):
             cost(hlo.op(1, opcode, "f32[8]"))

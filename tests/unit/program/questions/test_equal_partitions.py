@@ -11,7 +11,9 @@ from tfadvisor.program.module import Module
 REPLICATED = b""
 NAMED_WHOLE = hlo.field(14, hlo.field(2, b"") + hlo.field(3, hlo.field(2, 1)))
 """A dimension without an axis."""
-NAMED_SPLIT = hlo.field(14, hlo.field(2, b"") + hlo.field(3, hlo.field(1, hlo.field(2, 2))))
+NAMED_SPLIT = hlo.field(
+    14, hlo.field(2, b"") + hlo.field(3, hlo.field(1, hlo.field(2, 2)))
+)
 TILED = hlo.field(1, 3) + hlo.packed(3, [2, 1])
 MANUAL = hlo.field(1, 4)
 ON_ONE = hlo.field(1, 1)
@@ -20,9 +22,15 @@ TUPLE_WHOLE = hlo.field(1, 2) + hlo.field(5, REPLICATED) + hlo.field(5, NAMED_WH
 
 
 def program(*shardings: bytes, partitions: int = 4, opcode: str = "add") -> Module:
-    entry = hlo.computation(1, hlo.op(1, "parameter", "f32[8,8]"), hlo.op(2, opcode, "f32[8,8]", 1, 1))
+    entry = hlo.computation(
+        1, hlo.op(1, "parameter", "f32[8,8]"), hlo.op(2, opcode, "f32[8,8]", 1, 1)
+    )
     assignment = hlo.field(15, hlo.field(1, 1) + hlo.field(2, partitions))
-    return Module(hlo.module(entry, extra=assignment + b"".join(hlo.field(14, one) for one in shardings)))
+    return Module(
+        hlo.module(
+            entry, extra=assignment + b"".join(hlo.field(14, one) for one in shardings)
+        )
+    )
 
 
 @pytest.mark.parametrize("whole", [REPLICATED, NAMED_WHOLE, TUPLE_WHOLE])
@@ -35,7 +43,9 @@ def test_one_input_that_is_split_is_enough(part: bytes) -> None:
     assert equal_partitions(program(REPLICATED, part)) == 1
 
 
-@pytest.mark.parametrize("opcode", ["partition-id", "replica-id", "infeed", "recv", "rng"])
+@pytest.mark.parametrize(
+    "opcode", ["partition-id", "replica-id", "infeed", "recv", "rng"]
+)
 def test_devices_that_know_who_they_are_may_differ(opcode: str) -> None:
     assert equal_partitions(program(REPLICATED, opcode=opcode)) == 1
 

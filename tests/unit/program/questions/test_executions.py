@@ -29,7 +29,10 @@ def test_a_reduction_function_is_no_piece_of_the_program() -> None:
     assert 4 not in reached(Module(hlo.module(LEAF, main)))
 
 
-@pytest.mark.parametrize("n", ['"-1"', '"many"', "[]", "Infinity", '"' + "9" * 5000 + '"', '"99999999999999999"'])
+@pytest.mark.parametrize(
+    "n",
+    ['"-1"', '"many"', "[]", "Infinity", '"' + "9" * 5000 + '"', '"99999999999999999"'],
+)
 def test_a_trip_count_beyond_sense_is_unknown(n: str) -> None:
     main = hlo.computation(1, loop(11, 4, f'{{"known_trip_count":{{"n":{n}}}}}'))
 

@@ -1,4 +1,6 @@
-"""Matrix products alone, in fusions and as library calls; which of them share an operand."""
+"""Matrix products alone, in fusions and as library calls; which of them share an
+operand.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +8,28 @@ from support import hlo_builder as hlo
 
 from tfadvisor.program.flow import Users
 from tfadvisor.program.module import Module
-from tfadvisor.program.products import is_product, next_products, products, products_of_one_operand
+from tfadvisor.program.products import (
+    is_product,
+    next_products,
+    products,
+    products_of_one_operand,
+)
 
 ALONG_FEATURES = hlo.dot_numbers([1], [0])
 GEMM = {
     "gemm_backend_config": {
-        "dot_dimension_numbers": {"lhs_contracting_dimensions": ["1"], "rhs_contracting_dimensions": ["0"]}
+        "dot_dimension_numbers": {
+            "lhs_contracting_dimensions": ["1"],
+            "rhs_contracting_dimensions": ["0"],
+        }
     }
 }
 
 
 def fused_dot(one: int) -> bytes:
-    """A Triton fusion: parameter 0 in fp32 is converted and multiplied by parameter 1."""
+    """A Triton fusion: parameter 0 in fp32 is converted and multiplied by
+    parameter 1.
+    """
     return hlo.computation(
         one,
         hlo.op(1, "parameter", "f32[4,8]", number=0),
@@ -43,13 +55,17 @@ def test_a_fusion_around_a_dot_is_a_product() -> None:
 
 
 def test_an_elementwise_op_is_no_product() -> None:
-    entry = hlo.computation(1, hlo.op(1, "parameter", "f32[8]"), hlo.op(2, "negate", "f32[8]", 1))
+    entry = hlo.computation(
+        1, hlo.op(1, "parameter", "f32[8]"), hlo.op(2, "negate", "f32[8]", 1)
+    )
 
     assert not is_product(Module(hlo.module(entry)).entry.root)
 
 
 def test_queries_keys_and_values_share_their_input_whether_fused_or_called() -> None:
-    """A Triton fusion converts the shared operand itself. Two inputs of one weight could be stacked likewise."""
+    """A Triton fusion converts the shared operand itself. Two inputs of one weight
+    could be stacked likewise.
+    """
     entry = hlo.computation(
         1,
         hlo.op(1, "parameter", "f32[4,8]", name="x"),
@@ -59,11 +75,31 @@ def test_queries_keys_and_values_share_their_input_whether_fused_or_called() -> 
         hlo.op(5, "fusion", "f32[4,16]", 1, 3, calls=[3], name="key"),
         hlo.op(6, "parameter", "f32[4,8]", number=3),
         hlo.op(7, "parameter", "bf16[8,16]", number=4),
-        hlo.op(8, "custom-call", "f32[4,16]", 1, 7, target="__cublas$gemm", config=GEMM, name="value"),
-        hlo.op(9, "custom-call", "f32[4,16]", 6, 7, target="__cublas$gemm", config=GEMM, name="tied"),
+        hlo.op(
+            8,
+            "custom-call",
+            "f32[4,16]",
+            1,
+            7,
+            target="__cublas$gemm",
+            config=GEMM,
+            name="value",
+        ),
+        hlo.op(
+            9,
+            "custom-call",
+            "f32[4,16]",
+            6,
+            7,
+            target="__cublas$gemm",
+            config=GEMM,
+            name="tied",
+        ),
     )
 
-    assert products_of_one_operand(Module(hlo.module(fused_dot(2), fused_dot(3), entry))) == {
+    assert products_of_one_operand(
+        Module(hlo.module(fused_dot(2), fused_dot(3), entry))
+    ) == {
         "query",
         "key",
         "value",
@@ -71,7 +107,9 @@ def test_queries_keys_and_values_share_their_input_whether_fused_or_called() -> 
     }
 
 
-def test_the_backward_products_sum_along_different_dimensions_and_do_not_count() -> None:
+def test_the_backward_products_sum_along_different_dimensions_and_do_not_count() -> (
+    None
+):
     """dx sums dy along its features, dw along its rows."""
     entry = hlo.computation(
         1,

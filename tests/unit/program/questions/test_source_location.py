@@ -24,7 +24,12 @@ def test_the_metadata_names_file_and_line_itself() -> None:
     found = located(hlo.metadata("jit(step)/add", "train.py", 42))
 
     assert found is not None
-    assert (found.op_name, found.file, found.line, found.frames) == ("jit(step)/add", "train.py", 42, ())
+    assert (found.op_name, found.file, found.line, found.frames) == (
+        "jit(step)/add",
+        "train.py",
+        42,
+        (),
+    )
 
 
 def test_a_stack_frame_leads_to_the_users_own_line() -> None:
@@ -33,17 +38,27 @@ def test_a_stack_frame_leads_to_the_users_own_line() -> None:
 
     assert found is not None
     assert (found.file, found.line, found.is_installed) == ("train.py", 12, False)
-    assert [frame.function for frame in found.frames] == ["Dense.__call__", "loss_fn", "main"]
+    assert [frame.function for frame in found.frames] == [
+        "Dense.__call__",
+        "loss_fn",
+        "main",
+    ]
     assert found.frames[2] == Frame("train.py", 40, "main")
 
 
 def test_with_libraries_only_the_innermost_frame_is_the_place() -> None:
-    frames = hlo.stack_frames(("a/dist-packages/b.py", 3, "f", 2), ("a/dist-packages/c.py", 4, "g", 0))
+    frames = hlo.stack_frames(
+        ("a/dist-packages/b.py", 3, "f", 2), ("a/dist-packages/c.py", 4, "g", 0)
+    )
 
     found = located(hlo.metadata(frame=1), frames=frames)
 
     assert found is not None
-    assert (found.file, found.line, found.is_installed) == ("a/dist-packages/b.py", 3, True)
+    assert (found.file, found.line, found.is_installed) == (
+        "a/dist-packages/b.py",
+        3,
+        True,
+    )
 
 
 def test_without_any_trace_of_the_source_there_is_no_location() -> None:
@@ -68,8 +83,12 @@ def test_frames_that_call_each_other_in_a_circle_come_to_an_end() -> None:
 
 
 def test_a_fusion_without_metadata_is_located_by_its_result() -> None:
-    inner = hlo.computation(2, hlo.op(21, "constant", "f32[]", metadata=hlo.metadata("mul", "train.py", 7)))
-    main = hlo.computation(1, hlo.op(1, "fusion", "f32[]", calls=[2]), hlo.op(2, "negate", "f32[]", 1))
+    inner = hlo.computation(
+        2, hlo.op(21, "constant", "f32[]", metadata=hlo.metadata("mul", "train.py", 7))
+    )
+    main = hlo.computation(
+        1, hlo.op(1, "fusion", "f32[]", calls=[2]), hlo.op(2, "negate", "f32[]", 1)
+    )
     module = Module(hlo.module(inner, main))
 
     found = location_of(module.entry.instructions[0])
@@ -86,15 +105,26 @@ def test_a_fusion_that_calls_itself_has_no_location() -> None:
 
 
 def test_what_the_compiler_made_stands_where_its_neighbours_do() -> None:
-    """A cumulative sum became a pad and a window without metadata; who uses it was written on line 31."""
+    """A cumulative sum became a pad and a window without metadata; who uses it was
+    written on line 31.
+    """
     computation = Module(
         hlo.module(
             hlo.computation(
                 1,
-                hlo.op(1, "parameter", "f32[8]", metadata=hlo.metadata("x", "other.py", 3)),
+                hlo.op(
+                    1, "parameter", "f32[8]", metadata=hlo.metadata("x", "other.py", 3)
+                ),
                 hlo.op(2, "pad", "f32[8]", 1, name="pad"),
                 hlo.op(3, "reduce-window", "f32[8]", 2, name="window"),
-                hlo.op(4, "multiply", "f32[8]", 3, 3, metadata=hlo.metadata("jit(step)/mul", "train.py", 31)),
+                hlo.op(
+                    4,
+                    "multiply",
+                    "f32[8]",
+                    3,
+                    3,
+                    metadata=hlo.metadata("jit(step)/mul", "train.py", 31),
+                ),
             )
         )
     ).entry

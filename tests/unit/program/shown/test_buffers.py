@@ -17,12 +17,16 @@ def value(one: int, size: int, instruction: int) -> bytes:
 
 def block(index: int, size: int, *values: tuple[int, int], extra: bytes = b"") -> bytes:
     """values: (id, bytes) of what lies in it."""
-    inside = b"".join(hlo.field(9, hlo.field(1, one) + hlo.field(3, much)) for one, much in values)
+    inside = b"".join(
+        hlo.field(9, hlo.field(1, one) + hlo.field(3, much)) for one, much in values
+    )
     return hlo.field(3, hlo.field(1, index) + hlo.field(2, size) + extra + inside)
 
 
 def trace(index: int, *events: tuple[int, int]) -> bytes:
-    inside = b"".join(hlo.field(1, hlo.field(1, kind) + hlo.field(2, one)) for kind, one in events)
+    inside = b"".join(
+        hlo.field(1, hlo.field(1, kind) + hlo.field(2, one)) for kind, one in events
+    )
     return hlo.field(4, inside + hlo.field(3, index))
 
 
@@ -35,10 +39,18 @@ def program(*assignment: bytes) -> Module:
         hlo.op(4, "tanh", "f32[6]", 3),
         hlo.op(5, "copy", "f32[8]", 4),
     )
-    return Module(hlo.module(body) + (hlo.field(3, b"".join(assignment)) if assignment else b""))
+    return Module(
+        hlo.module(body) + (hlo.field(3, b"".join(assignment)) if assignment else b"")
+    )
 
 
-VALUES = (value(1, 32, 1), value(2, 64, 2), value(3, 16, 3), value(4, 24, 4), value(5, 32, 5))
+VALUES = (
+    value(1, 32, 1),
+    value(2, 64, 2),
+    value(3, 16, 3),
+    value(4, 24, 4),
+    value(5, 32, 5),
+)
 
 
 def test_at_the_peak_lives_what_is_not_yet_freed() -> None:
@@ -49,7 +61,9 @@ def test_at_the_peak_lives_what_is_not_yet_freed() -> None:
             block(0, 32, (1, 32), extra=hlo.field(5, 1)),
             block(1, 80, (2, 64), (3, 16), (4, 24)),
             block(2, 32, (5, 32), extra=hlo.field(7, 1)),
-            trace(1, (ALLOC, 2), (ALLOC, 3), (FREE, 2), (ALLOC, 4), (FREE, 3), (FREE, 4)),
+            trace(
+                1, (ALLOC, 2), (ALLOC, 3), (FREE, 2), (ALLOC, 4), (FREE, 3), (FREE, 4)
+            ),
         )
     )
 
@@ -65,7 +79,11 @@ def test_at_the_peak_lives_what_is_not_yet_freed() -> None:
 
 
 def test_memory_of_the_host_is_none_of_the_devices() -> None:
-    found = program_memory(program(*VALUES, block(0, 32, (1, 32)), block(1, 64, (2, 64), extra=hlo.field(8, 5))))
+    found = program_memory(
+        program(
+            *VALUES, block(0, 32, (1, 32)), block(1, 64, (2, 64), extra=hlo.field(8, 5))
+        )
+    )
 
     assert found is not None
     assert found.bytes == 32

@@ -23,7 +23,8 @@ def test_a_product_names_its_operands_and_dimensions() -> None:
     assert dot is not None
 
     assert instruction_text(dot) == (
-        "%dot.3 = f32[2,8]{1,0} dot(f32[2,4]{1,0} %parameter.1, f32[4,8]{1,0} %parameter.2), "
+        "%dot.3 = f32[2,8]{1,0} dot(f32[2,4]{1,0} %parameter.1, f32[4,8]{1,0} "
+        "%parameter.2), "
         "lhs_contracting_dims={1}, rhs_contracting_dims={0}"
     )
 
@@ -41,13 +42,23 @@ def test_an_instruction_stands_between_what_it_reads_and_what_reads_it() -> None
 
 
 def test_a_fusion_shows_its_body() -> None:
-    inner = hlo.computation(2, hlo.op(5, "parameter", "f32[8]"), hlo.op(6, "tanh", "f32[8]", 5))
-    outer = hlo.computation(1, hlo.op(7, "parameter", "f32[8]"), hlo.op(8, "fusion", "f32[8]", 7, calls=[2]))
+    inner = hlo.computation(
+        2, hlo.op(5, "parameter", "f32[8]"), hlo.op(6, "tanh", "f32[8]", 5)
+    )
+    outer = hlo.computation(
+        1, hlo.op(7, "parameter", "f32[8]"), hlo.op(8, "fusion", "f32[8]", 7, calls=[2])
+    )
     module = Module(hlo.module(inner, outer))
     fusion = module.instruction("fusion.8")
     assert fusion is not None
 
     lines = shown(fusion, Users(fusion.computation)).text.splitlines()
 
-    assert lines[0].startswith("%fusion.8 = f32[8] fusion(f32[8] %parameter.7), calls=%")
-    assert lines[2:] == ["  %parameter.5 = f32[8] parameter(0)", "  %tanh.6 = f32[8] tanh(f32[8] %parameter.5)", "}"]
+    assert lines[0].startswith(
+        "%fusion.8 = f32[8] fusion(f32[8] %parameter.7), calls=%"
+    )
+    assert lines[2:] == [
+        "  %parameter.5 = f32[8] parameter(0)",
+        "  %tanh.6 = f32[8] tanh(f32[8] %parameter.5)",
+        "}",
+    ]

@@ -13,7 +13,9 @@ def hosts(count: int, slow: int) -> TraceBuilder:
         length = 300 if number == slow else 100
         for index in range(3):
             at = index * length
-            builder.call("train", at, at + length, step_num=index, _r=1).busy("GPU:0", (at, at + length // 2))
+            builder.call("train", at, at + length, step_num=index, _r=1).busy(
+                "GPU:0", (at, at + length // 2)
+            )
     return builder
 
 
@@ -25,11 +27,15 @@ def test_up_to_64_hosts_are_all_listed() -> None:
 
 
 def test_of_more_hosts_the_slowest_is_among_64() -> None:
-    """Of 200 hosts at even places, 0, 3, 6 …, host 101 would not be listed: it is because it is the slowest."""
+    """Of 200 hosts at even places, 0, 3, 6 …, host 101 would not be listed: it is
+    because it is the slowest.
+    """
     steps = hosts(200, slow=101).report().steps
     listed = {step.host for step in steps.each}
 
     assert len(listed) == 64
     assert {"w000", "w101"} <= listed
-    assert steps.about.endswith("each step is listed of 64 of 200 hosts, --host NAME lists another's")
+    assert steps.about.endswith(
+        "each step is listed of 64 of 200 hosts, --host NAME lists another's"
+    )
     assert len(steps.each) == 64 * 3

@@ -1,4 +1,6 @@
-"""Where to look first in a step that computes: what a question asks about much of it, with its line."""
+"""Where to look first in a step that computes: what a question asks about much of it,
+with its line.
+"""
 
 from __future__ import annotations
 
@@ -34,14 +36,27 @@ def question() -> Finding:
     )
 
 
-def test_a_question_about_a_fifth_of_the_step_is_named_with_its_line_behind_other_findings(question: Finding) -> None:
+def test_a_question_about_a_fifth_of_the_step_is_named_with_its_line_behind_other_findings(
+    question: Finding,
+) -> None:
     shown = replace(question, proof="shown")
 
-    assert _asked([shown, question]) == "worth checking: drawing takes much (model.py:34)"
+    assert (
+        _asked([shown, question]) == "worth checking: drawing takes much (model.py:34)"
+    )
 
 
 @pytest.mark.parametrize(
-    "change", [{"takes": 0.19}, {"takes": None}, {"category": "host"}, {"proof": "shown"}, {"locations": ()}]
+    "change",
+    [
+        {"takes": 0.19},
+        {"takes": None},
+        {"category": "host"},
+        {"proof": "shown"},
+        {"locations": ()},
+    ],
 )
-def test_small_ones_and_those_without_a_line_are_not(question: Finding, change: dict[str, Any]) -> None:
+def test_small_ones_and_those_without_a_line_are_not(
+    question: Finding, change: dict[str, Any]
+) -> None:
     assert _asked([replace(question, **change)]) is None

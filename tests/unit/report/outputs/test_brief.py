@@ -23,7 +23,10 @@ def test_verdict_finding_place_edit_and_how_to_verify() -> None:
     lines = as_brief(tfadvisor.analyze(FIXTURES / "jax-logging")).splitlines()
 
     assert lines[0].startswith("HOST-BOUND: ")
-    assert lines[4] == "  89% host: log_metrics (program.py:28): <listcomp> (program.py:30)"
+    assert (
+        lines[4]
+        == "  89% host: log_metrics (program.py:28): <listcomp> (program.py:30)"
+    )
     assert lines[7].startswith("1. [critical] ")
     assert lines[7].endswith("(host-work-in-loop)")
     assert "   where: program.py:28 in log_metrics" in lines

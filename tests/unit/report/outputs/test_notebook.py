@@ -1,4 +1,6 @@
-"""What a report, a comparison and a trace show in a notebook, and the frames that they give."""
+"""What a report, a comparison and a trace show in a notebook, and the frames that they
+give.
+"""
 
 from __future__ import annotations
 
@@ -42,10 +44,19 @@ class _Elements(HTMLParser):
 def test_a_report_is_one_line_and_one_self_contained_fragment(report: Analysis) -> None:
     shown = report._repr_html_()
 
-    assert re.fullmatch(r"<tfadvisor\.Report of .*: UNBALANCED, .* steps of .*, \d+ findings?>", repr(report))
+    assert re.fullmatch(
+        r"<tfadvisor\.Report of .*: UNBALANCED, .* steps of .*, \d+ findings?>",
+        repr(report),
+    )
     elements = _Elements(shown).found
-    assert not [attributes for _, attributes in elements if {"src", "href", "onclick"} & attributes.keys()]
-    assert not [tag for tag, _ in elements if tag in ("script", "link", "img", "iframe")]
+    assert not [
+        attributes
+        for _, attributes in elements
+        if {"src", "href", "onclick"} & attributes.keys()
+    ]
+    assert not [
+        tag for tag, _ in elements if tag in ("script", "link", "img", "iframe")
+    ]
     assert "http" not in re.sub(r"<details>.*</details>", "", shown, flags=re.S)
     assert "prefers-color-scheme:dark" in shown
 
@@ -55,7 +66,9 @@ def test_names_from_a_trace_are_text(report: Analysis) -> None:
     verdict = replace(report.verdict, summary=bad)
     findings = tuple(replace(one, title=bad, summary=bad) for one in report.findings)
 
-    shown = replace(report, verdict=verdict, findings=findings, run=replace(report.run, name=bad))
+    shown = replace(
+        report, verdict=verdict, findings=findings, run=replace(report.run, name=bad)
+    )
 
     assert not [tag for tag, _ in _Elements(shown._repr_html_()).found if tag == "img"]
     assert "\x1b" not in shown._repr_html_() + repr(shown)
@@ -111,9 +124,13 @@ def test_content_that_is_no_trace_is_said_without_a_path() -> None:
 
 
 def test_a_comparison_shows_its_causes() -> None:
-    change = tfadvisor.compare(FIXTURES / "tf-no-prefetch", FIXTURES / "tf-healthy-loop")
+    change = tfadvisor.compare(
+        FIXTURES / "tf-no-prefetch", FIXTURES / "tf-healthy-loop"
+    )
 
-    (total,) = (line for line in repr(change).splitlines() if "total, median step time" in line)
+    (total,) = (
+        line for line in repr(change).splitlines() if "total, median step time" in line
+    )
     assert signed(change.median_change_ms) in total
 
 
@@ -121,7 +138,10 @@ def test_a_trace_shows_its_planes() -> None:
     trace = tfadvisor.open(LOGGING)
 
     events = sum(len(host.events) for host in trace.hosts)
-    assert repr(trace) == f"<tfadvisor.Trace of {trace.run.name}: 1 host, {events:,} events>"
+    assert (
+        repr(trace)
+        == f"<tfadvisor.Trace of {trace.run.name}: 1 host, {events:,} events>"
+    )
     assert len(tfadvisor.open(LOGGING.read_bytes()).events()) == events
 
 

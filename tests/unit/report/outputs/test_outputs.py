@@ -1,4 +1,6 @@
-"""JSON, terminal and Markdown say the same report, and let no text from a trace do harm."""
+"""JSON, terminal and Markdown say the same report, and let no text from a trace do
+harm.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ from tfadvisor.report.model import Report
 from tfadvisor.units import Unit, in_words
 
 HOSTILE = (
-    "\x1b[31mred\x1b[0m [bold]markup[/bold] <script>alert(1)</script> | `x` ](http://evil) \u202egnp.exe\r\n::error::"
+    "\x1b[31mred\x1b[0m [bold]markup[/bold] <script>alert(1)</script> | `x` "
+    "](http://evil) \u202egnp.exe\r\n::error::"
 )
 
 
@@ -29,7 +32,9 @@ def report() -> Report:
     builder = trace()
     for index in range(5):
         at = index * 100
-        builder.step(at, at + 100).call("load_batch", at, at + 60).call("$train.py:7 load_batch", at, at + 60)
+        builder.step(at, at + 100).call("load_batch", at, at + 60).call(
+            "$train.py:7 load_batch", at, at + 60
+        )
         builder.kernel("GPU:0", "k", at + 70, at + 100, launched=(at + 61, at + 62))
     return builder.report()
 
@@ -39,7 +44,9 @@ def hostile() -> Report:
     builder = trace().host(HOSTILE.replace("/", "_"))
     for index in range(5):
         at = index * 100
-        builder.step(at, at + 100, name=HOSTILE).call(f"$evil.py:7 {HOSTILE} load_batch", at, at + 60)
+        builder.step(at, at + 100, name=HOSTILE).call(
+            f"$evil.py:7 {HOSTILE} load_batch", at, at + 60
+        )
         builder.kernel("GPU:0", HOSTILE, at + 70, at + 100, launched=(at + 61, at + 62))
     return builder.warning(HOSTILE).error(HOSTILE).report()
 
@@ -49,7 +56,16 @@ def test_the_json_begins_with_its_version(report: Report) -> None:
 
     assert next(iter(data)) == "schema_version"
     assert data["schema_version"] == "1"
-    assert set(data["breakdown"]) == {"compute", "collective", "transfer", "input", "launch", "compile", "host", "idle"}
+    assert set(data["breakdown"]) == {
+        "compute",
+        "collective",
+        "transfer",
+        "input",
+        "launch",
+        "compile",
+        "host",
+        "idle",
+    }
 
 
 def test_shares_add_up_to_one(report: Report) -> None:
@@ -98,7 +114,9 @@ def test_the_terminal_fits_one_screen(report: Report) -> None:
     assert len(as_text(report).splitlines()) <= 45
 
 
-def test_details_show_evidence_metrics_and_what_was_not_applicable(report: Report) -> None:
+def test_details_show_evidence_metrics_and_what_was_not_applicable(
+    report: Report,
+) -> None:
     text = as_text(report, details=True)
 
     for expected in (
@@ -112,17 +130,35 @@ def test_details_show_evidence_metrics_and_what_was_not_applicable(report: Repor
 
 
 def test_details_show_the_hottest_ops_and_fold_what_is_absent() -> None:
-    """Kernels by time first, as who looks into a trace wants them; a reason is said once, with all that it is the reason of."""
+    """Kernels by time first, as who looks into a trace wants them; a reason is said
+    once, with all that it is the reason of.
+    """
     report = tfadvisor.analyze(FIXTURES / "jax-loader")
     text = as_text(report, details=True)
     absent = [one.reason or "" for one in report.metrics.values() if one.value is None]
-    folded = " ".join(text.partition("Metrics that this trace does not give")[2].partition("\n\n")[0].split())
+    folded = " ".join(
+        text.partition("Metrics that this trace does not give")[2]
+        .partition("\n\n")[0]
+        .split()
+    )
 
     ops = text.partition("What takes most time on the devices\n")[2].splitlines()
-    assert ops[1].split() == ["dot", "compute", "56%", "402", "µs", "1", "program.py:12"]
+    assert ops[1].split() == [
+        "dot",
+        "compute",
+        "56%",
+        "402",
+        "µs",
+        "1",
+        "program.py:12",
+    ]
     assert len(absent) > 2 * len(set(absent))
-    assert {reason: folded.count(f"{reason}: ") for reason in absent} == dict.fromkeys(absent, 1)
-    assert text.index("What takes most time on the devices") < text.index("Metrics (`tfadvisor metrics show NAME`")
+    assert {reason: folded.count(f"{reason}: ") for reason in absent} == dict.fromkeys(
+        absent, 1
+    )
+    assert text.index("What takes most time on the devices") < text.index(
+        "Metrics (`tfadvisor metrics show NAME`"
+    )
 
 
 def test_no_control_character_reaches_terminal_or_page(hostile: Report) -> None:
@@ -150,7 +186,9 @@ def test_a_snippet_with_backticks_stays_inside_its_fence(report: Report) -> None
     assert "````python\n```\nescaped?\n```\n````" in text
 
 
-def test_colours_only_on_a_terminal_and_without_no_color(report: Report, monkeypatch) -> None:
+def test_colours_only_on_a_terminal_and_without_no_color(
+    report: Report, monkeypatch
+) -> None:
     class Terminal(io.StringIO):
         def isatty(self) -> bool:
             return True

@@ -16,7 +16,9 @@ def report(*changes: PlanStep) -> Report:
     """Ten steps of 10 ms that load their batch, with a plan on top."""
     builder = trace().steps(10, period=10_000)
     for at in range(0, 100_000, 10_000):
-        builder.call("IteratorGetNext", at + 10, at + 8_000).busy("GPU:0", (at + 8_100, at + 9_900))
+        builder.call("IteratorGetNext", at + 10, at + 8_000).busy(
+            "GPU:0", (at + 8_100, at + 9_900)
+        )
     return replace(builder.report(), plan=Plan(changes, 0.5, 0.7))
 
 

@@ -12,15 +12,23 @@ from support.places import FIXTURES, ROOT
 import tfadvisor
 from tfadvisor.report.forms.sarif import as_sarif, files_below, place_at
 
-SCHEMA = json.loads((ROOT / "tests" / "unit" / "comparison" / "gate" / "schemas" / "sarif-2.1.0.json").read_text())
+SCHEMA = json.loads(
+    (
+        ROOT / "tests" / "unit" / "comparison" / "gate" / "schemas" / "sarif-2.1.0.json"
+    ).read_text()
+)
 
 
 @pytest.mark.parametrize("name", ["jax-logging", "tf-python-map", "jax-healthy"])
 def test_it_is_sarif(name: str) -> None:
-    jsonschema.validate(json.loads(as_sarif(tfadvisor.analyze(FIXTURES / name))), SCHEMA)
+    jsonschema.validate(
+        json.loads(as_sarif(tfadvisor.analyze(FIXTURES / name))), SCHEMA
+    )
 
 
-def test_a_finding_stands_at_its_file_and_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_finding_stands_at_its_file_and_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Where the file is there; a trace may name any."""
     monkeypatch.chdir(tmp_path)
     analysis = tfadvisor.analyze(FIXTURES / "jax-logging")
@@ -33,9 +41,16 @@ def test_a_finding_stands_at_its_file_and_line(tmp_path: Path, monkeypatch: pyte
 
     assert (first["ruleId"], first["level"]) == ("host-work-in-loop", "error")
     assert first["locations"] == [
-        {"physicalLocation": {"artifactLocation": {"uri": "src/program.py"}, "region": {"startLine": 28}}}
+        {
+            "physicalLocation": {
+                "artifactLocation": {"uri": "src/program.py"},
+                "region": {"startLine": 28},
+            }
+        }
     ]
-    assert run["tool"]["driver"]["rules"][first["ruleIndex"]]["id"] == "host-work-in-loop"
+    assert (
+        run["tool"]["driver"]["rules"][first["ruleIndex"]]["id"] == "host-work-in-loop"
+    )
 
 
 def test_no_place_leads_out_of_the_folder(tmp_path: Path) -> None:
@@ -58,5 +73,10 @@ def test_no_place_leads_out_of_the_folder(tmp_path: Path) -> None:
     found = files_below(folder, [*outside, "program.py", "src/program.py", "a b#c.py"])
 
     assert {one: found[one] for one in outside} == dict.fromkeys(outside, "")
-    assert [found[one] for one in ("program.py", "src/program.py")] == ["src/program.py"] * 2
-    assert place_at("a b#c.py", None)["physicalLocation"]["artifactLocation"]["uri"] == "a%20b%23c.py"
+    assert [found[one] for one in ("program.py", "src/program.py")] == [
+        "src/program.py"
+    ] * 2
+    assert (
+        place_at("a b#c.py", None)["physicalLocation"]["artifactLocation"]["uri"]
+        == "a%20b%23c.py"
+    )

@@ -1,4 +1,6 @@
-"""Questions stand in a section of their own in every form, with what is asked, and promise nothing."""
+"""Questions stand in a section of their own in every form, with what is asked, and
+promise nothing.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ def report() -> Report:
     builder = trace()
     for index in range(5):
         at = index * 100
-        builder.step(at, at + 100).call("load_batch", at, at + 60).call("$train.py:7 load_batch", at, at + 60)
+        builder.step(at, at + 100).call("load_batch", at, at + 60).call(
+            "$train.py:7 load_batch", at, at + 60
+        )
         builder.kernel("GPU:0", "k", at + 70, at + 100, launched=(at + 61, at + 62))
     made = builder.report()
     first = advice(made)[0]
@@ -72,7 +76,10 @@ def test_markdown_asks_in_a_section_and_escapes(report: Report) -> None:
 def test_the_brief_asks_one_question_if_there_is_room(report: Report) -> None:
     text = as_brief(report)
 
-    assert f"worth checking: A large table is read, takes 12% of the step (large-table): {ASK}" in text
+    assert (
+        "worth checking: A large table is read, takes 12% of the step "
+        f"(large-table): {ASK}" in text
+    )
     assert len(text.encode()) <= LARGEST
 
 
@@ -102,11 +109,22 @@ def test_sarif_asks_in_a_note(report: Report) -> None:
 def test_json_has_proof_question_and_share_and_no_saving(report: Report) -> None:
     shown, asked = json.loads(as_json(report))["findings"]
 
-    assert (shown["proof"], "ask" in shown, shown["saving"] is None) == ("shown", False, False)
-    assert (asked["proof"], asked["ask"], asked["takes"], asked["saving"]) == ("likely", ASK, 0.12, None)
+    assert (shown["proof"], "ask" in shown, shown["saving"] is None) == (
+        "shown",
+        False,
+        False,
+    )
+    assert (asked["proof"], asked["ask"], asked["takes"], asked["saving"]) == (
+        "likely",
+        ASK,
+        0.12,
+        None,
+    )
 
 
-def test_a_report_of_nothing_but_questions_has_nothing_to_change(report: Report) -> None:
+def test_a_report_of_nothing_but_questions_has_nothing_to_change(
+    report: Report,
+) -> None:
     only = replace(report, findings=report.findings[1:])
 
     assert "No rule names a change for this run." in as_text(only)
@@ -119,4 +137,9 @@ def test_a_finding_of_a_rule_on_trial_says_so(report: Report) -> None:
 
     assert "(preview)" in as_text(trial)
     assert "` · preview" in as_markdown(trial)
-    assert "preview" in json.loads(as_sarif(trial))["runs"][0]["tool"]["driver"]["rules"][0]["properties"]["tags"]
+    assert (
+        "preview"
+        in json.loads(as_sarif(trial))["runs"][0]["tool"]["driver"]["rules"][0][
+            "properties"
+        ]["tags"]
+    )

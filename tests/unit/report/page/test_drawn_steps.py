@@ -1,4 +1,6 @@
-"""The median and the worst step as lanes of events; nothing is hidden without being counted."""
+"""The median and the worst step as lanes of events; nothing is hidden without being
+counted.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +13,15 @@ from tfadvisor.vocabulary import TIME_CLASSES
 
 
 def three_steps() -> TraceBuilder:
-    """The last one is the longest; each runs one kernel and loads its batch before it."""
+    """The last one is the longest; each runs one kernel and loads its batch
+    before it.
+    """
     builder = trace()
     for start, end in ((0, 100), (100, 200), (200, 350)):
         builder.step(start, end).call("load_batch", start, start + 40)
-        builder.kernel("GPU:0", "matmul", start + 50, end, launched=(start + 41, start + 45))
+        builder.kernel(
+            "GPU:0", "matmul", start + 50, end, launched=(start + 41, start + 45)
+        )
     return builder
 
 
@@ -59,10 +65,19 @@ def test_lanes_hold_what_the_device_and_its_driver_do() -> None:
 def test_an_instruction_is_called_by_its_name_not_by_its_whole_text() -> None:
     """As on TPUs; other names keep what looks like one."""
     builder = trace().step(0, 100)
-    builder.kernel("GPU:0", "%fusion.3 = bf16[8,128]{1,0} fusion(bf16[8] %p)", 10, 20, launched=(1, 2))
+    builder.kernel(
+        "GPU:0",
+        "%fusion.3 = bf16[8,128]{1,0} fusion(bf16[8] %p)",
+        10,
+        20,
+        launched=(1, 2),
+    )
     builder.kernel("GPU:0", "scale = 2", 30, 40, launched=(3, 4))
 
-    assert [one[0] for one in lane(page_of(builder).drawn[0], "stream")] == ["fusion.3", "scale = 2"]
+    assert [one[0] for one in lane(page_of(builder).drawn[0], "stream")] == [
+        "fusion.3",
+        "scale = 2",
+    ]
 
 
 def test_the_classes_lane_is_the_breakdown_of_the_step() -> None:
@@ -75,7 +90,11 @@ def test_the_classes_lane_is_the_breakdown_of_the_step() -> None:
     step = page.report.steps.each[2]
 
     assert {kind: time / 150 for kind, time in spent.items()} == pytest.approx(
-        {kind: share for kind, share in step.breakdown.items() if share and kind != "idle"}
+        {
+            kind: share
+            for kind, share in step.breakdown.items()
+            if share and kind != "idle"
+        }
     )
 
 
@@ -95,10 +114,14 @@ def test_python_inside_a_known_call_belongs_to_it() -> None:
     assert ("time sleep", 10, 20, "input") in lane(worst, "driver")
 
 
-def test_more_events_than_can_be_drawn_become_blocks_that_keep_their_number_and_time() -> None:
+def test_more_events_than_can_be_drawn_become_blocks_that_keep_their_number_and_time() -> (
+    None
+):
     builder = trace().step(0, 100_000)
     kernels = 30_000
-    builder.busy("GPU:0", *((3 * index, 3 * index + 2) for index in range(kernels)), name="tiny")
+    builder.busy(
+        "GPU:0", *((3 * index, 3 * index + 2) for index in range(kernels)), name="tiny"
+    )
     (step,) = page_of(builder).drawn
     stream = [one.role for one in step.lanes].index("stream")
 
@@ -119,7 +142,10 @@ def test_deep_stacks_are_cut_and_counted() -> None:
 
     assert worst.depth.max() == 15
     assert driver.deeper > 0
-    assert driver.deeper + sum("deep.py" in name for name, *_ in lane(worst, "driver")) == 30
+    assert (
+        driver.deeper + sum("deep.py" in name for name, *_ in lane(worst, "driver"))
+        == 30
+    )
 
 
 def test_all_other_steps_are_there_when_they_are_asked_for() -> None:

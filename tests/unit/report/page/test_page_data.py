@@ -27,8 +27,12 @@ def test_the_report_is_inside_with_its_steps_as_columns() -> None:
     (run,) = json.loads(encode([page]))["runs"]
 
     assert run["report"]["verdict"]["summary"] == page.report.verdict.summary
-    assert [one["rule_id"] for one in run["report"]["findings"]] == [one.rule_id for one in page.report.findings]
-    assert run["report"]["steps"]["each"]["index"] == [step.index for step in page.report.steps.each]
+    assert [one["rule_id"] for one in run["report"]["findings"]] == [
+        one.rule_id for one in page.report.findings
+    ]
+    assert run["report"]["steps"]["each"]["index"] == [
+        step.index for step in page.report.steps.each
+    ]
     assert len(run["ops"]["share"]) == len(page.ops)
 
 
@@ -52,7 +56,9 @@ def test_numbers_are_finite_and_short() -> None:
     assert "0.333333333" not in text
 
 
-@pytest.mark.parametrize("folder", ["jax-logging", "jax-hosts-late", "tf-tiny-ops", "jax-4dev-imbalance"])
+@pytest.mark.parametrize(
+    "folder", ["jax-logging", "jax-hosts-late", "tf-tiny-ops", "jax-4dev-imbalance"]
+)
 def test_the_page_of_a_usual_trace_is_below_1_5_mb(folder: str) -> None:
     assert len(as_html([page_of_folder(FIXTURES / folder)]).encode()) < 1_500_000
 

@@ -1,4 +1,6 @@
-"""The page's TypeScript types say what its data holds: each field there, none more, of its type."""
+"""The page's TypeScript types say what its data holds: each field there, none more, of
+its type.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +20,22 @@ ROOT = Path(__file__).parents[4]
 GENERATED = ROOT / "web" / "src" / "data" / "generated.ts"
 SIMPLE = {"string": str, "number": (int, float), "boolean": bool, "null": type(None)}
 
-pytestmark = pytest.mark.skipif(not GENERATED.exists(), reason="the page's sources are not beside this package")
+pytestmark = pytest.mark.skipif(
+    not GENERATED.exists(), reason="the page's sources are not beside this package"
+)
 
 
 def interfaces() -> dict[str, dict[str, str]]:
     """Name -> field -> type, as generated.ts has them."""
-    found = re.findall(r"export interface (\w+) \{\n(.*?)\n\}", GENERATED.read_text(encoding="utf-8"), re.DOTALL)
-    return {name: dict(re.findall(r"^  (\w+): (.*);$", fields, re.MULTILINE)) for name, fields in found}
+    found = re.findall(
+        r"export interface (\w+) \{\n(.*?)\n\}",
+        GENERATED.read_text(encoding="utf-8"),
+        re.DOTALL,
+    )
+    return {
+        name: dict(re.findall(r"^  (\w+): (.*);$", fields, re.MULTILINE))
+        for name, fields in found
+    }
 
 
 def check(value: Any, kind: str, known: dict[str, dict[str, str]], place: str) -> None:
@@ -33,31 +44,52 @@ def check(value: Any, kind: str, known: dict[str, dict[str, str]], place: str) -
         kind = kind.removesuffix(" | null")
     if kind.endswith("[]"):
         for index, one in enumerate(value):
-            check(one, kind.removesuffix("[]").removeprefix("(").removesuffix(")"), known, f"{place}[{index}]")
+            check(
+                one,
+                kind.removesuffix("[]").removeprefix("(").removesuffix(")"),
+                known,
+                f"{place}[{index}]",
+            )
     elif kind.startswith("Record<string, "):
         for name, one in value.items():
-            check(one, kind.removeprefix("Record<string, ").removesuffix(">"), known, f"{place}.{name}")
+            check(
+                one,
+                kind.removeprefix("Record<string, ").removesuffix(">"),
+                known,
+                f"{place}.{name}",
+            )
     elif kind.startswith("Columns<"):
         row = known[kind.removeprefix("Columns<").removesuffix(">")]
         assert value.keys() == row.keys(), place
         for name, cell in row.items():
-            check(value[name], "Texts" if "string" in cell else f"({cell})[]", known, f"{place}.{name}")
+            check(
+                value[name],
+                "Texts" if "string" in cell else f"({cell})[]",
+                known,
+                f"{place}.{name}",
+            )
     elif kind in known:
         assert value.keys() == known[kind].keys(), place
         for name, inside in known[kind].items():
             check(value[name], inside, known, f"{place}.{name}")
     else:
         parts = kind.split(" | ")
-        fits = [part for part in parts if part in SIMPLE and isinstance(value, SIMPLE[part])]
+        fits = [
+            part for part in parts if part in SIMPLE and isinstance(value, SIMPLE[part])
+        ]
         assert fits or json.dumps(value) in parts, f"{place} is {value!r}, no {kind}"
 
 
 @pytest.mark.parametrize("folder", ["jax-logging", "tf-python-map", "jax-hosts-late"])
-def test_the_data_of_a_page_are_of_the_types_that_it_is_written_for(folder: str) -> None:
+def test_the_data_of_a_page_are_of_the_types_that_it_is_written_for(
+    folder: str,
+) -> None:
     cause = CauseRow(change_ms=1.0, class_name="input", words="more input")
     compared = ComparedRuns(0, 0, "slower", 1.0, (cause,), (), ())
 
-    data = json.loads(encode([page_of_folder(ROOT / "fixtures" / folder)], comparisons=[compared]))
+    data = json.loads(
+        encode([page_of_folder(ROOT / "fixtures" / folder)], comparisons=[compared])
+    )
 
     check(data, "Data", interfaces(), "data")
 
@@ -72,7 +104,9 @@ def test_empty_tables_have_their_columns() -> None:
 
 
 def test_a_column_of_numbers_stays_one_when_none_is_known() -> None:
-    page = page_of(trace().steps(3, period=100).busy("GPU:0", (0, 50), (100, 150), (200, 250)))
+    page = page_of(
+        trace().steps(3, period=100).busy("GPU:0", (0, 50), (100, 150), (200, 250))
+    )
 
     (run,) = json.loads(encode([page]))["runs"]
 

@@ -10,7 +10,9 @@ import pytest
 from support.places import ROOT
 
 WEB = ROOT / "web"
-TEMPLATE = (ROOT / "tfadvisor" / "report" / "forms" / "page.html").read_text(encoding="utf-8")
+TEMPLATE = (ROOT / "tfadvisor" / "report" / "forms" / "page.html").read_text(
+    encoding="utf-8"
+)
 BUILT_FROM = (
     "one_page.ts",
     "package-lock.json",
@@ -29,10 +31,21 @@ def inside(tag: str) -> list[str]:
     return re.findall(rf"<{tag}>(.*?)</{tag}>", TEMPLATE, re.DOTALL)
 
 
-@pytest.mark.skipif(not WEB.is_dir(), reason="the page's sources are not beside this package")
+@pytest.mark.skipif(
+    not WEB.is_dir(), reason="the page's sources are not beside this package"
+)
 def test_the_page_is_built_from_the_sources_beside_it() -> None:
-    """Fails after an edit in web/ until `npm ci && npm run build` has been run there."""
-    files = [*BUILT_FROM, *(path.relative_to(WEB).as_posix() for path in (WEB / "src").rglob("*") if path.is_file())]
+    """Fails after an edit in web/ until `npm ci && npm run build` has been run
+    there.
+    """
+    files = [
+        *BUILT_FROM,
+        *(
+            path.relative_to(WEB).as_posix()
+            for path in (WEB / "src").rglob("*")
+            if path.is_file()
+        ),
+    ]
     digest = hashlib.sha256()
     for file in sorted(files):
         content = (WEB / file).read_bytes()

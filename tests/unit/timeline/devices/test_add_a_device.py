@@ -1,7 +1,9 @@
-"""A kind of device that nobody thought of: one file of answers, its names, and a right breakdown.
+"""A kind of device that nobody thought of: one file of answers, its names, and a right
+breakdown.
 
-docs/architecture/add-a-device.md tells the same in words. The kind, the plane and the calls are made up after Intel's
-GPUs and Level Zero; nothing of them is known to the package.
+docs/architecture/add-a-device.md tells the same in words. The kind, the plane and the
+calls are made up after Intel's GPUs and Level Zero; nothing of them is known to the
+package.
 """
 
 from __future__ import annotations
@@ -16,7 +18,13 @@ from support.trace_builder import TraceBuilder, trace
 from tfadvisor.timeline.devices import registry
 from tfadvisor.timeline.devices.event_stats import no_details, numbers_of
 from tfadvisor.timeline.devices.planes import devices_of_planes
-from tfadvisor.timeline.devices.protocol import Copies, DeviceOfPlanes, Peaks, Properties, Recorded
+from tfadvisor.timeline.devices.protocol import (
+    Copies,
+    DeviceOfPlanes,
+    Peaks,
+    Properties,
+    Recorded,
+)
 from tfadvisor.timeline.devices.registry import peaks_of
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.model import Device
@@ -58,12 +66,22 @@ class Xpu(DeviceOfPlanes):
         name = trace.names.name[row]
         if name.startswith("zeMemoryCopy"):
             return DeviceClass.H2D
-        return DeviceClass.COLLECTIVE if name.startswith("oneccl") else DeviceClass.COMPUTE
+        return (
+            DeviceClass.COLLECTIVE if name.startswith("oneccl") else DeviceClass.COMPUTE
+        )
 
-    def programs(self, trace: HostTrace, events: Int64Array, row: np.ndarray) -> tuple[Int64Array, BoolArray]:
+    def programs(
+        self, trace: HostTrace, events: Int64Array, row: np.ndarray
+    ) -> tuple[Int64Array, BoolArray]:
         return numbers_of(trace.stat(stats.PROGRAM_ID), events)
 
-    def copies(self, trace: HostTrace, events: Int64Array, kind: np.ndarray, launch_row: Int64Array) -> Copies:
+    def copies(
+        self,
+        trace: HostTrace,
+        events: Int64Array,
+        kind: np.ndarray,
+        launch_row: Int64Array,
+    ) -> Copies:
         return no_details(kind)
 
     def model(self, properties: Properties) -> str:
@@ -83,17 +101,34 @@ def _known(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def two_steps() -> TraceBuilder:
-    """Two steps of 100 µs. In each the launch takes 10 µs, a copy runs from 10 to 20, a kernel from 20 to 60, and from 50
-    on an exchange that ends at 80; then the host waits. A line that sums the queue up repeats it all."""
+    """Two steps of 100 µs. In each the launch takes 10 µs, a copy runs from 10 to 20, a
+    kernel from 20 to 60, and from 50 on an exchange that ends at 80; then the host
+    waits. A line that sums the queue up repeats it all."""
     builder = trace().plane_stat(PLANE, xpu_name="Data Center GPU Max 1550")
     for number, at in enumerate((0, 100)):
         builder.step(at, at + 100)
         builder.on_line(
-            "/host:CPU", "python", "zeCommandListAppendLaunchKernel", at, at + 10, correlation_id=number + 1
+            "/host:CPU",
+            "python",
+            "zeCommandListAppendLaunchKernel",
+            at,
+            at + 10,
+            correlation_id=number + 1,
         )
-        builder.on_line("/host:CPU", "python", "zeFenceHostSynchronize", at + 10, at + 80)
-        builder.on_line(PLANE, "Queue #0", "zeMemoryCopy(host, device)", at + 10, at + 20)
-        builder.on_line(PLANE, "Queue #0", "gemm_kernel", at + 20, at + 60, correlation_id=number + 1)
+        builder.on_line(
+            "/host:CPU", "python", "zeFenceHostSynchronize", at + 10, at + 80
+        )
+        builder.on_line(
+            PLANE, "Queue #0", "zeMemoryCopy(host, device)", at + 10, at + 20
+        )
+        builder.on_line(
+            PLANE,
+            "Queue #0",
+            "gemm_kernel",
+            at + 20,
+            at + 60,
+            correlation_id=number + 1,
+        )
         builder.on_line(PLANE, "Queue #1", "oneccl_allreduce", at + 50, at + 80)
         builder.on_line(PLANE, "Sum of all queues", "gemm_kernel", at, at + 100)
     return builder
@@ -101,8 +136,8 @@ def two_steps() -> TraceBuilder:
 
 @pytest.mark.usefixtures("_known")
 def test_its_steps_are_broken_down() -> None:
-    """Of each 100 µs: compute 40, communication alone 20, copy alone 10; the launch takes the first 10, and the 20 after the
-    exchange are Python's."""
+    """Of each 100 µs: compute 40, communication alone 20, copy alone 10; the launch
+    takes the first 10, and the 20 after the exchange are Python's."""
     (breakdown,) = two_steps().timeline().breakdown
 
     assert dict(zip(TimeClass, (breakdown[0] // 1_000_000).tolist(), strict=True)) == {
@@ -144,5 +179,7 @@ def test_it_answers_for_its_peaks() -> None:
 def test_nobody_knows_it_afterwards() -> None:
     timeline = two_steps().timeline()
 
-    assert PLANE.removeprefix("/device:") not in [device.name for device in timeline.devices]
+    assert PLANE.removeprefix("/device:") not in [
+        device.name for device in timeline.devices
+    ]
     assert peaks_of(NewKind.XPU, {}) == Peaks(None, None)

@@ -21,9 +21,13 @@ def launches(builder: TraceBuilder) -> Launches:
 
 
 def test_a_stream_is_busy_until_all_that_ran_on_it_has_ended() -> None:
-    """`long` runs until 100, `short` beside it until 30 on the same line; `k`, launched by 60, still queues behind it."""
+    """`long` runs until 100, `short` beside it until 30 on the same line; `k`, launched
+    by 60, still queues behind it.
+    """
     builder = (
-        trace().kernel("GPU:0", "long", 10, 100, launched=(1, 2)).kernel("GPU:0", "short", 20, 30, launched=(3, 4))
+        trace()
+        .kernel("GPU:0", "long", 10, 100, launched=(1, 2))
+        .kernel("GPU:0", "short", 20, 30, launched=(3, 4))
     )
 
     found = launches(builder.kernel("GPU:0", "k", 100, 110, launched=(55, 60)))
@@ -48,7 +52,9 @@ def test_other_streams_do_not_count() -> None:
 
 
 def test_a_copy_before_a_kernel_on_its_stream_makes_it_queue() -> None:
-    builder = trace().on_line("/device:GPU:0", "Stream #1(Compute)", "MemcpyH2D", 10, 40)
+    builder = trace().on_line(
+        "/device:GPU:0", "Stream #1(Compute)", "MemcpyH2D", 10, 40
+    )
 
     found = launches(builder.kernel("GPU:0", "k", 41, 50, launched=(15, 20)))
 
@@ -57,7 +63,11 @@ def test_a_copy_before_a_kernel_on_its_stream_makes_it_queue() -> None:
 
 
 def test_unlinked_kernels_count_as_kernels_only() -> None:
-    builder = trace().busy("GPU:0", (0, 5), (6, 9)).kernel("GPU:0", "k", 20, 30, launched=(12, 15))
+    builder = (
+        trace()
+        .busy("GPU:0", (0, 5), (6, 9))
+        .kernel("GPU:0", "k", 20, 30, launched=(12, 15))
+    )
 
     found = launches(builder)
 
@@ -66,10 +76,19 @@ def test_unlinked_kernels_count_as_kernels_only() -> None:
 
 
 def test_of_a_graphs_kernels_the_first_to_start_on_any_stream_has_the_latency() -> None:
-    """Launched by 12: 18 on one stream, 15 on another, both free; the rest did not wait for the launch."""
+    """Launched by 12: 18 on one stream, 15 on another, both free; the rest did not wait
+    for the launch.
+    """
     builder = trace().call("cudaGraphLaunch_v10000", 10, 12, correlation_id=7)
     for stream, start, end in ((1, 18, 20), (1, 20, 25), (2, 15, 16)):
-        builder.on_line("/device:GPU:0", f"Stream #{stream}(Compute)", "node", start, end, correlation_id=7)
+        builder.on_line(
+            "/device:GPU:0",
+            f"Stream #{stream}(Compute)",
+            "node",
+            start,
+            end,
+            correlation_id=7,
+        )
 
     found = launches(builder)
 
@@ -78,9 +97,13 @@ def test_of_a_graphs_kernels_the_first_to_start_on_any_stream_has_the_latency() 
 
 
 def test_a_graph_that_finds_its_stream_busy_is_queued_once() -> None:
-    builder = trace().busy("GPU:0", (0, 50)).call("hipGraphLaunch", 10, 12, correlation_id=7)
+    builder = (
+        trace().busy("GPU:0", (0, 50)).call("hipGraphLaunch", 10, 12, correlation_id=7)
+    )
     for start, end in ((50, 55), (55, 60)):
-        builder.on_line("/device:GPU:0", "Stream #1(Compute)", "node", start, end, correlation_id=7)
+        builder.on_line(
+            "/device:GPU:0", "Stream #1(Compute)", "node", start, end, correlation_id=7
+        )
 
     found = launches(builder)
 
@@ -89,7 +112,11 @@ def test_a_graph_that_finds_its_stream_busy_is_queued_once() -> None:
 
 
 def test_only_the_chosen_events_count_but_all_keep_a_stream_busy() -> None:
-    builder = trace().kernel("GPU:0", "a", 10, 40, launched=(1, 2)).kernel("GPU:0", "b", 41, 50, launched=(15, 20))
+    builder = (
+        trace()
+        .kernel("GPU:0", "a", 10, 40, launched=(1, 2))
+        .kernel("GPU:0", "b", 41, 50, launched=(15, 20))
+    )
     (device,) = builder.timeline().devices
 
     found = launches_of(device.ops, np.array([False, True]), MANY)
@@ -108,16 +135,25 @@ def test_nothing_chosen_is_nothing() -> None:
 
 
 def test_kernels_that_run_in_another_order_than_they_were_launched_in() -> None:
-    """Two graphs of two kernels each: the second one's begin first, and the kernels of both come in turns.
+    """Two graphs of two kernels each: the second one's begin first, and the kernels of
+    both come in turns.
 
-    The first of each tells how long its launch took: 10 - 4, where the stream was free, and 20 - 2, where it was not. All
-    but the very first were launched before the one before them was done.
+    The first of each tells how long its launch took: 10 - 4, where the stream was free,
+    and 20 - 2, where it was not. All but the very first were launched before the one
+    before them was done.
     """
     builder = trace()
     for launched, number in ((1, 1), (3, 2)):
         builder.call("cuGraphLaunch", launched, launched + 1, correlation_id=number)
     for start, number in ((10, 2), (20, 1), (30, 2), (40, 1)):
-        builder.on_line("/device:GPU:0", "Stream #1(Compute)", "k", start, start + 9, correlation_id=number)
+        builder.on_line(
+            "/device:GPU:0",
+            "Stream #1(Compute)",
+            "k",
+            start,
+            start + 9,
+            correlation_id=number,
+        )
 
     found = launches(builder)
 
@@ -126,14 +162,18 @@ def test_kernels_that_run_in_another_order_than_they_were_launched_in() -> None:
     assert (found.linked_ps, found.behind_ps) == (36 * PS, 27 * PS)
 
 
-def test_blocks_of_events_know_what_ran_before_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_of_events_know_what_ran_before_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """A kernel that runs until 100 is busy for the events of every later block."""
     monkeypatch.setattr(arrays, "_BLOCK", 2)
     builder = trace().kernel("GPU:0", "long", 10, 100, launched=(1, 2), stream=1)
     for at in range(20, 80, 10):
         builder.kernel("GPU:0", "k", at, at + 1, launched=(at - 5, at - 4), stream=2)
 
-    found = launches(builder.kernel("GPU:0", "last", 200, 203, launched=(150, 151), stream=2))
+    found = launches(
+        builder.kernel("GPU:0", "last", 200, 203, launched=(150, 151), stream=2)
+    )
 
     assert (found.linked_ps, found.behind_ps) == (99 * PS, 6 * PS)
     assert found.latency.values.tolist() == [4 * PS] * 6 + [8 * PS, 49 * PS]

@@ -12,18 +12,24 @@ PS = 1_000_000
 
 
 def test_a_kernel_is_linked_to_its_launch() -> None:
-    (device,) = trace().kernel("GPU:0", "k", 50, 60, launched=(10, 12)).timeline().devices
+    (device,) = (
+        trace().kernel("GPU:0", "k", 50, 60, launched=(10, 12)).timeline().devices
+    )
 
     assert device.ops.launch_start.tolist() == [10 * PS]
     assert device.ops.launch_end.tolist() == [12 * PS]
 
 
 def test_colliding_correlation_ids_are_told_apart_by_device() -> None:
-    """Two devices count their launches separately; XProf links by the id alone, the last writer winning."""
+    """Two devices count their launches separately; XProf links by the id alone, the
+    last writer winning.
+    """
     builder = trace()
     for device, at in ((0, 10), (1, 30)):
         builder.call("cuLaunchKernel", at, at + 2, correlation_id=5, device_id=device)
-        builder.on_line(f"/device:GPU:{device}", "Stream #1(Compute)", "k", 50, 60, correlation_id=5)
+        builder.on_line(
+            f"/device:GPU:{device}", "Stream #1(Compute)", "k", 50, 60, correlation_id=5
+        )
 
     first, second = builder.timeline().devices
 
@@ -31,7 +37,10 @@ def test_colliding_correlation_ids_are_told_apart_by_device() -> None:
     assert second.ops.launch_start.tolist() == [30 * PS]
 
 
-@pytest.mark.parametrize("line", [-(1 << 63), -(1 << 31) - 1, -(1 << 31), (1 << 31) - 1, 1 << 31, (1 << 63) - 1])
+@pytest.mark.parametrize(
+    "line",
+    [-(1 << 63), -(1 << 31) - 1, -(1 << 31), (1 << 31) - 1, 1 << 31, (1 << 63) - 1],
+)
 def test_a_line_may_have_any_id(line: int) -> None:
     from tfadvisor.trace import messages
 
@@ -48,8 +57,12 @@ def test_a_line_may_have_any_id(line: int) -> None:
 def test_colliding_ids_of_two_hosts_never_meet() -> None:
     builder = trace()
     for host, at in (("a", 10), ("b", 30)):
-        builder.host(host).call("cuLaunchKernel", at, at + 2, correlation_id=1, device_id=0)
-        builder.on_line("/device:GPU:0", "Stream #1(Compute)", "k", 50, 60, correlation_id=1)
+        builder.host(host).call(
+            "cuLaunchKernel", at, at + 2, correlation_id=1, device_id=0
+        )
+        builder.on_line(
+            "/device:GPU:0", "Stream #1(Compute)", "k", 50, 60, correlation_id=1
+        )
 
     one, other = builder.timelines()
 
@@ -66,7 +79,12 @@ def test_an_unlinked_kernel_says_so() -> None:
 def test_derived_lines_do_not_count_again() -> None:
     """Old files saved the viewer's lines; their ids start at 0xdeadbeef."""
     builder = trace().busy("GPU:0", (0, 10))
-    for name in ("TensorFlow Ops", "TensorFlow Name Scope", "XLA Ops - from #14", "CUPTI overhead"):
+    for name in (
+        "TensorFlow Ops",
+        "TensorFlow Name Scope",
+        "XLA Ops - from #14",
+        "CUPTI overhead",
+    ):
         builder.on_line("/device:GPU:0", name, "MatMul", 0, 500)
 
     (device,) = builder.timeline().devices
@@ -104,8 +122,17 @@ def test_copy_bytes_in_both_spellings(details: str, expected: int) -> None:
 
 
 def test_an_amd_copy_kernel_takes_its_direction_from_the_call() -> None:
-    builder = trace().call("hipMemcpyHtoDAsync", 0, 5, correlation_id=3, device_id=22244)
-    builder.on_line("/device:GPU:0", "Stream #16(Kernel)", "__amd_rocclr_copyBuffer.kd", 10, 30, correlation_id=3)
+    builder = trace().call(
+        "hipMemcpyHtoDAsync", 0, 5, correlation_id=3, device_id=22244
+    )
+    builder.on_line(
+        "/device:GPU:0",
+        "Stream #16(Kernel)",
+        "__amd_rocclr_copyBuffer.kd",
+        10,
+        30,
+        correlation_id=3,
+    )
 
     (device,) = builder.timeline().devices
 
@@ -115,7 +142,10 @@ def test_an_amd_copy_kernel_takes_its_direction_from_the_call() -> None:
 
 def test_a_tpu_loop_is_its_body() -> None:
     builder = trace()
-    for name, start, end in (("%while.1 = (s32[]) while(...)", 0, 100), ("%fusion.1 = f32[8]", 10, 40)):
+    for name, start, end in (
+        ("%while.1 = (s32[]) while(...)", 0, 100),
+        ("%fusion.1 = f32[8]", 10, 40),
+    ):
         builder.on_line("/device:TPU:0", "XLA Ops", name, start, end)
 
     (device,) = builder.timeline().devices
@@ -139,7 +169,9 @@ def test_planes_of_the_same_name_are_one_device() -> None:
 
 def test_device_properties_are_plane_stats() -> None:
     builder = (
-        trace().busy("GPU:0", (0, 10)).plane_stat("/device:GPU:0", gpu_device_name="NVIDIA H200", compute_cap_major=9)
+        trace()
+        .busy("GPU:0", (0, 10))
+        .plane_stat("/device:GPU:0", gpu_device_name="NVIDIA H200", compute_cap_major=9)
     )
 
     (device,) = builder.timeline().devices
@@ -151,7 +183,9 @@ def test_device_properties_are_plane_stats() -> None:
 def test_samples_of_counters_and_records_of_memory_are_no_kernels() -> None:
     builder = trace().busy("GPU:0", (0, 10))
     builder.on_line("/device:GPU:0", "_counters_", "gpu_temp_c", 3, 3, gpu_temp_c=60.0)
-    builder.on_line("/device:GPU:0", "Stream #2(UnifiedMemory)", "UM_GPU_PAGE_FAULT", 20, 30)
+    builder.on_line(
+        "/device:GPU:0", "Stream #2(UnifiedMemory)", "UM_GPU_PAGE_FAULT", 20, 30
+    )
 
     (device,) = builder.timeline().devices
 
@@ -163,14 +197,40 @@ def test_a_copy_to_a_peer_that_a_collective_asks_for_is_communication() -> None:
     builder = trace()
     line = "Stream #20(MemcpyP2P)"
     builder.on_line(
-        "/device:GPU:0", line, "MemcpyP2P", 0, 10, hlo_op="collective-permute-start.3", memcpy_details="size:8"
+        "/device:GPU:0",
+        line,
+        "MemcpyP2P",
+        0,
+        10,
+        hlo_op="collective-permute-start.3",
+        memcpy_details="size:8",
     )
-    builder.on_line("/device:GPU:0", line, "MemcpyP2P", 20, 30, hlo_op="copy.3", memcpy_details="size:8")
-    builder.on_line("/device:GPU:0", line, "MemcpyD2D", 40, 50, hlo_op="all-gather.1", memcpy_details="size:8")
+    builder.on_line(
+        "/device:GPU:0",
+        line,
+        "MemcpyP2P",
+        20,
+        30,
+        hlo_op="copy.3",
+        memcpy_details="size:8",
+    )
+    builder.on_line(
+        "/device:GPU:0",
+        line,
+        "MemcpyD2D",
+        40,
+        50,
+        hlo_op="all-gather.1",
+        memcpy_details="size:8",
+    )
 
     (device,) = builder.timeline().devices
 
-    assert device.ops.kind.tolist() == [DeviceClass.COLLECTIVE, DeviceClass.P2P, DeviceClass.D2D]
+    assert device.ops.kind.tolist() == [
+        DeviceClass.COLLECTIVE,
+        DeviceClass.P2P,
+        DeviceClass.D2D,
+    ]
 
 
 def test_the_end_of_an_exchange_on_another_core_is_communication() -> None:
@@ -179,10 +239,18 @@ def test_the_end_of_an_exchange_on_another_core_is_communication() -> None:
     for at, callee in ((0, "all-reduce.clone"), (100, "gather.clone")):
         start = f"async-start.{at}"
         builder.on_line(
-            "/device:TPU:0", "XLA Ops", f"%{start} = ((f32[8]), f32[8]) async-start(%p), calls=%{callee}", at, at + 1
+            "/device:TPU:0",
+            "XLA Ops",
+            f"%{start} = ((f32[8]), f32[8]) async-start(%p), calls=%{callee}",
+            at,
+            at + 1,
         )
         builder.on_line(
-            "/device:TPU:0", "XLA Ops", f"%async-done.{at} = f32[8]{{0}} async-done(%{start})", at + 2, at + 9
+            "/device:TPU:0",
+            "XLA Ops",
+            f"%async-done.{at} = f32[8]{{0}} async-done(%{start})",
+            at + 2,
+            at + 9,
         )
 
     (device,) = builder.timeline().devices
@@ -192,7 +260,9 @@ def test_the_end_of_an_exchange_on_another_core_is_communication() -> None:
 
 
 def test_a_barrier_among_regions_is_a_wait_for_other_cores() -> None:
-    builder = trace().on_line("/device:TPU:0", "XLA Ops", "%fusion.1 = f32[8] fusion(%p)", 0, 10)
+    builder = trace().on_line(
+        "/device:TPU:0", "XLA Ops", "%fusion.1 = f32[8] fusion(%p)", 0, 10
+    )
     builder.on_line("/device:TPU:0", "XLA TraceMe", "barrier-cores", 10, 25)
     builder.on_line("/device:TPU:0", "XLA TraceMe", "ep_wait_in", 2, 8)
 
@@ -203,7 +273,9 @@ def test_a_barrier_among_regions_is_a_wait_for_other_cores() -> None:
 
 
 def test_a_kernel_that_waits_for_its_own_copies_says_so_where_its_time_goes() -> None:
-    """A Pallas kernel of 40 of 100 µs that waits for its DMA in 20 and 5 of them; the region of 90 to 95 lies in no op."""
+    """A Pallas kernel of 40 of 100 µs that waits for its DMA in 20 and 5 of them; the
+    region of 90 to 95 lies in no op.
+    """
     kernel = '%matmul.1 = f32[8] custom-call(%x), custom_call_target="tpu_custom_call"'
     builder = trace().steps(4, period=100)
     for at in range(0, 400, 100):
@@ -221,7 +293,10 @@ def test_a_kernel_that_waits_for_its_own_copies_says_so_where_its_time_goes() ->
 
     assert compute.fraction == pytest.approx(0.4)
     waits, rest = compute.parts
-    assert (waits.activity, round(waits.fraction, 6)) == ("kernels wait for their own copies (DMA)", 0.25)
+    assert (waits.activity, round(waits.fraction, 6)) == (
+        "kernels wait for their own copies (DMA)",
+        0.25,
+    )
     assert [one.activity for one in waits.parts] == ["matmul.1"]
     assert round(rest.fraction, 6) == 0.15
 
@@ -236,23 +311,46 @@ def test_a_kernel_that_waits_for_its_own_copies_says_so_where_its_time_goes() ->
         ("/device:TPU:0", "_counters_"),
     ],
 )
-def test_what_other_cores_and_counters_show_is_no_computation_of_a_tpu(plane: str, line: str) -> None:
-    builder = trace().on_line("/device:TPU:0", "XLA Ops", "%fusion.1 = f32[8] fusion(%p)", 0, 10)
+def test_what_other_cores_and_counters_show_is_no_computation_of_a_tpu(
+    plane: str, line: str
+) -> None:
+    builder = trace().on_line(
+        "/device:TPU:0", "XLA Ops", "%fusion.1 = f32[8] fusion(%p)", 0, 10
+    )
 
-    devices = builder.on_line(plane, line, "%all-reduce.1 = f32[8] all-reduce(%p)", 20, 90).timeline().devices
+    devices = (
+        builder.on_line(plane, line, "%all-reduce.1 = f32[8] all-reduce(%p)", 20, 90)
+        .timeline()
+        .devices
+    )
 
-    assert [(one.name, one.compute.length(), len(one.collective)) for one in devices] == [("TPU:0", 10 * PS, 0)]
+    assert [
+        (one.name, one.compute.length(), len(one.collective)) for one in devices
+    ] == [("TPU:0", 10 * PS, 0)]
 
 
-def test_a_kernel_without_a_name_of_its_own_has_that_of_the_op_that_launched_it() -> None:
-    """As TensorFlow records it where no annotation reaches the GPU. The second call lies behind the op, the third in none."""
-    builder = trace().step(0, 100).thread("tf_gpu_private_0/1").call("model/dropout/Cast:Cast", 10, 30)
+def test_a_kernel_without_a_name_of_its_own_has_that_of_the_op_that_launched_it() -> (
+    None
+):
+    """As TensorFlow records it where no annotation reaches the GPU. The second call
+    lies behind the op, the third in none.
+    """
+    builder = (
+        trace()
+        .step(0, 100)
+        .thread("tf_gpu_private_0/1")
+        .call("model/dropout/Cast:Cast", 10, 30)
+    )
     builder.kernel("GPU:0", "EigenMetaKernel", 40, 50, launched=(15, 20))
     builder.kernel("GPU:0", "EigenMetaKernel", 50, 60, launched=(31, 35))
     builder.kernel("GPU:0", "named", 60, 70, launched=(20, 25), tf_op="model/mul:Mul")
-    builder.thread("other").kernel("GPU:0", "EigenMetaKernel", 70, 80, launched=(16, 18))
+    builder.thread("other").kernel(
+        "GPU:0", "EigenMetaKernel", 70, 80, launched=(16, 18)
+    )
 
     (device,) = builder.timeline().devices
 
-    paths = [device.ops.names[row] if row >= 0 else "" for row in device.ops.path.tolist()]
+    paths = [
+        device.ops.names[row] if row >= 0 else "" for row in device.ops.path.tolist()
+    ]
     assert paths == ["model/dropout/Cast:Cast", "", "model/mul:Mul", ""]

@@ -10,12 +10,27 @@ from tfadvisor.timeline.devices.tpu import on_chip_clock
 PS = 1_000_000
 
 
-def op(builder: TraceBuilder, fitted: tuple[float, float], chip: tuple[float, float] | None = None) -> TraceBuilder:
-    """An op between two times of the fitted clock, in µs, and between two of the chip's."""
+def op(
+    builder: TraceBuilder,
+    fitted: tuple[float, float],
+    chip: tuple[float, float] | None = None,
+) -> TraceBuilder:
+    """An op between two times of the fitted clock, in µs, and between two of the
+    chip's.
+    """
     stats = {}
     if chip is not None:
-        stats = {"device_offset_ps": round(chip[0] * PS), "device_duration_ps": round((chip[1] - chip[0]) * PS)}
-    return builder.on_line("/device:TPU:0", "XLA Ops", "%fusion.1 = f32[8]{0} fusion(f32[8]{0} %x)", *fitted, **stats)
+        stats = {
+            "device_offset_ps": round(chip[0] * PS),
+            "device_duration_ps": round((chip[1] - chip[0]) * PS),
+        }
+    return builder.on_line(
+        "/device:TPU:0",
+        "XLA Ops",
+        "%fusion.1 = f32[8]{0} fusion(f32[8]{0} %x)",
+        *fitted,
+        **stats,
+    )
 
 
 def test_the_chips_times_take_the_place_of_the_fitted_ones() -> None:
@@ -26,13 +41,19 @@ def test_the_chips_times_take_the_place_of_the_fitted_ones() -> None:
 
 
 def test_a_module_moves_with_the_ops_at_its_ends() -> None:
-    """Fitted, the second op begins at 60 and ends at 160; on the chip it runs from 50 to 100, and so does its module."""
+    """Fitted, the second op begins at 60 and ends at 160; on the chip it runs from 50
+    to 100, and so does its module.
+    """
     builder = op(op(trace(), (0, 50), (0, 50)), (60, 160), (50, 100))
     builder.on_line("/device:TPU:0", "XLA Modules", "jit_step(1)", 60, 160)
 
     columns = on_chip_clock(builder.decode())
 
-    (module,) = [index for index, row in enumerate(columns.events.row) if columns.names.name[row] == "jit_step(1)"]
+    (module,) = [
+        index
+        for index, row in enumerate(columns.events.row)
+        if columns.names.name[row] == "jit_step(1)"
+    ]
     assert columns.events.start_ps[module] == 50 * PS
     assert columns.events.duration_ps[module] == 50 * PS
 
@@ -57,13 +78,18 @@ def test_a_trace_without_the_chips_times_is_left_alone() -> None:
 
 def test_host_events_and_other_chips_do_not_move() -> None:
     builder = op(trace(), (0, 50), (10, 60)).call("python", 0, 70)
-    builder.on_line("/device:TPU:1", "XLA Ops", "%other = f32[8]{0} fusion(f32[8]{0} %x)", 0, 30)
+    builder.on_line(
+        "/device:TPU:1", "XLA Ops", "%other = f32[8]{0} fusion(f32[8]{0} %x)", 0, 30
+    )
 
     columns = on_chip_clock(builder.decode())
 
     names = [columns.names.name[row] for row in columns.events.row]
     assert columns.events.start_ps[names.index("python")] == 0
-    assert columns.events.start_ps[names.index("%other = f32[8]{0} fusion(f32[8]{0} %x)")] == 0
+    assert (
+        columns.events.start_ps[names.index("%other = f32[8]{0} fusion(f32[8]{0} %x)")]
+        == 0
+    )
 
 
 def test_even_steps_come_out_even() -> None:
@@ -72,7 +98,9 @@ def test_even_steps_come_out_even() -> None:
     for at, fitted in zip((0, 100, 200, 300), (0, 130, 200, 300), strict=True):
         following = {0: 130, 130: 200, 200: 300, 300: 400}[fitted]
         op(builder, (fitted, following), (at, at + 100))
-        builder.on_line("/device:TPU:0", "XLA Modules", "jit_step(1)", fitted, following)
+        builder.on_line(
+            "/device:TPU:0", "XLA Modules", "jit_step(1)", fitted, following
+        )
 
     metrics = builder.measure()
 
@@ -81,20 +109,48 @@ def test_even_steps_come_out_even() -> None:
 
 
 def test_what_sparse_cores_run_is_beside_the_device() -> None:
-    """In steps of 100 µs one sparse core runs ops for 40, another for 30, of which 10 at the same time: 60 on one of two TPUs."""
+    """In steps of 100 µs one sparse core runs ops for 40, another for 30, of which 10
+    at the same time: 60 on one of two TPUs.
+    """
     builder = trace().steps(2, period=100)
     for at in (0, 100):
         for device in ("TPU:0", "TPU:1"):
-            builder.on_line(f"/device:{device}", "XLA Ops", "%fusion.1 = f32[8] fusion(%x)", at, at + 50)
+            builder.on_line(
+                f"/device:{device}",
+                "XLA Ops",
+                "%fusion.1 = f32[8] fusion(%x)",
+                at,
+                at + 50,
+            )
         builder.on_line(
-            "/device:TPU:0 SparseCore 0", "Sparse Core Ops", "%all-gather.7 = f32[8] all-gather(%p)", at, at + 40
+            "/device:TPU:0 SparseCore 0",
+            "Sparse Core Ops",
+            "%all-gather.7 = f32[8] all-gather(%p)",
+            at,
+            at + 40,
         )
-        builder.on_line("/device:TPU:0 SparseCore 1", "Sparse Core Ops", "%sort.1 = f32[8] sort(%p)", at + 30, at + 60)
-        builder.on_line("/device:TPU:0 SparseCore 1", "Sparse Core Modules", "jit_step(1)", at, at + 100)
+        builder.on_line(
+            "/device:TPU:0 SparseCore 1",
+            "Sparse Core Ops",
+            "%sort.1 = f32[8] sort(%p)",
+            at + 30,
+            at + 60,
+        )
+        builder.on_line(
+            "/device:TPU:0 SparseCore 1",
+            "Sparse Core Modules",
+            "jit_step(1)",
+            at,
+            at + 100,
+        )
 
     metrics = builder.measure()
 
     assert metrics.value("sparse_core_fraction") == pytest.approx(60 / 200)
     assert metrics.value("device_busy_fraction") == pytest.approx(0.5)
-    without = trace().steps(2, period=100).on_line("/device:TPU:0", "XLA Ops", "%fusion.1 = f32[8] fusion(%x)", 0, 190)
+    without = (
+        trace()
+        .steps(2, period=100)
+        .on_line("/device:TPU:0", "XLA Ops", "%fusion.1 = f32[8] fusion(%x)", 0, 190)
+    )
     assert "sparse core" in without.measure()["sparse_core_fraction"].reason

@@ -8,17 +8,37 @@ from support.trace_builder import TraceBuilder, trace
 from tfadvisor.report.wording import run_line
 from tfadvisor.vocabulary import Severity
 
-ALLOCATED = {"allocator_name": "GPU_0_bfc", "bytes_allocated": 1, "bytes_reserved": 0, "bytes_available": 9}
+ALLOCATED = {
+    "allocator_name": "GPU_0_bfc",
+    "bytes_allocated": 1,
+    "bytes_reserved": 0,
+    "bytes_available": 9,
+}
 
 
 def a_step_on_the_host() -> TraceBuilder:
-    """One call of the training function with ops in TensorFlow's executor, as a silent GPU leaves it."""
-    builder = trace().call("train_function", 0, 400, tf_function_call="notTraced-nonXla").thread("tf_Compute/1")
-    return builder.call("GatherV2:GatherV2", 20, 90).call("IteratorGetNext:IteratorGetNext", 5, 15)
+    """One call of the training function with ops in TensorFlow's executor, as a silent
+    GPU leaves it.
+    """
+    builder = (
+        trace()
+        .call("train_function", 0, 400, tf_function_call="notTraced-nonXla")
+        .thread("tf_Compute/1")
+    )
+    return builder.call("GatherV2:GatherV2", 20, 90).call(
+        "IteratorGetNext:IteratorGetNext", 5, 15
+    )
 
 
-def test_a_gpu_whose_allocator_works_but_whose_plane_is_empty_was_not_recorded() -> None:
-    report = a_step_on_the_host().thread("tf_Compute/2").call("MemoryAllocation", 30, 30, **ALLOCATED).report()
+def test_a_gpu_whose_allocator_works_but_whose_plane_is_empty_was_not_recorded() -> (
+    None
+):
+    report = (
+        a_step_on_the_host()
+        .thread("tf_Compute/2")
+        .call("MemoryAllocation", 30, 30, **ALLOCATED)
+        .report()
+    )
 
     assert report.verdict.bottleneck == "unknown"
     assert report.verdict.summary.startswith("The GPU's work was not recorded")
@@ -29,26 +49,48 @@ def test_a_gpu_whose_allocator_works_but_whose_plane_is_empty_was_not_recorded()
 
 
 def test_a_thread_that_only_gpus_have_proves_one() -> None:
-    report = a_step_on_the_host().thread("tf_GPU_Event_Manager/7").call("poll", 10, 12).report()
+    report = (
+        a_step_on_the_host()
+        .thread("tf_GPU_Event_Manager/7")
+        .call("poll", 10, 12)
+        .report()
+    )
 
     assert report.verdict.bottleneck == "unknown"
 
 
 def test_memory_of_the_host_for_gpus_proves_nothing() -> None:
-    """`gpu_host_bfc` is pinned memory, which a process without a GPU may take too: the cores are the device."""
+    """`gpu_host_bfc` is pinned memory, which a process without a GPU may take too: the
+    cores are the device.
+    """
     host_memory = {**ALLOCATED, "allocator_name": "gpu_host_bfc"}
-    report = a_step_on_the_host().thread("tf_Compute/2").call("MemoryAllocation", 30, 30, **host_memory).report()
+    report = (
+        a_step_on_the_host()
+        .thread("tf_Compute/2")
+        .call("MemoryAllocation", 30, 30, **host_memory)
+        .report()
+    )
 
     assert [device.kind for device in report.run.devices] == ["cpu"]
 
 
 @pytest.mark.parametrize(("answered", "lost"), [(10, 0.0), (9, 0.1), (4, 0.6)])
-def test_launches_without_an_event_on_a_device_are_lost(answered: int, lost: float) -> None:
+def test_launches_without_an_event_on_a_device_are_lost(
+    answered: int, lost: float
+) -> None:
     builder = trace()
     for index in range(answered):
-        builder.kernel("GPU:0", "fusion", index * 100 + 10, index * 100 + 60, launched=(index * 100, index * 100 + 5))
+        builder.kernel(
+            "GPU:0",
+            "fusion",
+            index * 100 + 10,
+            index * 100 + 60,
+            launched=(index * 100, index * 100 + 5),
+        )
     for index in range(answered, 10):
-        builder.call("cuLaunchKernel", index * 100, index * 100 + 5, correlation_id=1000 + index)
+        builder.call(
+            "cuLaunchKernel", index * 100, index * 100 + 5, correlation_id=1000 + index
+        )
 
     assert builder.measure().value("lost_launches_fraction") == pytest.approx(lost)
 
@@ -56,28 +98,41 @@ def test_launches_without_an_event_on_a_device_are_lost(answered: int, lost: flo
 def test_fewer_than_eight_launches_say_nothing() -> None:
     builder = trace().kernel("GPU:0", "fusion", 10, 60, launched=(0, 5))
     for index in range(6):
-        builder.call("cuLaunchKernel", 100 + index, 101 + index, correlation_id=1000 + index)
+        builder.call(
+            "cuLaunchKernel", 100 + index, 101 + index, correlation_id=1000 + index
+        )
 
     assert builder.report().metrics["lost_launches_fraction"].value is None
 
 
 def test_runs_on_threads_of_more_devices_than_work_are_lost() -> None:
-    """Four threads launch two runs each, for four devices; only two devices show any kernel: half of the runs is lost."""
+    """Four threads launch two runs each, for four devices; only two devices show any
+    kernel: half of the runs is lost.
+    """
     builder = trace()
     for device in range(4):
         builder.thread(f"py_xla_execute/{device}")
         for run in range(2):
             at = run * 100
-            builder.call("GpuExecutable::ExecuteThunks", at, at + 20, module_name="jit_step")
+            builder.call(
+                "GpuExecutable::ExecuteThunks", at, at + 20, module_name="jit_step"
+            )
             if device < 2:
-                builder.kernel(f"GPU:{device}", "fusion", at + 30, at + 60, launched=(at + 1, at + 5))
+                builder.kernel(
+                    f"GPU:{device}",
+                    "fusion",
+                    at + 30,
+                    at + 60,
+                    launched=(at + 1, at + 5),
+                )
 
     assert builder.measure().value("lost_runs_fraction") == pytest.approx(0.5)
 
 
 def eight_devices_of_which_one_shows() -> TraceBuilder:
-    """Eight threads launch a program for a device each, as older jaxlib names it, in ten steps that the loop waits for at
-    their end. One device shows its kernel of 20 in each 100 µs; the others' are not recorded."""
+    """Eight threads launch a program for a device each, as older jaxlib names it, in
+    ten steps that the loop waits for at their end. One device shows its kernel of 20 in
+    each 100 µs; the others' are not recorded."""
     builder = trace()
     for step in range(10):
         builder.call("PjitFunction(step)", step * 100, step * 100 + 70)
@@ -88,18 +143,26 @@ def eight_devices_of_which_one_shows() -> TraceBuilder:
             at = step * 100 + 5
             builder.call("jit_step:XLA GPU module", at, at + 40)
             if not device:
-                builder.kernel("GPU:0", "fusion", at + 50, at + 70, launched=(at + 1, at + 5))
+                builder.kernel(
+                    "GPU:0", "fusion", at + 50, at + 70, launched=(at + 1, at + 5)
+                )
     return builder
 
 
 def test_runs_are_known_by_the_name_that_older_jaxlib_gives_them() -> None:
-    """Eight devices were launched on, and one shows anything: 7 of 8 runs are lost, and idle time proves nothing."""
+    """Eight devices were launched on, and one shows anything: 7 of 8 runs are lost, and
+    idle time proves nothing.
+    """
     report = eight_devices_of_which_one_shows().report()
 
     assert report.metrics["lost_runs_fraction"].value == pytest.approx(7 / 8)
     assert report.verdict.bottleneck == "unknown"
-    assert report.verdict.summary.startswith("88% of the work that the host launched left nothing in the trace")
-    assert "dropped-events" in {finding.rule_id for finding in (*report.findings, *report.capture)}
+    assert report.verdict.summary.startswith(
+        "88% of the work that the host launched left nothing in the trace"
+    )
+    assert "dropped-events" in {
+        finding.rule_id for finding in (*report.findings, *report.capture)
+    }
 
 
 def test_the_first_line_counts_the_devices_that_show_nothing() -> None:
@@ -114,37 +177,87 @@ def test_the_first_line_counts_the_devices_that_show_nothing() -> None:
 def test_what_most_of_the_work_is_missing_for_is_no_grave_finding() -> None:
     report = eight_devices_of_which_one_shows().report()
 
-    about_waiting = [finding for finding in report.findings if finding.category not in {"capture", "memory"}]
+    about_waiting = [
+        finding
+        for finding in report.findings
+        if finding.category not in {"capture", "memory"}
+    ]
     assert about_waiting
-    assert {finding.severity for finding in about_waiting} <= {Severity.LOW, Severity.INFO}
-    assert all("left nothing in the trace" in finding.caveat for finding in about_waiting)
-    assert all(finding.saving is None for finding in about_waiting if {"launch", "host", "idle"} & set(finding.claims))
+    assert {finding.severity for finding in about_waiting} <= {
+        Severity.LOW,
+        Severity.INFO,
+    }
+    assert all(
+        "left nothing in the trace" in finding.caveat for finding in about_waiting
+    )
+    assert all(
+        finding.saving is None
+        for finding in about_waiting
+        if {"launch", "host", "idle"} & set(finding.claims)
+    )
 
 
 def test_devices_that_only_copy_belong_to_the_run_and_to_no_share_of_its_step() -> None:
-    """GPU:0 hands 8 of 100 µs of buffers to others, as AMD's tracer records it, and copies 4 µs within itself; GPU:1 computes."""
+    """GPU:0 hands 8 of 100 µs of buffers to others, as AMD's tracer records it, and
+    copies 4 µs within itself; GPU:1 computes.
+    """
     builder = trace().steps(4, period=100).empty_device("GPU:2")
     for at in range(0, 400, 100):
         builder.busy("GPU:1", (at, at + 60))
         for number, (start, end) in enumerate(((at + 10, at + 18), (at + 20, at + 24))):
-            builder.call("hipMemcpyDtoDAsync", start - 2, start - 1, correlation_id=1 + at + number)
-            stats = {"correlation_id": 1 + at + number, "memcpy_details": "kind:Unknown size:640 dest:2 async:1"}
-            builder.on_line("/device:GPU:0", "Stream #8(MemcpyOther)", "CopyDeviceToDevice", start, end, **stats)
-        builder.call("PjRtStreamExecutorBuffer::CopyToDeviceHelper::async_copy_to_device", at + 5, at + 12)
+            builder.call(
+                "hipMemcpyDtoDAsync",
+                start - 2,
+                start - 1,
+                correlation_id=1 + at + number,
+            )
+            stats = {
+                "correlation_id": 1 + at + number,
+                "memcpy_details": "kind:Unknown size:640 dest:2 async:1",
+            }
+            builder.on_line(
+                "/device:GPU:0",
+                "Stream #8(MemcpyOther)",
+                "CopyDeviceToDevice",
+                start,
+                end,
+                **stats,
+            )
+        builder.call(
+            "PjRtStreamExecutorBuffer::CopyToDeviceHelper::async_copy_to_device",
+            at + 5,
+            at + 12,
+        )
 
     report = builder.report()
 
-    assert run_line(report).endswith("1 GPU, 1 more with copies alone, 1 more without events")
+    assert run_line(report).endswith(
+        "1 GPU, 1 more with copies alone, 1 more without events"
+    )
     assert report.breakdown["compute"] == pytest.approx(0.6)
-    assert {op.kind: round(op.ms_per_step * 1e3) for op in report.ops} == {"compute": 60, "p2p": 8, "d2d": 4}
+    assert {op.kind: round(op.ms_per_step * 1e3) for op in report.ops} == {
+        "compute": 60,
+        "p2p": 8,
+        "d2d": 4,
+    }
 
 
-def test_a_silent_host_beside_one_that_was_recorded_leaves_the_verdict_to_that_one() -> None:
-    """Of two hosts one recorded its GPU, busy for 90 of each 100 µs; the other shows only that its GPU was used."""
+def test_a_silent_host_beside_one_that_was_recorded_leaves_the_verdict_to_that_one() -> (
+    None
+):
+    """Of two hosts one recorded its GPU, busy for 90 of each 100 µs; the other shows
+    only that its GPU was used.
+    """
     builder = trace().host("seen").steps(5, period=100)
     builder.busy("GPU:0", *((index * 100, index * 100 + 90) for index in range(5)))
-    builder.host("silent").call("train_function", 0, 400, tf_function_call="notTraced-nonXla")
-    report = builder.thread("tf_Compute/2").call("MemoryAllocation", 30, 30, **ALLOCATED).report()
+    builder.host("silent").call(
+        "train_function", 0, 400, tf_function_call="notTraced-nonXla"
+    )
+    report = (
+        builder.thread("tf_Compute/2")
+        .call("MemoryAllocation", 30, 30, **ALLOCATED)
+        .report()
+    )
 
     assert report.verdict.bottleneck == "compute"
     assert report.breakdown["compute"] == pytest.approx(0.9)
@@ -152,16 +265,25 @@ def test_a_silent_host_beside_one_that_was_recorded_leaves_the_verdict_to_that_o
 
 
 def test_candidates_that_the_compiler_tries_are_no_lost_runs() -> None:
-    """Four threads of the autotuner run candidates while the loop's thread compiles; each run of the step is shown."""
+    """Four threads of the autotuner run candidates while the loop's thread compiles;
+    each run of the step is shown.
+    """
     builder = trace()
     for run in range(10):
         at = run * 100
-        builder.call("GpuExecutable::ExecuteThunks", at, at + 20, module_name="jit_step")
+        builder.call(
+            "GpuExecutable::ExecuteThunks", at, at + 20, module_name="jit_step"
+        )
         builder.kernel("GPU:0", "fusion", at + 30, at + 60, launched=(at + 1, at + 5))
     builder.call("backend_compile_and_load", 1000, 2000)
     for tuner in range(4):
         builder.thread(f"autotuner/{tuner}")
         for run in range(10):
-            builder.call("GpuExecutable::ExecuteThunks", 1000 + run * 50, 1010 + run * 50, module_name="gemm_fusion")
+            builder.call(
+                "GpuExecutable::ExecuteThunks",
+                1000 + run * 50,
+                1010 + run * 50,
+                module_name="gemm_fusion",
+            )
 
     assert builder.measure().value("lost_runs_fraction") == 0

@@ -31,7 +31,9 @@ def test_a_users_own_names_do_not_prove_keras(name: str) -> None:
         ("Profiled batch", "Profiled batch"),  # the marker of its TensorBoard callback
     ],
 )
-def test_keras_is_known_by_what_it_compiles_and_by_its_frames(name: str, sign: str) -> None:
+def test_keras_is_known_by_what_it_compiles_and_by_its_frames(
+    name: str, sign: str
+) -> None:
     assert trace().step(0, 100).call(name, 0, 90).measure().fact("keras_sign") == sign
 
 
@@ -43,12 +45,19 @@ def test_keras_runs_op_by_op_where_nothing_that_it_compiled_is_called() -> None:
 
 
 def test_a_generator_alone_is_no_py_dataset() -> None:
-    builder = trace().step(0, 100).call(COMPILED, 0, 90).call("Iterator::Root::Prefetch::Generator", 1, 2)
+    builder = (
+        trace()
+        .step(0, 100)
+        .call(COMPILED, 0, 90)
+        .call("Iterator::Root::Prefetch::Generator", 1, 2)
+    )
 
     assert builder.measure().fact("py_dataset_sign") is None
 
 
-@pytest.mark.parametrize("name", ["$py_dataset_adapter.py:241 get", "KerasSequenceAdapter"])
+@pytest.mark.parametrize(
+    "name", ["$py_dataset_adapter.py:241 get", "KerasSequenceAdapter"]
+)
 def test_a_py_dataset_is_known_by_its_adapter(name: str) -> None:
     builder = trace().step(0, 100).call(name, 0, 90)
 

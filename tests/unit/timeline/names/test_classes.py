@@ -5,7 +5,12 @@ from __future__ import annotations
 import pytest
 
 from tfadvisor.timeline.names.classes import DeviceClass, HostClass
-from tfadvisor.timeline.names.devices import copied_bytes, device_class, hlo_class, is_control_flow
+from tfadvisor.timeline.names.devices import (
+    copied_bytes,
+    device_class,
+    hlo_class,
+    is_control_flow,
+)
 from tfadvisor.timeline.names.frames import frame_place
 from tfadvisor.timeline.names.host import host_class, op_type
 
@@ -85,7 +90,10 @@ def test_kernel_names(name: str, expected: DeviceClass) -> None:
     [
         ("all-reduce.7", DeviceClass.COLLECTIVE),
         ("psum.7", DeviceClass.COLLECTIVE),
-        ("%all-reduce = f32[5,1024]{1,0:T(8,128)} all-reduce(f32[5,1024] %x)", DeviceClass.COLLECTIVE),
+        (
+            "%all-reduce = f32[5,1024]{1,0:T(8,128)} all-reduce(f32[5,1024] %x)",
+            DeviceClass.COLLECTIVE,
+        ),
         ("all-gather-start.1", DeviceClass.COLLECTIVE),
         ("copy-start.2", DeviceClass.OTHER_COPY),
         ("dot.1", DeviceClass.COMPUTE),
@@ -101,7 +109,11 @@ def test_hlo_names(name: str, expected: DeviceClass) -> None:
     [
         ("fusion.12", "all-gather fusion", DeviceClass.COLLECTIVE),
         ("recv-done.4", "host recv-done", DeviceClass.COLLECTIVE),
-        ("psum.7", "loop fusion", DeviceClass.COMPUTE),  # JAX named the fusion after its first op
+        (
+            "psum.7",
+            "loop fusion",
+            DeviceClass.COMPUTE,
+        ),  # JAX named the fusion after its first op
         ("all-gather.3", "data formatting", DeviceClass.COMPUTE),
         (
             "%psum.7 = f32[8] fusion(f32[8] %a), kind=kCustom, calls=%all-reduce.2",
@@ -111,16 +123,39 @@ def test_hlo_names(name: str, expected: DeviceClass) -> None:
         ("all-gather.3", "async-done", DeviceClass.COLLECTIVE),  # a sparse core gathers
         ("gather.3", "async-done", DeviceClass.COMPUTE),
         ("copy-start.1", "copy-start", DeviceClass.OTHER_COPY),
-        ("%dynamic-slice-done.3 = f32[8] dynamic-slice-done((f32[9,8]{1,0:S(5)}) %s)", "async-done", DeviceClass.H2D),
-        ("%dynamic-update-slice-done.3 = f32[9,8]{1,0:S(5)} …", "async-done", DeviceClass.D2H),
-        ("%dynamic-slice-done.3 = f32[8]{0:S(1)} dynamic-slice-done(%s)", "async-done", DeviceClass.COMPUTE),
-        ("%copy-done.4 = bf16[8]{0:T(8)S(1)} copy-done(%copy-start.4)", "copy-done", DeviceClass.COMPUTE),
-        ("%copy-start.4 = (f32[8]{0:S(1)}, f32[8]{0}, u32[]) copy-start(%w)", "copy-start", DeviceClass.D2D),
+        (
+            "%dynamic-slice-done.3 = f32[8] dynamic-slice-done((f32[9,8]{1,0:S(5)}) "
+            "%s)",
+            "async-done",
+            DeviceClass.H2D,
+        ),
+        (
+            "%dynamic-update-slice-done.3 = f32[9,8]{1,0:S(5)} …",
+            "async-done",
+            DeviceClass.D2H,
+        ),
+        (
+            "%dynamic-slice-done.3 = f32[8]{0:S(1)} dynamic-slice-done(%s)",
+            "async-done",
+            DeviceClass.COMPUTE,
+        ),
+        (
+            "%copy-done.4 = bf16[8]{0:T(8)S(1)} copy-done(%copy-start.4)",
+            "copy-done",
+            DeviceClass.COMPUTE,
+        ),
+        (
+            "%copy-start.4 = (f32[8]{0:S(1)}, f32[8]{0}, u32[]) copy-start(%w)",
+            "copy-start",
+            DeviceClass.D2D,
+        ),
         ("matmul.1", "custom-call", DeviceClass.COMPUTE),
         ("infeed.1", "infeed", DeviceClass.INFEED),
     ],
 )
-def test_the_profilers_category_decides_before_the_name(name: str, category: str, expected: DeviceClass) -> None:
+def test_the_profilers_category_decides_before_the_name(
+    name: str, category: str, expected: DeviceClass
+) -> None:
     assert hlo_class(name, category) is expected
 
 
@@ -142,13 +177,29 @@ def test_control_flow() -> None:
 @pytest.mark.parametrize(
     ("instruction", "size"),
     [
-        ("%copy-start.1 = (bf16[8,128]{1,0:T(8,128)(2,1)}, bf16[8,128]{1,0}, u32[]) copy-start(bf16[8,128] %x)", 2048),
+        (
+            "%copy-start.1 = (bf16[8,128]{1,0:T(8,128)(2,1)}, bf16[8,128]{1,0}, "
+            "u32[]) copy-start(bf16[8,128] %x)",
+            2048,
+        ),
         ("%copy-done.1 = f32[5,1024,1024,256]{3,2,1,0} copy-done(…)", 5_368_709_120),
         ("%copy-start.2 = (pred[3]{0}, pred[3]{0}, u32[]) copy-start(pred[3] %x)", 3),
         ("%copy-start.3 = (f32[]{}, f32[]{}, u32[]) copy-start(f32[] %x)", 4),
-        ("%copy-start.4 = (f8e4m3fn[16]{0}, f8e4m3fn[16]{0}, u32[]) copy-start(f8e4m3fn[16] %x)", 16),
-        ("%dynamic-slice-start.1 = ((f32[9,8]{1,0:T(8)S(5)}), f32[1,8]{1,0}, u32[]) dynamic-slice-start(%x, %i)", 32),
-        ("%dynamic-slice-done.1 = f32[1,8]{1,0} dynamic-slice-done(%dynamic-slice-start.1)", 32),
+        (
+            "%copy-start.4 = (f8e4m3fn[16]{0}, f8e4m3fn[16]{0}, u32[]) "
+            "copy-start(f8e4m3fn[16] %x)",
+            16,
+        ),
+        (
+            "%dynamic-slice-start.1 = ((f32[9,8]{1,0:T(8)S(5)}), f32[1,8]{1,0}, "
+            "u32[]) dynamic-slice-start(%x, %i)",
+            32,
+        ),
+        (
+            "%dynamic-slice-done.1 = f32[1,8]{1,0} "
+            "dynamic-slice-done(%dynamic-slice-start.1)",
+            32,
+        ),
         ("copy-done.1", -1),
         ("%copy-start.5 = (token[], u32[]) copy-start(token[] %x)", -1),
     ],

@@ -22,6 +22,10 @@ from tfadvisor.timeline.names.devices import gpu_model
     ],
 )
 def test_capability_multiprocessors_and_memory_tell_the_model(
-    maker: str, capability: tuple[int, int], cores: float | None, memory: float | None, model: str
+    maker: str,
+    capability: tuple[int, int],
+    cores: float | None,
+    memory: float | None,
+    model: str,
 ) -> None:
     assert gpu_model(maker, capability, cores, memory) == model

@@ -1,4 +1,6 @@
-"""Names that a runtime chose stand in timeline/names: no other module of the timeline compares anything with a text."""
+"""Names that a runtime chose stand in timeline/names: no other module of the timeline
+compares anything with a text.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ ASKS_A_TEXT = frozenset(
     compile match search fullmatch sub stat get NameFilter
     """.split()
 )
-"""Calls whose text arguments say what to look for in a name, and which stat of an event to read."""
+"""Calls whose text arguments say what to look for in a name, and which stat of an event
+to read.
+"""
 
 OURS = {
     ".gz": "a file's suffix",
@@ -51,11 +55,17 @@ OURS = {
 
 
 def texts_looked_for(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """(line, text) of what a module compares with, looks for in a text, or keeps in a constant for that."""
+    """(line, text) of what a module compares with, looks for in a text, or keeps in a
+    constant for that.
+    """
     for node in ast.walk(tree):
         found: list[ast.expr] = []
         if isinstance(node, ast.Call):
-            asked = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            asked = (
+                node.func.attr
+                if isinstance(node.func, ast.Attribute)
+                else getattr(node.func, "id", "")
+            )
             found = node.args if asked in ASKS_A_TEXT else []
         elif isinstance(node, ast.Compare):
             found = [node.left, *node.comparators]
@@ -68,7 +78,9 @@ def texts_looked_for(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 
 def _texts(part: ast.AST, inside_calls: bool) -> Iterator[tuple[int, str]]:
-    """The texts of an expression; those that a call is given are looked at when the walk comes to the call."""
+    """The texts of an expression; those that a call is given are looked at when the
+    walk comes to the call.
+    """
     if isinstance(part, ast.Constant) and isinstance(part.value, str) and part.value:
         yield part.lineno, part.value
     if not isinstance(part, ast.Call) or inside_calls:
@@ -78,13 +90,21 @@ def _texts(part: ast.AST, inside_calls: bool) -> Iterator[tuple[int, str]]:
 
 @pytest.mark.parametrize(
     "module",
-    sorted(str(path.relative_to(TIMELINE)) for path in TIMELINE.rglob("*.py") if path.parent.name != "names"),
+    sorted(
+        str(path.relative_to(TIMELINE))
+        for path in TIMELINE.rglob("*.py")
+        if path.parent.name != "names"
+    ),
 )
 def test_a_module_outside_names_looks_for_no_name(module: str) -> None:
-    """A text that it does look for belongs into timeline/names, behind a function or a constant that says what it is."""
+    """A text that it does look for belongs into timeline/names, behind a function or a
+    constant that says what it is.
+    """
     tree = ast.parse((TIMELINE / module).read_text(encoding="utf-8"))
 
-    strange = {(line, text) for line, text in texts_looked_for(tree) if text not in OURS}
+    strange = {
+        (line, text) for line, text in texts_looked_for(tree) if text not in OURS
+    }
 
     assert not strange
 
@@ -108,7 +128,12 @@ def test_the_search_sees(code: str) -> None:
 
 @pytest.mark.parametrize(
     "code",
-    ['"""What a module is."""', 'np.argsort(times, kind="stable")', 'raise ValueError("no steps")', "is_launch(name)"],
+    [
+        '"""What a module is."""',
+        'np.argsort(times, kind="stable")',
+        'raise ValueError("no steps")',
+        "is_launch(name)",
+    ],
 )
 def test_the_search_passes_over(code: str) -> None:
     assert not list(texts_looked_for(ast.parse(code)))

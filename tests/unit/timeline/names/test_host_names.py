@@ -1,4 +1,6 @@
-"""Every name and part of a name that decides the class of a host event, in an event that a runtime writes."""
+"""Every name and part of a name that decides the class of a host event, in an event
+that a runtime writes.
+"""
 
 from __future__ import annotations
 
@@ -154,7 +156,8 @@ OTHERS = {
     "TfrtCpu::Execute": HostClass.OTHER,
     "PjRtCpu::Release": HostClass.OTHER,
     "Codegen of my model": HostClass.OTHER,
-    # Marks of the executor and of allocators look like ops where they name one, and are none.
+    # Marks of the executor and of allocators look like ops where they name one, and are
+    # none.
     "ThreadpoolListener::Record:Region": HostClass.OTHER,
     "MemoryAllocation of dense:MatMul": HostClass.OTHER,
     "MemoryDeallocation of dense:MatMul": HostClass.OTHER,
@@ -168,7 +171,8 @@ OTHERS = {
     "f:_forward_step_1": HostClass.CONTROL_OP,
     "f:_backward_step_1": HostClass.CONTROL_OP,
     "f:_MklConv": HostClass.OP,
-    # JAX 0.11 on a GPU: the class that compiles hands arrays over too, and a colon makes no op.
+    # JAX 0.11 on a GPU: the class that compiles hands arrays over too, and a colon
+    # makes no op.
     "PjRtCApiCompiler::BufferFromHostBuffer(f32[])": HostClass.LAUNCH,
     "PjRtCApiCompiler::CompileAndLoad(jit_step)": HostClass.COMPILE,
     "Compiling IR:LLVMDialectModule": HostClass.COMPILE,
@@ -285,19 +289,32 @@ def test_names_of_a_dynamic_loss_scale(name: str, scales: bool) -> None:
         ("CommonPjRtBuffer::Await", 1),
     ],
 )
-def test_what_the_executor_schedules_says_nothing_of_use_about_who_waits(name: str, kept: int) -> None:
+def test_what_the_executor_schedules_says_nothing_of_use_about_who_waits(
+    name: str, kept: int
+) -> None:
     """Its many producers and consumers are not read."""
     columns = trace().call(name, 0, 1, _p=5, _c=6).decode()
 
-    assert len(columns.stat(stats.PRODUCER_ID).event) == len(columns.stat(stats.CONSUMER_ID).event) == kept
+    assert (
+        len(columns.stat(stats.PRODUCER_ID).event)
+        == len(columns.stat(stats.CONSUMER_ID).event)
+        == kept
+    )
 
 
 @pytest.mark.parametrize(
     ("name", "kept"),
-    [("ExecutorState::Process", 1), ("InstantiatedCapturedFunction::RunAsync", 1), ("CommonPjRtBuffer::Await", 0)],
+    [
+        ("ExecutorState::Process", 1),
+        ("InstantiatedCapturedFunction::RunAsync", 1),
+        ("CommonPjRtBuffer::Await", 0),
+    ],
 )
 def test_runs_of_functions_bear_their_id(name: str, kept: int) -> None:
-    assert len(trace().call(name, 0, 1, id=9).decode().stat(stats.EXECUTOR_STEP).event) == kept
+    assert (
+        len(trace().call(name, 0, 1, id=9).decode().stat(stats.EXECUTOR_STEP).event)
+        == kept
+    )
 
 
 @pytest.mark.parametrize("op", ["PyFunc", "PyFuncStateless", "EagerPyFunc"])
@@ -358,8 +375,26 @@ def test_functions_by_name() -> None:
 @pytest.mark.parametrize(
     ("op", "keeps"),
     [
-        *((op, True) for op in ("ReadVariableOp", "AssignVariableOp", "VarHandleOp", "VarIsInitializedOp", "SaveV2")),
-        *((op, True) for op in ("RestoreV2", "Restore", "ShardedFilename", "StringJoin", "Identity")),
+        *(
+            (op, True)
+            for op in (
+                "ReadVariableOp",
+                "AssignVariableOp",
+                "VarHandleOp",
+                "VarIsInitializedOp",
+                "SaveV2",
+            )
+        ),
+        *(
+            (op, True)
+            for op in (
+                "RestoreV2",
+                "Restore",
+                "ShardedFilename",
+                "StringJoin",
+                "Identity",
+            )
+        ),
         ("MatMul", False),
     ],
 )

@@ -16,12 +16,24 @@ from tfadvisor.timeline.names.op_path import op_name, op_path
             "m/conv2d_7",
             "Conv2DBackpropFilter",
         ),
-        ("StatefulPartitionedCall/gradient_tape/model/dense/MatMul/MatMul_1:_MklMatMul", "model/dense", "_MklMatMul"),
+        (
+            "StatefulPartitionedCall/gradient_tape/model/dense/MatMul/MatMul_1:_MklMatMul",
+            "model/dense",
+            "_MklMatMul",
+        ),
         ("model/dense/Tensordot/MatMul:MatMul", "model/dense", "MatMul"),
         ("Encoder/dense/MatMul:MatMul", "Encoder/dense", "MatMul"),
         ("Encoder/MatMul:MatMul", "Encoder", "MatMul"),
-        ("model/lstm/while/body/_12/lstm_cell/MatMul:MatMul", "model/lstm/lstm_cell", "MatMul"),
-        ("m/gru/while/body/_1/m/gru/while/gru_cell/MatMul:MatMul", "m/gru/gru_cell", "MatMul"),
+        (
+            "model/lstm/while/body/_12/lstm_cell/MatMul:MatMul",
+            "model/lstm/lstm_cell",
+            "MatMul",
+        ),
+        (
+            "m/gru/while/body/_1/m/gru/while/gru_cell/MatMul:MatMul",
+            "m/gru/gru_cell",
+            "MatMul",
+        ),
         (
             "gradient_tape/m/gru/while/m/gru/while_grad/body/_9/gradient_tape/m/gru/while/gradients/m/gru/while/gru_cell/"
             "split_1_grad/concat:ConcatV2",
@@ -35,10 +47,18 @@ from tfadvisor.timeline.names.op_path import op_name, op_path
             "TensorListReserve",
         ),
         ("cond/then/_4/cond/critic/dense/MatMul:MatMul", "critic/dense", "MatMul"),
-        ("Adam/Adam/update_2/ResourceApplyAdam:ResourceApplyAdam", "Adam", "ResourceApplyAdam"),
+        (
+            "Adam/Adam/update_2/ResourceApplyAdam:ResourceApplyAdam",
+            "Adam",
+            "ResourceApplyAdam",
+        ),
         ("sgd_1/Mul_2:Mul", "sgd_1", "Mul"),
         ("concat_1:ConcatV2", "", "ConcatV2"),
-        ("jit(train_step)/transpose(jvp(Model))/Dense_0/dot_general:", "Model/Dense_0", "dot_general"),
+        (
+            "jit(train_step)/transpose(jvp(Model))/Dense_0/dot_general:",
+            "Model/Dense_0",
+            "dot_general",
+        ),
         ("jit(train_step)/jvp()/jit(relu)/max", "", "max"),
         ("jit(f)/shard_map/bsd,de->bse/dot_general", "", "dot_general"),
     ],
@@ -69,7 +89,10 @@ def test_replicas_share_their_layers() -> None:
     ("path", "name"),
     [
         ("replica_4/bert/layer_1/Cast:Cast", "bert/layer_1/Cast"),
-        ("gradient_tape/replica_1/m/dense/MatMul:MatMul", "gradient_tape/m/dense/MatMul"),
+        (
+            "gradient_tape/replica_1/m/dense/MatMul:MatMul",
+            "gradient_tape/m/dense/MatMul",
+        ),
         ("jit(f)/Dense_0/dot_general", "jit(f)/Dense_0/dot_general"),
         ("XlaModule:", ""),
     ],

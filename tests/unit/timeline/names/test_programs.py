@@ -1,4 +1,6 @@
-"""Names of jitted functions' calls and of the programs that XLA compiles of them, as JAX 0.4 to 0.10 write both."""
+"""Names of jitted functions' calls and of the programs that XLA compiles of them, as
+JAX 0.4 to 0.10 write both.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,12 @@ def test_a_call_and_its_program(call: str, module: str) -> None:
 
 @pytest.mark.parametrize(
     ("call", "module"),
-    [("PjitFunction(f)", "jit_g"), ("PjitFunction(_f)", "jit_f"), ("Execute", "jit_Execute"), ("DevicePut", "")],
+    [
+        ("PjitFunction(f)", "jit_g"),
+        ("PjitFunction(_f)", "jit_f"),
+        ("Execute", "jit_Execute"),
+        ("DevicePut", ""),
+    ],
 )
 def test_other_names(call: str, module: str) -> None:
     assert not calls_module(call, module)
@@ -31,7 +38,13 @@ def test_other_names(call: str, module: str) -> None:
 
 @pytest.mark.parametrize(
     ("module", "function"),
-    [("jit_step(12)", "step"), ("pmap_step", "step"), ("jit__lambda_", None), ("jit__lambda", None), ("main.4", None)],
+    [
+        ("jit_step(12)", "step"),
+        ("pmap_step", "step"),
+        ("jit__lambda_", None),
+        ("jit__lambda", None),
+        ("main.4", None),
+    ],
 )
 def test_the_function_of_a_program(module: str, function: str | None) -> None:
     assert function_of_module(module) == function

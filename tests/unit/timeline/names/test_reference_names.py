@@ -1,4 +1,6 @@
-"""Kernel names from public traces and the libraries' sources, where the list of them lies beside the checkout."""
+"""Kernel names from public traces and the libraries' sources, where the list of them
+lies beside the checkout.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ FROM_MEMORY = "memory"
 
 
 def rows() -> list[list[str]]:
-    """(name, class, precision and Tensor Cores, source) of the names that were looked up."""
+    """(name, class, precision and Tensor Cores, source) of the names that were looked
+    up.
+    """
     with NAMES.open(encoding="utf-8", newline="") as lines:
         found = list(csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))[1:]
     return [row for row in found if FROM_MEMORY not in row[3]]
@@ -27,18 +31,26 @@ def rows() -> list[list[str]]:
 def is_right(name: str, expected: str) -> bool:
     """Whether the class that is read from the name is the expected one."""
     found = device_class(name)
-    classes = {"collective": (DeviceClass.COLLECTIVE,), "copy": COPIES, "no device work": (DeviceClass.NO_WORK,)}
+    classes = {
+        "collective": (DeviceClass.COLLECTIVE,),
+        "copy": COPIES,
+        "no device work": (DeviceClass.NO_WORK,),
+    }
     if expected in classes:
         return found in classes[expected]
     if expected.startswith("no device work"):  # what the line says
         return is_derived("_counters_", 1)
     if expected.startswith("graph"):
         return is_whole_graph(name)
-    is_told = expected == "conv (helper)" or kernel_kind(name).is_matrix is (expected in MATRIX)
+    is_told = expected == "conv (helper)" or kernel_kind(name).is_matrix is (
+        expected in MATRIX
+    )
     return found is DeviceClass.COMPUTE and is_told
 
 
-@pytest.mark.skipif(not NAMES.is_file(), reason="the list of kernel names is not beside this checkout")
+@pytest.mark.skipif(
+    not NAMES.is_file(), reason="the list of kernel names is not beside this checkout"
+)
 def test_classes_and_precisions_of_real_names() -> None:
     known = rows()
     wrong = [name for name, expected, *_ in known if not is_right(name, expected)]
@@ -48,7 +60,10 @@ def test_classes_and_precisions_of_real_names() -> None:
         kind = kernel_kind(name)
         if precision not in ("-", "unknowable"):
             precise += 1
-            if (kind.precision.value, kind.tensor_cores) != (precision, {"yes": True, "no": False}.get(cores)):
+            if (kind.precision.value, kind.tensor_cores) != (
+                precision,
+                {"yes": True, "no": False}.get(cores),
+            ):
                 imprecise.append(name)
 
     assert len(known) > 600

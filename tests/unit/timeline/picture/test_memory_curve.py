@@ -17,13 +17,23 @@ class Allocator:
 
     def take(self, at: float, address: int, size: int, op: str) -> None:
         self._used += size
-        self._event("MemoryAllocation", at, address, size, tf_op=op, region_type="output", shape=f"[{size}]")
+        self._event(
+            "MemoryAllocation",
+            at,
+            address,
+            size,
+            tf_op=op,
+            region_type="output",
+            shape=f"[{size}]",
+        )
 
     def give_back(self, at: float, address: int, size: int) -> None:
         self._used -= size
         self._event("MemoryDeallocation", at, address, size)
 
-    def _event(self, name: str, at: float, address: int, size: int, **more: object) -> None:
+    def _event(
+        self, name: str, at: float, address: int, size: int, **more: object
+    ) -> None:
         self.builder.call(
             name,
             at,
@@ -40,7 +50,9 @@ class Allocator:
 
 
 def test_at_the_peak_lives_what_was_not_given_back() -> None:
-    """10 bytes are older than the trace; 100 and 50 come, 100 go, 30 come: most are 160, after the 50."""
+    """10 bytes are older than the trace; 100 and 50 come, 100 go, 30 come: most are
+    160, after the 50.
+    """
     made = Allocator(before=10)
     made.take(10, 0xA, 100, "model/conv")
     made.take(20, 0xB, 50, "model/dense")
@@ -50,7 +62,11 @@ def test_at_the_peak_lives_what_was_not_given_back() -> None:
     (found,) = page_of(made.builder).memory
 
     assert found.bytes == (110, 160, 60, 90)
-    assert (found.peak_bytes, found.capacity_bytes, found.highest_bytes) == (160, CAPACITY, 400)
+    assert (found.peak_bytes, found.capacity_bytes, found.highest_bytes) == (
+        160,
+        CAPACITY,
+        400,
+    )
     assert [(one.op, one.bytes, one.shape) for one in found.live] == [
         ("model/conv", 100, "[100]"),
         ("model/dense", 50, "[50]"),

@@ -1,4 +1,6 @@
-"""Runs of hosts with eight GPUs as benchmarks/build_gpu_hosts.py builds them: one late, one file cut, one of another run."""
+"""Runs of hosts with eight GPUs as benchmarks/build_gpu_hosts.py builds them: one late,
+one file cut, one of another run.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ BENCHMARKS = Path(__file__).parents[4] / "benchmarks"
 def test_the_late_host_is_named_beside_a_cut_and_a_foreign_one(
     hosts: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The late host's GPUs begin their exchange 4 ms late in steps of 10 ms: the others wait 40 % of the step."""
+    """The late host's GPUs begin their exchange 4 ms late in steps of 10 ms: the others
+    wait 40 % of the step.
+    """
     monkeypatch.setattr(sys, "path", [str(BENCHMARKS), *sys.path])
     from build_gpu_hosts import build
 

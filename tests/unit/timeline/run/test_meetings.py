@@ -14,9 +14,13 @@ Call = tuple[float, float]
 
 
 def calls_of(
-    devices: Mapping[str, Sequence[Call]], runs: Mapping[str, Sequence[int]] | None = None, op: str = "all-reduce.1"
+    devices: Mapping[str, Sequence[Call]],
+    runs: Mapping[str, Sequence[int]] | None = None,
+    op: str = "all-reduce.1",
 ) -> TraceBuilder:
-    """One host; each device's calls of one collective, with their run_id where given."""
+    """One host; each device's calls of one collective, with their run_id where
+    given.
+    """
     builder = trace().step(0, 10_000)
     for device, calls in devices.items():
         for index, (start, end) in enumerate(calls):
@@ -48,17 +52,26 @@ def test_members_wait_from_their_start_to_the_last_members() -> None:
 
 
 def test_nobody_waits_longer_than_its_own_call() -> None:
-    """GPU 0's call ended before GPU 1's began, as the same run_id says that they belong together."""
-    found = meetings(calls_of({"GPU:0": [(10, 30)], "GPU:1": [(50, 60)]}, {"GPU:0": [4], "GPU:1": [4]}))
+    """GPU 0's call ended before GPU 1's began, as the same run_id says that they belong
+    together.
+    """
+    found = meetings(
+        calls_of(
+            {"GPU:0": [(10, 30)], "GPU:1": [(50, 60)]}, {"GPU:0": [4], "GPU:1": [4]}
+        )
+    )
 
     assert (found.wait / PS).tolist() == [[20, 0]]
 
 
 def test_run_ids_pair_calls_whatever_their_times() -> None:
-    """GPU 0 holds runs 1, 2, 3 and GPU 1 runs 2, 3, 4: runs 2 and 3 meet, though run 2 of one overlaps run 1 of the
-    other."""
+    """GPU 0 holds runs 1, 2, 3 and GPU 1 runs 2, 3, 4: runs 2 and 3 meet, though run 2
+    of one overlaps run 1 of the other."""
     builder = calls_of(
-        {"GPU:0": [(0, 50), (100, 150), (200, 250)], "GPU:1": [(20, 50), (120, 150), (220, 250)]},
+        {
+            "GPU:0": [(0, 50), (100, 150), (200, 250)],
+            "GPU:1": [(20, 50), (120, 150), (220, 250)],
+        },
         {"GPU:0": [1, 2, 3], "GPU:1": [2, 3, 4]},
     )
 
@@ -68,7 +81,10 @@ def test_run_ids_pair_calls_whatever_their_times() -> None:
 def test_calls_of_one_run_pair_in_order() -> None:
     """Run 1 calls it twice on both; run 2 twice on GPU 0 and once on GPU 1."""
     builder = calls_of(
-        {"GPU:0": [(0, 10), (20, 30), (40, 50), (60, 70)], "GPU:1": [(5, 10), (25, 30), (45, 50)]},
+        {
+            "GPU:0": [(0, 10), (20, 30), (40, 50), (60, 70)],
+            "GPU:1": [(5, 10), (25, 30), (45, 50)],
+        },
         {"GPU:0": [1, 1, 2, 2], "GPU:1": [1, 1, 2]},
     )
 
@@ -77,18 +93,24 @@ def test_calls_of_one_run_pair_in_order() -> None:
 
 def test_run_ids_are_unsigned_numbers() -> None:
     """The profiler writes large ones as negative numbers."""
-    builder = calls_of({"GPU:0": [(0, 50)], "GPU:1": [(20, 50)]}, {"GPU:0": [-3], "GPU:1": [-3]})
+    builder = calls_of(
+        {"GPU:0": [(0, 50)], "GPU:1": [(20, 50)]}, {"GPU:0": [-3], "GPU:1": [-3]}
+    )
 
     assert starts(meetings(builder)) == [[0, 20]]
 
 
 def test_without_run_ids_calls_that_overlap_belong_together() -> None:
-    builder = calls_of({"GPU:0": [(0, 50), (100, 150)], "GPU:1": [(20, 50), (120, 150)]})
+    builder = calls_of(
+        {"GPU:0": [(0, 50), (100, 150)], "GPU:1": [(20, 50), (120, 150)]}
+    )
 
     assert starts(meetings(builder)) == [[0, 20], [100, 120]]
 
 
-def test_a_call_that_not_all_devices_were_seen_in_is_left_out_and_the_next_one_is_not() -> None:
+def test_a_call_that_not_all_devices_were_seen_in_is_left_out_and_the_next_one_is_not() -> (
+    None
+):
     """GPU 1's trace lacks the second, GPU 2's the third."""
     builder = calls_of(
         {
@@ -102,8 +124,15 @@ def test_a_call_that_not_all_devices_were_seen_in_is_left_out_and_the_next_one_i
 
 
 def test_incomplete_calls_do_not_take_away_the_partner_of_a_later_one() -> None:
-    """As many calls on both devices, of which only the last of one and the first of the other overlap."""
-    builder = calls_of({"GPU:0": [(0, 10), (20, 30), (40, 50)], "GPU:1": [(45, 50), (60, 70), (80, 90)]})
+    """As many calls on both devices, of which only the last of one and the first of the
+    other overlap.
+    """
+    builder = calls_of(
+        {
+            "GPU:0": [(0, 10), (20, 30), (40, 50)],
+            "GPU:1": [(45, 50), (60, 70), (80, 90)],
+        }
+    )
 
     assert starts(meetings(builder)) == [[40, 45]]
 
@@ -117,44 +146,78 @@ def test_a_call_that_ends_where_another_begins_does_not_overlap_it() -> None:
 
 def test_a_call_belongs_to_one_meeting_only() -> None:
     """GPU 0's one long call overlaps two of GPU 1's; the later is left out."""
-    builder = calls_of({"GPU:0": [(0, 50), (100, 150)], "GPU:1": [(10, 20), (30, 40), (110, 150)]})
-    both = calls_of({"GPU:0": [(0, 50), (100, 150), (200, 250)], "GPU:1": [(10, 20), (30, 40), (110, 150)]})
+    builder = calls_of(
+        {"GPU:0": [(0, 50), (100, 150)], "GPU:1": [(10, 20), (30, 40), (110, 150)]}
+    )
+    both = calls_of(
+        {
+            "GPU:0": [(0, 50), (100, 150), (200, 250)],
+            "GPU:1": [(10, 20), (30, 40), (110, 150)],
+        }
+    )
 
     assert starts(meetings(builder)) == [[0, 10], [100, 110]]
     assert starts(meetings(both)) == [[0, 10], [100, 110]]
 
 
 def test_two_calls_of_the_leader_that_overlap_one_of_another_are_one_meeting() -> None:
-    """GPU 0 has fewer calls and leads: its 10 to 20 and 30 to 40 both lie in GPU 1's first."""
-    builder = calls_of({"GPU:0": [(10, 20), (30, 40)], "GPU:1": [(0, 50), (60, 70), (80, 90)]})
+    """GPU 0 has fewer calls and leads: its 10 to 20 and 30 to 40 both lie in GPU 1's
+    first.
+    """
+    builder = calls_of(
+        {"GPU:0": [(10, 20), (30, 40)], "GPU:1": [(0, 50), (60, 70), (80, 90)]}
+    )
 
     assert starts(meetings(builder)) == [[10, 0]]
 
 
-def test_names_are_paired_apart_and_meetings_come_in_order_of_the_last_arrival() -> None:
+def test_names_are_paired_apart_and_meetings_come_in_order_of_the_last_arrival() -> (
+    None
+):
     builder = calls_of({"GPU:0": [(0, 40)], "GPU:1": [(30, 40)]}, op="all-reduce.9")
-    builder.collective("GPU:0", 5, 20, "all-gather.2").collective("GPU:1", 10, 20, "all-gather.2")
+    builder.collective("GPU:0", 5, 20, "all-gather.2").collective(
+        "GPU:1", 10, 20, "all-gather.2"
+    )
 
     found = meetings(builder)
 
     assert starts(found) == [[5, 10], [0, 30]]
-    assert [found.labels[index] for index in found.label.tolist()] == ["all-gather.2", "all-reduce.9"]
+    assert [found.labels[index] for index in found.label.tolist()] == [
+        "all-gather.2",
+        "all-reduce.9",
+    ]
 
 
 def test_a_name_that_the_trace_holds_twice_is_one_name() -> None:
-    """Some events bear the op as their own name, some name it in a stat: four meetings, none twice."""
+    """Some events bear the op as their own name, some name it in a stat: four meetings,
+    none twice.
+    """
     builder = trace().step(0, 1000)
     for device, late in (("GPU:0", 0), ("GPU:1", 5)):
         builder.collective(device, 0 + late, 10, "all-reduce.1")
-        builder.collective(device, 100 + late, 110, "ncclDevKernel_AllReduce_Sum_f32", hlo_op="all-reduce.1")
+        builder.collective(
+            device,
+            100 + late,
+            110,
+            "ncclDevKernel_AllReduce_Sum_f32",
+            hlo_op="all-reduce.1",
+        )
         builder.collective(device, 200 + late, 210, "all-reduce.1")
-        builder.collective(device, 300 + late, 310, "ncclDevKernel_AllReduce_Sum_f32", hlo_op="all-reduce.1")
+        builder.collective(
+            device,
+            300 + late,
+            310,
+            "ncclDevKernel_AllReduce_Sum_f32",
+            hlo_op="all-reduce.1",
+        )
 
     assert starts(meetings(builder)) == [[0, 5], [100, 105], [200, 205], [300, 305]]
 
 
 def test_hosts_meet_on_the_first_ones_clock() -> None:
-    """b's clock is 5 s ahead; exposed_from is on the common clock too: b computes until 40 in the first."""
+    """b's clock is 5 s ahead; exposed_from is on the common clock too: b computes until
+    40 in the first.
+    """
     builder = trace()
     for host, ahead, late in (("a", 0, 0), ("b", 5e6, 20)):
         builder.host(host).clock(ahead).busy("GPU:0", (0, 40 if late else 1))
@@ -201,13 +264,23 @@ def test_a_host_whose_clock_is_unknown_does_not_stand_between_the_others() -> No
 
 
 def test_a_host_with_foreign_keys_does_not_silence_the_others() -> None:
-    """Four hosts call in the runs 1 and 2; c, recorded beside them, in the runs 8 and 9."""
+    """Four hosts call in the runs 1 and 2; c, recorded beside them, in the runs 8 and
+    9.
+    """
     builder = trace()
-    for host, runs in (("a", (1, 2)), ("b", (1, 2)), ("c", (8, 9)), ("d", (1, 2)), ("e", (1, 2))):
+    for host, runs in (
+        ("a", (1, 2)),
+        ("b", (1, 2)),
+        ("c", (8, 9)),
+        ("d", (1, 2)),
+        ("e", (1, 2)),
+    ):
         builder.host(host)
         for number, run in enumerate(runs):
             late = 20 if host == "d" else 0
-            builder.collective("GPU:0", number * 100 + late, number * 100 + 60, run_id=run)
+            builder.collective(
+                "GPU:0", number * 100 + late, number * 100 + 60, run_id=run
+            )
 
     found = meetings(builder)
 
@@ -268,7 +341,9 @@ def test_a_device_that_lost_most_of_its_calls_makes_no_stranger_of_its_host() ->
 
 
 def test_a_first_host_with_foreign_keys_does_not_set_the_clock() -> None:
-    """a comes first and calls three times, so that neither keys nor order pair it with the others."""
+    """a comes first and calls three times, so that neither keys nor order pair it with
+    the others.
+    """
     builder = trace()
     for host, runs in (("a", (7, 8, 9)), ("b", (1, 2)), ("c", (1, 2)), ("d", (1, 2))):
         builder.host(host)
@@ -288,7 +363,9 @@ def test_steps_of_each_member_are_those_of_its_host() -> None:
     for host, first in (("a", 0), ("b", 1)):
         builder.host(host)
         for number in range(first, 3):
-            builder.call("train", number * 100, number * 100 + 100, step_num=number, _r=1)
+            builder.call(
+                "train", number * 100, number * 100 + 100, step_num=number, _r=1
+            )
         for at in (0, 100, 200):
             builder.collective("GPU:0", at + 20, at + 60)
 
@@ -299,12 +376,31 @@ def test_steps_of_each_member_are_those_of_its_host() -> None:
     ("builder", "reason"),
     [
         (calls_of({"GPU:0": [(0, 50)]}), "a single device works"),
-        (calls_of({"GPU:0": [(0, 50)]}).busy("GPU:1", (0, 50)), "recorded on two devices"),
-        (trace().step(0, 10).busy("GPU:0", (0, 5)).busy("GPU:1", (0, 5)), "recorded on two devices"),
+        (
+            calls_of({"GPU:0": [(0, 50)]}).busy("GPU:1", (0, 50)),
+            "recorded on two devices",
+        ),
+        (
+            trace().step(0, 10).busy("GPU:0", (0, 5)).busy("GPU:1", (0, 5)),
+            "recorded on two devices",
+        ),
         (calls_of({"GPU:0": [(0, 50)], "GPU:1": [(60, 90)]}), "cannot be paired"),
-        (calls_of({"GPU:0": [(0, 50)]}).collective("GPU:1", 0, 50, "all-gather.2"), "cannot be paired"),
-        (calls_of({"GPU:0": [(7, 7), (8, 9)], "GPU:1": [(7, 7), (18, 19)]}), "cannot be paired"),
-        (trace().host("a").collective("GPU:0", 0, 5).host("b").collective("GPU:0", 0, 5), "clocks can be compared"),
+        (
+            calls_of({"GPU:0": [(0, 50)]}).collective("GPU:1", 0, 50, "all-gather.2"),
+            "cannot be paired",
+        ),
+        (
+            calls_of({"GPU:0": [(7, 7), (8, 9)], "GPU:1": [(7, 7), (18, 19)]}),
+            "cannot be paired",
+        ),
+        (
+            trace()
+            .host("a")
+            .collective("GPU:0", 0, 5)
+            .host("b")
+            .collective("GPU:0", 0, 5),
+            "clocks can be compared",
+        ),
     ],
 )
 def test_no_meeting_says_why(builder: TraceBuilder, reason: str) -> None:

@@ -17,8 +17,12 @@ def periods(steps: Steps) -> list[float]:
 
 
 def test_a_period_runs_from_start_to_start() -> None:
-    """Markers of 60 every 100: two whole periods; the third has no successor and its gap is unknown."""
-    steps = trace().steps(3, period=100, span=60).busy("GPU:0", (0, 250)).timeline().steps
+    """Markers of 60 every 100: two whole periods; the third has no successor and its
+    gap is unknown.
+    """
+    steps = (
+        trace().steps(3, period=100, span=60).busy("GPU:0", (0, 250)).timeline().steps
+    )
 
     assert periods(steps) == [100, 100, 60]
     assert steps.kinds == (StepKind.STEADY, StepKind.STEADY, StepKind.CUT_OFF)
@@ -42,7 +46,9 @@ def test_a_single_step_counts_with_its_own_span() -> None:
 def test_keras_marks_without_root_level() -> None:
     builder = trace().busy("GPU:0", (0, 300))
     for number in range(3):
-        builder.call("Profiled batch", number * 100, number * 100 + 100, step_num=number)
+        builder.call(
+            "Profiled batch", number * 100, number * 100 + 100, step_num=number
+        )
 
     steps = builder.timeline().steps
 
@@ -61,13 +67,19 @@ def test_an_epoch_marker_gives_way_to_the_steps_inside_it() -> None:
 def test_of_two_markers_the_one_with_most_time_is_the_step() -> None:
     builder = trace().busy("GPU:0", (0, 400)).steps(4, period=100, span=80)
     for number in range(4):
-        builder.call("save", number * 100 + 90, number * 100 + 95, step_num=number, _r=1)
+        builder.call(
+            "save", number * 100 + 90, number * 100 + 95, step_num=number, _r=1
+        )
 
     assert builder.timeline().steps.names[0] == "train 0"
 
 
 def test_first_steps_that_compile_are_set_aside() -> None:
-    builder = trace().busy("GPU:0", *((t + 80, t + 100) for t in (0, 100, 200, 300))).steps(4, period=100)
+    builder = (
+        trace()
+        .busy("GPU:0", *((t + 80, t + 100) for t in (0, 100, 200, 300)))
+        .steps(4, period=100)
+    )
 
     steps = builder.call("backend_compile", 5, 70).timeline().steps
 
@@ -76,7 +88,11 @@ def test_first_steps_that_compile_are_set_aside() -> None:
 
 
 def test_compilation_in_every_step_is_the_programs_fault_and_counts() -> None:
-    builder = trace().busy("GPU:0", *((t + 80, t + 100) for t in (0, 100, 200, 300))).steps(4, period=100)
+    builder = (
+        trace()
+        .busy("GPU:0", *((t + 80, t + 100) for t in (0, 100, 200, 300)))
+        .steps(4, period=100)
+    )
     for at in (5, 105, 205, 305):
         builder.call("backend_compile", at, at + 65)
 
@@ -94,8 +110,12 @@ def test_a_slow_first_step_is_warm_up() -> None:
 def test_the_steps_line_of_a_tpu_is_a_marker() -> None:
     builder = trace()
     for index in range(3):
-        builder.on_line("/device:TPU:0", "Steps", str(index), index * 100, index * 100 + 100)
-        builder.on_line("/device:TPU:0", "XLA Ops", "fusion.1", index * 100, index * 100 + 50)
+        builder.on_line(
+            "/device:TPU:0", "Steps", str(index), index * 100, index * 100 + 100
+        )
+        builder.on_line(
+            "/device:TPU:0", "XLA Ops", "fusion.1", index * 100, index * 100 + 50
+        )
 
     steps = builder.timeline().steps
 
@@ -117,7 +137,9 @@ def test_saved_step_lines_of_two_devices_that_do_not_overlap_are_two_steps() -> 
 
 
 def test_a_device_that_ran_the_same_step_at_another_time_is_not_idle() -> None:
-    """TensorFlow 2.4 saved step 0 of GPU 4 from 0 to 100 and that of GPU 6 from 5,000 to 5,100: it worked as much."""
+    """TensorFlow 2.4 saved step 0 of GPU 4 from 0 to 100 and that of GPU 6 from 5,000
+    to 5,100: it worked as much.
+    """
     builder = trace()
     for device, start in (("GPU:4", 0), ("GPU:6", 5000)):
         builder.on_line(f"/device:{device}", "Steps", "0", start, start + 100)
@@ -127,16 +149,23 @@ def test_a_device_that_ran_the_same_step_at_another_time_is_not_idle() -> None:
 
     assert periods(timeline.steps) == [100, 100]
     assert timeline.takes_part.tolist() == [[True, False], [False, True]]
-    assert timeline.breakdown[:, :, TimeClass.COMPUTE].tolist() == [[80 * PS, 0], [0, 80 * PS]]
+    assert timeline.breakdown[:, :, TimeClass.COMPUTE].tolist() == [
+        [80 * PS, 0],
+        [0, 80 * PS],
+    ]
 
 
 def test_periods_of_saved_step_lines_that_interleave_do_not_overlap() -> None:
-    """GPU 4 steps from 0 and from 200, GPU 6 from 120 to 180 in between: no instant belongs to two steps."""
+    """GPU 4 steps from 0 and from 200, GPU 6 from 120 to 180 in between: no instant
+    belongs to two steps.
+    """
     builder = trace()
     for device, starts in (("GPU:4", (0, 200)), ("GPU:6", (120,))):
         for start in starts:
             length = 100 if device == "GPU:4" else 60
-            builder.on_line(f"/device:{device}", "Steps", str(start), start, start + length)
+            builder.on_line(
+                f"/device:{device}", "Steps", str(start), start, start + length
+            )
             builder.busy(device, (start + 10, start + 50))
 
     timeline = builder.timeline()
@@ -147,12 +176,16 @@ def test_periods_of_saved_step_lines_that_interleave_do_not_overlap() -> None:
 
 
 def test_steps_are_placed_where_the_device_ran_them_when_the_host_runs_ahead() -> None:
-    """Ten dispatches in 100 µs, each with 1,000 µs of work: a step takes 1,000 µs, not 10."""
+    """Ten dispatches in 100 µs, each with 1,000 µs of work: a step takes 1,000 µs, not
+    10.
+    """
     builder = trace().thread("python")
     for index in range(10):
         builder.step(index * 10, index * 10 + 9)
         start = 20 + index * 1000
-        builder.kernel("GPU:0", "k", start, start + 1000, launched=(index * 10 + 1, index * 10 + 5))
+        builder.kernel(
+            "GPU:0", "k", start, start + 1000, launched=(index * 10 + 1, index * 10 + 5)
+        )
 
     timeline = builder.timeline()
 
@@ -165,15 +198,25 @@ def test_a_host_in_step_with_the_device_keeps_its_markers() -> None:
     builder = trace()
     for index in range(4):
         at = index * 100
-        builder.step(at, at + 100).kernel("GPU:0", "k", at + 20, at + 90, launched=(at + 5, at + 10))
+        builder.step(at, at + 100).kernel(
+            "GPU:0", "k", at + 20, at + 90, launched=(at + 5, at + 10)
+        )
 
     assert periods(builder.timeline().steps) == [100] * 4
 
 
 def test_a_range_of_steps_can_be_chosen() -> None:
-    timeline = trace().steps(5, period=100).busy("GPU:0", (0, 500)).timeline(chosen=(1, 3))
+    timeline = (
+        trace().steps(5, period=100).busy("GPU:0", (0, 500)).timeline(chosen=(1, 3))
+    )
 
-    assert [kind is StepKind.STEADY for kind in timeline.steps.kinds] == [False, True, True, False, False]
+    assert [kind is StepKind.STEADY for kind in timeline.steps.kinds] == [
+        False,
+        True,
+        True,
+        False,
+        False,
+    ]
 
 
 def test_a_range_outside_the_trace_is_a_usage_error() -> None:
@@ -182,10 +225,18 @@ def test_a_range_outside_the_trace_is_a_usage_error() -> None:
 
 
 def test_lines_with_the_same_id_are_one_thread() -> None:
-    """The profiler may cut a thread's events into several lines of one id; markers of both count."""
+    """The profiler may cut a thread's events into several lines of one id; markers of
+    both count.
+    """
     from tfadvisor.trace import messages
 
-    builder = trace().step(0, 100).thread("python again").step(100, 200).busy("GPU:0", (0, 200))
+    builder = (
+        trace()
+        .step(0, 100)
+        .thread("python again")
+        .step(100, 200)
+        .busy("GPU:0", (0, 200))
+    )
     space = messages.XSpace.FromString(builder.bytes())
     for line in space.planes[0].lines:
         line.id = 7

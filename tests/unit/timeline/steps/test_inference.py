@@ -27,8 +27,17 @@ def test_calls_of_the_jitted_function_that_fills_the_device() -> None:
     builder = trace()
     for index in range(5):
         at = index * 100
-        builder.call("PjitFunction(log)", at, at + 2).call("PjitFunction(train_step)", at + 10, at + 20)
-        builder.kernel("GPU:0", "fusion", at + 30, at + 90, launched=(at + 12, at + 14), hlo_module="jit_train_step")
+        builder.call("PjitFunction(log)", at, at + 2).call(
+            "PjitFunction(train_step)", at + 10, at + 20
+        )
+        builder.kernel(
+            "GPU:0",
+            "fusion",
+            at + 30,
+            at + 90,
+            launched=(at + 12, at + 14),
+            hlo_module="jit_train_step",
+        )
 
     steps = builder.timeline().steps
 
@@ -37,22 +46,39 @@ def test_calls_of_the_jitted_function_that_fills_the_device() -> None:
     assert periods(steps)[:4] == [100] * 4
 
 
-@pytest.mark.parametrize(("round_ms", "period"), [(0.0, 10), (0.1, 100), (0.06, 100), (0.01, 10), (7.0, 10)])
+@pytest.mark.parametrize(
+    ("round_ms", "period"), [(0.0, 10), (0.1, 100), (0.06, 100), (0.01, 10), (7.0, 10)]
+)
 def test_a_round_of_the_loop_tells_a_step_from_its_parts(
     monkeypatch: pytest.MonkeyPatch, round_ms: float, period: int
 ) -> None:
-    """Eight gradients are clipped one by one in each step of 100 us, which is most of the device's work; then comes the update.
-    A round was counted while nothing was recorded; one of 7 ms holds many steps, and none of them is as long.
+    """Eight gradients are clipped one by one in each step of 100 us, which is most of
+    the device's work; then comes the update. A round was counted while nothing was
+    recorded; one of 7 ms holds many steps, and none of them is as long.
     """
     built = trace()
     for index in range(6):
         for part in range(8):
             at = index * 100 + part * 10
             built.call("PjitFunction(clip)", at, at + 4)
-            built.kernel("GPU:0", "clip", at + 4, at + 9, launched=(at + 1, at + 2), hlo_module="jit_clip")
+            built.kernel(
+                "GPU:0",
+                "clip",
+                at + 4,
+                at + 9,
+                launched=(at + 1, at + 2),
+                hlo_module="jit_clip",
+            )
         at = index * 100 + 85
         built.call("PjitFunction(update)", at, at + 4)
-        built.kernel("GPU:0", "update", at + 4, at + 9, launched=(at + 1, at + 2), hlo_module="jit_update")
+        built.kernel(
+            "GPU:0",
+            "update",
+            at + 4,
+            at + 9,
+            launched=(at + 1, at + 2),
+            hlo_module="jit_update",
+        )
     monkeypatch.setattr(
         "tfadvisor.timeline.steps.find.read_samples",
         lambda *_: SimpleNamespace(step="", round_ms=round_ms, rounds_ns=[]),
@@ -87,16 +113,29 @@ def test_a_round_of_the_loop_tells_a_step_from_its_parts(
 def test_rounds_that_were_counted_in_the_window_are_its_steps_where_nothing_else_is_as_long(
     monkeypatch: pytest.MonkeyPatch, rounds_us: list[int], wanted: list[int]
 ) -> None:
-    """A program whose steps have no rhythm makes the same call every 10 us. The trace begins 5 s after the epoch."""
+    """A program whose steps have no rhythm makes the same call every 10 us. The trace
+    begins 5 s after the epoch.
+    """
     built = trace()
     for index in range(48):
         at = index * 10 + 1
         built.call("PjitFunction(clip)", at, at + 4)
-        built.kernel("GPU:0", "clip", at + 4, at + 9, launched=(at + 1, at + 2), hlo_module="jit_clip")
+        built.kernel(
+            "GPU:0",
+            "clip",
+            at + 4,
+            at + 9,
+            launched=(at + 1, at + 2),
+            hlo_module="jit_clip",
+        )
     counted = [5_000_000_000 + at * 1000 for at in rounds_us]
     samples = SimpleNamespace(step="", round_ms=0.0, rounds_ns=counted)
-    monkeypatch.setattr("tfadvisor.timeline.steps.find.read_samples", lambda *_: samples)
-    monkeypatch.setattr("tfadvisor.timeline.steps.find.session_start_ns", lambda _: 5_000_000_000)
+    monkeypatch.setattr(
+        "tfadvisor.timeline.steps.find.read_samples", lambda *_: samples
+    )
+    monkeypatch.setattr(
+        "tfadvisor.timeline.steps.find.session_start_ns", lambda _: 5_000_000_000
+    )
 
     steps = built.timeline().steps
 
@@ -112,7 +151,14 @@ def test_xprofs_vector_without_markers_has_eight_periods() -> None:
         builder.call("PjitFunction(step)", at + 450, at + 478)
         for number, start in enumerate((480, 580, 680)):
             launch = (at + 451 + number, at + 452 + number)
-            builder.kernel("GPU:0", f"k{number}", at + start, at + start + 80, launched=launch, hlo_module="jit_step")
+            builder.kernel(
+                "GPU:0",
+                f"k{number}",
+                at + start,
+                at + start + 80,
+                launched=launch,
+                hlo_module="jit_step",
+            )
 
     steps = builder.timeline().steps
 
@@ -135,7 +181,12 @@ def test_executions_on_a_tpus_module_line() -> None:
 def test_calls_of_a_tf_function() -> None:
     builder = trace().busy("GPU:0", (0, 500))
     for index in range(5):
-        builder.call("train_step", index * 100 + 10, index * 100 + 90, tf_function_call="notTraced-nonXla")
+        builder.call(
+            "train_step",
+            index * 100 + 10,
+            index * 100 + 90,
+            tf_function_call="notTraced-nonXla",
+        )
 
     steps = builder.timeline().steps
 
@@ -144,11 +195,17 @@ def test_calls_of_a_tf_function() -> None:
 
 
 def test_iterations_of_a_training_loop_inside_one_call() -> None:
-    builder = trace().call("train", 0, 400, tf_function_call="notTraced-nonXla").thread("tf_Compute/1")
+    builder = (
+        trace()
+        .call("train", 0, 400, tf_function_call="notTraced-nonXla")
+        .thread("tf_Compute/1")
+    )
     for index in range(4):
         at = index * 100
         builder.call("ExecutorState::Process", at, at + 90, id=5, iter_num=index + 1)
-        builder.call("IteratorGetNextOp::DoCompute", at + 1, at + 5).call("dense:MatMul", at + 10, at + 80)
+        builder.call("IteratorGetNextOp::DoCompute", at + 1, at + 5).call(
+            "dense:MatMul", at + 10, at + 80
+        )
 
     steps = builder.timeline().steps
 
@@ -157,11 +214,19 @@ def test_iterations_of_a_training_loop_inside_one_call() -> None:
 
 
 def test_a_loop_over_time_steps_of_one_batch_is_no_training_loop() -> None:
-    """An RNN iterates 40 times inside one call and takes no batch meanwhile: the call is the step."""
-    builder = trace().call("train", 0, 400, tf_function_call="notTraced-nonXla").thread("tf_Compute/1")
+    """An RNN iterates 40 times inside one call and takes no batch meanwhile: the call
+    is the step.
+    """
+    builder = (
+        trace()
+        .call("train", 0, 400, tf_function_call="notTraced-nonXla")
+        .thread("tf_Compute/1")
+    )
     for index in range(40):
         at = index * 10
-        builder.call("ExecutorState::Process", at, at + 9, id=5, iter_num=index + 1).call("cell:MatMul", at + 1, at + 8)
+        builder.call(
+            "ExecutorState::Process", at, at + 9, id=5, iter_num=index + 1
+        ).call("cell:MatMul", at + 1, at + 8)
 
     steps = builder.timeline().steps
 
@@ -243,7 +308,9 @@ UNMARKED = [
 
 @pytest.mark.parametrize("name", UNMARKED)
 def test_stripping_the_markers_leaves_the_step_time(name: str) -> None:
-    """Recorded loops whose markers are renamed away: the inferred median period is within 5% of the marked one."""
+    """Recorded loops whose markers are renamed away: the inferred median period is
+    within 5% of the marked one.
+    """
     path = FIXTURES / name / "trace.xplane.pb.gz"
     marked = build_host(compiled.decode(open_source(path), SELECTION)).steps
     space = messages.XSpace.FromString(gzip.decompress(path.read_bytes()))
@@ -253,33 +320,56 @@ def test_stripping_the_markers_leaves_the_step_time(name: str) -> None:
                 stat.name = b"not_a_step"
     data = space.SerializeToString()
 
-    inferred = build_host(compiled.decode(Source("stripped", memoryview(data), len(data)), SELECTION)).steps
+    inferred = build_host(
+        compiled.decode(Source("stripped", memoryview(data), len(data)), SELECTION)
+    ).steps
 
     assert inferred.source is not StepSource.WHOLE_TRACE
     assert inferred.source is not StepSource.MARKER
-    expected, found = (np.median(np.array(periods(steps))[steps.steady()]) for steps in (marked, inferred))
+    expected, found = (
+        np.median(np.array(periods(steps))[steps.steady()])
+        for steps in (marked, inferred)
+    )
     assert found == pytest.approx(expected, rel=0.05)
 
 
 def test_steps_that_slowly_grow_have_a_rhythm() -> None:
-    """Periods of 40, 60, 80 … µs: a file that is written anew with one row more each time."""
+    """Periods of 40, 60, 80 … µs: a file that is written anew with one row more each
+    time.
+    """
     builder, at = trace(), 0.0
     for index in range(12):
         builder.call("PjitFunction(step)", at, at + 5)
-        builder.kernel("GPU:0", "fusion", at + 6, at + 30, launched=(at + 1, at + 2), hlo_module="jit_step")
+        builder.kernel(
+            "GPU:0",
+            "fusion",
+            at + 6,
+            at + 30,
+            launched=(at + 1, at + 2),
+            hlo_module="jit_step",
+        )
         at += 40 + 20 * index
 
     assert periods(builder.timeline().steps)[:3] == [40, 60, 80]
 
 
 def test_a_host_that_dispatches_in_bursts_leaves_the_rhythm_to_the_device() -> None:
-    """Calls come in pairs as the queue has room; the device works through them 50 µs each, further and further behind."""
+    """Calls come in pairs as the queue has room; the device works through them 50 µs
+    each, further and further behind.
+    """
     builder = trace()
     for index in range(12):
         at = (index // 2) * 40 + (index % 2) * 2
         builder.call("PjitFunction(step)", at, at + 1)
         began = 100 + index * 50
-        builder.kernel("GPU:0", "fusion", began, began + 45, launched=(at, at + 1), hlo_module="jit_step")
+        builder.kernel(
+            "GPU:0",
+            "fusion",
+            began,
+            began + 45,
+            launched=(at, at + 1),
+            hlo_module="jit_step",
+        )
 
     steps = builder.timeline().steps
 

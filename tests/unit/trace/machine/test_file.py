@@ -16,7 +16,11 @@ GOOD: dict[str, Any] = {
     "version": 1,
     "opened": {"time": 100.0, "busy_seconds": 10, "program_seconds": 4},
     "closed": {"time": 110.0, "busy_seconds": 28, "program_seconds": 14},
-    "settings": {"cores": 2, "versions": {"jax": "0.10.2"}, "variables": {"OMP_NUM_THREADS": "4"}},
+    "settings": {
+        "cores": 2,
+        "versions": {"jax": "0.10.2"},
+        "variables": {"OMP_NUM_THREADS": "4"},
+    },
 }
 
 
@@ -44,7 +48,9 @@ def test_without_a_file_nothing_is_wrong(tmp_path: Path) -> None:
 
 
 def test_what_a_later_tfadvisor_adds_is_passed_over(tmp_path: Path) -> None:
-    counted, _ = read(tmp_path, {**GOOD, "more": 3, "opened": {**GOOD["opened"], "new_counter": [1]}})
+    counted, _ = read(
+        tmp_path, {**GOOD, "more": 3, "opened": {**GOOD["opened"], "new_counter": [1]}}
+    )
 
     assert counted is not None
 
@@ -62,8 +68,14 @@ def test_what_a_later_tfadvisor_adds_is_passed_over(tmp_path: Path) -> None:
         ({**GOOD, "closed": {"time": "soon"}}, "Expected `float`"),
         ({**GOOD, "opened": {"time": 1, "busy_seconds": -1}}, "Expected `float` >= 0"),
         ({**GOOD, "settings": {"cores": 0}}, "Expected `int` >= 1"),
-        ({**GOOD, "settings": {"variables": {"A": "x" * 401}}}, "Expected `str` of length <= 400"),
-        ({**GOOD, "settings": {"variables": {str(at): "" for at in range(65)}}}, "Expected `object` of length <= 64"),
+        (
+            {**GOOD, "settings": {"variables": {"A": "x" * 401}}},
+            "Expected `str` of length <= 400",
+        ),
+        (
+            {**GOOD, "settings": {"variables": {str(at): "" for at in range(65)}}},
+            "Expected `object` of length <= 64",
+        ),
         ({**GOOD, "gpus": [{"utilization": 1.5}]}, "Expected `float` <= 1"),
         ({**GOOD, "gpus": [{}] * 17}, "length <= 16"),
         (json.dumps(GOOD).replace("28", "NaN"), "cannot be used"),
@@ -71,7 +83,9 @@ def test_what_a_later_tfadvisor_adds_is_passed_over(tmp_path: Path) -> None:
         (json.dumps(GOOD) + " " * LARGEST, "it has more than 131,072 bytes"),
     ],
 )
-def test_what_cannot_be_is_told_and_not_used(tmp_path: Path, content: object, why: str) -> None:
+def test_what_cannot_be_is_told_and_not_used(
+    tmp_path: Path, content: object, why: str
+) -> None:
     counted, told = read(tmp_path, content)
 
     assert counted is None
@@ -89,9 +103,16 @@ def test_bytes_that_are_no_text_and_a_folder_are_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", ["{", json.dumps(GOOD)])
-def test_a_trace_is_analysed_whatever_lies_beside_it(tmp_path: Path, content: str) -> None:
+def test_a_trace_is_analysed_whatever_lies_beside_it(
+    tmp_path: Path, content: str
+) -> None:
     """10 s: the program's 10 s of cores of 18 busy ones leave 0.8 cores to others."""
-    built = trace().host("w0").steps(6, period=100).busy("GPU:0", *((at * 100, at * 100 + 40) for at in range(6)))
+    built = (
+        trace()
+        .host("w0")
+        .steps(6, period=100)
+        .busy("GPU:0", *((at * 100, at * 100 + 40) for at in range(6)))
+    )
     folder = built.write(tmp_path)
     (folder / "w0.machine.json").write_text(content)
 
@@ -100,7 +121,9 @@ def test_a_trace_is_analysed_whatever_lies_beside_it(tmp_path: Path, content: st
     assert report.broken == ()
     others = report.metrics["other_cores"]
     assert others.value == (pytest.approx(0.8) if content != "{" else None)
-    assert ("w0.machine.json cannot be used" in (others.reason or "")) == (content == "{")
+    assert ("w0.machine.json cannot be used" in (others.reason or "")) == (
+        content == "{"
+    )
     machines = report.to_dict().get("machines")
     assert (machines is None) == (content == "{")
     if machines:

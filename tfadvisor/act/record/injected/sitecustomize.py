@@ -1,36 +1,57 @@
-"""Python imports this before the program. It starts the hooks beside it on the path, then the `sitecustomize` that it hides."""
+"""Python imports this before the program. It starts the hooks beside it on the path,
+then the `sitecustomize` that it hides.
+"""
 
 import os
 import sys
 
 HOOKS = (("tfadvisor_trial_hook", "timed"), ("tfadvisor_hook", "recorded"))
-"""Of `tfadvisor try` and of `tfadvisor run`; each looks whether its command has started this process."""
+"""Of `tfadvisor try` and of `tfadvisor run`; each looks whether its command has started
+this process.
+"""
 
 
 def start_hooks() -> "list[str]":
-    """Their folders. Whatever goes wrong here is one line; the program runs as it would."""
+    """Their folders. Whatever goes wrong here is one line; the program runs as it
+    would.
+    """
     folders = [os.path.dirname(os.path.abspath(__file__))]
     for name, done in HOOKS:
         try:
             hook = __import__(name)
-            folders.append(os.path.dirname(os.path.dirname(os.path.abspath(str(hook.__file__)))))
+            folders.append(
+                os.path.dirname(os.path.dirname(os.path.abspath(str(hook.__file__))))
+            )
             hook.install()
         except Exception as error:
-            if getattr(error, "name", None) != name:  # not on the path: the other command has started this process
-                sys.stderr.write("tfadvisor: this process is not %s: %s: %s\n" % (done, type(error).__name__, error))  # noqa: UP031
+            if (
+                getattr(error, "name", None) != name
+            ):  # not on the path: the other command has started this process
+                sys.stderr.write(
+                    "tfadvisor: this process is not %s: %s: %s\n"  # noqa: UP031
+                    % (done, type(error).__name__, error)
+                )
     return folders
 
 
 def run_the_next(ours: "list[str]") -> None:
-    """Imports the `sitecustomize` of the user or the distribution, under its name and from its place."""
+    """Imports the `sitecustomize` of the user or the distribution, under its name and
+    from its place.
+    """
     from importlib.machinery import PathFinder
     from importlib.util import module_from_spec
 
-    sys.path[:] = [one for one in sys.path if os.path.abspath(one or os.curdir) not in ours]
+    sys.path[:] = [
+        one for one in sys.path if os.path.abspath(one or os.curdir) not in ours
+    ]
     spec = PathFinder.find_spec("sitecustomize", sys.path)
     if spec is not None and spec.loader is not None:
         sys.modules["sitecustomize"] = module = module_from_spec(spec)
         spec.loader.exec_module(module)
 
 
-run_the_next(start_hooks() if sys.version_info >= (3, 8) else [os.path.dirname(os.path.abspath(__file__))])
+run_the_next(
+    start_hooks()
+    if sys.version_info >= (3, 8)
+    else [os.path.dirname(os.path.abspath(__file__))]
+)

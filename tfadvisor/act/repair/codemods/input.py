@@ -27,13 +27,20 @@ from tfadvisor.act.repair.registry import Hit, Place
 from tfadvisor.tallies import listed
 
 _AUTOTUNE = "tf.data.AUTOTUNE"
-_READERS = ("iter", "fit", "experimental_distribute_dataset", "distribute_datasets_from_function", "as_numpy_iterator")
+_READERS = (
+    "iter",
+    "fit",
+    "experimental_distribute_dataset",
+    "distribute_datasets_from_function",
+    "as_numpy_iterator",
+)
 _OPTIONS = ("with_options",)
 _TAKES_A_METHOD = (ast.Call, ast.Name, ast.Attribute, ast.Subscript)
 
 
 def prefetch(program: Program, _place: Place) -> list[Hit]:
-    """A prefetch at the end of the pipeline that the loop or `fit` reads, so that batches are made while steps run.
+    """A prefetch at the end of the pipeline that the loop or `fit` reads, so that
+    batches are made while steps run.
 
     One for each pipeline that something reads and that ends without a prefetch.
     https://www.tensorflow.org/guide/data_performance#prefetching
@@ -42,10 +49,15 @@ def prefetch(program: Program, _place: Place) -> list[Hit]:
         _last_value(program, read)
         for read in _read(program)
         if is_pipeline(program, read)
-        and [one for one in stages(program, read) if one not in _OPTIONS][:1] != ["prefetch"]
+        and [one for one in stages(program, read) if one not in _OPTIONS][:1]
+        != ["prefetch"]
     )
     return [
-        program.hit(place, "prefetch at the end of the pipeline", program.behind(place, f".prefetch({_AUTOTUNE})"))
+        program.hit(
+            place,
+            "prefetch at the end of the pipeline",
+            program.behind(place, f".prefetch({_AUTOTUNE})"),
+        )
         for place in places
         if isinstance(place, _TAKES_A_METHOD)
     ]
@@ -56,7 +68,11 @@ def _read(program: Program) -> list[Any]:
     found: list[Any] = []
     for loop in program.all(ast.For):
         over = loop.iter
-        enumerated = isinstance(over, ast.Call) and called(over) in ("enumerate", "zip") and over.args
+        enumerated = (
+            isinstance(over, ast.Call)
+            and called(over) in ("enumerate", "zip")
+            and over.args
+        )
         found += over.args if enumerated else [over]
     for call in program.calls(*_READERS):
         if called(call) == "as_numpy_iterator":
@@ -67,10 +83,14 @@ def _read(program: Program) -> list[Any]:
 
 
 def _last_value(program: Program, node: Any) -> Any:
-    """Of a name, what it was last given: the change belongs where the pipeline is built."""
+    """Of a name, what it was last given: the change belongs where the pipeline is
+    built.
+    """
     if not isinstance(node, ast.Name):
         return node
-    values = [value for value in assignments(program, node.id) if value.lineno < node.lineno]
+    values = [
+        value for value in assignments(program, node.id) if value.lineno < node.lineno
+    ]
     return values[-1] if values and links_of(values[-1]) else node
 
 
@@ -84,14 +104,23 @@ def parallel_calls(program: Program, _place: Place) -> list[Hit]:
     One for each pipeline, with all of its stages that could run in parallel.
     https://www.tensorflow.org/guide/data_performance#parallelizing_data_transformation
     """
-    sequential = (call for call in pipeline_calls(program, "map", "interleave") if _is_sequential(program, call))
+    sequential = (
+        call
+        for call in pipeline_calls(program, "map", "interleave")
+        if _is_sequential(program, call)
+    )
     grouped = listed((carrier(program, call), call) for call in sequential)
     found = []
     for calls in grouped.values():
-        edits = [program.with_keyword(call, "num_parallel_calls", _AUTOTUNE) for call in calls]
+        edits = [
+            program.with_keyword(call, "num_parallel_calls", _AUTOTUNE)
+            for call in calls
+        ]
         names = " and ".join(dict.fromkeys(map(called, calls)))
         last = max(program.lines(call)[1] for call in calls)
-        found.append(replace(program.hit(calls[0], f"{names} in parallel", *edits), last=last))
+        found.append(
+            replace(program.hit(calls[0], f"{names} in parallel", *edits), last=last)
+        )
     return found
 
 

@@ -39,8 +39,12 @@ NOT_COMPILABLE = re.compile(
     r"\.numpy\(|np\.asarray|\.item\(|\.tolist\(|\bopen\(|\bprint\(|\bnext\(|profiler|\byield\b|get_weights|set_weights|get_value"
     r"|summary\.\w+\(|\blog(?:ger|ging)?\.(?:debug|info|warning|error)\(|block_until_ready|device_get|train_on_batch|\.fit\(|time\.(sleep|time|perf)|StepTraceAnnotation|\.write\(|json\.|pickle\."
 )
-"""What a compiled function must not do: it would run while the function is traced, and never again."""
-_GRADIENT = re.compile(r"\b(GradientTape|value_and_grad|grad|apply_gradients|strategy\.run)\b")
+"""What a compiled function must not do: it would run while the function is traced, and
+never again.
+"""
+_GRADIENT = re.compile(
+    r"\b(GradientTape|value_and_grad|grad|apply_gradients|strategy\.run)\b"
+)
 
 
 def decorator_of(function: Any) -> Any:
@@ -49,7 +53,9 @@ def decorator_of(function: Any) -> Any:
 
 
 def compiler_for(program: Program) -> str:
-    """What compiles a function of this program: jax.jit or tf.function; "" for neither framework."""
+    """What compiles a function of this program: jax.jit or tf.function; "" for neither
+    framework.
+    """
     if program.imports("tensorflow"):
         return "tf.function"
     return "jax.jit" if program.imports("jax") else ""
@@ -57,8 +63,12 @@ def compiler_for(program: Program) -> str:
 
 @once
 def compiled_names(program: Program) -> frozenset[str]:
-    """Last names of functions that are compiled when they are called: decorated ones, and what a compiler's result is called."""
-    found = {one.name for one in program.all(*FUNCTIONS) if decorator_of(one) is not None}
+    """Last names of functions that are compiled when they are called: decorated ones,
+    and what a compiler's result is called.
+    """
+    found = {
+        one.name for one in program.all(*FUNCTIONS) if decorator_of(one) is not None
+    }
     for target, value in pairs(program):
         if compiling_calls(program, value) or _lists_compiled(value):
             found.add(text_of(target).split(".")[-1])
@@ -67,20 +77,29 @@ def compiled_names(program: Program) -> frozenset[str]:
 
 def _lists_compiled(value: ast.AST) -> bool:
     """`[tf.function(block) for block in blocks]`."""
-    return isinstance(value, ast.ListComp) and isinstance(value.elt, ast.Call) and bool(compiler_in(value.elt.func))
+    return (
+        isinstance(value, ast.ListComp)
+        and isinstance(value.elt, ast.Call)
+        and bool(compiler_in(value.elt.func))
+    )
 
 
 @once
 def traced_functions(program: Program) -> frozenset[Any]:
-    """Functions whose body a compiler runs: compiled ones, those inside them, those that only they call or hand on."""
+    """Functions whose body a compiler runs: compiled ones, those inside them, those
+    that only they call or hand on.
+    """
     roots = [one for one in program.all(*FUNCTIONS) if decorator_of(one) is not None]
     for call in program.calls():
         if compiler_in(call.func) or called(call) in _TRACING:
-            roots += [one for arg in call.args[:1] for one in functions_named(program, arg)]
+            roots += [
+                one for arg in call.args[:1] for one in functions_named(program, arg)
+            ]
     roots += [
         one
         for one in program.all(*FUNCTIONS)
-        if one.name in _TRACED_METHODS and isinstance(program.inside(one, ast.ClassDef, *FUNCTIONS), ast.ClassDef)
+        if one.name in _TRACED_METHODS
+        and isinstance(program.inside(one, ast.ClassDef, *FUNCTIONS), ast.ClassDef)
     ]
     found: set[Any] = set()
     while roots:
@@ -114,7 +133,9 @@ _LONGEST_ALIAS = 8
 
 
 def alias_of(program: Program, node: ast.AST) -> Any:
-    """The one assignment `step = other` of a name to another name or attribute, None otherwise."""
+    """The one assignment `step = other` of a name to another name or attribute, None
+    otherwise.
+    """
     found = _assigns(program).get(node.id, []) if isinstance(node, ast.Name) else []
     plain = len(found) == 1 and isinstance(found[0].value, ast.Name | ast.Attribute)
     return found[0] if plain and isinstance(found[0].targets[0], ast.Name) else None
@@ -123,11 +144,17 @@ def alias_of(program: Program, node: ast.AST) -> Any:
 @once
 def _assigns(program: Program) -> dict[str, list[Any]]:
     """By name, the assignments that give it a value."""
-    return listed((dotted(target), one) for one in program.all(ast.Assign) for target, _ in pairs_of(one))
+    return listed(
+        (dotted(target), one)
+        for one in program.all(ast.Assign)
+        for target, _ in pairs_of(one)
+    )
 
 
 def reached(program: Program, function: Any) -> list[Any]:
-    """A function, and those of the module that it calls, by itself or through others."""
+    """A function, and those of the module that it calls, by itself or through
+    others.
+    """
     found: dict[Any, None] = {}
     left = [function]
     while left:
@@ -135,7 +162,9 @@ def reached(program: Program, function: Any) -> list[Any]:
         if one not in found:
             if one not in program.answers:
                 program.answers[one] = [
-                    other for call in calls_in(one) for other in functions_named(program, call.func)
+                    other
+                    for call in calls_in(one)
+                    for other in functions_named(program, call.func)
                 ]
             found[one] = None
             left += program.answers[one]
@@ -147,20 +176,32 @@ def is_compiled(program: Program, node: ast.AST) -> bool:
     compiled = compiled_names(program)
     if dotted(node).split(".")[-1] in compiled:
         return True
-    if "__call__" in compiled and isinstance(node, ast.Name) and _is_object(program, node):
+    if (
+        "__call__" in compiled
+        and isinstance(node, ast.Name)
+        and _is_object(program, node)
+    ):
         return True
     alias = alias_of(program, node)
-    return alias is not None and dotted(alias.value).split(".")[-1] in compiled_names(program)
+    return alias is not None and dotted(alias.value).split(".")[-1] in compiled_names(
+        program
+    )
 
 
 def _is_object(program: Program, node: Any) -> bool:
     """A name that a loop or an assignment gives a value, and that is no function."""
-    given = [one.target for one in program.all(ast.For)] + [target for target, _ in pairs(program)]
-    return node.id not in program.functions and any(node.id in names_in(one) for one in given)
+    given = [one.target for one in program.all(ast.For)] + [
+        target for target, _ in pairs(program)
+    ]
+    return node.id not in program.functions and any(
+        node.id in names_in(one) for one in given
+    )
 
 
 def reaches_step(program: Program, function: Any) -> bool:
-    """Whether a function takes gradients or calls something compiled, by itself or through others."""
+    """Whether a function takes gradients or calls something compiled, by itself or
+    through others.
+    """
     return any(one in _with_steps(program) for one in reached(program, function))
 
 
@@ -170,7 +211,8 @@ def _with_steps(program: Program) -> set[Any]:
     return {
         one
         for one in program.all(*FUNCTIONS)
-        if _GRADIENT.search(text_of(one.body)) or any(is_compiled(program, call.func) for call in calls_in(one))
+        if _GRADIENT.search(text_of(one.body))
+        or any(is_compiled(program, call.func) for call in calls_in(one))
     }
 
 
@@ -182,13 +224,25 @@ def words_reached(program: Program, function: Any) -> str:
 # Which calls of a compiler make the function that a name stands for.
 
 COMPILERS = frozenset(
-    ("jax.jit", "jit", "jax.pmap", "pmap", "tf.function", "tensorflow.function", "eqx.filter_jit", "nnx.jit", "nn.jit")
+    (
+        "jax.jit",
+        "jit",
+        "jax.pmap",
+        "pmap",
+        "tf.function",
+        "tensorflow.function",
+        "eqx.filter_jit",
+        "nnx.jit",
+        "nn.jit",
+    )
 )
 _PARTIAL = ("partial", "functools.partial")
 
 
 def compiler_in(node: ast.AST) -> str:
-    """`jax.jit` of `jax.jit`, `partial(jax.jit, ...)` or `jax.jit(...)`; "" of what compiles nothing."""
+    """`jax.jit` of `jax.jit`, `partial(jax.jit, ...)` or `jax.jit(...)`; "" of what
+    compiles nothing.
+    """
     if isinstance(node, ast.Call):
         if dotted(node.func) in _PARTIAL and node.args:
             return compiler_in(node.args[0])
@@ -198,8 +252,9 @@ def compiler_in(node: ast.AST) -> str:
 
 
 def compiling_calls(program: Program, value: ast.AST) -> list[ast.Call]:
-    """The calls of a compiler of which a value is one: `jax.jit(f)`, both arms of `jax.jit(f) if fast else jax.jit(g)`,
-    and what `make_step(...)` returns. Empty where it may be anything else.
+    """The calls of a compiler of which a value is one: `jax.jit(f)`, both arms of
+    `jax.jit(f) if fast else jax.jit(g)`, and what `make_step(...)` returns. Empty where
+    it may be anything else.
     """
     if isinstance(value, ast.IfExp):
         arms = [compiling_calls(program, arm) for arm in (value.body, value.orelse)]
@@ -214,7 +269,18 @@ def compiling_calls(program: Program, value: ast.AST) -> list[ast.Call]:
 
 def _returned(factory: Any) -> list[ast.Call]:
     """The calls of a compiler that a function returns, of its own returns all."""
-    own = {one for inner in walk(factory.body) if isinstance(inner, FUNCTIONS) for one in walk(inner)}
-    returns = [one.value for one in walk(factory.body) if isinstance(one, ast.Return) and one not in own]
-    calls = [one for one in returns if isinstance(one, ast.Call) and compiler_in(one.func)]
+    own = {
+        one
+        for inner in walk(factory.body)
+        if isinstance(inner, FUNCTIONS)
+        for one in walk(inner)
+    }
+    returns = [
+        one.value
+        for one in walk(factory.body)
+        if isinstance(one, ast.Return) and one not in own
+    ]
+    calls = [
+        one for one in returns if isinstance(one, ast.Call) and compiler_in(one.func)
+    ]
     return calls if len(calls) == len(returns) else []

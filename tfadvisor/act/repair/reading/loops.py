@@ -1,4 +1,6 @@
-"""The loops over steps of a program: which they are, what in them is the step, and how often what they do else is done."""
+"""The loops over steps of a program: which they are, what in them is the step, and how
+often what they do else is done.
+"""
 
 from __future__ import annotations
 
@@ -28,11 +30,15 @@ _MARKER = re.compile(r"StepTraceAnnotation|profiler\.experimental\.Trace\(|step_
 _KERAS_STEPS = ("train_on_batch", "test_on_batch")
 _MOST_LOOPS = 300
 """Of a file: among more nobody would choose one, and each is compared with each."""
-_OVER_BATCHES = re.compile(r"[dD]ataset|[lL]oader|batches|data\b|steps|epoch_size|enumerate\(|zip\(|\bds\b")
+_OVER_BATCHES = re.compile(
+    r"[dD]ataset|[lL]oader|batches|data\b|steps|epoch_size|enumerate\(|zip\(|\bds\b"
+)
 
 
 def directly_in(node: Any) -> Iterator[Any]:
-    """What runs with a body, not what a function that it defines or a loop inside it runs."""
+    """What runs with a body, not what a function that it defines or a loop inside it
+    runs.
+    """
     for child in node.body if isinstance(node, (*LOOPS, *FUNCTIONS)) else [node]:
         yield from _shallow(child)
 
@@ -45,20 +51,30 @@ def _shallow(node: ast.AST) -> Iterator[Any]:
 
 
 def is_step(program: Program, call: Any) -> bool:
-    """Whether a call runs a step: something compiled, a function that takes gradients, a Keras model on one batch."""
+    """Whether a call runs a step: something compiled, a function that takes gradients,
+    a Keras model on one batch.
+    """
     if called(call) in _KERAS_STEPS or is_compiled(program, call.func):
         return True
-    return any(reaches_step(program, one) for one in functions_named(program, call.func))
+    return any(
+        reaches_step(program, one) for one in functions_named(program, call.func)
+    )
 
 
 def steps_in(program: Program, body: Any) -> list[Any]:
     """The calls of a loop's or function's own body that run a step."""
-    return [one for one in directly_in(body) if isinstance(one, ast.Call) and is_step(program, one)]
+    return [
+        one
+        for one in directly_in(body)
+        if isinstance(one, ast.Call) and is_step(program, one)
+    ]
 
 
 @once
 def step_loops(program: Program) -> tuple[Any, ...]:
-    """Loops of which each turn is one step, not those over epochs and not those inside a step."""
+    """Loops of which each turn is one step, not those over epochs and not those inside
+    a step.
+    """
     traced, loops = traced_functions(program), program.all(*LOOPS)
     found = [
         loop
@@ -66,7 +82,10 @@ def step_loops(program: Program) -> tuple[Any, ...]:
         if not any(one in traced for one in program.around(loop))
         and (
             steps_in(program, loop)
-            or (_MARKER.search(text_of(loop)) and not any(isinstance(one, LOOPS) for one in walk(loop.body)))
+            or (
+                _MARKER.search(text_of(loop))
+                and not any(isinstance(one, LOOPS) for one in walk(loop.body))
+            )
         )
     ]
     dropped: set[Any] = set()
@@ -78,11 +97,15 @@ def step_loops(program: Program) -> tuple[Any, ...]:
 
 
 def _runs(program: Program, outer: Any, inner: Any) -> bool:
-    """Whether a turn of one loop runs the other: inside it, or in a function that it calls."""
+    """Whether a turn of one loop runs the other: inside it, or in a function that it
+    calls.
+    """
     if outer in program.around(inner):
         return True
     owner = program.inside(inner, *FUNCTIONS)
-    return owner is not None and any(owner in reached(program, one) for one in _called_by(program, outer))
+    return owner is not None and any(
+        owner in reached(program, one) for one in _called_by(program, outer)
+    )
 
 
 def _called_by(program: Program, body: Any) -> list[Any]:
@@ -101,7 +124,8 @@ def _strong(loop: Any) -> bool:
 # Whether a statement runs in each step.
 
 _SAME_IN_ALL_STEPS = re.compile(
-    r"(?:[\w.]{0,80}process_index\(\)|[\w.]{0,80}get_rank\(\)|isinstance\([^()]{0,200}\)|is_\w{1,80}\(\))[ =0]{0,9}"
+    r"(?:[\w.]{0,80}process_index\(\)|[\w.]{0,80}get_rank\(\)|isinstance\([^()]{0,200}\)|is_\w{1,80}\(\))[ "
+    r"=0]{0,9}"
 )
 
 
@@ -110,7 +134,9 @@ def is_rare(program: Program, node: Any) -> bool:
     for one in program.around(node):
         if isinstance(node, ast.stmt) and _may_leave(program, node):
             return True
-        if isinstance(one, ast.If) and not _SAME_IN_ALL_STEPS.fullmatch(text_of(one.test)):
+        if isinstance(one, ast.If) and not _SAME_IN_ALL_STEPS.fullmatch(
+            text_of(one.test)
+        ):
             return True
         if isinstance(one, LOOPS):
             break
@@ -120,5 +146,9 @@ def is_rare(program: Program, node: Any) -> bool:
 
 def _may_leave(program: Program, statement: Any) -> bool:
     """`if step % 100: continue` above it, or `return`."""
-    above = [one for one in program.block(statement) if isinstance(one, ast.If) and one.lineno < statement.lineno]
+    above = [
+        one
+        for one in program.block(statement)
+        if isinstance(one, ast.If) and one.lineno < statement.lineno
+    ]
     return any(isinstance(inner, ast.Continue | ast.Return) for inner in walk(above))

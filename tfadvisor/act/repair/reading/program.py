@@ -1,4 +1,6 @@
-"""One module of a user's program as a tree: where each node stands, what surrounds it, what is called how, how it is changed."""
+"""One module of a user's program as a tree: where each node stands, what surrounds it,
+what is called how, how it is changed.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ _BLOCKS = ("body", "orelse", "finalbody")
 
 
 def text_of(node: ast.AST | Sequence[ast.AST]) -> str:
-    """In one form, whatever quotes, blanks and comments it is written with; of several nodes, one a line."""
+    """In one form, whatever quotes, blanks and comments it is written with; of several
+    nodes, one a line.
+    """
     if not isinstance(node, ast.AST):
         return "\n".join(map(text_of, node))
     text: str | None = getattr(node, "_text", None)
@@ -66,11 +70,20 @@ class Program:
         self.tree = ast.parse(source)
         self._bytes = source.encode()
         self._starts = [0, *(one.end() for one in _NEW_LINE.finditer(self._bytes))]
-        self._parents = {child: one for one in ast.walk(self.tree) for child in ast.iter_child_nodes(one)}
-        self.nodes = sorted((one for one in ast.walk(self.tree) if hasattr(one, "lineno")), key=self._order)
+        self._parents = {
+            child: one
+            for one in ast.walk(self.tree)
+            for child in ast.iter_child_nodes(one)
+        }
+        self.nodes = sorted(
+            (one for one in ast.walk(self.tree) if hasattr(one, "lineno")),
+            key=self._order,
+        )
         self.answers: dict[Any, Any] = {}
         """What was asked before."""
-        self.functions: dict[str, list[Any]] = listed((one.name, one) for one in self.all(*FUNCTIONS))
+        self.functions: dict[str, list[Any]] = listed(
+            (one.name, one) for one in self.all(*FUNCTIONS)
+        )
 
     def _order(self, node: Any) -> tuple[int, int]:
         first, last = self.span(node)
@@ -79,13 +92,17 @@ class Program:
     def all(self, *kinds: type) -> list[Any]:
         """Nodes of these kinds in the order in which they are written."""
         if kinds not in self.answers:
-            self.answers[kinds] = [node for node in self.nodes if isinstance(node, kinds)]
+            self.answers[kinds] = [
+                node for node in self.nodes if isinstance(node, kinds)
+            ]
         found: list[Any] = self.answers[kinds]
         return found
 
     def calls(self, *names: str) -> list[Any]:
         """Calls, of a function or method of these names, or all."""
-        return [call for call in self.all(ast.Call) if not names or called(call) in names]
+        return [
+            call for call in self.all(ast.Call) if not names or called(call) in names
+        ]
 
     def lines(self, node: Any) -> tuple[int, int]:
         """First and last line, from 1."""
@@ -93,7 +110,9 @@ class Program:
 
     def span(self, node: Any) -> tuple[int, int]:
         """Its first byte, and the one behind it."""
-        return self._starts[node.lineno - 1] + node.col_offset, self._starts[node.end_lineno - 1] + node.end_col_offset
+        return self._starts[node.lineno - 1] + node.col_offset, self._starts[
+            node.end_lineno - 1
+        ] + node.end_col_offset
 
     def written(self, node: Any) -> str:
         """As it stands in the file."""
@@ -118,7 +137,10 @@ class Program:
         """The statements among which it stands."""
         above = self._parents[statement]
         blocks = (getattr(above, name, None) for name in _BLOCKS)
-        return next((one for one in blocks if isinstance(one, list) and statement in one), [statement])
+        return next(
+            (one for one in blocks if isinstance(one, list) and statement in one),
+            [statement],
+        )
 
     def imports(self, package: str) -> bool:
         """Whether the module imports it or a part of it."""
@@ -130,7 +152,9 @@ class Program:
         """Whether a statement has its lines to itself."""
         first, last = self.span(statement)
         before = self._bytes[self._starts[statement.lineno - 1] : first]
-        return not before.strip() and self._bytes[last : self._line_end(statement.end_lineno)].strip()[:1] in (
+        return not before.strip() and self._bytes[
+            last : self._line_end(statement.end_lineno)
+        ].strip()[:1] in (
             b"",
             b"#",
         )
@@ -150,14 +174,22 @@ class Program:
         return Edit(last, last, text)
 
     def removed(self, statement: Any) -> Edit:
-        """Takes a statement away that has its lines to itself; `pass` stays where a block would be empty."""
-        if len(self.block(statement)) == 1 and not isinstance(self._parents[statement], ast.Module):
+        """Takes a statement away that has its lines to itself; `pass` stays where a
+        block would be empty.
+        """
+        if len(self.block(statement)) == 1 and not isinstance(
+            self._parents[statement], ast.Module
+        ):
             return self.instead(statement, "pass")
-        return Edit(self._starts[statement.lineno - 1], self._line_end(statement.end_lineno), "")
+        return Edit(
+            self._starts[statement.lineno - 1], self._line_end(statement.end_lineno), ""
+        )
 
     def line_above(self, node: Any, text: str) -> Edit:
         """Puts a line of its own above that of a node, indented as that is."""
-        first = self._starts[min(one.lineno for one in [node, *getattr(node, "decorator_list", ())]) - 1]
+        first = self._starts[
+            min(one.lineno for one in [node, *getattr(node, "decorator_list", ())]) - 1
+        ]
         return Edit(first, first, f"{self._indent(node)}{text}{self._end()}")
 
     def with_keyword(self, call: ast.Call, name: str, value: str) -> Edit:
@@ -194,12 +226,16 @@ class Program:
 
 @lru_cache(maxsize=4)
 def program_of(source: str) -> Program:
-    """The same text is parsed once, as long as few others are asked for. Raises SyntaxError."""
+    """The same text is parsed once, as long as few others are asked for. Raises
+    SyntaxError.
+    """
     return Program(source)
 
 
 def once(question: Callable[[Program], Answer]) -> Callable[[Program], Answer]:
-    """A question that is answered once for each program; the answer holds nodes of it."""
+    """A question that is answered once for each program; the answer holds nodes
+    of it.
+    """
 
     @wraps(question)
     def asked(program: Program) -> Answer:
@@ -213,7 +249,9 @@ def once(question: Callable[[Program], Answer]) -> Callable[[Program], Answer]:
 
 @once
 def pairs(program: Program) -> list[tuple[Any, Any]]:
-    """(target, value) of all assignments, also of `a, b = c, d` and `a = b = c`, in the order in which they are written."""
+    """(target, value) of all assignments, also of `a, b = c, d` and `a = b = c`, in the
+    order in which they are written.
+    """
     return [pair for assign in program.all(ast.Assign) for pair in pairs_of(assign)]
 
 
@@ -222,7 +260,9 @@ def pairs_of(assign: ast.Assign) -> list[tuple[Any, Any]]:
     found: list[tuple[Any, Any]] = []
     for target in assign.targets:
         value = assign.value
-        both = isinstance(target, ast.Tuple | ast.List) and isinstance(value, ast.Tuple | ast.List)
+        both = isinstance(target, ast.Tuple | ast.List) and isinstance(
+            value, ast.Tuple | ast.List
+        )
         if both and len(target.elts) == len(value.elts):  # type: ignore[attr-defined]
             found += zip(target.elts, value.elts, strict=True)  # type: ignore[attr-defined]
         else:

@@ -21,7 +21,9 @@ _SEVERITIES = {
 
 
 def as_codequality(verdict: GateResult) -> str:
-    """One issue for everything that is neither a pass nor ignored; an empty list when all is well."""
+    """One issue for everything that is neither a pass nor ignored; an empty list when
+    all is well.
+    """
     issues = []
     for check in verdict.checks:
         if check.outcome in _SEVERITIES:
@@ -38,7 +40,8 @@ def as_codequality(verdict: GateResult) -> str:
     return json.dumps(issues, indent=2, ensure_ascii=True, allow_nan=False) + "\n"
 
 
-# Workflow commands for GitHub's runner: it shows about ten annotations of a kind for a step.
+# Workflow commands for GitHub's runner: it shows about ten annotations of a kind for a
+# step.
 
 _MOST = 10
 _TOLD = (Outcome.FAIL, Outcome.BROKEN, Outcome.CANNOT_TELL, Outcome.WARN)
@@ -55,9 +58,15 @@ def workflow_commands(verdict: GateResult) -> list[str]:
 
 def _command(kind: str, verdict: GateResult, check: Check) -> str:
     file, line = location(verdict, check)
-    place = f"file={_property(file)},line={line}," if file and (check.file or check.line) else ""
+    place = (
+        f"file={_property(file)},line={line},"
+        if file and (check.file or check.line)
+        else ""
+    )
     title = f"tfadvisor: {one_line(check.name)}"
-    return f"::{kind} {place}title={_property(title)}::{_data(with_cause(verdict, check))}"
+    return (
+        f"::{kind} {place}title={_property(title)}::{_data(with_cause(verdict, check))}"
+    )
 
 
 def _data(text: str) -> str:
@@ -68,14 +77,17 @@ def _property(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
-# The verdict as JUnit XML: one suite, one test case a check. Read by Jenkins, GitLab, Azure and CircleCI.
+# The verdict as JUnit XML: one suite, one test case a check. Read by Jenkins, GitLab,
+# Azure and CircleCI.
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _SKIPPED = (Outcome.NOT_APPLICABLE, Outcome.IGNORED)
 
 
 def as_junit(verdict: GateResult) -> str:
-    """What fails the gate is a failure; what keeps it from judging, an error; what it was not asked, skipped."""
+    """What fails the gate is a failure; what keeps it from judging, an error; what it
+    was not asked, skipped.
+    """
     cases = [_case(verdict, check) for check in verdict.checks]
     counts = {
         "tests": str(len(cases)),
@@ -85,30 +97,47 @@ def as_junit(verdict: GateResult) -> str:
     skipped = str(sum(case.find("skipped") is not None for case in cases))
     name = _text(f"tfadvisor gate {verdict.gated.model}")
     root = ElementTree.Element("testsuites", {"name": name, **counts})
-    suite = ElementTree.SubElement(root, "testsuite", {"name": name, **counts, "skipped": skipped})
+    suite = ElementTree.SubElement(
+        root, "testsuite", {"name": name, **counts, "skipped": skipped}
+    )
     suite.extend(cases)
     ElementTree.indent(root)
-    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
+    return (
+        '<?xml version="1.0" encoding="UTF-8"?>\n'
+        + ElementTree.tostring(root, encoding="unicode")
+        + "\n"
+    )
 
 
 def _case(verdict: GateResult, check: Check) -> ElementTree.Element:
     classname = f"tfadvisor.{check.kind}.{verdict.gated.model}"
-    case = ElementTree.Element("testcase", {"classname": _text(classname), "name": _text(check.name), "time": "0"})
+    case = ElementTree.Element(
+        "testcase",
+        {"classname": _text(classname), "name": _text(check.name), "time": "0"},
+    )
     message = {"message": _text(check.message)}
     if check.outcome is Outcome.FAIL:
-        told = ElementTree.SubElement(case, "failure", {**message, "type": f"{check.kind} exceeded"})
+        told = ElementTree.SubElement(
+            case, "failure", {**message, "type": f"{check.kind} exceeded"}
+        )
         told.text = _text(_explained(verdict, check))
     elif check.outcome is Outcome.BROKEN or blocks(verdict, check):
         ElementTree.SubElement(case, "error", {**message, "type": check.outcome.value})
     elif check.outcome in _SKIPPED or check.outcome is Outcome.CANNOT_TELL:
-        ElementTree.SubElement(case, "skipped", {**message, "type": check.outcome.value})
+        ElementTree.SubElement(
+            case, "skipped", {**message, "type": check.outcome.value}
+        )
     else:
         ElementTree.SubElement(case, "system-out").text = _text(check.message)
     return case
 
 
 def _explained(verdict: GateResult, check: Check) -> str:
-    causes = comparison_text(verdict.comparison) if verdict.comparison and check.kind == "relative" else ""
+    causes = (
+        comparison_text(verdict.comparison)
+        if verdict.comparison and check.kind == "relative"
+        else ""
+    )
     return f"{check.message}\n\n{causes}".rstrip()
 
 

@@ -41,7 +41,14 @@ _MARKS = {
 
 def as_markdown(verdict: GateResult) -> str:
     """GitHub-flavoured; everything from traces and files is escaped."""
-    sections = [_head(verdict), _told(verdict), _explained(verdict), _table(verdict), _notes(verdict), _foot(verdict)]
+    sections = [
+        _head(verdict),
+        _told(verdict),
+        _explained(verdict),
+        _table(verdict),
+        _notes(verdict),
+        _foot(verdict),
+    ]
     text = ""
     for section in filter(None, sections):
         whole = "\n".join(section) + "\n\n"
@@ -53,8 +60,13 @@ def as_markdown(verdict: GateResult) -> str:
 
 
 def as_comment(verdict: GateResult) -> str:
-    """For a pull request. The first line, which no reader sees, tells the comment that the next verdict replaces."""
-    model = "".join(letter if letter.isalnum() or letter in "._" else "." for letter in verdict.gated.model[:80])
+    """For a pull request. The first line, which no reader sees, tells the comment that
+    the next verdict replaces.
+    """
+    model = "".join(
+        letter if letter.isalnum() or letter in "._" else "."
+        for letter in verdict.gated.model[:80]
+    )
     return f"<!-- tfadvisor gate {model} -->\n{as_markdown(verdict)}"
 
 
@@ -67,7 +79,10 @@ def _with_what_fits(text: str, section: Sequence[str]) -> str:
 
 
 def _head(verdict: GateResult) -> list[str]:
-    lines = [f"## {_MARKS[verdict.outcome]} {NAMES[verdict.outcome]}: {in_markdown(headline(verdict))[:2000]}"]
+    lines = [
+        f"## {_MARKS[verdict.outcome]} {NAMES[verdict.outcome]}: "
+        f"{in_markdown(headline(verdict))[:2000]}"
+    ]
     lines += ["", " · ".join(in_code(part) for part in subject_parts(verdict))[:2000]]
     if seen := could_have_seen(verdict):
         lines += ["", f"Detects: {in_markdown(seen)}"]
@@ -75,21 +90,31 @@ def _head(verdict: GateResult) -> list[str]:
 
 
 def _told(verdict: GateResult) -> list[str]:
-    return [f"- **{outcome.value}** {_message(check)}" for outcome in SHOWN for check in verdict.of(outcome)]
+    return [
+        f"- **{outcome.value}** {_message(check)}"
+        for outcome in SHOWN
+        for check in verdict.of(outcome)
+    ]
 
 
 def _message(check: Check) -> str:
     """The sentence, with the metric's name as code where it begins with it."""
     if check.name and check.message.startswith(check.name):
         rest = check.message[len(check.name) :]
-        return f"{in_code(check.name)}{' ' if rest[:1] == ' ' else ''}{in_markdown(rest)}"
+        return (
+            f"{in_code(check.name)}{' ' if rest[:1] == ' ' else ''}{in_markdown(rest)}"
+        )
     return in_markdown(check.message)
 
 
 def _explained(verdict: GateResult) -> list[str]:
     if verdict.comparison is None or verdict.outcome is Outcome.PASS:
         return []
-    return [f"### {in_markdown(verdict_words(verdict.comparison))}", "", *causes_table(verdict.comparison)]
+    return [
+        f"### {in_markdown(verdict_words(verdict.comparison))}",
+        "",
+        *causes_table(verdict.comparison),
+    ]
 
 
 def _table(verdict: GateResult) -> list[str]:
@@ -101,7 +126,8 @@ def _table(verdict: GateResult) -> list[str]:
         "|---|---:|---:|---:|---:|---|",
     ]
     lines += [
-        f"| {in_code(check.name, in_table=True)} | {' | '.join(_cells(check))} | {check.outcome.value} |"
+        f"| {in_code(check.name, in_table=True)} | {' | '.join(_cells(check))} | "
+        f"{check.outcome.value} |"
         for check in rows
     ]
     for outcome in QUIET:
@@ -124,7 +150,9 @@ def _foot(verdict: GateResult) -> list[str]:
     rate = f"{verdict.false_alarm_rate * 100:g}%"
     lines = [f"<sub>tfadvisor, false alarm rate over all metrics {rate}.</sub>"]
     if may_be_accepted(verdict):
-        lines.insert(0, 'If the change is intended: `tfadvisor baseline accept --reason "…"`\n')
+        lines.insert(
+            0, 'If the change is intended: `tfadvisor baseline accept --reason "…"`\n'
+        )
     return lines
 
 
@@ -137,17 +165,28 @@ def _size(text: str) -> int:
 
 def as_html(verdict: GateResult) -> str:
     """The whole document, without scripts of its own. Names from traces are escaped."""
-    badge = f'<span class="outcome {verdict.outcome.name.lower()}">{NAMES[verdict.outcome]}</span>'
-    parts = [f"<h1>{badge}: {text(headline(verdict))}</h1>", f"<p>{text(subject(verdict))}</p>"]
+    badge = (
+        '<span class="outcome '
+        f'{verdict.outcome.name.lower()}">{NAMES[verdict.outcome]}</span>'
+    )
+    parts = [
+        f"<h1>{badge}: {text(headline(verdict))}</h1>",
+        f"<p>{text(subject(verdict))}</p>",
+    ]
     if seen := could_have_seen(verdict):
         parts.append(f'<p class="dim">Detects: {text(seen)}</p>')
     checks = [check for outcome in (*SHOWN, *QUIET) for check in verdict.of(outcome)]
-    rows = [(one.outcome.value, one.name, one.message, *_numbers(one)) for one in checks]
+    rows = [
+        (one.outcome.value, one.name, one.message, *_numbers(one)) for one in checks
+    ]
     if rows:
         titles = ("outcome", "check", "what it says", "baseline", "now", "limit")
         parts += ["<h2>Checks</h2>", table(titles, rows, numbers=(3, 4, 5))]
     if verdict.comparison is not None:
-        causes = [(signed(milliseconds), name, words) for milliseconds, name, words in cause_rows(verdict.comparison)]
+        causes = [
+            (signed(milliseconds), name, words)
+            for milliseconds, name, words in cause_rows(verdict.comparison)
+        ]
         causes.append((signed(verdict.comparison.median_change_ms), "", TOTAL))
         parts += [
             f"<h2>{text(verdict_words(verdict.comparison))}</h2>",
@@ -163,5 +202,8 @@ def _numbers(check: Check) -> tuple[str, str, str]:
     if not check.unit:
         return "", "", ""
     unit = Unit(check.unit)
-    base, now, limit = ("" if one is None else in_words(one, unit) for one in (check.base, check.value, check.limit))
+    base, now, limit = (
+        "" if one is None else in_words(one, unit)
+        for one in (check.base, check.value, check.limit)
+    )
     return base, now, limit

@@ -1,4 +1,6 @@
-"""The verdict as SARIF 2.1.0, and the place in the repository that each result points to."""
+"""The verdict as SARIF 2.1.0, and the place in the repository that each result points
+to.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,13 @@ from msgspec.structs import replace
 from tfadvisor.comparison.gate.forms.text import location, with_cause
 from tfadvisor.comparison.gate.result import Check, GateResult, Outcome
 from tfadvisor.printable import one_line
-from tfadvisor.report.forms.sarif import digest_of, files_below, help_of, place_at, sarif_log
+from tfadvisor.report.forms.sarif import (
+    digest_of,
+    files_below,
+    help_of,
+    place_at,
+    sarif_log,
+)
 
 _LEVELS = {
     Outcome.FAIL: "error",
@@ -25,18 +33,25 @@ _ASKS = {
     "rule": "The advisor must not find this.",
 }
 _IF_MEANT = (
-    "If the change is intended, `tfadvisor baseline accept` takes the new level; a limit is changed in tfadvisor.toml, and an "
+    "If the change is intended, `tfadvisor baseline accept` takes the new level; a "
+    "limit is changed in tfadvisor.toml, and an "
     "[[ignore]] entry there waits until a day, with a reason."
 )
 
 
 def as_sarif(verdict: GateResult) -> str:
-    """Results for everything that is no pass; what is ignored is suppressed with its reason."""
+    """Results for everything that is no pass; what is ignored is suppressed with its
+    reason.
+    """
     told = [check for check in verdict.checks if check.outcome in _LEVELS]
     rules = list({check.id: _rule(check) for check in told}.values())
     numbers = {rule["id"]: at for at, rule in enumerate(rules)}
     results = [_result(verdict, check, numbers[check.id]) for check in told]
-    return sarif_log(rules, results, automationDetails={"id": f"tfadvisor/{one_line(verdict.gated.model)}/"})
+    return sarif_log(
+        rules,
+        results,
+        automationDetails={"id": f"tfadvisor/{one_line(verdict.gated.model)}/"},
+    )
 
 
 def _rule(check: Check) -> dict[str, Any]:
@@ -45,8 +60,12 @@ def _rule(check: Check) -> dict[str, Any]:
         "name": check.name,
         "shortDescription": {"text": f"{check.name}: {_ASKS[check.kind]}"},
         "fullDescription": {"text": f"{_ASKS[check.kind]} {_IF_MEANT}"},
-        "help": help_of(check.fixes) if check.fixes else {"text": _IF_MEANT, "markdown": _IF_MEANT},
-        "defaultConfiguration": {"level": "error" if check.level == "error" else "warning"},
+        "help": help_of(check.fixes)
+        if check.fixes
+        else {"text": _IF_MEANT, "markdown": _IF_MEANT},
+        "defaultConfiguration": {
+            "level": "error" if check.level == "error" else "warning"
+        },
         "properties": {"tags": ["performance", check.kind]},
     }
 
@@ -63,30 +82,48 @@ def _result(verdict: GateResult, check: Check, at: int) -> dict[str, Any]:
         "partialFingerprints": {"tfadvisorCheck/v1": fingerprint(verdict, check)},
     }
     if check.outcome is Outcome.IGNORED:
-        result["suppressions"] = [{"kind": "external", "status": "accepted", "justification": words}]
+        result["suppressions"] = [
+            {"kind": "external", "status": "accepted", "justification": words}
+        ]
     return result
 
 
 def fingerprint(verdict: GateResult, check: Check) -> str:
     """The same for the same check of the same model, whatever its numbers."""
     gated = verdict.gated
-    parts = (gated.model, gated.framework, gated.devices, str(gated.hosts), check.id, check.file)
+    parts = (
+        gated.model,
+        gated.framework,
+        gated.devices,
+        str(gated.hosts),
+        check.id,
+        check.file,
+    )
     return digest_of(parts)
 
 
-# Places of a verdict as files that are there: reports name a program's file without its folder, and a preset has none.
+# Places of a verdict as files that are there: reports name a program's file without its
+# folder, and a preset has none.
 
 _INSTEAD = ("pyproject.toml", "README.md", "README.rst", "README")
-"""What stands for a configuration that nobody has written: code scanning takes nothing without a file."""
+"""What stands for a configuration that nobody has written: code scanning takes nothing
+without a file.
+"""
 
 
 def with_places(verdict: GateResult, folder: Path) -> GateResult:
-    """The verdict with places below a folder. A file that is not there, or several times, is none."""
+    """The verdict with places below a folder. A file that is not there, or several
+    times, is none.
+    """
     found = files_below(folder, [check.file for check in verdict.checks])
     checks = tuple(
         check
         if found.get(check.file) == check.file or not check.file
-        else replace(check, file=found[check.file], file_line=check.file_line if found[check.file] else None)
+        else replace(
+            check,
+            file=found[check.file],
+            file_line=check.file_line if found[check.file] else None,
+        )
         for check in verdict.checks
     )
     own = verdict.config if (folder / verdict.config).is_file() else ""

@@ -15,13 +15,25 @@ HASH = "0123456789abcdef0123456789abcdef01234567"
 @pytest.mark.parametrize(
     ("environment", "branch"),
     [
-        ({"GITHUB_SHA": HASH, "GITHUB_REF_NAME": "main", "GITHUB_HEAD_REF": ""}, "main"),
-        ({"GITHUB_SHA": HASH, "GITHUB_REF_NAME": "7/merge", "GITHUB_HEAD_REF": "faster"}, "faster"),
+        (
+            {"GITHUB_SHA": HASH, "GITHUB_REF_NAME": "main", "GITHUB_HEAD_REF": ""},
+            "main",
+        ),
+        (
+            {
+                "GITHUB_SHA": HASH,
+                "GITHUB_REF_NAME": "7/merge",
+                "GITHUB_HEAD_REF": "faster",
+            },
+            "faster",
+        ),
         ({"CI_COMMIT_SHA": HASH, "CI_COMMIT_REF_NAME": "release-2"}, "release-2"),
         ({"GIT_COMMIT": HASH, "GIT_BRANCH": "origin/main"}, "main"),
     ],
 )
-def test_ci_says_what_it_runs(environment: dict[str, str], branch: str, tmp_path: Path) -> None:
+def test_ci_says_what_it_runs(
+    environment: dict[str, str], branch: str, tmp_path: Path
+) -> None:
     assert commit_and_branch(environment, tmp_path) == (HASH, branch)
 
 
@@ -36,4 +48,6 @@ def test_elsewhere_git_says_it(tmp_path: Path) -> None:
 
 
 def test_without_either_nothing_is_known(tmp_path: Path) -> None:
-    assert commit_and_branch({"GITHUB_SHA": "no hash", "GIT_CEILING_DIRECTORIES": "/"}, tmp_path / "gone") == ("", "")
+    assert commit_and_branch(
+        {"GITHUB_SHA": "no hash", "GIT_CEILING_DIRECTORIES": "/"}, tmp_path / "gone"
+    ) == ("", "")

@@ -1,4 +1,6 @@
-"""The folder of snapshots: what stays, what two writers do to it, and what is left out."""
+"""The folder of snapshots: what stays, what two writers do to it, and what is
+left out.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,13 @@ from support.made_runs import snapshot
 from support.places import ROOT
 
 from tfadvisor.comparison.baseline.snapshot_json import as_text
-from tfadvisor.comparison.baseline.store import accept, add, leave_pending, pending, read_store
+from tfadvisor.comparison.baseline.store import (
+    accept,
+    add,
+    leave_pending,
+    pending,
+    read_store,
+)
 from tfadvisor.errors import UsageError
 from tfadvisor.files import only_writer, replace_file
 
@@ -28,7 +36,14 @@ def test_a_store_begins_empty_and_returns_what_was_added(tmp_path: Path) -> None
     store = tmp_path / "deep" / "store"
     assert read_store(store).runs == ()
 
-    added, known = add(store, [snapshot(40.0, recorded_at=recorded(1)), snapshot(41.0, recorded_at=recorded(2))], 10)
+    added, known = add(
+        store,
+        [
+            snapshot(40.0, recorded_at=recorded(1)),
+            snapshot(41.0, recorded_at=recorded(2)),
+        ],
+        10,
+    )
 
     assert (len(added), known) == (2, [])
     assert times(store) == [40.0, 41.0]
@@ -45,8 +60,18 @@ def test_the_latest_runs_stay(tmp_path: Path) -> None:
 def test_every_baseline_keeps_its_own(tmp_path: Path) -> None:
     for day in range(1, 5):
         add(tmp_path, [snapshot(float(day), recorded_at=recorded(day))], 2)
-        add(tmp_path, [snapshot(float(day), model="bert", recorded_at=recorded(day))], 2)
-        add(tmp_path, [snapshot(float(day), devices="8 gpu NVIDIA H100", recorded_at=recorded(day))], 2)
+        add(
+            tmp_path, [snapshot(float(day), model="bert", recorded_at=recorded(day))], 2
+        )
+        add(
+            tmp_path,
+            [
+                snapshot(
+                    float(day), devices="8 gpu NVIDIA H100", recorded_at=recorded(day)
+                )
+            ],
+            2,
+        )
 
     assert len(read_store(tmp_path).runs) == 6
 
@@ -63,7 +88,14 @@ def test_the_same_trace_is_added_once(tmp_path: Path) -> None:
 
 
 def test_an_accepted_run_begins_a_level(tmp_path: Path) -> None:
-    add(tmp_path, [snapshot(40.0, recorded_at=recorded(1)), snapshot(41.0, recorded_at=recorded(2))], 10)
+    add(
+        tmp_path,
+        [
+            snapshot(40.0, recorded_at=recorded(1)),
+            snapshot(41.0, recorded_at=recorded(2)),
+        ],
+        10,
+    )
     changed = snapshot(60.0, recorded_at=recorded(3))
     leave_pending(tmp_path, changed)
     assert [one.side.median_ms for one in pending(tmp_path, None)] == [60.0]
@@ -73,16 +105,41 @@ def test_an_accepted_run_begins_a_level(tmp_path: Path) -> None:
     add(tmp_path, [snapshot(61.0, recorded_at=recorded(4))], 10)
 
     levels = [
-        (kept.snapshot.side.median_ms, kept.snapshot.level, kept.snapshot.note) for kept in read_store(tmp_path).runs
+        (kept.snapshot.side.median_ms, kept.snapshot.level, kept.snapshot.note)
+        for kept in read_store(tmp_path).runs
     ]
-    assert levels == [(40.0, 0, ""), (41.0, 0, ""), (60.0, 1, "larger batch"), (61.0, 1, "")]
+    assert levels == [
+        (40.0, 0, ""),
+        (41.0, 0, ""),
+        (60.0, 1, "larger batch"),
+        (61.0, 1, ""),
+    ]
     assert pending(tmp_path, None) == []
 
 
 def test_names_cannot_leave_the_store(tmp_path: Path) -> None:
     store = tmp_path / "store"
-    for model in ("../../evil", "..", "/etc/passwd", ".pending", "a\x00b", "ä/ö", "x" * 500):
-        add(store, [snapshot(40.0, model=model, fingerprint="../../f" * 4, recorded_at="../../../x")], 10)
+    for model in (
+        "../../evil",
+        "..",
+        "/etc/passwd",
+        ".pending",
+        "a\x00b",
+        "ä/ö",
+        "x" * 500,
+    ):
+        add(
+            store,
+            [
+                snapshot(
+                    40.0,
+                    model=model,
+                    fingerprint="../../f" * 4,
+                    recorded_at="../../../x",
+                )
+            ],
+            10,
+        )
 
     assert len(read_store(store).runs) == 7
     assert [path.name for path in tmp_path.iterdir()] == ["store"]
@@ -159,23 +216,31 @@ for number in range(25):
 
 
 def test_two_processes_write_at_once_and_nothing_is_lost(tmp_path: Path) -> None:
-    """50 runs by two writers into a baseline that keeps 40: the 40 latest of both, each file whole."""
+    """50 runs by two writers into a baseline that keeps 40: the 40 latest of both, each
+    file whole.
+    """
     tests = str(ROOT / "tests")
-    writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path), str(who), tests]) for who in (1, 2)]
+    writers = [
+        subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path), str(who), tests])
+        for who in (1, 2)
+    ]
     assert [writer.wait(60) for writer in writers] == [0, 0]
 
     contents = read_store(tmp_path)
 
     assert contents.unusable == ()
     assert len(contents.runs) == 40
-    assert {kept.snapshot.fingerprint[:16] for kept in contents.runs} == {f"{who:016x}" for who in (1, 2)}
+    assert {kept.snapshot.fingerprint[:16] for kept in contents.runs} == {
+        f"{who:016x}" for who in (1, 2)
+    }
     assert not [path for path in tmp_path.rglob("*") if path.name.startswith(".2026")]
 
 
 def test_a_writer_that_died_holds_nobody_up(tmp_path: Path) -> None:
     """The lock file stays behind; the lock does not."""
     code = (
-        "import os, sys; from pathlib import Path; from tfadvisor.files import only_writer\n"
+        "import os, sys; from pathlib import Path; from tfadvisor.files import "
+        "only_writer\n"
         "with only_writer(Path(sys.argv[1])): os._exit(1)"
     )
     subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=False)

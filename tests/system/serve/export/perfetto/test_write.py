@@ -1,4 +1,6 @@
-"""`tfadvisor export --to perfetto`, through the installed command, read back by Perfetto's own message types."""
+"""`tfadvisor export --to perfetto`, through the installed command, read back by
+Perfetto's own message types.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,10 @@ COMMAND = Path(sys.executable).parent / "tfadvisor"
 
 def exported(path: Path, target: Path, *more: str) -> Read:
     done = subprocess.run(
-        [COMMAND, "export", path, "--to", "perfetto", "-o", target, *more], capture_output=True, text=True, check=False
+        [COMMAND, "export", path, "--to", "perfetto", "-o", target, *more],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
     return read(target)
@@ -34,7 +39,10 @@ def built(builder: TraceBuilder, folder: Path) -> Read:
 
 def spans(found: Read, track: str) -> list[tuple[str, int, int, int]]:
     """(name, start and end in µs, depth)."""
-    return [(one.name, one.start // 1000, one.end // 1000, one.depth) for one in found.on(track)]
+    return [
+        (one.name, one.start // 1000, one.end // 1000, one.depth)
+        for one in found.on(track)
+    ]
 
 
 def input_bound() -> TraceBuilder:
@@ -42,7 +50,14 @@ def input_bound() -> TraceBuilder:
     for index in range(5):
         at = index * 100
         builder.step(at, at + 100).call("$train.py:12 load_batch", at + 1, at + 70)
-        builder.kernel("GPU:0", "matmul", at + 75, at + 99, launched=(at + 71, at + 74), hlo_op="dot.3")
+        builder.kernel(
+            "GPU:0",
+            "matmul",
+            at + 75,
+            at + 99,
+            launched=(at + 71, at + 74),
+            hlo_op="dot.3",
+        )
     return builder
 
 
@@ -50,7 +65,11 @@ def test_lines_are_threads_of_their_planes(tmp_path: Path) -> None:
     found = built(input_bound().thread("loader").call("decode", 0, 30), tmp_path)
 
     assert sorted(found.processes.values()) == ["host /device:GPU:0", "host /host:CPU"]
-    by_process = {track.name: found.processes[track.pid] for track in found.tracks.values() if track.tid is not None}
+    by_process = {
+        track.name: found.processes[track.pid]
+        for track in found.tracks.values()
+        if track.tid is not None
+    }
     assert by_process == {
         "python": "host /host:CPU",
         "loader": "host /host:CPU",
@@ -59,7 +78,14 @@ def test_lines_are_threads_of_their_planes(tmp_path: Path) -> None:
 
 
 def test_events_keep_name_time_and_depth(tmp_path: Path) -> None:
-    found = built(trace().step(0, 100).call("outer", 10, 60).call("inner", 10, 30).call("after", 60, 60), tmp_path)
+    found = built(
+        trace()
+        .step(0, 100)
+        .call("outer", 10, 60)
+        .call("inner", 10, 30)
+        .call("after", 60, 60),
+        tmp_path,
+    )
 
     assert spans(found, "python") == [
         ("train", 0, 100, 0),
@@ -70,7 +96,10 @@ def test_events_keep_name_time_and_depth(tmp_path: Path) -> None:
 
 
 def test_events_that_only_overlap_get_a_track_below(tmp_path: Path) -> None:
-    found = built(trace().call("first", 0, 50).call("second", 30, 80).call("third", 60, 90), tmp_path)
+    found = built(
+        trace().call("first", 0, 50).call("second", 30, 80).call("third", 60, 90),
+        tmp_path,
+    )
 
     assert spans(found, "python") == [("first", 0, 50, 0), ("third", 60, 90, 0)]
     assert spans(found, "python, overlapping") == [("second", 30, 80, 0)]
@@ -102,7 +131,9 @@ def test_a_step_that_does_not_count_says_why(tmp_path: Path) -> None:
     assert names[1:] == [f"train {index}" for index in range(1, 6)]
 
 
-def test_a_finding_is_marked_in_the_time_it_is_about_with_evidence_and_fix(tmp_path: Path) -> None:
+def test_a_finding_is_marked_in_the_time_it_is_about_with_evidence_and_fix(
+    tmp_path: Path,
+) -> None:
     found = built(input_bound(), tmp_path)
     first = found.children("Findings")[0]
     marked = found.on(first.name)
@@ -127,8 +158,17 @@ def test_hosts_stand_beside_each_other_by_their_session_start(tmp_path: Path) ->
     found = built(builder, tmp_path)
     kernels = [one for one in found.slices if one.name == "some_kernel"]
 
-    assert sorted(found.processes.values()) == ["a /device:GPU:0", "a /host:CPU", "b /device:GPU:0", "b /host:CPU"]
-    assert [track.name for track in found.tracks.values() if track.name.startswith("tfadvisor")] == [
+    assert sorted(found.processes.values()) == [
+        "a /device:GPU:0",
+        "a /host:CPU",
+        "b /device:GPU:0",
+        "b /host:CPU",
+    ]
+    assert [
+        track.name
+        for track in found.tracks.values()
+        if track.name.startswith("tfadvisor")
+    ] == [
         "tfadvisor: a",
         "tfadvisor: b",
     ]
@@ -137,7 +177,14 @@ def test_hosts_stand_beside_each_other_by_their_session_start(tmp_path: Path) ->
 
 @pytest.mark.parametrize(
     "name",
-    ['</script>"; DROP TABLE slice', "\x1b]0;owned\x07\u202e", "日本 🔥 é", "a\nb\tc\r", "x" * 100_000, "\ud800"],
+    [
+        '</script>"; DROP TABLE slice',
+        "\x1b]0;owned\x07\u202e",
+        "日本 🔥 é",
+        "a\nb\tc\r",
+        "x" * 100_000,
+        "\ud800",
+    ],
     ids=["markup", "controls", "unicode", "lines", "long", "surrogate"],
 )
 def test_any_name_survives(tmp_path: Path, name: str) -> None:
@@ -153,26 +200,41 @@ def test_any_name_survives(tmp_path: Path, name: str) -> None:
 
     found = exported(tmp_path / "run", tmp_path / "run.pftrace")
 
-    assert name[:4096] in {one.name for one in found.slices}  # longer names are cut where they are read
+    assert name[:4096] in {
+        one.name for one in found.slices
+    }  # longer names are cut where they are read
 
 
 def test_nul_becomes_its_picture(tmp_path: Path) -> None:
-    """The Python package separates texts by NUL: one inside a name would move all cells after it."""
-    assert "a␀b" in {one.name for one in built(trace().step(0, 100).call("a\0b", 0, 10), tmp_path).slices}
+    """The Python package separates texts by NUL: one inside a name would move all cells
+    after it.
+    """
+    assert "a␀b" in {
+        one.name
+        for one in built(trace().step(0, 100).call("a\0b", 0, 10), tmp_path).slices
+    }
 
 
 RECORDED = sorted({file.parent for file in FIXTURES.rglob("*.xplane.pb*")})
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("folder", RECORDED, ids=lambda folder: str(folder.relative_to(FIXTURES)))
-def test_every_event_of_every_fixture_is_there_once(tmp_path: Path, folder: Path) -> None:
+@pytest.mark.parametrize(
+    "folder", RECORDED, ids=lambda folder: str(folder.relative_to(FIXTURES))
+)
+def test_every_event_of_every_fixture_is_there_once(
+    tmp_path: Path, folder: Path
+) -> None:
     found = exported(folder, tmp_path / "run.pftrace.gz")
 
     placed = 0
     for file in sorted(folder.glob("*.xplane.pb*")):
         host = decode_file(file, Selection())
         placed += len(host.events) - len(host.stat("num_occurrences"))
-    ours = {uuid for uuid, track in found.tracks.items() if track.tid is not None or "overlapping" in track.name}
+    ours = {
+        uuid
+        for uuid, track in found.tracks.items()
+        if track.tid is not None or "overlapping" in track.name
+    }
     assert sum(one.track in ours for one in found.slices) == placed
     assert all(one.end >= one.start for one in found.slices)

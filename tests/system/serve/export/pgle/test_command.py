@@ -16,20 +16,34 @@ from tfadvisor.serve.export.pgle import Cost, as_binary
 COMMAND = Path(sys.executable).parent / "tfadvisor"
 
 
-def export(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+def export(
+    *arguments: object, cwd: Path | None = None
+) -> subprocess.CompletedProcess[str]:
     command = [COMMAND, "export", *map(str, arguments), "--to", "pgle"]
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
 
 
 def run(dot: float, version: str | None = "0.9.2") -> TraceBuilder:
-    """Three steps of JAX, each with a product of that many µs and an all-reduce of 5 µs."""
+    """Three steps of JAX, each with a product of that many µs and an all-reduce of 5
+    µs.
+    """
     builder = trace().call("PjitFunction(step)", 0, 1)
     if version is not None:
         builder.plane_stat("/host:CPU", jax_version=version)
     for at in (0, 100, 200):
-        for op, start, end in (("dot.1", at, at + dot), ("all-reduce.2", at + 60, at + 65)):
+        for op, start, end in (
+            ("dot.1", at, at + dot),
+            ("all-reduce.2", at + 60, at + 65),
+        ):
             builder.on_line(
-                "/device:GPU:0", "Stream #1", op, start, end, hlo_op=op, hlo_module="jit_step", program_id=7
+                "/device:GPU:0",
+                "Stream #1",
+                op,
+                start,
+                end,
+                hlo_op=op,
+                hlo_module="jit_step",
+                program_id=7,
             )
     return builder
 
@@ -40,7 +54,9 @@ def test_the_profile_and_the_line_that_uses_it(tmp_path: Path) -> None:
     done = export(tmp_path / "logdir", "-o", tmp_path / "a.pb")
 
     assert (done.returncode, done.stderr) == (0, f"tfadvisor: wrote {tmp_path}/a.pb.\n")
-    assert (tmp_path / "a.pb").read_bytes() == as_binary({"all-reduce.2": Cost(5.0, 3), "dot.1": Cost(10.0, 3)})
+    assert (tmp_path / "a.pb").read_bytes() == as_binary(
+        {"all-reduce.2": Cost(5.0, 3), "dot.1": Cost(10.0, 3)}
+    )
     assert done.stdout.splitlines() == [
         "# 2 instructions, 6 executions, from 1 trace. Compile with them:",
         "XLA_FLAGS='--xla_gpu_enable_latency_hiding_scheduler=true "
@@ -77,7 +93,10 @@ def test_without_a_name_it_is_named_after_the_run(tmp_path: Path) -> None:
 def test_a_version_that_does_not_say_is_judged_by_the_newest(tmp_path: Path) -> None:
     run(10, version=None).write(tmp_path / "logdir")
 
-    assert "the newest recorded" in export(tmp_path / "logdir", "-o", tmp_path / "a.pb").stdout
+    assert (
+        "the newest recorded"
+        in export(tmp_path / "logdir", "-o", tmp_path / "a.pb").stdout
+    )
 
 
 def test_a_run_on_a_cpu_is_refused_in_one_sentence(tmp_path: Path) -> None:
@@ -99,7 +118,9 @@ def test_a_run_on_a_cpu_is_refused_in_one_sentence(tmp_path: Path) -> None:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_wrong_use_exits_with_2(arguments: list[str], says: str, tmp_path: Path) -> None:
+def test_wrong_use_exits_with_2(
+    arguments: list[str], says: str, tmp_path: Path
+) -> None:
     run(10).write(tmp_path / "logdir")
 
     done = export("logdir", *arguments, cwd=tmp_path)

@@ -13,9 +13,15 @@ from tfadvisor.comparison.baseline.snapshot import choose, may_differ, must_be_a
     [
         ({"model": "bert"}, "model: default in the baseline, bert now"),
         ({"framework": "tensorflow"}, "framework: jax in the baseline, tensorflow now"),
-        ({"devices": "8 gpu NVIDIA H100"}, "devices: 1 gpu NVIDIA H100 in the baseline, 8 gpu NVIDIA H100 now"),
+        (
+            {"devices": "8 gpu NVIDIA H100"},
+            "devices: 1 gpu NVIDIA H100 in the baseline, 8 gpu NVIDIA H100 now",
+        ),
         ({"hosts": 2}, "hosts: 1 in the baseline, 2 now"),
-        ({"labels": {"batch": "256"}}, "label batch: not given in the baseline, 256 now"),
+        (
+            {"labels": {"batch": "256"}},
+            "label batch: not given in the baseline, 256 now",
+        ),
     ],
 )
 def test_what_must_be_alike(known: dict[str, object], words: str) -> None:
@@ -26,7 +32,13 @@ def test_what_must_be_alike(known: dict[str, object], words: str) -> None:
 
 
 def test_what_may_differ_is_told() -> None:
-    base = snapshot(about={"framework version": "0.9", "model parameters": "1e+06", "precision": "bf16"})
+    base = snapshot(
+        about={
+            "framework version": "0.9",
+            "model parameters": "1e+06",
+            "precision": "bf16",
+        }
+    )
     new = snapshot(about={"framework version": "0.10", "model parameters": "1.01e+06"})
 
     assert may_differ(base, new) == (
@@ -49,16 +61,24 @@ def test_another_models_store_names_the_models_that_it_has() -> None:
 
 
 def test_runs_that_are_not_comparable_are_refused_with_the_differences() -> None:
-    found = choose([snapshot(devices="1 gpu NVIDIA A100"), snapshot(hosts=4)], [snapshot()], 10)
+    found = choose(
+        [snapshot(devices="1 gpu NVIDIA A100"), snapshot(hosts=4)], [snapshot()], 10
+    )
 
     assert found.runs == ()
     assert found.refused == ("hosts: 4 in the baseline, 1 now",)
 
 
 def test_only_comparable_runs_count_and_the_latest() -> None:
-    stored = [snapshot(float(ms)) for ms in range(1, 6)] + [snapshot(99.0, devices="none")]
+    stored = [snapshot(float(ms)) for ms in range(1, 6)] + [
+        snapshot(99.0, devices="none")
+    ]
 
-    assert [run.side.median_ms for run in choose(stored, [snapshot()], 3).runs] == [3.0, 4.0, 5.0]
+    assert [run.side.median_ms for run in choose(stored, [snapshot()], 3).runs] == [
+        3.0,
+        4.0,
+        5.0,
+    ]
 
 
 def test_a_trace_is_not_compared_with_itself() -> None:
@@ -77,7 +97,10 @@ def test_candidates_must_be_alike_among_themselves() -> None:
 
 
 def test_the_typical_run_is_the_middle_one_of_the_present_level() -> None:
-    stored = [snapshot(ms, level=level) for ms, level in ((10.0, 0), (11.0, 0), (50.0, 1), (90.0, 1), (52.0, 1))]
+    stored = [
+        snapshot(ms, level=level)
+        for ms, level in ((10.0, 0), (11.0, 0), (50.0, 1), (90.0, 1), (52.0, 1))
+    ]
 
     found = choose(stored, [snapshot()], 10)
 

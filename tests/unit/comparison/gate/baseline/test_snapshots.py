@@ -17,7 +17,11 @@ from support.trace_builder import trace
 import tfadvisor
 from tfadvisor.comparison.baseline import snapshot as snapshot_file
 from tfadvisor.comparison.baseline.snapshot import snapshot_of
-from tfadvisor.comparison.baseline.snapshot_json import SnapshotError, as_text, from_text
+from tfadvisor.comparison.baseline.snapshot_json import (
+    SnapshotError,
+    as_text,
+    from_text,
+)
 from tfadvisor.comparison.baseline.store import add
 from tfadvisor.errors import UsageError
 from tfadvisor.vocabulary import TIME_CLASSES
@@ -33,7 +37,17 @@ def test_what_is_written_is_read_again() -> None:
         about={"precision": "bf16"},
         metrics={"kernels_per_step": 25.0, "fp16_kernel_share": 0.1 + 0.2},
         ops=[
-            op("dot.1", 3.0, 2.0, share=0.75, opcode="dot", flops=10**12, bytes=64, file="a.py", line=7),
+            op(
+                "dot.1",
+                3.0,
+                2.0,
+                share=0.75,
+                opcode="dot",
+                flops=10**12,
+                bytes=64,
+                file="a.py",
+                line=7,
+            ),
             op("k\x1b[31m", 1.0, share=0.25),
         ],
     )
@@ -47,7 +61,9 @@ def test_what_is_written_is_read_again() -> None:
     assert as_text(read) == as_text(made)
 
 
-@pytest.mark.parametrize("name", ["jax-healthy", "tf-tiny-ops", "tf-workers-late", "jax-4dev-imbalance"])
+@pytest.mark.parametrize(
+    "name", ["jax-healthy", "tf-tiny-ops", "tf-workers-late", "jax-4dev-imbalance"]
+)
 def test_a_report_becomes_a_small_snapshot(name: str) -> None:
     report = tfadvisor.analyze(FIXTURES / name)
 
@@ -57,7 +73,9 @@ def test_a_report_becomes_a_small_snapshot(name: str) -> None:
     assert made.side.mean_ms == report.steps.time_ms.mean
     assert sum(made.side.class_ms.values()) == pytest.approx(made.side.mean_ms)
     assert made.side.metrics["step_time_ms"] == report.metrics["step_time_ms"].value
-    everything = sum(one.ms_per_step for one in made.side.ops) + sum(made.side.rest_ms.values())
+    everything = sum(one.ms_per_step for one in made.side.ops) + sum(
+        made.side.rest_ms.values()
+    )
     assert everything == pytest.approx(report.ops[0].ms_per_step / report.ops[0].share)
 
 
@@ -77,15 +95,23 @@ def test_ops_beyond_the_hottest_are_summed_up() -> None:
 def test_the_key_tells_what_ran_where() -> None:
     builder = trace()
     for host in ("a", "b"):
-        builder.host(host).steps(3, period=100).busy("GPU:0", (0, 50), (100, 150), (200, 250))
+        builder.host(host).steps(3, period=100).busy(
+            "GPU:0", (0, 50), (100, 150), (200, 250)
+        )
 
     made = snapshot_of(builder.report(), "bert", {"batch": "8"})
 
-    assert (made.key.model, made.key.hosts, made.key.labels) == ("bert", 2, {"batch": "8"})
+    assert (made.key.model, made.key.hosts, made.key.labels) == (
+        "bert",
+        2,
+        {"batch": "8"},
+    )
     assert made.key.devices.startswith("2 gpu")
 
 
-def test_a_copy_of_a_trace_has_the_same_fingerprint_and_another_run_has_not(tmp_path: Path) -> None:
+def test_a_copy_of_a_trace_has_the_same_fingerprint_and_another_run_has_not(
+    tmp_path: Path,
+) -> None:
     data = (FIXTURES / "jax-healthy" / "trace.xplane.pb.gz").read_bytes()
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "other-name.xplane.pb.gz").write_bytes(data)
@@ -100,14 +126,20 @@ def test_a_copy_of_a_trace_has_the_same_fingerprint_and_another_run_has_not(tmp_
 def test_runs_of_the_same_step_times_but_other_kernels_are_two_runs() -> None:
     prints = set()
     for end in (50, 60):
-        built = trace().steps(3, period=100).busy("GPU:0", (0, end), (100, 100 + end), (200, 200 + end))
+        built = (
+            trace()
+            .steps(3, period=100)
+            .busy("GPU:0", (0, end), (100, 100 + end), (200, 200 + end))
+        )
         prints.add(snapshot_of(built.report()).fingerprint)
 
     assert len(prints) == 2
 
 
 def test_errors_come_from_the_steps() -> None:
-    """Ten steps of jax-healthy: the median's error, and that of the share of every class."""
+    """Ten steps of jax-healthy: the median's error, and that of the share of every
+    class.
+    """
     made = snapshot_of(tfadvisor.analyze(FIXTURES / "jax-healthy"))
 
     assert made.errors["step_time_ms"] == made.side.median_error_ms
@@ -127,7 +159,10 @@ def test_a_snapshot_cut_anywhere_is_refused() -> None:
     ("change", "words"),
     [
         ({"tfadvisor_snapshot": 2}, "of format 2"),
-        ({"tfadvisor_snapshot": "\x1b[31m" * 100}, "`int`, got `str` - at `$.tfadvisor_snapshot`"),
+        (
+            {"tfadvisor_snapshot": "\x1b[31m" * 100},
+            "`int`, got `str` - at `$.tfadvisor_snapshot`",
+        ),
         ({"key": 3}, "`object`, got `int` - at `$.key`"),
         ({"key": {}}, "missing required field `model` - at `$.key`"),
         ({"level": -1}, "`int` >= 0 - at `$.level`"),
@@ -135,9 +170,18 @@ def test_a_snapshot_cut_anywhere_is_refused() -> None:
         ({"step_ms": {"mean": 0, "median": 1}}, "`float` > 0.0 - at `$.step_ms.mean`"),
         ({"step_ms": {"mean": 1e400, "median": 1}}, "not JSON"),
         ({"step_ms": {"mean": 10**400, "median": 1}}, "at `$.step_ms.mean`"),
-        ({"step_ms": {"mean": "1", "median": 1}}, "`float`, got `str` - at `$.step_ms.mean`"),
-        ({"metrics": {"kernels_per_step": [1]}}, "at least length 4, got 1 - at `$.metrics[...]`"),
-        ({"metrics": {"kernels_per_step": 1}}, "`array`, got `int` - at `$.metrics[...]`"),
+        (
+            {"step_ms": {"mean": "1", "median": 1}},
+            "`float`, got `str` - at `$.step_ms.mean`",
+        ),
+        (
+            {"metrics": {"kernels_per_step": [1]}},
+            "at least length 4, got 1 - at `$.metrics[...]`",
+        ),
+        (
+            {"metrics": {"kernels_per_step": 1}},
+            "`array`, got `int` - at `$.metrics[...]`",
+        ),
         (
             {"metrics": {"kernels_per_step": [1, "count", "worse", "exact"]}},
             "'worse' - at `$.metrics[...][2]`",
@@ -159,12 +203,17 @@ def test_a_snapshot_cut_anywhere_is_refused() -> None:
         ({"class_ms": None}, "`object`, got `null` - at `$.class_ms`"),
     ],
 )
-def test_a_snapshot_of_something_else_is_refused(change: dict[str, object], words: str) -> None:
+def test_a_snapshot_of_something_else_is_refused(
+    change: dict[str, object], words: str
+) -> None:
     with pytest.raises(SnapshotError, match=re.escape(words)):
         from_text(json.dumps({**json.loads(GOOD), **change}))
 
 
-@pytest.mark.parametrize("text", ["", "[]", "null", "3", '"x"', "[" * 100_000, '{"a": 1}', "\x00", "x" * (2 << 20)])
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", "null", "3", '"x"', "[" * 100_000, '{"a": 1}', "\x00", "x" * (2 << 20)],
+)
 def test_what_is_no_snapshot_is_refused(text: str) -> None:
     with pytest.raises(SnapshotError):
         from_text(text)
@@ -175,7 +224,9 @@ def test_damaged_snapshots_are_read_or_refused_and_nothing_else(seed: int) -> No
     generator = random.Random(seed)
     damaged = list(GOOD)
     for _ in range(generator.randint(1, 5)):
-        damaged[generator.randrange(len(damaged))] = generator.choice('0-1e"{}[],:\\\x00aé ')
+        damaged[generator.randrange(len(damaged))] = generator.choice(
+            '0-1e"{}[],:\\\x00aé '
+        )
     with contextlib.suppress(SnapshotError):
         as_text(from_text("".join(damaged)))
 
@@ -183,7 +234,10 @@ def test_damaged_snapshots_are_read_or_refused_and_nothing_else(seed: int) -> No
 def test_what_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:
     long = replace(snapshot(), key=replace(snapshot().key, model="m" * 5000))
 
-    with pytest.raises(UsageError, match=r"is not written, since it could not be read again: .*length <= 4000"):
+    with pytest.raises(
+        UsageError,
+        match=r"is not written, since it could not be read again: .*length <= 4000",
+    ):
         add(tmp_path, [long], 10)
 
     assert list(tmp_path.rglob("*.json")) == []

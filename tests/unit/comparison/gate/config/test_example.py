@@ -1,4 +1,6 @@
-"""The example file of the docs: explained whole, valid, and with every setting; and the schema that editors use."""
+"""The example file of the docs: explained whole, valid, and with every setting; and the
+schema that editors use.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +13,19 @@ import pytest
 from support.places import ROOT
 
 from tfadvisor.comparison.gate.config_file import ConfigFile, read_config, tomllib
-from tfadvisor.comparison.gate.read_config import _ON_CANNOT_TELL, _SETTINGS, known_names, read
+from tfadvisor.comparison.gate.read_config import (
+    _ON_CANNOT_TELL,
+    _SETTINGS,
+    known_names,
+    read,
+)
 from tfadvisor.errors import UsageError
 
 EXAMPLE = ROOT / "docs" / "tfadvisor.toml"
 PAGE = (ROOT / "docs" / "gate-config.md").read_text(encoding="utf-8")
-SCHEMA = json.loads((ROOT / "schemas" / "tfadvisor-toml-1.json").read_text(encoding="utf-8"))
+SCHEMA = json.loads(
+    (ROOT / "schemas" / "tfadvisor-toml-1.json").read_text(encoding="utf-8")
+)
 
 
 def in_json(text: str) -> Any:
@@ -26,7 +35,10 @@ def in_json(text: str) -> Any:
 
 def by_schema(text: str) -> list[str]:
     """What the schema has against a file."""
-    return [one.message for one in jsonschema.Draft7Validator(SCHEMA).iter_errors(in_json(text))]
+    return [
+        one.message
+        for one in jsonschema.Draft7Validator(SCHEMA).iter_errors(in_json(text))
+    ]
 
 
 def by_gate(text: str) -> str:
@@ -42,7 +54,9 @@ def test_the_page_explains_the_whole_file() -> None:
     blocks = re.findall(r"```toml\n(.*?)\n```\n\n(.+?)(?=\n\n|\Z)", PAGE, re.DOTALL)
     lines = [line for block, _ in blocks for line in block.splitlines()]
 
-    assert lines == [line for line in EXAMPLE.read_text(encoding="utf-8").splitlines() if line]
+    assert lines == [
+        line for line in EXAMPLE.read_text(encoding="utf-8").splitlines() if line
+    ]
     assert PAGE.count("```toml") == len(blocks)
 
 

@@ -43,12 +43,17 @@ def finding(rule_id: str = "slow-thing", severity: Severity = Severity.HIGH) -> 
     )
 
 
-def gate(config: Config, one: Report, baseline: Baseline = Baseline((), (), (), ())) -> GateResult:
+def gate(
+    config: Config, one: Report, baseline: Baseline = Baseline((), (), (), ())
+) -> GateResult:
     return judge(config, [one], [snapshot_of(one)], baseline, TODAY)
 
 
 def budget(
-    metric: str = "kernels_per_step", most: float | None = 0.5, level: str = "error", least: float | None = None
+    metric: str = "kernels_per_step",
+    most: float | None = 0.5,
+    level: str = "error",
+    least: float | None = None,
 ) -> Budget:
     return Budget(metric, most, least, level, 7)
 
@@ -61,7 +66,11 @@ def budget(
         (replace(QUIET, budgets=(budget(),)), Outcome.FAIL, 1),
         (replace(QUIET, budgets=(budget(level="warn"),)), Outcome.WARN, 0),
         (replace(QUIET, budgets=(budget(most=None, least=2.0),)), Outcome.FAIL, 1),
-        (replace(QUIET, budgets=(budget("h2d_bytes_per_step", least=1.0),)), Outcome.FAIL, 1),
+        (
+            replace(QUIET, budgets=(budget("h2d_bytes_per_step", least=1.0),)),
+            Outcome.FAIL,
+            1,
+        ),
         (replace(QUIET, relative=(STEP_TIME,)), Outcome.PASS, 0),
     ],
 )
@@ -72,14 +81,17 @@ def test_budgets_and_first_runs(config: Config, outcome: Outcome, code: int) -> 
 
 
 def test_a_budget_of_a_metric_that_the_trace_cannot_give_is_not_applicable() -> None:
-    (check,) = gate(replace(QUIET, budgets=(budget("allreduce_efficiency"),)), report()).checks
+    (check,) = gate(
+        replace(QUIET, budgets=(budget("allreduce_efficiency"),)), report()
+    ).checks
 
     assert check.outcome is Outcome.NOT_APPLICABLE
     assert "allreduce_efficiency: " in check.message
 
 
 @pytest.mark.parametrize(
-    ("level", "outcome", "code"), [("off", Outcome.PASS, 0), ("warn", Outcome.WARN, 0), ("error", Outcome.FAIL, 1)]
+    ("level", "outcome", "code"),
+    [("off", Outcome.PASS, 0), ("warn", Outcome.WARN, 0), ("error", Outcome.FAIL, 1)],
 )
 def test_a_rule_counts_at_its_level(level: str, outcome: Outcome, code: int) -> None:
     config = replace(QUIET, rules=(RuleLevel("slow-*", level, 9),))
@@ -90,7 +102,12 @@ def test_a_rule_counts_at_its_level(level: str, outcome: Outcome, code: int) -> 
     assert (verdict.outcome, verdict.exit_code) == (outcome, code)
     if level != "off":
         (check,) = verdict.checks
-        assert (check.id, check.file, check.file_line, check.line) == ("rule/slow-thing", "train.py", 42, 9)
+        assert (check.id, check.file, check.file_line, check.line) == (
+            "rule/slow-thing",
+            "train.py",
+            42,
+            9,
+        )
         assert check.message == "Something is slow. It takes long. Make it fast."
 
 
@@ -98,8 +115,18 @@ def test_without_a_word_about_the_rule_its_severity_decides() -> None:
     config = replace(QUIET, severity={"high": "error", "low": "warn"})
 
     assert gate(config, replace(report(), findings=(finding(),))).exit_code == 1
-    assert gate(config, replace(report(), findings=(finding(severity=Severity.LOW),))).outcome is Outcome.WARN
-    assert gate(config, replace(report(), findings=(finding(severity=Severity.INFO),))).outcome is Outcome.PASS
+    assert (
+        gate(
+            config, replace(report(), findings=(finding(severity=Severity.LOW),))
+        ).outcome
+        is Outcome.WARN
+    )
+    assert (
+        gate(
+            config, replace(report(), findings=(finding(severity=Severity.INFO),))
+        ).outcome
+        is Outcome.PASS
+    )
 
 
 def test_a_severe_finding_that_the_baseline_has_not_fails_the_gate() -> None:
@@ -111,21 +138,40 @@ def test_a_severe_finding_that_the_baseline_has_not_fails_the_gate() -> None:
     new = gate(config, found, choose([snapshot_of(without)], [snapshot_of(found)], 10))
     known = gate(config, debt, choose([snapshot_of(found)], [snapshot_of(debt)], 10))
 
-    assert (new.exit_code, new.checks[0].message) == (1, "New: Something is slow. It takes long. Make it fast.")
-    assert (known.exit_code, known.outcome, known.checks[0].news) == (0, Outcome.WARN, "known")
+    assert (new.exit_code, new.checks[0].message) == (
+        1,
+        "New: Something is slow. It takes long. Make it fast.",
+    )
+    assert (known.exit_code, known.outcome, known.checks[0].news) == (
+        0,
+        Outcome.WARN,
+        "known",
+    )
 
 
 def not_comparable() -> Baseline:
-    stored = replace(snapshot_of(report()), key=replace(snapshot_of(report()).key, hosts=9), fingerprint="other")
+    stored = replace(
+        snapshot_of(report()),
+        key=replace(snapshot_of(report()).key, hosts=9),
+        fingerprint="other",
+    )
     return choose([stored], [snapshot_of(report())], 10)
 
 
 @pytest.mark.parametrize(
     ("policy", "outcome", "code"),
-    [("fail", Outcome.CANNOT_TELL, 4), ("warn", Outcome.WARN, 0), ("pass", Outcome.PASS, 0)],
+    [
+        ("fail", Outcome.CANNOT_TELL, 4),
+        ("warn", Outcome.WARN, 0),
+        ("pass", Outcome.PASS, 0),
+    ],
 )
-def test_what_cannot_be_told_follows_the_policy(policy: str, outcome: Outcome, code: int) -> None:
-    config = replace(QUIET, relative=(STEP_TIME,), on_cannot_tell=policy, on_not_comparable=policy)
+def test_what_cannot_be_told_follows_the_policy(
+    policy: str, outcome: Outcome, code: int
+) -> None:
+    config = replace(
+        QUIET, relative=(STEP_TIME,), on_cannot_tell=policy, on_not_comparable=policy
+    )
 
     verdict = gate(config, report(), not_comparable())
 
@@ -134,22 +180,38 @@ def test_what_cannot_be_told_follows_the_policy(policy: str, outcome: Outcome, c
 
 
 def too_few() -> Baseline:
-    """One run that took half the time: whether that is a change or chance, nobody knows."""
+    """One run that took half the time: whether that is a change or chance, nobody
+    knows.
+    """
     faster = snapshot_of(report())
     side = replace(
-        faster.side, metrics={**faster.side.metrics, "step_time_ms": faster.side.metrics["step_time_ms"] * 0.9}
+        faster.side,
+        metrics={
+            **faster.side.metrics,
+            "step_time_ms": faster.side.metrics["step_time_ms"] * 0.9,
+        },
     )
-    return choose([replace(faster, side=side, fingerprint="other")], [snapshot_of(report())], 10)
+    return choose(
+        [replace(faster, side=side, fingerprint="other")], [snapshot_of(report())], 10
+    )
 
 
 def test_too_few_runs_pass_with_a_notice_and_another_device_does_not() -> None:
-    """What the documented recipe meets in its first days, against a baseline that nothing may be compared with."""
-    usual = replace(QUIET, relative=(STEP_TIME,), on_cannot_tell="pass", on_not_comparable="fail")
+    """What the documented recipe meets in its first days, against a baseline that
+    nothing may be compared with.
+    """
+    usual = replace(
+        QUIET, relative=(STEP_TIME,), on_cannot_tell="pass", on_not_comparable="fail"
+    )
 
     few = gate(usual, report(), too_few())
 
     assert (few.outcome, few.exit_code) == (Outcome.PASS, 0)
-    assert [one for one in few.notices if one.startswith("Cannot tell: step_time_ms rose by 11")]
+    assert [
+        one
+        for one in few.notices
+        if one.startswith("Cannot tell: step_time_ms rose by 11")
+    ]
     assert gate(usual, report(), not_comparable()).exit_code == 4
 
 
@@ -163,13 +225,17 @@ def test_a_failure_wins_over_what_broke_and_what_cannot_be_told() -> None:
     one = replace(report(), broken=(Broken("some_metric", "broken: ValueError"),))
     config = replace(QUIET, relative=(STEP_TIME,))
 
-    assert gate(replace(config, budgets=(budget(),)), one, not_comparable()).exit_code == 1
+    assert (
+        gate(replace(config, budgets=(budget(),)), one, not_comparable()).exit_code == 1
+    )
     assert gate(config, one, not_comparable()).exit_code == 5
     assert gate(config, report(), not_comparable()).exit_code == 4
 
 
 def test_a_gated_metric_that_broke_is_broken_and_never_a_regression() -> None:
-    one = replace(report(), broken=(Broken("kernels_per_step", "broken: ValueError: x"),))
+    one = replace(
+        report(), broken=(Broken("kernels_per_step", "broken: ValueError: x"),)
+    )
 
     verdict = gate(replace(QUIET, budgets=(budget(),)), one)
 
@@ -195,7 +261,10 @@ def test_an_expired_entry_ignores_nothing_and_is_told() -> None:
     verdict = gate(ignoring(date(2026, 5, 31)), report())
 
     assert verdict.exit_code == 1
-    assert "was ignored until 2026-05-31 (known, ticket 7); the gate judges it again" in verdict.notices[0]
+    assert (
+        "was ignored until 2026-05-31 (known, ticket 7); the gate judges it again"
+        in verdict.notices[0]
+    )
 
 
 def test_an_entry_does_not_touch_what_passes() -> None:
@@ -206,22 +275,34 @@ def test_an_entry_does_not_touch_what_passes() -> None:
 
 def test_a_failed_gate_explains_itself() -> None:
     """60 of 100 µs busy before, 160 of 200 µs now."""
-    before = [replace(snapshot_of(report()), fingerprint=str(number)) for number in range(6)]
+    before = [
+        replace(snapshot_of(report()), fingerprint=str(number)) for number in range(6)
+    ]
     one = report(busy=160, period=200)
 
-    verdict = gate(replace(QUIET, relative=(STEP_TIME,)), one, choose(before, [snapshot_of(one)], 10))
+    verdict = gate(
+        replace(QUIET, relative=(STEP_TIME,)),
+        one,
+        choose(before, [snapshot_of(one)], 10),
+    )
 
     assert verdict.exit_code == 1
     assert verdict.comparison is not None
     assert verdict.comparison.causes[0].class_name == "compute"
     assert verdict.comparison.change_ms == pytest.approx(0.1)
-    assert sum(cause.change_ms for cause in verdict.comparison.causes) == pytest.approx(0.1)
+    assert sum(cause.change_ms for cause in verdict.comparison.causes) == pytest.approx(
+        0.1
+    )
 
 
 def test_the_verdict_as_plain_data() -> None:
     plain = gate(replace(QUIET, budgets=(budget(),)), report()).to_dict()
 
     assert plain["schema_version"] == "1"
-    assert (plain["outcome"], plain["exit_code"], plain["comparison"]) == ("fail", 1, None)
+    assert (plain["outcome"], plain["exit_code"], plain["comparison"]) == (
+        "fail",
+        1,
+        None,
+    )
     assert plain["checks"][0]["outcome"] == "fail"
     assert plain["gated"]["candidates"] == 1

@@ -1,4 +1,6 @@
-"""How far a metric moved, how surprising that is and what could be seen, on numbers worked out on paper."""
+"""How far a metric moved, how surprising that is and what could be seen, on numbers
+worked out on paper.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +9,33 @@ from math import inf, log
 import pytest
 from msgspec.structs import replace
 
-from tfadvisor.comparison.gate.gated_metric import Sample, Surprise, limit_on_scale, on_scale, turned
+from tfadvisor.comparison.gate.gated_metric import (
+    Sample,
+    Surprise,
+    limit_on_scale,
+    on_scale,
+    turned,
+)
 from tfadvisor.comparison.statistics.spread import Nature, predict
 
-PLAIN = Nature(worse="up", exact=False, by_factor=False, floor=0.0, absolute_floor=0.1, assumed=10.0)
+PLAIN = Nature(
+    worse="up",
+    exact=False,
+    by_factor=False,
+    floor=0.0,
+    absolute_floor=0.1,
+    assumed=10.0,
+)
 FACTOR = replace(PLAIN, by_factor=True)
 TEN = tuple(float(value) for value in range(10))
 
 
 def evidence(
-    base: tuple[float, ...], *new: float, nature: Nature = PLAIN, level: float = 0.02, **known: bool
+    base: tuple[float, ...],
+    *new: float,
+    nature: Nature = PLAIN,
+    level: float = 0.02,
+    **known: bool,
 ) -> Surprise:
     return Surprise(Sample((base,), new, 0.0, known.get("both", False)), nature, level)
 
@@ -38,7 +57,9 @@ def test_several_runs_are_judged_by_ranks_where_those_can_reach_the_level() -> N
 
 
 def test_ranks_are_those_of_the_present_level() -> None:
-    """Of ten old runs and three at the present level only the three are compared: one of ten orders of three and two."""
+    """Of ten old runs and three at the present level only the three are compared: one
+    of ten orders of three and two.
+    """
     sample = Sample((TEN, (100.0, 101.0, 102.0)), (111.0, 113.0), 0.0, False)
     several = Surprise(sample, PLAIN, 0.1)
 
@@ -48,13 +69,17 @@ def test_ranks_are_those_of_the_present_level() -> None:
 
 
 def test_several_runs_shift_by_the_middle_difference() -> None:
-    """Differences of 20 and 30 from 0 … 9 are 11 … 20 and 21 … 30; of 10 and 20 from 1, 2, 9 they are 1 8 9 11 18 19."""
+    """Differences of 20 and 30 from 0 … 9 are 11 … 20 and 21 … 30; of 10 and 20 from 1,
+    2, 9 they are 1 8 9 11 18 19.
+    """
     assert evidence(TEN, 20.0, 30.0).distance == 20.5
     assert evidence((1.0, 2.0, 9.0), 10.0, 20.0, level=0.1).distance == 10.0
 
 
 def test_what_ranks_reach_is_the_shift_less_what_is_sure() -> None:
-    """Of [1, 2, 3] against [11, 13, 17] the middle difference is 11; at 10% 9 are sure; 1% is below 1 of 20 orders."""
+    """Of [1, 2, 3] against [11, 13, 17] the middle difference is 11; at 10% 9 are sure;
+    1% is below 1 of 20 orders.
+    """
     several = evidence((1.0, 2.0, 3.0), 11.0, 13.0, 17.0, level=0.05)
 
     assert several.distance == 11.0
@@ -75,7 +100,9 @@ def test_either_way_counts_double() -> None:
 
 
 def test_half_of_the_rate_is_for_times_that_fall_out_of_line() -> None:
-    """A time that is as rare as one in a hundred by its scatter counts as one in fifty; a count as what it is."""
+    """A time that is as rare as one in a hundred by its scatter counts as one in fifty;
+    a count as what it is.
+    """
     exact = replace(PLAIN, exact=True)
     by_scatter, by_count = predict((TEN,), PLAIN), predict((TEN,), exact)
     rare, counted = by_scatter.reach(0.01, 0.0), by_count.reach(0.01, 0.0)
@@ -96,7 +123,10 @@ def test_runs_are_few_until_there_are_five() -> None:
 
 
 def test_the_measurements_own_error_widens_what_is_expected() -> None:
-    sure, unsure = (Surprise(Sample((TEN,), (20.0,), error, False), PLAIN, 0.01) for error in (0.0, 50.0))
+    sure, unsure = (
+        Surprise(Sample((TEN,), (20.0,), error, False), PLAIN, 0.01)
+        for error in (0.0, 50.0)
+    )
 
     assert unsure.p() > 10 * sure.p()
     assert unsure.reach(0.01) > 3 * sure.reach(0.01)
@@ -118,7 +148,14 @@ def test_factors_are_on_a_logarithmic_scale_and_nothing_at_its_far_end() -> None
         (0.1, None, 50.0, "up", True, log(1.1)),
         (0.1, None, 50.0, "both", True, log(1.1)),
         (0.1, None, 50.0, "down", True, -log(0.9)),  # from 50 to 45
-        (1.0, None, 50.0, "down", True, -log(1e-9)),  # all of it: as far as the scale goes
+        (
+            1.0,
+            None,
+            50.0,
+            "down",
+            True,
+            -log(1e-9),
+        ),  # all of it: as far as the scale goes
         (None, 5.0, 50.0, "up", True, log(1.1)),
         (None, 5.0, 50.0, "down", True, -log(0.9)),
         (None, 50.0, 50.0, "down", True, -log(1e-9)),
@@ -131,7 +168,12 @@ def test_factors_are_on_a_logarithmic_scale_and_nothing_at_its_far_end() -> None
     ],
 )
 def test_a_limit_is_a_distance_on_the_metrics_scale(
-    limit: float | None, change: float | None, centre: float, worse: str, by_factor: bool, expected: float
+    limit: float | None,
+    change: float | None,
+    centre: float,
+    worse: str,
+    by_factor: bool,
+    expected: float,
 ) -> None:
     nature = replace(PLAIN, worse=worse, by_factor=by_factor)
 

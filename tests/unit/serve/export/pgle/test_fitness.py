@@ -26,7 +26,14 @@ def steps(count: int, *ops: str) -> TraceBuilder:
         for at, op in enumerate(ops):
             start = step * 100 + at * 10
             builder.on_line(
-                GPU, "Stream #1(Compute)", op, start, start + 10, hlo_op=op, hlo_module="jit_step", program_id=7
+                GPU,
+                "Stream #1(Compute)",
+                op,
+                start,
+                start + 10,
+                hlo_op=op,
+                hlo_module="jit_step",
+                program_id=7,
             )
     return builder
 

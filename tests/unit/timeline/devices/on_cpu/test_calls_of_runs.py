@@ -1,4 +1,6 @@
-"""Which call dispatched which run, where only their order tells: a window may cut off the first run's call or the last one's."""
+"""Which call dispatched which run, where only their order tells: a window may cut off
+the first run's call or the last one's.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +24,11 @@ def early(calls: list[int], runs: list[tuple[int, int]]) -> int | None:
         ([0, 10, 20], [(1, 5), (11, 15), (21, 25)], 0),
         # the first run was called before the trace began
         ([10, 20], [(1, 5), (11, 15), (21, 25)], 1),
-        # the call of the last run was still open when the trace ended: each call follows the end of the run before
+        # the call of the last run was still open when the trace ended: each call
+        # follows the end of the run before
         ([0, 10], [(1, 5), (11, 15), (21, 25)], 0),
-        # a host that is ahead: it calls while earlier runs go on, and waits for the last before it stops the trace
+        # a host that is ahead: it calls while earlier runs go on, and waits for the
+        # last before it stops the trace
         ([2, 4, 6], [(1, 10), (10, 20), (20, 30), (30, 40), (40, 50)], 2),
         # the last call's run was not recorded
         ([0, 10, 20], [(1, 5), (11, 15)], 0),
@@ -42,13 +46,23 @@ def test_runs_that_were_called_before_the_trace_began(
 
 
 def test_a_recording_that_ends_within_a_call_ties_each_run_to_its_own() -> None:
-    """Steps of 100 µs: a call, its run of 50 µs, and a wait. The fifth call is still open at the end, so it is missing."""
+    """Steps of 100 µs: a call, its run of 50 µs, and a wait. The fifth call is still
+    open at the end, so it is missing.
+    """
     builder = trace().thread("python")
     for at in range(0, 400, 100):
         builder.call("PjitFunction(step)", at, at + 5)
     builder.thread("tf_XLAEigen/1")
     for run, at in enumerate(range(0, 500, 100)):
-        builder.call("dot.1", at + 10, at + 60, hlo_op="dot.1", hlo_module="jit_step", run_id=run + 1, device_ordinal=0)
+        builder.call(
+            "dot.1",
+            at + 10,
+            at + 60,
+            hlo_op="dot.1",
+            hlo_module="jit_step",
+            run_id=run + 1,
+            device_ordinal=0,
+        )
 
     ops = builder.timeline().devices[0].ops
 

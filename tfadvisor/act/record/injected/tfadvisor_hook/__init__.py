@@ -1,7 +1,9 @@
-"""Records the process that it runs in when `tfadvisor run` asks for it, through files in one folder.
+"""Records the process that it runs in when `tfadvisor run` asks for it, through files
+in one folder.
 
-It costs nothing until TensorFlow or JAX is imported. Then a thread looks for orders twenty times a second, and ends with the
-recording. Nothing of the program is wrapped but TensorFlow's tracing of functions, which is put back.
+It costs nothing until TensorFlow or JAX is imported. Then a thread looks for orders
+twenty times a second, and ends with the recording. Nothing of the program is wrapped
+but TensorFlow's tracing of functions, which is put back.
 """
 
 import os
@@ -13,7 +15,9 @@ FOLDER = "TFADVISOR_RECORD"
 
 
 def install() -> None:
-    """Waits for a framework, in a process that `tfadvisor run` has started, and in no other."""
+    """Waits for a framework, in a process that `tfadvisor run` has started, and in no
+    other.
+    """
     folder = os.environ.get(FOLDER)
     if folder and os.path.isdir(folder):
         ForFrameworks(folder).wait()

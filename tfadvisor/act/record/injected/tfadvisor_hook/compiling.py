@@ -1,4 +1,6 @@
-"""When a framework last traced or compiled: JAX tells listeners, TensorFlow is seen to trace a function."""
+"""When a framework last traced or compiled: JAX tells listeners, TensorFlow is seen to
+trace a function.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ _DEEPEST = 200
 
 
 def _under_way() -> bool:
-    """Whether a thread is inside a compiler just now: JAX tells of a compilation when it has ended, minutes later perhaps."""
+    """Whether a thread is inside a compiler just now: JAX tells of a compilation when
+    it has ended, minutes later perhaps.
+    """
     for frame in sys._current_frames().values():
         one: FrameType | None = frame
         for _ in range(_DEEPEST):
@@ -37,8 +41,9 @@ def _under_way() -> bool:
 
 
 class Compilations:
-    """Counted over all threads, each when it has ended; what is traced inside another belongs to it. No locks: all of this
-    runs inside of the program, where a signal or a fork may come at any moment."""
+    """Counted over all threads, each when it has ended; what is traced inside another
+    belongs to it. No locks: all of this runs inside of the program, where a signal or a
+    fork may come at any moment."""
 
     def __init__(self) -> None:
         """Nothing is watched yet."""
@@ -46,19 +51,25 @@ class Compilations:
         self._last: float | None = None
         self._undo: list[Any] = []
         self._watched: set[str] = set()
-        self._open: dict[int, list[float]] = {}  # thread: when its outermost one began, and how many are in each other
+        self._open: dict[
+            int, list[float]
+        ] = {}  # thread: when its outermost one began, and how many are in each other
         self._seconds = 0.0
 
     @property
     def last(self) -> float | None:
-        """When there was one, in seconds since the epoch: now, where one is under way; None before the first."""
+        """When there was one, in seconds since the epoch: now, where one is under way;
+        None before the first.
+        """
         return time.time() if self._open else self._last
 
     @property
     def seconds(self) -> float:
         """How long all of them took so far, those that are under way included."""
         now = time.time()
-        return self._seconds + sum(now - began for began, _ in list(self._open.values()))
+        return self._seconds + sum(
+            now - began for began, _ in list(self._open.values())
+        )
 
     @property
     def count(self) -> int:
@@ -78,12 +89,18 @@ class Compilations:
             else:
                 self._see_functions_traced()
         except Exception as error:
-            sys.stderr.write(f"tfadvisor: compilations of {framework} are not seen: {type(error).__name__}: {error}\n")
+            sys.stderr.write(
+                f"tfadvisor: compilations of {framework} are not seen: "
+                f"{type(error).__name__}: {error}\n"
+            )
 
     def look(self) -> None:
-        """A program may have compiled before it was watched: then JAX has a device by now. Without one nothing compiles, and no
-        frame of another thread is looked at: Python 3.11 has crashed over that."""
-        if "jax" not in self._watched or not getattr(sys.modules.get(_JAX_DEVICES), "_backends", None):
+        """A program may have compiled before it was watched: then JAX has a device by
+        now. Without one nothing compiles, and no frame of another thread is looked at:
+        Python 3.11 has crashed over that."""
+        if "jax" not in self._watched or not getattr(
+            sys.modules.get(_JAX_DEVICES), "_backends", None
+        ):
             return
         if _under_way():
             self._last = time.time()
@@ -129,7 +146,9 @@ class Compilations:
             from jax._src import monitoring as inside
 
             unregister = getattr(monitoring, "unregister_event_duration_listener", None)
-            (unregister or inside._unregister_event_duration_listener_by_callback)(compiled)
+            (unregister or inside._unregister_event_duration_listener_by_callback)(
+                compiled
+            )
 
         monitoring.register_event_duration_secs_listener(compiled)
         self._undo.append(forget)

@@ -1,4 +1,6 @@
-"""A program may record itself while it is recorded: its own profiler comes first, since there can be only one."""
+"""A program may record itself while it is recorded: its own profiler comes first, since
+there can be only one.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ _STARTS = (
 _STOPPING_SECONDS = 60.0
 _LOOK_SECONDS = 0.03
 GROWTH_BYTES = 50 << 20
-"""Of the process's memory while a session is open; once it stops it takes three times as much for a moment, as measured."""
+"""Of the process's memory while a session is open; once it stops it takes three times
+as much for a moment, as measured.
+"""
 
 
 def resident_bytes() -> int:
@@ -32,7 +36,9 @@ def resident_bytes() -> int:
 
 
 class GivingWay:
-    """While it is entered, a start of the program's own profiler waits until our session is stopped."""
+    """While it is entered, a start of the program's own profiler waits until our
+    session is stopped.
+    """
 
     def __init__(self) -> None:
         """Nothing is replaced yet."""
@@ -42,7 +48,9 @@ class GivingWay:
         self._replaced: list[tuple[Any, str, Any, Any]] = []
 
     def wait(self, seconds: float, leaving: threading.Event) -> str:
-        """For so long, or until the program starts its profiler or ends, or its memory grows. Why it was cut short, "" if not."""
+        """For so long, or until the program starts its profiler or ends, or its memory
+        grows. Why it was cut short, "" if not.
+        """
         before, until = resident_bytes(), time.monotonic() + seconds
         while not leaving.is_set() and (left := until - time.monotonic()) > 0:
             if self.over.wait(min(left, _LOOK_SECONDS)):

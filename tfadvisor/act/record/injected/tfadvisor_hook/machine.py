@@ -1,4 +1,5 @@
-"""What the recorded process and its machine do meanwhile, and how they are set: a few small files of Linux, read at both ends.
+"""What the recorded process and its machine do meanwhile, and how they are set: a few
+small files of Linux, read at both ends.
 
 What a system does not tell is left out. Nothing here raises.
 """
@@ -22,7 +23,9 @@ _CGROUP = "/sys/fs/cgroup"
 
 
 def reading(root: int) -> dict[str, Any]:
-    """Counters as they stand now. root: the process whose descendants are the program; this one's group counts as well."""
+    """Counters as they stand now. root: the process whose descendants are the program;
+    this one's group counts as well.
+    """
     found: dict[str, Any] = {"time": time.time()}
     for part in (_cores, _own, _memory, _waits, _quota_counters):
         found.update(_tried(part))
@@ -37,14 +40,24 @@ def settings() -> dict[str, Any]:
         "variables": _tried(lambda: variables(os.environ)),
         "threads": _tried(_threads),
     }
-    for part in (_machine, lambda: {"allowed_cores": len(os.sched_getaffinity(0))}, _quota):
+    for part in (
+        _machine,
+        lambda: {"allowed_cores": len(os.sched_getaffinity(0))},
+        _quota,
+    ):
         found.update(_tried(part))
     return found
 
 
 def variables(environment: Any) -> dict[str, str]:
-    """Those of the frameworks and their libraries, cut to a length; none whose name speaks of a secret."""
-    names = sorted(name for name in environment if name.startswith(_PREFIXES) and not name.startswith(_OF_TERRAFORM))
+    """Those of the frameworks and their libraries, cut to a length; none whose name
+    speaks of a secret.
+    """
+    names = sorted(
+        name
+        for name in environment
+        if name.startswith(_PREFIXES) and not name.startswith(_OF_TERRAFORM)
+    )
     told = [name for name in names if not any(word in name.upper() for word in _SECRET)]
     return {name: environment[name][:_LONGEST] for name in told[:_MOST]}
 
@@ -64,7 +77,9 @@ def _text(file: str) -> str:
 def _numbers(file: str) -> dict[str, int]:
     """Lines of a name and a number: /proc/vmstat, cpu.stat."""
     pairs = (line.replace(":", " ").split()[:2] for line in _text(file).splitlines())
-    return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[1].isdigit()}
+    return {
+        pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[1].isdigit()
+    }
 
 
 def _ticks() -> int:
@@ -72,12 +87,20 @@ def _ticks() -> int:
 
 
 def _cores() -> dict[str, Any]:
-    """The machine's cores together, s since it started: user, nice, system, idle, iowait, irq, softirq, steal."""
+    """The machine's cores together, s since it started: user, nice, system, idle,
+    iowait, irq, softirq, steal.
+    """
     user, nice, system, idle, iowait, irq, softirq, steal = (
-        int(word) / _ticks() for word in _text("/proc/stat").split("\n", 1)[0].split()[1:9]
+        int(word) / _ticks()
+        for word in _text("/proc/stat").split("\n", 1)[0].split()[1:9]
     )
     busy = user + nice + system + irq + softirq
-    return {"busy_seconds": busy, "idle_seconds": idle, "iowait_seconds": iowait, "stolen_seconds": steal}
+    return {
+        "busy_seconds": busy,
+        "idle_seconds": idle,
+        "iowait_seconds": iowait,
+        "stolen_seconds": steal,
+    }
 
 
 def _own() -> dict[str, Any]:
@@ -96,7 +119,9 @@ def _memory() -> dict[str, Any]:
 
 
 def _waits() -> dict[str, Any]:
-    """How long this process's threads ran, and were ready to run and had no core; s, summed over those that live."""
+    """How long this process's threads ran, and were ready to run and had no core; s,
+    summed over those that live.
+    """
     ran = waited = 0
     for thread in os.listdir("/proc/self/task")[:_MOST_THREADS]:
         try:
@@ -108,7 +133,9 @@ def _waits() -> dict[str, Any]:
 
 
 def _program_seconds(root: int) -> float:
-    """Of all processes that descend from the root or share its group, and of those of them that have ended."""
+    """Of all processes that descend from the root or share its group, and of those of
+    them that have ended.
+    """
     parents, groups, ticks = {}, {}, {}
     for name in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -116,9 +143,20 @@ def _program_seconds(root: int) -> float:
         except OSError:
             continue
         pid = int(name)
-        parents[pid], groups[pid], ticks[pid] = int(words[1]), int(words[2]), sum(map(int, words[11:15]))
+        parents[pid], groups[pid], ticks[pid] = (
+            int(words[1]),
+            int(words[2]),
+            sum(map(int, words[11:15])),
+        )
     group = groups.get(root)
-    return sum(ticks[pid] for pid in parents if groups[pid] == group or root in _line(pid, parents)) / _ticks()
+    return (
+        sum(
+            ticks[pid]
+            for pid in parents
+            if groups[pid] == group or root in _line(pid, parents)
+        )
+        / _ticks()
+    )
 
 
 def _line(pid: int, parents: dict[int, int]) -> Iterator[int]:
@@ -131,20 +169,30 @@ def _line(pid: int, parents: dict[int, int]) -> Iterator[int]:
 
 
 def _groups() -> list[str]:
-    """Folders of the control groups that may limit this process, the innermost first; of either version."""
+    """Folders of the control groups that may limit this process, the innermost first;
+    of either version.
+    """
     found = []
     for line in _text("/proc/self/cgroup").splitlines():
         _, controllers, path = line.split(":", 2)
         if controllers in ("", "cpu", "cpu,cpuacct", "cpuacct,cpu"):
             base = _CGROUP if not controllers else os.path.join(_CGROUP, controllers)
             parts = [part for part in path.split("/") if part]
-            found += [os.path.join(base, *parts[:count]) for count in range(len(parts), -1, -1)]
+            found += [
+                os.path.join(base, *parts[:count])
+                for count in range(len(parts), -1, -1)
+            ]
     return found
 
 
 def _quota() -> dict[str, Any]:
     """The smallest share of cores that any of the groups allows."""
-    quotas = [quota for folder in _groups() for quota in [_quota_of(folder)] if quota is not None]
+    quotas = [
+        quota
+        for folder in _groups()
+        for quota in [_quota_of(folder)]
+        if quota is not None
+    ]
     return {"quota_cores": min(quotas)} if quotas else {}
 
 
@@ -165,13 +213,23 @@ def _quota_counters() -> dict[str, Any]:
     for folder in _groups():
         if _quota_of(folder) is not None:
             counted = _numbers(os.path.join(folder, "cpu.stat"))
-            return {"periods": counted.get("nr_periods"), "throttled_periods": counted.get("nr_throttled")}
+            return {
+                "periods": counted.get("nr_periods"),
+                "throttled_periods": counted.get("nr_throttled"),
+            }
     return {}
 
 
 def _versions() -> dict[str, Any]:
-    found = {name: getattr(sys.modules.get(name), "__version__", None) for name in _FRAMEWORKS}
-    told = {name: str(version)[:40] for name, version in found.items() if version is not None}
+    found = {
+        name: getattr(sys.modules.get(name), "__version__", None)
+        for name in _FRAMEWORKS
+    }
+    told = {
+        name: str(version)[:40]
+        for name, version in found.items()
+        if version is not None
+    }
     return {"python": ".".join(map(str, sys.version_info[:3])), **told}
 
 
@@ -186,4 +244,7 @@ def _threads() -> dict[str, Any]:
 
 
 def _machine() -> dict[str, Any]:
-    return {"cores": os.cpu_count(), "memory_bytes": _numbers("/proc/meminfo")["MemTotal"] << 10}
+    return {
+        "cores": os.cpu_count(),
+        "memory_bytes": _numbers("/proc/meminfo")["MemTotal"] << 10,
+    }

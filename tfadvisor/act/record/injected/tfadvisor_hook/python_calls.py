@@ -1,4 +1,6 @@
-"""Calls of the program's own Python functions as events of the thread that makes them, where the framework's tracer has none."""
+"""Calls of the program's own Python functions as events of the thread that makes them,
+where the framework's tracer has none.
+"""
 
 from __future__ import annotations
 
@@ -12,24 +14,32 @@ from typing import Any
 from .sampling import is_ours, is_own
 
 _KEPT: list[object] = []
-"""What the main thread may still be going to call, however long it takes until it can: never freed."""
+"""What the main thread may still be going to call, however long it takes until it can:
+never freed.
+"""
 
 
 class PythonCalls:
-    """Of the main thread: functions of the program's own files, and what these call directly.
+    """Of the main thread: functions of the program's own files, and what these call
+    directly.
 
-    An event is named as the frameworks' tracers name theirs, `$train.py:42 log_metrics`. Where another tracer follows the
-    thread's calls already, as a debugger does, nothing is recorded. No failure in here reaches the program.
+    An event is named as the frameworks' tracers name theirs, `$train.py:42
+    log_metrics`. Where another tracer follows the thread's calls already, as a debugger
+    does, nothing is recorded. No failure in here reaches the program.
     """
 
     def __init__(self, event: Callable[[str], Any]) -> None:
-        """event: begins an event of that name in the calling thread; its Stop() ends it."""
+        """event: begins an event of that name in the calling thread; its Stop() ends
+        it.
+        """
         self._event = event
         self._own: dict[CodeType, bool] = {}
         self._open: list[tuple[FrameType, Any]] = []
         self._over = False
         self.followed = 0
-        """How often Python has called us, at calls and returns alike: what tracing costs."""
+        """How often Python has called us, at calls and returns alike: what tracing
+        costs.
+        """
         self._begin = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(self._install)
 
     def begin(self) -> None:
@@ -47,7 +57,9 @@ class PythonCalls:
         return 0
 
     def _follower(self) -> Callable[[FrameType, str, object], None]:
-        """What Python calls at each call and return of a function, also of those in C."""
+        """What Python calls at each call and return of a function, also of
+        those in C.
+        """
         is_own, opened, event = self._is_own, self._open, self._event
 
         def follow(frame: FrameType, what: str, _argument: object) -> None:
@@ -55,8 +67,15 @@ class PythonCalls:
             try:
                 if what == "call" and not self._over:
                     code, caller = frame.f_code, frame.f_back
-                    if is_own(code) or (caller is not None and is_own(caller.f_code) and not is_ours(code)):
-                        name = f"${os.path.basename(code.co_filename)}:{code.co_firstlineno} {code.co_name}"
+                    if is_own(code) or (
+                        caller is not None
+                        and is_own(caller.f_code)
+                        and not is_ours(code)
+                    ):
+                        name = (
+                            f"${os.path.basename(code.co_filename)}:{code.co_firstlineno} "
+                            f"{code.co_name}"
+                        )
                         opened.append((frame, event(name)))
                 elif what == "return" and opened and opened[-1][0] is frame:
                     opened.pop()[1].Stop()

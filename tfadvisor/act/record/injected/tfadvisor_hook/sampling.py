@@ -1,8 +1,11 @@
-"""What the main thread does at the ticks of a timer, and how often the loop that it runs goes round.
+"""What the main thread does at the ticks of a timer, and how often the loop that it
+runs goes round.
 
-A timer of the system sends SIGURG, which programs do not use and which nothing happens to by default, to the main thread alone.
-Python runs the handler between two instructions of the thread; all ticks since the last one lie in the same call then. So a
-tick in a long call of C counts as one in it, and what holds the interpreter's lock is seen like anything else.
+A timer of the system sends SIGURG, which programs do not use and which nothing happens
+to by default, to the main thread alone. Python runs the handler between two
+instructions of the thread; all ticks since the last one lie in the same call then. So a
+tick in a long call of C counts as one in it, and what holds the interpreter's lock is
+seen like anything else.
 """
 
 from __future__ import annotations
@@ -23,10 +26,14 @@ EVERY_NS = 6_173_000
 MOST = 16_000
 """Samples, 100 s."""
 _ONE_CALL_SECONDS = 1.0
-"""After so long without an instruction of Python the main thread is taken to be in one call."""
+"""After so long without an instruction of Python the main thread is taken to be in one
+call.
+"""
 _MOST_PLACES, _DEEPEST, _MOST_ROUNDS = 2_000, 64, 2_000
 _ELSEWHERE = -1
-"""In place of a line of the loop's function, for what does not happen in it; 0 where that is not known."""
+"""In place of a line of the loop's function, for what does not happen in it; 0 where
+that is not known.
+"""
 _NAMELESS = ("<genexpr>", "<listcomp>", "<dictcomp>", "<setcomp>", "<lambda>")
 BETWEEN = (
     "on_epoch_begin",
@@ -41,7 +48,13 @@ BETWEEN = (
 """Functions in which an epoch begins or ends; those of Keras too."""
 _KEPT: list[object] = []  # what the main thread may still be going to call: never freed
 _HERE = os.path.dirname(__file__)
-_INSTALLED = ("site-packages", "dist-packages", "__autograph_generated_file", "<frozen", _HERE)
+_INSTALLED = (
+    "site-packages",
+    "dist-packages",
+    "__autograph_generated_file",
+    "<frozen",
+    _HERE,
+)
 _STANDARD = sysconfig.get_paths()["stdlib"]
 
 
@@ -57,12 +70,20 @@ def is_own(code: CodeType) -> bool:
 
 
 def _where(frame: FrameType) -> list[Any]:
-    """File, line and function; instructions that Python adds are of no line, and count as of the function's first."""
-    return [frame.f_code.co_filename, frame.f_lineno or frame.f_code.co_firstlineno, frame.f_code.co_name]
+    """File, line and function; instructions that Python adds are of no line, and count
+    as of the function's first.
+    """
+    return [
+        frame.f_code.co_filename,
+        frame.f_lineno or frame.f_code.co_firstlineno,
+        frame.f_code.co_name,
+    ]
 
 
 class Sampler:
-    """Of this process's main thread. Costs some 10 µs a tick. No failure in here reaches the program."""
+    """Of this process's main thread. Costs some 10 µs a tick. No failure in here
+    reaches the program.
+    """
 
     def __init__(self) -> None:
         """Does nothing yet."""
@@ -74,12 +95,16 @@ class Sampler:
         self.rounds_ns: list[int] = []
         """When each of the rounds began that were counted last, since the epoch."""
         self.inside: list[Any] | None = None
-        """File, line and function of a call in which the thread was all the time that its rounds were to be counted."""
+        """File, line and function of a call in which the thread was all the time that
+        its rounds were to be counted.
+        """
         self._places: dict[tuple[Any, ...], int] = {}
         self._told: list[list[Any]] = []
         self._lines: list[int] = []
         self._loop: tuple[CodeType, list[Any]] | None = None
-        """The function whose rounds were counted last; its file and name, the first and the last line of its loop."""
+        """The function whose rounds were counted last; its file and name, the first and
+        the last line of its loop.
+        """
         self._times: list[int] = []
         self._at: list[int] = []
         self._timer: ctypes.c_void_p | None = None
@@ -95,26 +120,47 @@ class Sampler:
             ctypes.pythonapi.Py_AddPendingCall(self._begin, None)
 
     def stop(self) -> None:
-        """No tick comes any more. The handler stays: a signal that is under way shall not meet another."""
+        """No tick comes any more. The handler stays: a signal that is under way shall
+        not meet another.
+        """
         timer, self._timer = self._timer, None
         self.running = False
         if timer is not None:
             _library().timer_delete(timer)
 
     def count_rounds(
-        self, limit: float, over: threading.Event, least: float = 0.25, late: float = 1.0
+        self,
+        limit: float,
+        over: threading.Event,
+        least: float = 0.25,
+        late: float = 1.0,
     ) -> dict[str, Any] | None:
-        """Of the loop that the main thread is in. None where none goes round three times, or nobody may look.
+        """Of the loop that the main thread is in. None where none goes round three
+        times, or nobody may look.
 
-        least, limit, late: s; how long it is counted at least and at most, and how much longer it is waited for.
+        least, limit, late: s; how long it is counted at least and at most, and how much
+        longer it is waited for.
         """
         self.start()
         rounds = self._rounds = Rounds(least, limit, self._owned)
         began, before = time.monotonic(), self._main_thread()
-        while not (rounds.done or over.wait(0.02) or self.why or time.monotonic() > began + limit + late):
-            if time.monotonic() > began + _ONE_CALL_SECONDS and not rounds.begun and self._main_thread() == before:
+        while not (
+            rounds.done
+            or over.wait(0.02)
+            or self.why
+            or time.monotonic() > began + limit + late
+        ):
+            if (
+                time.monotonic() > began + _ONE_CALL_SECONDS
+                and not rounds.begun
+                and self._main_thread() == before
+            ):
                 break
-        self.inside = before[2] if before is not None and not rounds.begun and self._main_thread() == before else None
+        self.inside = (
+            before[2]
+            if before is not None and not rounds.begun and self._main_thread() == before
+            else None
+        )
         self._rounds = None
         rounds.over = True
         found, self.rounds_ns = rounds.found(), rounds.began_ns
@@ -122,7 +168,9 @@ class Sampler:
         return found
 
     def _main_thread(self) -> tuple[int, int, list[Any]] | None:
-        """(its innermost frame, the instruction that it is at there, the line of the program that it is in)."""
+        """(its innermost frame, the instruction that it is at there, the line of the
+        program that it is in).
+        """
         leaf = sys._current_frames().get(threading.main_thread().ident or 0)
         if leaf is None:
             return None
@@ -132,7 +180,9 @@ class Sampler:
         return id(leaf), leaf.f_lasti, _where(own)
 
     def told(self, opened: float) -> dict[str, Any]:
-        """The samples so far. opened: when the window began, seconds since the epoch."""
+        """The samples so far. opened: when the window began, seconds since the
+        epoch.
+        """
         count = min(len(self._times), len(self._at))
         first = self._times[0] if count else 0
         return {
@@ -156,14 +206,22 @@ class Sampler:
 
     def lacks(self, seconds: float) -> float:
         """How much longer it has to sample, so that this is how long it did."""
-        return max(seconds - (time.time_ns() - self._times[0]) / 1e9, 0.0) if self._times else 0.0
+        return (
+            max(seconds - (time.time_ns() - self._times[0]) / 1e9, 0.0)
+            if self._times
+            else 0.0
+        )
 
     def _install(self, _nothing: object) -> int:
         try:
-            if signal.getsignal(signal.SIGURG) not in (signal.SIG_DFL, self.tfadvisor_tick):
+            if signal.getsignal(signal.SIGURG) not in (
+                signal.SIG_DFL,
+                self.tfadvisor_tick,
+            ):
                 self.why = "the program uses SIGURG itself"
             else:
-                if self._times:  # the first tick would stand for all since the last one before the pause
+                # the first tick would stand for all since the last one before the pause
+                if self._times:
                     self._times.append(time.time_ns())
                     self._at.append(-1)
                 signal.signal(signal.SIGURG, self.tfadvisor_tick)
@@ -176,8 +234,12 @@ class Sampler:
         return 0
 
     def tfadvisor_tick(self, _number: int, frame: FrameType | None) -> None:
-        """Readers know it by its name where a tracer of all calls records it; so it calls little."""
-        if frame is None or self._timer is None or self._ticking:  # a tick may come while another is told
+        """Readers know it by its name where a tracer of all calls records it; so it
+        calls little.
+        """
+        if (
+            frame is None or self._timer is None or self._ticking
+        ):  # a tick may come while another is told
             return
         self._ticking = True
         try:
@@ -192,9 +254,14 @@ class Sampler:
         self._ticking = False
 
     def _place(self, leaf: FrameType) -> int:
-        """The line of the program that the thread is in, and the function that it is in there: that of an epoch's end, if one is
-        open, else the program's innermost."""
-        own, frame, looping, line = self._own, leaf, self._loop[0] if self._loop else None, 0
+        """The line of the program that the thread is in, and the function that it is in
+        there: that of an epoch's end, if one is open, else the program's innermost."""
+        own, frame, looping, line = (
+            self._own,
+            leaf,
+            self._loop[0] if self._loop else None,
+            0,
+        )
         user = between = None
         for _ in range(_DEEPEST):
             code = frame.f_code
@@ -211,7 +278,14 @@ class Sampler:
                 line = line or (_ELSEWHERE if looping is not None else 0)
                 break
             frame = frame.f_back
-        key = (user and user.f_code, user and user.f_lineno, leaf.f_code, between and between.f_code, looping, line)
+        key = (
+            user and user.f_code,
+            user and user.f_lineno,
+            leaf.f_code,
+            between and between.f_code,
+            looping,
+            line,
+        )
         if key in self._places:
             return self._places[key]
         if len(self._told) >= _MOST_PLACES:
@@ -222,22 +296,32 @@ class Sampler:
         function = between.f_code.co_name if between is not None else function
         inner = leaf.f_code
         self._told.append(
-            [file, own_line, function, inner.co_name if leaf is not user else "", os.path.basename(inner.co_filename)]
+            [
+                file,
+                own_line,
+                function,
+                inner.co_name if leaf is not user else "",
+                os.path.basename(inner.co_filename),
+            ]
         )
         return self._places[key]
 
     def _owned(self, code: CodeType) -> bool:
-        """Whether it is of the program's own files; remembered as None for the hook's."""
+        """Whether it is of the program's own files; remembered as None for the
+        hook's.
+        """
         if code not in self._own:
             self._own[code] = None if is_ours(code) else is_own(code)
         return bool(self._own[code])
 
 
 class Rounds:
-    """Lines of the frames that are open now, each with when it began, until a frame that stays open goes round.
+    """Lines of the frames that are open now, each with when it began, until a frame
+    that stays open goes round.
 
-    Python tells by sys.settrace, for as long as this takes; it slows Python's own instructions, so that a round of a loop in
-    Python is shorter than what is found, never longer.
+    Python tells by sys.settrace, for as long as this takes; it slows Python's own
+    instructions, so that a round of a loop in Python is shorter than what is found,
+    never longer.
     """
 
     FEWEST = 4
@@ -245,7 +329,9 @@ class Rounds:
 
     def __init__(self, least: float, limit: float, owned: Any) -> None:
         """least, limit: s."""
-        self.done = self.over = False  # no lock: a tick may come where the main thread holds it
+        self.done = self.over = (
+            False  # no lock: a tick may come where the main thread holds it
+        )
         self.began_ns: list[int] = []
         """When each round that was found began, since the epoch."""
         self.loop: tuple[CodeType, list[Any]] | None = None
@@ -295,7 +381,9 @@ class Rounds:
         elif what == "line" and not self.over:
             times = self._times.setdefault(frame, {}).setdefault(frame.f_lineno, [])
             came = self._came.setdefault(frame, {})
-            if frame.f_lasti <= came.get(frame.f_lineno, frame.f_lasti):  # a block's line comes again where it is left
+            if frame.f_lasti <= came.get(
+                frame.f_lineno, frame.f_lasti
+            ):  # a block's line comes again where it is left
                 came[frame.f_lineno] = frame.f_lasti
                 times.append(now)
             left, since = self._last.get(frame, (frame.f_lineno, now))
@@ -303,20 +391,28 @@ class Rounds:
             spent = self._spent.setdefault(frame, {})
             spent[left] = spent.get(left, 0.0) + now - since
             elapsed = now - (self._began or now)
-            enough = len(times) >= self.FEWEST and elapsed >= self._least and frame is self._outermost()
+            enough = (
+                len(times) >= self.FEWEST
+                and elapsed >= self._least
+                and frame is self._outermost()
+            )
             enough = enough and self._takes_most(frame, frame.f_lineno)
             if enough or elapsed > self._limit or len(times) > self._MOST_TIMES:
                 self._end()
         return None if self.over else self._line
 
     def _takes_most(self, frame: FrameType, line: int) -> bool:
-        """Whether the innermost loop around a line takes at least half of the frame's time; a loop inside a step takes less."""
+        """Whether the innermost loop around a line takes at least half of the frame's
+        time; a loop inside a step takes less.
+        """
         loops = self._loops.get(frame.f_code)
         if loops is None:
             loops = self._loops[frame.f_code] = _loops_of(frame.f_code)
         around = min((one for one in loops if line in one), key=len, default=None)
         spent = self._spent.get(frame, {})
-        return around is None or 2 * sum(spent.get(one, 0.0) for one in around) >= sum(spent.values())
+        return around is None or 2 * sum(spent.get(one, 0.0) for one in around) >= sum(
+            spent.values()
+        )
 
     def _outermost(self) -> FrameType | None:
         return next((one for one in reversed(self._frames) if one in self._times), None)
@@ -330,24 +426,46 @@ class Rounds:
             self.done = True
 
     def found(self) -> dict[str, Any] | None:
-        """The outermost open frame with a line that came at least three times, and how long a round of it takes."""
+        """The outermost open frame with a line that came at least three times, and how
+        long a round of it takes.
+        """
         for depth in range(len(self._frames) - 1, -1, -1):
             frame = self._frames[depth]
-            lines = {line: times for line, times in self._times.get(frame, {}).items() if self._takes_most(frame, line)}
-            again = {line: len(times) for line, times in lines.items() if len(times) >= self.FEWEST - 1}
+            lines = {
+                line: times
+                for line, times in self._times.get(frame, {}).items()
+                if self._takes_most(frame, line)
+            }
+            again = {
+                line: len(times)
+                for line, times in lines.items()
+                if len(times) >= self.FEWEST - 1
+            }
             if not again:
                 continue
             counts = list(again.values())
             usual = max(set(counts), key=lambda one: (counts.count(one), one))
-            line, times = next((line, times) for line, times in lines.items() if len(times) == usual)
+            line, times = next(
+                (line, times) for line, times in lines.items() if len(times) == usual
+            )
             between = sorted(after - before for before, after in zip(times, times[1:]))  # noqa: B905, RUF007
             epoch = time.time() - time.perf_counter()
             self.began_ns = [int((one + epoch) * 1e9) for one in times[:_MOST_ROUNDS]]
             file, _, function, own = self._stack[depth]
-            around = min((one for one in self._loops[frame.f_code] if line in one), key=len, default=None)
-            self.loop = (frame.f_code, [file, function, min(around), max(around)]) if around and own else None
+            around = min(
+                (one for one in self._loops[frame.f_code] if line in one),
+                key=len,
+                default=None,
+            )
+            self.loop = (
+                (frame.f_code, [file, function, min(around), max(around)])
+                if around and own
+                else None
+            )
             at = next((one for one in self._stack[depth:] if one[3]), None)
-            place = [file, line, function] if own or at is None else [at[0], at[1], at[2]]
+            place = (
+                [file, line, function] if own or at is None else [at[0], at[1], at[2]]
+            )
             return {
                 "file": place[0],
                 "line": place[1],
@@ -361,14 +479,22 @@ class Rounds:
 
 
 def _loops_of(code: CodeType) -> list[frozenset[int]]:
-    """The lines of each loop: what lies between where it begins and the last jump back to there."""
+    """The lines of each loop: what lies between where it begins and the last jump back
+    to there.
+    """
     line, lines, loops = code.co_firstlineno, [], {}
     starts = dict(dis.findlinestarts(code))
     for one in dis.get_instructions(code):
         line = starts.get(one.offset) or line
         lines.append((one.offset, line))
-        if one.opcode in _JUMPS and isinstance(one.argval, int) and one.argval <= one.offset:
-            loops[one.argval] = frozenset(at for offset, at in lines if offset >= one.argval)
+        if (
+            one.opcode in _JUMPS
+            and isinstance(one.argval, int)
+            and one.argval <= one.offset
+        ):
+            loops[one.argval] = frozenset(
+                at for offset, at in lines if offset >= one.argval
+            )
     return list(loops.values())
 
 
@@ -378,7 +504,11 @@ _JUMPS = frozenset((*dis.hasjrel, *dis.hasjabs))
 class _Stack(ctypes.Structure):
     """stack_t."""
 
-    _fields_ = [("at", ctypes.c_void_p), ("flags", ctypes.c_int), ("size", ctypes.c_size_t)]
+    _fields_ = [
+        ("at", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("size", ctypes.c_size_t),
+    ]
 
 
 class _Action(ctypes.Structure):
@@ -397,11 +527,14 @@ _STACK_BYTES = 1 << 18
 
 
 def _handle_on_a_stack_of_its_own(number: int) -> None:
-    """The system writes a signal's frame elsewhere than on the calling thread's stack. Raises OSError where it cannot.
+    """The system writes a signal's frame elsewhere than on the calling thread's stack.
+    Raises OSError where it cannot.
 
-    oneDNN's generated products for AVX-512, which TensorFlow calls, keep what they need below the stack pointer, further down
-    than a handler may know: a signal in such a product overwrites it, and the product then writes anywhere in the heap. With
-    TensorFlow 2.21 a loop of small products ended within five seconds of 162 signals a second that way.
+    oneDNN's generated products for AVX-512, which TensorFlow calls, keep what they need
+    below the stack pointer, further down than a handler may know: a signal in such a
+    product overwrites it, and the product then writes anywhere in the heap. With
+    TensorFlow 2.21 a loop of small products ended within five seconds of 162 signals a
+    second that way.
     """
     library, stack, action = _library(), _Stack(), _Action()
     known = library.sigaltstack(None, ctypes.byref(stack)) == 0
@@ -433,17 +566,28 @@ _TO_THREAD = 4
 
 def _library() -> Any:
     here = ctypes.CDLL(None, use_errno=True)
-    return here if hasattr(here, "timer_create") else ctypes.CDLL("librt.so.1", use_errno=True)
+    return (
+        here
+        if hasattr(here, "timer_create")
+        else ctypes.CDLL("librt.so.1", use_errno=True)
+    )
 
 
 def _started(thread: int) -> ctypes.c_void_p:
-    """A timer that ticks for the thread of that number. Raises OSError, AttributeError where there is none."""
+    """A timer that ticks for the thread of that number. Raises OSError, AttributeError
+    where there is none.
+    """
     library, timer = _library(), ctypes.c_void_p()
     event = _Event(None, int(signal.SIGURG), _TO_THREAD, thread)
     if library.timer_create(1, ctypes.byref(event), ctypes.byref(timer)):
         raise OSError(ctypes.get_errno(), "no timer")
     library.timer_delete.argtypes = [ctypes.c_void_p]
-    library.timer_settime.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p]
+    library.timer_settime.argtypes = [
+        ctypes.c_void_p,
+        ctypes.c_int,
+        ctypes.c_void_p,
+        ctypes.c_void_p,
+    ]
     spec = (ctypes.c_long * 4)(0, EVERY_NS, 0, EVERY_NS)
     if library.timer_settime(timer, 0, ctypes.byref(spec), None):
         raise OSError(ctypes.get_errno(), "the timer does not start")

@@ -15,10 +15,13 @@ HOST_TRACER_LEVEL = 2
 
 
 class JaxTracer:
-    """jax.profiler, with the levels that its public functions do not take in every release."""
+    """jax.profiler, with the levels that its public functions do not take in every
+    release.
+    """
 
     def start(self, order: dict[str, Any]) -> None:
-        """order: `python_tracer` tells whether calls of Python functions are recorded too.
+        """order: `python_tracer` tells whether calls of Python functions are recorded
+        too.
 
         Raises RuntimeError while the program records itself.
         """
@@ -44,20 +47,26 @@ class JaxTracer:
         os.replace(f"{file}.part", file)
 
     def followed(self) -> int | None:
-        """How often Python has called a tracer of ours; None where the framework traces calls of Python itself."""
+        """How often Python has called a tracer of ours; None where the framework traces
+        calls of Python itself.
+        """
         return None
 
 
 def _session_of(state: Any) -> Any:
-    """What the program records itself: `session` from JAX 0.12 on, `profile_session` before."""
+    """What the program records itself: `session` from JAX 0.12 on, `profile_session`
+    before.
+    """
     return getattr(state, "session", None) or getattr(state, "profile_session", None)
 
 
 class TensorFlowTracer:
-    """tf.profiler.experimental's session. It writes its own folder, in older releases with more than the trace.
+    """tf.profiler.experimental's session. It writes its own folder, in older releases
+    with more than the trace.
 
-    It is given no options: these levels are TensorFlow's own, and 2.21 warns of each option, those that its own function
-    gives included, and heeds none, so that its tracer of Python cannot be switched on there.
+    It is given no options: these levels are TensorFlow's own, and 2.21 warns of each
+    option, those that its own function gives included, and heeds none, so that its
+    tracer of Python cannot be switched on there.
     """
 
     def __init__(self, file: str) -> None:
@@ -89,7 +98,11 @@ class TensorFlowTracer:
             self.calls.end()
         try:
             self.session.export_to_tb()
-            (trace,) = glob.glob(os.path.join(glob.escape(self.folder), "plugins", "profile", "*", "*.xplane.pb"))
+            (trace,) = glob.glob(
+                os.path.join(
+                    glob.escape(self.folder), "plugins", "profile", "*", "*.xplane.pb"
+                )
+            )
             os.replace(trace, file)
         finally:
             shutil.rmtree(self.folder, ignore_errors=True)
@@ -97,4 +110,8 @@ class TensorFlowTracer:
 
 def tracer_for(framework: str, file: str) -> JaxTracer | TensorFlowTracer:
     """A session that is not started yet. file: where its trace shall be."""
-    return JaxTracer() if framework == "jax" and "jax" in sys.modules else TensorFlowTracer(file)
+    return (
+        JaxTracer()
+        if framework == "jax" and "jax" in sys.modules
+        else TensorFlowTracer(file)
+    )

@@ -1,4 +1,6 @@
-"""Notices the first import of a framework, in this process or in one that it forks, and starts the recorder's thread."""
+"""Notices the first import of a framework, in this process or in one that it forks, and
+starts the recorder's thread.
+"""
 
 from __future__ import annotations
 
@@ -35,11 +37,18 @@ class ForFrameworks:
         self.started = True
         try:
             recorder = Recorder(self.folder, forked=forked)
-            threading.Thread(target=recorder.follow, name="tfadvisor", daemon=True).start()
+            threading.Thread(
+                target=recorder.follow, name="tfadvisor", daemon=True
+            ).start()
         except Exception as error:
-            sys.stderr.write(f"tfadvisor: this process is not recorded: {type(error).__name__}: {error}\n")
+            sys.stderr.write(
+                f"tfadvisor: this process is not recorded: {type(error).__name__}: "
+                f"{error}\n"
+            )
 
     def after_fork(self) -> None:
-        """The thread has stayed with the parent. A child that trains gets one of its own."""
+        """The thread has stayed with the parent. A child that trains gets one of its
+        own.
+        """
         if self.started and os.path.isdir(self.folder):
             self.start(forked=True)

@@ -1,8 +1,9 @@
-"""Times the steps of the process that it runs in when `tfadvisor try` asks for it, and nothing else.
+"""Times the steps of the process that it runs in when `tfadvisor try` asks for it, and
+nothing else.
 
-The program's own files are compiled with a call at the head of its loops, or of the one loop whose rounds are its steps;
-patched files are read from where the parent has put them. Nothing on disk changes, and profilers that the program starts
-itself stay off.
+The program's own files are compiled with a call at the head of its loops, or of the one
+loop whose rounds are its steps; patched files are read from where the parent has put
+them. Nothing on disk changes, and profilers that the program starts itself stay off.
 """
 
 import os
@@ -12,7 +13,9 @@ FOLDER = "TFADVISOR_TRIAL"
 
 
 def install() -> None:
-    """Starts the clock, in a process that `tfadvisor try` has started, and in no other."""
+    """Starts the clock, in a process that `tfadvisor try` has started, and in
+    no other.
+    """
     folder = os.environ.get(FOLDER)
     if not folder or not os.path.isdir(folder):
         return
@@ -29,7 +32,10 @@ def install() -> None:
         return
     clock = Watching(folder, order) if order["loops"] is None else Timing(folder, order)
     clock.start()
-    after = [*own_profilers.after_import().items(), *keras_steps.after_import(clock).items()]
+    after = [
+        *own_profilers.after_import().items(),
+        *keras_steps.after_import(clock).items(),
+    ]
     importing = Importing(order, clock)
     if clock.parts.hooked:
         OwnCalls(clock.parts, importing.is_own).start()

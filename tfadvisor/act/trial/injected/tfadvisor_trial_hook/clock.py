@@ -1,7 +1,9 @@
-"""What loops tell: the base of the clock that looks which loop the program spends its time in, and of the one that times it.
+"""What loops tell: the base of the clock that looks which loop the program spends its
+time in, and of the one that times it.
 
-`time.perf_counter` is looked up at each call. Both clocks count rounds on the thread that came first, and only the time inside
-the loop: what lies between two epochs is in no step, but what the first round waits for is.
+`time.perf_counter` is looked up at each call. Both clocks count rounds on the thread
+that came first, and only the time inside the loop: what lies between two epochs is in
+no step, but what the first round waits for is.
 """
 
 from __future__ import annotations
@@ -42,7 +44,9 @@ class Clock:
         only = self.order["loops"]
         return only is None or [file, line] in only
 
-    def loop(self, file: str, line: int, function: str, targets: list[str], yields: bool) -> int:
+    def loop(
+        self, file: str, line: int, function: str, targets: list[str], yields: bool
+    ) -> int:
         """The number of a loop, which is new."""
         self.loops.append({
             "file": file, "line": line, "function": function, "targets": targets, "done": 0, "open": False,
@@ -85,7 +89,9 @@ class Clock:
         write_letter(os.path.join(self.folder, f"answer-{os.getpid()}.json"), answer)
 
     def stay(self) -> None:
-        """Everything is reported: the program stands still between two rounds until the parent ends it."""
+        """Everything is reported: the program stands still between two rounds until the
+        parent ends it.
+        """
         self.tell(ended=False)
         while os.path.isdir(self.folder):
             time.sleep(0.05)

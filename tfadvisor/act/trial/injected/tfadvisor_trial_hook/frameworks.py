@@ -1,4 +1,6 @@
-"""What the clock asks TensorFlow and JAX: whether they work already, to wait for their devices, and what they are."""
+"""What the clock asks TensorFlow and JAX: whether they work already, to wait for their
+devices, and what they are.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ class Frameworks:
         return int(self.compilations.count)
 
     def ready(self) -> bool:
-        """Whether one has compiled or has its devices; so is a program with neither framework."""
+        """Whether one has compiled or has its devices; so is a program with neither
+        framework.
+        """
         if self.compiled() or not any(name in sys.modules for name in NAMES):
             return True
         bridge = sys.modules.get("jax._src.xla_bridge")
@@ -41,22 +45,33 @@ class Frameworks:
             try:
                 wait()
             except Exception as error:
-                sys.stderr.write(f"tfadvisor: devices are not waited for: {type(error).__name__}: {error}\n")
+                sys.stderr.write(
+                    f"tfadvisor: devices are not waited for: {type(error).__name__}: "
+                    f"{error}\n"
+                )
 
     def about(self) -> dict[str, Any]:
         """Versions, and the kind of the first device."""
         versions = {
-            name: str(getattr(sys.modules[name], "__version__", "")) for name in _VERSIONS if name in sys.modules
+            name: str(getattr(sys.modules[name], "__version__", ""))
+            for name in _VERSIONS
+            if name in sys.modules
         }
         try:
             device, devices = _devices()
         except Exception:
             device, devices = "", 0
-        return {"versions": {"python": platform.python_version(), **versions}, "device": device, "devices": devices}
+        return {
+            "versions": {"python": platform.python_version(), **versions},
+            "device": device,
+            "devices": devices,
+        }
 
 
 def _is_ready(module: Any) -> bool:
-    return module is not None and not getattr(getattr(module, "__spec__", None), "_initializing", False)
+    return module is not None and not getattr(
+        getattr(module, "__spec__", None), "_initializing", False
+    )
 
 
 def _jax_with_devices() -> Any:
@@ -75,7 +90,9 @@ def _wait_for_jax() -> None:
 
 def _context() -> Any:
     """TensorFlow's, None before it has its devices."""
-    context = getattr(sys.modules.get("tensorflow.python.eager.context"), "_context", None)
+    context = getattr(
+        sys.modules.get("tensorflow.python.eager.context"), "_context", None
+    )
     return context if getattr(context, "_initialized", False) else None
 
 
@@ -85,20 +102,30 @@ def _wait_for_tensorflow() -> None:
         return
     sys.modules["tensorflow.python.eager.context"].async_wait()
     tensorflow = sys.modules.get("tensorflow")
-    wait = getattr(getattr(getattr(tensorflow, "test", None), "experimental", None), "sync_devices", None)
+    wait = getattr(
+        getattr(getattr(tensorflow, "test", None), "experimental", None),
+        "sync_devices",
+        None,
+    )
     if wait is not None and context.num_gpus():
         wait()
 
 
 def _devices() -> tuple[str, int]:
-    """(the first one as the framework calls it, how many the program uses); "" and 0 where there is none yet."""
+    """(the first one as the framework calls it, how many the program uses); "" and 0
+    where there is none yet.
+    """
     jax = _jax_with_devices()
     if jax is not None:
         return str(jax.devices()[0].device_kind), int(jax.local_device_count())
     if _context() is None:
         return "", 0
     config: Any = sys.modules["tensorflow"].config
-    count = len(config.list_logical_devices("GPU")) or len(config.list_logical_devices("CPU"))
+    count = len(config.list_logical_devices("GPU")) or len(
+        config.list_logical_devices("CPU")
+    )
     for gpu in config.list_physical_devices("GPU"):
-        return str(config.experimental.get_device_details(gpu).get("device_name", "gpu")), count
+        return str(
+            config.experimental.get_device_details(gpu).get("device_name", "gpu")
+        ), count
     return "cpu", count

@@ -1,4 +1,6 @@
-"""Modules of the program, and its script, compiled with ticks and from patched text; and what is done after certain imports."""
+"""Modules of the program, and its script, compiled with ticks and from patched text;
+and what is done after certain imports.
+"""
 
 from __future__ import annotations
 
@@ -29,14 +31,18 @@ class Importing:
         self.after: dict[str, list[Callable[[Any], None]]] = {}
 
     def start(self, after: Iterable[tuple[str, Callable[[Any], None]]]) -> None:
-        """From now on. after: by module, what is done once it is imported; several things of one module in turn."""
+        """From now on. after: by module, what is done once it is imported; several
+        things of one module in turn.
+        """
         for name, do in after:
             self.after.setdefault(name, []).append(do)
         finders: list[Any] = sys.meta_path
         finders.insert(0, self)
         sys.path_hooks.insert(0, self.script)
 
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+    def find_spec(
+        self, name: str, path: Any = None, target: Any = None
+    ) -> ModuleSpec | None:
         """As the next finder, with our loader for the program's own files."""
         if name == "__main__":
             return None
@@ -49,7 +55,11 @@ class Importing:
 
     def looked_at(self, name: str, spec: ModuleSpec) -> ModuleSpec:
         """The same spec."""
-        if type(spec.loader) is SourceFileLoader and spec.origin and self.is_own(spec.origin):
+        if (
+            type(spec.loader) is SourceFileLoader
+            and spec.origin
+            and self.is_own(spec.origin)
+        ):
             spec.loader = Loader(name, spec.origin, self)
             spec.cached = None
         if name in self.after and spec.loader is not None:
@@ -61,18 +71,29 @@ class Importing:
         """Whether a file is the program's."""
         real = os.path.realpath(file)
         return real in self.patched or (
-            real.startswith(self.roots) and not any(os.sep + one + os.sep in real for one in _FOREIGN)
+            real.startswith(self.roots)
+            and not any(os.sep + one + os.sep in real for one in _FOREIGN)
         )
 
     def script(self, path: str) -> Script:
-        """A path hook: `python train.py` asks whether its file can be imported from. Raises ImportError for all else."""
-        if not path.endswith(".py") or not os.path.isfile(path) or not self.is_own(path):
+        """A path hook: `python train.py` asks whether its file can be imported from.
+        Raises ImportError for all else.
+        """
+        if (
+            not path.endswith(".py")
+            or not os.path.isfile(path)
+            or not self.is_own(path)
+        ):
             raise ImportError(path)
         return Script(path, self)
 
     def lines(self, real: str) -> set[int] | None:
         """Of a file's loops that are timed, None where all are watched."""
-        return None if self.only is None else {line for file, line in self.only if file == real}
+        return (
+            None
+            if self.only is None
+            else {line for file, line in self.only if file == real}
+        )
 
     def code(self, file: str, *, script: bool) -> Any:
         """Compiled for the file's own name. Raises SyntaxError as the program would."""
@@ -85,14 +106,22 @@ class Importing:
         tree = ast.parse(raw, file)
 
         def number(loop: Any, *about: Any) -> Any:
-            return self.clock.loop(real, loop.lineno, *about) if self.clock.wants(real, loop.lineno) else None
+            return (
+                self.clock.loop(real, loop.lineno, *about)
+                if self.clock.wants(real, loop.lineno)
+                else None
+            )
 
         try:
             if self.clock.parts.hooked:
                 tree = with_parts(tree, self.clock.parts, self.lines(real))
             tree = with_ticks(tree, number)
-            return compile(as_script(tree) if script else tree, file, "exec", dont_inherit=True)
-        except RecursionError:  # nested too deeply for what walks through trees, not for Python itself
+            return compile(
+                as_script(tree) if script else tree, file, "exec", dont_inherit=True
+            )
+        except (
+            RecursionError
+        ):  # nested too deeply for what walks through trees, not for Python itself
             return compile(raw, file, "exec", dont_inherit=True)
 
 
@@ -115,7 +144,9 @@ class Loader(SourceFileLoader):
 
 
 class Script(Loader):
-    """Of the file that `python train.py` names, which Python takes for a place to import `__main__` from."""
+    """Of the file that `python train.py` names, which Python takes for a place to
+    import `__main__` from.
+    """
 
     def __init__(self, path: str, importing: Importing) -> None:
         """path: as it was given."""
@@ -124,7 +155,11 @@ class Script(Loader):
 
     def find_spec(self, name: str, target: Any = None) -> ModuleSpec | None:
         """Of `__main__` alone."""
-        return spec_from_file_location(name, self.path, loader=self) if name == "__main__" else None
+        return (
+            spec_from_file_location(name, self.path, loader=self)
+            if name == "__main__"
+            else None
+        )
 
     def get_code(self, fullname: str) -> Any:
         """And its folder is where it imports from, as always."""
@@ -141,7 +176,10 @@ def _do_after(loader: Any, what: Callable[[Any], None]) -> None:
         try:
             what(module)
         except Exception as error:
-            sys.stderr.write(f"tfadvisor: {module.__name__} is left as it is: {type(error).__name__}: {error}\n")
+            sys.stderr.write(
+                f"tfadvisor: {module.__name__} is left as it is: "
+                f"{type(error).__name__}: {error}\n"
+            )
 
     loader.exec_module = exec_module
 

@@ -1,4 +1,6 @@
-"""Keras' own loop: `fit` tells its callbacks where epochs begin, where batches end, and what they gave."""
+"""Keras' own loop: `fit` tells its callbacks where epochs begin, where batches end, and
+what they gave.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,9 @@ def _tell(told: Any, clock: Any) -> None:
         return found
 
     def leave(do: Any, callbacks: Any, *given: Any, **named: Any) -> Any:
-        """What a callback evaluates by itself belongs to its step; what `fit` evaluates after an epoch does not."""
+        """What a callback evaluates by itself belongs to its step; what `fit` evaluates
+        after an epoch does not.
+        """
         if callbacks is fitting[0]:
             clock.leave(number)
         return do(callbacks, *given, **named)

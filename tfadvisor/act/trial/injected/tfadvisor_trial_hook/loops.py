@@ -1,4 +1,6 @@
-"""A program with a call at the head of each round of its loops, and before and behind each loop."""
+"""A program with a call at the head of each round of its loops, and before and behind
+each loop.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     Number = Callable[[ast.AST, str, list[str], bool], "int | None"]
-    """From a loop, its function's name, its targets and whether the function is a generator: the loop's number, None for one
-    that is left as it is."""
+    """From a loop, its function's name, its targets and whether the function is a
+    generator: the loop's number, None for one that is left as it is."""
 
 TICK = "__tfadvisor_tick__"
 ENTER = "__tfadvisor_enter__"
@@ -48,7 +50,9 @@ class _Ticking(ast.NodeTransformer):
         """`for` and `while` alike."""
         set_by_it = ast.walk(node.target) if isinstance(node, ast.For) else ()
         targets = [one.id for one in set_by_it if isinstance(one, ast.Name)]
-        number = self.number(node, ".".join(self.names) or "<module>", targets, self.yields[-1])
+        number = self.number(
+            node, ".".join(self.names) or "<module>", targets, self.yields[-1]
+        )
         self.generic_visit(node)
         if number is None:
             return node
@@ -62,27 +66,39 @@ def _yields(function: ast.AST) -> bool:
     """Whether it is a generator; functions inside of it do not count."""
     inner = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
     return any(
-        isinstance(one, (ast.Yield, ast.YieldFrom)) or (not isinstance(one, inner) and _yields(one))
+        isinstance(one, (ast.Yield, ast.YieldFrom))
+        or (not isinstance(one, inner) and _yields(one))
         for one in ast.iter_child_nodes(function)
     )
 
 
 def _call(name: str, number: int, where: ast.AST) -> ast.stmt:
-    call = ast.Call(func=ast.Name(id=name, ctx=ast.Load()), args=[ast.Constant(value=number)], keywords=[])
+    call = ast.Call(
+        func=ast.Name(id=name, ctx=ast.Load()),
+        args=[ast.Constant(value=number)],
+        keywords=[],
+    )
     return ast.copy_location(ast.Expr(value=ast.copy_location(call, where)), where)
 
 
 def _knows_numba(tree: ast.Module) -> bool:
     for node in ast.walk(tree):
-        if isinstance(node, ast.Import) and any(one.name.split(".")[0] == "numba" for one in node.names):
+        if isinstance(node, ast.Import) and any(
+            one.name.split(".")[0] == "numba" for one in node.names
+        ):
             return True
-        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "numba":
+        if (
+            isinstance(node, ast.ImportFrom)
+            and (node.module or "").split(".")[0] == "numba"
+        ):
             return True
     return False
 
 
 def as_script(tree: ast.Module) -> ast.Module:
-    """A module that is run as `python train.py` runs it: it has no spec, so that processes that it spawns find it by its file."""
+    """A module that is run as `python train.py` runs it: it has no spec, so that
+    processes that it spawns find it by its file.
+    """
     place = 1 if tree.body and ast.get_docstring(tree, clean=False) is not None else 0
     while place < len(tree.body):
         one = tree.body[place]

@@ -1,4 +1,6 @@
-"""Profilers that the program starts itself stay off: what they cost differs from arm to arm."""
+"""Profilers that the program starts itself stay off: what they cost differs from arm to
+arm.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,10 @@ from typing import Any
 
 def after_import() -> dict[str, Callable[[Any], None]]:
     """By module, how its profiler is switched off."""
-    return {"jax._src.profiler": _jax, "tensorflow.python.profiler.profiler_v2": _tensorflow}
+    return {
+        "jax._src.profiler": _jax,
+        "tensorflow.python.profiler.profiler_v2": _tensorflow,
+    }
 
 
 def _nothing(*_given: Any, **_named: Any) -> None:

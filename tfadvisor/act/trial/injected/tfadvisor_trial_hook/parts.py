@@ -1,6 +1,7 @@
 """Parts of a program that are taken out of its run: where its frameworks do them.
 
-Each hook counts how often it took effect; a part whose hook never did is not in this program.
+Each hook counts how often it took effect; a part whose hook never did is not in this
+program.
 """
 
 from __future__ import annotations
@@ -12,10 +13,20 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-INPUT, HALF, CALLBACKS, CHECKPOINTS = "input", "half the batch", "callbacks", "checkpoints"
+INPUT, HALF, CALLBACKS, CHECKPOINTS = (
+    "input",
+    "half the batch",
+    "callbacks",
+    "checkpoints",
+)
 EVALUATION, READS, BEHIND = "evaluation", "values read back", "work behind the step"
 JIT_ON, JIT_OFF, EAGER_OFF = "jit on", "jit off", "eager off"
-EIGHT_STEPS, PRECISION, PREFETCH, COMPILED = "eight steps a call", "mixed precision", "prefetch", "step compiled"
+EIGHT_STEPS, PRECISION, PREFETCH, COMPILED = (
+    "eight steps a call",
+    "mixed precision",
+    "prefetch",
+    "step compiled",
+)
 ONE_BATCH, APPLIED = "predict on one batch", "apply compiled"
 _COMPILE = {
     JIT_ON: ("jit_compile", True),
@@ -34,7 +45,9 @@ class Parts:
     """Those that are hooked in this run, and how often each took effect."""
 
     def __init__(self, order: dict[str, Any]) -> None:
-        """Of an order: `parts`, and whether they are taken out (`acting`) or only counted."""
+        """Of an order: `parts`, and whether they are taken out (`acting`) or only
+        counted.
+        """
         self.hooked = frozenset(order.get("parts", ()))
         self.acting = bool(order.get("acting"))
         self.took: dict[str, int] = {}
@@ -44,38 +57,67 @@ class Parts:
         """Whether the loop goes round."""
 
     def takes(self, part: str, *, always: bool = False, at: Any = None) -> bool:
-        """Counts, where the part is hooked and the loop goes round, or always. Returns whether to take it out now. at: the
-        program's frame."""
+        """Counts, where the part is hooked and the loop goes round, or always. Returns
+        whether to take it out now. at: the program's frame."""
         if part not in self.hooked or not (always or self.inside):
             return False
         self.took[part] = self.took.get(part, 0) + 1
         if at is not None:
-            self.places.setdefault(part, set()).add((at.f_code.co_filename, at.f_lineno))
+            self.places.setdefault(part, set()).add(
+                (at.f_code.co_filename, at.f_lineno)
+            )
         return self.acting
 
-    def after_import(self, is_own: Callable[[str], bool]) -> list[tuple[str, Callable[[Any], None]]]:
-        """By module, what is done once it is imported. is_own: whether a file is the program's."""
+    def after_import(
+        self, is_own: Callable[[str], bool]
+    ) -> list[tuple[str, Callable[[Any], None]]]:
+        """By module, what is done once it is imported. is_own: whether a file is the
+        program's.
+        """
         data, settings = {INPUT, HALF, PREFETCH}, {JIT_ON, JIT_OFF, EAGER_OFF}
-        lists, models, eager = ("keras.src.callbacks.callback_list", "keras.src.callbacks"), _MODELS, _EAGER
+        lists, models, eager = (
+            ("keras.src.callbacks.callback_list", "keras.src.callbacks"),
+            _MODELS,
+            _EAGER,
+        )
         hooks: list[tuple[str, set[str], Callable[..., None]]] = [
-            ("tensorflow.python.data.ops.dataset_ops", data, functools.partial(_data_sets, is_own=is_own)),
-            (f"{eager}.polymorphic_function", settings, functools.partial(_functions, is_own=is_own)),
+            (
+                "tensorflow.python.data.ops.dataset_ops",
+                data,
+                functools.partial(_data_sets, is_own=is_own),
+            ),
+            (
+                f"{eager}.polymorphic_function",
+                settings,
+                functools.partial(_functions, is_own=is_own),
+            ),
             (f"{eager}.eager_function_run", {EAGER_OFF}, _eager),
             ("tensorflow.python.ops.summary_ops_v2", {CALLBACKS}, _summaries),
             ("jax._src.debugging", {CALLBACKS}, _summaries),
             ("keras.src.layers.layer", {PRECISION}, _layers),
-            *((one, {APPLIED}, functools.partial(_networks, is_own=is_own)) for one in _NETWORKS),
+            *(
+                (one, {APPLIED}, functools.partial(_networks, is_own=is_own))
+                for one in _NETWORKS
+            ),
             ("keras.src.utils.python_utils", {READS}, _logs),
             ("keras.src.backend.tensorflow.trainer", {ONE_BATCH}, _predictions),
             *((one, {CALLBACKS, CHECKPOINTS}, _callbacks) for one in lists),
             *((one, set(_COMPILE), _models) for one in models),
         ]
-        return [(name, functools.partial(do, parts=self)) for name, of, do in hooks if of & self.hooked]
+        return [
+            (name, functools.partial(do, parts=self))
+            for name, of, do in hooks
+            if of & self.hooked
+        ]
 
 
 _EAGER = "tensorflow.python.eager.polymorphic_function"
 _NETWORKS = ("flax.linen.module", "haiku._src.transform")
-_MODELS = ("keras.src.trainers.trainer", "keras.src.engine.training", "tf_keras.src.engine.training")
+_MODELS = (
+    "keras.src.trainers.trainer",
+    "keras.src.engine.training",
+    "tf_keras.src.engine.training",
+)
 
 
 def around(owner: Any, name: str, do: Callable[..., Any]) -> None:
@@ -93,7 +135,9 @@ def around(owner: Any, name: str, do: Callable[..., Any]) -> None:
 
 
 def _data_sets(module: Any, parts: Parts, is_own: Callable[[str], bool]) -> None:
-    """Iterators of tf.data: the first batch again and again; half of each; one that is prepared ahead."""
+    """Iterators of tf.data: the first batch again and again; half of each; one that is
+    prepared ahead.
+    """
 
     def batches(iterate: Any, data: Any) -> Any:
         if not sys.modules["tensorflow"].executing_eagerly():
@@ -101,7 +145,9 @@ def _data_sets(module: Any, parts: Parts, is_own: Callable[[str], bool]) -> None
         if parts.takes(INPUT, always=True):
             known = int(data.cardinality())
             data = data.take(1).cache()
-            for _ in iterate(data):  # to its end: else what stands behind goes on filling its buffers
+            for _ in iterate(
+                data
+            ):  # to its end: else what stands behind goes on filling its buffers
                 continue
             data = data.repeat(known if known >= 0 else -1)
         if parts.takes(HALF, always=True):
@@ -110,10 +156,21 @@ def _data_sets(module: Any, parts: Parts, is_own: Callable[[str], bool]) -> None
             data = data.prefetch(_AUTOTUNE)
         return iterate(data)
 
-    def map(over: Any, data: Any, map_func: Any, num_parallel_calls: Any = None, *given: Any, **named: Any) -> Any:
-        fixed = num_parallel_calls != _AUTOTUNE and is_own(sys._getframe(2).f_code.co_filename)
+    def map(
+        over: Any,
+        data: Any,
+        map_func: Any,
+        num_parallel_calls: Any = None,
+        *given: Any,
+        **named: Any,
+    ) -> Any:
+        fixed = num_parallel_calls != _AUTOTUNE and is_own(
+            sys._getframe(2).f_code.co_filename
+        )
         takes = fixed and parts.takes(PREFETCH, always=True)
-        return over(data, map_func, _AUTOTUNE if takes else num_parallel_calls, *given, **named)
+        return over(
+            data, map_func, _AUTOTUNE if takes else num_parallel_calls, *given, **named
+        )
 
     around(module.DatasetV2, "__iter__", batches)
     around(module.DatasetV2, "map", map)
@@ -123,20 +180,34 @@ def _half_of_element(*element: Any) -> Any:
     tensorflow: Any = sys.modules["tensorflow"]
 
     def half(one: Any) -> Any:
-        if not tensorflow.is_tensor(one) or one.shape.rank in (None, 0) or one.shape[0] == 1:
+        if (
+            not tensorflow.is_tensor(one)
+            or one.shape.rank in (None, 0)
+            or one.shape[0] == 1
+        ):
             return one
-        return one[: (tensorflow.shape(one)[0] if one.shape[0] is None else one.shape[0]) // 2]
+        return one[
+            : (tensorflow.shape(one)[0] if one.shape[0] is None else one.shape[0]) // 2
+        ]
 
-    return tensorflow.nest.map_structure(half, element if len(element) > 1 else element[0])
+    return tensorflow.nest.map_structure(
+        half, element if len(element) > 1 else element[0]
+    )
 
 
 def _functions(module: Any, parts: Parts, is_own: Callable[[str], bool]) -> None:
     """jit_compile of the program's own tf.functions."""
 
-    def begin(original: Any, made: Any, python_function: Any, *given: Any, **named: Any) -> None:
+    def begin(
+        original: Any, made: Any, python_function: Any, *given: Any, **named: Any
+    ) -> None:
         jit = named.get("jit_compile")
         file = getattr(getattr(python_function, "__code__", None), "co_filename", "")
-        if file and is_own(file) and parts.takes(JIT_OFF if jit else JIT_ON, always=True):
+        if (
+            file
+            and is_own(file)
+            and parts.takes(JIT_OFF if jit else JIT_ON, always=True)
+        ):
             named["jit_compile"] = None if jit else True
         original(made, python_function, *given, **named)
 
@@ -173,12 +244,18 @@ def _setting(model: Any, name: str) -> Any:
 
 
 def _summaries(module: Any, parts: Parts) -> None:
-    """tf.summary writes nothing, and jax.debug's print and callback do nothing, compiled functions included."""
+    """tf.summary writes nothing, and jax.debug's print and callback do nothing,
+    compiled functions included.
+    """
 
     def call(original: Any, *given: Any, **named: Any) -> Any:
         if not parts.takes(CALLBACKS, always=True):
             return original(*given, **named)
-        return None if module.__name__.startswith("jax") else sys.modules["tensorflow"].constant(False)
+        return (
+            None
+            if module.__name__.startswith("jax")
+            else sys.modules["tensorflow"].constant(False)
+        )
 
     for name in ("write", "flush", "debug_callback", "debug_print"):
         if hasattr(module, name):
@@ -197,11 +274,21 @@ def _layers(module: Any, parts: Parts) -> None:
 
 
 def _predictions(module: Any, parts: Parts) -> None:
-    """Keras' `predict` of a few rows takes them as one batch, without a data set, callbacks and a loop for it."""
+    """Keras' `predict` of a few rows takes them as one batch, without a data set,
+    callbacks and a loop for it.
+    """
 
-    def predict(original: Any, model: Any, x: Any, batch_size: Any = None, *given: Any, **named: Any) -> Any:
+    def predict(
+        original: Any,
+        model: Any,
+        x: Any,
+        batch_size: Any = None,
+        *given: Any,
+        **named: Any,
+    ) -> Any:
         lengths = {
-            one.shape[0] if getattr(one, "shape", None) else 0 for one in (x if type(x) in (list, tuple) else [x])
+            one.shape[0] if getattr(one, "shape", None) else 0
+            for one in (x if type(x) in (list, tuple) else [x])
         }
         is_small = len(lengths) == 1 and 0 < max(lengths) <= _FEW_ROWS
         plain = not given and not named.keys() - {"verbose"}
@@ -213,7 +300,9 @@ def _predictions(module: Any, parts: Parts) -> None:
 
 
 def _networks(module: Any, parts: Parts, is_own: Callable[[str], bool]) -> None:
-    """Networks of Flax and Haiku, applied outside of compiled functions: by jax.jit, what is no array being fixed in it."""
+    """Networks of Flax and Haiku, applied outside of compiled functions: by jax.jit,
+    what is no array being fixed in it.
+    """
     compiled: dict[Any, Any] = {}
 
     def apply(original: Any, *given: Any, **named: Any) -> Any:
@@ -224,17 +313,26 @@ def _networks(module: Any, parts: Parts, is_own: Callable[[str], bool]) -> None:
             return original(*given, **named)
         network = given[: hasattr(given[:1] and given[0], "apply")]
         settings = {
-            name: value for name, value in named.items() if isinstance(value, (bool, str, list)) or callable(value)
+            name: value
+            for name, value in named.items()
+            if isinstance(value, (bool, str, list)) or callable(value)
         }
         key = (original, *map(id, network), repr(settings))
         if key not in compiled:  # the network is kept, so that no other has its id
-            compiled[key] = network, sys.modules["jax"].jit(functools.partial(original, *network, **settings))
+            compiled[key] = (
+                network,
+                sys.modules["jax"].jit(
+                    functools.partial(original, *network, **settings)
+                ),
+            )
         arrays = {name: value for name, value in named.items() if name not in settings}
         return compiled[key][1](*given[len(network) :], **arrays)
 
     def transform(original: Any, *given: Any, **named: Any) -> Any:
         made = original(*given, **named)
-        return made._replace(apply=functools.wraps(made.apply)(functools.partial(apply, made.apply)))
+        return made._replace(
+            apply=functools.wraps(made.apply)(functools.partial(apply, made.apply))
+        )
 
     if hasattr(module, "Module"):
         around(module.Module, "apply", apply)
@@ -261,10 +359,20 @@ def _callbacks(module: Any, parts: Parts) -> None:
 
     def begin(original: Any, made: Any, callbacks: Any = None, add_history: bool = False, add_progbar: bool = False,
               *given: Any, **named: Any) -> None:  # fmt: skip
-        left = list(callbacks) if isinstance(callbacks, (list, tuple)) else [callbacks] if callbacks else []
+        left = (
+            list(callbacks)
+            if isinstance(callbacks, (list, tuple))
+            else [callbacks]
+            if callbacks
+            else []
+        )
         for part, keeping in ((CHECKPOINTS, True), (CALLBACKS, False)):
             kinds = [(one, type(one).__name__) for one in left]
-            rest = [one for one, kind in kinds if kind == "History" or (kind in _KEEPING) != keeping]
+            rest = [
+                one
+                for one, kind in kinds
+                if kind == "History" or (kind in _KEEPING) != keeping
+            ]
             shows = add_progbar and not keeping
             if (shows or len(rest) < len(left)) and parts.takes(part, always=True):
                 left, add_progbar = rest, add_progbar and not shows

@@ -12,7 +12,9 @@ from .values import logs_of, values_of
 
 
 class Timing(Clock):
-    """One loop: its rounds after the first few, and what is in its function's variables in those."""
+    """One loop: its rounds after the first few, and what is in its function's variables
+    in those.
+    """
 
     def __init__(self, folder: str, order: dict[str, Any]) -> None:
         """As Clock."""
@@ -26,7 +28,9 @@ class Timing(Clock):
         self.outside = 0.0
         self.left: float | None = None
         self.turns: tuple[float, float, float] | None = None
-        """When the loop began anew first and last, and for how long it was left between; before, something may have compiled."""
+        """When the loop began anew first and last, and for how long it was left
+        between; before, something may have compiled.
+        """
         self.sample: dict[str, Any] | None = None
         self.values: dict[str, float] = {}
 
@@ -49,7 +53,11 @@ class Timing(Clock):
             self.done += 1
         self.open = True
         if self.done <= self.order["looks"]:
-            self.values.update(values_of(sys._getframe(1).f_locals, self.loops[number]["targets"], self.done))
+            self.values.update(
+                values_of(
+                    sys._getframe(1).f_locals, self.loops[number]["targets"], self.done
+                )
+            )
         if self.done >= self.warm:
             self.time()
 
@@ -77,7 +85,9 @@ class Timing(Clock):
             self.values.update(logs_of(logs, self.done + steps))
 
     def time(self) -> None:
-        """The first time it begins, the last time it ends; both wait until the devices have done their work."""
+        """The first time it begins, the last time it ends; both wait until the devices
+        have done their work.
+        """
         if self.begun is None:
             self.frameworks.wait()
             self.begun, self.begun_at = time.perf_counter(), self.done
@@ -92,12 +102,21 @@ class Timing(Clock):
             now = time.perf_counter() if self.left is None else self.left
             seconds, steps = now - self.begun - self.outside, self.done - self.begun_at
             first, last, outside = self.turns or (0.0, 0.0, 0.0)
-            between = seconds * outside / (last - first - outside) if last - first > outside else 0.0
+            between = (
+                seconds * outside / (last - first - outside)
+                if last - first > outside
+                else 0.0
+            )
             self.sample = {"seconds": seconds, "steps": steps, "between": between}
 
     def answer(self) -> dict[str, Any]:
         """The sample, None where it never came to one."""
-        return {"loops": [], "sample": self.sample, "values": self.values, "steps": self.done}
+        return {
+            "loops": [],
+            "sample": self.sample,
+            "values": self.values,
+            "steps": self.done,
+        }
 
     def at_exit(self) -> None:
         """The program had fewer steps than asked for."""

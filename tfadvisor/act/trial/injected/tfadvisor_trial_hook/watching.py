@@ -10,9 +10,13 @@ from .clock import Clock
 
 _LOOK_EVERY_SECONDS = 0.1
 _WITHOUT_COMPILING = 2.5
-"""A loop in which nothing compiled is watched for so many times as long: it may only prepare data."""
+"""A loop in which nothing compiled is watched for so many times as long: it may only
+prepare data.
+"""
 _ANOTHER = 10.0
-"""So is one whose rounds are not as long as the step of the report: it may build the model."""
+"""So is one whose rounds are not as long as the step of the report: it may build the
+model.
+"""
 _ASIDE = 10.0
 """So is one that makes the batches of another, which may go round more slowly."""
 
@@ -32,9 +36,16 @@ class Watching(Clock):
         loop = self.loops[number]
         loop["thread"] = loop["thread"] or threading.get_ident()
         if loop["thread"] == threading.get_ident():
-            loop["aside"] = loop["aside"] or threading.current_thread() is not threading.main_thread()
+            loop["aside"] = (
+                loop["aside"]
+                or threading.current_thread() is not threading.main_thread()
+            )
             loop["open"] = False
-            loop["within"] = [one for one in self.loops if one["since"] is not None and one is not loop]
+            loop["within"] = [
+                one
+                for one in self.loops
+                if one["since"] is not None and one is not loop
+            ]
             loop["after"] = loop["after"] or any(one["compiled"] for one in self.loops)
             loop["last"] = time.perf_counter()
             loop["since"] = loop["last"], self.frameworks.compiled()
@@ -90,23 +101,40 @@ class Watching(Clock):
                 self.count(loop, now)
         long = self.order["seconds"]
         for loop in self.loops:
-            needed = long if loop["compiled"] or loop["after"] else long * _WITHOUT_COMPILING
+            needed = (
+                long if loop["compiled"] or loop["after"] else long * _WITHOUT_COMPILING
+            )
             needed *= _ASIDE if self.is_aside(loop) else 1.0
-            usual = loop["seconds"] - loop["longest"]  # without the round in which it may have compiled
+            usual = (
+                loop["seconds"] - loop["longest"]
+            )  # without the round in which it may have compiled
             step_ms = self.order.get("step_ms")
-            if step_ms and not step_ms / 2 <= 1000 * usual / max(loop["done"] - 1, 1) <= step_ms * 2:
+            if (
+                step_ms
+                and not step_ms / 2
+                <= 1000 * usual / max(loop["done"] - 1, 1)
+                <= step_ms * 2
+            ):
                 needed *= _ANOTHER
-            if loop["done"] >= self.order["fewest"] and now - self.ready >= needed <= 2 * usual:
+            if (
+                loop["done"] >= self.order["fewest"]
+                and now - self.ready >= needed <= 2 * usual
+            ):
                 self.stay()
 
     def answer(self) -> dict[str, Any]:
         """Loops that went round."""
         done = [one for one in self.loops if one["done"]]
-        told = [{**one, "since": None, "within": None, "aside": self.is_aside(one)} for one in done]
+        told = [
+            {**one, "since": None, "within": None, "aside": self.is_aside(one)}
+            for one in done
+        ]
         return {"loops": told, "sample": None, "values": {}}
 
     def is_aside(self, loop: dict[str, Any]) -> bool:
-        """Whether it may make the batches of another: a generator, another thread, or inside of a loop that alone compiled."""
+        """Whether it may make the batches of another: a generator, another thread, or
+        inside of a loop that alone compiled.
+        """
         around = any(one["compiled"] for one in loop["within"])
         return bool(loop["aside"]) or (around and not loop["compiled"])
 

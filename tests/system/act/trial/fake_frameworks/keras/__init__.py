@@ -10,7 +10,9 @@ def fit(step, steps, epochs, evaluate, steps_per_execution=1):
         for first in range(0, steps, steps_per_execution):
             callbacks.on_train_batch_begin(first)
             loss = step(steps_per_execution)
-            callbacks.on_train_batch_end(first + steps_per_execution - 1, {"loss": loss})
+            callbacks.on_train_batch_end(
+                first + steps_per_execution - 1, {"loss": loss}
+            )
         callbacks.on_test_begin()
         evaluate()
         callbacks.on_epoch_end(epoch)

@@ -1,4 +1,6 @@
-"""As much of TensorFlow as a program on the invented clock needs: a data set that is quicker with a prefetch, and XLA's flags."""
+"""As much of TensorFlow as a program on the invented clock needs: a data set that is
+quicker with a prefetch, and XLA's flags.
+"""
 
 import os
 import re

@@ -28,7 +28,9 @@ class ProfilerSession:
             return trace.read()
 
 
-_profiler = SimpleNamespace(ProfileOptions=ProfileOptions, ProfilerSession=ProfilerSession)
+_profiler = SimpleNamespace(
+    ProfileOptions=ProfileOptions, ProfilerSession=ProfilerSession
+)
 _profile_state = SimpleNamespace(profile_session=None)
 
 

@@ -15,7 +15,10 @@ class ProfilerSession:
     def export_to_tb(self):
         folder = os.path.join(self.logdir, "plugins", "profile", "2026_01_01_00_00_00")
         os.makedirs(folder)
-        with open(os.environ["FAKE_TRACE"], "rb") as trace, open(os.path.join(folder, "h.xplane.pb"), "wb") as out:
+        with (
+            open(os.environ["FAKE_TRACE"], "rb") as trace,
+            open(os.path.join(folder, "h.xplane.pb"), "wb") as out,
+        ):
             out.write(trace.read())
 
 

@@ -1,4 +1,6 @@
-"""Notes the names of the program's own events, as TensorFlow's tracer would record them."""
+"""Notes the names of the program's own events, as TensorFlow's tracer would record
+them.
+"""
 
 import os
 from types import SimpleNamespace
@@ -9,7 +11,7 @@ class TraceMe:
         with open(os.environ["FAKE_LOG"] + ".events", "a") as events:
             events.write(f"{name}\n")
 
-    def Stop(self):  # noqa: N802, as TensorFlow calls it
+    def Stop(self):  # noqa: N802
         pass
 
 
