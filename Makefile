@@ -56,7 +56,7 @@ bench: ## time and memory beside XProf
 fixtures: ## record the fixtures anew: needs TensorFlow, JAX and Linux
 	$(PYTHON) fixtures/record.py
 
-house: ## count packages, modules, lines, rules, bounds, metrics
+house: ## count packages, modules, tokens, complex functions, rules, bounds, metrics
 	$(PYTHON) docs/house.py
 
 changelog: ## show what the next release's notes will say

@@ -1,4 +1,4 @@
-"""How large the house is: packages, modules and lines; rules by tier and proof; bounds
+"""How large the house is: packages, modules, tokens; rules by tier and proof; bounds
 with a reason; metrics and facts.
 
 `make house` prints it, and CI does, so that growth is seen when it happens.
@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+from density import MOST_BRANCHES, density
+
 import tfadvisor.metrics  # noqa: F401
 from tfadvisor.advice.loading.catalogue import load_catalogue
 from tfadvisor.advice.loading.limits import bounds_of
@@ -17,8 +19,9 @@ from tfadvisor.metrics.registry import registered_facts, registered_metrics
 ROOT = Path(__file__).parents[1]
 
 
-def house(root: Path = ROOT) -> dict[str, int]:
+def house(root: Path = ROOT) -> dict[str, float]:
     """Each count by its name, in the order in which they are printed."""
+    size = density(root)
     modules = sorted((root / "tfadvisor").rglob("*.py"))
     rules = load_catalogue(preview=True).rules
     kinds = Counter(f"rules, {one.tier}, {one.proof}" for one in rules)
@@ -30,9 +33,9 @@ def house(root: Path = ROOT) -> dict[str, int]:
             for one in modules
         ),
         "modules": len(modules),
-        "lines": sum(
-            len(one.read_text(encoding="utf-8").splitlines()) for one in modules
-        ),
+        "tokens": size.tokens,
+        "tokens a line": round(size.tokens_a_line, 1),
+        f"functions above {MOST_BRANCHES} branches": len(size.complex),
         **dict(sorted(kinds.items(), reverse=True)),
         "bounds with a reason": with_reason,
         "bounds without": len(bounds) - with_reason,
