@@ -205,7 +205,7 @@ def both(paths: list[Path]) -> Row:
     theirs = ask(paths)
     assert theirs is not None
     (folder,) = {path.parent for path in paths}
-    report = tfadvisor.analyze(folder)
+    report = tfadvisor.analyze(folder).report
     noted = "hosts-left-out" in {note.rule_id for note in report.capture}
     return Row(
         "given together with its copies",

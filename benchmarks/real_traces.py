@@ -138,7 +138,7 @@ def name_of(path: Path, folder: Path) -> str:
 
 def read(entry: Entry, folder: Path) -> Part:
     try:
-        report = tfadvisor.analyze(entry.path)
+        report = tfadvisor.analyze(entry.path).report
     except tfadvisor.TraceError as error:
         words = str(error).replace(str(entry.path), entry.path.name)
         theirs = (

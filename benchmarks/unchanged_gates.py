@@ -96,7 +96,7 @@ def judged(
             raise SystemExit(f"{script}: {made.stderr}")
         framed += (
             any(logdir.rglob("*.calls.pb"))
-            or tfadvisor.analyze(logdir).run.python_calls
+            or tfadvisor.analyze(logdir).report.run.python_calls
         )
         done = called(
             COMMAND, "gate", logdir, "--baseline", folder / "baselines", "--add"

@@ -95,7 +95,9 @@ def main() -> None:
 def read(folder: Path) -> Cell:
     """Analyses one recording."""
     truth = yaml.safe_load((folder / "truth.yaml").read_text())
-    return Cell(folder.parent.name, folder.name, tfadvisor.analyze(folder), truth)
+    return Cell(
+        folder.parent.name, folder.name, tfadvisor.analyze(folder).report, truth
+    )
 
 
 def score(cells: list[Cell]) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import replace
 
-from tfadvisor.advice.findings import CaptureNote
+from tfadvisor.advice.findings import CaptureNote, Finding, Verdict
 from tfadvisor.advice.judging.judge_rules import run_rules
 from tfadvisor.advice.loading.catalogue import Catalogue, load_catalogue
 from tfadvisor.advice.savings import calibration, foresee, plan_of
@@ -26,7 +26,7 @@ from tfadvisor.report.assembly.second_window import (
     second_window,
     unread_note,
 )
-from tfadvisor.report.model import Report
+from tfadvisor.report.model import MetricValue, Report
 from tfadvisor.timeline.run.one_host import Progress, Watch
 from tfadvisor.timeline.run.read_hosts import run_hosts
 from tfadvisor.timeline.run.run_summary import RunSummary, UnreadHost, merge
@@ -72,27 +72,30 @@ class Options(msgspec.Struct, frozen=True):
     """
 
 
-class Analysis(Report, frozen=True, kw_only=True, dict=True):
-    """A report together with the trace that it is about, so that it can show itself as
-    a page.
-    """
+class Analysis(msgspec.Struct, frozen=True, dict=True):
+    """A report, and the trace that it is about, from which it draws its page."""
 
+    report: Report
+    """What was found."""
     source: Run | Held
     """What was read, and is read again for the page."""
     options: Options
     """How it was read."""
 
-    @classmethod
-    def of(cls, report: Report, source: Run | Held, options: Options) -> Analysis:
-        """The analysis that gave the report."""
-        return cls(**msgspec.structs.asdict(report), source=source, options=options)
+    @property
+    def verdict(self) -> Verdict:
+        """What costs most, of the report."""
+        return self.report.verdict
 
     @property
-    def report(self) -> Report:
-        """The report alone, as outputs and files have it."""
-        return Report(
-            **{name: getattr(self, name) for name in Report.__struct_fields__}
-        )
+    def findings(self) -> tuple[Finding, ...]:
+        """What to change, of the report."""
+        return self.report.findings
+
+    @property
+    def metrics(self) -> Mapping[str, MetricValue]:
+        """The report's numbers by name."""
+        return self.report.metrics
 
     def to_dict(self) -> dict[str, Any]:
         """The report as plain data for JSON, `schema_version` first. Numbers are
@@ -111,9 +114,12 @@ class Analysis(Report, frozen=True, kw_only=True, dict=True):
     @cached_property
     def _page(self) -> PageData:
         if isinstance(self.source, Run):
-            return replace(draw_run(self.source, self.options), report=self.report)
-        with run_in(self.source, self.options.run, self.options.host) as again:
-            return replace(draw_run(again, self.options), report=self.report)
+            page = draw_run(self.source, self.options)
+        else:
+            with run_in(self.source, self.options.run, self.options.host) as again:
+                page = draw_run(again, self.options)
+
+        return replace(page, report=self.report)
 
     def to_html(self, path: str | PathLike[str]) -> None:
         """Writes the report as one page that needs no network. Raises as `page`, and
@@ -127,13 +133,13 @@ class Analysis(Report, frozen=True, kw_only=True, dict=True):
         """One line: the run, its verdict, its steps."""
         from tfadvisor.report.forms.notebook import as_line
 
-        return as_line(self)
+        return as_line(self.report)
 
     def _repr_html_(self) -> str:
         """For a notebook's cell."""
         from tfadvisor.report.forms.notebook import as_fragment
 
-        return as_fragment(self)
+        return as_fragment(self.report)
 
 
 def analyze_run(run: Run, options: Options, progress: Progress | None = None) -> Report:
@@ -304,7 +310,7 @@ def analyze(
     preview: bool = False,
 ) -> Analysis:
     """Analyses a logdir (its newest run), a run folder, a trace file, or the content of
-    one: bytes, or a file open for reading. Returns the report, which can draw its page
+    one: bytes, or a file open for reading. Returns its report, which can draw its page
     while the trace is where it was.
 
     processes: above 1, large runs of several hosts are read in parallel; the calling
@@ -326,4 +332,4 @@ def analyze(
     )
     with run_in(source, run, host) as chosen:
         report = analyze_run(chosen, options)
-    return Analysis.of(report, source if isinstance(source, Held) else chosen, options)
+    return Analysis(report, source if isinstance(source, Held) else chosen, options)

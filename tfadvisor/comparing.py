@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import TypeAlias
 
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
-from tfadvisor.analysis import analyze
+from tfadvisor.analysis import Analysis, analyze
 from tfadvisor.comparison.baseline.snapshot import (
     NEED_CALLS,
     Snapshot,
@@ -23,6 +24,7 @@ from tfadvisor.comparison.baseline.snapshot_json import (
     from_text,
 )
 from tfadvisor.comparison.forms import ShownComparison
+from tfadvisor.comparison.result import Comparison
 from tfadvisor.comparison.side import Side
 from tfadvisor.comparison.split import compare_sides
 from tfadvisor.errors import NothingToCompare, TraceError
@@ -32,32 +34,38 @@ from tfadvisor.trace.remote_path import place_of
 from tfadvisor.trace.runs import Readable
 from tfadvisor.vocabulary import TimeClass
 
+Comparable: TypeAlias = Readable | Report | Analysis | Snapshot
+"""One side: what `analyze` takes, what it gives, a report, a snapshot of a baseline."""
 
-def compare(
-    base: Readable | Report | Snapshot, new: Readable | Report | Snapshot
-) -> ShownComparison:
+
+def compare(base: Comparable, new: Comparable) -> ShownComparison:
     """Where the change of the step time comes from.
 
-    Each side is what `analyze` takes, a report, or a snapshot of a baseline. Raises
-    TraceError when a side cannot be read or holds no step.
+    Each side is what `analyze` takes or gives, a report, or a snapshot of a baseline.
+    Raises TraceError when a side cannot be read or holds no step.
     """
-    one, other = as_snapshot(base), as_snapshot(new)
-    refused, differences = (
-        must_be_alike(one.key, other.key),
-        (*must_be_alike(one.key, other.key), *may_differ(one, other)),
-    )
-    same = one.fingerprint == other.fingerprint
-    sides = [one.side, other.side]
-    if not one.recorded_like(other):
+    return ShownComparison(comparison_of(base, new))
+
+
+def comparison_of(base: Comparable, new: Comparable) -> Comparison:
+    """The record of `compare` alone. Raises as it does."""
+    before, after = as_snapshot(base), as_snapshot(new)
+    refused = tuple(must_be_alike(before.key, after.key))
+    differences = (*refused, *may_differ(before, after))
+    sides = [before.side, after.side]
+
+    if not before.recorded_like(after):
         sides = [_host_as_one(side) for side in sides]
         differences += (
             "input and launch count as host here: without calls of Python functions "
             "they cannot be told apart",
         )
-    return ShownComparison(
-        **asdict(
-            compare_sides(*sides, differences=differences, same=same, refused=refused)
-        )
+
+    return compare_sides(
+        *sides,
+        differences=differences,
+        same=before.fingerprint == after.fingerprint,
+        refused=refused,
     )
 
 
@@ -76,7 +84,7 @@ def _host_as_one(side: Side) -> Side:
     )
 
 
-def as_snapshot(side: Readable | Report | Snapshot) -> Snapshot:
+def as_snapshot(side: Comparable) -> Snapshot:
     """The numbers of one side, as a baseline keeps them.
 
     Raises TraceError when a file cannot be read, NothingToCompare (a TraceError) for a
@@ -84,18 +92,20 @@ def as_snapshot(side: Readable | Report | Snapshot) -> Snapshot:
     """
     if isinstance(side, Snapshot):
         return side
-    if not isinstance(side, Report):
-        if (
-            isinstance(side, str | Path)
-            and (path := place_of(side)).suffix == ".json"
-            and path.is_file()
-        ):
+    if isinstance(side, str | Path):
+        path = place_of(side)
+        if path.suffix == ".json" and path.is_file():
             return _stored(path)
-        side = analyze(side)
+
+    report = side if isinstance(side, Report) else _analysis_of(side).report
     try:
-        return snapshot_of(side)
+        return snapshot_of(report)
     except TraceError as error:
         raise NothingToCompare(error.place, error.cause, error.remedy) from error
+
+
+def _analysis_of(side: Readable | Analysis) -> Analysis:
+    return side if isinstance(side, Analysis) else analyze(side)
 
 
 def _stored(path: Path) -> Snapshot:

@@ -185,7 +185,7 @@ def run(python: str, program: str, kind: str, steps: int) -> dict[str, object]:
         subprocess.run(
             command, check=True, capture_output=True, env={**os.environ, **QUIET}
         )
-        report = tfadvisor.analyze(place)
+        report = tfadvisor.analyze(place).report
     findings = [
         [
             one.rule_id,

@@ -97,7 +97,7 @@ def test_the_recording_is_the_one_described_and_tells_nothing_of_its_machine(
 
 @cache
 def report_of(folder: Path) -> Report:
-    return tfadvisor.analyze(folder)
+    return tfadvisor.analyze(folder).report
 
 
 @pytest.mark.parametrize("folder", RECORDINGS, ids=name_of)

@@ -14,7 +14,7 @@ from support.places import FIXTURES
 from support.trace_builder import trace
 
 import tfadvisor
-from tfadvisor.comparing import as_snapshot, compare
+from tfadvisor.comparing import as_snapshot, comparison_of
 from tfadvisor.comparison.baseline.snapshot import CALLS
 from tfadvisor.comparison.baseline.snapshot_json import as_text as snapshot_text
 from tfadvisor.comparison.forms import as_markdown, as_text
@@ -30,13 +30,13 @@ REFERENCE = "jax-healthy"
 
 @cache
 def report(name: str) -> tfadvisor.Report:
-    return tfadvisor.analyze(FIXTURES / name)
+    return tfadvisor.analyze(FIXTURES / name).report
 
 
 @pytest.mark.parametrize("name", ALL)
 def test_causes_add_up_on_every_recorded_run(name: str) -> None:
     base, new = report(REFERENCE), report(name)
-    comparison = tfadvisor.compare(base, new)
+    comparison = comparison_of(base, new)
     change = new.steps.time_ms.mean - base.steps.time_ms.mean
 
     assert comparison.change_ms == pytest.approx(change)
@@ -60,13 +60,13 @@ def test_causes_add_up_on_every_recorded_run(name: str) -> None:
     ],
 )
 def test_the_class_that_grows_most(base: str, new: str, first: str) -> None:
-    classes = tfadvisor.compare(report(base), report(new)).classes
+    classes = comparison_of(report(base), report(new)).classes
 
     assert max(classes, key=lambda one: one.change_ms).name == first
 
 
 def test_a_trace_against_itself_is_noticed() -> None:
-    comparison = tfadvisor.compare(FIXTURES / REFERENCE, FIXTURES / REFERENCE)
+    comparison = comparison_of(FIXTURES / REFERENCE, FIXTURES / REFERENCE)
 
     assert comparison.same
     assert comparison.change_ms == 0
@@ -77,12 +77,12 @@ def test_reports_and_snapshots_are_sides_too(tmp_path: Path) -> None:
     file = tmp_path / "run.json"
     file.write_text(snapshot_text(snapshot(40.0)))
 
-    assert tfadvisor.compare(report(REFERENCE), FIXTURES / REFERENCE).same
-    assert tfadvisor.compare(file, report(REFERENCE)).base.mean_ms == 40.0
+    assert comparison_of(report(REFERENCE), FIXTURES / REFERENCE).same
+    assert comparison_of(file, report(REFERENCE)).base.mean_ms == 40.0
 
 
 def test_what_is_not_alike_is_told() -> None:
-    comparison = tfadvisor.compare(report("jax-healthy"), report("tf-healthy-loop"))
+    comparison = comparison_of(report("jax-healthy"), report("tf-healthy-loop"))
 
     assert "framework: jax in the baseline, tensorflow now" in comparison.differences
     assert "framework: jax in the baseline" in as_text(comparison)
@@ -93,14 +93,12 @@ def test_a_snapshot_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
     file.write_text('{"tfadvisor_snapshot": 9}')
 
     with pytest.raises(tfadvisor.TraceError, match=r"run\.json: is not a snapshot"):
-        tfadvisor.compare(file, FIXTURES / REFERENCE)
+        comparison_of(file, FIXTURES / REFERENCE)
 
 
 def test_a_trace_without_anything_to_compare_is_refused() -> None:
     with pytest.raises(NothingToCompare, match="holds no step to compare") as error:
-        tfadvisor.compare(
-            trace().call("something", 0, 0).report(), FIXTURES / REFERENCE
-        )
+        comparison_of(trace().call("something", 0, 0).report(), FIXTURES / REFERENCE)
     assert error.value.exit_code == 4
 
 
@@ -184,7 +182,7 @@ def test_runs_on_other_devices_are_called_not_comparable_and_their_difference_no
     )
     other = replace(other, key=replace(other.key, devices="1 gpu NVIDIA H100"))
 
-    compared = compare(one, other)
+    compared = comparison_of(one, other)
 
     assert compared.refused == (
         "devices: 1 cpu in the baseline, 1 gpu NVIDIA H100 now",
@@ -203,7 +201,7 @@ def test_a_step_that_takes_many_times_as_long_is_said_so_and_not_in_per_cent() -
         side=replace(one.side, median_ms=39 * one.side.median_ms),
     )
 
-    assert "takes 39 times as long, +" in as_text(compare(one, other))
+    assert "takes 39 times as long, +" in as_text(comparison_of(one, other))
 
 
 def test_classes_that_only_calls_of_python_tell_apart_change_together() -> None:
@@ -222,7 +220,7 @@ def test_classes_that_only_calls_of_python_tell_apart_change_together() -> None:
     )
     without = replace(without, side=replace(without.side, class_ms=classes))
 
-    compared = compare(without, one)
+    compared = comparison_of(without, one)
 
     assert all(abs(cause.change_ms) < 1e-9 for cause in compared.causes)
     assert any(

@@ -41,7 +41,7 @@ def test_there_are_at_least_twelve_and_two_healthy_ones() -> None:
 def test_the_planted_bottleneck_is_found(folder: Path) -> None:
     truth = truth_of(folder)
 
-    report = tfadvisor.analyze(folder)
+    report = tfadvisor.analyze(folder).report
     advice = [finding for finding in report.findings if finding.category != "capture"]
 
     assert report.verdict.bottleneck == truth["bottleneck"]
@@ -67,7 +67,7 @@ def test_the_planted_bottleneck_is_found(folder: Path) -> None:
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_findings_together_save_no_more_than_the_step(folder: Path) -> None:
     """Each on top of those before it; and none promises all of it."""
-    report = tfadvisor.analyze(folder)
+    report = tfadvisor.analyze(folder).report
 
     assert sum(one.saves for one in report.findings) <= 1 + 1e-9
     assert all(
@@ -104,7 +104,7 @@ def test_the_late_host_is_named_with_its_reason_and_nobody_where_work_is_even(
 ) -> None:
     truth = truth_of(folder)
 
-    report = tfadvisor.analyze(folder)
+    report = tfadvisor.analyze(folder).report
     late = [finding for finding in report.findings if finding.rule_id == "late-host"]
 
     assert sorted(report.run.hosts) == truth["hosts"]
@@ -129,7 +129,7 @@ def test_the_late_host_is_named_with_its_reason_and_nobody_where_work_is_even(
 def test_the_slow_device_is_named_and_nobody_where_work_is_even(folder: Path) -> None:
     truth = truth_of(folder)
 
-    report = tfadvisor.analyze(folder)
+    report = tfadvisor.analyze(folder).report
     uneven = [
         finding for finding in report.findings if finding.rule_id == "uneven-devices"
     ]

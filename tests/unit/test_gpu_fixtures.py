@@ -64,7 +64,7 @@ MISREAD = {
 
 
 def report_of(name: str) -> Report:
-    report = tfadvisor.analyze(GPU / name)
+    report = tfadvisor.analyze(GPU / name).report
     assert report.broken == ()
     return report
 

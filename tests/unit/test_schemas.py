@@ -13,6 +13,7 @@ from support.trace_builder import trace
 
 import tfadvisor
 from tfadvisor.cli.main import guarded_main
+from tfadvisor.comparing import comparison_of
 from tfadvisor.report.forms.html import as_json
 
 ROOT = Path(__file__).parents[2]
@@ -39,7 +40,9 @@ def fields(name: str, record: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", ALL)
 def test_reports(name: str) -> None:
-    schema("report").validate(json.loads(as_json(tfadvisor.analyze(FIXTURES / name))))
+    schema("report").validate(
+        json.loads(as_json(tfadvisor.analyze(FIXTURES / name).report))
+    )
 
 
 def test_a_report_of_almost_nothing() -> None:
@@ -49,7 +52,7 @@ def test_a_report_of_almost_nothing() -> None:
 
 
 def test_comparisons() -> None:
-    comparison = tfadvisor.compare(FIXTURES / "jax-healthy", FIXTURES / "jax-loader")
+    comparison = comparison_of(FIXTURES / "jax-healthy", FIXTURES / "jax-loader")
 
     schema("comparison").validate(json.loads(as_json(comparison)))
 

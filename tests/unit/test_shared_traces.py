@@ -28,7 +28,7 @@ COPY_WORDS = ("memcpy", "memset", "copybuffer", "fillbuffer")
 def test_a_report_or_one_clear_error(path: Path) -> None:
     before = sorted((one, one.stat().st_mtime_ns) for one in path.parent.iterdir())
     try:
-        report = tfadvisor.analyze(path)
+        report = tfadvisor.analyze(path).report
     except tfadvisor.TraceError as error:
         assert "CORRUPT" in path.name
         assert "byte 1 of 1,365,940" in str(error)
@@ -112,7 +112,7 @@ def test_kernel_counts_equal_a_count_by_plain_protobuf(path: Path) -> None:
 def test_byte_identical_hosts_are_one() -> None:
     report = tfadvisor.analyze(
         FOLDER / "tfprof-demo" / "plugins" / "profile" / "GPU-multi-worker"
-    )
+    ).report
 
     assert len(report.run.hosts) == 1
     assert report.metrics["host_skew_fraction"].value is None
@@ -120,7 +120,7 @@ def test_byte_identical_hosts_are_one() -> None:
 
 
 def test_xla_passes_named_after_collectives_are_none() -> None:
-    report = tfadvisor.analyze(next(FOLDER.glob("reactant-cpu/**/*.xplane.pb")))
+    report = tfadvisor.analyze(next(FOLDER.glob("reactant-cpu/**/*.xplane.pb"))).report
 
     assert report.metrics["collectives_per_step"].value is None
     assert [device.name for device in report.run.devices] == [
@@ -156,7 +156,9 @@ def test_one_batch_of_keras_on_a_gpu_is_compute_bound_and_the_callback_is_not_bl
     """The step ends with the function's last device work; the viewer's steps of three
     of them last 33 to 63 ms.
     """
-    report = tfadvisor.analyze(FOLDER / "keras-one-batch" / run / "host.xplane.pb")
+    report = tfadvisor.analyze(
+        FOLDER / "keras-one-batch" / run / "host.xplane.pb"
+    ).report
     worth = [
         one for one in report.findings if one.severity.rank >= Severity.MEDIUM.rank
     ]
@@ -177,7 +179,9 @@ def test_one_batch_of_keras_on_a_gpu_is_compute_bound_and_the_callback_is_not_bl
 def test_one_batch_of_keras_on_a_cpu_lasts_as_long_as_tensorflow_says(
     run: str, step_ms: float
 ) -> None:
-    report = tfadvisor.analyze(FOLDER / "keras-one-batch" / run / "host.xplane.pb")
+    report = tfadvisor.analyze(
+        FOLDER / "keras-one-batch" / run / "host.xplane.pb"
+    ).report
 
     assert report.steps.time_ms is not None
     assert report.steps.time_ms.median == pytest.approx(step_ms, rel=0.05)
@@ -190,7 +194,7 @@ def test_one_batch_of_keras_on_a_cpu_lasts_as_long_as_tensorflow_says(
 def test_a_gpu_whose_work_was_not_recorded_is_said_first() -> None:
     report = tfadvisor.analyze(
         FOLDER / "keras-one-batch" / "t4-silent-20221106-002705" / "host.xplane.pb"
-    )
+    ).report
 
     assert report.verdict.bottleneck == "unknown"
     assert report.verdict.summary.startswith("The GPU's work was not recorded")
@@ -203,7 +207,7 @@ def test_a_librarys_fused_attention_is_matrix_work() -> None:
     line, and no finding blames that line.
     """
     (path,) = sorted(FOLDER.rglob("934987a2fc2f.xplane.pb"))
-    report = tfadvisor.analyze(path)
+    report = tfadvisor.analyze(path).report
     attention = [op for op in report.ops if "te_fused_attn" in (op.op or "")]
 
     assert sum(op.share for op in attention if op.tensor_cores) > 0.4

@@ -25,7 +25,7 @@ import tfadvisor
 def test_what_is_planted_is_what_takes_most(
     fixture: str, kind: str, activity: str
 ) -> None:
-    report = tfadvisor.analyze(FIXTURES / fixture)
+    report = tfadvisor.analyze(FIXTURES / fixture).report
 
     (found,) = [one for one in report.attribution if one.kind == kind]
     assert found.parts[0].activity == activity

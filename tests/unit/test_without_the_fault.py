@@ -103,7 +103,7 @@ def test_nothing_grave_is_left(case: str, named: str, tmp_path: Path) -> None:
         without(space, named)
         (tmp_path / file.name).write_bytes(space.SerializeToString())
 
-    report = analyze(tmp_path)
+    report = analyze(tmp_path).report
 
     assert report.verdict.bottleneck == "compute"
     assert [

@@ -13,7 +13,7 @@ from tfadvisor.analysis import Options, analyze_run, draw_run
 from tfadvisor.cli.outputs import note
 from tfadvisor.cli.reading_options import chosen_run
 from tfadvisor.cli.recording import bounded
-from tfadvisor.comparing import as_snapshot, compare
+from tfadvisor.comparing import as_snapshot, comparison_of
 from tfadvisor.comparison.baseline.snapshot import (
     DEFAULT_MODEL,
     Snapshot,
@@ -73,7 +73,7 @@ def side_by_side(pages: Sequence[PageData]) -> tuple[str, bool]:
     """
     reports = [page.report for page in pages]
     ways = [
-        (compare(reports[base], reports[new]), new, base)
+        (comparison_of(reports[base], reports[new]), new, base)
         for new, base in ((0, 1), (1, 0))
     ]
     return as_html(pages, comparisons=[on_page(*way) for way in ways]), not ways[0][

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import msgspec
 from msgspec.structs import replace
 
 from tfadvisor.comparison.result import Cause, Comparison, FindingChange, Head
@@ -144,12 +145,24 @@ COMPARISON_FORMS = (
 # A comparison for whoever calls Python.
 
 
-class ShownComparison(Comparison, frozen=True):
+class ShownComparison(msgspec.Struct, frozen=True):
     """A comparison that shows itself as text."""
+
+    comparison: Comparison
+    """What was found."""
+
+    @property
+    def causes(self) -> tuple[Cause, ...]:
+        """Of the change, the surest first; they add up to it."""
+        return self.comparison.causes
+
+    def to_dict(self) -> dict[str, Any]:
+        """The comparison as plain data for JSON, `schema_version` first."""
+        return self.comparison.to_dict()
 
     def __repr__(self) -> str:
         """As on a terminal."""
-        return as_text(self)
+        return as_text(self.comparison)
 
 
 # Sentences about a comparison, for the terminal and for Markdown.

@@ -137,7 +137,7 @@ def unmapped() -> list[str]:
 
 
 def diagnose(traces: Sequence[Path]) -> Diagnosis:
-    report = tfadvisor.analyze(traces[0].parent)
+    report = tfadvisor.analyze(traces[0].parent).report
     answers = [
         answer(finding, report)
         for finding in report.findings

@@ -334,7 +334,7 @@ def test_a_keras_loop_on_a_cpu_has_no_step_time_there(tmp_path: Path) -> None:
         for line in plane.lines
         for event in line.events
     )
-    report = tfadvisor.analyze(tmp_path / "host.xplane.pb")
+    report = tfadvisor.analyze(tmp_path / "host.xplane.pb").report
 
     assert NOT_MEASURED in xprof_steps(tmp_path).words["input_conclusion"]
     assert report.steps.source == "marker"

@@ -85,7 +85,7 @@ def test_a_chosen_range_of_steps_reaches_the_processes(
 ) -> None:
     folder = run_of(3).write(tmp_path / "run")
 
-    report = analyze(folder, steps=(1, 3), processes=2)
+    report = analyze(folder, steps=(1, 3), processes=2).report
 
     assert [(step.host, step.index) for step in report.steps.each] == [
         (f"host-{number:02}", index) for number in range(3) for index in (1, 2)
@@ -159,7 +159,7 @@ def test_small_files_start_no_process(
 ) -> None:
     folder = run_of(3).write(tmp_path / "run")
 
-    assert len(analyze(folder, processes=processes).run.hosts) == 3
+    assert len(analyze(folder, processes=processes).report.run.hosts) == 3
 
 
 def test_a_machine_without_memory_for_two_hosts_starts_no_process(
@@ -173,7 +173,7 @@ def test_a_machine_without_memory_for_two_hosts_starts_no_process(
     monkeypatch.setattr(read_hosts, "_WORTH_PROCESSES", 0)
     monkeypatch.setattr(read_hosts, "free_memory", lambda: largest * 12)
 
-    assert len(analyze(folder, processes=4).run.hosts) == 3
+    assert len(analyze(folder, processes=4).report.run.hosts) == 3
 
 
 def test_sixty_four_hosts_in_a_folder_are_one_run(tmp_path: Path) -> None:
@@ -182,7 +182,7 @@ def test_sixty_four_hosts_in_a_folder_are_one_run(tmp_path: Path) -> None:
     """
     folder = run_of(64, late=41).write(tmp_path / "run")
 
-    report = analyze(folder)
+    report = analyze(folder).report
     timeline = merge(
         "run", "run", [read_host(file, None, None) for file in run_in(folder).files]
     )
@@ -205,7 +205,7 @@ def test_a_copied_hosts_file_is_no_second_host(tmp_path: Path) -> None:
     folder = run_of(3).write(tmp_path / "run")
     (folder / "copy.xplane.pb").write_bytes((folder / "host-01.xplane.pb").read_bytes())
 
-    assert len(analyze(folder).run.hosts) == 3
+    assert len(analyze(folder).report.run.hosts) == 3
 
 
 def test_errors_survive_the_way_back_from_a_process() -> None:

@@ -34,7 +34,7 @@ def notes(report: Report) -> dict[str, str]:
 
 
 def test_a_whole_run_has_no_such_note(tmp_path: Path) -> None:
-    report = tfadvisor.analyze(three_hosts(tmp_path))
+    report = tfadvisor.analyze(three_hosts(tmp_path)).report
 
     assert report.run.hosts == HOSTS
     assert "hosts-left-out" not in notes(report)
@@ -54,7 +54,7 @@ def test_one_broken_file_leaves_the_others(tmp_path: Path, host: str, damage) ->
     folder = three_hosts(tmp_path)
     file = folder / f"{host}.xplane.pb"
     file.write_bytes(damage(file.read_bytes()))
-    report = tfadvisor.analyze(folder)
+    report = tfadvisor.analyze(folder).report
 
     assert report.run.hosts == tuple(one for one in HOSTS if one != host)
     assert host in notes(report)["hosts-left-out"]
@@ -82,7 +82,7 @@ def test_a_copy_and_a_cut_file_are_both_told(tmp_path: Path) -> None:
     (folder / "gamma.xplane.pb").write_bytes(
         (folder / "gamma.xplane.pb").read_bytes()[:200]
     )
-    report = tfadvisor.analyze(folder)
+    report = tfadvisor.analyze(folder).report
 
     assert report.run.hosts == ("alpha", "beta")
     assert "delta" in notes(report)["hosts-left-out"]

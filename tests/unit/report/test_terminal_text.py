@@ -94,19 +94,19 @@ def test_a_verdict_of_imbalance_says_why_the_bar_shows_less() -> None:
     """The bar is the mean of all hosts or devices, of which the late one does
     not wait.
     """
-    late = tfadvisor.analyze(FIXTURES / "jax-hosts-late")
+    late = tfadvisor.analyze(FIXTURES / "jax-hosts-late").report
 
     assert bar_note(late) in " ".join(as_text(late).split())
     assert "on the others, most of it waiting" in bar_note(late)
-    device = tfadvisor.analyze(FIXTURES / "jax-4dev-imbalance")
+    device = tfadvisor.analyze(FIXTURES / "jax-4dev-imbalance").report
     assert device.verdict.fraction > device.breakdown["collective"]
     assert "mean of all devices" in bar_note(device)
     assert bar_note(device) in " ".join(as_text(device).split())
-    assert bar_note(tfadvisor.analyze(FIXTURES / "jax-logging")) == ""
+    assert bar_note(tfadvisor.analyze(FIXTURES / "jax-logging").report) == ""
 
 
 def test_a_file_in_the_table_of_ops_is_shown_without_what_a_terminal_obeys() -> None:
-    report = tfadvisor.analyze(FIXTURES / "jax-logging")
+    report = tfadvisor.analyze(FIXTURES / "jax-logging").report
     hostile = replace(
         report,
         ops=(replace(report.ops[0], file="a\x1b[31m\tb.py", line=7), *report.ops[1:]),
@@ -122,7 +122,7 @@ def test_no_two_ops_of_the_table_have_one_name() -> None:
     """Four layers' products end alike; on a CPU the kernel repeats its op's name, which
     is said once.
     """
-    report = tfadvisor.analyze(FIXTURES / "tf-healthy-keras")
+    report = tfadvisor.analyze(FIXTURES / "tf-healthy-keras").report
     named = {op.name for op in report.ops[:15]}
 
     for width in (80, 130):
@@ -135,7 +135,7 @@ def test_no_two_ops_of_the_table_have_one_name() -> None:
 
 
 def test_a_name_that_is_cut_tells_still_which_layer_it_is() -> None:
-    report = tfadvisor.analyze(FIXTURES / "tf-healthy-keras")
+    report = tfadvisor.analyze(FIXTURES / "tf-healthy-keras").report
     long = "a_model_of_many_parts/one_of_the_encoders_{}/and_within_it_a_block_of_its_own/MatMul"
     ops = [
         replace(op, op=long.format(at), kernel=long.format(at))

@@ -155,7 +155,7 @@ def test_hosts_that_jax_put_into_folders_of_their_own_are_one_run(
     assert chosen.name == "2026_11_24_08_30_38"
     assert chosen.folders == ("2026_11_24_08_30_38", "2026_11_24_08_30_36")
     assert choose_run([tmp_path], "2026_11_24_08_30_36")[0] == chosen
-    report = analyze(tmp_path)
+    report = analyze(tmp_path).report
     assert report.run.hosts == ("alpha", "beta", "gamma")
     assert any(
         "2026_11_24_08_30_36, 2026_11_24_08_30_38" in note.note

@@ -84,7 +84,7 @@ def test_lines_of_samples_name_what_the_trace_does_not(tmp_path: Path) -> None:
     at = [0 if us % 10_000 < 8000 else 1 for us in ticks]
     (run / "host.samples.json").write_text(json.dumps(samples(ticks, at)))
 
-    report = tfadvisor.analyze(run)
+    report = tfadvisor.analyze(run).report
 
     (host,) = [one for one in report.attribution if one.kind == "host"]
     load, log = host.parts

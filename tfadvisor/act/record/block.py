@@ -89,7 +89,7 @@ class Recording:
                 )
                 self._keep(closed)
         if self._show and self.report is not None:
-            print(as_text(self.report, screen=screen_of(sys.stdout)), end="")
+            print(as_text(self.report.report, screen=screen_of(sys.stdout)), end="")
 
     def _keep(self, closed: float) -> None:
         report = analyze_run(choose_run([self._file.parent])[0], self._options)
@@ -114,9 +114,8 @@ class Recording:
             datetime.now(),
         )
         self.folder = kept.folder
-        self.report = Analysis.of(
-            kept.report, choose_run([kept.folder])[0], self._options
-        )
+        run = choose_run([kept.folder])[0]
+        self.report = Analysis(kept.report, run, self._options)
 
 
 def profile(

@@ -99,10 +99,10 @@ def compare(
 
 def _write(sides: list[tuple[Path, Options]], form: Form, output: Path | None) -> bool:
     from tfadvisor.cli.gate_inputs import read_side
-    from tfadvisor.comparing import compare as compare_runs
+    from tfadvisor.comparing import comparison_of
 
     base, new = (read_side(path, options) for path, options in sides)
-    compared = compare_runs(base, new)
+    compared = comparison_of(base, new)
     write_form(form, compared, output)
     return not compared.refused
 

@@ -238,10 +238,10 @@ class Tools:
         """Say where the change of the step time between two runs comes from: causes
         that add up to it, and how sure each is. Use it after an edit, on a run before
         and a run after it."""
-        from tfadvisor.comparing import compare
+        from tfadvisor.comparing import comparison_of
         from tfadvisor.comparison.forms import as_text
 
-        compared = compare(self._side(base, base_run), self._side(new, new_run))
+        compared = comparison_of(self._side(base, base_run), self._side(new, new_run))
         return (
             _sized(compared.to_dict(), None) if detail == "full" else as_text(compared)
         )

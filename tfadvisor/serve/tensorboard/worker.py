@@ -155,7 +155,7 @@ def _draw(task: dict[str, Any]) -> None:
 
 
 def _compare(task: dict[str, Any]) -> None:
-    from tfadvisor.comparing import compare
+    from tfadvisor.comparing import comparison_of
     from tfadvisor.comparison.forms import on_page
 
     base, new = (Path(path) for path in task["snapshots"])
@@ -163,7 +163,7 @@ def _compare(task: dict[str, Any]) -> None:
         raise TraceError(
             task["path"], "cannot be compared: one of the runs holds no step.", ""
         )
-    compared = on_page(compare(base, new), new=0, base=1)
+    compared = on_page(comparison_of(base, new), new=0, base=1)
     (Path(task["folder"]) / COMPARISON).write_text(
         encode_comparison(compared), encoding="utf-8"
     )

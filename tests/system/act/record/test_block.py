@@ -50,7 +50,10 @@ def test_a_block_is_recorded_kept_and_told(
         counters.name.replace(".machine.json", ".xplane.pb"),
     }
     assert recording.report.metrics["program_cores"].value is not None
-    assert "Tracing calls of Python functions adds" in recording.report.capture[0].note
+    assert (
+        "Tracing calls of Python functions adds"
+        in recording.report.report.capture[0].note
+    )
     assert "load_batch" in capsys.readouterr().out
     assert (tmp_path / "windows.log").read_text() == "2 1\n"
 

@@ -174,7 +174,7 @@ def test_of_several_changes_for_a_finding_the_best_keeps_its_promise() -> None:
 
 
 def test_a_later_report_of_the_same_program_tells_what_was_measured() -> None:
-    report = tfadvisor.analyze(FIXTURES / "tf-no-prefetch")
+    report = tfadvisor.analyze(FIXTURES / "tf-no-prefetch").report
     known = entry(program=sketch_of(report))
 
     (finding,) = [
@@ -191,7 +191,7 @@ def test_a_later_report_of_the_same_program_tells_what_was_measured() -> None:
 
 
 def test_the_newest_trial_counts() -> None:
-    report = tfadvisor.analyze(FIXTURES / "tf-no-prefetch")
+    report = tfadvisor.analyze(FIXTURES / "tf-no-prefetch").report
     known = entry(program=sketch_of(report))
     newer = replace(known, trial="t2", ratio=0.8, interval=(0.78, 0.82))
 
@@ -202,8 +202,10 @@ def test_the_newest_trial_counts() -> None:
 
 @pytest.mark.parametrize("other", ["jax-loader", "tf-generator", "jax-logging"])
 def test_a_report_of_another_program_does_not(other: str) -> None:
-    known = entry(program=sketch_of(tfadvisor.analyze(FIXTURES / "tf-no-prefetch")))
-    report = tfadvisor.analyze(FIXTURES / other)
+    known = entry(
+        program=sketch_of(tfadvisor.analyze(FIXTURES / "tf-no-prefetch").report)
+    )
+    report = tfadvisor.analyze(FIXTURES / other).report
 
     assert with_tried(report, [known]) == report
 

@@ -204,7 +204,7 @@ def test_a_finding_without_a_fix_says_what_version_has_one(
 def test_jax_writes_its_version_into_a_trace() -> None:
     fixture = FIXTURES / "jax-loader"
 
-    assert tfadvisor.analyze(fixture).run.framework_version == "0.10.2"
+    assert tfadvisor.analyze(fixture).report.run.framework_version == "0.10.2"
 
 
 @pytest.mark.parametrize("version", ["0.10.2", "0.12.0.1"])

@@ -18,8 +18,8 @@ from support.pages import enlarged, page_of, page_of_folder
 from support.places import FIXTURES
 from support.trace_builder import trace
 
-import tfadvisor
 from tfadvisor.advice.findings import Plan, PlanStep
+from tfadvisor.comparing import comparison_of
 from tfadvisor.comparison.forms import signed, verdict_words
 from tfadvisor.report.forms.html import as_html
 from tfadvisor.report.forms.page_data import PageData
@@ -393,7 +393,7 @@ def test_the_causes_of_a_change_add_up_to_it_in_both_directions(
     page = one.page
     assert page.locator("h1").inner_text() == "jax-healthy"
     causes = page.locator("#compare table").nth(1)
-    known = tfadvisor.compare(FIXTURES / "jax-loader", FIXTURES / "jax-healthy")
+    known = comparison_of(FIXTURES / "jax-loader", FIXTURES / "jax-healthy")
     assert page.locator("#compare strong").first.inner_text() == verdict_words(known)
     assert causes.locator("tbody tr").last.inner_text().split("\t")[
         -1

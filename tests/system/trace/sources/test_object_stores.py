@@ -102,7 +102,9 @@ def test_a_logdir_reads_as_on_a_disk(bucket: str) -> None:
 
 
 def test_one_host_by_its_address(bucket: str) -> None:
-    assert tfadvisor.analyze(f"{bucket}/{RUN}/beta.xplane.pb").run.hosts == ("beta",)
+    assert tfadvisor.analyze(f"{bucket}/{RUN}/beta.xplane.pb").report.run.hosts == (
+        "beta",
+    )
 
 
 def test_every_command_takes_it(bucket: str, say, tmp_path: Path) -> None:
@@ -181,7 +183,7 @@ def test_a_host_that_is_cut_short_is_named(memory: str) -> None:
             whole[: len(whole) // 2] if name.startswith("gamma") else whole,
         )
 
-    report = tfadvisor.analyze("memory://cut")
+    report = tfadvisor.analyze("memory://cut").report
 
     assert report.run.hosts == ("alpha", "beta")
     assert any("gamma" in one.note for one in report.capture)
@@ -243,7 +245,7 @@ def test_a_copied_hosts_file_is_no_second_host(memory: str) -> None:
         "/copied/other.xplane.pb", alpha.replace(b"python", b"PYTHON", 1)
     )
 
-    report = tfadvisor.analyze("memory://copied")
+    report = tfadvisor.analyze("memory://copied").report
 
     assert report.run.hosts == (
         "alpha",

@@ -25,7 +25,7 @@ def gets(web: Objects) -> list[tuple[str, str | None]]:
 def test_a_file(web: Objects, good: bytes) -> None:
     web.content[TRACE] = good
 
-    report = tfadvisor.analyze(web.address + TRACE)
+    report = tfadvisor.analyze(web.address + TRACE).report
 
     assert report.run.path == web.address + TRACE
     assert report.run.hosts == ("host",)
@@ -44,7 +44,10 @@ def test_a_folder_of_links(web: Objects, good: bytes) -> None:
     web.content[TRACE] = good
     web.content[TRACE.replace("2026_01", "2025_01")] = b"older"
 
-    assert tfadvisor.analyze(web.address + "/log/").run.name == "2026_01_02_03_04_05"
+    assert (
+        tfadvisor.analyze(web.address + "/log/").report.run.name
+        == "2026_01_02_03_04_05"
+    )
 
 
 def test_a_signature_is_sent_and_never_shown(web: Objects, good: bytes, say) -> None:
@@ -64,7 +67,7 @@ def test_a_server_that_does_not_say_how_long_a_file_is(
     web.content[TRACE] = good
     web.length = False
 
-    assert tfadvisor.analyze(web.address + TRACE).steps.count == 3
+    assert tfadvisor.analyze(web.address + TRACE).report.steps.count == 3
 
 
 @pytest.fixture
@@ -80,7 +83,7 @@ def test_a_large_file_comes_in_ranges(
 ) -> None:
     web.content[TRACE] = good
 
-    assert tfadvisor.analyze(web.address + TRACE).steps.count == 3
+    assert tfadvisor.analyze(web.address + TRACE).report.steps.count == 3
 
     wanted = [
         (lo, min(lo + small_pieces, len(good)) - 1)
@@ -95,7 +98,7 @@ def test_a_large_file_of_a_server_without_ranges(
     web.content[TRACE] = good
     web.ranges = False
 
-    assert tfadvisor.analyze(web.address + TRACE).steps.count == 3
+    assert tfadvisor.analyze(web.address + TRACE).report.steps.count == 3
     assert gets(web) == [(TRACE, None)]
 
 
@@ -105,7 +108,7 @@ def test_a_range_that_is_cut_is_asked_for_again(
     web.content[TRACE] = good
     web.cuts[TRACE] = 1
 
-    assert tfadvisor.analyze(web.address + TRACE).steps.count == 3
+    assert tfadvisor.analyze(web.address + TRACE).report.steps.count == 3
 
 
 def test_a_connection_that_is_always_cut(web: Objects, good: bytes, say) -> None:

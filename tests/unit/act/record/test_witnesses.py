@@ -56,7 +56,7 @@ def report() -> Report:
             (ActivityTime(function, fraction, fraction, places, ()),),
         )
 
-    found = tfadvisor.analyze(FIXTURES / "jax-logging")
+    found = tfadvisor.analyze(FIXTURES / "jax-logging").report
     one = replace(found.findings[0], saving=Saving(0.05, 0.1, ""), takes=0.3)
     findings = tuple(
         replace(one, rule_id=name, locations=(Location("train.py", 7, name),))

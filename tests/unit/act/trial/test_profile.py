@@ -91,7 +91,7 @@ def test_what_costs_nothing_is_said() -> None:
 
 def test_measured_findings_come_first_and_bound_what_was_foreseen() -> None:
     """The input takes 10% at most 13%, whatever a rule foresaw; callbacks 60%."""
-    report = tfadvisor.analyze(ROOT / "fixtures" / "jax-loader")
+    report = tfadvisor.analyze(ROOT / "fixtures" / "jax-loader").report
     foreseen = next(
         one for one in report.findings if one.category == "input" and one.saving
     )
@@ -135,7 +135,7 @@ def test_what_passes_between_turns_of_the_loop_ranks_by_what_it_takes(
     """The trace is healthy. Callbacks cost 60%, checkpoints 30%, which outranks 35%
     between turns by samples.
     """
-    report = tfadvisor.analyze(ROOT / "fixtures" / "jax-healthy")
+    report = tfadvisor.analyze(ROOT / "fixtures" / "jax-healthy").report
     sampled = between_turns(
         0.35,
         "the loop at train.py:8",
@@ -180,7 +180,7 @@ def test_a_run_is_not_healthy_once_a_part_was_measured_to_cost_much() -> None:
     """By the trace alone it is: `No finding is worth acting on`. A switch is no class
     of lost time.
     """
-    report = tfadvisor.analyze(ROOT / "fixtures" / "jax-healthy")
+    report = tfadvisor.analyze(ROOT / "fixtures" / "jax-healthy").report
     assert report.verdict.healthy
 
     callbacks = with_measured(report, result(arm("callbacks", "part", 0.4))).verdict

@@ -133,7 +133,7 @@ def test_texts_name_only_metrics_and_facts(rule: Rule) -> None:
 def test_findings_on_recorded_traces_prescribe_edits_and_none_saves_anothers_time(
     folder: Path,
 ) -> None:
-    report = tfadvisor.analyze(folder)
+    report = tfadvisor.analyze(folder).report
 
     for finding in report.findings:
         assert_worth_printing(finding)

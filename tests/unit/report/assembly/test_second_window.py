@@ -25,7 +25,7 @@ def run_of(folder: Path, **traces: bytes) -> Report:
     for name, content in traces.items():
         (folder / endings[name]).write_bytes(content)
     (folder / "recording.json").write_text("{}")
-    return tfadvisor.analyze(folder)
+    return tfadvisor.analyze(folder).report
 
 
 def recorded(name: str) -> bytes:
@@ -40,7 +40,8 @@ def test_findings_that_only_calls_show_are_from_the_second_window(
     tmp_path: Path,
 ) -> None:
     healthy, other = (
-        tfadvisor.analyze(FIXTURES / name) for name in ("jax-healthy", "jax-recompile")
+        tfadvisor.analyze(FIXTURES / name).report
+        for name in ("jax-healthy", "jax-recompile")
     )
 
     report = run_of(
@@ -76,7 +77,8 @@ def test_a_second_window_about_a_part_of_the_step_tells_no_findings(
     share: float, judges: bool
 ) -> None:
     healthy, other = (
-        tfadvisor.analyze(FIXTURES / name) for name in ("jax-healthy", "jax-recompile")
+        tfadvisor.analyze(FIXTURES / name).report
+        for name in ("jax-healthy", "jax-recompile")
     )
     assert healthy.steps.time_ms is not None
     assert other.steps.time_ms is not None
@@ -95,13 +97,13 @@ def test_the_page_says_the_same(tmp_path: Path) -> None:
         tmp_path, main=recorded("jax-healthy"), calls=recorded("jax-recompile")
     )
 
-    assert report.page().report == report.report
+    assert tfadvisor.analyze(tmp_path).page().report == report
 
 
 def test_from_a_window_that_python_slowed_too_much_only_lines_are_taken(
     tmp_path: Path,
 ) -> None:
-    healthy = tfadvisor.analyze(FIXTURES / "jax-healthy")
+    healthy = tfadvisor.analyze(FIXTURES / "jax-healthy").report
 
     report = run_of(
         tmp_path, main=recorded("jax-healthy"), lines=recorded("jax-recompile")
@@ -114,7 +116,7 @@ def test_from_a_window_that_python_slowed_too_much_only_lines_are_taken(
 
 
 def test_places_are_given_to_the_same_findings() -> None:
-    second = tfadvisor.analyze(FIXTURES / "jax-loader")
+    second = tfadvisor.analyze(FIXTURES / "jax-loader").report
     main = replace(
         second, findings=tuple(replace(one, locations=()) for one in second.findings)
     )
@@ -135,7 +137,7 @@ def test_places_are_given_to_the_same_findings() -> None:
 def test_a_second_window_that_cannot_be_read_costs_only_itself(
     tmp_path: Path, content: bytes
 ) -> None:
-    healthy = tfadvisor.analyze(FIXTURES / "jax-healthy")
+    healthy = tfadvisor.analyze(FIXTURES / "jax-healthy").report
 
     report = run_of(tmp_path, main=recorded("jax-healthy"), calls=content)
 
@@ -148,13 +150,13 @@ def test_without_the_note_beside_it_no_file_is_looked_for(tmp_path: Path) -> Non
     run_of(tmp_path, main=recorded("jax-healthy"), calls=recorded("jax-recompile"))
     (tmp_path / "recording.json").unlink()
 
-    assert notes(tfadvisor.analyze(tmp_path)) == []
+    assert notes(tfadvisor.analyze(tmp_path).report) == []
 
 
 def test_steps_that_are_asked_for_are_of_the_main_window(tmp_path: Path) -> None:
     run_of(tmp_path, main=recorded("jax-healthy"), calls=recorded("jax-recompile"))
 
-    assert notes(tfadvisor.analyze(tmp_path, steps=(0, 5))) == []
+    assert notes(tfadvisor.analyze(tmp_path, steps=(0, 5)).report) == []
 
 
 def test_where_a_host_has_no_second_window_the_others_give_lines_alone(
@@ -166,10 +168,10 @@ def test_where_a_host_has_no_second_window_the_others_give_lines_alone(
     for host in "ab":
         (tmp_path / f"{host}.xplane.pb").write_bytes(recorded("jax-healthy"))
     (tmp_path / "recording.json").write_text("{}")
-    main = tfadvisor.analyze(tmp_path)
+    main = tfadvisor.analyze(tmp_path).report
 
     (tmp_path / "a.calls.pb").write_bytes(recorded("jax-recompile"))
-    report = tfadvisor.analyze(tmp_path)
+    report = tfadvisor.analyze(tmp_path).report
 
     assert [one.rule_id for one in report.findings] == [
         one.rule_id for one in main.findings
@@ -178,6 +180,6 @@ def test_where_a_host_has_no_second_window_the_others_give_lines_alone(
 
     (tmp_path / "b.calls.pb").write_bytes(recorded("jax-recompile"))
     assert (
-        advice(tfadvisor.analyze(tmp_path))[0].rule_id
-        == advice(tfadvisor.analyze(FIXTURES / "jax-recompile"))[0].rule_id
+        advice(tfadvisor.analyze(tmp_path).report)[0].rule_id
+        == advice(tfadvisor.analyze(FIXTURES / "jax-recompile").report)[0].rule_id
     )

@@ -11,6 +11,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from pydoc import plaintext, render_doc
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 from support.places import ROOT
@@ -25,7 +26,7 @@ LOGGING = next((FIXTURES / "jax-logging").rglob("*.xplane.pb*"))
 
 
 @pytest.fixture(scope="module")
-def report() -> Analysis:
+def found() -> Analysis:
     return tfadvisor.analyze(FIXTURES / "jax-4dev-imbalance")
 
 
@@ -41,12 +42,14 @@ class _Elements(HTMLParser):
         self.found.append((tag, dict(attrs)))
 
 
-def test_a_report_is_one_line_and_one_self_contained_fragment(report: Analysis) -> None:
-    shown = report._repr_html_()
+def test_an_analysis_is_one_line_and_one_self_contained_fragment(
+    found: Analysis,
+) -> None:
+    shown = found._repr_html_()
 
     assert re.fullmatch(
         r"<tfadvisor\.Report of .*: UNBALANCED, .* steps of .*, \d+ findings?>",
-        repr(report),
+        repr(found),
     )
     elements = _Elements(shown).found
     assert not [
@@ -61,31 +64,50 @@ def test_a_report_is_one_line_and_one_self_contained_fragment(report: Analysis) 
     assert "prefers-color-scheme:dark" in shown
 
 
-def test_names_from_a_trace_are_text(report: Analysis) -> None:
+def test_names_from_a_trace_are_text(found: Analysis) -> None:
+    report = found.report
     bad = "<img src=x onerror=alert(1)>\x1b[31m"
     verdict = replace(report.verdict, summary=bad)
     findings = tuple(replace(one, title=bad, summary=bad) for one in report.findings)
 
-    shown = replace(
+    hostile = replace(
         report, verdict=verdict, findings=findings, run=replace(report.run, name=bad)
     )
+    shown = replace(found, report=hostile)
 
     assert not [tag for tag, _ in _Elements(shown._repr_html_()).found if tag == "img"]
     assert "\x1b" not in shown._repr_html_() + repr(shown)
 
 
-def test_the_page_is_written_from_the_trace(report: Analysis, tmp_path: Path) -> None:
-    report.to_html(tmp_path / "report.html")
+def test_the_page_is_written_from_the_trace(found: Analysis, tmp_path: Path) -> None:
+    found.to_html(tmp_path / "report.html")
 
     text = (tmp_path / "report.html").read_text("utf-8")
     assert text.startswith("<!doctype html>")
-    assert report.run.name in text
+    assert found.report.run.name in text
 
 
-def test_what_an_analysis_adds_to_the_report_is_not_written(report: Analysis) -> None:
+def test_an_analysis_holds_the_report_and_answers_for_it(found: Analysis) -> None:
+    report = found.report
+
     assert isinstance(report, tfadvisor.Report)
-    assert report.to_dict() == report.report.to_dict()
-    assert {"source", "options"} & report.to_dict().keys() == set()
+    assert found.to_dict() == report.to_dict()
+    assert found.verdict is report.verdict
+    assert found.findings is report.findings
+    assert found.metrics is report.metrics
+
+
+def test_the_report_of_an_analysis_is_a_record_like_any(found: Analysis) -> None:
+    """It can be written as JSON, and equals that of another analysis of the trace."""
+    again = tfadvisor.analyze(FIXTURES / "jax-4dev-imbalance")
+
+    assert msgspec.json.encode(found.report) == msgspec.json.encode(again.report)
+    assert found == again
+    assert found.report == again.report
+
+
+def test_an_analysis_is_a_side_of_a_comparison(found: Analysis) -> None:
+    assert tfadvisor.compare(found, found.report).comparison.same
 
 
 def test_the_page_of_a_trace_that_is_gone_says_so(tmp_path: Path) -> None:
@@ -109,8 +131,9 @@ def test_the_content_of_a_trace_is_read_as_its_file_is(given: str) -> None:
 
     assert found.metrics == by_path.metrics
     assert found.findings == by_path.findings
-    assert found.run.path == (LOGGING.name if given == "file" else "trace in memory")
-    assert len(found.page().ops) >= len(found.ops)
+    path = LOGGING.name if given == "file" else "trace in memory"
+    assert found.report.run.path == path
+    assert len(found.page().ops) >= len(found.report.ops)
 
 
 def test_content_that_is_no_trace_is_said_without_a_path() -> None:
@@ -131,7 +154,17 @@ def test_a_comparison_shows_its_causes() -> None:
     (total,) = (
         line for line in repr(change).splitlines() if "total, median step time" in line
     )
-    assert signed(change.median_change_ms) in total
+    assert signed(change.comparison.median_change_ms) in total
+
+
+def test_a_comparison_gives_its_record_its_causes_and_its_json() -> None:
+    change = tfadvisor.compare(
+        FIXTURES / "tf-no-prefetch", FIXTURES / "tf-healthy-loop"
+    )
+
+    assert isinstance(change.comparison, tfadvisor.Comparison)
+    assert change.causes is change.comparison.causes
+    assert change.to_dict() == change.comparison.to_dict()
 
 
 def test_a_trace_shows_its_planes() -> None:
@@ -146,7 +179,7 @@ def test_a_trace_shows_its_planes() -> None:
 
 
 def test_the_package_says_what_it_holds() -> None:
-    assert tfadvisor.__version__ == tfadvisor.analyze(LOGGING).tool.version
+    assert tfadvisor.__version__ == tfadvisor.analyze(LOGGING).report.tool.version
     assert set(dir(tfadvisor)) == set(tfadvisor.__all__)
     for record in (tfadvisor.Report, tfadvisor.Comparison, tfadvisor.Trace):
         told = render_doc(record, renderer=plaintext)

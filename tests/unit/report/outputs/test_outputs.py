@@ -133,7 +133,7 @@ def test_details_show_the_hottest_ops_and_fold_what_is_absent() -> None:
     """Kernels by time first, as who looks into a trace wants them; a reason is said
     once, with all that it is the reason of.
     """
-    report = tfadvisor.analyze(FIXTURES / "jax-loader")
+    report = tfadvisor.analyze(FIXTURES / "jax-loader").report
     text = as_text(report, details=True)
     absent = [one.reason or "" for one in report.metrics.values() if one.value is None]
     folded = " ".join(

@@ -22,7 +22,7 @@ SCHEMA = json.loads(
 @pytest.mark.parametrize("name", ["jax-logging", "tf-python-map", "jax-healthy"])
 def test_it_is_sarif(name: str) -> None:
     jsonschema.validate(
-        json.loads(as_sarif(tfadvisor.analyze(FIXTURES / name))), SCHEMA
+        json.loads(as_sarif(tfadvisor.analyze(FIXTURES / name).report)), SCHEMA
     )
 
 
@@ -31,12 +31,14 @@ def test_a_finding_stands_at_its_file_and_line(
 ) -> None:
     """Where the file is there; a trace may name any."""
     monkeypatch.chdir(tmp_path)
-    analysis = tfadvisor.analyze(FIXTURES / "jax-logging")
+    analysis = tfadvisor.analyze(FIXTURES / "jax-logging").report
     (run,) = json.loads(as_sarif(analysis))["runs"]
     assert run["results"][0]["locations"] == []
     (tmp_path / "src").mkdir()
     (tmp_path / "src" / "program.py").touch()
-    (run,) = json.loads(as_sarif(tfadvisor.analyze(FIXTURES / "jax-logging")))["runs"]
+    (run,) = json.loads(as_sarif(tfadvisor.analyze(FIXTURES / "jax-logging").report))[
+        "runs"
+    ]
     first = run["results"][0]
 
     assert (first["ruleId"], first["level"]) == ("host-work-in-loop", "error")

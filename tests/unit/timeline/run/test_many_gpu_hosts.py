@@ -26,7 +26,7 @@ def test_the_late_host_is_named_beside_a_cut_and_a_foreign_one(
 
     late = build(tmp_path, hosts)
 
-    report = tfadvisor.analyze(tmp_path)
+    report = tfadvisor.analyze(tmp_path).report
 
     assert late == f"worker-{hosts // 2:05d}"
     assert late in report.verdict.summary

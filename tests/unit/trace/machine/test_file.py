@@ -116,7 +116,7 @@ def test_a_trace_is_analysed_whatever_lies_beside_it(
     folder = built.write(tmp_path)
     (folder / "w0.machine.json").write_text(content)
 
-    report = analyze(folder)
+    report = analyze(folder).report
 
     assert report.broken == ()
     others = report.metrics["other_cores"]
