@@ -178,13 +178,12 @@ def _outputs() -> Sequence[Callable[[Any], object]]:
     """Each writes another form of a page's report."""
     from tfadvisor.comparison.baseline.snapshot import snapshot_of
     from tfadvisor.comparison.baseline.snapshot_json import as_text, from_text
-    from tfadvisor.report.forms import brief, html, markdown, sarif, terminal
+    from tfadvisor.report.forms import brief, html, markdown, terminal
 
     return (
         lambda page: terminal.as_text(page.report, details=True),
         lambda page: markdown.as_markdown(page.report),
         lambda page: brief.as_brief(page.report),
-        lambda page: sarif.as_sarif(page.report),
         lambda page: html.as_html([page]),
         lambda page: from_text(as_text(snapshot_of(page.report))),
     )

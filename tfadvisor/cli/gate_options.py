@@ -117,14 +117,6 @@ Format = Annotated[
 JUnit = Annotated[
     Path | None, option("--junit", "FILE", "JUnit XML: a test case per check", OUTPUT)
 ]
-Sarif = Annotated[
-    Path | None, option("--sarif", "FILE", "SARIF 2.1.0, for code scanning", OUTPUT)
-]
-CodeQuality = Annotated[
-    Path | None,
-    option("--codequality", "FILE", "Code Climate JSON, as GitLab reads it", OUTPUT),
-]
-
 Comment = Annotated[
     Path | None,
     option(
@@ -153,8 +145,6 @@ class Judging(msgspec.Struct, frozen=True, kw_only=True):
     format: Format = None
     output: Output = None
     junit: JUnit = None
-    sarif: Sarif = None
-    codequality: CodeQuality = None
     comment: Comment = None
     against: Against = None
     budget: Budget = None

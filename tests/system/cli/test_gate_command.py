@@ -495,7 +495,7 @@ def test_baseline_list_is_a_table_with_a_head(store: Path) -> None:
 
 def test_all_forms_and_files_at_once(store: Path) -> None:
     run = built(busy=90, period=130).write(store.parent / "new")
-    files = ["--junit", "j.xml", "--sarif", "s.sarif", "--codequality", "c.json"]
+    files = ["--junit", "j.xml", "--comment", "c.md"]
 
     done = tfadvisor(
         "gate",
@@ -511,16 +511,11 @@ def test_all_forms_and_files_at_once(store: Path) -> None:
     )
 
     assert (done.returncode, done.stdout) == (1, "")
-    assert (
-        "wrote j.xml (junit), s.sarif (sarif), c.json (codequality).\n" in done.stderr
-    )
+    assert "wrote j.xml (junit), c.md (comment).\n" in done.stderr
     assert "wrote o.md (markdown).\n" in done.stderr
     assert (store.parent / "o.md").read_text().startswith("## ❌ FAIL")
     assert ElementTree.parse(store.parent / "j.xml").find(".//failure") is not None
-    assert json.loads((store.parent / "s.sarif").read_text())["version"] == "2.1.0"
-    assert (
-        json.loads((store.parent / "c.json").read_text())[0]["severity"] == "critical"
-    )
+    assert (store.parent / "c.md").read_text().startswith("<!-- tfadvisor gate ")
 
 
 def test_on_github_there_are_annotations_and_a_summary(store: Path) -> None:

@@ -118,7 +118,6 @@ NUMBERS: dict[str, list[str]] = {
 }
 ANYWHERE: dict[str, list[str]] = {
     "analyze": ["analyze", "{trace}"],
-    "analyze --format sarif": ["analyze", "{trace}", "--format", "sarif"],
     "analyze -o": ["analyze", "{trace}", "-o", "x.json"],
     "compare": ["compare", "{trace}", "{trace}"],
     "gate": ["gate", "{trace}"],

@@ -41,7 +41,7 @@ Examples:
   tfadvisor baseline add logdir/ --store baselines            on the main branch, after each good run
   tfadvisor gate logdir/ --baseline baselines                 on a branch
   tfadvisor gate run1/ --candidates run2/ run3/ --baseline baselines      several runs see smaller changes
-  tfadvisor gate logdir/ --baseline baselines --junit gate.xml --sarif gate.sarif --codequality gate.json
+  tfadvisor gate logdir/ --baseline baselines --junit gate.xml
   tfadvisor gate --against origin/main -- python train.py     records both, in turns, for ten minutes at most
   tfadvisor gate --check-config                               only check tfadvisor.toml
 
@@ -154,7 +154,7 @@ def _gated(asked: Asked) -> int:
     """Judges, writes, tells and keeps; the exit code."""
     from tfadvisor.cli.gate_inputs import labels_of
     from tfadvisor.cli.gate_options import judged_in_turns
-    from tfadvisor.comparison.gate.forms.sarif import with_places
+    from tfadvisor.comparison.gate.places import with_places
 
     _check_outputs(asked)
     model = asked.judging.model or asked.config.model

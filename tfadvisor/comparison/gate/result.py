@@ -80,11 +80,6 @@ class Check(msgspec.Struct, frozen=True):
     noise explains.
     """
 
-    @property
-    def id(self) -> str:
-        """Unique among the checks of a gate."""
-        return f"{self.kind}/{self.name}"
-
 
 class Gated(msgspec.Struct, frozen=True):
     """What was judged: run, model, and the words of its key."""

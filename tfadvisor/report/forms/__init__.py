@@ -1,1 +1,1 @@
-"""Every form of a report: terminal, brief, Markdown, page, notebook, SARIF, JSON."""
+"""Every form of a report: terminal, brief, Markdown, page, notebook, JSON."""

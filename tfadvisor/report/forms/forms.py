@@ -38,7 +38,7 @@ class Form(msgspec.Struct, frozen=True):
     @property
     def is_json(self) -> bool:
         """Whether a program reads it as JSON."""
-        return bool({".json", ".sarif"} & {*self.suffixes})
+        return ".json" in self.suffixes
 
     def write(self, subject: Any, screen: Screen = PLAIN, **settings: Any) -> str:
         """The text of a report, comparison or verdict. screen, settings: for forms on a
@@ -59,7 +59,6 @@ REPORT_FORMS = (
     Form("markdown", (".md", ".markdown"), f"{_HERE}.markdown:as_markdown"),
     Form("html", (".html", ".htm"), f"{_HERE}.html:as_html", drawn=True),
     Form("brief", (), f"{_HERE}.brief:as_brief"),
-    Form("sarif", (".sarif",), f"{_HERE}.sarif:as_sarif"),
 )
 
 

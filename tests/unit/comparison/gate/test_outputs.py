@@ -9,25 +9,17 @@ import json
 from pathlib import Path
 from xml.etree import ElementTree
 
-import jsonschema
 import pytest
 import xmlschema
-from msgspec.structs import replace
 from support.made_runs import op, side
 
-from tfadvisor.advice.findings import Fix
-from tfadvisor.comparison.gate.forms.ci import (
-    as_codequality,
-    as_junit,
-    workflow_commands,
-)
+from tfadvisor.comparison.gate.forms.ci import as_junit, workflow_commands
 from tfadvisor.comparison.gate.forms.pages import (
     LARGEST,
     as_comment,
     as_html,
     as_markdown,
 )
-from tfadvisor.comparison.gate.forms.sarif import as_sarif
 from tfadvisor.comparison.gate.forms.text import as_text, headline
 from tfadvisor.comparison.gate.result import Check, Gated, GateResult, Outcome
 from tfadvisor.comparison.split import compare_sides
@@ -145,132 +137,6 @@ ALL = pytest.mark.parametrize(
 
 
 @ALL
-def test_sarif_follows_its_schema(verdict: GateResult) -> None:
-    schema = json.loads((SCHEMAS / "sarif-2.1.0.json").read_text())
-
-    jsonschema.Draft202012Validator(
-        schema, format_checker=jsonschema.FormatChecker()
-    ).validate(json.loads(as_sarif(verdict)))
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda log: log.update(version="2.0.0"),
-        lambda log: log["runs"][0].update(note="x"),
-        lambda log: log["runs"][0]["results"][0].update(level="fatal"),
-        lambda log: log["runs"][0]["results"][0].pop("message"),
-        lambda log: log["runs"][0]["results"][0]["locations"][0]["physicalLocation"][
-            "region"
-        ].update(startLine=0),
-        lambda log: log["runs"][0]["tool"]["driver"]["rules"].append(
-            log["runs"][0]["tool"]["driver"]["rules"][0]
-        ),
-    ],
-)
-def test_the_sarif_schema_tells_right_from_wrong(damage) -> None:
-    schema = json.loads((SCHEMAS / "sarif-2.1.0.json").read_text())
-    log = json.loads(as_sarif(FULL))
-    damage(log)
-
-    with pytest.raises(jsonschema.ValidationError):
-        jsonschema.Draft202012Validator(schema).validate(log)
-
-
-def test_sarif_says_what_failed_where_and_why() -> None:
-    run = json.loads(as_sarif(FULL))["runs"][0]
-    results = {result["ruleId"]: result for result in run["results"]}
-
-    assert set(results) == {
-        "relative/step_time_ms",
-        "rule/input-loader-in-step",
-        "budget/retraces_in_steady_state",
-        "relative/input_bound_fraction",
-        "budget/host_fraction",
-    }
-    failed = results["relative/step_time_ms"]
-    assert failed["level"] == "error"
-    assert "The step takes 40 ms (40%) more: compute" in failed["message"]["text"]
-    assert (
-        failed["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
-        == "tfadvisor.toml"
-    )
-    assert failed["locations"][0]["physicalLocation"]["region"]["startLine"] == 4
-    found = results["rule/input-loader-in-step"]["locations"][0]["physicalLocation"]
-    assert (found["artifactLocation"]["uri"], found["region"]["startLine"]) == (
-        "train.py",
-        12,
-    )
-    assert (
-        results["budget/retraces_in_steady_state"]["suppressions"][0]["kind"]
-        == "external"
-    )
-    for result in run["results"]:
-        assert (
-            run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"]
-            == result["ruleId"]
-        )
-
-
-def test_sarif_carries_the_edit_as_help() -> None:
-    fix = Fix(
-        "code",
-        "Load ahead.",
-        "ds = ds.prefetch(2)\x1b[31m",
-        {},
-        "any TensorFlow 2",
-        "Takes memory.",
-    )
-    found = check(
-        Outcome.WARN, "input-loader-in-step", "rule", level="warn", fixes=(fix,)
-    )
-
-    (rule,) = json.loads(as_sarif(judged(found)))["runs"][0]["tool"]["driver"]["rules"]
-
-    assert rule["help"]["text"] == "Load ahead.\nds = ds.prefetch(2)\\x1b[31m"
-    assert "```python\nds = ds.prefetch(2)" in rule["help"]["markdown"]
-    assert "Side effect: Takes memory." in rule["help"]["markdown"]
-
-
-def test_fingerprints_stay_when_numbers_change() -> None:
-    other = judged(replace(STEP, message="step_time_ms rose by 50%.", value=150.0))
-
-    def fingerprint(verdict: GateResult) -> str:
-        return json.loads(as_sarif(verdict))["runs"][0]["results"][0][
-            "partialFingerprints"
-        ]["tfadvisorCheck/v1"]
-
-    assert fingerprint(FULL) == fingerprint(other)
-    assert fingerprint(FULL) != fingerprint(judged(STEP, model="bert"))
-
-
-@ALL
-def test_codequality_follows_its_schema(verdict: GateResult) -> None:
-    schema = json.loads((SCHEMAS / "codequality.json").read_text())
-    issues = json.loads(as_codequality(verdict))
-
-    jsonschema.Draft7Validator(schema).validate(issues)
-    assert len({issue["fingerprint"] + issue["check_name"] for issue in issues}) == len(
-        issues
-    )
-
-
-def test_codequality_grades_what_it_tells() -> None:
-    issues = {
-        issue["check_name"]: issue["severity"]
-        for issue in json.loads(as_codequality(FULL))
-    }
-
-    assert issues == {
-        "relative/step_time_ms": "critical",
-        "rule/input-loader-in-step": "minor",
-        "relative/input_bound_fraction": "info",
-        "budget/host_fraction": "major",
-    }
-    assert json.loads(as_codequality(EMPTY)) == []
-
-
-@ALL
 def test_junit_follows_its_schema(verdict: GateResult) -> None:
     xmlschema.XMLSchema(SCHEMAS / "junit.xsd").validate(
         ElementTree.ElementTree(ElementTree.fromstring(as_junit(verdict)))
@@ -350,7 +216,7 @@ def test_no_output_sends_control_characters(verdict: GateResult) -> None:
         as_junit(verdict),
         "\n".join(workflow_commands(verdict)),
     ]
-    texts += [as_json(verdict), as_sarif(verdict), as_codequality(verdict)]
+    texts.append(as_json(verdict))
 
     for text in texts:
         assert not [

@@ -11,8 +11,8 @@ from support.trace_builder import trace
 
 from tfadvisor.comparison.baseline.snapshot import Baseline
 from tfadvisor.comparison.gate.forms.ci import workflow_commands
-from tfadvisor.comparison.gate.forms.sarif import with_places
 from tfadvisor.comparison.gate.judge import judge
+from tfadvisor.comparison.gate.places import files_below, with_places
 from tfadvisor.comparison.gate.result import Check, GateResult, Outcome
 
 
@@ -81,10 +81,30 @@ def test_the_line_of_the_configuration_where_it_is_there(tmp_path: Path) -> None
     assert told.startswith("::error file=tfadvisor.toml,line=3,")
 
 
-def test_code_scanning_which_takes_nothing_without_a_file_gets_one_that_is_there(
-    tmp_path: Path,
-) -> None:
+def test_a_preset_has_no_file(tmp_path: Path) -> None:
     (tmp_path / "README.md").touch()
 
-    assert with_places(verdict("gone.py"), tmp_path).config == "README.md"
-    assert with_places(verdict("gone.py"), tmp_path / "nowhere").config == ""
+    assert with_places(verdict("gone.py"), tmp_path).config == ""
+
+
+def test_no_place_leads_out_of_the_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "project"
+    (folder / "src").mkdir(parents=True)
+    for name in ("program.py", "project/src/program.py"):
+        (tmp_path / name).touch()
+    outside = [
+        "../program.py",
+        "src/../../program.py",
+        str(tmp_path / "program.py"),
+        "/etc/passwd",
+        "..\\program.py",
+        "/",
+        ".",
+        "x" * 5000,
+        "a\0b",
+    ]
+
+    found = files_below(folder, [*outside, "program.py", "src/program.py"])
+
+    assert {one: found[one] for one in outside} == dict.fromkeys(outside, "")
+    assert found["program.py"] == found["src/program.py"] == "src/program.py"

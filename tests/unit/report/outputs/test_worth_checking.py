@@ -14,7 +14,6 @@ from tfadvisor.report.forms.brief import LARGEST, as_brief
 from tfadvisor.report.forms.html import as_json
 from tfadvisor.report.forms.markdown import as_markdown
 from tfadvisor.report.forms.notebook import as_fragment
-from tfadvisor.report.forms.sarif import as_sarif
 from tfadvisor.report.forms.terminal import as_text
 from tfadvisor.report.model import Report
 from tfadvisor.report.wording import advice, questions
@@ -98,14 +97,6 @@ def test_a_notebook_asks(report: Report) -> None:
     assert ASK.split(maxsplit=1)[0] in section
 
 
-def test_sarif_asks_in_a_note(report: Report) -> None:
-    result = json.loads(as_sarif(report))["runs"][0]["results"][-1]
-
-    assert (result["ruleId"], result["level"]) == ("large-table", "note")
-    assert result["message"]["text"].startswith(f"Worth checking: {ASK} ")
-    assert result["message"]["text"].endswith(" It takes 12% of the step.")
-
-
 def test_json_has_proof_question_and_share_and_no_saving(report: Report) -> None:
     shown, asked = json.loads(as_json(report))["findings"]
 
@@ -137,9 +128,3 @@ def test_a_finding_of_a_rule_on_trial_says_so(report: Report) -> None:
 
     assert "(preview)" in as_text(trial)
     assert "` · preview" in as_markdown(trial)
-    assert (
-        "preview"
-        in json.loads(as_sarif(trial))["runs"][0]["tool"]["driver"]["rules"][0][
-            "properties"
-        ]["tags"]
-    )

@@ -1,4 +1,4 @@
-"""The forms of a verdict: text, Markdown, JUnit, SARIF, Code Quality, GitHub."""
+"""The forms of a verdict: text, JSON, Markdown, HTML, JUnit, GitHub."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ VERDICT_FORMS = (
 )
 FILES = (
     Form("junit", (), f"{_HERE}.ci:as_junit"),
-    Form("sarif", (), f"{_HERE}.sarif:as_sarif"),
-    Form("codequality", (), f"{_HERE}.ci:as_codequality"),
     Form("comment", (), f"{_HERE}.pages:as_comment"),
 )
 """Each has an option of its own, named like the form."""

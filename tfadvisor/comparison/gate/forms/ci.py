@@ -1,44 +1,14 @@
-"""The verdict for CI systems: Code Climate issues, GitHub annotations, JUnit."""
+"""The verdict for CI systems: GitHub annotations, JUnit."""
 
 from __future__ import annotations
 
-import json
 import re
 from xml.etree import ElementTree
 
 from tfadvisor.comparison.forms import as_text as comparison_text
-from tfadvisor.comparison.gate.forms.sarif import fingerprint
 from tfadvisor.comparison.gate.forms.text import blocks, location, with_cause
 from tfadvisor.comparison.gate.result import Check, GateResult, Outcome
 from tfadvisor.printable import one_line, printable
-
-_SEVERITIES = {
-    Outcome.FAIL: "critical",
-    Outcome.BROKEN: "major",
-    Outcome.WARN: "minor",
-    Outcome.CANNOT_TELL: "info",
-}
-
-
-def as_codequality(verdict: GateResult) -> str:
-    """One issue for everything that is neither a pass nor ignored; an empty list when
-    all is well.
-    """
-    issues = []
-    for check in verdict.checks:
-        if check.outcome in _SEVERITIES:
-            path, line = location(verdict, check)
-            issues.append({
-                "type": "issue",
-                "check_name": check.id,
-                "description": one_line(check.message),
-                "categories": ["Performance"],
-                "severity": _SEVERITIES[check.outcome],
-                "fingerprint": fingerprint(verdict, check),
-                "location": {"path": path.replace("\\", "/").removeprefix("./") or ".", "lines": {"begin": line}},
-            })  # fmt: skip
-    return json.dumps(issues, indent=2, ensure_ascii=True, allow_nan=False) + "\n"
-
 
 # Workflow commands for GitHub's runner: it shows about ten annotations of a kind for a
 # step.
