@@ -171,7 +171,8 @@ class Finding(msgspec.Struct, frozen=True):
     mark it in this time."""
     proof: str = "shown"
     """shown: the trace entails it; measured: an experiment on this program bears it
-    out; likely: a question to the user.
+    out; documented: a vendor's guide describes it, and no recording has confirmed the
+    rule yet; likely: a question to the user.
     """
     takes: float | None = None
     """The share of step time that it is about, 0..1; None where the trace does not give
@@ -190,6 +191,11 @@ class Finding(msgspec.Struct, frozen=True):
     def is_question(self) -> bool:
         """Whether only the user can tell if it holds."""
         return self.proof == "likely"
+
+    @property
+    def is_documented(self) -> bool:
+        """Whether a guide alone stands behind it."""
+        return self.proof == "documented"
 
     @property
     def bears_verdict(self) -> bool:

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Finding, Fix, Report } from "../src/data/generated.js";
-import { firstChange, fixBlock, savedWords, toChange, toCheck } from "../src/sections/findings.js";
+import { firstChange, fixBlock, savedWords, toChange, toCheck, worthWords } from "../src/sections/findings.js";
 
 function finding(rule_id: string, more: Partial<Finding>): Finding {
   return {
@@ -33,6 +33,16 @@ describe("questions", () => {
   it("promise no saving", () => {
     expect(savedWords(report(ASKED), ASKED)).toBe("");
     expect(savedWords(report(SHOWN), SHOWN)).toBe("10–20% of step time, 1 ms to 2 ms");
+  });
+});
+
+describe("what a finding is worth", () => {
+  it("is its saving, the share that a question is about, or that only a guide stands behind it", () => {
+    const guided = finding("guided", { proof: "documented", takes: 0.23 });
+    expect(worthWords(report(SHOWN), SHOWN)).toBe("saves 10–20% of step time, 1 ms to 2 ms");
+    expect(worthWords(report(ASKED), ASKED)).toBe("takes 12% of the step");
+    expect(worthWords(report(guided), guided)).toBe("documented, takes 23% of the step");
+    expect(worthWords(report(TRIAL), TRIAL)).toBe("");
   });
 });
 

@@ -67,11 +67,17 @@ def index_page(rules: Sequence[Rule]) -> str:
 
 
 def _standing_lines(rule: Rule) -> list[str]:
-    """Of a rule that is off unless asked for, or that asks."""
-    lines = (
-        ["_Preview: off unless `--preview` is given._", ""] if rule.is_preview else []
-    )
-    return [*lines, f"_Worth checking:_ {rule.ask}", ""] if rule.is_likely else lines
+    """Of a rule that is off unless asked for, that no recording confirms, or that
+    asks.
+    """
+    lines = []
+    if rule.is_preview:
+        lines += ["_Preview: off unless `--preview` is given._", ""]
+    if rule.is_documented:
+        lines += ["_Documented: its source describes this; no recording shows it._", ""]
+    if rule.is_likely:
+        lines += [f"_Worth checking:_ {rule.ask}", ""]
+    return lines
 
 
 def _condition_lines(condition: Condition, depth: int) -> list[str]:

@@ -25,9 +25,9 @@ from tfadvisor.vocabulary import CATEGORIES, TIME_CLASSES, Severity
 FIX_KINDS = ("code", "env", "flag", "config", "command")
 TIERS = ("stable", "preview")
 """A preview rule is off unless it is asked for, and no verdict rests on it."""
-PROOFS = ("shown", "likely")
-"""Whether a rule's finding is shown by the trace, or only likely: then it asks the
-user.
+PROOFS = ("shown", "documented", "likely")
+"""What a rule's finding rests on: the trace shows it; a vendor's guide describes it, and
+no recording has shown it yet; or it is only likely, and asks the user.
 """
 _Text = Annotated[str, msgspec.Meta(pattern=r"\S")]
 _ID = re.compile(r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$")
@@ -117,6 +117,13 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         """Whether its finding is a question to the user."""
         return self.proof == "likely"
 
+    @property
+    def is_documented(self) -> bool:
+        """Whether a guide alone stands behind it: then it is at most medium and promises
+        no saving.
+        """
+        return self.proof == "documented"
+
 
 def parse_rule(marked: Marked) -> Rule:
     """Checks every field. Raises RuleError with the line of the first that is wrong."""
@@ -188,53 +195,69 @@ def _mistakes(rule: Rule) -> Iterator[tuple[str, str]]:
             f"{rule.id!r} is not a rule id: use lower-case words joined by hyphens, "
             "named for the fault",
         )
-    choices = [
-        ("category", rule.category, tuple(CATEGORIES)),
-        ("tier", rule.tier, TIERS),
-        ("proof", rule.proof, PROOFS),
-    ]
-    choices += [
-        (f"fixes.{index}.kind", fix.kind, FIX_KINDS)
-        for index, fix in enumerate(rule.fixes)
-    ]
-    for field, value, options in choices:
+    for field, value, options in _choices(rule):
         if value not in options:
             yield field, f"{value!r} is not one of {', '.join(options)}"
-    if (rule.severity is None) == (rule.saving is None):
-        yield (
-            "severity",
-            "a rule needs either a saving, which decides its severity, or a fixed "
-            "severity",
-        )
     if not rule.fixes:
         yield "fixes", "a rule without a fix prescribes nothing"
+    yield from _mistakes_of_proof(rule)
+    yield from _mistakes_of_weight(rule)
+    for index, one in enumerate(rule.codemods):
+        for field, cause in _mistakes_of_codemod(one, rule.fixes):
+            yield f"codemods.{index}.{field}", cause
+
+
+def _choices(rule: Rule) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """(field, its value, what it may be)."""
+    yield "category", rule.category, tuple(CATEGORIES)
+    yield "tier", rule.tier, TIERS
+    yield "proof", rule.proof, PROOFS
+    for index, fix in enumerate(rule.fixes):
+        yield f"fixes.{index}.kind", fix.kind, FIX_KINDS
+
+
+_MOST_SEVERE = {"documented": Severity.MEDIUM, "likely": Severity.LOW}
+"""By proof; what the trace shows may be as severe as it is."""
+
+
+def _mistakes_of_proof(rule: Rule) -> Iterator[tuple[str, str]]:
+    """Of what a finding rests on, and of what follows from that."""
     if rule.is_likely != bool(rule.ask):
         yield (
             "ask",
             "is the question that a rule with `proof: likely` puts to the user, and "
             "no other rule has one",
         )
-    if (
-        rule.is_likely
-        and rule.severity is not None
-        and rule.severity.rank > Severity.LOW.rank
-    ):
-        yield "severity", "is at most low where `proof` is likely"
-    if rule.at_most is not None and rule.saving is None:
+    if rule.is_documented and not rule.source:
+        yield "source", "names the guide that stands behind `proof: documented`"
+    most = _MOST_SEVERE.get(rule.proof)
+    if most and rule.severity is not None and rule.severity.rank > most.rank:
+        yield "severity", f"is at most {most.value} where `proof` is {rule.proof}"
+
+
+def _mistakes_of_weight(rule: Rule) -> Iterator[tuple[str, str]]:
+    """Of what decides how severe a finding is."""
+    saving = rule.saving
+    if (rule.severity is None) == (saving is None):
         yield (
-            "at_most.severity",
-            "bounds what a saving decides, and this rule's severity is fixed",
+            "severity",
+            "a rule needs either a saving, which decides its severity, or a fixed "
+            "severity",
         )
-    if rule.saving is not None and not 0 <= rule.saving.low <= rule.saving.high <= 1:
+    if saving is None:
+        if rule.at_most is not None:
+            yield (
+                "at_most.severity",
+                "bounds what a saving decides, and this rule's severity is fixed",
+            )
+        return
+    if not 0 <= saving.low <= saving.high <= 1:
         yield (
             "saving.low",
             "must lie between 0 and `high`, and `high` must not exceed 1",
         )
-    if rule.saving is not None and not set(rule.saving.of) <= set(TIME_CLASSES):
+    if not set(saving.of) <= set(TIME_CLASSES):
         yield "saving.of", f"names classes of the breakdown: {', '.join(TIME_CLASSES)}"
-    for index, one in enumerate(rule.codemods):
-        for field, cause in _mistakes_of_codemod(one, rule.fixes):
-            yield f"codemods.{index}.{field}", cause
 
 
 def _mistakes_of_codemod(

@@ -49,7 +49,7 @@ def list_rules(rules: Folders = None) -> int:
     width = max((len(rule.id) for rule in catalogue.rules), default=0)
     for rule in sorted(catalogue.rules, key=lambda rule: (rule.category, rule.id)):
         write_out(
-            f"{rule.id:<{width}}  {rule.tier:<7}  {rule.proof:<6}  "
+            f"{rule.id:<{width}}  {rule.tier:<7}  {rule.proof:<10}  "
             f"{rule.category:<10}  {printable(rule.title)}\n"
         )
     return _tell_broken(catalogue)

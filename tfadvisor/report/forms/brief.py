@@ -21,6 +21,7 @@ from tfadvisor.report.wording import (
     time_lines,
     tried_words,
     verdict_name,
+    worth_words,
 )
 from tfadvisor.units import percent
 from tfadvisor.vocabulary import Severity
@@ -100,6 +101,7 @@ def _finding(number: int, finding: Finding, *, whole: bool) -> list[str]:
         f"({finding.rule_id})"
     ]
     lines += [f"   saves: {saving}"] if saving else []
+    lines += [f"   proof: {worth_words(finding)}"] if finding.is_documented else []
     tried = tried_words(finding)
     lines += [f"   tried: {tried}"] if tried else []
     lines.append(f"   seen: {cut(one_line(finding.summary), 2 * _LONGEST)}")

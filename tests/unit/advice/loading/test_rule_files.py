@@ -87,7 +87,7 @@ def test_a_rule_declares_tier_proof_question_and_what_confirmed_it() -> None:
     [
         (["proof: likely"], "ask", "question"),
         (["ask: Why?"], "ask", "no other rule"),
-        (["proof: measured"], "proof", "not one of shown, likely"),
+        (["proof: measured"], "proof", "not one of shown, documented, likely"),
         (["tier: beta"], "tier", "not one of stable, preview"),
         (["takes: nonsense"], "takes", "no metric or fact"),
         (["proof: likely", "ask: Is it {nonsense}?"], "ask", "no metric or fact"),
@@ -110,6 +110,20 @@ def test_a_likely_rule_may_not_be_severe() -> None:
 
     with pytest.raises(RuleError, match="at most low"):
         checked(load(below(severe, "proof: likely", "ask: Why?"), "x.yaml"))
+
+
+def test_a_documented_rule_is_at_most_medium_and_names_its_guide() -> None:
+    text = below(
+        (RULES / "capture" / "few-steps.yaml").read_text(), "proof: documented"
+    )
+    severe = re.sub(r"(?m)^severity:.*$", "severity: high", text)
+    unsourced = re.sub(r"(?m)^source:\n(?: .*\n)*", "source: []\n", text)
+
+    assert checked(load(text, "x.yaml")).is_documented
+    with pytest.raises(RuleError, match="at most medium where `proof` is documented"):
+        checked(load(severe, "x.yaml"))
+    with pytest.raises(RuleError, match="the guide that stands behind"):
+        checked(load(unsourced, "x.yaml"))
 
 
 def test_only_rules_of_the_preview_folder_are_preview(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from tfadvisor.report.forms.markdown import as_markdown
 from tfadvisor.report.forms.notebook import as_fragment
 from tfadvisor.report.forms.terminal import as_text
 from tfadvisor.report.model import Report
-from tfadvisor.report.wording import advice, questions
+from tfadvisor.report.wording import advice, questions, worth_words
 from tfadvisor.vocabulary import Severity
 
 ASK = "Do all examples need the |whole| table?"
@@ -121,6 +121,20 @@ def test_a_report_of_nothing_but_questions_has_nothing_to_change(
     assert "No rule names a change for this run." in as_text(only)
     assert "No rule names a change for this run." in as_markdown(only)
     assert only.worst() is None
+
+
+def test_what_only_a_guide_stands_behind_says_so_and_promises_nothing(
+    report: Report,
+) -> None:
+    """The finding takes 60 of 100 µs."""
+    guided = replace(report.findings[0], proof="documented", takes=0.6, saving=None)
+    shown = replace(report, findings=(guided,))
+
+    assert "documented, takes 60% of the step" in as_text(shown)
+    assert ", documented, takes 60% of the step · `" in as_markdown(shown)
+    assert "   proof: documented, takes 60% of the step\n" in as_brief(shown)
+    assert json.loads(as_json(shown))["findings"][0]["proof"] == "documented"
+    assert worth_words(replace(guided, takes=None)) == "documented"
 
 
 def test_a_finding_of_a_rule_on_trial_says_so(report: Report) -> None:
