@@ -7,7 +7,7 @@ Runs are built on the first call and kept in --data: the recorded fixtures of a 
 host and at most 240 kB in turns, each in a folder of a team, a model and a job, by
 links where the disk has them. The table of --again runs is made once more in one
 process, and of the same runs under one folder after the other, and compared byte for
-byte. Run it with a Python in which tfadvisor is installed with the extra `parquet`, not
+byte. Run it with a Python in which tfadvisor is installed with the extra `fleet`, not
 in editable form.
 """
 

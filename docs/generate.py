@@ -27,7 +27,6 @@ from tfadvisor.advice.flags.recorded import recording
 from tfadvisor.advice.loading.catalogue import load_catalogue
 from tfadvisor.cli.main import app
 from tfadvisor.metrics.registry import registered_facts, registered_metrics
-from tfadvisor.serve.export.parquet import SCHEMA_VERSION, TABLES
 from tfadvisor.trace import columns
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -43,7 +42,6 @@ def main(check: bool) -> int:
         "columns.md": tables(),
         "command.md": command(),
         "flags.md": flags(),
-        "export.md": export(),
         "report.md": report(),
         "../architecture/packages.svg": picture(),
         "../../web/src/data/generated.ts": page_types(),
@@ -139,29 +137,6 @@ def tables() -> str:
             + "\n"
         )
         assert fields and about and table.__struct_fields__
-    return "".join(parts)
-
-
-def export() -> str:
-    """The tables of a Parquet export, column by column."""
-    parts = [
-        f"{NOTE}# Tables of an export\n\n`tfadvisor export PATH --to parquet -o DIR` "
-        "writes one file a table, "
-        "`DIR/<table>.parquet`, all of them even where nothing belongs into one. "
-        "Every file holds these words in its own "
-        "metadata, and under `tfadvisor_export_schema` the version, "
-        f"{SCHEMA_VERSION}: columns may be added under the same "
-        "version, never renamed or removed. Texts come from the trace as they are: "
-        "never take them for markup. "
-        "[What for, with examples](../export.md).\n"
-    ]
-    for table in TABLES:
-        rows = [f"| `{one.name}` | {one.kind} | {one.about} |" for one in table.columns]
-        head = (
-            f"\n## {table.name}\n\n{table.about}\n\n| column | type | meaning |\n"
-            "|---|---|---|\n"
-        )
-        parts.append(head + "\n".join(rows) + "\n")
     return "".join(parts)
 
 

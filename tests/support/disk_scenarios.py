@@ -33,7 +33,6 @@ from tfadvisor.comparison.baseline.store import (
 )
 from tfadvisor.comparison.ledger import Entry, append, read
 from tfadvisor.fleet.table import write_table
-from tfadvisor.serve.export.parquet import TABLES
 from tfadvisor.serve.tensorboard.cache import PAGE, REPORT, SUMMARY, Cache
 
 RUN = FIXTURES / "jax-loader"
@@ -319,18 +318,6 @@ def old(name: str) -> Callable[[Path], int]:
     return lambda folder: (folder / name).write_bytes(b"as it was")
 
 
-def tables_are_whole(folder: Path) -> None:
-    """All of them or none."""
-    found = [one.read_bytes() for one in (folder / "tables").glob("*")]
-    assert len(found) in (0, len(TABLES))
-    assert all(map(is_parquet, found))
-
-
-def tables_are_there(folder: Path) -> None:
-    tables_are_whole(folder)
-    assert (folder / "tables" / "events.parquet").exists()
-
-
 def writes_a_fleet(folder: Path) -> int:
     write_table(folder / "fleet.parquet", {})
     return 0
@@ -433,16 +420,6 @@ SCENARIOS = {
         writes_a_fleet,
         whole_or_none("fleet.parquet", is_parquet, b"as it was"),
         whole_or_none("fleet.parquet", is_parquet, b""),
-    ),
-    "tables": Scenario(
-        nothing,
-        lambda folder: (
-            0
-            if (folder / "tables").exists()
-            else command("export", RUN, "--to", "parquet", "-o", "{}/tables")(folder)
-        ),
-        tables_are_whole,
-        tables_are_there,
     ),
 }
 

@@ -21,7 +21,7 @@ from tfadvisor.vocabulary import (
 
 
 def test_the_first_class_that_holds_wins_in_this_order() -> None:
-    """The page and the Parquet export know a class by its place, too."""
+    """The page knows a class by its place, too."""
     assert [int(one) for one in TimeClass] == list(range(8))
     assert TIME_CLASSES == (
         "compute",

@@ -123,6 +123,6 @@ def arrow() -> Any:
     except ImportError as error:
         raise UsageError(
             f"fleet needs pyarrow, which cannot be loaded ({error}): pip install "
-            "'tfadvisor[parquet]'"
+            "'tfadvisor[fleet]'"
         ) from error
     return pyarrow

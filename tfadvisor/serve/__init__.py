@@ -1,1 +1,1 @@
-"""Reports for other programs: TensorBoard, agents, Perfetto, Parquet, PGLE."""
+"""Reports for other programs: TensorBoard, agents, Perfetto, PGLE."""

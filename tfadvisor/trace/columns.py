@@ -223,11 +223,10 @@ class HostTrace(msgspec.Struct, frozen=True):
     """Everything decoded from one file.
 
     origin_ns: what was subtracted from line timestamps, 0 for files that the profiler
-    normalised itself. size_bytes: of the uncompressed file.
+    normalised itself.
     """
 
     path: str
-    size_bytes: int
     hostnames: tuple[str, ...]
     errors: tuple[str, ...]
     warnings: tuple[str, ...]

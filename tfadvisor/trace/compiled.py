@@ -148,7 +148,6 @@ def _decode(
     stats = _stat_columns(buf, work, want, raw)
     return HostTrace(
         path=source.place,
-        size_bytes=source.size,
         hostnames=_texts(buf, space, 4),
         errors=_texts(buf, space, 2),
         warnings=_texts(buf, space, 3),

@@ -150,7 +150,6 @@ def _columns(source: Source, selection: Selection, space: Any) -> HostTrace:
             event_index += 1
     return HostTrace(
         path=source.place,
-        size_bytes=source.size,
         hostnames=tuple(map(text_of, space.hostnames)),
         errors=tuple(map(text_of, space.errors)),
         warnings=tuple(map(text_of, space.warnings)),

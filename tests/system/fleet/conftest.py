@@ -9,7 +9,7 @@ from support.fleet_runs import add
 
 from tfadvisor.cli.main import guarded_main
 
-pytest.importorskip("pyarrow", reason="the extra parquet is not installed")
+pytest.importorskip("pyarrow", reason="the extra fleet is not installed")
 
 
 @pytest.fixture

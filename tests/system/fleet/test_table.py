@@ -9,6 +9,7 @@ import re
 import resource
 import shutil
 import signal
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -259,3 +260,14 @@ def test_a_run_that_would_take_everything_is_a_row_with_its_error(
     assert (row.error, row.error_kind) == (why, "killed")
     assert signal.getsignal(signal.SIGALRM) == signal.SIG_DFL
     assert resource.getrlimit(resource.RLIMIT_DATA)[0] == resource.RLIM_INFINITY
+
+
+def test_without_pyarrow_it_says_what_to_install(
+    logs: Path, tmp_path: Path, say, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+
+    code, out, err = say("fleet", logs, "-o", tmp_path / "runs.parquet")
+
+    assert (code, out) == (2, "")
+    assert "pip install 'tfadvisor[fleet]'" in err

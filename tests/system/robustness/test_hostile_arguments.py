@@ -46,7 +46,6 @@ NAMES: dict[str, list[str]] = {
     "fleet report": ["fleet", "report", LONG],
     "export": ["export", LONG, "--to", "perfetto"],
     "export -o": ["export", "{trace}", "--to", "perfetto", "-o", LONG],
-    "export --to parquet -o": ["export", "{trace}", "--to", "parquet", "-o", LONG],
     "export --to pgle": ["export", LONG, "--to", "pgle", "-o", "{none}.pb"],
     "fix": ["fix", LONG],
     "fix --source": ["fix", "{trace}", "--source", LONG],

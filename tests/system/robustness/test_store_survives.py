@@ -34,7 +34,6 @@ SCENARIOS = {
     "a timeline": 4,
     "a recording from another disk": 4,
     "a fleet's table": 4,
-    "tables": 100,
 }
 """With as many calls as they make at least: where the layer sees none, nothing is
 tested. 4: open, write, sync, rename.

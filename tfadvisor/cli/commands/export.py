@@ -32,36 +32,26 @@ _EXAMPLES = """\
 Examples:
   tfadvisor export logdir/ --to perfetto
   tfadvisor export logdir/ --to perfetto -o run.pftrace
-  tfadvisor export logdir/ --to perfetto -o run.pftrace.gz          a fifth of the size
-  tfadvisor export logdir/ --run 2026_01_31_12_00_00 --host worker3 --to perfetto -o worker3.pftrace
-  tfadvisor export logdir/ --to parquet -o tables/
-  python -c "import pandas; print(pandas.read_parquet('tables/steps.parquet'))"
+  tfadvisor export logdir/ --to perfetto -o run.pftrace.gz    a fifth of the size
+  tfadvisor export logdir/ --host worker3 --to perfetto -o worker3.pftrace
   tfadvisor export logdir/ --to pgle -o run.pgle.pb
   tfadvisor export run1/ run2/ run3/ --to pgle -o run.pgle.pb
 
-parquet needs: pip install 'tfadvisor[parquet]'
-
 Exit codes: 0 fine, 2 usage, 3 nothing to export, 5 a rule or metric broke."""
 
-_ENDINGS = {"perfetto": "pftrace", "parquet": "tables", "pgle": "pgle.pb"}
+_ENDINGS = {"perfetto": "pftrace", "pgle": "pgle.pb"}
 
 To = Annotated[
     str,
-    choice(
-        "--to",
-        names=("perfetto", "parquet", "pgle"),
-        help="what to write",
-        panel=OUTPUT,
-    ),
+    choice("--to", names=tuple(_ENDINGS), help="what to write", panel=OUTPUT),
 ]
 Target = Annotated[
     Path | None,
     option(
         "--output -o",
         "FILE",
-        "the file, packed if it ends in .gz; of parquet the folder, which must not "
-        "be there or be empty (RUN.pftrace, "
-        "the folder RUN.tables, or RUN.pgle.pb, where you are)",
+        "the file, packed if it ends in .gz "
+        "(RUN.pftrace or RUN.pgle.pb, where you are)",
         OUTPUT,
     ),
 ]
@@ -72,21 +62,17 @@ app = typer.Typer(add_completion=False)
     "export",
     cls=Command,
     epilog=_EXAMPLES,
-    short_help="a timeline for Perfetto with the findings marked, tables as Parquet, or a "
-    "profile for XLA",
+    short_help="a timeline for Perfetto, or a profile for XLA",
 )
 @takes(Reading, "run host steps params bandwidth rules preview")
 def export(paths: Paths, to: To, *, output: Target = None, reading: Reading) -> int:
-    """Write a run for other tools: a timeline with the findings marked, tables, or a
-    profile for XLA's scheduler.
+    """Write a run for other tools: a timeline with the findings marked, or a profile
+    for XLA's scheduler.
 
     perfetto: every event of every host thread and device stream, and above them the
     steps, where their time goes, and a track a finding with its evidence and fixes.
     Open it at https://ui.perfetto.dev, which reads it inside the browser and sends it
     nowhere, or with the Python package perfetto.
-
-    parquet: a folder with a table a file: events with all their stats, names, lines,
-    steps. docs/reference/export.md describes each column.
 
     pgle: what each XLA instruction took on the GPUs, for profile-guided latency
     estimation: with it XLA's latency-hiding scheduler knows how much compute hides
@@ -101,9 +87,7 @@ def export(paths: Paths, to: To, *, output: Target = None, reading: Reading) -> 
     target = output or _new_name(chosen, to)
     check_outside(target, read, "--output")
     try:
-        report = (_to_perfetto if to == "perfetto" else _to_parquet)(
-            chosen, options, target
-        )
+        report = _to_perfetto(chosen, options, target)
     except OSError as error:
         raise UsageError(
             f"--output {target}: cannot be written: {error.strerror or error}."
@@ -126,43 +110,15 @@ def _new_name(run: Run, form: str) -> Path:
 
 def _to_perfetto(run: Run, options: Options, output: Path) -> Report:
     from tfadvisor.cli.recording import reading_progress
-    from tfadvisor.serve.export.perfetto import PerfettoSink, export_run
+    from tfadvisor.serve.export.perfetto import export_run
     from tfadvisor.serve.export.perfetto_conclusions import export_file
-    from tfadvisor.timeline.build import SELECTION
 
     if output.is_dir():
         raise UsageError(
             f"--output {output}: is a folder. Give a file: -o {output / 'run.pftrace'}"
         )
     with export_file(output) as file, reading_progress(run) as progress:
-        return export_run(
-            run,
-            options,
-            SELECTION,
-            PerfettoSink(file.write, several=len(run.files) > 1),
-            progress,
-        )
-
-
-def _to_parquet(run: Run, options: Options, output: Path) -> Report:
-    try:
-        from tfadvisor.serve.export.parquet_write import ParquetSink
-    except ImportError as error:
-        raise UsageError(
-            f"--to parquet needs pyarrow, which cannot be loaded ({error}): pip "
-            "install 'tfadvisor[parquet]'"
-        ) from error
-    from tfadvisor.cli.recording import reading_progress
-    from tfadvisor.serve.export.perfetto import export_run
-    from tfadvisor.serve.export.perfetto_conclusions import export_folder
-    from tfadvisor.trace.columns import Selection
-
-    with export_folder(output) as folder, reading_progress(run) as progress:
-        sink = ParquetSink(folder)
-        try:
-            return export_run(run, options, Selection(None), sink, progress)
-        finally:
-            sink.close()
+        return export_run(run, options, file.write, progress)
 
 
 # `tfadvisor export --to pgle`: which files, where to, what to say about them.

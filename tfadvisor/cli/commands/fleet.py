@@ -41,7 +41,7 @@ Examples:
   tfadvisor fleet report runs.parquet                                  what costs most
   tfadvisor fleet report runs.parquet -o fleet.html
 
-needs: pip install 'tfadvisor[parquet]'
+needs: pip install 'tfadvisor[fleet]'
 
 Exit codes: 0 fine (also where some runs have no report: their rows say why), 2 usage, 3 a source or the table
 cannot be read."""

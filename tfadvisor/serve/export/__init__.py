@@ -1,1 +1,1 @@
-"""Files for other tools: Perfetto, Parquet, and the profile for XLA's scheduler."""
+"""Files for other tools: Perfetto, and the profile for XLA's scheduler."""

@@ -5,7 +5,6 @@ was concluded.
 from __future__ import annotations
 
 from collections import Counter
-from typing import Protocol
 
 import msgspec
 import numpy as np
@@ -23,22 +22,23 @@ from tfadvisor.serve.export.perfetto_packets import (
     put_slices,
     thread_track,
 )
+from tfadvisor.timeline.build import SELECTION
 from tfadvisor.timeline.host_timeline import HostTimeline
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.run.one_host import Progress, Watch
-from tfadvisor.trace.columns import NUM_OCCURRENCES, HostTrace, Selection
+from tfadvisor.trace.columns import NUM_OCCURRENCES, HostTrace
 from tfadvisor.trace.runs import Run
 
 _PS_PER_NS = 1_000
 
 
-class PerfettoSink:
-    """Writes a run's packets as its hosts come. several: whether hosts must be placed
-    beside each other.
-    """
+class _Sink:
+    """Writes a run's packets as its hosts come, each with every event at hand."""
 
     def __init__(self, write: Write, *, several: bool) -> None:
-        """write: takes the file's bytes in order."""
+        """write: takes the file's bytes in order. several: whether hosts must be placed
+        beside each other.
+        """
         self._write = write
         self._several = several
         self._numbers = TrackNumbers()
@@ -145,29 +145,14 @@ class _HostTracks(msgspec.Struct, frozen=True):
         put_slices(self._write, self._names.sequence, track, time, found.opens, name)
 
 
-# A run handed over host by host, every event at hand, and the report at the end.
-
-
-class Sink(Protocol):
-    """What an export is written to."""
-
-    def add_host(self, trace: HostTrace, timeline: HostTimeline) -> None:
-        """Takes one host. trace: with TPU events on the chip's clock, as the timeline
-        has them.
-        """
-
-    def finish(self, report: Report) -> None:
-        """Takes what was concluded, after the last host."""
-
-
 def export_run(
-    run: Run,
-    options: Options,
-    selection: Selection,
-    sink: Sink,
-    progress: Progress | None = None,
+    run: Run, options: Options, write: Write, progress: Progress | None = None
 ) -> Report:
-    """Hands the run to the sink. Raises TraceError as analyze_run."""
-    report, _ = conclude(run, options, progress, watch=Watch(selection, sink.add_host))
+    """Writes the packets of the run, and returns its report. Raises TraceError as
+    analyze_run.
+    """
+    sink = _Sink(write, several=len(run.files) > 1)
+    watch = Watch(SELECTION, sink.add_host)
+    report, _ = conclude(run, options, progress, watch=watch)
     sink.finish(report)
     return report

@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 
 from tfadvisor.advice.findings import Finding
-from tfadvisor.files import beside, new_file, umask, unfinished
+from tfadvisor.files import new_file
 from tfadvisor.report.model import Report
 from tfadvisor.report.wording import evidence_words, location_words, saving_words
 from tfadvisor.serve.export.perfetto_packets import (
@@ -335,18 +335,3 @@ def export_file(path: Path) -> Iterator[BinaryIO]:
             filename="", mode="wb", compresslevel=_LEVEL, fileobj=file, mtime=0
         ) as out:
             yield cast(BinaryIO, out)
-
-
-@contextmanager
-def export_folder(path: Path) -> Iterator[Path]:
-    """A folder that appears under its name when everything is written. An empty one may
-    be there. Raises OSError.
-    """
-    if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise FileExistsError(0, "is there already and is not an empty folder")
-    name = beside(path)
-    with unfinished(name):
-        Path(name).mkdir(mode=0o700)
-        yield Path(name)
-        Path(name).chmod(0o777 & ~umask())
-        Path(name).replace(path)
