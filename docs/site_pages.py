@@ -39,7 +39,7 @@ BESIDE_THE_CODE = {
     "benchmarks/gate_study/results.md": "results/gate-study.md",
     "fixtures/versions/results.md": "results/versions.md",
     "fuzz/README.md": "results/fuzzing.md",
-    "tests/system/report/page/questions.md": "results/questions.md",
+    "tests/system/report/forms/questions.md": "results/questions.md",
     "fixtures/README.md": "fixtures.md",
     "web/README.md": "web.md",
 }

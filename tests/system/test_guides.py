@@ -144,7 +144,7 @@ def test_a_metric_and_its_rule(copy: Path) -> None:
         f"docs/reference/{page}" for page in pages
     } | {CONFIG_SCHEMA}
     assert len(by_hand(touched)) <= MOST
-    assert "2 passed" in pytest_in(copy, "tests/unit/metrics/time/test_slowest_step.py")
+    assert "2 passed" in pytest_in(copy, "tests/unit/metrics/test_slowest_step.py")
     assert '"slowest_step_ratio"' in analyze(copy, "--format", "json")
     run(copy, "-m", "tfadvisor", "rules", "check", "rules")
     assert "several times as long" in run(
@@ -160,7 +160,7 @@ def test_a_signal(copy: Path) -> None:
 
     assert touched == named(*signal) | {"docs/reference/metrics.md", CONFIG_SCHEMA}
     assert len(by_hand(touched)) <= MOST
-    assert "2 passed" in pytest_in(copy, "tests/unit/metrics/kernels/test_reversals.py")
+    assert "2 passed" in pytest_in(copy, "tests/unit/metrics/test_reversals.py")
     assert followed(copy, *rule) == named(*rule) | {
         "docs/reference/rules.md",
         CONFIG_SCHEMA,
@@ -175,7 +175,7 @@ def test_an_output_format(copy: Path) -> None:
 
     assert touched == named(*steps) | {"docs/reference/command.md"}
     assert len(by_hand(touched)) <= MOST
-    assert "1 passed" in pytest_in(copy, "tests/unit/report/outputs/test_csv_text.py")
+    assert "1 passed" in pytest_in(copy, "tests/unit/report/forms/test_csv_text.py")
     rows = analyze(copy, "--format", "csv").splitlines()
     assert rows[0].startswith("rule,severity,")
     assert rows[1].startswith("host-work-in-loop,critical,")
@@ -189,7 +189,7 @@ def test_a_column_on_the_page(copy: Path) -> None:
 
     assert touched == named(*steps) | {"web/src/data/generated.ts"}
     assert len(by_hand(touched)) <= MOST
-    assert "1 passed" in pytest_in(copy, "tests/unit/report/page/test_longest_step.py")
+    assert "1 passed" in pytest_in(copy, "tests/unit/report/forms/test_longest_step.py")
 
 
 def test_a_wrong_class_of_a_host_event(copy: Path) -> None:

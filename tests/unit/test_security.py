@@ -16,7 +16,7 @@ ROBUST = "system/robustness"
 TESTS: dict[str, tuple[str, ...]] = {
     "No network": (
         "unit/test_security.py::test_no_module_speaks_to_a_network",
-        "unit/report/page/test_template.py::test_only_its_own_script_and_styles_may_run",
+        "unit/report/forms/test_template.py::test_only_its_own_script_and_styles_may_run",
         "system/serve/tensorboard/test_frontend.py",
     ),
     "Nothing from a trace is executed": (
@@ -48,10 +48,10 @@ TESTS: dict[str, tuple[str, ...]] = {
         f"{ROBUST}/test_what_is_no_file.py::test_a_folder_of_the_system_is_not_searched",
     ),
     "A server sends no more than was asked for, and sends nowhere else": (
-        "system/trace/sources/test_hostile_servers.py::test_an_answer_that_unpacks_to_more_than_was_asked_for_is_given_up",
-        "system/trace/sources/test_hostile_servers.py::test_links_without_end_are_given_up",
-        "system/trace/sources/test_hostile_servers.py::test_another_name_of_this_machine_is_not_followed_to",
-        "system/trace/sources/test_hostile_servers.py::test_an_address_of_the_machines_own_link_is_not_followed_to",
+        "system/trace/test_hostile_servers.py::test_an_answer_that_unpacks_to_more_than_was_asked_for_is_given_up",
+        "system/trace/test_hostile_servers.py::test_links_without_end_are_given_up",
+        "system/trace/test_hostile_servers.py::test_another_name_of_this_machine_is_not_followed_to",
+        "system/trace/test_hostile_servers.py::test_an_address_of_the_machines_own_link_is_not_followed_to",
     ),
     "`fix` writes only what git can take back": (
         "system/test_git.py::test_a_name_is_no_pattern",

@@ -154,6 +154,26 @@ def test_imports_lead_down_the_ladder() -> None:
     assert asked == {"tfadvisor.files imports tfadvisor.trace.remote_path"}
 
 
+ABOUT_NO_PACKAGE = {"docs", "differential", "robustness"}
+"""Tests of the pages' tools, against other profilers, and of what may go wrong
+anywhere.
+"""
+
+
+def test_tests_lie_where_what_they_test_lies() -> None:
+    """A folder with tests has the name of a folder of the package, so whoever changes
+    one finds the other.
+    """
+    folders = {
+        file.parent.relative_to(ROOT / "tests" / kind)
+        for kind in ("unit", "system")
+        for file in (ROOT / "tests" / kind).rglob("test_*.py")
+    }
+
+    lost = {str(one) for one in folders if not (PACKAGE / one).is_dir()}
+    assert lost == ABOUT_NO_PACKAGE
+
+
 def test_a_module_is_worth_a_file() -> None:
     lines = {
         name_of(path): len(path.read_text("utf-8").splitlines())

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.perfetto_reader import read
+from support.places import FIXTURES
 from support.trace_builder import trace
 
 import tfadvisor
@@ -19,9 +20,6 @@ from tfadvisor.cli.main import guarded_main
 from tfadvisor.serve.export.perfetto_conclusions import claimed
 from tfadvisor.timeline.intervals import Intervals
 from tfadvisor.vocabulary import TimeClass
-
-FIXTURES = Path(__file__).parents[5] / "fixtures"
-
 
 EVERYWHERE = {
     one: Intervals(np.array([10 * one]), np.array([10 * one + 15])) for one in TimeClass
