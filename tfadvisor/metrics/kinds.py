@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from tfadvisor.metrics.registry import MetricAbsent, Question, metric, once
+from tfadvisor.metrics.registry import MetricAbsent, Question, once
 from tfadvisor.metrics.steady import a_device, accelerators, counted_hosts, gpus, share
 from tfadvisor.timeline.names.devices import instruction_name
 from tfadvisor.timeline.names.host import op_type
@@ -16,8 +16,7 @@ from tfadvisor.timeline.names.kernels import kernel_kind
 from tfadvisor.timeline.names.programs import serving_phase
 from tfadvisor.timeline.program_ops import InProgram
 from tfadvisor.timeline.summary.hot_ops import HotOp, HotOps
-from tfadvisor.units import Unit
-from tfadvisor.vocabulary import Better, DeviceKind, TimeClass
+from tfadvisor.vocabulary import DeviceKind, TimeClass
 
 if TYPE_CHECKING:
     from tfadvisor.timeline.summary.programs import ProgramPatterns
@@ -279,20 +278,6 @@ def generic_products(question: Question) -> list[HotOp]:
     ]
 
 
-def untuned_convolutions(question: Question) -> list[HotOp]:
-    """Raises MetricAbsent where the HLO shows no convolution by a library."""
-    by_library = [
-        one
-        for one in hottest_ops(question).ops
-        if one.known is not None and one.known.tuned is not None
-    ]
-    if not by_library:
-        raise MetricAbsent("the trace holds no HLO of a convolution by a library")
-    return [
-        one for one in by_library if one.known is not None and one.known.tuned is False
-    ]
-
-
 # How much of a step goes into things that the compiled program does and could do
 # better.
 
@@ -340,31 +325,6 @@ def unfused_attention(question: Question) -> list[HotOp]:
     patterns_of.
     """
     return _named(question, patterns_of(question).attention)
-
-
-def gathered_copies(question: Question) -> list[HotOp]:
-    """Kernels that only move the result of an all-gather. Raises MetricAbsent as
-    patterns_of.
-    """
-    return _named(question, patterns_of(question).gathered_copies)
-
-
-def products_of_one_operand(question: Question) -> list[HotOp]:
-    """Products that multiply the same matrix along the same dimension. Raises
-    MetricAbsent as patterns_of.
-    """
-    return _named(question, patterns_of(question).one_operand)
-
-
-@metric(unit=Unit.US, better=Better.NEITHER)
-def one_operand_us(question: Question) -> float:
-    """Mean length of the products in one_operand_fraction. Short products do not fill
-    the device.
-    """
-    found = products_of_one_operand(question)
-    if not found:
-        raise MetricAbsent("no two products of the hottest program share an operand")
-    return sum(one.total_ps for one in found) / sum(one.count for one in found) / 1e6
 
 
 # The hottest ops of the first device, whatever it is, with what the trace's HLO says of

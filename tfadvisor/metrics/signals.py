@@ -13,16 +13,13 @@ from typing import NamedTuple
 from tfadvisor.metrics.kinds import (
     OpKind,
     elementwise,
-    gathered_copies,
     generic_products,
     hottest_ops,
     known_ops,
     of_kind,
     of_phase,
     of_step_time,
-    products_of_one_operand,
     unfused_attention,
-    untuned_convolutions,
 )
 from tfadvisor.metrics.layers import Part, compute_fraction_of
 from tfadvisor.metrics.needless import (
@@ -145,11 +142,6 @@ SIGNALS = (
         _of_kind(OpKind.GATHER),
     ),
     Signal(
-        "concatenation",
-        "kernels that concatenate or split tensors",
-        _of_kind(OpKind.CONCATENATE),
-    ),
-    Signal(
         "elementwise",
         "elementwise kernels that XLA, MLIR and Eigen generate, without reductions; "
         "on a CPU: ops whose HLO ends in an "
@@ -162,12 +154,6 @@ SIGNALS = (
         "`wrapped_dot`) instead of in kernels of a library "
         "or Triton; such loops use neither Tensor Cores nor tiles",
         _hot(generic_products),
-    ),
-    Signal(
-        "untuned_convolution",
-        "cuDNN convolutions for which XLA noted no algorithm in the HLO, as happens "
-        "with autotuning off",
-        _hot(untuned_convolutions),
     ),
     Signal(
         "misaligned_matmul",
@@ -183,20 +169,6 @@ SIGNALS = (
         "and a batched product with the result, "
         "from the trace's HLO",
         _hot(unfused_attention),
-    ),
-    Signal(
-        "gathered_copy",
-        "kernels that only move the result of an all-gather: they concatenate its "
-        "parts, transpose or copy them; from the "
-        "trace's HLO",
-        _hot(gathered_copies),
-    ),
-    Signal(
-        "one_operand",
-        "products that multiply the same matrix along the same dimension, from the "
-        "trace's HLO, as queries, keys and values "
-        "of one input do",
-        _hot(products_of_one_operand),
     ),
     Signal(
         "looped_slice_copy",

@@ -16,13 +16,11 @@ from tfadvisor.program.attributes import group_size
 from tfadvisor.program.flow import (
     Users,
     called_before,
-    inside,
     kernel_computations,
     reached,
     way_back,
 )
 from tfadvisor.program.module import Instruction, Module
-from tfadvisor.program.operations import MOVING
 from tfadvisor.program.products import is_product, next_products
 from tfadvisor.program.shape import Shape
 from tfadvisor.tallies import added_up
@@ -134,7 +132,6 @@ _WRITTEN = frozenset(
 )
 """JAX's primitives."""
 _EXPERTS = ("moe", "expert")
-_PUTS_TOGETHER = frozenset(("concatenate", "transpose", "copy"))
 
 
 def collectives_between_products(module: Module) -> frozenset[str]:
@@ -232,26 +229,6 @@ def _stays(element: Instruction, root: Instruction) -> bool:
     )
 
 
-def copies_of_gathered(module: Module) -> frozenset[str]:
-    """Names of what only moves the result of an all-gather: puts its parts together or
-    in another order.
-    """
-    names: set[str] = set()
-    gathers = {one.name for one in collectives(module) if one.kind == "all-gather"}
-    for computation in kernel_computations(module) if gathers else ():
-        users: Users | None = None
-        for one in computation.instructions:
-            if one.name in gathers:
-                users = users or Users(computation)
-                names.update(
-                    user.name for user in users.past_passing(one) if _only_moves(user)
-                )
-                names.update(
-                    user.name for user in users.of(one) if user.opcode == "copy"
-                )
-    return frozenset(names)
-
-
 def _product_before(one: Instruction) -> bool:
     waiting = [one]
     for _ in range(_BEFORE):
@@ -260,8 +237,3 @@ def _product_before(one: Instruction) -> bool:
             return True
         waiting = before[:16]
     return False
-
-
-def _only_moves(one: Instruction) -> bool:
-    parts = {part.opcode for part in inside(one)}
-    return bool(parts & _PUTS_TOGETHER) and parts <= MOVING | {"convert"}

@@ -167,16 +167,3 @@ def _matches(offset: int, stride: int, count: int, dilation: int, image: int) ->
     highest = min(count - 1, ((image - 1) * dilation - offset) // stride)
     lowest += (first - lowest) % period
     return max(0, (highest - lowest) // period + 1)
-
-
-def is_tuned(one: Instruction) -> bool | None:
-    """Whether the algorithm of a library's convolution was chosen by measuring; None
-    for other ops.
-
-    XLA's algorithm picker notes what it chose in the convolution's config.
-    """
-    if not one.custom_call_target.startswith("__cudnn$conv"):
-        return None
-    config = one.config()
-    inner = config.get("cudnn_conv_backend_config", config)
-    return isinstance(inner, dict) and "algorithm" in inner

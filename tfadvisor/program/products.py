@@ -13,8 +13,8 @@ from math import prod
 
 import msgspec
 
-from tfadvisor.program.flow import PASSING, Users, inside, kernel_computations
-from tfadvisor.program.module import Instruction, Module
+from tfadvisor.program.flow import Users, inside
+from tfadvisor.program.module import Instruction
 from tfadvisor.program.shape import Shape
 from tfadvisor.program.wire import message_of, numbers_of
 
@@ -146,7 +146,6 @@ def _has(shape: Shape, dimensions: tuple[int, ...]) -> bool:
 _MAYBE = frozenset(("dot", "ragged-dot", "scaled-dot", "custom-call"))
 _FLOATS = ("f", "bf")
 """What the names of floating-point types begin with."""
-_LOOKED_PAST = PASSING | {"convert"}
 
 
 def products(one: Instruction) -> tuple[DotSize, ...]:
@@ -174,60 +173,6 @@ def multiplied_type(one: Instruction) -> str:
 def is_product(one: Instruction) -> bool:
     """Whether it multiplies matrices."""
     return one.opcode in ("dot", "fusion", "custom-call") and bool(products(one))
-
-
-def products_of_one_operand(module: Module) -> frozenset[str]:
-    """Names of products that multiply one and the same matrix, along the same
-    dimension, by different others.
-
-    They could be one product of it with the others put side by side. Raises TraceError
-    for damaged bytes.
-    """
-    names: set[str] = set()
-    for computation in kernel_computations(module):
-        groups: dict[tuple[int, tuple[int, ...]], dict[str, int]] = {}
-        for one in computation.instructions:
-            if one.opcode in ("dot", "fusion", "custom-call"):
-                for shared, along, other in _operands(one):
-                    groups.setdefault((shared, along), {})[one.name] = other
-        for group in groups.values():
-            if len(set(group.values())) > 1:
-                names.update(group)
-    return frozenset(names)
-
-
-def _operands(one: Instruction) -> list[tuple[int, tuple[int, ...], int]]:
-    """(an operand, along which of its dimensions is summed, the other operand) both
-    ways, as ids in the computation.
-    """
-    found = []
-    for part in inside(one):
-        numbers = dot_numbers(part) if part.opcode in _MAYBE else None
-        if numbers is None or len(part.operand_ids) < 2 or numbers.lhs_batch:
-            continue
-        left, right = (_outer(one, operand) for operand in part.operands[:2])
-        if left is not None and right is not None:
-            found += [
-                (left, numbers.lhs_contracting, right),
-                (right, numbers.rhs_contracting, left),
-            ]
-    return found
-
-
-def _outer(one: Instruction, operand: Instruction) -> int | None:
-    """The id of an operand as the computation around a fusion has it; None where the
-    fusion makes it itself.
-    """
-    if one.opcode != "fusion":
-        return operand.id
-    for _ in range(8):
-        if operand.opcode == "parameter":
-            place = operand.computation.parameters().index(operand)
-            return one.operand_ids[place] if place < len(one.operand_ids) else None
-        if operand.opcode not in _LOOKED_PAST or not operand.operand_ids:
-            return None
-        operand = operand.operands[0]
-    return None
 
 
 def next_products(one: Instruction, users: Users, hops: int) -> bool:

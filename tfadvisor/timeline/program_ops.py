@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from tfadvisor.program.convolutions import is_tuned
 from tfadvisor.program.cost import Costs
 from tfadvisor.program.flow import (
     Users,
@@ -93,7 +92,6 @@ class OpsOfProgram:
             location=self._location(one),
             products=products(one),
             multiplied=multiplied_type(one),
-            tuned=is_tuned(one),
             unrolled=unrolled(parts),
             copied=copied.name if copied else None,
             in_loop=self._running.get(one.computation.id, False),
@@ -149,10 +147,6 @@ class InProgram(msgspec.Struct, frozen=True):
     """Type of what it multiplies, as HLO names it: of its products and convolutions, of
     a library's or custom kernel's first floating-point operand. "" where it has none,
     or several."""
-    tuned: bool | None = None
-    """False for a library's convolution whose algorithm nobody chose, None for other
-    ops.
-    """
     unrolled: tuple[str, int] | None = None
     """File and line of the operation that hundreds of its parts are copies of, as far
     as known.

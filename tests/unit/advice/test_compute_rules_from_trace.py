@@ -44,20 +44,6 @@ def product_as_a_loop() -> TraceBuilder:
     )
 
 
-def products_of_one_matrix() -> TraceBuilder:
-    ops = [hlo.op(number, "parameter", SQUARE, number=number) for number in (2, 3)]
-    products = [
-        hlo.op(number, "dot", SQUARE, 1, number - 2, name=f"dot.{number}", extra=DOT)
-        for number in (4, 5)
-    ]
-    return gpu_steps(
-        ("g1", 15, "dot.4"),
-        ("g2", 15, "dot.5"),
-        ("g3", 30),
-        program=program(*ops, *products),
-    )
-
-
 def random_draws() -> TraceBuilder:
     draw = hlo.op(
         2,
@@ -143,21 +129,6 @@ def attention() -> TraceBuilder:
     )
 
 
-def convolution_without_an_algorithm() -> TraceBuilder:
-    one = hlo.op(
-        *(3, "custom-call", "(bf16[1,8,8,4], u8[0])", 1, 2),
-        name="cudnn-conv.1",
-        target="__cudnn$convForward",
-        config={"cudnn_conv_backend_config": {"conv_result_scale": 1}},
-        extra=hlo.window((3, 1, 1, 1, 1, 1), (3, 1, 1, 1, 1, 1))
-        + hlo.convolution_numbers("b01f_01io->b01f"),
-    )
-    inside = program(
-        hlo.op(2, "parameter", "bf16[3,3,4,4]", number=1), one, of="bf16[1,8,8,4]"
-    )
-    return gpu_steps(("cudnn_conv_kernel", 60, "cudnn-conv.1"), program=inside)
-
-
 def checks_for_nan() -> TraceBuilder:
     return cpu_steps(
         ("dense/CheckNumericsV2:CheckNumericsV2", 40), ("dense/MatMul:MatMul", 50)
@@ -203,18 +174,6 @@ def pool(held: int, capacity: int) -> TraceBuilder:
     return builder.call("MemoryAllocation", 10, 10, **stats, **free)
 
 
-def full_memory() -> TraceBuilder:
-    """15.5 of 16 GiB."""
-    builder = trace().steps(2, period=100).busy("GPU:0", (0, 90), (100, 190))
-    stats = {
-        "allocator_name": "GPU_0_bfc",
-        "bytes_allocated": 31 * GIB // 2,
-        "bytes_reserved": 0,
-    }
-    free = {"bytes_available": GIB // 2, "peak_bytes_in_use": 31 * GIB // 2}
-    return builder.call("MemoryAllocation", 10, 10, **stats, **free)
-
-
 def two_devices_alike() -> TraceBuilder:
     """Neither is told apart, and no input is split over them."""
     entry = hlo.computation(
@@ -242,16 +201,13 @@ def two_devices_alike() -> TraceBuilder:
 
 BUILT: dict[str, Callable[[], TraceBuilder]] = {
     "products-as-loops": product_as_a_loop,
-    "products-of-one-operand": products_of_one_matrix,
     "random-numbers": random_draws,
     "slices-copied-in-loop": scan_over_layers,
     "unfused-attention": attention,
-    "untuned-convolutions": convolution_without_an_algorithm,
     "costly-ops": checks_for_nan,
     "double-precision": doubles,
     "fallback-kernels": halves_on_ordinary_cores,
     "ops-on-host": ops_on_the_host,
-    "memory-at-its-limit": full_memory,
     "small-memory-pool": lambda: pool(held=12, capacity=12),
     "same-work-on-every-device": two_devices_alike,
 }

@@ -9,7 +9,6 @@ from collections.abc import Callable
 import pytest
 from support import hlo_builder as hlo
 from support.counters import grew, measured
-from support.gpu_step import gpu_steps
 from support.trace_builder import TraceBuilder, trace
 
 from tfadvisor.advice.judging.judge_rules import run_rules
@@ -121,47 +120,6 @@ def slow_all_reduce() -> TraceBuilder:
     return builder
 
 
-def gathered_and_copied() -> TraceBuilder:
-    """A transpose of what was gathered takes a quarter of the step."""
-    program = hlo.module(
-        hlo.computation(
-            1,
-            hlo.op(1, "parameter", SQUARE),
-            hlo.op(
-                2,
-                "all-gather",
-                "f32[256,64]",
-                1,
-                extra=hlo.replica_groups([0, 1, 2, 3]),
-            ),
-            hlo.op(3, "transpose", "f32[64,256]", 2, name="put_together"),
-            hlo.op(4, "negate", "f32[64,256]", 3, name="used"),
-        )
-    )
-    kernels = (
-        ("input_transpose_fusion", 25, "put_together"),
-        ("loop_negate_fusion", 70, "used"),
-    )
-    return gpu_steps(*kernels, program=program)
-
-
-def packed_gradients() -> TraceBuilder:
-    """TensorFlow concatenates gradients for 20 of 100 µs before their all-reduce."""
-    builder = trace()
-    for at in range(0, 400, 100):
-        builder.step(at, at + 100).call(
-            "EagerLocalExecute: __inference_train_step_7", at, at + 99
-        )
-        for device in ("GPU:0", "GPU:1"):
-            builder.busy(device, (at, at + 60), name="sm80_xmma_gemm").busy(
-                device,
-                (at + 60, at + 80),
-                name="void tensorflow::concat_variable_kernel<float, int>",
-            )
-            builder.collective(device, at + 80, at + 95)
-    return builder
-
-
 def small_copies() -> TraceBuilder:
     """Twenty copies of 4 bytes between host and device a step, 1 µs each, while nothing
     computes.
@@ -239,8 +197,6 @@ BUILT: list[tuple[str, Callable[[], TraceBuilder]]] = [
     ("profiler-errors", a_profiler_error),
     ("dropped-events", unanswered_launches),
     ("all-reduce-below-bandwidth", slow_all_reduce),
-    ("gathered-parts-copied", gathered_and_copied),
-    ("packing-around-collectives", packed_gradients),
     ("many-small-copies", small_copies),
     ("late-kernel-starts", late_kernels),
     ("input-loader-behind", a_slow_loader_thread),

@@ -13,7 +13,7 @@ ABOUT_GPUS = """
 """.split()
 NEED_HLO = """
     argument-not-donated unrolled-loop random-numbers scatter-loop double-precision general-gathers cumulative-ops
-    unfused-attention padded-products products-of-one-operand same-work-on-every-device
+    unfused-attention padded-products same-work-on-every-device
 """.split()
 
 

@@ -113,7 +113,6 @@ def test_shares_of_step_time_by_kind() -> None:
     assert metrics.value("layout_conversion_fraction") == approx(0.3)
     assert metrics.value("cumulative_op_fraction") == approx(0.2)
     assert metrics.value("gather_fraction") == approx(0.1)
-    assert metrics.value("concatenation_fraction") == approx(0.05)
     assert metrics.value("elementwise_fraction") == approx(0.1)
     assert metrics.fact("layout_conversion_op") == "nchwToNhwcKernel"
 
@@ -170,40 +169,6 @@ def test_products_that_xla_runs_as_loops_are_generic() -> None:
 
     assert metrics.value("generic_product_fraction") == approx(0.4)
     assert metrics.fact("generic_product_op") == "wrapped_dot (train.py:12)"
-
-
-@pytest.mark.parametrize(
-    ("config", "expected"),
-    [({"algorithm": {"algo_id": "1"}}, 0.0), ({"conv_result_scale": 1}, 0.6)],
-)
-def test_a_convolution_without_a_noted_algorithm_is_untuned(
-    config: dict[str, object], expected: float
-) -> None:
-    program = hlo.module(
-        hlo.computation(
-            1,
-            hlo.op(1, "parameter", "bf16[1,8,8,4]"),
-            hlo.op(2, "parameter", "bf16[3,3,4,4]", number=1),
-            hlo.op(
-                3,
-                "custom-call",
-                "(bf16[1,8,8,4], u8[0])",
-                1,
-                2,
-                name="cudnn-conv.1",
-                target="__cudnn$convForward",
-                config={"cudnn_conv_backend_config": config},
-                extra=hlo.window((3, 1, 1, 1, 1, 1), (3, 1, 1, 1, 1, 1))
-                + hlo.convolution_numbers("b01f_01io->b01f"),
-            ),
-        )
-    )
-    metrics = gpu_steps(
-        ("cudnn_conv_kernel", 60, "cudnn-conv.1"), program=program
-    ).measure()
-
-    assert metrics.value("untuned_convolution_fraction") == approx(expected)
-    assert metrics["generic_product_fraction"].value == 0
 
 
 def test_on_a_cpu_the_hlo_tells_what_is_elementwise() -> None:

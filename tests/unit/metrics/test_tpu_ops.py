@@ -249,7 +249,6 @@ def test_what_fusions_hold_is_not_known_without_a_program() -> None:
     for name in (
         "gather",
         "cumulative_op",
-        "concatenation",
         "elementwise",
         "random_number",
         "scatter_loop",

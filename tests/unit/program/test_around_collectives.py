@@ -9,7 +9,6 @@ from support import hlo_builder as hlo
 
 from tfadvisor.program.collectives import (
     collectives_between_products,
-    copies_of_gathered,
 )
 from tfadvisor.program.module import Module
 
@@ -70,48 +69,3 @@ def test_gathered_weights_wait_for_no_product() -> None:
     )
 
     assert collectives_between_products(found) == set()
-
-
-def test_a_concatenation_and_a_transpose_of_gathered_parts_are_copies() -> None:
-    moving = hlo.computation(
-        2,
-        hlo.op(1, "parameter", SQUARE),
-        hlo.op(2, "transpose", SQUARE, 1),
-        hlo.op(3, "bitcast", SQUARE, 2),
-    )
-    found = program(
-        hlo.op(4, "all-gather", SQUARE, 3, extra=FOUR),
-        hlo.op(5, "bitcast", SQUARE, 4),
-        hlo.op(6, "concatenate", SQUARE, 5, 1),
-        hlo.op(7, "fusion", SQUARE, 5, calls=[2]),
-        hlo.op(8, "copy", SQUARE, 4),
-        helpers=(moving,),
-    )
-
-    assert copies_of_gathered(found) == {"concatenate.6", "fusion.7", "copy.8"}
-
-
-def test_what_computes_with_gathered_parts_is_no_copy() -> None:
-    computing = hlo.computation(
-        2,
-        hlo.op(1, "parameter", SQUARE),
-        hlo.op(2, "transpose", SQUARE, 1),
-        hlo.op(3, "tanh", SQUARE, 2),
-    )
-    found = program(
-        hlo.op(4, "all-gather", SQUARE, 3, extra=FOUR),
-        hlo.op(5, "fusion", SQUARE, 4, calls=[2]),
-        hlo.op(6, "bitcast", SQUARE, 4),
-        helpers=(computing,),
-    )
-
-    assert copies_of_gathered(found) == set()
-
-
-def test_a_transpose_of_something_else_is_no_copy_of_gathered_parts() -> None:
-    found = program(
-        hlo.op(4, "all-reduce", SQUARE, 3, extra=FOUR),
-        hlo.op(5, "transpose", SQUARE, 4),
-    )
-
-    assert copies_of_gathered(found) == set()

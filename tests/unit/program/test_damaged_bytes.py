@@ -15,7 +15,6 @@ from tfadvisor.program.attributes import window_of
 from tfadvisor.program.collectives import (
     collectives,
     collectives_between_products,
-    copies_of_gathered,
 )
 from tfadvisor.program.convolutions import convolution_flops
 from tfadvisor.program.cost import Costs
@@ -24,7 +23,7 @@ from tfadvisor.program.module import Instruction, Module
 from tfadvisor.program.operations import location_of
 from tfadvisor.program.parameters import copied_argument, parameter_summary
 from tfadvisor.program.patterns import unfused_attention, unrolled
-from tfadvisor.program.products import dot_size, products, products_of_one_operand
+from tfadvisor.program.products import dot_size, products
 
 OF_MODULES: tuple[Callable[[Module], object], ...] = (
     lambda module: module.name,
@@ -34,8 +33,6 @@ OF_MODULES: tuple[Callable[[Module], object], ...] = (
     parameter_summary,
     unfused_attention,
     collectives_between_products,
-    copies_of_gathered,
-    products_of_one_operand,
     hlo.cost_of,
 )
 OF_INSTRUCTIONS: tuple[Callable[[Instruction], object], ...] = (

@@ -16,7 +16,6 @@ from tfadvisor.program.buffers import ProgramMemory, program_memory
 from tfadvisor.program.collectives import (
     asked_for,
     collectives_between_products,
-    copies_of_gathered,
     gathers_of_weights,
     of_experts,
 )
@@ -24,7 +23,6 @@ from tfadvisor.program.find_modules import Modules
 from tfadvisor.program.flow import Users
 from tfadvisor.program.module import Module
 from tfadvisor.program.patterns import unfused_attention
-from tfadvisor.program.products import products_of_one_operand
 from tfadvisor.program.text import Shown, shown
 from tfadvisor.timeline.program_ops import find_instruction
 from tfadvisor.timeline.summary.device import OpTable
@@ -46,10 +44,6 @@ class ProgramPatterns(msgspec.Struct, frozen=True):
     """Collectives that the program itself writes."""
     experts: tuple[str, ...]
     """All-to-alls of a mixture of experts."""
-    gathered_copies: tuple[str, ...]
-    """Copies of gathered parts."""
-    one_operand: tuple[str, ...]
-    """Products of one and the same matrix."""
     equal_partitions: int
     """How many devices compute the same in it; 1 where each may compute something else.
     """
@@ -67,8 +61,6 @@ def program_patterns(table: OpTable, programs: Modules) -> ProgramPatterns | Non
         weights=_names(gathers_of_weights, program),
         asked_for=_names(asked_for, program),
         experts=_names(of_experts, program),
-        gathered_copies=_names(copies_of_gathered, program),
-        one_operand=_names(products_of_one_operand, program),
         equal_partitions=_told(equal_partitions, program, 1),
     )
 

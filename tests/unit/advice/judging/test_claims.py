@@ -192,7 +192,7 @@ def test_a_rule_without_a_saving_is_about_its_category_but_not_about_everything(
     None
 ):
     """Full memory is memory's; a trace without markers is about no time at all."""
-    assert classes_of(RULES["memory-at-its-limit"]) == ("launch", "host", "idle")
+    assert classes_of(RULES["small-memory-pool"]) == ("launch", "host", "idle")
     assert classes_of(RULES["no-step-markers"]) == ()
 
 
