@@ -261,11 +261,9 @@ def pipeline_built(question: Question) -> str:
     hosts = [host for host in counted_hosts(question.run) if host.evidence.calls.builds]
     if not hosts:
         raise MetricAbsent("no step makes a dataset or an iterator")
-    return (
-        "dataset"
-        if any(host.evidence.calls.makes_datasets for host in hosts)
-        else "iterator"
-    )
+    if any(host.evidence.calls.makes_datasets for host in hosts):
+        return "dataset"
+    return "iterator"
 
 
 @metric(unit=Unit.COUNT, better=Better.LESS)

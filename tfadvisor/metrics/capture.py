@@ -68,11 +68,9 @@ def graphs_while_recording(question: Question) -> str:
     """`off` where XLA ran its CUDA graphs kernel by kernel because it was profiled, as
     its own events say; else `as usual`.
     """
-    return (
-        "off"
-        if any(host.capture.graphs_off for host in question.run.hosts)
-        else "as usual"
-    )
+    if any(host.capture.graphs_off for host in question.run.hosts):
+        return "off"
+    return "as usual"
 
 
 @metric(unit=Unit.COUNT, better=Better.LESS, scatter=Scatter.COUNTED)
@@ -159,11 +157,9 @@ def steps_from(question: Question) -> str:
     if all(host.steps.source is StepSource.MARKER for host in question.run.hosts):
         raise MetricAbsent("markers show where the steps begin")
     steps = min(question.run.hosts, key=lambda host: host.steps.confidence).steps
-    return (
-        f"the whole trace, {steps.about}"
-        if steps.source is StepSource.WHOLE_TRACE
-        else steps.about
-    )
+    if steps.source is StepSource.WHOLE_TRACE:
+        return f"the whole trace, {steps.about}"
+    return steps.about
 
 
 @fact
@@ -195,11 +191,9 @@ def framework_version(question: Question) -> str:
 @fact
 def python_tracer(question: Question) -> str:
     """Whether the profiler recorded Python frames: on or off."""
-    return (
-        "on"
-        if any(host.capture.python_tracer for host in question.run.hosts)
-        else "off"
-    )
+    if any(host.capture.python_tracer for host in question.run.hosts):
+        return "on"
+    return "off"
 
 
 @fact

@@ -99,12 +99,10 @@ def _labels_of(
     width = len(calls.modules) + 1
     pairs = calls.label[counted].astype(np.int64) * width + calls.module[counted] + 1
     known = distinct(pairs)
-    labels, modules, group, many = (
-        known // width,
-        known % width - 1,
-        np.searchsorted(known, pairs),
-        len(known),
-    )
+    labels = known // width
+    modules = known % width - 1
+    group = np.searchsorted(known, pairs)
+    many = len(known)
     number = np.bincount(group, minlength=many)
     columns = (
         calls.end - calls.start,
@@ -122,7 +120,8 @@ def _labels_of(
     for at, (label, other) in enumerate(
         zip(labels.tolist(), kernel.tolist(), strict=True)
     ):
-        own, name = calls.kinds[label], calls.labels[label]
+        own = calls.kinds[label]
+        name = calls.labels[label]
         out.append(
             _Label(
                 kind=own if own is not CollectiveKind.OTHER else calls.kinds[other],
@@ -202,9 +201,9 @@ def _use(
     if one.op in weights:
         return _Use.WEIGHTS
     gathers = one.kind in (CollectiveKind.ALL_GATHER, CollectiveKind.REDUCE_SCATTER)
-    return (
-        _Use.WEIGHTS if gathers and one.op and one.repeats >= _IN_A_LOOP else _Use.REST
-    )
+    if gathers and one.op and one.repeats >= _IN_A_LOOP:
+        return _Use.WEIGHTS
+    return _Use.REST
 
 
 def _exposed_for(question: Question, use: _Use) -> float:
@@ -264,11 +263,9 @@ def exposed_rest_fraction(question: Question) -> float:
     if not kinds & {DeviceKind.GPU, DeviceKind.TPU}:
         return exposed_transfer_fraction(question)
     rest = _exposed_for(question, _Use.REST)
-    return (
-        rest
-        if DeviceKind.GPU in kinds
-        else rest + _exposed_for(question, _Use.BETWEEN_PRODUCTS)
-    )
+    if DeviceKind.GPU in kinds:
+        return rest
+    return rest + _exposed_for(question, _Use.BETWEEN_PRODUCTS)
 
 
 @metric(unit=Unit.COUNT, better=Better.LESS)
@@ -339,10 +336,8 @@ def sparse_core_offload(question: Question) -> str:
     `runs`, by its instruction; where they do not, `by flags` or `by default` for when
     its compiler lets them.
     """
-    used, offloaded = (
-        tpus(question.run),
-        max(_labels(question), key=lambda one: one.exposed_ps).offloaded,
-    )
+    used = tpus(question.run)
+    offloaded = max(_labels(question), key=lambda one: one.exposed_ps).offloaded
     if offloaded:
         return "runs"
     if offloaded is None and any(device.sparse_ps for _, device in used):

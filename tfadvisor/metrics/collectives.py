@@ -117,7 +117,8 @@ def collective_wait_fraction(question: Question) -> float:
     arrive and computes nothing; a mean over the devices, from collectives seen on all
     devices. It is part of exposed_collective_fraction.
     """
-    time, waited = device_ps(question.run), _waited(question)
+    time = device_ps(question.run)
+    waited = _waited(question)
     if not time:
         raise MetricAbsent(NONE_COUNTED)
     return min(waited / time, exposed_collective_fraction(question))
@@ -158,14 +159,13 @@ def _waited_ps(question: Question, meetings: Meetings, member: int) -> int | Non
     is no more than the second.
     """
     index = int(meetings.host[member])
-    host, offset = question.run.hosts[index], meetings.clocks.offset_ps[index] or 0
+    host = question.run.hosts[index]
+    offset = meetings.clocks.offset_ps[index] or 0
     counted = host.steps.counts(meetings.step[:, member])
     if not counted.any():
         return None
-    lo, hi = (
-        meetings.exposed_from[:, member] + offset,
-        meetings.start[:, member] + meetings.wait[:, member] + offset,
-    )
+    lo = meetings.exposed_from[:, member] + offset
+    hi = meetings.start[:, member] + meetings.wait[:, member] + offset
     steady = host.steps.steady()
     once = union(lo[counted], hi[counted]).within(
         host.steps.starts[steady], host.steps.ends[steady]
@@ -201,11 +201,9 @@ def _untraced_partners(question: Question) -> str:
         for host, calls in found
     ]
     most = max(sizes, default=0)
-    return (
-        f"collectives span {most} devices, and this trace holds {len(found)} of them"
-        if most > len(found)
-        else ""
-    )
+    if most > len(found):
+        return f"collectives span {most} devices, and this trace holds {len(found)} of them"
+    return ""
 
 
 @fact
@@ -300,12 +298,9 @@ def allreduce_within_host(question: Question) -> str:
         largest = max(largest, int(group.max(initial=0)))
     if not largest:
         raise MetricAbsent("no AllReduce runs in a counted step")
-    return (
-        "yes"
-        if len(question.run.hosts) == 1
-        and largest <= len(question.run.hosts[0].devices)
-        else "no"
-    )
+    if len(question.run.hosts) == 1 and largest <= len(question.run.hosts[0].devices):
+        return "yes"
+    return "no"
 
 
 @metric(unit=Unit.FRACTION, better=Better.MORE)
@@ -313,7 +308,8 @@ def allreduce_efficiency(question: Question) -> float:
     """allreduce_ideal_ms over allreduce_ms_per_step: 1 is ideal. It exceeds 1 when
     gradients are smaller than fp32 or not all of them are reduced.
     """
-    ideal, measured = allreduce_ideal_ms(question), allreduce_ms_per_step(question)
+    ideal = allreduce_ideal_ms(question)
+    measured = allreduce_ms_per_step(question)
     if not measured:
         raise MetricAbsent("no AllReduce runs in a counted step")
     return ideal / measured
@@ -426,7 +422,8 @@ def combine_threshold_bytes(question: Question) -> str:
 
 def _sizes(question: Question) -> tuple[Int64Array, Int64Array]:
     """(bytes, ps) of the counted AllReduces of known size."""
-    sizes, times = [], []
+    sizes = []
+    times = []
     for host, calls, chosen in _all_reduces(question):
         known = chosen & host.steps.counts(calls.step) & (calls.bytes >= 0)
         sizes.append(calls.bytes[known])

@@ -39,7 +39,12 @@ _WAYS = {
 }
 
 
-def _register(word: str, kind: DeviceClass, copy: str, way: str) -> None:
+def _register(
+    word: str,
+    kind: DeviceClass,
+    copy: str,
+    way: str,
+) -> None:
     def milliseconds(question: Question) -> float:
         return (
             covered_per_step(question.run, accelerators(question.run), kind) / PS_PER_MS
@@ -51,10 +56,8 @@ def _register(word: str, kind: DeviceClass, copy: str, way: str) -> None:
             raise MetricAbsent("the trace does not say how large these copies are")
         return sum(one.bytes for one in totals) / max(device_steps(question.run), 1)
 
-    milliseconds.__name__, size.__name__ = (
-        f"{word}_ms_per_step",
-        f"{word}_bytes_per_step",
-    )
+    milliseconds.__name__ = f"{word}_ms_per_step"
+    size.__name__ = f"{word}_bytes_per_step"
     milliseconds.__doc__ = (
         f"Time per step and device during which a {copy} copy runs, whether or not "
         "computation hides it."

@@ -20,7 +20,8 @@ from tfadvisor.timeline.summary.hot_ops import HotOps
 from tfadvisor.units import PS_PER_MS, Unit
 from tfadvisor.vocabulary import Better, TimeClass
 
-_MOST, _SEVERAL = 0.8, 3
+_MOST = 0.8
+_SEVERAL = 3
 """Share of the compute time that makes one program the step, and how many ops make it
 more than an op by itself.
 """
@@ -206,8 +207,6 @@ def slices_network(question: Question) -> str:
     """`used` where hosts send for their TPUs over the network between slices
     (MegaScale), else `not used`.
     """
-    return (
-        "used"
-        if any(host.capture.between_slices for host in question.run.hosts)
-        else "not used"
-    )
+    if any(host.capture.between_slices for host in question.run.hosts):
+        return "used"
+    return "not used"

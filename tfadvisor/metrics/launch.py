@@ -34,7 +34,8 @@ from tfadvisor.vocabulary import Better, DeviceKind, Scatter, TimeClass
 
 _NUMBERED = re.compile(r"[._]\d+$")
 _HUNDREDS = 200
-_DIFFERENT_PROGRAMS, _PROGRAMS_OF_ONE_OP = 4, 8
+_DIFFERENT_PROGRAMS = 4
+_PROGRAMS_OF_ONE_OP = 8
 """Programs without named ops are single ops where a step runs so many, and of so many
 kinds.
 """
@@ -172,7 +173,8 @@ def _summed(question: Question, below_ps: int | None) -> Mapping[str, tuple[int,
     found: dict[str, tuple[int, int]] = {}
     for host in counted_hosts(question.run):
         for device in host.devices:
-            ops, rows = device.ops, device.ops.of_class(DeviceClass.COMPUTE)
+            ops = device.ops
+            rows = device.ops.of_class(DeviceClass.COMPUTE)
             columns = (
                 ops.name[rows].tolist(),
                 ops.count[rows].tolist(),
@@ -293,7 +295,10 @@ def dispatches_per_step(question: Question) -> float:
 
 
 @metric(
-    unit=Unit.FRACTION, needs=(a_device,), better=Better.LESS, scatter=Scatter.EXACT
+    unit=Unit.FRACTION,
+    needs=(a_device,),
+    better=Better.LESS,
+    scatter=Scatter.EXACT,
 )
 def eager_op_share(question: Question) -> float:
     """Share of the counted steps' ops, by number, that were dispatched one by one
@@ -304,7 +309,8 @@ def eager_op_share(question: Question) -> float:
     eager = total = 0
     for host in question.run.hosts:
         for number, device in enumerate(host.devices):
-            ops, rows = device.ops, device.ops.of_class(DeviceClass.COMPUTE)
+            ops = device.ops
+            rows = device.ops.of_class(DeviceClass.COMPUTE)
             total += int(ops.count[rows].sum())
             eager += int(
                 ops.count[rows][

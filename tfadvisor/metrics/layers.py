@@ -173,10 +173,8 @@ def keys_of(
     table: OpTable, rows: npt.NDArray[np.intp] | tuple[int, ...]
 ) -> list[OpKey]:
     """What tells the op of each row apart."""
-    names, chosen = (
-        (*table.names, ""),
-        np.asarray(rows, np.intp),
-    )  # the last name where a row has none
+    names = (*table.names, "")
+    chosen = np.asarray(rows, np.intp)  # the last name where a row has none
     columns = (column[chosen].tolist() for column in (table.path, table.op, table.name))
     modules = map(table.module_of(), chosen.tolist())
     return [
@@ -204,14 +202,20 @@ def told_by_hlo(run: RunSummary) -> Mapping[tuple[str, str], InProgram]:
     return found
 
 
-def _part(key: OpKey, total_ps: int, count: int, known: InProgram | None) -> Part:
+def _part(
+    key: OpKey,
+    total_ps: int,
+    count: int,
+    known: InProgram | None,
+) -> Part:
     text, op, kernel, module = key
     own = path = op_path(text) if text else None
     if path is None and known is not None and known.op_name:
         path = op_path(known.op_name)
-    effect = (
-        known.effect if known is not None and known.effect not in _UNTELLING else ""
-    )
+    if known is not None and known.effect not in _UNTELLING:
+        effect = known.effect
+    else:
+        effect = ""
     return Part(
         name=op
         or (text.rpartition(":")[0].removeprefix(_CALLED) if own else "")

@@ -54,7 +54,8 @@ def grown(one: Counted, name: str) -> float | None:
     """What a counter grew by while the window was open; None where it was not recorded,
     or ran backwards.
     """
-    before, after = getattr(one.opened, name), getattr(one.closed, name)
+    before = getattr(one.opened, name)
+    after = getattr(one.closed, name)
     return None if before is None or after is None or after < before else after - before
 
 
@@ -104,7 +105,10 @@ def program_cores(question: Question) -> float:
 
 
 @metric(
-    unit=Unit.COUNT, needs=(known_counters,), better=Better.LESS, scatter=Scatter.FACTOR
+    unit=Unit.COUNT,
+    needs=(known_counters,),
+    better=Better.LESS,
+    scatter=Scatter.FACTOR,
 )
 def other_cores(question: Question) -> float:
     """Cores that all other processes of the machine kept busy on average, on the host
@@ -157,7 +161,8 @@ def usable(one: Counted) -> float | None:
 
 
 def _others(one: Counted) -> float | None:
-    busy, own = a_second(one, "busy_seconds"), a_second(one, "program_seconds")
+    busy = a_second(one, "busy_seconds")
+    own = a_second(one, "program_seconds")
     return None if busy is None or own is None else max(busy - own, 0.0)
 
 

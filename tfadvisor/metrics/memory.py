@@ -19,7 +19,8 @@ from tfadvisor.vocabulary import Better, Scatter
 
 _ROOM = 0.9
 """The share of memory to fill: a step needs more now and then."""
-_LEAST_FACTOR, _MOST_FACTOR = 1.5, 16
+_LEAST_FACTOR = 1.5
+_MOST_FACTOR = 16
 
 
 def _allocators(question: Question) -> list[DeviceMemory]:

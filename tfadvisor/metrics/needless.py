@@ -174,7 +174,8 @@ def random_draws(question: Question) -> list[HotOp]:
 
 # What two programs of a step compute alike.
 
-_ALIKE, _WORTH_TELLING = 0.9, 0.05
+_ALIKE = 0.9
+_WORTH_TELLING = 0.05
 """Of a program's time, in lines of another; of the step's compute. The smallest loss
 that a public program computed twice took 7%, all of it in lines of the gradient's;
 targets by another network share two thirds."""

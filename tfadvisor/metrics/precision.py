@@ -39,8 +39,11 @@ _SHORTEST = 8
 """Tensor Cores take 8 values at once; a product with a shorter side leaves most of them
 idle, in whatever type.
 """
-_VOLTA, _AMPERE = 7, 8
-_GFX9, _MI300, _GFX11 = 9, 4, 11
+_VOLTA = 7
+_AMPERE = 8
+_GFX9 = 9
+_MI300 = 4
+_GFX11 = 11
 _NARROW = (
     *(Precision.BITS16, Precision.BF16, Precision.FP16),
     *(Precision.FP8, Precision.INT8, Precision.BELOW_8_BITS),
@@ -63,10 +66,8 @@ class _Kernels(msgspec.Struct, frozen=True):
 @once
 def _kernels(question: Question) -> _Kernels:
     """Of all GPUs. Raises MetricAbsent when none runs in a counted step."""
-    told, rounds = (
-        _told_by_hlo(question),
-        rounds_to_tf32(gpus(question.run)[0][1].properties),
-    )
+    told = _told_by_hlo(question)
+    rounds = rounds_to_tf32(gpus(question.run)[0][1].properties)
     without = _without_room(question)
 
     def kind_of(name: str) -> KernelKind:
@@ -74,11 +75,11 @@ def _kernels(question: Question) -> _Kernels:
         unfit = kind.is_matrix and (
             name in without or _COMPLEX.search(name.lower()) is not None
         )
-        return (
-            kind_of_parts(kind.precision, True, kind.tensor_cores, is_vector=True)
-            if unfit
-            else kind
-        )
+        if unfit:
+            return kind_of_parts(
+                kind.precision, True, kind.tensor_cores, is_vector=True
+            )
+        return kind
 
     return _sorted(_kernel_time(question), kind_of)
 
@@ -136,11 +137,10 @@ def _without_room(question: Question) -> frozenset[str]:
     found: dict[str, list[int]] = {}
     for host in question.run.hosts:
         for one in host.program.hot_ops.ops if host.program is not None else ():
-            sides = (
-                [min(size.m, size.n, size.k) for size in one.known.products]
-                if one.known is not None
-                else []
-            )
+            if one.known is not None:
+                sides = [min(size.m, size.n, size.k) for size in one.known.products]
+            else:
+                sides = []
             found.setdefault(one.kernel, []).extend(sides or [_SHORTEST])
     return frozenset(
         kernel for kernel, sides in found.items() if max(sides) < _SHORTEST
@@ -399,19 +399,15 @@ def _register(slow: Slow) -> None:
             raise MetricAbsent(f"no kernel is among {slow.about}")
         return _with_place(question, max(found, key=lambda name: found[name]))
 
-    fraction.__name__, fraction.__doc__ = (
-        slow.fraction,
-        f"Share of step time in {slow.about}.",
-    )
+    fraction.__name__ = slow.fraction
+    fraction.__doc__ = f"Share of step time in {slow.about}."
     slowest.__name__ = slow.kernel
     slowest.__doc__ = f"The slowest of {slow.about}; its name is shortened."
     metric(unit=Unit.FRACTION, better=Better.LESS)(fraction)
     fact(slowest)
     if slow.share:
-        kernel_share.__name__, kernel_share.__doc__ = (
-            slow.share,
-            f"Time of {slow.about}, over all kernel time.",
-        )
+        kernel_share.__name__ = slow.share
+        kernel_share.__doc__ = f"Time of {slow.about}, over all kernel time."
         metric(unit=Unit.FRACTION, better=Better.LESS, scatter=Scatter.EXACT)(
             kernel_share
         )

@@ -93,7 +93,9 @@ def _first(question: Question) -> DotSize:
     raise MetricAbsent("the sides of all products suit Tensor Cores")
 
 
-_LANES, _SUBLANES, _MATRIX_UNIT = 128, 8, 256
+_LANES = 128
+_SUBLANES = 8
+_MATRIX_UNIT = 256
 """A TPU stores matrices in tiles of 8 by 128 elements; the matrix unit is as wide since
 v6e, half before.
 """
@@ -106,11 +108,10 @@ def _padding(question: Question) -> list[tuple[HotOp, DotSize, float]]:
     padding at best. Raises MetricAbsent.
     """
     device = tpus(question.run)[0][1]
-    width = (
-        _MATRIX_UNIT
-        if any(word in device.model.lower() for word in _WIDE_UNIT)
-        else _LANES
-    )
+    if any(word in device.model.lower() for word in _WIDE_UNIT):
+        width = _MATRIX_UNIT
+    else:
+        width = _LANES
     ops = [
         one
         for one in hottest_ops(question).ops
@@ -141,7 +142,8 @@ def padding_fraction(question: Question) -> float:
     from the trace's HLO, or shapes and operations that the profiler states. Products
     with a side below 64 do not count.
     """
-    found, every = _padding(question), hottest_ops(question)
+    found = _padding(question)
+    every = hottest_ops(question)
     lost = sum(one.total_ps * share_lost for one, _, share_lost in found)
     return lost / every.compute_ps * share(question, TimeClass.COMPUTE)
 

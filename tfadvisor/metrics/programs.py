@@ -41,9 +41,10 @@ def _hottest(question: Question) -> tuple[HotOps, Peaks, bool | None]:
     """
     found = first_device_ops(question)
     device = next(host for host in question.run.hosts if host.devices).program_device
-    rounds = (
-        rounds_to_tf32(device.properties) if device.kind is DeviceKind.GPU else None
-    )
+    if device.kind is DeviceKind.GPU:
+        rounds = rounds_to_tf32(device.properties)
+    else:
+        rounds = None
     return found, peaks_of(device.kind, device.properties), rounds
 
 
@@ -308,7 +309,8 @@ def scatter_loop_share(question: Question) -> float:
     """Share of step time in looped_scatters: their kernels, and the launches between
     kernels in proportion to their number. Raises MetricAbsent without HLO.
     """
-    found, updates = known_ops(question), looped_scatters(question)
+    found = known_ops(question)
+    updates = looped_scatters(question)
     time = sum(one.total_ps for one in updates) / found.compute_ps
     number = sum(one.count for one in updates) / sum(one.count for one in found.ops)
     launching = share(question, TimeClass.LAUNCH) + share(question, TimeClass.IDLE)

@@ -144,7 +144,8 @@ def fact(
 
 
 def _name_and_about(function: Callable[[Question], object]) -> tuple[str, str]:
-    name, about = function.__name__, " ".join((function.__doc__ or "").split())
+    name = function.__name__
+    about = " ".join((function.__doc__ or "").split())
     if name in _METRICS or name in _FACTS:
         raise ValueError(f"{name} is registered twice")
     if not about and sys.flags.optimize < 2:  # PYTHONOPTIMIZE=2 leaves docstrings out
@@ -255,7 +256,9 @@ def measure(run: RunSummary, settings: Settings | None = None) -> Metrics:
 def _measured(one: Metric, question: Question) -> Measured:
     value, reason, broken = _told(lambda asked: float(one.compute(asked)), question)
     if value is not None and not math.isfinite(value):
-        value, reason, broken = None, "broken: the result is not a finite number", True
+        value = None
+        reason = "broken: the result is not a finite number"
+        broken = True
     return Measured(value, one.unit, reason, one.about, broken, one.better, one.scatter)
 
 
@@ -285,7 +288,8 @@ def once(function: Callable[[Q], T]) -> Callable[[Q], T]:
     @wraps(function)
     def answer(question: Q) -> T:
         if not held or held[0][0]() is not question:
-            found, absent = None, None
+            found = None
+            absent = None
             try:
                 found = function(question)
             except MetricAbsent as error:

@@ -72,7 +72,8 @@ def _hot(
     """Among the hottest ops of a device; those of the first GPU by default."""
 
     def choose(question: Question) -> Chosen:
-        ops, every = list(select(question)), among(question)
+        ops = list(select(question))
+        every = among(question)
         return Chosen(of_step_time(question, ops, every), _named(ops[0]) if ops else "")
 
     return choose
@@ -101,13 +102,12 @@ def _of_parts(select: Callable[[Question], Sequence[Part]]) -> Choice:
 
     def choose(question: Question) -> Chosen:
         parts = select(question)
-        first = (
-            f"{parts[0].name} ({parts[0].line})"
-            if parts and parts[0].line
-            else parts[0].name
-            if parts
-            else ""
-        )
+        if parts and parts[0].line:
+            first = f"{parts[0].name} ({parts[0].line})"
+        elif parts:
+            first = parts[0].name
+        else:
+            first = ""
         return Chosen(compute_fraction_of(question, parts), first)
 
     return choose
@@ -238,10 +238,8 @@ def _register(one: Signal) -> None:
             raise MetricAbsent(f"no op counts in {one.name}_fraction")
         return first
 
-    fraction.__name__, fraction.__doc__ = (
-        f"{one.name}_fraction",
-        f"Share of step time in {one.about}.",
-    )
+    fraction.__name__ = f"{one.name}_fraction"
+    fraction.__doc__ = f"Share of step time in {one.about}."
     op.__name__ = f"{one.name}_op"
     op.__doc__ = (
         f"The costliest op of {one.name}_fraction, with its line where the HLO tells "

@@ -229,4 +229,6 @@ def covered_per_step(
 
 # What metrics need of a run, beside known_steps and a_device: requirements that
 # `@metric` and `@fact` list and the registry checks first.
-an_accelerator, a_gpu, several_hosts = accelerators, gpus, hosts_with_work
+an_accelerator = accelerators
+a_gpu = gpus
+several_hosts = hosts_with_work

@@ -85,7 +85,10 @@ def step_time_ms(question: Question) -> float:
 
 
 @metric(
-    unit=Unit.COUNT, needs=(known_steps,), better=Better.MORE, scatter=Scatter.COUNTED
+    unit=Unit.COUNT,
+    needs=(known_steps,),
+    better=Better.MORE,
+    scatter=Scatter.COUNTED,
 )
 def steps_counted(question: Question) -> float:
     """Number of steps that count, on the host that has fewest: whole steps that neither

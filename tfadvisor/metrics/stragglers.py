@@ -91,21 +91,18 @@ def host_lateness(question: Question) -> tuple[Lateness, list[HostSummary]]:
     if len(members) < 2:
         raise MetricAbsent("the run has a single host that communicates")
     hosts = [question.run.hosts[index] for index in members]
-    arrival, known = (
-        meetings.host_arrival(),
-        {id(host) for host in counted_hosts(question.run)},
-    )
+    arrival = meetings.host_arrival()
+    known = {id(host) for host in counted_hosts(question.run)}
     for index, host in zip(
         members, hosts, strict=True
     ):  # by the first host's steps that tell
         counted = host.steps.counts(
             meetings.step[:, meetings.host.tolist().index(index)]
         )
-        late = (
-            _lateness(arrival, counted, _shared_ps(question, meetings, index))
-            if id(host) in known
-            else None
-        )
+        if id(host) in known:
+            late = _lateness(arrival, counted, _shared_ps(question, meetings, index))
+        else:
+            late = None
         if late is not None:
             return late, hosts
     raise MetricAbsent(NONE_COUNTED)
@@ -124,10 +121,8 @@ def device_lateness(
         raise MetricAbsent("no host of this run has several devices that communicate")
     found: list[tuple[Lateness, HostSummary, list[DeviceSummary]]] = []
     for index in several:
-        host, members = (
-            question.run.hosts[index],
-            np.flatnonzero(meetings.host == index),
-        )
+        host = question.run.hosts[index]
+        members = np.flatnonzero(meetings.host == index)
         counted = host.steps.counts(meetings.step[:, members[0]])
         late = _lateness(
             meetings.start[:, members], counted, _shared_ps(question, meetings, index)
@@ -150,10 +145,8 @@ def _shared_window(run: RunSummary) -> tuple[int, int]:
     """First and last instant that the traces of all members hold, ps on the first one's
     clock.
     """
-    hosts, offsets = (
-        run.hosts,
-        [offset or 0 for offset in run.meetings.clocks.offset_ps],
-    )
+    hosts = run.hosts
+    offsets = [offset or 0 for offset in run.meetings.clocks.offset_ps]
     members = distinct(run.meetings.host).tolist()
     lo = max(hosts[one].capture.window[0] - offsets[one] for one in members)
     hi = min(hosts[one].capture.window[1] - offsets[one] for one in members)
@@ -188,7 +181,8 @@ def host_skew_fraction(question: Question) -> float:
 
 
 def _compute_difference(hosts: list[HostSummary]) -> float:
-    compute, period = [], []
+    compute = []
+    period = []
     for host in hosts:
         time = host.breakdown[host.takes_part & host.steps.steady()[None, :]]
         compute.append(float(time[:, TimeClass.COMPUTE].mean()))
@@ -226,11 +220,9 @@ def uneven_work_fraction(question: Question) -> float:
 
 
 def _persistent(late: Lateness) -> float:
-    return (
-        min(int(late.lost().sum()) / late.step_ps, 1.0)
-        if late.share() >= _SAME_ONE
-        else 0.0
-    )
+    if late.share() >= _SAME_ONE:
+        return min(int(late.lost().sum()) / late.step_ps, 1.0)
+    return 0.0
 
 
 @fact(needs=(known_steps,))
@@ -292,10 +284,8 @@ def _excess(question: Question) -> tuple[np.ndarray, np.ndarray, TimeClass]:
     known_steps(question.run)
     late, hosts = host_lateness(question)
     shares = np.stack([_shares(host) for host in hosts])
-    mine, theirs = (
-        shares[late.latest],
-        np.delete(shares, late.latest, axis=0).mean(axis=0),
-    )
+    mine = shares[late.latest]
+    theirs = np.delete(shares, late.latest, axis=0).mean(axis=0)
     more = mine - theirs
     more[TimeClass.COLLECTIVE] = -1
     return mine, theirs, TimeClass(int(np.argmax(more)))
@@ -328,10 +318,8 @@ def uneven_op(question: Question) -> str:
             "no op takes twice as long on the device that computes most as on the "
             "others"
         )
-    here, there = (
-        f"{most.here_ms:.3g} ms a step on {most.device}",
-        f"{most.here_ms - most.more_ms:.3g} ms on the others",
-    )
+    here = f"{most.here_ms:.3g} ms a step on {most.device}"
+    there = f"{most.here_ms - most.more_ms:.3g} ms on the others"
     return f"{name_with_place(question.run, most.key)}, {here} and {there}"
 
 

@@ -23,7 +23,11 @@ from tfadvisor.program.wire import (
     span_of,
 )
 
-_GROUPS, _PAIRS, _DEVICE_LIST, _IOTA, _MESH_AXES = 49, 52, 87, 92, 93
+_GROUPS = 49
+_PAIRS = 52
+_DEVICE_LIST = 87
+_IOTA = 92
+_MESH_AXES = 93
 _DEVICE_ASSIGNMENT = 15
 _MOST_AXES = 32
 
@@ -35,7 +39,8 @@ def group_size(collective: Instruction) -> int | None:
     None when the instruction names none and the module does not say how many devices it
     was compiled for.
     """
-    proto, fields = collective.proto, collective.fields
+    proto = collective.proto
+    fields = collective.fields
     pairs = messages_of(proto, fields, _PAIRS)
     if pairs:
         return len({number_of(pair, end) for pair in pairs for end in (1, 2)})
@@ -72,7 +77,8 @@ def _mesh(proto: Proto, fields: list[Entry]) -> int:
     ]
     found = []
     for axis in messages_of(proto, fields, 2):
-        part, index = message_of(proto, axis, 2), number_of(axis, 1)
+        part = message_of(proto, axis, 2)
+        index = number_of(axis, 1)
         whole = sizes[index] if 0 <= index < len(sizes) else 0
         found.append(number_of(part, 2) if span_of(axis, 2)[1] else whole)
     return prod(found) if found else 0
@@ -84,7 +90,8 @@ def _everyone(collective: Instruction) -> int | None:
     """
     module = collective.computation.module
     assignment = message_of(module.proto, module.fields, _DEVICE_ASSIGNMENT)
-    replicas, partitions = number_of(assignment, 1), number_of(assignment, 2)
+    replicas = number_of(assignment, 1)
+    partitions = number_of(assignment, 2)
     size = replicas * partitions if collective.channel_id > 0 else replicas
     return size if size > 0 else None
 
@@ -132,10 +139,15 @@ def window_of(instruction: Instruction) -> tuple[WindowDimension, ...]:
 # Programs that every device runs with the same inputs, and in which nothing tells the
 # devices apart: all compute the same.
 
-_SHARDINGS, _PARTITIONS = 14, 2
-_TYPE, _OF_TUPLE, _NAMED = 1, 5, 14
-_DIMENSIONS, _AXES = 3, 1
-_REPLICATED, _TUPLE = 0, 2
+_SHARDINGS = 14
+_PARTITIONS = 2
+_TYPE = 1
+_OF_TUPLE = 5
+_NAMED = 14
+_DIMENSIONS = 3
+_AXES = 1
+_REPLICATED = 0
+_TUPLE = 2
 _TELLING_APART = frozenset("partition-id replica-id infeed recv rng".split())
 
 
@@ -145,7 +157,8 @@ def equal_partitions(module: Module) -> int:
 
     Raises TraceError for damaged bytes.
     """
-    proto, fields = module.proto, module.fields
+    proto = module.proto
+    fields = module.fields
     partitions = number_of(message_of(proto, fields, _DEVICE_ASSIGNMENT), _PARTITIONS)
     inputs = messages_of(proto, fields, _SHARDINGS) if partitions > 1 else ()
     if not inputs or any(_splits(proto, one) for one in inputs):

@@ -27,8 +27,12 @@ from tfadvisor.program.wire import (
 )
 
 _ASSIGNMENT = 3
-_LOGICAL, _ALLOCATIONS, _TRACES = 1, 3, 4
-_ALLOC, _FREE, _SHARE = 0, 1, 2
+_LOGICAL = 1
+_ALLOCATIONS = 3
+_TRACES = 4
+_ALLOC = 0
+_FREE = 1
+_SHARE = 2
 _HOST_SPACE = 5
 """`Layout::kHostMemorySpace` in xla/layout.h."""
 _MOST = 100
@@ -147,9 +151,12 @@ def _live_at_peak(
             int, int
         ] = {}  # a value that lies in another's memory -> that other one
         users: dict[int, int] = {}
-        size, most, peak = 0, -1, frozenset[int]()
+        size = 0
+        most = -1
+        peak = frozenset[int]()
         for event in messages_of(module.proto, trace, 1):
-            kind, value = number_of(event, 1), number_of(event, 2)
+            kind = number_of(event, 1)
+            value = number_of(event, 2)
             if kind == _SHARE:
                 shared[value] = shared.get(number_of(event, 5), number_of(event, 5))
             owner = shared.get(value, value)
@@ -160,7 +167,8 @@ def _live_at_peak(
             elif kind == _ALLOC:
                 size += values.get(owner, (None, 0))[1]
                 if size > most:
-                    most, peak = size, frozenset(users)
+                    most = size
+                    peak = frozenset(users)
         yield number_of(trace, 3), peak
 
 

@@ -66,7 +66,8 @@ def collectives(module: Module) -> tuple[CollectiveOp, ...]:
     mine = [one for one in everything if one.opcode in _OPCODES]
     if not mine:
         return ()
-    runs, named = reached(module), _wrappers(module)
+    runs = reached(module)
+    named = _wrappers(module)
     return tuple(
         _collective(one, named.get(one.computation.id, one))
         for one in mine
@@ -115,7 +116,8 @@ def _wrappers(module: Module) -> Mapping[int, Instruction]:
 
 # What stands before and behind a program's collectives: products, copies.
 
-_BEFORE, _BEHIND = 6, 6
+_BEFORE = 6
+_BEHIND = 6
 """How many instructions may lie between a collective and the products around it: a
 bias, an activation, a norm.
 """

@@ -77,7 +77,8 @@ def convolution_flops(instruction: Instruction) -> int | None:
     if shapes is None:
         return None
     image, kernel, output = shapes
-    numbers, window = convolution_numbers(instruction), window_of(instruction)
+    numbers = convolution_numbers(instruction)
+    window = window_of(instruction)
     if len(window) != len(numbers.spatial):
         raise instruction.damaged("has a window of other dimensions than its operands")
 
@@ -119,7 +120,12 @@ def _shapes(instruction: Instruction) -> tuple[Shape, Shape, Shape] | None:
     return image, kernel, output
 
 
-def _meetings(window: WindowDimension, image: int, kernel: int, output: int) -> int:
+def _meetings(
+    window: WindowDimension,
+    image: int,
+    kernel: int,
+    output: int,
+) -> int:
     """Pairs (output o, kernel k) for which o·stride + k·dilation − padding is an input
     element, in one dimension.
 
@@ -150,7 +156,13 @@ def _meetings(window: WindowDimension, image: int, kernel: int, output: int) -> 
     )
 
 
-def _matches(offset: int, stride: int, count: int, dilation: int, image: int) -> int:
+def _matches(
+    offset: int,
+    stride: int,
+    count: int,
+    dilation: int,
+    image: int,
+) -> int:
     """How many i in 0 … count−1 have offset + i·stride in {0, dilation, …,
     (image−1)·dilation}.
     """
@@ -158,11 +170,10 @@ def _matches(offset: int, stride: int, count: int, dilation: int, image: int) ->
     if offset % common or not image:
         return 0
     period = dilation // common
-    first = (
-        (-offset // common) * pow(stride // common, -1, period) % period
-        if period > 1
-        else 0
-    )
+    if period > 1:
+        first = (-offset // common) * pow(stride // common, -1, period) % period
+    else:
+        first = 0
     lowest = max(0, -(offset // stride))
     highest = min(count - 1, ((image - 1) * dilation - offset) // stride)
     lowest += (first - lowest) % period

@@ -111,11 +111,9 @@ class Costs:
             )
         if instruction.opcode == "while":
             count = trip_count(instruction)
-            return (
-                total([*called, Cost(unknown=True)])
-                if count is None
-                else total(called).times(count)
-            )
+            if count is None:
+                return total([*called, Cost(unknown=True)])
+            return total(called).times(count)
         return total(called)
 
 
@@ -136,7 +134,8 @@ def own_bytes(instruction: Instruction) -> int:
     """Of one execution, without what a while, conditional or call runs: for those 0.
     Raises TraceError.
     """
-    opcode, shape = instruction.opcode, instruction.shape
+    opcode = instruction.opcode
+    shape = instruction.shape
     if opcode in _FREE or opcode.endswith(("-done", "-update")):
         return 0
     if opcode == "fusion":
@@ -164,7 +163,8 @@ def _written(instruction: Instruction) -> int:
     """A start's shape repeats its operands; a library call's has its workspace,
     unformatted bytes, at the end.
     """
-    opcode, shape = instruction.opcode, instruction.shape
+    opcode = instruction.opcode
+    shape = instruction.shape
     parts = shape.parts
     if opcode == "copy-start" and parts:
         return parts[0].bytes
@@ -203,7 +203,8 @@ def _read(value: Instruction, users: Mapping[int, list[Instruction]]) -> int:
     overwrites a part.
     """
     full = value.shape.bytes
-    parts, names = 0, {value.id}  # the parameter itself, and the bitcasts of it
+    parts = 0
+    names = {value.id}  # the parameter itself, and the bitcasts of it
     waiting = [value.id]
     while waiting:
         used = waiting.pop()

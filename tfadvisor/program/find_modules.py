@@ -22,7 +22,8 @@ _PLANE = "/host:metadata"
 _NAMED = re.compile(r"^(.+)\((\d{1,20})\)$")
 _STATS = ("Hlo Proto", "hlo_proto")
 _UNSIGNED = 1 << 64
-_SMALL, _MOST_HELD = 1 << 20, 16
+_SMALL = 1 << 20
+_MOST_HELD = 16
 """Bytes of a program that is kept for the next host, and how many of them are."""
 
 

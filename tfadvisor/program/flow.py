@@ -104,7 +104,8 @@ def way_back(one: Instruction, around: Instruction | None) -> Iterator[Found]:
             and around is not None
             and one.parameter_number < len(around.operand_ids)
         ):
-            one, around = around.operands[one.parameter_number], None
+            one = around.operands[one.parameter_number]
+            around = None
         elif one.opcode == "fusion" and (called := called_before(one.computation, one)):
             one, around = called[0].root, one
         elif one.opcode in _KEEPING and one.operand_ids:
@@ -133,7 +134,9 @@ class Users:
 
     def past_passing(self, one: Instruction) -> list[Instruction]:
         """The users that do something, past those that only hand the result on."""
-        found, waiting, seen = [], list(self.of(one)), set()
+        found = []
+        waiting = list(self.of(one))
+        seen = set()
         while waiting:
             user = waiting.pop(0)
             if user.id in seen:

@@ -32,23 +32,30 @@ from tfadvisor.program.wire import (
     varint,
 )
 
-_HLO_MODULE, _MODULE_NAME, _COMPUTATIONS, _ENTRY = 1, 1, span(3), 6
+_HLO_MODULE = 1
+_MODULE_NAME = 1
+_COMPUTATIONS = span(3)
+_ENTRY = 6
 _STACK_FRAME_INDEX = 17
 """The last fields of a HloModuleProto; the first of a HloProto."""
-_COMPUTATION_NAME, _INSTRUCTIONS, _COMPUTATION_ID, _ROOT = 1, span(2), 5, 6
+_COMPUTATION_NAME = 1
+_INSTRUCTIONS = span(2)
+_COMPUTATION_ID = 5
+_ROOT = 6
 """Fields of a HloComputationProto."""
-_NAME, _OPCODE, _SHAPE, _METADATA, _PARAMETER, _TUPLE_INDEX, _CHANNEL, _TARGET, _ID = (
-    1,
-    2,
-    3,
-    7,
-    9,
-    13,
-    26,
-    28,
-    35,
-)
-_OPERANDS, _CALLED, _BACKEND_CONFIG, _ALL_REDUCE_ID = 36, 38, 43, 45
+_NAME = 1
+_OPCODE = 2
+_SHAPE = 3
+_METADATA = 7
+_PARAMETER = 9
+_TUPLE_INDEX = 13
+_CHANNEL = 26
+_TARGET = 28
+_ID = 35
+_OPERANDS = 36
+_CALLED = 38
+_BACKEND_CONFIG = 43
+_ALL_REDUCE_ID = 45
 """Fields of a HloInstructionProto."""
 
 _MOST_KEPT = 20_000
@@ -132,12 +139,19 @@ class Computation:
     )
 
     def __init__(
-        self, module: Module, proto: Proto, lo: int, hi: int, position: int
+        self,
+        module: Module,
+        proto: Proto,
+        lo: int,
+        hi: int,
+        position: int,
     ) -> None:
         """position: how many computations stand before it in the module; those that it
         calls do.
         """
-        self.module, self._proto, self.position = module, proto, position
+        self.module = module
+        self._proto = proto
+        self.position = position
         fields = entries(proto, lo, hi)
         self.id = number_of(fields, _COMPUTATION_ID)
         self.instructions = tuple(
@@ -192,13 +206,19 @@ class Instruction:
     __slots__ = ("_fields", "_head", "_hi", "_lo", "_shape", "computation", "proto")
 
     def __init__(
-        self, computation: Computation, proto: Proto, lo: int, hi: int
+        self,
+        computation: Computation,
+        proto: Proto,
+        lo: int,
+        hi: int,
     ) -> None:
         """Nothing is read yet: the message lies in proto.data[lo:hi], and so does what
         its fields point into.
         """
         self.computation = computation
-        self.proto, self._lo, self._hi = proto, lo, hi
+        self.proto = proto
+        self._lo = lo
+        self._hi = hi
         self._head: tuple[str, str] | None = None
         self._fields: list[Entry] | None = None
         self._shape: Shape | None = None
@@ -397,10 +417,8 @@ class StackFrames:
             if not frame:
                 break
             place = self._message(3, number_of(frame, 1))
-            file, function = (
-                self._text(1, number_of(place, 1)),
-                self._text(2, number_of(place, 2)),
-            )
+            file = self._text(1, number_of(place, 1))
+            function = self._text(2, number_of(place, 2))
             found.append(Frame(file, number_of(place, 3), function))
             frame_id = number_of(frame, 2)
         return tuple(found)

@@ -73,11 +73,9 @@ def own_operations(instruction: Instruction) -> int | None:
     opcode = instruction.opcode
     if opcode in ELEMENTWISE:
         return instruction.shape.elements
-    return (
-        0
-        if opcode in TRANSCENDENTAL or opcode in MOVING
-        else _linear_algebra(instruction)
-    )
+    if opcode in TRANSCENDENTAL or opcode in MOVING:
+        return 0
+    return _linear_algebra(instruction)
 
 
 def applications(instruction: Instruction) -> tuple[int, ...]:
@@ -123,7 +121,8 @@ def _linear_algebra(instruction: Instruction) -> int | None:
         matrix = operand(instruction, 0)
         return matrix.elements * (matrix.dims[-1] if matrix.dims else 0) // 3
     if opcode == "triangular-solve":
-        matrix, right = operand(instruction, 0), operand(instruction, 1)
+        matrix = operand(instruction, 0)
+        right = operand(instruction, 1)
         return 2 * right.elements * (matrix.dims[-1] if matrix.dims else 0)
     return None
 
@@ -168,7 +167,8 @@ def location_of(instruction: Instruction) -> SourceLocation | None:
 
     Raises TraceError for damaged bytes.
     """
-    one, outermost = instruction, instruction.computation.position + 1
+    one = instruction
+    outermost = instruction.computation.position + 1
     while True:
         found = _own_location(one)
         if found is not None or one.opcode not in _WRAPPERS or not one.called:
@@ -178,7 +178,8 @@ def location_of(instruction: Instruction) -> SourceLocation | None:
             # what is called stands before its caller, so this cannot go round in
             # circles
             return None
-        one, outermost = inner.root, inner.position
+        one = inner.root
+        outermost = inner.position
 
 
 def location_beside(
@@ -191,7 +192,8 @@ def location_beside(
     users: of the results of its computation, by id. Raises TraceError for damaged
     bytes.
     """
-    waiting, seen = [instruction], {instruction.id}
+    waiting = [instruction]
+    seen = {instruction.id}
     while waiting and len(seen) <= _MOST_BESIDE:
         one = waiting.pop(0)
         for other in (*users.get(one.id, ()), *one.operands):
@@ -207,21 +209,22 @@ def location_beside(
 
 def _own_location(instruction: Instruction) -> SourceLocation | None:
     metadata = instruction.metadata
-    op_name, file = (
-        text_of(instruction.proto, metadata, 2),
-        text_of(instruction.proto, metadata, 3),
-    )
-    line, frame_id = number_of(metadata, 4), number_of(metadata, 15)
-    frames = (
-        instruction.computation.module.stack_frames.stack(frame_id) if frame_id else ()
-    )
+    op_name = text_of(instruction.proto, metadata, 2)
+    file = text_of(instruction.proto, metadata, 3)
+    line = number_of(metadata, 4)
+    frame_id = number_of(metadata, 15)
+    if frame_id:
+        frames = instruction.computation.module.stack_frames.stack(frame_id)
+    else:
+        frames = ()
     if not file or _is_installed(file):
         own = next(
             (frame for frame in frames if not _is_installed(frame.file)),
             frames[0] if frames else None,
         )
         if own is not None:
-            file, line = own.file, own.line
+            file = own.file
+            line = own.line
     return SourceLocation(op_name, file, line, frames) if file or op_name else None
 
 

@@ -14,7 +14,8 @@ from tfadvisor.program.products import DotSize, products
 from tfadvisor.tallies import listed
 
 _HOPS = 8
-_EXPONENTIAL, _MAXIMUM = 1, 2
+_EXPONENTIAL = 1
+_MAXIMUM = 2
 """A softmax takes the maximum of a row and exponentials; the gates between other
 products lack the maximum.
 """
@@ -61,7 +62,8 @@ def _of(first: Instruction, batched: dict[int, Instruction], users: Users) -> se
     start = (first.id, _parts(first))
     came_from: dict[tuple[int, int], list[tuple[int, int]]] = {start: []}
     nodes = {first.id: first}
-    waiting, reached = deque([(first, start[1], 0)]), []
+    waiting = deque([(first, start[1], 0)])
+    reached = []
     while waiting:
         one, seen, hops = waiting.popleft()
         for user in users.past_passing(one):

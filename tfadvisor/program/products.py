@@ -18,7 +18,8 @@ from tfadvisor.program.module import Instruction
 from tfadvisor.program.shape import Shape
 from tfadvisor.program.wire import message_of, numbers_of
 
-_DOT, _RAGGED = 30, 90
+_DOT = 30
+_RAGGED = 90
 _DOTS = frozenset(("dot", "ragged-dot", "scaled-dot"))
 _LIBRARY = ("__cublas$gemm", "__cublas$lt$matmul")
 
@@ -83,21 +84,18 @@ def dot_numbers(instruction: Instruction) -> DotNumbers | None:
     """Of a dot, or of a library call that notes them; None for anything else. Raises
     TraceError for damaged bytes.
     """
-    return (
-        _of_dot(instruction)
-        if instruction.opcode in _DOTS
-        else _of_library_call(instruction)
-    )
+    if instruction.opcode in _DOTS:
+        return _of_dot(instruction)
+    return _of_library_call(instruction)
 
 
 def _of_dot(instruction: Instruction) -> DotNumbers:
     proto = instruction.proto
     ragged = message_of(proto, instruction.fields, _RAGGED)
-    numbers = (
-        message_of(proto, ragged, 1)
-        if ragged
-        else message_of(proto, instruction.fields, _DOT)
-    )
+    if ragged:
+        numbers = message_of(proto, ragged, 1)
+    else:
+        numbers = message_of(proto, instruction.fields, _DOT)
     left, right, left_batch, right_batch = (
         numbers_of(proto, numbers, field) for field in (1, 2, 3, 4)
     )
@@ -116,9 +114,10 @@ def _of_library_call(instruction: Instruction) -> DotNumbers | None:
     product = config.get(
         "gemm_backend_config", config
     )  # before 2024 the product's own config stood alone
-    numbers = (
-        product.get("dot_dimension_numbers") if isinstance(product, Mapping) else None
-    )
+    if isinstance(product, Mapping):
+        numbers = product.get("dot_dimension_numbers")
+    else:
+        numbers = None
     if not isinstance(numbers, Mapping):
         return None
     try:
@@ -177,7 +176,8 @@ def is_product(one: Instruction) -> bool:
 
 def next_products(one: Instruction, users: Users, hops: int) -> bool:
     """Whether a product uses the result, at most so many instructions on."""
-    waiting, seen = [one], {one.id}
+    waiting = [one]
+    seen = {one.id}
     for _ in range(hops):
         following = []
         for before in waiting:

@@ -77,7 +77,10 @@ def bytes_an_element(number: int, packed_bits: int = 0) -> float:
     return packed_bits / 8 if packed_bits else -(-bits // 8)
 
 
-_TUPLE, _TOKEN, _OPAQUE, _BUFFER = 13, 17, 14, 34
+_TUPLE = 13
+_TOKEN = 17
+_OPAQUE = 14
+_BUFFER = 34
 _DEEPEST = 100
 _HIGHEST_RANK = 256
 _MOST_ELEMENTS = 1 << 52
@@ -148,11 +151,10 @@ class Shape(msgspec.Struct, frozen=True):
             return f"({', '.join(map(str, self.parts))})"
         if self.dtype in _NO_ARRAYS:
             return f"{self.dtype}[]"
-        layout = (
-            f"{{{','.join(map(str, self.minor_to_major))}}}"
-            if self.minor_to_major
-            else ""
-        )
+        if self.minor_to_major:
+            layout = f"{{{','.join(map(str, self.minor_to_major))}}}"
+        else:
+            layout = ""
         return f"{self.dtype}[{','.join(map(str, self.dims))}]{layout}"
 
 
@@ -161,7 +163,12 @@ NO_SHAPE = Shape("tuple", ())
 """The shape of an instruction that has none: nothing."""
 
 
-def read_shape(proto: Proto, lo: int, hi: int, depth: int = 0) -> Shape:
+def read_shape(
+    proto: Proto,
+    lo: int,
+    hi: int,
+    depth: int = 0,
+) -> Shape:
     """A ShapeProto. Raises TraceError for negative or too many dimensions, and for
     tuples nested beyond all sense.
     """
@@ -175,11 +182,9 @@ def read_shape(proto: Proto, lo: int, hi: int, depth: int = 0) -> Shape:
             for key, at, end in fields
             if key == span(4)
         )
-        return (
-            parts[0]
-            if kind == _BUFFER and len(parts) == 1
-            else Shape("tuple", (), parts=parts)
-        )
+        if kind == _BUFFER and len(parts) == 1:
+            return parts[0]
+        return Shape("tuple", (), parts=parts)
     dims = numbers_of(proto, fields, 3)
     if len(dims) > _HIGHEST_RANK or any(size < 0 for size in dims):
         raise proto.damaged(lo, "a shape has negative or too many dimensions")

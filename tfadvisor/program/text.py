@@ -17,7 +17,9 @@ from tfadvisor.program.operations import location_of
 from tfadvisor.program.products import dot_numbers
 from tfadvisor.program.wire import numbers_of, text_of
 
-_FUSION_KIND, _DIMENSIONS, _COMPARISON = 11, 14, 63
+_FUSION_KIND = 11
+_DIMENSIONS = 14
+_COMPARISON = 63
 _MOST_LINES = 48
 _MOST_BESIDE = 8
 _MOST_OPERANDS = 24

@@ -152,7 +152,8 @@ def number_of(fields: list[Entry], field: int) -> int:
 
 def numbers_of(proto: Proto, fields: list[Entry], field: int) -> tuple[int, ...]:
     """A repeated integer field as int64, packed or one by one."""
-    single, packed = number(field), span(field)
+    single = number(field)
+    packed = span(field)
     found: list[int] = []
     for key, at, end in fields:
         if key == single:

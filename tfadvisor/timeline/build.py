@@ -227,7 +227,8 @@ def _place(recorded: Recorded) -> _Placed:
     """Finds the devices and the steps, and keeps of the trace what is asked for
     afterwards.
     """
-    trace, threads = recorded.trace, recorded.threads
+    trace = recorded.trace
+    threads = recorded.threads
     devices = find_devices(recorded)
     unrecorded = unrecorded_work(
         trace, threads, [one for one in devices if one.kind is not DeviceKind.CPU]
@@ -262,9 +263,10 @@ def _attribute(placed: _Placed, chosen: tuple[int, int] | None) -> _Attributed:
     active = [device for device in placed.devices if device.is_active]
     time = break_down(active, classes, found)
     breakdown = unknown_time(found) if placed.unrecorded.proof else time.breakdown
-    steps = (
-        sorted_out(found, breakdown) if chosen is None else chosen_steps(found, *chosen)
-    )
+    if chosen is None:
+        steps = sorted_out(found, breakdown)
+    else:
+        steps = chosen_steps(found, *chosen)
     costs = host_costs(
         placed.threads, steps, activity, classes, active, placed.pipeline
     )
@@ -278,18 +280,14 @@ def _explain(
     placed: _Placed, attributed: _Attributed, drawing: Drawing | None
 ) -> HostEvidence:
     """What explains the breakdown. drawing: as for build_host."""
-    trace, threads, pipeline, programs = (
-        placed.trace,
-        placed.threads,
-        placed.pipeline,
-        placed.programs,
-    )
-    steps, active, classes, costs = (
-        attributed.steps,
-        attributed.active,
-        attributed.classes,
-        attributed.costs,
-    )
+    trace = placed.trace
+    threads = placed.threads
+    pipeline = placed.pipeline
+    programs = placed.programs
+    steps = attributed.steps
+    active = attributed.active
+    classes = attributed.classes
+    costs = attributed.costs
     known = not placed.unrecorded.proof
     samples = sampled(trace)
     spent, silent = (
@@ -310,7 +308,8 @@ def _explain(
     )
     spent = samples.named(spent, classes) if samples is not None else spent
     alone = attributed.time.classes[0] or classes  # while the first device waits
-    host, loading = alone[TimeClass.HOST], alone[TimeClass.INPUT]
+    host = alone[TimeClass.HOST]
+    loading = alone[TimeClass.INPUT]
     frames = loop_frames(
         threads, steps, host, loading, samples.line_in if samples is not None else None
     )
@@ -353,7 +352,8 @@ def _drawn(
     from tfadvisor.timeline.picture.events import memory_curves  # only a page draws
     from tfadvisor.timeline.picture.step_picture import step_pictures
 
-    threads, steps = placed.threads, attributed.steps
+    threads = placed.threads
+    steps = attributed.steps
     pictures = step_pictures(
         threads, placed.pipeline, attributed.active, attributed.classes, steps, drawing
     )
@@ -364,11 +364,10 @@ def _still_asked(trace: HostTrace, threads: Threads) -> Mapping[str, StatColumn]
     """The stats that are asked for when devices and steps are known: correlation ids
     tell of TensorFlow's ops alone.
     """
-    known = (
-        {stats.STEP_NUM}
-        if len(threads.everywhere(HostClass.OP))
-        else {stats.STEP_NUM, stats.CORRELATION_ID}
-    )
+    if len(threads.everywhere(HostClass.OP)):
+        known = {stats.STEP_NUM}
+    else:
+        known = {stats.STEP_NUM, stats.CORRELATION_ID}
     return {name: column for name, column in trace.stats.items() if name not in known}
 
 

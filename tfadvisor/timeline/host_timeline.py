@@ -268,7 +268,8 @@ def window_of(trace: HostTrace) -> tuple[int, int]:
     """First start and last end of all events, ps."""
     if not len(trace.events):
         return 0, 0
-    start, duration = trace.events.start_ps, trace.events.duration_ps
+    start = trace.events.start_ps
+    duration = trace.events.duration_ps
     last = max(
         int((start[part] + np.maximum(duration[part], 0)).max())
         for part in blocks(len(start))

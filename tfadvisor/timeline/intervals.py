@@ -73,11 +73,13 @@ class Intervals(msgspec.Struct, frozen=True):
             int(self.ends.searchsorted(lo, "right")),
             int(self.starts.searchsorted(hi, "left")),
         )
-        starts, ends = self.starts[mine], self.ends[mine]
+        starts = self.starts[mine]
+        ends = self.ends[mine]
         if not len(starts):
             return EMPTY
         if starts[0] < lo or ends[-1] > hi:
-            starts, ends = np.maximum(starts, lo), np.minimum(ends, hi)
+            starts = np.maximum(starts, lo)
+            ends = np.minimum(ends, hi)
         return Intervals(starts, ends)
 
 

@@ -80,11 +80,10 @@ class OpsOfProgram:
         if one is None:
             return "", None
         if self._costs is None:
-            self._costs, self._running = (
-                Costs(),
-                dict(running_computations(self._program)),
-            )
-        parts, copied = inside(one), copied_argument(one)
+            self._costs = Costs()
+            self._running = dict(running_computations(self._program))
+        parts = inside(one)
+        copied = copied_argument(one)
         return one.name, InProgram(
             opcode=one.opcode,
             effect=effect(one),

@@ -27,10 +27,12 @@ def united(starts: Int64Array, ends: Int64Array) -> Pair:
     """
     keep = ends > starts
     if not keep.all():
-        starts, ends = starts[keep], ends[keep]
+        starts = starts[keep]
+        ends = ends[keep]
     if not len(starts):
         return starts, ends
-    starts, ends = _ascending(starts), _ascending(ends)
+    starts = _ascending(starts)
+    ends = _ascending(ends)
     opens = np.empty(len(starts), np.bool_)
     opens[0] = True
     np.greater(starts[1:], ends[:-1], out=opens[1:])
@@ -47,17 +49,32 @@ def _ascending(times: Int64Array) -> Int64Array:
     return times if (times[1:] >= times[:-1]).all() else np.sort(times)
 
 
-def merged(a0: Int64Array, a1: Int64Array, b0: Int64Array, b1: Int64Array) -> Pair:
+def merged(
+    a0: Int64Array,
+    a1: Int64Array,
+    b0: Int64Array,
+    b1: Int64Array,
+) -> Pair:
     """What either of two sets covers."""
     return united(np.concatenate([a0, b0]), np.concatenate([a1, b1]))
 
 
-def common(a0: Int64Array, a1: Int64Array, b0: Int64Array, b1: Int64Array) -> Pair:
+def common(
+    a0: Int64Array,
+    a1: Int64Array,
+    b0: Int64Array,
+    b1: Int64Array,
+) -> Pair:
     """What both of two sets cover: where two intervals are open at once."""
     return _swept(a0, a1, b0, b1, lambda one, other: (one > 0) & (other > 0))
 
 
-def without(a0: Int64Array, a1: Int64Array, b0: Int64Array, b1: Int64Array) -> Pair:
+def without(
+    a0: Int64Array,
+    a1: Int64Array,
+    b0: Int64Array,
+    b1: Int64Array,
+) -> Pair:
     """What the first set covers and the second does not."""
     return _swept(a0, a1, b0, b1, lambda one, other: (one > 0) & (other == 0))
 
@@ -77,7 +94,8 @@ def _swept(
     times = np.concatenate([a1, b1, a0, b0])
     step_one = np.zeros(len(times), np.int8)
     step_other = np.zeros(len(times), np.int8)
-    n, m = len(a0), len(b0)
+    n = len(a0)
+    m = len(b0)
     step_one[:n] = -1
     step_other[n : n + m] = -1
     step_one[n + m : 2 * n + m] = 1
@@ -102,7 +120,10 @@ def covered_before(
 
 
 def within(
-    starts: Int64Array, ends: Int64Array, lo: Int64Array, hi: Int64Array
+    starts: Int64Array,
+    ends: Int64Array,
+    lo: Int64Array,
+    hi: Int64Array,
 ) -> Int64Array:
     """How much of a set lies in each window lo <= t < hi."""
     return covered_before(starts, ends, hi) - covered_before(starts, ends, lo)
@@ -177,13 +198,18 @@ def innermost(
         [-np.arange(n, dtype=np.int64) - 1, np.arange(n, dtype=np.int64)]
     )
     order = np.lexsort((rank, times))
-    times, event = times[order], event[order]
-    lo, hi, who = times[:-1], times[1:], event[:-1]
+    times = times[order]
+    event = event[order]
+    lo = times[:-1]
+    hi = times[1:]
+    who = event[:-1]
     hi = np.minimum(
         hi, ends[who]
     )  # an event that was only overlapped may have ended before its inner one
     keep = (hi > lo) & (who >= 0)
-    lo, hi, who = lo[keep], hi[keep], who[keep].astype(np.int32)
+    lo = lo[keep]
+    hi = hi[keep]
+    who = who[keep].astype(np.int32)
     if not len(who):
         return lo, hi, who
     new = np.empty(len(who), np.bool_)
@@ -239,10 +265,12 @@ def alike(
     group = np.empty(len(mine), np.int64)
     group[order] = np.cumsum(np.append(0, np.logical_or.reduce(changes)))
     number = int(group.max()) + 1
-    first, last = np.full(number, len(mine)), np.zeros(number, np.int64)
+    first = np.full(number, len(mine))
+    last = np.zeros(number, np.int64)
     np.minimum.at(first, group, np.arange(len(mine)))
     np.maximum.at(last, group, np.arange(len(mine)))
-    length, total = (ends - starts)[mine], np.zeros(number, np.int64)
+    length = (ends - starts)[mine]
+    total = np.zeros(number, np.int64)
     np.add.at(
         total,
         group,

@@ -30,7 +30,8 @@ class Counts:
 
     def __init__(self, place: str, size: int) -> None:
         """size: of the uncompressed file in bytes."""
-        self._place, self._size = place, size
+        self._place = place
+        self._size = size
         self._found = dict.fromkeys(_MOST, 0)
 
     def add(self, what: str, number: int) -> None:
@@ -52,7 +53,8 @@ def with_possible_times(trace: HostTrace) -> HostTrace:
     """The trace with each start within thirteen days of zero, and each duration between
     zero and that; usually the same.
     """
-    start, duration = trace.events.start_ps, trace.events.duration_ps
+    start = trace.events.start_ps
+    duration = trace.events.duration_ps
     if not len(start) or (
         int(start.min()) >= -_LATEST_PS
         and int(start.max()) <= _LATEST_PS

@@ -163,11 +163,15 @@ class StatColumn(msgspec.Struct, frozen=True):
         """(event, value) of the integer values of events lo .. hi - 1, without a copy
         where all values are integers.
         """
-        event, kind, value = self.event, self.kind, self.value
+        event = self.event
+        kind = self.kind
+        value = self.value
         if len(event) and (lo > event[0] or hi <= event[-1]):
             bounds = np.minimum([lo, hi], np.iinfo(event.dtype).max).astype(event.dtype)
             part = slice(*event.searchsorted(bounds).tolist())
-            event, kind, value = event[part], kind[part], value[part]
+            event = event[part]
+            kind = kind[part]
+            value = value[part]
         if not len(kind) or (
             kind.strides == (0,) and int(kind[0]) in (Kind.INT, Kind.UINT)
         ):
@@ -182,19 +186,22 @@ class StatColumn(msgspec.Struct, frozen=True):
             | (self.kind == Kind.UINT.value)
             | (self.kind == Kind.DOUBLE.value)
         )
-        kind, value = self.kind[keep], self.value[keep]
+        kind = self.kind[keep]
+        value = self.value[keep]
         as_float = value.astype(np.float64)
         as_float[kind == Kind.DOUBLE] = value[kind == Kind.DOUBLE].view(np.float64)
         return self.event[keep].astype(np.int64), as_float
 
     def codes(self) -> tuple[Int64Array, Int64Array]:
         """(event, index into texts) of the text values."""
-        event, value = self.event, self.value
+        event = self.event
+        value = self.value
         if len(event) and not (
             self.kind.strides == (0,) and int(self.kind[0]) == Kind.TEXT
         ):
             keep = self.kind == Kind.TEXT.value
-            event, value = event[keep], value[keep]
+            event = event[keep]
+            value = value[keep]
         return event.astype(np.int64), value.astype(np.int64)
 
 
@@ -311,11 +318,10 @@ def wanted(selection: Selection, stat_names: Sequence[str]) -> Wanted:
     stats are asked for.
     """
     chosen: Mapping[str, NameFilter | None]
-    chosen = (
-        dict.fromkeys(sorted(set(stat_names)))
-        if selection.stats is None
-        else selection.stats
-    )
+    if selection.stats is None:
+        chosen = dict.fromkeys(sorted(set(stat_names)))
+    else:
+        chosen = selection.stats
     asked = {names for names in chosen.values() if names is not None}
     groups = tuple(sorted(asked, key=lambda names: (names.prefixes, names.invert)))
     number = {names: index for index, names in enumerate(groups, start=1)}
@@ -378,7 +384,8 @@ LONGEST_NAME = 1 << 12
 more than its share.
 """
 _LONGEST_INFLATED = 1 << 20
-_INFLATED_ALWAYS, _INFLATED_EACH = 1 << 10, 16
+_INFLATED_ALWAYS = 1 << 10
+_INFLATED_EACH = 16
 """An inflated text may have so many bytes, and so many more for each packed one: memory
 in proportion to the file.
 """

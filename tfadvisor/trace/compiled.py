@@ -116,11 +116,10 @@ def _decode(
     )
     bits = want.row_bits(names.name)
 
-    line_ranges = (
-        np.concatenate([plane.lines for plane in raw])
-        if raw
-        else np.empty((0, 3), np.int64)
-    )
+    if raw:
+        line_ranges = np.concatenate([plane.lines for plane in raw])
+    else:
+        line_ranges = np.empty((0, 3), np.int64)
     headers, chunks = _wire.scan_lines(
         buf, np.ascontiguousarray(line_ranges), _EVENTS_A_CHUNK
     )
@@ -142,7 +141,8 @@ def _decode(
         _plane_key(plane.event_metadata.keys, base, plane.stat_names, want, bits)
         for plane, base in zip(raw, row_base, strict=True)
     ]
-    base_ps, slots = line_base_ps(lines.timestamp_ns, origin), len(want.slots)
+    base_ps = line_base_ps(lines.timestamp_ns, origin)
+    slots = len(want.slots)
     work = _Work(source, keys, lines, base_ps, chunks, len(names), slots, progress)
     work.run()
     stats = _stat_columns(buf, work, want, raw)
@@ -163,7 +163,12 @@ def _decode(
     )
 
 
-def _scan_plane(buf: memoryview, lo: int, hi: int, counts: Counts) -> _RawPlane:
+def _scan_plane(
+    buf: memoryview,
+    lo: int,
+    hi: int,
+    counts: Counts,
+) -> _RawPlane:
     plane_id, children = _wire.scan_plane(buf, lo, hi)
     field = children[:, 0]
     counts.add("lines", int(np.count_nonzero(field == 3)))
@@ -209,14 +214,16 @@ def _merged(buf: memoryview, scanned: Int64Array) -> _Metadata:
         )
     by_key: dict[int, tuple[int, list[list[int]]]] = {}
     for item in scanned.tolist():
-        key, entry = item[0], item[8]
+        key = item[0]
+        entry = item[8]
         known = by_key.get(key)
         if known is not None and known[0] == entry:
             known[1].append(item)
         else:
             by_key[key] = (entry, [item])
     keys = sorted(by_key)
-    named, shown_as = [], []
+    named = []
+    shown_as = []
     ranges: list[list[int]] = []
     first = []
     for key in keys:
@@ -249,10 +256,12 @@ def _names(raw: list[_RawPlane]) -> tuple[Names, _Ranges, list[int]]:
     """All planes' event metadata in one table, the ranges of each row's message, and
     the first row of each plane.
     """
-    names, display = [""], [""]
+    names = [""]
+    display = [""]
     bounds: list[Int64Array] = [np.empty((0, 2), np.int64)]
     first: list[Int64Array] = [np.zeros(1, np.int64)]
-    base, ranges = [], 0
+    base = []
+    ranges = 0
     for plane in raw:
         base.append(len(names))
         names += plane.event_metadata.names
@@ -330,19 +339,20 @@ class _Work:
         self.start_ps = np.empty(total, np.int64)
         self.duration_ps = np.empty(total, np.int64)
         self.row = np.empty(total, np.int32)
-        self.chunk_plane = (
-            lines.plane[chunks[:, 0]] if len(chunks) else np.empty(0, np.int32)
-        )
+        if len(chunks):
+            self.chunk_plane = lines.plane[chunks[:, 0]]
+        else:
+            self.chunk_plane = np.empty(0, np.int32)
         self.stats: list[_wire.StatBuffer | None] = [None] * len(chunks)
         self.tallies = np.zeros((len(chunks), slots, 4), np.int64)
         self.exemplar = np.zeros((rows, 2), np.int64)
-        self._source, self._keys, self._lines, self._base_ps = (
-            source,
-            keys,
-            lines,
-            base_ps,
-        )
-        self._chunks, self._progress, self._done = chunks, progress, 0
+        self._source = source
+        self._keys = keys
+        self._lines = lines
+        self._base_ps = base_ps
+        self._chunks = chunks
+        self._progress = progress
+        self._done = 0
         self._failures: list[BaseException] = []
         self._queue: deque[int] = deque(range(len(chunks)))
 
@@ -375,18 +385,18 @@ class _Work:
         line's.
         """
         line, _, hi = self._chunks[index, :3].tolist()
-        following = (
-            self._chunks[index + 1, :2].tolist()
-            if index + 1 < len(self._chunks)
-            else (-1, 0)
-        )
+        if index + 1 < len(self._chunks):
+            following = self._chunks[index + 1, :2].tolist()
+        else:
+            following = (-1, 0)
         return int(following[1] if following[0] == line else hi)
 
     def _give_back(self, index: int, exemplar: Int64Array) -> None:
         """The file's memory behind a chunk, unless it has texts: these are read when
         all chunks are decoded.
         """
-        lo, until = int(self._chunks[index, 1]), self._until(index)
+        lo = int(self._chunks[index, 1])
+        until = self._until(index)
         spans = (self.tallies[index, :, 1] & _SPANS).any()
         if (
             self._source.pages is not None
@@ -437,7 +447,10 @@ def _processors() -> int:
 
 
 def _stat_columns(
-    buf: memoryview, work: _Work, want: Wanted, raw: list[_RawPlane]
+    buf: memoryview,
+    work: _Work,
+    want: Wanted,
+    raw: list[_RawPlane],
 ) -> dict[str, StatColumn]:
     """Each slot's stats of all chunks, in columns no wider than their values. The
     chunks' buffers are freed on the way.
@@ -467,11 +480,10 @@ def _stat_columns(
             work.stats[index] = None
     found = {}
     for slot, column in columns.items():
-        plane = (
-            np.repeat(work.chunk_plane, counts[:, slot])
-            if column.kinds >> Kind.REF & 1
-            else None
-        )
+        if column.kinds >> Kind.REF & 1:
+            plane = np.repeat(work.chunk_plane, counts[:, slot])
+        else:
+            plane = None
         found[want.slots[slot]] = _column(buf, column, plane, raw)
     return found
 
@@ -493,7 +505,12 @@ _COUNTS = 1 << Kind.INT | 1 << Kind.UINT
 _INT32 = np.iinfo(np.int32)
 
 
-def _slot(size: int, kinds: int, least: int, most: int) -> _Slot:
+def _slot(
+    size: int,
+    kinds: int,
+    least: int,
+    most: int,
+) -> _Slot:
     narrow = not kinds & ~_COUNTS and least >= _INT32.min and most <= _INT32.max
     value: Int32Array | Int64Array = (
         np.empty(size, np.int32) if narrow else np.empty(size, np.int64)
@@ -508,10 +525,14 @@ def _slot(size: int, kinds: int, least: int, most: int) -> _Slot:
 
 
 def _column(
-    buf: memoryview, slot: _Slot, plane: Int32Array | None, raw: list[_RawPlane]
+    buf: memoryview,
+    slot: _Slot,
+    plane: Int32Array | None,
+    raw: list[_RawPlane],
 ) -> StatColumn:
     """plane: of each value, where some are references into their plane's names."""
-    value, kind = slot.value, slot.kind
+    value = slot.value
+    kind = slot.kind
     if kind is None:
         alone = slot.kinds.bit_length() - 1
         as_text = Kind.TEXT if alone in (Kind.REF, Kind.COMPRESSED) else alone
@@ -529,10 +550,8 @@ def _column(
     ):
         mask = kind == span_kind if slot.kinds >> span_kind & 1 else None
         if mask is not None and slot.length is not None:
-            at, size = (
-                np.ascontiguousarray(value[mask]),
-                np.ascontiguousarray(slot.length[mask]),
-            )
+            at = np.ascontiguousarray(value[mask])
+            size = np.ascontiguousarray(slot.length[mask])
             interned, first = _wire.intern_spans(buf, at, size)
             spans = zip(at[first].tolist(), size[first].tolist(), strict=True)
             pools.append(
@@ -597,21 +616,17 @@ class _BufferDetails(msgspec.Struct, frozen=True):
         found = [
             stat for lo, hi in mine for stat in _wire.message_stats(self.buf, lo, hi, 5)
         ]
-        return (
-            _named_stats(self.buf, found, self.stat_names[int(self.plane[row])])
-            if found
-            else {}
-        )
+        if found:
+            return _named_stats(self.buf, found, self.stat_names[int(self.plane[row])])
+        return {}
 
     def exemplar_stats(self, row: int) -> dict[str, Value]:
         """Stats of the name's first event in the file."""
         lo, hi = self.exemplar[row].tolist()
         found = _wire.message_stats(self.buf, lo, hi, 4) if row else []
-        return (
-            _named_stats(self.buf, found, self.stat_names[int(self.plane[row])])
-            if found
-            else {}
-        )
+        if found:
+            return _named_stats(self.buf, found, self.stat_names[int(self.plane[row])])
+        return {}
 
 
 def _named_stats(

@@ -72,7 +72,12 @@ _PAUSE_S = 0.5
 T = TypeVar("T")
 
 
-def transfer(place: str, address: str, entry: Entry, file: IO[bytes]) -> None:
+def transfer(
+    place: str,
+    address: str,
+    entry: Entry,
+    file: IO[bytes],
+) -> None:
     """Writes the object into the file. Raises OSError as `faults` makes them,
     TraceError for an object that is cut short or changed meanwhile, UsageError without
     a driver.
@@ -105,7 +110,10 @@ def transfer(place: str, address: str, entry: Entry, file: IO[bytes]) -> None:
 
 
 def _pieces(
-    filesystem: AbstractFileSystem, name: str, entry: Entry, place: str
+    filesystem: AbstractFileSystem,
+    name: str,
+    entry: Entry,
+    place: str,
 ) -> Iterator[bytes]:
     size = entry.size
     if size is None or (size > _PIECE and not entry.ranges):
@@ -129,7 +137,10 @@ def _whole(filesystem: AbstractFileSystem, name: str, size: int) -> bytes:
 
 
 def _ranges(
-    filesystem: AbstractFileSystem, name: str, starts: list[int], ends: list[int]
+    filesystem: AbstractFileSystem,
+    name: str,
+    starts: list[int],
+    ends: list[int],
 ) -> list[bytes]:
     """In the order asked. A server that sends more or less than a range is one that
     knows none, or was cut.
@@ -153,9 +164,8 @@ def _stream(filesystem: AbstractFileSystem, name: str, place: str) -> Iterator[b
     """From the first byte to the last in one answer, of a server that knows no ranges:
     it cannot be taken up again.
     """
-    settings = (
-        {"block_size": 0} if place.partition(":")[0] in WEB else {"cache_type": "none"}
-    )
+    is_web = place.partition(":")[0] in WEB
+    settings = {"block_size": 0} if is_web else {"cache_type": "none"}
     try:
         with filesystem.open(name, "rb", **settings) as source:
             while piece := source.read(_PIECE):

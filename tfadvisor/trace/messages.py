@@ -93,17 +93,17 @@ def file_descriptor(table: Table = TABLE) -> descriptor_pb2.FileDescriptorProto:
         message = file.message_type.add(name=message_name)
         for field_name, number, kind, label in fields:
             field = message.field.add(name=field_name, number=number)
-            field.label = (
-                _Field.LABEL_REPEATED
-                if label in ("repeated", "map")
-                else _Field.LABEL_OPTIONAL
-            )
+            if label in ("repeated", "map"):
+                field.label = _Field.LABEL_REPEATED
+            else:
+                field.label = _Field.LABEL_OPTIONAL
             if label == "map":
                 _add_map_entry(message, field, kind)
             elif kind in _SCALARS:
                 field.type = _SCALARS[kind]
             else:
-                field.type, field.type_name = _Field.TYPE_MESSAGE, f".{PACKAGE}.{kind}"
+                field.type = _Field.TYPE_MESSAGE
+                field.type_name = f".{PACKAGE}.{kind}"
             if label.startswith("oneof "):
                 field.oneof_index = _oneof(message, label.removeprefix("oneof "))
     return file
@@ -116,7 +116,10 @@ def _add_map_entry(
     entry = message.nested_type.add(name=entry_name)
     entry.options.map_entry = True
     entry.field.add(
-        name="key", number=1, label=_Field.LABEL_OPTIONAL, type=_Field.TYPE_INT64
+        name="key",
+        number=1,
+        label=_Field.LABEL_OPTIONAL,
+        type=_Field.TYPE_INT64,
     )
     entry.field.add(
         name="value",
@@ -125,10 +128,8 @@ def _add_map_entry(
         type=_Field.TYPE_MESSAGE,
         type_name=f".{PACKAGE}.{kind}",
     )
-    field.type, field.type_name = (
-        _Field.TYPE_MESSAGE,
-        f".{PACKAGE}.{message.name}.{entry_name}",
-    )
+    field.type = _Field.TYPE_MESSAGE
+    field.type_name = f".{PACKAGE}.{message.name}.{entry_name}"
 
 
 def _oneof(message: descriptor_pb2.DescriptorProto, name: str) -> int:

@@ -205,7 +205,8 @@ def choose_run(
     if len(paths) == 1 and paths[0].is_dir():
         chosen, count = _run_in_folder(paths[0], run, within)
     else:
-        chosen, count = _run_of_files(paths, run), 1
+        chosen = _run_of_files(paths, run)
+        count = 1
     if host is not None:
         files = tuple(file for file in chosen.files if host_of(file) == host)
         if not files:

@@ -57,7 +57,8 @@ class Source(msgspec.Struct, frozen=True):
         """
         if self.pages is None:
             return
-        first, last = -(-lo // mmap.PAGESIZE), hi // mmap.PAGESIZE
+        first = -(-lo // mmap.PAGESIZE)
+        last = hi // mmap.PAGESIZE
         if first >= last:
             return
         begins = np.clip(kept[:, 0] // mmap.PAGESIZE - first, 0, last - first)
@@ -68,7 +69,8 @@ class Source(msgspec.Struct, frozen=True):
         free = np.zeros(last - first + 2, np.bool_)
         free[1:-1] = held.cumsum()[:-1] == 0
         for begin, end in np.flatnonzero(free[1:] != free[:-1]).reshape(-1, 2).tolist():
-            start, size = (first + begin) * mmap.PAGESIZE, (end - begin) * mmap.PAGESIZE
+            start = (first + begin) * mmap.PAGESIZE
+            size = (end - begin) * mmap.PAGESIZE
             with suppress(OSError):  # as where the process has locked its memory
                 self.pages.madvise(mmap.MADV_DONTNEED, start, size)
 
@@ -153,11 +155,10 @@ def damaged(source: Source, position: int | None, reason: str) -> TraceError:
     bytes themselves.
     """
     head = bytes(source.buffer[: 1 << 20])
-    where = (
-        source.place
-        if position is None
-        else f"{source.place}: byte {position:,} of {source.size:,}"
-    )
+    if position is None:
+        where = source.place
+    else:
+        where = f"{source.place}: byte {position:,} of {source.size:,}"
     if not head.strip(b"\0"):
         return TraceError(
             where,
@@ -214,10 +215,8 @@ def _whole(
             "a field number or wire type that no protobuf has",
         )
     pages = _pages(size) if size >= LARGE else None
-    data, done = (
-        np.empty(size, np.uint8).data if pages is None else memoryview(pages),
-        0,
-    )
+    data = np.empty(size, np.uint8).data if pages is None else memoryview(pages)
+    done = 0
     file.seek(0)
     while done < size:
         got = file.readinto(data[done : done + _PIECE])
@@ -253,7 +252,8 @@ def _zero_tag(file: io.BufferedReader, size: int) -> int | None:
         start = file.read(12)
         if start[:1] == b"\0":
             return at
-        length, used = 0, 1
+        length = 0
+        used = 1
         for used, byte in enumerate(start[1:], start=2):
             length |= (byte & 0x7F) << 7 * (used - 2)
             if byte < 0x80:

@@ -35,7 +35,8 @@ WEB = ("http", "https")
 """Schemes whose servers list nothing but pages of links."""
 _DEPTH = 8
 """How many folders deep a web server is followed: its links may never end."""
-_MOST_FOLDERS, _MOST_LINKS = 1_000, 100_000
+_MOST_FOLDERS = 1_000
+_MOST_LINKS = 100_000
 LARGEST_ANSWER = 8 << 20
 """Bytes that a web server is asked for at once, and so of a page of links."""
 SILENCE_S = 60.0
@@ -147,11 +148,10 @@ def entry_of(address: str) -> Entry:
     filesystem, name = driver(address)
     try:
         filesystem.invalidate_cache()
-        patience = (
-            {"timeout": _LONGEST_S}
-            if address.startswith(tuple(f"{one}:" for one in WEB))
-            else {}
-        )
+        if address.startswith(tuple(f"{one}:" for one in WEB)):
+            patience = {"timeout": _LONGEST_S}
+        else:
+            patience = {}
         return _entry(filesystem.info(name, **patience))
     except Exception as error:
         raise translated(error, address) from error
@@ -216,7 +216,8 @@ async def _bounded_client(**settings: Any) -> Any:
     class Bounded(aiohttp.ClientResponse):
         async def read(self) -> bytes:
             if self._body is None:
-                pieces, left = [], LARGEST_ANSWER
+                pieces = []
+                left = LARGEST_ANSWER
                 async for piece in self.content.iter_chunked(1 << 16):
                     left -= len(piece)
                     if left < 0:
@@ -294,11 +295,10 @@ def _addresses_to_ask(
         if not address.is_link_local
     ]
     if found and not outside and (host in _outside or not near):
-        cause = (
-            "now leads to this machine's own network"
-            if near
-            else "leads to this machine's own link"
-        )
+        if near:
+            cause = "now leads to this machine's own network"
+        else:
+            cause = "leads to this machine's own link"
         raise Unreachable(
             host, f"this name {cause}", "Give the address itself if that is meant."
         )
@@ -312,7 +312,9 @@ def _found_on_the_web(
     never end.
     """
     found: dict[str, Mapping[str, Any]] = {}
-    folders, looked_at, ends = [(name, 1)], 0, monotonic() + _LONGEST_S
+    folders = [(name, 1)]
+    looked_at = 0
+    ends = monotonic() + _LONGEST_S
     while folders:
         at, depth = folders.pop()
         looked_at += 1
@@ -409,11 +411,9 @@ class Unreachable(TraceError, OSError):
     def __init__(self, address: str, cause: str, remedy: str = "") -> None:
         """cause: a sentence's second part, without its full stop."""
         OSError.__init__(self, self.number, cause, address)
-        self.place, self.cause, self.remedy = (
-            address,
-            f"cannot be read: {cause}.",
-            remedy or self.usual_remedy,
-        )
+        self.place = address
+        self.cause = f"cannot be read: {cause}."
+        self.remedy = remedy or self.usual_remedy
 
     def __reduce__(self) -> tuple[type[Unreachable], tuple[str, str, str]]:
         """For other processes."""
@@ -486,11 +486,9 @@ def _as_cut_off(
             one, ConnectionError
         ):
             return CutOff(address, f"the connection failed ({_words(one)})")
-    return (
-        CutOff(address, f"the server answered {status}")
-        if status is not None and status >= 500
-        else None
-    )
+    if status is not None and status >= 500:
+        return CutOff(address, f"the server answered {status}")
+    return None
 
 
 def _as_not_there(

@@ -183,7 +183,8 @@ def _stored(stat: Any, names: dict[int, str]) -> tuple[Kind, int | str]:
     field = stat.WhichOneof("value")
     if field is None:
         return Kind.NONE, 0
-    kind, value = _FIELD_KIND[field], getattr(stat, field)
+    kind = _FIELD_KIND[field]
+    value = getattr(stat, field)
     if kind == Kind.REF:
         return Kind.TEXT, names.get(_wrap(value), "")
     if kind == Kind.COMPRESSED:

@@ -48,7 +48,10 @@ _COPIES = {
 
 
 def device_work(
-    device: Device, kind: TimeClass, instants: Intervals, programs: Modules
+    device: Device,
+    kind: TimeClass,
+    instants: Intervals,
+    programs: Modules,
 ) -> list[Spent]:
     """The ops that take the instants, which are of a class of ON_DEVICE, those that
     take most first.
@@ -61,10 +64,8 @@ def device_work(
         for column in (ops.name, ops.op, ops.module, ops.program, ops.kind, ops.path)
     )
     last, total = _summed(columns, spent)
-    found, module_of = (
-        [],
-        module_names(ops.module, ops.program, ops.names, ops.program_ids),
-    )
+    found = []
+    module_of = module_names(ops.module, ops.program, ops.names, ops.program_ids)
     for number, (event, ps) in enumerate(
         zip(mine[last].tolist(), total.tolist(), strict=True)
     ):
@@ -73,7 +74,14 @@ def device_work(
             for column in (ops.name, ops.op, ops.path)
         )
         module = module_of(event)
-        own = Spent(kind, path=path, op=op, kernel=name, module=module, ps=ps)
+        own = Spent(
+            kind,
+            path=path,
+            op=op,
+            kernel=name,
+            module=module,
+            ps=ps,
+        )
         if kind is TimeClass.COMPUTE:
             found.append(own)
             continue
@@ -82,11 +90,10 @@ def device_work(
             if number < _MOST_PLACED
             else ("", 0, "")
         )
-        activity = (
-            _collective(name, op)
-            if kind is TimeClass.COLLECTIVE
-            else _COPIES.get(DeviceClass(int(ops.kind[event])), "copy")
-        )
+        if kind is TimeClass.COLLECTIVE:
+            activity = _collective(name, op)
+        else:
+            activity = _COPIES.get(DeviceClass(int(ops.kind[event])), "copy")
         found.append(
             Spent(
                 kind,
@@ -136,13 +143,13 @@ def idle_itself(
     """(of INPUT the device's waits for its infeed, of IDLE what lies inside of its
     programs; the instants that are left).
     """
-    spans, activity, detail = device.programs, _IN_PROGRAM, ""
+    spans = device.programs
+    activity = _IN_PROGRAM
+    detail = ""
     if kind is TimeClass.INPUT:
-        spans, activity, detail = (
-            device.infeed,
-            "infeed",
-            "the device waits for its infeed",
-        )
+        spans = device.infeed
+        activity = "infeed"
+        detail = "the device waits for its infeed"
     left = difference(instants, spans)
     ps = instants.length() - left.length()
     return ([Spent(kind, activity, detail, ps=ps)] if ps else []), left
@@ -185,26 +192,31 @@ def _collective(kernel: str, op: str) -> str:
 
 
 def _line_of(
-    device: Device, programs: Modules, event: int, name: str
+    device: Device,
+    programs: Modules,
+    event: int,
+    name: str,
 ) -> tuple[str, int, str]:
     """(file, line, function) of an op by the HLO; nothing without it, or where that
     does not tell.
     """
-    ops, nothing = device.ops, ("", 0, "")
+    ops = device.ops
+    nothing = ("", 0, "")
     if not programs.keys or (ops.program[event] < 0 and ops.module[event] < 0):
         return nothing
-    from tfadvisor.timeline.program_ops import (
-        OpsOfProgram,
-    )  # only with HLO in the trace
+    # Only with HLO in the trace.
+    from tfadvisor.timeline.program_ops import OpsOfProgram
 
     module = ops.names[int(ops.module[event])] if ops.module[event] >= 0 else ""
     try:
-        named = (
-            (programs.of_program(ops.program_ids[int(ops.program[event])], module),)
-            if ops.program[event] >= 0
-            else programs.named(module)
-        )
-        program = named[0] if len(named) == 1 else None
+        program = None
+        if ops.program[event] >= 0:
+            number = ops.program_ids[int(ops.program[event])]
+            program = programs.of_program(number, module)
+        else:
+            named = programs.named(module)
+            if len(named) == 1:
+                program = named[0]
         known = OpsOfProgram.of(program).find(name)[1] if program is not None else None
     except TraceError:
         return nothing

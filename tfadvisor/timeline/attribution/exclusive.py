@@ -18,7 +18,10 @@ _LARGEST = 1 << 62
 
 
 def exclusive_time(
-    start: Int64Array, end: Int64Array, stream: npt.NDArray[Any], instants: Intervals
+    start: Int64Array,
+    end: Int64Array,
+    stream: npt.NDArray[Any],
+    instants: Intervals,
 ) -> Int64Array:
     """ps of the instants that each event is given.
 
@@ -30,7 +33,9 @@ def exclusive_time(
     mine = true_at(instants.within(start, end) > 0)
     if not len(mine):
         return spent
-    start, end, stream = start[mine], end[mine], stream[mine]
+    start = start[mine]
+    end = end[mine]
+    stream = stream[mine]
     if (start[1:] >= end[:-1]).all():
         spent[mine] = instants.within(start, end)
         return spent
@@ -46,20 +51,24 @@ def _own_stretches(
     each stream has its own time.
     """
     rank = ranks(stream)
-    first, span = int(start.min()), int(end.max()) - int(start.min()) + 1
+    first = int(start.min())
+    span = int(end.max()) - int(start.min()) + 1
     everything = np.arange(len(start))
     if span * (int(rank.max()) + 1) >= _LARGEST:
         return start, end, everything
     order = np.lexsort((-end, start, rank))
     shift = rank[order] * span - first
-    lo, hi = start[order] + shift, end[order] + shift
+    lo = start[order] + shift
+    hi = end[order] + shift
     parent = parents(lo, hi)
     crossing = (parent >= 0) & (hi > hi[parent])
     crossed = np.zeros(int(rank.max()) + 1, np.bool_)
     crossed[rank[order[crossing]]] = True
     alone = order[crossed[rank[order]]]
     nested = ~crossed[rank[order]]
-    order, lo, hi = order[nested], lo[nested], hi[nested]
+    order = order[nested]
+    lo = lo[nested]
+    hi = hi[nested]
     if not len(order):
         return start, end, everything
     begin, finish, who = innermost(lo, hi)

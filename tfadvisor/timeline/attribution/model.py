@@ -68,10 +68,8 @@ def largest_places(spent: Iterable[Spent]) -> dict[str, str]:
     """
     time: dict[TimeClass, dict[tuple[str, int, str], int]] = {}
     for one in spent:
-        mine, place = (
-            time.setdefault(one.kind, {}),
-            (one.file, one.line, one.function or one.op),
-        )
+        mine = time.setdefault(one.kind, {})
+        place = (one.file, one.line, one.function or one.op)
         mine[place] = mine.get(place, 0) + one.ps
     largest = {
         kind: max(mine, key=lambda place: mine[place] * bool(place[0]))
@@ -113,7 +111,8 @@ class Sampled(msgspec.Struct, frozen=True):
         none: half of it at least lies on the line that has most of its class's ticks,
         whichever part of the class the other ticks are in."""
         spent = tuple(spent)
-        whole, lines = added_up((one.kind, one.ps) for one in spent), {}
+        whole = added_up((one.kind, one.ps) for one in spent)
+        lines = {}
         for kind in (TimeClass.COMPILE, TimeClass.LAUNCH):
             at = self.place[classes[kind].contains(self.at)]
             counts = np.bincount(at[at >= 0], minlength=len(self.places)).tolist()
@@ -133,11 +132,9 @@ class Sampled(msgspec.Struct, frozen=True):
 
         def placed(one: Spent) -> Spent:
             (file, line), least = lines.get(one.kind, (("", 0), 0))
-            return (
-                one
-                if one.file or not file or one.ps < least
-                else replace(one, file=file, line=line)
-            )
+            if one.file or not file or one.ps < least:
+                return one
+            return replace(one, file=file, line=line)
 
         return tuple(map(placed, spent))
 

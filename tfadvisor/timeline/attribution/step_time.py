@@ -100,11 +100,10 @@ def step_time(
         windows = union(steps.starts[part[index]], steps.ends[part[index]])
         classes = kept[index] or classes_of_time(device, host)
         for kind in TimeClass if len(windows) else ():
-            instants = (
-                reduce(difference, classes.values(), windows)
-                if kind is TimeClass.IDLE
-                else intersection(classes[kind], windows)
-            )
+            if kind is TimeClass.IDLE:
+                instants = reduce(difference, classes.values(), windows)
+            else:
+                instants = intersection(classes[kind], windows)
             if not len(instants):
                 continue
             whole[kind] += instants.length()

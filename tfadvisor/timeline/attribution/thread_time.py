@@ -80,7 +80,8 @@ def name_kinds(threads: Threads) -> NameKinds:
     users, silent, telling, calls, executed, stage, waits, frames = (
         np.zeros(len(threads.names), np.bool_) for _ in range(8)
     )
-    functions, running = set(), set()
+    functions = set()
+    running = set()
     for row in true_at(threads.borne).tolist():
         name = threads.names[row]
         telling[row] = not inside_runtime(name)
@@ -182,32 +183,38 @@ def chains_of(
     too.
     """
     within = steps.steady_time
-    events = (
-        _events(threads, names, steps, thread)
-        if thread is not None
-        else np.empty(0, np.int64)
-    )
-    start, end, row = threads.start[events], threads.end[events], threads.row[events]
-    lo, hi, who = within.starts[:0], within.ends[:0], np.empty(0, np.int32)
+    if thread is not None:
+        events = _events(threads, names, steps, thread)
+    else:
+        events = np.empty(0, np.int64)
+    start = threads.start[events]
+    end = threads.end[events]
+    row = threads.row[events]
+    lo = within.starts[:0]
+    hi = within.ends[:0]
+    who = np.empty(0, np.int32)
     parent = np.empty(0, np.int64)
     if len(events):
         lo, hi, who = innermost(start, end)
         parent = parents(start, end)
         inside = within.within(lo, hi) > 0
         if not inside.all():
-            lo, hi, who = lo[inside], hi[inside], who[inside]
+            lo = lo[inside]
+            hi = hi[inside]
+            who = who[inside]
 
     def nearest(wanted: BoolArray) -> npt.NDArray[np.int32]:
         found = enclosing(wanted, parent)
-        return (
-            np.where(found >= 0, row[found], -1).astype(np.int32)
-            if len(row)
-            else np.empty(0, np.int32)
-        )
+        if len(row):
+            return np.where(found >= 0, row[found], -1).astype(np.int32)
+        return np.empty(0, np.int32)
 
-    users, calls, kind = names.users[row], names.calls[row], threads.kind[events]
+    users = names.users[row]
+    calls = names.calls[row]
+    kind = threads.kind[events]
     leaf = row.astype(np.int32)
-    telling, user = nearest(names.telling[row]), nearest(users)
+    telling = nearest(names.telling[row])
+    user = nearest(users)
     called = np.where(user >= 0, nearest(users | _at(users, parent)), -1).astype(
         np.int32
     )
@@ -238,7 +245,8 @@ def _with_gaps(
     before: npt.NDArray[np.int32],
     after: npt.NDArray[np.int32],
 ) -> Chains:
-    none, no = np.full(len(gaps), -1, np.int32), np.zeros(len(gaps), np.bool_)
+    none = np.full(len(gaps), -1, np.int32)
+    no = np.zeros(len(gaps), np.bool_)
     known = {
         **{
             "lo": gaps.starts,
@@ -259,7 +267,10 @@ def _with_gaps(
 
 
 def _events(
-    threads: Threads, names: NameKinds, steps: Steps, thread: Thread
+    threads: Threads,
+    names: NameKinds,
+    steps: Steps,
+    thread: Thread,
 ) -> Int64Array:
     """Positions of a thread's events that say something: no marker around a whole step,
     no frame of the profiler's.
@@ -289,14 +300,18 @@ def _at(flags: BoolArray, index: Int64Array) -> BoolArray:
 
 
 def _around(
-    start: Int64Array, end: Int64Array, row: npt.NDArray[np.int32], gaps: Intervals
+    start: Int64Array,
+    end: Int64Array,
+    row: npt.NDArray[np.int32],
+    gaps: Intervals,
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
     """(event before, event after) each gap, as rows."""
     none = np.full(len(gaps), -1, np.int32)
     if not len(start) or not len(gaps):
         return none, none
     order = np.argsort(end, kind="stable")
-    before, after = reached(end[order], gaps.starts) - 1, reached(start, gaps.ends - 1)
+    before = reached(end[order], gaps.starts) - 1
+    after = reached(start, gaps.ends - 1)
     return (
         np.where(before >= 0, row[order[np.maximum(before, 0)]], -1).astype(np.int32),
         np.where(after < len(start), row[np.minimum(after, len(start) - 1)], -1).astype(

@@ -94,7 +94,8 @@ def collective_calls(
     used = distinct(np.concatenate([label_row, ops.name[mine]]))
     modules = distinct(ops.module[mine])
     modules = modules[modules >= 0]
-    start, end = ops.start[mine], _ends(ops, mine, everything[is_done])
+    start = ops.start[mine]
+    end = _ends(ops, mine, everything[is_done])
     module = np.where(
         ops.module[mine] >= 0, np.searchsorted(modules, ops.module[mine]), -1
     )
@@ -102,7 +103,8 @@ def collective_calls(
     index = {
         text: number for number, text in enumerate(dict.fromkeys(texts))
     }  # several rows may bear one name
-    names, place = tuple(index), np.array([index[text] for text in texts], np.int32)
+    names = tuple(index)
+    place = np.array([index[text] for text in texts], np.int32)
     label = place[np.searchsorted(used, label_row)]
     module_names = tuple(ops.names[row] for row in modules.tolist())
     named = [collective_of(name) for name in names]
@@ -182,7 +184,8 @@ def _sizes(
 
     kinds, dtypes: by label; what the HLO says takes the place of what the name says.
     """
-    size, group = np.full(len(label), -1, np.int64), np.zeros(len(label), np.int64)
+    size = np.full(len(label), -1, np.int64)
+    group = np.zeros(len(label), np.int64)
     for index, name in enumerate(modules):
         known = collectives_by_name(programs, name)
         for used in distinct(label[module == index]).tolist():

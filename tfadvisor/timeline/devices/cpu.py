@@ -53,7 +53,8 @@ class Cpu(DevicePlatform):
         Runs of several devices ask the HLO which ops communicate, whatever they are
         called.
         """
-        trace, threads = recorded.trace, recorded.threads
+        trace = recorded.trace
+        threads = recorded.threads
         thunks, ordinals = _thunks(trace, threads)
         ops = _ops(threads, recorded.pipeline_work)
         unnamed = unnamed_ops(threads, _named(trace, threads))
@@ -61,9 +62,10 @@ class Cpu(DevicePlatform):
         several = len(distinct(ordinals)) > 1 or bool(
             (ordinals >= _ORDINALS_PER_PROCESS).any()
         )
-        communicate = (
-            _communicating_ops(trace, recorded.programs) if several else frozenset()
-        )
+        if several:
+            communicate = _communicating_ops(trace, recorded.programs)
+        else:
+            communicate = frozenset()
         for index, ordinal in enumerate(
             sorted(
                 {
@@ -153,11 +155,9 @@ def _table(
     end = np.concatenate([thunk_ends(trace, threads, thunks)[body], threads.end[ops]])
     positions = np.concatenate([thunks[body], ops])
     order = np.argsort(threads.start[positions], kind="stable")
-    positions, end, is_thunk = (
-        positions[order],
-        end[order],
-        order < np.count_nonzero(body),
-    )
+    positions = positions[order]
+    end = end[order]
+    is_thunk = order < np.count_nonzero(body)
     del order
     row = threads.row[positions]
     name, names = _names(threads, positions)
@@ -188,11 +188,9 @@ def _only(row: npt.NDArray[np.int32], where: BoolArray) -> npt.NDArray[np.int32]
     """-1 elsewhere."""
     if where.all():
         return row
-    return (
-        np.where(where, row, -1).astype(np.int32, copy=False)
-        if where.any()
-        else constant(-1, len(row))
-    )
+    if where.any():
+        return np.where(where, row, -1).astype(np.int32, copy=False)
+    return constant(-1, len(row))
 
 
 def _classes(
@@ -281,7 +279,10 @@ def _names(
 
 
 def _modules(
-    trace: HostTrace, names: tuple[str, ...], threads: Threads, positions: Int64Array
+    trace: HostTrace,
+    names: tuple[str, ...],
+    threads: Threads,
+    positions: Int64Array,
 ) -> tuple[npt.NDArray[np.int32], tuple[str, ...]]:
     """(index of each event's XLA module in the names, the names with the modules
     appended).

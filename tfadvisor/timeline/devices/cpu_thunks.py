@@ -54,7 +54,10 @@ def thunk_ends(trace: HostTrace, threads: Threads, thunks: Int64Array) -> Int64A
 
 
 def _within_own_run(
-    trace: HostTrace, threads: Threads, thunks: Int64Array, end: Int64Array
+    trace: HostTrace,
+    threads: Threads,
+    thunks: Int64Array,
+    end: Int64Array,
 ) -> Int64Array:
     """The same ends, but those after the start of the program's next run: these are
     moved to where the rest of their own run ended. Thunks without a run id keep theirs.
@@ -94,7 +97,8 @@ def _start_of_following(
     last.
     """
     runs = int(run.max()) + 1
-    first, module_of = np.full(runs, _NEVER), np.zeros(runs, np.int64)
+    first = np.full(runs, _NEVER)
+    module_of = np.zeros(runs, np.int64)
     np.minimum.at(first, run, start)
     module_of[run] = module
     order = np.lexsort((first, module_of))
@@ -112,15 +116,18 @@ def _ends_by_marks(
     own, mark = _marks(trace, threads, thunks)
     if not len(own):
         return end
-    start, thread = threads.start[thunks], threads.thread_of(thunks)
-    marked_at, marking_thread = threads.start[mark], threads.thread_of(mark)
+    start = threads.start[thunks]
+    thread = threads.thread_of(thunks)
+    marked_at = threads.start[mark]
+    marking_thread = threads.thread_of(mark)
     done = marked_at.copy()
     for one in distinct(marking_thread).tolist():
         mine = true_at(marking_thread == one)
         lo, hi = np.searchsorted(thread, [one, one + 1])
         if lo == hi:
             continue
-        starts, ends = start[lo:hi], np.maximum.accumulate(threads.end[thunks[lo:hi]])
+        starts = start[lo:hi]
+        ends = np.maximum.accumulate(threads.end[thunks[lo:hi]])
         first_of_chain = np.arange(len(starts))
         first_of_chain[1:][starts[1:] - ends[:-1] <= _PAUSE_PS] = 0
         first_of_chain = np.maximum.accumulate(first_of_chain)
@@ -145,14 +152,16 @@ def _marks(
     """
     marks, consumed = threads.integers(trace.stat(stats.CONSUMER_ID))
     chosen = threads.bear(marks, is_end_mark)
-    marks, consumed = marks[chosen], consumed[chosen]
+    marks = marks[chosen]
+    consumed = consumed[chosen]
     producers, produced = threads.integers(trace.stat(stats.PRODUCER_ID))
     if not len(marks) or not len(producers) or not len(thunks):
         return np.empty(0, np.int64), np.empty(0, np.int64)
     order = np.argsort(
         producers, kind="stable"
     )  # by event so far, and events may lie out of order in the file
-    producers, produced = producers[order], produced[order]
+    producers = producers[order]
+    produced = produced[order]
     place = np.minimum(np.searchsorted(producers, thunks), len(producers) - 1)
     order = np.argsort(consumed, kind="stable")
     found = np.minimum(
@@ -185,11 +194,9 @@ def calls_of_runs(
     where, value = threads.integers(trace.stat(stats.RUN_ID))
     if not len(where):
         return constant(-1, len(positions))
-    run, start, end = (
-        value_at(where, ranks(value), positions, -1),
-        threads.start[positions],
-        threads.end[positions],
-    )
+    run = value_at(where, ranks(value), positions, -1)
+    start = threads.start[positions]
+    end = threads.end[positions]
     launch = np.full(len(positions), -1, np.int32)
     for one in distinct(module[(module >= 0) & (run >= 0)]).tolist():
         mine = true_at((module == one) & (run >= 0))

@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 
 
 def value_at(
-    where: Int64Array, value: npt.NDArray[Any], positions: Int64Array, without: int
+    where: Int64Array,
+    value: npt.NDArray[Any],
+    positions: Int64Array,
+    without: int,
 ) -> npt.NDArray[Any]:
     """The value at each position; of several at one position the last. without: what
     stands for none.
@@ -40,10 +43,12 @@ def value_at(
         return np.full(len(positions), without, value.dtype)
     if (where[1:] < where[:-1]).any():
         order = np.argsort(where, kind="stable")
-        where, value = where[order], value[order]
+        where = where[order]
+        value = value[order]
     if (where[1:] == where[:-1]).any():
         last = np.append(where[1:] != where[:-1], True)
-        where, value = where[last], value[last]
+        where = where[last]
+        value = value[last]
     place = places(where, positions)
     found: npt.NDArray[Any] = value[place]
     found[place < 0] = without
@@ -117,15 +122,14 @@ def copies_by_details(
     column = trace.stat(stats.MEMCPY_DETAILS)
     text = texts_of(column, events, 0)
     said = text >= 0
-    size, memory = (
-        constant(-1, len(events), np.int64),
-        constant(0, len(events), np.int8),
-    )
+    size = constant(-1, len(events), np.int64)
+    memory = constant(0, len(events), np.int8)
     if said.any():
         kind = np.where(
             said & (kind == DeviceClass.COMPUTE.value), DeviceClass.OTHER_COPY, kind
         ).astype(np.int8)
-        size, memory = size.copy(), memory.copy()
+        size = size.copy()
+        memory = memory.copy()
         size[said] = np.array([copy_bytes(one) for one in column.texts], np.int64)[
             text[said]
         ]

@@ -78,10 +78,8 @@ class Gpu(DeviceOfPlanes):
         stated = properties.get(stats.GPU_DEVICE_NAME) or properties.get(
             stats.DEVICE_TYPE_STRING
         )
-        cores, memory = (
-            number(properties, stats.CORE_COUNT),
-            number(properties, stats.MEMORY_SIZE),
-        )
+        cores = number(properties, stats.CORE_COUNT)
+        memory = number(properties, stats.MEMORY_SIZE)
         return str(
             stated
             or gpu_model(vendor(properties), capability(properties), cores, memory)
@@ -96,10 +94,8 @@ class Gpu(DeviceOfPlanes):
         if stated:
             return stated
         model = self.model(properties)
-        known, reckoned = (
-            peaks_of_model(model),
-            _peaks_by_capability(properties, is_for_games(model)),
-        )
+        known = peaks_of_model(model)
+        reckoned = _peaks_by_capability(properties, is_for_games(model))
         if known is None:
             return reckoned
         if properties.get(stats.DEVICE_VENDOR, stats.NVIDIA) == stats.AMD:
@@ -112,19 +108,16 @@ class Gpu(DeviceOfPlanes):
 
 
 def _peaks_by_capability(properties: Properties, for_games: bool) -> Peaks:
-    cores, clock_khz = (
-        number(properties, stats.CORE_COUNT),
-        number(properties, stats.CLOCK_RATE),
-    )
+    cores = number(properties, stats.CORE_COUNT)
+    clock_khz = number(properties, stats.CLOCK_RATE)
     vendor = properties.get(stats.DEVICE_VENDOR, stats.NVIDIA)
     known = capability(properties)
     one = multiprocessors().get(known) if vendor == stats.NVIDIA else None
     per_cycle = one and (one.for_games if for_games else one.per_cycle)
-    flops = (
-        cores * clock_khz * 1e3 * per_cycle
-        if cores and clock_khz and per_cycle
-        else None
-    )
+    if cores and clock_khz and per_cycle:
+        flops = cores * clock_khz * 1e3 * per_cycle
+    else:
+        flops = None
     bandwidth = number(properties, stats.MEMORY_BANDWIDTH)
     if bandwidth and vendor == stats.AMD and known >= _DOUBLE_RATE:
         bandwidth *= 2

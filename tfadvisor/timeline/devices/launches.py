@@ -50,13 +50,12 @@ def launches_of(ops: DeviceOps, chosen: BoolArray, most: int) -> Launches:
     by_graph = _by_graphs(ops)
     launched = ops.launch_end
     linked = chosen & (launched >= 0)
-    free, behind = (
-        _on_free_stream(ops, launched),
-        linked & _behind_others(ops, launched),
-    )
+    free = _on_free_stream(ops, launched)
+    behind = linked & _behind_others(ops, launched)
     wait = launched if launched.flags.writeable else launched.copy()
     np.maximum(np.subtract(ops.start, launched, out=wait), 0, out=wait)
-    by_graph, single = linked & by_graph, linked & _is_first_of_launch(ops, linked)
+    by_graph = linked & by_graph
+    single = linked & _is_first_of_launch(ops, linked)
     latency = distribution(wait[single & free], most)
     length = np.subtract(ops.end, ops.start, out=wait)
     return Launches(
@@ -84,10 +83,8 @@ def _is_first_of_launch(ops: DeviceOps, linked: BoolArray) -> BoolArray:
     """A graph launches many kernels with one call: only the first of them starts
     because of it.
     """
-    out, call = (
-        np.zeros(len(ops), np.bool_),
-        ops.launch[linked],
-    )  # events are in order of start
+    out = np.zeros(len(ops), np.bool_)
+    call = ops.launch[linked]  # events are in order of start
     if (call[1:] >= call[:-1]).all():
         out[linked] = np.append(True, call[1:] != call[:-1])[: len(call)]
         return out
@@ -102,7 +99,8 @@ def _behind_others(ops: DeviceOps, launched: Int64Array) -> BoolArray:
     """Which events were launched before all that began before them on the device was
     done.
     """
-    out, done = np.empty(len(ops), np.bool_), np.array([np.iinfo(np.int64).min])
+    out = np.empty(len(ops), np.bool_)
+    done = np.array([np.iinfo(np.int64).min])
     for part in blocks(len(ops)):
         done = np.maximum.accumulate(np.append(done[-1], ops.end[part]))
         out[part] = done[:-1] > launched[part]
@@ -139,11 +137,14 @@ class LaunchLinks:
         position, value = threads.integers_as_stored(trace.stat(stats.CORRELATION_ID))
         device_at, device = threads.integers(trace.stat(stats.DEVICE_ID))
         if len(value) and int(value.min()) <= 0:
-            position, value = position[value > 0], value[value > 0]
+            position = position[value > 0]
+            value = value[value > 0]
         if (value[1:] < value[:-1]).any():
             order = np.argsort(value, kind="stable")
-            position, value = position[order], value[order]
-        self._position, self._id = position, value
+            position = position[order]
+            value = value[order]
+        self._position = position
+        self._id = value
         self._repeat = bool((value[1:] == value[:-1]).any())
         self._device = constant(-1, len(value), np.int64)
         if self._repeat and len(device_at):
@@ -151,27 +152,24 @@ class LaunchLinks:
             by_position[device_at] = device
             self._device = by_position[position]
         self.callers = Callers(threads.start, threads.end, threads.row)
-        self._threads, self._ops = threads, threads.everywhere(HostClass.OP)
+        self._threads = threads
+        self._ops = threads.everywhere(HostClass.OP)
 
     def framework_ops(self, launch: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
         """Row of the name of the framework's op on the host inside which each call
         lies, -1 without one. launch: as of `of`.
         """
         op = self._around(launch, self._ops)
-        return (
-            constant(-1, len(launch))
-            if op is None
-            else np.where(op >= 0, self._threads.row[op], -1).astype(np.int32)
-        )
+        if op is None:
+            return constant(-1, len(launch))
+        return np.where(op >= 0, self._threads.row[op], -1).astype(np.int32)
 
     def to_peers(self, launch: npt.NDArray[np.int32]) -> BoolArray:
         """Which calls hand a buffer to another device."""
         helper = self._around(launch, self._threads.named(copies_to_peer))
-        return (
-            constant(False, len(launch), np.bool_)
-            if helper is None
-            else np.asarray(helper >= 0, np.bool_)
-        )
+        if helper is None:
+            return constant(False, len(launch), np.bool_)
+        return np.asarray(helper >= 0, np.bool_)
 
     def _around(
         self, launch: npt.NDArray[np.int32], events: Int64Array
@@ -181,7 +179,8 @@ class LaunchLinks:
         """
         if not len(events) or launch.strides == (0,):
             return None
-        threads, call = self._threads, np.maximum(launch, 0)
+        threads = self._threads
+        call = np.maximum(launch, 0)
         place = np.searchsorted(events, call, side="right") - 1
         one = events[np.maximum(place, 0)]
         inside = (launch >= 0) & (place >= 0) & (threads.end[one] >= threads.end[call])
@@ -207,7 +206,8 @@ class LaunchLinks:
                 & (self._id[np.minimum(place + 1, len(self._id) - 1)] == wanted)
                 & (place + 1 < len(self._id))
             )
-            ids, positions = self._id[mine], self._position[mine]
+            ids = self._id[mine]
+            positions = self._position[mine]
             at = places(ids, wanted)
             position = np.where(several & (at >= 0), positions[at], position)
         del wanted, place

@@ -113,38 +113,34 @@ def _ops(
     end = trace.events.duration_ps[events]
     np.maximum(end, 0, out=end)
     end += start
-    modules, ops = trace.stat(stats.HLO_MODULE), trace.stat(stats.HLO_OP)
+    modules = trace.stat(stats.HLO_MODULE)
+    ops = trace.stat(stats.HLO_OP)
     framework_paths = trace.stat(stats.TF_OP), trace.stat(stats.OUTERMOST_ANNOTATION)
     path, paths = first_texts_of(
         framework_paths, events, len(trace.names) + len(modules.texts) + len(ops.texts)
     )
     if (path < 0).any():
         path = np.where(path < 0, links.framework_ops(launch), path).astype(np.int32)
-    names, details = (
-        trace.names.name + modules.texts + ops.texts + paths,
-        trace.stat(stats.KERNEL_DETAILS),
-    )
+    names = trace.names.name + modules.texts + ops.texts + paths
+    details = trace.stat(stats.KERNEL_DETAILS)
     ids, known = questions.programs(trace, events, row)
     module = texts_of(modules, events, len(trace.names))
     around, called = _programs_around(questions, trace, planes, start)
     if called:
         inside = around >= 0
-        ids, known = (
-            np.where(
-                known, ids, np.array([program_number(one) for one in called])[around]
-            ),
-            known | inside,
+        ids = np.where(
+            known, ids, np.array([program_number(one) for one in called])[around]
         )
+        known = known | inside
         module = np.where(
             (module < 0) & inside, around + len(names) + len(details.texts), module
         ).astype(np.int32)
     every = distinct(ids[known])
     run, has_run = numbers_of(trace.stat(stats.RUN_ID), events)
-    program = (
-        np.where(known, np.searchsorted(every, ids), -1).astype(np.int32)
-        if len(every)
-        else constant(-1, len(row))
-    )
+    if len(every):
+        program = np.where(known, np.searchsorted(every, ids), -1).astype(np.int32)
+    else:
+        program = constant(-1, len(row))
     return DeviceOps(
         start=start,
         end=end,
@@ -169,7 +165,10 @@ def _ops(
 
 
 def _programs_around(
-    questions: DeviceOfPlanes, trace: HostTrace, planes: list[int], start: Int64Array
+    questions: DeviceOfPlanes,
+    trace: HostTrace,
+    planes: list[int],
+    start: Int64Array,
 ) -> tuple[npt.NDArray[np.int64], list[str]]:
     """(index of the program that runs at each instant, -1 without one; the programs'
     names), by the device's line of programs.
@@ -209,13 +208,11 @@ def _single_ops(
     """
     buffers = [code for code, text in enumerate(ops.texts) if is_command_buffer(text)]
     found = texts_of(ops, events, offset)
-    return (
-        np.where(is_in(found, np.array(buffers, np.int64) + offset), -1, found).astype(
-            np.int32
-        )
-        if buffers
-        else found
-    )
+    if buffers:
+        return np.where(
+            is_in(found, np.array(buffers, np.int64) + offset), -1, found
+        ).astype(np.int32)
+    return found
 
 
 def _between_devices(
@@ -225,11 +222,11 @@ def _between_devices(
     tracer calls them DeviceToDevice.
     """
     within = is_in(kind, (DeviceClass.D2D,))
-    return (
-        np.where(within & links.to_peers(launch), DeviceClass.P2P, kind).astype(np.int8)
-        if within.any()
-        else kind
-    )
+    if within.any():
+        return np.where(within & links.to_peers(launch), DeviceClass.P2P, kind).astype(
+            np.int8
+        )
+    return kind
 
 
 def _exchanged(
@@ -255,7 +252,10 @@ def _rows(ops: DeviceOps, keep: BoolArray) -> DeviceOps:
         return ops
     columns = {name: getattr(ops, name)[keep] for name in COLUMNS}
     return DeviceOps(
-        **columns, callers=ops.callers, names=ops.names, program_ids=ops.program_ids
+        **columns,
+        callers=ops.callers,
+        names=ops.names,
+        program_ids=ops.program_ids,
     )
 
 
@@ -271,10 +271,12 @@ def _events_in_order(
         for one in (np.int16, np.int32, np.int64)
         if (lines.id.astype(one) == lines.id).all()
     )
-    events, stream = [np.empty(0, np.int64)], [np.empty(0, kind)]
+    events = [np.empty(0, np.int64)]
+    stream = [np.empty(0, kind)]
     for line in true_at(is_in(lines.plane, planes)).tolist():
         line_id = int(lines.id[line])
-        lo, hi = int(lines.first[line]), int(lines.first[line + 1])
+        lo = int(lines.first[line])
+        hi = int(lines.first[line + 1])
         if hi == lo:
             continue
         wanted = questions.part_of_line(lines.name[line])
@@ -286,27 +288,33 @@ def _events_in_order(
             continue
         events.append(mine.astype(np.int64))
         stream.append(np.full(len(mine), line_id, kind))
-    found, of_line = np.concatenate(events), np.concatenate(stream)
+    found = np.concatenate(events)
+    of_line = np.concatenate(stream)
     del events, stream
     counted = trace.stat(NUM_OCCURRENCES).event
     if len(counted):
         placed = ~is_in(found, counted)
-        found, of_line = found[placed], of_line[placed]
+        found = found[placed]
+        of_line = of_line[placed]
     order = np.argsort(trace.events.start_ps[found], kind="stable")
-    found, of_line = found[order], of_line[order]
+    found = found[order]
+    of_line = of_line[order]
     del order
     start = trace.events.start_ps[found]
     if (start[1:] == start[:-1]).any():
         order = np.lexsort(
             (-(start + np.maximum(trace.events.duration_ps[found], 0)), start)
         )
-        found, of_line, start = found[order], of_line[order], start[order]
+        found = found[order]
+        of_line = of_line[order]
+        start = start[order]
     return found, of_line, start
 
 
 def _of_line(trace: HostTrace, line: int, wanted: Callable[[str], bool]) -> Int64Array:
     """Indexes of a line's events of the wanted names."""
-    lo, hi = int(trace.lines.first[line]), int(trace.lines.first[line + 1])
+    lo = int(trace.lines.first[line])
+    hi = int(trace.lines.first[line + 1])
     rows = trace.events.row[lo:hi]
     chosen = [
         one for one in used(rows, len(trace.names)) if wanted(trace.names.name[one])

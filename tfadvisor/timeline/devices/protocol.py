@@ -209,7 +209,13 @@ def peaks_of_model(name: str) -> Peaks | None:
         for one in (model.bf16, model.fp8, model.tf32, model.fp32)
     )
     bandwidth = None if model.bandwidth is None else model.bandwidth * 1e9
-    return Peaks(bf16, bandwidth, fp8_flops=fp8, tf32_flops=tf32, fp32_flops=fp32)
+    return Peaks(
+        bf16,
+        bandwidth,
+        fp8_flops=fp8,
+        tf32_flops=tf32,
+        fp32_flops=fp32,
+    )
 
 
 def number(properties: Mapping[str, float | int | str], name: str) -> float | None:

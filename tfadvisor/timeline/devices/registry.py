@@ -146,11 +146,9 @@ def proof_of_work(trace: HostTrace, threads: Threads) -> str:
         if is_accelerator_thread(thread.name):
             return f"the thread {thread.name.split('/')[0]} ran"
     calls = threads.named(is_kernel_launch)
-    return (
-        f"{threads.names[threads.row[calls[0]]]} was called {len(calls):,} times"
-        if len(calls)
-        else ""
-    )
+    if len(calls):
+        return f"{threads.names[threads.row[calls[0]]]} was called {len(calls):,} times"
+    return ""
 
 
 def _launches(trace: HostTrace, threads: Threads) -> tuple[int, int]:
@@ -160,26 +158,20 @@ def _launches(trace: HostTrace, threads: Threads) -> tuple[int, int]:
     del position, number
     if len(launched) < _FEW:
         return 0, 0
-    answered, most = (
-        threads.integers_elsewhere(trace.stat(stats.CORRELATION_ID)),
-        int(launched.max()),
-    )
+    answered = threads.integers_elsewhere(trace.stat(stats.CORRELATION_ID))
+    most = int(launched.max())
     if most <= _DENSE * len(
         launched
     ):  # ids are counted up: a flag for each is smaller and faster than a sort
         calls, shown = (np.zeros(most + 1, np.bool_) for _ in range(2))
         calls[launched] = True
         shown[answered[(answered > 0) & (answered <= most)]] = True
-        count, lost = (
-            int(np.count_nonzero(calls)),
-            int(np.count_nonzero(calls & ~shown)),
-        )
+        count = int(np.count_nonzero(calls))
+        lost = int(np.count_nonzero(calls & ~shown))
     else:
         launched = distinct(launched)
-        count, lost = (
-            len(launched),
-            int(np.count_nonzero(places(distinct(answered), launched) < 0)),
-        )
+        count = len(launched)
+        lost = int(np.count_nonzero(places(distinct(answered), launched) < 0))
     return (count, lost) if count >= _FEW else (0, 0)
 
 
@@ -210,9 +202,8 @@ def _runs(
     shown = first < np.searchsorted(launched, threads.end[runs])
     launching = len(distinct(threads.thread_of(runs)))
     working = sum(device.is_active for device in devices)
-    of_others = (
-        round(len(runs) * max(launching - working, 0) / launching)
-        if launching > 1
-        else 0
-    )
+    if launching > 1:
+        of_others = round(len(runs) * max(launching - working, 0) / launching)
+    else:
+        of_others = 0
     return len(runs), max(int((~shown).sum()), of_others)

@@ -70,7 +70,8 @@ class Tpu(DeviceOfPlanes):
         """By number; planes of the same name are one device, beside which its sparse
         cores have their own.
         """
-        found, trace = [], recorded.trace
+        found = []
+        trace = recorded.trace
         planes = [trace.planes[one].name for one in trace.lines.plane.tolist()]
         for one in devices_of_planes(self, recorded):
             lines = [
@@ -101,17 +102,16 @@ class Tpu(DeviceOfPlanes):
         """By the op's category, else by its HLO name; where the displayed one says too
         little, by the whole instruction.
         """
-        name, display_name = trace.names.name[row], trace.names.display_name[row]
+        name = trace.names.name[row]
+        display_name = trace.names.display_name[row]
         category = str(trace.details.metadata_stats(row).get(stats.HLO_CATEGORY) or "")
         found = hlo_class(display_name or name, category)
         if found in (DeviceClass.COMPUTE, DeviceClass.OTHER_COPY):
             found = hlo_class(name, category)
         start = awaited_start(name)
-        return (
-            DeviceClass.COLLECTIVE
-            if start and start in exchanging_starts(trace.names.name)
-            else found
-        )
+        if start and start in exchanging_starts(trace.names.name):
+            return DeviceClass.COLLECTIVE
+        return found
 
     def runs_others(self, name: str) -> bool:
         """Loops, branches and calls lie on the same line as the ops of their body."""
@@ -121,10 +121,8 @@ class Tpu(DeviceOfPlanes):
         self, trace: HostTrace, events: Int64Array, row: npt.NDArray[np.int32]
     ) -> tuple[Int64Array, BoolArray]:
         """The id hangs on the event's name."""
-        by_row, has_id = (
-            np.zeros(len(trace.names), np.int64),
-            np.zeros(len(trace.names), np.bool_),
-        )
+        by_row = np.zeros(len(trace.names), np.int64)
+        has_id = np.zeros(len(trace.names), np.bool_)
         for used in distinct(row).tolist():
             found = trace.details.metadata_stats(used).get(stats.PROGRAM_ID)
             if isinstance(found, int):
@@ -165,7 +163,8 @@ class Tpu(DeviceOfPlanes):
         """The instruction's memory spaces give the direction, its result's shape the
         bytes.
         """
-        row, every = trace.events.row[events], no_details(kind)
+        row = trace.events.row[events]
+        every = no_details(kind)
         size = np.full(len(trace.names), -1, np.int64)
         for used in distinct(row[is_in(kind, COPIES)]).tolist():
             size[used] = copied_bytes(trace.names.name[used])
@@ -207,18 +206,18 @@ def on_chip_clock(trace: HostTrace) -> HostTrace:
     if not planes or not len(measured) or not len(measured_too):
         return trace
     both, first, second = np.intersect1d(measured, measured_too, return_indices=True)
-    start, length = trace.events.start_ps.copy(), trace.events.duration_ps.copy()
+    start = trace.events.start_ps.copy()
+    length = trace.events.duration_ps.copy()
     plane_of = trace.lines.plane[trace.line_of_event()]
     for plane in planes:
         mine = true_at(is_in(plane_of[both], [plane]))
         if not len(mine):
             continue
         events = both[mine]
-        chip, chip_length = offset[first[mine]], duration[second[mine]]
-        fitted, fitted_length = (
-            trace.events.start_ps[events],
-            np.maximum(trace.events.duration_ps[events], 0),
-        )
+        chip = offset[first[mine]]
+        chip_length = duration[second[mine]]
+        fitted = trace.events.start_ps[events]
+        fitted_length = np.maximum(trace.events.duration_ps[events], 0)
         knots = np.concatenate([fitted, fitted + fitted_length])
         shift = np.concatenate(
             [chip - fitted, chip + chip_length - fitted - fitted_length]

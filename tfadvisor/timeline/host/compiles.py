@@ -66,16 +66,21 @@ def compiled_in_steps(
             ]
         )
     )
-    lo, hi = threads.start[calls], threads.end[calls]
+    lo = threads.start[calls]
+    hi = threads.end[calls]
     spent = compiling.within(lo, hi)
     counted = intersection(compiling, steps.steady_time).within(lo, hi)
     counts = (2 * counted > spent) & (
         spent >= 0.2 * (hi - lo)
     )  # a host that is ahead calls before the device's step
-    calls, spent, lo, hi = calls[counts], spent[counts], lo[counts], hi[counts]
+    calls = calls[counts]
+    spent = spent[counts]
+    lo = lo[counts]
+    hi = hi[counts]
     outer = np.ones(len(calls), np.bool_)
     outer[1:] = lo[1:] >= np.maximum.accumulate(hi)[:-1]
-    calls, spent = calls[outer], spent[outer]
+    calls = calls[outer]
+    spent = spent[outer]
     found = []
     for row in distinct(threads.row[calls]).tolist():
         mine = threads.row[calls] == row

@@ -107,9 +107,10 @@ def host_calls(
     pythons = threads.wanted_rows(runs_python)
     python = threads.names[int(pythons.argmax())] if pythons.any() else ""
     driver = threads.threads[steps.thread] if steps.thread >= 0 else None
-    dispatched = (
-        dispatches(threads, driver) if driver is not None else np.empty(0, np.int64)
-    )
+    if driver is not None:
+        dispatched = dispatches(threads, driver)
+    else:
+        dispatched = np.empty(0, np.int64)
     scales = _in_counted_steps(threads, steps, scales_loss)
     counted = dispatched[in_counted_steps(threads.start[dispatched], steps)]
     return HostCalls(
@@ -161,7 +162,8 @@ def writing_time(threads: Threads, steps: Steps) -> Intervals:
     calls = dispatches(threads, thread)
     alone = threads.bear(calls, is_single_op)
     writes = writes[(writes >= thread.lo) & (writes < thread.hi)]
-    lo, hi = [], []
+    lo = []
+    hi = []
     for start, end in zip(steps.starts.tolist(), steps.ends.tolist(), strict=True):
         inside = (threads.start[calls] >= start) & (threads.start[calls] < end)
         mine = calls[inside & ~alone]
@@ -196,10 +198,8 @@ def building_time(threads: Threads, steps: Steps) -> Intervals:
     others = dispatches(threads, thread)
     others = others[~threads.bear(others, builds_pipeline)]
     calls = others[~threads.bear(others, is_single_op)]
-    step, call = (
-        step_of(threads.start[ops], steps),
-        np.searchsorted(threads.start[calls], threads.start[ops]),
-    )
+    step = step_of(threads.start[ops], steps)
+    call = np.searchsorted(threads.start[calls], threads.start[ops])
     eager = (
         np.diff(np.searchsorted(threads.start[others], threads.start[ops]))
         >= _EAGER_OPS
@@ -337,7 +337,8 @@ def host_costs(
 
     pipeline: for every host event, whether it is work of the input pipeline.
     """
-    building, calls = building_time(threads, steps), _memory_calls(threads)
+    building = building_time(threads, steps)
+    calls = _memory_calls(threads)
 
     @cache
     def works() -> Intervals:

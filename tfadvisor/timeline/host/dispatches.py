@@ -128,13 +128,15 @@ def driving_thread(threads: Threads) -> int:
     """The thread that dispatches most programs and ops, -1 when none dispatches any.
     For traces without markers.
     """
-    best, most = -1, 0
+    best = -1
+    most = 0
     for thread in threads.threads:
         if not thread.is_pipeline:
             calls = dispatches(threads, thread)
             total = int((threads.end[calls] - threads.start[calls]).sum())
             if total > most:
-                best, most = thread.index, total
+                best = thread.index
+                most = total
     return best
 
 
@@ -163,7 +165,8 @@ def _evaluations(threads: Threads, thread: Thread, traces: Int64Array) -> Int64A
     """
     launches = threads.of(thread, HostClass.LAUNCH)
     runs = threads.start[outermost(threads, launches[threads.bear(launches, executes)])]
-    starts, ends = threads.start[traces], threads.end[traces]
+    starts = threads.start[traces]
+    ends = threads.end[traces]
     count = np.searchsorted(runs, ends) - np.searchsorted(runs, starts)
     others = threads.of(thread, HostClass.COMPILE)
     others = others[~is_in(others, traces[count > 0])]
@@ -266,7 +269,8 @@ def eager_pauses(
     All of them, and those between two ops that TensorFlow dispatches by themselves.
     """
     calls = dispatches(threads, thread)
-    starts, ends = threads.start[calls], threads.end[calls]
+    starts = threads.start[calls]
+    ends = threads.end[calls]
     step = np.searchsorted(steps.starts, starts, side="right") - 1
     count = np.bincount(step[step >= 0], minlength=len(steps))
     eager = (step >= 0) & (count[np.maximum(step, 0)] >= _EAGER_DISPATCHES)
@@ -293,7 +297,10 @@ def eager_pauses(
 
 
 def _strays(
-    row: npt.NDArray[np.int32], step: Int64Array, pause: Int64Array, inside: BoolArray
+    row: npt.NDArray[np.int32],
+    step: Int64Array,
+    pause: Int64Array,
+    inside: BoolArray,
 ) -> BoolArray:
     """Which pauses are long although at most steps' same place, between the same two
     calls, they are short: the core was taken away, where work of the loop would come
@@ -364,7 +371,9 @@ def eager_runs(threads: Threads) -> EagerRuns:
     """
     if not len(threads.everywhere(HostClass.RUN_EAGER)):
         return EagerRuns(_joined([]), _joined([]), calls_that_wait(threads))
-    kernels, calls, waits = [], [], []
+    kernels = []
+    calls = []
+    waits = []
     for thread in threads.threads:
         runs = threads.of(thread, HostClass.RUN_EAGER)
         if not len(runs):
@@ -429,7 +438,10 @@ class HostOps(msgspec.Struct, frozen=True):
 
 
 def host_ops(
-    trace: HostTrace, threads: Threads, steps: Steps, pipeline: BoolArray
+    trace: HostTrace,
+    threads: Threads,
+    steps: Steps,
+    pipeline: BoolArray,
 ) -> HostOps:
     """Ops that launch nothing while they run, so that their time is work of the host
     and not the dispatch of a kernel.
@@ -461,10 +473,8 @@ def pipeline_ops(threads: Threads, steps: Steps, pipeline: BoolArray) -> HostOps
 
 def _by_type(threads: Threads, steps: Steps, ops: Int64Array) -> HostOps:
     """Those of the ops that begin in counted steps."""
-    time, seen = (
-        np.zeros(len(threads.names), np.int64),
-        np.zeros(len(threads.names), np.bool_),
-    )
+    time = np.zeros(len(threads.names), np.int64)
+    seen = np.zeros(len(threads.names), np.bool_)
     for part in blocks(len(ops)):
         mine = ops[part]
         mine = mine[in_counted_steps(threads.start[mine], steps)]

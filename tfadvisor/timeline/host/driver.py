@@ -58,7 +58,12 @@ _LARGE_COPY_PS = 100_000_000
 waits for copying.
 """
 
-_INPUT, _COMPILE, _LAUNCH, _WAIT, _WAIT_FOR_THREADS, _IN_CALL = 1, 2, 3, 4, 5, 6
+_INPUT = 1
+_COMPILE = 2
+_LAUNCH = 3
+_WAIT = 4
+_WAIT_FOR_THREADS = 5
+_IN_CALL = 6
 _STATE = {
     HostClass.INPUT: _INPUT,
     HostClass.GET_NEXT: _INPUT,
@@ -75,7 +80,10 @@ _STATE = {
 
 
 def host_activity(
-    trace: HostTrace, threads: Threads, steps: Steps, pipeline: BoolArray
+    trace: HostTrace,
+    threads: Threads,
+    steps: Steps,
+    pipeline: BoolArray,
 ) -> HostActivity:
     """What the driving thread does; where it waits, what other threads do that it may
     be waiting for.
@@ -140,7 +148,10 @@ def waits_for_threads(threads: Threads, thread: Thread) -> Int64Array:
 
 
 def _copies(
-    threads: Threads, thread: Thread, launch: Intervals, wait: Intervals
+    threads: Threads,
+    thread: Thread,
+    launch: Intervals,
+    wait: Intervals,
 ) -> Intervals:
     """Where the thread's dispatches copy, or wait for another thread that copies for
     long; and where it reads an array for which one does: all of that reading is
@@ -152,11 +163,9 @@ def _copies(
     long = every[threads.end[every] - threads.start[every] >= _LARGE_COPY_PS]
     reads = threads.of(thread, HostClass.WAIT)
     reads = reads[threads.bear(reads, reads_array)]
-    lo, hi, begun = (
-        threads.start[reads],
-        threads.end[reads],
-        np.sort(threads.start[long]),
-    )
+    lo = threads.start[reads]
+    hi = threads.end[reads]
+    begun = np.sort(threads.start[long])
     large = np.searchsorted(begun, hi) > np.searchsorted(begun, lo)
     awaited = union(threads.start[long], threads.end[long])
     own_or_awaited = union_of(union(threads.start[own], threads.end[own]), awaited)
@@ -206,7 +215,8 @@ def _states(
         & (threads.end[thread.lo : thread.hi] > threads.start[thread.lo : thread.hi])
     )
     state = state_of[known]
-    starts, ends = threads.start[known + thread.lo], threads.end[known + thread.lo]
+    starts = threads.start[known + thread.lo]
+    ends = threads.end[known + thread.lo]
 
     compiling = union(starts[state == _COMPILE], ends[state == _COMPILE])
     if len(compiling):
@@ -219,7 +229,9 @@ def _states(
         starts[state == _INPUT], ends[state == _INPUT]
     ).contains(starts)
     keep = ~(is_in(state, (_LAUNCH, _IN_CALL)) & owned)
-    state, starts, ends = state[keep], starts[keep], ends[keep]
+    state = state[keep]
+    starts = starts[keep]
+    ends = ends[keep]
 
     wait_starts, wait_ends = _awaited(trace, threads, thread)
     if (
@@ -234,16 +246,17 @@ def _states(
             # order
         )
     state = np.concatenate([state, np.full(len(wait_starts), _WAIT, np.int8)])
-    starts, ends = (
-        np.concatenate([starts, wait_starts]),
-        np.concatenate([ends, wait_ends]),
-    )
+    starts = np.concatenate([starts, wait_starts])
+    ends = np.concatenate([ends, wait_ends])
     order = np.lexsort((-ends, starts))
     return state[order], starts[order], ends[order]
 
 
 def _mark_function_calls(
-    trace: HostTrace, threads: Threads, thread: Thread, state: npt.NDArray[np.int8]
+    trace: HostTrace,
+    threads: Threads,
+    thread: Thread,
+    state: npt.NDArray[np.int8],
 ) -> None:
     """A call of a tf.function is dispatch, or compilation when its `tf_function_call`
     says that it was traced.
@@ -267,13 +280,17 @@ def _awaited(
     produced_at, produced = _waits_with_id(trace, threads, thread, stats.PRODUCER_ID)
     consumed_at, consumed = _waits_with_id(trace, threads, thread, stats.CONSUMER_ID)
     _, first, second = np.intersect1d(produced, consumed, return_indices=True)
-    begin, finish = threads.start[produced_at[first]], threads.end[consumed_at[second]]
+    begin = threads.start[produced_at[first]]
+    finish = threads.end[consumed_at[second]]
     keep = finish > begin
     return begin[keep], finish[keep]
 
 
 def _waits_with_id(
-    trace: HostTrace, threads: Threads, thread: Thread, stat: str
+    trace: HostTrace,
+    threads: Threads,
+    thread: Thread,
+    stat: str,
 ) -> tuple[Int64Array, Int64Array]:
     """(position, id) of a thread's waits that bear one."""
     position, number = threads.integers(trace.stat(stat))
@@ -342,14 +359,14 @@ def host_classes_of_time(activity: HostActivity) -> Mapping[TimeClass, Intervals
     called = difference(
         activity.step_python, union_of(activity.compile, activity.input)
     )
-    launch, host = difference(activity.launch, called), union_of(host, called)
+    launch = difference(activity.launch, called)
+    host = union_of(host, called)
     locked_out = intersection(union_of(launch, host), pending.pipeline_python)
     own_input = union_of(activity.input, locked_out)
-    own_launch, host = difference(launch, locked_out), difference(host, locked_out)
-    own_launch, host = (
-        union_of(own_launch, intersection(host, activity.eager_elsewhere)),
-        difference(host, activity.eager_elsewhere),
-    )
+    own_launch = difference(launch, locked_out)
+    host = difference(host, locked_out)
+    own_launch = union_of(own_launch, intersection(host, activity.eager_elsewhere))
+    host = difference(host, activity.eager_elsewhere)
     busy_elsewhere = union_of(activity.compile, own_input, own_launch, host)
     return {
         TimeClass.COMPILE: union_of(

@@ -81,11 +81,9 @@ class FrameShare(msgspec.Struct, frozen=True):
 
     def called(self) -> str:
         """What the loop calls: `load_batch (train.py:42)`, `builtins next`."""
-        return (
-            place_in_words(self.file, self.line, self.function)
-            if self.file
-            else self.function
-        )
+        if self.file:
+            return place_in_words(self.file, self.line, self.function)
+        return self.function
 
 
 def loop_frames(
@@ -107,10 +105,13 @@ def loop_frames(
     frames, parent, called = _loop(threads, steps, steady)
     if not len(frames):
         return ()
-    start, end, row = threads.start[frames], threads.end[frames], threads.row[frames]
+    start = threads.start[frames]
+    end = threads.end[frames]
+    row = threads.row[frames]
     windows = steps.steady_time
     # the tracer's stop may lie in the last call
-    host, loading = intersection(host, windows), intersection(loading, windows)
+    host = intersection(host, windows)
+    loading = intersection(loading, windows)
     longest = _longest_dispatches(threads, steps, steady)
 
     def cost_of(calls: Int64Array) -> Int64Array:
@@ -193,9 +194,10 @@ def _inside_steps(
                 continue
             below = true_at(is_in(parent, mine))
             below_most = _mostly(parent, start, end, row, mine)
-            place = (
-                frame_place(names[int(row[below_most[0]])]) if len(below_most) else None
-            )
+            if len(below_most):
+                place = frame_place(names[int(row[below_most[0]])])
+            else:
+                place = None
             if place is not None and walks_modules(place[0], place[2]):
                 continue
             if (
@@ -230,7 +232,10 @@ def _holds_most(moments: Int64Array, start: Int64Array, end: Int64Array) -> bool
 
 
 def _loop(
-    threads: Threads, steps: Steps, of: BoolArray, before: int = 0
+    threads: Threads,
+    steps: Steps,
+    of: BoolArray,
+    before: int = 0,
 ) -> tuple[Int64Array, Int64Array, Int64Array]:
     """(positions of the driving thread's frames around and inside those steps, the
     parent of each among them, which of them the frame calls that encloses these steps).
@@ -239,12 +244,14 @@ def _loop(
     frames = (
         threads.bear(slice(thread.lo, thread.hi), is_frame).nonzero()[0] + thread.lo
     )
-    lo, hi = int(steps.starts[of].min()), int(steps.ends[of].max())
+    lo = int(steps.starts[of].min())
+    hi = int(steps.ends[of].max())
     last = min(hi, int(steps.span_ends[of].max()))
     around = (threads.start[frames] <= lo) & (threads.end[frames] >= last)
     inside = (threads.end[frames] > lo - before) & (threads.start[frames] < hi)
     frames = frames[around | inside][:_MOST_FRAMES]
-    start, end = threads.start[frames], threads.end[frames]
+    start = threads.start[frames]
+    end = threads.end[frames]
     parent = parents(start, end)
     around = (start <= lo) & (end >= last)
     loop = int(true_at(around)[-1]) if around.any() else -1
@@ -276,18 +283,22 @@ def calls_before_dispatches(threads: Threads, steps: Steps) -> Int64Array:
     if not len(called) or not len(dispatched):
         return np.empty(0, np.int64)
     calls = frames[called]
-    begun, ended = threads.start[dispatched], threads.end[dispatched]
+    begun = threads.start[dispatched]
+    ended = threads.end[dispatched]
     waits = threads.of(thread, HostClass.WAIT)
     waits = waits[~is_in(waits, others)]
-    row, found = threads.row[calls], []
+    row = threads.row[calls]
+    found = []
     first_of_steps = _first_of_steps(threads, dispatched, len(steps))
     for used in distinct(row).tolist():
         mine = calls[row == used]
-        start, end = threads.start[mine], threads.end[mine]
+        start = threads.start[mine]
+        end = threads.end[mine]
         busy = _any_begins_in(begun, start, end) | _any_begins_in(
             threads.start[waits], start, end
         )
-        first, last = int(start[0]), int(_without_last_ask(start, end)[-1])
+        first = int(start[0])
+        last = int(_without_last_ask(start, end)[-1])
         ahead = (
             first < first_of_steps
             and last <= int(ended[-1])

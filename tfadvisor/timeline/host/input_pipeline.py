@@ -172,7 +172,8 @@ def _add_thread(
     parent: of each event among them, -1 for none. A stage that works in the background
     only waits in its own events; its work is that of its functions.
     """
-    row, length = threads.row[events], threads.end[events] - threads.start[events]
+    row = threads.row[events]
+    length = threads.end[events] - threads.start[events]
     own = length.copy()
     is_stage = _among(path_of, threads)[row]
     nested = (parent >= 0) & is_stage
@@ -270,7 +271,8 @@ def _owning_stage(
     outermost = true_at(is_stage & (parent < 0))
     alone = true_at(~is_stage & (parent < 0))
     before = np.searchsorted(outermost, alone) - 1
-    alone, before = alone[before >= 0], before[before >= 0]
+    alone = alone[before >= 0]
+    before = before[before >= 0]
     owner[alone] = consumer[row[outermost[before]]]
     background[alone] = True
     return owner, background
@@ -283,26 +285,24 @@ class _Functions:
 
     def __init__(self, trace: HostTrace, threads: Threads) -> None:
         position, step_id = threads.integers_as_stored(trace.stat(stats.EXECUTOR_STEP))
-        self._threads, kind = threads, threads.kind[position]
+        self._threads = threads
+        kind = threads.kind[position]
         call = true_at(kind == HostClass.CAPTURED.value)
-        self._call_position, self._call_id = (
-            position[call].astype(np.int64),
-            step_id[call].astype(np.int64),
-        )
+        self._call_position = position[call].astype(np.int64)
+        self._call_id = step_id[call].astype(np.int64)
         work = true_at(
             (kind == HostClass.PROCESS.value) & is_in(step_id, distinct(self._call_id))
         )
-        work_position, work_id = (
-            position[work].astype(np.int64),
-            step_id[work].astype(np.int64),
-        )
+        work_position = position[work].astype(np.int64)
+        work_id = step_id[work].astype(np.int64)
         order = np.argsort(work_id, kind="stable")
         self._work_id = work_id[order]
         self._ids, first = np.unique(self._work_id, return_index=True)
         ends = threads.end[work_position[order]]
-        self._last_end = (
-            np.maximum.reduceat(ends, first) if len(first) else np.empty(0, np.int64)
-        )
+        if len(first):
+            self._last_end = np.maximum.reduceat(ends, first)
+        else:
+            self._last_end = np.empty(0, np.int64)
         self._python_ids = self._ids_with_python(work_position, work_id)
 
     def _ids_with_python(self, work: Int64Array, work_id: Int64Array) -> Int64Array:
@@ -452,20 +452,20 @@ def made_batches(threads: Threads, steps: Steps) -> Intervals:
     ):
         return EMPTY
 
-    begun, ended = threads.start[calls], threads.end[calls]
+    begun = threads.start[calls]
+    ended = threads.end[calls]
     first = np.searchsorted(begun, steps.starts)  # the first dispatch of each step
     has = first < len(calls)
     first = first[has]
-    until, after = (
-        begun[first],
-        np.where(first > 0, ended[first - 1], steps.starts[has]),
-    )
+    until = begun[first]
+    after = np.where(first > 0, ended[first - 1], steps.starts[has])
     last = np.searchsorted(threads.start[conversions], until) - 1
     converted = threads.start[conversions][np.maximum(last, 0)]
     converts = (last >= 0) & (converted > after)
     if int(converts.sum()) < min(most, int(has.sum())) or not converts.any():
         return EMPTY
-    after, converted = after[converts], converted[converts]
+    after = after[converts]
+    converted = converted[converts]
     start = np.maximum(steps.starts[has][converts], after)
     marked = start < converted
     return union(start[marked], converted[marked])

@@ -59,7 +59,10 @@ def allocators(trace: HostTrace, threads: Threads) -> Iterator[tuple[str, Int64A
 
 
 def numbers_at(
-    trace: HostTrace, threads: Threads, stat: str, positions: Int64Array
+    trace: HostTrace,
+    threads: Threads,
+    stat: str,
+    positions: Int64Array,
 ) -> Int64Array:
     """The integer that each event bears, 0 without one."""
     where, value = threads.integers(trace.stat(stat))

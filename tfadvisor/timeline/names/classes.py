@@ -137,11 +137,9 @@ def is_between_slices(name: str) -> bool:
 def lost_events(warning: str) -> int:
     """How many events the profiler says it dropped; 0 for warnings of other things."""
     match = _DROPPED.search(warning)
-    return (
-        number_of((match.group(1) or match.group(2)).replace(",", "")) or 0
-        if match
-        else 0
-    )
+    if match:
+        return number_of((match.group(1) or match.group(2)).replace(",", "")) or 0
+    return 0
 
 
 _COMPILED = r"(?:multi_step_on_iterator|one_step_on_iterator|one_step_on_data|(?:train|test|predict)_function)"
@@ -184,7 +182,8 @@ saved them.
 """
 TPU_LINES = ("XLA Ops", "Async XLA Ops")
 """Of a TPU's lines those that hold its ops; the others sum them up."""
-_SPARSE_CORE, _SPARSE_OPS = " SparseCore ", "Sparse Core Ops"
+_SPARSE_CORE = " SparseCore "
+_SPARSE_OPS = "Sparse Core Ops"
 """After the device in the name of the plane of one of its sparse cores, and the line of
 what that ran.
 """

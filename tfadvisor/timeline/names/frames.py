@@ -153,11 +153,9 @@ def frame_class(name: str) -> HostClass:
     place = frame_place(name)
     if place is None:
         function = name.rpartition(" ")[2]
-        return (
-            HostClass.WAIT
-            if function in ("acquire", "block_until_ready")
-            else HostClass.FRAME
-        )
+        if function in ("acquire", "block_until_ready"):
+            return HostClass.WAIT
+        return HostClass.FRAME
     file, _, function = place
     return _framework_class(file, function) or _users_class(file, function)
 

@@ -439,11 +439,9 @@ def _pipeline_class(name: str) -> HostClass | None:
         name.isidentifier() and name.endswith(("Produce", "Consume"))
     ):
         return HostClass.DATASET
-    return (
-        HostClass.CAPTURED
-        if name.startswith("InstantiatedCapturedFunction::")
-        else None
-    )
+    if name.startswith("InstantiatedCapturedFunction::"):
+        return HostClass.CAPTURED
+    return None
 
 
 def _runtime_class(name: str) -> HostClass | None:

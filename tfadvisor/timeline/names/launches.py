@@ -23,8 +23,13 @@ _MOST = (1 << 31, 1 << 16, 1 << 16)
 """Blocks in each direction of a grid are fewer: what some old recordings hold is not a
 launch.
 """
-_MOST_THREADS, _MOST_REGISTERS, _MOST_SHARED = 1024, 255, 1 << 18
-_WARP, _REGISTERS, _AT_ONCE, _RESERVED = 32, 1 << 16, 256, 1024
+_MOST_THREADS = 1024
+_MOST_REGISTERS = 255
+_MOST_SHARED = 1 << 18
+_WARP = 32
+_REGISTERS = 1 << 16
+_AT_ONCE = 256
+_RESERVED = 1024
 """Of a multiprocessor: registers, the unit in which a warp gets them; bytes that each
 block takes since Ampere.
 """
@@ -57,7 +62,8 @@ def kernel_launch(details: str, capability: tuple[int, int]) -> KernelLaunch | N
     found: dict[str, tuple[int, ...]] = {}
     for name, text in _FIELD.findall(details):
         found[name] = tuple(number_of(one) or 0 for one in text.split(","))
-    grid, block = found.get("grid", ()), found.get("block", ())
+    grid = found.get("grid", ())
+    block = found.get("block", ())
     registers = found.get("regs", (0,))[0]
     shared = [found[name][0] for name in _SHARED if name in found]
     sane = len(grid) == len(block) == 3 and all(
@@ -71,18 +77,19 @@ def kernel_launch(details: str, capability: tuple[int, int]) -> KernelLaunch | N
     ):
         return None
     percent = found.get("occ_pct", (0,))[0]
-    occupancy = (
-        percent / 100
-        if 0 < percent <= 100
-        else _occupancy(capability, prod(block), registers, sum(shared))
-    )
+    occupancy = percent / 100 if 0 < percent <= 100 else None
+    if occupancy is None:
+        occupancy = _occupancy(capability, prod(block), registers, sum(shared))
     return KernelLaunch(
         grid, block, registers or None, sum(shared) if shared else None, occupancy
     )
 
 
 def _occupancy(
-    capability: tuple[int, int], threads: int, registers: int, shared: int
+    capability: tuple[int, int],
+    threads: int,
+    registers: int,
+    shared: int,
 ) -> float | None:
     """As CUDA's occupancy calculator: how many blocks fit by warps, registers and
     shared memory.

@@ -69,7 +69,8 @@ def op_path(path: str) -> OpPath | None:
         return None
     name, colon, kind = path.rpartition(":")
     if not colon:
-        name, kind = path, ""
+        name = path
+        kind = ""
     parts = _inside_loops(name).split("/")
     last = _plain(parts[-1]) or ""
     if not kind and (last in _SURROUNDINGS or not last):
@@ -99,22 +100,22 @@ def _inside_loops(name: str) -> str:
     """
     found = _BODY.search(name)
     while found:
-        outer, inner = name[: found.start()].split("/"), name[found.end() :]
+        outer = name[: found.start()].split("/")
+        inner = name[found.end() :]
         first = next((part for part in outer if part not in _CALLS), "")
         if not inner.removeprefix(_TAPE + "/").startswith(first + "/"):
             return name
-        name, found = inner, _BODY.search(inner)
+        name = inner
+        found = _BODY.search(inner)
         if name.startswith(_TAPE) and _OF_LOOP in name:
             name = _differentiated(name.partition(_OF_LOOP)[2])
     before, _, own = name.rpartition(
         f"/{_TAPE}/"
     )  # a loop that was lowered: `gradient_tape/LOOP/gradient_tape/LOOP/gradients/…`
     loop, inside, of = own.partition(_OF_LOOP)
-    return (
-        _differentiated(of)
-        if inside and before.startswith(_TAPE) and before.endswith(f"/{loop}")
-        else name
-    )
+    if inside and before.startswith(_TAPE) and before.endswith(f"/{loop}"):
+        return _differentiated(of)
+    return name
 
 
 def _differentiated(of: str) -> str:

@@ -69,13 +69,11 @@ def workload_of(functions: Iterable[str]) -> str:
 def serving_phase(program: str) -> str:
     """`jit_prefill_512` -> `prefill`, `jit_generate` -> `decode`, "" for all others."""
     words = set(_NO_LETTER.split(program.lower()))
-    return (
-        "prefill"
-        if "prefill" in words
-        else "decode"
-        if words & {"decode", "generate"}
-        else ""
-    )
+    if "prefill" in words:
+        return "prefill"
+    if words & {"decode", "generate"}:
+        return "decode"
+    return ""
 
 
 def serves_requests(functions: Collection[str]) -> bool:

@@ -60,7 +60,10 @@ class EventBlocks(msgspec.Struct, frozen=True):
 
 
 def event_blocks(
-    lanes: Sequence[LaneRows], lo: int, span: int, most: int
+    lanes: Sequence[LaneRows],
+    lo: int,
+    span: int,
+    most: int,
 ) -> EventBlocks:
     """lo, span: of the step, in which all events lie. most: how many rows there
     may be.
@@ -73,8 +76,12 @@ def event_blocks(
         for column in ("depth", "start", "end", "kind", "name")
     )
     order = np.lexsort((start, depth, lane))
-    lane, name, depth, kind = lane[order], name[order], depth[order], kind[order]
-    start, end = start[order] - lo, end[order] - lo
+    lane = lane[order]
+    name = name[order]
+    depth = depth[order]
+    kind = kind[order]
+    start = start[order] - lo
+    end = end[order] - lo
     first = _blocks(lane, depth, start, end, most, span)
     events = np.diff(np.append(first, len(start)))
     shown, names = _shown_names(
@@ -201,7 +208,10 @@ def memory_curves(trace: HostTrace, threads: Threads) -> tuple[MemoryCurve, ...]
 
 
 def _curve(
-    trace: HostTrace, threads: Threads, name: str, mine: Int64Array
+    trace: HostTrace,
+    threads: Threads,
+    name: str,
+    mine: Int64Array,
 ) -> MemoryCurve:
     given = numbers_at(trace, threads, stats.BYTES_ALLOCATED, mine)
     rest = numbers_at(trace, threads, stats.BYTES_AVAILABLE, mine) + numbers_at(
@@ -268,7 +278,10 @@ def _live(trace: HostTrace, threads: Threads, until: Int64Array) -> list[Block]:
 
 
 def _texts(
-    trace: HostTrace, threads: Threads, stat: str, positions: Sequence[int] | Int64Array
+    trace: HostTrace,
+    threads: Threads,
+    stat: str,
+    positions: Sequence[int] | Int64Array,
 ) -> list[str]:
     column = trace.stat(stat)
     event, code = column.codes()

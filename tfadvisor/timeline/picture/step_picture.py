@@ -36,7 +36,8 @@ is done.
 
 _MOST_THREADS = 12
 _ALL_THREADS = 256
-_FEWEST_EVENTS, _MOST_OF_OTHERS = 500, 2_000
+_FEWEST_EVENTS = 500
+_MOST_OF_OTHERS = 2_000
 """In the picture of a step that is neither the median nor the worst."""
 _DEEPEST = 16
 """A Python stack can be a hundred calls deep; deeper ones are counted, not drawn."""
@@ -125,7 +126,8 @@ def step_pictures(
     if not len(counted):
         return ()
     by_length = counted[np.argsort((steps.ends - steps.starts)[counted], kind="stable")]
-    median, worst = int(by_length[(len(by_length) - 1) // 2]), int(by_length[-1])
+    median = int(by_length[(len(by_length) - 1) // 2])
+    worst = int(by_length[-1])
     drawn_steps: tuple[tuple[WhichStep, int], ...] = (
         ("median", median),
         ("worst", worst),
@@ -136,11 +138,10 @@ def step_pictures(
         _MOST_OF_OTHERS,
     )
     number = min(drawing.other_events // each, len(others))
-    chosen = (
-        others[np.linspace(0, len(others) - 1, number).astype(np.int64)]
-        if number
-        else others[:0]
-    )
+    if number:
+        chosen = others[np.linspace(0, len(others) - 1, number).astype(np.int64)]
+    else:
+        chosen = others[:0]
     return (
         *(
             drawn.picture(which, index, steps, drawing.most_events)
@@ -160,7 +161,8 @@ class _Drawn:
         devices: Sequence[Device],
         host: Mapping[TimeClass, Intervals],
     ) -> None:
-        self._threads, self._pipeline = threads, pipeline
+        self._threads = threads
+        self._pipeline = pipeline
         every: Sequence[Device | None] = devices or (None,)
         self._classes = [(one, dict(classes_of_time(one, host))) for one in every]
         on_cpu = any(device.kind is DeviceKind.CPU for device in devices)
@@ -168,11 +170,14 @@ class _Drawn:
         self._kinds = np.full(128, TimeClass.HOST, np.int8)
         self._kinds[list(_OF_HOST)] = list(_OF_HOST.values())
         self._kinds[HostClass.OP] = TimeClass.COMPUTE if on_cpu else TimeClass.LAUNCH
-        self._workers = (
-            {one for device in devices for one in distinct(device.ops.stream).tolist()}
-            if on_cpu
-            else set()
-        )  # threads whose work is drawn as a device's
+        if on_cpu:
+            self._workers = {
+                one
+                for device in devices
+                for one in distinct(device.ops.stream).tolist()
+            }
+        else:
+            self._workers = set()
 
     def picture(
         self,
@@ -182,7 +187,9 @@ class _Drawn:
         most: int,
         most_threads: int = _MOST_THREADS,
     ) -> StepPicture:
-        lo, hi, driver = int(steps.starts[index]), int(steps.ends[index]), steps.thread
+        lo = int(steps.starts[index])
+        hi = int(steps.ends[index])
+        driver = steps.thread
         lanes: list[Lane] = []
         parts: list[LaneRows] = []
         for device, classes in self._classes:
@@ -194,11 +201,10 @@ class _Drawn:
                 () if device is None else _device_rows(device, lo, hi)
             ):
                 assert device is not None
-                name = (
-                    self._threads.threads[stream].name
-                    if device.kind is DeviceKind.CPU
-                    else str(stream)
-                )
+                if device.kind is DeviceKind.CPU:
+                    name = self._threads.threads[stream].name
+                else:
+                    name = str(stream)
                 lanes.append(Lane("stream", device.name, name, around, deeper))
                 parts.append(rows)
         shown, left_out = self._busy_threads(lo, hi, driver, most_threads)
@@ -225,7 +231,11 @@ class _Drawn:
         )
 
     def _busy_threads(
-        self, lo: int, hi: int, driver: int, most: int
+        self,
+        lo: int,
+        hi: int,
+        driver: int,
+        most: int,
     ) -> tuple[list[Thread], int]:
         """(the driving thread and then the others by the time their events cover, how
         many more there are).
@@ -255,11 +265,9 @@ class _Drawn:
             np.searchsorted(self._threads.start[thread.lo : thread.hi], hi, side="left")
         )
         part = slice(first, max(last, first))
-        start, end, kind = (
-            self._threads.start[part],
-            self._threads.end[part],
-            self._threads.kind[part],
-        )
+        start = self._threads.start[part]
+        end = self._threads.end[part]
+        kind = self._threads.kind[part]
         return (
             np.flatnonzero(
                 (end > lo) & (end > start) & (kind != HostClass.PROFILER.value)
@@ -281,11 +289,9 @@ class _Drawn:
     ) -> tuple[LaneRows, tuple[str, ...], int]:
         threads = self._threads
         events = self._inside(thread, lo, hi)
-        start, end, host_kind = (
-            threads.start[events],
-            threads.end[events],
-            threads.kind[events],
-        )
+        start = threads.start[events]
+        end = threads.end[events]
+        host_kind = threads.kind[events]
         kind = np.where(
             self._pipeline[events], TimeClass.INPUT, self._kinds[host_kind]
         ).astype(np.int8)
@@ -338,7 +344,10 @@ def _device_rows(
 
 
 def _inherit(
-    kind: npt.NDArray[np.int8], telling: BoolArray, start: Int64Array, end: Int64Array
+    kind: npt.NDArray[np.int8],
+    telling: BoolArray,
+    start: Int64Array,
+    end: Int64Array,
 ) -> None:
     """An event whose name does not tell what it does belongs to the nearest one around
     it whose name does. By doubling the way up.
@@ -368,7 +377,10 @@ def _nested(
     around = (start <= lo) & (end >= hi)
     enclosing = tuple(names[one] for one in name[around].tolist())
     keep = np.flatnonzero(~around)
-    start, end, kind, name = start[keep], end[keep], kind[keep], name[keep]
+    start = start[keep]
+    end = end[keep]
+    kind = kind[keep]
+    name = name[keep]
     closed = np.searchsorted(np.sort(end), start, side="right")
     depth = np.maximum(np.arange(len(start)) - closed, 0).astype(np.int32)
     shallow = np.flatnonzero(depth < _DEEPEST)

@@ -126,7 +126,10 @@ def _by_key(
 
 
 def _by_step(
-    one: HostSummary, its: CollectiveCalls, other: HostSummary, theirs: CollectiveCalls
+    one: HostSummary,
+    its: CollectiveCalls,
+    other: HostSummary,
+    theirs: CollectiveCalls,
 ) -> tuple[Int64Array, Int64Array] | None:
     """Numbers that agree for calls of one name in the step of one marker, -1 outside of
     steps; None without markers.

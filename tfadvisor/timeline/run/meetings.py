@@ -96,10 +96,8 @@ def find_meetings(hosts: Sequence[HostSummary]) -> Meetings:
     if len(found) < _FEWEST * median(np.array([len(one[2]) for one in members])):
         met = in_quorum([one[2] for one in members])
         if not met.all():
-            before, members = (
-                members,
-                [one for one, shares in zip(members, met, strict=True) if shares],
-            )
+            before = members
+            members = [one for one, shares in zip(members, met, strict=True) if shares]
             strangers = tuple(
                 sorted({one[0] for one in before} - {one[0] for one in members})
             )
@@ -114,7 +112,8 @@ def find_meetings(hosts: Sequence[HostSummary]) -> Meetings:
     )
     if not found.size:
         return _none("the devices' collectives cannot be paired", clocks)
-    calls, offsets = [one[2] for one in members], [int(one[3]) for one in members]
+    calls = [one[2] for one in members]
+    offsets = [int(one[3]) for one in members]
     shift = np.array(offsets)
     start, end, exposed_from = (
         _column(calls, name, found) - shift for name in ("start", "end", "exposed_from")
@@ -123,12 +122,10 @@ def find_meetings(hosts: Sequence[HostSummary]) -> Meetings:
         _column(calls, name, found) for name in ("exposed_ps", "step", "label")
     )
     order = np.argsort(start.max(axis=1), kind="stable")
-    start, end, exposed, exposed_from = (
-        start[order],
-        end[order],
-        exposed[order],
-        exposed_from[order],
-    )
+    start = start[order]
+    end = end[order]
+    exposed = exposed[order]
+    exposed_from = exposed_from[order]
     return Meetings(
         host=np.array([one[0] for one in members]),
         device=np.array([one[1] for one in members]),
@@ -171,7 +168,8 @@ def in_quorum(calls: Sequence[CollectiveCalls]) -> npt.NDArray[np.bool_]:
     ) + np.concatenate(label)
     member = np.repeat(np.arange(len(calls)), [len(one) for one in calls])
     pairs = distinct(key * len(calls) + member)
-    seen, member = ranks(pairs // len(calls)), pairs % len(calls)
+    seen = ranks(pairs // len(calls))
+    member = pairs % len(calls)
     shared = 2 * np.bincount(seen) > len(calls)
     shares = np.bincount(member[shared[seen]], minlength=len(calls))
     return np.asarray(shares >= _FEWEST * shared.sum(), np.bool_)
@@ -271,7 +269,8 @@ def _unshared(together: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
 
 
 def _none(why: str, clocks: Clocks) -> Meetings:
-    nothing, flat = np.empty((0, 0), np.int64), np.empty(0, np.int64)
+    nothing = np.empty((0, 0), np.int64)
+    flat = np.empty(0, np.int64)
     return Meetings(
         flat,
         flat,

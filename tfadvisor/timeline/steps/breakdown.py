@@ -107,22 +107,19 @@ class _Classes(Mapping[TimeClass, Intervals]):
         self, device: Device | None, host: Mapping[TimeClass, Intervals]
     ) -> None:
         compute = collective = transfer = queued = EMPTY
-        self._device, self._host, self._busy, self._infeed = device, host, EMPTY, EMPTY
+        self._device = device
+        self._host = host
+        self._busy = EMPTY
+        self._infeed = EMPTY
         if device is not None:
-            compute, collective = (
-                device.compute,
-                difference(device.collective, device.compute),
-            )
+            compute = device.compute
+            collective = difference(device.collective, device.compute)
             working = union_of(device.compute, device.collective)
             copying = union_of(device.transfer, _for_it(device, host))
-            transfer, self._busy = (
-                difference(copying, working),
-                union_of(working, copying),
-            )
-            queued, self._infeed = (
-                _launched_not_started(device),
-                difference(device.infeed, self._busy),
-            )
+            transfer = difference(copying, working)
+            self._busy = union_of(working, copying)
+            queued = _launched_not_started(device)
+            self._infeed = difference(device.infeed, self._busy)
         self._queued = difference(
             queued,
             union_of(host[TimeClass.COMPILE], host[TimeClass.INPUT], self._infeed),
@@ -150,11 +147,10 @@ class _Classes(Mapping[TimeClass, Intervals]):
         return len(_CLASSES)
 
     def _worked_out(self, kind: TimeClass) -> Intervals:
-        mine = (
-            self._host[kind]
-            if self._device is None
-            else difference(self._host[kind], self._device.programs)
-        )
+        if self._device is None:
+            mine = self._host[kind]
+        else:
+            mine = difference(self._host[kind], self._device.programs)
         if kind is TimeClass.INPUT:
             return difference(union_of(mine, self._infeed), self._busy)
         if kind is TimeClass.LAUNCH:
@@ -170,11 +166,9 @@ class _Classes(Mapping[TimeClass, Intervals]):
 
 def _for_it(device: Device, host: Mapping[TimeClass, Intervals]) -> Intervals:
     """When the host does its part of copies while an accelerator runs no program."""
-    return (
-        EMPTY
-        if device.kind is DeviceKind.CPU
-        else difference(host[TimeClass.TRANSFER], device.programs)
-    )
+    if device.kind is DeviceKind.CPU:
+        return EMPTY
+    return difference(host[TimeClass.TRANSFER], device.programs)
 
 
 def _lengths(
@@ -183,10 +177,8 @@ def _lengths(
     """(ps of each class, shape (steps, TimeClass), ps of LAUNCH in short pieces, shape
     (steps,)).
     """
-    out, short = (
-        np.zeros((len(steps), len(TimeClass)), np.int64),
-        np.zeros(len(steps), np.int64),
-    )
+    out = np.zeros((len(steps), len(TimeClass)), np.int64)
+    short = np.zeros(len(steps), np.int64)
     for kind in classes:
         instants = classes[kind]
         out[:, kind] = instants.within(steps.starts, steps.ends)
@@ -201,7 +193,8 @@ def _in_short_pieces(launch: Intervals, steps: Steps) -> npt.NDArray[np.int64]:
     """ps of each step."""
     total = np.zeros(len(steps), np.int64)
     for part in blocks(len(launch)):
-        starts, ends = launch.starts[part], launch.ends[part]
+        starts = launch.starts[part]
+        ends = launch.ends[part]
         short = ends - starts < _SHORT_PS
         total += Intervals(starts[short], ends[short]).within(steps.starts, steps.ends)
     return total

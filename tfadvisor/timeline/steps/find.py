@@ -101,11 +101,8 @@ def find_steps(trace: HostTrace, threads: Threads, devices: Sequence[Device]) ->
         is not None
     ):
         round_ms = float(median(np.diff(counted.starts))) / PS_PER_MS
-        guess = (
-            guess
-            if guess is not None and _takes_a_round(guess, round_ms, 1 / _ALIKE, _ALIKE)
-            else counted
-        )
+        if guess is None or not _takes_a_round(guess, round_ms, 1 / _ALIKE, _ALIKE):
+            guess = counted
     if guess is not None:
         names = tuple(f"step {index}" for index in range(len(guess.starts)))
         thread = guess.thread if guess.thread >= 0 else driver
@@ -117,11 +114,9 @@ def find_steps(trace: HostTrace, threads: Threads, devices: Sequence[Device]) ->
     if _are_few(calls):
         return _few_steps(calls)
     drawn = drawn_steps(trace)
-    return (
-        _as_marked(drawn, threads)
-        if drawn is not None
-        else _whole_trace(threads, devices, driver)
-    )
+    if drawn is not None:
+        return _as_marked(drawn, threads)
+    return _whole_trace(threads, devices, driver)
 
 
 def asked_steps(threads: Threads, step: str) -> Steps | None:
@@ -138,7 +133,8 @@ def asked_steps(threads: Threads, step: str) -> Steps | None:
     thread = threads.thread_of(position)
     mine = int(np.bincount(thread).argmax())
     position = outermost(threads, position[thread == mine])
-    starts, ends = threads.start[position], threads.end[position]
+    starts = threads.start[position]
+    ends = threads.end[position]
     if len(starts) < 2:
         return None
     names = tuple(f"step {index}" for index in range(len(starts)))
@@ -217,7 +213,8 @@ def _periods(
 ) -> Steps:
     """Start to start. A last step has no successor: it counts, with its own span, only
     where gaps are negligible and the trace did not end within it."""
-    spans, ends = np.maximum(spans, starts), np.maximum(ends, starts)
+    spans = np.maximum(spans, starts)
+    ends = np.maximum(ends, starts)
     kinds = [StepKind.STEADY] * len(starts)
     followed = np.append(ends[:-1] == starts[1:], False)
     if followed.any():
@@ -260,11 +257,9 @@ def _launched(
 ) -> tuple[Int64Array, Int64Array, Int64Array]:
     """(launch, start, end) of a device's events, or of those wanted."""
     columns = device.ops.launch_start, device.ops.start, device.ops.end
-    return (
-        columns
-        if wanted is None
-        else (columns[0][wanted], columns[1][wanted], columns[2][wanted])
-    )
+    if wanted is None:
+        return columns
+    return (columns[0][wanted], columns[1][wanted], columns[2][wanted])
 
 
 def _of_longest_program(
@@ -304,7 +299,9 @@ def _placed(
     run = leading(finishes >= 0)
     if run < 2:
         return None
-    begins, finishes, lost = begins[:run], finishes[:run], len(steps) - run
+    begins = begins[:run]
+    finishes = finishes[:run]
+    lost = len(steps) - run
     ahead = begins[:-1] >= steps.starts[1:run]
     if ahead.mean() <= 0.5 or (np.diff(begins) <= 0).any():
         return None
@@ -325,11 +322,9 @@ def _placed(
         steps.thread,
         about,
     )
-    return (
-        replace(placed, kinds=(*placed.kinds[:-1], StepKind.CUT_OFF))
-        if lost
-        else placed
-    )
+    if lost:
+        return replace(placed, kinds=(*placed.kinds[:-1], StepKind.CUT_OFF))
+    return placed
 
 
 def _whole_trace(threads: Threads, devices: Sequence[Device], driver: int) -> Steps:
@@ -343,9 +338,11 @@ def _whole_trace(threads: Threads, devices: Sequence[Device], driver: int) -> St
         first = min(int(device.ops.start[0]) for device in active)
         last = max(int(device.ops.end.max()) for device in active)
         if last - first >= _WORTH_A_WINDOW * (hi - lo):
-            lo, hi = first, last
+            lo = first
+            hi = last
             about = "the span of all events on devices"
-    one, end = np.array([lo], np.int64), np.array([max(hi, lo)], np.int64)
+    one = np.array([lo], np.int64)
+    end = np.array([max(hi, lo)], np.int64)
     return Steps(
         one,
         end,
@@ -365,11 +362,9 @@ def _host_window(threads: Threads) -> tuple[int, int]:
     own &= threads.end > threads.start
     if not own.any():
         own[:] = True
-    return (
-        (int(threads.start[own].min()), int(threads.end[own].max()))
-        if len(threads)
-        else (0, 0)
-    )
+    if len(threads):
+        return (int(threads.start[own].min()), int(threads.end[own].max()))
+    return (0, 0)
 
 
 def chosen_steps(steps: Steps, first: int, last: int) -> Steps:
@@ -396,11 +391,10 @@ def sorted_out(steps: Steps, breakdown: npt.NDArray[np.int64]) -> Steps:
     """
     kinds = list(steps.kinds)
     length = np.maximum(steps.ends - steps.starts, 1)
-    compiling = (
-        breakdown[:, :, TimeClass.COMPILE].mean(axis=0) / length
-        if len(breakdown)
-        else np.zeros(len(steps))
-    )
+    if len(breakdown):
+        compiling = breakdown[:, :, TimeClass.COMPILE].mean(axis=0) / length
+    else:
+        compiling = np.zeros(len(steps))
     candidates = [i for i, kind in enumerate(kinds) if kind is StepKind.STEADY]
     leading = 0
     while (
@@ -468,14 +462,18 @@ _ALIKE = 1.4
 """By which factor a step may differ from a round that was counted in the same window:
 two rounds are no step.
 """
-_SHORTEST_ROUND, _LONGEST_ROUND = 0.5, 2.5
+_SHORTEST_ROUND = 0.5
+_LONGEST_ROUND = 2.5
 """How long a step may be, of a round that was not recorded: recording makes steps
 longer, up to twice as long with all calls.
 """
 
 
 def _rounds(
-    samples: Samples, began_ns: int, threads: Threads, driver: int
+    samples: Samples,
+    began_ns: int,
+    threads: Threads,
+    driver: int,
 ) -> Inferred | None:
     """Those that were counted in the window, by whoever recorded it, as far as they lie
     in the trace; None for too few.
@@ -499,11 +497,10 @@ def _takes_a_round(
     least: float = _SHORTEST_ROUND,
     most: float = _LONGEST_ROUND,
 ) -> bool:
-    period = (
-        float(median(np.diff(found.starts))) / PS_PER_MS
-        if len(found.starts) > 1
-        else 0.0
-    )
+    if len(found.starts) > 1:
+        period = float(median(np.diff(found.starts))) / PS_PER_MS
+    else:
+        period = 0.0
     return least <= period / round_ms <= most
 
 

@@ -49,13 +49,15 @@ def marked_steps(trace: HostTrace, threads: Threads) -> MarkedSteps | None:
     if not len(position):
         return _device_steps(trace, drawn=False)
     order = np.argsort(position, kind="stable")
-    position, number = position[order], number[order]
+    position = position[order]
+    number = number[order]
     thread = threads.thread_of(position)
     key = thread * (int(threads.row.max()) + 1) + threads.row[position]
     groups = []
     for one in distinct(key).tolist():
         mine = true_at(key == one)
-        starts, ends = threads.start[position[mine]], threads.end[position[mine]]
+        starts = threads.start[position[mine]]
+        ends = threads.end[position[mine]]
         name = threads.names[threads.row[position[mine[0]]]]
         groups.append(
             MarkedSteps(
@@ -108,18 +110,18 @@ def _device_steps(trace: HostTrace, drawn: bool) -> MarkedSteps | None:
     """
     lines = trace.lines
     found: list[tuple[Int64Array, Int64Array]] = []
-    name = (
-        "Steps line saved by the profiler's viewer"
-        if drawn
-        else "Steps line of the device"
-    )
+    if drawn:
+        name = "Steps line saved by the profiler's viewer"
+    else:
+        name = "Steps line of the device"
     for line in range(len(lines)):
         plane = trace.planes[int(lines.plane[line])].name
         if lines.name[line] != STEPS_LINE or not plane.startswith(DEVICE_PLANES):
             continue
         if drawn_by_viewer(int(lines.id[line])) != drawn:
             continue
-        lo, hi = int(lines.first[line]), int(lines.first[line + 1])
+        lo = int(lines.first[line])
+        hi = int(lines.first[line + 1])
         starts = trace.events.start_ps[lo:hi]
         ends = starts + np.maximum(trace.events.duration_ps[lo:hi], 0)
         order = np.argsort(starts, kind="stable")
@@ -133,15 +135,15 @@ def _device_steps(trace: HostTrace, drawn: bool) -> MarkedSteps | None:
     following = _following(starts, ends)
     for more_starts, more_ends in found[1:]:
         apart = union(starts, ends).within(more_starts, more_ends) == 0
-        starts, ends = (
-            np.append(starts, more_starts[apart]),
-            np.append(ends, more_ends[apart]),
-        )
+        starts = np.append(starts, more_starts[apart])
+        ends = np.append(ends, more_ends[apart])
         following = np.append(
             following, _following(more_starts[apart], more_ends[apart])
         )
     order = np.argsort(starts, kind="stable")
-    starts, ends, following = starts[order], ends[order], following[order]
+    starts = starts[order]
+    ends = ends[order]
+    following = following[order]
     following[:-1] = np.minimum(
         following[:-1], starts[1:]
     )  # another device's step ends the pause after one's own

@@ -78,7 +78,10 @@ def find_period(
 
 
 def _branching(
-    codes: Int64Array, length: int, starts: Int64Array, ends: Int64Array
+    codes: Int64Array,
+    length: int,
+    starts: Int64Array,
+    ends: Int64Array,
 ) -> Period | None:
     """Cycles of which some take a branch, as a random action in an agent's loop: from
     one use of a name to the next.
@@ -88,7 +91,8 @@ def _branching(
     """
     pause = np.append(0, np.maximum(starts[1:] - np.maximum.accumulate(ends)[:-1], 0))
     _, item = np.unique(codes, return_inverse=True)
-    begins, longest = None, -1.0
+    begins = None
+    longest = -1.0
     for one in true_at(
         np.abs(np.bincount(item) * length / len(codes) - 1) < _MOSTLY
     ).tolist()[:_MOST_LAGS]:
@@ -100,7 +104,8 @@ def _branching(
             and length / 2 < apart.min() <= apart.max() < length * 2
             and pause[uses].mean() > longest
         ):
-            begins, longest = uses, float(pause[uses].mean())
+            begins = uses
+            longest = float(pause[uses].mean())
     if begins is None:
         return None
     often = np.bincount(item) * 2 >= len(
@@ -270,11 +275,12 @@ def calls_with_device_work(
         for name in sorted(set(label.values())):
             rows = [row for row, text in label.items() if text == name]
             mine = position[(thread == one) & is_in(threads.row[position], rows)]
-            found = (
-                _launching(threads, outermost(threads, mine), devices, one, name)
-                if len(mine)
-                else None
-            )
+            if len(mine):
+                found = _launching(
+                    threads, outermost(threads, mine), devices, one, name
+                )
+            else:
+                found = None
             if found is not None and (best is None or found.share > best.share):
                 best = found
     return best
@@ -303,16 +309,17 @@ def _launching(
     An accelerator's work belongs to the call during which it was launched. A CPU's runs
     during the call itself.
     """
-    starts, ends = threads.start[calls], threads.end[calls]
-    finished, worked = ends.copy(), np.zeros(len(calls), np.int64)
+    starts = threads.start[calls]
+    ends = threads.end[calls]
+    finished = ends.copy()
+    worked = np.zeros(len(calls), np.int64)
     everything = 0
     for device in devices:
         ops = device.ops
-        unknown = (
-            ops.start
-            if device.kind is DeviceKind.CPU
-            else np.full(len(ops), -1, np.int64)
-        )
+        if device.kind is DeviceKind.CPU:
+            unknown = ops.start
+        else:
+            unknown = np.full(len(ops), -1, np.int64)
         begun = np.where(ops.launch_start >= 0, ops.launch_start, unknown)
         call = np.searchsorted(starts, begun, side="right") - 1
         inside = (call >= 0) & (begun < ends[np.maximum(call, 0)])

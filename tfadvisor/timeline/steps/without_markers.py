@@ -122,7 +122,8 @@ def calls_of_tf_function(
     longest = 0
     for one in distinct(thread * len(names) + code).tolist():
         mine = outermost(threads, position[thread * len(names) + code == one])
-        starts, ends = threads.start[mine], threads.end[mine]
+        starts = threads.start[mine]
+        ends = threads.end[mine]
         total = int((ends - starts).sum())
         fills = total >= least * int(ends[-1] - starts[0])
         if len(mine) >= LEAST_CYCLES and fills and total > longest:
@@ -147,11 +148,9 @@ def iterations_in_function(trace: HostTrace, threads: Threads) -> Inferred | Non
         return None
     where = np.minimum(np.searchsorted(id_position, position), len(id_position) - 1)
     matches = id_position[where] == position
-    position, iteration, run = (
-        position[matches],
-        iteration[matches],
-        step_id[where[matches]],
-    )
+    position = position[matches]
+    iteration = iteration[matches]
+    run = step_id[where[matches]]
     if not len(position):
         return None
     runs, inverse = np.unique(run, return_inverse=True)
@@ -189,11 +188,9 @@ def executions_on_device(trace: HostTrace) -> Inferred | None:
     lines = trace.lines
     for line in program_lines(trace):
         part = slice(int(lines.first[line]), int(lines.first[line + 1]))
-        start, duration, row = (
-            trace.events.start_ps[part],
-            trace.events.duration_ps[part],
-            trace.events.row[part],
-        )
+        start = trace.events.start_ps[part]
+        duration = trace.events.duration_ps[part]
+        row = trace.events.row[part]
         if not len(start):
             continue
         names, group = grouped(row, trace.names.name, program_name)
@@ -280,12 +277,11 @@ def _main_module(devices: Sequence[Device]) -> str | None:
             share = int(length[device.ops.module[known] == module].sum())
             time_by_module[name] = time_by_module.get(name, 0) + share
     top = max(time_by_module, key=lambda name: time_by_module[name], default=None)
-    return (
-        top
-        if top is not None
-        and time_by_module[top] >= _MOST_OF_TIME * sum(time_by_module.values())
-        else None
-    )
+    if top is not None and time_by_module[top] >= _MOST_OF_TIME * sum(
+        time_by_module.values()
+    ):
+        return top
+    return None
 
 
 def _first_events(devices: Sequence[Device], calls: Int64Array) -> Int64Array | None:
@@ -320,7 +316,8 @@ def repeated_dispatches(threads: Threads, driver: int) -> Inferred | None:
     calls = dispatches(threads, threads.threads[driver])
     if len(calls) < 4 * LEAST_CYCLES:
         return None
-    starts, ends = threads.start[calls], threads.end[calls]
+    starts = threads.start[calls]
+    ends = threads.end[calls]
     period = find_period(threads.row[calls].astype(np.int64), starts, ends)
     if period is None or len(period.firsts) < LEAST_CYCLES:
         return None
@@ -345,7 +342,8 @@ def repeated_kernels(devices: Sequence[Device]) -> Inferred | None:
     kernels = true_at(device.ops.kind == DeviceClass.COMPUTE.value)
     if len(kernels) < 4 * LEAST_CYCLES:
         return None
-    starts, ends = device.ops.start[kernels], device.ops.end[kernels]
+    starts = device.ops.start[kernels]
+    ends = device.ops.end[kernels]
     period = find_period(device.ops.name[kernels].astype(np.int64), starts, ends)
     if period is None or period.length < 2 or len(period.firsts) < LEAST_CYCLES:
         return None

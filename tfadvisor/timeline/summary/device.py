@@ -141,15 +141,16 @@ class DeviceSummary(msgspec.Struct, frozen=True):
         trace does not say.
         """
         text = table.details[row]
-        return (
-            kernel_launch(table.names[text], capability(self.properties))
-            if text >= 0
-            else None
-        )
+        if text >= 0:
+            return kernel_launch(table.names[text], capability(self.properties))
+        return None
 
 
 def summarize_device(
-    device: Device, steps: Steps, programs: Modules, most: int
+    device: Device,
+    steps: Steps,
+    programs: Modules,
+    most: int,
 ) -> DeviceSummary:
     """Everything but the collectives is about the counted steps. programs: of the
     host's trace. most: values of a distribution that are kept.
@@ -163,11 +164,10 @@ def summarize_device(
         counted[begin:end] = True
     compute = counted & (ops.kind == DeviceClass.COMPUTE.value)
     spans, waits = _of_pairs(ops)
-    first = (
-        ops.start[np.minimum(lo, len(ops) - 1)]
-        if len(ops)
-        else np.zeros(len(steps), np.int64)
-    )
+    if len(ops):
+        first = ops.start[np.minimum(lo, len(ops) - 1)]
+    else:
+        first = np.zeros(len(steps), np.int64)
     works_on = union_of(device.compute, device.collective, device.transfer).contains(
         steps.starts
     )
@@ -210,9 +210,10 @@ def sharing(device: DeviceSummary, held: dict[object, object]) -> DeviceSummary:
     so far have, by what it contains.
     """
     ops = _shared(device.ops, held)
-    by_path = (
-        ops if device.ops_by_path is device.ops else _shared(device.ops_by_path, held)
-    )
+    if device.ops_by_path is device.ops:
+        by_path = ops
+    else:
+        by_path = _shared(device.ops_by_path, held)
     return replace(device, ops=ops, ops_by_path=by_path)
 
 
@@ -220,11 +221,10 @@ def _shared(table: OpTable, held: dict[object, object]) -> OpTable:
     columns = {}
     for name in table.__struct_fields__:
         column = getattr(table, name)
-        key = (
-            (column.dtype.str, column.tobytes())
-            if isinstance(column, np.ndarray)
-            else column
-        )
+        if isinstance(column, np.ndarray):
+            key = (column.dtype.str, column.tobytes())
+        else:
+            key = column
         columns[name] = held.setdefault(key, column)
     return OpTable(**columns)  # type: ignore[arg-type]
 
@@ -233,7 +233,9 @@ def _in_turn(ops: DeviceOps) -> float:
     kernels = is_in(ops.kind, (DeviceClass.COMPUTE, DeviceClass.COLLECTIVE)) & (
         ops.end > ops.start
     )
-    start, end, stream = ops.start[kernels], ops.end[kernels], ops.stream[kernels]
+    start = ops.start[kernels]
+    end = ops.end[kernels]
+    stream = ops.stream[kernels]
     if (stream == stream[:1]).all() or (
         start[1:] < np.maximum.accumulate(end)[:-1]
     ).any():
@@ -256,11 +258,12 @@ def _bounds(
     ops: DeviceOps, steps: Steps
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
     """The events lo[i] .. hi[i] - 1 begin in step i and in no later one."""
-    until = (
-        np.minimum(steps.ends, np.append(steps.starts[1:], np.iinfo(np.int64).max))
-        if len(steps)
-        else steps.ends
-    )
+    if len(steps):
+        until = np.minimum(
+            steps.ends, np.append(steps.starts[1:], np.iinfo(np.int64).max)
+        )
+    else:
+        until = steps.ends
     lo = np.searchsorted(ops.start, steps.starts)
     return lo, np.maximum(np.searchsorted(ops.start, until), lo)
 
@@ -297,11 +300,10 @@ def _op_tables(ops: DeviceOps, counted: BoolArray) -> tuple[OpTable, OpTable]:
     """
     columns = (ops.name, ops.op, ops.module, ops.program, ops.kind.astype(np.int32))
     table = _table(ops, columns, counted)
-    by_path = (
-        table
-        if ops.path.strides == (0,)
-        else _table(ops, (*columns, ops.path), counted)
-    )
+    if ops.path.strides == (0,):
+        by_path = table
+    else:
+        by_path = _table(ops, (*columns, ops.path), counted)
     own = _with_own_names(table)
     return own, own if len(by_path) == len(table) else _with_own_names(by_path)
 
@@ -388,7 +390,8 @@ def _covered(device: Device, steps: Steps) -> Int64Array:
 
 
 def _copy_totals(ops: DeviceOps, chosen: BoolArray) -> CopyTotals:
-    size, memory = ops.bytes[chosen], ops.memory[chosen]
+    size = ops.bytes[chosen]
+    memory = ops.memory[chosen]
     return CopyTotals(
         count=len(size),
         bytes=int(size[size > 0].sum()),

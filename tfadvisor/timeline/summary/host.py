@@ -94,20 +94,23 @@ def summarize(host: HostTimeline, *, excerpts: bool = False) -> HostSummary:
     """What metrics need of one host. excerpts: with parts of its programs to be
     shown.
     """
-    active, steps = host.active_devices(), host.steps
+    active = host.active_devices()
+    steps = host.steps
     steady = steps.steady()
-    lo, hi = steps.starts[steady], steps.ends[steady]
+    lo = steps.starts[steady]
+    hi = steps.ends[steady]
     most = max(FEWEST_KEPT, _MOST_KEPT // max(len(active), 1))
     held: dict[object, object] = {}
     devices = tuple(
         sharing(summarize_device(device, steps, host.programs, most), held)
         for device in active
     )
-    copying = (
-        [one for one in host.devices if not one.is_active and len(one.transfer)]
-        if devices
-        else []
-    )
+    if devices:
+        copying = [
+            one for one in host.devices if not one.is_active and len(one.transfer)
+        ]
+    else:
+        copying = []
     program = _program(devices, active, host) if devices else None
     return HostSummary(
         **{name: getattr(host, name) for name in HostBreakdown.__struct_fields__},
@@ -145,8 +148,10 @@ def _device_time(host: HostTimeline, devices: Sequence[Device]) -> DeviceTime:
         union_of(device.compute, device.collective, device.transfer)
         for device in devices
     ]
-    together, steady = union_of(*busy), host.steps.steady()
-    lo, hi = host.steps.starts[steady], host.steps.ends[steady]
+    together = union_of(*busy)
+    steady = host.steps.steady()
+    lo = host.steps.starts[steady]
+    hi = host.steps.ends[steady]
     works = sum(int(one.within(lo, hi).sum()) for one in busy)
     any_works = int(together.within(lo, hi).sum())
     return DeviceTime(
@@ -160,7 +165,8 @@ def _program(
     devices: Sequence[DeviceSummary], active: Sequence[Device], host: HostTimeline
 ) -> ProgramSummary:
     index = _telling_device(devices) if host.programs.keys else 0
-    one, patterns = devices[index], None
+    one = devices[index]
+    patterns = None
     if host.programs.keys and (
         one.kind is not DeviceKind.CPU or len(devices) > 1 or len(one.collectives)
     ):

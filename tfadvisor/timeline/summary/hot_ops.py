@@ -53,11 +53,9 @@ class HotOp(msgspec.Struct, frozen=True):
 
     def place(self) -> str:
         """`fusion.3 (train.py:42)`, "" where the HLO does not tell the line."""
-        return (
-            f"{self.name()} ({self.known.file}:{self.known.line})"
-            if self.known and self.known.file
-            else ""
-        )
+        if self.known and self.known.file:
+            return f"{self.name()} ({self.known.file}:{self.known.line})"
+        return ""
 
 
 class HotOps(msgspec.Struct, frozen=True):
@@ -87,7 +85,8 @@ def hot_ops(table: OpTable, programs: Modules, stated: Stated) -> HotOps:
     rows = rows[np.argsort(-table.total_ps[rows], kind="stable")]
     if not len(rows):
         return HotOps((), 0, None, "no op begins in a counted step")
-    place, owner = np.arange(len(rows)), table.owner()[rows]
+    place = np.arange(len(rows))
+    owner = table.owner()[rows]
     group = ranks(
         np.where(
             table.op[rows] >= 0,
@@ -95,16 +94,15 @@ def hot_ops(table: OpTable, programs: Modules, stated: Stated) -> HotOps:
             -1 - place,
         )
     )
-    time, count = (
-        np.zeros(group.max() + 1, np.int64),
-        np.zeros(group.max() + 1, np.int64),
-    )
+    time = np.zeros(group.max() + 1, np.int64)
+    count = np.zeros(group.max() + 1, np.int64)
     first = np.full(group.max() + 1, len(rows))
     np.add.at(time, group, table.total_ps[rows])
     np.maximum.at(count, group, table.count[rows])
     np.minimum.at(first, group, place)
     order = np.argsort(-time, kind="stable")[:_MOST]
-    before, total = np.cumsum(time[order]) - time[order], int(time.sum())
+    before = np.cumsum(time[order]) - time[order]
+    total = int(time.sum())
     found = [
         _hot_op(
             table,
@@ -130,9 +128,10 @@ def _hot_op(
     kernel = table.names[table.name[row]]
     op = table.names[table.op[row]] if table.op[row] >= 0 else ""
     module = table.names[table.module[row]] if table.module[row] >= 0 else ""
-    program_id = (
-        table.program_ids[table.program[row]] if table.program[row] >= 0 else None
-    )
+    if table.program[row] >= 0:
+        program_id = table.program_ids[table.program[row]]
+    else:
+        program_id = None
     said = stated.get((kernel, program_id)) or stated.get((kernel, None))
     told = _told(kernel, *said) if said else None
     nothing = HotOp(
@@ -168,7 +167,12 @@ def _hot_op(
     )
 
 
-def _told(instruction: str, category: str, flops: int, moved: int) -> InProgram:
+def _told(
+    instruction: str,
+    category: str,
+    flops: int,
+    moved: int,
+) -> InProgram:
     """What the profiler itself says of an op."""
     from tfadvisor.program.cost import Cost
     from tfadvisor.program.products import DotSize
@@ -176,7 +180,8 @@ def _told(instruction: str, category: str, flops: int, moved: int) -> InProgram:
 
     product = proven_product(instruction, flops)
     found = (DotSize(1, *product[1:], product[0]),) if product else ()
-    cost, multiplied = Cost(flops, moved), product[0] if product else ""
+    cost = Cost(flops, moved)
+    multiplied = product[0] if product else ""
     return InProgram(
         *opcode_and_effect(category), cost, None, found, multiplied, stated=True
     )
@@ -216,7 +221,8 @@ def hottest_program(table: OpTable, programs: Modules) -> Module | None:
 def _hottest(table: OpTable, rows: np.ndarray, programs: Modules) -> Module | None:
     """Raises TraceError for damaged bytes."""
     owner = table.owner()[rows]
-    rows, owner = rows[owner >= 0], owner[owner >= 0]
+    rows = rows[owner >= 0]
+    owner = owner[owner >= 0]
     if not programs.keys or not len(rows):
         return None
     time = np.bincount(ranks(owner), table.total_ps[rows])
@@ -293,11 +299,9 @@ def calm_ops(devices: tuple[Device, ...], steps: Steps) -> CalmOps:
     found = [
         _of_device(one.ops, steps) for one in devices if one.kind is DeviceKind.CPU
     ]
-    return (
-        CalmOps(*(sum(column) for column in zip(*found, strict=True)))
-        if found
-        else CalmOps()
-    )
+    if found:
+        return CalmOps(*(sum(column) for column in zip(*found, strict=True)))
+    return CalmOps()
 
 
 def _of_device(ops: DeviceOps, steps: Steps) -> tuple[int, int, int]:
@@ -347,10 +351,12 @@ def _calm(length: Int64Array, op: Int64Array) -> int:
     if int(op.max()).bit_length() + bits <= _BITS:
         both = (op << bits) + length
         both.sort()
-        op, length = both >> bits, both & ((1 << bits) - 1)
+        op = both >> bits
+        length = both & ((1 << bits) - 1)
     else:
         order = np.lexsort((length, op))
-        op, length = op[order], length[order]
+        op = op[order]
+        length = length[order]
     first = np.flatnonzero(np.append(True, op[1:] != op[:-1]))
     count = np.diff(np.append(first, len(op)))
     return int((length[first + (count - 1) // _CALM] * count).sum())
