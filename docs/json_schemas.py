@@ -14,6 +14,7 @@ from typing import Any, get_args
 import msgspec
 
 from tfadvisor.act.trial import result as trial
+from tfadvisor.comparison import ledger
 from tfadvisor.comparison import result as comparison
 from tfadvisor.comparison.gate import result as verdict
 from tfadvisor.report import model as report
@@ -37,7 +38,9 @@ _BESIDE_COMPARISON = {
 
 
 def schemas() -> dict[str, str]:
-    """File name to text, for the JSON of `analyze`, `compare`, `gate` and `try`."""
+    """File name to text, for the JSON of `analyze`, `compare`, `gate`, `try` and
+    `ledger`.
+    """
     return {
         f"report-{report.SCHEMA_VERSION}.json": _schema(
             report.Report, report.SCHEMA_VERSION
@@ -50,6 +53,9 @@ def schemas() -> dict[str, str]:
         ),
         f"trial-{trial.SCHEMA_VERSION}.json": _schema(
             trial.TrialResult, trial.SCHEMA_VERSION
+        ),
+        f"ledger-{ledger.SCHEMA_VERSION}.json": _schema(
+            ledger.Accounts, ledger.SCHEMA_VERSION
         ),
     }
 

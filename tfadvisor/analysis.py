@@ -3,34 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from fnmatch import fnmatchcase
-from functools import cached_property, partial
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import replace
 
-from tfadvisor.advice.findings import CaptureNote, Finding, Verdict
-from tfadvisor.advice.judging.judge_rules import run_rules
+from tfadvisor.advice.evidence import Evidence
+from tfadvisor.advice.findings import CaptureNote, Finding, Location, Tried, Verdict
+from tfadvisor.advice.judging.judge_rules import Fired, run_rules
 from tfadvisor.advice.loading.catalogue import Catalogue, load_catalogue
-from tfadvisor.advice.savings import calibration, foresee, plan_of
 from tfadvisor.errors import TraceError
 from tfadvisor.files import replace_file
-from tfadvisor.metrics.registry import Settings, measure
-from tfadvisor.report.assembly.report import assemble
+from tfadvisor.metrics.registry import Metrics, Settings, measure
+from tfadvisor.report.assembly.attribution import attribution
+from tfadvisor.report.assembly.parts import run_ops
+from tfadvisor.report.assembly.report import assemble, step_ms_of
+from tfadvisor.report.assembly.sampled import sampled
 from tfadvisor.report.assembly.second_window import (
     SecondWindow,
-    joined,
+    is_judged,
+    lines_note,
+    places_in,
     second_window,
     unread_note,
+    with_lengths_of,
 )
 from tfadvisor.report.model import MetricValue, Report
 from tfadvisor.timeline.run.one_host import Progress, Watch
 from tfadvisor.timeline.run.read_hosts import run_hosts
 from tfadvisor.timeline.run.run_summary import RunSummary, UnreadHost, merge
 from tfadvisor.trace.counters import read_counters
+from tfadvisor.trace.remote_path import RemotePath
 from tfadvisor.trace.runs import (
     Held,
     Readable,
@@ -40,6 +47,7 @@ from tfadvisor.trace.runs import (
     run_in,
     without_duplicates,
 )
+from tfadvisor.trace.samples import Samples, read_samples
 
 if TYPE_CHECKING:
     from tfadvisor.report.forms.page_data import PageData
@@ -69,6 +77,10 @@ class Options(msgspec.Struct, frozen=True):
     ignored: Mapping[str, str] = {}
     """Patterns of ids of rules whose findings are known and left out, each with what is
     said about it.
+    """
+    ledger: Path | None = None
+    """The file in which `tfadvisor try` keeps what it measured; None to look into
+    none.
     """
 
 
@@ -158,6 +170,14 @@ def draw_run(run: Run, options: Options, progress: Progress | None = None) -> Pa
     return gather_page(*conclude(run, options, progress, detail=True))
 
 
+class Window(msgspec.Struct, frozen=True):
+    """What a run's files show, and what each rule says of it by itself."""
+
+    summary: RunSummary
+    metrics: Metrics
+    fired: Fired
+
+
 def conclude(
     run: Run,
     options: Options,
@@ -176,52 +196,16 @@ def conclude(
     catalogue = catalogue or load_catalogue(
         tuple(options.rules), tuple(options.disabled), preview=options.preview
     )
-    report, summary = _of_one_window(
-        run, options, catalogue, progress, detail=detail, watch=watch
-    )
-    if (
-        watch is None
-        and options.steps is None
-        and (second := second_window(run)) is not None
-    ):
-        report = _with_second(report, second, options, catalogue)
-    report = (
-        replace(report, capture=(*report.capture, _joined(run)))
-        if run.folders
-        else report
-    )
-    return _without_ignored(report, options.ignored), summary
-
-
-def _without_ignored(report: Report, ignored: Mapping[str, str]) -> Report:
-    """The report without the findings that a configuration ignores; a note says which
-    and why.
-    """
-    told = {
-        one.rule_id: next(
-            (
-                why
-                for pattern, why in ignored.items()
-                if fnmatchcase(one.rule_id, pattern)
-            ),
-            None,
-        )
-        for one in report.findings
-    }
-    notes = [
-        CaptureNote(rule, f"{rule}: {why}", "", "")
-        for rule, why in told.items()
-        if why is not None
-    ]
-    if not notes:
-        return report
-    kept = tuple(one for one in report.findings if told[one.rule_id] is None)
-    return replace(
-        report,
-        findings=kept,
-        plan=plan_of(kept) or msgspec.UNSET,
-        capture=(*report.capture, *notes),
-    )
+    main = _window(run, options, catalogue, progress, detail=detail, watch=watch)
+    notes: tuple[CaptureNote, ...] = (_joined(run),) if run.folders else ()
+    second = None
+    if watch is None and options.steps is None:
+        second = second_window(run)
+    if second is None:
+        report = _report(main, run, options, catalogue)
+    else:
+        report = _report_of_both(main, second, run, options, catalogue)
+    return replace(report, capture=(*report.capture, *notes)), main.summary
 
 
 _MOST_NAMED = 8
@@ -241,18 +225,7 @@ def _joined(run: Run) -> CaptureNote:
     )
 
 
-def _with_second(
-    report: Report, second: SecondWindow, options: Options, catalogue: Catalogue
-) -> Report:
-    """A second window that cannot be read costs only what it would have added."""
-    try:
-        other, _ = _of_one_window(second.run, options, catalogue)
-    except TraceError as error:
-        return replace(report, capture=(*report.capture, unread_note(error)))
-    return joined(report, other, tells_findings=second.tells_findings)
-
-
-def _of_one_window(
+def _window(
     run: Run,
     options: Options,
     catalogue: Catalogue,
@@ -260,7 +233,8 @@ def _of_one_window(
     *,
     detail: bool = False,
     watch: Watch | None = None,
-) -> tuple[Report, RunSummary]:
+) -> Window:
+    """Reads a run's files, host by host."""
     files, duplicates = without_duplicates(run.files)
     failed: list[tuple[Path, TraceError]] = []
     hosts = tuple(
@@ -290,10 +264,84 @@ def _of_one_window(
         counters,
     )
     metrics = measure(summary, Settings(options.parameters, options.bandwidth_gb_s))
-    outcomes = run_rules(
-        catalogue.rules, metrics, partial(foresee, known=calibration())
+    return Window(summary, metrics, run_rules(catalogue.rules, metrics))
+
+
+def _report(
+    window: Window,
+    run: Run,
+    options: Options,
+    catalogue: Catalogue,
+    places: Mapping[str, tuple[Location, ...]] = MappingProxyType({}),
+) -> Report:
+    """Of one window, with all that is known of the run beside it. places: lines of the
+    program that another window names, by rule.
+    """
+    beside = sampled(
+        attribution(window.summary)[0],
+        step_ms_of(window.summary),
+        _samples_beside(run),
     )
-    return assemble(summary, metrics, outcomes, catalogue), summary
+    evidence = Evidence(
+        ignored=options.ignored,
+        tried=_tried_before(window.summary, options.ledger),
+        places=places,
+        corrections=beside.corrections,
+        between_turns=beside.between_turns,
+    )
+    report = assemble(window.summary, window.metrics, window.fired, catalogue, evidence)
+    return replace(report, capture=(*beside.notes, *report.capture))
+
+
+def _report_of_both(
+    main: Window,
+    second: SecondWindow,
+    run: Run,
+    options: Options,
+    catalogue: Catalogue,
+) -> Report:
+    """Of the window that tells more; one that cannot be read costs only what it would
+    have added.
+    """
+    try:
+        other = _window(second.run, options, catalogue)
+    except TraceError as error:
+        report = _report(main, run, options, catalogue)
+        return replace(report, capture=(*report.capture, unread_note(error)))
+
+    places = places_in(other.fired, other.metrics)
+    report = _report(main, run, options, catalogue, places)
+    judged = _report(other, run, options, catalogue)
+    both = report.steps.time_ms, judged.steps.time_ms
+    if second.tells_findings and is_judged(report.breakdown, *both):
+        return with_lengths_of(report, judged)
+    own = places_in(main.fired, main.metrics)
+    if places.keys() & {one.rule.id for one in main.fired.judged} - own.keys():
+        return replace(report, capture=(*report.capture, lines_note()))
+    return report
+
+
+def _samples_beside(run: Run) -> Samples | None:
+    """What `tfadvisor run` saw of the unrecorded program; None where it was not run by
+    it.
+    """
+    first = min(run.files)
+    if isinstance(first, RemotePath):
+        return None
+    return read_samples(first, host_of(first))
+
+
+def _tried_before(summary: RunSummary, ledger: Path | None) -> Mapping[str, Tried]:
+    """What was measured of fixes on the same program, as the ledger has it. Raises
+    TraceError for one that cannot be read.
+    """
+    if ledger is None or not ledger.exists():
+        return {}
+    from tfadvisor.comparison.ledger import read, sketch, tried_before  # few have one
+
+    kinds = {device.kind.value for host in summary.hosts for device in host.devices}
+    program = sketch(run_ops(summary), kinds, summary.hosts[0].capture.framework)
+    return tried_before(program, read(ledger).entries)
 
 
 def analyze(

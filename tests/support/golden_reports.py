@@ -19,6 +19,7 @@ import msgspec
 import tfadvisor
 from tfadvisor.advice.findings import Finding
 from tfadvisor.report.model import Report
+from tfadvisor.report.wording import weight_words
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "tests" / "golden"
@@ -129,7 +130,7 @@ def _findings(report: Report) -> Iterator[str]:
 
 
 def _weight(one: Finding) -> str:
-    words = [one.severity.value, one.rule_id]
+    words = [weight_words(one).lower(), one.rule_id]
     if one.is_question:
         words.append("asks")
     if one.takes is not None:

@@ -140,6 +140,9 @@ class Tried(msgspec.Struct, frozen=True):
     """The kind of device that it was tried on."""
 
 
+SURE, UNSURE = "sure", "unsure"
+
+
 class Finding(msgspec.Struct, frozen=True):
     """One thing to change."""
 
@@ -178,6 +181,10 @@ class Finding(msgspec.Struct, frozen=True):
     """The share of step time that it is about, 0..1; None where the trace does not give
     one.
     """
+    certainty: str = SURE
+    """sure, or unsure where the steps are few or inferred, or work was not recorded: what
+    it takes may then be another share. `caveat` says why.
+    """
     ask: str | msgspec.UnsetType = msgspec.UNSET
     """What the user can answer in one look; absent unless `proof` is likely."""
     tier: str | msgspec.UnsetType = msgspec.UNSET
@@ -210,6 +217,13 @@ class Finding(msgspec.Struct, frozen=True):
         itself.
         """
         return self.saving.high if self.saving is not None else 0.0
+
+    @property
+    def size(self) -> float:
+        """Share of step time that it saves at most, or takes where nothing bears a saving
+        out; 0 where neither is known.
+        """
+        return self.saves or self.takes or 0.0
 
 
 class PlanStep(msgspec.Struct, frozen=True):

@@ -5,14 +5,13 @@ pairs, and the plan of all.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
 import msgspec
-from msgspec.structs import replace
 
 from tfadvisor.advice.findings import Finding, Plan, PlanStep, Saving
-from tfadvisor.advice.judging.judged import Judged, in_order, work_lost
+from tfadvisor.advice.judging.judged import Judged
 from tfadvisor.advice.loading.catalogue import rules_folder
 from tfadvisor.metrics.registry import Metrics
 from tfadvisor.vocabulary import TimeClass
@@ -24,17 +23,30 @@ class Calibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Written by `benchmarks/savings/run.py`."""
 
     devices: tuple[str, ...]
-    """Kinds of devices that it holds for."""
+    """Kinds of devices whose steps are replayed."""
     class_of: Mapping[str, str]
     """A rule's id or category -> its class of fault, where that is not the category."""
     faults: Mapping[str, FaultTime]
     """By class of fault."""
+    held: Mapping[str, Held] = {}
+    """By kind of device, where too few programs were measured for a replay."""
+
+    def class_of_fault(self, rule: str, category: str) -> str:
+        """Of a rule."""
+        return self.class_of.get(rule, self.class_of.get(category, category))
 
     def fault_of(self, rule: str, category: str) -> FaultTime | None:
         """Of a rule; None where nothing was measured."""
-        return self.faults.get(
-            self.class_of.get(rule, self.class_of.get(category, category))
-        )
+        return self.faults.get(self.class_of_fault(rule, category))
+
+
+class Held(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What programs with a fault and without it saved on one kind of device."""
+
+    where: str
+    """As `On an H200`."""
+    pairs: Mapping[str, int]
+    """How many saved what their finding takes or more, by class of fault."""
 
 
 @cache
@@ -71,105 +83,109 @@ MEASURED = (
     "With it goes other time of the step, as in {pairs} measured on CPUs with such a "
     "fault and without."
 )
-ON_GPU = "On an H200 such ranges held in 4 of 11 programs, and the others saved more."
-_OF_KERNELS = "compute"
-_BEYOND_ON_GPU = 1.25
-"""On a GPU no finding promises more than a quarter beyond what it takes: what goes with
-a fault is known of CPUs only.
-"""
-ESTIMATED = (
-    "With it goes other time of the step; no program was measured with such a fault "
-    "and without, so that is an estimate."
-)
-NOT_MEASURED = (
-    "What goes with it besides was measured on CPUs and one GPU only, and is left out."
-)
+HELD = "{where} {pairs} with such a fault saved as much or more."
+FEWEST_PAIRS = 2
+"""Fewer programs that were measured with such a fault and without bear no range out."""
+Order = Callable[[Sequence[Judged], Callable[[Judged], float]], list[Judged]]
+"""Puts findings in order by a measure of each."""
+
+
+class Foreseen(msgspec.Struct, frozen=True):
+    """A finding with what it saves; None where nothing bears a saving out."""
+
+    judged: Judged
+    saving: Saving | None
 
 
 def foresee(
-    judged: Sequence[Judged], metrics: Metrics, known: Calibration
-) -> list[Judged]:
-    """Those that fired, in the order of what each would save without the others, with
-    other savings.
+    judged: Sequence[Judged], metrics: Metrics, known: Calibration, order: Order
+) -> list[Foreseen]:
+    """Those that fired, in the order of what each would save without the others.
 
-    On devices that nothing was measured on, where work left nothing in the trace, and
-    where the step's time is not known by class, savings stay what the rules say.
+    On CPUs the step is replayed without each fault, on top of those before it. On other
+    devices a rule's own range stands where measured programs bear it out: it never
+    exceeds what the finding takes. Elsewhere there is no range.
     """
-    if metrics.fact("device_kind") not in known.devices or work_lost(metrics):
-        return in_order([_not_measured(one) for one in judged], metrics)
     parts = parts_of(metrics)
-    if parts is None:
-        return in_order(judged, metrics)
+    device = metrics.fact("device_kind")
+    if device not in known.devices or parts is None:
+        held = known.held.get(device or "")
+        ordered = order(judged, lambda one: one.own.high)
+        return [Foreseen(one, _own_range(one, held, known)) for one in ordered]
+
     tracer = metrics.value("tracer_fraction") or 0.0
 
-    is_gpu = metrics.fact("device_kind") == "gpu"
-    beyond, on_gpu = (_BEYOND_ON_GPU, f" {ON_GPU}") if is_gpu else (math.inf, "")
-    if (
-        is_gpu
-    ):  # how fast its kernels are without a fault, its units say, and no pair of CPUs
-        known = replace(
-            known,
-            faults={
-                name: fault
-                for name, fault in known.faults.items()
-                if name != _OF_KERNELS
-            },
-        )
+    def alone(one: Judged) -> float:
+        if not _may_be_foreseen(one):
+            return one.own.high
+        return promises(parts, tracer, [claim_of(one, metrics)], known)[0].high
 
-    ordered = in_order(
-        judged,
-        metrics,
-        lambda one: (
-            promises(parts, tracer, [claim_of(one, metrics)], known, beyond)[0].high
-        ),
-    )
-    sure = [one for one in ordered if not one.rule.is_likely]
-    found = promises(
-        parts, tracer, [claim_of(one, metrics) for one in sure], known, beyond
-    )
-    promised = [
-        _promised(one, promise, on_gpu)
-        for one, promise in zip(sure, found, strict=True)
-    ]
-    return [*promised, *ordered[len(sure) :]]
+    ordered = order(judged, alone)
+    sure = [one for one in ordered if _may_be_foreseen(one)]
+    claims = [claim_of(one, metrics) for one in sure]
+    promised = promises(parts, tracer, claims, known)
+    saving = {
+        one.rule.id: _promised(one, promise)
+        for one, promise in zip(sure, promised, strict=True)
+    }
+    return [Foreseen(one, saving.get(one.rule.id)) for one in ordered]
+
+
+def _may_be_foreseen(one: Judged) -> bool:
+    """Whether its size is certain, and a measurement may stand behind it."""
+    if one.rule.proof != "shown":
+        return False
+    return one.is_sure and one.rule.saving is not None
+
+
+def _own_range(one: Judged, held: Held | None, known: Calibration) -> Saving | None:
+    """The rule's own, no more than the finding takes, where programs bear it out."""
+    if held is None or not _may_be_foreseen(one):
+        return None
+    pairs = held.pairs.get(known.class_of_fault(one.rule.id, one.rule.category), 0)
+    if pairs < FEWEST_PAIRS:
+        return None
+    most = one.own.high if one.takes is None else min(one.own.high, one.takes)
+    words = HELD.format(where=held.where, pairs=f"{pairs} programs")
+    return Saving(min(one.own.low, most), most, f"{one.own.basis} {words}")
 
 
 def claim_of(one: Judged, metrics: Metrics) -> Claim:
     """What is known of a fault before the replay."""
     share, reach = 0.0, None
-    if (saving := one.rule.saving) is not None and not one.rule.is_likely:
+    saving = one.rule.saving
+    if saving is not None:
         share = (metrics.value(saving.metric) or 0.0) * saving.high
-        share = (
-            max(share, metrics.value(saving.whole) or 0.0) if saving.whole else share
-        )
+        whole = metrics.value(saving.whole) if saving.whole else None
+        share = max(share, whole or 0.0)
         reach = metrics.value(saving.reach) if saving.reach else None
     return Claim(
         rule=one.rule.id,
         category=one.rule.category,
         share=min(max(share, 0.0), 1.0),
         classes=one.claims,
-        range=(one.saving.low, one.saving.high),
+        range=(one.own.low, one.own.high),
         reach=1.0 if reach is None else min(max(reach, 0.0), 1.0),
         is_fault=saving is not None,
     )
 
 
-def _promised(one: Judged, promise: Promise, on_gpu: str) -> Judged:
-    basis, pairs = one.saving.basis, promise.pairs
-    if pairs is not None:
-        programs = f"{pairs} program{'s' if pairs > 1 else ''}"
-        measured = MEASURED.format(pairs=programs) + on_gpu if pairs else ESTIMATED
-        basis = f"{basis} {measured}"
-    return replace(one, saving=Saving(promise.low, promise.high, basis))
-
-
-def _not_measured(one: Judged) -> Judged:
-    if not one.saving.high:
-        return one
-    return replace(
-        one,
-        saving=replace(one.saving, basis=f"{one.saving.basis} {NOT_MEASURED}".lstrip()),
-    )
+def _promised(one: Judged, promise: Promise) -> Saving | None:
+    """A saving with the programs that bear it out; None where none do. A minor finding
+    promises no more than it takes: what goes with a large fault is not measured for small
+    ones. Where large ones would save more than that for sure, nothing says how much of it
+    goes.
+    """
+    if promise.pairs is None or promise.pairs < FEWEST_PAIRS:
+        return None
+    measured = MEASURED.format(pairs=f"{promise.pairs} programs")
+    basis = f"{one.own.basis} {measured}"
+    low, high = promise.low, promise.high
+    most = one.takes
+    if most is not None and one.own.high < SMALL and high > most:
+        low = low if low < most else 0.0
+        high = most
+    return Saving(low, high, basis)
 
 
 # Where the step's time is, as finely as faults take time away with them: what is left
@@ -354,12 +370,11 @@ def promises(
     tracer: float,
     claims: Sequence[Claim],
     known: Calibration,
-    beyond: float = math.inf,
 ) -> list[Promise]:
     """One for each claim, in their order. Together they promise no more than the step.
 
     recorded: the step in parts, adding up to 1. tracer: share of it that recording
-    takes. beyond: how many times what it takes itself each promises at most.
+    takes.
     """
     step = unrecorded(recorded, tracer)
     found: list[Promise] = []
@@ -378,9 +393,7 @@ def promises(
             if share
         }
         then = without(remains, own, fault, claim.reach)
-        most = min(
-            most, that_could_go(remains, own, fault), beyond * math.fsum(own.values())
-        )
+        most = min(most, that_could_go(remains, own, fault))
         found.append(
             _promise(math.fsum(remains.values()), math.fsum(then.values()), fault, most)
         )
@@ -402,6 +415,8 @@ def _promise(now: float, then: float, fault: FaultTime, most: float) -> Promise:
 # The step without a fault: its own time goes, and with it a part of the time that it
 # caused elsewhere.
 
+SMALL = 0.1
+"""A fault that could save less is minor: measured ones are larger."""
 LARGE = 0.2
 """Nearly all measured faults take this share of the step or more."""
 

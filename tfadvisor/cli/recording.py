@@ -46,14 +46,14 @@ def check_rules(options: Options) -> None:
     load_catalogue(options.rules, options.disabled)
 
 
-def keep_recording(recorded: Recorded, out: Path) -> Kept:
+def keep_recording(recorded: Recorded, out: Path, options: Options) -> Kept:
     """Keeps the traces in the logdir. Raises UsageError for a place that takes none."""
     from tfadvisor.act.record.keeping import (
         keep,
     )  # imports NumPy, which no --help needs
 
     try:
-        return keep(recorded, out, datetime.now())
+        return keep(recorded, out, datetime.now(), options)
     except OSError as error:
         raise UsageError(
             f"--out {out}: cannot be written: {error.strerror or error}."

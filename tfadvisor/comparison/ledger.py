@@ -5,20 +5,22 @@ report says of both.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from statistics import median
+from typing import Annotated, Any, TypeAlias
 from zlib import crc32
 
 import msgspec
-from msgspec import UNSET
-from msgspec.structs import replace
 
-from tfadvisor.advice.findings import Finding, Tried
+from tfadvisor.advice.findings import Tried
 from tfadvisor.errors import TraceError
 from tfadvisor.files import new_file, only_writer, read_small
-from tfadvisor.report.model import Report
-from tfadvisor.units import counted
+from tfadvisor.printable import one_line, plain
+from tfadvisor.report.forms.terminal import DIM, PLAIN, TITLE, Screen, TextPage
+from tfadvisor.report.model import Op, Report, Tool
+from tfadvisor.units import percent
+from tfadvisor.version import VERSION
 
 FORM = 1
 
@@ -132,45 +134,100 @@ def read(file: Path) -> Ledger:
     return Ledger(tuple(entries), unread)
 
 
-# How true the promises were: predicted ranges beside measured savings.
+# How true the promises were: predicted ranges beside measured savings, by class and in
+# all.
+
+SCHEMA_VERSION = "1"
+ALL = "all"
 
 
-def promises_words(entries: Sequence[Entry]) -> str:
-    """`3 of 4 predicted savings came true: …`; "" where none was measured. entries:
-    the oldest first.
+class Promises(msgspec.Struct, frozen=True):
+    """Of one class of findings. All numbers but the first are None without any that was
+    kept or broken.
     """
-    kept = [_came_true(entry) for entry in _measured(entries)]
-    if not kept:
-        return ""
 
-    savings = counted(str(len(kept)), "predicted saving", "predicted savings")
-    return (
-        f"{sum(kept)} of {savings} came true: what was measured lies in the "
-        "predicted range."
+    category: str
+    """`all` for all of them."""
+    count: int
+    """Measured savings of findings that promised something."""
+    inside: float | None
+    """Share of those whose measured saving lies in the predicted range."""
+    bias: float | None
+    """Mean of predicted middle less measured saving, as a share of step time: above 0
+    too much was promised.
+    """
+    median_error: float | None
+    """Median distance of the predicted middle from the measured saving, as a share of
+    step time.
+    """
+
+
+class Accounts(msgspec.Struct, frozen=True):
+    """What a ledger says."""
+
+    promises: tuple[Promises, ...]
+    """All together first, then each class."""
+    entries: tuple[Entry, ...]
+    """The oldest first."""
+    unread: int
+    """Lines that could not be read."""
+    tool: Tool = Tool("tfadvisor", VERSION)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON, `schema_version` first."""
+        whole: dict[str, Any] = plain(self)
+        return {"schema_version": SCHEMA_VERSION, "tool": whole.pop("tool"), **whole}
+
+
+def accounts_of(entries: Sequence[Entry], unread: int) -> Accounts:
+    """entries: the oldest first."""
+    judged = _judged(entries)
+    classes = sorted({one.category for one in judged if one.category})
+    return Accounts(
+        (
+            _promises(ALL, judged),
+            *(
+                _promises(name, [one for one in judged if one.category == name])
+                for name in classes
+            ),
+        ),
+        tuple(entries),
+        unread,
     )
 
 
-def _measured(entries: Iterable[Entry]) -> list[Entry]:
+def _judged(entries: Iterable[Entry]) -> list[Entry]:
     """A finding promises what its fix saves: of several changes for it in one trial the
     best counts.
     """
     best: dict[tuple[str, str], Entry] = {}
-    for entry in entries:
-        if entry.predicted is None or entry.ratio is None or not entry.rule:
+    for one in entries:
+        if one.predicted is None or one.ratio is None or not one.rule:
             continue
-
-        key = entry.trial, entry.rule
+        key = one.trial, one.rule
         before = best.get(key)
-        if before is None or before.ratio is None or entry.ratio < before.ratio:
-            best[key] = entry
+        if before is None or before.ratio is None or one.ratio < before.ratio:
+            best[key] = one
     return list(best.values())
 
 
-def _came_true(entry: Entry) -> bool:
-    if entry.predicted is None or entry.ratio is None:
-        return False
-    low, high = entry.predicted
-    return low <= 1 - entry.ratio <= high
+def _promises(name: str, judged: Sequence[Entry]) -> Promises:
+    pairs = [
+        (one.predicted, 1 - one.ratio)
+        for one in judged
+        if one.predicted is not None and one.ratio is not None
+    ]
+    if not pairs:
+        return Promises(name, 0, None, None, None)
+    errors = [(low + high) / 2 - saved for (low, high), saved in pairs]
+    inside = sum(low <= saved <= high for (low, high), saved in pairs)
+    return Promises(
+        name,
+        len(pairs),
+        inside / len(pairs),
+        sum(errors) / len(errors),
+        median(map(abs, errors)),
+    )
 
 
 # By what a later report of the same program is known: hashes of its ops' names, from
@@ -185,14 +242,21 @@ def sketch_of(report: Report) -> tuple[int, ...]:
     """Of the hottest ops, the framework and the kinds of devices, in ascending order;
     empty for a report without ops.
     """
-    names = dict.fromkeys(
-        _NUMBERS.sub("#", f"{one.module or ''}/{one.name}") for one in report.ops
-    )
     kinds = {one.kind for one in report.run.devices}
-    said = [*list(names)[:_MOST], *(f"device {one}" for one in kinds)] if names else []
-    return tuple(
-        sorted({crc32(f"{report.run.framework} {one}".encode()) for one in said})
+    return sketch(report.ops, kinds, report.run.framework)
+
+
+def sketch(
+    ops: Sequence[Op], kinds: Collection[str], framework: str
+) -> tuple[int, ...]:
+    """The same of a report's parts."""
+    if not ops:
+        return ()
+    names = dict.fromkeys(
+        _NUMBERS.sub("#", f"{one.module or ''}/{one.name}") for one in ops
     )
+    said = [*list(names)[:_MOST], *(f"device {kind}" for kind in kinds)]
+    return tuple(sorted({crc32(f"{framework} {one}".encode()) for one in said}))
 
 
 def alike(one: Sequence[int], other: Sequence[int]) -> bool:
@@ -201,35 +265,90 @@ def alike(one: Sequence[int], other: Sequence[int]) -> bool:
     return bool(one) and len(set(one) & set(other)) >= _ALIKE * len(both)
 
 
+# The ledger for a terminal.
+
+
+def as_text(accounts: Accounts, screen: Screen = PLAIN) -> str:
+    """How true the promises were, then each trial, the newest first."""
+    page = TextPage(screen)
+    whole = accounts.promises[0]
+    if whole.count and whole.inside is not None:
+        head = (
+            f"{percent(whole.inside)} of {whole.count} "
+            f"promise{'s' if whole.count != 1 else ''} came true"
+        )
+        page.line((head, TITLE))
+        page.line()
+        heading = ("findings", "measured", "in the range", "bias", "median error")
+        page.table("Promises", [heading, *map(_row, accounts.promises)], left=[0])
+    else:
+        page.line(("nothing that a finding promised was measured yet", TITLE))
+        page.line()
+    rows = [
+        ("when", "what", "predicted", "measured", "outcome", "results"),
+        *map(_tried, reversed(accounts.entries)),
+    ]
+    page.table("Tried", rows, left=[0, 1, 4, 5])
+    if accounts.unread:
+        page.line(
+            (
+                f"{accounts.unread} lines cannot be read: cut short, or of a newer "
+                "version",
+                DIM,
+            )
+        )
+    return page.text()
+
+
+def _row(one: Promises) -> tuple[str, ...]:
+    return (
+        one.category,
+        str(one.count),
+        percent(one.inside) if one.inside is not None else "–",
+        f"{one.bias * 100:+.0f} points" if one.bias is not None else "–",
+        f"{one.median_error * 100:.0f} points" if one.median_error is not None else "–",
+    )
+
+
+def _tried(one: Entry) -> tuple[str, ...]:
+    saving = one.saving
+    return (
+        one_line(one.at[:10]),
+        one_line(
+            f"{one.rule}: {one.change}" if one.rule else f"{one.change} {one.identity}"
+        ),
+        f"{one.predicted[0] * 100:.0f} to {one.predicted[1] * 100:.0f}%"
+        if one.predicted
+        else "–",
+        f"{saving[0] * 100:.0f}% ({saving[1] * 100:.0f} to {saving[2] * 100:.0f})"
+        if saving
+        else "–",
+        one_line(one.outcome),
+        one_line(one.check),
+    )
+
+
 # A report of a program whose fixes were tried before: its findings say what came of
 # them.
 
 
-def with_tried(report: Report, entries: Sequence[Entry]) -> Report:
-    """entries: of any programs, the oldest first. The same report where none is about
-    this program.
+def tried_before(program: Sequence[int], entries: Sequence[Entry]) -> dict[str, Tried]:
+    """What was measured of a program's fixes, by rule. program: its sketch. entries: of any
+    programs, the oldest first.
+
+    The newest trial of a rule counts, and of it the change that gained most.
     """
-    sketch = sketch_of(report)
-    about = [
-        one
-        for one in entries
-        if one.rule and one.saving and one.predicted and alike(one.program, sketch)
-    ]
-    if not about:
-        return report
-    return replace(report, findings=tuple(_told(one, about) for one in report.findings))
+    about: dict[str, list[Entry]] = {}
+    for entry in entries:
+        is_measured = entry.rule and entry.saving and entry.predicted
+        if is_measured and alike(entry.program, program):
+            about.setdefault(entry.rule, []).append(entry)
+    return {rule: _tried_last(of_rule) for rule, of_rule in about.items()}
 
 
-def _told(finding: Finding, about: Sequence[Entry]) -> Finding:
-    """The newest trial of the rule counts, and of it the change that gained most."""
-    of_rule = [one for one in about if one.rule == finding.rule_id]
-    if not of_rule:
-        return finding
-    newest = [one for one in of_rule if one.trial == of_rule[-1].trial]
-    best = min(newest, key=lambda one: one.ratio or 0.0)
+def _tried_last(of_rule: Sequence[Entry]) -> Tried:
+    newest = [entry for entry in of_rule if entry.trial == of_rule[-1].trial]
+    best = min(newest, key=lambda entry: entry.ratio or 0.0)
     saving, predicted = best.saving, best.predicted
     assert saving is not None and predicted is not None
-    tried = Tried(*saving, *predicted, best.outcome, best.change, best.at, best.device)
-    if best.outcome != BETTER:
-        return replace(finding, tried=tried)
-    return replace(finding, tried=tried, proof="measured", ask=UNSET)
+    return Tried(*saving, *predicted, best.outcome, best.change, best.at, best.device)

@@ -6,7 +6,14 @@ from collections import Counter
 
 import msgspec
 
-from tfadvisor.advice.findings import Evidence, Finding, Location, PlanStep, Saving
+from tfadvisor.advice.findings import (
+    SURE,
+    Evidence,
+    Finding,
+    Location,
+    PlanStep,
+    Saving,
+)
 from tfadvisor.printable import cut, one_line
 from tfadvisor.report.model import ActivityTime, PlacedTime, Report
 from tfadvisor.tallies import listed
@@ -235,15 +242,26 @@ def takes_words(finding: Finding) -> str:
 
 
 def worth_words(finding: Finding) -> str:
-    """`saves 38–77% of step time`; of a question `takes 12% of the step`; of what only
-    a guide stands behind `documented, takes 12% of the step`. Empty where none is known.
+    """`saves 38–77% of step time`, where nothing bears a saving out `takes 12% of the
+    step`, and both where more goes than it takes; of what only a guide stands behind
+    `documented, takes 12% of the step`. Empty where none is known.
     """
-    takes = takes_words(finding)
+    saving, takes = finding.saving, finding.takes
+    taken = takes_words(finding)
     if finding.is_documented:
-        return f"documented, {takes}" if takes else "documented"
-    if saving := saving_words(finding.saving):
-        return f"saves {saving}"
-    return takes if finding.is_question else ""
+        return f"documented, {taken}" if taken else "documented"
+    words = saving_words(saving)
+    if not words or saving is None:
+        return taken
+    if takes is not None and takes < saving.high - 0.005:
+        return f"takes {percent(takes)}, saves {words}"
+    return f"saves {words}"
+
+
+def weight_words(finding: Finding) -> str:
+    """`HIGH`, and `HIGH, unsure` where the size may be another."""
+    severity = finding.severity.value.upper()
+    return severity if finding.certainty == SURE else f"{severity}, {finding.certainty}"
 
 
 def shares(report: Report) -> list[tuple[str, float]]:

@@ -5,7 +5,7 @@ import { firstChange, fixBlock, savedWords, toChange, toCheck, worthWords } from
 function finding(rule_id: string, more: Partial<Finding>): Finding {
   return {
     rule_id, category: "host", severity: "low", title: rule_id, summary: "", evidence: [], saving: null,
-    fixes: [], locations: [], source: [], caveat: "", claims: [], proof: "shown", takes: null, ...more,
+    fixes: [], locations: [], source: [], caveat: "", claims: [], proof: "shown", certainty: "sure", takes: null, ...more,
   };
 }
 

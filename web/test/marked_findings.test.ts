@@ -5,7 +5,7 @@ import { claimed, markedFindings } from "../src/data/marked_findings.js";
 function finding(category: string, claims: string[]): Finding {
   return {
     rule_id: category, category, severity: "high", title: "", summary: "", evidence: [], saving: { low: 0, high: 0, basis: "" },
-    fixes: [], locations: [], source: [], caveat: "", claims, proof: "shown", takes: null,
+    fixes: [], locations: [], source: [], caveat: "", claims, proof: "shown", certainty: "sure", takes: null,
   };
 }
 

@@ -259,7 +259,9 @@ class Side:
 
     def _kept(self, recorded: Recorded) -> tuple[Report, Report]:
         judged = (recorded.before or recorded.chosen).report
-        return judged, keep(recorded, self._logs / "logdir", datetime.now()).report
+        return judged, keep(
+            recorded, self._logs / "logdir", datetime.now(), self._asked.options
+        ).report
 
     def _recorded(
         self, wanted: Wanted, seconds: float, use: Callable[[Recorded], T]

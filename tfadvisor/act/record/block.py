@@ -26,8 +26,7 @@ from tfadvisor.act.record.window import Window, pace_of
 from tfadvisor.advice.loading.catalogue import load_catalogue
 from tfadvisor.analysis import Analysis, Options, analyze_run
 from tfadvisor.errors import UsageError
-from tfadvisor.report.forms.terminal import as_text
-from tfadvisor.text_page import screen_of
+from tfadvisor.report.forms.terminal import as_text, screen_of
 from tfadvisor.trace.counters import ENDING
 from tfadvisor.trace.runs import choose_run, host_of
 
@@ -113,6 +112,7 @@ class Recording:
             Recorded(window, None, window if self._python_tracer else None, cost),
             self.out,
             datetime.now(),
+            self._options,
         )
         self.folder = kept.folder
         run = choose_run([kept.folder])[0]

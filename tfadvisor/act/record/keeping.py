@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -15,13 +16,14 @@ from msgspec.structs import replace
 
 from tfadvisor.act.record.conduct import Recorded, cost_without_calls
 from tfadvisor.act.record.window import Window
-from tfadvisor.act.record.witnesses import lowered
 from tfadvisor.advice.findings import CaptureNote
+from tfadvisor.analysis import Options, analyze_run
 from tfadvisor.files import new_file
-from tfadvisor.report.assembly.second_window import NOTE, joined
+from tfadvisor.report.assembly.sampled import not_sampled
+from tfadvisor.report.assembly.second_window import NOTE
 from tfadvisor.report.model import Report
 from tfadvisor.trace.counters import ENDING
-from tfadvisor.trace.runs import CALLS_ENDING, LINES_ENDING, host_of
+from tfadvisor.trace.runs import CALLS_ENDING, LINES_ENDING, Run, choose_run, host_of
 from tfadvisor.trace.samples import SAMPLES_ENDING, read_samples
 
 
@@ -32,11 +34,10 @@ class Kept(msgspec.Struct, frozen=True):
     report: Report
 
 
-def keep(recorded: Recorded, logdir: Path, now: datetime) -> Kept:
-    """Moves the traces into a new run of the logdir. now: names the run. Raises
-    OSError.
+def keep(recorded: Recorded, logdir: Path, now: datetime, options: Options) -> Kept:
+    """Moves the traces into a new run of the logdir, and reads them there with all that
+    lies beside them. now: names the run. Raises OSError.
     """
-    report = recorded.chosen.report
     folder = _new_run(logdir, now)
     for file in sorted(recorded.chosen.folder.iterdir()):
         if file.name.endswith((".xplane.pb", ENDING, SAMPLES_ENDING)):
@@ -48,20 +49,16 @@ def keep(recorded: Recorded, logdir: Path, now: datetime) -> Kept:
     (folder / NOTE).write_text(
         json.dumps(_note(recorded), indent=2) + "\n", encoding="utf-8"
     )
-    path = str(folder)
-    run = replace(report.run, path=path, name=folder.name)
-    if recorded.second is not None:
-        report = joined(
-            report,
-            recorded.second.report,
-            tells_findings=recorded.second_tells_findings,
-        )
-    for trace in sorted(folder.glob("*.xplane.pb"))[:1]:
-        report = lowered(report, read_samples(trace, host_of(trace)))
-    return Kept(
-        folder,
-        replace(report, run=run, capture=(*_notes(recorded, folder), *report.capture)),
-    )
+    run, _ = choose_run([folder])
+    report = analyze_run(run, options)
+    notes = (*_notes(recorded, folder), *_on_samples(run))
+    return Kept(folder, replace(report, capture=(*notes, *report.capture)))
+
+
+def _on_samples(run: Run) -> Iterator[CaptureNote]:
+    first = min(run.files)
+    if read_samples(first, host_of(first)) is None:
+        yield not_sampled()
 
 
 def _move(file: Path, target: Path) -> None:

@@ -10,7 +10,6 @@ from statistics import median
 import msgspec
 from msgspec.structs import replace
 
-from tfadvisor.act.record.witnesses import BETWEEN_TURNS, between_turns, verdict_beside
 from tfadvisor.act.trial.candidates import Candidate
 from tfadvisor.act.trial.injected.tfadvisor_trial_hook import parts as hooks
 from tfadvisor.act.trial.result import (
@@ -23,9 +22,10 @@ from tfadvisor.act.trial.result import (
     at_lines,
 )
 from tfadvisor.act.trial.steps import Answer
+from tfadvisor.advice.evidence import BetweenTurns
 from tfadvisor.advice.findings import Evidence, Finding, Fix, Location, Saving, Verdict
-from tfadvisor.advice.judging.judge_rules import severity_of
 from tfadvisor.advice.judging.verdict import LARGE
+from tfadvisor.advice.ranking import BETWEEN_TURNS, between_turns, severity_of
 from tfadvisor.report.model import Report
 from tfadvisor.units import duration, percent
 
@@ -244,7 +244,15 @@ def _between(report: Report, result: TrialResult) -> tuple[Finding, ...]:
     )
     places = known.locations if known is not None else ()
     loop = f"the loop at {result.steps.told_by}"
-    return (between_turns(share, loop, how, percent(share), places, proof="measured"),)
+    found = BetweenTurns(share, loop, how, percent(share), places, "measured")
+    return (between_turns(found),)
+
+
+def verdict_beside(verdict: Verdict, ends: Finding) -> Verdict:
+    """With what passes in no step."""
+    if (ends.takes or 0.0) < LARGE or not verdict.healthy:
+        return verdict
+    return replace(verdict, healthy=False, summary=f"{ends.title}. {verdict.summary}")
 
 
 def _verdict_with(verdict: Verdict, measured: Sequence[Finding]) -> Verdict:

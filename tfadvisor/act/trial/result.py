@@ -12,8 +12,8 @@ import msgspec
 
 from tfadvisor.comparison.ledger import FORM, OUTCOMES, Entry
 from tfadvisor.printable import one_line, plain
+from tfadvisor.report.forms.terminal import DIM, PLAIN, TITLE, Screen, TextPage
 from tfadvisor.report.model import Tool
-from tfadvisor.text_page import DIM, PLAIN, TITLE, Screen, TextPage
 from tfadvisor.units import duration, percent
 from tfadvisor.version import VERSION
 
@@ -130,6 +130,8 @@ class TrialResult(msgspec.Struct, frozen=True):
     """By the wall clock."""
     profile: str = ""
     """Of an ablation: what each part costs, in words."""
+    together: None = None
+    """Nothing any more: winners are no longer tried together."""
     tool: Tool = Tool("tfadvisor", VERSION)
 
     def to_dict(self) -> dict[str, Any]:

@@ -10,10 +10,11 @@ from msgspec.structs import replace
 
 from tfadvisor.advice.findings import Finding, NotApplicable
 from tfadvisor.advice.judging.judge_rules import judge
-from tfadvisor.advice.judging.judged import Judged, finding_of
+from tfadvisor.advice.judging.judged import Judged
 from tfadvisor.advice.loading.catalogue import checked, in_its_folder, is_rule
 from tfadvisor.advice.loading.rule import Rule, refused
 from tfadvisor.advice.loading.yaml_marks import Marked, load, read_rule_file
+from tfadvisor.advice.ranking import finding_alone, severity_alone
 from tfadvisor.errors import RuleError
 from tfadvisor.metrics.registry import (
     Measured,
@@ -136,11 +137,10 @@ def run_case(rule: Rule, case: Case, metrics: Metrics | None = None) -> str | No
         return f"{where}: expected {case.expect}, got {got}{why}"
     if not isinstance(outcome, Judged):
         return None
-    if case.severity is not None and outcome.severity.value != case.severity:
-        return (
-            f"{where}: expected severity {case.severity}, got {outcome.severity.value}"
-        )
-    return _misspoken(finding_of(outcome, given), case, where)
+    severity = severity_alone(outcome).value
+    if case.severity is not None and severity != case.severity:
+        return f"{where}: expected severity {case.severity}, got {severity}"
+    return _misspoken(finding_alone(outcome, given), case, where)
 
 
 def _misspoken(finding: Finding, case: Case, where: str) -> str | None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+import msgspec
 from msgspec.structs import replace
 
 from tfadvisor.advice.findings import NotApplicable
@@ -28,8 +29,8 @@ LESS_IS_LEFT = "Findings above save part of the same time; this saving is what r
 
 
 def classes_of(rule: Rule) -> tuple[str, ...]:
-    """The classes of time that a rule's saving comes from: those it names, else those
-    of its category.
+    """The classes of time that a rule's saving comes from: those it names, else those of
+    its category.
 
     A rule that saves nothing by itself is about the classes of its category, unless
     these are all: then about none.
@@ -37,47 +38,52 @@ def classes_of(rule: Rule) -> tuple[str, ...]:
     if rule.saving is not None and rule.saving.of:
         return rule.saving.of
     usual = CATEGORIES[rule.category]
-    return (
-        ()
-        if rule.saving is None and len(usual) == len(TimeClass)
-        else tuple(one.label for one in usual)
-    )
+    if rule.saving is None and len(usual) == len(TimeClass):
+        return ()
+    return tuple(one.label for one in usual)
 
 
-def shared_out(
-    judged: Sequence[Judged], metrics: Metrics
-) -> tuple[list[Judged], list[NotApplicable]]:
-    """Those that fired, in their order, with savings cut to what those before them
-    leave, and those to which nothing is left.
+class SharedOut(msgspec.Struct, frozen=True):
+    """Those that fired, in their order, and those to which nothing is left."""
 
-    Each then claims the classes that it takes time from, and no others. Questions take
-    none, and are not asked about time that others have taken. Where the step's time is
-    not known by class, all stay as they are.
+    kept: tuple[Judged, ...]
+    spent: tuple[NotApplicable, ...]
+
+
+def shared_out(judged: Sequence[Judged], metrics: Metrics) -> SharedOut:
+    """Each with its saving cut to what those before it leave. It then claims the classes
+    that it takes time from, and no others.
+
+    Questions take none, and are not asked about time that others have taken. Where the
+    step's time is not known by class, all stay as they are.
     """
     if metrics.value(TimeClass.COMPUTE.metric) is None:
-        return list(judged), []
-    spent = []
+        return SharedOut(tuple(judged), ())
     left = {one.label: metrics.value(one.metric) or 0.0 for one in TimeClass}
-    out = []
+    kept: list[Judged] = []
+    spent: list[NotApplicable] = []
     for one in judged:
-        if one.rule.is_likely:
-            wanted, parts = (
-                one.takes or 0.0,
-                _taken(one.takes or 0.0, one.claims, dict(left)),
-            )
+        cut = _cut(one, left)
+        if cut is None:
+            reason = "the findings above it save the same time"
+            spent.append(NotApplicable(one.rule.id, reason))
         else:
-            wanted, parts = one.saving.high, _taken(one.saving.high, one.claims, left)
-        taken = math.fsum(parts.values())
-        whole = taken >= wanted - _TOLERANCE
-        if not whole and taken < _NOTHING:
-            spent.append(
-                NotApplicable(one.rule.id, "the findings above it save the same time")
-            )
-        elif one.rule.is_likely:
-            out.append(one)
-        else:
-            out.append(_with_parts(one, parts, None if whole else taken))
-    return out, spent
+            kept.append(cut)
+    return SharedOut(tuple(kept), tuple(spent))
+
+
+def _cut(one: Judged, left: dict[str, float]) -> Judged | None:
+    """A finding with what `left` has for it, which loses that; None for nothing."""
+    is_question = one.rule.is_likely
+    wanted = (one.takes or 0.0) if is_question else one.own.high
+    parts = _taken(wanted, one.claims, dict(left) if is_question else left)
+    taken = math.fsum(parts.values())
+    is_whole = taken >= wanted - _TOLERANCE
+    if not is_whole and taken < _NOTHING:
+        return None
+    if is_question:
+        return one
+    return _with_parts(one, parts, None if is_whole else taken)
 
 
 def _taken(
@@ -102,10 +108,6 @@ def _with_parts(
     claims = tuple(parts) or one.claims
     if cut_to is None:
         return replace(one, claims=claims)
-    saving = replace(one.saving, low=min(one.saving.low, cut_to), high=cut_to)
-    return replace(
-        one,
-        claims=claims,
-        saving=saving,
-        caveat=" ".join(filter(None, (one.caveat, LESS_IS_LEFT))),
-    )
+    own = replace(one.own, low=min(one.own.low, cut_to), high=cut_to)
+    caveat = " ".join(filter(None, (one.caveat, LESS_IS_LEFT)))
+    return replace(one, claims=claims, own=own, caveat=caveat)

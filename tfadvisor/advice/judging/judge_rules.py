@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import msgspec
-from msgspec.structs import replace
 
-from tfadvisor.advice.findings import Broken, Finding, Fix, NotApplicable, Saving
+from tfadvisor.advice.findings import Broken, Fix, NotApplicable, Saving
 from tfadvisor.advice.flags.prescribe import fit_flags
-from tfadvisor.advice.judging.claims import classes_of, shared_out
+from tfadvisor.advice.judging.claims import classes_of
 from tfadvisor.advice.judging.conditions import (
+    Condition,
     FactIs,
     Joined,
     evaluate,
@@ -21,8 +21,6 @@ from tfadvisor.advice.judging.conditions import (
 from tfadvisor.advice.judging.judged import (
     NO_SAVING,
     Judged,
-    finding_of,
-    in_order,
     is_few,
     is_guessed,
     work_lost,
@@ -30,17 +28,7 @@ from tfadvisor.advice.judging.judged import (
 from tfadvisor.advice.loading.rule import FixRule, Rule
 from tfadvisor.metrics.registry import Metrics
 from tfadvisor.units import percent
-from tfadvisor.vocabulary import Severity
 
-_SEVERITIES = (
-    (0.5, Severity.CRITICAL),
-    (0.2, Severity.HIGH),
-    (0.1, Severity.MEDIUM),
-    (0.03, Severity.LOW),
-)
-"""Shares of step time from which a possible saving is critical, high, medium or low.
-20% is where XProf calls a run highly input-bound, 10% is the launch gap that
-TensorFlow's guide calls worth fixing, 3% is where XProf starts to warn."""
 _MAY_HAPPEN_ONCE = frozenset({"input", "launch", "compile", "host", "idle"})
 """Classes of time that a single step cannot vouch for. What a device computes, it
 computes in every step.
@@ -53,61 +41,33 @@ _ONCE = "fewer than three steps cannot show whether the host does this in every 
 
 
 class Fired(msgspec.Struct, frozen=True):
-    """What all rules came to before any finding is written."""
+    """What all rules came to, each by itself, before they are ranked."""
 
     judged: tuple[Judged, ...]
     not_applicable: tuple[NotApplicable, ...]
     broken: tuple[Broken, ...]
 
 
-class Outcomes(msgspec.Struct, frozen=True):
-    """The same with the findings, in the order of the report."""
-
-    findings: tuple[Finding, ...]
-    not_applicable: tuple[NotApplicable, ...]
-    broken: tuple[Broken, ...]
-
-
-def run_rules(
-    rules: Sequence[Rule],
-    metrics: Metrics,
-    promised: Callable[[Sequence[Judged], Metrics], Sequence[Judged]] = in_order,
-) -> Outcomes:
-    """Every rule, and a finding for each that fired. promised: puts them in order, and
-    may give them other savings.
-    """
-    fired = fired_rules(rules, metrics)
-    findings, broken = [], list(fired.broken)
-    for one in map(_within, promised(fired.judged, metrics)):
-        try:
-            findings.append(finding_of(one, metrics))
-        except Exception as error:
-            broken.append(_broken(one.rule, error))
-    return Outcomes(tuple(findings), fired.not_applicable, tuple(broken))
-
-
-def fired_rules(rules: Sequence[Rule], metrics: Metrics) -> Fired:
-    """None of those that fired saves what another does. What is not proven yet takes
-    nothing from what is.
-    """
+def run_rules(rules: Sequence[Rule], metrics: Metrics) -> Fired:
+    """Every rule by itself."""
     judged: list[Judged] = []
-    absent, broken = [], []
+    absent: list[NotApplicable] = []
+    broken: list[Broken] = []
     for rule in rules:
         try:
             outcome = judge(rule, metrics)
         except Exception as error:
-            broken.append(_broken(rule, error))
+            broken.append(broken_by(rule, error))
             continue
         if isinstance(outcome, Judged):
             judged.append(outcome)
         elif isinstance(outcome, NotApplicable):
             absent.append(outcome)
-    shared, spent = shared_out(in_order(judged, metrics), metrics)
-    weighed = tuple(replace(one, severity=_standing(one, metrics)) for one in shared)
-    return Fired(weighed, tuple(absent + spent), tuple(broken))
+    return Fired(tuple(judged), tuple(absent), tuple(broken))
 
 
-def _broken(rule: Rule, error: Exception) -> Broken:
+def broken_by(rule: Rule, error: Exception) -> Broken:
+    """A rule that failed."""
     return Broken(rule.id, f"{type(error).__name__}: {error}")
 
 
@@ -118,63 +78,76 @@ def judge(rule: Rule, metrics: Metrics) -> Judged | NotApplicable | None:
         return NotApplicable(rule.id, truth.why)
     if not truth.holds:
         return _of_other_devices(rule, metrics)
-    if rule.category == "host" and (
-        is_guessed(metrics) or (is_few(metrics) and not rule.every_call)
-    ):
+    if rule.category == "host" and not _can_vouch(rule, metrics):
         return NotApplicable(rule.id, _ONCE)
-    saving = NO_SAVING
-    if rule.saving is not None:
-        measured = metrics[rule.saving.metric]
-        if measured.value is None:
-            return NotApplicable(rule.id, measured.reason)
-        share = _share(measured.value)
-        if not _fragment(metrics) and not (
-            work_lost(metrics) and _MISTAKEN & set(classes_of(rule))
-        ):
-            saving = Saving(
-                share * rule.saving.low,
-                share * rule.saving.high,
-                fill(rule.saving.basis, metrics),
-            )
+
+    saving = _own_saving(rule, metrics)
+    if isinstance(saving, NotApplicable):
+        return saving
     fixes = tuple(_fix(fix, metrics) for fix in rule.fixes if _applies(fix, metrics))
     if not fixes:
         return NotApplicable(rule.id, "none of its fixes applies to this run")
-    fitted = fit_flags(
-        fixes, *(_fact(metrics, name) for name in ("framework", "framework_version"))
+    framework, version = (
+        _fact(metrics, "framework"),
+        _fact(metrics, "framework_version"),
     )
+    fitted = fit_flags(fixes, framework, version)
+
+    caveat = _caveat(rule, metrics)
     return Judged(
         rule=rule,
-        severity=_severity(rule, saving, metrics),
-        saving=NO_SAVING if rule.is_likely else saving,
         takes=_takes(rule, metrics),
+        own=saving,
         claims=classes_of(rule),
-        caveat=_caveat(rule, metrics),
+        is_sure=not caveat or _holds_all_the_same(rule, metrics),
+        caveat=caveat,
         fixes=fitted.fixes,
         left_out=fitted.left_out,
+        is_capped=_is_capped(rule, metrics),
     )
+
+
+def _can_vouch(rule: Rule, metrics: Metrics) -> bool:
+    """Whether this trace can show what the host does in every step."""
+    if is_guessed(metrics):
+        return False
+    return rule.every_call or not is_few(metrics)
+
+
+def _own_saving(rule: Rule, metrics: Metrics) -> Saving | NotApplicable:
+    """What could go, by the rule's own factors; NotApplicable where its metric is
+    absent.
+    """
+    if rule.saving is None:
+        return NO_SAVING
+    measured = metrics[rule.saving.metric]
+    if measured.value is None:
+        return NotApplicable(rule.id, measured.reason)
+    may_be_work = work_lost(metrics) and _MISTAKEN & set(classes_of(rule))
+    if _fragment(metrics) or may_be_work:
+        return NO_SAVING
+    share = as_share(measured.value)
+    basis = fill(rule.saving.basis, metrics)
+    return Saving(share * rule.saving.low, share * rule.saving.high, basis)
 
 
 def _of_other_devices(rule: Rule, metrics: Metrics) -> NotApplicable | None:
     """Why a rule says nothing of the devices of this run, whatever else it looks at;
     None where it is about them too.
     """
-    every = (
-        rule.when.parts
-        if isinstance(rule.when, Joined) and rule.when.how == "all"
-        else (rule.when,)
-    )
+    every: Sequence[Condition] = (rule.when,)
+    if isinstance(rule.when, Joined) and rule.when.how == "all":
+        every = rule.when.parts
     used = _fact(metrics, "device_kind")
-    for one in every:
-        if (
-            isinstance(one, FactIs)
-            and one.fact == "device_kind"
-            and used
-            and used not in one.words
-        ):
-            about = " and ".join(f"{word.upper()}s" for word in one.words)
-            return NotApplicable(
-                rule.id, f"it is about {about}, and this run used a {used.upper()}"
-            )
+    if not used:
+        return None
+    for condition in every:
+        if not isinstance(condition, FactIs) or condition.fact != "device_kind":
+            continue
+        if used not in condition.words:
+            about = " and ".join(f"{word.upper()}s" for word in condition.words)
+            reason = f"it is about {about}, and this run used a {used.upper()}"
+            return NotApplicable(rule.id, reason)
     return None
 
 
@@ -190,86 +163,52 @@ def _fact(metrics: Metrics, name: str) -> str | None:
 
 
 def _takes(rule: Rule, metrics: Metrics) -> float | None:
-    """The first of what the rule names for it that the trace gives: its own metric, the
-    whole fault, what could be saved.
-    """
-    saving = rule.saving
-    names = (rule.takes, *((saving.whole, saving.metric) if saving is not None else ()))
-    return next(
-        (
-            _share(value)
-            for name in names
-            if name and (value := metrics.value(name)) is not None
-        ),
-        None,
-    )
+    """By the metric that the rule names for it, else by that of its saving."""
+    saved = rule.saving.metric if rule.saving is not None else ""
+    for name in (rule.takes, saved):
+        value = metrics.value(name) if name else None
+        if value is not None:
+            return as_share(value)
+    return None
 
 
-def _share(value: float) -> float:
+def as_share(value: float) -> float:
+    """Within 0..1."""
     return min(max(value, 0.0), 1.0)
 
 
-def _within(one: Judged) -> Judged:
-    """A minor finding promises no more than it takes: what else goes with a large fault
-    is not measured for small ones. Where large ones would save more than that for sure,
-    nothing says how much of it goes."""
-    most = one.takes
-    if one.severity.rank > Severity.LOW.rank or most is None or one.saving.high <= most:
-        return one
-    low = one.saving.low if one.saving.low < most else 0.0
-    return replace(one, saving=replace(one.saving, low=low, high=most))
+def _is_capped(rule: Rule, metrics: Metrics) -> bool:
+    """Whether what bounds the rule's severity holds here."""
+    cap = rule.at_most
+    if cap is None:
+        return False
+    return cap.when is None or bool(evaluate(cap.when, metrics).holds)
 
 
-def _standing(one: Judged, metrics: Metrics) -> Severity:
-    """By what is left of its saving. A rule that is not proven yet is never more than
-    low, whatever it would save.
+def _holds_all_the_same(rule: Rule, metrics: Metrics) -> bool:
+    """Whether a finding with a caveat is as large as it seems: what a device does in one
+    step, it does in every step.
     """
-    severity = (
-        one.severity if one.rule.is_likely else _severity(one.rule, one.saving, metrics)
-    )
-    return _lower(severity, Severity.LOW) if one.rule.is_preview else severity
-
-
-def severity_of(saving: float) -> Severity:
-    """Of a finding that could save this share of step time, where nothing else
-    speaks.
-    """
-    return next(
-        (severity for bound, severity in _SEVERITIES if saving >= bound), Severity.INFO
-    )
-
-
-def _severity(rule: Rule, saving: Saving, metrics: Metrics) -> Severity:
-    if rule.severity is not None:
-        return rule.severity
-    reached = severity_of(saving.high)
-    if rule.at_most is not None and (
-        rule.at_most.when is None or evaluate(rule.at_most.when, metrics).holds
-    ):
-        reached = _lower(reached, rule.at_most.severity)
-    if rule.is_likely:
-        reached = _lower(reached, Severity.LOW)
-    if not _caveat(rule, metrics):
-        return reached
-    vouched = rule.every_call and not is_guessed(metrics) and not work_lost(metrics)
-    may_happen_once = _MAY_HAPPEN_ONCE & set(classes_of(rule)) and not vouched
-    return _lower(reached, Severity.LOW if may_happen_once else Severity.MEDIUM)
-
-
-def _lower(one: Severity, other: Severity) -> Severity:
-    return min(one, other, key=lambda severity: severity.rank)
+    if is_guessed(metrics) or work_lost(metrics) or _fragment(metrics):
+        return False
+    if not is_few(metrics):  # kernels in turn: what is exposed may be hidden otherwise
+        return False
+    return rule.every_call or not _MAY_HAPPEN_ONCE & set(classes_of(rule))
 
 
 def _caveat(rule: Rule, metrics: Metrics) -> str:
-    """Why to trust shares of step time less: steps that were guessed badly, too few of
-    them, work that was not recorded.
-    """
+    """Why to trust shares of step time less; "" for nothing."""
     if rule.category == "capture":
         return ""
+    return _about_steps(metrics) or _about_work(rule, metrics)
+
+
+def _about_steps(metrics: Metrics) -> str:
+    """Steps that are fragments, were guessed badly, or are too few."""
     if fragment := _fragment(metrics):
         return (
-            f"The steps are fragments ({fragment}): these shares are of the part "
-            "that was recorded."
+            f"The steps are fragments ({fragment}): these shares are of the part that "
+            "was recorded."
         )
     if is_guessed(metrics):
         return (
@@ -278,22 +217,24 @@ def _caveat(rule: Rule, metrics: Metrics) -> str:
         )
     if is_few(metrics):
         steps = metrics.value("steps_counted")
-        return (
-            f"The trace holds only {steps:.0f} whole "
-            f"step{'s' if steps != 1 else ''}: other steps may differ."
-        )
+        plural = "s" if steps != 1 else ""
+        return f"The trace holds only {steps:.0f} whole step{plural}: other steps may differ."
+    return ""
+
+
+def _about_work(rule: Rule, metrics: Metrics) -> str:
+    """Work that was not recorded, or that the profiler put in turn."""
     if lost := work_lost(metrics):
         return (
-            f"Of the work that was launched {percent(lost)} left nothing in the "
-            "trace: these shares are about the rest."
+            f"Of the work that was launched {percent(lost)} left nothing in the trace: "
+            "these shares are about the rest."
         )
-    serial = rule.category == "collective" and metrics.value("kernels_in_turn_fraction")
-    return (
-        "The profiler let no two kernels run at the same time: computation may hide "
-        "this otherwise."
-        if serial
-        else ""
-    )
+    if rule.category == "collective" and metrics.value("kernels_in_turn_fraction"):
+        return (
+            "The profiler let no two kernels run at the same time: computation may hide "
+            "this otherwise."
+        )
+    return ""
 
 
 def _applies(fix: FixRule, metrics: Metrics) -> bool:
@@ -303,7 +244,8 @@ def _applies(fix: FixRule, metrics: Metrics) -> bool:
     if fix.when is not None and not evaluate(fix.when, metrics).holds:
         return False
     texts = (fix.do, fix.snippet, fix.side_effect, *fix.env.values())
-    return all(is_given(name, metrics) for text in texts for name in placeholders(text))
+    names = (name for text in texts for name in placeholders(text))
+    return all(is_given(name, metrics) for name in names)
 
 
 def _fix(fix: FixRule, metrics: Metrics) -> Fix:

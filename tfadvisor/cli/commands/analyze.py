@@ -16,7 +16,6 @@ from msgspec.structs import replace
 
 from tfadvisor.cli.outputs import check_outside, check_page_has_a_file, note, write_form
 from tfadvisor.cli.reading_options import (
-    LEDGER,
     OUTPUT,
     RULES,
     Details,
@@ -31,7 +30,7 @@ from tfadvisor.cli.reading_options import (
     processes,
 )
 from tfadvisor.cli.typer_commands import Command, option, takes
-from tfadvisor.errors import TraceError, UsageError
+from tfadvisor.errors import UsageError
 from tfadvisor.report.forms.forms import REPORT_FORMS, form_of
 from tfadvisor.report.model import Report
 from tfadvisor.vocabulary import Severity
@@ -178,21 +177,8 @@ def _measured(run: Run, options: Options, form: Form) -> tuple[Report, object]:
         if form.drawn:
             page = draw_run(run, options, progress)
             return page.report, [page]
-        report = _with_tried(analyze_run(run, options, progress))
+        report = analyze_run(run, options, progress)
         return report, report
-
-
-def _with_tried(report: Report) -> Report:
-    """With what the ledger of this folder says of the same program."""
-    if not LEDGER.exists():
-        return report
-    from tfadvisor.comparison.ledger import read, with_tried  # few have one
-
-    try:
-        return with_tried(report, read(LEDGER).entries)
-    except TraceError as error:
-        note(str(error))
-        return report
 
 
 def exit_code(report: Report, fail_on: Severity | None) -> int:

@@ -77,7 +77,7 @@ def capture(
 
     asked = list(dict.fromkeys(map(address_of, addresses)))
     with captured(asked, Wanted(None, steps), options, client(), note) as recorded:
-        kept = keep_recording(recorded, out)
+        kept = keep_recording(recorded, out, options)
         write_kept(kept, form, output, options, details=details)
         note_kept(kept)
     return 5 if kept.report.broken else 0

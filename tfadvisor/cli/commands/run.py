@@ -137,7 +137,7 @@ def run(
         program,
         recorded,
     ):
-        kept = keep_recording(recorded, out)
+        kept = keep_recording(recorded, out, options)
         if shown := not ablate or (form.on_screen and output is None):
             write_kept(kept, form, output, options, details=details)
         note_kept(kept)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from operator import attrgetter
 
 import msgspec
 import numpy as np
 
-from tfadvisor.advice.findings import Broken, CaptureNote, Finding
-from tfadvisor.advice.judging.judge_rules import Outcomes
-from tfadvisor.advice.judging.verdict import give_verdict, led_by
+from tfadvisor.advice.evidence import NOTHING_MORE, Evidence
+from tfadvisor.advice.findings import Broken, CaptureNote, Finding, Verdict
+from tfadvisor.advice.judging.cause import Cause, cause_of
+from tfadvisor.advice.judging.judge_rules import Fired
+from tfadvisor.advice.judging.verdict import Seen, verdict_of
 from tfadvisor.advice.loading.catalogue import Catalogue
-from tfadvisor.advice.savings import plan_of
+from tfadvisor.advice.ranking import BETWEEN_TURNS, Ranking, ranked
+from tfadvisor.advice.savings import calibration
 from tfadvisor.arrays import median, percentile
 from tfadvisor.metrics.layers import compute_parts
 from tfadvisor.metrics.registry import MetricAbsent, Metrics
@@ -45,30 +48,23 @@ _WORTH_A_LOOK = 0.2
 
 
 def assemble(
-    run: RunSummary, metrics: Metrics, outcomes: Outcomes, catalogue: Catalogue
+    run: RunSummary,
+    metrics: Metrics,
+    fired: Fired,
+    catalogue: Catalogue,
+    evidence: Evidence = NOTHING_MORE,
 ) -> Report:
-    """The report of one run, by these rules."""
-    breakdown = _breakdown(run)
+    """The report of one run, by these rules and by what is known beside the trace."""
+    breakdown = breakdown_of(run)
     attributed, no_attribution = attribution(run)
-    broken = [Broken(error.file, str(error)) for error in catalogue.broken]
-    broken += outcomes.broken
-    broken += [Broken(name, reason) for name, reason in metrics.broken()]
-    bearing = [one for one in outcomes.findings if one.bears_verdict]
-    largest = (
-        _asked(outcomes.findings)
-        or _twice(metrics)
-        or _largest(run, breakdown["compute"])
-    )
-    verdict = give_verdict(
-        breakdown, metrics, bearing, _idle_in(attributed), largest, _unseen(attributed)
-    )
-    findings = led_by(verdict, outcomes.findings, metrics)
+    cause = cause_of(breakdown, metrics, _unseen(attributed))
+    ranking = ranked(fired, metrics, calibration(), evidence, cause)
     return Report(
         tool=Tool("tfadvisor", VERSION),
         run=_run_info(run),
         steps=_steps_info(run, metrics),
         breakdown=breakdown,
-        verdict=verdict,
+        verdict=_verdict(cause, breakdown, metrics, ranking, run, attributed),
         metrics={
             name: MetricValue(
                 one.value,
@@ -80,21 +76,50 @@ def assemble(
             )
             for name, one in metrics.items()
         },
-        findings=findings,
-        not_applicable=outcomes.not_applicable,
-        capture=tuple(
-            CaptureNote(one.rule_id, one.summary, fix.do, fix.snippet)
-            for one in outcomes.findings
-            if one.category == "capture"
-            for fix in one.fixes[:1]
-        ),
-        broken=tuple(broken),
+        findings=ranking.findings,
+        not_applicable=ranking.not_applicable,
+        capture=(*_about_the_capture(ranking.findings), *ranking.notes),
+        broken=_broken(catalogue, ranking, metrics),
         ops=run_ops(run),
         attribution=attributed,
         attribution_absent=no_attribution or None,
         machines=machine_infos(run) or msgspec.UNSET,
-        plan=plan_of(findings) or msgspec.UNSET,
+        plan=ranking.plan or msgspec.UNSET,
     )
+
+
+def _verdict(
+    cause: Cause,
+    breakdown: Mapping[str, float],
+    metrics: Metrics,
+    ranking: Ranking,
+    run: RunSummary,
+    attributed: Sequence[ClassTime],
+) -> Verdict:
+    """It rests on what the trace shows, and on no question."""
+    findings = ranking.findings
+    in_steps = [
+        one for one in findings if one.bears_verdict and one.rule_id != BETWEEN_TURNS
+    ]
+    largest = _asked(findings) or _twice(metrics) or _largest(run, breakdown["compute"])
+    outside = (one for one in findings if one.rule_id == BETWEEN_TURNS)
+    seen = Seen(_idle_in(attributed), largest, next(outside, None))
+    return verdict_of(cause, breakdown, metrics, in_steps, seen)
+
+
+def _about_the_capture(findings: Sequence[Finding]) -> Iterator[CaptureNote]:
+    for one in findings:
+        if one.category == "capture" and one.fixes:
+            fix = one.fixes[0]
+            yield CaptureNote(one.rule_id, one.summary, fix.do, fix.snippet)
+
+
+def _broken(
+    catalogue: Catalogue, ranking: Ranking, metrics: Metrics
+) -> tuple[Broken, ...]:
+    files = (Broken(error.file, str(error)) for error in catalogue.broken)
+    numbers = (Broken(name, reason) for name, reason in metrics.broken())
+    return (*files, *ranking.broken, *numbers)
 
 
 def _idle_in(attributed: Sequence[ClassTime]) -> str | None:
@@ -172,7 +197,8 @@ def _largest(run: RunSummary, compute: float) -> str | None:
     return None
 
 
-def _breakdown(run: RunSummary) -> dict[str, float]:
+def breakdown_of(run: RunSummary) -> dict[str, float]:
+    """Share of step time by class; all 0 without steps."""
     try:
         shares = class_shares(run)
     except MetricAbsent:
@@ -259,6 +285,12 @@ def _set_aside(host: HostSummary) -> list[SetAsideStep]:
         for index, kind in enumerate(steps.kinds)
         if kind is not StepKind.STEADY
     ]
+
+
+def step_ms_of(run: RunSummary) -> float:
+    """The median; 0 without steps."""
+    times = _times(run)
+    return times.median if times is not None else 0.0
 
 
 def _times(run: RunSummary) -> StepTimes | None:

@@ -4,15 +4,18 @@ the main one too much.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 from msgspec.structs import replace
 
-from tfadvisor.advice.findings import CaptureNote, Finding
+from tfadvisor.advice.findings import CaptureNote, Location
+from tfadvisor.advice.judging.judge_rules import Fired
+from tfadvisor.advice.ranking import locations_of
 from tfadvisor.errors import TraceError
-from tfadvisor.report.model import ClassTime, Report
-from tfadvisor.report.wording import advice
+from tfadvisor.metrics.registry import Metrics
+from tfadvisor.report.model import ClassTime, Report, StepTimes
 from tfadvisor.trace.remote_path import RemotePath
 from tfadvisor.trace.runs import CALLS_ENDING, LINES_ENDING, Run, host_of
 
@@ -54,79 +57,68 @@ def _is_file(file: Path) -> bool:
         return False
 
 
-def joined(report: Report, second: Report, *, tells_findings: bool) -> Report:
-    """The report of the main window with what only the second one tells: places, and,
-    where they begin with another finding, findings and what they rest on. Lengths of
-    steps and metrics stay those of the main one.
-    """
-    if (
-        tells_findings
-        and _first(report) != _first(second)
-        and not _is_about_a_part(report, second)
-    ):
-        return _judged_by(report, second)
-    places = {one.rule_id: one.locations for one in second.findings}
-
-    def placed(finding: Finding) -> Finding:
-        return (
-            finding
-            if finding.locations
-            else replace(finding, locations=places.get(finding.rule_id, ()))
-        )
-
-    findings = tuple(map(placed, report.findings))
-    if findings == report.findings:
-        return report
-    text = (
-        "Lines of the program are from a second, short window with calls of Python "
-        "functions."
-    )
-    return replace(report, findings=findings, capture=(*report.capture, _note(text)))
-
-
 _PART = 0.5
 """Calls of Python make a step longer, never so much shorter."""
+_MATTERS = 0.1
+"""From this share of the main window's step in Python on, what that Python does
+matters.
+"""
+_PYTHON = ("host", "input")
 
 
-def _is_about_a_part(report: Report, second: Report) -> bool:
-    """Whether its step is only a part of the main window's: it was too short for whole
+def is_judged(
+    main: Mapping[str, float],
+    main_times: StepTimes | None,
+    second_times: StepTimes | None,
+) -> bool:
+    """Whether shares and findings come from the second window: only it tells loading from
+    other Python. main: its breakdown.
+
+    A second window of steps that are only a part of the main one's is too short for whole
     ones.
     """
-    main, other = report.steps.time_ms, second.steps.time_ms
-    return main is not None and other is not None and other.median < _PART * main.median
+    if sum(main[name] for name in _PYTHON) < _MATTERS:
+        return False
+    if main_times is None or second_times is None:
+        return second_times is not None
+    return second_times.median >= _PART * main_times.median
 
 
-def _first(report: Report) -> str | None:
-    """The rule of the first finding about the program."""
-    return next((one.rule_id for one in advice(report)), None)
+def places_in(fired: Fired, metrics: Metrics) -> dict[str, tuple[Location, ...]]:
+    """Lines of the program by rule, as a window with calls of Python functions names
+    them.
+    """
+    found = {one.rule.id: locations_of(one, metrics) for one in fired.judged}
+    return {rule: places for rule, places in found.items() if places}
 
 
-def _judged_by(report: Report, second: Report) -> Report:
-    times = second.steps.time_ms
+def with_lengths_of(main: Report, second: Report) -> Report:
+    """The second window's shares and findings, for steps as long as those of the main one,
+    which calls of Python functions do not make longer.
+    """
+    times, own = second.steps.time_ms, main.steps.time_ms
     length = f", whose step takes {times.median:.3g} ms with them" if times else ""
     text = (
-        "Shares of step time and findings are from a second, short window with calls "
-        "of Python functions"
-        f"{length}: without them loading looks like other Python. Times and metrics "
-        "are from the main window."
+        "Shares of step time and findings are from a second, short window with calls of "
+        f"Python functions{length}: without them loading looks like other Python. Lengths "
+        "of steps are from the main window."
     )
-    scale = (
-        report.steps.time_ms.median / times.median
-        if times and times.median and report.steps.time_ms
-        else 1.0
-    )
+    scale = own.median / times.median if times and times.median and own else 1.0
+    lengths = {
+        name: value for name, value in main.metrics.items() if name.startswith(_LENGTHS)
+    }
     return replace(
-        report,
-        run=replace(report.run, python_calls=second.run.python_calls),
-        breakdown=second.breakdown,
+        second,
+        run=replace(main.run, python_calls=second.run.python_calls),
+        steps=main.steps,
+        metrics={**second.metrics, **lengths},
         attribution=tuple(_scaled(one, scale) for one in second.attribution),
-        attribution_absent=second.attribution_absent,
-        verdict=second.verdict,
-        findings=second.findings,
-        not_applicable=second.not_applicable,
-        plan=second.plan,
-        capture=(*report.capture, _note(text)),
+        capture=(*second.capture, _note(text)),
     )
+
+
+_LENGTHS = "step_time"
+"""Metrics of how long steps take begin so."""
 
 
 def _scaled(one: ClassTime, scale: float) -> ClassTime:
@@ -142,11 +134,18 @@ def _scaled(one: ClassTime, scale: float) -> ClassTime:
     return replace(one, ms=one.ms * scale, parts=tuple(parts))
 
 
+def lines_note() -> CaptureNote:
+    """What a report says that has lines from a second window."""
+    return _note(
+        "Lines of the program are from a second, short window with calls of Python "
+        "functions."
+    )
+
+
 def unread_note(error: TraceError) -> CaptureNote:
     """What a report says whose second window cannot be read."""
     return _note(
-        "A second window lies beside the trace, with calls of Python functions, but "
-        f"{error}"
+        f"A second window lies beside the trace, with calls of Python functions, but {error}"
     )
 
 

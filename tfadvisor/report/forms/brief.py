@@ -14,13 +14,13 @@ from tfadvisor.report.wording import (
     plan_lines,
     questions,
     run_line,
-    saving_words,
     shares,
     steps_line,
     takes_words,
     time_lines,
     tried_words,
     verdict_name,
+    weight_words,
     worth_words,
 )
 from tfadvisor.units import percent
@@ -95,13 +95,12 @@ def _question(finding: Finding) -> str:
 
 def _finding(number: int, finding: Finding, *, whole: bool) -> list[str]:
     """whole: with its snippet, however long; a snippet is never cut."""
-    saving = saving_words(finding.saving)
+    worth = worth_words(finding)
     lines = [
-        f"{number}. [{finding.severity.value}] {_cut(finding.title)} "
+        f"{number}. [{weight_words(finding).lower()}] {_cut(finding.title)} "
         f"({finding.rule_id})"
     ]
-    lines += [f"   saves: {saving}"] if saving else []
-    lines += [f"   proof: {worth_words(finding)}"] if finding.is_documented else []
+    lines += [f"   {worth}"] if worth else []
     tried = tried_words(finding)
     lines += [f"   tried: {tried}"] if tried else []
     lines.append(f"   seen: {cut(one_line(finding.summary), 2 * _LONGEST)}")

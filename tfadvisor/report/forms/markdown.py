@@ -24,6 +24,7 @@ from tfadvisor.report.wording import (
     time_lines,
     tried_words,
     verdict_name,
+    weight_words,
     worth_words,
 )
 from tfadvisor.units import percent
@@ -122,7 +123,7 @@ def _finding(number: int, finding: Finding) -> list[str]:
     lines = [
         f"### {number}. {in_markdown(finding.title)}",
         "",
-        f"**{finding.severity.value}**{f', {worth}' if worth else ''} · "
+        f"**{weight_words(finding).lower()}**{f', {worth}' if worth else ''} · "
         f"`{finding.rule_id}`{preview}",
         "",
         *(

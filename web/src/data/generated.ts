@@ -159,6 +159,7 @@ export interface Finding {
   claims: string[];
   proof: string;
   takes: number | null;
+  certainty: string;
   ask?: string;
   tier?: string;
 }

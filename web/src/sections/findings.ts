@@ -59,13 +59,16 @@ export function toCheck(report: Report): Finding[] {
   return report.findings.filter((one) => one.category !== "capture" && one.proof === "likely");
 }
 
-/** `saves 35–70% of step time, 1.15 to 2.30 ms`; of a question `takes 12% of the step`, of what only a guide stands behind
- * `documented, takes 12% of the step`; else empty. */
+/** What it saves; where nothing bears a saving out what it takes, and both where more goes than it takes. Of what only a guide
+ * stands behind `documented, takes 12% of the step`; else empty. */
 export function worthWords(report: Report, finding: Finding): string {
-  const takes = finding.takes === null ? "" : `takes ${percent(finding.takes)} of the step`;
-  if (finding.proof === "documented") return takes === "" ? "documented" : `documented, ${takes}`;
-  const saved = savedWords(report, finding);
-  return saved !== "" ? `saves ${saved}` : finding.ask === undefined ? "" : takes;
+  const { takes } = finding;
+  const taken = takes !== null ? `takes ${percent(takes)} of the step` : "";
+  if (finding.proof === "documented") return taken === "" ? "documented" : `documented, ${taken}`;
+  const saving = savedWords(report, finding);
+  if (saving === "") return taken;
+  const more = takes !== null && takes < (finding.saving?.high ?? 0) - 0.005;
+  return more ? `takes ${percent(takes)}, saves ${saving}` : `saves ${saving}`;
 }
 
 /** `35–70% of step time, 1.15 to 2.30 ms`; empty when a finding saves nothing on its own. */
@@ -114,7 +117,7 @@ function card(finding: Finding, place: number, view: View): HTMLElement {
     h(
       "details",
       { open: place === 0 && !question },
-      h("summary", null, h("span", { class: "severity" }, finding.severity), h("span", { class: "card-title" }, `${place + 1}. ${finding.title}`), finding.tier === undefined ? null : h("span", { class: "chip" }, finding.tier), worth === "" ? null : h("span", { class: "saving" }, worth)),
+      h("summary", null, h("span", { class: "severity" }, finding.severity), finding.certainty === "sure" ? null : h("span", { class: "chip" }, finding.certainty), h("span", { class: "card-title" }, `${place + 1}. ${finding.title}`), finding.tier === undefined ? null : h("span", { class: "chip" }, finding.tier), worth === "" ? null : h("span", { class: "saving" }, worth)),
       h("div", { class: "card-body" },
         finding.ask === undefined ? null : h("p", null, h("strong", null, finding.ask)),
         h("p", null, finding.summary),

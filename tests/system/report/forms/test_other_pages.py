@@ -67,14 +67,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "--format",
             "html",
         ],
-        [
-            "baseline",
-            "history",
-            "--store",
-            folder / "baselines",
-            "-o",
-            folder / "history.html",
-        ],
+        ["history", "--store", folder / "baselines", "-o", folder / "history.html"],
     ):
         subprocess.run([COMMAND, *words], capture_output=True, check=False)
     rows = tuple(

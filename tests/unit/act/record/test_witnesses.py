@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 from support.places import FIXTURES
+from tfadvisor.act.record.witnesses import disagreement_of, epoch_ends, lowered
 
 import tfadvisor
-from tfadvisor.act.record.witnesses import disagreement_of, epoch_ends, lowered
 from tfadvisor.advice.findings import Location, Saving, Verdict
 from tfadvisor.report.model import ActivityTime, ClassTime, Place, Report
 from tfadvisor.trace.samples import Samples

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from support.places import ROOT
+from tfadvisor.act.record.witnesses import between_turns
 
 import tfadvisor
-from tfadvisor.act.record.witnesses import between_turns
 from tfadvisor.act.trial.ablation import profile_of, with_measured
 from tfadvisor.act.trial.result import Arm, Ratio, TrialResult, TriedSteps
 from tfadvisor.advice.findings import Location

@@ -1,0 +1,378 @@
+"""What each finding saves, how severe and how sure it is, and in which order they stand.
+
+All of it is decided here, once, from what the rules saw in the trace and from what is
+known beside it. Nothing changes a finding afterwards.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from itertools import permutations
+
+import msgspec
+from msgspec.structs import replace
+
+from tfadvisor.advice.evidence import NOTHING_MORE, BetweenTurns, Evidence
+from tfadvisor.advice.findings import (
+    SURE,
+    UNSURE,
+    Broken,
+    CaptureNote,
+    Finding,
+    Fix,
+    Location,
+    NotApplicable,
+    Plan,
+    Saving,
+    Tried,
+)
+from tfadvisor.advice.findings import Evidence as Seen
+from tfadvisor.advice.judging.cause import LOSSES, Cause
+from tfadvisor.advice.judging.claims import shared_out
+from tfadvisor.advice.judging.conditions import fill
+from tfadvisor.advice.judging.judge_rules import Fired, broken_by
+from tfadvisor.advice.judging.judged import Judged, is_few, is_guessed
+from tfadvisor.advice.savings import LARGE, Calibration, Foreseen, foresee, plan_of
+from tfadvisor.metrics.registry import Metrics
+from tfadvisor.units import percent
+from tfadvisor.vocabulary import Severity
+
+_SIZES = (
+    (0.5, Severity.CRITICAL),
+    (0.2, Severity.HIGH),
+    (0.1, Severity.MEDIUM),
+    (0.03, Severity.LOW),
+)
+"""Shares of step time from which what could be saved is critical, high, medium or low.
+20% is where XProf calls a run highly input-bound, 10% is the launch gap that TensorFlow's
+guide calls worth fixing, 3% is where XProf starts to warn."""
+BETWEEN_TURNS = "between-turns"
+_PLACE = re.compile(r"^(?P<function>.*) \((?P<file>[^()]+):(?P<line>\d{1,9})\)$")
+_LINE = re.compile(r"^(?P<function>)(?P<file>[^()\s]+\.py):(?P<line>\d{1,9})$")
+"""Of a script, outside of all functions: `train.py:42`, but not the op
+`dense/MatMul:0`.
+"""
+Measure = Callable[[Judged], float]
+"""By what findings are put in order."""
+
+
+class Ranking(msgspec.Struct, frozen=True):
+    """Findings as they are reported, and what did not become one."""
+
+    findings: tuple[Finding, ...]
+    """In the order of the report."""
+    plan: Plan | None
+    """None where fewer than two findings save anything."""
+    not_applicable: tuple[NotApplicable, ...]
+    broken: tuple[Broken, ...]
+    notes: tuple[CaptureNote, ...]
+    """What was left out, and why."""
+
+
+def ranked(
+    fired: Fired,
+    metrics: Metrics,
+    known: Calibration,
+    evidence: Evidence = NOTHING_MORE,
+    cause: Cause | None = None,
+) -> Ranking:
+    """The findings of the rules that fired. cause: what the run is bound by, where that is
+    known.
+    """
+    heard = [
+        _corrected(one, metrics, evidence)
+        for one in fired.judged
+        if evidence.why_ignored(one.rule.id) is None
+    ]
+    by_size = _in_order(heard, metrics, lambda one: one.own.high)
+    shared = shared_out(by_size, metrics)
+    foreseen = foresee(shared.kept, metrics, known, _ordered_by(metrics))
+
+    findings: list[Finding] = []
+    broken = list(fired.broken)
+    for one in foreseen:
+        try:
+            findings.append(_finding(one, metrics, evidence))
+        except Exception as error:
+            broken.append(broken_by(one.judged.rule, error))
+    led = _led_by(cause, findings, metrics)
+    placed = _with_between_turns(led, evidence.between_turns)
+    return Ranking(
+        findings=placed,
+        plan=plan_of(placed),
+        not_applicable=(*fired.not_applicable, *shared.spent),
+        broken=tuple(broken),
+        notes=_notes(fired, evidence),
+    )
+
+
+# What is known beside the trace.
+
+
+def _corrected(one: Judged, metrics: Metrics, evidence: Evidence) -> Judged:
+    """With what the unrecorded program shows of the function that it is about."""
+    places = _locations(one, metrics, evidence)
+    for correction in evidence.corrections:
+        is_here = any(map(correction.is_about, places))
+        if is_here != correction.is_larger:
+            continue
+        by = correction.factor
+        own = replace(one.own, low=one.own.low * by, high=one.own.high * by)
+        takes = None if one.takes is None else one.takes * by
+        one = replace(one, own=own, takes=takes)
+    return one
+
+
+def _notes(fired: Fired, evidence: Evidence) -> tuple[CaptureNote, ...]:
+    notes: list[CaptureNote] = []
+    for one in fired.judged:
+        why = evidence.why_ignored(one.rule.id)
+        if why is not None:
+            notes.append(CaptureNote(one.rule.id, f"{one.rule.id}: {why}", "", ""))
+    return tuple(notes)
+
+
+# The order.
+
+
+def _ordered_by(
+    metrics: Metrics,
+) -> Callable[[Sequence[Judged], Measure], list[Judged]]:
+    return lambda judged, measure: _in_order(judged, metrics, measure)
+
+
+def _in_order(
+    judged: Sequence[Judged], metrics: Metrics, measure: Measure
+) -> list[Judged]:
+    """What the trace shows, then rules that are not proven yet, then questions; of each
+    kind what is sure first, then the largest, equal ones by severity, then by id.
+    """
+
+    def key(one: Judged) -> tuple[int, bool, float, float, float, int, str]:
+        kind = 2 if one.rule.is_likely else 1 if one.rule.is_preview else 0
+        severity = -severity_alone(one).rank
+        own = one.own
+        return (
+            kind,
+            not one.is_sure,
+            -measure(one),
+            -own.high,
+            -own.low,
+            severity,
+            one.rule.id,
+        )
+
+    return sorted(judged, key=key)
+
+
+def _led_by(
+    cause: Cause | None, findings: Sequence[Finding], metrics: Metrics
+) -> tuple[Finding, ...]:
+    """What explains the run's lost time comes first where the steps are few or guessed.
+    Otherwise one does that may save as much as the first: neither's range leaves out what
+    the other is expected to save.
+    """
+    if cause is None:
+        return tuple(findings)
+    own = (
+        one
+        for one in findings
+        if cause.bottleneck in one.claims and one.size > 0 and one.bears_verdict
+    )
+    first = next(own, None)
+    if first is None:
+        return tuple(findings)
+    is_weak = is_few(metrics) or is_guessed(metrics)
+    is_larger = first.size >= findings[0].size
+    if cause.bottleneck in LOSSES and is_weak and is_larger:
+        return _with_first(first, findings)
+    if _tied(first, findings[0]):
+        return _with_first(first, findings)
+    return tuple(findings)
+
+
+def _with_first(first: Finding, findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    return (first, *(one for one in findings if one is not first))
+
+
+def _tied(one: Finding, other: Finding) -> bool:
+    if one.saving is None or other.saving is None:
+        return False
+    pairs = permutations((one.saving, other.saving))
+    return all(first.low <= second.middle <= first.high for first, second in pairs)
+
+
+# How severe.
+
+
+def severity_of(size: float) -> Severity:
+    """Of a finding that could save this share of step time, where nothing else speaks."""
+    for bound, severity in _SIZES:
+        if size >= bound:
+            return severity
+    return Severity.INFO
+
+
+def _severity(one: Judged, size: float) -> Severity:
+    """By size alone: how sure it is stands beside it. What only a document or nothing yet
+    vouches for has a ceiling.
+    """
+    rule = one.rule
+    if rule.severity is not None:
+        return _lower(rule.severity, Severity.LOW) if rule.is_preview else rule.severity
+    reached = severity_of(size)
+    if one.is_capped and rule.at_most is not None:
+        reached = _lower(reached, rule.at_most.severity)
+    if rule.is_likely or rule.is_preview:
+        reached = _lower(reached, Severity.LOW)
+    if rule.proof == "documented":
+        reached = _lower(reached, Severity.MEDIUM)
+    return reached
+
+
+def severity_alone(one: Judged) -> Severity:
+    """Of a finding that nothing else takes time from."""
+    return _severity(one, one.own.high)
+
+
+def _lower(one: Severity, other: Severity) -> Severity:
+    return min(one, other, key=lambda severity: severity.rank)
+
+
+# The finding, in words.
+
+
+def _finding(found: Foreseen, metrics: Metrics, evidence: Evidence) -> Finding:
+    one, rule = found.judged, found.judged.rule
+    tried = evidence.tried.get(rule.id)
+    saving = _printed(found, tried)
+    size = tried.high if _has_won(tried) and tried is not None else one.own.high
+    evidence_of = (_seen(name, metrics) for name in rule.evidence)
+    return Finding(
+        rule_id=rule.id,
+        category=rule.category,
+        severity=_severity(one, size),
+        title=fill(rule.title, metrics),
+        summary=f"{fill(rule.summary, metrics)} {one.left_out}".rstrip(),
+        evidence=tuple(seen for seen in evidence_of if seen is not None),
+        saving=saving,
+        fixes=one.fixes,
+        locations=_locations(one, metrics, evidence),
+        source=rule.source,
+        caveat=one.caveat,
+        claims=one.claims,
+        proof="measured" if _has_won(tried) else rule.proof,
+        takes=one.takes,
+        certainty=SURE if one.is_sure else UNSURE,
+        ask=_question(one, metrics) if not _has_won(tried) else msgspec.UNSET,
+        tier=rule.tier if rule.is_preview else msgspec.UNSET,
+        tried=tried if tried is not None else msgspec.UNSET,
+    )
+
+
+def finding_alone(one: Judged, metrics: Metrics) -> Finding:
+    """Of one rule by itself, without a saving."""
+    return _finding(Foreseen(one, None), metrics, NOTHING_MORE)
+
+
+def _question(one: Judged, metrics: Metrics) -> str | msgspec.UnsetType:
+    return fill(one.rule.ask, metrics) if one.rule.is_likely else msgspec.UNSET
+
+
+def _has_won(tried: Tried | None) -> bool:
+    return tried is not None and tried.outcome == "better"
+
+
+def _printed(found: Foreseen, tried: Tried | None) -> Saving | None:
+    """What was measured on this program, else what is borne out by others."""
+    if tried is not None and _has_won(tried):
+        return Saving(
+            max(tried.low, 0.0), max(tried.high, 0.0), f"Measured here, at {tried.at}."
+        )
+    saving = found.saving
+    if saving is None or saving.high <= 0:
+        return None
+    is_minor = severity_alone(found.judged).rank <= Severity.LOW.rank
+    if is_minor and saving.high >= LARGE:
+        return None
+    return saving
+
+
+def _seen(name: str, metrics: Metrics) -> Seen | None:
+    if metrics.has_fact(name):
+        text = metrics.fact(name)
+        return (
+            None if text is None else Seen(None, name.replace("_", " "), text, "text")
+        )
+    measured = metrics[name]
+    if measured.value is None:
+        return None
+    return Seen(name, measured.about, measured.value, measured.unit.value)
+
+
+def _locations(
+    one: Judged, metrics: Metrics, evidence: Evidence
+) -> tuple[Location, ...]:
+    """Of this trace, else of another window of the same run."""
+    own = locations_of(one, metrics)
+    return own or evidence.places.get(one.rule.id, ())
+
+
+def locations_of(one: Judged, metrics: Metrics) -> tuple[Location, ...]:
+    """Where in the program, as far as this trace names a line."""
+    found = (_location(name, metrics) for name in one.rule.locations)
+    return tuple(place for place in found if place is not None)
+
+
+def _location(name: str, metrics: Metrics) -> Location | None:
+    text = metrics.place(name)
+    place = _PLACE.match(text) or _LINE.match(text)
+    if place is None:
+        return None
+    return Location(
+        place.group("file"), int(place.group("line")), place.group("function")
+    )
+
+
+# What passes in no step.
+
+
+def _with_between_turns(
+    findings: tuple[Finding, ...], between: BetweenTurns | None
+) -> tuple[Finding, ...]:
+    """Before what is smaller than it."""
+    if between is None:
+        return findings
+    found = between_turns(between)
+    rows = (row for row, one in enumerate(findings) if one.size < between.share)
+    at = next(rows, len(findings))
+    return (*findings[:at], found, *findings[at:])
+
+
+def between_turns(found: BetweenTurns) -> Finding:
+    """What passes between turns of the loop as a finding; it is in no step."""
+    return Finding(
+        rule_id=BETWEEN_TURNS,
+        category="host",
+        severity=severity_of(found.share),
+        title=f"{percent(found.share)} of the time passes between turns of {found.loop}",
+        summary=f"{found.how} That is in no step, so no other share counts it.",
+        evidence=(Seen(None, "between turns of the loop", found.seen, "text"),),
+        saving=None,
+        fixes=(
+            Fix(
+                kind="code",
+                do="Do it less often, or with less data.",
+                snippet="",
+                env={},
+                valid_for="",
+                side_effect="what it tells or keeps comes less often",
+            ),
+        ),
+        locations=found.places,
+        source=(),
+        caveat="",
+        proof=found.proof,
+        takes=found.share,
+    )
