@@ -28,7 +28,7 @@ from run_programs import HERE, PROGRAMS, Program, command_of, environment
 from tfadvisor.act.record.conduct import Nothing, Wanted, conduct
 from tfadvisor.act.record.program import Place, with_hook
 from tfadvisor.act.record.program import Program as Started
-from tfadvisor.act.record.window import Board, may_step
+from tfadvisor.act.record.window import Board, may_train
 from tfadvisor.analysis import Options
 
 SECONDS = 0.5
@@ -170,7 +170,7 @@ def cost_of_blocks(
 def _window(board: Board, *, python_tracer: bool) -> Window:
     """A pause, and then a window: when it was begun, opened, closed and stopped."""
     time.sleep(SECONDS)
-    processes = [one for one in board.processes() if may_step(one, time.time())]
+    processes = may_train(board.processes(), time.time())
     number = str(board.order(processes, SECONDS, python_tracer=python_tracer))
     until = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < until:
