@@ -54,7 +54,6 @@ class _Commands(LazyCommands):
         for name in (
             "analyze",
             "run",
-            "capture",
             "compare",
             "fix",
             "try",

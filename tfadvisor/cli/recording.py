@@ -13,6 +13,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import msgspec
+
 from tfadvisor.cli.ending import alarm
 from tfadvisor.cli.outputs import note, write_form
 from tfadvisor.cli.typer_commands import argument, option
@@ -39,6 +41,21 @@ StepCount = Annotated[
 Out = Annotated[Path, option("--out", "DIR", "logdir to write the trace to", RECORDING)]
 
 
+class ReportPlace(msgspec.Struct, frozen=True):
+    """Where a report goes, and in which form."""
+
+    form: Form
+    output: Path | None
+    """None: standard output."""
+    details: bool
+    """Whether a form for eyes shows everything."""
+
+    @property
+    def is_screen(self) -> bool:
+        """Whether it is read as it comes."""
+        return self.form.on_screen and self.output is None
+
+
 def check_rules(options: Options) -> None:
     """Before anything is started. Raises UsageError for rules that are not there."""
     from tfadvisor.advice.loading.catalogue import load_catalogue
@@ -48,9 +65,8 @@ def check_rules(options: Options) -> None:
 
 def keep_recording(recorded: Recorded, out: Path, options: Options) -> Kept:
     """Keeps the traces in the logdir. Raises UsageError for a place that takes none."""
-    from tfadvisor.act.record.keeping import (
-        keep,
-    )  # imports NumPy, which no --help needs
+    # imports NumPy, which no --help needs
+    from tfadvisor.act.record.keeping import keep
 
     try:
         return keep(recorded, out, datetime.now(), options)
@@ -60,23 +76,20 @@ def keep_recording(recorded: Recorded, out: Path, options: Options) -> Kept:
         ) from error
 
 
-def write_kept(
-    kept: Kept, form: Form, output: Path | None, options: Options, *, details: bool
-) -> None:
-    """The report in a form."""
+def write_kept(kept: Kept, options: Options, place: ReportPlace) -> None:
+    """The report of a recording, to its place."""
     subject: object = kept.report
-    if form.drawn:
+    if place.form.drawn:
         from msgspec.structs import replace
 
         from tfadvisor.analysis import draw_run
         from tfadvisor.trace.runs import choose_run
 
-        subject = [
-            replace(draw_run(choose_run([kept.folder])[0], options), report=kept.report)
-        ]
-    write_form(
-        form, subject, output, **({"details": details} if form.on_screen else {})
-    )
+        run, _ = choose_run([kept.folder])
+        subject = [replace(draw_run(run, options), report=kept.report)]
+
+    settings = {"details": place.details} if place.form.on_screen else {}
+    write_form(place.form, subject, place.output, **settings)
     sys.stdout.flush()
 
 

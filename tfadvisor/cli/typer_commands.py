@@ -8,8 +8,9 @@ import importlib
 import inspect
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import takewhile
 from typing import Any, ClassVar, get_type_hints
 
 import typer
@@ -85,6 +86,39 @@ def takes(
         return run
 
     return decorated
+
+
+def spread(command: Any, context: Any, args: Sequence[str], flag: str) -> list[str]:
+    """`--flag a b` as `--flag a --flag b`, up to the next option. A program's own words
+    stay as they are: those after `--` and, where a command takes a program, from its
+    first word on.
+    """
+    takes_value = {
+        one
+        for param in command.params
+        for one in param.opts
+        if not getattr(param, "is_flag", True)
+    }
+    given: list[str] = []
+    words = list(args)
+    while words:
+        word = words.pop(0)
+        is_option = word.startswith("-")
+        if word == "--" or not (is_option or context.allow_interspersed_args):
+            return [*given, word, *words]
+
+        given.append(word)
+        if word == flag:
+            values = list(takewhile(_is_value, words))
+            given += [one for value in values for one in (flag, value)][1:]
+            del words[: len(values)]
+        elif word in takes_value and words:
+            given.append(words.pop(0))
+    return given
+
+
+def _is_value(word: str) -> bool:
+    return not word.startswith("-")
 
 
 class _WithExamples:

@@ -58,7 +58,7 @@ NAMES: dict[str, list[str]] = {
     "try --patch a file": ["try", "--patch", f"{LONG}.diff", "--", "true"],
     "try a program": ["try", "--env", "A=1", "--", LONG],
     "run": ["run", "--", LONG],
-    "capture": ["capture", f"{LONG}:1"],
+    "run --attach": ["run", "--attach", f"{LONG}:1"],
     "mcp": ["mcp", "--root", LONG],
     "a command": [LONG],
     "an option": ["analyze", "{trace}", f"--{LONG}"],
@@ -94,7 +94,7 @@ NUMBERS: dict[str, list[str]] = {
     "--budget of gate": ["gate", "--against", "x", "--budget", NINES, "--", "true"],
     "--after": ["run", "--after", f"-{NINES}", "--", "true"],
     "--steps of run": ["run", "--steps", NINES, "--", "true"],
-    "capture's port": ["capture", f"localhost:{NINES}"],
+    "the port of --attach": ["run", "--attach", f"localhost:{NINES}"],
     "a hunk": ["try", "--patch", "{hunk}", "--", "true"],
     "a flag": ["flags", "check", "--", f"--xla_gpu_autotune_level={NINES}"],
     "a flag's version": [

@@ -40,7 +40,7 @@ def address_of(text: str) -> str:
 
 
 @contextmanager
-def captured(
+def attached(
     addresses: Sequence[str],
     wanted: Wanted,
     options: Options,
@@ -120,7 +120,7 @@ def _steady_look(service: _Service) -> Window:
         raise TraceError(
             ", ".join(service.addresses),
             "no steps repeat in two minutes of it.",
-            "Capture again while the job trains.",
+            "Attach again while the job trains.",
         )
     return best
 
@@ -154,7 +154,7 @@ _MESSAGES: Table = {
     ),
     "ProfileResponse": (("xspace", 8, "b", "oneof trace"),),
 }
-"""Of tsl/profiler/protobuf/profiler_service.proto: the fields that a capture needs."""
+"""Of tsl/profiler/protobuf/profiler_service.proto: the fields that a recording needs."""
 _CLASSES = classes_of(_MESSAGES)
 
 Client = Callable[[Sequence[str], Path, float, bool], dict[str, str]]
@@ -166,7 +166,7 @@ land in the folder, one an address.
 def client() -> Client:
     """Raises UsageError without gRPC."""
     if find_spec("grpc") is None:
-        raise UsageError("a capture needs gRPC: pip install 'tfadvisor[capture]'")
+        raise UsageError("--attach needs gRPC: pip install 'tfadvisor[attach]'")
     return by_grpc
 
 

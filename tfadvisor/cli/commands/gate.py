@@ -22,7 +22,7 @@ from tfadvisor.cli.outputs import (
     write_output,
 )
 from tfadvisor.cli.reading_options import Config, PathsOrNone, Reading, places
-from tfadvisor.cli.typer_commands import Command, takes
+from tfadvisor.cli.typer_commands import Command, spread, takes
 from tfadvisor.comparison.gate.forms import FILES, VERDICT_FORMS
 from tfadvisor.errors import UsageError
 from tfadvisor.report.forms.forms import Form, form_of
@@ -77,21 +77,10 @@ class _TakesSeveral(Command):
         """Every path up to the next option is a candidate. The command stays as it is
         written.
         """
-        if "--" in args and any(
-            one.split("=")[0] == "--against" for one in args[: args.index("--")]
-        ):
-            at = args.index("--")
+        at = args.index("--") if "--" in args else len(args)
+        if any(word.split("=")[0] == "--against" for word in args[:at]):
             args, ctx.meta[COMMAND] = args[:at], args[at + 1 :]
-        given: list[str] = []
-        several = False
-        for one in args:
-            if one.startswith("-"):
-                several = False
-            elif several and given[-1] != "--candidates":
-                given.append("--candidates")
-            given.append(one)
-            several = several or one == "--candidates"
-        return list(super().parse_args(ctx, given))
+        return list(super().parse_args(ctx, spread(self, ctx, args, "--candidates")))
 
 
 app = typer.Typer(add_completion=False)

@@ -5,9 +5,11 @@ decided elsewhere.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
+import msgspec
 import typer
 from msgspec.structs import replace
 
@@ -23,45 +25,71 @@ from tfadvisor.cli.reading_options import (
 from tfadvisor.cli.recording import (
     RECORDING,
     Out,
+    ReportPlace,
     StepCount,
-    TheCommand,
     check_rules,
     keep_recording,
     note_kept,
     write_kept,
 )
-from tfadvisor.cli.typer_commands import Command, option, takes
+from tfadvisor.cli.typer_commands import Command, argument, option, spread, takes
 from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.report.forms.forms import REPORT_FORMS, form_of
 
 if TYPE_CHECKING:
     from tfadvisor.act.record.keeping import Kept
+    from tfadvisor.analysis import Options
 
 _ABLATION_SECONDS = 600.0
 _EXAMPLES = """\
 Examples:
   tfadvisor run -- python train.py
   tfadvisor run -- python -m mypackage.train --config big.yaml
-  tfadvisor run --then stop -- bash train.sh              ends the program once it is recorded
-  tfadvisor run --after 60 --steps 50 -- python train.py  from its first minute on, fifty steps
-  tfadvisor run --ablate -- python train.py               then measures what input, callbacks, jit, … cost
-  tfadvisor run --step train_step -- python train.py      what is the step, where another function repeats
   tfadvisor run -o report.html -- torchrun --nproc-per-node 2 train.py
+  tfadvisor run --then stop -- bash train.sh      end it once it is recorded
+  tfadvisor run --after 60 --steps 50 -- python train.py
+  tfadvisor run --step train_step -- python train.py
+  tfadvisor run --ablate -- python train.py       then measure each part's cost
+  tfadvisor run --attach worker0:9999 worker1:9999
 
-What it does: starts the program with a hook that Python loads before it, waits until nothing has compiled for a while, looks
-for steps, records them, and prints the report while the program goes on. Nothing in the program changes. Where tracing
-Python calls could make a step more than 5% longer, the report is about a trace without them. Where tfadvisor is ended, even
-by KILL, the program is asked to end as well and has 15 seconds for it; under nohup a closed terminal ends neither.
+What it does: starts the program with a hook that Python loads before it, waits
+until nothing has compiled for a while, looks for steps, records them, and
+prints the report while the program goes on. Nothing in the program changes.
+Where tracing Python calls could make a step more than 5% longer, the report is
+about a trace without them. Where tfadvisor is ended, even by KILL, the program
+is asked to end as well and has 15 seconds for it; under nohup a closed terminal
+ends neither.
 
-Exit codes: 0 there is a report (however the program ended later), 2 usage, 3 the program failed or never stepped, 5 a rule
-or metric broke, 130 interrupted, 143 terminated."""
+With --attach it records jobs that run already and have started a profiler
+server:
+  jax.profiler.start_server(9999)
+  tf.profiler.experimental.server.start(9999)
+That needs grpcio, which TensorBoard and most TensorFlow releases bring along:
+  pip install 'tfadvisor[attach]'
 
+Exit codes: 0 there is a report (however the program ended later), 2 usage, 3
+the program failed or never stepped, or no trace came, 5 a rule or metric broke,
+130 interrupted, 143 terminated."""
+
+TheCommand = Annotated[
+    list[str] | None, argument("COMMAND", "the program and its arguments, after --")
+]
+Attach = Annotated[
+    list[str] | None,
+    option(
+        "--attach",
+        "ADDRESS",
+        "record running jobs instead, at their profiler servers: one or several "
+        "HOST:PORT",
+        RECORDING,
+    ),
+]
 After = Annotated[
     str,
     option(
         "--after",
-        "auto|SECONDS",
-        "start recording once compilation settles, or after SECONDS",
+        "SECONDS",
+        "start recording after so long, or once compilation settles (auto)",
         RECORDING,
     ),
 ]
@@ -69,8 +97,8 @@ TheStep = Annotated[
     str,
     option(
         "--step",
-        "NAME|FILE:LINE",
-        "take this function, marker or line for the step",
+        "NAME",
+        "take this function, marker or line, as train.py:41, for the step",
         RECORDING,
     ),
 ]
@@ -92,26 +120,44 @@ Ablate = Annotated[
         RECORDING,
     ),
 ]
+
+
+class Recording(msgspec.Struct, frozen=True, kw_only=True):
+    """What is recorded, and how, as the options of the command say it."""
+
+    attach: Attach = None
+    after: After = "auto"
+    steps: StepCount = 20
+    step: TheStep = ""
+    then: Then = "continue"
+    ablate: Ablate = False
+    out: Out = Path("tfadvisor-run")
+
+
+class _TakesAddresses(Command):
+    """`--attach a b` is `--attach a --attach b`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Every word up to the next option is an address."""
+        return list(super().parse_args(ctx, spread(self, ctx, args, "--attach")))
+
+
 app = typer.Typer(add_completion=False)
 
 
 @app.command(
     "run",
-    cls=Command,
+    cls=_TakesAddresses,
     epilog=_EXAMPLES,
     short_help="record an unmodified program and print its report",
     context_settings={"allow_interspersed_args": False},
 )
+@takes(Recording)
 @takes(Reading, "params bandwidth rules disable preview")
 def run(
-    command: TheCommand,
     *,
-    after: After = "auto",
-    steps: StepCount = 20,
-    step: TheStep = "",
-    out: Out = Path("tfadvisor-run"),
-    then: Then = "continue",
-    ablate: Ablate = False,
+    command: TheCommand = None,
+    recording: Recording,
     reading: Reading,
     format: ReportFormat = None,
     output: Output = None,
@@ -125,33 +171,97 @@ def run(
     """
     form = form_of(REPORT_FORMS, format, output)
     check_page_has_a_file(form, output, "report")
-    after_seconds = seconds_or_auto(after)
+    after_seconds = seconds_or_auto(recording.after)
+    check_together(command, recording)
     options = reading.options()
     check_rules(options)
-    from tfadvisor.act.record.conduct import (
-        Wanted,
-        recorded_program,
-    )  # imports NumPy, which no --help needs
 
-    with recorded_program(command, Wanted(after_seconds, steps, step), options) as (
-        program,
-        recorded,
-    ):
-        kept = keep_recording(recorded, out, options)
-        if shown := not ablate or (form.on_screen and output is None):
-            write_kept(kept, form, output, options, details=details)
+    place = ReportPlace(form, output, details)
+    if recording.attach:
+        kept = _of_jobs(recording, after_seconds, options, place)
+    else:
+        kept = _of_program(command or (), recording, after_seconds, options, place)
+    return 5 if kept.report.broken else 0
+
+
+def check_together(command: Sequence[str] | None, recording: Recording) -> None:
+    """Raises UsageError for options that do not go together."""
+    if not recording.attach:
+        if not command:
+            raise UsageError(
+                "COMMAND is missing: tfadvisor run -- python train.py, or for running "
+                "jobs tfadvisor run --attach HOST:PORT"
+            )
+        return
+
+    of_program = {
+        "COMMAND": bool(command),
+        "--step": bool(recording.step),
+        "--then stop": recording.then == "stop",
+        "--ablate": recording.ablate,
+    }
+    for name, given in of_program.items():
+        if given:
+            raise UsageError(
+                f"{name} is about a program that is started here; --attach records "
+                "jobs that run already."
+            )
+
+
+def _of_jobs(
+    recording: Recording,
+    after_seconds: float | None,
+    options: Options,
+    place: ReportPlace,
+) -> Kept:
+    """Records the jobs, which go on, and writes their report."""
+    # imports NumPy, which no --help needs
+    from tfadvisor.act.record.conduct import Wanted
+    from tfadvisor.act.record.service import address_of, attached, client
+
+    addresses = list(dict.fromkeys(map(address_of, recording.attach or ())))
+    wanted = Wanted(after_seconds, recording.steps)
+    with attached(addresses, wanted, options, client(), note) as recorded:
+        kept = keep_recording(recorded, recording.out, options)
+        write_kept(kept, options, place)
         note_kept(kept)
-        if then == "stop" or ablate:
+    return kept
+
+
+def _of_program(
+    command: Sequence[str],
+    recording: Recording,
+    after_seconds: float | None,
+    options: Options,
+    place: ReportPlace,
+) -> Kept:
+    """Starts the program, records it, writes its report, and waits for it to end.
+    Raises KeyboardInterrupt where the user ended both.
+    """
+    # imports NumPy, which no --help needs
+    from tfadvisor.act.record.conduct import Wanted, recorded_program
+
+    wanted = Wanted(after_seconds, recording.steps, recording.step)
+    measures_more = recording.ablate
+    shown = not measures_more or place.is_screen
+    with recorded_program(command, wanted, options) as (program, recorded):
+        kept = keep_recording(recorded, recording.out, options)
+        if shown:
+            write_kept(kept, options, place)
+        note_kept(kept)
+
+        if recording.then == "stop" or measures_more:
             program.stop()
         elif code := program.let_run():
             note(f"{' '.join(command)} ended with exit code {code}.")
         if program.program.interrupted:
             raise KeyboardInterrupt
-    if ablate:
+
+    if measures_more:
         measured = _ablated(command, kept)
         if measured is not kept or not shown:
-            write_kept(measured, form, output, options, details=details)
-    return 5 if kept.report.broken else 0
+            write_kept(measured, options, place)
+    return kept
 
 
 def _ablated(command: Sequence[str], kept: Kept) -> Kept:
@@ -167,12 +277,10 @@ def _ablated(command: Sequence[str], kept: Kept) -> Kept:
     from tfadvisor.report.wording import advice
 
     times = kept.report.steps.time_ms
-    settings = tuple(
-        one for finding in advice(kept.report) for one in settings_of(finding)
-    )
+    settings = chain.from_iterable(map(settings_of, advice(kept.report)))
     wanted = Wanted(
         tuple(command),
-        settings,
+        tuple(settings),
         _ABLATION_SECONDS,
         step_ms=times.median if times else None,
         ablate=True,
@@ -181,6 +289,7 @@ def _ablated(command: Sequence[str], kept: Kept) -> Kept:
         f"runs {' '.join(command)} again and again for up to "
         f"{_ABLATION_SECONDS / 60:g} minutes, with one part taken out."
     )
+
     asked = Asked()
     try:
         with asked.heeded(), told() as tell:

@@ -1,4 +1,4 @@
-"""`tfadvisor capture`: messages of the profiler service, addresses, and what is asked
+"""`tfadvisor run --attach`: messages of the profiler service, addresses, and what is asked
 of whom.
 """
 
@@ -12,7 +12,7 @@ import pytest
 from support.places import FIXTURES
 
 from tfadvisor.act.record.conduct import Wanted
-from tfadvisor.act.record.service import address_of, captured, request_of, trace_in
+from tfadvisor.act.record.service import address_of, attached, request_of, trace_in
 from tfadvisor.analysis import Options
 from tfadvisor.cli.main import guarded_main
 from tfadvisor.errors import TraceError, UsageError
@@ -92,7 +92,7 @@ class Jobs:
 def test_all_jobs_are_looked_at_and_then_recorded_with_python() -> None:
     jobs = Jobs()
 
-    with captured(
+    with attached(
         ["a", "b"], Wanted(None, 20), Options(), jobs, pytest.fail
     ) as recorded:
         assert sorted(one.name for one in recorded.chosen.folder.iterdir()) == [
@@ -106,7 +106,7 @@ def test_all_jobs_are_looked_at_and_then_recorded_with_python() -> None:
 def test_a_job_that_is_silent_is_told_once_and_left_out() -> None:
     jobs, told = Jobs(b="nothing answers there"), []
 
-    with captured(
+    with attached(
         ["a", "b"], Wanted(None, 20), Options(), jobs, told.append
     ) as recorded:
         assert recorded.chosen.report.verdict.bottleneck == "input"
@@ -120,7 +120,7 @@ def test_without_any_job_it_says_why() -> None:
 
     with (
         pytest.raises(TraceError, match="a: no trace came: a: nothing answers there"),
-        captured(["a"], Wanted(None, 20), Options(), jobs, pytest.fail),
+        attached(["a"], Wanted(None, 20), Options(), jobs, pytest.fail),
     ):
         pass
 
@@ -128,7 +128,7 @@ def test_without_any_job_it_says_why() -> None:
 def test_a_port_that_refuses_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("grpc")
 
-    code = guarded_main(["capture", "localhost:1"])
+    code = guarded_main(["run", "--attach", "localhost:1"])
 
     out, err = capsys.readouterr()
     assert (code, out) == (3, "")
