@@ -25,10 +25,13 @@ from pathlib import Path
 
 from run_programs import HERE, PROGRAMS, Program, command_of, environment
 
-from tfadvisor.act.record.conduct import Nothing, Wanted, conduct
-from tfadvisor.act.record.program import Place, with_hook
-from tfadvisor.act.record.program import Program as Started
-from tfadvisor.act.record.window import Board, may_train
+from tfadvisor.act.record.board import Board
+from tfadvisor.act.record.choosing import RecordRequest
+from tfadvisor.act.record.conduct import conduct
+from tfadvisor.act.record.settling import may_train
+from tfadvisor.act.record.started_program import Launch, with_hook
+from tfadvisor.act.record.started_program import StartedProgram as Started
+from tfadvisor.act.record.unrecorded import Nothing
 from tfadvisor.analysis import Options
 
 SECONDS = 0.5
@@ -100,7 +103,7 @@ def cost(
         board = Board(Path(folder))
         command = command_of(replace(program, steps=STEPS), python, Path(folder))
         with (Path(folder) / "log").open("wb") as log:
-            place = Place(
+            place = Launch(
                 HERE,
                 with_hook(environment(STEP_TIMES=str(times)), board.folder),
                 log,
@@ -108,7 +111,7 @@ def cost(
             )
             started = Started(command, place.environment or {}, place)
             found = conduct(
-                board, started, Wanted(None, 20, python_tracer=calls), Options()
+                board, started, RecordRequest(None, 20, python_tracer=calls), Options()
             )
             if isinstance(found, Nothing):
                 raise SystemExit(f"{program.name}: {found.why}")

@@ -21,7 +21,7 @@ from tfadvisor.files import replace_file
 from tfadvisor.metrics.registry import Metrics, Settings, measure
 from tfadvisor.report.assembly.attribution import attribution
 from tfadvisor.report.assembly.parts import run_ops
-from tfadvisor.report.assembly.report import assemble, step_ms_of
+from tfadvisor.report.assembly.report import assemble, step_ms_of, steps_info
 from tfadvisor.report.assembly.sampled import sampled
 from tfadvisor.report.assembly.second_window import (
     SecondWindow,
@@ -32,7 +32,9 @@ from tfadvisor.report.assembly.second_window import (
     unread_note,
     with_lengths_of,
 )
-from tfadvisor.report.model import MetricValue, Report
+from tfadvisor.report.model import MetricValue, Report, StepsInfo
+from tfadvisor.timeline.build import SELECTION
+from tfadvisor.timeline.host.event_counts import EventCounts, count_events
 from tfadvisor.timeline.run.one_host import Progress, Watch
 from tfadvisor.timeline.run.read_hosts import run_hosts
 from tfadvisor.timeline.run.run_summary import RunSummary, UnreadHost, merge
@@ -51,6 +53,8 @@ from tfadvisor.trace.samples import Samples, read_samples
 
 if TYPE_CHECKING:
     from tfadvisor.report.forms.page_data import PageData
+    from tfadvisor.timeline.host_timeline import HostTimeline
+    from tfadvisor.trace.columns import HostTrace
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -170,6 +174,54 @@ def draw_run(run: Run, options: Options, progress: Progress | None = None) -> Pa
     return gather_page(*conclude(run, options, progress, detail=True))
 
 
+class ReadRun(msgspec.Struct, frozen=True, dict=True):
+    """A run whose files were read, once. Its steps are known; no rule has seen it yet,
+    until its report is asked for.
+    """
+
+    run: Run
+    options: Options
+    """How it was read."""
+    summary: RunSummary
+    counts: tuple[EventCounts, ...]
+    """How many events each host wrote down."""
+
+    @property
+    def framework(self) -> str:
+        """As the report names it."""
+        return self.summary.hosts[0].capture.framework
+
+    @cached_property
+    def steps(self) -> StepsInfo:
+        """As the report has them, of all hosts."""
+        return steps_info(self.summary, self.summary.hosts)
+
+    @cached_property
+    def report(self) -> Report:
+        """By the options' rules, which run now."""
+        catalogue = _catalogue_of(self.options)
+        window = _judged(self.summary, self.options, catalogue)
+        return _report(window, self.run, self.options, catalogue)
+
+
+def read_run(run: Run, options: Options) -> ReadRun:
+    """The files of a run that is one window. Raises TraceError when none of them holds
+    anything to analyse.
+    """
+    counts: list[EventCounts] = []
+
+    def see(trace: HostTrace, _timeline: HostTimeline) -> None:
+        counts.append(count_events(trace))
+
+    summary = _read(run, options, watch=Watch(SELECTION, see))
+    return ReadRun(run, options, summary, tuple(counts))
+
+
+def check_rules(options: Options) -> None:
+    """Raises UsageError for rules that are not there, before anything is started."""
+    load_catalogue(options.rules, options.disabled)
+
+
 class Window(msgspec.Struct, frozen=True):
     """What a run's files show, and what each rule says of it by itself."""
 
@@ -193,9 +245,7 @@ def conclude(
     detail: with what a page draws. watch: sees each host's events. catalogue: the
     options' rules, where they are read already. Raises as analyze_run.
     """
-    catalogue = catalogue or load_catalogue(
-        tuple(options.rules), tuple(options.disabled), preview=options.preview
-    )
+    catalogue = catalogue or _catalogue_of(options)
     main = _window(run, options, catalogue, progress, detail=detail, watch=watch)
     notes: tuple[CaptureNote, ...] = (_joined(run),) if run.folders else ()
     second = None
@@ -206,6 +256,12 @@ def conclude(
     else:
         report = _report_of_both(main, second, run, options, catalogue)
     return replace(report, capture=(*report.capture, *notes)), main.summary
+
+
+def _catalogue_of(options: Options) -> Catalogue:
+    return load_catalogue(
+        tuple(options.rules), tuple(options.disabled), preview=options.preview
+    )
 
 
 _MOST_NAMED = 8
@@ -234,7 +290,19 @@ def _window(
     detail: bool = False,
     watch: Watch | None = None,
 ) -> Window:
-    """Reads a run's files, host by host."""
+    summary = _read(run, options, progress, detail=detail, watch=watch)
+    return _judged(summary, options, catalogue)
+
+
+def _read(
+    run: Run,
+    options: Options,
+    progress: Progress | None = None,
+    *,
+    detail: bool = False,
+    watch: Watch | None = None,
+) -> RunSummary:
+    """Of a run's files, host by host."""
     files, duplicates = without_duplicates(run.files)
     failed: list[tuple[Path, TraceError]] = []
     hosts = tuple(
@@ -255,7 +323,7 @@ def _window(
     counters = [
         read_counters(file, host_of(file)) for file in files if file not in lost
     ]
-    summary = merge(
+    return merge(
         run.name,
         str(run.path),
         hosts,
@@ -263,6 +331,9 @@ def _window(
         unread,
         counters,
     )
+
+
+def _judged(summary: RunSummary, options: Options, catalogue: Catalogue) -> Window:
     metrics = measure(summary, Settings(options.parameters, options.bandwidth_gb_s))
     return Window(summary, metrics, run_rules(catalogue.rules, metrics))
 

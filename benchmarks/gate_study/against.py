@@ -18,7 +18,7 @@ from pathlib import Path
 from msgspec.structs import replace
 from pairs import STEP, config, load, programs, slower, unchanged
 
-from tfadvisor.act.against.gate_against import LOOKS
+from tfadvisor.act.against.turns import LOOKS
 from tfadvisor.comparison.baseline.snapshot import Baseline, Snapshot
 from tfadvisor.comparison.gate.relative import check_relative
 from tfadvisor.comparison.gate.result import Check, Outcome

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfadvisor.act.record.window import Framework, Process
+from tfadvisor.act.record.board import Framework, Process
 
 
 def process(

@@ -217,11 +217,7 @@ def judged_in_turns(
     failed.
     """
     # imports NumPy, which no --help needs
-    from tfadvisor.act.against.gate_against import (
-        Against,
-        Unrecorded,
-        judged_against,
-    )
+    from tfadvisor.act.against import Against, SideUnrecorded, judged_against
 
     asked = Against(
         Path.cwd(),
@@ -235,7 +231,7 @@ def judged_in_turns(
     )
     try:
         return judged_against(asked, config, _tell)
-    except Unrecorded as error:
+    except SideUnrecorded as error:
         for line in error.lines:
             note(f"| {line}")
         raise

@@ -24,8 +24,7 @@ from tfadvisor.printable import in_one_message, printable
 from tfadvisor.report.forms.forms import Form
 
 if TYPE_CHECKING:
-    from tfadvisor.act.record.conduct import Recorded
-    from tfadvisor.act.record.keeping import Kept
+    from tfadvisor.act.record import KeptRun, RecordedRun
     from tfadvisor.analysis import Options
     from tfadvisor.timeline.run.one_host import Progress
     from tfadvisor.trace.runs import Run
@@ -63,10 +62,10 @@ def check_rules(options: Options) -> None:
     load_catalogue(options.rules, options.disabled)
 
 
-def keep_recording(recorded: Recorded, out: Path, options: Options) -> Kept:
+def keep_recording(recorded: RecordedRun, out: Path, options: Options) -> KeptRun:
     """Keeps the traces in the logdir. Raises UsageError for a place that takes none."""
     # imports NumPy, which no --help needs
-    from tfadvisor.act.record.keeping import keep
+    from tfadvisor.act.record import keep
 
     try:
         return keep(recorded, out, datetime.now(), options)
@@ -76,7 +75,7 @@ def keep_recording(recorded: Recorded, out: Path, options: Options) -> Kept:
         ) from error
 
 
-def write_kept(kept: Kept, options: Options, place: ReportPlace) -> None:
+def write_kept(kept: KeptRun, options: Options, place: ReportPlace) -> None:
     """The report of a recording, to its place."""
     subject: object = kept.report
     if place.form.drawn:
@@ -93,7 +92,7 @@ def write_kept(kept: Kept, options: Options, place: ReportPlace) -> None:
     sys.stdout.flush()
 
 
-def note_kept(kept: Kept) -> None:
+def note_kept(kept: KeptRun) -> None:
     """Where the recording lies, and what broke."""
     note(f"recorded in {kept.folder}")
     for broken in kept.report.broken:

@@ -16,7 +16,7 @@ import numpy as np
 
 from tfadvisor.arrays import blocks, constant, is_in
 from tfadvisor.timeline.intervals import EMPTY, BoolArray, Int64Array, Intervals, union
-from tfadvisor.vocabulary import DeviceKind
+from tfadvisor.vocabulary import ROUNDS_OF_THE_LOOP, WHERE_THE_DEVICE_RAN, DeviceKind
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -60,11 +60,9 @@ class Steps(msgspec.Struct, frozen=True, dict=True):
     thread: int
     about: str
 
-    WHERE_THE_DEVICE_RAN: ClassVar[str] = ", placed where the device ran them"
+    WHERE_THE_DEVICE_RAN: ClassVar[str] = WHERE_THE_DEVICE_RAN
     """Suffix of `about` for steps that were shifted to the time the device ran them."""
-    ROUNDS: ClassVar[str] = (
-        "rounds of the program's loop, counted while it was recorded"
-    )
+    ROUNDS: ClassVar[str] = ROUNDS_OF_THE_LOOP
     """`about` of steps that are rounds of the loop."""
 
     def __len__(self) -> int:

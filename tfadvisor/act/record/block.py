@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
-from tfadvisor.act.record.conduct import Recorded, cost_of
+from tfadvisor.act.record.choosing import RecordedRun
 from tfadvisor.act.record.gpus import GpuWatch
 from tfadvisor.act.record.injected.tfadvisor_hook.letters import write_letter
 from tfadvisor.act.record.injected.tfadvisor_hook.machine import (
@@ -22,9 +23,10 @@ from tfadvisor.act.record.injected.tfadvisor_hook.machine import (
 )
 from tfadvisor.act.record.injected.tfadvisor_hook.tracers import tracer_for
 from tfadvisor.act.record.keeping import keep
-from tfadvisor.act.record.window import Window, pace_of
-from tfadvisor.advice.loading.catalogue import load_catalogue
-from tfadvisor.analysis import Analysis, Options, analyze_run
+from tfadvisor.act.record.pace import pace_of
+from tfadvisor.act.record.tracing_cost import cost_of_calls
+from tfadvisor.act.record.window import Window
+from tfadvisor.analysis import Analysis, Options, check_rules, read_run
 from tfadvisor.errors import UsageError
 from tfadvisor.report.forms.terminal import as_text, screen_of
 from tfadvisor.trace.counters import ENDING
@@ -71,51 +73,44 @@ class Recording:
         """
         with self._work:
             wait_for_devices(self._framework)
-            closed, counted = (
-                time.time(),
-                {"opened": self._before, "closed": reading(os.getpid())},
-            )
+            closed, after = time.time(), reading(os.getpid())
             self._tracer.stop(str(self._file))
             self._gpus.__exit__()
             if kind is None:
-                letter = {
-                    "version": VERSION,
-                    **counted,
-                    "settings": settings(),
-                    "gpus": self._gpus.found,
-                }
-                write_letter(
-                    str(self._file.with_name(f"{host_of(self._file)}{ENDING}")), letter
-                )
+                self._write_counters(after)
                 self._keep(closed)
         if self._show and self.report is not None:
             print(as_text(self.report.report, screen=screen_of(sys.stdout)), end="")
 
+    def _write_counters(self, after: dict[str, Any]) -> None:
+        letter = {
+            "version": VERSION,
+            "opened": self._before,
+            "closed": after,
+            "settings": settings(),
+            "gpus": self._gpus.found,
+        }
+        counters = self._file.with_name(f"{host_of(self._file)}{ENDING}")
+        write_letter(str(counters), letter)
+
     def _keep(self, closed: float) -> None:
-        report = analyze_run(choose_run([self._file.parent])[0], self._options)
-        followed = self._tracer.followed()
+        read = read_run(choose_run([self._file.parent])[0], self._options)
         window = Window(
             self._file.parent,
             self._python_tracer,
             self._opened,
             closed,
-            report,
-            pace_of(report),
-            followed=followed,
+            read,
+            pace_of(read.steps),
+            followed=self._tracer.followed(),
         )
-        cost = (
-            cost_of(window.folder, window.seconds, followed)
-            if self._python_tracer
-            else None
-        )
-        kept = keep(
-            Recorded(window, None, window if self._python_tracer else None, cost),
-            self.out,
-            datetime.now(),
-            self._options,
-        )
+        recorded = RecordedRun(window, None, None, None)
+        if self._python_tracer:
+            recorded = RecordedRun(window, None, window, cost_of_calls(window))
+
+        kept = keep(recorded, self.out, datetime.now(), self._options)
         self.folder = kept.folder
-        run = choose_run([kept.folder])[0]
+        run, _ = choose_run([kept.folder])
         self.report = Analysis(kept.report, run, self._options)
 
 
@@ -140,9 +135,6 @@ def profile(
     UsageError for rules that are not there, and, as the block begins, when neither
     TensorFlow nor JAX is imported.
     """
-    load_catalogue(
-        rules, disabled
-    )  # what is wrong with them is told before anything is recorded
     options = Options(
         rules=rules,
         disabled=disabled,
@@ -150,6 +142,7 @@ def profile(
         bandwidth_gb_s=bandwidth_gb_s,
         preview=preview,
     )
+    check_rules(options)
     return Recording(Path(out), options, show=show, python_tracer=python_tracer)
 
 
@@ -159,11 +152,8 @@ def imported_framework() -> str:
     """
     jax, tensorflow = "jax" in sys.modules, "tensorflow" in sys.modules
     if jax and tensorflow:
-        return (
-            "jax"
-            if getattr(sys.modules.get("jax._src.xla_bridge"), "_backends", None)
-            else "tensorflow"
-        )
+        bridge = sys.modules.get("jax._src.xla_bridge")
+        return "jax" if getattr(bridge, "_backends", None) else "tensorflow"
     if not jax and not tensorflow:
         raise UsageError(
             "tfadvisor.profile(): neither TensorFlow nor JAX is imported. Import it "

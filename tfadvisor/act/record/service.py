@@ -14,8 +14,8 @@ from typing import Any
 
 from google.protobuf.message import DecodeError
 
-from tfadvisor.act.record.conduct import Recorded, Wanted, record_fully
-from tfadvisor.act.record.window import Refused, Window, read_window
+from tfadvisor.act.record.choosing import RecordedRun, RecordRequest, record_fully
+from tfadvisor.act.record.window import NoWindow, Window, read_window
 from tfadvisor.analysis import Options
 from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.files import temporary_folder
@@ -42,11 +42,11 @@ def address_of(text: str) -> str:
 @contextmanager
 def attached(
     addresses: Sequence[str],
-    wanted: Wanted,
+    wanted: RecordRequest,
     options: Options,
     ask: Client,
     tell: Callable[[str], None],
-) -> Iterator[Recorded]:
+) -> Iterator[RecordedRun]:
     """The recording of jobs. tell: called with an address that gave nothing while
     others did.
 
@@ -73,15 +73,15 @@ class _Service:
         self._ask, self._tell = ask, tell
         self._number = 0
 
-    def record(self, seconds: float, *, python_tracer: bool) -> Window | Refused:
-        """As Recorder. A job that gives nothing is asked no more."""
+    def record(self, seconds: float, *, python_tracer: bool) -> Window | NoWindow:
+        """As OpensWindows. A job that gives nothing is asked no more."""
         self._number += 1
         folder = self._folder / f"window-{self._number}"
         folder.mkdir()
         opened = time.time()
         failed = self._ask(self.addresses, folder, seconds, python_tracer)
         if len(failed) == len(self.addresses):
-            return Refused(
+            return NoWindow(
                 "; ".join(f"{address}: {why}" for address, why in failed.items())
             )
         for address, why in failed.items():
@@ -103,9 +103,9 @@ def _steady_look(service: _Service) -> Window:
     best: Window | None = None
     for attempt in range(_LOOKS):
         look = service.record(_FIRST_LOOK_SECONDS * 2**attempt, python_tracer=False)
-        if isinstance(look, Refused) and look.why is None:
+        if isinstance(look, NoWindow) and look.why is None:
             continue
-        if isinstance(look, Refused):
+        if isinstance(look, NoWindow):
             raise TraceError(
                 ", ".join(service.addresses),
                 f"no trace came: {look.why}.",

@@ -21,7 +21,7 @@ import msgspec
 
 from tfadvisor import guardian
 from tfadvisor.act.record.injected.tfadvisor_hook.letters import read_letter
-from tfadvisor.act.record.program import HOOK
+from tfadvisor.act.record.started_program import HOOK
 from tfadvisor.act.trial import injected
 from tfadvisor.act.trial.candidates import Candidate, loop_after
 from tfadvisor.act.trial.injected.tfadvisor_trial_hook import FOLDER

@@ -37,7 +37,7 @@ from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.report.forms.forms import REPORT_FORMS, form_of
 
 if TYPE_CHECKING:
-    from tfadvisor.act.record.keeping import Kept
+    from tfadvisor.act.record import KeptRun
     from tfadvisor.analysis import Options
 
 _ABLATION_SECONDS = 600.0
@@ -213,14 +213,14 @@ def _of_jobs(
     after_seconds: float | None,
     options: Options,
     place: ReportPlace,
-) -> Kept:
+) -> KeptRun:
     """Records the jobs, which go on, and writes their report."""
     # imports NumPy, which no --help needs
-    from tfadvisor.act.record.conduct import Wanted
+    from tfadvisor.act.record import RecordRequest
     from tfadvisor.act.record.service import address_of, attached, client
 
     addresses = list(dict.fromkeys(map(address_of, recording.attach or ())))
-    wanted = Wanted(after_seconds, recording.steps)
+    wanted = RecordRequest(after_seconds, recording.steps)
     with attached(addresses, wanted, options, client(), note) as recorded:
         kept = keep_recording(recorded, recording.out, options)
         write_kept(kept, options, place)
@@ -234,14 +234,14 @@ def _of_program(
     after_seconds: float | None,
     options: Options,
     place: ReportPlace,
-) -> Kept:
+) -> KeptRun:
     """Starts the program, records it, writes its report, and waits for it to end.
     Raises KeyboardInterrupt where the user ended both.
     """
     # imports NumPy, which no --help needs
-    from tfadvisor.act.record.conduct import Wanted, recorded_program
+    from tfadvisor.act.record import RecordRequest, recorded_program
 
-    wanted = Wanted(after_seconds, recording.steps, recording.step)
+    wanted = RecordRequest(after_seconds, recording.steps, recording.step)
     measures_more = recording.ablate
     shown = not measures_more or place.is_screen
     with recorded_program(command, wanted, options) as (program, recorded):
@@ -264,7 +264,7 @@ def _of_program(
     return kept
 
 
-def _ablated(command: Sequence[str], kept: Kept) -> Kept:
+def _ablated(command: Sequence[str], kept: KeptRun) -> KeptRun:
     """With what was measured in the report; as it was where nothing could be. Raises
     KeyboardInterrupt.
     """

@@ -62,7 +62,7 @@ def assemble(
     return Report(
         tool=Tool("tfadvisor", VERSION),
         run=_run_info(run),
-        steps=_steps_info(run, metrics),
+        steps=steps_info(run, told_hosts(run, metrics)),
         breakdown=breakdown,
         verdict=_verdict(cause, breakdown, metrics, ranking, run, attributed),
         metrics={
@@ -228,11 +228,11 @@ def _run_info(run: RunSummary) -> RunInfo:
     )
 
 
-def _steps_info(run: RunSummary, metrics: Metrics) -> StepsInfo:
+def steps_info(run: RunSummary, told: Sequence[HostSummary]) -> StepsInfo:
+    """The steps of a run. told: the hosts whose steps are listed one by one."""
     weakest = min(
         (host.steps for host in run.hosts), key=lambda steps: steps.confidence
     )
-    told = told_hosts(run, metrics)
     each = tuple(step for host in told for step in _counted(host))
     left_out = len(run.hosts) - len(told)
     more = (

@@ -19,8 +19,9 @@ from support.places import ROOT
 from support.processes import MARK, marked
 from support.repositories import COMMAND, Repository
 
-from tfadvisor.act.record.conduct import Wanted, recorded_program
-from tfadvisor.act.record.program import Place
+from tfadvisor.act.record.choosing import RecordRequest
+from tfadvisor.act.record.recorded_program import recorded_program
+from tfadvisor.act.record.started_program import Launch
 from tfadvisor.analysis import Options
 from tfadvisor.errors import TraceError
 
@@ -99,13 +100,13 @@ def test_a_program_that_never_trains_is_ended(
 ) -> None:
     program = [sys.executable, "-c", "import time; time.sleep(300)"]
     with (tmp_path / "log").open("wb") as log:
-        place = Place(tmp_path, repository.env, log, seconds=1.0)
+        place = Launch(tmp_path, repository.env, log, seconds=1.0)
         with (
             pytest.raises(
                 TraceError,
                 match="had no steps that could be recorded within 1 s, and was ended",
             ),
-            recorded_program(program, Wanted(None, 20), Options(), place),
+            recorded_program(program, RecordRequest(None, 20), Options(), place),
         ):
             pass
 
@@ -122,11 +123,16 @@ def test_what_an_arm_leaves_in_the_background_ends_with_it(
         f"import subprocess, sys; {background.format(False)}; {background.format(True)}"
     )
     with marked() as group, (tmp_path / "log").open("wb") as log:
-        place = Place(tmp_path, {**repository.env, MARK: group.mark}, log, seconds=60.0)
+        place = Launch(
+            tmp_path, {**repository.env, MARK: group.mark}, log, seconds=60.0
+        )
         with (
             pytest.raises(TraceError),
             recorded_program(
-                [sys.executable, "-c", program], Wanted(None, 20), Options(), place
+                [sys.executable, "-c", program],
+                RecordRequest(None, 20),
+                Options(),
+                place,
             ),
         ):
             pass

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from support.made_runs import QUIET, snapshot
 from support.trace_builder import trace
 
-from tfadvisor.act.against.gate_against import LOOKS, Turn, decided, in_turns
+from tfadvisor.act.against.turns import LOOKS, Turn, decided, in_turns
 from tfadvisor.comparison.baseline.snapshot import Baseline
 from tfadvisor.comparison.gate.config import Relative
 from tfadvisor.comparison.gate.judge import judge

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from support.repositories import Repository
 
-from tfadvisor.act.against.git import commits_of, environment_of, work_trees
+from tfadvisor.act.against.work_trees import commits_of, environment_of, work_trees
 from tfadvisor.errors import UsageError
 
 

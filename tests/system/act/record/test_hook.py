@@ -18,7 +18,7 @@ from tfadvisor.act.record.injected.tfadvisor_hook.letters import (
     write_letter,
 )
 from tfadvisor.act.record.injected.tfadvisor_hook.watch import ForFrameworks
-from tfadvisor.act.record.program import HOOK, with_hook
+from tfadvisor.act.record.started_program import HOOK, with_hook
 
 FILES = sorted((ROOT / "tfadvisor" / "act" / "record" / "injected").rglob("*.py"))
 

@@ -11,13 +11,15 @@ import sys
 import time
 from pathlib import Path
 from textwrap import dedent
+from types import SimpleNamespace
 
 import msgspec
 import pytest
 
-from tfadvisor.act.record.conduct import Caps
-from tfadvisor.act.record.program import HOOK
+from tfadvisor.act.record.caps import Caps
+from tfadvisor.act.record.started_program import HOOK
 from tfadvisor.act.record.window import Window
+from tfadvisor.timeline.host.event_counts import EventCounts
 from tfadvisor.trace.samples import Samples
 
 PROGRAM = """
@@ -528,17 +530,17 @@ def window(
     cut: bool = False,
     folder: Path,
 ) -> Window:
+    read = SimpleNamespace(counts=(EventCounts(events, 0, events),))
     return Window(
         folder,
         False,
         0.0,
         seconds,
+        read,  # type: ignore[arg-type]
         None,
-        None,
-        events=events,
         stopping=stopping,
         cut=cut,
-    )  # type: ignore[arg-type]
+    )
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from support.places import FIXTURES
 
-from tfadvisor.act.record.conduct import Wanted
+from tfadvisor.act.record.choosing import RecordRequest
 from tfadvisor.act.record.service import address_of, attached, request_of, trace_in
 from tfadvisor.analysis import Options
 from tfadvisor.cli.main import guarded_main
@@ -93,7 +93,7 @@ def test_all_jobs_are_looked_at_and_then_recorded_with_python() -> None:
     jobs = Jobs()
 
     with attached(
-        ["a", "b"], Wanted(None, 20), Options(), jobs, pytest.fail
+        ["a", "b"], RecordRequest(None, 20), Options(), jobs, pytest.fail
     ) as recorded:
         assert sorted(one.name for one in recorded.chosen.folder.iterdir()) == [
             "a.xplane.pb",
@@ -107,7 +107,7 @@ def test_a_job_that_is_silent_is_told_once_and_left_out() -> None:
     jobs, told = Jobs(b="nothing answers there"), []
 
     with attached(
-        ["a", "b"], Wanted(None, 20), Options(), jobs, told.append
+        ["a", "b"], RecordRequest(None, 20), Options(), jobs, told.append
     ) as recorded:
         assert recorded.chosen.report.verdict.bottleneck == "input"
 
@@ -120,7 +120,7 @@ def test_without_any_job_it_says_why() -> None:
 
     with (
         pytest.raises(TraceError, match="a: no trace came: a: nothing answers there"),
-        attached(["a"], Wanted(None, 20), Options(), jobs, pytest.fail),
+        attached(["a"], RecordRequest(None, 20), Options(), jobs, pytest.fail),
     ):
         pass
 

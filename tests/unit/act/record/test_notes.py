@@ -8,15 +8,17 @@ from types import SimpleNamespace
 
 import pytest
 
-from tfadvisor.act.record import keeping
-from tfadvisor.act.record.conduct import Recorded
-from tfadvisor.act.record.window import Loop, Pace, Window, go_on
+from tfadvisor.act.record.choosing import RecordedRun
+from tfadvisor.act.record.notes import notes_of
+from tfadvisor.act.record.pace import Pace
+from tfadvisor.act.record.rounds import ProgramLoop, go_on
+from tfadvisor.act.record.window import Window
 
 
-def loop(median_ms: float | None) -> Loop | None:
+def loop(median_ms: float | None) -> ProgramLoop | None:
     if median_ms is None:
         return None
-    return Loop(
+    return ProgramLoop(
         "train.py", 5, "main", "", prepares=False, median_ms=median_ms, lines=(5, 9)
     )
 
@@ -46,20 +48,15 @@ def loop(median_ms: float | None) -> Loop | None:
     ],
 )
 def test_rounds_are_told_where_they_differ_from_the_step(
-    monkeypatch: pytest.MonkeyPatch,
     rounds: tuple[float | None, ...],
     step_ms: float,
     said: str,
 ) -> None:
-    monkeypatch.setattr(keeping, "cost_without_calls", lambda *_: 0.0)
-    chosen = Window(
-        Path("w"), False, 0.0, 1.0, SimpleNamespace(), Pace(20, step_ms, compiles=False)
-    )  # type: ignore[arg-type]
+    read = SimpleNamespace(counts=())
+    chosen = Window(Path("w"), False, 0.0, 1.0, read, Pace(20, step_ms, compiles=False))  # type: ignore[arg-type]
     before, during, after = map(loop, rounds)
 
-    notes = keeping._notes(
-        Recorded(chosen, None, None, None, (before, during, after)), Path("w")
-    )
+    notes = notes_of(RecordedRun(chosen, None, None, None, (before, during, after)))
 
     about_rounds = [one.note for one in notes if "round of the loop" in one.note]
     assert [text.partition(" Times")[0] for text in about_rounds] == (

@@ -1,6 +1,4 @@
-"""What a window says about the program's steps: reports made up of what is asked of
-them.
-"""
+"""What a window says about the program's steps, which are made up."""
 
 from __future__ import annotations
 
@@ -8,25 +6,23 @@ from types import SimpleNamespace
 
 import pytest
 
-from tfadvisor.act.record.window import Compiling, Pace, pace_of
+from tfadvisor.act.record.pace import Compiling, Pace, pace_of
 
 
-def report(*compile_shares: float, source: str = "marker") -> SimpleNamespace:
-    """A step of 10 ms for each share of it that compiles."""
+def steps(*compile_shares: float, source: str = "marker") -> SimpleNamespace:
+    """One of 10 ms for each share of it that compiles."""
     each = [SimpleNamespace(breakdown={"compile": share}) for share in compile_shares]
     return SimpleNamespace(
-        steps=SimpleNamespace(
-            about="",
-            source=source,
-            time_ms=SimpleNamespace(median=10.0),
-            each=each,
-            count=len(each),
-        )
+        about="",
+        source=source,
+        time_ms=SimpleNamespace(median=10.0),
+        each=each,
+        count=len(each),
     )
 
 
 def test_steps_that_repeat_and_do_not_compile_are_steady() -> None:
-    assert pace_of(report(0.0, 0.04, 0.02)) == Pace(3, 10.0, compiles=False)
+    assert pace_of(steps(0.0, 0.04, 0.02)) == Pace(3, 10.0, compiles=False)
     assert Pace(3, 10.0, compiles=False).steady
     assert not Pace(2, 10.0, compiles=False).steady
     assert not Pace(3, 10.0, compiles=True).steady
@@ -35,8 +31,8 @@ def test_steps_that_repeat_and_do_not_compile_are_steady() -> None:
 
 def test_steps_that_compile_by_the_trace_or_by_what_the_process_told() -> None:
     """6% in the mean of the trace; 6% of the window in the process."""
-    assert pace_of(report(0.18, 0.0, 0.0)) == Pace(3, 10.0, compiles=True)
-    assert pace_of(report(0.0, 0.0, 0.0), Compiling(0.06, 3)) == Pace(
+    assert pace_of(steps(0.18, 0.0, 0.0)) == Pace(3, 10.0, compiles=True)
+    assert pace_of(steps(0.0, 0.0, 0.0), Compiling(0.06, 3)) == Pace(
         3, 10.0, compiles=True
     )
 
@@ -48,9 +44,7 @@ def test_what_repeats_inside_a_compilation_is_no_step(
     share: float, count: int, found: bool
 ) -> None:
     """Three that ended may be those of three steps."""
-    assert (
-        pace_of(report(0.0, 0.0, 0.0), Compiling(share, count)) is not None
-    ) is found
+    assert (pace_of(steps(0.0, 0.0, 0.0), Compiling(share, count)) is not None) is found
 
 
 @pytest.mark.parametrize(("count", "repeats"), [(2, False), (3, True)])
@@ -58,14 +52,14 @@ def test_steps_that_compile_by_the_trace_alone_may_be_parts_of_one_tracing(
     count: int, repeats: bool
 ) -> None:
     """JAX tells of a tracing when it has ended."""
-    pace = pace_of(report(0.9, 0.9, 0.9), Compiling(0.0, count))
+    pace = pace_of(steps(0.9, 0.9, 0.9), Compiling(0.0, count))
 
     assert pace is not None
     assert pace.repeats is repeats
 
 
 def test_steps_that_do_not_compile_need_nobody_who_tells() -> None:
-    assert pace_of(report(0.0, 0.0, 0.0), Compiling(0.0, 0)) == Pace(
+    assert pace_of(steps(0.0, 0.0, 0.0), Compiling(0.0, 0)) == Pace(
         3, 10.0, compiles=False
     )
 
@@ -97,5 +91,5 @@ def test_steps_of_one_loop_are_about_as_long_and_told_by_the_same(
 
 
 def test_without_steps_there_is_no_pace() -> None:
-    assert pace_of(report(0.0, 0.0, 0.0, source="whole-trace")) is None
-    assert pace_of(report()) is None
+    assert pace_of(steps(0.0, 0.0, 0.0, source="whole-trace")) is None
+    assert pace_of(steps()) is None

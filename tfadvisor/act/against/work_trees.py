@@ -43,32 +43,22 @@ class Commits(msgspec.Struct, frozen=True):
     @property
     def base_name(self) -> str:
         """`main 1a2b3c4`."""
-        return (
-            self.base[:9]
-            if self.base.startswith(self.ref)
-            else f"{self.ref} {self.base[:9]}"
-        )
+        short = self.base[:9]
+        return short if self.base.startswith(self.ref) else f"{self.ref} {short}"
 
     @property
     def head_name(self) -> str:
         """`HEAD 1a2b3c4`, with a plus where uncommitted changes are in it."""
-        return (
-            "HEAD "
-            f"{git(self.root, 'rev-parse', 'HEAD')[:9]}{'+' if self.changed else ''}"
-        )
+        short = git(self.root, "rev-parse", "HEAD")[:9]
+        return f"HEAD {short}{'+' if self.changed else ''}"
 
     @property
     def same(self) -> bool:
         """Whether both hold the same files."""
-        return (
-            len(
-                {
-                    git(self.root, "rev-parse", f"{one}^{{tree}}")
-                    for one in (self.base, self.head)
-                }
-            )
-            == 1
-        )
+        return self._tree_of(self.base) == self._tree_of(self.head)
+
+    def _tree_of(self, commit: str) -> str:
+        return git(self.root, "rev-parse", f"{commit}^{{tree}}")
 
 
 def commits_of(folder: Path, ref: str) -> Commits:
@@ -96,27 +86,24 @@ def commits_of(folder: Path, ref: str) -> Commits:
 
 
 def _commit(root: Path, ref: str) -> str:
+    call = ("rev-parse", "--verify", "--quiet", "--end-of-options")
     try:
-        return git(
-            root,
-            "rev-parse",
-            "--verify",
-            "--quiet",
-            "--end-of-options",
-            f"{ref}^{{commit}}",
-        )
+        return git(root, *call, f"{ref}^{{commit}}")
     except GitRefused as error:
-        if git(root, "rev-parse", "--is-shallow-repository") == "true":
-            remedy = (
-                "The clone is shallow: fetch it, as with `git fetch --depth 1 "
-                f"origin {ref}`, and name FETCH_HEAD."
-            )
-        else:
-            known = git(root, "for-each-ref", "--format=%(refname:short)").splitlines()
-            remedy = did_you_mean(ref, known).strip() or "`git fetch` may bring it."
         raise UsageError(
-            f"--against {ref}: no commit is called so in {root}. {remedy}"
+            f"--against {ref}: no commit is called so in {root}. "
+            f"{_how_to_find(root, ref)}"
         ) from error
+
+
+def _how_to_find(root: Path, ref: str) -> str:
+    if git(root, "rev-parse", "--is-shallow-repository") == "true":
+        return (
+            "The clone is shallow: fetch it, as with `git fetch --depth 1 "
+            f"origin {ref}`, and name FETCH_HEAD."
+        )
+    known = git(root, "for-each-ref", "--format=%(refname:short)").splitlines()
+    return did_you_mean(ref, known).strip() or "`git fetch` may bring it."
 
 
 def _changed(root: Path) -> tuple[str, ...]:
@@ -142,21 +129,24 @@ def _changed(root: Path) -> tuple[str, ...]:
             )
         if kind in ("1", "2"):
             fields = rest.split(" ", 7 if kind == "1" else 8)
-            if fields[1].startswith("S") and "M" in fields[1]:
-                raise UsageError(
-                    f"the submodule {fields[-1]} has uncommitted changes. Commit "
-                    "them there first."
-                )
-            if fields[0] == ".A":
-                name = fields[-1]
-                raise UsageError(
-                    f"{name} is announced by `git add -N` alone. Add it: `git add "
-                    f"{name}`."
-                )
+            _check_can_be_held(fields)
             changed.append(fields[-1])
-            if kind == "2":
-                next(entries)  # the name before
+        if kind == "2":
+            next(entries)  # the name before
     return tuple(changed)
+
+
+def _check_can_be_held(fields: Sequence[str]) -> None:
+    """fields: of a changed file in git's status."""
+    name = fields[-1]
+    if fields[1].startswith("S") and "M" in fields[1]:
+        raise UsageError(
+            f"the submodule {name} has uncommitted changes. Commit them there first."
+        )
+    if fields[0] == ".A":
+        raise UsageError(
+            f"{name} is announced by `git add -N` alone. Add it: `git add {name}`."
+        )
 
 
 # Work trees of two commits, with their submodules, that are gone afterwards, whatever
@@ -184,19 +174,16 @@ def work_trees(commits: Commits, links: Sequence[str] = ()) -> Iterator[WorkTree
     Raises UsageError.
     """
     _remove_left_behind(commits.root)
-    folder = Path(
-        tempfile.mkdtemp(prefix=f"{_PREFIX}{socket.gethostname()}-{os.getpid()}-")
-    )
+    prefix = f"{_PREFIX}{socket.gethostname()}-{os.getpid()}-"
+    folder = Path(tempfile.mkdtemp(prefix=prefix))
     trees = WorkTrees(folder, folder / "base", folder / "head")
+    sides = ((trees.base, commits.base), (trees.head, commits.head))
     made: list[tuple[Path, Path]] = []
     guardian.start()
     with unfinished(str(folder)):
         try:
             with guardian.watched("forget", str(commits.root), str(folder)):
-                for target, commit in (
-                    (trees.base, commits.base),
-                    (trees.head, commits.head),
-                ):
+                for target, commit in sides:
                     _check_out(commits.root, commit, target, made)
                     for link in links:
                         _link(commits.root / link, target / link)
@@ -214,18 +201,19 @@ def environment_of(
     """The same environment in a work tree: PYTHONPATH's places in the checkout are the
     work tree's.
     """
-    root = str(commits.root)
-    places = [
-        str(tree / Path(place).relative_to(root))
-        if Path(place).is_relative_to(root)
-        else place
-        for place in environment.get("PYTHONPATH", "").split(os.pathsep)
-    ]
+    places = environment.get("PYTHONPATH", "").split(os.pathsep)
+    moved = [_moved(place, commits.root, tree) for place in places]
     return {
         **environment,
-        "PYTHONPATH": os.pathsep.join(places),
+        "PYTHONPATH": os.pathsep.join(moved),
         "PWD": str(tree / commits.inside),
     }
+
+
+def _moved(place: str, root: Path, tree: Path) -> str:
+    if not Path(place).is_relative_to(root):
+        return place
+    return str(tree / Path(place).relative_to(root))
 
 
 def _check_out(
@@ -276,12 +264,12 @@ def _remove_left_behind(root: Path) -> None:
     repository, stay.
     """
     for line in git(root, "worktree", "list", "--porcelain").splitlines():
+        if not line.startswith("worktree "):
+            continue
         tree = Path(line.removeprefix("worktree "))
-        owner = _OURS.match(tree.parent.name) if line.startswith("worktree ") else None
-        if (
-            owner is not None
-            and owner[1] == socket.gethostname()
-            and not lives(int(owner[2]))
-        ):
+        owner = _OURS.match(tree.parent.name)
+        if owner is None or owner[1] != socket.gethostname():
+            continue
+        if not lives(int(owner[2])):
             guardian.remove(str(tree.parent))
             _forget(root, tree)

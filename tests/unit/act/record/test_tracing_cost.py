@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from pathlib import Path
 
 import pytest
@@ -10,19 +9,20 @@ from support.places import FIXTURES
 from support.trace_builder import trace
 
 import tfadvisor
-from tfadvisor.act.record.conduct import calls_traced, cost_without_calls
+from tfadvisor.act.record.tracing_cost import cost_without_calls
+from tfadvisor.act.record.window import Window, read_window
+from tfadvisor.analysis import Options, read_run
+from tfadvisor.trace.runs import choose_run
 
 
-def test_calls_of_python_are_events_that_begin_with_a_dollar(tmp_path: Path) -> None:
-    packed = (FIXTURES / "jax-loader" / "trace.xplane.pb.gz").read_bytes()
-    (tmp_path / "h.xplane.pb").write_bytes(gzip.decompress(packed))
-    names = tfadvisor.open(tmp_path / "h.xplane.pb").events()["name"]
+def test_calls_of_python_are_events_that_begin_with_a_dollar() -> None:
+    folder = FIXTURES / "jax-loader"
+    names = tfadvisor.open(folder).events()["name"]
 
-    assert calls_traced(tmp_path) == sum(name.startswith("$") for name in names) > 1000
+    (counts,) = read_run(choose_run([folder])[0], Options()).counts
 
-
-def test_a_folder_without_a_trace_holds_none(tmp_path: Path) -> None:
-    assert calls_traced(tmp_path) == 0
+    assert counts.python_calls == sum(name.startswith("$") for name in names) > 1000
+    assert counts.every == len(names)
 
 
 def test_events_of_the_host_cost_and_those_of_a_device_do_not(tmp_path: Path) -> None:
@@ -38,5 +38,10 @@ def test_events_of_the_host_cost_and_those_of_a_device_do_not(tmp_path: Path) ->
         )
     (tmp_path / "h.xplane.pb").write_bytes(builder.bytes())
 
-    assert cost_without_calls(tmp_path, 1e-4) == pytest.approx(9 / 91)
-    assert calls_traced(tmp_path) == 10
+    window = read_window(
+        tmp_path, Options(), python_tracer=True, opened=0.0, closed=1e-4
+    )
+
+    assert isinstance(window, Window)
+    assert cost_without_calls(window) == pytest.approx(9 / 91)
+    assert window.python_calls == 10

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from support.told_processes import process
 
-from tfadvisor.act.record.window import Patience, names_of, settled
+from tfadvisor.act.record.answers import names_of
+from tfadvisor.act.record.settling import Patience, settled
 
 
 def names(found: list[object]) -> list[str]:

@@ -24,8 +24,8 @@ GRACE_SECONDS = 15.0
 """How long a program that is asked to end has for it."""
 
 
-class Place(msgspec.Struct, frozen=True):
-    """Where a program runs. What is None is this process's own."""
+class Launch(msgspec.Struct, frozen=True):
+    """Where and how a program runs. What is None is this process's own."""
 
     folder: Path | None = None
     environment: Mapping[str, str] | None = None
@@ -35,10 +35,10 @@ class Place(msgspec.Struct, frozen=True):
     """How long it may run before it is ended."""
 
 
-HERE = Place()
+HERE = Launch()
 
 
-class Program:
+class StartedProgram:
     """A running program. It reads and writes what this process reads and writes;
     interrupts are passed on to it.
     """
@@ -47,39 +47,40 @@ class Program:
         self,
         command: Sequence[str],
         environment: Mapping[str, str],
-        place: Place = HERE,
+        launch: Launch = HERE,
     ) -> None:
         """Starts it. Raises UsageError when there is no such program."""
         self.command = command
         self.interrupted = False
         self.overdue = False
-        self._alone = place.log is not None
+        self._alone = launch.log is not None
         self._before = signal.signal(signal.SIGINT, self._pass_on)
-        reads = None if place.log is None else subprocess.DEVNULL
         try:
             self._process = subprocess.Popen(
                 list(command),
                 env=dict(environment),
-                cwd=place.folder,
-                stdin=reads,
-                stdout=place.log,
-                stderr=place.log,
+                cwd=launch.folder,
+                stdin=subprocess.DEVNULL if self._alone else None,
+                stdout=launch.log,
+                stderr=launch.log,
                 start_new_session=self._alone,
             )
-            self.pid = self._process.pid
         except OSError as error:
             signal.signal(signal.SIGINT, self._before)
             raise UsageError(
                 f"{command[0]} cannot be started: {error.strerror}."
             ) from error
-        self._timer = (
-            threading.Timer(place.seconds, self._end_late)
-            if place.seconds is not None
-            else None
-        )
-        if self._timer is not None:
-            self._timer.daemon = True
-            self._timer.start()
+
+        self.pid = self._process.pid
+        self._timer = self._started_timer(launch.seconds)
+
+    def _started_timer(self, seconds: float | None) -> threading.Timer | None:
+        if seconds is None:
+            return None
+        timer = threading.Timer(seconds, self._end_late)
+        timer.daemon = True
+        timer.start()
+        return timer
 
     def ended(self) -> int | None:
         """Its exit code, None while it runs; as a shell counts, 128 and the signal's
@@ -116,7 +117,8 @@ class Program:
 
     def _pass_on(self, number: int, _frame: FrameType | None) -> None:
         self.interrupted = True
-        if (self._alone or not _terminal_tells_all()) and self.ended() is None:
+        knows = not self._alone and _terminal_tells_all()
+        if not knows and self.ended() is None:
             self._process.send_signal(number)
 
 
@@ -144,8 +146,5 @@ def with_hook(environment: Mapping[str, str], folder: Path) -> dict[str, str]:
     lie.
     """
     searched = environment.get("PYTHONPATH")
-    return {
-        **environment,
-        "PYTHONPATH": f"{HOOK}{os.pathsep}{searched}" if searched else str(HOOK),
-        FOLDER: str(folder),
-    }
+    path = f"{HOOK}{os.pathsep}{searched}" if searched else str(HOOK)
+    return {**environment, "PYTHONPATH": path, FOLDER: str(folder)}

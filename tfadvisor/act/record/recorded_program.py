@@ -1,0 +1,119 @@
+"""Runs a program with the hook, from its start to its recording."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from tfadvisor import guardian
+from tfadvisor.act.record.board import Board
+from tfadvisor.act.record.choosing import RecordedRun, RecordRequest
+from tfadvisor.act.record.conduct import conduct
+from tfadvisor.act.record.started_program import (
+    GRACE_SECONDS,
+    HERE,
+    Launch,
+    StartedProgram,
+    with_hook,
+)
+from tfadvisor.act.record.unrecorded import gave_up, why_nothing
+from tfadvisor.analysis import Options
+from tfadvisor.errors import TraceError
+from tfadvisor.files import temporary_folder
+from tfadvisor.processes import undisturbed
+
+_LEAVING_SECONDS = 2.0
+
+
+class Running:
+    """A program of which the recording is done."""
+
+    def __init__(self, program: StartedProgram, board: Board) -> None:
+        """program: may have ended."""
+        self.program = program
+        self._board = board
+
+    def let_run(self) -> int:
+        """Nothing more is recorded; its exit code once it has ended."""
+        self._board.order_end(stop=False)
+        code = self.program.wait()
+        return code if code is not None else 0
+
+    def stop(self) -> None:
+        """Ends it, and every process of it that was recorded."""
+        self._board.order_end(stop=True)
+        if self.program.wait(_LEAVING_SECONDS) is None:
+            self.program.stop()
+
+
+@contextmanager
+def recorded_program(
+    command: Sequence[str],
+    wanted: RecordRequest,
+    options: Options,
+    launch: Launch = HERE,
+) -> Iterator[tuple[Running, RecordedRun]]:
+    """The program, which still runs if it can, and its recording. A program that is
+    left running is waited for by nobody.
+
+    Raises UsageError when it cannot be started, TraceError when there is nothing to
+    record; then it has ended.
+    """
+    with temporary_folder() as folder:
+        board = Board(Path(folder))
+        board.step = wanted.step
+        guardian.start()
+        environment = with_hook(launch.environment or os.environ, board.folder)
+        program = StartedProgram(command, environment, launch)
+        try:
+            grace = GRACE_SECONDS if launch.log is None else 0
+            with guardian.watched("end", program.pid, folder, grace):
+                recorded = _recorded(board, program, wanted, options)
+                yield Running(program, board), recorded
+        except Exception:
+            # What goes wrong here is no reason to end what may have trained for days.
+            board.order_end(stop=False)
+            program.wait()
+            raise
+        except BaseException:
+            # Asked to end: what the program started ends too, and then this.
+            with undisturbed():
+                Running(program, board).stop()
+                guardian.end_all(program.pid, folder, _LEAVING_SECONDS)
+            raise
+        finally:
+            program.stop()
+            if launch.log is not None:
+                # What an arm leaves in the background would disturb the next one.
+                guardian.end_all(program.pid, folder)
+            program.forget()
+
+
+def _recorded(
+    board: Board, program: StartedProgram, wanted: RecordRequest, options: Options
+) -> RecordedRun:
+    """Raises TraceError and KeyboardInterrupt where there is nothing."""
+    began = time.monotonic()
+    found = conduct(board, program, wanted, options)
+    seconds = time.monotonic() - began
+    command = program.command
+    if isinstance(found, RecordedRun):
+        return replace(found, step=wanted.step)
+    if not found.gave_up:
+        raise why_nothing(command, found, program, seconds)
+
+    _say_at_once(str(gave_up(command, found, seconds)))
+    program.wait()
+    raise TraceError(" ".join(command), "ended unrecorded, as said above.", "")
+
+
+def _say_at_once(text: str) -> None:
+    """The program may run for days."""
+    sys.stderr.write(f"tfadvisor: {text}\n")
+    sys.stderr.flush()

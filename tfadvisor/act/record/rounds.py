@@ -1,0 +1,124 @@
+"""The loop that a program's main thread is in, as Python goes through it: counted while
+nothing is recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tfadvisor.act.record.answers import Order, answers_to, names_of
+from tfadvisor.act.record.board import Board, Process
+from tfadvisor.act.record.injected.tfadvisor_hook.letters import (
+    read_letter,
+    write_letter,
+)
+from tfadvisor.trace.samples import SAMPLES_ENDING
+
+_PATIENCE_SECONDS = 3.0
+SAMPLED_SECONDS = 10.0
+"""Without the profiler, before the window and after it."""
+_OF_THE_WINDOW = ("opened_ns", "rounds_ns")
+"""What samples tell of the window itself."""
+
+
+class ProgramLoop(msgspec.Struct, frozen=True):
+    """A loop of a process's main thread, as Python went through it."""
+
+    file: str
+    line: int
+    """In the loop, or where the program calls the library that loops."""
+    function: str
+    within: str
+    """The library's function that loops, "" where the program does itself."""
+    prepares: bool
+    """It adapts a layer to the data, as Keras does before training."""
+    median_ms: float
+    """Of a round, no less than it takes unwatched."""
+    lines: tuple[int, int] = (0, 0)
+    """The first and the last that came again and again."""
+
+    def is_of(self, other: ProgramLoop) -> bool:
+        """Whether both are turns of the same loop."""
+        mine = self.file, self.function, self.within
+        others = other.file, other.function, other.within
+        (first, last), (other_first, other_last) = self.lines, other.lines
+        return mine == others and first <= other_last and other_first <= last
+
+    @property
+    def place(self) -> str:
+        """For people."""
+        called = f", in {self.within}()" if self.within else ""
+        return f"{Path(self.file).name}:{self.line}{called}"
+
+
+class Counted(msgspec.Struct, frozen=True):
+    """What counting rounds has shown."""
+
+    loop: ProgramLoop | None
+    """Of the first process that is in one."""
+    inside: str = ""
+    """The line of a call in which the first process was all the time, "" for none."""
+
+
+def loop_of(answer: dict[str, Any]) -> ProgramLoop | None:
+    """In a process's answer; None where none was counted."""
+    loop = answer.get("loop")
+    return msgspec.convert(loop, ProgramLoop) if loop else None
+
+
+def first_loop(answers: Sequence[dict[str, Any]]) -> ProgramLoop | None:
+    """Of the first process that is in one."""
+    loops = map(loop_of, answers)
+    return next((one for one in loops if one is not None), None)
+
+
+def count_rounds(
+    board: Board,
+    processes: Sequence[Process],
+    seconds: float,
+    over: Callable[[], bool],
+    window: Path | None = None,
+) -> Counted:
+    """The loop of these processes while nothing is recorded. seconds: at most. over:
+    whether the program is. window: a folder whose samples go on until they cover
+    SAMPLED_SECONDS.
+    """
+    sampled = 0.0 if window is None else SAMPLED_SECONDS
+    number = str(
+        board.order(processes, seconds, only_rounds=True, sampled_seconds=sampled)
+    )
+    asked = frozenset(one.name for one in processes)
+    order = Order(number, asked, seconds + sampled)
+    answered = answers_to(order, board, over, _PATIENCE_SECONDS)
+
+    if window is not None:
+        for name, host in names_of(processes).items():
+            longer = board.folder / f"rounds-{number}-{name}{SAMPLES_ENDING}"
+            go_on(window / f"{host}{SAMPLES_ENDING}", longer)
+
+    answers = [one.windows[number] for one in answered]
+    return Counted(first_loop(answers), _inside(answers))
+
+
+def _inside(answers: Sequence[dict[str, Any]]) -> str:
+    inside = answers[0].get("inside") if answers else None
+    if not inside:
+        return ""
+    file, line = inside[:2]
+    return f"{Path(file).name}:{line}"
+
+
+def go_on(samples: Path, longer: Path) -> None:
+    """A window's samples went on after it, by when another may have been recorded: what
+    is of the window alone stays. Nothing happens where either is not there.
+    """
+    before, after = read_letter(str(samples)), read_letter(str(longer))
+    if before is None or after is None:
+        return
+
+    of_window = {name: before[name] for name in _OF_THE_WINDOW}
+    write_letter(str(samples), {**after, **of_window})

@@ -1,0 +1,147 @@
+"""Why a program was not recorded, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from tfadvisor.act.record.board import Process
+from tfadvisor.act.record.started_program import StartedProgram
+from tfadvisor.errors import TraceError
+
+_SIGNALS = 128
+"""Exit codes above are those of signals."""
+
+
+class Nothing(msgspec.Struct, frozen=True):
+    """There is no recording. why: the last thing that stood in its way, None where
+    nothing did.
+    """
+
+    processes: list[Process]
+    why: str | None
+    gave_up: bool = False
+    """The program's loop goes on, and no steps were found in it for too long."""
+    inside: str = ""
+    """As of a recording."""
+
+    @property
+    def refusal(self) -> str:
+        """What stood in its way, or what the first process with an error said; "" for
+        nothing.
+        """
+        errors = [one.error for one in self.processes if one.error]
+        return self.why or next(iter(errors), "")
+
+
+class _Ended(msgspec.Struct, frozen=True):
+    """A program that was not recorded."""
+
+    found: Nothing
+    code: int
+    """How it ended; 0 as well while it runs."""
+    head: str
+    """That it ended, and when."""
+    seconds: float
+    overdue: bool
+    """Its time was over first."""
+
+
+def why_nothing(
+    command: Sequence[str], found: Nothing, program: StartedProgram, seconds: float
+) -> BaseException:
+    """What is printed for a program that ended without a recording."""
+    if program.interrupted:
+        return KeyboardInterrupt()
+
+    code = program.ended()
+    head = f"{_end_words(code)} after {seconds:.1f} s"
+    ended = _Ended(found, code or 0, head, seconds, program.overdue)
+    reasons = [says for applies, says in _REASONS if applies(ended)]
+    cause, remedy = reasons[0](ended)
+    return TraceError(" ".join(command), cause, remedy)
+
+
+def _end_words(code: int | None) -> str:
+    if code is None:
+        return "runs on"
+    return f"ended with exit code {code}" if code else "ended"
+
+
+def _overdue(ended: _Ended) -> tuple[str, str]:
+    return (
+        f"had no steps that could be recorded within {ended.seconds:.0f} s, and was "
+        "ended.",
+        "Let it come to its steps sooner, or give it longer.",
+    )
+
+
+def _no_framework(ended: _Ended) -> tuple[str, str]:
+    return (
+        f"{ended.head}, and no process of it had imported TensorFlow or JAX.",
+        "Python started with -I, -E or -S keeps the recorder out, and so does a "
+        "container.",
+    )
+
+
+def _refused(ended: _Ended) -> tuple[str, str]:
+    remedy = "The program was not disturbed."
+    if ended.code > _SIGNALS:
+        remedy = (
+            "Run it without tfadvisor: if it does not end so then, being recorded "
+            "ended it, which is a bug to report."
+        )
+    return f"{ended.head}, and could not be recorded: {ended.found.refusal}.", remedy
+
+
+def _failed(ended: _Ended) -> tuple[str, str]:
+    return (
+        f"{ended.head}, before its steps could be recorded.",
+        "What it says itself stands above.",
+    )
+
+
+def _never_stepped(ended: _Ended) -> tuple[str, str]:
+    compiled = sum(one.compiled for one in ended.found.processes)
+    return (
+        f"{ended.head} and never came to steps that repeat ({compiled:,} "
+        "compilations).",
+        "Let it run for longer, say when with --after SECONDS, or record the block "
+        "with tfadvisor.profile().",
+    )
+
+
+_Applies = Callable[[_Ended], bool]
+_Says = Callable[[_Ended], tuple[str, str]]
+_REASONS: Sequence[tuple[_Applies, _Says]] = (
+    (lambda ended: ended.overdue, _overdue),
+    (lambda ended: not ended.found.processes, _no_framework),
+    (lambda ended: bool(ended.found.refusal), _refused),
+    (lambda ended: bool(ended.code), _failed),
+    (lambda _ended: True, _never_stepped),
+)
+"""Of these the first that applies, with its cause and remedy."""
+
+
+def gave_up(command: Sequence[str], found: Nothing, seconds: float) -> TraceError:
+    """A program that goes on, in which no steps were found."""
+    name = " ".join(command)
+    if found.inside:
+        return TraceError(
+            name,
+            f"nothing that repeats was found in {seconds:.0f} s: it is in one call, "
+            f"{found.inside}, and goes on unrecorded.",
+            "Let that call do fewer steps, and call it in a loop: a compiled loop "
+            "has no steps that a trace can tell.",
+        )
+
+    why = f" ({found.why})" if found.why else ""
+    return TraceError(
+        name,
+        f"no steps that repeat were found in {seconds:.0f} s{why}; it goes on "
+        "unrecorded.",
+        "Say when its loop runs with --after SECONDS, or ask for fewer steps with "
+        "--steps 2. Without a recording "
+        "`tfadvisor try --ablate` measures what its parts cost.",
+    )
