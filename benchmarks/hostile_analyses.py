@@ -52,7 +52,7 @@ from tfadvisor.advice.loading.catalogue import load_catalogue  # noqa: E402
 from tfadvisor.errors import AdvisorError  # noqa: E402
 from tfadvisor.report.assembly.page import gather_page  # noqa: E402
 from tfadvisor.report.forms import html  # noqa: E402
-from tfadvisor.trace.counters import Reading  # noqa: E402
+from tfadvisor.trace.counters import CounterReading  # noqa: E402
 from tfadvisor.trace.runs import Run  # noqa: E402
 
 _LONGEST_S = 5.0
@@ -441,7 +441,7 @@ class Maker:
         opened, closed = (
             {
                 one: chance.choice(numbers)
-                for one in Reading.__struct_fields__
+                for one in CounterReading.__struct_fields__
                 if chance.random() < 0.8
             }
             for _ in range(2)

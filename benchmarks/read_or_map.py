@@ -28,8 +28,8 @@ WAYS = ("read", "mapped")
 DECODES = """
 import mmap, re, sys, time
 from pathlib import Path
-from tfadvisor.trace import compiled, source
-from tfadvisor.timeline.build import SELECTION
+from tfadvisor.trace import compiled_decoder, source
+from tfadvisor.timeline.build_host import SELECTION
 path, way = Path(sys.argv[1]), sys.argv[2]
 began = time.perf_counter()
 if way == "read":

@@ -20,12 +20,12 @@ from xprof.convert import raw_to_tool_data
 
 import tfadvisor
 from tfadvisor.report.model import MetricValue, Report
-from tfadvisor.timeline.build import SELECTION, build_host
+from tfadvisor.timeline.build_host import SELECTION, build_host
 from tfadvisor.timeline.host_timeline import HostTimeline
 from tfadvisor.timeline.intervals import union_of
-from tfadvisor.timeline.model import Device
 from tfadvisor.timeline.names.classes import COPIES, DeviceClass
 from tfadvisor.timeline.names.kernels import Precision, kernel_kind
+from tfadvisor.timeline.timeline_parts import Device
 from tfadvisor.trace import messages
 from tfadvisor.trace.decode import decode_file
 from tfadvisor.units import Unit, in_words, percent

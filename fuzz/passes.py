@@ -1,7 +1,7 @@
 """The compiled passes of the decoder in its own order, on bytes alone: all that can
 overrun a buffer, in a tenth of the time.
 
-What `tfadvisor.trace.compiled` makes of their results is Python and NumPy, and is
+What `tfadvisor.trace.compiled_decoder` makes of their results is Python and NumPy, and is
 fuzzed by the target `decoder`.
 """
 

@@ -18,6 +18,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tfadvisor.trace import compiled_decoder
+
 ROOT = Path(__file__).parents[1]
 sys.path.append(str(ROOT / "tests"))
 _LARGEST_SEED, _SMALL_SEED = 40_000, 4_000
@@ -43,13 +45,12 @@ def decoder(data: bytes) -> bool:
     whether they took the bytes.
     """
     from tfadvisor.errors import TraceError
-    from tfadvisor.trace import compiled
     from tfadvisor.trace.columns import Selection
     from tfadvisor.trace.source import Source
 
     with placed(data) as bytes_alone:
         try:
-            one = compiled.decode(
+            one = compiled_decoder.decode(
                 Source("fuzz", bytes_alone, len(data)), Selection(None)
             )
         except TraceError:
@@ -98,13 +99,13 @@ def _c_library() -> ctypes.CDLL:
 def agreement(data: bytes) -> bool:
     """The compiled decoder against its twin."""
     from tfadvisor.errors import TraceError
-    from tfadvisor.trace import compiled, twin
+    from tfadvisor.trace import twin
     from tfadvisor.trace.columns import Selection
     from tfadvisor.trace.source import Source
 
     source = Source("fuzz", memoryview(data), len(data))
     found = []
-    for decode in (compiled.decode, twin.decode):
+    for decode in (compiled_decoder.decode, twin.decode):
         try:
             found.append(decode(source, Selection(None)))
         except TraceError:

@@ -33,7 +33,7 @@ from tfadvisor.report.assembly.second_window import (
     with_lengths_of,
 )
 from tfadvisor.report.model import MetricValue, Report, StepsInfo
-from tfadvisor.timeline.build import SELECTION
+from tfadvisor.timeline.build_host import SELECTION
 from tfadvisor.timeline.host.event_counts import EventCounts, count_events
 from tfadvisor.timeline.run.one_host import Progress, Watch
 from tfadvisor.timeline.run.read_hosts import run_hosts

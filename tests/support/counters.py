@@ -10,24 +10,34 @@ import msgspec
 
 from support.trace_builder import trace
 from tfadvisor.metrics.registry import Metrics, measure
-from tfadvisor.trace.counters import Counted, Gpu, HostCounters, Reading, Settings
+from tfadvisor.trace.counters import (
+    Counted,
+    CounterReading,
+    HostCounters,
+    MachineGpu,
+    MachineSettings,
+)
 
 SECONDS = 10.0
 
 
 def grew(
-    settings: dict[str, Any] | None = None, *gpus: Gpu, **by: float
+    settings: dict[str, Any] | None = None, *gpus: MachineGpu, **by: float
 ) -> HostCounters:
     """A host whose counters began at 1,000 and grew by so much. What is not given was
     not told.
     """
     began = dict.fromkeys(by, 1_000.0)
     ended = {name: 1_000.0 + more for name, more in by.items()}
-    told = Settings(**(settings or {}))
+    told = MachineSettings(**(settings or {}))
     return HostCounters(
         "host",
         Counted(
-            1, Reading(50.0, **began), Reading(50.0 + SECONDS, **ended), told, gpus
+            1,
+            CounterReading(50.0, **began),
+            CounterReading(50.0 + SECONDS, **ended),
+            told,
+            gpus,
         ),
     )
 
@@ -39,7 +49,10 @@ def ended_with(
     return HostCounters(
         "host",
         Counted(
-            1, Reading(50.0, **opened), Reading(60.0, **closed), Settings(**settings)
+            1,
+            CounterReading(50.0, **opened),
+            CounterReading(60.0, **closed),
+            MachineSettings(**settings),
         ),
     )
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import random
 from collections.abc import Collection, Iterator, Sequence
 
-from tfadvisor.timeline.run.one_host import Answer, Work
+from tfadvisor.timeline.run.one_host import TaskResult, Work
 
 
 class Here:
@@ -22,11 +22,11 @@ class Here:
         self.asked: list[bytes] = []
         self._seed, self._lost, self._interrupted_after = seed, lost, interrupted_after
 
-    def each(self, work: Work, tasks: Sequence[bytes]) -> Iterator[Answer]:
+    def each(self, work: Work, tasks: Sequence[bytes]) -> Iterator[TaskResult]:
         self.asked += tasks
         order = list(range(len(tasks)))
         random.Random(self._seed).shuffle(order)
         for done, index in enumerate(order):
             if done == self._interrupted_after:
                 raise KeyboardInterrupt
-            yield Answer(index, None if index in self._lost else work(tasks[index]))
+            yield TaskResult(index, None if index in self._lost else work(tasks[index]))

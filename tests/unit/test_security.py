@@ -112,7 +112,7 @@ NETWORK = """
 """What speaks to others."""
 ASKED_FOR = {
     "trace/stores.py": {"aiohttp", "fsspec"},
-    "trace/copies.py": {"fsspec"},
+    "trace/local_copies.py": {"fsspec"},
     "act/record/service.py": {"grpc"},
 }
 """Modules that do, to the address that the user names."""

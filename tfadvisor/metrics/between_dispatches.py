@@ -17,8 +17,8 @@ from tfadvisor.metrics.steady import (
     spent,
 )
 from tfadvisor.tallies import added_up
-from tfadvisor.timeline.host.costs import HostCost
-from tfadvisor.timeline.host.frames import FrameShare
+from tfadvisor.timeline.host.host_costs import HostCost
+from tfadvisor.timeline.host.loop_frames import FrameShare
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.units import PS_PER_MS, Unit, percent
 from tfadvisor.vocabulary import Better, TimeClass

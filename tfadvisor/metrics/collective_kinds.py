@@ -28,7 +28,7 @@ from tfadvisor.metrics.step_time import turnaround_fraction
 from tfadvisor.tallies import added_up
 from tfadvisor.timeline.devices.collective_calls import CollectiveCalls
 from tfadvisor.timeline.intervals import BoolArray
-from tfadvisor.timeline.names.collectives import CollectiveKind
+from tfadvisor.timeline.names.collective_events import CollectiveKind
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better, DeviceKind, TimeClass
 

@@ -22,11 +22,11 @@ from tfadvisor.metrics.steady import (
 )
 from tfadvisor.timeline.devices.collective_calls import CollectiveCalls
 from tfadvisor.timeline.intervals import BoolArray, Int64Array, union
-from tfadvisor.timeline.names.collectives import CollectiveKind
+from tfadvisor.timeline.names.collective_events import CollectiveKind
 from tfadvisor.timeline.names.models import known_model
 from tfadvisor.timeline.run.meetings import Meetings
 from tfadvisor.timeline.summary.device import DeviceSummary
-from tfadvisor.timeline.summary.host import HostSummary
+from tfadvisor.timeline.summary.host_summary import HostSummary
 from tfadvisor.units import PS_PER_MS, PS_PER_US, Unit
 from tfadvisor.vocabulary import Better, TimeClass
 

@@ -17,7 +17,7 @@ from tfadvisor.metrics.steady import (
     share,
     spent,
 )
-from tfadvisor.timeline.host.costs import HostCost
+from tfadvisor.timeline.host.host_costs import HostCost
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.summary.device import CopyTotals, DeviceSummary
 from tfadvisor.units import PS_PER_MS, Unit

@@ -15,7 +15,7 @@ from tfadvisor.metrics.steady import (
 )
 from tfadvisor.tallies import added_up
 from tfadvisor.timeline.devices.gpu import vendor
-from tfadvisor.timeline.summary.host import HostSummary
+from tfadvisor.timeline.summary.host_summary import HostSummary
 from tfadvisor.timeline.summary.hot_ops import HotOps
 from tfadvisor.units import PS_PER_MS, Unit
 from tfadvisor.vocabulary import Better, TimeClass

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 
 from tfadvisor.metrics.registry import MetricAbsent, Question, once
 from tfadvisor.metrics.steady import a_device, accelerators, counted_hosts, gpus, share
-from tfadvisor.timeline.names.devices import instruction_name
-from tfadvisor.timeline.names.host import op_type
+from tfadvisor.timeline.names.device_events import instruction_name
+from tfadvisor.timeline.names.host_events import op_type
 from tfadvisor.timeline.names.kernels import kernel_kind
-from tfadvisor.timeline.names.programs import serving_phase
+from tfadvisor.timeline.names.program_calls import serving_phase
 from tfadvisor.timeline.program_ops import InProgram
 from tfadvisor.timeline.summary.hot_ops import HotOp, HotOps
 from tfadvisor.vocabulary import DeviceKind, TimeClass
 
 if TYPE_CHECKING:
-    from tfadvisor.timeline.summary.programs import ProgramPatterns
+    from tfadvisor.timeline.summary.main_program import ProgramPatterns
 
 
 class OpKind(Enum):

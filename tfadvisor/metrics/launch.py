@@ -24,10 +24,10 @@ from tfadvisor.metrics.steady import (
     share,
 )
 from tfadvisor.printable import short_kernel
-from tfadvisor.timeline.distributions import Distribution, percentile_of
 from tfadvisor.timeline.names.classes import DeviceClass
-from tfadvisor.timeline.names.devices import is_whole_graph
-from tfadvisor.timeline.names.host import op_type
+from tfadvisor.timeline.names.device_events import is_whole_graph
+from tfadvisor.timeline.names.host_events import op_type
+from tfadvisor.timeline.sketches import Distribution, percentile_of
 from tfadvisor.timeline.summary.device import DeviceSummary, OpTable
 from tfadvisor.units import PS_PER_US, Unit
 from tfadvisor.vocabulary import Better, DeviceKind, Scatter, TimeClass

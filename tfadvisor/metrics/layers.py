@@ -40,7 +40,7 @@ _CALLED = "StatefulPartitionedCall/"
 """How a function's ops are named where another function calls it."""
 
 
-class Part(msgspec.Struct, frozen=True):
+class ComputedOp(msgspec.Struct, frozen=True):
     """One op of a program, on all devices. "" for what the trace does not tell."""
 
     name: str
@@ -67,15 +67,17 @@ class Part(msgspec.Struct, frozen=True):
         return self.path.layer if self.path else ""
 
 
-class Parts(msgspec.Struct, frozen=True):
+class ComputedOps(msgspec.Struct, frozen=True):
     """All that the devices computed in the counted steps."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[ComputedOp, ...]
     """The largest first."""
     compute_ps: int
     """Summed time of all compute ops, those that parts leave out included."""
 
-    def by(self, key: Callable[[Part], str]) -> list[tuple[str, list[Part], int]]:
+    def by(
+        self, key: Callable[[ComputedOp], str]
+    ) -> list[tuple[str, list[ComputedOp], int]]:
         """(key, its parts, their time) for each key but "", the largest first."""
         found = listed((name, part) for part in self.parts if (name := key(part)))
         summed = [
@@ -90,7 +92,7 @@ OpKey = tuple[str, str, str, str]
 
 
 @once
-def compute_parts(run: RunSummary) -> Parts:
+def compute_parts(run: RunSummary) -> ComputedOps:
     """Raises MetricAbsent when nothing computes in a counted step."""
     a_device(run)
     time: dict[OpKey, int] = {}
@@ -113,12 +115,12 @@ def compute_parts(run: RunSummary) -> Parts:
     if not total:
         raise MetricAbsent("no op begins in a counted step")
     parts = sorted(parts_of(run, time, count).values(), key=lambda one: -one.total_ps)
-    return Parts(tuple(parts), total)
+    return ComputedOps(tuple(parts), total)
 
 
 def parts_of(
     run: RunSummary, time: Mapping[OpKey, int], count: Mapping[OpKey, int]
-) -> dict[OpKey, Part]:
+) -> dict[OpKey, ComputedOp]:
     """The ops of these keys with what paths and HLO tell of them. time: ps. count: how
     often they run.
     """
@@ -130,7 +132,7 @@ def parts_of(
     return dict(zip(time, _with_their_layer(parts), strict=True))
 
 
-def compute_fraction_of(question: Question, chosen: Sequence[Part]) -> float:
+def compute_fraction_of(question: Question, chosen: Sequence[ComputedOp]) -> float:
     """Share of step time of these ops: their share of the compute time, of that in the
     steps.
     """
@@ -142,7 +144,7 @@ def compute_fraction_of(question: Question, chosen: Sequence[Part]) -> float:
     )
 
 
-def named_by_tensorflow(question: Question) -> tuple[Part, ...]:
+def named_by_tensorflow(question: Question) -> tuple[ComputedOp, ...]:
     """What the devices compute, the largest first. Raises MetricAbsent where the trace
     does not name the types of ops.
     """
@@ -152,7 +154,7 @@ def named_by_tensorflow(question: Question) -> tuple[Part, ...]:
     return found
 
 
-def _with_their_layer(parts: Sequence[Part]) -> list[Part]:
+def _with_their_layer(parts: Sequence[ComputedOp]) -> list[ComputedOp]:
     """Gradients named after the op that they are of,
     `conv2d/convolution/Conv2DBackpropFilter`, count in its layer.
     """
@@ -207,7 +209,7 @@ def _part(
     total_ps: int,
     count: int,
     known: InProgram | None,
-) -> Part:
+) -> ComputedOp:
     text, op, kernel, module = key
     own = path = op_path(text) if text else None
     if path is None and known is not None and known.op_name:
@@ -216,7 +218,7 @@ def _part(
         effect = known.effect
     else:
         effect = ""
-    return Part(
+    return ComputedOp(
         name=op
         or (text.rpartition(":")[0].removeprefix(_CALLED) if own else "")
         or short_kernel(kernel),

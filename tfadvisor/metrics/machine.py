@@ -9,7 +9,7 @@ from tfadvisor.arrays import median
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import known_steps, periods_ms
 from tfadvisor.timeline.run.run_summary import RunSummary
-from tfadvisor.trace.counters import Counted, Gpu
+from tfadvisor.trace.counters import Counted, MachineGpu
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better, Scatter
 
@@ -206,7 +206,7 @@ def gpu_slowed_by(question: Question) -> str:
     return " and ".join(found)
 
 
-def _told(question: Question, ask: Callable[[Gpu], float | None]) -> list[float]:
+def _told(question: Question, ask: Callable[[MachineGpu], float | None]) -> list[float]:
     """Of the GPUs that can answer. Raises MetricAbsent where none can."""
     found = [
         value

@@ -15,7 +15,7 @@ from tfadvisor.metrics.kinds import (
     of_step_time,
     patterns_of_any_device,
 )
-from tfadvisor.metrics.layers import Part, named_by_tensorflow
+from tfadvisor.metrics.layers import ComputedOp, named_by_tensorflow
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.timeline.summary.hot_ops import HotOp
 from tfadvisor.units import Unit, percent
@@ -110,7 +110,7 @@ def _bare_type(op_type: str) -> str:
 
 
 @once
-def _largest_kind(question: Question) -> tuple[str, tuple[Part, ...]]:
+def _largest_kind(question: Question) -> tuple[str, tuple[ComputedOp, ...]]:
     """(the kind that takes most time, its ops, the largest first); ("", ()) where no op
     is of any.
 
@@ -118,7 +118,7 @@ def _largest_kind(question: Question) -> tuple[str, tuple[Part, ...]]:
     """
     found = named_by_tensorflow(question)
     trained = _layers_that_train_a_resize(found)
-    kinds: dict[str, list[Part]] = {}
+    kinds: dict[str, list[ComputedOp]] = {}
     for part in found:
         kind = costly_kind(part.op_type, part.layer)
         if kind is not None and not (
@@ -131,7 +131,7 @@ def _largest_kind(question: Question) -> tuple[str, tuple[Part, ...]]:
     return name, tuple(kinds[name])
 
 
-def _layers_that_train_a_resize(parts: Sequence[Part]) -> set[str]:
+def _layers_that_train_a_resize(parts: Sequence[ComputedOp]) -> set[str]:
     """Layers whose resize has a gradient, as a decoder's that enlarges features: no
     preparation of inputs.
     """
@@ -142,7 +142,7 @@ def _layers_that_train_a_resize(parts: Sequence[Part]) -> set[str]:
     }
 
 
-def costly_ops(question: Question) -> tuple[Part, ...]:
+def costly_ops(question: Question) -> tuple[ComputedOp, ...]:
     """Those of the kind that takes most time, the largest first. Raises
     MetricAbsent.
     """

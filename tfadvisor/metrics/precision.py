@@ -18,7 +18,7 @@ from tfadvisor.printable import short_kernel
 from tfadvisor.tallies import added_up
 from tfadvisor.timeline.devices.gpu import vendor
 from tfadvisor.timeline.names.classes import DeviceClass
-from tfadvisor.timeline.names.devices import is_whole_graph
+from tfadvisor.timeline.names.device_events import is_whole_graph
 from tfadvisor.timeline.names.kernels import (
     KernelKind,
     Precision,

@@ -21,7 +21,7 @@ from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better, TimeClass
 
 if TYPE_CHECKING:
-    from tfadvisor.program.products import DotSize
+    from tfadvisor.program.matrix_products import DotSize
 
 _MULTIPLE = {
     **dict.fromkeys(("bf16", "f16"), 8),

@@ -18,11 +18,11 @@ from tfadvisor.metrics.precision import product_kind, rounds_to_tf32
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import share
 from tfadvisor.printable import short_kernel
+from tfadvisor.timeline.devices.device_kinds import peaks_of
 from tfadvisor.timeline.devices.protocol import Peaks
-from tfadvisor.timeline.devices.registry import peaks_of
-from tfadvisor.timeline.names.devices import instruction_name
+from tfadvisor.timeline.names.device_events import instruction_name
 from tfadvisor.timeline.names.kernels import Precision, precision_of_type
-from tfadvisor.timeline.names.programs import function_of_module
+from tfadvisor.timeline.names.program_calls import function_of_module
 from tfadvisor.timeline.summary.hot_ops import HotOp, HotOps
 from tfadvisor.units import PS_PER_S, Unit, percent
 from tfadvisor.vocabulary import Better, DeviceKind, TimeClass

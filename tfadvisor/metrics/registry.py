@@ -13,7 +13,7 @@ from typing import TypeVar, overload
 
 import msgspec
 
-from tfadvisor.timeline.attribution.model import largest_places
+from tfadvisor.timeline.attribution.spent import largest_places
 from tfadvisor.timeline.run.run_summary import RunSummary
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better, Scatter, TimeClass

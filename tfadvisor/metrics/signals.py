@@ -21,7 +21,7 @@ from tfadvisor.metrics.kinds import (
     of_step_time,
     unfused_attention,
 )
-from tfadvisor.metrics.layers import Part, compute_fraction_of
+from tfadvisor.metrics.layers import ComputedOp, compute_fraction_of
 from tfadvisor.metrics.needless import (
     costly_ops,
     random_draws,
@@ -41,7 +41,7 @@ from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better
 
 
-class Chosen(NamedTuple):
+class SignalShare(NamedTuple):
     """fraction: share of step time of the ops that a row is about. first: the one that
     takes most, "" without any.
     """
@@ -50,7 +50,7 @@ class Chosen(NamedTuple):
     first: str
 
 
-Choice = Callable[[Question], Chosen]
+Choice = Callable[[Question], SignalShare]
 """Finds them. Raises MetricAbsent where the trace cannot tell."""
 
 
@@ -71,10 +71,12 @@ def _hot(
 ) -> Choice:
     """Among the hottest ops of a device; those of the first GPU by default."""
 
-    def choose(question: Question) -> Chosen:
+    def choose(question: Question) -> SignalShare:
         ops = list(select(question))
         every = among(question)
-        return Chosen(of_step_time(question, ops, every), _named(ops[0]) if ops else "")
+        return SignalShare(
+            of_step_time(question, ops, every), _named(ops[0]) if ops else ""
+        )
 
     return choose
 
@@ -97,10 +99,10 @@ def _of_kind(kind: OpKind) -> Choice:
     return _with_its_whole(lambda question: of_kind(question, kind))
 
 
-def _of_parts(select: Callable[[Question], Sequence[Part]]) -> Choice:
+def _of_parts(select: Callable[[Question], Sequence[ComputedOp]]) -> Choice:
     """Among all that the devices compute, by the names that the framework gives."""
 
-    def choose(question: Question) -> Chosen:
+    def choose(question: Question) -> SignalShare:
         parts = select(question)
         if parts and parts[0].line:
             first = f"{parts[0].name} ({parts[0].line})"
@@ -108,7 +110,7 @@ def _of_parts(select: Callable[[Question], Sequence[Part]]) -> Choice:
             first = parts[0].name
         else:
             first = ""
-        return Chosen(compute_fraction_of(question, parts), first)
+        return SignalShare(compute_fraction_of(question, parts), first)
 
     return choose
 

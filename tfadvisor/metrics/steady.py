@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from tfadvisor.metrics.registry import MetricAbsent, Question, once
-from tfadvisor.timeline.host.costs import HostCost
-from tfadvisor.timeline.model import StepSource
+from tfadvisor.timeline.host.host_costs import HostCost
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.run.run_summary import RunSummary
 from tfadvisor.timeline.summary.device import DeviceSummary
-from tfadvisor.timeline.summary.host import HostSummary
+from tfadvisor.timeline.summary.host_summary import HostSummary
+from tfadvisor.timeline.timeline_parts import StepSource
 from tfadvisor.units import PS_PER_MS
 from tfadvisor.vocabulary import DeviceKind, TimeClass
 

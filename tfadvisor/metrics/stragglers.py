@@ -27,7 +27,7 @@ from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.run.meetings import Meetings
 from tfadvisor.timeline.run.run_summary import RunSummary
 from tfadvisor.timeline.summary.device import DeviceSummary
-from tfadvisor.timeline.summary.host import HostSummary
+from tfadvisor.timeline.summary.host_summary import HostSummary
 from tfadvisor.units import PS_PER_MS, Unit, percent
 from tfadvisor.vocabulary import Better, TimeClass
 

@@ -15,8 +15,8 @@ import msgspec
 
 from tfadvisor.program.attributes import window_of
 from tfadvisor.program.convolutions import convolution_flops
+from tfadvisor.program.matrix_products import dot_size
 from tfadvisor.program.module import Frame, Instruction
-from tfadvisor.program.products import dot_size
 from tfadvisor.program.shape import Shape
 from tfadvisor.program.wire import number_of, numbers_of, text_of
 

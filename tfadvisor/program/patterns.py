@@ -8,9 +8,9 @@ from collections import deque
 from collections.abc import Sequence
 
 from tfadvisor.program.flow import Users, inside, kernel_computations
+from tfadvisor.program.matrix_products import DotSize, products
 from tfadvisor.program.module import Computation, Instruction, Module
 from tfadvisor.program.operations import location_of
-from tfadvisor.program.products import DotSize, products
 from tfadvisor.tallies import listed
 
 _HOPS = 8

@@ -13,17 +13,16 @@ import numpy as np
 
 from tfadvisor.arrays import blocks, distinct
 from tfadvisor.program.find_modules import Modules
-from tfadvisor.timeline.attribution.model import Spent
-from tfadvisor.timeline.devices.registry import Unrecorded
+from tfadvisor.timeline.attribution.spent import Spent
+from tfadvisor.timeline.devices.device_kinds import UnrecordedWork
+from tfadvisor.timeline.host.allocators import DeviceMemory
 from tfadvisor.timeline.host.compiles import Compiled, Libraries
-from tfadvisor.timeline.host.costs import HostCalls, HostCost
 from tfadvisor.timeline.host.dispatches import HostOps, called_functions
-from tfadvisor.timeline.host.frames import FrameShare
+from tfadvisor.timeline.host.host_costs import HostCalls, HostCost
 from tfadvisor.timeline.host.input_pipeline import InputPipeline
-from tfadvisor.timeline.host.memory import DeviceMemory
+from tfadvisor.timeline.host.loop_frames import FrameShare
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Intervals
-from tfadvisor.timeline.model import Device, Steps
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import (
     GRAPHS_OFF,
@@ -34,9 +33,10 @@ from tfadvisor.timeline.names.classes import (
     lost_events,
 )
 from tfadvisor.timeline.names.frames import is_frame
-from tfadvisor.timeline.names.host import reads_variable, works_on_variables
+from tfadvisor.timeline.names.host_events import reads_variable, works_on_variables
 from tfadvisor.timeline.names.kernels import kernel_kind
-from tfadvisor.timeline.names.programs import workload_of
+from tfadvisor.timeline.names.program_calls import workload_of
+from tfadvisor.timeline.timeline_parts import Device, Steps
 from tfadvisor.timeline.windows import in_counted_steps
 from tfadvisor.trace.columns import HostTrace, session_start_ns
 from tfadvisor.vocabulary import DeviceKind, TimeClass
@@ -180,7 +180,7 @@ class Capture(msgspec.Struct, frozen=True):
     """Whether Python frames were recorded."""
     empty_accelerators: int
     """Accelerators in the trace without a single event."""
-    unrecorded: Unrecorded = Unrecorded()
+    unrecorded: UnrecordedWork = UnrecordedWork()
     """What accelerators did and the trace lacks."""
     events: RecordedEvents = RecordedEvents()
     """What was recorded of the driving thread in the counted steps."""
@@ -203,7 +203,7 @@ def capture_of(
     window: tuple[int, int],
     steps: Steps,
     devices: Sequence[Device],
-    unrecorded: Unrecorded,
+    unrecorded: UnrecordedWork,
 ) -> Capture:
     """From planes, names and warnings; the trace's events are not asked. devices: the
     inactive ones too.

@@ -19,19 +19,19 @@ from tfadvisor.program.flow import (
     running_computations,
     scatters,
 )
+from tfadvisor.program.matrix_products import multiplied_type, products
 from tfadvisor.program.module import Instruction, Module
 from tfadvisor.program.operations import SourceLocation, location_beside, location_of
 from tfadvisor.program.parameters import copied_argument
 from tfadvisor.program.patterns import unrolled
-from tfadvisor.program.products import multiplied_type, products
-from tfadvisor.timeline.names.devices import (
+from tfadvisor.timeline.names.device_events import (
     kernel_of_instruction,
     possible_instructions,
 )
 
 if TYPE_CHECKING:
     from tfadvisor.program.cost import Cost
-    from tfadvisor.program.products import DotSize
+    from tfadvisor.program.matrix_products import DotSize
 
 _MOST_SEARCHED = 20_000
 """Instructions of a computation beyond which nobody looks for who uses what."""

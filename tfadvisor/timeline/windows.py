@@ -6,8 +6,8 @@ import numpy as np
 
 from tfadvisor.arrays import blocks
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
-from tfadvisor.timeline.model import Steps
 from tfadvisor.timeline.sweeps import reached
+from tfadvisor.timeline.timeline_parts import Steps
 
 
 def step_of(times: Int64Array, steps: Steps) -> Int64Array:

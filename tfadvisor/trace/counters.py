@@ -25,7 +25,7 @@ _Short = Annotated[str, Meta(max_length=400)]
 _Names = Annotated[dict[_Short, _Short], Meta(max_length=64)]
 
 
-class Reading(msgspec.Struct, frozen=True):
+class CounterReading(msgspec.Struct, frozen=True):
     """Counters at one moment, each since something began; None where the system does
     not tell. Seconds and bytes.
     """
@@ -60,7 +60,7 @@ class Reading(msgspec.Struct, frozen=True):
     """Those at whose end the group was stopped because its quota was used up."""
 
 
-class Settings(msgspec.Struct, frozen=True):
+class MachineSettings(msgspec.Struct, frozen=True):
     """What did not change meanwhile; None or empty where the system does not tell."""
 
     cores: Annotated[int, Meta(ge=1, le=1 << 20)] | None = None
@@ -81,7 +81,7 @@ class Settings(msgspec.Struct, frozen=True):
     """Sizes of TensorFlow's pools that the program has set: intra_op, inter_op."""
 
 
-class Gpu(msgspec.Struct, frozen=True):
+class MachineGpu(msgspec.Struct, frozen=True):
     """One GPU of the machine, as its driver tells; it may work for others too."""
 
     name: _Short = ""
@@ -106,10 +106,10 @@ class Counted(msgspec.Struct, frozen=True):
     """The file."""
 
     version: int
-    opened: Reading
-    closed: Reading
-    settings: Settings = Settings()
-    gpus: Annotated[tuple[Gpu, ...], Meta(max_length=16)] = ()
+    opened: CounterReading
+    closed: CounterReading
+    settings: MachineSettings = MachineSettings()
+    gpus: Annotated[tuple[MachineGpu, ...], Meta(max_length=16)] = ()
 
     @property
     def seconds(self) -> float:

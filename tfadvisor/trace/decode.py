@@ -11,9 +11,9 @@ from tfadvisor.trace.columns import HostTrace, Selection
 from tfadvisor.trace.source import Progress, open_source
 
 try:
-    from tfadvisor.trace import compiled
+    from tfadvisor.trace import compiled_decoder
 except ImportError:  # installed without a C compiler
-    compiled = None  # type: ignore[assignment]
+    compiled_decoder = None  # type: ignore[assignment]
 
 
 def decode_file(
@@ -21,8 +21,8 @@ def decode_file(
 ) -> HostTrace:
     """Raises TraceError for what is no trace, and for one without a single plane."""
     source = open_source(path)
-    if compiled is not None:
-        host = compiled.decode(source, selection, progress)
+    if compiled_decoder is not None:
+        host = compiled_decoder.decode(source, selection, progress)
     else:
         from tfadvisor.trace import twin  # imports protobuf
 
@@ -40,4 +40,4 @@ def decode_file(
 
 def is_compiled() -> bool:
     """Whether the compiled decoder is in use."""
-    return compiled is not None
+    return compiled_decoder is not None

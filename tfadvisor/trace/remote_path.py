@@ -14,7 +14,7 @@ from pathlib import Path, PosixPath
 from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 from tfadvisor.errors import UsageError
-from tfadvisor.trace.stores import WEB, Entry, entry_of, objects_below
+from tfadvisor.trace.stores import WEB, StoreEntry, entry_of, objects_below
 
 if TYPE_CHECKING:
     import io
@@ -76,7 +76,7 @@ class RemotePath(PosixPath):
 
     query = ""
     """With its question mark; of this object alone, no path made from it has it."""
-    _entry: Entry | None = None
+    _entry: StoreEntry | None = None
 
     @property
     def address(self) -> str:
@@ -90,7 +90,7 @@ class RemotePath(PosixPath):
         """Whether a web server has it, which is not asked for what it may not have."""
         return self.parts[0].removesuffix(":") in WEB
 
-    def entry(self) -> Entry:
+    def entry(self) -> StoreEntry:
         """What the store says; asked once. Raises OSError, UsageError without a
         driver.
         """
@@ -108,7 +108,7 @@ class RemotePath(PosixPath):
         """The whole object as a file of this machine, fetched unless it is there
         already. Raises as entry.
         """
-        from tfadvisor.trace.copies import open_copy  # no listing needs it
+        from tfadvisor.trace.local_copies import open_copy  # no listing needs it
 
         return open_copy(str(self), self.address, self.entry())
 
@@ -210,7 +210,7 @@ def size_and_stamp(file: Path) -> tuple[int, object]:
     return status.st_size, status.st_mtime_ns
 
 
-def known(address: str, entry: Entry | None) -> RemotePath:
+def known(address: str, entry: StoreEntry | None) -> RemotePath:
     """The path of an object that a store has listed already."""
     path = place_of(address)
     assert isinstance(path, RemotePath)

@@ -70,7 +70,7 @@ _TIMES = (
 )
 
 
-class Entry(msgspec.Struct, frozen=True):
+class StoreEntry(msgspec.Struct, frozen=True):
     """What a store says about an object or folder."""
 
     size: int | None
@@ -141,7 +141,7 @@ def _say_nothing() -> None:
             logger.addHandler(logging.NullHandler())
 
 
-def entry_of(address: str) -> Entry:
+def entry_of(address: str) -> StoreEntry:
     """What the store says about an object now. Raises OSError as `faults` makes them,
     UsageError without a driver.
     """
@@ -157,7 +157,7 @@ def entry_of(address: str) -> Entry:
         raise translated(error, address) from error
 
 
-def objects_below(address: str) -> Iterator[tuple[str, Entry]]:
+def objects_below(address: str) -> Iterator[tuple[str, StoreEntry]]:
     """(address, entry) of every object below a folder. Raises as entry_of; NotThere
     where there is no such folder.
     """
@@ -334,10 +334,10 @@ def _found_on_the_web(
     return found
 
 
-def _entry(info: Mapping[str, Any]) -> Entry:
+def _entry(info: Mapping[str, Any]) -> StoreEntry:
     tag = next((str(info[key]) for key in _TAGS if info.get(key)), None)
     size = info.get("size")
-    return Entry(
+    return StoreEntry(
         None if size is None else int(size),
         tag.strip('"') if tag is not None else None,
         next((when for key in _TIMES if (when := _seconds(info.get(key)))), 0.0),
@@ -427,7 +427,7 @@ class NotThere(Unreachable, FileNotFoundError):
     usual_remedy = "Check the address."
 
 
-class Refused(Unreachable, PermissionError):
+class StoreRefused(Unreachable, PermissionError):
     """The credentials are missing, wrong or not enough."""
 
     number = errno.EACCES
@@ -460,19 +460,19 @@ def translated(error: BaseException, address: str) -> Unreachable:
 
 def _as_refused(
     chain: Sequence[BaseException], status: int | None, address: str
-) -> Refused | None:
+) -> StoreRefused | None:
     scheme = address.partition(":")[0]
     remedy = _CREDENTIALS.get(_AS.get(scheme, scheme), _OTHER_CREDENTIALS)
     if any(type(one).__name__.startswith(_NO_CREDENTIALS) for one in chain):
-        return Refused(
+        return StoreRefused(
             address, "there are no credentials that the driver can use", remedy
         )
     if status in (401, 403):
-        return Refused(
+        return StoreRefused(
             address, f"the store refuses to show it (it answered {status})", remedy
         )
     if any(isinstance(one, PermissionError) for one in chain):
-        return Refused(address, "the store refuses to show it", remedy)
+        return StoreRefused(address, "the store refuses to show it", remedy)
     return None
 
 

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from support.shared_traces import needs_shared_traces, shared_trace_files
 from support.trace_builder import TraceBuilder, trace
 
-from tfadvisor.timeline.build import SELECTION, build_host
+from tfadvisor.timeline.build_host import SELECTION, build_host
 from tfadvisor.timeline.host_timeline import HostTimeline
 from tfadvisor.timeline.intervals import union_of
-from tfadvisor.timeline.model import Device
 from tfadvisor.timeline.names.classes import COPIES, DeviceClass
+from tfadvisor.timeline.timeline_parts import Device
 from tfadvisor.trace import messages
 from tfadvisor.trace.columns import LONGEST_NAME
 from tfadvisor.trace.decode import decode_file

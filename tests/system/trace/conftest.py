@@ -9,7 +9,7 @@ from support.trace_builder import trace
 from support.web_server import Objects, web_server
 
 from tfadvisor.cli.main import guarded_main
-from tfadvisor.trace import copies as transfer
+from tfadvisor.trace import local_copies as transfer
 
 
 @pytest.fixture(autouse=True)

@@ -13,7 +13,7 @@ from support.places import FIXTURES
 import tfadvisor
 from tfadvisor.errors import UsageError
 from tfadvisor.trace.remote_path import RemotePath, place_of
-from tfadvisor.trace.stores import CutOff, NotThere, Refused, translated
+from tfadvisor.trace.stores import CutOff, NotThere, StoreRefused, translated
 
 
 def test_without_fsspec_the_extra_is_named(
@@ -110,12 +110,12 @@ def test_no_output_is_written_to_an_address(say) -> None:
 
 
 def test_errors_survive_the_way_back_from_a_process() -> None:
-    error = Refused("s3://bucket/x", "no", "ask somebody")
+    error = StoreRefused("s3://bucket/x", "no", "ask somebody")
 
     back = pickle.loads(pickle.dumps(error))
 
     assert (type(back), str(back), back.exit_code) == (
-        Refused,
+        StoreRefused,
         "s3://bucket/x: cannot be read: no. ask somebody",
         3,
     )
@@ -129,10 +129,10 @@ class Answered(Exception):
 @pytest.mark.parametrize(
     ("error", "kind"),
     [
-        (Answered(403), Refused),
+        (Answered(403), StoreRefused),
         (Answered(404), NotThere),
         (Answered(500), CutOff),
-        (PermissionError(), Refused),
+        (PermissionError(), StoreRefused),
         (FileNotFoundError(), NotThere),
         (TimeoutError(), CutOff),
         (ConnectionResetError(), CutOff),

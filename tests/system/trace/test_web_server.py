@@ -11,7 +11,7 @@ import pytest
 from support.web_server import Objects
 
 import tfadvisor
-from tfadvisor.trace import copies as transfer
+from tfadvisor.trace import local_copies as transfer
 from tfadvisor.trace import stores
 
 pytest.importorskip("aiohttp", reason="https:// needs aiohttp")

@@ -13,7 +13,7 @@ from support.trace_builder import TraceBuilder, trace
 
 from tfadvisor.advice.judging.judge_rules import run_rules
 from tfadvisor.advice.loading.catalogue import load_catalogue
-from tfadvisor.trace.counters import Gpu, HostCounters
+from tfadvisor.trace.counters import HostCounters, MachineGpu
 
 SQUARE = "f32[64,64]"
 PIPELINE = "Iterator::Root::Prefetch"
@@ -227,7 +227,7 @@ CORES = {"cores": 4, "allowed_cores": 4}
             "gpu-held-down",
             grew(
                 None,
-                Gpu(
+                MachineGpu(
                     "A",
                     utilization=0.9,
                     clock_mhz=1200,

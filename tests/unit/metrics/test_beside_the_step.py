@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 from support.trace_builder import TraceBuilder, trace
 
-from tfadvisor.timeline.model import StepSource
+from tfadvisor.timeline.timeline_parts import StepSource
 
 STEP = "EagerLocalExecute: __inference_train_step_7"
 

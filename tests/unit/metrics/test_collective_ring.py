@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tfadvisor.metrics.collectives import ring_bytes
-from tfadvisor.timeline.names.collectives import CollectiveKind
+from tfadvisor.timeline.names.collective_events import CollectiveKind
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from support.shared_traces import FOLDER, needs_shared_traces
 from support.trace_builder import TraceBuilder, trace
 
 from tfadvisor.analysis import Options, conclude
-from tfadvisor.metrics.layers import Parts, compute_parts
+from tfadvisor.metrics.layers import ComputedOps, compute_parts
 from tfadvisor.timeline.run.run_summary import RunSummary
 from tfadvisor.trace import messages
 from tfadvisor.trace.runs import choose_run
@@ -33,7 +33,7 @@ def on_gpu(*kernels: tuple[str, float, str], stat: str) -> TraceBuilder:
     return builder
 
 
-def shares(found: Parts, of: str) -> dict[str, float]:
+def shares(found: ComputedOps, of: str) -> dict[str, float]:
     """Of the compute time, by layer, op_type or line."""
     return {
         name: round(ps / found.compute_ps, 6)

@@ -7,7 +7,7 @@ from support import hlo_builder as hlo
 from support.gpu_step import gpu_steps
 
 from tfadvisor.metrics.products import misaligned
-from tfadvisor.program.products import DotSize
+from tfadvisor.program.matrix_products import DotSize
 
 
 @pytest.mark.parametrize(

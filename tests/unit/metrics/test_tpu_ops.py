@@ -8,7 +8,7 @@ import pytest
 from support import hlo_builder as hlo
 from support.trace_builder import TraceBuilder, _set, _stat_id, trace
 
-from tfadvisor.timeline.names.devices import proven_product
+from tfadvisor.timeline.names.device_events import proven_product
 
 approx = pytest.approx
 DOT = hlo.dot_numbers([1], [0])

@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 from support import hlo_builder as hlo
 
-from tfadvisor.program.collectives import (
+from tfadvisor.program.exchanges import (
     collectives_between_products,
 )
 from tfadvisor.program.module import Module

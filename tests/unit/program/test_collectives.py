@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support import hlo_builder as hlo
 
-from tfadvisor.program.collectives import CollectiveOp, collectives
+from tfadvisor.program.exchanges import CollectiveOp, collectives
 from tfadvisor.program.module import Module
 
 X = hlo.op(1, "parameter", "f32[32,16]")

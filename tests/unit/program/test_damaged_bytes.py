@@ -12,18 +12,18 @@ from support import hlo_builder as hlo
 
 from tfadvisor.errors import TraceError
 from tfadvisor.program.attributes import window_of
-from tfadvisor.program.collectives import (
+from tfadvisor.program.convolutions import convolution_flops
+from tfadvisor.program.cost import Costs
+from tfadvisor.program.exchanges import (
     collectives,
     collectives_between_products,
 )
-from tfadvisor.program.convolutions import convolution_flops
-from tfadvisor.program.cost import Costs
 from tfadvisor.program.flow import effect, inside, reached
+from tfadvisor.program.matrix_products import dot_size, products
 from tfadvisor.program.module import Instruction, Module
 from tfadvisor.program.operations import location_of
 from tfadvisor.program.parameters import copied_argument, parameter_summary
 from tfadvisor.program.patterns import unfused_attention, unrolled
-from tfadvisor.program.products import dot_size, products
 
 OF_MODULES: tuple[Callable[[Module], object], ...] = (
     lambda module: module.name,

@@ -6,8 +6,8 @@ import pytest
 from support import hlo_builder as hlo
 
 from tfadvisor.errors import TraceError
+from tfadvisor.program.matrix_products import DotSize, dot_size
 from tfadvisor.program.module import Instruction, Module
-from tfadvisor.program.products import DotSize, dot_size
 
 
 def product(

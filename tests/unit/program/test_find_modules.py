@@ -7,7 +7,7 @@ from support import hlo_builder as hlo
 
 from tfadvisor.errors import TraceError
 from tfadvisor.program.find_modules import Modules, find_modules
-from tfadvisor.trace import compiled, messages, twin
+from tfadvisor.trace import compiled_decoder, messages, twin
 from tfadvisor.trace.columns import Selection
 from tfadvisor.trace.source import Source
 
@@ -15,7 +15,7 @@ BODY = hlo.computation(1, hlo.op(1, "constant", "s32[]"))
 LARGE = 12190760917235803885  # a TPU's fingerprint, above 2**63
 
 
-@pytest.fixture(params=[compiled, twin], ids=["compiled", "twin"])
+@pytest.fixture(params=[compiled_decoder, twin], ids=["compiled", "twin"])
 def modules(request):
     def of(
         *programs: tuple[int, str, bytes],

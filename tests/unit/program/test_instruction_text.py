@@ -5,8 +5,8 @@ from __future__ import annotations
 from support import hlo_builder as hlo
 
 from tfadvisor.program.flow import Users
+from tfadvisor.program.hlo_text import instruction_text, shown
 from tfadvisor.program.module import Module
-from tfadvisor.program.text import instruction_text, shown
 
 BODY = hlo.computation(
     1,

@@ -5,12 +5,12 @@ from __future__ import annotations
 from support import hlo_builder as hlo
 
 from tfadvisor.program.flow import Users
-from tfadvisor.program.module import Module
-from tfadvisor.program.products import (
+from tfadvisor.program.matrix_products import (
     is_product,
     next_products,
     products,
 )
+from tfadvisor.program.module import Module
 
 ALONG_FEATURES = hlo.dot_numbers([1], [0])
 

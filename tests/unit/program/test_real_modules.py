@@ -11,8 +11,8 @@ from support.places import FIXTURES
 from support.shared_traces import FOLDER, needs_shared_traces
 
 from tfadvisor.errors import TraceError
-from tfadvisor.program.collectives import collectives
 from tfadvisor.program.cost import Costs
+from tfadvisor.program.exchanges import collectives
 from tfadvisor.program.find_modules import Modules, find_modules
 from tfadvisor.program.module import Module
 from tfadvisor.program.operations import location_of

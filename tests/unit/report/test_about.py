@@ -9,7 +9,7 @@ from support.trace_builder import trace
 from tfadvisor.report.about import about_lines
 from tfadvisor.report.assembly.parts import machine_infos
 from tfadvisor.report.model import MetricValue, Report
-from tfadvisor.trace.counters import Gpu, HostCounters
+from tfadvisor.trace.counters import HostCounters, MachineGpu
 
 
 def report(*hosts: HostCounters, **values: float) -> Report:
@@ -40,7 +40,7 @@ def test_without_counters_there_is_nothing_to_say() -> None:
 
 
 def test_a_machine_is_told_in_one_line() -> None:
-    gpu = Gpu("NVIDIA T4", "550.54", 0.9, 1200, 1590, 60, 70, ("heat",))
+    gpu = MachineGpu("NVIDIA T4", "550.54", 0.9, 1200, 1590, 60, 70, ("heat",))
     settings = {
         "cores": 64,
         "allowed_cores": 16,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tfadvisor.timeline.distributions import distribution, percentile_of
+from tfadvisor.timeline.sketches import distribution, percentile_of
 
 
 def test_few_values_are_all_kept_in_order() -> None:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from support.counters import grew
 from support.trace_builder import TraceBuilder, trace
 
-from tfadvisor.timeline.host.costs import HostCost
+from tfadvisor.timeline.host.host_costs import HostCost
 from tfadvisor.timeline.names.classes import lost_events
 from tfadvisor.timeline.names.drivers import blocks_on_memory
 

@@ -17,11 +17,11 @@ from tfadvisor.metrics.registry import MetricAbsent, Settings, measure, register
 from tfadvisor.metrics.steady import class_shares
 from tfadvisor.timeline.host_timeline import HostTimeline
 from tfadvisor.timeline.intervals import Intervals, union, union_of
-from tfadvisor.timeline.model import Device
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.run.meetings import Meetings
 from tfadvisor.timeline.run.run_summary import merge
-from tfadvisor.timeline.summary.host import HostSummary, summarize
+from tfadvisor.timeline.summary.host_summary import HostSummary, summarize
+from tfadvisor.timeline.timeline_parts import Device
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import TimeClass
 

@@ -12,7 +12,7 @@ from google.protobuf.internal import api_implementation
 from support.wire import groups, overlong, sized
 
 from tfadvisor.errors import TraceError
-from tfadvisor.trace import compiled, twin
+from tfadvisor.trace import compiled_decoder, twin
 from tfadvisor.trace.columns import Selection
 from tfadvisor.trace.source import Source
 
@@ -41,7 +41,7 @@ DEPTHS: dict[str, tuple[int, Callable[[bytes], bytes]]] = {
 def read_by(data: bytes) -> tuple[bool, ...]:
     """Whether the compiled decoder takes the bytes, and whether the twin does."""
     found = []
-    for decode in (compiled.decode, twin.decode):
+    for decode in (compiled_decoder.decode, twin.decode):
         try:
             decode(Source("memory", memoryview(data), len(data)), Selection(None))
             found.append(True)

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from support.trace_builder import trace
 
-from tfadvisor.trace import compiled, messages, twin
+from tfadvisor.trace import compiled_decoder, messages, twin
 from tfadvisor.trace.columns import Kind, NameFilter, Selection, origin_of
 from tfadvisor.trace.source import Source
 
 
-@pytest.fixture(params=[compiled, twin], ids=["compiled", "twin"])
+@pytest.fixture(params=[compiled_decoder, twin], ids=["compiled", "twin"])
 def decode(request):
     def run(data, selection=Selection(None)):
         return request.param.decode(
@@ -167,8 +167,8 @@ def test_many_threads_give_what_one_gives(monkeypatch, decode) -> None:
         )
     data = builder.bytes()
     whole = decode(data)
-    monkeypatch.setattr(compiled, "_EVENTS_A_CHUNK", 2)
-    monkeypatch.setattr(compiled, "_processors", lambda: 4)
+    monkeypatch.setattr(compiled_decoder, "_EVENTS_A_CHUNK", 2)
+    monkeypatch.setattr(compiled_decoder, "_processors", lambda: 4)
 
     split = decode(data)
 
@@ -191,14 +191,14 @@ def test_a_machine_that_gives_no_thread_decodes_with_one(
     for at in range(8):
         builder.call("a", at, at + 1)
     data = builder.bytes()
-    alone = compiled.decode(
+    alone = compiled_decoder.decode(
         Source("memory", memoryview(data), len(data)), Selection(None)
     )
-    monkeypatch.setattr(compiled, "_EVENTS_A_CHUNK", 2)
-    monkeypatch.setattr(compiled, "_processors", lambda: 4)
-    monkeypatch.setattr(compiled.Thread, "start", refused)
+    monkeypatch.setattr(compiled_decoder, "_EVENTS_A_CHUNK", 2)
+    monkeypatch.setattr(compiled_decoder, "_processors", lambda: 4)
+    monkeypatch.setattr(compiled_decoder.Thread, "start", refused)
 
-    found = compiled.decode(
+    found = compiled_decoder.decode(
         Source("memory", memoryview(data), len(data)), Selection(None)
     )
 

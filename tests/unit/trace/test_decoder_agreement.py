@@ -16,8 +16,8 @@ from support.shared_traces import shared_trace_files
 from support.trace_builder import trace
 
 from tfadvisor.errors import TraceError
-from tfadvisor.timeline.build import SELECTION
-from tfadvisor.trace import compiled, messages, twin
+from tfadvisor.timeline.build_host import SELECTION
+from tfadvisor.trace import compiled_decoder, messages, twin
 from tfadvisor.trace.columns import HostTrace, NameFilter, Selection
 from tfadvisor.trace.source import Source, open_source
 
@@ -33,7 +33,7 @@ def both(
 ) -> tuple[HostTrace | None, HostTrace | None]:
     source = Source("memory", memoryview(data), len(data))
     found: list[HostTrace | None] = []
-    for decoder in (compiled, twin):
+    for decoder in (compiled_decoder, twin):
         try:
             found.append(decoder.decode(source, selection))
         except TraceError:
@@ -49,7 +49,7 @@ def both(
 def test_agree_on_every_fixture(path: Path, selection: Selection) -> None:
     source = open_source(path)
 
-    decoded = compiled.decode(source, selection)
+    decoded = compiled_decoder.decode(source, selection)
 
     assert len(decoded.events) > 0
     assert_same(decoded, twin.decode(source, selection))

@@ -13,8 +13,8 @@ import pytest
 from support.same_trace import assert_same
 from support.trace_builder import trace
 
-from tfadvisor.timeline.build import SELECTION
-from tfadvisor.trace import compiled, source
+from tfadvisor.timeline.build_host import SELECTION
+from tfadvisor.trace import compiled_decoder, source
 from tfadvisor.trace.columns import Selection
 from tfadvisor.trace.source import Source, open_source
 
@@ -29,8 +29,8 @@ NOTHING = np.empty((0, 2), np.int64)
 @pytest.fixture(autouse=True)
 def _small_files_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(source, "_HEAD", 4096)
-    monkeypatch.setattr(compiled, "_WORTH_GIVING_BACK", PAGE)
-    for module in (source, compiled):
+    monkeypatch.setattr(compiled_decoder, "_WORTH_GIVING_BACK", PAGE)
+    for module in (source, compiled_decoder):
         monkeypatch.setattr(module, "LARGE", 4096)
 
 
@@ -95,7 +95,7 @@ def test_what_is_decoded_is_the_same(
     """Several chunks a line, lines with texts and without, and names whose only event
     lies in the middle of a chunk.
     """
-    monkeypatch.setattr(compiled, "_EVENTS_A_CHUNK", 1000)
+    monkeypatch.setattr(compiled_decoder, "_EVENTS_A_CHUNK", 1000)
     builder = trace()
     for at in range(5000):
         name = f"once{at}" if at % 1700 == 850 else f"k{at % 7}"
@@ -114,10 +114,12 @@ def test_what_is_decoded_is_the_same(
     data = builder.bytes()
     file = opened(tmp_path, data)
 
-    decoded = compiled.decode(file, selection)
+    decoded = compiled_decoder.decode(file, selection)
 
     assert_same(
-        compiled.decode(Source("memory", memoryview(data), len(data)), selection),
+        compiled_decoder.decode(
+            Source("memory", memoryview(data), len(data)), selection
+        ),
         decoded,
     )
     gone = len(data) - sum(map(bool, file.buffer)) - data.count(0)

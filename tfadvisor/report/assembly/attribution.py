@@ -11,16 +11,16 @@ from collections.abc import Callable, Iterator, Sequence
 import msgspec
 
 from tfadvisor.arrays import median
-from tfadvisor.metrics.layers import Part, parts_of
+from tfadvisor.metrics.layers import ComputedOp, parts_of
 from tfadvisor.metrics.registry import MetricAbsent
 from tfadvisor.metrics.steady import class_shares, counted_hosts, periods_ms
 from tfadvisor.printable import cut
 from tfadvisor.report.model import ActivityTime, ClassTime, Place, PlacedTime
 from tfadvisor.report.wording import OTHER
 from tfadvisor.tallies import added_up, listed
-from tfadvisor.timeline.attribution.model import NOT_RECORDED, Spent
-from tfadvisor.timeline.names.devices import instruction_name
-from tfadvisor.timeline.names.host import op_type
+from tfadvisor.timeline.attribution.spent import NOT_RECORDED, Spent
+from tfadvisor.timeline.names.device_events import instruction_name
+from tfadvisor.timeline.names.host_events import op_type
 from tfadvisor.timeline.names.op_path import op_name
 from tfadvisor.timeline.run.run_summary import RunSummary
 from tfadvisor.units import number_of
@@ -106,7 +106,7 @@ def _computed(
         yield _Named(kind, part.name, _place_of(part, key[2]), part.total_ps * scale)
 
 
-def _place_of(part: Part, kernel: str) -> Place:
+def _place_of(part: ComputedOp, kernel: str) -> Place:
     file, _, line = part.line.rpartition(":")
     function = next(
         (

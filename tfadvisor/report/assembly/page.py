@@ -25,10 +25,10 @@ from tfadvisor.report.forms.page_data import (
     StageRow,
 )
 from tfadvisor.report.model import Report
-from tfadvisor.timeline.names.devices import instruction_name
+from tfadvisor.timeline.names.device_events import instruction_name
 from tfadvisor.timeline.picture.step_picture import StepPicture
 from tfadvisor.timeline.run.run_summary import RunSummary
-from tfadvisor.timeline.summary.host import HostSummary
+from tfadvisor.timeline.summary.host_summary import HostSummary
 from tfadvisor.units import PS_PER_MS
 
 _MOST_OPS = 20_000

@@ -4,7 +4,7 @@ text, and memory.
 
 from __future__ import annotations
 
-from tfadvisor.metrics.layers import Part, compute_parts
+from tfadvisor.metrics.layers import ComputedOp, compute_parts
 from tfadvisor.metrics.registry import MetricAbsent
 from tfadvisor.metrics.steady import device_steps
 from tfadvisor.report.forms.page_data import (
@@ -16,7 +16,7 @@ from tfadvisor.report.forms.page_data import (
     PeaksInfo,
     ProgramMemoryInfo,
 )
-from tfadvisor.timeline.devices.registry import peaks_of
+from tfadvisor.timeline.devices.device_kinds import peaks_of
 from tfadvisor.timeline.run.run_summary import RunSummary
 from tfadvisor.units import PS_PER_MS
 
@@ -44,7 +44,7 @@ def part_rows(run: RunSummary) -> tuple[PartRow, ...]:
     )
 
 
-def _part_row(part: Part, steps: int) -> PartRow:
+def _part_row(part: ComputedOp, steps: int) -> PartRow:
     return PartRow(
         name=part.name,
         module=part.module,

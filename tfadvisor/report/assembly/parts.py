@@ -19,7 +19,7 @@ from tfadvisor.timeline.names.op_path import op_name
 from tfadvisor.timeline.program_ops import InProgram
 from tfadvisor.timeline.run.run_summary import RunSummary
 from tfadvisor.timeline.summary.device import OpTable
-from tfadvisor.trace.counters import Counted, Gpu
+from tfadvisor.trace.counters import Counted, MachineGpu
 from tfadvisor.units import PS_PER_MS
 from tfadvisor.vocabulary import DeviceKind
 
@@ -174,5 +174,5 @@ def _machine(host: str, counted: Counted) -> MachineInfo:
     )
 
 
-def _gpu(told: Gpu) -> GpuInfo:
+def _gpu(told: MachineGpu) -> GpuInfo:
     return GpuInfo(**msgspec.structs.asdict(told))

@@ -35,10 +35,10 @@ from tfadvisor.report.model import (
     Tool,
 )
 from tfadvisor.report.wording import OTHER
-from tfadvisor.timeline.attribution.model import NOT_RECORDED
-from tfadvisor.timeline.model import StepKind
+from tfadvisor.timeline.attribution.spent import NOT_RECORDED
 from tfadvisor.timeline.run.run_summary import RunSummary
-from tfadvisor.timeline.summary.host import HostSummary
+from tfadvisor.timeline.summary.host_summary import HostSummary
+from tfadvisor.timeline.timeline_parts import StepKind
 from tfadvisor.units import PS_PER_MS, percent
 from tfadvisor.version import VERSION
 from tfadvisor.vocabulary import TimeClass

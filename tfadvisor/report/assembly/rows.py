@@ -9,7 +9,7 @@ from tfadvisor.metrics.collectives import ring_bytes
 from tfadvisor.metrics.steady import counted_hosts
 from tfadvisor.report.forms.page_data import CollectiveRow, DeviceRow
 from tfadvisor.timeline.intervals import Int64Array
-from tfadvisor.timeline.names.collectives import CollectiveKind
+from tfadvisor.timeline.names.collective_events import CollectiveKind
 from tfadvisor.timeline.run.run_summary import RunSummary
 from tfadvisor.timeline.summary.device import DeviceSummary
 from tfadvisor.units import PS_PER_MS, PS_PER_S

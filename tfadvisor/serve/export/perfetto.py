@@ -22,7 +22,7 @@ from tfadvisor.serve.export.perfetto_packets import (
     put_slices,
     thread_track,
 )
-from tfadvisor.timeline.build import SELECTION
+from tfadvisor.timeline.build_host import SELECTION
 from tfadvisor.timeline.host_timeline import HostTimeline
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.run.one_host import Progress, Watch

@@ -37,8 +37,8 @@ from tfadvisor.timeline.intervals import (
     union,
     union_of,
 )
-from tfadvisor.timeline.model import Device, StepKind
-from tfadvisor.timeline.steps.breakdown import classes_of_time
+from tfadvisor.timeline.steps.class_masks import classes_of_time
+from tfadvisor.timeline.timeline_parts import Device, StepKind
 from tfadvisor.vocabulary import TimeClass
 
 _PS_PER_NS = 1_000

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from tfadvisor.processes import lives
 from tfadvisor.serve.tensorboard.listing import ListedRun
-from tfadvisor.trace.copies import claimed, is_entry, is_ours
+from tfadvisor.trace.local_copies import claimed, is_entry, is_ours
 from tfadvisor.version import VERSION
 
 REPORT, PAGE, SNAPSHOT, SUMMARY = (

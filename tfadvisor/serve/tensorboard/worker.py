@@ -32,7 +32,7 @@ from tfadvisor.serve.tensorboard.cache import (
     STEP,
     SUMMARY,
 )
-from tfadvisor.timeline.build import SELECTION, build_host
+from tfadvisor.timeline.build_host import SELECTION, build_host
 from tfadvisor.timeline.picture.step_picture import Drawing
 from tfadvisor.timeline.run.read_hosts import progress_over
 from tfadvisor.trace.decode import decode_file

@@ -13,13 +13,13 @@ from tfadvisor.arrays import is_in, true_at
 from tfadvisor.errors import TraceError
 from tfadvisor.printable import short_kernel
 from tfadvisor.timeline.attribution.exclusive import exclusive_time
-from tfadvisor.timeline.attribution.model import Spent
+from tfadvisor.timeline.attribution.spent import Spent
 from tfadvisor.timeline.intervals import Int64Array, Intervals, difference, intersection
-from tfadvisor.timeline.model import Device, module_names
 from tfadvisor.timeline.names.classes import COPIES, DeviceClass
-from tfadvisor.timeline.names.collectives import CollectiveKind, collective_of
-from tfadvisor.timeline.names.devices import instruction_name
+from tfadvisor.timeline.names.collective_events import CollectiveKind, collective_of
+from tfadvisor.timeline.names.device_events import instruction_name
 from tfadvisor.timeline.sweeps import alike
+from tfadvisor.timeline.timeline_parts import Device, module_names
 from tfadvisor.vocabulary import TimeClass
 
 if TYPE_CHECKING:

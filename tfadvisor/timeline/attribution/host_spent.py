@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from tfadvisor.arrays import true_at
 from tfadvisor.timeline.attribution.exclusive import shared
-from tfadvisor.timeline.attribution.model import (
+from tfadvisor.timeline.attribution.spent import (
     FEWEST_TICKS,
     NOT_RECORDED,
     Sampled,
@@ -32,14 +32,14 @@ from tfadvisor.timeline.intervals import (
 )
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.frames import bare_frame, frame_place, place_in_words
-from tfadvisor.timeline.names.host import (
+from tfadvisor.timeline.names.host_events import (
     SENDING_OPS,
     is_single_op,
     op_type,
     runs_ops,
     single_op,
 )
-from tfadvisor.timeline.names.input_pipeline import (
+from tfadvisor.timeline.names.tf_data import (
     produced_kind,
     stage_kind,
     stage_path,

@@ -7,12 +7,12 @@ from __future__ import annotations
 import numpy as np
 
 from tfadvisor.tallies import listed
-from tfadvisor.timeline.attribution.model import FEWEST_TICKS, Sampled
+from tfadvisor.timeline.attribution.spent import FEWEST_TICKS, Sampled
 from tfadvisor.timeline.host.dispatches import dispatches
-from tfadvisor.timeline.host.frames import FrameShare
+from tfadvisor.timeline.host.loop_frames import FrameShare
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Int64Array, Intervals, intersection, union
-from tfadvisor.timeline.model import Steps
+from tfadvisor.timeline.timeline_parts import Steps
 
 _WORTH_NAMING = 0.01
 """Of step time."""

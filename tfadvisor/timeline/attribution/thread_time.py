@@ -20,24 +20,24 @@ from tfadvisor.timeline.intervals import (
     parents,
     union,
 )
-from tfadvisor.timeline.model import Steps
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.frames import annotates, is_frame, is_users_frame
-from tfadvisor.timeline.names.host import (
+from tfadvisor.timeline.names.host_events import (
     called_function,
     calls_function,
     is_single_op,
     op_type,
 )
-from tfadvisor.timeline.names.input_pipeline import (
+from tfadvisor.timeline.names.program_calls import inside_runtime, jitted_function
+from tfadvisor.timeline.names.tf_data import (
     produced_kind,
     runs_function,
     stage_kind,
     stage_path,
     works_ahead,
 )
-from tfadvisor.timeline.names.programs import inside_runtime, jitted_function
 from tfadvisor.timeline.sweeps import enclosing, reached
+from tfadvisor.timeline.timeline_parts import Steps
 
 if TYPE_CHECKING:
     import numpy.typing as npt

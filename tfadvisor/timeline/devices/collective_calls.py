@@ -15,21 +15,25 @@ from tfadvisor.errors import TraceError
 from tfadvisor.program.find_modules import Modules
 from tfadvisor.tallies import listed
 from tfadvisor.timeline.intervals import Int64Array, Intervals, difference
-from tfadvisor.timeline.model import Device, DeviceOps, Steps
 from tfadvisor.timeline.names.classes import DeviceClass
-from tfadvisor.timeline.names.collectives import (
+from tfadvisor.timeline.names.collective_events import (
     CollectiveKind,
     collective_of,
     kind_of_opcode,
     op_stem,
 )
-from tfadvisor.timeline.names.devices import done_half, instruction_name, is_done_half
+from tfadvisor.timeline.names.device_events import (
+    done_half,
+    instruction_name,
+    is_done_half,
+)
+from tfadvisor.timeline.timeline_parts import Device, DeviceOps, Steps
 from tfadvisor.timeline.windows import step_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from tfadvisor.program.collectives import CollectiveOp
+    from tfadvisor.program.exchanges import CollectiveOp
 
 
 class CollectiveCalls(msgspec.Struct, frozen=True):
@@ -207,7 +211,7 @@ def collectives_by_name(programs: Modules, module: str) -> Mapping[str, Collecti
     """
     if not programs.keys:
         return {}
-    from tfadvisor.program.collectives import collectives  # only with HLO in the trace
+    from tfadvisor.program.exchanges import collectives  # only with HLO in the trace
 
     try:
         return {

@@ -18,16 +18,16 @@ from tfadvisor.timeline.devices.cpu_thunks import (
     with_unnamed_ops,
 )
 from tfadvisor.timeline.devices.event_stats import value_at
-from tfadvisor.timeline.devices.protocol import DevicePlatform, Recorded
+from tfadvisor.timeline.devices.protocol import DevicePlatform, RecordedHost
 from tfadvisor.timeline.host.dispatches import eager_runs
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
-from tfadvisor.timeline.model import Callers, Device, DeviceOps
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import DeviceClass, HostClass
-from tfadvisor.timeline.names.collectives import tensorflow_collective
-from tfadvisor.timeline.names.devices import hlo_class, is_control_flow
-from tfadvisor.timeline.names.host import runs_python, single_op
+from tfadvisor.timeline.names.collective_events import tensorflow_collective
+from tfadvisor.timeline.names.device_events import hlo_class, is_control_flow
+from tfadvisor.timeline.names.host_events import runs_python, single_op
+from tfadvisor.timeline.timeline_parts import Callers, Device, DeviceOps
 from tfadvisor.trace.columns import HostTrace
 from tfadvisor.vocabulary import DeviceKind
 
@@ -46,7 +46,7 @@ class Cpu(DevicePlatform):
     kind = DeviceKind.CPU
     on_host_threads = True
 
-    def devices(self, recorded: Recorded) -> tuple[Device, ...]:
+    def devices(self, recorded: RecordedHost) -> tuple[Device, ...]:
         """One device a device ordinal, the first holding TensorFlow's ops too; none
         when nothing computes.
 
@@ -125,7 +125,7 @@ def _communicating_ops(trace: HostTrace, programs: Modules) -> frozenset[str]:
     )
 
 
-def _device(recorded: Recorded, name: str, table: DeviceOps) -> Device:
+def _device(recorded: RecordedHost, name: str, table: DeviceOps) -> Device:
     """table: what runs on it."""
     return Device(
         name=name,

@@ -21,11 +21,10 @@ from tfadvisor.timeline.devices.event_stats import value_at
 from tfadvisor.timeline.host.dispatches import calls_of_module, calls_that_execute
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Int64Array, Intervals, difference, union
-from tfadvisor.timeline.model import COLUMNS, DeviceOps
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import DeviceClass
-from tfadvisor.timeline.names.host import is_end_mark
-from tfadvisor.timeline.names.programs import (
+from tfadvisor.timeline.names.host_events import is_end_mark
+from tfadvisor.timeline.names.program_calls import (
     ANY_PROGRAM,
     awaits_program,
     bounds_pool_work,
@@ -33,6 +32,7 @@ from tfadvisor.timeline.names.programs import (
     runs_program,
     starts_pool_work,
 )
+from tfadvisor.timeline.timeline_parts import COLUMNS, DeviceOps
 from tfadvisor.trace.columns import HostTrace
 
 if TYPE_CHECKING:

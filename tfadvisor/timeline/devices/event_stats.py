@@ -10,10 +10,9 @@ import numpy as np
 from tfadvisor.arrays import constant, distinct
 from tfadvisor.timeline.devices.protocol import Copies
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
-from tfadvisor.timeline.model import HostMemory
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import DeviceClass
-from tfadvisor.timeline.names.devices import (
+from tfadvisor.timeline.names.device_events import (
     ON_DEVICE,
     PAGEABLE,
     PINNED,
@@ -22,6 +21,7 @@ from tfadvisor.timeline.names.devices import (
     memory_kinds,
 )
 from tfadvisor.timeline.sweeps import places
+from tfadvisor.timeline.timeline_parts import HostMemory
 from tfadvisor.trace.columns import LAST_EVENT, HostTrace, StatColumn
 
 if TYPE_CHECKING:

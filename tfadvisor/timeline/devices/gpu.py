@@ -15,17 +15,17 @@ from tfadvisor.timeline.devices.protocol import (
     DeviceOfPlanes,
     Peaks,
     Properties,
-    Recorded,
+    RecordedHost,
     number,
     peaks_of_model,
     stated_peaks,
 )
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
-from tfadvisor.timeline.model import Device
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import DeviceClass, is_derived
-from tfadvisor.timeline.names.devices import device_class, gpu_model, is_for_games
+from tfadvisor.timeline.names.device_events import device_class, gpu_model, is_for_games
 from tfadvisor.timeline.names.models import multiprocessors
+from tfadvisor.timeline.timeline_parts import Device
 from tfadvisor.trace.columns import HostTrace
 from tfadvisor.vocabulary import DeviceKind
 
@@ -43,7 +43,7 @@ class Gpu(DeviceOfPlanes):
 
     kind = DeviceKind.GPU
 
-    def devices(self, recorded: Recorded) -> tuple[Device, ...]:
+    def devices(self, recorded: RecordedHost) -> tuple[Device, ...]:
         """By number; planes of the same name are one device."""
         return devices_of_planes(self, recorded)
 

@@ -11,15 +11,15 @@ import numpy as np
 
 from tfadvisor.arrays import blocks, constant, distinct, is_in, true_at
 from tfadvisor.timeline.devices.event_stats import numbers_as_stored
-from tfadvisor.timeline.distributions import Distribution, distribution
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
-from tfadvisor.timeline.model import Callers, DeviceOps
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.drivers import launches_graph
-from tfadvisor.timeline.names.host import copies_to_peer
+from tfadvisor.timeline.names.host_events import copies_to_peer
+from tfadvisor.timeline.sketches import Distribution, distribution
 from tfadvisor.timeline.sweeps import places
+from tfadvisor.timeline.timeline_parts import Callers, DeviceOps
 from tfadvisor.trace.columns import HostTrace
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from tfadvisor.arrays import constant, distinct, is_in, true_at, used
 from tfadvisor.tallies import listed
 from tfadvisor.timeline.devices.event_stats import first_texts_of, numbers_of, texts_of
 from tfadvisor.timeline.devices.launches import LaunchLinks
-from tfadvisor.timeline.devices.protocol import DeviceOfPlanes, Properties, Recorded
+from tfadvisor.timeline.devices.protocol import DeviceOfPlanes, Properties, RecordedHost
 from tfadvisor.timeline.intervals import (
     BoolArray,
     Int64Array,
@@ -21,12 +21,12 @@ from tfadvisor.timeline.intervals import (
     union,
     union_of,
 )
-from tfadvisor.timeline.model import COLUMNS, Device, DeviceOps
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import COPIES, DeviceClass
-from tfadvisor.timeline.names.collectives import op_collective
-from tfadvisor.timeline.names.devices import is_command_buffer
-from tfadvisor.timeline.names.programs import program_name, program_number
+from tfadvisor.timeline.names.collective_events import op_collective
+from tfadvisor.timeline.names.device_events import is_command_buffer
+from tfadvisor.timeline.names.program_calls import program_name, program_number
+from tfadvisor.timeline.timeline_parts import COLUMNS, Device, DeviceOps
 from tfadvisor.trace.columns import NUM_OCCURRENCES, HostTrace, Plane, StatColumn
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ _POSITIVE = (1 << 63) - 1
 
 
 def devices_of_planes(
-    questions: DeviceOfPlanes, recorded: Recorded
+    questions: DeviceOfPlanes, recorded: RecordedHost
 ) -> tuple[Device, ...]:
     """The devices of one kind, by number; planes of the same number are one device."""
     numbers = (questions.number(plane.name) for plane in recorded.trace.planes)
@@ -54,7 +54,7 @@ def devices_of_planes(
 
 def _device(
     questions: DeviceOfPlanes,
-    recorded: Recorded,
+    recorded: RecordedHost,
     number: int,
     planes: list[int],
     links: LaunchLinks,

@@ -15,10 +15,10 @@ import msgspec
 from tfadvisor.program.find_modules import Modules
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
-from tfadvisor.timeline.model import Device, Stated
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import DeviceClass, device_number
 from tfadvisor.timeline.names.models import known_model
+from tfadvisor.timeline.timeline_parts import Device, Stated
 from tfadvisor.trace.columns import HostTrace
 from tfadvisor.vocabulary import DeviceKind
 
@@ -30,7 +30,7 @@ Properties: TypeAlias = Mapping[str, float | int | str]
 """A device plane's own stats, those that are a number or a text."""
 
 
-class Recorded(msgspec.Struct, frozen=True):
+class RecordedHost(msgspec.Struct, frozen=True):
     """What one host recorded, as devices are found in it."""
 
     trace: HostTrace
@@ -58,7 +58,7 @@ class DevicePlatform:
     where no other device works.
     """
 
-    def devices(self, recorded: Recorded) -> tuple[Device, ...]:
+    def devices(self, recorded: RecordedHost) -> tuple[Device, ...]:
         """The host's devices of this kind, by number; those without any event
         included.
         """

@@ -25,12 +25,11 @@ from tfadvisor.timeline.devices.protocol import (
     DeviceOfPlanes,
     Peaks,
     Properties,
-    Recorded,
+    RecordedHost,
     peaks_of_model,
     stated_peaks,
 )
 from tfadvisor.timeline.intervals import BoolArray, Int64Array, union_of
-from tfadvisor.timeline.model import Device, Stated
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import (
     COPIES,
@@ -43,7 +42,7 @@ from tfadvisor.timeline.names.classes import (
     is_tpu_barrier,
     is_tpu_plane,
 )
-from tfadvisor.timeline.names.devices import (
+from tfadvisor.timeline.names.device_events import (
     GUESSED_CATEGORY,
     awaited_start,
     copied_bytes,
@@ -51,7 +50,8 @@ from tfadvisor.timeline.names.devices import (
     hlo_class,
     is_control_flow,
 )
-from tfadvisor.timeline.names.programs import signed
+from tfadvisor.timeline.names.program_calls import signed
+from tfadvisor.timeline.timeline_parts import Device, Stated
 from tfadvisor.trace.columns import Events, HostTrace
 from tfadvisor.vocabulary import DeviceKind
 
@@ -66,7 +66,7 @@ class Tpu(DeviceOfPlanes):
 
     kind = DeviceKind.TPU
 
-    def devices(self, recorded: Recorded) -> tuple[Device, ...]:
+    def devices(self, recorded: RecordedHost) -> tuple[Device, ...]:
         """By number; planes of the same name are one device, beside which its sparse
         cores have their own.
         """

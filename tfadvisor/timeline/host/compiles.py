@@ -14,12 +14,12 @@ from tfadvisor.errors import TraceError
 from tfadvisor.program.find_modules import Modules
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Intervals, intersection
-from tfadvisor.timeline.model import Steps
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass, is_keras, is_py_dataset
 from tfadvisor.timeline.names.frames import bare_frame
-from tfadvisor.timeline.names.host import calls_function
-from tfadvisor.timeline.names.programs import calls_module, jitted_function
+from tfadvisor.timeline.names.host_events import calls_function
+from tfadvisor.timeline.names.program_calls import calls_module, jitted_function
+from tfadvisor.timeline.timeline_parts import Steps
 from tfadvisor.trace.columns import HostTrace
 
 _MOST_PROGRAMS = 6

@@ -21,11 +21,10 @@ from tfadvisor.timeline.intervals import (
     union,
     union_of,
 )
-from tfadvisor.timeline.model import Steps
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.frames import traces_jax
-from tfadvisor.timeline.names.host import (
+from tfadvisor.timeline.names.host_events import (
     blocks_in_eager_call,
     called_function,
     calls_function,
@@ -34,7 +33,7 @@ from tfadvisor.timeline.names.host import (
     is_single_op,
     op_type,
 )
-from tfadvisor.timeline.names.programs import (
+from tfadvisor.timeline.names.program_calls import (
     calls_module,
     executes,
     is_jitted,
@@ -42,6 +41,7 @@ from tfadvisor.timeline.names.programs import (
     names_what_it_dispatches,
     runs_program,
 )
+from tfadvisor.timeline.timeline_parts import Steps
 from tfadvisor.timeline.windows import in_counted_steps
 from tfadvisor.trace.columns import HostTrace
 

@@ -18,8 +18,8 @@ from tfadvisor.timeline.host.dispatches import (
     eager_pauses,
     eager_runs,
 )
-from tfadvisor.timeline.host.frames import calls_before_dispatches
 from tfadvisor.timeline.host.input_pipeline import made_batches
+from tfadvisor.timeline.host.loop_frames import calls_before_dispatches
 from tfadvisor.timeline.host.threads import Thread, Threads
 from tfadvisor.timeline.intervals import (
     EMPTY,
@@ -32,17 +32,17 @@ from tfadvisor.timeline.intervals import (
     union,
     union_of,
 )
-from tfadvisor.timeline.model import HostActivity, Pending, Steps
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.frames import waits_for_others
-from tfadvisor.timeline.names.host import (
+from tfadvisor.timeline.names.host_events import (
     is_eager_function,
     is_python_op,
     reads_array,
     runs_python,
 )
-from tfadvisor.timeline.names.programs import serves_requests
+from tfadvisor.timeline.names.program_calls import serves_requests
+from tfadvisor.timeline.timeline_parts import HostActivity, Pending, Steps
 from tfadvisor.trace.columns import HostTrace
 from tfadvisor.vocabulary import TimeClass
 

@@ -23,12 +23,12 @@ from tfadvisor.timeline.intervals import (
     union,
     union_of,
 )
-from tfadvisor.timeline.model import Steps, StepSource
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.frames import is_frame
-from tfadvisor.timeline.names.host import is_python_op
-from tfadvisor.timeline.names.input_pipeline import (
+from tfadvisor.timeline.names.host_events import is_python_op
+from tfadvisor.timeline.names.program_calls import makes_tensor
+from tfadvisor.timeline.names.tf_data import (
     asking_stage,
     fills_buffer,
     produced_kind,
@@ -37,7 +37,7 @@ from tfadvisor.timeline.names.input_pipeline import (
     stage_path,
     works_ahead,
 )
-from tfadvisor.timeline.names.programs import makes_tensor
+from tfadvisor.timeline.timeline_parts import Steps, StepSource
 from tfadvisor.trace.columns import HostTrace, Int32Array, Value
 
 _MANY = 16

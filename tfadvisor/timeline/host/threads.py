@@ -22,8 +22,8 @@ from tfadvisor.timeline.intervals import (
 )
 from tfadvisor.timeline.names.classes import HostClass, is_host_plane
 from tfadvisor.timeline.names.frames import is_frame, takes_sample
-from tfadvisor.timeline.names.host import host_classes
-from tfadvisor.timeline.names.input_pipeline import is_pipeline_thread
+from tfadvisor.timeline.names.host_events import host_classes
+from tfadvisor.timeline.names.tf_data import is_pipeline_thread
 from tfadvisor.trace.columns import (
     LAST_EVENT,
     NUM_OCCURRENCES,

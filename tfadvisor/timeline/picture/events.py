@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from tfadvisor.timeline.host.memory import allocators, numbers_at
+from tfadvisor.timeline.host.allocators import allocators, numbers_at
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.names import stats
-from tfadvisor.timeline.names.devices import ALLOCATION
+from tfadvisor.timeline.names.device_events import ALLOCATION
 from tfadvisor.trace.columns import HostTrace
 
 if TYPE_CHECKING:

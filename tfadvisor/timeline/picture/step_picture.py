@@ -20,10 +20,10 @@ from tfadvisor.timeline.intervals import (
     parents,
     union,
 )
-from tfadvisor.timeline.model import Device, Steps
 from tfadvisor.timeline.names.classes import DeviceClass, HostClass
 from tfadvisor.timeline.picture.events import EventBlocks, LaneRows, event_blocks
-from tfadvisor.timeline.steps.breakdown import classes_of_time
+from tfadvisor.timeline.steps.class_masks import classes_of_time
+from tfadvisor.timeline.timeline_parts import Device, Steps
 from tfadvisor.vocabulary import DeviceKind, LaneRole, TimeClass, WhichStep
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ import numpy as np
 from tfadvisor.arrays import median, occurrence, ranks
 from tfadvisor.timeline.devices.collective_calls import CollectiveCalls
 from tfadvisor.timeline.intervals import Int64Array
-from tfadvisor.timeline.model import StepSource
-from tfadvisor.timeline.summary.host import HostSummary
+from tfadvisor.timeline.summary.host_summary import HostSummary
+from tfadvisor.timeline.timeline_parts import StepSource
 
 _FEWEST_SHARED = 2
 _MOST_ALIKE = 1 << 32

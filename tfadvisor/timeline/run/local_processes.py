@@ -11,7 +11,7 @@ from queue import SimpleQueue
 from threading import Thread
 
 from tfadvisor.processes import Replaced, Worker, answer_tasks
-from tfadvisor.timeline.run.one_host import Answer, Work
+from tfadvisor.timeline.run.one_host import TaskResult, Work
 
 _WORKER = __name__
 
@@ -23,12 +23,12 @@ class LocalProcesses:
         """working: how many work at once."""
         self._working = working
 
-    def each(self, work: Work, tasks: Sequence[bytes]) -> Iterator[Answer]:
+    def each(self, work: Work, tasks: Sequence[bytes]) -> Iterator[TaskResult]:
         """As Engine. A thread waits for each process, so that this one can be
         interrupted.
         """
         waiting = deque(enumerate(tasks))
-        ended: SimpleQueue[Answer | Exception] = SimpleQueue()
+        ended: SimpleQueue[TaskResult | Exception] = SimpleQueue()
         workers = [
             Replaced(lambda: Worker(_WORKER))
             for _ in range(min(self._working, len(tasks)))
@@ -55,7 +55,7 @@ def _drive(
     worker: Replaced,
     work: str,
     waiting: deque[tuple[int, bytes]],
-    ended: SimpleQueue[Answer | Exception],
+    ended: SimpleQueue[TaskResult | Exception],
 ) -> None:
     while True:
         try:
@@ -65,9 +65,9 @@ def _drive(
         try:
             answer = worker.ask((work, task))
             assert isinstance(answer, bytes)
-            ended.put(Answer(index, answer))
+            ended.put(TaskResult(index, answer))
         except EOFError:
-            ended.put(Answer(index, None))
+            ended.put(TaskResult(index, None))
         except Exception as error:
             ended.put(error)
 

@@ -14,9 +14,9 @@ import numpy as np
 from tfadvisor.arrays import distinct, median, occurrence, ranks
 from tfadvisor.timeline.devices.collective_calls import CollectiveCalls
 from tfadvisor.timeline.intervals import Int64Array
-from tfadvisor.timeline.names.collectives import CollectiveKind
+from tfadvisor.timeline.names.collective_events import CollectiveKind
 from tfadvisor.timeline.run.clocks import Clocks, align
-from tfadvisor.timeline.summary.host import HostSummary
+from tfadvisor.timeline.summary.host_summary import HostSummary
 
 if TYPE_CHECKING:
     import numpy.typing as npt

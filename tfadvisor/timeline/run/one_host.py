@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from tfadvisor.errors import TraceError
-from tfadvisor.timeline.build import PICTURED, SELECTION, build_host
-from tfadvisor.timeline.devices.registry import on_own_clocks
+from tfadvisor.timeline.build_host import PICTURED, SELECTION, build_host
+from tfadvisor.timeline.devices.device_kinds import on_own_clocks
 from tfadvisor.timeline.host_timeline import HostTimeline
-from tfadvisor.timeline.summary.host import HostSummary, summarize
+from tfadvisor.timeline.summary.host_summary import HostSummary, summarize
 from tfadvisor.trace.columns import HostTrace, Selection
 from tfadvisor.trace.decode import decode_file
 from tfadvisor.trace.remote_path import RemotePath, place_of
@@ -157,7 +157,7 @@ is wrong with every task.
 """
 
 
-class Answer(msgspec.Struct, frozen=True):
+class TaskResult(msgspec.Struct, frozen=True):
     """What came of a task."""
 
     task: int
@@ -169,6 +169,6 @@ class Answer(msgspec.Struct, frozen=True):
 class Engine(Protocol):
     """Who does work that is the same for many tasks: `LocalProcesses`."""
 
-    def each(self, work: Work, tasks: Sequence[bytes]) -> Iterator[Answer]:
+    def each(self, work: Work, tasks: Sequence[bytes]) -> Iterator[TaskResult]:
         """The answers as they come, in any order. Raises what the work raises."""
         ...

@@ -14,7 +14,7 @@ from tfadvisor.errors import TraceError
 from tfadvisor.memory import free_memory, unpacked_size
 from tfadvisor.timeline.run.local_processes import LocalProcesses
 from tfadvisor.timeline.run.one_host import Progress, Skip, Watch, by_engine, read_host
-from tfadvisor.timeline.summary.host import HostSummary
+from tfadvisor.timeline.summary.host_summary import HostSummary
 
 _WORTH_PROCESSES = 48 << 20
 """Below this many bytes in all hosts' files a process costs more to start (0.2 s) than

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import msgspec
 
 from tfadvisor.timeline.run.meetings import Meetings, find_meetings
-from tfadvisor.timeline.summary.host import HostSummary
+from tfadvisor.timeline.summary.host_summary import HostSummary
 from tfadvisor.trace.counters import HostCounters
 
 

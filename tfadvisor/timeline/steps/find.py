@@ -15,11 +15,10 @@ from tfadvisor.errors import UsageError
 from tfadvisor.timeline.host.dispatches import driving_thread, outermost
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Int64Array
-from tfadvisor.timeline.model import Device, StepKind, Steps, StepSource
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.frames import frame_place
-from tfadvisor.timeline.names.host import called_function
-from tfadvisor.timeline.names.programs import jitted_function
+from tfadvisor.timeline.names.host_events import called_function
+from tfadvisor.timeline.names.program_calls import jitted_function
 from tfadvisor.timeline.steps.markers import MarkedSteps, drawn_steps, marked_steps
 from tfadvisor.timeline.steps.periodicity import (
     LEAST_CYCLES,
@@ -41,6 +40,7 @@ from tfadvisor.timeline.steps.without_markers import (
     thread_that_takes_most,
 )
 from tfadvisor.timeline.sweeps import reached
+from tfadvisor.timeline.timeline_parts import Device, StepKind, Steps, StepSource
 from tfadvisor.timeline.windows import leading
 from tfadvisor.trace.columns import HostTrace, session_start_ns
 from tfadvisor.trace.runs import host_of

@@ -13,10 +13,10 @@ from tfadvisor.arrays import distinct, is_in, median, true_at
 from tfadvisor.timeline.host.dispatches import outermost
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Int64Array
-from tfadvisor.timeline.model import Device, StepSource
 from tfadvisor.timeline.names import stats
-from tfadvisor.timeline.names.host import function_name, is_eager_function
-from tfadvisor.timeline.names.programs import is_jitted
+from tfadvisor.timeline.names.host_events import function_name, is_eager_function
+from tfadvisor.timeline.names.program_calls import is_jitted
+from tfadvisor.timeline.timeline_parts import Device, StepSource
 from tfadvisor.trace.columns import HostTrace
 from tfadvisor.vocabulary import DeviceKind
 

@@ -10,15 +10,14 @@ import numpy as np
 from msgspec.structs import replace
 
 from tfadvisor.arrays import distinct, group_spans, is_in, ranks, true_at
-from tfadvisor.timeline.devices.registry import program_lines
+from tfadvisor.timeline.devices.device_kinds import program_lines
 from tfadvisor.timeline.host.dispatches import calls_of_module, dispatches, outermost
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Int64Array
-from tfadvisor.timeline.model import Device, StepSource
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import DeviceClass, HostClass
-from tfadvisor.timeline.names.host import function_name, is_eager_function
-from tfadvisor.timeline.names.programs import program_name
+from tfadvisor.timeline.names.host_events import function_name, is_eager_function
+from tfadvisor.timeline.names.program_calls import program_name
 from tfadvisor.timeline.steps.markers import grouped
 from tfadvisor.timeline.steps.periodicity import (
     LEAST_CYCLES,
@@ -26,6 +25,7 @@ from tfadvisor.timeline.steps.periodicity import (
     find_period,
     inferred,
 )
+from tfadvisor.timeline.timeline_parts import Device, StepSource
 from tfadvisor.timeline.windows import leading
 from tfadvisor.trace.columns import HostTrace
 

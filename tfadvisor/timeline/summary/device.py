@@ -20,13 +20,19 @@ from tfadvisor.timeline.devices.collective_calls import (
 )
 from tfadvisor.timeline.devices.gpu import capability
 from tfadvisor.timeline.devices.launches import Launches, launches_of
-from tfadvisor.timeline.distributions import Distribution, distribution
 from tfadvisor.timeline.intervals import BoolArray, Int64Array, union, union_of
-from tfadvisor.timeline.model import Device, DeviceOps, HostMemory, Steps, module_names
 from tfadvisor.timeline.names.classes import COPIES, DeviceClass
-from tfadvisor.timeline.names.devices import is_done_half, is_span
-from tfadvisor.timeline.names.launches import KernelLaunch, kernel_launch
+from tfadvisor.timeline.names.device_events import is_done_half, is_span
+from tfadvisor.timeline.names.kernel_launches import KernelLaunch, kernel_launch
+from tfadvisor.timeline.sketches import Distribution, distribution
 from tfadvisor.timeline.sweeps import alike
+from tfadvisor.timeline.timeline_parts import (
+    Device,
+    DeviceOps,
+    HostMemory,
+    Steps,
+    module_names,
+)
 from tfadvisor.vocabulary import DeviceKind
 
 if TYPE_CHECKING:

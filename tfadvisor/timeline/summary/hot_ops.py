@@ -12,10 +12,10 @@ import numpy as np
 from tfadvisor.arrays import ranks, true_at
 from tfadvisor.errors import TraceError
 from tfadvisor.timeline.intervals import Int64Array
-from tfadvisor.timeline.model import Device, DeviceOps, Stated, Steps
 from tfadvisor.timeline.names.classes import DeviceClass
-from tfadvisor.timeline.names.devices import opcode_and_effect, proven_product
+from tfadvisor.timeline.names.device_events import opcode_and_effect, proven_product
 from tfadvisor.timeline.summary.device import OpTable
+from tfadvisor.timeline.timeline_parts import Device, DeviceOps, Stated, Steps
 from tfadvisor.vocabulary import DeviceKind
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ def _told(
 ) -> InProgram:
     """What the profiler itself says of an op."""
     from tfadvisor.program.cost import Cost
-    from tfadvisor.program.products import DotSize
+    from tfadvisor.program.matrix_products import DotSize
     from tfadvisor.timeline.program_ops import InProgram
 
     product = proven_product(instruction, flops)

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from tfadvisor.act.record.gpus import GpuWatch, asked_once
-from tfadvisor.trace.counters import Gpu
+from tfadvisor.trace.counters import MachineGpu
 
 SMI = (
     "NVIDIA H100 80GB HBM3, 550.54.15, 97, 1755, 1980, 650.00, 700.00, "
@@ -36,8 +36,8 @@ def test_nvidia_smi_is_asked_once(
     with GpuWatch() as watch:
         pass
 
-    first, second = (msgspec.convert(one, Gpu) for one in watch.found)
-    assert first == Gpu(
+    first, second = (msgspec.convert(one, MachineGpu) for one in watch.found)
+    assert first == MachineGpu(
         "NVIDIA H100 80GB HBM3",
         "550.54.15",
         0.97,
@@ -47,7 +47,7 @@ def test_nvidia_smi_is_asked_once(
         700,
         ("hardware slowdown", "heat"),
     )
-    assert second == Gpu("NVIDIA T4", "550.54.15", None, 585, 1590, None, 70, ())
+    assert second == MachineGpu("NVIDIA T4", "550.54.15", None, 585, 1590, None, 70, ())
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from tfadvisor.act.record.injected.tfadvisor_hook import machine
-from tfadvisor.trace.counters import VERSION, Reading, Settings
+from tfadvisor.trace.counters import VERSION, CounterReading, MachineSettings
 
 pytestmark = pytest.mark.skipif(
     not Path("/proc/self/stat").exists(), reason="Linux tells these things in /proc"
@@ -175,10 +175,10 @@ def test_of_this_process_and_a_child_of_it() -> None:
     subprocess.run([sys.executable, "-c", burn], check=True)
     time.sleep(0.02)
     after = machine.reading(os.getpid())
-    settings = msgspec.convert(machine.settings(), Settings)
+    settings = msgspec.convert(machine.settings(), MachineSettings)
 
     assert after["program_seconds"] - before["program_seconds"] >= 0.45
     assert after["busy_seconds"] >= before["busy_seconds"]
-    assert msgspec.convert(after, Reading).available_bytes > 1 << 20
+    assert msgspec.convert(after, CounterReading).available_bytes > 1 << 20
     assert settings.cores == os.cpu_count()
     assert settings.versions["python"] == ".".join(map(str, sys.version_info[:3]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfadvisor.timeline.attribution.model import Spent, largest_places
+from tfadvisor.timeline.attribution.spent import Spent, largest_places
 from tfadvisor.vocabulary import TimeClass
 
 

@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 from support.trace_builder import TraceBuilder, trace
 
-from tfadvisor.timeline.devices import registry
+from tfadvisor.timeline.devices import device_kinds
+from tfadvisor.timeline.devices.device_kinds import peaks_of
 from tfadvisor.timeline.devices.event_stats import no_details, numbers_of
 from tfadvisor.timeline.devices.planes import devices_of_planes
 from tfadvisor.timeline.devices.protocol import (
@@ -23,14 +24,13 @@ from tfadvisor.timeline.devices.protocol import (
     DeviceOfPlanes,
     Peaks,
     Properties,
-    Recorded,
+    RecordedHost,
 )
-from tfadvisor.timeline.devices.registry import peaks_of
 from tfadvisor.timeline.intervals import BoolArray, Int64Array
-from tfadvisor.timeline.model import Device
 from tfadvisor.timeline.names import drivers, stats
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.drivers import DriverCalls
+from tfadvisor.timeline.timeline_parts import Device
 from tfadvisor.trace.columns import HostTrace
 from tfadvisor.vocabulary import TimeClass
 
@@ -56,7 +56,7 @@ class Xpu(DeviceOfPlanes):
     kind = NewKind.XPU
     label = "XPU"
 
-    def devices(self, recorded: Recorded) -> tuple[Device, ...]:
+    def devices(self, recorded: RecordedHost) -> tuple[Device, ...]:
         return devices_of_planes(self, recorded)
 
     def holds_work(self, line: str, line_id: int) -> bool:
@@ -94,7 +94,7 @@ class Xpu(DeviceOfPlanes):
 @pytest.fixture
 def _known(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(drivers, "_DRIVERS", [*drivers._DRIVERS, LEVEL_ZERO])
-    monkeypatch.setattr(registry, "_PLATFORMS", [*registry._PLATFORMS, Xpu()])
+    monkeypatch.setattr(device_kinds, "_PLATFORMS", [*device_kinds._PLATFORMS, Xpu()])
     drivers._joined.cache_clear()
     yield
     drivers._joined.cache_clear()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tfadvisor.timeline.devices.device_kinds import peaks_of
 from tfadvisor.timeline.devices.protocol import Peaks
-from tfadvisor.timeline.devices.registry import peaks_of
 from tfadvisor.timeline.names.models import _rows
 from tfadvisor.vocabulary import DeviceKind
 

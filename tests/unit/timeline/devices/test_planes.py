@@ -6,7 +6,7 @@ import pytest
 from support.trace_builder import trace
 
 from tfadvisor.timeline.names.classes import DeviceClass, is_derived
-from tfadvisor.timeline.names.devices import copy_bytes
+from tfadvisor.timeline.names.device_events import copy_bytes
 
 PS = 1_000_000
 

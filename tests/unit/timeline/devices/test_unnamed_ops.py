@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from support.trace_builder import TraceBuilder, trace
 
-from tfadvisor.timeline.model import DeviceOps
+from tfadvisor.timeline.timeline_parts import DeviceOps
 from tfadvisor.vocabulary import TimeClass
 
 PS = 1_000_000

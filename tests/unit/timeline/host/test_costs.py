@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from support.trace_builder import PS_PER_US, trace
 
-from tfadvisor.timeline.host.costs import HostCost
+from tfadvisor.timeline.host.host_costs import HostCost
 
 
 def test_a_cost_counts_where_no_device_works_and_in_counted_steps() -> None:

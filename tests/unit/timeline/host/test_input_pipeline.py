@@ -5,7 +5,7 @@ from __future__ import annotations
 from support.trace_builder import TraceBuilder, trace
 
 from tfadvisor.timeline.host.input_pipeline import InputPipeline, InputStage
-from tfadvisor.timeline.names.input_pipeline import stage_path
+from tfadvisor.timeline.names.tf_data import stage_path
 
 PS = 1_000_000
 ROOT = "Iterator::Root::Prefetch"

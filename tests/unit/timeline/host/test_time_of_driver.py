@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 from support.trace_builder import TraceBuilder, trace
 
-from tfadvisor.timeline.host.costs import HostCost
+from tfadvisor.timeline.host.host_costs import HostCost
 from tfadvisor.timeline.host_timeline import HostTimeline
 
 PS = 1_000_000

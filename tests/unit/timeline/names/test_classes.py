@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from tfadvisor.timeline.names.classes import DeviceClass, HostClass
-from tfadvisor.timeline.names.devices import (
+from tfadvisor.timeline.names.device_events import (
     copied_bytes,
     device_class,
     hlo_class,
     is_control_flow,
 )
 from tfadvisor.timeline.names.frames import frame_place
-from tfadvisor.timeline.names.host import host_class, op_type
+from tfadvisor.timeline.names.host_events import host_class, op_type
 
 
 @pytest.mark.parametrize(

@@ -7,14 +7,18 @@ from __future__ import annotations
 import pytest
 
 from tfadvisor.timeline.names.classes import DeviceClass
-from tfadvisor.timeline.names.collectives import (
+from tfadvisor.timeline.names.collective_events import (
     Collective,
     CollectiveKind,
     collective_of,
     op_collective,
     op_stem,
 )
-from tfadvisor.timeline.names.devices import device_class, hlo_class, is_control_flow
+from tfadvisor.timeline.names.device_events import (
+    device_class,
+    hlo_class,
+    is_control_flow,
+)
 
 NCCL = [
     (

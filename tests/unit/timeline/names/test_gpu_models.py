@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tfadvisor.timeline.names.devices import gpu_model
+from tfadvisor.timeline.names.device_events import gpu_model
 
 
 @pytest.mark.parametrize(

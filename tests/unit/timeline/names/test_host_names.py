@@ -9,7 +9,7 @@ from support.trace_builder import trace
 
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass
-from tfadvisor.timeline.names.host import (
+from tfadvisor.timeline.names.host_events import (
     called_function,
     calls_function,
     function_name,
@@ -28,8 +28,8 @@ from tfadvisor.timeline.names.host import (
     runs_python,
     scales_loss,
 )
-from tfadvisor.timeline.names.input_pipeline import builds_pipeline
-from tfadvisor.timeline.names.programs import is_jitted
+from tfadvisor.timeline.names.program_calls import is_jitted
+from tfadvisor.timeline.names.tf_data import builds_pipeline
 
 COMPILES = """
     tf.function-graph_building

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from tfadvisor.timeline.names.programs import calls_module, function_of_module
+from tfadvisor.timeline.names.program_calls import calls_module, function_of_module
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from support.places import ROOT
 
 from tfadvisor.timeline.names.classes import COPIES, DeviceClass, is_derived
-from tfadvisor.timeline.names.devices import device_class, is_whole_graph
+from tfadvisor.timeline.names.device_events import device_class, is_whole_graph
 from tfadvisor.timeline.names.kernels import kernel_kind
 
 NAMES = ROOT.parent / "shared" / "reference" / "kernel-names.tsv"

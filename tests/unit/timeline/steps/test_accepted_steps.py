@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import pytest
 from support.trace_builder import TraceBuilder, trace
 
-from tfadvisor.timeline.model import Steps, StepSource
+from tfadvisor.timeline.timeline_parts import Steps, StepSource
 
 PS = 1_000_000
 BATCHES = "batches taken from the input pipeline"

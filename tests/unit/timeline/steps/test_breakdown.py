@@ -10,9 +10,13 @@ from support.trace_builder import TraceBuilder, trace
 
 from tfadvisor.timeline.host_timeline import HostTimeline
 from tfadvisor.timeline.intervals import EMPTY
-from tfadvisor.timeline.model import StepKind, Steps, StepSource
-from tfadvisor.timeline.steps import breakdown
-from tfadvisor.timeline.steps.breakdown import break_down, classes_of_time, unknown_time
+from tfadvisor.timeline.steps import class_masks
+from tfadvisor.timeline.steps.class_masks import (
+    break_down,
+    classes_of_time,
+    unknown_time,
+)
+from tfadvisor.timeline.timeline_parts import StepKind, Steps, StepSource
 from tfadvisor.vocabulary import TimeClass
 
 PS = 1_000_000
@@ -557,7 +561,7 @@ def test_a_large_class_is_worked_out_anew_each_time_and_a_small_one_kept(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Python before and after a dispatch of 20 µs; nothing compiles."""
-    monkeypatch.setattr(breakdown, "_FEW", 1)
+    monkeypatch.setattr(class_masks, "_FEW", 1)
     builder = (
         trace().step(0, 100).busy("GPU:0", (80, 100)).call("PjitFunction(f)", 40, 60)
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.trace_builder import TraceBuilder, trace
 
-from tfadvisor.timeline.model import Steps, StepSource
+from tfadvisor.timeline.timeline_parts import Steps, StepSource
 
 
 def lengths_us(steps: Steps) -> list[float]:

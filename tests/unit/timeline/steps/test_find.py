@@ -6,7 +6,7 @@ import pytest
 from support.trace_builder import trace
 
 from tfadvisor.errors import UsageError
-from tfadvisor.timeline.model import StepKind, Steps, StepSource
+from tfadvisor.timeline.timeline_parts import StepKind, Steps, StepSource
 from tfadvisor.vocabulary import TimeClass
 
 PS = 1_000_000

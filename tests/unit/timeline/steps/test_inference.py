@@ -10,10 +10,10 @@ import pytest
 from support.places import FIXTURES
 from support.trace_builder import trace
 
-from tfadvisor.timeline.build import SELECTION, build_host
-from tfadvisor.timeline.model import Steps, StepSource
+from tfadvisor.timeline.build_host import SELECTION, build_host
 from tfadvisor.timeline.steps.periodicity import find_period
-from tfadvisor.trace import compiled, messages
+from tfadvisor.timeline.timeline_parts import Steps, StepSource
+from tfadvisor.trace import compiled_decoder, messages
 from tfadvisor.trace.source import Source, open_source
 
 PS = 1_000_000
@@ -312,7 +312,7 @@ def test_stripping_the_markers_leaves_the_step_time(name: str) -> None:
     within 5% of the marked one.
     """
     path = FIXTURES / name / "trace.xplane.pb.gz"
-    marked = build_host(compiled.decode(open_source(path), SELECTION)).steps
+    marked = build_host(compiled_decoder.decode(open_source(path), SELECTION)).steps
     space = messages.XSpace.FromString(gzip.decompress(path.read_bytes()))
     for plane in space.planes:
         for stat in plane.stat_metadata.values():
@@ -321,7 +321,9 @@ def test_stripping_the_markers_leaves_the_step_time(name: str) -> None:
     data = space.SerializeToString()
 
     inferred = build_host(
-        compiled.decode(Source("stripped", memoryview(data), len(data)), SELECTION)
+        compiled_decoder.decode(
+            Source("stripped", memoryview(data), len(data)), SELECTION
+        )
     ).steps
 
     assert inferred.source is not StepSource.WHOLE_TRACE

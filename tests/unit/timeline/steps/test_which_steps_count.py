@@ -9,7 +9,7 @@ import pytest
 from support.trace_builder import TraceBuilder, trace
 
 from tfadvisor.errors import UsageError
-from tfadvisor.timeline.model import StepKind, Steps, StepSource
+from tfadvisor.timeline.timeline_parts import StepKind, Steps, StepSource
 
 PS = 1_000_000
 

@@ -9,7 +9,7 @@ import pytest
 from support.trace_builder import TraceBuilder, trace
 
 from tfadvisor.timeline.names.classes import DeviceClass
-from tfadvisor.timeline.names.launches import KernelLaunch, kernel_launch
+from tfadvisor.timeline.names.kernel_launches import KernelLaunch, kernel_launch
 from tfadvisor.timeline.summary.device import SMALL_KERNEL_PS, DeviceSummary, OpTable
 
 PS = 1_000_000

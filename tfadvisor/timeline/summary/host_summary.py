@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from tfadvisor.timeline.distributions import FEWEST_KEPT
-from tfadvisor.timeline.host.costs import HostCost
+from tfadvisor.timeline.host.host_costs import HostCost
 from tfadvisor.timeline.host_timeline import HostBreakdown, HostTimeline
 from tfadvisor.timeline.intervals import Int64Array, Intervals, union_of
-from tfadvisor.timeline.model import Device, Steps
 from tfadvisor.timeline.names.classes import DeviceClass
+from tfadvisor.timeline.sketches import FEWEST_KEPT
 from tfadvisor.timeline.summary.device import DeviceSummary, sharing, summarize_device
 from tfadvisor.timeline.summary.hot_ops import CalmOps, HotOps, calm_ops, hot_ops
+from tfadvisor.timeline.timeline_parts import Device, Steps
 from tfadvisor.vocabulary import DeviceKind
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from tfadvisor.timeline.summary.programs import ProgramExcerpts, ProgramPatterns
+    from tfadvisor.timeline.summary.main_program import ProgramExcerpts, ProgramPatterns
 _MOST_KEPT = 2048
 """Values of each kind of distribution on all devices of a host together: 16 kB."""
 _FAR_MORE = 2
@@ -136,7 +136,7 @@ def _excerpts(
 ) -> ProgramExcerpts | None:
     if not host.programs.keys:
         return None
-    from tfadvisor.timeline.summary.programs import (
+    from tfadvisor.timeline.summary.main_program import (
         program_excerpts,
     )  # only a page shows them
 
@@ -170,7 +170,7 @@ def _program(
     if host.programs.keys and (
         one.kind is not DeviceKind.CPU or len(devices) > 1 or len(one.collectives)
     ):
-        from tfadvisor.timeline.summary.programs import (
+        from tfadvisor.timeline.summary.main_program import (
             program_patterns,
         )  # small traces need none
 

@@ -20,7 +20,6 @@ from tfadvisor.timeline.intervals import (
     parents,
     union,
 )
-from tfadvisor.timeline.model import Steps
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.frames import (
     annotates,
@@ -33,7 +32,8 @@ from tfadvisor.timeline.names.frames import (
     waits_for_others,
     walks_modules,
 )
-from tfadvisor.timeline.names.programs import takes_over_value
+from tfadvisor.timeline.names.program_calls import takes_over_value
+from tfadvisor.timeline.timeline_parts import Steps
 
 _MOST_FRAMES = 3_000_000
 _WORTH_NAMING = 0.01

@@ -12,7 +12,7 @@ import numpy as np
 
 from tfadvisor.arrays import blocks
 from tfadvisor.timeline.intervals import EMPTY, Intervals, difference, union, union_of
-from tfadvisor.timeline.model import Device, Steps
+from tfadvisor.timeline.timeline_parts import Device, Steps
 from tfadvisor.vocabulary import DeviceKind, TimeClass
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ events.
 _CLASSES = tuple(kind for kind in TimeClass if kind is not TimeClass.IDLE)
 
 
-class StepTime(msgspec.Struct, frozen=True):
+class ClassMasks(msgspec.Struct, frozen=True):
     """Where the time of every step goes on every device; one row as for a device that
     never runs where there is none.
     """
@@ -46,7 +46,7 @@ class StepTime(msgspec.Struct, frozen=True):
 
 def break_down(
     devices: Sequence[Device], host: Mapping[TimeClass, Intervals], steps: Steps
-) -> StepTime:
+) -> ClassMasks:
     """host: of host_classes_of_time. Without any device the host's own classes are all
     there is.
     """
@@ -59,7 +59,7 @@ def break_down(
         kept.append(
             classes if not index or one is None or len(one.ops) <= _FEW else None
         )
-    return StepTime(
+    return ClassMasks(
         np.stack([lengths for lengths, _ in rows]),
         np.stack([short for _, short in rows]),
         tuple(kept),

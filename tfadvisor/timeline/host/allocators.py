@@ -11,7 +11,7 @@ from tfadvisor.arrays import distinct
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.names import stats
-from tfadvisor.timeline.names.devices import is_host_allocator
+from tfadvisor.timeline.names.device_events import is_host_allocator
 from tfadvisor.trace.columns import HostTrace
 
 

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 import msgspec
 
 from tfadvisor.program.flow import Users
+from tfadvisor.program.matrix_products import dot_numbers
 from tfadvisor.program.module import Computation, Instruction
 from tfadvisor.program.operations import location_of
-from tfadvisor.program.products import dot_numbers
 from tfadvisor.program.wire import numbers_of, text_of
 
 _FUSION_KIND = 11

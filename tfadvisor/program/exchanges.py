@@ -20,8 +20,8 @@ from tfadvisor.program.flow import (
     reached,
     way_back,
 )
+from tfadvisor.program.matrix_products import is_product, next_products
 from tfadvisor.program.module import Instruction, Module
-from tfadvisor.program.products import is_product, next_products
 from tfadvisor.program.shape import Shape
 from tfadvisor.tallies import added_up
 

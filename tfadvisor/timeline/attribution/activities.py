@@ -19,7 +19,7 @@ from tfadvisor.timeline.attribution.device_spent import (
     queued_work,
 )
 from tfadvisor.timeline.attribution.host_spent import HostWork
-from tfadvisor.timeline.attribution.model import Sampled, Spent
+from tfadvisor.timeline.attribution.spent import Sampled, Spent
 from tfadvisor.timeline.attribution.thread_time import Chains, chains_of, name_kinds
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import (
@@ -30,8 +30,8 @@ from tfadvisor.timeline.intervals import (
     intersection,
     union,
 )
-from tfadvisor.timeline.model import Device, Steps
-from tfadvisor.timeline.steps.breakdown import classes_of_time, taking_part
+from tfadvisor.timeline.steps.class_masks import classes_of_time, taking_part
+from tfadvisor.timeline.timeline_parts import Device, Steps
 from tfadvisor.vocabulary import TimeClass
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ _MOST_THREADS = 64
 """Threads beside the driving one that are looked at, those with most events first."""
 
 
-def step_time(
+def activities(
     threads: Threads,
     steps: Steps,
     host: Mapping[TimeClass, Intervals],

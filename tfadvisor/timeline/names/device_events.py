@@ -10,7 +10,7 @@ from itertools import permutations
 from math import isqrt, prod
 
 from tfadvisor.timeline.names.classes import DeviceClass
-from tfadvisor.timeline.names.collectives import (
+from tfadvisor.timeline.names.collective_events import (
     called_collective,
     kernel_collective,
     op_collective,

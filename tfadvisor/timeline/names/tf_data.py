@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 
-from tfadvisor.timeline.names.host import makes_dataset, makes_iterator
+from tfadvisor.timeline.names.host_events import makes_dataset, makes_iterator
 
 _THREAD = re.compile(r"^tf_data_(?!iterator_get_next|multi_device_iterator_get_next)")
 """tf.data's own threads, but those that hand a batch to the consumer."""

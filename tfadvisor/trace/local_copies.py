@@ -20,7 +20,7 @@ from tfadvisor.trace.stores import (
     LARGEST_ANSWER,
     WEB,
     CutOff,
-    Entry,
+    StoreEntry,
     Unreachable,
     driver,
     entry_of,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
 
 
-def open_copy(place: str, address: str, entry: Entry) -> io.BufferedReader:
+def open_copy(place: str, address: str, entry: StoreEntry) -> io.BufferedReader:
     """The bytes of an object that the store has told about, as a file without a name,
     gone when it is closed. place: what it is called in messages; its address may hold a
     signature. Raises as transfer, and TraceError without disk.
@@ -75,7 +75,7 @@ T = TypeVar("T")
 def transfer(
     place: str,
     address: str,
-    entry: Entry,
+    entry: StoreEntry,
     file: IO[bytes],
 ) -> None:
     """Writes the object into the file. Raises OSError as `faults` makes them,
@@ -112,7 +112,7 @@ def transfer(
 def _pieces(
     filesystem: AbstractFileSystem,
     name: str,
-    entry: Entry,
+    entry: StoreEntry,
     place: str,
 ) -> Iterator[bytes]:
     size = entry.size

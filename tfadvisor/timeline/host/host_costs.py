@@ -26,10 +26,9 @@ from tfadvisor.timeline.intervals import (
     union,
     union_of,
 )
-from tfadvisor.timeline.model import Device, HostActivity, Steps
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.drivers import blocks_on_memory, finds_buffers
-from tfadvisor.timeline.names.host import (
+from tfadvisor.timeline.names.host_events import (
     is_allocation,
     is_single_op,
     keeps_state,
@@ -39,8 +38,9 @@ from tfadvisor.timeline.names.host import (
     scales_loss,
     writes_file,
 )
-from tfadvisor.timeline.names.input_pipeline import builds_pipeline
-from tfadvisor.timeline.names.programs import puts_on_device
+from tfadvisor.timeline.names.program_calls import puts_on_device
+from tfadvisor.timeline.names.tf_data import builds_pipeline
+from tfadvisor.timeline.timeline_parts import Device, HostActivity, Steps
 from tfadvisor.timeline.windows import in_counted_steps, step_of
 from tfadvisor.vocabulary import TimeClass
 

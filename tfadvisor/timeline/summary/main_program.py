@@ -13,7 +13,7 @@ import msgspec
 from tfadvisor.errors import TraceError
 from tfadvisor.program.attributes import equal_partitions
 from tfadvisor.program.buffers import ProgramMemory, program_memory
-from tfadvisor.program.collectives import (
+from tfadvisor.program.exchanges import (
     asked_for,
     collectives_between_products,
     gathers_of_weights,
@@ -21,9 +21,9 @@ from tfadvisor.program.collectives import (
 )
 from tfadvisor.program.find_modules import Modules
 from tfadvisor.program.flow import Users
+from tfadvisor.program.hlo_text import Shown, shown
 from tfadvisor.program.module import Module
 from tfadvisor.program.patterns import unfused_attention
-from tfadvisor.program.text import Shown, shown
 from tfadvisor.timeline.program_ops import find_instruction
 from tfadvisor.timeline.summary.device import OpTable
 from tfadvisor.timeline.summary.hot_ops import HotOps, hottest_program, program_of_row

@@ -17,21 +17,21 @@ from tfadvisor.timeline.devices.protocol import (
     DevicePlatform,
     Peaks,
     Properties,
-    Recorded,
+    RecordedHost,
 )
 from tfadvisor.timeline.devices.tpu import Tpu
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import union
-from tfadvisor.timeline.model import Device
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass
-from tfadvisor.timeline.names.devices import is_device_allocator
-from tfadvisor.timeline.names.host import (
+from tfadvisor.timeline.names.device_events import is_device_allocator
+from tfadvisor.timeline.names.host_events import (
     is_accelerator_thread,
     is_kernel_launch,
     is_named_run,
 )
 from tfadvisor.timeline.sweeps import places
+from tfadvisor.timeline.timeline_parts import Device
 from tfadvisor.trace.bounds import with_possible_times
 from tfadvisor.trace.columns import HostTrace
 from tfadvisor.vocabulary import DeviceKind
@@ -40,7 +40,7 @@ _PLATFORMS: list[DevicePlatform] = [Gpu(), Tpu(), Cpu()]
 """In the order in which a report lists their devices."""
 
 
-def find_devices(recorded: Recorded) -> tuple[Device, ...]:
+def find_devices(recorded: RecordedHost) -> tuple[Device, ...]:
     """The host's devices, kind by kind; those whose work is on the host's threads only
     where no other one works.
 
@@ -104,7 +104,7 @@ trace ended.
 """
 
 
-class Unrecorded(msgspec.Struct, frozen=True):
+class UnrecordedWork(msgspec.Struct, frozen=True):
     """What the devices did and the trace lacks."""
 
     proof: str = ""
@@ -125,12 +125,12 @@ class Unrecorded(msgspec.Struct, frozen=True):
 
 def unrecorded_work(
     trace: HostTrace, threads: Threads, devices: Sequence[Device]
-) -> Unrecorded:
+) -> UnrecordedWork:
     """Compares launches with executions. devices: of all kinds but the host's own."""
     works = any(device.is_active for device in devices)
     launches, lost = _launches(trace, threads) if works else (0, 0)
     runs, runs_lost = _runs(trace, threads, devices) if works else (0, 0)
-    return Unrecorded(
+    return UnrecordedWork(
         "" if works else proof_of_work(trace, threads), launches, lost, runs, runs_lost
     )
 

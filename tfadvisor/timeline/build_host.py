@@ -11,27 +11,27 @@ from msgspec.structs import replace
 
 from tfadvisor.memory import give_back
 from tfadvisor.program.find_modules import Modules, find_modules
-from tfadvisor.timeline.attribution.model import sampled
+from tfadvisor.timeline.attribution.activities import activities
 from tfadvisor.timeline.attribution.sampled_lines import sampled_lines
-from tfadvisor.timeline.attribution.step_time import step_time
-from tfadvisor.timeline.devices.protocol import Recorded
-from tfadvisor.timeline.devices.registry import (
-    Unrecorded,
+from tfadvisor.timeline.attribution.spent import sampled
+from tfadvisor.timeline.devices.device_kinds import (
+    UnrecordedWork,
     find_devices,
     on_own_clocks,
     unrecorded_work,
 )
+from tfadvisor.timeline.devices.protocol import RecordedHost
+from tfadvisor.timeline.host.allocators import device_memory
 from tfadvisor.timeline.host.compiles import compiled_in_steps, libraries
-from tfadvisor.timeline.host.costs import HostCost, host_calls, host_costs
 from tfadvisor.timeline.host.dispatches import (
     host_ops,
     pipeline_ops,
     without_evaluations,
 )
 from tfadvisor.timeline.host.driver import host_activity, host_classes_of_time
-from tfadvisor.timeline.host.frames import loop_frames
+from tfadvisor.timeline.host.host_costs import HostCost, host_calls, host_costs
 from tfadvisor.timeline.host.input_pipeline import input_pipeline, pipeline_work
-from tfadvisor.timeline.host.memory import device_memory
+from tfadvisor.timeline.host.loop_frames import loop_frames
 from tfadvisor.timeline.host.threads import Threads, host_threads, without_threads
 from tfadvisor.timeline.host_timeline import (
     HostEvidence,
@@ -40,13 +40,16 @@ from tfadvisor.timeline.host_timeline import (
     window_of,
 )
 from tfadvisor.timeline.intervals import EMPTY, BoolArray, Int64Array, Intervals
-from tfadvisor.timeline.model import Device, Steps
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass
-from tfadvisor.timeline.names.devices import ALLOCATOR_EVENTS
-from tfadvisor.timeline.names.host import PROGRAM_RUNS, RUNS_OF_FUNCTIONS, SCHEDULING
-from tfadvisor.timeline.steps.breakdown import (
-    StepTime,
+from tfadvisor.timeline.names.device_events import ALLOCATOR_EVENTS
+from tfadvisor.timeline.names.host_events import (
+    PROGRAM_RUNS,
+    RUNS_OF_FUNCTIONS,
+    SCHEDULING,
+)
+from tfadvisor.timeline.steps.class_masks import (
+    ClassMasks,
     break_down,
     taking_part,
     unknown_time,
@@ -57,6 +60,7 @@ from tfadvisor.timeline.steps.find import (
     placed_on_device,
     sorted_out,
 )
+from tfadvisor.timeline.timeline_parts import Device, Steps
 from tfadvisor.trace.columns import (
     NO_EVENTS,
     HostTrace,
@@ -136,7 +140,7 @@ class _Placed(msgspec.Struct, frozen=True):
     """For every host event, whether it is work of the input pipeline."""
     programs: Modules
     devices: tuple[Device, ...]
-    unrecorded: Unrecorded
+    unrecorded: UnrecordedWork
     steps: Steps
     """As the host sees them; which of them count is settled when their time has a
     class.
@@ -151,7 +155,7 @@ class _Attributed(msgspec.Struct, frozen=True):
     active: Sequence[Device]
     """The devices that the breakdown is about."""
     breakdown: npt.NDArray[np.int64]
-    time: StepTime
+    time: ClassMasks
     """What the breakdown was made of; the two differ where the devices' work was not
     recorded.
     """
@@ -209,11 +213,11 @@ def build_host(
     )
 
 
-def _read(trace: HostTrace) -> tuple[Recorded, tuple[int, int]]:
+def _read(trace: HostTrace) -> tuple[RecordedHost, tuple[int, int]]:
     """What was recorded, its threads known; and its first and last instant, ps."""
     timed = on_own_clocks(trace)
     threads = without_evaluations(host_threads(timed))
-    recorded = Recorded(
+    recorded = RecordedHost(
         without_threads(timed, threads),
         threads,
         timed.hostnames[0] if timed.hostnames else host_of(Path(timed.path)),
@@ -223,7 +227,7 @@ def _read(trace: HostTrace) -> tuple[Recorded, tuple[int, int]]:
     return recorded, window_of(timed)
 
 
-def _place(recorded: Recorded) -> _Placed:
+def _place(recorded: RecordedHost) -> _Placed:
     """Finds the devices and the steps, and keeps of the trace what is asked for
     afterwards.
     """
@@ -291,7 +295,7 @@ def _explain(
     known = not placed.unrecorded.proof
     samples = sampled(trace)
     spent, silent = (
-        step_time(
+        activities(
             threads,
             steps,
             classes,

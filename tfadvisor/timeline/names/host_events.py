@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tfadvisor.timeline.names.classes import HostClass
-from tfadvisor.timeline.names.devices import ALLOCATOR_EVENTS
+from tfadvisor.timeline.names.device_events import ALLOCATOR_EVENTS
 from tfadvisor.timeline.names.drivers import is_launch, waits_somewhere
 from tfadvisor.timeline.names.frames import (
     asks_tf_data,
