@@ -14,7 +14,6 @@ from typing import Any, get_args
 import msgspec
 
 from tfadvisor.act.trial import result as trial
-from tfadvisor.comparison import ledger
 from tfadvisor.comparison import result as comparison
 from tfadvisor.comparison.gate import result as verdict
 from tfadvisor.report import model as report
@@ -38,9 +37,7 @@ _BESIDE_COMPARISON = {
 
 
 def schemas() -> dict[str, str]:
-    """File name to text, for the JSON of `analyze`, `compare`, `gate`, `try` and
-    `ledger`.
-    """
+    """File name to text, for the JSON of `analyze`, `compare`, `gate` and `try`."""
     return {
         f"report-{report.SCHEMA_VERSION}.json": _schema(
             report.Report, report.SCHEMA_VERSION
@@ -53,9 +50,6 @@ def schemas() -> dict[str, str]:
         ),
         f"trial-{trial.SCHEMA_VERSION}.json": _schema(
             trial.TrialResult, trial.SCHEMA_VERSION
-        ),
-        f"ledger-{ledger.SCHEMA_VERSION}.json": _schema(
-            ledger.Accounts, ledger.SCHEMA_VERSION
         ),
     }
 

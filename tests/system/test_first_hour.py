@@ -115,7 +115,7 @@ def test_what_needs_no_framework(user: User, monkeypatch: pytest.MonkeyPatch) ->
     user.types("tfadvisor flags check --xla_gpu_autotune_level=4")
     user.types("tfadvisor gate after --baseline baselines --add")
     user.types("tfadvisor baseline list --store baselines")
-    user.types("tfadvisor history --store baselines -o history.html")
+    user.types("tfadvisor baseline history --store baselines -o history.html")
     user.types("tfadvisor export logdir --to perfetto -o timeline.json.gz")
     user.types("tfadvisor analyse logdir", 2)
     user.types("tfadvisor analyze nothing-here", 3)

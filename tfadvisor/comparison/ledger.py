@@ -7,8 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from statistics import median
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, TypeAlias
 from zlib import crc32
 
 import msgspec
@@ -16,11 +15,8 @@ import msgspec
 from tfadvisor.advice.findings import Tried
 from tfadvisor.errors import TraceError
 from tfadvisor.files import new_file, only_writer, read_small
-from tfadvisor.printable import one_line, plain
-from tfadvisor.report.forms.terminal import DIM, PLAIN, TITLE, Screen, TextPage
-from tfadvisor.report.model import Op, Report, Tool
-from tfadvisor.units import percent
-from tfadvisor.version import VERSION
+from tfadvisor.report.model import Op, Report
+from tfadvisor.units import counted
 
 FORM = 1
 
@@ -134,100 +130,45 @@ def read(file: Path) -> Ledger:
     return Ledger(tuple(entries), unread)
 
 
-# How true the promises were: predicted ranges beside measured savings, by class and in
-# all.
-
-SCHEMA_VERSION = "1"
-ALL = "all"
+# How true the promises were: predicted ranges beside measured savings.
 
 
-class Promises(msgspec.Struct, frozen=True):
-    """Of one class of findings. All numbers but the first are None without any that was
-    kept or broken.
+def promises_words(entries: Sequence[Entry]) -> str:
+    """`3 of 4 predicted savings came true: …`; "" where none was measured. entries:
+    the oldest first.
     """
+    kept = [_came_true(entry) for entry in _measured(entries)]
+    if not kept:
+        return ""
 
-    category: str
-    """`all` for all of them."""
-    count: int
-    """Measured savings of findings that promised something."""
-    inside: float | None
-    """Share of those whose measured saving lies in the predicted range."""
-    bias: float | None
-    """Mean of predicted middle less measured saving, as a share of step time: above 0
-    too much was promised.
-    """
-    median_error: float | None
-    """Median distance of the predicted middle from the measured saving, as a share of
-    step time.
-    """
-
-
-class Accounts(msgspec.Struct, frozen=True):
-    """What a ledger says."""
-
-    promises: tuple[Promises, ...]
-    """All together first, then each class."""
-    entries: tuple[Entry, ...]
-    """The oldest first."""
-    unread: int
-    """Lines that could not be read."""
-    tool: Tool = Tool("tfadvisor", VERSION)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON, `schema_version` first."""
-        whole: dict[str, Any] = plain(self)
-        return {"schema_version": SCHEMA_VERSION, "tool": whole.pop("tool"), **whole}
-
-
-def accounts_of(entries: Sequence[Entry], unread: int) -> Accounts:
-    """entries: the oldest first."""
-    judged = _judged(entries)
-    classes = sorted({one.category for one in judged if one.category})
-    return Accounts(
-        (
-            _promises(ALL, judged),
-            *(
-                _promises(name, [one for one in judged if one.category == name])
-                for name in classes
-            ),
-        ),
-        tuple(entries),
-        unread,
+    savings = counted(str(len(kept)), "predicted saving", "predicted savings")
+    return (
+        f"{sum(kept)} of {savings} came true: what was measured lies in the "
+        "predicted range."
     )
 
 
-def _judged(entries: Iterable[Entry]) -> list[Entry]:
+def _measured(entries: Iterable[Entry]) -> list[Entry]:
     """A finding promises what its fix saves: of several changes for it in one trial the
     best counts.
     """
     best: dict[tuple[str, str], Entry] = {}
-    for one in entries:
-        if one.predicted is None or one.ratio is None or not one.rule:
+    for entry in entries:
+        if entry.predicted is None or entry.ratio is None or not entry.rule:
             continue
-        key = one.trial, one.rule
+
+        key = entry.trial, entry.rule
         before = best.get(key)
-        if before is None or before.ratio is None or one.ratio < before.ratio:
-            best[key] = one
+        if before is None or before.ratio is None or entry.ratio < before.ratio:
+            best[key] = entry
     return list(best.values())
 
 
-def _promises(name: str, judged: Sequence[Entry]) -> Promises:
-    pairs = [
-        (one.predicted, 1 - one.ratio)
-        for one in judged
-        if one.predicted is not None and one.ratio is not None
-    ]
-    if not pairs:
-        return Promises(name, 0, None, None, None)
-    errors = [(low + high) / 2 - saved for (low, high), saved in pairs]
-    inside = sum(low <= saved <= high for (low, high), saved in pairs)
-    return Promises(
-        name,
-        len(pairs),
-        inside / len(pairs),
-        sum(errors) / len(errors),
-        median(map(abs, errors)),
-    )
+def _came_true(entry: Entry) -> bool:
+    if entry.predicted is None or entry.ratio is None:
+        return False
+    low, high = entry.predicted
+    return low <= 1 - entry.ratio <= high
 
 
 # By what a later report of the same program is known: hashes of its ops' names, from
@@ -263,69 +204,6 @@ def alike(one: Sequence[int], other: Sequence[int]) -> bool:
     """Whether two sketches share half of what they contain together."""
     both = set(one) | set(other)
     return bool(one) and len(set(one) & set(other)) >= _ALIKE * len(both)
-
-
-# The ledger for a terminal.
-
-
-def as_text(accounts: Accounts, screen: Screen = PLAIN) -> str:
-    """How true the promises were, then each trial, the newest first."""
-    page = TextPage(screen)
-    whole = accounts.promises[0]
-    if whole.count and whole.inside is not None:
-        head = (
-            f"{percent(whole.inside)} of {whole.count} "
-            f"promise{'s' if whole.count != 1 else ''} came true"
-        )
-        page.line((head, TITLE))
-        page.line()
-        heading = ("findings", "measured", "in the range", "bias", "median error")
-        page.table("Promises", [heading, *map(_row, accounts.promises)], left=[0])
-    else:
-        page.line(("nothing that a finding promised was measured yet", TITLE))
-        page.line()
-    rows = [
-        ("when", "what", "predicted", "measured", "outcome", "results"),
-        *map(_tried, reversed(accounts.entries)),
-    ]
-    page.table("Tried", rows, left=[0, 1, 4, 5])
-    if accounts.unread:
-        page.line(
-            (
-                f"{accounts.unread} lines cannot be read: cut short, or of a newer "
-                "version",
-                DIM,
-            )
-        )
-    return page.text()
-
-
-def _row(one: Promises) -> tuple[str, ...]:
-    return (
-        one.category,
-        str(one.count),
-        percent(one.inside) if one.inside is not None else "–",
-        f"{one.bias * 100:+.0f} points" if one.bias is not None else "–",
-        f"{one.median_error * 100:.0f} points" if one.median_error is not None else "–",
-    )
-
-
-def _tried(one: Entry) -> tuple[str, ...]:
-    saving = one.saving
-    return (
-        one_line(one.at[:10]),
-        one_line(
-            f"{one.rule}: {one.change}" if one.rule else f"{one.change} {one.identity}"
-        ),
-        f"{one.predicted[0] * 100:.0f} to {one.predicted[1] * 100:.0f}%"
-        if one.predicted
-        else "–",
-        f"{saving[0] * 100:.0f}% ({saving[1] * 100:.0f} to {saving[2] * 100:.0f})"
-        if saving
-        else "–",
-        one_line(one.outcome),
-        one_line(one.check),
-    )
 
 
 # A report of a program whose fixes were tried before: its findings say what came of

@@ -39,8 +39,7 @@ NAMES: dict[str, list[str]] = {
     "baseline add --store": ["baseline", "add", "{trace}", "--store", LONG],
     "baseline list --store": ["baseline", "list", "--store", LONG],
     "baseline show": ["baseline", "show", LONG],
-    "history": ["history", "--store", LONG],
-    "ledger": ["ledger", LONG],
+    "baseline history": ["baseline", "history", "--store", LONG],
     "fleet": ["fleet", LONG, "-o", "{none}"],
     "fleet -o": ["fleet", "{logdir}", "-o", LONG],
     "fleet report": ["fleet", "report", LONG],
@@ -111,9 +110,7 @@ NUMBERS: dict[str, list[str]] = {
     "a report": ["try", "--from", "{snapshot}", "--", "true"],
     "a deep report": ["try", "--from", "{deep}", "--", "true"],
     "a deep snapshot": ["compare", "{deep}", "{trace}"],
-    "a deep ledger": ["ledger", "{deep}"],
     "a deep configuration": ["gate", "{trace}", "--config", "{deep}"],
-    "a ledger": ["ledger", "{snapshot}"],
 }
 ANYWHERE: dict[str, list[str]] = {
     "analyze": ["analyze", "{trace}"],
@@ -121,7 +118,7 @@ ANYWHERE: dict[str, list[str]] = {
     "compare": ["compare", "{trace}", "{trace}"],
     "gate": ["gate", "{trace}"],
     "baseline list": ["baseline", "list"],
-    "history": ["history"],
+    "baseline history": ["baseline", "history"],
     "fleet": ["fleet", "{logdir}", "-o", "x.parquet"],
     "export": ["export", "{trace}", "--to", "perfetto"],
     "fix": ["fix", "{trace}"],

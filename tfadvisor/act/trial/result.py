@@ -130,8 +130,6 @@ class TrialResult(msgspec.Struct, frozen=True):
     """By the wall clock."""
     profile: str = ""
     """Of an ablation: what each part costs, in words."""
-    together: None = None
-    """Nothing any more: winners are no longer tried together."""
     tool: Tool = Tool("tfadvisor", VERSION)
 
     def to_dict(self) -> dict[str, Any]:

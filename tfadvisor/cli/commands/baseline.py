@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tfadvisor.cli.outputs import note, write_json, write_out
+from tfadvisor.cli.outputs import (
+    check_outside,
+    note,
+    write_json,
+    write_out,
+    write_output,
+)
 from tfadvisor.cli.reading_options import (
     BASELINE,
+    OUTPUT,
     Config,
     Labels,
     Model,
@@ -19,9 +27,7 @@ from tfadvisor.cli.reading_options import (
     places,
 )
 from tfadvisor.cli.typer_commands import Command, Commands, argument, option, takes
-from tfadvisor.errors import UsageError
-from tfadvisor.printable import cut, one_line, plain
-from tfadvisor.units import Unit, duration, in_words
+from tfadvisor.errors import TraceError, UsageError
 
 if TYPE_CHECKING:
     from tfadvisor.comparison.baseline.store import Kept
@@ -34,10 +40,14 @@ Examples:
   tfadvisor baseline show 20260131T120000 --store baselines
   tfadvisor baseline remove 20260131T120000 --store baselines
   tfadvisor baseline prune --keep 20 --store baselines
-  tfadvisor baseline accept --store baselines --reason "larger batch"      what the gate judged last is the new level
+  tfadvisor baseline history --store baselines -o history.html
+  tfadvisor baseline accept --store baselines --reason "larger batch"
   tfadvisor baseline accept logdir/ --store baselines --reason "larger batch"
 
-Exit codes: 0 fine, 2 usage, 3 a trace cannot be read, 4 a trace holds no step."""
+accept without PATH takes what the gate judged last.
+
+Exit codes: 0 fine, 2 usage or configuration, 3 a trace or the store cannot be
+read, 4 a trace holds no step."""
 
 Added = Annotated[
     list[str],
@@ -62,6 +72,10 @@ Keep = Annotated[
 ]
 Format = Annotated[
     str | None, one_format(("text", "json"), "format of the list (text)")
+]
+
+Page = Annotated[
+    Path | None, option("--output -o", "FILE", "the page, one HTML file", OUTPUT)
 ]
 
 _RUN = (
@@ -96,6 +110,7 @@ def add_runs(
     """Add a run's numbers to its baseline. The oldest beyond --keep are dropped."""
     from tfadvisor.cli import gate_inputs
     from tfadvisor.comparison.baseline.store import add
+    from tfadvisor.comparison.baseline.store_text import line
 
     options = reading.options()
     written = gate_inputs.configured(config, reading.rules or ())
@@ -124,17 +139,14 @@ def list_runs(
 ) -> int:
     """One line per run, the oldest first."""
     from tfadvisor.cli import gate_inputs
-    from tfadvisor.comparison.baseline.store import read_store
+    from tfadvisor.comparison.baseline.store_text import entry, table
 
     folder = gate_inputs.store_of(store, gate_inputs.configured(config))
-    contents = read_store(folder)
-    runs = [kept for kept in contents.runs if model in (None, kept.snapshot.key.model)]
+    runs, _ = _runs_of(folder, model)
     if format == "json":
         write_json([entry(kept) for kept in runs])
     else:
         write_out(table(runs))
-    for file, why in contents.unusable:
-        note(f"{file}: left out: {why}.")
     if not runs:
         note(f"{folder}: holds no run yet. `tfadvisor baseline add PATH` adds one.")
     return 0
@@ -158,6 +170,7 @@ def accept_run(
     """
     from tfadvisor.cli import gate_inputs
     from tfadvisor.comparison.baseline.store import accept, pending
+    from tfadvisor.comparison.baseline.store_text import line
 
     options = reading.options()
     written = gate_inputs.configured(config, reading.rules or ())
@@ -187,6 +200,7 @@ def show_run(
     """
     from tfadvisor.cli import gate_inputs
     from tfadvisor.comparison.baseline.store import named
+    from tfadvisor.comparison.baseline.store_text import entry, page
 
     (kept,) = named(gate_inputs.store_of(store, gate_inputs.configured(config)), [name])
     side = kept.snapshot.side
@@ -199,6 +213,42 @@ def show_run(
     return 0
 
 
+@app.command("history", cls=Command, short_help="a page of step times over runs")
+def history(
+    store: Store = None, output: Page = None, model: Model = None, config: Config = None
+) -> int:
+    """Draw the runs of a store over time: the step and its classes, and where a change
+    was accepted.
+
+    One HTML file, which needs no network.
+    """
+    if output is None and sys.stdout.isatty():
+        raise UsageError(
+            "the history is a page for a browser. Give a file to write it to: -o "
+            "history.html"
+        )
+    from tfadvisor.cli import gate_inputs
+    from tfadvisor.comparison.baseline.history import as_html
+
+    folder = gate_inputs.store_of(store, gate_inputs.configured(config))
+    if output is not None:
+        check_outside(output, [folder], "--output")
+    runs, unusable = _runs_of(folder, model)
+    if not runs:
+        raise TraceError(
+            str(folder),
+            f"holds no run of {model}." if model else "holds no run yet.",
+            "`tfadvisor baseline add PATH` adds one.",
+        )
+    page = as_html(str(folder), [kept.snapshot for kept in runs], unusable)
+    if output is None:
+        write_out(page, page=True)
+    else:
+        write_output(output, page, "--output")
+        note(f"wrote {output} (html).")
+    return 0
+
+
 @app.command("remove", cls=Command, short_help="take runs out")
 def remove_runs(names: SeveralNamed, store: Store = None, config: Config = None) -> int:
     """Take runs out of their baselines, such as one that was recorded on a busy
@@ -206,6 +256,7 @@ def remove_runs(names: SeveralNamed, store: Store = None, config: Config = None)
     """
     from tfadvisor.cli import gate_inputs
     from tfadvisor.comparison.baseline.store import remove
+    from tfadvisor.comparison.baseline.store_text import line
 
     for kept in remove(
         gate_inputs.store_of(store, gate_inputs.configured(config)), names
@@ -221,6 +272,7 @@ def prune_runs(
     """Drop the oldest runs of each baseline beyond --keep."""
     from tfadvisor.cli import gate_inputs
     from tfadvisor.comparison.baseline.store import prune
+    from tfadvisor.comparison.baseline.store_text import line
 
     written = gate_inputs.configured(config)
     gone = prune(gate_inputs.store_of(store, written), _kept(keep, written.keep), model)
@@ -229,119 +281,20 @@ def prune_runs(
     return 0
 
 
+def _runs_of(folder: Path, model: str | None) -> tuple[list[Kept], int]:
+    """A store's runs, of the model where one is named, and how many files of it cannot
+    be used, which it says.
+    """
+    from tfadvisor.comparison.baseline.store import read_store
+
+    contents = read_store(folder)
+    for file, why in contents.unusable:
+        note(f"{file}: left out: {why}.")
+    runs = [kept for kept in contents.runs if model in (None, kept.snapshot.key.model)]
+    return runs, len(contents.unusable)
+
+
 def _kept(keep: int | None, configured: int) -> int:
     if keep is not None and not 1 <= keep <= 1000:
         raise UsageError(f"--keep {keep}: give a number from 1 to 1,000.")
     return keep or configured
-
-
-# A store's runs as a table with a head, or as records.
-
-_WIDEST = 40
-
-
-def table(runs: Sequence[Kept]) -> str:
-    """One line a run below a head; columns that hold nothing in any run are
-    left out.
-    """
-    rows = [{"RUN": kept.file.stem, **_row(kept)} for kept in runs]
-    columns = [
-        one for one in (rows[0] if rows else ()) if any(row[one] for row in rows)
-    ]
-    lines = [columns, *([row[one] for one in columns] for row in rows)] if rows else []
-    width = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
-    padded = (
-        (cell.ljust(most) for cell, most in zip(line, width, strict=True))
-        for line in lines
-    )
-    return "".join("  ".join(line).rstrip() + "\n" for line in padded)
-
-
-def line(kept: Kept) -> str:
-    """`resnet50  2026-01-31 12:00  38.9 ms  level 0  baselines/…json`: one run, for a message."""
-    row = _row(kept)
-    words = (
-        row["MODEL"],
-        row["RECORDED"],
-        row["STEP"],
-        f"level {row['LEVEL']}",
-        one_line(str(kept.file)),
-    )
-    return "  ".join(one for one in words if one)
-
-
-def page(kept: Kept) -> str:
-    """One run: where it comes from, its findings, its metrics."""
-    side = kept.snapshot.side
-    told = {
-        name: str(value)
-        for name, value in entry(kept).items()
-        if value and name != "findings"
-    }
-    lines = [f"{name.ljust(12)}  {one_line(words)}" for name, words in told.items()] + [
-        ""
-    ]
-    for one in side.findings:
-        lines.append(one_line(f"{one.severity}: {one.title} ({one.rule_id})"))
-    longest = max((len(one) for one in side.metrics), default=0)
-    lines += [
-        "",
-        *(
-            f"{one.ljust(longest)}  {_amount(value, side.units[one])}"
-            for one, value in side.metrics.items()
-        ),
-    ]
-    return "".join(f"{line}\n" for line in lines)
-
-
-def _amount(value: float, unit: str) -> str:
-    """A newer version may have units that this one does not know."""
-    return (
-        in_words(value, Unit(unit))
-        if unit in {one.value for one in Unit}
-        else one_line(f"{value:.6g} {unit}")
-    )
-
-
-def entry(kept: Kept) -> dict[str, object]:
-    """One run for programs; times in ms."""
-    snapshot, side = kept.snapshot, kept.snapshot.side
-    return {
-        "file": str(kept.file),
-        **plain(snapshot.key),
-        "recorded_at": snapshot.recorded_at,
-        "added_at": snapshot.added_at,
-        **plain(snapshot.origin),
-        "level": snapshot.level,
-        "note": snapshot.note,
-        "step_time_ms": side.median_ms,
-        "steps": side.steps,
-        "findings": [
-            {"rule_id": one.rule_id, "severity": one.severity, "place": one.place}
-            for one in side.findings
-        ],
-        "fingerprint": snapshot.fingerprint,
-    }
-
-
-def _row(kept: Kept) -> dict[str, str]:
-    key, side, origin = kept.snapshot.key, kept.snapshot.side, kept.snapshot.origin
-    words = {
-        "MODEL": key.model,
-        "RECORDED": kept.snapshot.recorded_at[:16].replace("T", " "),
-        "COMMIT": origin.commit[:10],
-        "BRANCH": origin.branch,
-        "MACHINE": origin.machine,
-        "DEVICES": f"{key.devices} on {key.hosts} hosts"
-        if key.hosts > 1
-        else key.devices,
-        "FRAMEWORK": key.framework,
-        "LABELS": ", ".join(
-            f"{one}={value}" for one, value in sorted(key.labels.items())
-        ),
-        "STEP": duration(side.median_ms),
-        "STEPS": str(side.steps),
-        "LEVEL": str(kept.snapshot.level),
-        "NOTE": kept.snapshot.note,
-    }
-    return {one: cut(one_line(value), _WIDEST) for one, value in words.items()}

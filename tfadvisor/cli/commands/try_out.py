@@ -257,14 +257,20 @@ def _write(result: TrialResult, form: str, output: Path | None) -> None:
 
 
 def keep_in_ledger(result: TrialResult, sketch: Sequence[int], ledger: Path) -> None:
-    """Adds what was measured. sketch: of the program's report, empty without one."""
+    """Adds what was measured, and says how much came true of all that the ledger holds.
+    sketch: of the program's report, empty without one.
+    """
     from tfadvisor.act.trial.result import entries_of
-    from tfadvisor.comparison.ledger import append
+    from tfadvisor.comparison.ledger import append, promises_words, read
 
     entries = entries_of(result, sketch)
     if not entries:
         return
     try:
         append(ledger, entries)
+        promises = promises_words(read(ledger).entries)
     except OSError as error:
         note(f"--ledger {ledger}: nothing was kept: {error.strerror or error}.")
+        return
+    if promises:
+        note(f"{ledger}: {promises}")

@@ -115,9 +115,7 @@ def test_what_hangs_is_ended(place: Place) -> None:
 
 
 def test_each_winner_is_told_alone(place: Place) -> None:
-    """20 ms: one patch saves 8 of them, the other 4. What `together` held is still
-    there for its readers, and empty.
-    """
+    """20 ms: one patch saves 8 of them, the other 4."""
     place.patch("load.diff", "work(12)", "work(4)")
     place.patch("step.diff", "work(8)", "work(4)")
 
@@ -129,7 +127,6 @@ def test_each_winner_is_told_alone(place: Place) -> None:
         [0.6, 0.8]
     )
     assert result["summary"].startswith("load.diff: 40% of step time saved")
-    assert result["together"] is None
 
 
 def test_variables_reach_the_program_and_tell_it_that_it_is_tried(place: Place) -> None:

@@ -15,8 +15,8 @@ from msgspec.structs import replace
 from support.made_runs import side, snapshot
 from support.places import FIXTURES
 
+from tfadvisor.comparison.baseline.history import as_html, baselines, chart, in_short
 from tfadvisor.comparison.baseline.snapshot import Origin, Snapshot
-from tfadvisor.comparison.gate.history import as_html, baselines, chart, in_short
 
 COMMAND = Path(sys.executable).parent / "tfadvisor"
 NASTY = "<script>alert(1)</script>\"'&\x1b[31m\u202e"
@@ -167,7 +167,7 @@ def test_the_command_writes_a_page(tmp_path: Path) -> None:
         )
 
     done = subprocess.run(
-        [str(COMMAND), "history", "--store", "s", "-o", "h.html"],
+        [str(COMMAND), "baseline", "history", "--store", "s", "-o", "h.html"],
         cwd=tmp_path,
         check=False,
     )
@@ -211,7 +211,7 @@ def test_wrong_use(tmp_path: Path, arguments: list[str], code: int, said: str) -
     subprocess.run(added, cwd=tmp_path, check=True)
 
     done = subprocess.run(
-        [str(COMMAND), "history", *arguments],
+        [str(COMMAND), "baseline", "history", *arguments],
         cwd=tmp_path,
         capture_output=True,
         text=True,

@@ -67,7 +67,14 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "--format",
             "html",
         ],
-        ["history", "--store", folder / "baselines", "-o", folder / "history.html"],
+        [
+            "baseline",
+            "history",
+            "--store",
+            folder / "baselines",
+            "-o",
+            folder / "history.html",
+        ],
     ):
         subprocess.run([COMMAND, *words], capture_output=True, check=False)
     rows = tuple(
