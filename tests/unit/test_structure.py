@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from importlib import import_module
 from pathlib import Path
@@ -62,11 +63,12 @@ def imported(nodes: Iterable[ast.AST]) -> set[str]:
     return found & NAMES
 
 
+@cache
 def import_graph(
     nodes_of: Callable[[ast.AST], Iterable[ast.AST]],
 ) -> dict[str, set[str]]:
-    """Each module with those that it imports. nodes_of: which nodes of a module's tree
-    count.
+    """Each module with those that it imports; nobody changes it. nodes_of: which nodes
+    of a module's tree count.
     """
     trees = {name_of(path): tree_of(path) for path in MODULES}
     return {name: imported(nodes_of(tree)) - {name} for name, tree in trees.items()}

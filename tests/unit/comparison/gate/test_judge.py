@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from functools import cache
 
 import pytest
 from msgspec.structs import replace
@@ -21,8 +22,9 @@ TODAY = date(2026, 6, 1)
 STEP_TIME = Relative("step_time_ms", 0.05, None, None, "error", 3)
 
 
+@cache
 def report(busy: float = 60.0, period: float = 100.0) -> Report:
-    """Six steps with one kernel each."""
+    """Six steps with one kernel each; made once, since nobody changes it."""
     spans = [(index * period, index * period + busy) for index in range(6)]
     return trace().steps(6, period=period).busy("GPU:0", *spans).report()
 
