@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from tfadvisor.comparison.result import Cause, Comparison, FindingChange, Head
 from tfadvisor.printable import in_code, in_markdown, one_line, short_kernel
 from tfadvisor.report.forms.forms import Form
-from tfadvisor.report.forms.terminal import DIM, PLAIN, TITLE, Piece, Screen, TextPage
+from tfadvisor.text_page import DIM, PLAIN, TITLE, Piece, Screen, TextPage
 from tfadvisor.units import counted, duration, percent
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from tfadvisor.html_fragments import table, text
 from tfadvisor.printable import one_line
 from tfadvisor.report.forms.forms import Form
 from tfadvisor.report.forms.html import whole_page
-from tfadvisor.report.forms.terminal import DIM, PLAIN, TITLE, Screen, TextPage
+from tfadvisor.text_page import DIM, PLAIN, TITLE, Screen, TextPage
 from tfadvisor.units import percent
 
 _ROWS, _ROWS_PAGE, _FAILED = 10, 200, 5

@@ -9,9 +9,10 @@ from support.places import FIXTURES
 from support.trace_builder import trace
 
 import tfadvisor
-from tfadvisor.report.forms.terminal import Screen, TextPage, as_text
+from tfadvisor.report.forms.terminal import as_text
 from tfadvisor.report.model import Report
 from tfadvisor.report.wording import bar_note, fitted
+from tfadvisor.text_page import Screen, TextPage
 from tfadvisor.vocabulary import Severity
 
 

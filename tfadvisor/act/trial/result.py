@@ -12,8 +12,8 @@ import msgspec
 
 from tfadvisor.comparison.ledger import FORM, OUTCOMES, Entry
 from tfadvisor.printable import one_line, plain
-from tfadvisor.report.forms.terminal import DIM, PLAIN, TITLE, Screen, TextPage
 from tfadvisor.report.model import Tool
+from tfadvisor.text_page import DIM, PLAIN, TITLE, Screen, TextPage
 from tfadvisor.units import duration, percent
 from tfadvisor.version import VERSION
 

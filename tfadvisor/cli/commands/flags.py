@@ -15,7 +15,7 @@ from tfadvisor.cli.reading_options import choice, one_format
 from tfadvisor.cli.typer_commands import Command, Commands, argument, option
 from tfadvisor.errors import UsageError
 from tfadvisor.printable import one_line
-from tfadvisor.report.forms.terminal import DIM, TextPage, screen_of
+from tfadvisor.text_page import DIM, TextPage, screen_of
 
 if TYPE_CHECKING:
     from tfadvisor.advice.flags.forms import Line

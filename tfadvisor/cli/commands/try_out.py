@@ -24,7 +24,7 @@ from tfadvisor.cli.reading_options import (
 from tfadvisor.cli.recording import TheCommand
 from tfadvisor.cli.typer_commands import Command, option
 from tfadvisor.errors import NothingToCompare, UsageError
-from tfadvisor.report.forms.terminal import screen_of
+from tfadvisor.text_page import screen_of
 
 if TYPE_CHECKING:
     from tfadvisor.act.trial.arms import Tell

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from tfadvisor.report.forms.terminal import PLAIN, Screen
+from tfadvisor.text_page import PLAIN, Screen
 
 _HERE = "tfadvisor.report.forms"
 

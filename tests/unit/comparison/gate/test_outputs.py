@@ -24,7 +24,7 @@ from tfadvisor.comparison.gate.forms.text import as_text, headline
 from tfadvisor.comparison.gate.result import Check, Gated, GateResult, Outcome
 from tfadvisor.comparison.split import compare_sides
 from tfadvisor.report.forms.html import as_json
-from tfadvisor.report.forms.terminal import screen_of
+from tfadvisor.text_page import screen_of
 
 SCHEMAS = Path(__file__).parent / "schemas"
 HOSTILE = (

@@ -17,8 +17,9 @@ import tfadvisor
 from tfadvisor.printable import one_line, printable
 from tfadvisor.report.forms.html import as_json
 from tfadvisor.report.forms.markdown import as_markdown
-from tfadvisor.report.forms.terminal import _cells, as_text, screen_of
+from tfadvisor.report.forms.terminal import _cells, as_text
 from tfadvisor.report.model import Report
+from tfadvisor.text_page import screen_of
 from tfadvisor.units import Unit, in_words
 
 HOSTILE = (

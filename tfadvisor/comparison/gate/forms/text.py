@@ -8,7 +8,7 @@ from tfadvisor.comparison.forms import causes, signed, verdict_words
 from tfadvisor.comparison.gate.result import Check, GateResult, Outcome
 from tfadvisor.comparison.gate.words import change_words
 from tfadvisor.printable import one_line
-from tfadvisor.report.forms.terminal import DIM, PLAIN, TITLE, Screen, TextPage
+from tfadvisor.text_page import DIM, PLAIN, TITLE, Screen, TextPage
 from tfadvisor.units import Unit, counted
 from tfadvisor.vocabulary import FRAMEWORKS
 
