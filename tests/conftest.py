@@ -39,3 +39,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("nightly")
         if hasattr(getattr(item, "module", None), "subprocess"):
             item.add_marker("subprocess")
+
+
+@pytest.fixture
+def say(capsys: pytest.CaptureFixture[str]):
+    """Runs the command in this process: exit code, standard output, standard error."""
+    from support.said import sayer  # what is installed, which the path above decides
+
+    return sayer(capsys)

@@ -13,14 +13,15 @@ from typing import Any
 
 import pytest
 import typer
+from support.places import FIXTURES
+from support.said import Say, is_refused
 
-from tfadvisor.cli.main import app, guarded_main
+from tfadvisor.cli.main import app
 from tfadvisor.did_you_mean import did_you_mean
 
 pytestmark = pytest.mark.slow
 
 COMMAND = Path(sys.executable).parent / "tfadvisor"
-FIXTURES = Path(__file__).parents[3] / "fixtures"
 SLOW = FIXTURES / "jax-loader"
 TERMINAL = (
     "COLUMNS",
@@ -42,18 +43,7 @@ def tfadvisor(*arguments: object, **env: str) -> subprocess.CompletedProcess[byt
     return subprocess.run(call, capture_output=True, env={**rest, **env}, check=False)
 
 
-@pytest.fixture
-def say(capsys):
-    """Runs the command in this process and returns (exit code, stdout, stderr)."""
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        code = guarded_main([str(one) for one in arguments])
-        return code, *capsys.readouterr()
-
-    return run
-
-
-def test_alone_it_prints_help_and_ends_well(say) -> None:
+def test_alone_it_prints_help_and_ends_well(say: Say) -> None:
     code, out, err = say()
 
     assert (code, err) == (0, "")
@@ -92,7 +82,7 @@ def test_a_command_imports_no_other() -> None:
     assert done.stderr == "['tfadvisor.cli.commands.rules']"
 
 
-def test_options_stand_in_panels(say) -> None:
+def test_options_stand_in_panels(say: Say) -> None:
     _, out, _ = say("analyze", "--help")
 
     panels = [
@@ -115,7 +105,7 @@ def test_options_stand_in_panels(say) -> None:
     )
 
 
-def test_square_brackets_in_a_help_are_printed(say) -> None:
+def test_square_brackets_in_a_help_are_printed(say: Say) -> None:
     """Rich would take them for a style."""
     _, out, _ = say("analyze", "--help")
 
@@ -143,7 +133,7 @@ def test_no_short_help_has_square_brackets_that_rich_would_drop() -> None:
     assert not [short for short in shorts if "[" in short]
 
 
-def test_examples_keep_their_lines(say) -> None:
+def test_examples_keep_their_lines(say: Say) -> None:
     _, out, _ = say("gate", "--help")
 
     assert '  [budgets]\n  input_bound_fraction = "5' in out
@@ -164,15 +154,11 @@ def test_examples_keep_their_lines(say) -> None:
     ],
     ids=lambda one: one if isinstance(one, str) else "",
 )
-def test_what_was_meant(say, arguments: list[object], meant: str) -> None:
-    code, out, err = say(*arguments)
-
-    assert (code, out) == (2, "")
-    assert f"Did you mean {meant}?" in err
-    assert err.count("\n") == 1
+def test_what_was_meant(say: Say, arguments: list[object], meant: str) -> None:
+    is_refused(say(*arguments), 2, f"Did you mean {meant}?")
 
 
-def test_nothing_near_suggests_nothing(say) -> None:
+def test_nothing_near_suggests_nothing(say: Say) -> None:
     assert say("xyzzy") == (
         2,
         "",
@@ -188,7 +174,7 @@ def test_did_you_mean_ignores_case() -> None:
     assert did_you_mean("zz", ["worker-0"]) == ""
 
 
-def test_a_path_alone_is_analysed(say) -> None:
+def test_a_path_alone_is_analysed(say: Say) -> None:
     code, out, _ = say(SLOW, "--format", "json")
 
     assert code == 0
@@ -196,11 +182,8 @@ def test_a_path_alone_is_analysed(say) -> None:
 
 
 @pytest.mark.parametrize("path", ["./nowhere", "here/nothing", "lost.xplane.pb"])
-def test_what_looks_like_a_path_is_taken_for_one(say, path: str) -> None:
-    code, out, err = say(path)
-
-    assert (code, out) == (3, "")
-    assert "does not exist" in err
+def test_what_looks_like_a_path_is_taken_for_one(say: Say, path: str) -> None:
+    is_refused(say(path), 3, "does not exist")
 
 
 def test_python_m() -> None:

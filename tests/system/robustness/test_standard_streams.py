@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from support.places import FIXTURES
 from support.processes import COMMAND
+from support.said import Say, is_refused
 from support.trace_builder import trace
 
 pytestmark = pytest.mark.skipif(
@@ -120,10 +121,19 @@ def test_a_file_never_gets_the_number_of_a_closed_stream(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    "encoding", ["ascii", "latin-1", "cp1252", "koi8-r", "shift_jis", "utf-16", "utf-7"]
+    ("command", "encoding"),
+    [
+        ("analyze", "ascii"),
+        ("analyze", "latin-1"),
+        ("analyze", "cp1252"),
+        ("analyze", "koi8-r"),
+        ("analyze", "shift_jis"),
+        ("analyze", "utf-16"),
+        ("analyze", "utf-7"),
+        ("--help", "ascii"),
+    ],
 )
-@pytest.mark.parametrize("command", ["analyze", "--help"])
-def test_every_encoding_can_show_it(encoding: str, command: str) -> None:
+def test_every_encoding_can_show_it(command: str, encoding: str) -> None:
     code, out, err = shell(
         f'"$tfadvisor" {command} $1',
         SLOW if command == "analyze" else "",
@@ -153,7 +163,7 @@ def test_a_terminal_that_the_system_calls_ascii(tmp_path: Path) -> None:
     assert out.isascii()
 
 
-@pytest.mark.parametrize("megabytes", [60, 120, 200, 300, 400, 700])
+@pytest.mark.parametrize("megabytes", [60, 120, 300, 700])
 def test_with_little_memory_it_works_or_says_so(megabytes: int) -> None:
     """Below about 60 MB Python itself does not start."""
     code, _, err = shell(
@@ -193,7 +203,9 @@ HOSTILE = "run\n::error::pwned\n##[error]x ##vso[task.setvariable]y"
         "--host x",
     ],
 )
-def test_no_name_is_a_command_to_a_ci_system(tmp_path: Path, arguments: str) -> None:
+def test_no_name_is_a_command_to_a_ci_system(
+    say: Say, tmp_path: Path, arguments: str
+) -> None:
     """GitHub's runner takes a line that begins with `::`, blanks before it, and `##[`
     anywhere; Azure `##vso[`.
     """
@@ -208,7 +220,7 @@ def test_no_name_is_a_command_to_a_ci_system(tmp_path: Path, arguments: str) -> 
     (run / f"h{HOSTILE.replace('/', '')}.xplane.pb").write_bytes(data.bytes())
     (run / "broken.xplane.pb").write_bytes(b"\xff" * 100)
 
-    _, out, err = shell(f'"$tfadvisor" analyze "$1" {arguments}', run)
+    _, out, err = say("analyze", run, *arguments.split())
 
     lines = (out + err).splitlines()
     assert [line for line in lines if line.strip().startswith("::")] == []
@@ -216,9 +228,5 @@ def test_no_name_is_a_command_to_a_ci_system(tmp_path: Path, arguments: str) -> 
     assert all(line.startswith("tfadvisor: ") for line in err.splitlines())
 
 
-def test_a_path_that_is_not_there_is_told_in_one_line(tmp_path: Path) -> None:
-    code, _, err = shell('"$tfadvisor" analyze "$1"', tmp_path / HOSTILE)
-
-    assert code == 3
-    assert err.count("\n") == 1
-    assert "\\x0a::error::pwned" in err
+def test_a_path_that_is_not_there_is_told_in_one_line(say: Say, tmp_path: Path) -> None:
+    is_refused(say("analyze", tmp_path / HOSTILE), 3, "\\x0a::error::pwned")

@@ -8,7 +8,6 @@ import pytest
 from support.trace_builder import trace
 from support.web_server import Objects, web_server
 
-from tfadvisor.cli.main import guarded_main
 from tfadvisor.trace import local_copies as transfer
 
 
@@ -29,17 +28,3 @@ def web() -> Iterator[Objects]:
 def good() -> bytes:
     """A trace of three steps of 100 ms."""
     return trace().steps(3, period=100).busy("GPU:0", (0, 250)).bytes()
-
-
-@pytest.fixture
-def say(capsys: pytest.CaptureFixture[str]):
-    """Runs the command in this process and returns (exit code, stdout, stderr)."""
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        code = guarded_main([str(one) for one in arguments])
-        out, err = capsys.readouterr()
-        assert "Traceback" not in err
-        assert "bug in tfadvisor" not in err
-        return code, out, err
-
-    return run

@@ -4,17 +4,12 @@ fixtures/gpu plant them.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-import yaml
 from support import hlo_builder as hlo
 from support.gpu_step import gpu_steps
-from support.places import FIXTURES
 from support.trace_builder import TraceBuilder, trace
 
 from tfadvisor.advice.findings import Finding
-from tfadvisor.advice.loading.catalogue import load_catalogue
 from tfadvisor.vocabulary import Severity
 
 DOT = hlo.dot_numbers([1], [0])
@@ -296,20 +291,3 @@ def test_exposed_communication_by_what_it_is_for(
 
     assert found[0].rule_id == rule
     assert [one.category for one in found].count("collective") == 1
-
-
-@pytest.mark.parametrize(
-    "truth",
-    sorted((FIXTURES / "gpu").glob("*/truth.yaml")),
-    ids=lambda path: path.parent.name,
-)
-def test_what_a_gpu_scenario_plants_is_looked_for(truth: Path) -> None:
-    planted = yaml.safe_load(truth.read_text())
-    rules = {
-        rule.id: {one.section for one in rule.source} for rule in load_catalogue().rules
-    }
-
-    if not planted["healthy"]:
-        assert any(planted["source"] in sections for sections in rules.values())
-    if planted["first_finding"]:
-        assert planted["first_finding"] in rules

@@ -125,10 +125,6 @@ def test_what_metrics_are_like(
     assert (nature.worse, nature.exact, nature.by_factor) == (worse, exact, by_factor)
 
 
-def test_the_configuration_can_turn_a_metric() -> None:
-    assert nature_of("ms", Traits(Better.LESS, Scatter.FACTOR), "both").worse == "both"
-
-
 def test_infinite_degrees_of_freedom_are_normal() -> None:
     known = Prediction(Estimate(0, 1, 0.1, inf), floor=0.01, few=True)
 
