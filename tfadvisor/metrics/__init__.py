@@ -11,6 +11,7 @@ from tfadvisor.metrics import (
     kinds,  # noqa: F401
     launch,  # noqa: F401
     layers,  # noqa: F401
+    limits,  # noqa: F401
     machine,  # noqa: F401
     memory,  # noqa: F401
     needless,  # noqa: F401

@@ -14,18 +14,15 @@ from tfadvisor.metrics.kinds import (
     known_ops,
     known_where,
 )
-from tfadvisor.metrics.precision import product_kind, rounds_to_tf32
+from tfadvisor.metrics.rates import Rates, rates_of
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
 from tfadvisor.metrics.steady import share
 from tfadvisor.printable import short_kernel
-from tfadvisor.timeline.devices.device_kinds import peaks_of
-from tfadvisor.timeline.devices.protocol import Peaks
 from tfadvisor.timeline.names.device_events import instruction_name
-from tfadvisor.timeline.names.kernels import Precision, precision_of_type
 from tfadvisor.timeline.names.program_calls import function_of_module
 from tfadvisor.timeline.summary.hot_ops import HotOp, HotOps
 from tfadvisor.units import PS_PER_S, Unit, percent
-from tfadvisor.vocabulary import Better, DeviceKind, TimeClass
+from tfadvisor.vocabulary import Better, TimeClass
 
 _ENOUGH_KNOWN = 0.5
 """Ratios are given only when they rest on at least this share of the compute time."""
@@ -35,44 +32,21 @@ decode-h100 uses far more.
 """
 
 
-def _hottest(question: Question) -> tuple[HotOps, Peaks, bool | None]:
-    """Of the first host's first device, with whether it rounds fp32 to TF32. Raises
-    MetricAbsent when nothing computes.
-    """
+def _hottest(question: Question) -> tuple[HotOps, Rates]:
+    """Of the first host's first device. Raises MetricAbsent when nothing computes."""
     found = first_device_ops(question)
-    device = next(host for host in question.run.hosts if host.devices).program_device
-    if device.kind is DeviceKind.GPU:
-        rounds = rounds_to_tf32(device.properties)
-    else:
-        rounds = None
-    return found, peaks_of(device.kind, device.properties), rounds
-
-
-def _least_s(one: HotOp, peaks: Peaks, rounds: bool | None) -> float:
-    """Seconds that the arithmetic of one execution takes at the device's peak in the
-    type that it multiplies: fp8, TF32 or fp32 where the peak in it is known, else 16
-    bits."""
-    if one.known is None or not one.known.flops or peaks.flops is None:
-        return 0.0
-    precision = product_kind(
-        one.kernel, precision_of_type(one.known.multiplied), rounds
-    ).precision
-    own = {
-        Precision.FP8: peaks.fp8_flops,
-        Precision.TF32: peaks.tf32_flops,
-        Precision.FP32: peaks.fp32_flops,
-    }
-    return one.known.flops / (own.get(precision) or peaks.flops)
+    host = next(host for host in question.run.hosts if host.devices)
+    return found, rates_of(question.run, host)
 
 
 @metric(unit=Unit.FRACTION, better=Better.MORE)
 def flops_utilization(question: Question) -> float:
     """Arithmetic of the hottest ops, counted from their shapes, over what the device
     could do in their time: at its peak in the type that each op multiplies (fp8, TF32,
-    fp32), in 16-bit matrix operations where that peak is not known.
+    fp32; 16 bits where that peak is not known), of ops that multiply nothing in fp32.
     """
-    found, peaks, rounds = _hottest(question)
-    if peaks.flops is None:
+    found, rates = _hottest(question)
+    if rates.peaks.flops is None:
         raise MetricAbsent("the trace does not say how fast the device is")
     known = _counted(
         found,
@@ -82,7 +56,7 @@ def flops_utilization(question: Question) -> float:
             if one.known is not None and one.known.flops is not None
         ],
     )
-    least = sum(_least_s(one, peaks, rounds) * one.count for one in known)
+    least = sum(rates.arithmetic_s(one) * one.count for one in known)
     return least / (sum(one.total_ps for one in known) / PS_PER_S)
 
 
@@ -92,14 +66,15 @@ def memory_bandwidth_utilization(question: Question) -> float:
     device memory could deliver in their time. It exceeds 1 where caches serve some of
     the reads.
     """
-    found, peaks, _ = _hottest(question)
-    if peaks.bytes_per_s is None:
+    found, rates = _hottest(question)
+    bandwidth = rates.peaks.bytes_per_s
+    if bandwidth is None:
         raise MetricAbsent("the trace does not say how fast the device's memory is")
     known = _counted(found, [one for one in found.ops if one.known is not None])
     moved = sum(
         one.known.cost.bytes * one.count for one in known if one.known is not None
     )
-    return moved / (sum(one.total_ps for one in known) / PS_PER_S) / peaks.bytes_per_s
+    return moved / (sum(one.total_ps for one in known) / PS_PER_S) / bandwidth
 
 
 @once
@@ -107,8 +82,8 @@ def _memory_bound(question: Question) -> list[HotOp]:
     """The hottest ops, of those whose HLO tells all they compute, of which memory takes
     longer than arithmetic at best. One that uses less than a tenth of the bandwidth
     waits for something else."""
-    found, peaks, rounds = _hottest(question)
-    if peaks.flops is None or peaks.bytes_per_s is None:
+    found, rates = _hottest(question)
+    if rates.peaks.flops is None or rates.peaks.bytes_per_s is None:
         raise MetricAbsent(
             "the trace does not say how fast the device and its memory are"
         )
@@ -121,14 +96,14 @@ def _memory_bound(question: Question) -> list[HotOp]:
         ],
     )
     costs = [
-        (one, one.known.cost.bytes / peaks.bytes_per_s)
+        (one, rates.moving_s(one.known.cost.bytes))
         for one in known
         if one.known is not None
     ]
     return [
         one
         for one, moving_s in costs
-        if moving_s > _least_s(one, peaks, rounds)
+        if moving_s > rates.arithmetic_s(one)
         and moving_s * one.count >= _WAITS_FOR_MEMORY * one.total_ps / PS_PER_S
     ]
 

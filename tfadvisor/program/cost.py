@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 import msgspec
+from msgspec.structs import replace
 
 from tfadvisor.program.flow import CALLING, Users, called_before, trip_count
 from tfadvisor.program.module import Computation, Instruction
@@ -16,6 +17,7 @@ from tfadvisor.program.operations import (
     matrix_flops,
     operand,
     own_operations,
+    own_transcendentals,
 )
 
 
@@ -24,15 +26,22 @@ class Cost(msgspec.Struct, frozen=True):
 
     unknown: whether something is not in the numbers, such as a custom call or a loop's
     length: then they are a lower bound, else exact by their definition.
+    transcendentals: values of exponentials, logarithms, roots and their like.
     """
 
     flops: int = 0
     bytes: int = 0
     unknown: bool = False
+    transcendentals: int = 0
 
     def times(self, count: int) -> Cost:
         """Of so many executions."""
-        return Cost(self.flops * count, self.bytes * count, self.unknown)
+        return Cost(
+            self.flops * count,
+            self.bytes * count,
+            self.unknown,
+            self.transcendentals * count,
+        )
 
 
 def total(costs: Iterable[Cost]) -> Cost:
@@ -42,6 +51,7 @@ def total(costs: Iterable[Cost]) -> Cost:
         sum(one.flops for one in found),
         sum(one.bytes for one in found),
         any(one.unknown for one in found),
+        sum(one.transcendentals for one in found),
     )
 
 
@@ -93,18 +103,18 @@ class Costs:
                 self._known[one.id].times(n)
                 for one, n in zip(instruction.called, times, strict=False)
             )
-            return Cost(applied.flops, accessed, applied.unknown)
+            return replace(applied, bytes=accessed)
         own = own_operations(instruction)
         if own is not None:
-            return Cost(own, accessed)
+            found = own_transcendentals(instruction)
+            return Cost(own, accessed, transcendentals=found)
         matrix = matrix_flops(instruction)
         return Cost(matrix or 0, accessed, unknown=matrix is None)
 
     def _calling(self, instruction: Instruction) -> Cost:
         called = [self._known[one.id] for one in instruction.called]
         if instruction.opcode == "fusion":
-            inside = total(called)
-            return Cost(inside.flops, own_bytes(instruction), inside.unknown)
+            return replace(total(called), bytes=own_bytes(instruction))
         if instruction.opcode == "conditional":
             return max(
                 called, key=lambda cost: (cost.flops, cost.bytes), default=Cost()

@@ -78,6 +78,13 @@ def own_operations(instruction: Instruction) -> int | None:
     return _linear_algebra(instruction)
 
 
+def own_transcendentals(instruction: Instruction) -> int:
+    """How many values of transcendental functions it computes by itself."""
+    if instruction.opcode in TRANSCENDENTAL:
+        return instruction.shape.elements
+    return 0
+
+
 def applications(instruction: Instruction) -> tuple[int, ...]:
     """For an opcode of APPLYING: how often it applies each function that it calls, in
     their order. Raises TraceError.

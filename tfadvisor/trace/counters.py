@@ -102,6 +102,15 @@ class MachineGpu(msgspec.Struct, frozen=True):
     """Faults that held its clock down: heat, power brake, hardware slowdown."""
 
 
+class MachineRates(msgspec.Struct, frozen=True):
+    """What all cores together do at most, measured once the program has ended."""
+
+    bytes_per_s: Annotated[float, Meta(gt=0, le=1e15)]
+    """Read and written, of arrays far larger than the caches."""
+    fp32_flops: Annotated[float, Meta(gt=0, le=1e18)]
+    """Operations a second of a product of large fp32 matrices."""
+
+
 class Counted(msgspec.Struct, frozen=True):
     """The file."""
 
@@ -110,6 +119,7 @@ class Counted(msgspec.Struct, frozen=True):
     closed: CounterReading
     settings: MachineSettings = MachineSettings()
     gpus: Annotated[tuple[MachineGpu, ...], Meta(max_length=16)] = ()
+    rates: MachineRates | None = None
 
     @property
     def seconds(self) -> float:

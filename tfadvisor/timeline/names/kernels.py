@@ -130,6 +130,15 @@ _BETWEEN_WORDS = str.maketrans(dict.fromkeys("_<>(),:;*&[]{}.-= \n", " "))
 _VECTORS = ("gemv",)
 
 
+_ATTENTION = ("attention", "attn", "fmha", "sdpa", "mha_fwd", "mha_bwd", "qk_int")
+
+
+def is_attention(name: str) -> bool:
+    """Whether a kernel does both products of an attention and what lies between."""
+    lower = name.lower()
+    return any(word in lower for word in _ATTENTION)
+
+
 def kernel_kind(name: str) -> KernelKind:
     """What the name says; UNKNOWN and None where it does not. Equal kinds are one
     object.

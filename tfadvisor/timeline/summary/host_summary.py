@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from tfadvisor.timeline.summary.main_program import ProgramExcerpts, ProgramPatterns
+    from tfadvisor.timeline.summary.program_products import ProgramProducts
 _MOST_KEPT = 2048
 """Values of each kind of distribution on all devices of a host together: 16 kB."""
 _FAR_MORE = 2
@@ -61,6 +62,8 @@ class ProgramSummary(msgspec.Struct, frozen=True):
     patterns: ProgramPatterns | None
     """What its hottest program could do better; None on a single CPU and without HLO.
     """
+    products: tuple[ProgramProducts, ...] = ()
+    """What its programs multiplied; empty without HLO."""
 
 
 class HostSummary(HostBreakdown, frozen=True):
@@ -176,8 +179,21 @@ def _program(
 
         patterns = program_patterns(one.ops, host.programs)
     return ProgramSummary(
-        index, hot_ops(one.ops, host.programs, active[index].stated), patterns
+        index,
+        hot_ops(one.ops, host.programs, active[index].stated),
+        patterns,
+        _products(one, host),
     )
+
+
+def _products(device: DeviceSummary, host: HostTimeline) -> tuple[ProgramProducts, ...]:
+    if not host.programs.keys:
+        return ()
+    from tfadvisor.timeline.summary.program_products import (
+        program_products,
+    )  # small traces need none
+
+    return program_products(device.ops, host.programs)
 
 
 def _telling_device(devices: Sequence[DeviceSummary]) -> int:
