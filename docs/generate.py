@@ -22,6 +22,7 @@ from page_types import page_colours, page_types, page_words
 from report_fields import fields_page
 
 import tfadvisor.metrics  # noqa: F401
+from tfadvisor.advice.explaining import glossary
 from tfadvisor.advice.flags.advice import Variable, advice, variables
 from tfadvisor.advice.flags.recorded import recording
 from tfadvisor.advice.loading.catalogue import load_catalogue
@@ -43,6 +44,7 @@ def main(check: bool) -> int:
         "command.md": command(),
         "flags.md": flags(),
         "report.md": report(),
+        "../glossary.md": f"{NOTE}{glossary.text()}",
         "../architecture/packages.svg": picture(),
         "../../web/src/data/generated.ts": page_types(),
         "../../web/src/data/generated.css": page_colours(),
@@ -97,8 +99,8 @@ def rules() -> str:
         for file in (ROOT / "rules").rglob("*.yaml")
     }
     parts = [
-        f"{NOTE}# Rules\n\nWhat tfadvisor looks for, by category. `tfadvisor rules "
-        "show ID` prints why one matters, when "
+        f"{NOTE}# Rules\n\nWhat tfadvisor looks for, by category. `tfadvisor "
+        "explain ID` prints why one matters, when "
         "it fires and what to change; the site has a page for each, with the cases "
         "that test it.\n"
     ]

@@ -109,8 +109,8 @@ def test_what_needs_no_framework(user: User, monkeypatch: pytest.MonkeyPatch) ->
     user.types("tfadvisor analyze logdir --details")
     assert len(user.types("tfadvisor analyze logdir --format brief").encode()) <= 2048
     user.types("tfadvisor analyze logdir -o report.html")
-    user.types("tfadvisor metrics show input_bound_fraction")
-    user.types("tfadvisor rules show input-loader-in-step")
+    user.types("tfadvisor explain input_bound_fraction")
+    user.types("tfadvisor explain input-loader-in-step")
     user.types("tfadvisor compare logdir after")
     user.types("tfadvisor flags check --xla_gpu_autotune_level=4")
     user.types("tfadvisor gate after --baseline baselines --add")

@@ -147,7 +147,7 @@ class Finding(msgspec.Struct, frozen=True):
     """One thing to change."""
 
     rule_id: str
-    """The rule that found it: `tfadvisor rules show ID`."""
+    """The rule that found it: `tfadvisor explain ID`."""
     category: str
     """A bottleneck's name, or precision, placement, kernel, capture or flags."""
     severity: Severity

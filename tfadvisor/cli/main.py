@@ -52,18 +52,18 @@ class _Commands(LazyCommands):
     modules: ClassVar = {
         name: f"tfadvisor.cli.commands.{_FILES.get(name, name)}"
         for name in (
-            "analyze",
             "run",
-            "compare",
-            "fix",
+            "analyze",
             "try",
+            "fix",
             "gate",
+            "compare",
             "baseline",
-            "export",
-            "fleet",
+            "explain",
             "rules",
-            "metrics",
             "flags",
+            "fleet",
+            "export",
             "mcp",
         )
     }

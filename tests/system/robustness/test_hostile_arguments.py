@@ -47,10 +47,9 @@ NAMES: dict[str, list[str]] = {
     "export --to pgle": ["export", LONG, "--to", "pgle", "-o", "{none}.pb"],
     "fix": ["fix", LONG],
     "fix --source": ["fix", "{trace}", "--source", LONG],
-    "rules show": ["rules", "show", LONG],
     "rules check": ["rules", "check", LONG],
-    "metrics show": ["metrics", "show", LONG],
-    "flags suggest": ["flags", "suggest", LONG],
+    "explain": ["explain", LONG],
+    "flags check": ["flags", "check", LONG],
     "try --from": ["try", "--from", LONG, "--", "true"],
     "try --patch": ["try", "--patch", LONG, "--", "true"],
     "try --patch a file": ["try", "--patch", f"{LONG}.diff", "--", "true"],
@@ -123,7 +122,7 @@ ANYWHERE: dict[str, list[str]] = {
     "fix": ["fix", "{trace}"],
     "try": ["try", "--env", "A=1", "--", sys.executable, "-c", ""],
     "rules list": ["rules", "list"],
-    "metrics list": ["metrics", "list"],
+    "explain": ["explain", "metrics"],
     "mcp": ["mcp"],
 }
 

@@ -56,20 +56,6 @@ def test_a_finding_is_ignored_until_its_day(
     )
 
 
-def test_a_metric_is_explained_and_a_misspelt_one_is_meant(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert guarded_main(["metrics", "show", "host_fraction"]) == 0
-    assert capsys.readouterr().out.startswith(
-        "host_fraction (fraction; better: less; between runs: share)\nShare of step "
-        "time"
-    )
-    assert guarded_main(["metrics", "show", "host_fractoin"]) == 2
-    assert "did you mean host_fraction" in capsys.readouterr().err.lower().replace(
-        "mean `", "mean "
-    )
-
-
 def test_open_shows_the_page_and_what_was_written_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

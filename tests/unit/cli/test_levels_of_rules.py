@@ -1,4 +1,4 @@
-"""What tfadvisor.toml says of rules, and which numbers `rules show` lists."""
+"""What tfadvisor.toml says of rules, and which numbers `explain` lists."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def test_all_mistakes_of_the_file_are_told_at_once(say, tmp_path) -> None:
     assert "override: is not known here." in err
 
 
-def test_show_lists_a_rules_limits_with_unit_and_meaning(say) -> None:
-    _, out, _ = say("rules", "show", "input-bound-steps")
-    _, none, _ = say("rules", "show", "no-step-markers")
+def test_explain_lists_a_rules_limits_with_unit_and_meaning(say) -> None:
+    _, out, _ = say("explain", "input-bound-steps")
+    _, none, _ = say("explain", "no-step-markers")
 
     assert (
         "  input_bound_fraction-1  at least 5% (fraction)\n      Share of step time "

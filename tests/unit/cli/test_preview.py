@@ -71,7 +71,8 @@ def test_the_catalogue_shows_tier_and_proof(
         for one in said(capsys, "rules", "list", "--rules", folder).splitlines()
         if one.startswith("on-trial")
     ]
-    shown = said(capsys, "rules", "show", "on-trial", "--rules", folder)
+    shown = said(capsys, "explain", "on-trial", "--rules", folder)
 
     assert line.split()[:3] == ["on-trial", "preview", "shown"]
-    assert shown.startswith("on-trial (host, preview, shown)\n")
+    assert shown.startswith("on-trial  rule\n")
+    assert " (host, preview, shown)\n" in shown

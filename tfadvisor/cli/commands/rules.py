@@ -12,20 +12,17 @@ import typer
 
 from tfadvisor.cli.outputs import note, write_out
 from tfadvisor.cli.typer_commands import Command, Commands, argument, option
-from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import UsageError
 from tfadvisor.files import replace_file
 from tfadvisor.printable import printable
 
 if TYPE_CHECKING:
     from tfadvisor.advice.loading.catalogue import Catalogue
-    from tfadvisor.advice.loading.rule import Rule
 
 Folders = Annotated[
     list[Path] | None,
     option("--rules", "DIR", "a folder with more rules; may be repeated"),
 ]
-RuleId = Annotated[str, argument("ID", "as `tfadvisor rules list` prints it")]
 PagesFolder = Annotated[
     Path, option("--out", "DIR", "where to (rule-pages)", show_default=False)
 ]
@@ -35,8 +32,8 @@ CheckedFolder = Annotated[
 
 app = typer.Typer(
     cls=Commands,
-    help="The rule catalogue: list it, read a rule, check a folder of rules, write a page "
-    "for each.",
+    help="The rule catalogue: list it, check a folder of rules, write a page for each. "
+    "`tfadvisor explain ID` prints one.",
     short_help="the rule catalogue",
     add_completion=False,
 )
@@ -55,57 +52,11 @@ def list_rules(rules: Folders = None) -> int:
     return _tell_broken(catalogue)
 
 
-@app.command("show", cls=Command, short_help="one rule")
-def show_rule(rule_id: RuleId, rules: Folders = None) -> int:
-    """One rule: why it matters, what it prescribes, the numbers that can be set, and
-    where all that comes from.
-    """
-    catalogue = _catalogue(rules)
-    rule = next((one for one in catalogue.rules if one.id == rule_id), None)
-    if rule is None:
-        meant = did_you_mean(rule_id, [one.id for one in catalogue.rules])
-        raise UsageError(
-            f"no rule is called {rule_id}.{meant} `tfadvisor rules list` names them "
-            "all."
-        )
-    lines = [
-        f"{rule.id} ({rule.category}, {rule.tier}, {rule.proof})",
-        rule.title,
-        "",
-        rule.why,
-    ]
-    if rule.ask:
-        lines += ["", f"Asks: {rule.ask}"]
-    for fix in rule.fixes:
-        lines += [
-            "",
-            f"Fix ({fix.kind}): {fix.do}",
-            "",
-            *(f"    {line}" for line in fix.snippet.splitlines()),
-        ]
-        lines.append(f"  Valid for: {fix.valid_for}")
-        if fix.side_effect:
-            lines.append(f"  Side effect: {fix.side_effect}")
-    lines += ["", *_limit_lines(rule)]
-    lines += [
-        "",
-        *(
-            f"Source: {source.doc} {source.section} {source.url}"
-            for source in rule.source
-        ),
-    ]
-    lines += [f"Confirmed by: {one}" for one in rule.confirmed]
-    write_out(printable("\n".join(lines)) + "\n")
-    return 0
-
-
 @app.command("docs", cls=Command, short_help="a page per rule")
 def write_pages(out: PagesFolder = Path("rule-pages"), rules: Folders = None) -> int:
     """Writes one Markdown page per rule, with its cases, and an index of them."""
-    from tfadvisor.advice.checking.rule_page import (
-        index_page,
-        rule_page,
-    )  # only this command writes pages
+    # only this command writes pages
+    from tfadvisor.advice.checking.rule_page import index_page, rule_page
 
     catalogue = _catalogue(rules)
     pages = {f"{rule.id}.md": rule_page(rule, "#") for rule in catalogue.rules}
@@ -123,9 +74,8 @@ def write_pages(out: PagesFolder = Path("rule-pages"), rules: Folders = None) ->
 @app.command("check", cls=Command, short_help="lint a folder and run its cases")
 def check_rules(folder: CheckedFolder) -> int:
     """Lint every rule of a folder and run its cases."""
-    from tfadvisor.advice.checking.cases import (
-        check_folder,
-    )  # reads YAML, which listing rules does not need
+    # reads YAML, which listing rules does not need
+    from tfadvisor.advice.checking.cases import check_folder
     from tfadvisor.units import counted
 
     if not folder.is_dir():
@@ -143,22 +93,6 @@ def check_rules(folder: CheckedFolder) -> int:
         + "\n"
     )
     return 5 if checked.failures else 0
-
-
-def _limit_lines(rule: Rule) -> list[str]:
-    """The rule's numbers: name, unit, meaning, reason."""
-    from tfadvisor.advice.loading.limits import limits_of
-    from tfadvisor.metrics.registry import registered_metrics
-
-    limits = limits_of(rule)
-    if not limits:
-        return ["It compares no metric with a number, so it has no limit."]
-    lines = ["Limits:"]
-    for one in limits:
-        about = registered_metrics()[one.metric].about
-        lines += [f"  {one.name}  {one.words} ({one.unit.value})", f"      {about}"]
-        lines += [f"      Because {one.because}"] if one.because else []
-    return lines
 
 
 def _catalogue(folders: Sequence[Path] | None) -> Catalogue:

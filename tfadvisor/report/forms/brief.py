@@ -112,7 +112,7 @@ def _finding(number: int, finding: Finding, *, whole: bool) -> list[str]:
             lines += [f"     {line}" for line in snippet]
         else:
             lines.append(
-                f"     {len(snippet)} lines: `tfadvisor rules show {finding.rule_id}`"
+                f"     {len(snippet)} lines: `tfadvisor explain {finding.rule_id}`"
             )
     return lines
 

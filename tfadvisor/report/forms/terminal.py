@@ -403,7 +403,7 @@ def _metrics(page: TextPage, report: Report) -> None:
         else:
             rows.append([name, in_words(one.value, Unit(one.unit))])
 
-    title = "Metrics (`tfadvisor metrics show NAME` explains one)"
+    title = "Metrics (`tfadvisor explain NAME` explains one)"
     page.table(title, rows, left=(0,))
     _by_reason(page, "Metrics that this trace does not give", absent)
 

@@ -61,6 +61,6 @@ def test_no_snippet_is_cut(run: object) -> None:
         shown = [line for line in lines if f"     {line}\n" in text]
         assert (
             len(shown) == len(lines)
-            or f"`tfadvisor rules show {one.rule_id}`" in text
+            or f"`tfadvisor explain {one.rule_id}`" in text
             or f"({one.rule_id})" not in text
         )

@@ -158,7 +158,7 @@ def test_details_show_the_hottest_ops_and_fold_what_is_absent() -> None:
         absent, 1
     )
     assert text.index("What takes most time on the devices") < text.index(
-        "Metrics (`tfadvisor metrics show NAME`"
+        "Metrics (`tfadvisor explain NAME`"
     )
 
 

@@ -1,0 +1,60 @@
+"""What a rule looks for, why it matters, what it prescribes, and on what grounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from tfadvisor.advice.explaining.explained import Known, Paragraph
+from tfadvisor.advice.loading.limits import limits_of
+from tfadvisor.advice.loading.rule import FixRule, Rule
+from tfadvisor.metrics.registry import registered_metrics
+
+RULE = "rule"
+
+
+def rules_known(rules: Sequence[Rule]) -> Iterator[Known]:
+    """Every rule."""
+    for rule in rules:
+        yield Known((rule.id,), RULE, rule.title, partial(_about_rule, rule))
+
+
+def _about_rule(rule: Rule) -> tuple[Paragraph, ...]:
+    found = [
+        Paragraph(f"{rule.title} ({rule.category}, {rule.tier}, {rule.proof})"),
+        Paragraph(rule.why),
+    ]
+    if rule.ask:
+        found.append(Paragraph(f"Asks: {rule.ask}"))
+    for fix in rule.fixes:
+        found += _about_fix(fix)
+    found += _about_limits(rule)
+    for source in rule.source:
+        found.append(Paragraph(f"Source: {source.doc} {source.section} {source.url}"))
+    for confirmed in rule.confirmed:
+        found.append(Paragraph(f"Confirmed by: {confirmed}"))
+    return tuple(found)
+
+
+def _about_fix(fix: FixRule) -> Iterator[Paragraph]:
+    yield Paragraph(f"Fix ({fix.kind}): {fix.do}")
+    if fix.snippet:
+        yield Paragraph(fix.snippet, is_code=True)
+    yield Paragraph(f"Valid for: {fix.valid_for}", indent=2)
+    if fix.side_effect:
+        yield Paragraph(f"Side effect: {fix.side_effect}", indent=2)
+
+
+def _about_limits(rule: Rule) -> Iterator[Paragraph]:
+    """The rule's numbers: name, unit, meaning, reason."""
+    limits = limits_of(rule)
+    if not limits:
+        yield Paragraph("It compares no metric with a number, so it has no limit.")
+        return
+
+    yield Paragraph("Limits:")
+    for limit in limits:
+        yield Paragraph(f"{limit.name}  {limit.words} ({limit.unit.value})", indent=2)
+        yield Paragraph(registered_metrics()[limit.metric].about, indent=6)
+        if limit.because:
+            yield Paragraph(f"Because {limit.because}", indent=6)
