@@ -6,10 +6,17 @@ import pytest
 from msgspec.structs import replace
 
 import tfadvisor.metrics  # noqa: F401
-from tfadvisor.advice.judging.claims import LESS_IS_LEFT, classes_of
-from tfadvisor.advice.judging.judge_rules import Outcomes, run_rules
+from tfadvisor.advice.judging.claims import (
+    LESS_IS_LEFT,
+    SharedOut,
+    classes_of,
+    shared_out,
+)
+from tfadvisor.advice.judging.judge_rules import run_rules
 from tfadvisor.advice.loading.catalogue import load_catalogue
-from tfadvisor.advice.loading.rule import SavingRule
+from tfadvisor.advice.loading.rule import Rule, SavingRule
+from tfadvisor.advice.ranking import ranked, severity_alone
+from tfadvisor.advice.savings import calibration
 from tfadvisor.metrics.registry import (
     Measured,
     Metrics,
@@ -21,19 +28,24 @@ from tfadvisor.vocabulary import TIME_CLASSES, Severity
 RULES = {rule.id: rule for rule in load_catalogue().rules}
 
 
-def run(*rules, **values: float) -> Outcomes:
+def made(**values: float) -> Metrics:
     facts = {"framework": "jax", "python_tracer": "off", "steps_per_execution": "4"}
-    metrics = Metrics(
+    return Metrics(
         {
             n: Measured(values.get(n), m.unit, "" if n in values else "absent", m.about)
             for n, m in registered_metrics().items()
         },
         {n: (facts.get(n), "" if n in facts else "absent") for n in registered_facts()},
     )
-    return run_rules(rules, metrics)
 
 
-def drawing(name: str, metric: str, high: float, *of: str):
+def run(*rules: Rule, **values: float) -> SharedOut:
+    """In the order of the rules."""
+    metrics = made(**values)
+    return shared_out(run_rules(rules, metrics).judged, metrics)
+
+
+def drawing(name: str, metric: str, high: float, *of: str) -> Rule:
     """A rule that fires on host time and saves a part of another metric."""
     return replace(
         RULES["host-work-in-loop"],
@@ -59,29 +71,36 @@ def test_the_second_gets_what_the_first_leaves() -> None:
         drawing("second", "host_fraction", 0.5),
         **HOST,
     )
-    first, second = outcomes.findings
+    first, second = outcomes.kept
 
-    assert (first.rule_id, first.saving.high, first.caveat) == (
+    assert (first.rule.id, first.own.high, first.caveat) == (
         "first",
         pytest.approx(0.24),
         "",
     )
-    assert (second.saving.low, second.saving.high) == (
+    assert (second.own.low, second.own.high) == (
         pytest.approx(0.1),
         pytest.approx(0.16),
     )
     assert second.caveat == LESS_IS_LEFT
-    assert (first.severity, second.severity) == (Severity.HIGH, Severity.MEDIUM)
+    assert severity_alone(first) is Severity.HIGH
+    assert severity_alone(second) is Severity.MEDIUM
 
 
 def test_the_one_that_saves_most_comes_first_whatever_the_order_of_rules() -> None:
-    outcomes = run(
+    """Of 40% host time 30 and 20: the larger draws first, and 10 are left."""
+    metrics = made(**HOST)
+    rules = (
         drawing("less", "host_fraction", 0.5),
         drawing("more", "host_fraction", 0.75),
-        **HOST,
     )
 
-    assert [one.rule_id for one in outcomes.findings] == ["more", "less"]
+    found = ranked(run_rules(rules, metrics), metrics, calibration()).findings
+
+    assert [(one.rule_id, one.caveat) for one in found] == [
+        ("more", ""),
+        ("less", LESS_IS_LEFT),
+    ]
 
 
 def test_a_finding_of_which_nothing_is_left_gives_way_with_the_reason() -> None:
@@ -91,9 +110,9 @@ def test_a_finding_of_which_nothing_is_left_gives_way_with_the_reason() -> None:
         **HOST,
     )
 
-    assert [one.rule_id for one in outcomes.findings] == ["first"]
+    assert [one.rule.id for one in outcomes.kept] == ["first"]
     assert [
-        (one.rule_id, "findings above" in one.reason) for one in outcomes.not_applicable
+        (one.rule_id, "findings above" in one.reason) for one in outcomes.spent
     ] == [("second", True)]
 
 
@@ -104,7 +123,7 @@ def test_other_classes_of_time_are_left_alone() -> None:
         **HOST,
     )
 
-    assert [one.caveat for one in outcomes.findings] == ["", ""]
+    assert [one.caveat for one in outcomes.kept] == ["", ""]
 
 
 def test_several_classes_are_drawn_on_in_their_order() -> None:
@@ -123,7 +142,7 @@ def test_several_classes_are_drawn_on_in_their_order() -> None:
 
     outcomes = run(*rules, compute_fraction=0.4, **values)
 
-    assert [one.saving.high for one in outcomes.findings] == [
+    assert [one.own.high for one in outcomes.kept] == [
         pytest.approx(0.5),
         pytest.approx(0.1),
     ]
@@ -141,7 +160,7 @@ def test_where_classes_are_not_known_savings_stay() -> None:
         **values,
     )
 
-    assert [one.saving.high for one in outcomes.findings] == [0.4, 0.2]
+    assert [one.own.high for one in outcomes.kept] == [0.4, 0.2]
 
 
 def test_every_rule_draws_on_classes_of_the_breakdown() -> None:
@@ -149,8 +168,8 @@ def test_every_rule_draws_on_classes_of_the_breakdown() -> None:
         assert set(classes_of(rule)) <= set(TIME_CLASSES), rule.id
 
 
-def claims_of(outcomes: Outcomes) -> list[tuple[str, ...]]:
-    return [one.claims for one in outcomes.findings]
+def claims_of(outcomes: SharedOut) -> list[tuple[str, ...]]:
+    return [one.claims for one in outcomes.kept]
 
 
 def test_a_finding_claims_the_classes_that_it_takes_time_from() -> None:
@@ -170,9 +189,7 @@ def test_a_finding_claims_the_classes_that_it_takes_time_from() -> None:
         **values,
     )
 
-    assert [one.saving.high for one in outcomes.findings] == pytest.approx(
-        [0.3, 0.2, 0.1]
-    )
+    assert [one.own.high for one in outcomes.kept] == pytest.approx([0.3, 0.2, 0.1])
     assert claims_of(outcomes) == [("host",), ("host", "idle"), ("idle",)]
 
 
@@ -265,7 +282,7 @@ def test_each_class_is_shared_out_by_its_own_metric(name: str) -> None:
 
     outcomes = run(*rules, **{**known, metric: 0.4})
 
-    assert [one.saving.high for one in outcomes.findings] == [0.3, pytest.approx(0.1)]
+    assert [one.own.high for one in outcomes.kept] == [0.3, pytest.approx(0.1)]
 
 
 @pytest.mark.parametrize(("left", "named"), [(0.01, True), (0.0099, False)])
@@ -283,7 +300,7 @@ def test_less_than_a_hundredth_of_the_step_is_not_worth_a_finding(
         drawing("one", "loop_python_fraction", 0.5, "idle"), idle_fraction=left, **known
     )
 
-    assert [one.rule_id for one in outcomes.findings] == (["one"] if named else [])
+    assert [one.rule.id for one in outcomes.kept] == (["one"] if named else [])
 
 
 def test_a_class_whose_share_is_not_known_holds_nothing() -> None:
@@ -302,13 +319,11 @@ def test_a_class_whose_share_is_not_known_holds_nothing() -> None:
 
     outcomes = run(first, second, third, **known)
 
-    assert [
-        (one.rule_id, one.saving.high, one.caveat) for one in outcomes.findings
-    ] == [
+    assert [(one.rule.id, one.own.high, one.caveat) for one in outcomes.kept] == [
         ("first", 0.2, ""),
         ("second", 0.2, ""),
     ]
-    assert [one.rule_id for one in outcomes.not_applicable] == ["third"]
+    assert [one.rule_id for one in outcomes.spent] == ["third"]
 
 
 def test_a_finding_that_gets_all_but_a_rounding_error_is_whole() -> None:
@@ -322,9 +337,9 @@ def test_a_finding_that_gets_all_but_a_rounding_error_is_whole() -> None:
 
     (whole,) = run(
         drawing("one", "wait_fraction", 1.0), host_fraction=0.3, **values
-    ).findings
+    ).kept
 
-    assert (whole.saving.high, whole.caveat) == (0.1 + 0.2, "")
+    assert (whole.own.high, whole.caveat) == (0.1 + 0.2, "")
 
 
 def test_a_small_finding_that_is_served_in_full_stays() -> None:
@@ -337,9 +352,9 @@ def test_a_small_finding_that_is_served_in_full_stays() -> None:
 
     (small,) = run(
         drawing("one", "wait_fraction", 1.0), host_fraction=0.3, **values
-    ).findings
+    ).kept
 
-    assert (small.saving.low, small.saving.high) == (0.0025, 0.005)
+    assert (small.own.low, small.own.high) == (0.0025, 0.005)
 
 
 def test_where_less_is_left_than_the_least_that_was_promised_both_are_cut() -> None:
@@ -355,9 +370,9 @@ def test_where_less_is_left_than_the_least_that_was_promised_both_are_cut() -> N
         "wait_fraction": 0.4,
     }
 
-    cut = run(first, second, host_fraction=0.5, **known).findings[1]
+    cut = run(first, second, host_fraction=0.5, **known).kept[1]
 
-    assert (cut.saving.low, cut.saving.high) == (pytest.approx(0.1), pytest.approx(0.1))
+    assert (cut.own.low, cut.own.high) == (pytest.approx(0.1), pytest.approx(0.1))
 
 
 def test_the_caveat_of_a_weak_trace_stays_before_that_of_the_cut() -> None:
@@ -367,7 +382,7 @@ def test_the_caveat_of_a_weak_trace_stays_before_that_of_the_cut() -> None:
     ]
     first, second = run(
         *(replace(one, category="launch") for one in rules), step_confidence=0.2, **HOST
-    ).findings
+    ).kept
 
     assert LESS_IS_LEFT not in first.caveat
     assert second.caveat == f"{first.caveat} {LESS_IS_LEFT}"
@@ -382,7 +397,7 @@ def test_a_class_of_which_nothing_is_known_serves_nobody() -> None:
 
     outcomes = run(drawing("one", "loop_python_fraction", 0.5, "launch"), **known)
 
-    assert (outcomes.findings, [one.rule_id for one in outcomes.not_applicable]) == (
+    assert (outcomes.kept, [one.rule_id for one in outcomes.spent]) == (
         (),
         ["one"],
     )

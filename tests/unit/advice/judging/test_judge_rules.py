@@ -1,5 +1,5 @@
-"""One rule on metrics: bounds from both sides, what is shown, and what a weak trace
-changes.
+"""One rule on metrics: bounds from both sides, what is shown, and how sure a weak trace
+makes it.
 """
 
 from __future__ import annotations
@@ -11,12 +11,15 @@ from msgspec.structs import replace
 from support.outcome import outcome_of
 
 import tfadvisor.metrics  # noqa: F401
-from tfadvisor.advice.findings import Finding, NotApplicable
+from tfadvisor.advice.findings import SURE, UNSURE, Finding, NotApplicable, Saving
 from tfadvisor.advice.judging.conditions import Condition, parse_condition
-from tfadvisor.advice.judging.judge_rules import run_rules
+from tfadvisor.advice.judging.judge_rules import judge, run_rules
+from tfadvisor.advice.judging.judged import NO_SAVING, Judged
 from tfadvisor.advice.loading.catalogue import load_catalogue
 from tfadvisor.advice.loading.rule import Cap, Rule, SavingRule
 from tfadvisor.advice.loading.yaml_marks import load
+from tfadvisor.advice.ranking import Ranking, ranked
+from tfadvisor.advice.savings import calibration
 from tfadvisor.metrics.registry import (
     Measured,
     Metrics,
@@ -56,6 +59,23 @@ def found(rule: Rule, facts: dict[str, str] = FACTS, /, **values: float) -> Find
     return outcome
 
 
+def fired(rule: Rule, facts: dict[str, str] = FACTS, /, **values: float) -> Judged:
+    """What the rule comes to before it is ranked."""
+    outcome = judge(rule, metrics(facts, **values))
+    assert isinstance(outcome, Judged)
+    return outcome
+
+
+def ranking(rules: list[Rule], **values: float) -> Ranking:
+    """Without a range on any finding: what device computes is not known."""
+    measured = metrics(**values)
+    return ranked(run_rules(rules, measured), measured, calibration())
+
+
+def ids(found: Ranking) -> list[str]:
+    return [one.rule_id for one in found.findings]
+
+
 def saving(low: float, high: float, metric: str = "host_fraction") -> Rule:
     """Fires on input time; its saving is this part of another metric."""
     return replace(LOADER, saving=SavingRule(metric, low, high, "as measured"))
@@ -89,21 +109,24 @@ def test_severity_changes_at_50_20_10_and_3_percent(
     ("measured", "high"), [(-0.3, 0.0), (0.0, 0.0), (0.9, 0.9), (1.0, 1.0), (1.4, 1.0)]
 )
 def test_a_saving_is_a_share_of_the_step(measured: float, high: float) -> None:
-    one = found(saving(0.5, 1.0), input_bound_fraction=0.5, host_fraction=measured)
+    one = fired(saving(0.5, 1.0), input_bound_fraction=0.5, host_fraction=measured)
 
     assert one.takes == high
-    assert (
-        (one.saving.low, one.saving.high) == (high / 2, high)
-        if high
-        else one.saving is None
-    )
+    assert (one.own.low, one.own.high) == (high / 2, high)
 
 
 def test_low_and_high_are_parts_of_the_metric() -> None:
     """20 to 60% of 50%."""
-    one = found(saving(0.2, 0.6), input_bound_fraction=0.5, host_fraction=0.5).saving
+    one = fired(saving(0.2, 0.6), input_bound_fraction=0.5, host_fraction=0.5)
 
-    assert (one.low, one.high, one.basis) == (0.1, 0.3, "as measured")
+    assert one.own == Saving(0.1, 0.3, "as measured")
+
+
+def test_a_rule_alone_prints_no_range_and_says_what_it_takes() -> None:
+    """Which programs bear a range out is known only where all that fired are ranked."""
+    one = found(saving(0.2, 0.6), input_bound_fraction=0.5, host_fraction=0.5)
+
+    assert (one.saving, one.takes, one.size) == (None, 0.5, 0.5)
 
 
 def test_a_saving_that_the_trace_cannot_give_is_not_applicable() -> None:
@@ -166,10 +189,14 @@ def test_only_facts_that_name_a_place_are_locations() -> None:
 
 @pytest.mark.parametrize(("confidence", "weak"), [(0.5, False), (0.49, True)])
 def test_steps_below_half_confidence_are_weak(confidence: float, weak: bool) -> None:
+    """60% of the step is critical from guessed steps too: how sure that is stands
+    beside it.
+    """
     one = found(LOADER, input_bound_fraction=0.6, step_confidence=confidence)
 
     assert ("whole trace" in one.caveat) is weak
-    assert one.severity is (Severity.LOW if weak else Severity.CRITICAL)
+    assert one.certainty == (UNSURE if weak else SURE)
+    assert one.severity is Severity.CRITICAL
 
 
 @pytest.mark.parametrize(
@@ -189,22 +216,19 @@ def test_fewer_than_three_steps_may_differ_from_the_next(
     assert bool(one.caveat) is bool(caveat)
 
 
-def test_a_weak_trace_lowers_severities_and_raises_none() -> None:
-    """What waits for input may have waited once: low. What the device computes it
-    computes in every step: medium.
+def test_a_weak_trace_lowers_certainty_and_no_severity() -> None:
+    """30% is high and 6% low, from three steps as from two. What waits for input may
+    have waited once: unsure. What the device computes it computes in every step: sure.
     """
     computes = replace(LOADER, category="kernel")
-    for share, waits, works in (
-        (0.3, Severity.LOW, Severity.MEDIUM),
-        (0.06, Severity.LOW, Severity.LOW),
-    ):
-        assert (
-            found(LOADER, input_bound_fraction=share, steps_counted=2).severity is waits
-        )
-        assert (
-            found(computes, input_bound_fraction=share, steps_counted=2).severity
-            is works
-        )
+    for share, severity in ((0.3, Severity.HIGH), (0.06, Severity.LOW)):
+        for steps, waits in ((3, SURE), (2, UNSURE)):
+            seen = {"input_bound_fraction": share, "steps_counted": steps}
+
+            assert found(LOADER, **seen).severity is severity
+            assert found(LOADER, **seen).certainty == waits
+            assert found(computes, **seen).severity is severity
+            assert found(computes, **seen).certainty == SURE
 
 
 def test_what_is_wrong_with_the_trace_itself_has_no_caveat() -> None:
@@ -215,34 +239,35 @@ def test_what_is_wrong_with_the_trace_itself_has_no_caveat() -> None:
         steps_counted=1,
     )
 
-    assert (one.caveat, one.severity) == ("", Severity.CRITICAL)
+    assert (one.caveat, one.certainty, one.severity) == ("", SURE, Severity.CRITICAL)
 
 
 def same(name: str, **changes: Any) -> Rule:
     return replace(saving(0.5, 1.0), id=name, **changes)
 
 
-def test_findings_come_by_saving_then_by_what_is_sure_then_by_severity_then_by_name() -> (
+def test_findings_come_by_size_then_by_what_is_sure_then_by_severity_then_by_name() -> (
     None
 ):
+    """Of 50% host time a may save 20, b and f 15 each: nothing is left to c, whose least
+    is less.
+    """
+    host = ("host",)
     rules = [
         same("e", saving=None, severity=Severity.LOW),
         same("d", saving=None, severity=Severity.HIGH),
-        same("c", saving=SavingRule("host_fraction", 0.2, 0.3, "", ("host",))),
-        same("b", saving=SavingRule("host_fraction", 0.3, 0.3, "", ("host",))),
-        same("f", saving=SavingRule("host_fraction", 0.3, 0.3, "", ("host",))),
-        same("a", saving=SavingRule("host_fraction", 0.0, 0.4, "", ("host",))),
+        same("c", saving=SavingRule("host_fraction", 0.2, 0.3, "", host)),
+        same("b", saving=SavingRule("host_fraction", 0.3, 0.3, "", host)),
+        same("f", saving=SavingRule("host_fraction", 0.3, 0.3, "", host)),
+        same("a", saving=SavingRule("host_fraction", 0.0, 0.4, "", host)),
     ]
-    classes = {
-        "compute_fraction": 0.1,
-        "host_fraction": 0.5,
-        "input_bound_fraction": 0.4,
-    }
 
-    outcomes = run_rules(rules, metrics(**{**classes, "host_fraction": 0.5}))
+    found = ranking(
+        rules, compute_fraction=0.1, host_fraction=0.5, input_bound_fraction=0.4
+    )
 
-    assert [one.rule_id for one in outcomes.findings] == ["a", "b", "f", "d", "e"]
-    assert [one.rule_id for one in outcomes.not_applicable] == ["c"]
+    assert ids(found) == ["a", "b", "f", "d", "e"]
+    assert [one.rule_id for one in found.not_applicable] == ["c"]
 
 
 def test_each_rule_has_one_outcome() -> None:
@@ -254,68 +279,65 @@ def test_each_rule_has_one_outcome() -> None:
         replace(LOADER, id="broken", evidence=("nonsense",)),
     ]
 
-    outcomes = run_rules(rules, metrics(input_bound_fraction=0.4, steps_counted=100))
+    found = ranking(rules, input_bound_fraction=0.4, steps_counted=100)
 
-    assert [one.rule_id for one in outcomes.findings] == [LOADER.id]
-    assert [one.rule_id for one in outcomes.not_applicable] == ["exposed-copies"]
-    assert [one.name for one in outcomes.broken] == ["broken"]
-    assert outcomes.broken[0].error.startswith("KeyError: ")
+    assert ids(found) == [LOADER.id]
+    assert [one.rule_id for one in found.not_applicable] == ["exposed-copies"]
+    assert [one.name for one in found.broken] == ["broken"]
+    assert found.broken[0].error.startswith("KeyError: ")
 
 
 @pytest.mark.parametrize(
     ("known", "first"),
     [
-        ({"steps_counted": 3, "step_confidence": 0.5}, "saves"),
-        ({"steps_counted": 2, "step_confidence": 0.9}, "proves"),
-        ({"steps_counted": 100, "step_confidence": 0.2}, "proves"),
+        ({"steps_counted": 3, "step_confidence": 0.5}, "waits"),
+        ({"steps_counted": 2, "step_confidence": 0.9}, "computes"),
+        ({"steps_counted": 100, "step_confidence": 0.2}, "waits"),
     ],
 )
-def test_where_steps_are_few_or_guessed_the_more_severe_comes_before_what_saves_more(
+def test_what_is_sure_comes_before_what_is_larger(
     known: dict[str, float], first: str
 ) -> None:
+    """Input of 15% may have been waited for once in two steps, and what computes for 5%
+    computes in both. Where steps are guessed neither is sure.
+    """
     rules = [
+        same("waits", saving=SavingRule("host_fraction", 0.3, 0.3, "", ("host",))),
         same(
-            "saves",
-            saving=SavingRule("host_fraction", 0.3, 0.3, "", ("host",)),
-            severity=Severity.LOW,
+            "computes",
+            category="kernel",
+            saving=SavingRule("host_fraction", 0.1, 0.1, "", ("compute",)),
         ),
-        same("proves", saving=None, severity=Severity.HIGH),
     ]
 
-    outcomes = run_rules(
-        rules, metrics(input_bound_fraction=0.4, host_fraction=0.5, **known)
-    )
+    found = ranking(rules, input_bound_fraction=0.4, host_fraction=0.5, **known)
 
-    assert outcomes.findings[0].rule_id == first
+    assert ids(found)[0] == first
 
 
 @pytest.mark.parametrize(
-    ("claimed", "severity"),
+    ("claimed", "certainty"),
     [
-        ("launch", "low"),
-        ("input", "low"),
-        ("host", "low"),
-        ("compile", "low"),
-        ("idle", "low"),
-        ("compute", "medium"),
+        ("launch", UNSURE),
+        ("input", UNSURE),
+        ("host", UNSURE),
+        ("compile", UNSURE),
+        ("idle", UNSURE),
+        ("compute", SURE),
     ],
 )
-def test_what_may_have_happened_once_is_low_where_steps_are_few(
-    claimed: str, severity: str
+def test_what_may_have_happened_once_is_unsure_where_steps_are_few(
+    claimed: str, certainty: str
 ) -> None:
     rule = same("x", saving=SavingRule("host_fraction", 0.9, 0.9, "", (claimed,)))
+    one = found(rule, input_bound_fraction=0.4, host_fraction=1.0, steps_counted=2)
 
-    assert (
-        found(
-            rule, input_bound_fraction=0.4, host_fraction=1.0, steps_counted=2
-        ).severity.value
-        == severity
-    )
+    assert (one.severity, one.certainty) == (Severity.CRITICAL, certainty)
 
 
-@pytest.mark.parametrize(("confidence", "severity"), [(1.0, "medium"), (0.49, None)])
-def test_what_each_call_of_the_step_does_is_told_from_one_but_not_where_steps_are_guessed(
-    confidence: float, severity: str | None
+@pytest.mark.parametrize(("confidence", "certain"), [(1.0, True), (0.49, None)])
+def test_what_each_call_of_the_step_does_is_sure_from_one_but_not_where_steps_are_guessed(
+    confidence: float, certain: bool | None
 ) -> None:
     rule = replace(
         same("x", saving=SavingRule("host_fraction", 0.9, 0.9, "", ("host",))),
@@ -328,11 +350,45 @@ def test_what_each_call_of_the_step_does_is_told_from_one_but_not_where_steps_ar
         steps_counted=1,
         step_confidence=confidence,
     )
-    outcomes = run_rules([rule], measured)
+    judged = run_rules([rule], measured).judged
 
-    assert [one.severity.value for one in outcomes.findings] == (
-        [severity] if severity else []
+    assert [one.is_sure for one in judged] == ([] if certain is None else [certain])
+
+
+@pytest.mark.parametrize("lost", ["lost_runs_fraction", "lost_launches_fraction"])
+def test_where_most_launched_work_left_nothing_no_share_is_sure(lost: str) -> None:
+    """What a device computes stays as large as it is seen; time without work may be work,
+    so none of it is saved.
+    """
+    seen = {"input_bound_fraction": 0.4, "host_fraction": 1.0, "steps_counted": 9}
+    computes, waits = (
+        same("x", saving=SavingRule("host_fraction", 0.9, 0.9, "", (claimed,)))
+        for claimed in ("compute", "idle")
     )
+
+    assert (fired(computes, **seen).is_sure, fired(waits, **seen).is_sure) == (
+        True,
+        True,
+    )
+    work, gap = (
+        fired(computes, **seen, **{lost: 0.5}),
+        fired(waits, **seen, **{lost: 0.5}),
+    )
+    assert (work.is_sure, work.own.high) == (False, 0.9)
+    assert (gap.is_sure, gap.own) == (False, NO_SAVING)
+    assert fired(waits, **seen, **{lost: 0.49}).own.high == 0.9
+
+
+def test_communication_that_computation_may_hide_is_unsure() -> None:
+    """The profiler let no two kernels run at the same time."""
+    rule = replace(saving(0.5, 1.0), category="collective")
+    seen = {"input_bound_fraction": 0.5, "host_fraction": 0.5, "steps_counted": 9}
+
+    in_turn = fired(rule, **seen, kernels_in_turn_fraction=1.0)
+
+    assert not in_turn.is_sure
+    assert in_turn.caveat.startswith("The profiler let no two kernels run")
+    assert fired(rule, **seen).is_sure
 
 
 def test_what_the_host_may_have_done_once_is_left_open() -> None:
@@ -393,14 +449,15 @@ def test_of_a_fragment_of_a_step_nothing_is_promised() -> None:
         "step_fragment": "each reads 393 variables and multiplies none of them",
     }
 
+    seen = {"input_bound_fraction": 0.5, "host_fraction": 0.5}
     whole, part = (
-        found(saving(0.5, 1.0), facts, input_bound_fraction=0.5, host_fraction=0.5)
-        for facts in (FACTS, fragment)
+        fired(saving(0.5, 1.0), facts, **seen) for facts in (FACTS, fragment)
     )
+    written = found(saving(0.5, 1.0), fragment, **seen)
 
-    assert whole.saving is not None
-    assert (whole.severity.value, whole.saving.high) == ("critical", 0.5)
-    assert (part.severity.value, part.saving, part.takes) == ("info", None, 0.5)
+    assert (whole.own.high, whole.is_sure) == (0.5, True)
+    assert (part.own, part.takes, part.is_sure) == (NO_SAVING, 0.5, False)
+    assert (written.severity, written.saving) == (Severity.INFO, None)
     assert part.caveat.startswith("The steps are fragments (each reads 393 variables")
 
 
