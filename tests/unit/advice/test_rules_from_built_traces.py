@@ -13,6 +13,8 @@ from support.trace_builder import TraceBuilder, trace
 
 from tfadvisor.advice.judging.judge_rules import run_rules
 from tfadvisor.advice.loading.catalogue import load_catalogue
+from tfadvisor.advice.ranking import ranked
+from tfadvisor.advice.savings import calibration
 from tfadvisor.trace.counters import HostCounters, MachineGpu
 
 SQUARE = "f32[64,64]"
@@ -244,7 +246,8 @@ CORES = {"cores": 4, "allowed_cores": 4}
 def test_counters_of_the_machine_give_the_finding(
     rule: str, counters: HostCounters
 ) -> None:
-    outcomes = run_rules(load_catalogue().rules, measured(counters))
+    metrics = measured(counters)
+    found = ranked(run_rules(load_catalogue().rules, metrics), metrics, calibration())
 
-    assert outcomes.broken == ()
-    assert rule in {one.rule_id for one in outcomes.findings}
+    assert found.broken == ()
+    assert rule in {one.rule_id for one in found.findings}

@@ -8,12 +8,16 @@ from support.outcome import outcome_of
 from support.trace_builder import trace
 
 import tfadvisor.metrics  # noqa: F401
-from tfadvisor.advice.findings import Finding, NotApplicable, Saving
+from tfadvisor.advice.findings import SURE, UNSURE, Finding, NotApplicable, Verdict
+from tfadvisor.advice.judging.cause import cause_of
 from tfadvisor.advice.judging.conditions import fill
-from tfadvisor.advice.judging.judge_rules import _caveat, _severity, run_rules
-from tfadvisor.advice.judging.verdict import give_verdict
+from tfadvisor.advice.judging.judge_rules import judge, run_rules
+from tfadvisor.advice.judging.judged import Judged
+from tfadvisor.advice.judging.verdict import Seen, verdict_of
 from tfadvisor.advice.loading.catalogue import load_catalogue
 from tfadvisor.advice.loading.rule import Rule
+from tfadvisor.advice.ranking import Ranking, ranked
+from tfadvisor.advice.savings import calibration
 from tfadvisor.metrics.registry import (
     Measured,
     Metrics,
@@ -50,6 +54,15 @@ def fired(rule_id: str, measured: Metrics) -> Finding:
     return judged(RULES[rule_id], measured)
 
 
+def ranking(rules: list[Rule], measured: Metrics) -> Ranking:
+    return ranked(run_rules(rules, measured), measured, calibration())
+
+
+def verdict(shares: dict[str, float], measured: Metrics) -> Verdict:
+    """Without findings."""
+    return verdict_of(cause_of(shares, measured), shares, measured, [], Seen())
+
+
 @pytest.mark.parametrize(
     ("share", "severity"),
     [
@@ -61,49 +74,40 @@ def fired(rule_id: str, measured: Metrics) -> Finding:
         (0.099, "low"),
     ],
 )
-def test_severity_follows_the_saving(share: float, severity: str) -> None:
-    finding = fired(
-        "input-loader-in-step",
-        metrics(
-            {"framework": "jax", "input_frame": "load (a.py:3)"},
-            input_bound_fraction=share,
-        ),
-    )
+def test_severity_follows_what_could_go(share: float, severity: str) -> None:
+    """All of the wait at most, and 40% at least."""
+    facts = {"framework": "jax", "input_frame": "load (a.py:3)"}
+    measured = metrics(facts, input_bound_fraction=share)
+    rule = RULES["input-loader-in-step"]
+    alone = judge(rule, measured)
 
-    assert finding.severity.value == severity
-    assert finding.saving.high == pytest.approx(share)
-    assert finding.saving.low == pytest.approx(share * 0.4)
+    assert isinstance(alone, Judged)
+    assert (alone.own.low, alone.own.high) == pytest.approx((share * 0.4, share))
+    assert judged(rule, measured).severity.value == severity
 
 
-def test_weak_steps_cap_the_severity_and_say_so() -> None:
+def test_weak_steps_leave_the_severity_and_say_that_it_is_unsure() -> None:
     facts = {"framework": "jax", "input_frame": "load (a.py:3)"}
     finding = fired(
         "input-loader-in-step",
         metrics(facts, input_bound_fraction=0.9, step_confidence=0.2),
     )
 
-    assert finding.severity is Severity.LOW
+    assert (finding.severity, finding.certainty) == (Severity.CRITICAL, UNSURE)
     assert "whole trace" in finding.caveat
 
 
-def test_weak_steps_leave_what_the_device_computes_at_medium() -> None:
-    """It computes the same in every step; fp32 at 80% of the kernel time would save 35%
-    of the step and be high.
+def test_one_step_tells_what_the_device_computes() -> None:
+    """It computes the same in every step: sure, beside the caveat. Of fp32 products of
+    40% of the step 36 may go.
     """
     facts = {"framework": "tensorflow", "device_kind": "gpu"}
-    found = metrics(
-        facts,
-        fp32_matrix_fraction=0.8,
-        fp32_matrix_share=0.8,
-        compute_fraction=0.9,
-        step_confidence=1.0,
-        steps_counted=1,
-    )
-    rule = RULES["fp32-matrix-kernels"]
-    saving = Saving(0.2, 0.35, "")
+    seen = {"fp32_matrix_compute_fraction": 0.4, "step_confidence": 1.0}
 
-    assert _severity(rule, saving, found) is Severity.MEDIUM
-    assert "1 whole step:" in _caveat(rule, found)
+    finding = fired("fp32-matrix-kernels", metrics(facts, **seen, steps_counted=1))
+
+    assert (finding.severity, finding.certainty) == (Severity.HIGH, SURE)
+    assert "1 whole step:" in finding.caveat
 
 
 def test_one_step_does_not_tell_what_the_host_does_in_every_step() -> None:
@@ -201,9 +205,9 @@ def test_missing_data_is_not_applicable_with_the_reason() -> None:
     assert outcome == NotApplicable("exposed-copies", "absent here")
 
 
-def test_findings_are_ranked_by_saving() -> None:
+def test_findings_are_ranked_by_what_could_go() -> None:
     facts = {"framework": "tensorflow"}
-    outcomes = run_rules(
+    outcomes = ranking(
         list(RULES.values()),
         metrics(
             facts,
@@ -225,7 +229,7 @@ def test_findings_are_ranked_by_saving() -> None:
 
 def test_a_broken_rule_is_reported_and_the_rest_still_run() -> None:
     broken = replace(RULES["exposed-copies"], evidence=("no such metric",))
-    outcomes = run_rules(
+    outcomes = ranking(
         [broken, RULES["host-work-in-loop"]],
         metrics(
             {"framework": "jax", "steps_per_execution": "8"},
@@ -287,29 +291,27 @@ CLASSES = (
 def test_the_verdict_names_the_largest_loss(
     shares: dict[str, float], bottleneck: str, healthy: bool
 ) -> None:
-    verdict = give_verdict(
+    found = verdict(
         {name: shares.get(name, 0.0) for name in CLASSES},
         metrics({"device_kind": "gpu"}, steps_counted=9),
-        [],
     )
 
-    assert (verdict.bottleneck, verdict.healthy) == (bottleneck, healthy)
+    assert (found.bottleneck, found.healthy) == (bottleneck, healthy)
 
 
 def test_a_host_is_no_bottleneck_where_no_device_computes() -> None:
     shares = dict.fromkeys(CLASSES, 0.0) | {"host": 0.9, "compile": 0.1}
 
-    assert give_verdict(shares, metrics(), []).bottleneck == "unknown"
+    assert verdict(shares, metrics()).bottleneck == "unknown"
 
 
 def test_imbalance_is_a_bottleneck_of_its_own() -> None:
-    verdict = give_verdict(
+    found = verdict(
         dict.fromkeys(CLASSES, 0.0) | {"compute": 0.8, "host": 0.2},
         metrics(device_skew_fraction=0.4),
-        [],
     )
 
-    assert (verdict.bottleneck, verdict.fraction) == ("imbalance", 0.4)
+    assert (found.bottleneck, found.fraction) == ("imbalance", 0.4)
 
 
 def test_a_healthy_trace_has_no_finding_above_low() -> None:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import msgspec
 import pytest
 from msgspec.structs import replace
 from support.outcome import outcome_of
 
 import tfadvisor.metrics  # noqa: F401
-from tfadvisor.advice.findings import Finding
-from tfadvisor.advice.judging.judge_rules import Outcomes, run_rules
-from tfadvisor.advice.judging.verdict import give_verdict
+from tfadvisor.advice.findings import Finding, Saving, Verdict
+from tfadvisor.advice.judging.cause import cause_of
+from tfadvisor.advice.judging.judge_rules import run_rules
+from tfadvisor.advice.judging.verdict import Seen, verdict_of
 from tfadvisor.advice.loading.catalogue import load_catalogue
 from tfadvisor.advice.loading.rule import Rule, SavingRule
-from tfadvisor.advice.savings import calibration, foresee, plan_of
+from tfadvisor.advice.ranking import Ranking, ranked
+from tfadvisor.advice.savings import calibration
 from tfadvisor.metrics.registry import (
     Measured,
     Metrics,
@@ -71,10 +71,13 @@ def on_trial(name: str, high: float) -> Rule:
     return replace(shown(name, high), tier="preview")
 
 
-def run(*rules: Rule, **values: float) -> Outcomes:
-    return run_rules(
-        rules, metrics(**{**STEP, **values}), partial(foresee, known=calibration())
-    )
+def run(*rules: Rule, **values: float) -> Ranking:
+    measured = metrics(**{**STEP, **values})
+    return ranked(run_rules(rules, measured), measured, calibration())
+
+
+def verdict(shares: dict[str, float], measured: Metrics, finding: Finding) -> Verdict:
+    return verdict_of(cause_of(shares, measured), shares, measured, [finding], Seen())
 
 
 def test_a_question_takes_a_share_of_the_step_and_promises_nothing() -> None:
@@ -106,11 +109,11 @@ def test_what_the_trace_shows_says_so() -> None:
     ("takes", "whole", "share"),
     [
         ("", "", 0.4),
-        ("", "compute_fraction", 0.6),
+        ("", "compute_fraction", 0.4),
         ("wait_fraction", "compute_fraction", 0.1),
     ],
 )
-def test_a_finding_is_about_the_share_that_its_rule_names_first(
+def test_a_finding_is_about_the_share_that_its_rule_names_and_not_about_its_whole_class(
     takes: str, whole: str, share: float
 ) -> None:
     rule = shown("a", 0.5)
@@ -171,10 +174,8 @@ def test_a_rule_on_trial_is_low_comes_after_the_stable_ones_and_takes_nothing_fr
 
 
 def test_no_plan_is_made_of_what_is_not_proven() -> None:
-    assert (
-        plan_of(run(on_trial("a", 0.4), shown("b", 0.4), likely("c")).findings) is None
-    )
-    assert plan_of(run(shown("a", 0.4), shown("b", 0.4)).findings) is not None
+    assert run(on_trial("a", 0.4), shown("b", 0.4), likely("c")).plan is None
+    assert run(shown("a", 0.4), shown("b", 0.4)).plan is not None
 
 
 def test_a_verdict_over_questions_is_the_same_as_over_nothing() -> None:
@@ -195,10 +196,14 @@ def test_no_run_is_called_healthy_over_a_finding_that_is_worth_a_change(
     (one,) = run(shown("a", 0.1)).findings
     shares = dict.fromkeys(TIME_CLASSES, 0.0) | {"compute": 0.95, "host": 0.05}
 
-    verdict = give_verdict(shares, metrics(**STEP), [replace(one, severity=severity)])
+    found = verdict(
+        shares,
+        metrics(**STEP),
+        replace(one, severity=severity, saving=Saving(0.05, 0.1, "")),
+    )
 
-    assert verdict.healthy is (severity is Severity.INFO)
-    assert ("No finding is worth acting on" in verdict.summary) is verdict.healthy
+    assert found.healthy is (severity is Severity.INFO)
+    assert ("No finding is worth acting on" in found.summary) is found.healthy
 
 
 @pytest.mark.parametrize(
@@ -217,4 +222,4 @@ def test_a_cost_that_a_finding_is_worth_a_change_for_is_no_small_one(
         },
     )
 
-    assert words in give_verdict(shares, measured, [one]).summary
+    assert words in verdict(shares, measured, one).summary

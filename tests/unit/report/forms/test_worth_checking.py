@@ -10,13 +10,14 @@ import pytest
 from msgspec.structs import replace
 from support.trace_builder import trace
 
+from tfadvisor.advice.findings import SURE, UNSURE, Saving
 from tfadvisor.report.forms.brief import LARGEST, as_brief
 from tfadvisor.report.forms.html import as_json
 from tfadvisor.report.forms.markdown import as_markdown
 from tfadvisor.report.forms.notebook import as_fragment
 from tfadvisor.report.forms.terminal import as_text
 from tfadvisor.report.model import Report
-from tfadvisor.report.wording import advice, questions, worth_words
+from tfadvisor.report.wording import advice, questions, weight_words, worth_words
 from tfadvisor.vocabulary import Severity
 
 ASK = "Do all examples need the |whole| table?"
@@ -132,9 +133,45 @@ def test_what_only_a_guide_stands_behind_says_so_and_promises_nothing(
 
     assert "documented, takes 60% of the step" in as_text(shown)
     assert ", documented, takes 60% of the step · `" in as_markdown(shown)
-    assert "   proof: documented, takes 60% of the step\n" in as_brief(shown)
+    assert "   documented, takes 60% of the step\n" in as_brief(shown)
     assert json.loads(as_json(shown))["findings"][0]["proof"] == "documented"
     assert worth_words(replace(guided, takes=None)) == "documented"
+
+
+@pytest.mark.parametrize(
+    ("takes", "range_", "words"),
+    [
+        (0.6, None, "takes 60% of the step"),
+        (None, None, ""),
+        (None, (0.2, 0.4), "saves 20–40% of step time"),
+        (0.4, (0.2, 0.4), "saves 20–40% of step time"),
+        (0.396, (0.2, 0.4), "saves 20–40% of step time"),
+        (0.3, (0.2, 0.4), "takes 30%, saves 20–40% of step time"),
+    ],
+)
+def test_a_finding_says_what_it_takes_where_that_is_less_than_it_saves_or_all_that_is_known(
+    report: Report,
+    takes: float | None,
+    range_: tuple[float, float] | None,
+    words: str,
+) -> None:
+    saving = Saving(*range_, "") if range_ else None
+
+    assert worth_words(replace(report.findings[0], takes=takes, saving=saving)) == words
+
+
+def test_how_sure_a_finding_is_stands_beside_its_severity(report: Report) -> None:
+    doubted = replace(
+        report.findings[0], severity=Severity.HIGH, certainty=UNSURE, saving=None
+    )
+    shown = replace(report, findings=(doubted,))
+
+    assert weight_words(doubted) == "HIGH, unsure"
+    assert weight_words(replace(doubted, certainty=SURE)) == "HIGH"
+    assert "1. HIGH, unsure  " in as_text(shown)
+    assert "**high, unsure**" in as_markdown(shown)
+    assert "1. [high, unsure] " in as_brief(shown)
+    assert json.loads(as_json(shown))["findings"][0]["certainty"] == "unsure"
 
 
 def test_a_finding_of_a_rule_on_trial_says_so(report: Report) -> None:
