@@ -227,9 +227,7 @@ def test_on_a_gpu_the_rules_own_range_stands_and_never_exceeds_what_the_finding_
     assert one.saving.basis == f"Why. {words}"
 
 
-def test_a_gpu_where_nothing_was_measured_prints_no_range_for_what_was_on_another() -> (
-    None
-):
+def test_what_was_measured_on_one_kind_of_device_says_nothing_of_another() -> None:
     (one,) = foreseen(
         rule("a", "memory_call_fraction"),
         known=held(7),

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from msgspec.structs import replace
 from support.outcome import outcome_of
 
 import tfadvisor.metrics  # noqa: F401
+from tfadvisor.advice.evidence import BetweenTurns
 from tfadvisor.advice.findings import Finding, Saving, Verdict
-from tfadvisor.advice.judging.verdict import give_verdict, led_by
+from tfadvisor.advice.judging.cause import Kind, cause_of
+from tfadvisor.advice.judging.verdict import Seen, verdict_of
 from tfadvisor.advice.loading.catalogue import load_catalogue
+from tfadvisor.advice.ranking import between_turns
 from tfadvisor.metrics.registry import (
     Measured,
     Metrics,
@@ -40,35 +45,48 @@ def metrics(facts: dict[str, str], values: dict[str, float]) -> Metrics:
     )
 
 
-def verdict(
+def given(
     shares: dict[str, float],
-    findings: tuple[Finding, ...] = (),
-    /,
-    **known: float | str,
+    known: Metrics,
+    findings: Sequence[Finding] = (),
+    seen: Seen = Seen(),
+    unseen: float = 0.0,
 ) -> Verdict:
-    """On a GPU; the classes that are not named take no time."""
+    """The classes that are not named take no time."""
+    breakdown = {name: shares.get(name, 0.0) for name in CLASSES}
+    cause = cause_of(breakdown, known, unseen)
+    return verdict_of(cause, breakdown, known, findings, seen)
+
+
+def made(known: dict[str, float | str]) -> Metrics:
+    """Of twenty steps on a GPU where nothing else is said."""
     facts = {"device_kind": "gpu"} | {
         name: value for name, value in known.items() if isinstance(value, str)
     }
     values = {"steps_counted": 20.0} | {
         name: value for name, value in known.items() if not isinstance(value, str)
     }
-    return give_verdict(
-        {name: shares.get(name, 0.0) for name in CLASSES},
-        metrics(facts, values),
-        findings,
-    )
+    return metrics(facts, values)
+
+
+def verdict(
+    shares: dict[str, float],
+    findings: tuple[Finding, ...] = (),
+    /,
+    **known: float | str,
+) -> Verdict:
+    return given(shares, made(known), findings)
 
 
 def finding(share: float) -> Finding:
-    """A finding that could save this share of step time: medium from 10%."""
+    """A finding that saves up to this share of step time: medium from 10%."""
     (rule,) = [
         one for one in load_catalogue().rules if one.id == "input-loader-in-step"
     ]
     facts = {"framework": "jax", "input_frame": "load (a.py:3)"}
     found = outcome_of(rule, metrics(facts, {"input_bound_fraction": share}))
     assert isinstance(found, Finding)
-    return found
+    return replace(found, saving=Saving(0.4 * share, share, ""))
 
 
 @pytest.mark.parametrize(
@@ -241,18 +259,130 @@ def test_a_medium_finding_is_worth_acting_on(share: float, healthy: bool) -> Non
     assert ("One change could save up to 10%" in found.summary) is not healthy
 
 
-def test_the_first_finding_says_what_one_change_could_save() -> None:
-    found = verdict({"compute": 1.0}, (finding(0.3), finding(0.2)))
+def test_the_largest_finding_says_what_one_change_could_save() -> None:
+    found = verdict({"compute": 1.0}, (finding(0.2), finding(0.3)))
 
     assert "One change could save up to 30%" in found.summary
+
+
+def test_where_no_range_is_borne_out_for_the_largest_finding_nothing_is_said_of_one_change() -> (
+    None
+):
+    """What takes 40% could save more than the 20% that are printed of the other."""
+    unmeasured = replace(finding(0.4), saving=None)
+    found = verdict({"compute": 0.6, "input": 0.4}, (unmeasured, finding(0.2)))
+    smaller = replace(unmeasured, takes=0.1)
+
+    assert "One change could save" not in found.summary
+    assert (
+        "One change could save up to 20%"
+        in verdict({"compute": 1.0}, (smaller, finding(0.2))).summary
+    )
+
+
+@pytest.mark.parametrize(
+    ("idle", "words"),
+    [
+        (0.32, "the devices compute for 68% of step time; they are idle for 32%."),
+        (0.15, "the devices compute for 85% of step time; they are idle for 15%."),
+        (0.149, "no other cost is large"),
+    ],
+)
+def test_idle_time_beside_the_work_is_no_small_cost(idle: float, words: str) -> None:
+    found = verdict({"compute": 1 - idle, "idle": idle})
+
+    assert found.bottleneck == "compute"
+    assert words in found.summary.replace("The", "the")
+
+
+def test_what_passes_between_turns_leaves_no_run_healthy_from_a_tenth_of_the_time() -> (
+    None
+):
+    """It is in no step: the bottleneck of the steps stays, and the sentence comes
+    first.
+    """
+    known = made({})
+    for share, healthy in ((0.1, False), (0.099, True)):
+        outside = between_turns(
+            BetweenTurns(share, "the training loop", "How.", "10 of 100", (), "shown")
+        )
+        found = given({"compute": 1.0}, known, seen=Seen(between_turns=outside))
+
+        assert (found.bottleneck, found.fraction) == ("compute", 1.0)
+        assert found.healthy is healthy
+        assert (
+            found.summary.startswith(
+                "10% of the time passes between turns of the training loop. The "
+                "devices compute for 100%"
+            )
+            is not healthy
+        )
+
+
+@pytest.mark.parametrize(
+    ("shares", "known", "kind"),
+    [
+        ({}, {}, Kind.NOTHING_RECORDED),
+        ({"idle": 1.0}, {"unrecorded_device": "ran"}, Kind.DEVICE_NOT_RECORDED),
+        ({"compute": 1.0}, {"step_fragment": "reads"}, Kind.FRAGMENTS),
+        (
+            {"transfer": 0.01, "idle": 0.99},
+            {"step_confidence": 0.2},
+            Kind.TOO_LITTLE_WORK,
+        ),
+        (
+            {"launch": 0.7, "compute": 0.3},
+            {"lost_runs_fraction": 0.5},
+            Kind.WORK_LOST,
+        ),
+        (
+            {"launch": 0.6, "compute": 0.4},
+            {"graphs_while_recording": "off"},
+            Kind.GAPS_OF_RECORDING,
+        ),
+        ({"input": 0.4, "compute": 0.6}, {}, Kind.LOSS),
+        ({"idle": 0.8, "compute": 0.2}, {}, Kind.IDLE),
+        ({"compute": 1.0}, {}, Kind.COMPUTE),
+        ({"collective": 0.14, "transfer": 0.14}, {}, Kind.NO_COMPUTE),
+    ],
+)
+def test_a_cause_is_out_of_a_closed_list(
+    shares: dict[str, float], known: dict[str, float | str], kind: Kind
+) -> None:
+    breakdown = {name: shares.get(name, 0.0) for name in CLASSES}
+    cause = cause_of(breakdown, made(known))
+    found = verdict_of(cause, breakdown, made(known), (), Seen())
+
+    assert cause.kind is kind
+    assert (found.bottleneck, found.fraction) == (cause.bottleneck, cause.fraction)
+    assert found.summary
+    assert "{" not in found.summary
+    assert found.healthy is (kind is Kind.COMPUTE)
+
+
+def test_a_cause_keeps_what_was_lost_beside_it() -> None:
+    """Of 30% launch 25 were queued, and 5 are the way back from a wait: lost."""
+    breakdown = dict.fromkeys(CLASSES, 0.0) | {"compute": 0.6, "launch": 0.3}
+    known = made(
+        {
+            "queued_kernel_fraction": 0.9,
+            "waits_per_step": 1.0,
+            "wait_fraction": 0.1,
+            "turnaround_fraction": 0.05,
+        }
+    )
+    cause = cause_of(breakdown | {"idle": 0.1}, known)
+
+    assert cause.kind is Kind.COMPUTE
+    assert cause.queued == pytest.approx(0.25)
+    assert cause.losses["launch"] == pytest.approx(0.05)
+    assert (cause.idle, cause.largest_loss) == (0.1, "launch")
 
 
 def test_host_work_is_no_loss_where_no_device_computes() -> None:
     """All three are above 15%; only compilation is what somebody waits for."""
     shares = {"host": 0.5, "launch": 0.3, "compile": 0.2}
-    found = give_verdict(
-        {name: shares.get(name, 0.0) for name in CLASSES}, metrics({}, {}), ()
-    )
+    found = given(shares, metrics({}, {}))
 
     assert (found.bottleneck, found.fraction) == ("compile", 0.2)
 
@@ -380,14 +510,11 @@ def test_a_silent_thread_is_python_only_where_steps_are_known(
     """Of 60% host 50% are silent: with steps that is the loop's Python, without any
     nobody knows.
     """
-    shares = {
-        name: {"host": 0.6, "launch": 0.25, "compute": 0.15}.get(name, 0.0)
-        for name in CLASSES
-    }
+    shares = {"host": 0.6, "launch": 0.25, "compute": 0.15}
     known = metrics(
         {"device_kind": "gpu"}, {"steps_counted": 1.0, "step_confidence": confidence}
     )
-    found = give_verdict(shares, known, (), unseen=0.5)
+    found = given(shares, known, unseen=0.5)
 
     assert found.bottleneck == bottleneck
     assert found.fraction == pytest.approx(0.5 if bottleneck == "unknown" else 0.6)
@@ -602,24 +729,21 @@ def test_no_run_that_loses_15_percent_of_its_steps_is_healthy(
 
 
 def test_idle_time_is_told_by_the_call_that_covers_it() -> None:
-    shares = dict.fromkeys(CLASSES, 0.0) | {"idle": 0.8, "compute": 0.2}
+    shares = {"idle": 0.8, "compute": 0.2}
+    seen = Seen(idle_in="collect (gc.py:3)")
 
     assert (
         "most of it during collect (gc.py:3)."
-        in give_verdict(shares, metrics({}, {}), (), "collect (gc.py:3)").summary
+        in given(shares, metrics({}, {}), seen=seen).summary
     )
-    assert (
-        "the trace does not show why"
-        in give_verdict(shares, metrics({}, {}), ()).summary
-    )
+    assert "the trace does not show why" in given(shares, metrics({}, {})).summary
 
 
 def test_a_healthy_step_may_still_compute_more_than_it_needs() -> None:
-    shares = dict.fromkeys(CLASSES, 0.0) | {"compute": 1.0}
-    largest = "the line train.py:34 takes 20% of the step"
+    seen = Seen(largest="the line train.py:34 takes 20% of the step")
     known = metrics({}, {"steps_counted": 20.0})
-    found = give_verdict(shares, known, (), largest=largest)
-    with_saving = give_verdict(shares, known, (finding(0.1),), largest=largest)
+    found = given({"compute": 1.0}, known, seen=seen)
+    with_saving = given({"compute": 1.0}, known, (finding(0.1),), seen)
 
     assert found.healthy
     assert found.summary.endswith(
@@ -657,73 +781,6 @@ def test_what_is_perhaps_computed_in_vain_is_named_though_nothing_proves_it() ->
     )
     promises = replace(doubt, saving=finding(0.05).saving)
     assert "to check" not in verdict({"compute": 1.0}, (promises,)).summary
-
-
-@pytest.mark.parametrize(
-    ("steps", "first"), [(1, "input-loader-in-step"), (3, "another")]
-)
-def test_of_few_steps_what_explains_the_verdict_comes_first(
-    steps: int, first: str
-) -> None:
-    """There findings come by severity, and a single step cannot vouch for its input:
-    `low`, whatever it would save.
-    """
-    about_input = replace(finding(0.9), severity=Severity.LOW)
-    another = replace(finding(0.1), rule_id="another", claims=("compute",))
-    known = metrics({}, {"steps_counted": steps, "step_confidence": 1.0})
-    found = led_by(Verdict("input", 0.9, False, ""), (another, about_input), known)
-
-    assert found[0].rule_id == first
-    assert len(found) == 2
-
-
-@pytest.mark.parametrize(
-    ("own", "other", "leads"),
-    [
-        ((0.040, 0.089), (0.044, 0.103), True),
-        ((0.096, 0.215), (0.115, 0.365), False),  # 24% is expected of the other
-        ((0.02, 0.40), (0.30, 0.45), False),  # 21% of this
-        ((0.2, 0.3), (0.2, 0.3), True),
-    ],
-)
-@pytest.mark.parametrize(
-    ("verdict", "steps"), [("compute", 1), ("compute", 9), ("collective", 9)]
-)
-def test_what_may_save_as_much_comes_first_where_the_verdict_is_about_it(
-    verdict: str,
-    steps: int,
-    own: tuple[float, float],
-    other: tuple[float, float],
-    leads: bool,
-) -> None:
-    mine = replace(
-        finding(0.1), rule_id="mine", claims=(verdict,), saving=Saving(*own, "")
-    )
-    first = replace(
-        mine, rule_id="first", claims=("launch",), saving=Saving(*other, "")
-    )
-    known = metrics({}, {"steps_counted": steps, "step_confidence": 1.0})
-
-    found = [
-        one.rule_id
-        for one in led_by(Verdict(verdict, 0.5, False, ""), (first, mine), known)
-    ]
-
-    assert found == (["mine", "first"] if leads else ["first", "mine"])
-
-
-@pytest.mark.parametrize(
-    "changed", [{"saving": None}, {"tier": "preview"}, {"claims": ("host",)}]
-)
-def test_nothing_else_is_moved(changed: dict[str, object]) -> None:
-    first = replace(finding(0.1), rule_id="first", claims=("launch",))
-    mine = replace(first, rule_id="mine", **({"claims": ("compute",)} | changed))
-    known = metrics({}, {"steps_counted": 9, "step_confidence": 1.0})
-
-    assert led_by(Verdict("compute", 0.5, False, ""), (first, mine), known) == (
-        first,
-        mine,
-    )
 
 
 @pytest.mark.parametrize(
