@@ -120,7 +120,7 @@ def _corrected(one: Judged, metrics: Metrics, evidence: Evidence) -> Judged:
         by = correction.factor
         own = replace(one.own, low=one.own.low * by, high=one.own.high * by)
         takes = None if one.takes is None else one.takes * by
-        one = replace(one, own=own, takes=takes)
+        one = replace(one, own=own, takes=takes, correction=one.correction * by)
     return one
 
 

@@ -157,7 +157,7 @@ def claim_of(one: Judged, metrics: Metrics) -> Claim:
     if saving is not None:
         share = (metrics.value(saving.metric) or 0.0) * saving.high
         whole = metrics.value(saving.whole) if saving.whole else None
-        share = max(share, whole or 0.0)
+        share = max(share, whole or 0.0) * one.correction
         reach = metrics.value(saving.reach) if saving.reach else None
     return Claim(
         rule=one.rule.id,

@@ -34,6 +34,10 @@ class Judged(msgspec.Struct, frozen=True):
     """What is said of fixes that this version does not take."""
     is_capped: bool = False
     """Whether the rule bounds its severity in this run."""
+    correction: float = 1.0
+    """So much of what the trace shows of it is there while nothing records; `takes` and
+    `own` have it already.
+    """
 
 
 # What a trace of one or two steps cannot tell: whether something happens in every step.
