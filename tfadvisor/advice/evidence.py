@@ -65,6 +65,11 @@ class Evidence(msgspec.Struct, frozen=True):
     between_turns: BetweenTurns | None = None
     """None where nothing of it is known."""
 
+    def won(self, rule: str) -> Tried | None:
+        """A fix of the rule's finding that was measured to help; None without one."""
+        tried = self.tried.get(rule)
+        return tried if tried is not None and tried.outcome == "better" else None
+
     def why_ignored(self, rule_id: str) -> str | None:
         """What is said about a finding that is left out; None for one that is not."""
         for pattern, why in self.ignored.items():

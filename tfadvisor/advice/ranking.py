@@ -33,6 +33,7 @@ from tfadvisor.advice.judging.claims import shared_out
 from tfadvisor.advice.judging.conditions import fill
 from tfadvisor.advice.judging.judge_rules import Fired, broken_by
 from tfadvisor.advice.judging.judged import Judged, is_few, is_guessed
+from tfadvisor.advice.loading.rule import Rule
 from tfadvisor.advice.savings import LARGE, Calibration, Foreseen, foresee, plan_of
 from tfadvisor.metrics.registry import Metrics
 from tfadvisor.units import percent
@@ -85,9 +86,9 @@ def ranked(
         for one in fired.judged
         if evidence.why_ignored(one.rule.id) is None
     ]
-    by_size = _in_order(heard, metrics, lambda one: one.own.high)
+    by_size = _in_order(heard, evidence, lambda one: one.own.high)
     shared = shared_out(by_size, metrics)
-    foreseen = foresee(shared.kept, metrics, known, _ordered_by(metrics))
+    foreseen = foresee(shared.kept, metrics, known, _ordered_by(evidence))
 
     findings: list[Finding] = []
     broken = list(fired.broken)
@@ -137,26 +138,28 @@ def _notes(fired: Fired, evidence: Evidence) -> tuple[CaptureNote, ...]:
 
 
 def _ordered_by(
-    metrics: Metrics,
+    evidence: Evidence,
 ) -> Callable[[Sequence[Judged], Measure], list[Judged]]:
-    return lambda judged, measure: _in_order(judged, metrics, measure)
+    return lambda judged, measure: _in_order(judged, evidence, measure)
 
 
 def _in_order(
-    judged: Sequence[Judged], metrics: Metrics, measure: Measure
+    judged: Sequence[Judged], evidence: Evidence, measure: Measure
 ) -> list[Judged]:
-    """What the trace shows, then rules that are not proven yet, then questions; of each
-    kind what is sure first, then the largest, equal ones by severity, then by id.
+    """What the trace shows or was measured on this program, then rules that are not proven
+    yet, then questions; of each kind what is sure first, then the largest, equal ones by
+    severity, then by id.
     """
 
     def key(one: Judged) -> tuple[int, bool, float, float, float, int, str]:
-        kind = 2 if one.rule.is_likely else 1 if one.rule.is_preview else 0
+        won = evidence.won(one.rule.id)
+        size = measure(one) if won is None else won.high
         severity = -severity_alone(one).rank
         own = one.own
         return (
-            kind,
-            not one.is_sure,
-            -measure(one),
+            _kind(one.rule, won),
+            not _is_sure(one, won),
+            -size,
             -own.high,
             -own.low,
             severity,
@@ -164,6 +167,17 @@ def _in_order(
         )
 
     return sorted(judged, key=key)
+
+
+def _kind(rule: Rule, won: Tried | None) -> int:
+    """What comes first has the lowest. A question that was measured is answered."""
+    if rule.is_likely and won is None:
+        return 2
+    return 1 if rule.is_preview else 0
+
+
+def _is_sure(one: Judged, won: Tried | None) -> bool:
+    return one.is_sure or won is not None
 
 
 def _led_by(
@@ -214,14 +228,16 @@ def severity_of(size: float) -> Severity:
     return Severity.INFO
 
 
-def _severity(one: Judged, size: float) -> Severity:
+def _severity(one: Judged, won: Tried | None = None) -> Severity:
     """By size alone: how sure it is stands beside it. What only a document or nothing yet
-    vouches for has a ceiling.
+    vouches for has a ceiling, unless it was measured on this program.
     """
+    if won is not None:
+        return severity_of(won.high)
     rule = one.rule
     if rule.severity is not None:
         return _lower(rule.severity, Severity.LOW) if rule.is_preview else rule.severity
-    reached = severity_of(size)
+    reached = severity_of(one.own.high)
     if one.is_capped and rule.at_most is not None:
         reached = _lower(reached, rule.at_most.severity)
     if rule.is_likely or rule.is_preview:
@@ -233,7 +249,7 @@ def _severity(one: Judged, size: float) -> Severity:
 
 def severity_alone(one: Judged) -> Severity:
     """Of a finding that nothing else takes time from."""
-    return _severity(one, one.own.high)
+    return _severity(one)
 
 
 def _lower(one: Severity, other: Severity) -> Severity:
@@ -246,26 +262,25 @@ def _lower(one: Severity, other: Severity) -> Severity:
 def _finding(found: Foreseen, metrics: Metrics, evidence: Evidence) -> Finding:
     one, rule = found.judged, found.judged.rule
     tried = evidence.tried.get(rule.id)
-    saving = _printed(found, tried)
-    size = tried.high if _has_won(tried) and tried is not None else one.own.high
+    won = evidence.won(rule.id)
     evidence_of = (_seen(name, metrics) for name in rule.evidence)
     return Finding(
         rule_id=rule.id,
         category=rule.category,
-        severity=_severity(one, size),
+        severity=_severity(one, won),
         title=fill(rule.title, metrics),
         summary=f"{fill(rule.summary, metrics)} {one.left_out}".rstrip(),
         evidence=tuple(seen for seen in evidence_of if seen is not None),
-        saving=saving,
+        saving=_printed(found, won),
         fixes=one.fixes,
         locations=_locations(one, metrics, evidence),
         source=rule.source,
         caveat=one.caveat,
         claims=one.claims,
-        proof="measured" if _has_won(tried) else rule.proof,
+        proof=rule.proof if won is None else "measured",
         takes=one.takes,
-        certainty=SURE if one.is_sure else UNSURE,
-        ask=_question(one, metrics) if not _has_won(tried) else msgspec.UNSET,
+        certainty=SURE if _is_sure(one, won) else UNSURE,
+        ask=_question(one, metrics) if won is None else msgspec.UNSET,
         tier=rule.tier if rule.is_preview else msgspec.UNSET,
         tried=tried if tried is not None else msgspec.UNSET,
     )
@@ -280,16 +295,11 @@ def _question(one: Judged, metrics: Metrics) -> str | msgspec.UnsetType:
     return fill(one.rule.ask, metrics) if one.rule.is_likely else msgspec.UNSET
 
 
-def _has_won(tried: Tried | None) -> bool:
-    return tried is not None and tried.outcome == "better"
-
-
-def _printed(found: Foreseen, tried: Tried | None) -> Saving | None:
+def _printed(found: Foreseen, won: Tried | None) -> Saving | None:
     """What was measured on this program, else what is borne out by others."""
-    if tried is not None and _has_won(tried):
-        return Saving(
-            max(tried.low, 0.0), max(tried.high, 0.0), f"Measured here, at {tried.at}."
-        )
+    if won is not None:
+        basis = f"Measured here, at {won.at}."
+        return Saving(max(won.low, 0.0), max(won.high, 0.0), basis)
     saving = found.saving
     if saving is None or saving.high <= 0:
         return None
