@@ -8,7 +8,7 @@ hosts: runs of five hosts, read by three processes, a page written. A quarter is
 moment until the work is done; what ends before its signal comes is no run. tab: TensorBoard. A quarter is killed in the first
 0.1 s; the others first show the run at which the one before was killed, then are killed while they analyse another one.
 first: the installed command gets SIGINT at any moment of its first second, while two busy processes a core take the machine.
---publish adds the counts to docs/robustness.md.
+--publish adds the counts to tests/system/robustness/README.md.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ board.configure(logdir=sys.argv[1], host="127.0.0.1", port=0, load_fast="false")
 sys.exit(board.main())
 """
 COUNTS = Path(__file__).with_name("kills.json")
-PAGE = Path(__file__).parents[1] / "docs" / "robustness.md"
+PAGE = Path(__file__).parents[1] / "tests" / "system" / "robustness" / "README.md"
 HEAD = (
     "| killed | by | runs | in the first 0.1 s | one line, 130 or 143 | in Python's "
     "own start | answers again | "

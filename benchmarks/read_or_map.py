@@ -4,7 +4,7 @@ that is cut would punish with SIGBUS?
 python benchmarks/read_or_map.py [--times 9] [--publish]     copies of a fixture's trace in a file, decoded either way by turns
 
 warm: the system has the file in memory. cold: it was told to forget it. --publish
-writes the table of docs/robustness.md.
+writes the table of tests/system/robustness/README.md.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from statistics import median
 from marked_part import put
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "robustness.md"
+PAGE = ROOT / "tests" / "system" / "robustness" / "README.md"
 SIZES = (1 << 20, 40 << 20)
 WAYS = ("read", "mapped")
 DECODES = """

@@ -1,4 +1,4 @@
-"""Writes docs/real-traces-beside-xprof.md: traces that others recorded, as XProf and as
+"""Writes benchmarks/real-traces-beside-xprof.md: traces that others recorded, as XProf and as
 tfadvisor read them, and who is right.
 
     pip install '.[differential]'
@@ -31,7 +31,7 @@ from tfadvisor.report.model import Report
 from tfadvisor.version import VERSION
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "real-traces-beside-xprof.md"
+PAGE = ROOT / "benchmarks" / "real-traces-beside-xprof.md"
 NOTE = (
     "<!-- written by benchmarks/real_traces.py; run it again instead of editing -->\n\n"
 )
@@ -83,7 +83,7 @@ def main() -> int:
         PAGE.write_text(text, encoding="utf-8")
     elif not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text:
         print(
-            f"docs/{PAGE.name} is not what the traces, tfadvisor and XProf "
+            f"benchmarks/{PAGE.name} is not what the traces, tfadvisor and XProf "
             f"{version('xprof')} say: "
             f"run python benchmarks/{Path(__file__).name}",
             file=sys.stderr,

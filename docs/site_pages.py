@@ -40,6 +40,10 @@ BESIDE_THE_CODE = {
     "fixtures/versions/results.md": "results/versions.md",
     "fuzz/README.md": "results/fuzzing.md",
     "tests/system/report/forms/questions.md": "results/questions.md",
+    "tests/system/robustness/README.md": "results/robustness.md",
+    "benchmarks/accelerators/README.md": "results/accelerators.md",
+    "tests/golden/README.md": "results/judged-traces.md",
+    "benchmarks/real-traces-beside-xprof.md": "results/real-traces-beside-xprof.md",
     "fixtures/README.md": "fixtures.md",
     "web/README.md": "web.md",
 }

@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from support.places import ROOT, tree_of
@@ -37,15 +38,14 @@ TESTS: dict[str, tuple[str, ...]] = {
     ),
     "Damaged input ends with a message": (
         "system/cli/test_bad_input.py::test_a_file_cut_at_any_byte",
-        "system/cli/test_bad_input.py::test_random_bytes",
+        "system/cli/test_bad_input.py::test_what_is_no_trace_is_refused_in_one_line",
         f"{ROBUST}/test_memory_in_proportion.py::test_more_things_than_a_profiler_writes_are_refused",
         f"{ROBUST}/test_memory_in_proportion.py::test_the_command_has_a_deadline_and_says_so",
     ),
     "Nothing waits for what is no file": (
-        f"{ROBUST}/test_what_is_no_file.py::test_a_pipe",
-        f"{ROBUST}/test_what_is_no_file.py::test_a_socket",
-        f"{ROBUST}/test_what_is_no_file.py::test_a_device",
-        f"{ROBUST}/test_what_is_no_file.py::test_a_folder_of_the_system_is_not_searched",
+        "system/cli/test_bad_input.py::test_what_is_no_trace_is_refused_in_one_line",
+        "system/cli/test_bad_input.py::test_a_socket_is_refused",
+        f"{ROBUST}/test_what_is_no_file.py::test_a_pipe_beside_a_trace_is_a_host_that_is_left_out",
     ),
     "A server sends no more than was asked for, and sends nowhere else": (
         "system/trace/test_hostile_servers.py::test_an_answer_that_unpacks_to_more_than_was_asked_for_is_given_up",
@@ -104,6 +104,37 @@ def test_the_test_is_there(name: str) -> None:
     assert f"def {function or 'test_'}" in (ROOT / "tests" / file).read_text(
         encoding="utf-8"
     )
+
+
+ATTACKS = ROOT / "tests" / "system" / "robustness" / "README.md"
+NAMED = re.compile(r"`((?:[\w/]+/)?test_\w+\.py)?(?:::(test_\w+))?`")
+
+
+def named_tests() -> Iterator[tuple[Path, str]]:
+    """Each test of that page: its file, which stands before the first of its tests
+    alone, and its name.
+    """
+    file = ATTACKS
+    for named, test in NAMED.findall(ATTACKS.read_text(encoding="utf-8")):
+        if named:
+            (file,) = {
+                place
+                for base in (ATTACKS.parent, ATTACKS.parents[1], ROOT)
+                if (place := base / named).is_file()
+            }
+        if test:
+            yield file, test
+
+
+def test_every_fault_has_the_test_that_the_page_names() -> None:
+    named = list(named_tests())
+
+    assert len(named) > 60
+    assert [
+        test
+        for file, test in named
+        if f"def {test}(" not in file.read_text(encoding="utf-8")
+    ] == []
 
 
 NETWORK = """

@@ -1,7 +1,7 @@
 """The same traces in XProf: equal where both define a number alike, and the difference
 where XProf is wrong.
 
-The faults are numbered as in docs/real-traces-beside-xprof.md. Values are worked out on
+The faults are numbered as in benchmarks/real-traces-beside-xprof.md. Values are worked out on
 paper. XProf nests the events of a thread in the order of the file, so builders add them
 in order of start, as profilers do.
 """
