@@ -52,7 +52,9 @@ def true_at(mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
 
 
 def constant(
-    value: int, count: int, kind: npt.DTypeLike = np.int32
+    value: int,
+    count: int,
+    kind: npt.DTypeLike = np.int32,
 ) -> npt.NDArray[Any]:
     """A column of one value, which takes no memory and cannot be written to."""
     return np.ndarray(count, kind, np.array(value, kind).tobytes(), 0, (0,))
@@ -64,7 +66,8 @@ def ranks(values: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     """
     order = np.argsort(values, kind="stable")
     ordered = values[order]
-    rank, changes = np.empty(len(values), np.int64), np.zeros(len(values), np.bool_)
+    rank = np.empty(len(values), np.int64)
+    changes = np.zeros(len(values), np.bool_)
     np.not_equal(ordered[1:], ordered[:-1], out=changes[1:])
     rank[order] = changes.cumsum()
     return rank
@@ -88,7 +91,8 @@ def group_spans(
     them.
     """
     groups = int(group.max()) + 1 if len(group) else 0
-    begins, ends = np.full(groups, np.iinfo(np.int64).max), np.zeros(groups, np.int64)
+    begins = np.full(groups, np.iinfo(np.int64).max)
+    ends = np.zeros(groups, np.int64)
     np.minimum.at(begins, group, start)
     np.maximum.at(ends, group, end)
     return begins, ends

@@ -49,7 +49,8 @@ def compare(base: Comparable, new: Comparable) -> ShownComparison:
 
 def comparison_of(base: Comparable, new: Comparable) -> Comparison:
     """The record of `compare` alone. Raises as it does."""
-    before, after = as_snapshot(base), as_snapshot(new)
+    before = as_snapshot(base)
+    after = as_snapshot(new)
     refused = tuple(must_be_alike(before.key, after.key))
     differences = (*refused, *may_differ(before, after))
     sides = [before.side, after.side]

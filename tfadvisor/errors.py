@@ -49,7 +49,12 @@ class TraceError(AdvisorError):
 
     exit_code = 3
 
-    def __init__(self, place: str, cause: str, remedy: str) -> None:
+    def __init__(
+        self,
+        place: str,
+        cause: str,
+        remedy: str,
+    ) -> None:
         """All three parts are plain text; names from a trace are shown escaped by the
         printer.
         """
@@ -87,7 +92,13 @@ class RuleError(AdvisorError):
 
     exit_code = 5
 
-    def __init__(self, file: str, line: int, field: str, cause: str) -> None:
+    def __init__(
+        self,
+        file: str,
+        line: int,
+        field: str,
+        cause: str,
+    ) -> None:
         """Line counts from 1; field is the dotted path inside the file, or empty for
         the whole file.
         """

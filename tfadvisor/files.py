@@ -75,7 +75,8 @@ def read_small(path: Path, most_bytes: int) -> bytes:
     that in memory.
     """
     with open_regular(path) as file:
-        pieces, left = [], most_bytes + 1
+        pieces = []
+        left = most_bytes + 1
         while left and (piece := file.read(left)):
             pieces.append(piece)
             left -= len(piece)

@@ -67,12 +67,9 @@ def git(folder: Path, *arguments: str, seconds: float | None = None) -> str:
     filters that the repository's own configuration names do not run; filters of the
     user's do, as Git LFS. Raises GitRefused, UsageError where there is no git.
     """
-    without = (
-        ()
-        if arguments[0] in _WITHOUT_FILES
-        else tuple(_without_filters(folder, seconds))
-    )
-    return _run(folder, (*without, *arguments), seconds)
+    if arguments[0] not in _WITHOUT_FILES:
+        arguments = (*_without_filters(folder, seconds), *arguments)
+    return _run(folder, arguments, seconds)
 
 
 def _without_filters(folder: Path, seconds: float | None) -> Iterator[str]:
@@ -105,7 +102,11 @@ def _without_filters(folder: Path, seconds: float | None) -> Iterator[str]:
             yield from ("-c", f"filter.{driver}.{name}={value}")
 
 
-def _run(folder: Path, arguments: tuple[str, ...], seconds: float | None) -> str:
+def _run(
+    folder: Path,
+    arguments: tuple[str, ...],
+    seconds: float | None,
+) -> str:
     environment = {
         name: value
         for name, value in os.environ.items()

@@ -72,7 +72,11 @@ def _tell(sign: str, what: tuple[str | float, ...]) -> None:
             _started[0].stdin.flush()
 
 
-def end_all(process: int, mark: str, grace_s: float = 0.0) -> None:
+def end_all(
+    process: int,
+    mark: str,
+    grace_s: float = 0.0,
+) -> None:
     """Ends a program, and all whose environment holds the mark, wherever they went.
 
     Without grace the program leads a group of its own, which ends with it.
@@ -102,7 +106,11 @@ def remove(name: str) -> None:
     """A file or a folder, also one that its owner may not write. Raises nothing."""
     import shutil
 
-    def opened(_function: object, place: str, _error: object) -> None:
+    def opened(
+        _function: object,
+        place: str,
+        _error: object,
+    ) -> None:
         with contextlib.suppress(OSError):
             for one in (os.path.dirname(place), place):  # noqa: PTH120
                 if not os.path.islink(one):  # noqa: PTH114
@@ -130,7 +138,8 @@ def _kill(process: int, number: int) -> bool:
 
 def _marked(mark: str) -> list[int]:
     """Of this user, by /proc: nobody where there is none."""
-    found, wanted = [], f"={mark}\0".encode()
+    found = []
+    wanted = f"={mark}\0".encode()
     for one in os.listdir("/proc") if os.path.isdir("/proc/self") else ():  # noqa: PTH112, PTH208
         if one.isdecimal() and int(one) != os.getpid():
             with contextlib.suppress(OSError):

@@ -84,7 +84,9 @@ def prose(words: str) -> str:
 
 
 def table(
-    head: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[int] = ()
+    head: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    numbers: Sequence[int] = (),
 ) -> str:
     """A table; its cells are text. numbers: columns that are set to the right. A column
     without a word is left out.

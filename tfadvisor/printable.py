@@ -129,16 +129,16 @@ def short_kernel(name: str, longest: int = 60) -> str:
     `EigenMetaKernel<…product…>`, `%copy-done.4 = f32[5,1024]… copy-done(…)` ->
     `copy-done.4`. Cut in the middle.
     """
-    if hlo := _HLO.match(name):
+    hlo = _HLO.match(name)
+    if hlo:
         return hlo.group(1)
     if "::" in name or "<" in name:
         plain = name.removeprefix("void ").replace("(anonymous namespace)::", "")
         head = re.split(r"[<(]", plain, maxsplit=1)[0]
-        inside = (
-            plain[len(head) :].partition(">(")[0]
-            if plain[len(head) :].startswith("<")
-            else ""
-        )
+        if plain[len(head) :].startswith("<"):
+            inside = plain[len(head) :].partition(">(")[0]
+        else:
+            inside = ""
         head = head.rpartition("::")[2] or head
         told = list(
             dict.fromkeys(
@@ -153,6 +153,6 @@ def cut_middle(text: str, most: int) -> str:
     """At most so many characters, both ends whole: names that begin alike differ at
     their ends.
     """
-    return (
-        text if len(text) <= most else f"{text[: most // 2 - 1]}…{text[-(most // 2) :]}"
-    )
+    if len(text) <= most:
+        return text
+    return f"{text[: most // 2 - 1]}…{text[-(most // 2) :]}"

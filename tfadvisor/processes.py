@@ -140,8 +140,10 @@ class Replaced:
 
     def __init__(self, worker: Callable[[], Worker], tries: int = 2) -> None:
         """worker: starts one. tries: how many may be killed at one task."""
-        self._start, self._tries = worker, tries
-        self._lock, self._ended = threading.Lock(), False
+        self._start = worker
+        self._tries = tries
+        self._lock = threading.Lock()
+        self._ended = False
         self._worker = worker()
 
     def ask(self, task: object) -> object:

@@ -113,7 +113,13 @@ class TextPage:
 
         self._lines.append(line)
 
-    def hanging(self, label: Piece, text: Piece, indent: int, margin: int = 0) -> None:
+    def hanging(
+        self,
+        label: Piece,
+        text: Piece,
+        indent: int,
+        margin: int = 0,
+    ) -> None:
         """A label, and a paragraph from column `indent` on beside it. margin: columns
         before the label.
 
@@ -123,7 +129,10 @@ class TextPage:
         words, style = self._shown(text)
         room = max(self.width - indent, NARROWEST // 2)
         wrapped = textwrap.wrap(
-            words, room, break_on_hyphens=False, break_long_words=False
+            words,
+            room,
+            break_on_hyphens=False,
+            break_long_words=False,
         )
         first, *others = wrapped or [""]
         between = " " * max(indent - margin - len(name), 0)
@@ -140,7 +149,10 @@ class TextPage:
             self.line("       ", (line, style))
 
     def table(
-        self, title: str, rows: Sequence[Sequence[str]], left: Sequence[int]
+        self,
+        title: str,
+        rows: Sequence[Sequence[str]],
+        left: Sequence[int],
     ) -> None:
         """The first row is the heading; columns are right-aligned but for those in
         `left`, and left out where they are empty.
@@ -202,5 +214,11 @@ def _coloured(lines: Sequence[_Line]) -> str:
     for line in lines:
         text = Text.assemble(*line)
         text.rstrip()
-        console.print(text, soft_wrap=True, highlight=False, markup=False, emoji=False)
+        console.print(
+            text,
+            soft_wrap=True,
+            highlight=False,
+            markup=False,
+            emoji=False,
+        )
     return out.getvalue()

@@ -28,11 +28,9 @@ def number_of(digits: str) -> int | None:
     """What decimal digits say; None of any other text, and of more digits than there
     are things to count.
     """
-    return (
-        int(digits)
-        if len(digits) <= _MOST_DIGITS and digits.isascii() and digits.isdecimal()
-        else None
-    )
+    if len(digits) <= _MOST_DIGITS and digits.isascii() and digits.isdecimal():
+        return int(digits)
+    return None
 
 
 def in_words(value: float, unit: Unit) -> str:
@@ -84,7 +82,11 @@ def count(number: float) -> str:
     return f"{number:,.1f}" if abs(number) < 100 else f"{number:,.0f}"
 
 
-def counted(number: str, one: str, many: str) -> str:
+def counted(
+    number: str,
+    one: str,
+    many: str,
+) -> str:
     """A number in words with the noun that fits it: `1 step`, `2.5 steps`."""
     return f"{number} {one if number == '1' else many}"
 

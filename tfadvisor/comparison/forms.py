@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import replace
 
-from tfadvisor.comparison.result import Cause, Comparison, FindingChange, Head
+from tfadvisor.comparison.result import Cause, Comparison, FindingChange, Head, OpChange
 from tfadvisor.printable import in_code, in_markdown, one_line, short_kernel
 from tfadvisor.report.forms.forms import Form
 from tfadvisor.text_page import DIM, PLAIN, TITLE, Piece, Screen, TextPage
@@ -25,19 +25,12 @@ _COLUMN = 12
 def as_text(comparison: Comparison, *, screen: Screen = PLAIN) -> str:
     """The comparison as text."""
     page = TextPage(screen)
-    _beside(
-        page,
-        ("base", DIM),
-        f"{one_line(comparison.base.name)}: {head_words(comparison.base)}",
-    )
-    _beside(
-        page,
-        ("new", DIM),
-        f"{one_line(comparison.new.name)}: {head_words(comparison.new)}",
-    )
-    for difference in comparison.differences:
-        if difference not in comparison.refused:
-            _beside(page, ("differs", "yellow"), one_line(difference))
+    for label, head in (("base", comparison.base), ("new", comparison.new)):
+        words = f"{one_line(head.name)}: {head_words(head)}"
+        _beside(page, (label, DIM), words)
+    for difference in _other_differences(comparison):
+        _beside(page, ("differs", "yellow"), one_line(difference))
+
     page.line()
     page.line((verdict_words(comparison), TITLE))
     page.line()
@@ -46,27 +39,41 @@ def as_text(comparison: Comparison, *, screen: Screen = PLAIN) -> str:
     return page.text()
 
 
-def _beside(page: TextPage, label: Piece, text: str) -> None:
+def _other_differences(comparison: Comparison) -> list[str]:
+    """Those for which the runs may be compared all the same."""
+    found = comparison.differences
+    return [one for one in found if one not in comparison.refused]
+
+
+def _beside(
+    page: TextPage,
+    label: Piece,
+    text: str,
+) -> None:
     page.hanging(label, text, _MARGIN + _COLUMN, _MARGIN)
 
 
 def causes(page: TextPage, comparison: Comparison) -> None:
     """The causes with what speaks for them; they add up to the change."""
-    if not comparison.change_ms and not any(
-        cause.change_ms for cause in comparison.causes
-    ):
+    changes = [cause.change_ms for cause in comparison.causes]
+    if not comparison.change_ms and not any(changes):
         return
+
     for milliseconds, class_name, words in cause_rows(comparison):
-        style = DIM if not class_name else "bold red" if milliseconds > 0 else "green"
-        _beside(
-            page,
-            (signed(milliseconds), style),
-            f"{class_name:<11}{words}" if class_name else words,
-        )
+        label = (signed(milliseconds), _style(milliseconds, class_name))
+        named = f"{class_name:<11}{words}" if class_name else words
+        _beside(page, label, named)
     _beside(page, (signed(comparison.median_change_ms), TITLE), TOTAL)
+
     page.line()
     for words in beside_words(comparison):
         _beside(page, ("beside it", DIM), words)
+
+
+def _style(milliseconds: float, class_name: str) -> str:
+    if not class_name:
+        return DIM
+    return "bold red" if milliseconds > 0 else "green"
 
 
 # A comparison as Markdown, for pull requests and job summaries.
@@ -74,21 +81,16 @@ def causes(page: TextPage, comparison: Comparison) -> None:
 
 def as_markdown(comparison: Comparison) -> str:
     """GitHub-flavoured; everything from the traces is escaped."""
-    lines = [
-        f"## {in_markdown(verdict_words(comparison))}",
-        "",
-        f"- base {in_code(comparison.base.name)}: "
-        f"{in_markdown(head_words(comparison.base))}",
-        f"- new {in_code(comparison.new.name)}: "
-        f"{in_markdown(head_words(comparison.new))}",
-        *(
-            f"- differs: {in_markdown(one)}"
-            for one in comparison.differences
-            if one not in comparison.refused
-        ),
-        "",
-        *([] if comparison.refused else causes_table(comparison)),
-    ]
+    lines = [f"## {in_markdown(verdict_words(comparison))}", ""]
+    for label, head in (("base", comparison.base), ("new", comparison.new)):
+        words = in_markdown(head_words(head))
+        lines.append(f"- {label} {in_code(head.name)}: {words}")
+    for difference in _other_differences(comparison):
+        lines.append(f"- differs: {in_markdown(difference)}")
+
+    lines.append("")
+    if not comparison.refused:
+        lines += causes_table(comparison)
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -98,37 +100,40 @@ def _in_cell(name: str) -> str:
 
 def causes_table(comparison: Comparison) -> list[str]:
     """The causes, which add up to the last row, and what speaks for them."""
-    rows = cause_rows(comparison, _in_cell)
     lines = ["| change | class | cause |", "|---:|---|---|"]
-    lines += [
-        f"| {signed(milliseconds)} | {name} | {words} |"
-        for milliseconds, name, words in rows
-    ]
-    lines += [f"| **{signed(comparison.median_change_ms)}** | | **{TOTAL}** |", ""]
+    for milliseconds, name, words in cause_rows(comparison, _in_cell):
+        lines.append(f"| {signed(milliseconds)} | {name} | {words} |")
+    lines.append(f"| **{signed(comparison.median_change_ms)}** | | **{TOTAL}** |")
+    lines.append("")
+
     beside = beside_words(comparison)
-    lines += [f"- {in_markdown(one)}" for one in beside]
-    return [*lines, ""] if beside else lines
+    if beside:
+        lines += [f"- {in_markdown(one)}" for one in beside]
+        lines.append("")
+    return lines
 
 
 # A comparison as the page shows it: its causes in words.
 
 
-def on_page(comparison: Comparison, new: int, base: int) -> ComparedRuns:
+def on_page(
+    comparison: Comparison,
+    new: int,
+    base: int,
+) -> ComparedRuns:
     """new, base: places of the runs in the page."""
-    from tfadvisor.report.forms.page_data import (
-        CauseRow,
-        ComparedRuns,
-    )  # NumPy, which no other form needs
+    # NumPy, which no other form needs
+    from tfadvisor.report.forms.page_data import CauseRow, ComparedRuns
 
+    rows = [CauseRow(*row) for row in cause_rows(comparison)]
+    without_findings = replace(comparison, findings=())  # the page lists them by itself
     return ComparedRuns(
         new=new,
         base=base,
         summary=verdict_words(comparison),
         change_ms=comparison.median_change_ms,
-        causes=tuple(CauseRow(*row) for row in cause_rows(comparison)),
-        beside=tuple(
-            beside_words(replace(comparison, findings=()))
-        ),  # the page lists findings by itself
+        causes=tuple(rows),
+        beside=tuple(beside_words(without_findings)),
         differences=tuple(one_line(one) for one in comparison.differences),
     )
 
@@ -174,6 +179,9 @@ UNEVEN = (
 TOTAL = "total, median step time"
 _SHOWN = 12
 _WORTH_A_LINE = 0.005
+_CLASSES = 4
+"""That are named in the verdict."""
+_NO_CHANGE = 0.0005
 _TIMES = 4.0
 """From this factor on a change is said as one, and not in per cent."""
 _OVERLAP = {
@@ -190,42 +198,43 @@ def signed(milliseconds: float) -> str:
 def head_words(head: Head) -> str:
     """`40 steps, median 2.02 ms ± 24 µs`."""
     error = f" ± {duration(head.error_ms)}" if head.error_ms is not None else ""
-    steps = f"{head.steps} steps" if head.steps != 1 else "1 step"
+    steps = counted(f"{head.steps}", "step", "steps")
     return f"{steps}, median {duration(head.median_ms)}{error}"
 
 
 def verdict_words(comparison: Comparison) -> str:
     """`The step takes 410 µs (+18%) more: compute +401 µs, launch +10 µs.`"""
-    change = comparison.median_change_ms
     if comparison.refused:
-        return (
-            f"These runs are not comparable: {one_line('; '.join(comparison.refused))}."
-        )
+        why = one_line("; ".join(comparison.refused))
+        return f"These runs are not comparable: {why}."
     if comparison.same:
         return "Both are the same trace."
-    if abs(comparison.median_change_fraction) < 0.0005:
-        return (
-            f"The step takes as long as before: {duration(comparison.new.median_ms)}."
-        )
-    parts = [
-        f"{one.name} {signed(one.change_ms)}"
-        for one in sorted(comparison.classes, key=lambda one: -abs(one.change_ms))
-        if abs(one.change_ms) >= 0.05 * abs(change)
-    ]
-    factor, more = (
-        comparison.new.median_ms / comparison.base.median_ms,
-        "more" if change > 0 else "less",
-    )
+
+    change = comparison.median_change_ms
+    share = abs(comparison.median_change_fraction)
+    now = comparison.new.median_ms
+    if share < _NO_CHANGE:
+        return f"The step takes as long as before: {duration(now)}."
+
+    classes = ", ".join(_largest_changes(comparison))
+    factor = now / comparison.base.median_ms
     if factor >= _TIMES:
-        return (
-            f"The step takes {factor:.0f} times as long, {signed(change)}: "
-            f"{', '.join(parts[:4])}."
-        )
-    share = percent(abs(comparison.median_change_fraction))
-    return (
-        f"The step takes {duration(abs(change))} ({share}) {more}: "
-        f"{', '.join(parts[:4])}."
-    )
+        times = f"{factor:.0f} times as long"
+        return f"The step takes {times}, {signed(change)}: {classes}."
+    more = "more" if change > 0 else "less"
+    by = f"{duration(abs(change))} ({percent(share)})"
+    return f"The step takes {by} {more}: {classes}."
+
+
+def _largest_changes(comparison: Comparison) -> list[str]:
+    """`compute +401 µs`: the classes that make most of the change."""
+    enough = 0.05 * abs(comparison.median_change_ms)
+    ordered = sorted(comparison.classes, key=lambda one: -abs(one.change_ms))
+    parts = []
+    for one in ordered[:_CLASSES]:
+        if abs(one.change_ms) >= enough:
+            parts.append(f"{one.name} {signed(one.change_ms)}")
+    return parts
 
 
 def shown_causes(comparison: Comparison) -> list[Cause]:
@@ -233,83 +242,108 @@ def shown_causes(comparison: Comparison) -> list[Cause]:
     if comparison.refused:
         return []
     enough = _WORTH_A_LINE * comparison.base.mean_ms
-    shown = [
-        cause for cause in comparison.causes[:_SHOWN] if abs(cause.change_ms) >= enough
-    ]
+    first = comparison.causes[:_SHOWN]
+    shown = [cause for cause in first if abs(cause.change_ms) >= enough]
     return shown or list(comparison.causes[:1])
 
 
 def cause_rows(
-    comparison: Comparison, name_in: Callable[[str], str] = one_line
+    comparison: Comparison,
+    name_in: Callable[[str], str] = one_line,
 ) -> list[tuple[float, str, str]]:
     """(ms, class, words) of each cause worth a line, then what is left of the change of
     the median step, without a class; none of runs of other kinds. name_in: how a name
     from a trace is written.
     """
-    shown = shown_causes(comparison)
-    rows = [
-        (cause.change_ms, cause.class_name, cause_words(cause, name_in))
-        for cause in shown
-    ]
     if comparison.refused:
-        return rows
-    others, uneven = (
-        comparison.change_ms - sum(cause.change_ms for cause in shown),
-        -comparison.uneven_ms,
-    )
+        return []
+
+    rows = []
+    for cause in shown_causes(comparison):
+        words = cause_words(cause, name_in)
+        rows.append((cause.change_ms, cause.class_name, words))
+    others = comparison.change_ms - sum(row[0] for row in rows)
+
+    uneven = -comparison.uneven_ms
     if abs(uneven) < _WORTH_A_LINE * comparison.base.mean_ms:
-        others, uneven = others + uneven, 0.0
-    left = [(others, "", "everything else"), (uneven, "", UNEVEN)]
-    return rows + [
-        one for one in left if abs(one[0]) > 1e-3 * abs(comparison.change_ms)
-    ]
+        others += uneven
+        uneven = 0.0
+
+    for milliseconds, words in ((others, "everything else"), (uneven, UNEVEN)):
+        if abs(milliseconds) > 1e-3 * abs(comparison.change_ms):
+            rows.append((milliseconds, "", words))
+    return rows
 
 
 def cause_words(cause: Cause, name_in: Callable[[str], str] = one_line) -> str:
     """What a cause is, without its class and number. name_in: how a name from a trace
     is written.
     """
+    if cause.op is not None:
+        return _op_words(cause, cause.op, name_in)
     if cause.kind == "class":
-        return f"{_span(cause.base_ms, cause.new_ms)} per step in which no device works"
+        span = _span(cause.base_ms, cause.new_ms)
+        return f"{span} per step in which no device works"
     if cause.kind == "overlap":
-        return (
-            "overlap: "
-            f"{_OVERLAP[cause.class_name].format('less' if cause.change_ms > 0 else 'more')}"
-        )
+        less = "less" if cause.change_ms > 0 else "more"
+        return f"overlap: {_OVERLAP[cause.class_name].format(less)}"
     if cause.kind == "unchanged ops":
         return (
             "ops whose work did not change, all together: probably the machine, not "
             "the program"
         )
-    op = cause.op
-    if op is None:
-        return "all other ops together"
+    return "all other ops together"
+
+
+def _op_words(
+    cause: Cause,
+    op: OpChange,
+    name_in: Callable[[str], str],
+) -> str:
     name = name_in(short_kernel(op.name))
     what = f"{op.number} ops like {name}" if op.number > 1 else name
-    if op.status != "changed":
-        times = duration((cause.new_ms if op.status == "new" else cause.base_ms) or 0.0)
-        count = op.new_count if op.status == "new" else op.base_count
-        words = f"{what}: {op.status}, {times} per step, {_times(count)}"
+    if op.status == "new":
+        words = f"{what}: new, {_takes(cause.new_ms, op.new_count)}"
+    elif op.status == "gone":
+        words = f"{what}: gone, {_takes(cause.base_ms, op.base_count)}"
     else:
-        renamed = (
-            f" (was {name_in(short_kernel(op.before))}, matched by {op.by})"
-            if op.before
-            else ""
-        )
-        words = f"{what}{renamed}: {_span(cause.base_ms, cause.new_ms)} per step"
-        if abs(op.new_count - op.base_count) > 0.01 * max(op.new_count, op.base_count):
-            words += f", {_times(op.base_count)} → {_times(op.new_count)}"
-    place = name_in(f"{op.file}:{op.line}" if op.line else op.file) if op.file else ""
-    return f"{words}, {place}" if place else words
+        was = _was(op, name_in)
+        span = _span(cause.base_ms, cause.new_ms)
+        words = f"{what}{was}: {span} per step{_other_count(op)}"
+
+    place = _place_of(op)
+    return f"{words}, {name_in(place)}" if place else words
+
+
+def _takes(milliseconds: float | None, number: float) -> str:
+    return f"{duration(milliseconds or 0.0)} per step, {_times(number)}"
+
+
+def _was(op: OpChange, name_in: Callable[[str], str]) -> str:
+    if not op.before:
+        return ""
+    return f" (was {name_in(short_kernel(op.before))}, matched by {op.by})"
+
+
+def _other_count(op: OpChange) -> str:
+    """Where an op runs more or less often than before."""
+    most = max(op.new_count, op.base_count)
+    if abs(op.new_count - op.base_count) <= 0.01 * most:
+        return ""
+    return f", {_times(op.base_count)} → {_times(op.new_count)}"
+
+
+def _place_of(op: OpChange) -> str:
+    if not op.file:
+        return ""
+    return f"{op.file}:{op.line}" if op.line else op.file
 
 
 def finding_words(change: FindingChange) -> str:
     """`new finding: …` or `no longer found: …`."""
+    what = "new finding" if change.appeared else "no longer found"
     place = f" ({one_line(change.place)})" if change.place else ""
-    return (
-        f"{'new finding' if change.appeared else 'no longer found'}: "
-        f"{one_line(change.title)}{place}"
-    )
+    return f"{what}: {one_line(change.title)}{place}"
 
 
 def speed_words(comparison: Comparison) -> str:
@@ -318,10 +352,10 @@ def speed_words(comparison: Comparison) -> str:
     if speed is None or abs(speed.factor - 1) < 0.03:
         return ""
     more = "longer" if speed.factor > 1 else "less time"
+    share = percent(abs(speed.factor - 1))
     return (
-        f"{speed.ops} ops whose work did not change take "
-        f"{percent(abs(speed.factor - 1))} {more} throughout: that much may be "
-        "the machine, not the program."
+        f"{speed.ops} ops whose work did not change take {share} {more} throughout: "
+        "that much may be the machine, not the program."
     )
 
 
@@ -330,13 +364,14 @@ def beside_words(comparison: Comparison) -> list[str]:
     if comparison.refused:
         return []
     beside = [finding_words(one) for one in comparison.findings]
-    beside += [words] if (words := speed_words(comparison)) else []
+    speed = speed_words(comparison)
+    if speed:
+        beside.append(speed)
     return list(dict.fromkeys(beside))
 
 
-def _times(count: float) -> str:
-    rounded = round(count, 2)
-    return counted(f"{rounded:g}", "time", "times")
+def _times(number: float) -> str:
+    return counted(f"{round(number, 2):g}", "time", "times")
 
 
 def _span(before: float | None, after: float | None) -> str:

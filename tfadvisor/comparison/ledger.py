@@ -114,7 +114,8 @@ def read(file: Path) -> Ledger:
             f"{error.strerror or error}.",
             "Give the ledger's file with --ledger.",
         ) from error
-    entries, unread = [], 0
+    entries = []
+    unread = 0
     for line in lines:
         if not line.strip():
             continue
@@ -188,22 +189,30 @@ def sketch_of(report: Report) -> tuple[int, ...]:
 
 
 def sketch(
-    ops: Sequence[Op], kinds: Collection[str], framework: str
+    ops: Sequence[Op],
+    kinds: Collection[str],
+    framework: str,
 ) -> tuple[int, ...]:
     """The same of a report's parts."""
     if not ops:
         return ()
-    names = dict.fromkeys(
-        _NUMBERS.sub("#", f"{one.module or ''}/{one.name}") for one in ops
-    )
-    said = [*list(names)[:_MOST], *(f"device {kind}" for kind in kinds)]
-    return tuple(sorted({crc32(f"{framework} {one}".encode()) for one in said}))
+
+    names: dict[str, None] = {}
+    for op in ops:
+        name = f"{op.module or ''}/{op.name}"
+        names[_NUMBERS.sub("#", name)] = None
+
+    said = list(names)[:_MOST]
+    said += [f"device {kind}" for kind in kinds]
+    hashes = {crc32(f"{framework} {one}".encode()) for one in said}
+    return tuple(sorted(hashes))
 
 
 def alike(one: Sequence[int], other: Sequence[int]) -> bool:
     """Whether two sketches share half of what they contain together."""
-    both = set(one) | set(other)
-    return bool(one) and len(set(one) & set(other)) >= _ALIKE * len(both)
+    together = set(one) | set(other)
+    shared = set(one) & set(other)
+    return bool(one) and len(shared) >= _ALIKE * len(together)
 
 
 # A report of a program whose fixes were tried before: its findings say what came of
@@ -211,8 +220,8 @@ def alike(one: Sequence[int], other: Sequence[int]) -> bool:
 
 
 def tried_before(program: Sequence[int], entries: Sequence[Entry]) -> dict[str, Tried]:
-    """What was measured of a program's fixes, by rule. program: its sketch. entries: of any
-    programs, the oldest first.
+    """What was measured of a program's fixes, by rule. program: its sketch. entries: of
+    any programs, the oldest first.
 
     The newest trial of a rule counts, and of it the change that gained most.
     """
@@ -227,6 +236,13 @@ def tried_before(program: Sequence[int], entries: Sequence[Entry]) -> dict[str, 
 def _tried_last(of_rule: Sequence[Entry]) -> Tried:
     newest = [entry for entry in of_rule if entry.trial == of_rule[-1].trial]
     best = min(newest, key=lambda entry: entry.ratio or 0.0)
-    saving, predicted = best.saving, best.predicted
-    assert saving is not None and predicted is not None
-    return Tried(*saving, *predicted, best.outcome, best.change, best.at, best.device)
+    assert best.saving is not None
+    assert best.predicted is not None
+    return Tried(
+        *best.saving,
+        *best.predicted,
+        best.outcome,
+        best.change,
+        best.at,
+        best.device,
+    )

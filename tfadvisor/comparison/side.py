@@ -51,18 +51,22 @@ class Found(msgspec.Struct, frozen=True, array_like=True):
         """
         if self.rule_id == other.rule_id:
             return True
-        one, another = set(self.claims.split()), set(other.claims.split())
-        if not (one & another or (one & set(alike) and another & set(alike))):
-            return False
-        if (
-            self.place
-            and other.place
-            and self.place.split(" in ")[0] != other.place.split(" in ")[0]
-        ):
-            return False
         if self.takes is None or other.takes is None:
             return False
-        return max(self.takes, other.takes) < 2 * min(self.takes, other.takes)
+
+        mine = set(self.claims.split())
+        others = set(other.claims.split())
+        both_alike = mine & set(alike) and others & set(alike)
+        if not mine & others and not both_alike:
+            return False
+
+        if self.place and other.place:
+            line = self.place.split(" in ")[0]
+            if line != other.place.split(" in ")[0]:
+                return False
+
+        smaller = min(self.takes, other.takes)
+        return max(self.takes, other.takes) < 2 * smaller
 
 
 class Side(msgspec.Struct, frozen=True):
@@ -110,51 +114,58 @@ def side_of(report: Report) -> Side | None:
     times = report.steps.time_ms
     if times is None or times.mean <= 0 or not any(report.breakdown.values()):
         return None
+
     each = report.steps.each
+    class_ms = {}
+    class_error_ms = {}
+    for name in TIME_CLASSES:
+        class_ms[name] = report.breakdown.get(name, 0.0) * times.mean
+        class_error_ms[name] = _class_error(each, name)
+
+    metrics = {}
+    units = {}
+    traits = {}
+    for name, one in report.metrics.items():
+        if one.value is not None:
+            metrics[name] = one.value
+            units[name] = one.unit
+            traits[name] = Traits(one.better, one.scatter)
+
+    advice = [one for one in report.findings if one.category != "capture"]
     return Side(
         name=report.run.name,
         steps=report.steps.count,
         mean_ms=times.mean,
         median_ms=times.median,
         median_error_ms=error_of_median([step.duration_ms for step in each]),
-        class_ms={
-            name: report.breakdown.get(name, 0.0) * times.mean for name in TIME_CLASSES
-        },
-        class_error_ms={name: _class_error(each, name) for name in TIME_CLASSES},
-        ops=tuple(
-            replace(op, module=without_program_number(op.module)) if op.module else op
-            for op in report.ops
-        ),
+        class_ms=class_ms,
+        class_error_ms=class_error_ms,
+        ops=tuple(_comparable(op) for op in report.ops),
         rest_ms={"compute": _unlisted_ms(report.ops)},
-        metrics={
-            name: one.value
-            for name, one in report.metrics.items()
-            if one.value is not None
-        },
-        units={
-            name: one.unit
-            for name, one in report.metrics.items()
-            if one.value is not None
-        },
-        traits={
-            name: Traits(one.better, one.scatter)
-            for name, one in report.metrics.items()
-            if one.value is not None
-        },
-        findings=tuple(
-            found_of(one) for one in report.findings if one.category != "capture"
-        ),
+        metrics=metrics,
+        units=units,
+        traits=traits,
+        findings=tuple(found_of(one) for one in advice),
     )
 
 
+def _comparable(op: Op) -> Op:
+    if not op.module:
+        return op
+    return replace(op, module=without_program_number(op.module))
+
+
 def hottest(
-    side_ops: Sequence[Op], rest_ms: Mapping[str, float], most: int
+    side_ops: Sequence[Op],
+    rest_ms: Mapping[str, float],
+    most: int,
 ) -> tuple[tuple[Op, ...], dict[str, float]]:
     """The ops that take most time, and the time of all others by class."""
     ordered = sorted(side_ops, key=lambda op: -op.ms_per_step)
     rest = dict(rest_ms)
     for op in ordered[most:]:
-        rest[class_of(op.kind)] = rest.get(class_of(op.kind), 0.0) + op.ms_per_step
+        name = class_of(op.kind)
+        rest[name] = rest.get(name, 0.0) + op.ms_per_step
     return tuple(ordered[:most]), rest
 
 
@@ -165,7 +176,8 @@ def error_of_median(values: Sequence[float]) -> float | None:
     if len(values) < 3:
         return None
     middle = middle_of(values)
-    spread = 1.4826 * middle_of([abs(value - middle) for value in values])
+    away = [abs(value - middle) for value in values]
+    spread = 1.4826 * middle_of(away)
     return 1.2533 * spread / sqrt(len(values))
 
 
@@ -173,9 +185,9 @@ def middle_of(values: Sequence[float]) -> float:
     """The median; of an even number, the mean of the middle two."""
     ordered = sorted(values)
     half = len(ordered) // 2
-    return (
-        ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
-    )
+    if len(ordered) % 2:
+        return ordered[half]
+    return (ordered[half - 1] + ordered[half]) / 2
 
 
 def _class_error(each: Sequence[StepInfo], name: str) -> float | None:
@@ -184,39 +196,41 @@ def _class_error(each: Sequence[StepInfo], name: str) -> float | None:
     if len(values) < 3:
         return None
     mean = sum(values) / len(values)
-    return sqrt(
-        sum((value - mean) ** 2 for value in values) / (len(values) - 1) / len(values)
-    )
+    squares = sum((value - mean) ** 2 for value in values)
+    variance = squares / (len(values) - 1)
+    return sqrt(variance / len(values))
 
 
 def _unlisted_ms(ops: Sequence[Op]) -> float:
     """Device work a step that the report's table leaves out: shares are of all device
     time.
     """
-    listed, share = sum(op.ms_per_step for op in ops), sum(op.share for op in ops)
-    return (
-        listed / share * max(1.0 - share, 0.0)
-        if share > 0 and share < 1 - 1e-9
-        else 0.0
-    )
+    listed = sum(op.ms_per_step for op in ops)
+    share = sum(op.share for op in ops)
+    if 0 < share < 1 - 1e-9:
+        return listed / share * (1.0 - share)
+    return 0.0
 
 
 def found_of(finding: Finding) -> Found:
     """The finding as a baseline keeps it."""
-    place = ""
-    if finding.locations:
-        first = finding.locations[0]
-        place = f"{first.file}:{first.line}" if first.line is not None else first.file
-        place += f" in {first.op}" if first.op else ""
     return Found(
-        finding.rule_id,
-        finding.category,
-        finding.title,
-        place,
-        finding.severity.value,
+        rule_id=finding.rule_id,
+        category=finding.category,
+        title=finding.title,
+        place=_place_of(finding),
+        severity=finding.severity.value,
         claims=" ".join(finding.claims),
         takes=finding.takes,
     )
+
+
+def _place_of(finding: Finding) -> str:
+    if not finding.locations:
+        return ""
+    first = finding.locations[0]
+    place = first.file if first.line is None else f"{first.file}:{first.line}"
+    return f"{place} in {first.op}" if first.op else place
 
 
 # Names of ops without what compilers and frameworks count up: `fusion.12` and
@@ -233,11 +247,13 @@ def stem(name: str) -> str:
     `model/dense/MatMul:MatMul`.
     """
     path, colon, kind = name.partition(":")
-    return (
-        "/".join(_COUNTED.sub("", part[::-1])[::-1] or part for part in path.split("/"))
-        + colon
-        + kind
-    )
+    parts = [_without_count(part) for part in path.split("/")]
+    return "/".join(parts) + colon + kind
+
+
+def _without_count(part: str) -> str:
+    backwards = _COUNTED.sub("", part[::-1])
+    return backwards[::-1] or part
 
 
 def numbers(name: str) -> tuple[int, ...]:

@@ -18,8 +18,9 @@ time of the class, an op of t ms takes t · C / S of the step.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import log
+from typing import NamedTuple
 
 import msgspec
 
@@ -40,7 +41,7 @@ from tfadvisor.comparison.result import (
     OpChange,
     Speed,
 )
-from tfadvisor.comparison.side import Side, class_of, stem
+from tfadvisor.comparison.side import Found, Side, class_of, stem
 from tfadvisor.vocabulary import TIME_CLASSES
 
 _HIDING = ("collective", "transfer")
@@ -52,63 +53,92 @@ _MOST_NAMED = 20
 _STANDS_OUT = 4.0
 _STANDS_OUT_AT_LEAST = 0.05
 _WORTH_LEADING = 0.05
+_UNCHANGED = "unchanged ops"
+_OTHERS = "other ops"
 
 
 def split(
-    base: Side, new: Side
+    base: Side,
+    new: Side,
 ) -> tuple[tuple[ClassChange, ...], tuple[Cause, ...], Speed | None]:
     """Changes of the classes, causes with the largest first, the machine's speed."""
     pairs = match_ops(base.ops, new.ops)
-    speed = op_speed(pairs)
-    classes = tuple(
-        ClassChange(name, before, after, after - before, _error(base, new, name))
-        for name, before, after in (
-            (one, base.class_ms[one], new.class_ms[one]) for one in TIME_CLASSES
-        )
-    )
-    machine = _Machine(
-        speed,
-        scatter_of([pair for pair in pairs if same_work(pair)], speed)
-        if speed
-        else 0.0,
-    )
+    machine = _machine(pairs)
+    classes = tuple(_class_change(name, base, new) for name in TIME_CLASSES)
+
     causes: list[Cause] = []
     for one in classes:
-        of_class = [pair for pair in pairs if _class(pair) == one.name]
+        mine = [pair for pair in pairs if class_of(pair.op.kind) == one.name]
         if one.name == "compute":
-            causes += _computing(one, base, new, of_class, machine)
+            causes += _computing(one, base, new, mine, machine)
         elif one.name in _HIDING:
-            causes += _hiding(one, base, new, of_class, machine)
+            causes += _hiding(one, base, new, mine, machine)
         elif one.change_ms:
-            sure = _sure(
-                one.change_ms, machine.drift(one.base_ms) + 2 * (one.error_ms or 0.0)
-            )
-            causes.append(
-                Cause(
-                    one.name,
-                    "class",
-                    one.name,
-                    one.change_ms,
-                    sure,
-                    one.base_ms,
-                    one.new_ms,
-                    None,
-                )
-            )
-    return classes, _ordered(causes), speed
+            causes.append(_waiting(one, machine))
+    return classes, _ordered(causes), machine.speed
 
 
 class _Machine(msgspec.Struct, frozen=True):
-    """What the machine does to unchanged work: its speed, None when not known, and how
-    ops scatter around it (log).
-    """
+    """What the machine does to unchanged work."""
 
     speed: Speed | None
+    """None when not known."""
     scatter: float
+    """How ops scatter around it (log)."""
 
     def drift(self, ms: float) -> float:
         """By how much work of so many ms changes when the program does not."""
-        return abs((self.speed.factor if self.speed else 1.0) - 1) * ms
+        factor = self.speed.factor if self.speed else 1.0
+        return abs(factor - 1) * ms
+
+
+def _machine(pairs: Sequence[Pair]) -> _Machine:
+    speed = op_speed(pairs)
+    if speed is None:
+        return _Machine(None, 0.0)
+    unchanged = [pair for pair in pairs if same_work(pair)]
+    return _Machine(speed, scatter_of(unchanged, speed))
+
+
+class _Rates(NamedTuple):
+    """What an op takes of the step for each ms that it runs, on either side."""
+
+    before: float
+    after: float
+
+    def change(self, group: Sequence[Pair]) -> float:
+        """What the ops take of the step more than before, ms."""
+        before, after = times_of(group)
+        return self.after * after - self.before * before
+
+
+def _class_change(
+    name: str,
+    base: Side,
+    new: Side,
+) -> ClassChange:
+    before = base.class_ms[name]
+    after = new.class_ms[name]
+    return ClassChange(
+        name=name,
+        base_ms=before,
+        new_ms=after,
+        change_ms=after - before,
+        error_ms=_error(base, new, name),
+    )
+
+
+def _error(
+    base: Side,
+    new: Side,
+    name: str,
+) -> float | None:
+    """Standard error of the class's change, from the steps of both runs."""
+    before = base.class_error_ms.get(name)
+    after = new.class_error_ms.get(name)
+    if before is None or after is None:
+        return None
+    return float((before * before + after * after) ** 0.5)
 
 
 def _sure(change: float, doubt: float) -> float:
@@ -121,121 +151,166 @@ def _sure(change: float, doubt: float) -> float:
 def _ordered(causes: Sequence[Cause]) -> tuple[Cause, ...]:
     """The surest first; the unchanged ops last, unless nothing else comes near them."""
     ordered = sorted(causes, key=lambda cause: (-cause.sure_ms, -abs(cause.change_ms)))
-    unchanged = [cause for cause in ordered if cause.kind == "unchanged ops"]
-    others = [cause for cause in ordered if cause.kind != "unchanged ops"]
+    unchanged = [cause for cause in ordered if cause.kind == _UNCHANGED]
+    others = [cause for cause in ordered if cause.kind != _UNCHANGED]
+    if not unchanged:
+        return tuple(others)
+
     largest = max((abs(cause.change_ms) for cause in others), default=0.0)
-    lead = unchanged and largest < _WORTH_LEADING * abs(unchanged[0].change_ms)
-    return tuple([*unchanged, *others] if lead else [*others, *unchanged])
+    if largest < _WORTH_LEADING * abs(unchanged[0].change_ms):
+        return (*unchanged, *others)
+    return (*others, *unchanged)
+
+
+def _whole(
+    one: ClassChange,
+    kind: str,
+    change_ms: float,
+    sure_ms: float = 0.0,
+) -> Cause:
+    """A cause that is no op, called as its kind."""
+    return Cause(
+        class_name=one.name,
+        kind=kind,
+        name=kind,
+        change_ms=change_ms,
+        sure_ms=sure_ms,
+        base_ms=None,
+        new_ms=None,
+        op=None,
+    )
+
+
+def _waiting(one: ClassChange, machine: _Machine) -> Cause:
+    """The cause that a class is in which no device works."""
+    doubt = machine.drift(one.base_ms) + 2 * (one.error_ms or 0.0)
+    return Cause(
+        class_name=one.name,
+        kind="class",
+        name=one.name,
+        change_ms=one.change_ms,
+        sure_ms=_sure(one.change_ms, doubt),
+        base_ms=one.base_ms,
+        new_ms=one.new_ms,
+        op=None,
+    )
 
 
 def _computing(
-    one: ClassChange, base: Side, new: Side, pairs: Sequence[Pair], machine: _Machine
+    one: ClassChange,
+    base: Side,
+    new: Side,
+    pairs: Sequence[Pair],
+    machine: _Machine,
 ) -> list[Cause]:
     """The causes of the compute class: ops, each for what it takes of the step on its
     side.
     """
     before, after = _work(one.name, base, new, pairs)
-    rates = (
+    rates = _Rates(
         one.base_ms / before if before > 0 else 0.0,
         one.new_ms / after if after > 0 else 0.0,
     )
-    unchanged = [pair for pair in pairs if same_work(pair)] if machine.speed else []
-    ordinary = {id(pair) for pair in unchanged} - {
-        id(pair) for pair in _standing_out(unchanged, machine, rates, base)
-    }
-    rest = [pair for pair in pairs if id(pair) not in ordinary]
-    named, others = _named(_alike(rest), rates, _NAMED_ABOVE * base.mean_ms)
+    enough_ms = _NAMED_ABOVE * base.mean_ms
+
+    rest: list[Pair] = []
+    ordinary: list[Pair] = []
+    for pair in pairs:
+        is_ordinary = _is_unchanged(pair, machine, rates, enough_ms)
+        (ordinary if is_ordinary else rest).append(pair)
+
+    named, others = _named(_alike(rest), rates, enough_ms)
     causes = [_of_ops(one.name, group, rates, machine) for group in named]
-    together = _change([pair for pair in unchanged if id(pair) in ordinary], rates)
+    together = rates.change(ordinary)
     if ordinary and together:
-        causes.append(
-            Cause(
-                one.name,
-                "unchanged ops",
-                "unchanged ops",
-                together,
-                0.0,
-                None,
-                None,
-                None,
-            )
-        )
-    left = one.change_ms - sum(cause.change_ms for cause in causes)
+        causes.append(_whole(one, _UNCHANGED, together))
+
+    left = one.change_ms - _sum(causes)
     unlisted = base.rest_ms.get(one.name) or new.rest_ms.get(one.name)
-    if others or unlisted or abs(left) > 1e-9 * max(one.base_ms, one.new_ms):
-        causes.append(
-            Cause(one.name, "other ops", "other ops", left, 0.0, None, None, None)
-        )
+    if others or unlisted or not _is_nothing(left, one):
+        causes.append(_whole(one, _OTHERS, left))
     return causes
 
 
-def _standing_out(
-    unchanged: Sequence[Pair], machine: _Machine, rates: tuple[float, float], base: Side
-) -> list[Pair]:
-    """Unchanged ops that became slower or faster by more than the others scatter, and
-    enough to matter.
+def _is_unchanged(
+    pair: Pair,
+    machine: _Machine,
+    rates: _Rates,
+    enough_ms: float,
+) -> bool:
+    """Whether an op does the same work, and became neither slower nor faster by more
+    than the others scatter and by enough to matter.
     """
-    found = []
-    for pair in unchanged:
-        if not (
-            pair.base
-            and pair.new
-            and machine.speed
-            and pair.base.ms_per_step > 0
-            and pair.new.ms_per_step > 0
-        ):
-            continue
-        ratio, factor = (
-            pair.new.ms_per_step / pair.base.ms_per_step,
-            machine.speed.factor,
-        )
-        far = abs(log(ratio / factor)) > max(
-            _STANDS_OUT * machine.scatter, _STANDS_OUT_AT_LEAST
-        )
-        if (
-            far
-            and abs(ratio - factor) * pair.base.ms_per_step * max(rates)
-            > _NAMED_ABOVE * base.mean_ms
-        ):
-            found.append(pair)
-    return found
+    if machine.speed is None or not same_work(pair):
+        return False
+    before, after = times_of([pair])
+    if before <= 0 or after <= 0:
+        return True
+
+    factor = machine.speed.factor
+    ratio = after / before
+    usual = max(_STANDS_OUT * machine.scatter, _STANDS_OUT_AT_LEAST)
+    is_far = abs(log(ratio / factor)) > usual
+    beyond_ms = abs(ratio - factor) * before * max(rates)
+    return not (is_far and beyond_ms > enough_ms)
 
 
 def _hiding(
-    one: ClassChange, base: Side, new: Side, pairs: Sequence[Pair], machine: _Machine
+    one: ClassChange,
+    base: Side,
+    new: Side,
+    pairs: Sequence[Pair],
+    machine: _Machine,
 ) -> list[Cause]:
     """The causes of collectives or copies: ops, and how much of them is hidden."""
-    before, after = _work(one.name, base, new, pairs)
-    first = one.base_ms / before if before > 0 else None
-    second = one.new_ms / after if after > 0 else None
-    first, second = (
-        first if first is not None else second or 0.0,
-        second if second is not None else first or 0.0,
-    )
-    rate = second if after >= before else first
-    named, others = _named(_alike(pairs), (rate, rate), _NAMED_ABOVE * base.mean_ms)
-    causes = [_of_ops(one.name, group, (rate, rate), machine) for group in named]
+    rate = _rate_of_more(one, *_work(one.name, base, new, pairs))
+    rates = _Rates(rate, rate)
+    named, others = _named(_alike(pairs), rates, _NAMED_ABOVE * base.mean_ms)
+    causes = [_of_ops(one.name, group, rates, machine) for group in named]
+
     rest = new.rest_ms.get(one.name, 0.0) - base.rest_ms.get(one.name, 0.0)
-    unnamed = sum(_change(group, (rate, rate)) for group in others) + rate * rest
+    unnamed = sum(rates.change(group) for group in others) + rate * rest
     if unnamed:
-        causes.append(
-            Cause(one.name, "other ops", "other ops", unnamed, 0.0, None, None, None)
-        )
-    overlap = one.change_ms - sum(cause.change_ms for cause in causes)
-    if abs(overlap) > 1e-9 * max(one.base_ms, one.new_ms):
+        causes.append(_whole(one, _OTHERS, unnamed))
+
+    overlap = one.change_ms - _sum(causes)
+    if not _is_nothing(overlap, one):
         sure = _sure(overlap, 2 * (one.error_ms or 0.0))
-        causes.append(
-            Cause(one.name, "overlap", "overlap", overlap, sure, None, None, None)
-        )
+        causes.append(_whole(one, "overlap", overlap, sure))
     return causes
 
 
+def _rate_of_more(
+    one: ClassChange,
+    before: float,
+    after: float,
+) -> float:
+    """The rate of the side with more work. before, after: the ops' times."""
+    if after >= before:
+        return one.new_ms / after if after > 0 else 0.0
+    return one.base_ms / before
+
+
+def _sum(causes: Sequence[Cause]) -> float:
+    return sum(cause.change_ms for cause in causes)
+
+
+def _is_nothing(change_ms: float, one: ClassChange) -> bool:
+    """Whether it is rounding."""
+    return abs(change_ms) <= 1e-9 * max(one.base_ms, one.new_ms)
+
+
 def _work(
-    name: str, base: Side, new: Side, pairs: Sequence[Pair]
+    name: str,
+    base: Side,
+    new: Side,
+    pairs: Sequence[Pair],
 ) -> tuple[float, float]:
     """The ops' times of a class, those beyond the table included."""
     before, after = times_of(pairs)
-    return before + base.rest_ms.get(name, 0.0), after + new.rest_ms.get(name, 0.0)
+    before += base.rest_ms.get(name, 0.0)
+    after += new.rest_ms.get(name, 0.0)
+    return before, after
 
 
 def _alike(pairs: Sequence[Pair]) -> list[list[Pair]]:
@@ -244,48 +319,64 @@ def _alike(pairs: Sequence[Pair]) -> list[list[Pair]]:
     """
     groups: dict[object, list[Pair]] = {}
     for number, pair in enumerate(pairs):
-        one_sided = pair.new or pair.base if not (pair.base and pair.new) else None
-        key = (
-            (one_sided.kind, stem(one_sided.name), pair.new is None)
-            if one_sided
-            else number
-        )
+        key: object = number
+        if pair.status != "changed":
+            key = (pair.op.kind, stem(pair.op.name), pair.status)
         groups.setdefault(key, []).append(pair)
     return list(groups.values())
 
 
 def _named(
-    groups: Sequence[list[Pair]], rates: tuple[float, float], enough_ms: float
+    groups: Sequence[list[Pair]],
+    rates: _Rates,
+    enough_ms: float,
 ) -> tuple[list[list[Pair]], list[list[Pair]]]:
-    ordered = sorted(groups, key=lambda group: -abs(_change(group, rates)))
-    number = sum(
-        abs(_change(group, rates)) >= enough_ms for group in ordered[:_MOST_NAMED]
-    )
+    """(the groups that are named, those that are summed up)."""
+    changes = [(abs(rates.change(group)), group) for group in groups]
+    changes.sort(key=lambda one: -one[0])
+    ordered = [group for _, group in changes]
+    number = sum(change >= enough_ms for change, _ in changes[:_MOST_NAMED])
     return ordered[:number], ordered[number:]
 
 
 def _of_ops(
     class_name: str,
     group: Sequence[Pair],
-    rates: tuple[float, float],
+    rates: _Rates,
     machine: _Machine,
 ) -> Cause:
     """The cause that an op is, or several of one kind that only one side has."""
-    hottest = max(group, key=lambda pair: abs(_change([pair], rates)))
-    op = hottest.new or hottest.base
-    assert op is not None
+    hottest = max(group, key=lambda pair: abs(rates.change([pair])))
+    change = _op_change(hottest, group)
+    before = rates.before * change.base_op_ms
+    after = rates.after * change.new_op_ms
+
+    doubt = machine.drift(before)
+    if change.status == "changed":
+        times = _STANDS_OUT if same_work(hottest) else 1.0
+        doubt += times * machine.scatter * max(before, after)
+
+    return Cause(
+        class_name=class_name,
+        kind="op",
+        name=change.name,
+        change_ms=after - before,
+        sure_ms=_sure(after - before, doubt),
+        base_ms=before,
+        new_ms=after,
+        op=change,
+    )
+
+
+def _op_change(hottest: Pair, group: Sequence[Pair]) -> OpChange:
+    op = hottest.op
+    was = hottest.base.name if hottest.base else op.name
     base_ms, new_ms = times_of(group)
-    change = OpChange(
+    return OpChange(
         name=op.name if len(group) == 1 else stem(op.name),
-        before=hottest.base.name
-        if hottest.base and hottest.base.name != op.name
-        else None,
+        before=was if was != op.name else None,
         kind=op.kind,
-        status="changed"
-        if hottest.base and hottest.new
-        else "new"
-        if hottest.new
-        else "gone",
+        status=hottest.status,
         by=hottest.by,
         number=len(group),
         base_op_ms=base_ms,
@@ -295,46 +386,6 @@ def _of_ops(
         module=op.module,
         file=op.file,
         line=op.line,
-    )
-    before, after = rates[0] * base_ms, rates[1] * new_ms
-    doubt = machine.drift(before)
-    if hottest.base and hottest.new:
-        doubt += (
-            (_STANDS_OUT if same_work(hottest) else 1.0)
-            * machine.scatter
-            * max(before, after)
-        )
-    return Cause(
-        class_name,
-        "op",
-        change.name,
-        after - before,
-        _sure(after - before, doubt),
-        before,
-        after,
-        change,
-    )
-
-
-def _change(group: Sequence[Pair], rates: tuple[float, float]) -> float:
-    """What the ops take of the step more than before, ms."""
-    before, after = times_of(group)
-    return rates[1] * after - rates[0] * before
-
-
-def _class(pair: Pair) -> str:
-    op = pair.new or pair.base
-    assert op is not None
-    return class_of(op.kind)
-
-
-def _error(base: Side, new: Side, name: str) -> float | None:
-    """Standard error of the class's change, from the steps of both runs."""
-    one, other = base.class_error_ms.get(name), new.class_error_ms.get(name)
-    return (
-        float((one * one + other * other) ** 0.5)
-        if one is not None and other is not None
-        else None
     )
 
 
@@ -367,23 +418,37 @@ def compare_sides(
 
 def _head(side: Side) -> Head:
     return Head(
-        side.name, side.steps, side.mean_ms, side.median_ms, side.median_error_ms
+        name=side.name,
+        steps=side.steps,
+        mean_ms=side.mean_ms,
+        median_ms=side.median_ms,
+        error_ms=side.median_error_ms,
     )
 
 
 def _findings(base: Side, new: Side) -> list[FindingChange]:
-    appeared = [
-        one
-        for one in new.findings
-        if not any(one.same_cause(other) for other in base.findings)
-    ]
-    gone = [
-        one
-        for one in base.findings
-        if not any(one.same_cause(other) for other in new.findings)
-    ]
-    return [
-        FindingChange(one.rule_id, one.category, one.title, one.place, one_side)
-        for one_side, some in ((True, appeared), (False, gone))
-        for one in some
-    ]
+    """Those of the new side alone, then those of the base alone."""
+    appeared = _without_cause_in(new.findings, base.findings)
+    gone = _without_cause_in(base.findings, new.findings)
+    changes = [_finding_change(one, appeared=True) for one in appeared]
+    changes += [_finding_change(one, appeared=False) for one in gone]
+    return changes
+
+
+def _without_cause_in(
+    findings: Iterable[Found],
+    others: Sequence[Found],
+) -> Iterator[Found]:
+    for one in findings:
+        if not any(one.same_cause(other) for other in others):
+            yield one
+
+
+def _finding_change(finding: Found, *, appeared: bool) -> FindingChange:
+    return FindingChange(
+        rule_id=finding.rule_id,
+        category=finding.category,
+        title=finding.title,
+        place=finding.place,
+        appeared=appeared,
+    )

@@ -68,12 +68,12 @@ def bring_up_to_date(
         for number, answer in enumerate(
             engine.each(row_bytes, [msgspec.msgpack.encode(one) for one in new]), 1
         ):
-            told, task = answer.value, new[answer.task]
-            row = (
-                lost_row(task)
-                if told is None
-                else msgspec.msgpack.decode(told, type=Row)
-            )
+            told = answer.value
+            task = new[answer.task]
+            if told is None:
+                row = lost_row(task)
+            else:
+                row = msgspec.msgpack.decode(told, type=Row)
             rows[row.place] = row
             if row.error is not None:
                 failed.append(row)
@@ -149,7 +149,11 @@ class Found(msgspec.Struct, frozen=True):
     """Where it was looked for, as places are written."""
 
 
-def find_tasks(sources: Sequence[Path], labels: Labels, how: HowToRead) -> Found:
+def find_tasks(
+    sources: Sequence[Path],
+    labels: Labels,
+    how: HowToRead,
+) -> Found:
     """Every run, each place once, by place. Raises TraceError for a source that cannot
     be listed or holds no run.
     """
@@ -184,7 +188,8 @@ def _stamp(run: Run) -> str:
         try:
             size, stamp = size_and_stamp(file)
         except (OSError, TraceError) as error:  # reading it will say what is wrong
-            size, stamp = 0, type(error).__name__
+            size = 0
+            stamp = type(error).__name__
         content.update(
             f"{file.name}\0{size} {stamp}\0".encode("utf-8", "surrogateescape")
         )

@@ -98,11 +98,9 @@ def as_text(fleet: Fleet, *, screen: Screen = PLAIN) -> str:
 def _short(name: str) -> str:
     """Cut in its middle, since most names differ at their ends."""
     line = one_line(name)
-    return (
-        line
-        if len(line) <= _LONGEST
-        else f"{line[: _LONGEST - _TAIL - 1]}…{line[-_TAIL:]}"
-    )
+    if len(line) <= _LONGEST:
+        return line
+    return f"{line[: _LONGEST - _TAIL - 1]}…{line[-_TAIL:]}"
 
 
 def as_json(fleet: Fleet) -> str:

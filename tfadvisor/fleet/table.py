@@ -102,12 +102,15 @@ def schema() -> Any:
 
 
 def merged(
-    known: Sequence[Row], found: set[str], sources: Sequence[str]
+    known: Sequence[Row],
+    found: set[str],
+    sources: Sequence[str],
 ) -> dict[str, Row]:
     """The rows by place, with those marked that lie below a source and whose run was
     not found there any more.
     """
-    rows, below = {}, tuple(f"{source.rstrip('/')}/" for source in sources)
+    rows = {}
+    below = tuple(f"{source.rstrip('/')}/" for source in sources)
     for row in known:
         there = row.place in found or (
             row.there and row.place not in sources and not row.place.startswith(below)

@@ -38,11 +38,9 @@ def _machines(report: Report) -> list[str]:
 def _named(hosts: list[str], all_hosts: int) -> str:
     if all_hosts == 1:
         return "Recorded on"
-    return (
-        f"{hosts[0]}"
-        if len(hosts) == 1
-        else f"{hosts[0]} and {count(len(hosts) - 1)} alike"
-    )
+    if len(hosts) == 1:
+        return f"{hosts[0]}"
+    return f"{hosts[0]} and {count(len(hosts) - 1)} alike"
 
 
 def _machine(one: MachineInfo) -> str:
@@ -67,11 +65,9 @@ def _cores(one: MachineInfo) -> str:
     words = counted(count(one.cores), "core", "cores")
     if one.allowed_cores is not None and one.allowed_cores < one.cores:
         words = f"{count(one.allowed_cores)} of {words}"
-    return (
-        words
-        if one.quota_cores is None
-        else f"{words} with a quota of {count(round(one.quota_cores, 2))}"
-    )
+    if one.quota_cores is None:
+        return words
+    return f"{words} with a quota of {count(round(one.quota_cores, 2))}"
 
 
 def _gpus(gpus: Iterable[GpuInfo]) -> str:
@@ -126,7 +122,7 @@ def _told(report: Report, name: str) -> str:
     if one is None or one.value is None:
         return ""
     if Unit(one.unit) is Unit.COUNT:
-        return (
-            f"{one.value:.1f}" if one.value >= 0.05 or name.endswith("_cores") else ""
-        )
+        if one.value >= 0.05 or name.endswith("_cores"):
+            return f"{one.value:.1f}"
+        return ""
     return percent(one.value) if one.value >= 0.005 else ""

@@ -234,9 +234,9 @@ class Op(msgspec.Struct, frozen=True):
             .removesuffix(".kd")
             .translate(_AS_KERNEL)
         )
-        return (
-            "" if own == self.name.translate(_AS_KERNEL) or not self.op else self.kernel
-        )
+        if own == self.name.translate(_AS_KERNEL) or not self.op:
+            return ""
+        return self.kernel
 
 
 class Place(msgspec.Struct, frozen=True):

@@ -22,7 +22,8 @@ def t_tail(t: float, freedom: float) -> float:
     """
     if freedom == inf:
         return normal_tail(t)
-    upper = incomplete_beta(freedom / 2, 0.5, freedom / (freedom + t * t)) / 2
+    inside = freedom / (freedom + t * t)
+    upper = incomplete_beta(freedom / 2, 0.5, inside) / 2
     return upper if t >= 0 else 1 - upper
 
 
@@ -38,27 +39,48 @@ def t_quantile(tail: float, freedom: float) -> float:
     return _exceeded_with(tail, lambda t: t_tail(t, freedom))
 
 
-def incomplete_beta(a: float, b: float, x: float) -> float:
+def incomplete_beta(
+    a: float,
+    b: float,
+    x: float,
+) -> float:
     """The regularized incomplete beta function I_x(a, b), by its continued fraction
     (modified Lentz's method).
     """
-    if x <= 0 or x >= 1:
-        return 0.0 if x <= 0 else 1.0
+    if x <= 0:
+        return 0.0
+    if x >= 1:
+        return 1.0
     if x > (a + 1) / (a + b + 2):
         return 1 - incomplete_beta(b, a, 1 - x)
-    front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x)) / a
-    c, d = 1.0, 1 / _not_zero(1 - (a + b) * x / (a + 1))
+
+    scale = lgamma(a + b) - lgamma(a) - lgamma(b)
+    front = exp(scale + a * log(x) + b * log1p(-x)) / a
+    return front * _continued_fraction(a, b, x)
+
+
+def _continued_fraction(
+    a: float,
+    b: float,
+    x: float,
+) -> float:
+    c = 1.0
+    d = 1 / _not_zero(1 - (a + b) * x / (a + 1))
     fraction = d
     for m in range(1, _ROUNDS):
-        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
-        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        at = a + 2 * m
+        even = m * (b - m) * x
+        even /= (at - 1) * at
+        odd = -(a + m) * (a + b + m) * x
+        odd /= at * (at + 1)
+
         for term in (even, odd):
             d = 1 / _not_zero(1 + term * d)
             c = _not_zero(1 + term / c)
             fraction *= c * d
         if abs(c * d - 1) < _ENOUGH:
             break
-    return front * fraction
+    return fraction
 
 
 def _not_zero(value: float) -> float:
@@ -68,12 +90,17 @@ def _not_zero(value: float) -> float:
 def _exceeded_with(tail: float, exceeds: Callable[[float], float]) -> float:
     if not 0 < tail < 1:
         return -inf if tail >= 1 else inf
-    low, high = -1.0, 1.0
+
+    low = -1.0
+    high = 1.0
     while exceeds(low) < tail:
         low *= 2
     while exceeds(high) > tail:
         high *= 2
     while high - low > 1e-12 * max(1.0, abs(high)):
         middle = (low + high) / 2
-        low, high = (middle, high) if exceeds(middle) > tail else (low, middle)
+        if exceeds(middle) > tail:
+            low = middle
+        else:
+            high = middle
     return (low + high) / 2

@@ -24,15 +24,21 @@ def p_above(base: Sequence[float], new: Sequence[float]) -> float:
     Exact without ties (and, a little too careful, with them) for n · m up to 2,000;
     beyond, the normal approximation with continuity correction.
     """
-    doubled = sum(
-        2 if one > other else 1 if one == other else 0 for one in new for other in base
-    )
-    n, m = len(base), len(new)
+    doubled = 0
+    for one in new:
+        for other in base:
+            doubled += (one > other) + (one >= other)
+
+    n = len(base)
+    m = len(new)
     if n * m > _EXACT_UP_TO:
         spread = sqrt(n * m * (n + m + 1) / 12)
-        return normal_tail((doubled / 2 - n * m / 2 - 0.5) / spread)
+        beyond = doubled / 2 - n * m / 2 - 0.5
+        return normal_tail(beyond / spread)
+
     u = doubled // 2  # half a win is rounded down, towards "no difference"
-    return sum(ways(n, m)[u:]) / comb(n + m, m)
+    as_large = sum(ways(n, m)[u:])
+    return as_large / comb(n + m, m)
 
 
 def smallest_p(n: int, m: int) -> float:
@@ -63,35 +69,42 @@ def shift(base: Sequence[float], new: Sequence[float]) -> float:
     """By how much the new runs lie above the base: the median of all differences
     (Hodges and Lehmann).
     """
-    return middle_of([one - other for one in new for other in base])
+    return middle_of(_differences(base, new))
+
+
+def _differences(base: Sequence[float], new: Sequence[float]) -> list[float]:
+    return [one - other for one in new for other in base]
 
 
 def surely_above(
-    base: Sequence[float], new: Sequence[float], level: float
+    base: Sequence[float],
+    new: Sequence[float],
+    level: float,
 ) -> float | None:
     """The shift that the new runs exceed at this level: the test's lower confidence
     bound.
 
     None when so few runs cannot tell at this level.
     """
-    n, m = len(base), len(new)
+    n = len(base)
+    m = len(new)
     if smallest_p(n, m) > level:
         return None
-    return bound_at(
-        level,
-        [one - other for one in new for other in base],
-        ways(n, m),
-        comb(n + m, m),
-    )
+    differences = _differences(base, new)
+    return bound_at(level, differences, ways(n, m), comb(n + m, m))
 
 
 def bound_at(
-    level: float, values: Sequence[float], counts: Sequence[int], total: int
+    level: float,
+    values: Sequence[float],
+    counts: Sequence[int],
+    total: int,
 ) -> float:
     """The value by the largest rank up to which no more than the level lies. counts: of
     the total, by rank.
     """
-    ordered, below = sorted(values), 0
+    ordered = sorted(values)
+    below = 0
     for rank, count in enumerate(counts):
         below += count
         if below / total > level:
@@ -103,7 +116,9 @@ def bound_at(
 
 
 def levels(
-    p_values: Mapping[str, float], weights: Mapping[str, float], rate: float
+    p_values: Mapping[str, float],
+    weights: Mapping[str, float],
+    rate: float,
 ) -> dict[str, float]:
     """The level at which each p-value is judged; a value at or below its level is
     significant.
@@ -113,8 +128,10 @@ def levels(
     hypotheses is rejected stays at or below the rate, whatever they share (Holm 1979,
     section 3). Equal weights give the usual rate / (m - i).
     """
-    order = sorted(p_values, key=lambda name: (p_values[name] / weights[name], name))
+    by_weight = {name: p / weights[name] for name, p in p_values.items()}
+    order = sorted(by_weight, key=lambda name: (by_weight[name], name))
     open_weight = sum(weights[name] for name in order)
+
     found: dict[str, float] = {}
     stopped = False
     for name in order:
@@ -126,7 +143,11 @@ def levels(
     return found
 
 
-def first_level(name: str, weights: Mapping[str, float], rate: float) -> float:
+def first_level(
+    name: str,
+    weights: Mapping[str, float],
+    rate: float,
+) -> float:
     """The strictest level that Holm's procedure may ask of this question: the one
     before anything is known.
     """

@@ -28,16 +28,25 @@ def p_above(differences: Sequence[float]) -> float:
     """
     n = len(differences)
     sizes = sorted(abs(one) for one in differences)
-    doubled = sum(
-        _doubled_rank(sizes, one) * (0.5 if one == 0 else one > 0)
-        for one in differences
-    )
+    doubled = 0.0
+    for one in differences:
+        counts = 0.5 if one == 0 else float(one > 0)
+        doubled += counts * _doubled_rank(sizes, one)
+
     ranks = int(doubled // 2)
     if n > _EXACT_UP_TO:
-        return normal_tail(
-            (ranks - n * (n + 1) / 4 - 0.5) / sqrt(n * (n + 1) * (2 * n + 1) / 24)
-        )
-    return sum(ways(n)[ranks:]) / 2.0**n
+        beyond = ranks - _middle_rank(n) - 0.5
+        return normal_tail(beyond / _spread_of_ranks(n))
+    as_high = sum(ways(n)[ranks:])
+    return as_high / 2.0**n
+
+
+def _middle_rank(n: int) -> float:
+    return n * (n + 1) / 4
+
+
+def _spread_of_ranks(n: int) -> float:
+    return sqrt(n * (n + 1) * (2 * n + 1) / 24)
 
 
 def smallest_p(n: int) -> float:
@@ -75,15 +84,16 @@ def surely_above(differences: Sequence[float], level: float) -> float | None:
         return None
     means = _means_of_two(differences)
     if n > _EXACT_UP_TO:
-        rank = n * (n + 1) / 4 - normal_quantile(level) * sqrt(
-            n * (n + 1) * (2 * n + 1) / 24
-        )
+        rank = _middle_rank(n) - normal_quantile(level) * _spread_of_ranks(n)
         return sorted(means)[max(int(rank), 0)]
     return bound_at(level, means, ways(n), 2**n)
 
 
 def _means_of_two(values: Sequence[float]) -> list[float]:
-    return [(one + other) / 2 for at, one in enumerate(values) for other in values[at:]]
+    means = []
+    for at, one in enumerate(values):
+        means += [(one + other) / 2 for other in values[at:]]
+    return means
 
 
 def _doubled_rank(sizes: Sequence[float], value: float) -> int:
@@ -91,4 +101,6 @@ def _doubled_rank(sizes: Sequence[float], value: float) -> int:
     place that it could have.
     """
     size = abs(value)
-    return sum(one < size for one in sizes) + sum(one <= size for one in sizes) + 1
+    below = sum(one < size for one in sizes)
+    up_to = sum(one <= size for one in sizes)
+    return below + up_to + 1

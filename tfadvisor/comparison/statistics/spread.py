@@ -65,22 +65,30 @@ def blended(levels: Sequence[Sequence[float]], prior: Prior) -> Estimate:
     """
     centres = [middle_of(level) for level in levels]
     more = sum(len(level) - 1 for level in levels)
+    believed = prior.worth * prior.sigma**2
     sigma = prior.sigma
     for _ in range(_ROUNDS):
-        drawn = [
-            [_drawn(value - at, sigma) for value in level]
-            for level, at in zip(levels, centres, strict=True)
-        ]
-        squares = sum(away * away for level in drawn for away in level) / _OF_CLIPPED
-        before, sigma = (
-            sigma,
-            sqrt((prior.worth * prior.sigma**2 + squares) / (prior.worth + more)),
-        )
+        drawn = []
+        for level, centre in zip(levels, centres, strict=True):
+            drawn.append([_drawn(value - centre, sigma) for value in level])
+        squares = _squares(drawn) / _OF_CLIPPED
+
+        before = sigma
+        sigma = sqrt((believed + squares) / (prior.worth + more))
         moves = [_move(level, sigma) for level in drawn]
-        centres = [at + move for at, move in zip(centres, moves, strict=True)]
-        if abs(before - sigma) + max(map(abs, moves)) <= _ENOUGH * sigma:
+        for at, move in enumerate(moves):
+            centres[at] += move
+
+        farthest = max(abs(move) for move in moves)
+        if abs(before - sigma) + farthest <= _ENOUGH * sigma:
             break
-    return Estimate(centres[-1], len(levels[-1]), sigma, prior.worth + _WORTH * more)
+
+    return Estimate(
+        centre=centres[-1],
+        runs=len(levels[-1]),
+        sigma=sigma,
+        freedom=prior.worth + _WORTH * more,
+    )
 
 
 def counted(levels: Sequence[Sequence[float]], prior: Prior) -> Estimate:
@@ -89,12 +97,25 @@ def counted(levels: Sequence[Sequence[float]], prior: Prior) -> Estimate:
     single one that does not makes it one of a few runs, not of two.
     """
     present = levels[-1]
-    away = [value - sum(level) / len(level) for level in levels for value in level]
-    if max(map(abs, away)) <= prior.sigma:
-        return Estimate(middle_of(present), len(present), 0.0, 0.0)
+    centre = middle_of(present)
+    away = [_from_mean(level) for level in levels]
+    farthest = max(abs(value) for level in away for value in level)
+    if farthest <= prior.sigma:
+        return Estimate(centre, len(present), sigma=0.0, freedom=0.0)
+
     freedom = prior.worth + sum(len(level) - 1 for level in levels)
-    squares = prior.worth * prior.sigma**2 + sum(one * one for one in away)
-    return Estimate(middle_of(present), len(present), sqrt(squares / freedom), freedom)
+    squares = prior.worth * prior.sigma**2 + _squares(away)
+    sigma = sqrt(squares / freedom)
+    return Estimate(centre, len(present), sigma, freedom)
+
+
+def _from_mean(level: Sequence[float]) -> list[float]:
+    mean = sum(level) / len(level)
+    return [value - mean for value in level]
+
+
+def _squares(levels: Sequence[Sequence[float]]) -> float:
+    return sum(value * value for level in levels for value in level)
 
 
 def _drawn(away: float, sigma: float) -> float:
@@ -145,44 +166,42 @@ class Prediction(msgspec.Struct, frozen=True):
         by_floor = normal_tail(distance / self._width(self.floor, error))
         if self.known.sigma <= 0:
             return by_floor
-        return max(
-            by_floor,
-            t_tail(distance / self._width(self.known.sigma, error), self.known.freedom),
-        )
+        widths = distance / self._width(self.known.sigma, error)
+        return max(by_floor, t_tail(widths, self.known.freedom))
 
     def reach(self, level: float, error: float) -> float:
         """How far from the centre a run must lie to be that surprising."""
         by_floor = normal_quantile(level) * self._width(self.floor, error)
         if self.known.sigma <= 0:
             return by_floor
-        return max(
-            by_floor,
-            t_quantile(level, self.known.freedom)
-            * self._width(self.known.sigma, error),
-        )
+        widths = t_quantile(level, self.known.freedom)
+        return max(by_floor, widths * self._width(self.known.sigma, error))
 
     def usual(self, value: float) -> bool:
         """Whether a value lies within three spreads of the centre, whatever the spread
         is worth.
         """
-        return abs(value - self.centre) <= _USUAL * self._width(
-            max(self.known.sigma, self.floor), 0.0
-        )
+        sigma = max(self.known.sigma, self.floor)
+        away = abs(value - self.centre)
+        return away <= _USUAL * self._width(sigma, error=0.0)
 
     def _width(self, sigma: float, error: float) -> float:
-        return sqrt(
-            sigma * sigma * (1 + 1 / self.known.runs) + (_ERROR_COUNTS * error) ** 2
-        )
+        of_runs = sigma * sigma * (1 + 1 / self.known.runs)
+        of_steps = (_ERROR_COUNTS * error) ** 2
+        return sqrt(of_runs + of_steps)
 
 
 def predict(levels: Sequence[Sequence[float]], nature: Nature) -> Prediction:
     """From values on the metric's scale. levels: the present one last."""
     if nature.exact:
         floor = nature.floor_at(middle_of(levels[-1]))
-        return Prediction(counted(levels, Prior(floor, _EXACT_WORTH)), floor, few=False)
+        known = counted(levels, Prior(floor, _EXACT_WORTH))
+        return Prediction(known, floor, few=False)
+
     known = blended(levels, Prior(nature.assumed, _PRIOR_WORTH))
-    few = sum(len(level) for level in levels) < FEWEST_RUNS
-    return Prediction(known, nature.floor_at(known.centre), few)
+    runs = sum(len(level) for level in levels)
+    floor = nature.floor_at(known.centre)
+    return Prediction(known, floor, few=runs < FEWEST_RUNS)
 
 
 # What a metric's numbers are like: which way is worse, how they scatter between runs of
@@ -193,24 +212,26 @@ _EXACT = 0.001
 """Spread that is believed of what does not scatter: changes from about 0.5% on are then
 seen at any level in use.
 """
+_EXACT_FLOOR = {"fraction": 0.001, "bytes": 16.0}
 
 
 class Nature(msgspec.Struct, frozen=True):
-    """How a metric is judged.
-
-    worse: up, down or both. exact: the same in every run of an unchanged program but
-    for rounding. by_factor: changes are factors (times, rates) rather than differences.
-    floor: no two runs are nearer than this, relative to the value; absolute_floor: the
-    same in the metric's unit, for values near 0. assumed: the spread between runs while
-    too few are known, relative (by_factor) or in the metric's unit.
-    """
+    """How a metric is judged."""
 
     worse: str
+    """up, down or both."""
     exact: bool
+    """The same in every run of an unchanged program but for rounding."""
     by_factor: bool
+    """Changes are factors (times, rates) rather than differences."""
     floor: float
+    """No two runs are nearer than this, relative to the value."""
     absolute_floor: float
+    """The same in the metric's unit, for values near 0."""
     assumed: float
+    """The spread between runs while too few are known, relative (by_factor) or in the
+    metric's unit.
+    """
 
     def scaled(self, value: float) -> float:
         """The scale on which runs scatter evenly: logarithms of factors."""
@@ -218,23 +239,45 @@ class Nature(msgspec.Struct, frozen=True):
 
     def floor_at(self, centre: float) -> float:
         """The smallest spread that is believed, on the scale."""
-        return (
-            self.floor
-            if self.by_factor
-            else max(self.floor * abs(centre), self.absolute_floor)
-        )
+        if self.by_factor:
+            return self.floor
+        return max(self.floor * abs(centre), self.absolute_floor)
 
 
-def nature_of(unit: str, traits: Traits, worse: str | None = None) -> Nature:
+def nature_of(
+    unit: str,
+    traits: Traits,
+    worse: str | None = None,
+) -> Nature:
     """What a metric declares about itself, as numbers. worse: what the configuration
     says instead.
     """
     worse = worse or _WORSE[traits.better]
     if traits.scatter is Scatter.FACTOR:
-        return Nature(worse, False, True, 0.01, 0.0, 0.10)
+        return Nature(
+            worse,
+            exact=False,
+            by_factor=True,
+            floor=0.01,
+            absolute_floor=0.0,
+            assumed=0.10,
+        )
     if traits.scatter is Scatter.SHARE:
-        return Nature(worse, False, False, 0.01, 0.005, 0.05)
-    exact = traits.scatter is Scatter.EXACT
-    if unit == "fraction":
-        return Nature(worse, exact, False, _EXACT, 0.001, 0.0)
-    return Nature(worse, exact, False, _EXACT, 16.0 if unit == "bytes" else 0.002, 1.0)
+        return Nature(
+            worse,
+            exact=False,
+            by_factor=False,
+            floor=0.01,
+            absolute_floor=0.005,
+            assumed=0.05,
+        )
+
+    is_fraction = unit == "fraction"
+    return Nature(
+        worse,
+        exact=traits.scatter is Scatter.EXACT,
+        by_factor=False,
+        floor=_EXACT,
+        absolute_floor=_EXACT_FLOOR.get(unit, 0.002),
+        assumed=0.0 if is_fraction else 1.0,
+    )

@@ -7,11 +7,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
+from operator import attrgetter
 
 import msgspec
 
 from tfadvisor.arrays import median
-from tfadvisor.metrics.layers import ComputedOp, parts_of
+from tfadvisor.metrics.layers import ComputedOp, OpKey, parts_of
 from tfadvisor.metrics.registry import MetricAbsent
 from tfadvisor.metrics.steady import class_shares, counted_hosts, periods_ms
 from tfadvisor.printable import cut
@@ -32,8 +33,9 @@ _LEAST = 0.0005
 """Share of the step below which a part is not listed on its own."""
 _MOST_PLACES = 3
 _NOTHING = 1e-9
+_LONGEST = 120
+"""Characters of a call, op or event."""
 UNRECORDED = f"{NOT_RECORDED}: what the devices do"
-
 
 _NUMBER = re.compile(r"\.\d+$")
 _NOWHERE = Place("", None, "", "", "", "", "")
@@ -50,33 +52,41 @@ class _Named(msgspec.Struct, frozen=True):
     fraction: float
 
 
+class _Group(msgspec.Struct, frozen=True):
+    """What bears one name."""
+
+    name: str
+    members: list[_Named]
+    fraction: float
+    """Of the step."""
+
+
 def attribution(run: RunSummary) -> tuple[tuple[ClassTime, ...], str]:
     """(the classes that take any time, the largest first; why there are none, else "").
     They add up to the step.
     """
     try:
-        shares, step_ms = class_shares(run), float(median(periods_ms(run)))
+        shares = class_shares(run)
+        step_ms = float(median(periods_ms(run)))
     except MetricAbsent as absent:
         return (), str(absent)
-    spent = list(_spent(run))
+
+    spent = listed((one.kind, one) for one in _spent(run))
     found = []
     for kind, share in shares.items():
-        mine = [one for one in spent if one.kind is kind]
-        scale = share / max(sum(one.ps for one in mine), 1)
-        named = [
-            *_computed(run, mine, scale),
-            *(_other_work(one, scale) for one in mine if one.activity),
-        ]
         if share:
+            named = _named(run, spent.get(kind, []), share)
+            parts = tuple(_activities(named, share, step_ms))
             found.append(
                 ClassTime(
                     kind.label,
                     share,
                     share * step_ms,
-                    tuple(_activities(named, share, step_ms)),
+                    parts,
                 )
             )
-    return tuple(sorted(found, key=lambda one: -one.fraction)), ""
+    found.sort(key=lambda one: -one.fraction)
+    return tuple(found), ""
 
 
 def _spent(run: RunSummary) -> Iterator[Spent]:
@@ -87,124 +97,164 @@ def _spent(run: RunSummary) -> Iterator[Spent]:
         if host.evidence.spent:
             yield from host.evidence.spent
         else:
-            idle = int(
-                host.breakdown[host.takes_part & host.steps.steady()[None, :]].sum()
-            )
-            yield Spent(TimeClass.IDLE, UNRECORDED, ps=idle)
+            counted = host.takes_part & host.steps.steady()[None, :]
+            idle = host.breakdown[counted].sum()
+            yield Spent(TimeClass.IDLE, UNRECORDED, ps=int(idle))
+
+
+def _named(
+    run: RunSummary,
+    spent: Sequence[Spent],
+    share: float,
+) -> list[_Named]:
+    """What the time of one class is spent on. share: that all of it takes."""
+    whole = sum(one.ps for one in spent)
+    scale = share / max(whole, 1)
+
+    named = list(_computed(run, spent, scale))
+    for one in spent:
+        if one.activity:
+            named.append(_other_work(one, scale))
+    return named
 
 
 def _computed(
-    run: RunSummary, spent: Sequence[Spent], scale: float
+    run: RunSummary,
+    spent: Sequence[Spent],
+    scale: float,
 ) -> Iterator[_Named]:
     """The ops that the devices compute, by their type and name."""
-    own = (one for one in spent if one.kernel and not one.activity)
-    time = added_up(((one.path, one.op, one.kernel, one.module), one.ps) for one in own)
-    for key, part in parts_of(run, time, dict.fromkeys(time, 0)).items():
-        kind = (
-            part.op_type or _NUMBER.sub("", instruction_name(part.name)) or part.name
-        )  # of `fusion.3` it is `fusion`
-        yield _Named(kind, part.name, _place_of(part, key[2]), part.total_ps * scale)
+    time: dict[OpKey, int] = {}
+    for one in spent:
+        if one.kernel and not one.activity:
+            key = (one.path, one.op, one.kernel, one.module)
+            time[key] = time.get(key, 0) + one.ps
+
+    never = dict.fromkeys(time, 0)
+    for (_, _, kernel, _), part in parts_of(run, time, never).items():
+        yield _Named(
+            activity=_type_of(part),
+            detail=part.name,
+            place=_place_of(part, kernel),
+            fraction=part.total_ps * scale,
+        )
+
+
+def _type_of(part: ComputedOp) -> str:
+    """Its framework's, else that of its instruction: `fusion` of `fusion.3`."""
+    instruction = _NUMBER.sub("", instruction_name(part.name))
+    return part.op_type or instruction or part.name
 
 
 def _place_of(part: ComputedOp, kernel: str) -> Place:
     file, _, line = part.line.rpartition(":")
-    function = next(
-        (
-            one.partition(" ")[0]
-            for one in reversed(part.stack)
-            if one.endswith(f" {part.line}")
-        ),
-        "",
-    )
     return Place(
-        file,
-        number_of(line),
-        function,
-        "",
-        part.layer,
-        part.name,
-        _kernel(kernel, part.name),
+        file=file,
+        line=number_of(line),
+        function=_function_at(part.line, part.stack),
+        stage="",
+        layer=part.layer,
+        op=part.name,
+        kernel=_kernel(kernel, part.name),
     )
+
+
+def _function_at(line: str, stack: Sequence[str]) -> str:
+    """The innermost call of the stack that stands there."""
+    for call in reversed(stack):
+        if call.endswith(f" {line}"):
+            return call.partition(" ")[0]
+    return ""
 
 
 def _kernel(kernel: str, op: str) -> str:
     """Of an op; "" where the device has no kernels and so bears the op's own name:
     `MatMul:MatMul`, `%fusion.3 = f32[8] …`.
     """
-    own = (
-        instruction_name(kernel).rpartition(":")[0]
-        if op_type(kernel)
-        else instruction_name(kernel)
-    )
-    return "" if own.endswith(op) or own == op else kernel
+    own = instruction_name(kernel)
+    if op_type(kernel):
+        own = own.rpartition(":")[0]
+    return "" if own.endswith(op) else kernel
 
 
 def _other_work(one: Spent, scale: float) -> _Named:
     op = one.op or op_name(one.path)
     place = Place(
-        one.file,
-        one.line or None,
-        one.function,
-        one.stage,
-        "",
-        op,
-        _kernel(one.kernel, op),
+        file=one.file,
+        line=one.line or None,
+        function=one.function,
+        stage=one.stage,
+        layer="",
+        op=op,
+        kernel=_kernel(one.kernel, op),
     )
-    return _Named(one.activity, cut(one.detail, 120), place, one.ps * scale)
+    detail = cut(one.detail, _LONGEST)
+    return _Named(one.activity, detail, place, one.ps * scale)
 
 
 def _activities(
-    named: Sequence[_Named], whole: float, step_ms: float
+    named: Sequence[_Named],
+    whole: float,
+    step_ms: float,
 ) -> Iterator[ActivityTime]:
     """The largest, and what they leave of the whole."""
-    told, rest = _largest(named, lambda one: one.activity, whole)
-    for name, mine, fraction in told:
-        parts, left = _largest(mine, lambda one: one.detail, fraction)
-        placed = [
-            PlacedTime(detail, part, part * step_ms, _places(inside))
-            for detail, inside, part in parts
-        ]
-        if placed and left > _NOTHING:
-            placed.append(PlacedTime(OTHER, left, left * step_ms, ()))
-        alone = len(placed) == 1 and placed[0].activity == name
+    largest, rest = _largest(named, attrgetter("activity"), whole)
+    for one in largest:
+        parts = _parts(one, step_ms)
+        alone = len(parts) == 1 and parts[0].activity == one.name
         yield ActivityTime(
-            name,
-            fraction,
-            fraction * step_ms,
-            _places(mine),
-            () if alone else tuple(placed),
+            activity=one.name,
+            fraction=one.fraction,
+            ms=one.fraction * step_ms,
+            places=_places(one.members),
+            parts=() if alone else tuple(parts),
         )
-    if rest > _NOTHING or not told:  # a class of a few picoseconds has a part too
+    if rest > _NOTHING or not largest:  # a class of a few picoseconds has a part too
         yield ActivityTime(OTHER, rest, rest * step_ms, (), ())
 
 
+def _parts(activity: _Group, step_ms: float) -> list[PlacedTime]:
+    """Its largest calls, ops and events, and what they leave of it."""
+    detail_of = attrgetter("detail")
+    largest, rest = _largest(activity.members, detail_of, activity.fraction)
+    parts = []
+    for one in largest:
+        ms = one.fraction * step_ms
+        places = _places(one.members)
+        parts.append(PlacedTime(one.name, one.fraction, ms, places))
+    if parts and rest > _NOTHING:
+        parts.append(PlacedTime(OTHER, rest, rest * step_ms, ()))
+    return parts
+
+
 def _largest(
-    named: Sequence[_Named], name_of: Callable[[_Named], str], whole: float
-) -> tuple[list[tuple[str, list[_Named], float]], float]:
-    """((name, its entries, their share of the step) of the largest names, what they
-    leave of the whole).
-    """
-    found = listed((name, one) for one in named if (name := name_of(one)))
-    summed = [
-        (name, mine, math.fsum(one.fraction for one in mine))
-        for name, mine in found.items()
-    ]
-    summed.sort(key=lambda one: -one[2])
-    told = [one for one in summed[:_MOST] if one[2] >= _LEAST]
-    return told, whole - math.fsum(fraction for _, _, fraction in told)
+    named: Sequence[_Named],
+    name_of: Callable[[_Named], str],
+    whole: float,
+) -> tuple[list[_Group], float]:
+    """(the largest names, what they leave of the whole)."""
+    by_name = listed((name_of(one), one) for one in named)
+    by_name.pop("", None)
+    groups = []
+    for name, members in by_name.items():
+        fraction = math.fsum(one.fraction for one in members)
+        groups.append(_Group(name, members, fraction))
+    groups.sort(key=lambda one: -one.fraction)
+
+    largest = [one for one in groups[:_MOST] if one.fraction >= _LEAST]
+    in_them = math.fsum(one.fraction for one in largest)
+    return largest, whole - in_them
 
 
 def _places(named: Sequence[_Named]) -> tuple[Place, ...]:
     """Where most of them happen, those that take most first; of several on one line the
     first.
     """
-    time = added_up((one.place, one.fraction) for one in named if one.place != _NOWHERE)
-    ordered = sorted(time, key=lambda place: -time[place])
-    lines = {
-        (one.file, one.line) if one.file else one: one for one in reversed(ordered)
-    }
-    return tuple(
-        one
-        for one in ordered
-        if lines[(one.file, one.line) if one.file else one] is one
-    )[:_MOST_PLACES]
+    time = added_up((one.place, one.fraction) for one in named)
+    time.pop(_NOWHERE, None)
+
+    first_on_line: dict[tuple[str, int | None] | Place, Place] = {}
+    for place in sorted(time, key=lambda place: -time[place]):
+        line = (place.file, place.line) if place.file else place
+        first_on_line.setdefault(line, place)
+    return tuple(first_on_line.values())[:_MOST_PLACES]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from tfadvisor.metrics.registry import registered_facts, registered_metrics
@@ -25,10 +27,10 @@ from tfadvisor.report.forms.page_data import (
     StageRow,
 )
 from tfadvisor.report.model import Report
+from tfadvisor.timeline.host.input_pipeline import InputStage
 from tfadvisor.timeline.names.device_events import instruction_name
-from tfadvisor.timeline.picture.step_picture import StepPicture
+from tfadvisor.timeline.picture.step_picture import Lane, StepPicture
 from tfadvisor.timeline.run.run_summary import RunSummary
-from tfadvisor.timeline.summary.host_summary import HostSummary
 from tfadvisor.units import PS_PER_MS
 
 _MOST_OPS = 20_000
@@ -41,16 +43,14 @@ _SETTING_TYPES = (str, int, float, bool)
 def gather_page(report: Report, run: RunSummary) -> PageData:
     """The run must have been read in detail, else no step is drawn."""
     drawn, more, left_out = drawn_steps(run)
-    known = registered_metrics()
+    collectives = collectives_by_name(run)
     return PageData(
         report=report,
         ops=run_ops(run, _MOST_OPS),
-        collectives=collectives_by_name(run)[:_MOST_COLLECTIVES],
+        collectives=collectives[:_MOST_COLLECTIVES],
         devices=devices_by_name(run, _MOST_CELLS),
-        pipelines=tuple(
-            _pipeline(host) for host in run.hosts if host.evidence.pipeline is not None
-        ),
-        calls=tuple(row for host in counted_hosts(run) for row in _calls(host)),
+        pipelines=_pipelines(run),
+        calls=_calls(run),
         drawn=drawn,
         hosts_left_out=left_out,
         more=more,
@@ -59,67 +59,79 @@ def gather_page(report: Report, run: RunSummary) -> PageData:
         excerpts=excerpt_rows(run),
         memory=memory_infos(run),
         programs=program_memories(run),
-        metric_modules={
-            name: known[name].compute.__module__.rpartition(".")[2]
-            for name in report.metrics
-            if name in known
-        },
+        metric_modules=_modules(report),
         facts=_facts(report),
     )
 
 
+def _modules(report: Report) -> dict[str, str]:
+    """Of each metric the name of the module that computes it."""
+    found = {}
+    known = registered_metrics()
+    for name in report.metrics:
+        if name in known:
+            module = known[name].compute.__module__
+            found[name] = module.rpartition(".")[2]
+    return found
+
+
 def _facts(report: Report) -> dict[str, str]:
-    named = {
-        one.text.replace(" ", "_")
-        for finding in report.findings
-        for one in finding.evidence
-        if not one.metric
-    }
-    return {
-        name: fact.about for name, fact in registered_facts().items() if name in named
-    }
+    """What the facts mean that are evidence of a finding."""
+    named = set()
+    for finding in report.findings:
+        for one in finding.evidence:
+            if not one.metric:
+                named.add(one.text.replace(" ", "_"))
+
+    facts = registered_facts()
+    return {name: facts[name].about for name in facts if name in named}
 
 
-def _pipeline(host: HostSummary) -> PipelineInfo:
-    pipeline = host.evidence.pipeline
-    assert pipeline is not None
-    steps = max(pipeline.steps, 1)
-    return PipelineInfo(
-        host.host,
-        tuple(
-            StageRow(
-                path=stage.path,
-                kind=stage.kind,
-                name=stage.name,
-                calls_per_step=stage.calls / steps,
-                ms_per_step=stage.busy_ps / steps / PS_PER_MS,
-                wall_ms=stage.wall_ps / steps / PS_PER_MS,
-                parallelism=stage.parallelism,
-                python=stage.python,
-                settings={
-                    key: str(value)
-                    for key, value in stage.settings.items()
-                    if isinstance(value, _SETTING_TYPES)
-                },
-            )
-            for stage in pipeline.stages
-        ),
+def _pipelines(run: RunSummary) -> tuple[PipelineInfo, ...]:
+    found = []
+    for host in run.hosts:
+        pipeline = host.evidence.pipeline
+        if pipeline is not None:
+            steps = max(pipeline.steps, 1)
+            stages = [_stage(stage, steps) for stage in pipeline.stages]
+            found.append(PipelineInfo(host.host, tuple(stages)))
+    return tuple(found)
+
+
+def _stage(stage: InputStage, steps: int) -> StageRow:
+    settings = {}
+    for key, value in stage.settings.items():
+        if isinstance(value, _SETTING_TYPES):
+            settings[key] = str(value)
+    return StageRow(
+        path=stage.path,
+        kind=stage.kind,
+        name=stage.name,
+        calls_per_step=stage.calls / steps,
+        ms_per_step=stage.busy_ps / steps / PS_PER_MS,
+        wall_ms=stage.wall_ps / steps / PS_PER_MS,
+        parallelism=stage.parallelism,
+        python=stage.python,
+        settings=settings,
     )
 
 
-def _calls(host: HostSummary) -> list[CallRow]:
-    steps = max(int(host.steps.steady().sum()), 1)
-    return [
-        CallRow(
-            host.host,
-            one.place(),
-            one.inner,
-            one.calls / steps if one.calls else None,
-            one.host_ps / steps / PS_PER_MS,
-            one.input_ps / steps / PS_PER_MS,
-        )
-        for one in host.evidence.frames
-    ]
+def _calls(run: RunSummary) -> tuple[CallRow, ...]:
+    rows = []
+    for host in counted_hosts(run):
+        steps = max(int(host.steps.steady().sum()), 1)
+        for one in host.evidence.frames:
+            rows.append(
+                CallRow(
+                    host.host,
+                    one.place(),
+                    one.inner,
+                    one.calls / steps if one.calls else None,
+                    one.host_ps / steps / PS_PER_MS,
+                    one.input_ps / steps / PS_PER_MS,
+                )
+            )
+    return tuple(rows)
 
 
 # The steps that the page draws: the median and the worst at once, the others when they
@@ -137,49 +149,47 @@ def drawn_steps(
     """
     found: list[DrawnStep] = []
     others: list[DrawnStep] = []
-    left, left_out = _MOST_EVENTS, 0
-    for host, offset in zip(run.hosts, run.meetings.clocks.offset_ps, strict=True):
-        first = [one for one in host.evidence.pictures if one.which != "other"]
-        rest = [one for one in host.evidence.pictures if one.which == "other"]
-        others += [drawn_step(host.host, one, offset) for one in rest]
-        size = sum(len(one.rows) for one in first)
+    left = _MOST_EVENTS
+    left_out = 0
+    offsets = run.meetings.clocks.offset_ps
+    for host, offset in zip(run.hosts, offsets, strict=True):
+        first: list[DrawnStep] = []
+        rest: list[DrawnStep] = []
+        for picture in host.evidence.pictures:
+            step = drawn_step(host.host, picture, offset)
+            (rest if picture.which == "other" else first).append(step)
+
+        others += rest
+        size = sum(len(step.lane) for step in first)
         if size > left:
             left_out += 1
-            others += [drawn_step(host.host, one, offset) for one in first]
+            others += first
         else:
             left -= size
-            found += [drawn_step(host.host, one, offset) for one in first]
+            found += first
     return tuple(found), tuple(others), left_out
 
 
-def drawn_step(host: str, picture: StepPicture, offset_ps: int | None) -> DrawnStep:
+def drawn_step(
+    host: str,
+    picture: StepPicture,
+    offset_ps: int | None,
+) -> DrawnStep:
     """offset_ps: of the host's clock, None where that is not known."""
     rows = picture.rows
-    on_device = np.array([one.role == "stream" for one in picture.lanes], np.bool_)[
-        rows.lane
-    ]
-    kernels = {
-        *np.unique(rows.name[on_device]).tolist()
-    }  # their launches on the host bear the same names
-    start, end = rows.start // _PS_PER_NS, (rows.start + rows.length) // _PS_PER_NS
+    start = rows.start // _PS_PER_NS
+    end = (rows.start + rows.length) // _PS_PER_NS
+    at_ns = None
+    if offset_ps is not None:
+        at_ns = (picture.start_ps - offset_ps) // _PS_PER_NS
+
     return DrawnStep(
         host=host,
         which=picture.which,
         index=picture.index,
-        at_ns=None
-        if offset_ps is None
-        else (picture.start_ps - offset_ps) // _PS_PER_NS,
+        at_ns=at_ns,
         span_ns=picture.span_ps // _PS_PER_NS,
-        lanes=tuple(
-            LaneInfo(
-                one.role,
-                one.device,
-                one.name,
-                tuple(_shown(call, kernel=False) for call in one.around),
-                one.deeper,
-            )
-            for one in picture.lanes
-        ),
+        lanes=tuple(_lane(one) for one in picture.lanes),
         lane=rows.lane.astype(np.int64),
         depth=rows.depth.astype(np.int64),
         start=start,
@@ -188,11 +198,24 @@ def drawn_step(host: str, picture: StepPicture, offset_ps: int | None) -> DrawnS
         name=rows.name.astype(np.int64),
         events=rows.events,
         busy=rows.busy // _PS_PER_NS,
-        names=tuple(
-            _shown(name, kernel=at in kernels) for at, name in enumerate(rows.names)
-        ),
+        names=tuple(_names(picture)),
         threads_left_out=picture.threads_left_out,
     )
+
+
+def _lane(one: Lane) -> LaneInfo:
+    around = tuple(_shown(call, kernel=False) for call in one.around)
+    return LaneInfo(one.role, one.device, one.name, around, one.deeper)
+
+
+def _names(picture: StepPicture) -> Iterator[str]:
+    rows = picture.rows
+    is_stream = np.array([one.role == "stream" for one in picture.lanes], np.bool_)
+    on_device = is_stream[rows.lane]
+    # their launches on the host bear the same names
+    kernels = set(np.unique(rows.name[on_device]).tolist())
+    for at, name in enumerate(rows.names):
+        yield _shown(name, kernel=at in kernels)
 
 
 def _shown(name: str, *, kernel: bool) -> str:
@@ -201,6 +224,6 @@ def _shown(name: str, *, kernel: bool) -> str:
     """
     if name.startswith("%"):
         return instruction_name(name)
-    return (
-        short_kernel(name) if kernel and " = " not in name else name.removeprefix("$")
-    )
+    if kernel and " = " not in name:
+        return short_kernel(name)
+    return name.removeprefix("$")

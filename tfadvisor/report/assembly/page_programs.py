@@ -4,9 +4,13 @@ text, and memory.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from tfadvisor.metrics.layers import ComputedOp, compute_parts
 from tfadvisor.metrics.registry import MetricAbsent
 from tfadvisor.metrics.steady import device_steps
+from tfadvisor.program.buffers import Buffer, ProgramMemory
+from tfadvisor.program.hlo_text import Neighbour
 from tfadvisor.report.forms.page_data import (
     BlockRow,
     BufferRow,
@@ -17,6 +21,7 @@ from tfadvisor.report.forms.page_data import (
     ProgramMemoryInfo,
 )
 from tfadvisor.timeline.devices.device_kinds import peaks_of
+from tfadvisor.timeline.picture.events import Block, MemoryCurve
 from tfadvisor.timeline.run.run_summary import RunSummary
 from tfadvisor.units import PS_PER_MS
 
@@ -34,14 +39,14 @@ def part_rows(run: RunSummary) -> tuple[PartRow, ...]:
     except MetricAbsent:
         return ()
     steps = max(device_steps(run), 1)
-    rows = tuple(_part_row(one, steps) for one in found.parts[:_MOST_PARTS])
-    left = found.compute_ps - sum(one.total_ps for one in found.parts[:_MOST_PARTS])
-    if left <= 0:
-        return rows
-    return (
-        *rows,
-        PartRow("", "", "", "", "", "", left / steps / PS_PER_MS, 0.0, None, None),
-    )
+    shown = found.parts[:_MOST_PARTS]
+    rows = [_part_row(one, steps) for one in shown]
+
+    left = found.compute_ps - sum(one.total_ps for one in shown)
+    if left > 0:
+        ms = left / steps / PS_PER_MS
+        rows.append(PartRow("", "", "", "", "", "", ms, 0.0, None, None))
+    return tuple(rows)
 
 
 def _part_row(part: ComputedOp, steps: int) -> PartRow:
@@ -75,77 +80,87 @@ def peaks_info(run: RunSummary) -> PeaksInfo:
 def excerpt_rows(run: RunSummary) -> tuple[ExcerptRow, ...]:
     """Each op once, whichever hosts run it."""
     found: dict[tuple[str, str, str], ExcerptRow] = {}
-    for one in (
-        one
-        for host in run.hosts
-        if host.excerpts is not None
-        for one in host.excerpts.ops
-    ):
-        operands, users = (
-            tuple(f"{each.name}\n{each.opcode}\n{each.shape}" for each in some)
-            for some in (one.shown.operands, one.shown.users)
-        )
-        key = one.op, one.kernel, one.module
-        found.setdefault(
-            key, ExcerptRow(*key, one.shown.text, operands, users, one.shown.more)
-        )
+    for host in run.hosts:
+        ops = host.excerpts.ops if host.excerpts is not None else ()
+        for one in ops:
+            key = one.op, one.kernel, one.module
+            found.setdefault(
+                key,
+                ExcerptRow(
+                    *key,
+                    one.shown.text,
+                    _in_lines(one.shown.operands),
+                    _in_lines(one.shown.users),
+                    one.shown.more,
+                ),
+            )
     return tuple(found.values())
+
+
+def _in_lines(instructions: Iterable[Neighbour]) -> tuple[str, ...]:
+    return tuple(f"{one.name}\n{one.opcode}\n{one.shape}" for one in instructions)
 
 
 def memory_infos(run: RunSummary) -> tuple[MemoryInfo, ...]:
     """What the allocators of all hosts report over time."""
-    found = [
-        (host.host, curve)
-        for host in run.hosts
-        for curve in host.evidence.memory_curves
-    ]
-    return tuple(
-        MemoryInfo(
-            host=host,
-            allocator=one.allocator,
-            at_ms=tuple((one.at_ps / PS_PER_MS).tolist()),
-            bytes=tuple(one.bytes.tolist()),
-            peak_ms=one.peak_ps / PS_PER_MS,
-            peak_bytes=one.peak_bytes,
-            highest_bytes=one.highest_bytes,
-            capacity_bytes=one.capacity_bytes,
-            live=tuple(
-                BlockRow(b.op, b.region, b.shape, b.bytes, b.since_ps / PS_PER_MS)
-                for b in one.live
-            ),
-            unseen_bytes=one.unseen_bytes,
-        )
-        for host, one in found[:_MOST_CURVES]
+    found: list[MemoryInfo] = []
+    for host in run.hosts:
+        for curve in host.evidence.memory_curves:
+            if len(found) < _MOST_CURVES:
+                found.append(_memory_info(host.host, curve))
+    return tuple(found)
+
+
+def _memory_info(host: str, one: MemoryCurve) -> MemoryInfo:
+    at_ms = one.at_ps / PS_PER_MS
+    return MemoryInfo(
+        host=host,
+        allocator=one.allocator,
+        at_ms=tuple(at_ms.tolist()),
+        bytes=tuple(one.bytes.tolist()),
+        peak_ms=one.peak_ps / PS_PER_MS,
+        peak_bytes=one.peak_bytes,
+        highest_bytes=one.highest_bytes,
+        capacity_bytes=one.capacity_bytes,
+        live=tuple(_block_row(block) for block in one.live),
+        unseen_bytes=one.unseen_bytes,
     )
+
+
+def _block_row(block: Block) -> BlockRow:
+    since_ms = block.since_ps / PS_PER_MS
+    return BlockRow(block.op, block.region, block.shape, block.bytes, since_ms)
 
 
 def program_memories(run: RunSummary) -> tuple[ProgramMemoryInfo, ...]:
     """Each program once, the one that needs most first."""
     found: dict[str, ProgramMemoryInfo] = {}
-    for one in (
-        one
-        for host in run.hosts
-        if host.excerpts is not None
-        for one in host.excerpts.memory
-    ):
-        place = [
-            f"{each.file}:{each.line}" if each.file else "" for each in one.buffers
-        ]
-        buffers = tuple(
-            BufferRow(
-                each.kind.value,
-                each.name,
-                each.opcode,
-                each.shape,
-                each.bytes,
-                line,
-                each.op_name,
-            )
-            for each, line in zip(one.buffers, place, strict=True)
-        )
-        kinds = {kind.value: size for kind, size in one.bytes_of.items()}
-        found.setdefault(
-            one.program,
-            ProgramMemoryInfo(one.program, one.bytes, kinds, buffers, one.left_out),
-        )
-    return tuple(sorted(found.values(), key=lambda one: -one.bytes))
+    for host in run.hosts:
+        programs = host.excerpts.memory if host.excerpts is not None else ()
+        for one in programs:
+            if one.program not in found:
+                found[one.program] = _program_memory(one)
+    ordered = sorted(found.values(), key=lambda one: -one.bytes)
+    return tuple(ordered)
+
+
+def _program_memory(one: ProgramMemory) -> ProgramMemoryInfo:
+    return ProgramMemoryInfo(
+        one.program,
+        one.bytes,
+        {kind.value: size for kind, size in one.bytes_of.items()},
+        tuple(_buffer_row(buffer) for buffer in one.buffers),
+        one.left_out,
+    )
+
+
+def _buffer_row(buffer: Buffer) -> BufferRow:
+    return BufferRow(
+        buffer.kind.value,
+        buffer.name,
+        buffer.opcode,
+        buffer.shape,
+        buffer.bytes,
+        f"{buffer.file}:{buffer.line}" if buffer.file else "",
+        buffer.op_name,
+    )

@@ -18,7 +18,7 @@ from tfadvisor.timeline.names.kernels import Precision, kernel_kind, precision_o
 from tfadvisor.timeline.names.op_path import op_name
 from tfadvisor.timeline.program_ops import InProgram
 from tfadvisor.timeline.run.run_summary import RunSummary
-from tfadvisor.timeline.summary.device import OpTable
+from tfadvisor.timeline.summary.device import DeviceSummary, OpTable
 from tfadvisor.trace.counters import Counted, MachineGpu
 from tfadvisor.units import PS_PER_MS
 from tfadvisor.vocabulary import DeviceKind
@@ -42,83 +42,108 @@ class _Key(NamedTuple):
     """The framework's name of the op, where the HLO names none."""
 
 
+class _Ran:
+    """How long and how often an op ran, added up over devices."""
+
+    def __init__(self) -> None:
+        self.ps = 0
+        self.count = 0
+        self.launch: dict[str, Any] = {}
+        """How it is launched, in the fields of Op; of the first device that tells."""
+
+    def add(
+        self,
+        device: DeviceSummary,
+        table: OpTable,
+        row: int,
+    ) -> None:
+        """What a row of a device's table says."""
+        self.ps += int(table.total_ps[row])
+        self.count += int(table.count[row])
+        if self.launch:
+            return
+        launch = device.launch_of(table, row)
+        if launch is not None:
+            self.launch = msgspec.structs.asdict(launch)
+            self.launch["launch_ways"] = int(table.ways[row])
+
+
 def run_ops(run: RunSummary, most: int = _MOST) -> tuple[Op, ...]:
     """The hottest; the same op of several devices or hosts is one row."""
-    time: dict[_Key, int] = {}
-    count: dict[_Key, int] = {}
-    launched: dict[_Key, dict[str, Any]] = {}
-    for device in (
-        device for host in run.hosts for device in (*host.devices, *host.copying)
-    ):
-        table = device.ops_by_path
-        module_of = table.module_of()
-        for row in np.argsort(-table.total_ps, kind="stable")[: _READ * most].tolist():
-            key = _key(table, row, module_of(row))
-            time[key] = time.get(key, 0) + int(table.total_ps[row])
-            count[key] = count.get(key, 0) + int(table.count[row])
-            if (
-                key not in launched
-                and (launch := device.launch_of(table, row)) is not None
-            ):
-                launched[key] = {
-                    **msgspec.structs.asdict(launch),
-                    "launch_ways": int(table.ways[row]),
-                }
-    total, steps = max(sum(time.values()), 1), max(device_steps(run), 1)
+    ran = _ran(run, most)
+    total = max(sum(one.ps for one in ran.values()), 1)
+    steps = max(device_steps(run), 1)
     known = told_by_hlo(run)
-    gpu = next(
-        (
-            one.properties
-            for host in run.hosts
-            for one in host.devices
-            if one.kind is DeviceKind.GPU
-        ),
-        None,
-    )
+    gpu = _first_gpu(run)
+
     found = []
-    for key in sorted(time, key=lambda one: -time[one])[:most]:
-        told = known.get((key.op or key.kernel, key.module))
-        op = _op(key, time[key] / total, time[key] / steps, count[key] / steps, told)
-        found.append(
-            replace(
-                op,
-                **launched.get(key, {}),
-                **(_arithmetic(key, told, gpu) if gpu is not None else {}),
-            )
-        )
+    hottest = sorted(ran, key=lambda key: -ran[key].ps)
+    for key in hottest[:most]:
+        one = ran[key]
+        hlo = known.get((key.op or key.kernel, key.module))
+        op = _op(key, one, hlo, total, steps)
+        arithmetic = _arithmetic(key, hlo, gpu) if gpu is not None else {}
+        found.append(replace(op, **one.launch, **arithmetic))
     return tuple(found)
 
 
-def _key(table: OpTable, row: int, module: str) -> _Key:
-    op = table.names[table.op[row]] if table.op[row] >= 0 else ""
-    path = (
-        op_name(table.names[table.path[row]]) if not op and table.path[row] >= 0 else ""
-    )
+def _ran(run: RunSummary, most: int) -> dict[_Key, _Ran]:
+    ran: dict[_Key, _Ran] = {}
+    for host in run.hosts:
+        for device in (*host.devices, *host.copying):
+            table = device.ops_by_path
+            module_of = table.module_of()
+            hottest = np.argsort(-table.total_ps, kind="stable")
+            for row in hottest[: _READ * most].tolist():
+                key = _key(table, row, module_of(row))
+                ran.setdefault(key, _Ran()).add(device, table, row)
+    return ran
+
+
+def _first_gpu(run: RunSummary) -> Mapping[str, float | int | str] | None:
+    """What its trace says about it; None where there is no GPU."""
+    for host in run.hosts:
+        for device in host.devices:
+            if device.kind is DeviceKind.GPU:
+                return device.properties
+    return None
+
+
+def _key(
+    table: OpTable,
+    row: int,
+    module: str,
+) -> _Key:
+    op = ""
+    path = ""
+    if table.op[row] >= 0:
+        op = table.names[table.op[row]]
+    if not op and table.path[row] >= 0:
+        path = op_name(table.names[table.path[row]])
     return _Key(
-        DeviceClass(int(table.kind[row])),
-        op,
-        table.names[table.name[row]],
-        module,
-        path,
+        kind=DeviceClass(int(table.kind[row])),
+        op=op,
+        kernel=table.names[table.name[row]],
+        module=module,
+        path=path,
     )
 
 
 def _arithmetic(
-    key: _Key, known: InProgram | None, gpu: Mapping[str, float | int | str]
+    key: _Key,
+    known: InProgram | None,
+    gpu: Mapping[str, float | int | str],
 ) -> dict[str, Any]:
     """Precision of a GPU's kernel and whether it uses Tensor Cores: by its name, else
     by what the HLO says that it multiplies.
     """
     if key.kind is not DeviceClass.COMPUTE:
         return {}
-    multiplies = known is not None and (
-        bool(known.products) or kernel_kind(key.kernel).is_matrix
-    )
-    multiplied = (
-        precision_of_type(known.multiplied)
-        if known is not None and multiplies
-        else Precision.UNKNOWN
-    )
+
+    multiplied = Precision.UNKNOWN
+    if known is not None and (known.products or kernel_kind(key.kernel).is_matrix):
+        multiplied = precision_of_type(known.multiplied)
+
     kind = product_kind(key.kernel, multiplied, rounds_to_tf32(gpu))
     elementwise = not kind.is_matrix and kind.precision is not Precision.UNKNOWN
     return {
@@ -128,22 +153,37 @@ def _arithmetic(
 
 
 def _op(
-    key: _Key, share: float, ps: float, count: float, known: InProgram | None
+    key: _Key,
+    ran: _Ran,
+    hlo: InProgram | None,
+    total_ps: int,
+    steps: int,
 ) -> Op:
-    return Op(
-        op=key.op or (key.path if known is None else "") or None,
+    """total_ps: of all ops."""
+    op = Op(
+        op=key.op or None,
         kernel=key.kernel,
         module=key.module or None,
         kind=key.kind.name.lower(),
-        share=share,
-        ms_per_step=ps / PS_PER_MS,
-        count_per_step=count,
+        share=ran.ps / total_ps,
+        ms_per_step=ran.ps / steps / PS_PER_MS,
+        count_per_step=ran.count / steps,
         precision=None,
-        opcode=known.opcode if known else None,
-        flops=known.flops if known else None,
-        bytes=known.cost.bytes if known else None,
-        file=(known.file or None) if known else None,
-        line=(known.line or None) if known else None,
+        opcode=None,
+        flops=None,
+        bytes=None,
+        file=None,
+        line=None,
+    )
+    if hlo is None:
+        return replace(op, op=key.op or key.path or None)
+    return replace(
+        op,
+        opcode=hlo.opcode,
+        flops=hlo.flops,
+        bytes=hlo.cost.bytes,
+        file=hlo.file or None,
+        line=hlo.line or None,
     )
 
 
@@ -152,11 +192,11 @@ def _op(
 
 def machine_infos(run: RunSummary) -> tuple[MachineInfo, ...]:
     """Of the hosts whose counters can be used."""
-    return tuple(
-        _machine(one.host, one.counted)
-        for one in run.counters
-        if one.counted is not None
-    )
+    machines = []
+    for one in run.counters:
+        if one.counted is not None:
+            machines.append(_machine(one.host, one.counted))
+    return tuple(machines)
 
 
 def _machine(host: str, counted: Counted) -> MachineInfo:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import NamedTuple
+
 import numpy as np
+import numpy.typing as npt
 
 from tfadvisor.arrays import distinct, median
 from tfadvisor.metrics.collectives import ring_bytes
 from tfadvisor.metrics.steady import counted_hosts
 from tfadvisor.report.forms.page_data import CollectiveRow, DeviceRow
+from tfadvisor.timeline.devices.collective_calls import CollectiveCalls
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.names.collective_events import CollectiveKind
 from tfadvisor.timeline.run.run_summary import RunSummary
@@ -15,87 +20,127 @@ from tfadvisor.timeline.summary.device import DeviceSummary
 from tfadvisor.units import PS_PER_MS, PS_PER_S
 from tfadvisor.vocabulary import TimeClass
 
-_Key = tuple[str, CollectiveKind, int, int]
-"""(name, kind, bytes or -1, group or 0)."""
+_BoolArray = npt.NDArray[np.bool_]
+
+
+class _Alike(NamedTuple):
+    """What calls of one row have in common."""
+
+    name: str
+    kind: CollectiveKind
+    size: int
+    """Bytes, -1 where they are not known."""
+    group: int
+    """Devices that take part, 0 where that is not known."""
+
+
+class _Calls:
+    """Calls that are alike, added up over devices."""
+
+    def __init__(self) -> None:
+        self.lengths: list[Int64Array] = []
+        """ps, an array a device."""
+        self.exposed = 0
+        """ps in which nothing else runs."""
+
+    def add(self, calls: CollectiveCalls, mine: _BoolArray) -> None:
+        """Those of one device. mine: which of its calls."""
+        lengths = calls.end - calls.start
+        self.lengths.append(lengths[mine])
+
+        exposed = calls.exposed_ps[mine]
+        self.exposed += int(exposed.sum())
 
 
 def collectives_by_name(run: RunSummary) -> tuple[CollectiveRow, ...]:
     """One row a name, size and group, of the calls in the counted steps; those that
     take most time first.
     """
-    lengths: dict[_Key, list[Int64Array]] = {}
-    exposed: dict[_Key, int] = {}
-    devices: dict[_Key, int] = {}
+    found: dict[_Alike, _Calls] = {}
     steps = 0
     for host in counted_hosts(run):
         steady = host.steps.steady()
         steps = max(steps, int(steady.sum()))
         for device in host.devices:
             calls = device.collectives
-            counted = (
-                (calls.step >= 0) & steady[np.maximum(calls.step, 0)]
-                if len(calls)
-                else np.empty(0, np.bool_)
-            )
-            rows = np.stack(
-                [calls.label[counted], calls.bytes[counted], calls.group[counted]]
-            )
-            for label, size, group in np.unique(rows, axis=1).T.tolist():
-                mine = (
-                    counted
-                    & (calls.label == label)
-                    & (calls.bytes == size)
-                    & (calls.group == group)
-                )
-                key = calls.labels[label], calls.kinds[label], size, group
-                lengths.setdefault(key, []).append((calls.end - calls.start)[mine])
-                exposed[key] = exposed.get(key, 0) + int(calls.exposed_ps[mine].sum())
-                devices[key] = devices.get(key, 0) + 1
+            for key, mine in _alike(calls, steady):
+                found.setdefault(key, _Calls())
+                found[key].add(calls, mine)
+
+    rows = []
     waits = _waits_by_label(run)
-    rows_found = [
-        _collective(
-            key,
-            np.concatenate(lengths[key]),
-            exposed[key],
-            devices[key],
-            steps,
-            waits.get(key[0]),
-        )
-        for key in lengths
-    ]
-    return tuple(sorted(rows_found, key=lambda row: -row.ms_per_step))
+    for key, one in found.items():
+        wait = waits.get(key.name)
+        rows.append(_collective(key, one, steps, wait))
+    rows.sort(key=lambda row: -row.ms_per_step)
+    return tuple(rows)
+
+
+def _alike(
+    calls: CollectiveCalls,
+    steady: _BoolArray,
+) -> Iterator[tuple[_Alike, _BoolArray]]:
+    """Which of a device's calls in counted steps are alike."""
+    if not len(calls):
+        return
+    counted = calls.step >= 0
+    counted &= steady[np.maximum(calls.step, 0)]
+    rows = np.stack(
+        [
+            calls.label[counted],
+            calls.bytes[counted],
+            calls.group[counted],
+        ]
+    )
+
+    different = np.unique(rows, axis=1)
+    for label, size, group in different.T.tolist():
+        mine = counted & (calls.label == label)
+        mine &= calls.bytes == size
+        mine &= calls.group == group
+        name = calls.labels[label]
+        kind = calls.kinds[label]
+        yield _Alike(name, kind, size, group), mine
 
 
 def _collective(
-    key: _Key,
-    length: Int64Array,
-    exposed: int,
-    devices: int,
+    key: _Alike,
+    calls: _Calls,
     steps: int,
     wait: float | None,
 ) -> CollectiveRow:
-    name, kind, size, group = key
-    usual = median(length)
-    exchange = usual - (wait or 0.0)
-    sent = (
-        float(ring_bytes(kind, np.array(size), np.array(group)))
-        if size >= 0 and group > 1
-        else None
-    )
+    devices = len(calls.lengths)
     executed = max(steps * devices, 1)
+    lengths = np.concatenate(calls.lengths)
+    total = int(lengths.sum())
+    usual = median(lengths)
+    exposed = calls.exposed / max(total, 1)
+    exchange = usual - (wait or 0.0)
+
     return CollectiveRow(
-        name=name,
-        kind=kind.value,
-        bytes=size if size >= 0 else None,
-        group=group or None,
+        name=key.name,
+        kind=key.kind.value,
+        bytes=key.size if key.size >= 0 else None,
+        group=key.group or None,
         devices=devices,
-        count_per_step=len(length) / executed,
+        count_per_step=len(lengths) / executed,
         median_ms=usual / PS_PER_MS,
-        ms_per_step=int(length.sum()) / executed / PS_PER_MS,
-        exposed=min(exposed / max(int(length.sum()), 1), 1.0),
+        ms_per_step=total / executed / PS_PER_MS,
+        exposed=min(exposed, 1.0),
         wait_ms=None if wait is None else wait / PS_PER_MS,
-        bus_gb_s=sent / (exchange / PS_PER_S) / 1e9 if sent and exchange > 0 else None,
+        bus_gb_s=_bandwidth(key, exchange),
     )
+
+
+def _bandwidth(key: _Alike, exchange_ps: float) -> float | None:
+    """GB/s on each link; None where size, group or time are not known."""
+    if key.size < 0 or key.group <= 1 or exchange_ps <= 0:
+        return None
+    size = np.array(key.size)
+    group = np.array(key.group)
+    sent = float(ring_bytes(key.kind, size, group))
+    seconds = exchange_ps / PS_PER_S
+    return sent / seconds / 1e9 if sent else None
 
 
 def _waits_by_label(run: RunSummary) -> dict[str, float]:
@@ -105,12 +150,18 @@ def _waits_by_label(run: RunSummary) -> dict[str, float]:
     meetings = run.meetings
     if not len(meetings):
         return {}
-    counted = run.hosts[int(meetings.host[0])].steps.counts(meetings.step[:, 0])
+    first_host = run.hosts[int(meetings.host[0])]
+    first_steps = meetings.step[:, 0]
+    counted = first_host.steps.counts(first_steps)
     each = meetings.wait.mean(axis=1)
-    return {
-        meetings.labels[label]: float(median(each[counted & (meetings.label == label)]))
-        for label in distinct(meetings.label[counted]).tolist()
-    }
+
+    waits = {}
+    labels = distinct(meetings.label[counted])
+    for label in labels.tolist():
+        mine = counted & (meetings.label == label)
+        name = meetings.labels[label]
+        waits[name] = float(median(each[mine]))
+    return waits
 
 
 # The devices of a run one by one: where their time goes, and how long they wait for
@@ -121,54 +172,77 @@ def devices_by_name(run: RunSummary, most_cells: int) -> tuple[DeviceRow, ...]:
     """Every active device, host by host. most_cells: of devices times steps; more are
     thinned out to every n-th step.
     """
-    return tuple(
-        _device(run, place, row, device, most_cells)
-        for place, host in enumerate(run.hosts)
-        for row, device in enumerate(host.devices)
-    )
+    rows = []
+    for place, host in enumerate(run.hosts):
+        for row, device in enumerate(host.devices):
+            rows.append(_device(run, place, row, device, most_cells))
+    return tuple(rows)
 
 
 def _device(
-    run: RunSummary, place: int, row: int, device: DeviceSummary, most_cells: int
+    run: RunSummary,
+    place: int,
+    row: int,
+    device: DeviceSummary,
+    most_cells: int,
 ) -> DeviceRow:
     host = run.hosts[place]
-    counted = np.flatnonzero(host.takes_part[row] & host.steps.steady())
+    steady = host.steps.steady()
+    counted = np.flatnonzero(host.takes_part[row] & steady)
     time = host.breakdown[row, counted]
-    cells = len(counted) * sum(len(one.devices) for one in run.hosts)
-    thinned = slice(None, None, max(-(-cells // most_cells), 1))
     wait, last = _arrivals(run, place, row, len(counted))
+
+    devices = sum(len(one.devices) for one in run.hosts)
+    cells = devices * len(counted)
+    every = max(-(-cells // most_cells), 1)
+    step = counted[::every]
+    compute = time[::every, TimeClass.COMPUTE] / PS_PER_MS
+
     return DeviceRow(
         host=host.host,
         name=device.name,
         kind=device.kind.value,
         model=device.model,
         steps=len(counted),
-        class_ms={
-            one.label: float(time[:, one].mean()) / PS_PER_MS if len(counted) else 0.0
-            for one in TimeClass
-        },
-        step=tuple(counted[thinned].tolist()),
-        compute_ms=tuple((time[thinned, TimeClass.COMPUTE] / PS_PER_MS).tolist()),
+        class_ms=_mean_ms(time),
+        step=tuple(step.tolist()),
+        compute_ms=tuple(compute.tolist()),
         wait_ms=wait,
         last_share=last,
     )
 
 
+def _mean_ms(time: Int64Array) -> dict[str, float]:
+    """Of each class. time: a row a step, ps."""
+    found = {}
+    for one in TimeClass:
+        mean = time[:, one].mean() if len(time) else 0.0
+        found[one.label] = float(mean) / PS_PER_MS
+    return found
+
+
 def _arrivals(
-    run: RunSummary, place: int, row: int, steps: int
+    run: RunSummary,
+    place: int,
+    row: int,
+    steps: int,
 ) -> tuple[float | None, float | None]:
     """(ms a counted step that a device waits for the last to arrive, share of meetings
     in which it is the last).
     """
     meetings = run.meetings
-    member = np.flatnonzero((meetings.host == place) & (meetings.device == row))
+    is_it = (meetings.host == place) & (meetings.device == row)
+    member = np.flatnonzero(is_it)
     if not len(member) or not steps:
         return None, None
+
     mine = int(member[0])
-    counted = run.hosts[place].steps.counts(meetings.step[:, mine])
+    its_steps = meetings.step[:, mine]
+    counted = run.hosts[place].steps.counts(its_steps)
     if not counted.any():
         return None, None
-    last = meetings.start[counted].argmax(axis=1) == mine
-    return int(meetings.wait[counted, mine].sum()) / steps / PS_PER_MS, float(
-        last.mean()
-    )
+
+    waited = int(meetings.wait[counted, mine].sum())
+    last = meetings.start[counted].argmax(axis=1)
+    share = (last == mine).mean()
+    return waited / steps / PS_PER_MS, float(share)

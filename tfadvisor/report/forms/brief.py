@@ -4,7 +4,7 @@ evidence, place, edit, how to verify.
 
 from __future__ import annotations
 
-from tfadvisor.advice.findings import Finding
+from tfadvisor.advice.findings import Finding, Fix
 from tfadvisor.printable import cut, one_line, printable
 from tfadvisor.report.model import Report
 from tfadvisor.report.wording import (
@@ -28,6 +28,9 @@ from tfadvisor.vocabulary import Severity
 
 LARGEST = 2048
 """Bytes of UTF-8."""
+_FINDINGS = 3
+_SHORTER = ((3, 3), (3, 2), (3, 1), (2, 2), (2, 1), (1, 1), (1, 0), (0, 0))
+"""So many findings, so many of them with long snippets, until the text is small."""
 _PLANNED = 3
 _FEW_LINES = 3
 _LONGEST = 220
@@ -43,77 +46,101 @@ def as_brief(report: Report) -> str:
     """Plain text of at most 2,048 bytes; what does not fit is cut from the last finding
     on, and the text says so.
     """
-    head = [
+    for kept, whole in _SHORTER:
+        lines = [*_head(report), *_rest(report, kept, whole)]
+        text = "\n".join(lines) + "\n"
+        data = text.encode("utf-8", "replace")
+        if len(data) <= LARGEST:
+            return text
+    return data[:LARGEST].decode("utf-8", "ignore")
+
+
+def _head(report: Report) -> list[str]:
+    classes = [f"{name} {percent(share)}" for name, share in shares(report)]
+    lines = [
         f"{verdict_name(report)}: {_cut(report.verdict.summary)}",
         f"run: {_cut(run_line(report))}",
         f"steps: {_cut(steps_line(report))}",
-        "step time: "
-        + ", ".join(f"{name} {percent(share)}" for name, share in shares(report)),
+        f"step time: {', '.join(classes)}",
     ]
-    head += [
-        f"  {one.share} {one.kind}: {fitted(one.words, _LONGEST_ACTIVITY)}"
-        for one in time_lines(report, _ACTIVITIES)
-    ]
+    for one in time_lines(report, _ACTIVITIES):
+        words = fitted(one.words, _LONGEST_ACTIVITY)
+        lines.append(f"  {one.share} {one.kind}: {words}")
     if report.capture:
-        head.append(f"about this trace: {_cut(report.capture[0].note)}")
-    found, asked = advice(report), questions(report)
-    verify = (
-        [_VERIFY] if any(one.severity is not Severity.INFO for one in found) else []
-    )
-    for kept, whole in [(3, 3), (3, 2), (3, 1), (2, 2), (2, 1), (1, 1), (1, 0), (0, 0)]:
-        shown, all_shown = found[:kept], kept >= min(len(found), 3)
-        left = len(found) - len(shown) + len(asked) - (all_shown and bool(asked))
-        lines = [
-            *head,
-            *(
-                line
-                for at, one in enumerate(shown)
-                for line in _finding(at + 1, one, whole=at < whole)
-            ),
-            *(map(_question, asked[:1]) if all_shown else ()),
-            *(_plan(report) if kept else ()),
-            *(
-                [f"{left} {'more' if kept else 'findings'}: --format json"]
-                if left
-                else []
-            ),
-            *(verify if kept else ()),
-        ]
-        text = "\n".join(lines) + "\n"
-        if len(text.encode("utf-8", "replace")) <= LARGEST:
-            return text
-    return text.encode("utf-8", "replace")[:LARGEST].decode("utf-8", "ignore")
+        lines.append(f"about this trace: {_cut(report.capture[0].note)}")
+    return lines
+
+
+def _rest(
+    report: Report,
+    kept: int,
+    whole: int,
+) -> list[str]:
+    """What to do. kept: findings at most. whole: of them with long snippets."""
+    found = advice(report)
+    asked = questions(report)
+    shown = found[:kept]
+    left = len(found) - len(shown) + len(asked)
+
+    lines = []
+    for number, one in enumerate(shown, start=1):
+        lines += _finding(number, one, whole=number <= whole)
+    if asked and kept >= min(len(found), _FINDINGS):
+        lines.append(_question(asked[0]))
+        left -= 1
+    if kept:
+        lines += _plan(report)
+    if left:
+        what = "more" if kept else "findings"
+        lines.append(f"{left} {what}: --format json")
+    if kept and any(one.severity is not Severity.INFO for one in found):
+        lines.append(_VERIFY)
+    return lines
 
 
 def _question(finding: Finding) -> str:
     takes = takes_words(finding)
-    return (
-        f"worth checking: {_cut(finding.title)}{f', {takes}' if takes else ''} "
-        f"({finding.rule_id}): {_cut(finding.ask or '')}"
-    )
+    share = f", {takes}" if takes else ""
+    title = f"{_cut(finding.title)}{share} ({finding.rule_id})"
+    return f"worth checking: {title}: {_cut(finding.ask or '')}"
 
 
-def _finding(number: int, finding: Finding, *, whole: bool) -> list[str]:
+def _finding(
+    number: int,
+    finding: Finding,
+    *,
+    whole: bool,
+) -> list[str]:
     """whole: with its snippet, however long; a snippet is never cut."""
+    title = f"{_cut(finding.title)} ({finding.rule_id})"
+    lines = [f"{number}. [{weight_words(finding).lower()}] {title}"]
+
     worth = worth_words(finding)
-    lines = [
-        f"{number}. [{weight_words(finding).lower()}] {_cut(finding.title)} "
-        f"({finding.rule_id})"
-    ]
-    lines += [f"   {worth}"] if worth else []
+    if worth:
+        lines.append(f"   {worth}")
     tried = tried_words(finding)
-    lines += [f"   tried: {tried}"] if tried else []
+    if tried:
+        lines.append(f"   tried: {tried}")
     lines.append(f"   seen: {cut(one_line(finding.summary), 2 * _LONGEST)}")
-    lines += [f"   where: {_cut(location_words(one))}" for one in finding.locations[:1]]
+    for location in finding.locations[:1]:
+        lines.append(f"   where: {_cut(location_words(location))}")
     for fix in finding.fixes[:1]:
-        lines.append(f"   edit: {_cut(fix.do)}")
-        snippet = printable(fix.snippet).splitlines()
-        if whole or len(snippet) <= _FEW_LINES:
-            lines += [f"     {line}" for line in snippet]
-        else:
-            lines.append(
-                f"     {len(snippet)} lines: `tfadvisor explain {finding.rule_id}`"
-            )
+        lines += _edit(fix, finding.rule_id, whole=whole)
+    return lines
+
+
+def _edit(
+    fix: Fix,
+    rule_id: str,
+    *,
+    whole: bool,
+) -> list[str]:
+    lines = [f"   edit: {_cut(fix.do)}"]
+    snippet = printable(fix.snippet).splitlines()
+    if whole or len(snippet) <= _FEW_LINES:
+        lines += [f"     {line}" for line in snippet]
+    else:
+        lines.append(f"     {len(snippet)} lines: `tfadvisor explain {rule_id}`")
     return lines
 
 

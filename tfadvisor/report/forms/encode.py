@@ -24,7 +24,7 @@ from tfadvisor.report.forms.page_data import (
     PageData,
     PartRow,
 )
-from tfadvisor.report.model import Op, StepInfo
+from tfadvisor.report.model import Op, Report, StepInfo
 from tfadvisor.report.wording import bar_note, plan_end, plan_lines
 from tfadvisor.vocabulary import TIME_CLASSES
 
@@ -58,7 +58,12 @@ def encode(
         "runs": [_page(page) for page in pages],
         "comparisons": [_short(_fields(one)) for one in comparisons],
     }
-    text = json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    text = json.dumps(
+        data,
+        separators=(",", ":"),
+        ensure_ascii=False,
+        allow_nan=False,
+    )
     for character, escaped in _ESCAPES.items():
         text = text.replace(character, escaped)
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
@@ -68,9 +73,11 @@ def encode_comparison(comparison: ComparedRuns) -> str:
     """One of the comparisons of `encode`, by itself, for a server that answers
     with it.
     """
-    return json.dumps(
-        _short(_fields(comparison)), separators=(",", ":"), allow_nan=False
-    )
+    return _json(_short(_fields(comparison)))
+
+
+def _json(data: Any) -> str:
+    return json.dumps(data, separators=(",", ":"), allow_nan=False)
 
 
 _TABLES: Mapping[str, type[msgspec.Struct]] = {
@@ -80,82 +87,92 @@ _TABLES: Mapping[str, type[msgspec.Struct]] = {
     "parts": PartRow,
 }
 """Fields that are sent as columns."""
+_MADE = ("report", "drawn", "more")
+"""Fields that are sent in another shape."""
 
 
 def _page(page: PageData) -> dict[str, Any]:
-    report = page.report.to_dict()
-    steps = page.report.steps.each
-    report["steps"]["each"] = _columns(StepInfo, steps)
-    del report["steps"]["each"]["breakdown"], report["ops"]
+    found: dict[str, Any] = {}
+    for name in page.__struct_fields__:
+        if name not in _TABLES and name not in _MADE:
+            found[name] = _short(_plain(getattr(page, name)))
+    for name, kind in _TABLES.items():
+        found[name] = _columns(kind, getattr(page, name))
+
+    report = page.report
+    found["report"] = _short(_report(report))
+    found["step_shares"] = _step_shares(report.steps.each)
+    found["drawn"] = [_drawn(one) for one in page.drawn]
+    found["more"] = _packed([_drawn(one) for one in page.more])
+    found["about"] = about_lines(report)
+    found["plan"] = [_fields(one) for one in plan_lines(report)]
+    found["plan_end"] = plan_end(report)
+    found["bar_note"] = bar_note(report)
+    found["short_names"] = _short_names(page.ops)
+    return found
+
+
+def _report(report: Report) -> dict[str, Any]:
+    """What the page reads of it; steps as columns, their shares and ops elsewhere."""
+    data = report.to_dict()
+    data["steps"]["each"] = _columns(StepInfo, report.steps.each)
+    del data["steps"]["each"]["breakdown"], data["ops"]
     for told_in_words in ("machines", "plan"):
-        report.pop(told_in_words, None)
-    fields = {
-        name: getattr(page, name)
-        for name in page.__struct_fields__
-        if name not in _TABLES
-    }
-    return {
-        **{
-            name: _short(_plain(value))
-            for name, value in fields.items()
-            if name not in ("report", "drawn", "more")
-        },
-        **{name: _columns(kind, getattr(page, name)) for name, kind in _TABLES.items()},
-        "report": _short(report),
-        "step_shares": {
-            one: [round(each.breakdown[one] * 1e5) for each in steps]
-            for one in TIME_CLASSES
-            if steps
-        },
-        "drawn": [_drawn(one) for one in page.drawn],
-        "more": _packed([_drawn(one) for one in page.more]),
-        "about": about_lines(page.report),
-        "plan": [_fields(one) for one in plan_lines(page.report)],
-        "plan_end": plan_end(page.report),
-        "bar_note": bar_note(page.report),
-        "short_names": {
-            name: short
-            for name in {
-                name for one in page.ops for name in (one.op, one.kernel) if name
-            }
-            if (short := short_kernel(name, _LONGEST_NAME)) != name
-        },
-    }
+        data.pop(told_in_words, None)
+    return data
+
+
+def _step_shares(steps: Sequence[StepInfo]) -> dict[str, list[int]]:
+    """Of each class, a hundred-thousandth of a step's period as 1."""
+    if not steps:
+        return {}
+    shares = {}
+    for one in TIME_CLASSES:
+        shares[one] = [round(step.breakdown[one] * 1e5) for step in steps]
+    return shares
+
+
+def _short_names(ops: Sequence[Op]) -> dict[str, str]:
+    """Of the names that are too long, in the order of the table."""
+    found = {}
+    for op in ops:
+        for name in filter(None, (op.op, op.kernel)):
+            short = short_kernel(name, _LONGEST_NAME)
+            if short != name:
+                found[name] = short
+    return found
 
 
 def encode_step(step: DrawnStep) -> str:
     """One drawn step by itself, for a server that answers with it."""
-    return json.dumps(_drawn(step), separators=(",", ":"), allow_nan=False)
+    return _json(_drawn(step))
 
 
 def _packed(content: Any) -> str:
     """JSON, gzip, base64; "" for nothing. The page unpacks it when it is asked for."""
     if not content:
         return ""
-    text = json.dumps(content, separators=(",", ":"), allow_nan=False)
-    return base64.b64encode(
-        gzip.compress(text.encode("utf-8"), compresslevel=6, mtime=0)
-    ).decode("ascii")
+    text = _json(content).encode("utf-8")
+    packed = gzip.compress(text, compresslevel=6, mtime=0)
+    return base64.b64encode(packed).decode("ascii")
 
 
 def _drawn(step: DrawnStep) -> dict[str, Any]:
     """Rows that stand for themselves are left out of `events` and `busy`, which list
     the blocks alone.
     """
+    found: dict[str, Any] = {}
+    for name in step.__struct_fields__:
+        value = getattr(step, name)
+        if name not in ("events", "busy"):
+            is_column = isinstance(value, np.ndarray)
+            found[name] = value.tolist() if is_column else _plain(value)
+
     blocks = np.flatnonzero(step.events > 1)
-    plain = {
-        name: getattr(step, name).tolist()
-        if isinstance(getattr(step, name), np.ndarray)
-        else _plain(getattr(step, name))
-        for name in step.__struct_fields__
-        if name not in ("events", "busy")
-    }
-    return {
-        **plain,
-        "block": blocks.tolist(),
-        "block_events": step.events[blocks].tolist(),
-        "block_busy": step.busy[blocks].tolist(),
-    }
+    found["block"] = blocks.tolist()
+    found["block_events"] = step.events[blocks].tolist()
+    found["block_busy"] = step.busy[blocks].tolist()
+    return found
 
 
 def _columns(kind: type[msgspec.Struct], rows: Sequence[Any]) -> dict[str, Any]:
@@ -163,10 +180,11 @@ def _columns(kind: type[msgspec.Struct], rows: Sequence[Any]) -> dict[str, Any]:
     {"texts", "code"}.
     """
     types = _types(kind)
-    return {
-        name: _column([_short(getattr(row, name)) for row in rows], types[name])
-        for name in kind.__struct_fields__
-    }
+    columns = {}
+    for name in kind.__struct_fields__:
+        values = [_short(getattr(row, name)) for row in rows]
+        columns[name] = _column(values, types[name])
+    return columns
 
 
 _types = cache(get_type_hints)
@@ -175,9 +193,12 @@ _types = cache(get_type_hints)
 def _column(values: list[Any], kind: object) -> Any:
     if kind not in (str, str | None):
         return values
-    place: dict[Any, int] = {}
-    code = [place.setdefault(value, len(place)) for value in values]
-    return {"texts": list(place), "code": code}
+    places: dict[Any, int] = {}
+    code = []
+    for value in values:
+        place = places.setdefault(value, len(places))
+        code.append(place)
+    return {"texts": list(places), "code": code}
 
 
 def _fields(one: Any) -> dict[str, Any]:
@@ -198,7 +219,10 @@ def _short(value: Any) -> Any:
     """Six significant digits are more than any screen shows."""
     if isinstance(value, float):
         short = float(f"{value:.{_DIGITS}g}")
-        return int(short) if short.is_integer() and abs(short) < 1e15 else short
+        is_whole = short.is_integer() and abs(short) < 1e15
+        return int(short) if is_whole else short
     if isinstance(value, dict):
         return {key: _short(one) for key, one in value.items()}
-    return [_short(one) for one in value] if isinstance(value, list) else value
+    if isinstance(value, list):
+        return [_short(one) for one in value]
+    return value

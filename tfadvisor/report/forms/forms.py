@@ -46,11 +46,9 @@ class Form(msgspec.Struct, frozen=True):
         """
         module, _, function = self.writer.partition(":")
         writer = getattr(import_module(module), function)
-        return str(
-            writer(subject, screen=screen, **settings)
-            if self.on_screen
-            else writer(subject)
-        )
+        if self.on_screen:
+            return str(writer(subject, screen=screen, **settings))
+        return str(writer(subject))
 
 
 REPORT_FORMS = (
@@ -67,11 +65,16 @@ def names_of(forms: Sequence[Form]) -> tuple[str, ...]:
     return tuple(form.name for form in forms)
 
 
-def form_of(forms: Sequence[Form], name: str | None, output: Path | None) -> Form:
+def form_of(
+    forms: Sequence[Form],
+    name: str | None,
+    output: Path | None,
+) -> Form:
     """The named form, else that of the file's suffix, else the usual one."""
-    if name is not None:
-        return next(form for form in forms if form.name == name)
     suffix = output.suffix.lower() if output is not None else ""
-    return next(
-        (form for form in forms if suffix and suffix in form.suffixes), forms[0]
-    )
+    for form in forms:
+        if form.name == name:
+            return form
+        if name is None and suffix in form.suffixes:
+            return form
+    return forms[0]

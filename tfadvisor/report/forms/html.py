@@ -34,16 +34,15 @@ def as_html(
     comparisons: the causes of changes, for those pairs of runs for which they are
     known.
     """
-    before, found, after = _TEMPLATE.read_text(encoding="utf-8").partition(_PLACE)
-    assert found, f"{_TEMPLATE} has no place for the data"
-    opening, closing = _PLACE[: -len("</script>")], "</script>"
-    from tfadvisor.report.forms.encode import (
-        encode,
-    )  # NumPy, which only a drawn page needs
+    # NumPy, which only a drawn page needs
+    from tfadvisor.report.forms.encode import encode
 
-    return (
-        f"{before}{opening}{encode(pages, trace_viewer, comparisons)}{closing}{after}"
-    )
+    template = _TEMPLATE.read_text(encoding="utf-8")
+    before, found, after = template.partition(_PLACE)
+    assert found, f"{_TEMPLATE} has no place for the data"
+    opening = _PLACE.removesuffix("</script>")
+    data = encode(pages, trace_viewer, comparisons)
+    return f"{before}{opening}{data}</script>{after}"
 
 
 # JSON text: the stable machine output of the contract, for a report, a comparison or a
@@ -60,9 +59,8 @@ def as_json(one: _Plain) -> str:
     """
     data = one.to_dict()
     try:  # msgspec indents four times as fast
-        text = msgspec.json.format(
-            json.dumps(data, separators=(",", ":"), allow_nan=False), indent=2
-        )
+        flat = json.dumps(data, separators=(",", ":"), allow_nan=False)
+        text = msgspec.json.format(flat, indent=2)
     except msgspec.DecodeError:  # a name of a file that is no UTF-8
         text = json.dumps(data, indent=2, allow_nan=False)
     return text + "\n"
@@ -78,31 +76,40 @@ def whole_page(title: str, parts: Sequence[str]) -> str:
     """parts: HTML; what comes before the first `<h2>` is the head of the page, each
     `<h2>` begins a section. title: text.
     """
-    style = (
-        _TEMPLATE.read_text(encoding="utf-8")
-        .partition("<style>")[2]
-        .partition("</style>")[0]
-    )
-    before, script, after = _FRAME.read_text(encoding="utf-8").partition("<script>")
-    digest = b64encode(
-        sha256(after.partition("</script>")[0].encode()).digest()
-    ).decode()
-    starts = [at for at, part in enumerate(parts) if part.startswith("<h2")] or [
-        len(parts)
-    ]
-    sections = [
-        "\n".join(parts[one:end])
-        for one, end in zip(starts, [*starts[1:], len(parts)], strict=True)
-    ]
+    frame = _FRAME.read_text(encoding="utf-8")
+    before, script, after = frame.partition("<script>")
+    head, sections = _sections(parts)
     values = {
         "TITLE": text(title),
-        "STYLE": style,
-        "SCRIPT_HASH": f"sha256-{digest}",
-        "HEAD": "\n".join(parts[: starts[0]]),
-        "SECTIONS": "\n".join(
-            f"<section>\n{one}\n</section>" for one in sections if one
-        ),
+        "STYLE": _inside(_TEMPLATE.read_text(encoding="utf-8"), "style"),
+        "SCRIPT_HASH": f"sha256-{_digest(_inside(frame, 'script'))}",
+        "HEAD": "\n".join(head),
+        "SECTIONS": "\n".join(sections),
     }
-    return (
-        re.sub(r"%([A-Z_]+)%", lambda found: values[found[1]], before) + script + after
-    )
+    filled = re.sub(r"%([A-Z_]+)%", lambda found: values[found[1]], before)
+    return filled + script + after
+
+
+def _inside(page: str, tag: str) -> str:
+    """The content of its first element of this kind."""
+    _, _, content = page.partition(f"<{tag}>")
+    return content.partition(f"</{tag}>")[0]
+
+
+def _digest(script: str) -> str:
+    return b64encode(sha256(script.encode()).digest()).decode()
+
+
+def _sections(parts: Sequence[str]) -> tuple[list[str], list[str]]:
+    """(the parts of the head, the sections)."""
+    head: list[str] = []
+    sections: list[list[str]] = []
+    for part in parts:
+        if part.startswith("<h2"):
+            sections.append([part])
+        elif sections:
+            sections[-1].append(part)
+        else:
+            head.append(part)
+    whole = ["\n".join(["<section>", *one, "</section>"]) for one in sections]
+    return head, whole

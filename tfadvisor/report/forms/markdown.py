@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -35,68 +36,58 @@ _ACTIVITIES = 8
 
 def as_markdown(report: Report) -> str:
     """GitHub-flavoured; everything from the trace is escaped."""
-    lines = [
+    found = advice(report)
+    lines = [*_head(report), *_classes(report), *_activities(report)]
+    if not found:
+        lines += [nothing_to_change(report), ""]
+    lines += _findings(found, first=1)
+    lines += _plan(report)
+
+    asked = questions(report)
+    if asked:
+        lines += ["## Worth checking", ""]
+        lines += _findings(asked, first=len(found) + 1)
+
+    lines += [*_capture(report), *_broken(report)]
+    lines.append(f"<sub>{report.tool.name} {in_markdown(report.tool.version)}</sub>")
+    return "\n".join(lines) + "\n"
+
+
+def _head(report: Report) -> list[str]:
+    return [
         f"## {verdict_name(report)}: {in_markdown(report.verdict.summary)}",
         "",
         f"{in_markdown(run_line(report))}  ",
         in_markdown(steps_line(report)),
         "",
     ]
-    if shares(report):
-        lines += ["| where a step goes | share |", "|---|---:|"]
-        lines += [
-            f"| {name} | {percent(share)} |"
-            for name, share in sorted(shares(report), key=lambda item: -item[1])
-        ]
-        lines.append("")
-    lines += _activities(report)
-    found = advice(report)
-    if not found:
-        lines += [nothing_to_change(report), ""]
-    for number, finding in enumerate(found, start=1):
-        lines += _finding(number, finding)
-    lines += _plan(report)
-    if asked := questions(report):
-        lines += ["## Worth checking", ""]
-        for number, finding in enumerate(asked, start=len(found) + 1):
-            lines += _finding(number, finding)
-    told = about_lines(report)
-    if report.capture or told:
-        lines += ["### About this trace", ""]
-        lines += [
-            f"- {in_markdown(note.note)} {in_markdown(note.do)}"
-            for note in report.capture
-        ]
-        lines += [f"- {in_markdown(line)}" for line in told]
-        lines.append("")
-    if report.broken:
-        lines += ["### Broken", ""]
-        lines += [
-            f"- {in_markdown(one.name)}: {in_markdown(one.error)}"
-            for one in report.broken
-        ]
-        lines.append("")
-    lines.append(f"<sub>{report.tool.name} {in_markdown(report.tool.version)}</sub>")
-    return "\n".join(lines) + "\n"
+
+
+def _classes(report: Report) -> list[str]:
+    parts = shares(report)
+    if not parts:
+        return []
+    lines = ["| where a step goes | share |", "|---|---:|"]
+    for name, share in sorted(parts, key=lambda item: -item[1]):
+        lines.append(f"| {name} | {percent(share)} |")
+    return [*lines, ""]
 
 
 def _activities(report: Report) -> list[str]:
     """Those that take most of the step."""
-    told = time_lines(report, _ACTIVITIES)
-    if not told:
+    largest = time_lines(report, _ACTIVITIES)
+    if not largest:
         return []
-    rows = [
-        f"| {one.kind} | {in_markdown(one.words)} | {one.share} | {one.time} |"
-        for one in told
-    ]
-    return [
+    lines = [
         "### Where the step goes",
         "",
         "| class | activity | share | a step |",
         "|---|---|---:|---:|",
-        *rows,
-        "",
     ]
+    for one in largest:
+        words = in_markdown(one.words)
+        lines.append(f"| {one.kind} | {words} | {one.share} | {one.time} |")
+    return [*lines, ""]
 
 
 def _plan(report: Report) -> list[str]:
@@ -109,52 +100,74 @@ def _plan(report: Report) -> list[str]:
         "| change | saves on top of those before it | leaves |",
         "|---|---:|---:|",
     ]
-    lines += [
-        f"| {number}. {in_markdown(one.title)} | {one.saves} | {one.leaves} |"
-        for number, one in enumerate(changes, start=1)
-    ]
+    for number, one in enumerate(changes, start=1):
+        title = f"{number}. {in_markdown(one.title)}"
+        lines.append(f"| {title} | {one.saves} | {one.leaves} |")
+    lines.append("")
+
     end = plan_end(report)
-    return [*lines, "", *([end, ""] if end else [])]
+    return [*lines, end, ""] if end else lines
+
+
+def _capture(report: Report) -> list[str]:
+    about = about_lines(report)
+    if not report.capture and not about:
+        return []
+    lines = ["### About this trace", ""]
+    for note in report.capture:
+        lines.append(f"- {in_markdown(note.note)} {in_markdown(note.do)}")
+    for line in about:
+        lines.append(f"- {in_markdown(line)}")
+    return [*lines, ""]
+
+
+def _broken(report: Report) -> list[str]:
+    if not report.broken:
+        return []
+    lines = ["### Broken", ""]
+    for one in report.broken:
+        lines.append(f"- {in_markdown(one.name)}: {in_markdown(one.error)}")
+    return [*lines, ""]
+
+
+def _findings(found: Iterable[Finding], first: int) -> Iterator[str]:
+    for number, finding in enumerate(found, start=first):
+        yield from _finding(number, finding)
 
 
 def _finding(number: int, finding: Finding) -> list[str]:
-    worth = worth_words(finding)
-    preview = " · preview" if finding.tier is not msgspec.UNSET else ""
-    lines = [
-        f"### {number}. {in_markdown(finding.title)}",
-        "",
-        f"**{weight_words(finding).lower()}**{f', {worth}' if worth else ''} · "
-        f"`{finding.rule_id}`{preview}",
-        "",
-        *(
-            [f"**{in_markdown(finding.ask)}**", ""]
-            if finding.ask is not msgspec.UNSET
-            else []
-        ),
-        in_markdown(finding.summary),
-        "",
-    ]
+    lines = [f"### {number}. {in_markdown(finding.title)}", "", _worth(finding), ""]
+    if finding.ask is not msgspec.UNSET:
+        lines += [f"**{in_markdown(finding.ask)}**", ""]
+    lines += [in_markdown(finding.summary), ""]
     if finding.caveat:
         lines += [f"_{in_markdown(finding.caveat)}_", ""]
     tried = tried_words(finding)
     if tried:
         lines += [f"Tried: {tried}", ""]
+
     for location in finding.locations:
         lines += [f"Where: {in_markdown(location_words(location))}", ""]
-    lines += [f"- {in_markdown(evidence_words(one))}" for one in finding.evidence]
+    for evidence in finding.evidence:
+        lines.append(f"- {in_markdown(evidence_words(evidence))}")
     if finding.evidence:
         lines.append("")
     for fix in finding.fixes:
         lines += fix_lines(fix)
+
     if finding.source:
-        lines += [
-            "Source: "
-            + ", ".join(
-                f"[{one.doc} {one.section}]({one.url})" for one in finding.source
-            ),
-            "",
-        ]
+        links = [f"[{one.doc} {one.section}]({one.url})" for one in finding.source]
+        lines += [f"Source: {', '.join(links)}", ""]
     return lines
+
+
+def _worth(finding: Finding) -> str:
+    worth = worth_words(finding)
+    words = f"**{weight_words(finding).lower()}**"
+    if worth:
+        words += f", {worth}"
+    words += f" · `{finding.rule_id}`"
+    return words if finding.tier is msgspec.UNSET else f"{words} · preview"
 
 
 def fix_lines(fix: Fix) -> list[str]:
@@ -162,14 +175,11 @@ def fix_lines(fix: Fix) -> list[str]:
     lines = [f"**Fix** ({fix.kind}): {in_markdown(fix.do)}", ""]
     if fix.snippet:
         snippet = printable(fix.snippet).rstrip("\n")
-        longest = max((len(run) for run in re.findall(r"`+", snippet)), default=0)
+        runs = re.findall(r"`+", snippet)
+        longest = max(map(len, runs), default=0)
         fence = "`" * max(3, longest + 1)
-        lines += [
-            f"{fence}{'python' if fix.kind == 'code' else 'sh'}",
-            snippet,
-            fence,
-            "",
-        ]
+        language = "python" if fix.kind == "code" else "sh"
+        lines += [f"{fence}{language}", snippet, fence, ""]
     notes = [f"Valid for: {in_markdown(fix.valid_for)}."]
     if fix.side_effect:
         notes.append(f"Side effect: {in_markdown(fix.side_effect)}")

@@ -79,7 +79,8 @@ def op_table(ops: Sequence[Op], width: int) -> tuple[list[list[str]], list[int]]
     and which columns hold texts.
     """
     several = len({op.module for op in ops if op.module}) > 1
-    left, columns = [0], []
+    left = [0]
+    columns = []
     for column in _COLUMNS:
         cells = [column.cell(op) for op in ops]
         if not any(cells) or (column is _PROGRAM and not several):

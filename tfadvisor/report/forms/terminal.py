@@ -60,7 +60,12 @@ _SEVERITY_STYLE = {
 }
 
 
-def as_text(report: Report, *, details: bool = False, screen: Screen = PLAIN) -> str:
+def as_text(
+    report: Report,
+    *,
+    details: bool = False,
+    screen: Screen = PLAIN,
+) -> str:
     """The report as text. details: every finding, fix, metric and step."""
     page = TextPage(screen)
 
@@ -126,7 +131,12 @@ def _verdict_style(verdict: Verdict) -> str:
 # Where the step goes.
 
 
-def _bar_of_classes(page: TextPage, report: Report, *, ascii_only: bool) -> None:
+def _bar_of_classes(
+    page: TextPage,
+    report: Report,
+    *,
+    ascii_only: bool,
+) -> None:
     parts = shares(report)
     if not parts:
         return
@@ -195,7 +205,12 @@ def _with_place(one: ActivityTime | PlacedTime) -> str:
 
 
 def _node(
-    page: TextPage, depth: int, fraction: float, ms: float, words: str, style: str
+    page: TextPage,
+    depth: int,
+    fraction: float,
+    ms: float,
+    words: str,
+    style: str,
 ) -> None:
     label = f"  {percent(fraction):>5}  {duration(ms):>8}  {'  ' * depth}"
     page.hanging((label, style), (one_line(words), style), len(label))
@@ -218,7 +233,11 @@ def _cells(parts: list[tuple[str, float]], width: int) -> list[tuple[str, int]]:
 # What to change.
 
 
-def _findings(page: TextPage, report: Report, details: bool) -> None:
+def _findings(
+    page: TextPage,
+    report: Report,
+    details: bool,
+) -> None:
     found = advice(report)
     shown = found if details else _leading(found)[:_SHOWN]
 
@@ -245,7 +264,11 @@ def _leading(found: list[Finding]) -> list[Finding]:
     return [one for one in found if one is found[0] or one in worth]
 
 
-def _questions(page: TextPage, report: Report, details: bool) -> None:
+def _questions(
+    page: TextPage,
+    report: Report,
+    details: bool,
+) -> None:
     """What only the user can tell: in short a question and its place, in detail as any
     finding.
     """
@@ -274,7 +297,12 @@ def _question(page: TextPage, finding: Finding) -> None:
         _paragraph(page, one_line(location_words(location)), "cyan", "  where  ")
 
 
-def _finding(page: TextPage, number: int, finding: Finding, details: bool) -> None:
+def _finding(
+    page: TextPage,
+    number: int,
+    finding: Finding,
+    details: bool,
+) -> None:
     _title(page, number, finding)
 
     if finding.ask is not msgspec.UNSET:
@@ -295,7 +323,11 @@ def _finding(page: TextPage, number: int, finding: Finding, details: bool) -> No
     page.line()
 
 
-def _title(page: TextPage, number: int, finding: Finding) -> None:
+def _title(
+    page: TextPage,
+    number: int,
+    finding: Finding,
+) -> None:
     severity = (weight_words(finding), _SEVERITY_STYLE[finding.severity])
     head: list[list[Piece]] = [[(f"{number}.", TITLE), " ", severity, "  "]]
     for word in one_line(finding.title).split():
@@ -355,7 +387,11 @@ def _plan(page: TextPage, report: Report) -> None:
 # About the trace, and what rules and metrics say of it.
 
 
-def _capture(page: TextPage, report: Report, details: bool) -> None:
+def _capture(
+    page: TextPage,
+    report: Report,
+    details: bool,
+) -> None:
     about = about_lines(report)
     if not report.capture and not about:
         return
@@ -408,7 +444,11 @@ def _metrics(page: TextPage, report: Report) -> None:
     _by_reason(page, "Metrics that this trace does not give", absent)
 
 
-def _by_reason(page: TextPage, title: str, named: Sequence[tuple[str, str]]) -> None:
+def _by_reason(
+    page: TextPage,
+    title: str,
+    named: Sequence[tuple[str, str]],
+) -> None:
     """Names that share a reason on one line, the commonest reason first."""
     by_reason = listed((reason, name) for name, reason in named)
     if not by_reason:
@@ -429,7 +469,11 @@ def _broken(page: TextPage, report: Report) -> None:
 
 
 def _paragraph(
-    page: TextPage, text: str, style: str = "", label: str = "", label_style: str = DIM
+    page: TextPage,
+    text: str,
+    style: str = "",
+    label: str = "",
+    label_style: str = DIM,
 ) -> None:
     """Under the margin; the label stands before its first line and the rest hangs below
     the text.

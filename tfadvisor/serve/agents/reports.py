@@ -37,7 +37,10 @@ class Reports:
         self._kept: OrderedDict[object, Report] = OrderedDict()
 
     def report(
-        self, path: str, run: str | None = None, host: str | None = None
+        self,
+        path: str,
+        run: str | None = None,
+        host: str | None = None,
     ) -> Report:
         """The report of a run, kept until one of its files changes. Raises TraceError
         or UsageError.
@@ -62,7 +65,9 @@ def _analysed(run: Run) -> Report:
     """
     if os.environ.get("TFADVISOR_LIMITS") == "0":
         return analyze_run(run, Options())
-    allowed, worker, began = limits_of_files(run.files), Worker(__name__), monotonic()
+    allowed = limits_of_files(run.files)
+    worker = Worker(__name__)
+    began = monotonic()
     late = Timer(allowed.deadline_s, worker.end)
     late.daemon = True
     late.start()
@@ -71,11 +76,10 @@ def _analysed(run: Run) -> Report:
         assert isinstance(report, Report)
         return report
     except EOFError as error:
-        ended = (
-            allowed.too_large
-            if monotonic() - began < allowed.deadline_s
-            else allowed.too_late
-        )
+        if monotonic() - began < allowed.deadline_s:
+            ended = allowed.too_large
+        else:
+            ended = allowed.too_late
         raise ended(str(run.path)) from error
     finally:
         late.cancel()
@@ -172,7 +176,12 @@ class Root(msgspec.Struct, frozen=True):
             if all(map(self._holds, _files_of(run)))
         ]
 
-    def run(self, given: str, name: str | None, host: str | None) -> tuple[Run, int]:
+    def run(
+        self,
+        given: str,
+        name: str | None,
+        host: str | None,
+    ) -> tuple[Run, int]:
         """The run that a path, and names, mean, and how many there were. Raises
         TraceError, or UsageError, also where a trace or a file that is read with it
         lies outside.
@@ -195,11 +204,9 @@ class Root(msgspec.Struct, frozen=True):
 
     def shown(self, path: Path) -> str:
         """A path as it can be asked for."""
-        return (
-            path.relative_to(self.folder).as_posix()
-            if path.is_relative_to(self.folder)
-            else str(path)
-        )
+        if path.is_relative_to(self.folder):
+            return path.relative_to(self.folder).as_posix()
+        return str(path)
 
 
 def root_of(folder: Path) -> Root:
@@ -230,7 +237,12 @@ def _files_of(run: Run) -> Iterator[Path]:
 # written.
 
 
-def patches(report: Report, source: Path, rule: str | None, at: str | None) -> str:
+def patches(
+    report: Report,
+    source: Path,
+    rule: str | None,
+    at: str | None,
+) -> str:
     """What `tfadvisor fix` prints. Raises UsageError for a rule or place that
     is none.
     """

@@ -116,11 +116,10 @@ class Tools:
         report = self._reports.report_of(chosen)
         if detail == "full":
             return _sized(report.to_dict(), sections)
-        several = (
-            f"{count} runs; this is the newest. list_runs names them all.\n"
-            if count > 1 and not run
-            else ""
-        )
+        if count > 1 and not run:
+            several = f"{count} runs; this is the newest. list_runs names them all.\n"
+        else:
+            several = ""
         return as_brief(report) + several
 
     def ops(
@@ -242,9 +241,9 @@ class Tools:
         from tfadvisor.comparison.forms import as_text
 
         compared = comparison_of(self._side(base, base_run), self._side(new, new_run))
-        return (
-            _sized(compared.to_dict(), None) if detail == "full" else as_text(compared)
-        )
+        if detail == "full":
+            return _sized(compared.to_dict(), None)
+        return as_text(compared)
 
     def check_flags(
         self,
@@ -284,11 +283,9 @@ class Tools:
         from tfadvisor.comparing import as_snapshot
 
         place = self._root.path(path)
-        return (
-            as_snapshot(place)
-            if place.suffix == ".json" and place.is_file()
-            else self._reports.report(path, run)
-        )
+        if place.suffix == ".json" and place.is_file():
+            return as_snapshot(place)
+        return self._reports.report(path, run)
 
 
 def _bytes(run: Run) -> int | None:
@@ -341,7 +338,10 @@ class _Server(MCPServer):  # type: ignore[misc]  # the SDK is an extra
     """The SDK's server, that says in one line what is wrong with a call's arguments."""
 
     async def call_tool(
-        self, name: str, arguments: dict[str, Any], context: Any = None
+        self,
+        name: str,
+        arguments: dict[str, Any],
+        context: Any = None,
     ) -> Any:
         """As the SDK's. Raises ToolError."""
         try:
@@ -359,7 +359,10 @@ class _Server(MCPServer):  # type: ignore[misc]  # the SDK is an extra
 def server_of(root: Root) -> MCPServer:
     """A server that answers about what lies below the root."""
     server = _Server(
-        "tfadvisor", version=VERSION, instructions=_INSTRUCTIONS, log_level="ERROR"
+        "tfadvisor",
+        version=VERSION,
+        instructions=_INSTRUCTIONS,
+        log_level="ERROR",
     )
     reads = ToolAnnotations(
         read_only_hint=True,

@@ -123,7 +123,12 @@ class _HostTracks(msgspec.Struct, frozen=True):
             )
         ]
 
-    def _put_line(self, events: Int64Array, pid: int, name: str) -> None:
+    def _put_line(
+        self,
+        events: Int64Array,
+        pid: int,
+        name: str,
+    ) -> None:
         start = self._trace.events.start_ps[events]
         end = start + np.maximum(self._trace.events.duration_ps[events], 0)
         thread = 0
@@ -137,7 +142,11 @@ class _HostTracks(msgspec.Struct, frozen=True):
             self._put_lane(track, events[lane], start[lane], end[lane])
 
     def _put_lane(
-        self, track: int, events: Int64Array, start: Int64Array, end: Int64Array
+        self,
+        track: int,
+        events: Int64Array,
+        start: Int64Array,
+        end: Int64Array,
     ) -> None:
         found = brackets(start, end)
         time = found.time_ps // _PS_PER_NS + self._shift
@@ -146,7 +155,10 @@ class _HostTracks(msgspec.Struct, frozen=True):
 
 
 def export_run(
-    run: Run, options: Options, write: Write, progress: Progress | None = None
+    run: Run,
+    options: Options,
+    write: Write,
+    progress: Progress | None = None,
 ) -> Report:
     """Writes the packets of the run, and returns its report. Raises TraceError as
     analyze_run.

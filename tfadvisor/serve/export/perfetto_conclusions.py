@@ -62,9 +62,16 @@ class _Host(msgspec.Struct, frozen=True):
 class Conclusions:
     """One group of tracks a host."""
 
-    def __init__(self, write: Write, names: Names, numbers: TrackNumbers) -> None:
+    def __init__(
+        self,
+        write: Write,
+        names: Names,
+        numbers: TrackNumbers,
+    ) -> None:
         """names: of its own sequence."""
-        self._write, self._names, self._numbers = write, names, numbers
+        self._write = write
+        self._names = names
+        self._numbers = numbers
         self._hosts: list[_Host] = []
 
     def add_host(self, timeline: HostTimeline, shift: int) -> None:
@@ -83,11 +90,10 @@ class Conclusions:
         for rank, (device, found) in enumerate(
             zip(devices, classes, strict=True), start=2
         ):
-            name = (
-                "Where the time goes"
-                if device is None
-                else f"{device.name}: where its time goes"
-            )
+            if device is None:
+                name = "Where the time goes"
+            else:
+                name = f"{device.name}: where its time goes"
             self._put_classes(self._below(group, name, rank), found, shift)
         counted = timeline.steps.steady()
         everywhere = {
@@ -111,7 +117,12 @@ class Conclusions:
             for rank, finding in enumerate(findings, start=1):
                 self._put_finding(host, finding, group, rank)
 
-    def _put_steps(self, timeline: HostTimeline, group: int, shift: int) -> None:
+    def _put_steps(
+        self,
+        timeline: HostTimeline,
+        group: int,
+        shift: int,
+    ) -> None:
         steps = timeline.steps
         called = [
             name if _DIGIT.search(name) else f"{name} {index}"
@@ -128,7 +139,10 @@ class Conclusions:
             self._put(track, found, names[lane[found.event]], "step", shift)
 
     def _put_classes(
-        self, track: int, classes: dict[TimeClass, Intervals], shift: int
+        self,
+        track: int,
+        classes: dict[TimeClass, Intervals],
+        shift: int,
     ) -> None:
         start = np.concatenate([one.starts for one in classes.values()])
         end = np.concatenate([one.ends for one in classes.values()])
@@ -140,18 +154,21 @@ class Conclusions:
         self._put(track, found, np.concatenate(names)[found.event], "class", shift)
 
     def _put_finding(
-        self, host: _Host, finding: Finding, group: int, rank: int
+        self,
+        host: _Host,
+        finding: Finding,
+        group: int,
+        rank: int,
     ) -> None:
         title = f"{finding.severity.value}: {finding.title}"
         track = self._below(group, title, rank, finding.summary)
-        start, end = host.counted.starts[:1], host.counted.ends[-1:]
+        start = host.counted.starts[:1]
+        end = host.counted.ends[-1:]
         name = np.full(1, self._names.number(title), np.int64)
         for one, instants in claimed(host.classes, finding.claims):
             marked = longest(intersection(instants, host.counted), _MOST_MARKS)
-            start, end = (
-                np.concatenate([start, marked.starts]),
-                np.concatenate([end, marked.ends]),
-            )
+            start = np.concatenate([start, marked.starts])
+            end = np.concatenate([end, marked.ends])
             name = np.concatenate(
                 [name, np.full(len(marked), self._names.number(one.label), np.int64)]
             )
@@ -161,7 +178,13 @@ class Conclusions:
         )
         self._put(track, found, name[found.event], finding.category, host.shift, words)
 
-    def _below(self, parent: int, name: str, rank: int, about: str = "") -> int:
+    def _below(
+        self,
+        parent: int,
+        name: str,
+        rank: int,
+        about: str = "",
+    ) -> int:
         """A new track below another."""
         track = self._numbers.track()
         self._write(named_track(track, parent, name, rank, about))
@@ -210,7 +233,8 @@ def brackets(start: Int64Array, end: Int64Array) -> Brackets:
     events first; then events without length, each closed at once.
     """
     order = np.lexsort((-end, start))
-    lo, hi = start[order], end[order]
+    lo = start[order]
+    hi = end[order]
     count = len(order)
     rank = np.arange(count, dtype=np.int64)
     point = lo == hi
@@ -332,6 +356,10 @@ def export_file(path: Path) -> Iterator[BinaryIO]:
             yield file
             return
         with gzip.GzipFile(
-            filename="", mode="wb", compresslevel=_LEVEL, fileobj=file, mtime=0
+            filename="",
+            mode="wb",
+            compresslevel=_LEVEL,
+            fileobj=file,
+            mtime=0,
         ) as out:
             yield cast(BinaryIO, out)

@@ -35,12 +35,21 @@ _NAMES = 2
 _ARGUMENT_NAME, _ARGUMENT_TEXT = 10, 6
 
 
-def process_track(uuid: int, pid: int, name: str) -> bytes:
+def process_track(
+    uuid: int,
+    pid: int,
+    name: str,
+) -> bytes:
     """A process, under which its threads stand."""
     return _track(number(1, uuid) + sized(3, number(1, pid) + text(6, name)))
 
 
-def thread_track(uuid: int, pid: int, tid: int, name: str) -> bytes:
+def thread_track(
+    uuid: int,
+    pid: int,
+    tid: int,
+    name: str,
+) -> bytes:
     """A thread of a process."""
     return _track(
         number(1, uuid) + sized(4, number(1, pid) + number(2, tid) + text(5, name))
@@ -48,7 +57,11 @@ def thread_track(uuid: int, pid: int, tid: int, name: str) -> bytes:
 
 
 def named_track(
-    uuid: int, parent: int, name: str, rank: int = 0, about: str = ""
+    uuid: int,
+    parent: int,
+    name: str,
+    rank: int = 0,
+    about: str = "",
 ) -> bytes:
     """A track by itself (parent 0) or below another one, its own children by their
     rank.
@@ -91,13 +104,15 @@ class Names:
 
     def give(self, contents: Iterable[tuple[int, str]]) -> None:
         """Names under numbers that the caller gives."""
-        entries, size = [], 0
+        entries = []
+        size = 0
         for iid, content in contents:
             entries.append(sized(_NAMES, number(1, iid) + text(2, content)))
             size += len(entries[-1])
             if size > _BYTES_A_PACKET:
                 self._put(b"".join(entries))
-                entries, size = [], 0
+                entries = []
+                size = 0
         if entries:
             self._put(b"".join(entries))
 
@@ -202,15 +217,17 @@ def joined(*parts: Rows) -> Rows:
     )
 
 
-def field(number: int, kind: int, content: Rows) -> Rows:
+def field(
+    number: int,
+    kind: int,
+    content: Rows,
+) -> Rows:
     """A field of each row's message; kind SIZED puts the length before the content."""
     rows = len(content.data)
     head = constant(rows, tag(number, kind))
-    return (
-        joined(head, varints(content.lengths()), content)
-        if kind == SIZED
-        else joined(head, content)
-    )
+    if kind == SIZED:
+        return joined(head, varints(content.lengths()), content)
+    return joined(head, content)
 
 
 def only(content: Rows, rows: BoolArray) -> Rows:

@@ -63,16 +63,14 @@ def profile(files: Sequence[Path]) -> Profile:
     """
     found: list[Costs] = []
     told: list[Facts] = []
-    version, framework = None, UNKNOWN
+    version = None
+    framework = UNKNOWN
     for file in files:
         trace = decode_file(file, SELECTION)
         recorded_by = _jax_version(trace)
         version = version or recorded_by
-        framework = (
-            framework_of(trace.names.name, trace.stat(HLO_MODULE).texts)
-            if framework == UNKNOWN
-            else framework
-        )
+        if framework == UNKNOWN:
+            framework = framework_of(trace.names.name, trace.stat(HLO_MODULE).texts)
         events = named_events(trace)
         found.append(costs(events, counting_of(recorded_by)))
         told.append(facts(trace))
@@ -87,11 +85,9 @@ def profile(files: Sequence[Path]) -> Profile:
 def counting_of(jaxlib: str | None) -> Counting:
     """What a version counts; None for the newest."""
     known = order(jaxlib) if jaxlib is not None else None
-    return (
-        Counting.EVENT
-        if known is not None and known < (order(_FIRST_WITH_SPANS) or ())
-        else Counting.SPAN
-    )
+    if known is not None and known < (order(_FIRST_WITH_SPANS) or ()):
+        return Counting.EVENT
+    return Counting.SPAN
 
 
 def _jax_version(trace: HostTrace) -> str | None:
@@ -167,7 +163,8 @@ Costs = Mapping[str, Cost]
 
 def costs(found: NamedEvents, counting: Counting) -> Costs:
     """The cost of each name, sorted by name."""
-    names, which = found.ops, found.op
+    names = found.ops
+    which = found.op
     if counting is Counting.EVENT:
         # Two divisions, as XLA's: the last bit of one by a million differs. A negative
         # duration is a huge one there.
@@ -189,7 +186,8 @@ def _spans(
     changes.
     """
     order = np.lexsort((found.instance, which))
-    name, instance = which[order], found.instance[order]
+    name = which[order]
+    instance = found.instance[order]
     starts = np.flatnonzero(
         np.append(True, (name[1:] != name[:-1]) | (instance[1:] != instance[:-1]))
     )
@@ -207,7 +205,9 @@ _FILE = "--xla_gpu_pgle_profile_file_or_directory_path"
 
 
 def launch_line(
-    file: Path, framework: str, version: str | None
+    file: Path,
+    framework: str,
+    version: str | None,
 ) -> tuple[str, list[str]]:
     """(what to put before a command, "" where the version knows no such thing; notes on
     why, and by what).

@@ -79,7 +79,8 @@ def named_events(trace: HostTrace) -> NamedEvents:
     ops, op = _texts(trace, stats.HLO_OP, event)
     _, module = _texts(trace, stats.HLO_MODULE, event)
     named = (op >= 0) & (module >= 0)
-    event, op = event[named], op[named]
+    event = event[named]
+    op = op[named]
     scope, scoped = _numbers(trace, _SCOPE_RANGE_ID, event)
     start = trace.events.start_ps[event]
     return NamedEvents(
@@ -92,7 +93,9 @@ def named_events(trace: HostTrace) -> NamedEvents:
 
 
 def _texts(
-    trace: HostTrace, stat: str, event: Int64Array
+    trace: HostTrace,
+    stat: str,
+    event: Int64Array,
 ) -> tuple[tuple[str, ...], Int64Array]:
     """(texts, index of each event's text, -1 without). An event's own stat stands
     before that of its name.
@@ -112,20 +115,19 @@ def _texts(
 
 
 def _numbers(
-    trace: HostTrace, stat: str, event: Int64Array
+    trace: HostTrace,
+    stat: str,
+    event: Int64Array,
 ) -> tuple[Int64Array, BoolArray]:
     """(number of each event, whether it has one)."""
-    value, known = (
-        np.zeros(len(trace.events), np.int64),
-        np.zeros(len(trace.events), np.bool_),
-    )
+    value = np.zeros(len(trace.events), np.int64)
+    known = np.zeros(len(trace.events), np.bool_)
     carrying, numbers = trace.stat(stat).integers()
     value[carrying], known[carrying] = numbers, True
-    mine, has = value[event], known[event]
-    by_row, row_has = (
-        np.zeros(len(trace.names), np.int64),
-        np.zeros(len(trace.names), np.bool_),
-    )
+    mine = value[event]
+    has = known[event]
+    by_row = np.zeros(len(trace.names), np.int64)
+    row_has = np.zeros(len(trace.names), np.bool_)
     for row, number in _of_names(trace, stat, event[~has]):
         if isinstance(number, int) and number.bit_length() < 64:
             by_row[row], row_has[row] = number, True
@@ -134,7 +136,9 @@ def _numbers(
 
 
 def _of_names(
-    trace: HostTrace, stat: str, event: Int64Array
+    trace: HostTrace,
+    stat: str,
+    event: Int64Array,
 ) -> list[tuple[int, Value]]:
     """(row, value) for the names of these events that carry the stat themselves, as
     TPUs' do.

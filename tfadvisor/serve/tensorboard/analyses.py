@@ -120,18 +120,29 @@ class Analyses:
         found: dict[str, Any] | None = json.loads(content) if content else None
         return found
 
-    def has_step(self, listed: ListedRun, host: str, index: int) -> bool:
+    def has_step(
+        self,
+        listed: ListedRun,
+        host: str,
+        index: int,
+    ) -> bool:
         """Whether the report of a run, which is there, has a step of this host."""
         content = self._cache.read(key_of(listed, self._installation), REPORT)
-        steps = (
-            json.loads(content)["steps"] if content else {"each": (), "set_aside": ()}
-        )
+        if content:
+            steps = json.loads(content)["steps"]
+        else:
+            steps = {"each": (), "set_aside": ()}
         return any(
             (one["host"], one["index"]) == (host, index)
             for one in (*steps["each"], *steps["set_aside"])
         )
 
-    def step(self, listed: ListedRun, host: str, index: int) -> bytes | Analysis:
+    def step(
+        self,
+        listed: ListedRun,
+        host: str,
+        index: int,
+    ) -> bytes | Analysis:
         """One step with all of its threads, packed, or the analysis that is to
         draw it.
         """
@@ -156,7 +167,12 @@ class Analyses:
         task = {"kind": "compare", "path": str(new.run.path), "snapshots": snapshots}
         return self._found(key_made_of(one, other), COMPARISON, task, again=False)
 
-    def _of_run(self, listed: ListedRun, name: str, again: bool) -> bytes | Analysis:
+    def _of_run(
+        self,
+        listed: ListedRun,
+        name: str,
+        again: bool,
+    ) -> bytes | Analysis:
         run = listed.run
         task = {
             "kind": "analyse",
@@ -170,7 +186,11 @@ class Analyses:
         return self._found(key_of(listed, self._installation), name, task, again)
 
     def _found(
-        self, key: str, name: str, task: dict[str, Any], again: bool
+        self,
+        key: str,
+        name: str,
+        task: dict[str, Any],
+        again: bool,
     ) -> bytes | Analysis:
         content = self._cache.read(key, name)
         if not content and self._cache.holds(key):
@@ -181,7 +201,12 @@ class Analyses:
                 )  # the machine stopped, or what clears old files has taken a part
         return content or self._started(key, task, again)
 
-    def _started(self, key: str, task: dict[str, Any], again: bool) -> Analysis:
+    def _started(
+        self,
+        key: str,
+        task: dict[str, Any],
+        again: bool,
+    ) -> Analysis:
         with self._lock:
             known = self._asked.get(key)
             if known is not None and not (
@@ -196,20 +221,15 @@ class Analyses:
             with self._turns.mutex:
                 waiting = self._turns.queue
                 mine = [one for one in waiting if one.visitor == analysis.visitor]
-                dropped = (
-                    mine[:1]
-                    if len(mine) >= _MOST_OF_ONE
-                    else waiting[:1]
-                    if len(waiting) >= _MOST_WAITING
-                    else []
-                )
+                if len(mine) >= _MOST_OF_ONE:
+                    dropped = mine[:1]
+                else:
+                    dropped = waiting[:1] if len(waiting) >= _MOST_WAITING else []
                 for one in dropped:
                     waiting.remove(one)
             for waited in dropped:
-                waited.state, waited.error = (
-                    "failed",
-                    {"place": waited.task["path"], **_TOO_MANY},
-                )
+                waited.state = "failed"
+                waited.error = {"place": waited.task["path"], **_TOO_MANY}
                 waited.ended.set()
             self._turns.put(analysis)
             if self._workers < _AT_ONCE:

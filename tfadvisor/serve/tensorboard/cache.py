@@ -108,7 +108,8 @@ class Cache:
                 shutil.rmtree(self.folder / name, ignore_errors=True)
 
     def _throw_away(self, keep: str) -> None:
-        entries, now = [], time.time()
+        entries = []
+        now = time.time()
         for entry in os.scandir(self.folder):
             try:
                 used = entry.stat(follow_symlinks=False).st_mtime

@@ -133,7 +133,8 @@ def _listed(roots: Sequence[tuple[str, Path]]) -> dict[str, ListedRun]:
 
 
 def _described(run: Run) -> ListedRun:
-    size, content = 0, sha256()
+    size = 0
+    content = sha256()
     for file in run.files:
         try:
             bytes_of_file, stamp = size_and_stamp(file)

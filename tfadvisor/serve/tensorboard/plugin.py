@@ -119,7 +119,8 @@ class AdvisorPlugin(base_plugin.TBPlugin):  # type: ignore[misc]
         """One step of a host with all of its threads, or how far it is; only steps that
         the run has.
         """
-        listed, index = self._asked_for(request), request.args.get("index", "")
+        listed = self._asked_for(request)
+        index = request.args.get("index", "")
         if listed is None or not index.isdecimal() or len(index) > _DIGITS:
             return _unknown(request)
         host = request.args.get("host", "")
@@ -134,7 +135,8 @@ class AdvisorPlugin(base_plugin.TBPlugin):  # type: ignore[misc]
         """The causes of the change of the step time from `base` to `run`, once the
         pages of both were there.
         """
-        new, base = self._asked_for(request), self._asked_for(request, "base")
+        new = self._asked_for(request)
+        base = self._asked_for(request, "base")
         if new is None or base is None:
             return _unknown(request)
         found = self._analyses.comparison(new, base)
@@ -227,7 +229,9 @@ def _unknown(request: wrappers.Request) -> wrappers.Response:
 
 
 def _json(
-    request: wrappers.Request, content: Any, code: int = 200
+    request: wrappers.Request,
+    content: Any,
+    code: int = 200,
 ) -> wrappers.Response:
     return http_util.Respond(request, json.dumps(content), _JSON, code=code)
 

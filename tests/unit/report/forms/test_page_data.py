@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
+from msgspec.structs import replace
+from support.made_runs import op
 from support.pages import page_of, page_of_folder
 from support.places import FIXTURES
 from support.trace_builder import trace
@@ -81,3 +83,15 @@ def test_the_input_pipeline_is_told_stage_by_stage() -> None:
 
     assert slowest.kind == "ParallelMap"
     assert slowest.python
+
+
+def test_short_names_follow_the_table_of_ops() -> None:
+    """And no set, whose order differs from run to run: one trace gives one page."""
+    names = [f"void Eigen::kernel{letter}<int>(int)" for letter in "fcaebd"]
+    page = page_of(trace().step(0, 100))
+    ops = tuple(op(name, 1.0) for name in names)
+
+    text = encode([replace(page, ops=ops)])
+
+    (run,) = json.loads(text)["runs"]
+    assert list(run["short_names"]) == names
