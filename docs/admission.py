@@ -1,9 +1,12 @@
-"""What a stable rule of the catalogue needs: a reason at every bound, a source or two
-confirmations, and a trace.
+"""What a stable rule of the catalogue needs: a reason at every bound, and either a
+recording that it fires on or a vendor's guide that describes the fault.
 """
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -12,6 +15,7 @@ from tfadvisor.advice.loading.rule import Rule
 
 _VENDORS = (
     "cloud.google.com",
+    "docs.cloud.google.com",
     "docs.jax.dev",
     "docs.kernel.org",
     "docs.pytorch.org",
@@ -23,6 +27,7 @@ _VENDORS = (
     "www.tensorflow.org",
 )
 _REPOSITORIES = (
+    "ai-hypercomputer",
     "google",
     "google-deepmind",
     "jax-ml",
@@ -42,25 +47,32 @@ def lacks(rule: Rule, root: Path) -> list[str]:
     """What keeps a rule from being stable, a few words each; nothing of a preview rule.
     root: of the repository.
     """
-    if rule.is_preview:
-        return []
-    found = []
+    return (
+        [] if rule.is_preview else [*_without_reason(rule), *_without_proof(rule, root)]
+    )
+
+
+def _without_reason(rule: Rule) -> Iterator[str]:
     bare = sum(not one.because for one in bounds_of(rule))
     if bare:
-        found.append(f"{bare} bound{'s' if bare > 1 else ''} without a reason")
-    if (
-        not any(_is_vendor(one.url) for one in rule.source)
-        and len(rule.confirmed) < _CONFIRMATIONS
-    ):
-        found.append("neither a source by a vendor or framework nor two confirmations")
+        yield f"{bare} bound{'s' if bare > 1 else ''} without a reason"
+
+
+def _without_proof(rule: Rule, root: Path) -> Iterator[str]:
+    has_guide = any(_is_vendor(one.url) for one in rule.source)
+    if rule.is_documented:
+        if not has_guide:
+            yield "documented, and no source by a vendor or framework"
+        if rule.confirmed:
+            yield "documented, and a recording confirms it"
+        return
+    if not has_guide and len(rule.confirmed) < _CONFIRMATIONS:
+        yield "neither a source by a vendor or framework nor two confirmations"
     if not rule.confirmed:
-        found.append("no trace in `confirmed`")
-    gone = [
-        one
-        for one in rule.confirmed
-        if one.startswith("fixtures/") and not (root / one.split()[0]).exists()
-    ]
-    return found + [f"{one} is not there" for one in gone]
+        yield "no recording in `confirmed`"
+    for one in rule.confirmed:
+        if not _fires(rule, one, root):
+            yield f"does not fire on {one}"
 
 
 def _is_vendor(url: str) -> bool:
@@ -69,3 +81,58 @@ def _is_vendor(url: str) -> bool:
     if host == "github.com":
         return address.path.strip("/").partition("/")[0].lower() in _REPOSITORIES
     return host in _VENDORS or host.endswith((".nvidia.com", ".intel.com"))
+
+
+# Where it stands what a rule said of a recording: in the golden reports, which tests
+# compare with today's answers, or in answers that were frozen at first sight.
+
+_PROGRAM = re.compile(r"public program (\w+)")
+_SIGHT = re.compile(r"first sight, batch (\d+): (\w+)")
+_TRACE = re.compile(r"public trace (\S+)")
+_FORMERLY = {
+    "all-reduce-in-loop": ("exposed-collectives", "Sum once after the loop"),
+    "debugging-in-step": ("costly-ops", "Switch the checks off"),
+    "exposed-exchanges": ("exposed-collectives", "activations"),
+    "input-slow-parallel-map": ("input-parallel-map-saturated", ""),
+    "loop-of-tiny-ops": ("many-tiny-ops", "A loop inside the step"),
+    "recurrent-layer-ops": ("many-tiny-ops", "time steps of recurrent layers"),
+}
+"""Rules that frozen answers know as a cause of another: its id, and how what it advised
+for this cause began.
+"""
+
+
+def _fires(rule: Rule, recording: str, root: Path) -> bool:
+    """Whether what was said of a recording names the rule."""
+    if program := _PROGRAM.fullmatch(recording):
+        answers = root / "benchmarks" / "public-programs" / "first_answers.json"
+        return _answered(rule, answers, program[1])
+    if sight := _SIGHT.fullmatch(recording):
+        batch = root / "benchmarks" / "diagnosis" / "batches" / sight[1]
+        return _answered(rule, batch / "first_answers.json", sight[2])
+    golden = root / "tests" / "golden"
+    if trace := _TRACE.fullmatch(recording):
+        folders = (golden / "traces", golden / "cases" / "strangers")
+        return any(_reported(rule, one / f"{trace[1]}.txt") for one in folders)
+    return _reported(rule, golden / f"{recording}.txt")
+
+
+def _reported(rule: Rule, golden: Path) -> bool:
+    if not golden.is_file():
+        return False
+    finding = re.compile(rf"^  \w+,( unsure,)? {re.escape(rule.id)}(,|$)", re.MULTILINE)
+    return finding.search(golden.read_text(encoding="utf-8")) is not None
+
+
+def _answered(rule: Rule, answers: Path, program: str) -> bool:
+    if not answers.is_file():
+        return False
+    said = json.loads(answers.read_text(encoding="utf-8")).get(program, {})
+    name, advice = _FORMERLY.get(rule.id, (rule.id, ""))
+    runs = (one for one in said.values() if isinstance(one, dict))
+    findings = (each for one in runs for each in one.get("findings", ()))
+    return any(
+        one.get("rule", one.get("id")) == name
+        and advice in one.get("do", one.get("fix", ""))
+        for one in findings
+    )

@@ -44,6 +44,8 @@ CLASS_OF = {
     **dict.fromkeys(
         (
             "many-tiny-ops",
+            "loop-of-tiny-ops",
+            "recurrent-layer-ops",
             "launch-gaps-between-kernels",
             "unrolled-loop",
             "scatter-loop",

@@ -133,6 +133,8 @@ def _weight(one: Finding) -> str:
     words = [weight_words(one).lower(), one.rule_id]
     if one.is_question:
         words.append("asks")
+    if one.is_documented:
+        words.append("documented")
     if one.takes is not None:
         words.append(f"takes {one.takes:.0%}")
     if one.saving is not None:

@@ -131,7 +131,7 @@ def test_the_adapter_knows_causes_and_takes_a_new_rule_for_its_category(
 
     assert adapter.known_cause("a-new-rule", "host") == "host"
     assert adapter.known_cause("a-new-rule", "kernel") == "compute"
-    assert {*adapter.CAUSES.values(), *adapter.COPIES.values()} <= known
+    assert {*adapter.CAUSES.values()} <= known
     assert {cause for _, _, cause in adapter.BY_CATEGORY} <= known
 
 

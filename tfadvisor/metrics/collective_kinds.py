@@ -161,7 +161,7 @@ def costliest_message_bytes(question: Question) -> float:
     """Mean size of the messages of the collective whose calls are exposed for longest,
     of whatever kind.
     """
-    first = max(_labels(question), key=lambda one: one.exposed_ps)
+    first = _most_exposed(question)
     if first.unsized or not first.exposed_ps:
         raise MetricAbsent(
             "the trace does not say how much the costliest collective sends"
@@ -270,17 +270,19 @@ def exposed_rest_fraction(question: Question) -> float:
 
 @metric(unit=Unit.COUNT, better=Better.LESS)
 def collective_repeats_per_step(question: Question) -> float:
-    """Number of times that a step runs the same collective of its program, for the one
-    that runs most often. It exceeds 1 in a loop over layers.
+    """Number of times that a step runs the collective with the most exposed time. It
+    exceeds 1 in a loop over layers.
     """
-    most = added_up(
-        ((one.module, one.op), one.calls) for one in _labels(question) if one.op
-    )
-    if not most:
+    first = _most_exposed(question)
+    if not first.op:
         raise MetricAbsent(
             "the trace does not say which op of the program a collective belongs to"
         )
-    return max(most.values()) / max(device_steps(question.run), 1)
+    return first.repeats
+
+
+def _most_exposed(question: Question) -> _Label:
+    return max(_labels(question), key=lambda one: one.exposed_ps)
 
 
 @fact
@@ -305,6 +307,34 @@ def exposed_collective_kind(question: Question) -> str:
     return max(exposed, key=lambda kind: exposed[kind])
 
 
+_TURNS = 4
+"""Built trace fsdp-scan-tpu repeats a collective 8 times a step, moe-all-to-all-gpu 4
+times, and other recordings once.
+"""
+_CAUSES = {
+    CollectiveKind.BARRIER.value: "barrier",
+    CollectiveKind.ALL_TO_ALL.value: "exchange",
+    CollectiveKind.ALL_GATHER.value: "exchange",
+}
+
+
+@fact
+def communication_cause(question: Question) -> str:
+    """Why devices only communicate, by the kind with the most exposed time: `barrier`;
+    `exchange` (all-to-all or all-gather); `slices` where hosts send between slices of
+    TPUs; `loop` where the same all-reduce runs four times a step or more; else `other`,
+    as sums of gradients are.
+    """
+    kind = exposed_collective_kind(question)
+    if kind in _CAUSES:
+        return _CAUSES[kind]
+    if slices_network(question) == "used":
+        return "slices"
+    first = _most_exposed(question)
+    is_sum = first.kind is CollectiveKind.ALL_REDUCE
+    return "loop" if is_sum and first.op and first.repeats >= _TURNS else "other"
+
+
 @fact
 def exposed_collective_use(question: Question) -> str:
     """What the collective with the most exposed time is for, by the trace's HLO:
@@ -312,7 +342,7 @@ def exposed_collective_use(question: Question) -> str:
     experts), `asked for` (the program writes it, as jax.lax.all_to_all), `resharding`
     (the compiler put it in), or `unknown`.
     """
-    first = max(_labels(question), key=lambda one: one.exposed_ps)
+    first = _most_exposed(question)
     try:
         known = patterns_of_any_device(question)
     except MetricAbsent:
@@ -337,7 +367,7 @@ def sparse_core_offload(question: Question) -> str:
     its compiler lets them.
     """
     used = tpus(question.run)
-    offloaded = max(_labels(question), key=lambda one: one.exposed_ps).offloaded
+    offloaded = _most_exposed(question).offloaded
     if offloaded:
         return "runs"
     if offloaded is None and any(device.sparse_ps for _, device in used):
@@ -361,15 +391,9 @@ def combine_all_gather_bytes(question: Question) -> str:
         raise MetricAbsent(f"no collective of the counted steps is an {kind.value}")
     if any(one.unsized for one in mine):
         raise MetricAbsent("the trace does not say how large the messages are")
-    try:
-        turns = max(collective_repeats_per_step(question), 1.0)
-    except MetricAbsent:
-        turns = 1.0
-    return str(
-        math.ceil(
-            sum(one.bytes for one in mine) / max(device_steps(question.run), 1) / turns
-        )
-    )
+    turns = max((one.repeats for one in mine if one.op), default=1.0)
+    each = sum(one.bytes for one in mine) / max(device_steps(question.run), 1)
+    return str(math.ceil(each / max(turns, 1.0)))
 
 
 # Numbers for fixes, worked out from the run: what to set something to.

@@ -168,6 +168,23 @@ def compute_capability(question: Question) -> float:
     return min(found)
 
 
+_AMPERE = 8
+"""Tensor Cores multiply bfloat16 from this compute capability on (NVIDIA's CUDA
+programming guide, arithmetic throughput).
+"""
+
+
+@fact
+def sixteen_bit_type(question: Question) -> str:
+    """What to multiply in 16 bits: `float16` on NVIDIA GPUs before Ampere, whose Tensor
+    Cores know no other such type, else `bfloat16`.
+    """
+    try:
+        return "float16" if compute_capability(question) < _AMPERE else "bfloat16"
+    except MetricAbsent:
+        return "bfloat16"
+
+
 @fact
 def gpu_vendor(question: Question) -> str:
     """Vendor of the run's GPUs, in lower case: nvidia, amd or another. Old traces name

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from tfadvisor.metrics.registry import MetricAbsent, Question, once
+from tfadvisor.metrics.registry import MetricAbsent, Question, metric, once
 from tfadvisor.metrics.steady import a_device, accelerators, counted_hosts, gpus, share
 from tfadvisor.timeline.names.device_events import instruction_name
 from tfadvisor.timeline.names.host_events import op_type
@@ -16,7 +16,8 @@ from tfadvisor.timeline.names.kernels import kernel_kind
 from tfadvisor.timeline.names.program_calls import serving_phase
 from tfadvisor.timeline.program_ops import InProgram
 from tfadvisor.timeline.summary.hot_ops import HotOp, HotOps
-from tfadvisor.vocabulary import DeviceKind, TimeClass
+from tfadvisor.units import Unit
+from tfadvisor.vocabulary import Better, DeviceKind, TimeClass
 
 if TYPE_CHECKING:
     from tfadvisor.timeline.summary.main_program import ProgramPatterns
@@ -258,14 +259,26 @@ def elementwise(question: Question) -> tuple[list[HotOp], HotOps]:
     ], hot
 
 
-def of_phase(phase: str, question: Question) -> list[HotOp]:
-    """Those of a server's programs that fill a cache (prefill) or decode, by the
-    programs' names. Raises MetricAbsent.
+def _of_phase(phase: str, question: Question) -> float:
+    """Share of step time in a server's programs of one phase, by the programs' names.
+    Raises MetricAbsent.
     """
-    named = [(one, serving_phase(one.module)) for one in hottest_ops(question).ops]
-    if not any(of for _, of in named):
+    phases = [(one, serving_phase(one.module)) for one in hottest_ops(question).ops]
+    if not any(of for _, of in phases):
         raise MetricAbsent("no program of this run is named for prefill or decoding")
-    return [one for one, of in named if of == phase]
+    return of_step_time(question, [one for one, of in phases if of == phase])
+
+
+@metric(unit=Unit.FRACTION, better=Better.NEITHER)
+def prefill_fraction(question: Question) -> float:
+    """Share of step time in programs named for prefill."""
+    return _of_phase("prefill", question)
+
+
+@metric(unit=Unit.FRACTION, better=Better.NEITHER)
+def decode_fraction(question: Question) -> float:
+    """Share of step time in programs named for decoding or generating."""
+    return _of_phase("decode", question)
 
 
 def generic_products(question: Question) -> list[HotOp]:

@@ -4,7 +4,7 @@ steps run.
 
 from __future__ import annotations
 
-from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
+from tfadvisor.metrics.registry import MetricAbsent, Question, metric
 from tfadvisor.metrics.steady import (
     accelerated,
     an_accelerator,
@@ -16,11 +16,6 @@ from tfadvisor.timeline.host.allocators import DeviceMemory
 from tfadvisor.timeline.host.host_costs import HostCost
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better, Scatter
-
-_ROOM = 0.9
-"""The share of memory to fill: a step needs more now and then."""
-_LEAST_FACTOR = 1.5
-_MOST_FACTOR = 16
 
 
 def _allocators(question: Question) -> list[DeviceMemory]:
@@ -97,15 +92,3 @@ def memory_pool_fraction(question: Question) -> float:
     if not known:
         raise MetricAbsent("the trace does not say how much memory the GPU has")
     return min(memory_capacity_bytes(question) / max(known), 1.0)
-
-
-@fact(needs=(known_steps,))
-def batch_factor(question: Question) -> str:
-    """Factor by which the batch could grow as far as memory goes, a lower bound: 90% of
-    the memory over the peak, `3`. Absent below 1.5, and without steps, whose peak the
-    trace may lack.
-    """
-    times = _ROOM / max(peak_memory_fraction(question), 1e-6)
-    if times < _LEAST_FACTOR:
-        raise MetricAbsent("memory has no room for a batch half as large again")
-    return "1.5" if times < 2 else str(int(min(times, _MOST_FACTOR)))

@@ -7,7 +7,6 @@ A row `gather` registers the metric `gather_fraction` and the fact `gather_op`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import NamedTuple
 
 from tfadvisor.metrics.kinds import (
@@ -17,7 +16,6 @@ from tfadvisor.metrics.kinds import (
     hottest_ops,
     known_ops,
     of_kind,
-    of_phase,
     of_step_time,
     unfused_attention,
 )
@@ -55,14 +53,11 @@ Choice = Callable[[Question], SignalShare]
 
 
 class Signal(NamedTuple):
-    """One row. about: as in `Share of step time in …`. better: which way the share
-    improves.
-    """
+    """One row. about: as in `Share of step time in …`."""
 
     name: str
     about: str
     ops: Choice
-    better: Better = Better.LESS
 
 
 def _hot(
@@ -179,18 +174,6 @@ SIGNALS = (
         "over layers; from the trace's HLO",
         _hot(looped_slice_copies),
     ),
-    Signal(
-        "prefill",
-        "programs named for prefill",
-        _hot(partial(of_phase, "prefill")),
-        Better.NEITHER,
-    ),
-    Signal(
-        "decode",
-        "programs named for decoding or generating",
-        _hot(partial(of_phase, "decode")),
-        Better.NEITHER,
-    ),
     # what a compiled program does, on any device
     Signal(
         "argument_copy",
@@ -247,7 +230,7 @@ def _register(one: Signal) -> None:
         f"The costliest op of {one.name}_fraction, with its line where the HLO tells "
         "it: `fusion.3 (train.py:42)`."
     )
-    metric(unit=Unit.FRACTION, better=one.better)(fraction)
+    metric(unit=Unit.FRACTION, better=Better.LESS)(fraction)
     fact(op)
 
 

@@ -30,7 +30,7 @@ HOW = (
 CAUSES = {
     "input-sequential-map": "input/sequential-map",
     "input-per-element-map": "input/per-element-map",
-    "input-parallel-map-saturated": "input/heavy-map",
+    "input-slow-parallel-map": "input/heavy-map",
     "input-python-function": "input/python-function",
     "input-generator": "input/generator",
     "input-not-prefetched": "input/no-prefetch",
@@ -43,23 +43,43 @@ CAUSES = {
     "pipeline-built-in-step": "host/work-in-loop",  # see cause_of
     "eager-execution": "launch/op-by-op",
     "many-tiny-ops": "launch/tiny-ops",
+    "loop-of-tiny-ops": "launch/tiny-ops",
+    "recurrent-layer-ops": "launch/tiny-ops",
     "unrolled-loop": "launch/tiny-ops",
     "launch-gaps-between-kernels": "launch/many-dispatches",
     "late-kernel-starts": "launch/late-starts",
     "host-thread-contention": "launch/thread-contention",
     "recompilation-in-steps": "compile/recompilation",
     "small-collectives": "collective/many-small",
-    "exposed-collectives": "collective/exposed",
+    **dict.fromkeys(
+        (
+            "exposed-collectives",
+            "exposed-collectives-on-tpu",
+            "collectives-not-hidden",
+            "exposed-exchanges",
+            "all-reduce-in-loop",
+            "slices-network-exposed",
+            "layer-weights-exposed",
+            "layer-weights-exposed-on-tpu",
+        ),
+        "collective/exposed",
+    ),
+    "cores-wait-at-barrier": "imbalance",
     "uneven-devices": "imbalance/devices",
     "late-host": "imbalance/host",
     "synchronised-every-step": "host/synchronisation",
+    "inference-waits-every-step": "host/synchronisation",
     "loss-scaling-on-host": "launch",
     "all-reduce-below-bandwidth": "collective/slow-links",
-    "layer-weights-exposed": "collective/exposed",
     "pipeline-permutes-exposed": "collective/exposed",
     "products-wait-for-collectives": "collective/exposed",
     "slices-copied-in-loop": "transfer/device-to-device",
-    "exposed-copies": "transfer",  # see cause_of
+    "exposed-copies": "transfer/host-to-device",
+    "copies-beyond-computation": "transfer/host-to-device",
+    "results-copied-to-host": "transfer/device-to-host",
+    "copies-between-devices": "transfer/device-to-device",
+    "copies-within-device": "transfer/device-to-device",
+    "offload-exposed": "transfer",
     "python-in-step": "host/python-in-step",
     "short-steps": "launch/many-dispatches",
     "files-written-every-step": "host/file-writes",
@@ -85,15 +105,11 @@ CAUSES = {
     "fp32-matrix-kernels": "compute/precision",
     "double-precision": "compute/precision",
     "random-numbers": "compute",
-    "costly-ops": "compute/slow-kernel",
+    "debugging-in-step": "compute/slow-kernel",
+    "input-work-in-step": "compute/slow-kernel",
     "same-work-on-every-device": "compute/slow-kernel",
     "quota-of-cores-used-up": "host",
     "memory-swapped": "memory/pressure",
-}
-COPIES = {
-    "h2d_ms_per_step": "transfer/host-to-device",
-    "d2h_ms_per_step": "transfer/device-to-host",
-    "d2d_ms_per_step": "transfer/device-to-device",
 }
 # For rules that are not named above: the category and a part of the id.
 BY_CATEGORY = (
@@ -174,25 +190,17 @@ def answer(finding: Finding, report: Report) -> Answer:
         else ""
     )
     return Answer(
-        causes=(cause_of(finding, report),),
+        causes=(cause_of(finding),),
         sure=finding.severity.rank > Severity.LOW.rank,
         text=f"{finding.rule_id}, {finding.severity.value}{where}",
     )
 
 
-def cause_of(finding: Finding, report: Report) -> str:
-    if finding.rule_id == "exposed-copies":
-        copies = {name: report.metrics[name].value or 0.0 for name in COPIES}
-        return COPIES[max(copies, key=lambda name: copies[name])]
+def cause_of(finding: Finding) -> str:
     if finding.rule_id == "pipeline-built-in-step" and any(
         one.value == "iterator" for one in finding.evidence
     ):
         return "input/loader-in-loop"
-    if finding.rule_id == "costly-ops" and any(
-        one.value == "gradients of slices" for one in finding.evidence
-    ):
-        # a loop over parts of a tensor, which one op would take at once
-        return "launch/tiny-ops"
     return known_cause(finding.rule_id, finding.category)
 
 

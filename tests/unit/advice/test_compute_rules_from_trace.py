@@ -204,7 +204,7 @@ BUILT: dict[str, Callable[[], TraceBuilder]] = {
     "random-numbers": random_draws,
     "slices-copied-in-loop": scan_over_layers,
     "unfused-attention": attention,
-    "costly-ops": checks_for_nan,
+    "debugging-in-step": checks_for_nan,
     "double-precision": doubles,
     "fallback-kernels": halves_on_ordinary_cores,
     "ops-on-host": ops_on_the_host,

@@ -268,14 +268,14 @@ def with_collective(opcode: str, name: str, *more: bytes) -> bytes:
             "all-reduce",
             (),
             ((50, 95),),
-            "exposed-collectives",
+            "collectives-not-hidden",
         ),
         (
             "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
             "all-reduce",
             (),
             ((20, 95),),
-            "exposed-collectives",
+            "collectives-not-hidden",
         ),
     ],
 )

@@ -197,7 +197,7 @@ BUILT: list[tuple[str, Callable[[], TraceBuilder]]] = [
     ("loss-scaling-on-host", loss_scaling),
     ("python-in-step", python_in_the_step),
     ("profiler-errors", a_profiler_error),
-    ("dropped-events", unanswered_launches),
+    ("launched-work-missing", unanswered_launches),
     ("all-reduce-below-bandwidth", slow_all_reduce),
     ("many-small-copies", small_copies),
     ("late-kernel-starts", late_kernels),

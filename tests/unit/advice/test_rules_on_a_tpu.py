@@ -9,7 +9,7 @@ from support.trace_builder import TraceBuilder, _set, _stat_id, trace
 ABOUT_GPUS = """
     allocation-in-steps gpu-held-down graphs-off-while-recording host-thread-contention loss-scaling-on-host many-small-copies
     products-as-loops products-wait-for-collectives slices-copied-in-loop small-memory-pool staggered-launches
-    fallback-kernels fp32-matrix-kernels tf32-matrix-kernels misaligned-matmul-shapes graphs-hide-launches
+    fallback-kernels fp32-matrix-kernels tf32-matrix-kernels misaligned-matmul-shapes graphs-timed-as-one
 """.split()
 NEED_HLO = """
     argument-not-donated unrolled-loop random-numbers scatter-loop double-precision general-gathers cumulative-ops

@@ -164,6 +164,34 @@ def test_collectives_of_one_name_in_two_programs_are_two() -> None:
     assert builder.measure().value("collective_repeats_per_step") == 1
 
 
+SUM = "ncclDevKernel_AllReduce_Sum_f32_RING_LL"
+
+
+@pytest.mark.parametrize(
+    ("kernel", "turns", "cause"),
+    [
+        (SUM, 4, "loop"),
+        (SUM, 3, "other"),
+        ("ncclDevKernel_AllGather_RING_LL", 4, "exchange"),
+        ("ncclDevKernel_AllToAll", 1, "exchange"),
+        ("ncclDevKernel_ReduceScatter_Sum_f32_RING_LL", 4, "other"),
+    ],
+)
+def test_why_devices_only_communicate(kernel: str, turns: int, cause: str) -> None:
+    """The same collective so many times a step, 5 µs each, and one sum of 4 µs."""
+    calls = [(kernel, "it", 10.0 * at, 10.0 * at + 5) for at in range(turns)]
+    metrics = two_gpus(*calls, (SUM, "another", 90, 94)).measure()
+
+    assert metrics.fact("communication_cause") == cause
+    assert metrics.value("collective_repeats_per_step") == turns
+
+
+def test_where_computation_hides_all_communication_there_is_no_cause() -> None:
+    hidden = two_gpus((SUM, "it", 10, 20), compute=50).measure()
+
+    assert hidden.fact("communication_cause") is None
+
+
 def test_on_a_tpu_the_events_name_the_collective_that_a_loop_repeats() -> None:
     """Two steps of 100 µs; in each `all-reduce.3` runs four times."""
     builder = trace().step(0, 100).step(100, 200)

@@ -55,6 +55,21 @@ def test_generation_and_maker(
     assert metrics.fact("gpu_vendor") == vendor
 
 
+@pytest.mark.parametrize(
+    ("properties", "named"),
+    [
+        ({"compute_cap_major": 7, "compute_cap_minor": 5}, "float16"),
+        ({"compute_cap_major": 8}, "bfloat16"),
+        ({"device_vendor": "AMD", "compute_cap_major": 9}, "bfloat16"),
+        ({}, "bfloat16"),
+    ],
+)
+def test_the_type_for_products_in_16_bits(
+    properties: dict[str, object], named: str
+) -> None:
+    assert gpus(1, **properties).measure().fact("sixteen_bit_type") == named
+
+
 def test_the_oldest_gpu_decides() -> None:
     builder = (
         gpus(1, compute_cap_major=9)

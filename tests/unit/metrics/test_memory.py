@@ -110,20 +110,6 @@ def test_the_pool_against_the_gpus_memory() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("held", "factor"),
-    [(1, "14"), (3, "4"), (6, "2"), (9, "1.5"), (10, None), (15, None)],
-)
-def test_how_much_larger_the_batch_could_be(held: int, factor: str | None) -> None:
-    """0.9 · 16 GiB over the peak: 14.4, 4.8, 2.4, 1.6 and 1.44 times."""
-    assert (
-        allocated(two_steps(), 10, held * GIB, (16 - held) * GIB)
-        .measure()
-        .fact("batch_factor")
-        == factor
-    )
-
-
 def test_a_verdict_of_memory() -> None:
     """Half of the step allocates; it shows as launch or Python, and is neither."""
     builder = trace()
@@ -142,13 +128,10 @@ def test_a_verdict_of_memory() -> None:
     )
 
 
-def test_without_steps_nobody_says_how_far_the_batch_could_grow() -> None:
-    """1 of 16 GiB in use, which with steps is room for 14 times the batch."""
+def test_without_steps_nobody_advises_a_larger_batch() -> None:
+    """1 of 16 GiB in use; a trace without steps may lack the peak."""
     without = allocated(trace().busy("GPU:0", (0, 50)), 10, GIB, 15 * GIB).report()
 
-    assert (
-        allocated(two_steps(), 10, GIB, 15 * GIB).measure().fact("batch_factor") == "14"
-    )
     assert "batch" not in " ".join(
         fix.do for one in without.findings for fix in one.fixes
     )

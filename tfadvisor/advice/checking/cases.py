@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from tfadvisor.advice.checking.standards import shortcomings
 from tfadvisor.advice.findings import Finding, NotApplicable
 from tfadvisor.advice.judging.judge_rules import judge
 from tfadvisor.advice.judging.judged import Judged
@@ -74,6 +75,7 @@ def check_folder(folder: Path) -> Checked:
             failures.append(str(error))
             continue
         cases += len(found)
+        failures += [f"{file}: {one}" for one in shortcomings(rule)]
         failures += missing_kinds(rule, found)
         failures += [
             failure for case in found if (failure := run_case(rule, case)) is not None

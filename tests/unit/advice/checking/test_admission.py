@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import runpy
 from pathlib import Path
 
@@ -28,15 +29,41 @@ RULE = replace(
     at_most=None,
     fixes=(),
     source=(GUIDE,),
-    confirmed=("a public trace",),
+    confirmed=("fixtures/short",),
 )
 
 
-def test_a_rule_with_all_of_it_lacks_nothing(tmp_path: Path) -> None:
-    assert lacks(RULE, tmp_path) == []
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """What is said of some recordings: the rule fires on `short` and on a stranger's
+    trace, and named a public program and one of a batch at first sight.
+    """
+    golden = tmp_path / "tests" / "golden"
+    for name, said in (
+        ("fixtures/short", "  info, few-steps\n"),
+        ("fixtures/long", "  info, no-step-markers\n"),
+        ("traces/course/t4", "  low, unsure, few-steps, takes 5%\n"),
+        ("cases/strangers/laptop", "  info, few-steps\n"),
+    ):
+        file = golden / f"{name}.txt"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"verdict: none\nfindings:\n{said}")
+    public = tmp_path / "benchmarks" / "public-programs"
+    batch = tmp_path / "benchmarks" / "diagnosis" / "batches" / "9"
+    answers = {"findings": [{"id": "few-steps", "fix": "Record more."}]}
+    sight = {"findings": [{"rule": "few-steps", "do": "Record more."}]}
+    for folder, said in ((public, {"run": answers}), (batch, {"faulty": sight})):
+        folder.mkdir(parents=True)
+        text = json.dumps({"tf_vae": said, "jax_gcn": {"run": {"findings": []}}})
+        (folder / "first_answers.json").write_text(text)
+    return tmp_path
 
 
-def test_every_bound_needs_its_reason_wherever_it_stands(tmp_path: Path) -> None:
+def test_a_rule_with_all_of_it_lacks_nothing(checkout: Path) -> None:
+    assert lacks(RULE, checkout) == []
+
+
+def test_every_bound_needs_its_reason_wherever_it_stands(checkout: Path) -> None:
     fix = next(one for one in load_catalogue().rules if one.id == "few-steps").fixes[0]
     rule = replace(
         RULE,
@@ -46,8 +73,8 @@ def test_every_bound_needs_its_reason_wherever_it_stands(tmp_path: Path) -> None
     )
 
     assert len(bounds_of(rule)) == 4
-    assert lacks(rule, tmp_path) == ["3 bounds without a reason"]
-    assert lacks(replace(RULE, when=BARE), tmp_path) == ["1 bound without a reason"]
+    assert lacks(rule, checkout) == ["3 bounds without a reason"]
+    assert lacks(replace(RULE, when=BARE), checkout) == ["1 bound without a reason"]
 
 
 @pytest.mark.parametrize(
@@ -63,32 +90,78 @@ def test_every_bound_needs_its_reason_wherever_it_stands(tmp_path: Path) -> None
     ],
 )
 def test_a_source_is_a_vendors_or_two_confirmations_stand_in(
-    url: str, admitted: bool, tmp_path: Path
+    url: str, admitted: bool, checkout: Path
 ) -> None:
     rule = replace(RULE, source=(replace(GUIDE, url=url),))
     missing = ["neither a source by a vendor or framework nor two confirmations"]
+    twice = ("fixtures/short", "public trace laptop")
 
-    assert lacks(rule, tmp_path) == ([] if admitted else missing)
-    assert lacks(replace(rule, confirmed=("one", "another")), tmp_path) == []
+    assert lacks(rule, checkout) == ([] if admitted else missing)
+    assert lacks(replace(rule, confirmed=twice), checkout) == []
 
 
-def test_a_trace_is_needed_and_a_fixture_must_be_there(tmp_path: Path) -> None:
-    (tmp_path / "fixtures" / "there").mkdir(parents=True)
+@pytest.mark.parametrize(
+    ("recording", "fires"),
+    [
+        ("fixtures/short", True),
+        ("fixtures/long", False),
+        ("fixtures/gone", False),
+        ("public trace course/t4", True),
+        ("public trace laptop", True),
+        ("public trace gone", False),
+        ("public program tf_vae", True),
+        ("public program jax_gcn", False),
+        ("public program gone", False),
+        ("first sight, batch 9: tf_vae", True),
+        ("first sight, batch 9: jax_gcn", False),
+        ("first sight, batch 8: tf_vae", False),
+    ],
+)
+def test_the_rule_fires_on_what_confirms_it(
+    recording: str, fires: bool, checkout: Path
+) -> None:
+    found = lacks(replace(RULE, confirmed=(recording,)), checkout)
 
-    assert lacks(replace(RULE, confirmed=()), tmp_path) == ["no trace in `confirmed`"]
-    assert lacks(
-        replace(RULE, confirmed=("fixtures/there", "fixtures/gone")), tmp_path
-    ) == ["fixtures/gone is not there"]
+    assert found == ([] if fires else [f"does not fire on {recording}"])
+
+
+def test_without_a_recording_a_guide_must_stand_behind_it(checkout: Path) -> None:
+    unconfirmed = replace(RULE, confirmed=())
+    documented = replace(unconfirmed, proof="documented")
+
+    assert lacks(unconfirmed, checkout) == ["no recording in `confirmed`"]
+    assert lacks(documented, checkout) == []
+    assert lacks(replace(documented, source=(BLOG,)), checkout) == [
+        "documented, and no source by a vendor or framework"
+    ]
+    assert lacks(replace(RULE, proof="documented"), checkout) == [
+        "documented, and a recording confirms it"
+    ]
+
+
+def test_a_rule_that_was_a_cause_of_another_is_known_by_what_that_advised(
+    tmp_path: Path,
+) -> None:
+    batch = tmp_path / "benchmarks" / "diagnosis" / "batches" / "9"
+    batch.mkdir(parents=True)
+    said = [
+        {"rule": "exposed-collectives", "do": "Sum once after the loop. It runs twice."}
+    ]
+    text = json.dumps({"jax_sums": {"faulty": {"findings": said}}})
+    (batch / "first_answers.json").write_text(text)
+    recording = "first sight, batch 9: jax_sums"
+    rule = replace(RULE, id="all-reduce-in-loop", confirmed=(recording,))
+
+    assert lacks(rule, tmp_path) == []
+    assert lacks(replace(rule, id="exposed-exchanges"), tmp_path) == [
+        f"does not fire on {recording}"
+    ]
 
 
 def test_a_rule_on_trial_lacks_nothing(tmp_path: Path) -> None:
-    assert (
-        lacks(
-            replace(RULE, tier="preview", when=BARE, confirmed=(), source=(BLOG,)),
-            tmp_path,
-        )
-        == []
-    )
+    trial = replace(RULE, tier="preview", when=BARE, confirmed=(), source=(BLOG,))
+
+    assert lacks(trial, tmp_path) == []
 
 
 @pytest.mark.parametrize(

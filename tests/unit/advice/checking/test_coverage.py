@@ -34,6 +34,8 @@ def test_no_rule_cites_a_tip_that_is_not_listed() -> None:
         "JXP-",
         "LNX-",
         "NVML-",
+        "CUPTI-",
+        "TPU-",
         "TFG-0.",
     )  # of profilers and systems, and the guide on recording
 

@@ -33,7 +33,9 @@ def test_facts_and_negations_in_words() -> None:
     page = rule_page(RULES["exposed-collectives"])
 
     assert "not\n" in page and "`device_kind` is cpu" in page
-    assert "`exposed_collective_kind` is all-to-all or all-gather" in page
+    assert "`costly_op_kind` is checks for NaN and Inf or summaries" in rule_page(
+        RULES["debugging-in-step"]
+    )
 
 
 def test_the_page_of_a_rule_on_trial_says_so_asks_and_gives_reasons() -> None:

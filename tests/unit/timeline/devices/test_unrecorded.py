@@ -160,7 +160,7 @@ def test_runs_are_known_by_the_name_that_older_jaxlib_gives_them() -> None:
     assert report.verdict.summary.startswith(
         "88% of the work that the host launched left nothing in the trace"
     )
-    assert "dropped-events" in {
+    assert "launched-work-missing" in {
         finding.rule_id for finding in (*report.findings, *report.capture)
     }
 
