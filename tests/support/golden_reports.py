@@ -19,7 +19,7 @@ import msgspec
 import tfadvisor
 from tfadvisor.advice.findings import Finding
 from tfadvisor.report.model import Report
-from tfadvisor.report.wording import weight_words
+from tfadvisor.report.wording import time_line, weight_words
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "tests" / "golden"
@@ -105,18 +105,17 @@ def _head(report: Report) -> list[str]:
 
 def _activities(report: Report) -> list[str]:
     rows = [
-        (part.fraction, kind.kind, part.activity)
+        (part.fraction, kind.kind, part)
         for kind in report.attribution
         for part in kind.parts
     ]
-    largest = sorted(rows, key=lambda row: -row[0])[:_ACTIVITIES]
-    return [
-        "goes:",
-        *(
-            f"  {share:4.0%}  {kind:10}  {activity}"
-            for share, kind, activity in largest
-        ),
-    ]
+    lines = ["goes:"]
+    for share, kind, part in sorted(rows, key=lambda row: -row[0])[:_ACTIVITIES]:
+        lines.append(f"  {share:4.0%}  {kind:10}  {part.activity}")
+        cause = time_line(kind, part).cause
+        if cause:
+            lines.append(f"        {cause}")
+    return lines
 
 
 def _findings(report: Report) -> Iterator[str]:

@@ -19,6 +19,7 @@ from tfadvisor.advice.findings import (
     Plan,
     Verdict,
 )
+from tfadvisor.causes import Cause
 from tfadvisor.printable import plain
 from tfadvisor.vocabulary import Better, Scatter, Severity
 
@@ -288,6 +289,10 @@ class ActivityTime(msgspec.Struct, frozen=True):
     """Where most of it happens; at most three."""
     parts: tuple[PlacedTime, ...]
     """What it consists of; they add up to it. Empty where the trace names no parts."""
+    cause: Cause | msgspec.UnsetType = msgspec.UNSET
+    """What this time is spent on, how it is tied to the step, and how often; absent of
+    what devices do, and where nothing of it is recorded.
+    """
 
 
 class ClassTime(msgspec.Struct, frozen=True):

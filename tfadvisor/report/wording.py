@@ -14,6 +14,7 @@ from tfadvisor.advice.findings import (
     PlanStep,
     Saving,
 )
+from tfadvisor.causes import OPS_ONE_BY_ONE, Done
 from tfadvisor.printable import cut, one_line
 from tfadvisor.report.model import ActivityTime, PlacedTime, Report
 from tfadvisor.tallies import listed
@@ -294,6 +295,8 @@ class TimeLine(msgspec.Struct, frozen=True):
     share: str
     time: str
     words: str
+    cause: str
+    """What it is spent on, and how often; "" for what is not known."""
 
 
 _WORTH_A_LINE = 0.01
@@ -333,7 +336,43 @@ def time_line(kind: str, one: ActivityTime) -> TimeLine:
         place = place_of_time(first) or place
     if place and place not in words:
         words += f" ({place})"
-    return TimeLine(kind, percent(one.fraction), duration(one.ms), one_line(words))
+    cause = cause_words(one) if one.fraction >= _HAS_CAUSE else ""
+    return TimeLine(
+        kind, percent(one.fraction), duration(one.ms), one_line(words), cause
+    )
+
+
+_HAS_CAUSE = 0.03
+"""From this share of the step on what an activity is spent on has a line."""
+
+
+def cause_words(one: ActivityTime) -> str:
+    """`converting Python values one by one 56% (32,768 × _dtype_and_weaktype a step)`, and
+    in which steps, where these are not all of them; "" where nothing inside is known.
+    """
+    cause = one.cause
+    if isinstance(cause, msgspec.UnsetType):
+        return ""
+    done = ", ".join(map(_done_words, cause.does))
+    if cause.often in ("", "every"):
+        return done
+    steps = (
+        f"in {cause.count} of {cause.of_steps} steps, {duration(cause.worst_ms)} in one"
+    )
+    return f"{done}; {steps}" if done else steps
+
+
+def _done_words(done: Done) -> str:
+    by = one_line(done.by).partition(" (")[0]
+    if done.what == OPS_ONE_BY_ONE:
+        return f"{done.count:,.0f} {done.what} {percent(done.fraction)}: {by}"
+    if done.count >= _MANY:
+        by = f"{done.count:,.0f} × {by} a step"
+    return f"{done.what} {percent(done.fraction)} ({by})"
+
+
+_MANY = 10
+"""From this number on it is said how often an event comes in a step."""
 
 
 def fitted(words: str, room: int) -> str:

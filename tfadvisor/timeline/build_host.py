@@ -294,7 +294,7 @@ def _explain(
     costs = attributed.costs
     known = not placed.unrecorded.proof
     samples = sampled(trace)
-    spent, silent = (
+    spent, within, silent = (
         activities(
             threads,
             steps,
@@ -308,7 +308,7 @@ def _explain(
             samples=samples,
         )
         if known
-        else ((), EMPTY)
+        else ((), (), EMPTY)
     )
     spent = samples.named(spent, classes) if samples is not None else spent
     alone = attributed.time.classes[0] or classes  # while the first device waits
@@ -342,6 +342,7 @@ def _explain(
         host_ops=host_ops(trace, threads, steps, pipeline),
         pipeline_ops=pipeline_ops(threads, steps, pipeline),
         spent=spent,
+        inside=within,
         memory=device_memory(trace, threads),
         libraries=libraries(threads.names),
         pictures=pictures,

@@ -13,6 +13,7 @@ import numpy as np
 
 from tfadvisor.arrays import blocks, distinct
 from tfadvisor.program.find_modules import Modules
+from tfadvisor.timeline.attribution.inside import Inside
 from tfadvisor.timeline.attribution.spent import Spent
 from tfadvisor.timeline.devices.device_kinds import UnrecordedWork
 from tfadvisor.timeline.host.allocators import DeviceMemory
@@ -71,6 +72,8 @@ class HostEvidence(msgspec.Struct, frozen=True):
     """What takes the counted steps, class by class, summed over the devices; empty
     where the devices' work is not recorded.
     """
+    inside: tuple[Inside, ...]
+    """What lies inside of the time of each activity of the host."""
     memory: tuple[DeviceMemory, ...]
     """What the allocators of the devices report, one each."""
     libraries: Libraries

@@ -1,6 +1,6 @@
 // @vitest-environment jsdom
 import { describe, expect, it } from "vitest";
-import { attribution, placeWords } from "../src/sections/attribution.js";
+import { attribution, causeWords, placeWords } from "../src/sections/attribution.js";
 import type { View } from "../src/parts/section.js";
 
 const NOWHERE = { file: "", line: null, function: "", stage: "", layer: "", op: "", kernel: "" };
@@ -10,6 +10,12 @@ describe("where the step goes", () => {
     expect(placeWords({ ...NOWHERE, file: "train.py", line: 42, layer: "model/dense" }, "MatMul")).toBe("train.py:42, model/dense");
     expect(placeWords({ ...NOWHERE, file: "train.py", line: 42 }, "save (train.py:42)")).toBe("");
     expect(placeWords(undefined, "MatMul")).toBe("");
+  });
+
+  it("says what lies inside of a time, and in which steps where these are few", () => {
+    const cause = { does: [{ what: "flattening a tree of arguments", by: "_variable_flatten (variablelib.py:2012)", fraction: 0.5, count: 1600 }], tie: null, often: "every", count: 20, of_steps: 20, worst_ms: 69 };
+    expect(causeWords(cause)).toBe("flattening a tree of arguments 50% (1,600 × _variable_flatten a step)");
+    expect(causeWords({ ...cause, does: [], often: "once", count: 1 })).toBe("in 1 of 20 steps, 69 ms in one");
   });
 
   it("draws a tree whose large classes are open, and nothing in a name is markup", () => {

@@ -10,8 +10,10 @@ from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
 
 import msgspec
+from msgspec.structs import replace
 
 from tfadvisor.arrays import median
+from tfadvisor.causes import Cause, causes_of
 from tfadvisor.metrics.layers import ComputedOp, OpKey, parts_of
 from tfadvisor.metrics.registry import MetricAbsent
 from tfadvisor.metrics.steady import class_shares, counted_hosts, periods_ms
@@ -72,11 +74,15 @@ def attribution(run: RunSummary) -> tuple[tuple[ClassTime, ...], str]:
         return (), str(absent)
 
     spent = listed((one.kind, one) for one in _spent(run))
+    causes = causes_of(run)
     found = []
     for kind, share in shares.items():
         if share:
             named = _named(run, spent.get(kind, []), share)
-            parts = tuple(_activities(named, share, step_ms))
+            parts = tuple(
+                _with_cause(one, causes.get((kind, one.activity)))
+                for one in _activities(named, share, step_ms)
+            )
             found.append(
                 ClassTime(
                     kind.label,
@@ -87,6 +93,12 @@ def attribution(run: RunSummary) -> tuple[tuple[ClassTime, ...], str]:
             )
     found.sort(key=lambda one: -one.fraction)
     return tuple(found), ""
+
+
+def _with_cause(one: ActivityTime, cause: Cause | None) -> ActivityTime:
+    if cause is None or (not cause.does and not cause.often):
+        return one
+    return replace(one, cause=cause)
 
 
 def _spent(run: RunSummary) -> Iterator[Spent]:

@@ -85,7 +85,8 @@ def _activities(report: Report) -> list[str]:
         "|---|---|---:|---:|",
     ]
     for one in largest:
-        words = in_markdown(one.words)
+        known = f"{one.words}: {one.cause}" if one.cause else one.words
+        words = in_markdown(known)
         lines.append(f"| {one.kind} | {words} | {one.share} | {one.time} |")
     return [*lines, ""]
 

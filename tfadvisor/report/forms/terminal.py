@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import msgspec
 
 from tfadvisor.advice.findings import Finding, Fix, Verdict
-from tfadvisor.printable import one_line
+from tfadvisor.printable import cut, one_line
 from tfadvisor.report.about import about_lines
 from tfadvisor.report.forms.op_table import op_table
 from tfadvisor.report.model import ActivityTime, PlacedTime, Report
@@ -169,6 +169,8 @@ def _most_of_the_step(page: TextPage, report: Report) -> None:
     for one in lines:
         label = f"  {one.share:>4}  {one.time:>8}  {one.kind:<10} "
         page.line(label, fitted(one.words, page.width - len(label)))
+        if one.cause:
+            page.line(" " * len(label), (cut(one.cause, page.width - len(label)), DIM))
     page.line()
 
 

@@ -19,6 +19,7 @@ from tfadvisor.timeline.attribution.device_spent import (
     queued_work,
 )
 from tfadvisor.timeline.attribution.host_spent import HostWork
+from tfadvisor.timeline.attribution.inside import Inside, together
 from tfadvisor.timeline.attribution.spent import Sampled, Spent
 from tfadvisor.timeline.attribution.thread_time import Chains, chains_of, name_kinds
 from tfadvisor.timeline.host.threads import Threads
@@ -57,8 +58,9 @@ def activities(
     pipeline: BoolArray,
     pipeline_python: Intervals,
     samples: Sampled | None = None,
-) -> tuple[tuple[Spent, ...], Intervals]:
-    """(what takes the time, when the driving thread is in no event). Summed over the
+) -> tuple[tuple[Spent, ...], tuple[Inside, ...], Intervals]:
+    """(what takes the time, what lies inside of it, when the driving thread is in no
+    event). Summed over the
     devices that take part in each counted step, or of the host alone without any.
 
     host: of host_classes_of_time. kept: the classes on each device, as break_down gives
@@ -66,7 +68,7 @@ def activities(
     pipeline_python: where that runs Python. samples: of the main thread.
     """
     if not len(steps) or not steps.steady().any():
-        return (), EMPTY
+        return (), (), EMPTY
     names = name_kinds(threads)
     thread = threads.threads[steps.thread] if steps.thread >= 0 else None
     driver = chains_of(threads, names, steps, thread, pipeline, gaps=True)
@@ -112,7 +114,8 @@ def activities(
                 found += spent
             if len(instants):
                 work.add(kind, instants)
-    return _largest([*found, *work.told()], whole), driver.gaps()
+    largest = _largest([*found, *work.told()], whole)
+    return largest, together(work.inside()), driver.gaps()
 
 
 def _on_device(

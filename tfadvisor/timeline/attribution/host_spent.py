@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from tfadvisor.arrays import true_at
 from tfadvisor.timeline.attribution.exclusive import shared
+from tfadvisor.timeline.attribution.inside import Inside, inside
 from tfadvisor.timeline.attribution.spent import (
     FEWEST_TICKS,
     NOT_RECORDED,
@@ -172,6 +173,24 @@ class HostWork:
                     else None
                 )
                 yield one if line is None else replace(one, detail=f"line {line}")
+
+    def inside(self) -> Iterator[Inside]:
+        """What lies in the time of each activity."""
+        for (kind, _), (chains, spent) in self._spent.items():
+
+            def activity_of(
+                event: int, kind: TimeClass = kind, chains: Chains = chains
+            ) -> str:
+                chain = _chain_of(chains, event, self._threads, self._names)
+                return _named(kind, chain, 0).activity
+
+            yield from inside(
+                kind,
+                chains,
+                spent,
+                activity_of,
+                lambda row: plain(self._threads.names[row]),
+            )
 
     def _add_others(
         self, kind: TimeClass, waiting: Intervals, *, telling: bool
@@ -337,16 +356,22 @@ def _told(
     nothing, length = np.zeros(len(mine), np.int64), np.ascontiguousarray(spent[mine])
     last, _, total, _ = alike(chosen, nothing, length, np.ones(len(mine), np.uint8), 0)
     for one in np.argsort(-total, kind="stable")[:_MOST].tolist():
-        at = int(mine[last[one]])
-        rows = [int(column[at]) for column in columns]
-        chain = _Chain(
-            threads,
-            names,
-            int(chains.kind[at]) in _WAITING,
-            bool(chains.feeds[at]),
-            *rows,
-        )
+        chain = _chain_of(chains, int(mine[last[one]]), threads, names)
         yield _named(kind, chain, int(total[one]))
+
+
+def _chain_of(chains: Chains, event: int, threads: Threads, names: NameKinds) -> _Chain:
+    columns = (
+        chains.leaf,
+        chains.telling,
+        chains.user,
+        chains.called,
+        chains.dispatched,
+        chains.stage,
+    )
+    rows = [int(column[event]) for column in columns]
+    waits = int(chains.kind[event]) in _WAITING
+    return _Chain(threads, names, waits, bool(chains.feeds[event]), *rows)
 
 
 class _Chain:

@@ -21,6 +21,7 @@ from tfadvisor.timeline.intervals import (
     union,
 )
 from tfadvisor.timeline.names.classes import HostClass
+from tfadvisor.timeline.names.doings import doing_of
 from tfadvisor.timeline.names.frames import annotates, is_frame, is_users_frame
 from tfadvisor.timeline.names.host_events import (
     called_function,
@@ -43,7 +44,9 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 _MOST_EVENTS = 3_000_000
-"""Of one thread that are looked at; the time of the others counts as not recorded."""
+"""Of one thread that are looked at, the longest; the time of the others belongs to what
+they lie in.
+"""
 
 
 class NameKinds(msgspec.Struct, frozen=True):
@@ -73,6 +76,8 @@ class NameKinds(msgspec.Struct, frozen=True):
     """
     frames: BoolArray
     """A Python frame."""
+    doings: npt.NDArray[np.int8]
+    """What it does, as `Doing` numbers it."""
 
 
 def name_kinds(threads: Threads) -> NameKinds:
@@ -80,10 +85,12 @@ def name_kinds(threads: Threads) -> NameKinds:
     users, silent, telling, calls, executed, stage, waits, frames = (
         np.zeros(len(threads.names), np.bool_) for _ in range(8)
     )
+    doings = np.zeros(len(threads.names), np.int8)
     functions = set()
     running = set()
     for row in true_at(threads.borne).tolist():
         name = threads.names[row]
+        doings[row] = doing_of(name)
         telling[row] = not inside_runtime(name)
         if is_frame(name):
             users[row], silent[row], frames[row] = (
@@ -117,6 +124,7 @@ def name_kinds(threads: Threads) -> NameKinds:
         frozenset(functions),
         only,
         frames,
+        doings,
     )
 
 
@@ -156,6 +164,12 @@ class Chains(msgspec.Struct, frozen=True):
     """The outermost event around it that names a function or op to be dispatched."""
     stage: npt.NDArray[np.int32]
     """The innermost stage of a pipeline around it."""
+    doing: npt.NDArray[np.int32]
+    """The innermost event around it that says what is done."""
+    does: npt.NDArray[np.int8]
+    """What that is, as `Doing` numbers it; 0 for unknown."""
+    step: npt.NDArray[np.int32]
+    """The step in which it begins, -1 before the first."""
     kind: npt.NDArray[np.int8]
     """Its HostClass, OTHER of a gap."""
     compiles: BoolArray
@@ -215,6 +229,7 @@ def chains_of(
     leaf = row.astype(np.int32)
     telling = nearest(names.telling[row])
     user = nearest(users)
+    doing = nearest(names.doings[row] > 0)
     called = np.where(user >= 0, nearest(users | _at(users, parent)), -1).astype(
         np.int32
     )
@@ -228,6 +243,9 @@ def chains_of(
         called=called,
         dispatched=nearest(calls & ~_at(enclosing(calls, parent) >= 0, parent)),
         stage=nearest(names.stage[row]),
+        doing=doing,
+        does=np.where(doing >= 0, names.doings[doing], 0).astype(np.int8),
+        step=(reached(steps.starts, start) - 1).astype(np.int32),
         kind=kind,
         compiles=nearest(kind == HostClass.COMPILE.value) >= 0,
         feeds=pipeline[events],
@@ -236,7 +254,7 @@ def chains_of(
         return one
     between = difference(within, union(lo, hi))
     before, after = _around(start, end, row, between)
-    return _with_gaps(one, between, before, after)
+    return _with_gaps(one, between, before, after, steps)
 
 
 def _with_gaps(
@@ -244,6 +262,7 @@ def _with_gaps(
     gaps: Intervals,
     before: npt.NDArray[np.int32],
     after: npt.NDArray[np.int32],
+    steps: Steps,
 ) -> Chains:
     none = np.full(len(gaps), -1, np.int32)
     no = np.zeros(len(gaps), np.bool_)
@@ -255,7 +274,9 @@ def _with_gaps(
             "called": after,
             "compiles": no,
             "feeds": no,
+            "does": np.zeros(len(gaps), np.int8),
         },
+        "step": (reached(steps.starts, gaps.starts) - 1).astype(np.int32),
         "who": np.arange(len(gaps), dtype=np.int32) + np.int32(len(one.leaf)),
         "kind": np.full(len(gaps), HostClass.OTHER.value, np.int8),
     }
@@ -278,9 +299,8 @@ def _events(
     start, end, row = (
         one[thread.lo : thread.hi] for one in (threads.start, threads.end, threads.row)
     )
-    inside = true_at(
-        (end > start) & (start < steps.ends[-1]) & (end > steps.starts[0])
-    )[:_MOST_EVENTS]
+    in_steps = (start < steps.ends[-1]) & (end > steps.starts[0])
+    inside = _longest(true_at((end > start) & in_steps), end - start)
     step = np.minimum(
         reached(steps.starts, start[inside] - np.int64(1)), len(steps) - 1
     )
@@ -292,6 +312,16 @@ def _events(
         inside[(~around | names.frames[mine] | names.calls[mine]) & ~names.silent[mine]]
         + thread.lo
     )
+
+
+def _longest(events: Int64Array, length: Int64Array) -> Int64Array:
+    """Of too many events those that take longest, in their order."""
+    if len(events) <= _MOST_EVENTS:
+        return events
+    shortest = len(events) - _MOST_EVENTS
+    bound = np.partition(length[events], shortest)[shortest]
+    kept: Int64Array = events[length[events] >= bound]
+    return kept[: 2 * _MOST_EVENTS]
 
 
 def _at(flags: BoolArray, index: Int64Array) -> BoolArray:

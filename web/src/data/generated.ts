@@ -203,6 +203,27 @@ export interface PlacedTime {
   places: Place[];
 }
 
+/** One thing that is done inside of a place's time. */
+export interface Done {
+  what: string;
+  by: string;
+  fraction: number;
+  count: number;
+}
+
+/**
+ * What a place's time is spent on, how it is tied to the step, and how often it is
+ * there.
+ */
+export interface Cause {
+  does: Done[];
+  tie: string | null;
+  often: string;
+  count: number;
+  of_steps: number;
+  worst_ms: number;
+}
+
 /**
  * One activity in the time of a class: a kind of op, a kind of collective, a Python
  * function, a stage of the pipeline.
@@ -213,6 +234,7 @@ export interface ActivityTime {
   ms: number;
   places: Place[];
   parts: PlacedTime[];
+  cause?: Cause;
 }
 
 /** One class of step time, as in `breakdown`. */

@@ -1,5 +1,5 @@
 /** Where the step goes: class, activity, place, as a tree that is open as far as it matters. */
-import type { ActivityTime, ClassTime, Place, PlacedTime } from "../data/generated.js";
+import type { ActivityTime, Cause, ClassTime, Done, Place, PlacedTime } from "../data/generated.js";
 import { h } from "../dom.js";
 import { swatch } from "../parts/bar.js";
 import { empty, section, type Section, type View } from "../parts/section.js";
@@ -48,13 +48,31 @@ function leaf(one: ActivityTime | PlacedTime): HTMLElement {
 
 function row(one: ActivityTime | PlacedTime): HTMLElement {
   const where = placeWords(one.places[0], one.activity);
+  const cause = "cause" in one ? causeWords(one.cause) : "";
   return h("span", { class: "tree-row" },
-    h("span", { class: "tree-name" }, one.activity, where === "" ? null : h("span", { class: "dim small" }, ` ${where}`)),
+    h("span", { class: "tree-name" }, one.activity, where === "" ? null : h("span", { class: "dim small" }, ` ${where}`), cause === "" ? null : h("span", { class: "dim small" }, ` ${cause}`)),
     ...numbers(one));
 }
 
 function numbers(one: { fraction: number; ms: number }): HTMLElement[] {
   return [h("span", { class: "number" }, percent(one.fraction)), h("span", { class: "number dim" }, duration(one.ms))];
+}
+
+/** `converting Python values one by one 56% (32,768 × _dtype_and_weaktype a step)`, and in which steps where these are not all. */
+export function causeWords({ does, often, count, of_steps, worst_ms }: Cause): string {
+  const done = does.map(doneWords).join(", ");
+  if (often === "" || often === "every") return done;
+  const steps = `in ${count} of ${of_steps} steps, ${duration(worst_ms)} in one`;
+  return done === "" ? steps : `${done}; ${steps}`;
+}
+
+const MANY = 10;
+
+function doneWords({ what, by, fraction, count }: Done): string {
+  const name = by.replace(/ \(.*$/, "");
+  const number = Math.round(count).toLocaleString("en-US");
+  if (what === "ops one by one") return `${number} ${what} ${percent(fraction)}: ${name}`;
+  return `${what} ${percent(fraction)} (${count >= MANY ? `${number} × ${name} a step` : name})`;
 }
 
 /** `train.py:42, model/dense`: what the name itself does not say. */

@@ -1,0 +1,101 @@
+"""The cause of each activity of the host, from what lies inside of its time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tfadvisor.causes.cause import Cause, Done
+from tfadvisor.timeline.attribution.inside import Inside
+from tfadvisor.timeline.names.doings import Doing
+from tfadvisor.timeline.names.host_events import single_op
+from tfadvisor.timeline.run.run_summary import RunSummary
+from tfadvisor.timeline.summary.host_summary import HostSummary
+from tfadvisor.units import PS_PER_MS
+from tfadvisor.vocabulary import TimeClass
+
+_EVERY, _MOST = 0.9, 0.5
+"""Shares of the counted steps from which a cost lies in every one, or in most: a step that
+the window's ends cut may lack it.
+"""
+_WORTH_A_WORD = 0.05
+"""Of a place's time."""
+_MOST_DONE = 4
+_MOST_NAMED = 3
+Key = tuple[TimeClass, str]
+
+
+def causes_of(run: RunSummary) -> dict[Key, Cause]:
+    """By class and activity. Of several hosts the one that has most of it speaks."""
+    found: dict[Key, tuple[int, Cause]] = {}
+    for host in run.hosts:
+        for key, parts in _by_activity(host).items():
+            ps = sum(part.ps for part in parts)
+            if key not in found or ps > found[key][0]:
+                found[key] = ps, _cause(parts, host)
+    return {key: cause for key, (_, cause) in found.items()}
+
+
+def _by_activity(host: HostSummary) -> dict[Key, list[Inside]]:
+    found: dict[Key, list[Inside]] = {}
+    for part in host.evidence.inside:
+        found.setdefault((part.kind, part.activity), []).append(part)
+    return found
+
+
+def _cause(parts: Sequence[Inside], host: HostSummary) -> Cause:
+    steady = host.steps.steady()
+    counted = int(steady.sum())
+    bits = 0
+    for part in parts:
+        bits |= part.steps
+    in_steps = sum(bits >> index & 1 for index in steady.nonzero()[0].tolist())
+    return Cause(
+        does=_does(parts),
+        tie=None,
+        often=_often(in_steps, counted),
+        count=in_steps,
+        of_steps=counted,
+        worst_ms=sum(part.worst_ps for part in parts) / PS_PER_MS,
+    )
+
+
+def _often(in_steps: int, counted: int) -> str:
+    if not in_steps or not counted:
+        return ""
+    share = in_steps / counted
+    if share >= _EVERY:
+        return "every"
+    if share >= _MOST:
+        return "most"
+    return "once" if in_steps == 1 else "some"
+
+
+def _done(doing: Doing, parts: list[Inside], fraction: float) -> Done:
+    """Of ops all are counted and the first few named; else the event that takes most."""
+    parts.sort(key=lambda part: -part.ps)
+    if doing is Doing.OPS:
+        names = dict.fromkeys(single_op(part.by) for part in parts)
+        steps, count = 0, 0
+        for part in parts:
+            steps |= part.steps
+            count += part.count
+        by = ", ".join(list(names)[:_MOST_NAMED])
+        return Done(doing.words, by, fraction, count / max(steps.bit_count(), 1))
+    largest = parts[0]
+    per_step = largest.count / max(largest.steps.bit_count(), 1)
+    return Done(doing.words, largest.by, fraction, per_step)
+
+
+def _does(parts: Sequence[Inside]) -> tuple[Done, ...]:
+    whole = sum(part.ps for part in parts)
+    by_doing: dict[Doing, list[Inside]] = {}
+    for part in parts:
+        if part.doing is not Doing.UNKNOWN:
+            by_doing.setdefault(part.doing, []).append(part)
+    found = []
+    for doing, mine in by_doing.items():
+        ps = sum(part.ps for part in mine)
+        if ps < _WORTH_A_WORD * whole:
+            continue
+        found.append(_done(doing, mine, ps / whole))
+    return tuple(sorted(found, key=lambda one: -one.fraction))[:_MOST_DONE]
