@@ -118,7 +118,8 @@ def foresee(
     def alone(one: Judged) -> float:
         if not _may_be_foreseen(one):
             return one.own.high
-        return promises(parts, tracer, [claim_of(one, metrics)], known)[0].high
+        promise = promises(parts, tracer, [claim_of(one, metrics)], known)[0]
+        return promise.high * one.correction
 
     ordered = order(judged, alone)
     sure = [one for one in ordered if _may_be_foreseen(one)]
@@ -157,7 +158,7 @@ def claim_of(one: Judged, metrics: Metrics) -> Claim:
     if saving is not None:
         share = (metrics.value(saving.metric) or 0.0) * saving.high
         whole = metrics.value(saving.whole) if saving.whole else None
-        share = max(share, whole or 0.0) * one.correction
+        share = max(share, whole or 0.0)
         reach = metrics.value(saving.reach) if saving.reach else None
     return Claim(
         rule=one.rule.id,
@@ -180,7 +181,7 @@ def _promised(one: Judged, promise: Promise) -> Saving | None:
         return None
     measured = MEASURED.format(pairs=f"{promise.pairs} programs")
     basis = f"{one.own.basis} {measured}"
-    low, high = promise.low, promise.high
+    low, high = promise.low * one.correction, promise.high * one.correction
     most = one.takes
     if most is not None and one.own.high < SMALL and high > most:
         low = low if low < most else 0.0
