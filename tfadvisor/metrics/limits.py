@@ -31,7 +31,7 @@ _ENOUGH_KNOWN = 0.5
 """Of the compute time, what the answer must rest on at least."""
 _MOST_ROWS = 4_000
 _AT_ONCE = 1.02
-"""Summed time of ops over the time in which any runs, from which on some run at once; ops
+"""Above this ratio of the ops' summed time to the time in which any runs, some run at once; ops
 that end outside of a counted step add a little too."""
 _AS_STATED = 1.05
 """Above this share of its peak a device cannot be: then its peak is not what the data
