@@ -81,7 +81,11 @@ def longest_host_calls(question: Question) -> str:
     )
 
 
-@metric(unit=Unit.FRACTION, needs=(an_accelerator,), better=Better.LESS)
+@metric(
+    unit=Unit.FRACTION,
+    needs=(an_accelerator,),
+    better=Better.LESS,
+)
 def host_op_share(question: Question) -> float:
     """Time of framework ops that run on the host of an accelerator run, over the time
     of all ops on host and devices. Ops of the input pipeline belong on the host and do
@@ -111,7 +115,11 @@ def host_op_types(question: Question) -> str:
     return ", ".join(sorted(time, key=lambda kind: -time[kind])[:3])
 
 
-@metric(unit=Unit.FRACTION, needs=(a_device, known_steps), better=Better.LESS)
+@metric(
+    unit=Unit.FRACTION,
+    needs=(a_device, known_steps),
+    better=Better.LESS,
+)
 def python_in_step_fraction(question: Question) -> float:
     """Share of step time in which no device works while the compiled step runs a Python
     function that it calls: tf.py_function, tf.numpy_function, jax.pure_callback and the
@@ -138,7 +146,10 @@ def python_in_step_op(question: Question) -> str:
     return found[0]
 
 
-@metric(unit=Unit.FRACTION, better=Better.LESS)
+@metric(
+    unit=Unit.FRACTION,
+    better=Better.LESS,
+)
 def loop_python_fraction(question: Question) -> float:
     """host_fraction without python_in_step_fraction: Python of the loop that runs the
     steps.
@@ -150,7 +161,10 @@ def loop_python_fraction(question: Question) -> float:
     )
 
 
-@metric(unit=Unit.FRACTION, better=Better.LESS)
+@metric(
+    unit=Unit.FRACTION,
+    better=Better.LESS,
+)
 def batch_python_fraction(question: Question) -> float:
     """Share of step time in which no device works while Python of the loop builds the
     next batch. Without Python frames the sign is work inside the step's marker, before
@@ -162,7 +176,10 @@ def batch_python_fraction(question: Question) -> float:
     )
 
 
-@metric(unit=Unit.MS, better=Better.LESS)
+@metric(
+    unit=Unit.MS,
+    better=Better.LESS,
+)
 def loop_python_ms_per_step(question: Question) -> float:
     """loop_python_fraction in milliseconds per step. The calls of a plain loop or of
     Keras take about 0.1 ms.
@@ -174,7 +191,10 @@ def loop_python_ms_per_step(question: Question) -> float:
     )
 
 
-@metric(unit=Unit.FRACTION, better=Better.LESS)
+@metric(
+    unit=Unit.FRACTION,
+    better=Better.LESS,
+)
 def eager_dispatch_fraction(question: Question) -> float:
     """Share of step time in which no device works while the driving thread dispatches
     TensorFlow ops one by one outside any compiled function, including short pauses
@@ -187,7 +207,10 @@ def eager_dispatch_fraction(question: Question) -> float:
     )
 
 
-@metric(unit=Unit.FRACTION, better=Better.LESS)
+@metric(
+    unit=Unit.FRACTION,
+    better=Better.LESS,
+)
 def eager_step_share(question: Question) -> float:
     """Share of the counted steps in which Python dispatches eight TensorFlow ops or
     more one by one. Those that save or restore variables, and those between the step's
@@ -203,7 +226,11 @@ def eager_step_share(question: Question) -> float:
     return sum(host.evidence.calls.eager_steps for host in hosts) / counted_steps(hosts)
 
 
-@metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.LESS)
+@metric(
+    unit=Unit.FRACTION,
+    needs=(a_device,),
+    better=Better.LESS,
+)
 def crowded_launch_fraction(question: Question) -> float:
     """Share of step time in which no device works and the host dispatches, while ops of
     a tf.data pipeline run on two threads or more. It is part of
@@ -215,7 +242,10 @@ def crowded_launch_fraction(question: Question) -> float:
     )
 
 
-@metric(unit=Unit.FRACTION, better=Better.LESS)
+@metric(
+    unit=Unit.FRACTION,
+    better=Better.LESS,
+)
 def file_writing_fraction(question: Question) -> float:
     """Share of step time between the end of the step's compiled function and the last
     op that writes a checkpoint, a summary or another file. The trace does not show
@@ -224,7 +254,10 @@ def file_writing_fraction(question: Question) -> float:
     return spent(counted_hosts(question.run), HostCost.WRITING)
 
 
-@metric(unit=Unit.COUNT, better=Better.LESS)
+@metric(
+    unit=Unit.COUNT,
+    better=Better.LESS,
+)
 def file_writes_per_step(question: Question) -> float:
     """Number of ops per step that write a checkpoint, a summary or another file and
     that Python dispatches.
@@ -234,7 +267,10 @@ def file_writes_per_step(question: Question) -> float:
     ) / counted_steps(question.run.hosts)
 
 
-@metric(unit=Unit.FRACTION, better=Better.LESS)
+@metric(
+    unit=Unit.FRACTION,
+    better=Better.LESS,
+)
 def pipeline_building_fraction(question: Question) -> float:
     """Share of step time from the first op with which Python builds a tf.data dataset
     or iterator inside a step until its first batch is ready, including the tracing of
@@ -244,7 +280,10 @@ def pipeline_building_fraction(question: Question) -> float:
     return spent(counted_hosts(question.run), HostCost.BUILDING)
 
 
-@metric(unit=Unit.FRACTION, better=Better.LESS)
+@metric(
+    unit=Unit.FRACTION,
+    better=Better.LESS,
+)
 def pipeline_building_step_share(question: Question) -> float:
     """Share of the counted steps in which Python builds a tf.data dataset or iterator.
     It is 1 for a loop that calls model.predict in every step.
@@ -266,7 +305,10 @@ def pipeline_built(question: Question) -> str:
     return "iterator"
 
 
-@metric(unit=Unit.COUNT, better=Better.LESS)
+@metric(
+    unit=Unit.COUNT,
+    better=Better.LESS,
+)
 def loop_iterations_per_step(question: Question) -> float:
     """Number of iterations per step of the longest while loop inside TensorFlow's
     compiled functions: tf.while_loop, tf.map_fn, loops over tensors, recurrent layers.
@@ -277,7 +319,10 @@ def loop_iterations_per_step(question: Question) -> float:
     ) / counted_steps(question.run.hosts)
 
 
-@metric(unit=Unit.FRACTION, better=Better.NEITHER)
+@metric(
+    unit=Unit.FRACTION,
+    better=Better.NEITHER,
+)
 def wait_fraction(question: Question) -> float:
     """Share of step time in which the driving thread blocks until something else is
     done. It overlaps device work, so it is no class of the breakdown: a host should
@@ -296,7 +341,11 @@ def wait_fraction(question: Question) -> float:
 # Tracing and compilation inside steps that should run compiled code.
 
 
-@metric(unit=Unit.COUNT, needs=(known_steps,), better=Better.LESS)
+@metric(
+    unit=Unit.COUNT,
+    needs=(known_steps,),
+    better=Better.LESS,
+)
 def retraces_in_steady_state(question: Question) -> float:
     """Number of functions traced or compiled during the counted steps. Each new
     compilation counts.

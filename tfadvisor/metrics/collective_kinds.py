@@ -79,7 +79,9 @@ def _labels(question: Question) -> list[_Label]:
         for host in counted_hosts(question.run)
         for device in host.devices
         for label in _labels_of(
-            device.collectives, host.steps.steady(), by_op=device.kind in _NAMED_BY_OP
+            device.collectives,
+            host.steps.steady(),
+            by_op=device.kind in _NAMED_BY_OP,
         )
     ]
     if not found:
@@ -88,7 +90,10 @@ def _labels(question: Question) -> list[_Label]:
 
 
 def _labels_of(
-    calls: CollectiveCalls, steady: BoolArray, *, by_op: bool
+    calls: CollectiveCalls,
+    steady: BoolArray,
+    *,
+    by_op: bool,
 ) -> list[_Label]:
     """One for each name in each program: ops of two programs may bear one name. by_op:
     names are those of ops.
@@ -156,7 +161,10 @@ def _exposed(question: Question, wanted: Callable[[_Label], bool]) -> float:
     return mine / total * exposed_transfer_fraction(question) if total else 0.0
 
 
-@metric(unit=Unit.BYTES, better=Better.NEITHER)
+@metric(
+    unit=Unit.BYTES,
+    better=Better.NEITHER,
+)
 def costliest_message_bytes(question: Question) -> float:
     """Mean size of the messages of the collective whose calls are exposed for longest,
     of whatever kind.
@@ -169,7 +177,10 @@ def costliest_message_bytes(question: Question) -> float:
     return first.bytes / first.calls
 
 
-@metric(unit=Unit.FRACTION, better=Better.LESS)
+@metric(
+    unit=Unit.FRACTION,
+    better=Better.LESS,
+)
 def exposed_all_reduce_fraction(question: Question) -> float:
     """The part of exposed_transfer_fraction spent in AllReduces, in proportion to the
     exposed time of each kind of collective.
@@ -216,7 +227,8 @@ def _exposed_for(question: Question, use: _Use) -> float:
 
 
 def _or_none(
-    find: Callable[[Question], tuple[str, ...]], question: Question
+    find: Callable[[Question], tuple[str, ...]],
+    question: Question,
 ) -> tuple[str, ...]:
     try:
         return find(question)
@@ -224,7 +236,10 @@ def _or_none(
         return ()
 
 
-@metric(unit=Unit.FRACTION, better=Better.LESS)
+@metric(
+    unit=Unit.FRACTION,
+    better=Better.LESS,
+)
 def exposed_weight_gather_fraction(question: Question) -> float:
     """The part of exposed_transfer_fraction spent in all-gathers of the program's
     arguments, by the trace's HLO, and in all-gathers and reduce-scatters that a step
@@ -233,7 +248,10 @@ def exposed_weight_gather_fraction(question: Question) -> float:
     return _exposed_for(question, _Use.WEIGHTS)
 
 
-@metric(unit=Unit.FRACTION, better=Better.LESS)
+@metric(
+    unit=Unit.FRACTION,
+    better=Better.LESS,
+)
 def exposed_permute_fraction(question: Question) -> float:
     """The part of exposed_transfer_fraction spent in collective-permutes, sends and
     receives, as between the stages of a pipeline; what TPU hosts send between slices is
@@ -242,7 +260,10 @@ def exposed_permute_fraction(question: Question) -> float:
     return _exposed_for(question, _Use.PERMUTE)
 
 
-@metric(unit=Unit.FRACTION, better=Better.LESS)
+@metric(
+    unit=Unit.FRACTION,
+    better=Better.LESS,
+)
 def exposed_between_products_fraction(question: Question) -> float:
     """The part of exposed_transfer_fraction spent in collectives that wait for one
     matrix product and hold up another, as in tensor parallelism; from the trace's HLO.
@@ -251,7 +272,10 @@ def exposed_between_products_fraction(question: Question) -> float:
     return _exposed_for(question, _Use.BETWEEN_PRODUCTS)
 
 
-@metric(unit=Unit.FRACTION, better=Better.LESS)
+@metric(
+    unit=Unit.FRACTION,
+    better=Better.LESS,
+)
 def exposed_rest_fraction(question: Question) -> float:
     """exposed_transfer_fraction without exposed_weight_gather_fraction,
     exposed_permute_fraction and exposed_between_products_fraction: gradients and all
@@ -268,7 +292,10 @@ def exposed_rest_fraction(question: Question) -> float:
     return rest + _exposed_for(question, _Use.BETWEEN_PRODUCTS)
 
 
-@metric(unit=Unit.COUNT, better=Better.LESS)
+@metric(
+    unit=Unit.COUNT,
+    better=Better.LESS,
+)
 def collective_repeats_per_step(question: Question) -> float:
     """Number of times that a step runs the collective with the most exposed time. It
     exceeds 1 in a loop over layers.

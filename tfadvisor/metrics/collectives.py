@@ -57,7 +57,8 @@ def _communicating(question: Question) -> list[tuple[HostSummary, DeviceSummary]
 
 def _is_all_reduce(calls: CollectiveCalls) -> BoolArray:
     named = np.array(
-        [kind is CollectiveKind.ALL_REDUCE for kind in calls.kinds] or [False], np.bool_
+        [kind is CollectiveKind.ALL_REDUCE for kind in calls.kinds] or [False],
+        np.bool_,
     )
     return np.asarray(named[calls.label] | named[calls.kernel], np.bool_)
 
@@ -76,7 +77,10 @@ def _all_reduces(
     return [one for one in found if one[2].any()]
 
 
-@metric(unit=Unit.COUNT, better=Better.LESS)
+@metric(
+    unit=Unit.COUNT,
+    better=Better.LESS,
+)
 def collectives_per_step(question: Question) -> float:
     """Number of collectives per step and device, a mean over the devices."""
     total = sum(
@@ -86,7 +90,10 @@ def collectives_per_step(question: Question) -> float:
     return total / max(device_steps(question.run), 1)
 
 
-@metric(unit=Unit.FRACTION, better=Better.LESS)
+@metric(
+    unit=Unit.FRACTION,
+    better=Better.LESS,
+)
 def exposed_collective_fraction(question: Question) -> float:
     """Share of step time in which a device only communicates: collectives that no
     computation hides. This is the breakdown class `collective`.
@@ -95,7 +102,10 @@ def exposed_collective_fraction(question: Question) -> float:
     return class_shares(question.run)[TimeClass.COLLECTIVE]
 
 
-@metric(unit=Unit.FRACTION, better=Better.MORE)
+@metric(
+    unit=Unit.FRACTION,
+    better=Better.MORE,
+)
 def collective_overlap_fraction(question: Question) -> float:
     """Share of the collectives' time during which the same device computes. Collectives
     that run side by side count one by one.
@@ -111,7 +121,10 @@ def collective_overlap_fraction(question: Question) -> float:
     return 1 - exposed / total
 
 
-@metric(unit=Unit.FRACTION, better=Better.LESS)
+@metric(
+    unit=Unit.FRACTION,
+    better=Better.LESS,
+)
 def collective_wait_fraction(question: Question) -> float:
     """Share of step time in which a device waits in a collective for the last device to
     arrive and computes nothing; a mean over the devices, from collectives seen on all
@@ -150,7 +163,11 @@ def _counted_members(question: Question, meetings: Meetings) -> list[int]:
     ]
 
 
-def _waited_ps(question: Question, meetings: Meetings, member: int) -> int | None:
+def _waited_ps(
+    question: Question,
+    meetings: Meetings,
+    member: int,
+) -> int | None:
     """How long a member waits without computing in the counted steps; None when none of
     its meetings begins in them.
 
@@ -168,13 +185,17 @@ def _waited_ps(question: Question, meetings: Meetings, member: int) -> int | Non
     hi = meetings.start[:, member] + meetings.wait[:, member] + offset
     steady = host.steps.steady()
     once = union(lo[counted], hi[counted]).within(
-        host.steps.starts[steady], host.steps.ends[steady]
+        host.steps.starts[steady],
+        host.steps.ends[steady],
     )
     each = np.clip(hi - lo, 0, meetings.exposed[:, member])
     return min(int(once.sum()), int(each[counted].sum()))
 
 
-@metric(unit=Unit.FRACTION, better=Better.LESS)
+@metric(
+    unit=Unit.FRACTION,
+    better=Better.LESS,
+)
 def exposed_transfer_fraction(question: Question) -> float:
     """exposed_collective_fraction without the wait for the last device to arrive, where
     that wait is known: what faster links or fewer messages could save.
@@ -236,7 +257,10 @@ def known_meetings(question: Question) -> Meetings:
     return question.run.meetings
 
 
-@metric(unit=Unit.MS, better=Better.LESS)
+@metric(
+    unit=Unit.MS,
+    better=Better.LESS,
+)
 def allreduce_ms_per_step(question: Question) -> float:
     """Time per step and device during which an AllReduce runs, including the wait for
     other devices.
@@ -251,7 +275,10 @@ def allreduce_ms_per_step(question: Question) -> float:
     return total / max(device_steps(question.run), 1) / PS_PER_MS
 
 
-@metric(unit=Unit.BYTES, better=Better.LESS)
+@metric(
+    unit=Unit.BYTES,
+    better=Better.LESS,
+)
 def allreduce_bytes_per_step(question: Question) -> float:
     """Bytes that a device hands to AllReduces in a step, from the shapes in the trace's
     HLO.
@@ -265,7 +292,10 @@ def allreduce_bytes_per_step(question: Question) -> float:
     return total / max(device_steps(question.run), 1)
 
 
-@metric(unit=Unit.MS, better=Better.NEITHER)
+@metric(
+    unit=Unit.MS,
+    better=Better.NEITHER,
+)
 def allreduce_ideal_ms(question: Question) -> float:
     """Model parameters times 4 bytes over the bandwidth between devices: the least time
     in which fp32 gradients can be reduced. Needs `--bandwidth`.
@@ -275,7 +305,10 @@ def allreduce_ideal_ms(question: Question) -> float:
     )
 
 
-@metric(unit=Unit.MS, better=Better.NEITHER)
+@metric(
+    unit=Unit.MS,
+    better=Better.NEITHER,
+)
 def allreduce_ring_ideal_ms(question: Question) -> float:
     """Bytes that the AllReduces of a step really carry, times 2(n-1)/n for n devices,
     over the bandwidth: the least time that a ring needs. Needs `--bandwidth`.
@@ -303,7 +336,10 @@ def allreduce_within_host(question: Question) -> str:
     return "no"
 
 
-@metric(unit=Unit.FRACTION, better=Better.MORE)
+@metric(
+    unit=Unit.FRACTION,
+    better=Better.MORE,
+)
 def allreduce_efficiency(question: Question) -> float:
     """allreduce_ideal_ms over allreduce_ms_per_step: 1 is ideal. It exceeds 1 when
     gradients are smaller than fp32 or not all of them are reduced.
@@ -342,7 +378,10 @@ def _transfer_ms_per_step(question: Question) -> float:
     return total / max(device_steps(question.run), 1) / PS_PER_MS
 
 
-@metric(unit=Unit.GB_S, better=Better.MORE)
+@metric(
+    unit=Unit.GB_S,
+    better=Better.MORE,
+)
 def allreduce_bus_gb_s(question: Question) -> float:
     """Bus bandwidth of the AllReduces (NCCL's `busbw`): true bytes times 2(n-1)/n over
     their time, without the wait for other devices where that is known. Compare it with
@@ -359,7 +398,10 @@ def allreduce_bus_gb_s(question: Question) -> float:
     return _ring_bytes_per_step(question) / (milliseconds / 1e3) / _GB
 
 
-@metric(unit=Unit.FRACTION, better=Better.MORE)
+@metric(
+    unit=Unit.FRACTION,
+    better=Better.MORE,
+)
 def allreduce_nvlink_share(question: Question) -> float:
     """allreduce_bus_gb_s over what NVLink carries one way: half of what NVIDIA's data
     sheet says of the GPU.
@@ -375,7 +417,10 @@ def allreduce_nvlink_share(question: Question) -> float:
     )
 
 
-@metric(unit=Unit.FRACTION, better=Better.NEITHER)
+@metric(
+    unit=Unit.FRACTION,
+    better=Better.NEITHER,
+)
 def sparse_core_fraction(question: Question) -> float:
     """Share of step time in which sparse cores of the TPUs run ops, beside the other
     cores or alone: look-ups of embeddings, or collectives that XLA moves there."""
@@ -386,7 +431,10 @@ def sparse_core_fraction(question: Question) -> float:
     return found / device_ps(question.run)
 
 
-@metric(unit=Unit.BYTES, better=Better.NEITHER)
+@metric(
+    unit=Unit.BYTES,
+    better=Better.NEITHER,
+)
 def collective_message_bytes(question: Question) -> float:
     """Median size of the messages of the counted steps' AllReduces, from the shapes in
     the trace's HLO.
@@ -394,7 +442,10 @@ def collective_message_bytes(question: Question) -> float:
     return float(median(_sizes(question)[0]))
 
 
-@metric(unit=Unit.US, better=Better.NEITHER)
+@metric(
+    unit=Unit.US,
+    better=Better.NEITHER,
+)
 def collective_us(question: Question) -> float:
     """Median length of a collective in the counted steps, waiting for other devices
     included. One that takes less than 50 µs carries little, whatever the trace says of
@@ -467,7 +518,9 @@ _GATHERING = (
 
 
 def ring_bytes(
-    kind: CollectiveKind, size: Int64Array, group: Int64Array
+    kind: CollectiveKind,
+    size: Int64Array,
+    group: Int64Array,
 ) -> npt.NDArray[np.float64]:
     """What each of group devices sends for a whole message of size bytes
     (NVIDIA/nccl-tests, doc/PERFORMANCE.md).

@@ -64,16 +64,22 @@ def _register(
     )
     size.__doc__ = f"Bytes copied {way} per step and device."
     for unit, function in ((Unit.MS, milliseconds), (Unit.BYTES, size)):
-        metric(unit=unit, needs=(known_steps, an_accelerator), better=Better.LESS)(
-            function
-        )
+        metric(
+            unit=unit,
+            needs=(known_steps, an_accelerator),
+            better=Better.LESS,
+        )(function)
 
 
 for _word, _about in _WAYS.items():
     _register(_word, *_about)
 
 
-@metric(unit=Unit.COUNT, needs=(a_gpu, known_steps), better=Better.LESS)
+@metric(
+    unit=Unit.COUNT,
+    needs=(a_gpu, known_steps),
+    better=Better.LESS,
+)
 def d2h_copies_per_step(question: Question) -> float:
     """Number of device-to-host copies per step and device. The host waits for each of
     them when it reads the value.
@@ -81,7 +87,8 @@ def d2h_copies_per_step(question: Question) -> float:
     # Of GPUs only: a TPU's line shows the start and the end of each copy as events of
     # their own.
     return sum(one.count for one in _totals(question, DeviceClass.D2H)) / max(
-        device_steps(question.run), 1
+        device_steps(question.run),
+        1,
     )
 
 
@@ -93,17 +100,26 @@ def _host_copies(question: Question) -> list[CopyTotals]:
     ]
 
 
-@metric(unit=Unit.COUNT, needs=(known_steps, an_accelerator), better=Better.LESS)
+@metric(
+    unit=Unit.COUNT,
+    needs=(known_steps, an_accelerator),
+    better=Better.LESS,
+)
 def host_copies_per_step(question: Question) -> float:
     """Number of copies between host and device, both ways, per step and device. An
     input of a few arrays and a loss need fewer than ten.
     """
     return sum(one.count for one in _host_copies(question)) / max(
-        device_steps(question.run), 1
+        device_steps(question.run),
+        1,
     )
 
 
-@metric(unit=Unit.BYTES, needs=(known_steps, an_accelerator), better=Better.NEITHER)
+@metric(
+    unit=Unit.BYTES,
+    needs=(known_steps, an_accelerator),
+    better=Better.NEITHER,
+)
 def host_copy_bytes(question: Question) -> float:
     """Mean size of the copies between host and device whose size the trace gives."""
     found = _host_copies(question)
@@ -113,7 +129,11 @@ def host_copy_bytes(question: Question) -> float:
     return sum(one.bytes for one in found) / sized
 
 
-@metric(unit=Unit.FRACTION, needs=(known_steps, an_accelerator), better=Better.LESS)
+@metric(
+    unit=Unit.FRACTION,
+    needs=(known_steps, an_accelerator),
+    better=Better.LESS,
+)
 def pageable_copy_share(question: Question) -> float:
     """Share of the copies between host and device, by number, that touch pageable host
     memory, among those whose memory kind the trace gives. The driver copies such memory
@@ -173,7 +193,10 @@ def _hideable(question: Question) -> dict[str, float]:
     return {**found, "in": min(found["in"], share(question, TimeClass.COMPUTE))}
 
 
-@metric(unit=Unit.FRACTION, better=Better.LESS)
+@metric(
+    unit=Unit.FRACTION,
+    better=Better.LESS,
+)
 def hideable_copy_fraction(question: Question) -> float:
     """Share of step time in which a device only copies although it need not: copies to
     the device as far as computation could hide them, and all other copies, which could
@@ -195,7 +218,10 @@ def hideable_copies(question: Question) -> str:
     return max(found, key=lambda way: found[way])
 
 
-@metric(unit=Unit.FRACTION, better=Better.LESS)
+@metric(
+    unit=Unit.FRACTION,
+    better=Better.LESS,
+)
 def unhideable_copy_fraction(question: Question) -> float:
     """Share of step time in which a device only copies from the host and would still do
     so if its computation ran at the same time. It is what hideable_copy_fraction leaves
@@ -204,7 +230,11 @@ def unhideable_copy_fraction(question: Question) -> float:
     return max(_only_copying(question)["in"] - share(question, TimeClass.COMPUTE), 0.0)
 
 
-@metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.LESS)
+@metric(
+    unit=Unit.FRACTION,
+    needs=(a_device,),
+    better=Better.LESS,
+)
 def array_handing_fraction(question: Question) -> float:
     """The part of kernel_launch_gap_fraction in which the dispatching thread converts
     host arrays to device arrays: JAX's `DevicePut`, which converts and copies each

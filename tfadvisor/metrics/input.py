@@ -66,7 +66,10 @@ def _slowest(question: Question) -> tuple[InputPipeline, InputStage]:
     return pipeline, pipeline.slowest()
 
 
-@metric(unit=Unit.MS, better=Better.LESS)
+@metric(
+    unit=Unit.MS,
+    better=Better.LESS,
+)
 def input_stage_ms_per_step(question: Question) -> float:
     """Work of the slowest tf.data stage per step, divided by the number of calls that
     it runs in parallel. The pipeline cannot deliver a batch faster than this.
@@ -77,7 +80,10 @@ def input_stage_ms_per_step(question: Question) -> float:
     return stage.wall_ps / pipeline.steps / PS_PER_MS
 
 
-@metric(unit=Unit.COUNT, better=Better.LESS)
+@metric(
+    unit=Unit.COUNT,
+    better=Better.LESS,
+)
 def input_stage_calls_per_step(question: Question) -> float:
     """Number of calls of the slowest tf.data stage per step; for a map fused with its
     batch, the number of elements that it works on.
@@ -88,7 +94,10 @@ def input_stage_calls_per_step(question: Question) -> float:
     return _elements(pipeline, stage) / pipeline.steps
 
 
-@metric(unit=Unit.COUNT, better=Better.MORE)
+@metric(
+    unit=Unit.COUNT,
+    better=Better.MORE,
+)
 def input_stage_parallelism(question: Question) -> float:
     """Number of calls that the slowest tf.data stage runs in parallel: 1 for a
     sequential stage.
@@ -96,7 +105,10 @@ def input_stage_parallelism(question: Question) -> float:
     return float(max(_slowest(question)[1].parallelism, 1))
 
 
-@metric(unit=Unit.MS, better=Better.LESS)
+@metric(
+    unit=Unit.MS,
+    better=Better.LESS,
+)
 def input_wait_ms_per_step(question: Question) -> float:
     """input_bound_fraction in milliseconds per step. Passing a batch to the step alone
     takes a few tenths of a millisecond.
@@ -104,7 +116,11 @@ def input_wait_ms_per_step(question: Question) -> float:
     return share(question, TimeClass.INPUT) * float(periods_ms(question.run).mean())
 
 
-@metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.MORE)
+@metric(
+    unit=Unit.FRACTION,
+    needs=(a_device,),
+    better=Better.MORE,
+)
 def input_overlap_fraction(question: Question) -> float:
     """Share of step time that preparing the next batch during the step could hide: the
     smaller of the input's share and the rest of the step. The larger it is, the more
@@ -114,7 +130,11 @@ def input_overlap_fraction(question: Question) -> float:
     return min(waiting, 1 - waiting)
 
 
-@metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.MORE)
+@metric(
+    unit=Unit.FRACTION,
+    needs=(a_device,),
+    better=Better.MORE,
+)
 def input_hideable_fraction(question: Question) -> float:
     """Share of the time spent waiting for input that preparing the next batch during
     the step could hide: input_overlap_fraction over input_bound_fraction.
@@ -208,13 +228,16 @@ def _handles_rows(pipeline: InputPipeline, stage: InputStage) -> bool:
 
 
 def _comes_in_bursts(
-    question: Question, pipeline: InputPipeline, slowest: InputStage
+    question: Question,
+    pipeline: InputPipeline,
+    slowest: InputStage,
 ) -> bool:
     """Whether the pipeline would be fast enough, did a shuffle not make batches wait
     until its buffer is full again.
     """
     filled = max(
-        (stage.filling_ps for stage in pipeline.stages if stage.fills > 1), default=0
+        (stage.filling_ps for stage in pipeline.stages if stage.fills > 1),
+        default=0,
     )
     if filled < _BURSTS * pipeline.window_ps:
         return False
@@ -366,7 +389,10 @@ def input_frame(question: Question) -> str:
     return _frames(question)[0].place()
 
 
-@metric(unit=Unit.FRACTION, better=Better.LESS)
+@metric(
+    unit=Unit.FRACTION,
+    better=Better.LESS,
+)
 def loader_wait_share(question: Question) -> float:
     """Share of the time in the training loop's loading calls in which they wait for
     another thread or process to make the batch. It is near 1 where a background loader
@@ -374,5 +400,6 @@ def loader_wait_share(question: Question) -> float:
     """
     frames = _frames(question)
     return sum(frame.others_ps for frame in frames) / max(
-        sum(frame.input_ps for frame in frames), 1
+        sum(frame.input_ps for frame in frames),
+        1,
     )

@@ -194,7 +194,9 @@ def _by_kind(question: Question) -> Mapping[OpKind, list[HotOp]]:
 
 
 def of_step_time(
-    question: Question, chosen: list[HotOp], among: HotOps | None = None
+    question: Question,
+    chosen: list[HotOp],
+    among: HotOps | None = None,
 ) -> float:
     """The share of step time that these of the hottest ops take: their share of the
     compute time, of that in the steps.
@@ -269,13 +271,19 @@ def _of_phase(phase: str, question: Question) -> float:
     return of_step_time(question, [one for one, of in phases if of == phase])
 
 
-@metric(unit=Unit.FRACTION, better=Better.NEITHER)
+@metric(
+    unit=Unit.FRACTION,
+    better=Better.NEITHER,
+)
 def prefill_fraction(question: Question) -> float:
     """Share of step time in programs named for prefill."""
     return _of_phase("prefill", question)
 
 
-@metric(unit=Unit.FRACTION, better=Better.NEITHER)
+@metric(
+    unit=Unit.FRACTION,
+    better=Better.NEITHER,
+)
 def decode_fraction(question: Question) -> float:
     """Share of step time in programs named for decoding or generating."""
     return _of_phase("decode", question)

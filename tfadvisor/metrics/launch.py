@@ -43,7 +43,10 @@ _SHORT_PS = 100 * PS_PER_US
 _PRODUCTS = ("MatMul", "Conv", "Einsum")
 
 
-@metric(unit=Unit.US, better=Better.LESS)
+@metric(
+    unit=Unit.US,
+    better=Better.LESS,
+)
 def kernel_launch_latency_us(question: Question) -> float:
     """Median time from the end of a kernel's launch call to the kernel's start, for
     kernels whose stream was free by then. Kernels that queue behind others do not
@@ -52,7 +55,10 @@ def kernel_launch_latency_us(question: Question) -> float:
     return percentile_of(_latencies(question), 50) / PS_PER_US
 
 
-@metric(unit=Unit.US, better=Better.LESS)
+@metric(
+    unit=Unit.US,
+    better=Better.LESS,
+)
 def kernel_launch_latency_us_p95(question: Question) -> float:
     """95th percentile of the time from the end of a kernel's launch call to the
     kernel's start, for kernels whose stream was free by then.
@@ -70,7 +76,11 @@ def _latencies(question: Question) -> list[Distribution]:
     return together
 
 
-@metric(unit=Unit.FRACTION, needs=(a_gpu,), better=Better.MORE)
+@metric(
+    unit=Unit.FRACTION,
+    needs=(a_gpu,),
+    better=Better.MORE,
+)
 def queued_kernel_fraction(question: Question) -> float:
     """Share of the kernels' time in kernels that were launched before their GPU had
     finished what came before them. Near 1 the host is ahead and the GPU sets the pace;
@@ -83,7 +93,11 @@ def queued_kernel_fraction(question: Question) -> float:
     return sum(one.behind_ps for one in found) / linked
 
 
-@metric(unit=Unit.FRACTION, needs=(a_gpu,), better=Better.MORE)
+@metric(
+    unit=Unit.FRACTION,
+    needs=(a_gpu,),
+    better=Better.MORE,
+)
 def graph_kernel_share(question: Question) -> float:
     """Share of the kernels with a known launch, by number, that a CUDA or HIP graph
     launched (XLA: command buffers). Such kernels have no launch time of their own.
@@ -107,15 +121,24 @@ def graph_detail(question: Question) -> str:
     return "only the whole graph" if any(map(is_whole_graph, names)) else "each kernel"
 
 
-@metric(unit=Unit.COUNT, needs=(known_steps, a_gpu), better=Better.LESS)
+@metric(
+    unit=Unit.COUNT,
+    needs=(known_steps, a_gpu),
+    better=Better.LESS,
+)
 def graph_launches_per_step(question: Question) -> float:
     """Number of CUDA or HIP graph launches per step and device."""
     return sum(device.launches.graphs for _, device in gpus(question.run)) / max(
-        device_steps(question.run), 1
+        device_steps(question.run),
+        1,
     )
 
 
-@metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.LESS)
+@metric(
+    unit=Unit.FRACTION,
+    needs=(a_device,),
+    better=Better.LESS,
+)
 def launch_between_kernels_fraction(question: Question) -> float:
     """The part of kernel_launch_gap_fraction in gaps shorter than 100 µs: the time from
     one kernel to the launch of the next. Longer gaps belong to the dispatch of a whole
@@ -138,7 +161,11 @@ def launch_between_kernels_fraction(question: Question) -> float:
     )
 
 
-@metric(unit=Unit.FRACTION, needs=(known_steps,), better=Better.LESS)
+@metric(
+    unit=Unit.FRACTION,
+    needs=(known_steps,),
+    better=Better.LESS,
+)
 def repeated_op_fraction(question: Question) -> float:
     """Share of step time in short TensorFlow ops that a step runs by the hundred: types
     of which at least 200 run per step and device for less than 100 µs each, without
@@ -207,7 +234,11 @@ def _repeated(question: Question) -> dict[str, tuple[int, int]]:
     }
 
 
-@metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.LESS)
+@metric(
+    unit=Unit.FRACTION,
+    needs=(a_device,),
+    better=Better.LESS,
+)
 def tiny_op_fraction(question: Question) -> float:
     """Share of step time that ops cost by their number: kernel_launch_gap_fraction plus
     repeated_op_fraction.
@@ -216,7 +247,11 @@ def tiny_op_fraction(question: Question) -> float:
     return share(question, TimeClass.LAUNCH) + repeated_op_fraction(question)
 
 
-@metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.LESS)
+@metric(
+    unit=Unit.FRACTION,
+    needs=(a_device,),
+    better=Better.LESS,
+)
 def tiny_kernel_fraction(question: Question) -> float:
     """Share of step time in which a device runs a kernel (on a CPU: an op) shorter than
     20 µs; a mean over the devices. The waiting between them does not count.
@@ -234,7 +269,10 @@ def tiny_kernel_fraction(question: Question) -> float:
     )
 
 
-@metric(unit=Unit.FRACTION, better=Better.LESS)
+@metric(
+    unit=Unit.FRACTION,
+    better=Better.LESS,
+)
 def small_kernel_share(question: Question) -> float:
     """Share of the counted steps' kernels (on a CPU: ops), by number, that take less
     than 10 µs. A launch costs the host 2 to 10 µs, so below that the launch costs more
@@ -250,14 +288,21 @@ def small_kernel_share(question: Question) -> float:
     )
 
 
-@metric(unit=Unit.COUNT, needs=(known_steps,), better=Better.LESS)
+@metric(
+    unit=Unit.COUNT,
+    needs=(known_steps,),
+    better=Better.LESS,
+)
 def kernels_per_step(question: Question) -> float:
     """Number of kernels (on a CPU: ops) per step and device."""
     kernels = sum(device.launches.kernels for device in _working(question))
     return kernels / max(device_steps(question.run), 1)
 
 
-@metric(unit=Unit.US, better=Better.NEITHER)
+@metric(
+    unit=Unit.US,
+    better=Better.NEITHER,
+)
 def median_kernel_us(question: Question) -> float:
     """Median length of a kernel (on a CPU: an op) in the counted steps."""
     return (
@@ -281,7 +326,11 @@ def _working(question: Question) -> list[DeviceSummary]:
     return found
 
 
-@metric(unit=Unit.COUNT, needs=(known_steps,), better=Better.LESS)
+@metric(
+    unit=Unit.COUNT,
+    needs=(known_steps,),
+    better=Better.LESS,
+)
 def dispatches_per_step(question: Question) -> float:
     """Number of programs and ops that the driving thread dispatches per step."""
     steps = dispatched = 0
@@ -322,11 +371,16 @@ def eager_op_share(question: Question) -> float:
     if not total:
         raise MetricAbsent("no op begins in a counted step")
     return min(
-        eager / total, 1.0
+        eager / total,
+        1.0,
     )  # those of the input pipeline are no ops of the device
 
 
-def _is_eager(ops: OpTable, rows: np.ndarray, steps: int) -> np.ndarray:
+def _is_eager(
+    ops: OpTable,
+    rows: np.ndarray,
+    steps: int,
+) -> np.ndarray:
     """Which of the rows were dispatched op by op. steps: how many count."""
     module = ops.module[rows]
     out = np.zeros(len(rows), np.bool_)
@@ -354,7 +408,9 @@ def most_frequent_op(question: Question) -> str:
 
 
 def _many_times(
-    question: Question, found: Mapping[str, tuple[int, int]], kind: str
+    question: Question,
+    found: Mapping[str, tuple[int, int]],
+    kind: str,
 ) -> str:
     number, ps = found[kind]
     per_step = number / max(device_steps(question.run), 1)

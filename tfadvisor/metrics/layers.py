@@ -76,7 +76,8 @@ class ComputedOps(msgspec.Struct, frozen=True):
     """Summed time of all compute ops, those that parts leave out included."""
 
     def by(
-        self, key: Callable[[ComputedOp], str]
+        self,
+        key: Callable[[ComputedOp], str],
     ) -> list[tuple[str, list[ComputedOp], int]]:
         """(key, its parts, their time) for each key but "", the largest first."""
         found = listed((name, part) for part in self.parts if (name := key(part)))
@@ -119,7 +120,9 @@ def compute_parts(run: RunSummary) -> ComputedOps:
 
 
 def parts_of(
-    run: RunSummary, time: Mapping[OpKey, int], count: Mapping[OpKey, int]
+    run: RunSummary,
+    time: Mapping[OpKey, int],
+    count: Mapping[OpKey, int],
 ) -> dict[OpKey, ComputedOp]:
     """The ops of these keys with what paths and HLO tell of them. time: ps. count: how
     often they run.
@@ -172,7 +175,8 @@ def _with_their_layer(parts: Sequence[ComputedOp]) -> list[ComputedOp]:
 
 
 def keys_of(
-    table: OpTable, rows: npt.NDArray[np.intp] | tuple[int, ...]
+    table: OpTable,
+    rows: npt.NDArray[np.intp] | tuple[int, ...],
 ) -> list[OpKey]:
     """What tells the op of each row apart."""
     names = (*table.names, "")
@@ -248,7 +252,10 @@ def _stack(known: InProgram) -> tuple[str, ...]:
 # cores with them.
 
 
-@metric(unit=Unit.FRACTION, better=Better.NEITHER)
+@metric(
+    unit=Unit.FRACTION,
+    better=Better.NEITHER,
+)
 def calm_op_share(question: Question) -> float:
     """What remains of the ops' time in a run without an accelerator if each execution
     takes as long as the fastest fifth of its op's. The rest is what other work on the
@@ -258,7 +265,10 @@ def calm_op_share(question: Question) -> float:
     return ops.calm_ps / ops.total_ps
 
 
-@metric(unit=Unit.FRACTION, better=Better.NEITHER)
+@metric(
+    unit=Unit.FRACTION,
+    better=Better.NEITHER,
+)
 def op_start_share(question: Question) -> float:
     """Share of the ops' time in a run without an accelerator that lies in the first 10
     µs of each: what ops cost by their number.
@@ -274,14 +284,19 @@ def _ops(run: RunSummary) -> CalmOps:
     if not total:
         raise MetricAbsent("no op computes on a host's own cores in a counted step")
     return CalmOps(
-        total, sum(one.calm_ps for one in every), sum(one.starts_ps for one in every)
+        total,
+        sum(one.calm_ps for one in every),
+        sum(one.starts_ps for one in every),
     )
 
 
 # Work of recurrent layers, whose many small ops follow from their time steps.
 
 
-@metric(unit=Unit.FRACTION, better=Better.NEITHER)
+@metric(
+    unit=Unit.FRACTION,
+    better=Better.NEITHER,
+)
 def recurrent_cell_share(question: Question) -> float:
     """Share of the time of all compute ops that belongs to cells of recurrent layers
     (GRU, LSTM), gradients included.
@@ -293,7 +308,10 @@ def recurrent_cell_share(question: Question) -> float:
     return cells / found.compute_ps
 
 
-@metric(unit=Unit.COUNT, better=Better.NEITHER)
+@metric(
+    unit=Unit.COUNT,
+    better=Better.NEITHER,
+)
 def recurrent_cells(question: Question) -> float:
     """Number of cells of recurrent layers that the names of ops tell apart: one for
     each layer, or one for each time step where a Python loop calls the cell.

@@ -195,7 +195,9 @@ def _bounded(
     kind, measured = known
     times = overlap.get(_name_of(one), 1.0)
     bound = LeastTime(
-        measured.moving * times, measured.arithmetic * times, measured.least * times
+        measured.moving * times,
+        measured.arithmetic * times,
+        measured.least * times,
     )
     return BoundedOp(key, kind, fraction, bound)
 
@@ -246,7 +248,8 @@ def _bounds(run: RunSummary) -> dict[_Name, tuple[WorkKind, LeastTime]]:
 
 
 def _of_host(
-    host: HostSummary, rates: Rates
+    host: HostSummary,
+    rates: Rates,
 ) -> Iterator[tuple[_Name, WorkKind, LeastTime]]:
     assert host.program is not None
     for one in host.program.hot_ops.ops:
@@ -270,7 +273,11 @@ def _kind_of(one: HotOp, known: InProgram) -> WorkKind:
     return _BY_EFFECT.get(known.effect, WorkKind.ELEMENTWISE)
 
 
-def _bound_of(one: HotOp, known: InProgram, rates: Rates) -> LeastTime:
+def _bound_of(
+    one: HotOp,
+    known: InProgram,
+    rates: Rates,
+) -> LeastTime:
     seconds = one.total_ps / PS_PER_S / max(one.count, 1)
     moving = rates.moving_s(known.cost.bytes) / seconds
     arithmetic = rates.arithmetic_s(one) / seconds
@@ -294,7 +301,10 @@ def _hidden_bound(program: ProgramProducts, rates: Rates) -> LeastTime | None:
     return LeastTime(moving / seconds, arithmetic / seconds, least / seconds)
 
 
-@metric(unit=Unit.FRACTION, better=Better.MORE)
+@metric(
+    unit=Unit.FRACTION,
+    better=Better.MORE,
+)
 def speed_of_light_fraction(question: Question) -> float:
     """Share of step time that the devices need at least for what they compute: for each
     op its bytes over their memory's bandwidth, or its operations over their peak in the
@@ -303,7 +313,10 @@ def speed_of_light_fraction(question: Question) -> float:
     return bounded_ops(question.run).least
 
 
-@metric(unit=Unit.FRACTION, better=Better.MORE)
+@metric(
+    unit=Unit.FRACTION,
+    better=Better.MORE,
+)
 def near_limit_fraction(question: Question) -> float:
     """Share of step time in ops that take at most three times as long as the devices
     need at least for them, by bandwidth or peak.
@@ -311,7 +324,10 @@ def near_limit_fraction(question: Question) -> float:
     return bounded_ops(question.run).near
 
 
-@metric(unit=Unit.FRACTION, better=Better.NEITHER)
+@metric(
+    unit=Unit.FRACTION,
+    better=Better.NEITHER,
+)
 def unknown_cost_fraction(question: Question) -> float:
     """Share of step time in computation of which the trace does not tell how many bytes
     it moves and operations it does.
@@ -322,7 +338,10 @@ def unknown_cost_fraction(question: Question) -> float:
 # How much of the devices' peak the products get.
 
 
-@metric(unit=Unit.FRACTION, better=Better.MORE)
+@metric(
+    unit=Unit.FRACTION,
+    better=Better.MORE,
+)
 def mfu(question: Question) -> float:
     """Model FLOPs utilisation: operations of the matrix products and convolutions of a
     step, from the programs' HLO, over what the device could do in a step's time at its

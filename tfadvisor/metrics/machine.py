@@ -46,7 +46,8 @@ def largest(question: Question, ask: Callable[[Counted], float | None]) -> float
 def smallest(question: Question, ask: Callable[[Counted], float | None]) -> float:
     """As largest."""
     return -largest(
-        question, lambda one: None if (value := ask(one)) is None else -value
+        question,
+        lambda one: None if (value := ask(one)) is None else -value,
     )
 
 
@@ -117,7 +118,11 @@ def other_cores(question: Question) -> float:
     return largest(question, _others)
 
 
-@metric(unit=Unit.FRACTION, needs=(known_counters,), better=Better.LESS)
+@metric(
+    unit=Unit.FRACTION,
+    needs=(known_counters,),
+    better=Better.LESS,
+)
 def stolen_core_share(question: Question) -> float:
     """Share of the time of a virtual machine's cores in which the hypervisor ran others
     on them; of the worst host.
@@ -125,7 +130,11 @@ def stolen_core_share(question: Question) -> float:
     return largest(question, lambda one: share(one, "stolen_seconds", *_ALL))
 
 
-@metric(unit=Unit.FRACTION, needs=(known_counters,), better=Better.LESS)
+@metric(
+    unit=Unit.FRACTION,
+    needs=(known_counters,),
+    better=Better.LESS,
+)
 def core_wait_share(question: Question) -> float:
     """Of the time in which threads of the recorded process ran or could have run, the
     share in which they had no core; of the worst host.
@@ -136,7 +145,11 @@ def core_wait_share(question: Question) -> float:
     )
 
 
-@metric(unit=Unit.FRACTION, needs=(known_counters,), better=Better.LESS)
+@metric(
+    unit=Unit.FRACTION,
+    needs=(known_counters,),
+    better=Better.LESS,
+)
 def throttled_fraction(question: Question) -> float:
     """Share of the periods of the control group's quota of cores, mostly 100 ms each,
     at which the group was stopped because its quota was used up; of the worst host.
@@ -169,7 +182,11 @@ def _others(one: Counted) -> float | None:
 # The GPUs as their driver saw them while the trace was recorded.
 
 
-@metric(unit=Unit.FRACTION, needs=(known_counters,), better=Better.MORE)
+@metric(
+    unit=Unit.FRACTION,
+    needs=(known_counters,),
+    better=Better.MORE,
+)
 def gpu_clock_fraction(question: Question) -> float:
     """Clock of a GPU's multiprocessors over the highest that they can have, of the
     slowest of those that worked.
@@ -222,7 +239,11 @@ def _told(question: Question, ask: Callable[[MachineGpu], float | None]) -> list
 # The host's memory while the trace was recorded.
 
 
-@metric(unit=Unit.FRACTION, needs=(known_counters,), better=Better.MORE)
+@metric(
+    unit=Unit.FRACTION,
+    needs=(known_counters,),
+    better=Better.MORE,
+)
 def available_memory_fraction(question: Question) -> float:
     """Share of the machine's memory that its programs could still get, at the end of
     the recording where it was less; of the host where it is least.

@@ -25,34 +25,46 @@ def _allocators(question: Question) -> list[DeviceMemory]:
     return found
 
 
-@metric(unit=Unit.FRACTION, better=Better.LESS)
+@metric(
+    unit=Unit.FRACTION,
+    better=Better.LESS,
+)
 def peak_memory_fraction(question: Question) -> float:
     """Largest number of bytes in use over the bytes that the device's allocator could
     give out, on the fullest device.
     """
     return min(
-        max(one.peak_bytes / one.capacity_bytes for one in _allocators(question)), 1.0
+        max(one.peak_bytes / one.capacity_bytes for one in _allocators(question)),
+        1.0,
     )
 
 
-@metric(unit=Unit.BYTES, better=Better.LESS)
+@metric(
+    unit=Unit.BYTES,
+    better=Better.LESS,
+)
 def peak_memory_bytes(question: Question) -> float:
     """Largest number of bytes in use on the fullest device, from allocator events."""
     return float(
         max(
-            _allocators(question), key=lambda one: one.peak_bytes / one.capacity_bytes
+            _allocators(question),
+            key=lambda one: one.peak_bytes / one.capacity_bytes,
         ).peak_bytes
     )
 
 
-@metric(unit=Unit.BYTES, better=Better.MORE)
+@metric(
+    unit=Unit.BYTES,
+    better=Better.MORE,
+)
 def memory_capacity_bytes(question: Question) -> float:
     """Bytes that the allocator of the fullest device could give out in all. This is
     less than the device's memory where the framework took only a part of it.
     """
     return float(
         max(
-            _allocators(question), key=lambda one: one.peak_bytes / one.capacity_bytes
+            _allocators(question),
+            key=lambda one: one.peak_bytes / one.capacity_bytes,
         ).capacity_bytes
     )
 
@@ -70,11 +82,16 @@ def memory_calls_per_step(question: Question) -> float:
     """
     steps = sum(int(host.steps.steady().sum()) for host in question.run.hosts)
     return sum(host.evidence.calls.memory_calls for host in question.run.hosts) / max(
-        steps, 1
+        steps,
+        1,
     )
 
 
-@metric(unit=Unit.FRACTION, needs=(known_steps,), better=Better.LESS)
+@metric(
+    unit=Unit.FRACTION,
+    needs=(known_steps,),
+    better=Better.LESS,
+)
 def memory_call_fraction(question: Question) -> float:
     """Share of step time in which no device works while a thread is inside cudaMalloc,
     cudaFree or the like.
@@ -82,7 +99,10 @@ def memory_call_fraction(question: Question) -> float:
     return min(spent(accelerated(question.run), HostCost.ALLOCATING), 1.0)
 
 
-@metric(unit=Unit.FRACTION, better=Better.NEITHER)
+@metric(
+    unit=Unit.FRACTION,
+    better=Better.NEITHER,
+)
 def memory_pool_fraction(question: Question) -> float:
     """Bytes that the allocator of the fullest GPU could give out in all, over the GPU's
     memory. JAX takes 0.75 by default, and otherwise XLA_PYTHON_CLIENT_MEM_FRACTION.

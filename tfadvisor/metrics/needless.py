@@ -37,7 +37,11 @@ class CostlyKind(NamedTuple):
     """
 
 
-def _kind(name: str, ops: str, scopes: str = "") -> CostlyKind:
+def _kind(
+    name: str,
+    ops: str,
+    scopes: str = "",
+) -> CostlyKind:
     words = "|".join(scopes.split())
     return CostlyKind(
         name,
@@ -222,7 +226,10 @@ def computed_twice(question: Question) -> str:
 # What every device of a run computes alike.
 
 
-@metric(unit=Unit.FRACTION, better=Better.LESS)
+@metric(
+    unit=Unit.FRACTION,
+    better=Better.LESS,
+)
 def same_work_fraction(question: Question) -> float:
     """Share of step time in which a device computes what the other devices compute too:
     of the hottest program's compute all but what one device's share would be.

@@ -77,7 +77,10 @@ def _kernels(question: Question) -> _Kernels:
         )
         if unfit:
             return kind_of_parts(
-                kind.precision, True, kind.tensor_cores, is_vector=True
+                kind.precision,
+                True,
+                kind.tensor_cores,
+                is_vector=True,
             )
         return kind
 
@@ -96,7 +99,9 @@ def _kernel_time(question: Question) -> dict[str, int]:
         (ops.names[row], ps)
         for ops, rows in tables
         for row, ps in zip(
-            ops.name[rows].tolist(), ops.total_ps[rows].tolist(), strict=True
+            ops.name[rows].tolist(),
+            ops.total_ps[rows].tolist(),
+            strict=True,
         )
     )
     if not sum(time.values()):
@@ -147,7 +152,11 @@ def _without_room(question: Question) -> frozenset[str]:
     )
 
 
-def product_kind(kernel: str, multiplied: Precision, rounds: bool | None) -> KernelKind:
+def product_kind(
+    kernel: str,
+    multiplied: Precision,
+    rounds: bool | None,
+) -> KernelKind:
     """By the kernel's name; where that does not tell the precision of a product, by
     what the HLO says that it multiplies.
 
@@ -206,7 +215,11 @@ def _known(kernels: _Kernels) -> int:
     return known
 
 
-@metric(unit=Unit.FRACTION, better=Better.MORE, scatter=Scatter.EXACT)
+@metric(
+    unit=Unit.FRACTION,
+    better=Better.MORE,
+    scatter=Scatter.EXACT,
+)
 def fp16_kernel_share(question: Question) -> float:
     """Time of matrix and convolution kernels of 16 bits or fewer over the time of all
     kernels whose name shows their precision.
@@ -228,7 +241,11 @@ def fp64_kernel_share(question: Question) -> float:
     return kernels.sum(lambda kind: kind.precision is Precision.FP64) / _known(kernels)
 
 
-@metric(unit=Unit.FRACTION, better=Better.LESS, scatter=Scatter.EXACT)
+@metric(
+    unit=Unit.FRACTION,
+    better=Better.LESS,
+    scatter=Scatter.EXACT,
+)
 def unknown_precision_share(question: Question) -> float:
     """Time of kernels whose name and HLO do not show their precision, over all kernel
     time. The elementwise kernels that XLA generates never show it.
@@ -239,7 +256,10 @@ def unknown_precision_share(question: Question) -> float:
     )
 
 
-@metric(unit=Unit.FRACTION, better=Better.NEITHER)
+@metric(
+    unit=Unit.FRACTION,
+    better=Better.NEITHER,
+)
 def matrix_kernel_share(question: Question) -> float:
     """Time of matrix and convolution kernels, including attention, over all kernel
     time.
@@ -248,7 +268,11 @@ def matrix_kernel_share(question: Question) -> float:
     return kernels.sum(lambda kind: kind.is_matrix) / kernels.sum(lambda _: True)
 
 
-@metric(unit=Unit.FRACTION, better=Better.LESS, scatter=Scatter.EXACT)
+@metric(
+    unit=Unit.FRACTION,
+    better=Better.LESS,
+    scatter=Scatter.EXACT,
+)
 def unknown_matrix_precision_share(question: Question) -> float:
     """Time of matrix and convolution kernels whose name does not show their precision,
     over the time of all matrix and convolution kernels. XLA's own `gemm_fusion` kernels
@@ -264,7 +288,11 @@ def unknown_matrix_precision_share(question: Question) -> float:
     )
 
 
-@metric(unit=Unit.FRACTION, better=Better.MORE, scatter=Scatter.EXACT)
+@metric(
+    unit=Unit.FRACTION,
+    better=Better.MORE,
+    scatter=Scatter.EXACT,
+)
 def tensor_core_kernel_share(question: Question) -> float:
     """Time of kernels that use Tensor Cores (AMD: matrix cores) over the time of all
     matrix and convolution kernels whose name shows whether they do. Absent on GPUs
@@ -408,9 +436,11 @@ def _register(slow: Slow) -> None:
     if slow.share:
         kernel_share.__name__ = slow.share
         kernel_share.__doc__ = f"Time of {slow.about}, over all kernel time."
-        metric(unit=Unit.FRACTION, better=Better.LESS, scatter=Scatter.EXACT)(
-            kernel_share
-        )
+        metric(
+            unit=Unit.FRACTION,
+            better=Better.LESS,
+            scatter=Scatter.EXACT,
+        )(kernel_share)
 
 
 for _slow in SLOW:

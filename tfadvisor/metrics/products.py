@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 _MULTIPLE = {
     **dict.fromkeys(("bf16", "f16"), 8),
     **dict.fromkeys(
-        ("s8", "u8", "f8e4m3fn", "f8e5m2", "f8e4m3", "f8e4m3fnuz", "f8e5m2fnuz"), 16
+        ("s8", "u8", "f8e4m3fn", "f8e5m2", "f8e4m3", "f8e4m3fnuz", "f8e5m2fnuz"),
+        16,
     ),
 }
 """By type: 16 bytes in a row are what Tensor Cores and the copies that feed them take
@@ -135,7 +136,10 @@ def _up(side: int, multiple: int) -> int:
     return -(-side // multiple) * multiple
 
 
-@metric(unit=Unit.FRACTION, better=Better.LESS)
+@metric(
+    unit=Unit.FRACTION,
+    better=Better.LESS,
+)
 def padding_fraction(question: Question) -> float:
     """Share of step time in which a TPU multiplies nothing but padding: it rounds the
     sides of a product up to 8 or to the width of its matrix unit, 128 (256 since v6e);
@@ -183,7 +187,10 @@ def _double(question: Question) -> list[HotOp]:
     return known_where(question, lambda known: known.double)
 
 
-@metric(unit=Unit.FRACTION, better=Better.LESS)
+@metric(
+    unit=Unit.FRACTION,
+    better=Better.LESS,
+)
 def double_precision_fraction(question: Question) -> float:
     """Share of step time in which the first device runs ops on 64-bit floats, from the
     trace's HLO or, without it, on a GPU from the kernels' names.

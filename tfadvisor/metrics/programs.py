@@ -39,7 +39,10 @@ def _hottest(question: Question) -> tuple[HotOps, Rates]:
     return found, rates_of(question.run, host)
 
 
-@metric(unit=Unit.FRACTION, better=Better.MORE)
+@metric(
+    unit=Unit.FRACTION,
+    better=Better.MORE,
+)
 def flops_utilization(question: Question) -> float:
     """Arithmetic of the hottest ops, counted from their shapes, over what the device
     could do in their time: at its peak in the type that each op multiplies (fp8, TF32,
@@ -60,7 +63,10 @@ def flops_utilization(question: Question) -> float:
     return least / (sum(one.total_ps for one in known) / PS_PER_S)
 
 
-@metric(unit=Unit.FRACTION, better=Better.MORE)
+@metric(
+    unit=Unit.FRACTION,
+    better=Better.MORE,
+)
 def memory_bandwidth_utilization(question: Question) -> float:
     """Bytes that the hottest ops read and write, counted from their shapes, over what
     device memory could deliver in their time. It exceeds 1 where caches serve some of
@@ -108,7 +114,10 @@ def _memory_bound(question: Question) -> list[HotOp]:
     ]
 
 
-@metric(unit=Unit.FRACTION, better=Better.NEITHER)
+@metric(
+    unit=Unit.FRACTION,
+    better=Better.NEITHER,
+)
 def memory_bound_fraction(question: Question) -> float:
     """Share of step time in ops of which memory takes longer than arithmetic even at
     the device's full speed of both: bytes over its memory's bandwidth against
@@ -156,7 +165,10 @@ def _counted(found: HotOps, known: list[HotOp]) -> list[HotOp]:
     return known
 
 
-@metric(unit=Unit.COUNT, better=Better.NEITHER)
+@metric(
+    unit=Unit.COUNT,
+    better=Better.NEITHER,
+)
 def model_parameters(question: Question) -> float:
     """Number of model parameters: as given with `--params`, else the floating-point
     arguments that the hottest program returns and whose names do not suggest an
@@ -272,7 +284,10 @@ def looped_slice_copies(question: Question) -> list[HotOp]:
     return [one for one in looped if kind_of(one) is OpKind.UPDATE]
 
 
-@metric(unit=Unit.COUNT, better=Better.LESS)
+@metric(
+    unit=Unit.COUNT,
+    better=Better.LESS,
+)
 def looped_updates_per_step(question: Question) -> float:
     """Number of updates of single rows per step that a while loop on the first device
     makes one after the other: scatters that became loops, from the trace's HLO.

@@ -44,12 +44,19 @@ class Rates(msgspec.Struct, frozen=True):
         """Operations a second outside of matrix units, at most."""
         return self.peaks.fp32_flops or self.peaks.flops
 
-    def product_s(self, flops: int, dtype: str, kernel: str) -> float:
+    def product_s(
+        self,
+        flops: int,
+        dtype: str,
+        kernel: str,
+    ) -> float:
         """Seconds that products take at the peak of the type that is multiplied: fp8,
         TF32 or fp32 where the peak in it is known, else 16 bits. 0 for unknown peaks.
         """
         precision = product_kind(
-            kernel, precision_of_type(dtype), self.rounds
+            kernel,
+            precision_of_type(dtype),
+            self.rounds,
         ).precision
         own = {
             Precision.FP8: self.peaks.fp8_flops,

@@ -128,7 +128,10 @@ def fact(function: Asked[str], /) -> Asked[str]: ...
 @overload
 def fact(*, needs: tuple[Need, ...]) -> Callable[[Asked[str]], Asked[str]]: ...
 def fact(
-    function: Asked[str] | None = None, /, *, needs: tuple[Need, ...] = ()
+    function: Asked[str] | None = None,
+    /,
+    *,
+    needs: tuple[Need, ...] = (),
 ) -> Asked[str] | Callable[[Asked[str]], Asked[str]]:
     """Registers a function as the fact of its name, as `metric` does: `@fact`, or
     `@fact(needs=…)`.

@@ -70,7 +70,8 @@ def _hot(
         ops = list(select(question))
         every = among(question)
         return SignalShare(
-            of_step_time(question, ops, every), _named(ops[0]) if ops else ""
+            of_step_time(question, ops, every),
+            _named(ops[0]) if ops else "",
         )
 
     return choose
@@ -86,7 +87,8 @@ def _of_program(select: Callable[[Question], Sequence[HotOp]]) -> Choice:
 def _with_its_whole(select: Callable[[Question], tuple[list[HotOp], HotOps]]) -> Choice:
     """As `_hot`, of a selection that says what it chose from."""
     return _hot(
-        lambda question: select(question)[0], lambda question: select(question)[1]
+        lambda question: select(question)[0],
+        lambda question: select(question)[1],
     )
 
 

@@ -137,7 +137,8 @@ def tpus(run: RunSummary) -> list[tuple[HostSummary, DeviceSummary]]:
 
 
 def _of_kind(
-    run: RunSummary, kind: DeviceKind
+    run: RunSummary,
+    kind: DeviceKind,
 ) -> list[tuple[HostSummary, DeviceSummary]]:
     found = [
         (host, device)
@@ -217,7 +218,9 @@ def counted_steps(hosts: Sequence[HostSummary]) -> int:
 
 
 def covered_per_step(
-    run: RunSummary, devices: list[tuple[HostSummary, DeviceSummary]], kind: DeviceClass
+    run: RunSummary,
+    devices: list[tuple[HostSummary, DeviceSummary]],
+    kind: DeviceClass,
 ) -> float:
     """Time in which events of a class run, per counted step and device, ps."""
     total = sum(

@@ -55,14 +55,22 @@ def _register(one: TimeClass, about: str) -> None:
         f"`{one.label}`."
     )
     better = Better.MORE if one is TimeClass.COMPUTE else Better.LESS
-    metric(unit=Unit.FRACTION, needs=(a_device,), better=better)(fraction)
+    metric(
+        unit=Unit.FRACTION,
+        needs=(a_device,),
+        better=better,
+    )(fraction)
 
 
 for _class, _about in _CLASSES.items():
     _register(_class, _about)
 
 
-@metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.MORE)
+@metric(
+    unit=Unit.FRACTION,
+    needs=(a_device,),
+    better=Better.MORE,
+)
 def device_busy_fraction(question: Question) -> float:
     """Share of step time in which a device computes, communicates or copies; a mean
     over the devices.
@@ -76,7 +84,11 @@ def device_busy_fraction(question: Question) -> float:
 # How long steps take, how much they differ, and what lies between them.
 
 
-@metric(unit=Unit.MS, needs=(known_steps,), better=Better.LESS)
+@metric(
+    unit=Unit.MS,
+    needs=(known_steps,),
+    better=Better.LESS,
+)
 def step_time_ms(question: Question) -> float:
     """Median period of the counted steps, from the start of one to the start of the
     next.
@@ -99,7 +111,11 @@ def steps_counted(question: Question) -> float:
     )
 
 
-@metric(unit=Unit.FRACTION, needs=(known_steps,), better=Better.LESS)
+@metric(
+    unit=Unit.FRACTION,
+    needs=(known_steps,),
+    better=Better.LESS,
+)
 def step_time_spread(question: Question) -> float:
     """Median deviation of the step times from their median, as a share of the median.
     Needs three steps.
@@ -113,7 +129,11 @@ def step_time_spread(question: Question) -> float:
     return float(median(np.abs(periods - middle)) / middle)
 
 
-@metric(unit=Unit.MS, needs=(known_steps,), better=Better.LESS)
+@metric(
+    unit=Unit.MS,
+    needs=(known_steps,),
+    better=Better.LESS,
+)
 def inter_step_gap_ms(question: Question) -> float:
     """Mean time around a boundary between two counted steps in which no device of the
     host works: from the last device event before the boundary to the first after it.
@@ -121,14 +141,19 @@ def inter_step_gap_ms(question: Question) -> float:
     return float(np.mean(_gaps(question))) / PS_PER_MS
 
 
-@metric(unit=Unit.FRACTION, needs=(known_steps,), better=Better.LESS)
+@metric(
+    unit=Unit.FRACTION,
+    needs=(known_steps,),
+    better=Better.LESS,
+)
 def inter_step_gap_fraction(question: Question) -> float:
     """Mean time without device work around a step boundary, as a share of the mean step
     time.
     """
     gaps = _gaps(question)
     return min(
-        float(np.mean(gaps)) / PS_PER_MS / float(np.mean(periods_ms(question.run))), 1.0
+        float(np.mean(gaps)) / PS_PER_MS / float(np.mean(periods_ms(question.run))),
+        1.0,
     )
 
 
@@ -161,7 +186,10 @@ def _driven(question: Question) -> list[HostSummary]:
     return found
 
 
-@metric(unit=Unit.COUNT, better=Better.LESS)
+@metric(
+    unit=Unit.COUNT,
+    better=Better.LESS,
+)
 def waits_per_step(question: Question) -> float:
     """Number of times per step that the driving thread blocks until something else is
     done: block_until_ready, reading a value, a full queue of dispatches. Uninterrupted
@@ -171,7 +199,11 @@ def waits_per_step(question: Question) -> float:
     return sum(host.evidence.calls.waits for host in hosts) / _steps(hosts)
 
 
-@metric(unit=Unit.FRACTION, needs=(a_device,), better=Better.LESS)
+@metric(
+    unit=Unit.FRACTION,
+    needs=(a_device,),
+    better=Better.LESS,
+)
 def turnaround_fraction(question: Question) -> float:
     """Share of step time without device work around step boundaries that input, Python
     and compilation do not explain: from the device's end over the waiting host to the
@@ -188,7 +220,11 @@ def turnaround_fraction(question: Question) -> float:
     return min(max(inter_step_gap_fraction(question) - explained, waits, 0.0), left)
 
 
-@metric(unit=Unit.COUNT, needs=(known_steps, an_accelerator), better=Better.LESS)
+@metric(
+    unit=Unit.COUNT,
+    needs=(known_steps, an_accelerator),
+    better=Better.LESS,
+)
 def loss_scaling_ops_per_step(question: Question) -> float:
     """Number of TensorFlow ops of a dynamic loss scale per step, known by their names:
     tests of the gradients, and branches on them on the host.
@@ -202,7 +238,11 @@ def loss_scaling_ops_per_step(question: Question) -> float:
 _BUSY = [TimeClass.COMPUTE, TimeClass.COLLECTIVE, TimeClass.TRANSFER]
 
 
-@metric(unit=Unit.FRACTION, needs=(known_steps,), better=Better.LESS)
+@metric(
+    unit=Unit.FRACTION,
+    needs=(known_steps,),
+    better=Better.LESS,
+)
 def taking_turns_fraction(question: Question) -> float:
     """Share by which a step would be shorter if the devices of a host did all their
     work at the same time, on the host where it is most. It is 0 when all devices work
@@ -224,5 +264,6 @@ def _turns(host: HostSummary) -> float:
     if not works or not host.device_time.concurrency:
         return 0.0
     return max(
-        works / host.device_time.concurrency - works / len(host.devices), 0.0
+        works / host.device_time.concurrency - works / len(host.devices),
+        0.0,
     ) / counted_ps(host)

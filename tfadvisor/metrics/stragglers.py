@@ -69,7 +69,11 @@ class Lateness(msgspec.Struct, frozen=True):
         return float(self.lost().sum() / max(int(self.spread().sum()), 1))
 
 
-def _lateness(arrival: Int64Array, counted: BoolArray, step_ps: int) -> Lateness | None:
+def _lateness(
+    arrival: Int64Array,
+    counted: BoolArray,
+    step_ps: int,
+) -> Lateness | None:
     """Of the counted meetings; None without any, or without a step to set them
     against.
     """
@@ -94,7 +98,9 @@ def host_lateness(question: Question) -> tuple[Lateness, list[HostSummary]]:
     arrival = meetings.host_arrival()
     known = {id(host) for host in counted_hosts(question.run)}
     for index, host in zip(
-        members, hosts, strict=True
+        members,
+        hosts,
+        strict=True,
     ):  # by the first host's steps that tell
         counted = host.steps.counts(
             meetings.step[:, meetings.host.tolist().index(index)]
@@ -125,7 +131,9 @@ def device_lateness(
         members = np.flatnonzero(meetings.host == index)
         counted = host.steps.counts(meetings.step[:, members[0]])
         late = _lateness(
-            meetings.start[:, members], counted, _shared_ps(question, meetings, index)
+            meetings.start[:, members],
+            counted,
+            _shared_ps(question, meetings, index),
         )
         if late is not None:
             found.append(
@@ -153,7 +161,11 @@ def _shared_window(run: RunSummary) -> tuple[int, int]:
     return lo, hi
 
 
-def _shared_ps(question: Question, meetings: Meetings, index: int) -> int:
+def _shared_ps(
+    question: Question,
+    meetings: Meetings,
+    index: int,
+) -> int:
     """Summed length of a host's counted steps of which the traces of all members hold
     the middle.
 
@@ -167,7 +179,11 @@ def _shared_ps(question: Question, meetings: Meetings, index: int) -> int:
     return int((steps.ends - steps.starts)[shared].sum())
 
 
-@metric(unit=Unit.FRACTION, needs=(known_steps, several_hosts), better=Better.LESS)
+@metric(
+    unit=Unit.FRACTION,
+    needs=(known_steps, several_hosts),
+    better=Better.LESS,
+)
 def host_skew_fraction(question: Question) -> float:
     """Time that the first host waits in collectives for the last one to arrive, as a
     share of step time. Without collectives between hosts: the difference in device
@@ -190,7 +206,11 @@ def _compute_difference(hosts: list[HostSummary]) -> float:
     return min(float((max(compute) - min(compute)) / np.mean(period)), 1.0)
 
 
-@metric(unit=Unit.FRACTION, needs=(known_steps,), better=Better.LESS)
+@metric(
+    unit=Unit.FRACTION,
+    needs=(known_steps,),
+    better=Better.LESS,
+)
 def late_host_fraction(question: Question) -> float:
     """Time that the first host waits in collectives that the same host always reaches
     last, as a share of step time: what the step would save if that host were on time.
@@ -199,7 +219,11 @@ def late_host_fraction(question: Question) -> float:
     return _persistent(host_lateness(question)[0])
 
 
-@metric(unit=Unit.FRACTION, needs=(known_steps,), better=Better.LESS)
+@metric(
+    unit=Unit.FRACTION,
+    needs=(known_steps,),
+    better=Better.LESS,
+)
 def late_device_fraction(question: Question) -> float:
     """Time that the first device of a host waits in collectives that the same device
     always reaches last, as a share of step time. It is 0 when devices take turns
@@ -208,7 +232,10 @@ def late_device_fraction(question: Question) -> float:
     return _persistent(device_lateness(question)[0])
 
 
-@metric(unit=Unit.FRACTION, better=Better.LESS)
+@metric(
+    unit=Unit.FRACTION,
+    better=Better.LESS,
+)
 def uneven_work_fraction(question: Question) -> float:
     """Share of step time that uneven devices cost: late_device_fraction, or
     device_skew_fraction where devices do not communicate.

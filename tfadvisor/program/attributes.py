@@ -55,7 +55,11 @@ def group_size(collective: Instruction) -> int | None:
     return size if size > 0 else _everyone(collective)
 
 
-def _listed(proto: Proto, fields: list[Entry], field: int) -> int:
+def _listed(
+    proto: Proto,
+    fields: list[Entry],
+    field: int,
+) -> int:
     return max(
         (
             len(numbers_of(proto, group, 1))

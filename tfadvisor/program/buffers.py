@@ -100,19 +100,27 @@ def program_memory(module: Module) -> ProgramMemory | None:
     found: list[Buffer] = []
     for allocation in messages_of(proto, fields, _ALLOCATIONS):
         if number_of(allocation, 3) or not number_of(
-            allocation, 2
+            allocation,
+            2,
         ):  # a thread's own, or empty
             continue
         kind = _kind(allocation)
         bytes_of[kind] += number_of(allocation, 2)
         found += _buffers(
-            module, allocation, kind, values, at_peak.get(number_of(allocation, 1))
+            module,
+            allocation,
+            kind,
+            values,
+            at_peak.get(number_of(allocation, 1)),
         )
     if not found:
         return None
     found.sort(key=lambda one: -one.bytes)
     return ProgramMemory(
-        module.name, bytes_of, tuple(found[:_MOST]), max(len(found) - _MOST, 0)
+        module.name,
+        bytes_of,
+        tuple(found[:_MOST]),
+        max(len(found) - _MOST, 0),
     )
 
 
@@ -141,7 +149,9 @@ def _values(module: Module, fields: list[Entry]) -> Iterator[tuple[int, _Value]]
 
 
 def _live_at_peak(
-    module: Module, fields: list[Entry], values: Mapping[int, _Value]
+    module: Module,
+    fields: list[Entry],
+    values: Mapping[int, _Value],
 ) -> Iterator[tuple[int, frozenset[int]]]:
     """(index of an allocation, ids of the values that live when it is fullest), for
     those with a trace.

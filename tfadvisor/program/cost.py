@@ -117,7 +117,9 @@ class Costs:
             return replace(total(called), bytes=own_bytes(instruction))
         if instruction.opcode == "conditional":
             return max(
-                called, key=lambda cost: (cost.flops, cost.bytes), default=Cost()
+                called,
+                key=lambda cost: (cost.flops, cost.bytes),
+                default=Cost(),
             )
         if instruction.opcode == "while":
             count = trip_count(instruction)

@@ -105,13 +105,16 @@ class Modules:
         if not any(name in stats for name in _STATS):
             return None
         return ModuleKey(
-            self._trace.names.name[row], int(self._trace.names.id[row]) % _UNSIGNED, row
+            self._trace.names.name[row],
+            int(self._trace.names.id[row]) % _UNSIGNED,
+            row,
         )
 
     def _read(self, key: ModuleKey) -> Module | TraceError:
         stats = self._trace.details.metadata_stats(key.row)
         data = next(
-            (stats[name] for name in _STATS if isinstance(stats.get(name), bytes)), None
+            (stats[name] for name in _STATS if isinstance(stats.get(name), bytes)),
+            None,
         )
         if not isinstance(data, bytes):
             return self._absent(f"{key.name}({key.program_id})")

@@ -185,7 +185,8 @@ def trip_count(loop: Instruction) -> int | None:
 
 
 def called_before(
-    caller: Computation, instruction: Instruction
+    caller: Computation,
+    instruction: Instruction,
 ) -> tuple[Computation, ...]:
     """What an instruction calls. Raises TraceError when that does not stand before its
     caller, as it always does.
@@ -193,7 +194,8 @@ def called_before(
     called = instruction.called
     if any(one.position >= caller.position for one in called):
         raise instruction.computation.module.proto.damaged(
-            0, f"{instruction.name} calls what stands after it"
+            0,
+            f"{instruction.name} calls what stands after it",
         )
     return called
 

@@ -100,7 +100,11 @@ def _of_dot(instruction: Instruction) -> DotNumbers:
         numbers_of(proto, numbers, field) for field in (1, 2, 3, 4)
     )
     return DotNumbers(
-        left, right, left_batch, right_batch, numbers_of(proto, ragged, 3)
+        left,
+        right,
+        left_batch,
+        right_batch,
+        numbers_of(proto, ragged, 3),
     )
 
 
@@ -112,7 +116,8 @@ def _of_library_call(instruction: Instruction) -> DotNumbers | None:
         return None
     config = instruction.config()
     product = config.get(
-        "gemm_backend_config", config
+        "gemm_backend_config",
+        config,
     )  # before 2024 the product's own config stood alone
     if isinstance(product, Mapping):
         numbers = product.get("dot_dimension_numbers")
@@ -174,7 +179,11 @@ def is_product(one: Instruction) -> bool:
     return one.opcode in ("dot", "fusion", "custom-call") and bool(products(one))
 
 
-def next_products(one: Instruction, users: Users, hops: int) -> bool:
+def next_products(
+    one: Instruction,
+    users: Users,
+    hops: int,
+) -> bool:
     """Whether a product uses the result, at most so many instructions on."""
     waiting = [one]
     seen = {one.id}

@@ -181,7 +181,8 @@ class Computation:
         found = self._ids().get(one)
         if found is None:
             raise self._proto.damaged(
-                0, f"computation {self.name} has no instruction {one}"
+                0,
+                f"computation {self.name} has no instruction {one}",
             )
         return found
 
@@ -300,7 +301,8 @@ class Instruction:
     def channel_id(self) -> int:
         """Above 0 where a collective, send or recv crosses partitions."""
         return number_of(self.fields, _CHANNEL) or number_of(
-            self.fields, _ALL_REDUCE_ID
+            self.fields,
+            _ALL_REDUCE_ID,
         )
 
     def config(self) -> Mapping[str, Any]:
@@ -354,7 +356,11 @@ class Instruction:
         return self._head
 
 
-def _head(proto: Proto, lo: int, hi: int) -> tuple[str, str] | None:
+def _head(
+    proto: Proto,
+    lo: int,
+    hi: int,
+) -> tuple[str, str] | None:
     """Name and opcode where they are the first two fields, as XLA writes them; None
     where they are not.
 
@@ -398,7 +404,12 @@ class StackFrames:
     error.
     """
 
-    def __init__(self, proto: Proto, lo: int, hi: int) -> None:
+    def __init__(
+        self,
+        proto: Proto,
+        lo: int,
+        hi: int,
+    ) -> None:
         """The tables' message lies in data[lo:hi]; only its entries' places are
         noted.
         """

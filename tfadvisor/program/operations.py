@@ -190,7 +190,8 @@ def location_of(instruction: Instruction) -> SourceLocation | None:
 
 
 def location_beside(
-    instruction: Instruction, users: Mapping[int, Sequence[Instruction]]
+    instruction: Instruction,
+    users: Mapping[int, Sequence[Instruction]],
 ) -> SourceLocation | None:
     """Where an instruction that the compiler made comes from: the place of the nearest
     one that uses its result or makes its operands, without that one's path. None where

@@ -118,7 +118,8 @@ def parameter_summary(module: Module) -> ParameterSummary:
     ]
     likely = [one.shape.elements for one in carried if not one.is_named_as_other_state]
     return ParameterSummary(
-        sum(likely), bool(carried) and all(one.name for one in carried)
+        sum(likely),
+        bool(carried) and all(one.name for one in carried),
     )
 
 
@@ -135,7 +136,8 @@ def _telling(module: Module) -> set[str]:
 
 
 def _leaves(
-    shape: Shape, index: tuple[int, ...] = ()
+    shape: Shape,
+    index: tuple[int, ...] = (),
 ) -> Iterator[tuple[tuple[int, ...], Shape]]:
     """(place in a parameter's tuple, array), in order; one of place () when it is no
     tuple.

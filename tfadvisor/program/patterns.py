@@ -55,7 +55,11 @@ def _batched_products(computation: Computation) -> dict[int, Instruction]:
     }
 
 
-def _of(first: Instruction, batched: dict[int, Instruction], users: Users) -> set[str]:
+def _of(
+    first: Instruction,
+    batched: dict[int, Instruction],
+    users: Users,
+) -> set[str]:
     """The parts of an attention whose scores this product makes; empty when none
     follows.
     """

@@ -56,7 +56,12 @@ def _product(one: Instruction, times: int | None) -> ProductOfRun | None:
         return None
     is_library = one.opcode == "custom-call"
     return ProductOfRun(
-        one.name, multiplied_type(one), flops, own_bytes(one), times, is_library
+        one.name,
+        multiplied_type(one),
+        flops,
+        own_bytes(one),
+        times,
+        is_library,
     )
 
 
@@ -75,7 +80,11 @@ def _executions(module: Module) -> Mapping[int, int | None]:
     return found
 
 
-def _add(found: dict[int, int | None], called: Computation, more: int | None) -> None:
+def _add(
+    found: dict[int, int | None],
+    called: Computation,
+    more: int | None,
+) -> None:
     before = found.get(called.id, 0)
     found[called.id] = None if before is None or more is None else before + more
 

@@ -50,7 +50,11 @@ def span(field: int) -> int:
     return field << 3 | SIZED
 
 
-def entries(proto: Proto, lo: int, hi: int) -> list[Entry]:
+def entries(
+    proto: Proto,
+    lo: int,
+    hi: int,
+) -> list[Entry]:
     """The fields of the message in data[lo:hi], in order. Raises TraceError where the
     bytes are no message.
     """
@@ -74,7 +78,8 @@ def entries(proto: Proto, lo: int, hi: int) -> list[Entry]:
             end = at + size
             if end > hi:
                 raise proto.damaged(
-                    at, f"a field of {size:,} bytes ends past its message"
+                    at,
+                    f"a field of {size:,} bytes ends past its message",
                 )
             found.append((key, at, end))
             at = end
@@ -91,7 +96,11 @@ def entries(proto: Proto, lo: int, hi: int) -> list[Entry]:
     return found
 
 
-def varint(proto: Proto, at: int, hi: int) -> tuple[int, int]:
+def varint(
+    proto: Proto,
+    at: int,
+    hi: int,
+) -> tuple[int, int]:
     """(unsigned 64-bit value, position after it). Raises TraceError when it does not
     end before hi or is too long.
     """
@@ -117,12 +126,20 @@ def signed(value: int) -> int:
     return value - (1 << 64) if value >= _SIGN else value
 
 
-def text(proto: Proto, lo: int, hi: int) -> str:
+def text(
+    proto: Proto,
+    lo: int,
+    hi: int,
+) -> str:
     """UTF-8, with the replacement character where the bytes are not."""
     return str(proto.data[lo:hi], "utf-8", "replace")
 
 
-def text_of(proto: Proto, fields: list[Entry], field: int) -> str:
+def text_of(
+    proto: Proto,
+    fields: list[Entry],
+    field: int,
+) -> str:
     """A text field, "" when it is absent. The last one of several wins; what no name
     needs is cut.
     """
@@ -150,7 +167,11 @@ def number_of(fields: list[Entry], field: int) -> int:
     return 0
 
 
-def numbers_of(proto: Proto, fields: list[Entry], field: int) -> tuple[int, ...]:
+def numbers_of(
+    proto: Proto,
+    fields: list[Entry],
+    field: int,
+) -> tuple[int, ...]:
     """A repeated integer field as int64, packed or one by one."""
     single = number(field)
     packed = span(field)
@@ -165,13 +186,21 @@ def numbers_of(proto: Proto, fields: list[Entry], field: int) -> tuple[int, ...]
     return tuple(found)
 
 
-def messages_of(proto: Proto, fields: list[Entry], field: int) -> list[list[Entry]]:
+def messages_of(
+    proto: Proto,
+    fields: list[Entry],
+    field: int,
+) -> list[list[Entry]]:
     """The fields of each message of a repeated field."""
     wanted = span(field)
     return [entries(proto, lo, hi) for key, lo, hi in fields if key == wanted]
 
 
-def message_of(proto: Proto, fields: list[Entry], field: int) -> list[Entry]:
+def message_of(
+    proto: Proto,
+    fields: list[Entry],
+    field: int,
+) -> list[Entry]:
     """The fields of a message, empty when it is absent. The last one of several
     wins.
     """

@@ -235,7 +235,9 @@ def _place(recorded: RecordedHost) -> _Placed:
     threads = recorded.threads
     devices = find_devices(recorded)
     unrecorded = unrecorded_work(
-        trace, threads, [one for one in devices if one.kind is not DeviceKind.CPU]
+        trace,
+        threads,
+        [one for one in devices if one.kind is not DeviceKind.CPU],
     )
     steps = find_steps(trace, threads, devices)
     stats_left = _still_asked(trace, threads)
@@ -272,16 +274,30 @@ def _attribute(placed: _Placed, chosen: tuple[int, int] | None) -> _Attributed:
     else:
         steps = chosen_steps(found, *chosen)
     costs = host_costs(
-        placed.threads, steps, activity, classes, active, placed.pipeline
+        placed.threads,
+        steps,
+        activity,
+        classes,
+        active,
+        placed.pipeline,
     )
     python = activity.pending.pipeline_python
     return _Attributed(
-        steps, active, breakdown, time, classes, costs, activity.compile, python
+        steps,
+        active,
+        breakdown,
+        time,
+        classes,
+        costs,
+        activity.compile,
+        python,
     )
 
 
 def _explain(
-    placed: _Placed, attributed: _Attributed, drawing: Drawing | None
+    placed: _Placed,
+    attributed: _Attributed,
+    drawing: Drawing | None,
 ) -> HostEvidence:
     """What explains the breakdown. drawing: as for build_host."""
     trace = placed.trace
@@ -315,7 +331,11 @@ def _explain(
     host = alone[TimeClass.HOST]
     loading = alone[TimeClass.INPUT]
     frames = loop_frames(
-        threads, steps, host, loading, samples.line_in if samples is not None else None
+        threads,
+        steps,
+        host,
+        loading,
+        samples.line_in if samples is not None else None,
     )
     if samples is not None:
         frames = (
@@ -336,7 +356,11 @@ def _explain(
         ),
         frames=tuple(sorted(frames, key=lambda one: -(one.host_ps + one.input_ps))),
         compiles=compiled_in_steps(
-            trace, threads, steps, attributed.compiling, programs
+            trace,
+            threads,
+            steps,
+            attributed.compiling,
+            programs,
         ),
         pipeline=input_pipeline(trace, threads, steps),
         host_ops=host_ops(trace, threads, steps, pipeline),
@@ -351,7 +375,9 @@ def _explain(
 
 
 def _drawn(
-    placed: _Placed, attributed: _Attributed, drawing: Drawing
+    placed: _Placed,
+    attributed: _Attributed,
+    drawing: Drawing,
 ) -> tuple[tuple[StepPicture, ...], tuple[MemoryCurve, ...]]:
     """What a page draws of the steps and of the devices' memory."""
     from tfadvisor.timeline.picture.events import memory_curves  # only a page draws
@@ -360,7 +386,12 @@ def _drawn(
     threads = placed.threads
     steps = attributed.steps
     pictures = step_pictures(
-        threads, placed.pipeline, attributed.active, attributed.classes, steps, drawing
+        threads,
+        placed.pipeline,
+        attributed.active,
+        attributed.classes,
+        steps,
+        drawing,
     )
     return pictures, memory_curves(placed.trace, threads)
 
@@ -377,7 +408,9 @@ def _still_asked(trace: HostTrace, threads: Threads) -> Mapping[str, StatColumn]
 
 
 def _loop_iterations(
-    trace: HostTrace, threads: Threads, pipeline: BoolArray
+    trace: HostTrace,
+    threads: Threads,
+    pipeline: BoolArray,
 ) -> tuple[Int64Array, Int64Array]:
     """(start, number) of the executor's events that belong to an iteration of a loop in
     the step.

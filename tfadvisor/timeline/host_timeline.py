@@ -243,13 +243,18 @@ _FEWEST_VARIABLES = 32
 """Of a step that reads fewer nobody can say that it must multiply them."""
 
 
-def fragment_of(threads: Threads, steps: Steps, devices: Sequence[Device]) -> str:
+def fragment_of(
+    threads: Threads,
+    steps: Steps,
+    devices: Sequence[Device],
+) -> str:
     """TensorFlow's step reads its model's variables, and multiplies none of them: the
     recording ended before that.
     """
     events = threads.named(reads_variable)
     reads = int(in_counted_steps(threads.start[events], steps).sum()) // max(
-        int(steps.steady().sum()), 1
+        int(steps.steady().sum()),
+        1,
     )
     if reads < _FEWEST_VARIABLES or any(
         device.kind is not DeviceKind.GPU for device in devices

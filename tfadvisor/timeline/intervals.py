@@ -48,7 +48,9 @@ class Intervals(msgspec.Struct, frozen=True):
         if not len(self.starts):
             return np.zeros(len(times), np.int64)
         return sweeps.covered_before(
-            self.starts, self.ends, np.ascontiguousarray(times)
+            self.starts,
+            self.ends,
+            np.ascontiguousarray(times),
         )
 
     def within(self, lo: Int64Array, hi: Int64Array) -> Int64Array:
@@ -56,7 +58,10 @@ class Intervals(msgspec.Struct, frozen=True):
         if not len(self.starts):
             return np.zeros(len(lo), np.int64)
         return sweeps.within(
-            self.starts, self.ends, np.ascontiguousarray(lo), np.ascontiguousarray(hi)
+            self.starts,
+            self.ends,
+            np.ascontiguousarray(lo),
+            np.ascontiguousarray(hi),
         )
 
     def contains(self, times: Int64Array) -> BoolArray:
@@ -143,7 +148,8 @@ def parents(starts: Int64Array, ends: Int64Array) -> Int64Array:
 
 
 def innermost(
-    starts: Int64Array, ends: Int64Array
+    starts: Int64Array,
+    ends: Int64Array,
 ) -> tuple[Int64Array, Int64Array, npt.NDArray[np.int32]]:
     """(from, to, event) of the stretches of time covered by any event, with the
     innermost event of each.

@@ -70,7 +70,8 @@ def reached(times: Int64Array, asked: Int64Array) -> Int64Array:
     arrays come from.
     """
     found: Int64Array = passes.reached(
-        np.ascontiguousarray(times), np.ascontiguousarray(asked)
+        np.ascontiguousarray(times),
+        np.ascontiguousarray(asked),
     )
     return found
 
@@ -82,7 +83,8 @@ def parents(starts: Int64Array, ends: Int64Array) -> Int64Array:
 
 
 def innermost(
-    starts: Int64Array, ends: Int64Array
+    starts: Int64Array,
+    ends: Int64Array,
 ) -> tuple[Int64Array, Int64Array, npt.NDArray[np.int32]]:
     """(from, to, event) of the stretches with the same innermost event."""
     found: tuple[Int64Array, Int64Array, npt.NDArray[np.int32]] | None = (
@@ -100,7 +102,8 @@ def enclosing(wanted: npt.NDArray[np.bool_], parent: Int64Array) -> Int64Array:
 
 
 def places(
-    ordered: npt.NDArray[Any], wanted: npt.NDArray[Any]
+    ordered: npt.NDArray[Any],
+    wanted: npt.NDArray[Any],
 ) -> npt.NDArray[np.int32]:
     """Index of the first entry of an ascending array that equals each wanted number, -1
     without one.

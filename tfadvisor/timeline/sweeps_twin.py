@@ -107,7 +107,9 @@ def _swept(
 
 
 def covered_before(
-    starts: Int64Array, ends: Int64Array, times: Int64Array
+    starts: Int64Array,
+    ends: Int64Array,
+    times: Int64Array,
 ) -> Int64Array:
     """How much of a set lies before each time."""
     if not len(starts):
@@ -135,7 +137,9 @@ def reached(times: Int64Array, asked: Int64Array) -> Int64Array:
 
 
 def contains(
-    starts: Int64Array, ends: Int64Array, times: Int64Array
+    starts: Int64Array,
+    ends: Int64Array,
+    times: Int64Array,
 ) -> npt.NDArray[np.bool_]:
     """Whether each time lies in a set."""
     if not len(starts):
@@ -175,12 +179,14 @@ def _depths(starts: Int64Array, ends: Int64Array) -> Int64Array:
     """
     ended = np.searchsorted(np.sort(np.maximum(ends, starts + 1)), starts, side="right")
     return np.asarray(
-        np.maximum(np.arange(len(starts), dtype=np.int64) - ended, 0), np.int64
+        np.maximum(np.arange(len(starts), dtype=np.int64) - ended, 0),
+        np.int64,
     )
 
 
 def innermost(
-    starts: Int64Array, ends: Int64Array
+    starts: Int64Array,
+    ends: Int64Array,
 ) -> tuple[Int64Array, Int64Array, npt.NDArray[np.int32]]:
     """(from, to, event) of the stretches with the same innermost event. Events as for
     parents, of positive length.
@@ -204,7 +210,8 @@ def innermost(
     hi = times[1:]
     who = event[:-1]
     hi = np.minimum(
-        hi, ends[who]
+        hi,
+        ends[who],
     )  # an event that was only overlapped may have ended before its inner one
     keep = (hi > lo) & (who >= 0)
     lo = lo[keep]
@@ -234,7 +241,8 @@ def enclosing(wanted: npt.NDArray[np.bool_], parent: Int64Array) -> Int64Array:
 
 
 def places(
-    ordered: npt.NDArray[Any], wanted: npt.NDArray[Any]
+    ordered: npt.NDArray[Any],
+    wanted: npt.NDArray[Any],
 ) -> npt.NDArray[np.int32]:
     """Index of the first entry of an ascending array that equals each wanted number, -1
     without one.

@@ -110,7 +110,9 @@ class Callers(msgspec.Struct, frozen=True):
     row: npt.NDArray[np.int32]
 
     def of(
-        self, launch: npt.NDArray[np.int32], column: npt.NDArray[Any]
+        self,
+        launch: npt.NDArray[np.int32],
+        column: npt.NDArray[Any],
     ) -> npt.NDArray[Any]:
         """A column's values at these indexes, -1 where an index is -1."""
         if not len(column) or launch.strides == (0,):  # a constant: no event is linked

@@ -158,7 +158,9 @@ class StatColumn(msgspec.Struct, frozen=True):
         return event.astype(np.int64, copy=False), value.astype(np.int64, copy=False)
 
     def integers_between(
-        self, lo: int, hi: int
+        self,
+        lo: int,
+        hi: int,
     ) -> tuple[Int32Array | Int64Array, Int32Array | Int64Array]:
         """(event, value) of the integer values of events lo .. hi - 1, without a copy
         where all values are integers.
@@ -206,7 +208,10 @@ class StatColumn(msgspec.Struct, frozen=True):
 
 
 EMPTY_STAT = StatColumn(
-    np.empty(0, np.int64), np.empty(0, np.uint8), np.empty(0, np.int64), ()
+    np.empty(0, np.int64),
+    np.empty(0, np.uint8),
+    np.empty(0, np.int64),
+    (),
 )
 
 
@@ -278,7 +283,9 @@ def line_base_ps(timestamps_ns: Int64Array, origin_ns: int) -> Int64Array:
     profiler's own: only where it fits.
     """
     relative = np.where(
-        timestamps_ns >= origin_ns, timestamps_ns - origin_ns, timestamps_ns
+        timestamps_ns >= origin_ns,
+        timestamps_ns - origin_ns,
+        timestamps_ns,
     )
     with np.errstate(over="ignore"):
         return np.asarray(relative * np.int64(1000), dtype=np.int64)
@@ -302,12 +309,15 @@ class Wanted(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=4)  # the hosts of a run mostly have the same names
 def _row_bits(
-    groups: tuple[NameFilter, ...], names: tuple[str, ...]
+    groups: tuple[NameFilter, ...],
+    names: tuple[str, ...],
 ) -> npt.NDArray[np.uint64]:
     bits = np.ones(len(names), dtype=np.uint64)
     for number, group in enumerate(groups, start=1):
         hit = np.fromiter(
-            (group.wants(name) for name in names), dtype=np.bool_, count=len(names)
+            (group.wants(name) for name in names),
+            dtype=np.bool_,
+            count=len(names),
         )
         bits |= hit.astype(np.uint64) << np.uint64(number)
     return bits

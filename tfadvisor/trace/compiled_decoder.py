@@ -54,7 +54,9 @@ _DENSE_LIMIT = 1 << 22
 
 
 def decode(
-    source: Source, selection: Selection, progress: Progress | None = None
+    source: Source,
+    selection: Selection,
+    progress: Progress | None = None,
 ) -> HostTrace:
     """One file. Raises TraceError, with the byte position, when the bytes are no
     XSpace.
@@ -90,7 +92,9 @@ class _Metadata(msgspec.Struct, frozen=True):
 
 
 def _decode(
-    source: Source, selection: Selection, progress: Progress | None
+    source: Source,
+    selection: Selection,
+    progress: Progress | None,
 ) -> HostTrace:
     buf = source.buffer
     counts = Counts(source.place, source.size)
@@ -112,7 +116,8 @@ def _decode(
 
     names, ranges, row_base = _names(raw)
     want = wanted(
-        selection, [name for plane in raw for name in plane.stat_names.values()]
+        selection,
+        [name for plane in raw for name in plane.stat_names.values()],
     )
     bits = want.row_bits(names.name)
 
@@ -121,11 +126,14 @@ def _decode(
     else:
         line_ranges = np.empty((0, 3), np.int64)
     headers, chunks = _wire.scan_lines(
-        buf, np.ascontiguousarray(line_ranges), _EVENTS_A_CHUNK
+        buf,
+        np.ascontiguousarray(line_ranges),
+        _EVENTS_A_CHUNK,
     )
     counts.add("events", int(headers[:, 7].sum()))
     line_plane = np.repeat(
-        np.arange(len(raw), dtype=np.int32), [len(plane.lines) for plane in raw]
+        np.arange(len(raw), dtype=np.int32),
+        [len(plane.lines) for plane in raw],
     )
     origin = origin_of(headers[:, 1], session_start_ns(planes))
     lines = Lines(
@@ -157,7 +165,11 @@ def _decode(
         names=names,
         stats=stats,
         details=_details(
-            buf, names.plane, ranges, work.exemplar, [p.stat_names for p in raw]
+            buf,
+            names.plane,
+            ranges,
+            work.exemplar,
+            [p.stat_names for p in raw],
         ),
         origin_ns=origin,
     )
@@ -177,7 +189,8 @@ def _scan_plane(
     events = _wire.scan_metadata(buf, np.ascontiguousarray(children[field == 4]))
     _wire.check_event_metadata(buf, events)
     stats = _merged(
-        buf, _wire.scan_metadata(buf, np.ascontiguousarray(children[field == 5]))
+        buf,
+        _wire.scan_metadata(buf, np.ascontiguousarray(children[field == 5])),
     )
     return _RawPlane(
         plane_id,
@@ -295,7 +308,9 @@ def _plane_key(
     return _wire.PlaneKey(
         row_ids,
         _dense(
-            row_ids, np.arange(base, base + len(row_ids), dtype=np.int32), np.int32(0)
+            row_ids,
+            np.arange(base, base + len(row_ids), dtype=np.int32),
+            np.int32(0),
         ),
         base,
         np.array(wanted_ids, np.int64),
@@ -308,7 +323,11 @@ def _plane_key(
     )
 
 
-def _dense(ids: Int64Array, values: npt.NDArray[Any], absent: Any) -> npt.NDArray[Any]:
+def _dense(
+    ids: Int64Array,
+    values: npt.NDArray[Any],
+    absent: Any,
+) -> npt.NDArray[Any]:
     """Table such that table[id] = value; empty when the ids are negative or too far
     apart for one.
     """
@@ -359,7 +378,8 @@ class _Work:
     def run(self) -> None:
         """Decodes every chunk. Raises the error with the lowest position."""
         workers = min(
-            len(self._chunks), _processors() if len(self.row) > _EVENTS_A_CHUNK else 1
+            len(self._chunks),
+            _processors() if len(self.row) > _EVENTS_A_CHUNK else 1,
         )
         tables = [np.zeros_like(self.exemplar) for _ in range(workers)]
         threads: list[Thread] = []
@@ -597,7 +617,11 @@ def _details(
     moved = np.stack([ends - (asked[:, 1] - asked[:, 0]), ends], axis=1)
     known = len(ranges.bounds)
     return _BufferDetails(
-        kept, plane, _Ranges(moved[:known], ranges.first), moved[known:], stat_names
+        kept,
+        plane,
+        _Ranges(moved[:known], ranges.first),
+        moved[known:],
+        stat_names,
     )
 
 
@@ -630,7 +654,9 @@ class _BufferDetails(msgspec.Struct, frozen=True):
 
 
 def _named_stats(
-    buf: memoryview, stats: list[tuple[int, int, int, int]], names: dict[int, str]
+    buf: memoryview,
+    stats: list[tuple[int, int, int, int]],
+    names: dict[int, str],
 ) -> dict[str, Value]:
     """Stats as Python values by name; a later one of the same name wins."""
     out: dict[str, Value] = {}
@@ -649,11 +675,19 @@ def _named_stats(
     return out
 
 
-def _text(buf: memoryview, lo: int, hi: int) -> str:
+def _text(
+    buf: memoryview,
+    lo: int,
+    hi: int,
+) -> str:
     return text_of(bytes(buf[lo : min(hi, lo + LONGEST)]))
 
 
-def _texts(buf: memoryview, space: Int64Array, field: int) -> tuple[str, ...]:
+def _texts(
+    buf: memoryview,
+    space: Int64Array,
+    field: int,
+) -> tuple[str, ...]:
     return tuple(
         _text(buf, lo, hi) for lo, hi in space[space[:, 0] == field][:, 1:].tolist()
     )

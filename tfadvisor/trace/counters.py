@@ -161,6 +161,8 @@ def read_counters(trace: Path, host: str) -> HostCounters:
         )
     if not 1e-3 <= counted.seconds <= 1e7:
         return HostCounters(
-            host, None, f"{file.name} cannot be used: it counts no time"
+            host,
+            None,
+            f"{file.name} cannot be used: it counts no time",
         )
     return HostCounters(host, counted)

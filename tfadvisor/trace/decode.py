@@ -17,7 +17,9 @@ except ImportError:  # installed without a C compiler
 
 
 def decode_file(
-    path: Path, selection: Selection, progress: Progress | None = None
+    path: Path,
+    selection: Selection,
+    progress: Progress | None = None,
 ) -> HostTrace:
     """Raises TraceError for what is no trace, and for one without a single plane."""
     source = open_source(path)

@@ -31,7 +31,11 @@ if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
 
 
-def open_copy(place: str, address: str, entry: StoreEntry) -> io.BufferedReader:
+def open_copy(
+    place: str,
+    address: str,
+    entry: StoreEntry,
+) -> io.BufferedReader:
     """The bytes of an object that the store has told about, as a file without a name,
     gone when it is closed. place: what it is called in messages; its address may hold a
     signature. Raises as transfer, and TraceError without disk.
@@ -125,11 +129,16 @@ def _pieces(
             starts = list(range(start, min(start + _PIECE * _AT_ONCE, size), _PIECE))
             ends = [min(one + _PIECE, size) for one in starts]
             yield from _again_where_cut(
-                partial(_ranges, filesystem, name, starts, ends), place
+                partial(_ranges, filesystem, name, starts, ends),
+                place,
             )
 
 
-def _whole(filesystem: AbstractFileSystem, name: str, size: int) -> bytes:
+def _whole(
+    filesystem: AbstractFileSystem,
+    name: str,
+    size: int,
+) -> bytes:
     found = bytes(filesystem.cat_file(name))
     if len(found) < size:
         raise CutOff(name, f"it ended after {len(found):,} of {size:,} bytes")
@@ -147,7 +156,11 @@ def _ranges(
     """
     if getattr(filesystem, "async_impl", False):
         found = filesystem.cat_ranges(
-            [name] * len(starts), starts, ends, batch_size=_AT_ONCE, on_error="raise"
+            [name] * len(starts),
+            starts,
+            ends,
+            batch_size=_AT_ONCE,
+            on_error="raise",
         )
     else:
         found = [
@@ -160,7 +173,11 @@ def _ranges(
     return [bytes(one) for one in found]
 
 
-def _stream(filesystem: AbstractFileSystem, name: str, place: str) -> Iterator[bytes]:
+def _stream(
+    filesystem: AbstractFileSystem,
+    name: str,
+    place: str,
+) -> Iterator[bytes]:
     """From the first byte to the last in one answer, of a server that knows no ranges:
     it cannot be taken up again.
     """
@@ -196,7 +213,11 @@ def claimed(folder: Path) -> Path:
     """The folder, made and marked as a cache. Raises OSError, also where it was there
     and holds what no cache does.
     """
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder.mkdir(
+        mode=0o700,
+        parents=True,
+        exist_ok=True,
+    )
     marker = folder / _MARKER
     if not marker.is_file():
         if any(
@@ -204,7 +225,9 @@ def claimed(folder: Path) -> Path:
             for one in os.listdir(folder)  # noqa: PTH208
         ):
             raise OSError(
-                errno.EEXIST, "holds files that are not tfadvisor's", str(folder)
+                errno.EEXIST,
+                "holds files that are not tfadvisor's",
+                str(folder),
             )
         marker.touch(mode=0o600)
     return folder

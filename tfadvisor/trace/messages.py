@@ -87,7 +87,9 @@ def file_descriptor(table: Table = TABLE) -> descriptor_pb2.FileDescriptorProto:
     would.
     """
     file = descriptor_pb2.FileDescriptorProto(
-        name="tfadvisor/trace/xplane.proto", package=PACKAGE, syntax="proto3"
+        name="tfadvisor/trace/xplane.proto",
+        package=PACKAGE,
+        syntax="proto3",
     )
     for message_name, fields in table.items():
         message = file.message_type.add(name=message_name)
@@ -110,7 +112,9 @@ def file_descriptor(table: Table = TABLE) -> descriptor_pb2.FileDescriptorProto:
 
 
 def _add_map_entry(
-    message: descriptor_pb2.DescriptorProto, field: _Field, kind: str
+    message: descriptor_pb2.DescriptorProto,
+    field: _Field,
+    kind: str,
 ) -> None:
     entry_name = "".join(part.capitalize() for part in field.name.split("_")) + "Entry"
     entry = message.nested_type.add(name=entry_name)

@@ -182,7 +182,10 @@ class RemotePath(PosixPath):
                 yield file
 
     def mkdir(
-        self, mode: int = 0o777, parents: bool = False, exist_ok: bool = False
+        self,
+        mode: int = 0o777,
+        parents: bool = False,
+        exist_ok: bool = False,
     ) -> NoReturn:
         """Raises OSError: nothing is written there."""
         self._refuse()

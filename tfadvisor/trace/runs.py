@@ -290,7 +290,11 @@ def _run_of_files(paths: Sequence[Path], run: str | None) -> Run:
     )
 
 
-def _run_in_folder(root: Path, run: str | None, within: Path | None) -> tuple[Run, int]:
+def _run_in_folder(
+    root: Path,
+    run: str | None,
+    within: Path | None,
+) -> tuple[Run, int]:
     if not isinstance(root, RemotePath):
         _check_readable(root)
     runs = find_runs(root, within)
@@ -317,7 +321,11 @@ def _run_in_folder(root: Path, run: str | None, within: Path | None) -> tuple[Ru
     raise UsageError(f"--run {run} {what}.{meant} Runs: {listed}{more}.")
 
 
-def _several(root: Path, named: str, within: Path | None) -> Run:
+def _several(
+    root: Path,
+    named: str,
+    within: Path | None,
+) -> Run:
     """Several runs, `A,B`, as one. Raises UsageError for one that is not there and for
     a host that two of them hold.
     """
@@ -373,7 +381,8 @@ def _check_readable(root: Path) -> None:
 
 
 def _folders_with_traces(
-    root: Path, within: Path | None
+    root: Path,
+    within: Path | None,
 ) -> Iterator[tuple[Path, list[Path]]]:
     """Every folder below root with its traces. Of an address raises TraceError when it
     cannot be listed.
@@ -389,7 +398,8 @@ def _folders_with_traces(
 
 
 def _folders_with_files(
-    root: Path, within: Path | None
+    root: Path,
+    within: Path | None,
 ) -> list[tuple[Path, list[str]]]:
     """Every folder below root with its files, symbolic links followed once, but into no
     folder of the system.
@@ -467,7 +477,9 @@ def _nothing_in(root: Path, within: Path | None) -> TraceError:
         ]
     if not everything:
         return TraceError(
-            str(root), "is empty: it holds no `*.xplane.pb`.", _HOW_TO_RECORD
+            str(root),
+            "is empty: it holds no `*.xplane.pb`.",
+            _HOW_TO_RECORD,
         )
     outputs = sorted(name for name in everything if _TOOL_OUTPUTS.search(name))
     if outputs:
@@ -521,7 +533,9 @@ def held(given: Readable) -> Path | Held:
 
 @contextmanager
 def run_in(
-    source: Path | Held, run: str | None = None, host: str | None = None
+    source: Path | Held,
+    run: str | None = None,
+    host: str | None = None,
 ) -> Iterator[Run]:
     """The run to read, as choose_run; of content only as long as the context lasts.
     Raises TraceError, UsageError.
@@ -537,5 +551,7 @@ def run_in(
             yield Run(source.name, Path(source.name), chosen.files)
         except TraceError as error:
             raise TraceError(
-                error.place.replace(str(file), source.name), error.cause, error.remedy
+                error.place.replace(str(file), source.name),
+                error.cause,
+                error.remedy,
             ) from error

@@ -50,7 +50,12 @@ class Source(msgspec.Struct, frozen=True):
     size: int
     pages: mmap.mmap | None = None
 
-    def give_back(self, lo: int, hi: int, kept: npt.NDArray[np.int64]) -> None:
+    def give_back(
+        self,
+        lo: int,
+        hi: int,
+        kept: npt.NDArray[np.int64],
+    ) -> None:
         """Frees the memory of the bytes lo .. hi - 1, but for those of rows (from, to)
         of `kept`. What is read there afterwards means nothing: zeros on Linux. Only
         whole pages go, and none of a small or packed file.
@@ -64,7 +69,8 @@ class Source(msgspec.Struct, frozen=True):
         begins = np.clip(kept[:, 0] // mmap.PAGESIZE - first, 0, last - first)
         ends = np.clip(-(-kept[:, 1] // mmap.PAGESIZE) - first, 0, last - first)
         held = np.bincount(begins, minlength=last - first + 1) - np.bincount(
-            ends, minlength=last - first + 1
+            ends,
+            minlength=last - first + 1,
         )
         free = np.zeros(last - first + 2, np.bool_)
         free[1:-1] = held.cumsum()[:-1] == 0
@@ -125,7 +131,9 @@ def open_source(path: Path) -> Source:
         raise
     except OSError as error:
         raise TraceError(
-            place, f"cannot be read: {error.strerror or error}.", _remedy(error)
+            place,
+            f"cannot be read: {error.strerror or error}.",
+            _remedy(error),
         ) from error
 
 
@@ -139,7 +147,9 @@ def _check_there(path: Path, read: os.stat_result) -> None:
         now = path.stat()
     except FileNotFoundError as error:
         raise TraceError(
-            str(path), "was removed while it was read.", "Give a trace that stays."
+            str(path),
+            "was removed while it was read.",
+            "Give a trace that stays.",
         ) from error
     if (now.st_dev, now.st_ino) != (read.st_dev, read.st_ino):
         raise TraceError(
@@ -150,7 +160,11 @@ def _check_there(path: Path, read: os.stat_result) -> None:
         )
 
 
-def damaged(source: Source, position: int | None, reason: str) -> TraceError:
+def damaged(
+    source: Source,
+    position: int | None,
+    reason: str,
+) -> TraceError:
     """The error for bytes that are no XSpace, with the likeliest cause read off the
     bytes themselves.
     """
@@ -189,7 +203,9 @@ def damaged(source: Source, position: int | None, reason: str) -> TraceError:
 
 
 def _whole(
-    file: io.BufferedReader, place: str, size: int
+    file: io.BufferedReader,
+    place: str,
+    size: int,
 ) -> tuple[memoryview | None, mmap.mmap | None]:
     """(the bytes of a file of a size, None when it has fewer by now; the memory of a
     large one). Nothing is read of one that cannot be a trace.
@@ -197,7 +213,9 @@ def _whole(
     head = file.read(_HEAD)
     if len(head) == _HEAD and not head.strip(b"\0"):
         raise damaged(
-            Source(place, memoryview(head), size), None, "it begins with zeros"
+            Source(place, memoryview(head), size),
+            None,
+            "it begins with zeros",
         )
     if len(head) < _HEAD:
         return (memoryview(head) if len(head) == size else None), None
@@ -264,7 +282,11 @@ def _zero_tag(file: io.BufferedReader, size: int) -> int | None:
     return None
 
 
-def _inflated(file: io.BufferedReader, place: str, packed: int) -> bytes:
+def _inflated(
+    file: io.BufferedReader,
+    place: str,
+    packed: int,
+) -> bytes:
     """The uncompressed bytes. A file that grows beyond any real trace's ratio is
     refused before it fills the memory.
     """

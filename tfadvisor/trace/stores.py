@@ -202,7 +202,11 @@ def _options(scheme: str, configured: Mapping[str, Any]) -> dict[str, Any]:
         return {"get_client": _bounded_client}
     import aiohttp
 
-    times = aiohttp.ClientTimeout(total=None, sock_connect=30, sock_read=SILENCE_S)
+    times = aiohttp.ClientTimeout(
+        total=None,
+        sock_connect=30,
+        sock_read=SILENCE_S,
+    )
     return {"get_client": _bounded_client, "client_kwargs": {"timeout": times}}
 
 
@@ -231,7 +235,11 @@ async def _bounded_client(**settings: Any) -> Any:
                 self._body = b"".join(pieces)
             return self._body
 
-    async def redirected(_session: Any, _context: Any, told: Any) -> None:
+    async def redirected(
+        _session: Any,
+        _context: Any,
+        told: Any,
+    ) -> None:
         answer = told.response
         aim = answer.url.join(
             type(answer.url)(
@@ -253,7 +261,9 @@ async def _bounded_client(**settings: Any) -> Any:
     watched.on_request_redirect.append(redirected)
     settings.setdefault("connector", aiohttp.TCPConnector(resolver=Staying()))
     return aiohttp.ClientSession(
-        response_class=Bounded, trace_configs=[watched], **settings
+        response_class=Bounded,
+        trace_configs=[watched],
+        **settings,
     )
 
 
@@ -274,7 +284,8 @@ _outside: set[str] = set()
 
 
 def _addresses_to_ask(
-    host: str, found: Sequence[Mapping[str, Any]]
+    host: str,
+    found: Sequence[Mapping[str, Any]],
 ) -> list[Mapping[str, Any]]:
     """Of those that a name leads to, as aiohttp has them: where there are some outside
     only these, from then on, since a server may give its name another address between
@@ -300,13 +311,17 @@ def _addresses_to_ask(
         else:
             cause = "leads to this machine's own link"
         raise Unreachable(
-            host, f"this name {cause}", "Give the address itself if that is meant."
+            host,
+            f"this name {cause}",
+            "Give the address itself if that is meant.",
         )
     return outside or near
 
 
 def _found_on_the_web(
-    filesystem: AbstractFileSystem, name: str, address: str
+    filesystem: AbstractFileSystem,
+    name: str,
+    address: str,
 ) -> dict[str, Mapping[str, Any]]:
     """What pages of links lead to, from one folder down; only so far, since links may
     never end.
@@ -325,7 +340,9 @@ def _found_on_the_web(
                 "Name one folder of it.",
             )
         for one in filesystem.ls(
-            at, detail=True, timeout=max(ends - monotonic(), 0.01)
+            at,
+            detail=True,
+            timeout=max(ends - monotonic(), 0.01),
         ):
             if one["type"] != "directory":
                 found[one["name"]] = one
@@ -408,7 +425,12 @@ class Unreachable(TraceError, OSError):
     number = errno.EIO
     usual_remedy = "Check the network and the address, and try again."
 
-    def __init__(self, address: str, cause: str, remedy: str = "") -> None:
+    def __init__(
+        self,
+        address: str,
+        cause: str,
+        remedy: str = "",
+    ) -> None:
         """cause: a sentence's second part, without its full stop."""
         OSError.__init__(self, self.number, cause, address)
         self.place = address
@@ -459,17 +481,23 @@ def translated(error: BaseException, address: str) -> Unreachable:
 
 
 def _as_refused(
-    chain: Sequence[BaseException], status: int | None, address: str
+    chain: Sequence[BaseException],
+    status: int | None,
+    address: str,
 ) -> StoreRefused | None:
     scheme = address.partition(":")[0]
     remedy = _CREDENTIALS.get(_AS.get(scheme, scheme), _OTHER_CREDENTIALS)
     if any(type(one).__name__.startswith(_NO_CREDENTIALS) for one in chain):
         return StoreRefused(
-            address, "there are no credentials that the driver can use", remedy
+            address,
+            "there are no credentials that the driver can use",
+            remedy,
         )
     if status in (401, 403):
         return StoreRefused(
-            address, f"the store refuses to show it (it answered {status})", remedy
+            address,
+            f"the store refuses to show it (it answered {status})",
+            remedy,
         )
     if any(isinstance(one, PermissionError) for one in chain):
         return StoreRefused(address, "the store refuses to show it", remedy)
@@ -477,13 +505,16 @@ def _as_refused(
 
 
 def _as_cut_off(
-    chain: Sequence[BaseException], status: int | None, address: str
+    chain: Sequence[BaseException],
+    status: int | None,
+    address: str,
 ) -> CutOff | None:
     for one in chain:
         if isinstance(one, TimeoutError) or "Timeout" in type(one).__name__:
             return CutOff(address, "the server fell silent, or never comes to an end")
         if type(one).__name__.startswith(_CONNECTION) or isinstance(
-            one, ConnectionError
+            one,
+            ConnectionError,
         ):
             return CutOff(address, f"the connection failed ({_words(one)})")
     if status is not None and status >= 500:
@@ -492,7 +523,9 @@ def _as_cut_off(
 
 
 def _as_not_there(
-    chain: Sequence[BaseException], status: int | None, address: str
+    chain: Sequence[BaseException],
+    status: int | None,
+    address: str,
 ) -> NotThere | None:
     missing = status in (404, 410) or any(
         isinstance(one, FileNotFoundError) for one in chain

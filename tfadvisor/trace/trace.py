@@ -59,7 +59,9 @@ class Trace(msgspec.Struct, frozen=True):
         """One line: the run, and how much it holds."""
         hosts = counted(f"{len(self.hosts):,}", "host", "hosts")
         events = counted(
-            f"{sum(len(host.events) for host in self.hosts):,}", "event", "events"
+            f"{sum(len(host.events) for host in self.hosts):,}",
+            "event",
+            "events",
         )
         return f"<tfadvisor.Trace of {one_line(self.run.name)}: {hosts}, {events}>"
 
@@ -111,5 +113,6 @@ def open_trace(
     selection = Selection(dict.fromkeys(stats))
     with run_in(held(path), run, host) as chosen:
         return Trace(
-            chosen, tuple(decode_file(file, selection) for file in chosen.files)
+            chosen,
+            tuple(decode_file(file, selection) for file in chosen.files),
         )

@@ -70,7 +70,11 @@ def decode(source: Source, selection: Selection) -> HostTrace:
     return _columns(source, selection, space)
 
 
-def _columns(source: Source, selection: Selection, space: Any) -> HostTrace:
+def _columns(
+    source: Source,
+    selection: Selection,
+    space: Any,
+) -> HostTrace:
     _count(source, space)
     stat_names = [
         {id_: text_of(m.name) for id_, m in plane.stat_metadata.items()}
@@ -215,7 +219,8 @@ def _column(values: list[tuple[int, int, Any]]) -> StatColumn:
     texts = [item[2] for item in values if isinstance(item[2], str)]
     (codes,), pool = shared_texts([(np.arange(len(texts), dtype=np.int64), texts)])
     value = np.array(
-        [0 if isinstance(item[2], str) else item[2] for item in values], np.int64
+        [0 if isinstance(item[2], str) else item[2] for item in values],
+        np.int64,
     )
     value[(kind == Kind.TEXT) | (kind == Kind.BYTES)] = codes
     narrow = np.iinfo(np.int32)

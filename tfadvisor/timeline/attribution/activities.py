@@ -4,8 +4,8 @@ activity.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import cache, reduce
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, partial, reduce
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -21,7 +21,12 @@ from tfadvisor.timeline.attribution.device_spent import (
 from tfadvisor.timeline.attribution.host_spent import HostWork
 from tfadvisor.timeline.attribution.inside import Inside, together
 from tfadvisor.timeline.attribution.spent import Sampled, Spent
-from tfadvisor.timeline.attribution.thread_time import Chains, chains_of, name_kinds
+from tfadvisor.timeline.attribution.thread_time import (
+    Chains,
+    NameKinds,
+    chains_of,
+    name_kinds,
+)
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import (
     EMPTY,
@@ -60,8 +65,7 @@ def activities(
     samples: Sampled | None = None,
 ) -> tuple[tuple[Spent, ...], tuple[Inside, ...], Intervals]:
     """(what takes the time, what lies inside of it, when the driving thread is in no
-    event). Summed over the
-    devices that take part in each counted step, or of the host alone without any.
+    event). Summed over the devices that take part in each counted step, or of the host alone without any.
 
     host: of host_classes_of_time. kept: the classes on each device, as break_down gives
     them. breakdown: as the host's. pipeline: which events work for the input pipeline.
@@ -72,50 +76,67 @@ def activities(
     names = name_kinds(threads)
     thread = threads.threads[steps.thread] if steps.thread >= 0 else None
     driver = chains_of(threads, names, steps, thread, pipeline, gaps=True)
-
-    @cache
-    def beside() -> tuple[Chains, ...]:
-        others = [
-            one
-            for one in threads.threads
-            if one.index != steps.thread and one.hi > one.lo
-        ]
-        others.sort(key=lambda one: one.lo - one.hi)
-        return tuple(
-            chains_of(threads, names, steps, one, pipeline, gaps=False)
-            for one in others[:_MOST_THREADS]
-        )
-
-    found: list[Spent] = []
-    whole = dict.fromkeys(TimeClass, 0)
     work = HostWork(
         threads,
         names,
         driver,
-        beside,
+        cache(partial(_other_threads, threads, names, steps, pipeline)),
         pipeline_python,
         steps.steady_time.length(),
         samples,
     )
+
+    found: list[Spent] = []
+    whole = dict.fromkeys(TimeClass, 0)
     part = taking_part(breakdown) & steps.steady()[None, :]
     for index, device in enumerate(devices or [None]):
         windows = union(steps.starts[part[index]], steps.ends[part[index]])
         classes = kept[index] or classes_of_time(device, host)
-        for kind in TimeClass if len(windows) else ():
-            if kind is TimeClass.IDLE:
-                instants = reduce(difference, classes.values(), windows)
-            else:
-                instants = intersection(classes[kind], windows)
-            if not len(instants):
-                continue
+        for kind, instants in _by_class(classes, windows):
             whole[kind] += instants.length()
+            of_host = instants
             if device is not None:
-                spent, instants = _on_device(device, kind, instants, host, programs)
+                spent, of_host = _on_device(device, kind, instants, host, programs)
                 found += spent
-            if len(instants):
-                work.add(kind, instants)
-    largest = _largest([*found, *work.told()], whole)
+            if len(of_host):
+                work.add(kind, of_host)
+    largest = _largest([*found, *work.activities()], whole)
     return largest, together(work.inside()), driver.gaps()
+
+
+def _other_threads(
+    threads: Threads,
+    names: NameKinds,
+    steps: Steps,
+    pipeline: BoolArray,
+) -> tuple[Chains, ...]:
+    """What each thread but the driving one does."""
+    others = [
+        thread
+        for thread in threads.threads
+        if thread.index != steps.thread and thread.hi > thread.lo
+    ]
+    others.sort(key=lambda thread: thread.lo - thread.hi)
+    return tuple(
+        chains_of(threads, names, steps, thread, pipeline, gaps=False)
+        for thread in others[:_MOST_THREADS]
+    )
+
+
+def _by_class(
+    classes: Mapping[TimeClass, Intervals],
+    windows: Intervals,
+) -> Iterator[tuple[TimeClass, Intervals]]:
+    """Each class that takes any instant of the windows, with those that it takes."""
+    if not len(windows):
+        return
+    for kind in TimeClass:
+        if kind is TimeClass.IDLE:
+            instants = reduce(difference, classes.values(), windows)
+        else:
+            instants = intersection(classes[kind], windows)
+        if len(instants):
+            yield kind, instants
 
 
 def _on_device(
@@ -129,40 +150,39 @@ def _on_device(
     of).
     """
     if kind is TimeClass.TRANSFER:
+        copying = intersection(instants, device.transfer)
         left = difference(instants, device.transfer)
-        return device_work(
-            device, kind, intersection(instants, device.transfer), programs
-        ), left
+        return device_work(device, kind, copying, programs), left
+    if kind is TimeClass.COMPUTE:
+        waits, computing = own_waits(device, instants, programs)
+        work = device_work(device, kind, computing, programs)
+        return [*waits, *work], EMPTY
     if kind in ON_DEVICE:
-        waits, instants = (
-            own_waits(device, instants, programs)
-            if kind is TimeClass.COMPUTE
-            else ([], instants)
-        )
-        return [*waits, *device_work(device, kind, instants, programs)], EMPTY
+        return device_work(device, kind, instants, programs), EMPTY
     if kind in (TimeClass.INPUT, TimeClass.IDLE):
         return idle_itself(device, kind, instants)
     if kind is TimeClass.LAUNCH:
-        return queued_work(device, difference(instants, host[kind])), intersection(
-            instants, host[kind]
-        )
+        dispatching = intersection(instants, host[kind])
+        return queued_work(device, difference(instants, host[kind])), dispatching
     return [], instants
 
 
 def _largest(
-    spent: Sequence[Spent], whole: Mapping[TimeClass, int]
+    spent: Sequence[Spent],
+    whole: Mapping[TimeClass, int],
 ) -> tuple[Spent, ...]:
     """Of each class the largest first, alike ones together, then without a name what
     they leave of the whole.
     """
-    found = added_up((replace(one, ps=0), one.ps) for one in spent)
+    total = added_up((replace(entry, ps=0), entry.ps) for entry in spent)
+    by_class: dict[TimeClass, list[Spent]] = {kind: [] for kind in whole}
+    for entry, ps in total.items():
+        by_class[entry.kind].append(replace(entry, ps=ps))
     entries: list[Spent] = []
     for kind, length in whole.items():
-        mine = sorted(
-            ((ps, one) for one, ps in found.items() if one.kind is kind),
-            key=lambda pair: -pair[0],
-        )[:_MOST]
-        entries += [replace(one, ps=ps) for ps, one in mine]
-        rest = length - sum(ps for ps, _ in mine)
-        entries += [Spent(kind, ps=rest)] if rest else []
+        largest = sorted(by_class[kind], key=lambda entry: -entry.ps)[:_MOST]
+        entries += largest
+        rest = length - sum(entry.ps for entry in largest)
+        if rest:
+            entries.append(Spent(kind, ps=rest))
     return tuple(entries)

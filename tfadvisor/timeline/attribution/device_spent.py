@@ -124,7 +124,8 @@ def queued_work(device: Device, instants: Intervals) -> list[Spent]:
         np.int32
     )
     last, total = _summed(
-        (np.ascontiguousarray(named),), instants.ends - instants.starts
+        (np.ascontiguousarray(named),),
+        instants.ends - instants.starts,
     )
     return [
         Spent(
@@ -138,7 +139,9 @@ def queued_work(device: Device, instants: Intervals) -> list[Spent]:
 
 
 def idle_itself(
-    device: Device, kind: TimeClass, instants: Intervals
+    device: Device,
+    kind: TimeClass,
+    instants: Intervals,
 ) -> tuple[list[Spent], Intervals]:
     """(of INPUT the device's waits for its infeed, of IDLE what lies inside of its
     programs; the instants that are left).
@@ -156,7 +159,9 @@ def idle_itself(
 
 
 def own_waits(
-    device: Device, instants: Intervals, programs: Modules
+    device: Device,
+    instants: Intervals,
+    programs: Modules,
 ) -> tuple[list[Spent], Intervals]:
     """(where kernels wait for their own copies at these instants of COMPUTE, kernel by
     kernel, the instants that are left).
@@ -173,14 +178,19 @@ def own_waits(
 
 
 def _summed(
-    columns: tuple[np.ndarray, ...], spent: Int64Array
+    columns: tuple[np.ndarray, ...],
+    spent: Int64Array,
 ) -> tuple[Int64Array, Int64Array]:
     """(an event, ps) of each group of events that are alike in the columns and take any
     time, the largest first.
     """
     nothing = np.zeros(len(spent), np.int64)
     last, _, total, _ = alike(
-        columns, nothing, np.ascontiguousarray(spent), (spent > 0).view(np.uint8), 0
+        columns,
+        nothing,
+        np.ascontiguousarray(spent),
+        (spent > 0).view(np.uint8),
+        0,
     )
     order = np.argsort(-total, kind="stable")[:_MOST]
     return last[order], total[order]
@@ -223,6 +233,7 @@ def _line_of(
     if known is None or known.location is None or not known.file:
         return nothing
     function = next(
-        (one.function for one in known.location.frames if one.line == known.line), ""
+        (one.function for one in known.location.frames if one.line == known.line),
+        "",
     )
     return known.file, known.line, function

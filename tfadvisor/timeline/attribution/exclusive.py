@@ -45,7 +45,9 @@ def exclusive_time(
 
 
 def _own_stretches(
-    start: Int64Array, end: Int64Array, stream: npt.NDArray[Any]
+    start: Int64Array,
+    end: Int64Array,
+    stream: npt.NDArray[Any],
 ) -> tuple[Int64Array, Int64Array, Int64Array]:
     """(from, to, event) in which an event is the innermost of its stream. One pass:
     each stream has its own time.
@@ -80,7 +82,11 @@ def _own_stretches(
     )
 
 
-def shared(lo: Int64Array, hi: Int64Array, instants: Intervals) -> Int64Array:
+def shared(
+    lo: Int64Array,
+    hi: Int64Array,
+    instants: Intervals,
+) -> Int64Array:
     """ps of the instants that each stretch is given: where n stretches run at once each
     gets the n-th part.
     """

@@ -5,7 +5,8 @@ stages of the input pipeline.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, TypeGuard
 
 import numpy as np
 from msgspec.structs import replace
@@ -19,7 +20,7 @@ from tfadvisor.timeline.attribution.spent import (
     Sampled,
     Spent,
 )
-from tfadvisor.timeline.attribution.thread_time import Chains, NameKinds, called_name
+from tfadvisor.timeline.attribution.thread_time import Chains, NameKinds
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import (
     EMPTY,
@@ -32,18 +33,13 @@ from tfadvisor.timeline.intervals import (
     union_of,
 )
 from tfadvisor.timeline.names.classes import HostClass
-from tfadvisor.timeline.names.frames import bare_frame, frame_place, place_in_words
-from tfadvisor.timeline.names.host_events import (
-    SENDING_OPS,
-    is_single_op,
-    op_type,
-    runs_ops,
-    single_op,
-)
-from tfadvisor.timeline.names.tf_data import (
-    produced_kind,
-    stage_kind,
-    stage_path,
+from tfadvisor.timeline.names.frames import frame_place, place_in_words
+from tfadvisor.timeline.names.host_activities import (
+    CHAIN_NAMES,
+    OWN,
+    NamedChain,
+    named_activity,
+    plain,
 )
 from tfadvisor.timeline.sweeps import alike
 from tfadvisor.vocabulary import TimeClass
@@ -57,15 +53,14 @@ _WORTH_LOOKING = 0.005
 """From this share of the steps what other threads do meanwhile is looked for."""
 _DISPATCHING = frozenset(
     (
-        *(
-            HostClass.LAUNCH,
-            HostClass.PROCESS,
-            HostClass.OP,
-            HostClass.CONTROL_OP,
-            HostClass.EAGER_OP,
-            HostClass.RUN_EAGER,
-        ),
-        *(HostClass.GET_NEXT, HostClass.DATASET),
+        HostClass.LAUNCH,
+        HostClass.PROCESS,
+        HostClass.OP,
+        HostClass.CONTROL_OP,
+        HostClass.EAGER_OP,
+        HostClass.RUN_EAGER,
+        HostClass.GET_NEXT,
+        HostClass.DATASET,
     )
 )
 """What the executor of a function that has been called does, waiting for a batch
@@ -74,6 +69,8 @@ included.
 _WAITING = frozenset((HostClass.WAIT, HostClass.GET_NEXT))
 Others = Callable[[], Iterable[Chains]]
 """Gives what each thread but the driving one does."""
+_Place = tuple[str, int, str]
+"""(file, line, function)."""
 
 
 class HostWork:
@@ -97,13 +94,12 @@ class HostWork:
         steps_ps: length of the counted steps. sampled: lines of the driving thread, for
         what is not recorded of it.
         """
-        self._threads, self._names, self._driver, self._others = (
-            threads,
-            names,
-            driver,
-            others,
-        )
-        self._locked_out, self._worth = locked_out, max(_WORTH_LOOKING * steps_ps, 1)
+        self._threads = threads
+        self._names = names
+        self._driver = driver
+        self._others = others
+        self._locked_out = locked_out
+        self._worth = max(_WORTH_LOOKING * steps_ps, 1)
         self._spent: dict[tuple[TimeClass, int], tuple[Chains, Int64Array]] = {}
         self._sampled = sampled
         self._ticks: dict[TimeClass, Int64Array] = {}
@@ -116,84 +112,79 @@ class HostWork:
         class's work meanwhile, in equal parts where several do; where none does, to the
         wait.
         """
+        waiting = self._waiting(kind, instants)
+        if waiting.length() >= self._worth:
+            for telling in (True, False):
+                covered = self._add_others(kind, waiting, telling=telling)
+                if len(covered):
+                    instants = difference(instants, intersection(waiting, covered))
+                    waiting = difference(waiting, covered)
         driver = self._driver
-        spent = instants.within(driver.lo, driver.hi)
-        elsewhere = _elsewhere(kind, driver, self._names)[driver.who]
-        locked_out = self._locked_out if kind is TimeClass.INPUT else EMPTY
-        if elsewhere.any() or len(locked_out):
-            idle = elsewhere & (spent > 0)
-            waiting = intersection(
-                instants, union_of(union(driver.lo[idle], driver.hi[idle]), locked_out)
-            )
-            if waiting.length() >= self._worth:
-                for telling in (True, False):
-                    covered = self._add_others(kind, waiting, telling=telling)
-                    if len(covered):
-                        left = difference(instants, intersection(waiting, covered))
-                        instants, waiting, spent = (
-                            left,
-                            difference(waiting, covered),
-                            left.within(driver.lo, driver.hi),
-                        )
-        self._add(kind, driver, driver.who, spent)
+        self._add(kind, driver, driver.who, instants.within(driver.lo, driver.hi))
         if self._sampled is not None and len(driver.lo):
-            at, place = self._sampled.at, self._sampled.place
-            gap = driver.gaps().contains(at) & instants.contains(at)
-            count = np.bincount(
-                place[gap & (place >= 0)], minlength=len(self._sampled.places)
-            )
-            self._ticks[kind] = self._ticks.get(kind, 0) + count
+            self._add_ticks(kind, self._sampled, instants)
 
-    def told(self) -> Iterator[Spent]:
+    def _waiting(self, kind: TimeClass, instants: Intervals) -> Intervals:
+        """Where the driving thread does not itself do what the class is about."""
+        driver = self._driver
+        locked_out = self._locked_out if kind is TimeClass.INPUT else EMPTY
+        elsewhere = _elsewhere(kind, driver, self._names)[driver.who]
+        if not elsewhere.any() and not len(locked_out):
+            return EMPTY
+        idle = elsewhere & (instants.within(driver.lo, driver.hi) > 0)
+        own_waits = union(driver.lo[idle], driver.hi[idle])
+        return intersection(instants, union_of(own_waits, locked_out))
+
+    def _add_ticks(
+        self,
+        kind: TimeClass,
+        sampled: Sampled,
+        instants: Intervals,
+    ) -> None:
+        gap = self._driver.gaps().contains(sampled.at) & instants.contains(sampled.at)
+        places = sampled.place[gap & (sampled.place >= 0)]
+        count = np.bincount(places, minlength=len(sampled.places))
+        self._ticks[kind] = self._ticks.get(kind, 0) + count
+
+    def activities(self) -> Iterator[Spent]:
         """One entry for all events of a thread with the same chain of names, the
         largest of each class first.
         """
-        lines = (
-            _own_lines(self._driver, self._sampled, self._threads.names)
-            if self._sampled is not None
-            else {}
-        )
+        lines: dict[_Place, int] = {}
+        if self._sampled is not None:
+            lines = _own_lines(self._driver, self._sampled, self._threads.names)
         for (kind, _), (chains, spent) in self._spent.items():
-            rest, ticks = (
-                spent,
-                self._ticks.get(kind) if chains is self._driver else None,
-            )
-            if (
-                ticks is not None
-                and self._sampled is not None
-                and ticks.sum() >= FEWEST_TICKS
-            ):
+            recorded = spent
+            ticks = self._ticks.get(kind) if chains is self._driver else None
+            if self._sampled is not None and _are_enough(ticks):
                 gap = chains.leaf < 0
-                yield from _by_ticks(kind, int(spent[gap].sum()), ticks, self._sampled)
-                rest = np.where(gap, 0, spent)
-            for one in _told(kind, chains, rest, self._threads, self._names):
-                line = (
-                    lines.get((one.file, one.line, one.function))
-                    if one.detail == OWN
-                    else None
-                )
-                yield one if line is None else replace(one, detail=f"line {line}")
+                in_gaps = int(spent[gap].sum())
+                yield from _by_ticks(kind, in_gaps, ticks, self._sampled)
+                recorded = np.where(gap, 0, spent)
+            for entry in _in_words(kind, chains, recorded, self._threads, self._names):
+                yield _with_line(entry, lines)
 
     def inside(self) -> Iterator[Inside]:
         """What lies in the time of each activity."""
         for (kind, _), (chains, spent) in self._spent.items():
-
-            def activity_of(
-                event: int, kind: TimeClass = kind, chains: Chains = chains
-            ) -> str:
-                chain = _chain_of(chains, event, self._threads, self._names)
-                return _named(kind, chain, 0).activity
-
-            yield from inside(
+            activity_of = partial(
+                _activity_of,
                 kind,
                 chains,
-                spent,
-                activity_of,
-                lambda row: plain(self._threads.names[row]),
+                self._threads,
+                self._names,
             )
+            yield from inside(kind, chains, spent, activity_of, self._words_of)
+
+    def _words_of(self, row: int) -> str:
+        return plain(self._threads.names[row])
 
     def _add_others(
-        self, kind: TimeClass, waiting: Intervals, *, telling: bool
+        self,
+        kind: TimeClass,
+        waiting: Intervals,
+        *,
+        telling: bool,
     ) -> Intervals:
         """When other threads do the class's work at these instants.
 
@@ -201,27 +192,24 @@ class HostWork:
         runtime.
         """
         working = []
-        for one in self._others():
-            mine = (
-                _works(kind, one, self._names)
-                & (self._names.telling[one.leaf] == telling)
-            )[one.who]
-            chosen = (
-                true_at(mine & (waiting.within(one.lo, one.hi) > 0))
-                if mine.any()
-                else true_at(mine)
-            )
+        for thread in self._others():
+            says = self._names.telling[thread.leaf] == telling
+            mine = (_works(kind, thread, self._names) & says)[thread.who]
+            if mine.any():
+                mine &= waiting.within(thread.lo, thread.hi) > 0
+            chosen = true_at(mine)
             if len(chosen):
-                working.append((one, chosen))
+                working.append((thread, chosen))
         if not working:
             return EMPTY
-        lo = np.concatenate([one.lo[mine] for one, mine in working])
-        hi = np.concatenate([one.hi[mine] for one, mine in working])
-        parts, at = shared(lo, hi, waiting), 0
-        for one, mine in working:
-            self._add(kind, one, one.who[mine], parts[at : at + len(mine)])
+        lo = np.concatenate([thread.lo[mine] for thread, mine in working])
+        hi = np.concatenate([thread.hi[mine] for thread, mine in working])
+        parts = shared(lo, hi, waiting)
+        at = 0
+        for thread, mine in working:
+            self._add(kind, thread, thread.who[mine], parts[at : at + len(mine)])
             at += len(mine)
-        return union_of(*(union(one.lo[mine], one.hi[mine]) for one, mine in working))
+        return union(lo, hi)
 
     def _add(
         self,
@@ -231,270 +219,236 @@ class HostWork:
         spent: Int64Array,
     ) -> None:
         """ps of events and gaps of a thread, each of which may come more than once."""
-        _, whole = self._spent.setdefault(
-            (kind, id(chains)), (chains, np.zeros(len(chains.leaf), np.int64))
-        )
+        nothing = np.zeros(len(chains.leaf), np.int64)
+        _, whole = self._spent.setdefault((kind, id(chains)), (chains, nothing))
         np.add.at(whole, who, spent)
 
 
+def _with_line(entry: Spent, lines: dict[_Place, int]) -> Spent:
+    """What a function does itself with the line that takes most of that, where samples
+    tell it.
+    """
+    if entry.detail != OWN:
+        return entry
+    line = lines.get((entry.file, entry.line, entry.function))
+    return entry if line is None else replace(entry, detail=f"line {line}")
+
+
+def _are_enough(ticks: Int64Array | None) -> TypeGuard[Int64Array]:
+    return ticks is not None and int(ticks.sum()) >= FEWEST_TICKS
+
+
 def _own_lines(
-    driver: Chains, sampled: Sampled, names: tuple[str, ...]
-) -> dict[tuple[str, int, str], int]:
+    driver: Chains,
+    sampled: Sampled,
+    names: tuple[str, ...],
+) -> dict[_Place, int]:
     """The line that takes most of what a function of the program's does itself, by the
     function's place as frames have it.
     """
-    events = true_at(driver.leaf[driver.who] >= 0)
-    at = driver.lo[events].searchsorted(sampled.at, side="right") - 1
-    inside = true_at((at >= 0) & (sampled.place >= 0))
-    inside = inside[sampled.at[inside] < driver.hi[events][at[inside]]]
-    who = driver.who[events][at[inside]]
-    own = (driver.user[who] >= 0) & (driver.user[who] == driver.telling[who])
-    pairs = (
-        driver.user[who[own]].astype(np.int64) * len(sampled.places)
-        + sampled.place[inside[own]]
-    )
-    pairs, count = np.unique(pairs, return_counts=True)
-    found: dict[tuple[str, int, str], int] = {}
-    if not len(pairs):
-        return found
-    function, spot = np.divmod(pairs, len(sampled.places))
-    first = true_at(np.diff(function, prepend=-1) != 0)
-    for lo, hi in zip(first.tolist(), [*first[1:].tolist(), len(pairs)], strict=True):
-        most = lo + int(count[lo:hi].argmax())
-        place = frame_place(names[int(function[lo])])
+    function, spot, count = _ticks_in_own_lines(driver, sampled)
+    starts = true_at(np.diff(function, prepend=-1) != 0).tolist()
+    found: dict[_Place, int] = {}
+    for ticks in map(slice, starts, [*starts[1:], len(function)]):
+        most = ticks.start + int(count[ticks].argmax())
+        enough = 2 * count[most] >= max(int(count[ticks].sum()), FEWEST_TICKS)
+        place = frame_place(names[int(function[ticks.start])])
         file, line, name, _ = sampled.places[int(spot[most])]
-        enough = 2 * count[most] >= max(int(count[lo:hi].sum()), FEWEST_TICKS)
         if enough and place is not None and (file, name) == (place[0], place[2]):
             found[place] = line
     return found
 
 
+def _ticks_in_own_lines(
+    driver: Chains,
+    sampled: Sampled,
+) -> tuple[Int64Array, Int64Array, Int64Array]:
+    """(row of a function of the program's, row of sampled.places, ticks at which the
+    thread is at that place and in nothing that the function calls), by function.
+    """
+    events = true_at(driver.leaf[driver.who] >= 0)
+    ends = driver.hi[events]
+    who = driver.who[events]
+    at = driver.lo[events].searchsorted(sampled.at, side="right") - 1
+    inside = true_at((at >= 0) & (sampled.place >= 0))
+    inside = inside[sampled.at[inside] < ends[at[inside]]]
+    event = who[at[inside]]
+    user = driver.user[event]
+    own = (user >= 0) & (user == driver.telling[event])
+    many = max(len(sampled.places), 1)
+    pairs = user[own].astype(np.int64) * many + sampled.place[inside[own]]
+    pairs, count = np.unique(pairs, return_counts=True)
+    function, spot = np.divmod(pairs, many)
+    return function, spot, count
+
+
 def _by_ticks(
-    kind: TimeClass, ps: int, ticks: Int64Array, sampled: Sampled
+    kind: TimeClass,
+    ps: int,
+    ticks: Int64Array,
+    sampled: Sampled,
 ) -> Iterator[Spent]:
     """Time of which nothing is recorded, shared out among the lines that the thread was
     on at the ticks in it.
     """
     ends = np.rint(np.cumsum(ticks) * (ps / ticks.sum())).astype(np.int64)
-    for row in true_at(ticks > 0).tolist():
+    lengths = np.diff(ends, prepend=0)
+    for row in true_at(lengths > 0).tolist():
         file, line, function, inner = sampled.places[row]
-        mine = int(ends[row] - (ends[row - 1] if row else 0))
-        if file and mine:
-            yield Spent(
-                kind,
-                place_in_words(file, line, function),
-                inner or (OWN if function else ""),
-                file,
-                line,
-                function,
-                ps=mine,
-            )
-        elif mine:
-            yield Spent(kind, inner or NOT_RECORDED, ps=mine)
-
-
-def _elsewhere(kind: TimeClass, driver: Chains, names: NameKinds) -> BoolArray:
-    """Where the driving thread does not itself do what the class is about."""
-    gap = driver.leaf < 0
-    if kind is TimeClass.INPUT:
-        return np.asarray(
-            gap | _is(driver.kind, _WAITING) | names.waits[driver.leaf], np.bool_
+        length = int(lengths[row])
+        if not file:
+            yield Spent(kind, inner or NOT_RECORDED, ps=length)
+            continue
+        yield Spent(
+            kind,
+            place_in_words(file, line, function),
+            inner or (OWN if function else ""),
+            file,
+            line,
+            function,
+            ps=length,
         )
+
+
+def _elsewhere(
+    kind: TimeClass,
+    driver: Chains,
+    names: NameKinds,
+) -> BoolArray:
+    """Of each event and gap of the driving thread, whether it is something else than
+    what the class is about.
+    """
+    gap = driver.leaf < 0
     if kind is TimeClass.IDLE:
         return np.zeros(len(gap), np.bool_)
     if kind is TimeClass.TRANSFER:
         return np.asarray(driver.kind != HostClass.COPY.value, np.bool_)
-    if kind is TimeClass.LAUNCH:
-        called = (driver.dispatched >= 0) & names.executed[driver.dispatched]
-        return np.asarray(
-            gap | called | (driver.kind == HostClass.WAIT.value), np.bool_
-        )
-    return np.asarray(gap | (driver.kind == HostClass.WAIT.value), np.bool_)
-
-
-def _works(kind: TimeClass, one: Chains, names: NameKinds) -> BoolArray:
-    """Where another thread does the class's work."""
-    there = (one.leaf >= 0) & ~_is(one.kind, _WAITING)
-    if kind is TimeClass.LAUNCH:
-        return (one.leaf >= 0) & _is(one.kind, _DISPATCHING)
     if kind is TimeClass.INPUT:
-        return (
-            there
-            & ~names.waits[one.leaf]
-            & ((one.stage >= 0) | (one.user >= 0) | one.feeds)
-        )
+        return gap | _is_any(driver.kind, _WAITING) | names.waits[driver.leaf]
+    waits = np.asarray(driver.kind == HostClass.WAIT.value, np.bool_)
+    if kind is TimeClass.LAUNCH:
+        waits |= (driver.dispatched >= 0) & names.executed[driver.dispatched]
+    return gap | waits
+
+
+def _works(
+    kind: TimeClass,
+    thread: Chains,
+    names: NameKinds,
+) -> BoolArray:
+    """Of each event of another thread, whether it does the class's work."""
+    recorded = thread.leaf >= 0
+    if kind is TimeClass.LAUNCH:
+        return recorded & _is_any(thread.kind, _DISPATCHING)
+    busy = recorded & ~_is_any(thread.kind, _WAITING)
+    if kind is TimeClass.INPUT:
+        feeds = (thread.stage >= 0) | (thread.user >= 0) | thread.feeds
+        return busy & feeds & ~names.waits[thread.leaf]
     if kind is TimeClass.COMPILE:
-        return there & one.compiles
+        return busy & thread.compiles
     if kind is TimeClass.TRANSFER:
-        return np.asarray(there & (one.kind == HostClass.COPY.value), np.bool_)
-    return there & (one.user >= 0)
+        return busy & np.asarray(thread.kind == HostClass.COPY.value, np.bool_)
+    return busy & (thread.user >= 0)
 
 
-def _is(kind: np.ndarray, wanted: frozenset[HostClass]) -> BoolArray:
+def _is_any(kind: np.ndarray, wanted: frozenset[HostClass]) -> BoolArray:
     table = np.zeros(128, np.bool_)
-    table[[one.value for one in wanted]] = True
+    table[[chosen.value for chosen in wanted]] = True
     return np.asarray(table[kind], np.bool_)
 
 
-def _told(
+def _in_words(
     kind: TimeClass,
     chains: Chains,
     spent: Int64Array,
     threads: Threads,
     names: NameKinds,
 ) -> Iterator[Spent]:
+    """What a thread spends, summed over events with the same chain of names."""
     mine = true_at(spent > 0)
-    columns = [
-        chains.leaf,
-        chains.telling,
-        chains.user,
-        chains.called,
-        chains.dispatched,
-        chains.stage,
-    ]
-    chosen = tuple(np.ascontiguousarray(column[mine]) for column in columns)
-    nothing, length = np.zeros(len(mine), np.int64), np.ascontiguousarray(spent[mine])
-    last, _, total, _ = alike(chosen, nothing, length, np.ones(len(mine), np.uint8), 0)
-    for one in np.argsort(-total, kind="stable")[:_MOST].tolist():
-        chain = _chain_of(chains, int(mine[last[one]]), threads, names)
-        yield _named(kind, chain, int(total[one]))
-
-
-def _chain_of(chains: Chains, event: int, threads: Threads, names: NameKinds) -> _Chain:
-    columns = (
-        chains.leaf,
-        chains.telling,
-        chains.user,
-        chains.called,
-        chains.dispatched,
-        chains.stage,
+    columns = [getattr(chains, name) for name in CHAIN_NAMES]
+    last, _, total, _ = alike(
+        tuple(np.ascontiguousarray(column[mine]) for column in columns),
+        np.zeros(len(mine), np.int64),
+        np.ascontiguousarray(spent[mine]),
+        np.ones(len(mine), np.uint8),
+        0,
     )
-    rows = [int(column[event]) for column in columns]
-    waits = int(chains.kind[event]) in _WAITING
-    return _Chain(threads, names, waits, bool(chains.feeds[event]), *rows)
+    for group in np.argsort(-total, kind="stable")[:_MOST].tolist():
+        event = int(mine[last[group]])
+        entry = _said_of(kind, chains, threads, names, event)
+        yield replace(entry, ps=int(total[group]))
 
 
-class _Chain:
-    """The names of a chain; "" for what it lacks."""
-
-    def __init__(
-        self, threads: Threads, names: NameKinds, waits: bool, feeds: bool, *rows: int
-    ) -> None:
-        """rows: of the innermost event, the telling one, the user's, the called, the
-        dispatched and the stage; -1 for none.
-        """
-        texts = [threads.names[row] if row >= 0 else "" for row in rows]
-        self.leaf, self.telling, self.user, self.called, self.dispatched, self.stage = (
-            texts
-        )
-        self.gap, self.waits, self.feeds, self.frames = (
-            rows[0] < 0,
-            waits,
-            feeds,
-            bool(names.frames.any()),
-        )
-        self.functions, self.runs_functions = names.functions, names.runs_functions
+def _activity_of(
+    kind: TimeClass,
+    chains: Chains,
+    threads: Threads,
+    names: NameKinds,
+    event: int,
+) -> str:
+    return _said_of(kind, chains, threads, names, event).activity
 
 
-def _named(kind: TimeClass, one: _Chain, ps: int) -> Spent:
-    if one.gap:
-        return _unnamed(kind, one, ps)
-    file, line, function = frame_place(one.user) or ("", 0, "")
-    inner, stage = plain(one.telling), ""
-    detail = plain(one.called) if one.called and one.called != one.user else inner
-    if one.stage or (kind is TimeClass.INPUT and one.feeds):
-        stage = stage_path(one.stage) or produced_kind(one.stage) or one.runs_functions
-        activity = f"tf.data {stage_kind(stage)}" if stage else "tf.data"
-        detail = (
-            plain(one.user) if one.user else "" if one.telling == one.stage else inner
-        )
-    elif kind in (TimeClass.LAUNCH, TimeClass.COMPILE) and (
-        one.dispatched or inner in one.functions
-    ):
-        activity, called = (
-            _dispatched(kind, one.dispatched)
-            if one.dispatched
-            else (_verb(kind, inner), inner)
-        )
-        function = function or called
-        itself = inner in one.functions or called_name(one.telling) == called
-        detail = (
-            plain(one.user)
-            if one.user and kind is TimeClass.LAUNCH
-            else CALL
-            if itself
-            else inner
-        )
-        if activity in (EXECUTOR, SENDS):
-            function, detail = "", one.dispatched
-        elif activity == SINGLE_OPS:
-            function, detail = function if one.user else "", called
-    elif runs_ops(one.leaf) and kind is TimeClass.LAUNCH:
-        activity, detail = EXECUTOR, one.leaf
-    elif one.dispatched and not one.user and kind is TimeClass.IDLE:
-        activity, detail = f"in {plain(one.dispatched)}", inner
-    elif kind is TimeClass.TRANSFER and not one.user and not one.waits:
-        activity, detail = BY_HOST, inner
-    elif one.waits and not one.user:
-        activity, detail = f"waits in {inner}", ""
-    elif one.user:
-        activity = plain(one.user)
-        detail = (
-            f"waits in {inner}"
-            if one.waits
-            else (OWN if one.called == one.user == one.telling else detail)
-        )
-    else:
-        activity, detail = inner, ""
-    return Spent(kind, activity, detail, file, line, function, stage, ps=ps)
+def _said_of(
+    kind: TimeClass,
+    chains: Chains,
+    threads: Threads,
+    names: NameKinds,
+    event: int,
+) -> Spent:
+    """What an event or gap of a thread is said to be, without its time."""
+    chain = _named_chain(kind, chains, event, threads, names)
+    if chains.leaf[event] < 0:
+        return _unnamed(chain, with_frames=bool(names.frames.any()))
+    return _named(chain)
 
 
-OWN = "its own lines"
-"""Of a function: what runs in it and in nothing that it calls."""
-CALL = "the call itself"
-"""Of a dispatched function: what is in no event inside it."""
-SINGLE_OPS = "ops dispatched one by one"
-"""TensorFlow's or JAX's ops outside of a compiled function."""
-EXECUTOR = "TensorFlow's executor"
-"""It picks and runs the ops of a function on the host."""
-BY_HOST = "the host's part of copies"
-"""Into or out of pinned memory, on a thread of the runtime's."""
-SENDS = "hands tensors to the device (_Send)"
-"""TensorFlow's executor too: the batch on its way from the iterator, for the most part.
-"""
+def _named_chain(
+    kind: TimeClass,
+    chains: Chains,
+    event: int,
+    threads: Threads,
+    names: NameKinds,
+) -> NamedChain:
+    texts = {}
+    for name in CHAIN_NAMES:
+        row = int(getattr(chains, name)[event])
+        texts[name] = threads.names[row] if row >= 0 else ""
+    return NamedChain(
+        kind=kind,
+        waits=int(chains.kind[event]) in _WAITING,
+        feeds=bool(chains.feeds[event]),
+        functions=names.functions,
+        runs_functions=names.runs_functions,
+        **texts,
+    )
 
 
-def _dispatched(kind: TimeClass, name: str) -> tuple[str, str]:
-    """(activity, the function or op) of an event that names what it dispatches."""
-    function = called_name(name)
-    if function is not None:
-        return _verb(kind, function), function
-    if is_single_op(name) and kind is TimeClass.LAUNCH:
-        return SINGLE_OPS, single_op(name)
-    op = op_type(name) or name
-    if op in SENDING_OPS and kind is TimeClass.LAUNCH:
-        return SENDS, op
-    return (EXECUTOR if kind is TimeClass.LAUNCH else _verb(kind, f"op {op}")), op
+def _named(chain: NamedChain) -> Spent:
+    file, line, _ = frame_place(chain.user) or ("", 0, "")
+    said = named_activity(chain)
+    return Spent(
+        chain.kind,
+        said.activity,
+        said.detail,
+        file,
+        line,
+        said.function,
+        said.stage,
+    )
 
 
-def _verb(kind: TimeClass, what: str) -> str:
-    return f"{'compiles' if kind is TimeClass.COMPILE else 'dispatches'} {what}"
-
-
-def _unnamed(kind: TimeClass, one: _Chain, ps: int) -> Spent:
+def _unnamed(
+    chain: NamedChain,
+    *,
+    with_frames: bool,
+) -> Spent:
     """A gap: nothing of the driving thread is recorded between two events."""
-    why = "" if one.frames else ": no Python frames"
-    around = [f"after {plain(one.user)}"] if one.user else []
-    around += [f"before {plain(one.called)}"] if one.called else []
-    return Spent(kind, NOT_RECORDED + why, ", ".join(around), ps=ps)
-
-
-def plain(name: str) -> str:
-    """A frame as people write it, `wait (threading.py:288)`; what calls a function as
-    that; other events by their name.
-    """
-    place = frame_place(name)
-    if place is not None:
-        return f"{place[2]} ({place[0]}:{place[1]})"
-    function = called_name(name)
-    return f"the call of {function}" if function is not None else bare_frame(name)
+    around = []
+    if chain.user:
+        around.append(f"after {plain(chain.user)}")
+    if chain.called:
+        around.append(f"before {plain(chain.called)}")
+    why = "" if with_frames else ": no Python frames"
+    return Spent(chain.kind, NOT_RECORDED + why, ", ".join(around))

@@ -100,7 +100,11 @@ def _rank(*columns: npt.NDArray[np.int32]) -> Int64Array:
     return rank
 
 
-def _summed(group: Int64Array, ps: Int64Array, groups: int) -> Int64Array:
+def _summed(
+    group: Int64Array,
+    ps: Int64Array,
+    groups: int,
+) -> Int64Array:
     """Exact, as no sum of doubles is."""
     total = np.zeros(groups, np.int64)
     np.add.at(total, group, ps)

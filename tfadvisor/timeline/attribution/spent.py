@@ -105,7 +105,9 @@ class Sampled(msgspec.Struct, frozen=True):
     of all functions; what that line calls, "" for itself)."""
 
     def named(
-        self, spent: Iterable[Spent], classes: Mapping[TimeClass, Intervals]
+        self,
+        spent: Iterable[Spent],
+        classes: Mapping[TimeClass, Intervals],
     ) -> tuple[Spent, ...]:
         """What is compiled and launched with the line that does it, where events tell
         none: half of it at least lies on the line that has most of its class's ticks,
@@ -122,7 +124,9 @@ class Sampled(msgspec.Struct, frozen=True):
                 if count
             )
             line, most = max(
-                ticks.items(), key=lambda one: one[1], default=(("", 0), 0)
+                ticks.items(),
+                key=lambda one: one[1],
+                default=(("", 0), 0),
             )
             if line[0] and len(at) >= FEWEST_TICKS and most >= _MOSTLY * len(at):
                 lines[kind] = (

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
+from msgspec.structs import astuple, replace
 
 from tfadvisor.arrays import true_at
 from tfadvisor.timeline.host.threads import Thread, Threads
@@ -23,13 +24,9 @@ from tfadvisor.timeline.intervals import (
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.doings import doing_of
 from tfadvisor.timeline.names.frames import annotates, is_frame, is_users_frame
-from tfadvisor.timeline.names.host_events import (
-    called_function,
-    calls_function,
-    is_single_op,
-    op_type,
-)
-from tfadvisor.timeline.names.program_calls import inside_runtime, jitted_function
+from tfadvisor.timeline.names.host_activities import called_name
+from tfadvisor.timeline.names.host_events import calls_function, is_single_op, op_type
+from tfadvisor.timeline.names.program_calls import inside_runtime
 from tfadvisor.timeline.names.tf_data import (
     produced_kind,
     runs_function,
@@ -68,71 +65,84 @@ class NameKinds(msgspec.Struct, frozen=True):
     """A stage of a tf.data pipeline."""
     waits: BoolArray
     """A stage that works ahead: where it is innermost, it waits."""
-    functions: frozenset[str]
-    """The compiled functions that the program calls."""
-    runs_functions: str
-    """The only stage of the pipeline that runs functions of the user's, "" where there
-    is none or more than one.
-    """
     frames: BoolArray
     """A Python frame."""
     doings: npt.NDArray[np.int8]
     """What it does, as `Doing` numbers it."""
+    functions: frozenset[str] = frozenset()
+    """The compiled functions that the program calls."""
+    runs_functions: str = ""
+    """The only stage of the pipeline that runs functions of the user's, "" where there
+    is none or more than one.
+    """
 
 
 def name_kinds(threads: Threads) -> NameKinds:
     """Of every name that the host's threads use."""
-    users, silent, telling, calls, executed, stage, waits, frames = (
-        np.zeros(len(threads.names), np.bool_) for _ in range(8)
+    count = len(threads.names)
+    kinds = NameKinds(
+        users=np.zeros(count, np.bool_),
+        silent=np.zeros(count, np.bool_),
+        telling=np.zeros(count, np.bool_),
+        calls=np.zeros(count, np.bool_),
+        executed=np.zeros(count, np.bool_),
+        stage=np.zeros(count, np.bool_),
+        waits=np.zeros(count, np.bool_),
+        frames=np.zeros(count, np.bool_),
+        doings=np.zeros(count, np.int8),
     )
-    doings = np.zeros(len(threads.names), np.int8)
     functions = set()
     running = set()
     for row in true_at(threads.borne).tolist():
         name = threads.names[row]
-        doings[row] = doing_of(name)
-        telling[row] = not inside_runtime(name)
+        kinds.doings[row] = doing_of(name)
+        kinds.telling[row] = not inside_runtime(name)
         if is_frame(name):
-            users[row], silent[row], frames[row] = (
-                is_users_frame(name),
-                annotates(name),
-                True,
-            )
+            kinds.frames[row] = True
+            kinds.users[row] = is_users_frame(name)
+            kinds.silent[row] = annotates(name)
             continue
         function = called_name(name)
         if function is not None:
             functions.add(function)
-        executed[row] = calls_function(name)
-        calls[row] = (
-            function is not None or is_single_op(name) or op_type(name) is not None
-        )
+        kinds.executed[row] = calls_function(name)
+        is_call = function is not None or is_single_op(name)
+        kinds.calls[row] = is_call or op_type(name) is not None
         path = stage_path(name)
         if path is not None:
-            stage[row], waits[row] = True, works_ahead(stage_kind(path))
-            if runs_function(stage_kind(path)):
+            stage = stage_kind(path)
+            kinds.waits[row] = works_ahead(stage)
+            if runs_function(stage):
                 running.add(path)
-        stage[row] |= produced_kind(name) is not None
+        kinds.stage[row] = path is not None or produced_kind(name) is not None
     only = running.pop() if len(running) == 1 else ""
-    return NameKinds(
-        users,
-        silent,
-        telling,
-        calls,
-        executed,
-        stage,
-        waits,
-        frozenset(functions),
-        only,
-        frames,
-        doings,
-    )
+    return replace(kinds, functions=frozenset(functions), runs_functions=only)
 
 
-def called_name(name: str) -> str | None:
-    """The compiled function that an event is a call of; None for other events."""
-    return jitted_function(name) or (
-        called_function(name) if calls_function(name) else None
-    )
+class _Nesting(msgspec.Struct, frozen=True):
+    """The events of a thread that are looked at, and which encloses which."""
+
+    row: npt.NDArray[np.int32]
+    """Their names."""
+    parent: Int64Array
+    """The event around each, -1 for none."""
+
+    def nearest(self, wanted: BoolArray) -> npt.NDArray[np.int32]:
+        """The name of the innermost wanted event around each, itself included; -1 for
+        none.
+        """
+        if not len(self.row):
+            return np.empty(0, np.int32)
+        found = enclosing(wanted, self.parent)
+        return np.where(found >= 0, self.row[found], -1).astype(np.int32)
+
+    def of_parent(self, flags: BoolArray) -> BoolArray:
+        """What is true of the event around each; False for outermost ones."""
+        return (self.parent >= 0) & flags[self.parent] if len(flags) else flags
+
+    def outermost(self, wanted: BoolArray) -> BoolArray:
+        """The wanted events that lie in no other one."""
+        return wanted & ~self.of_parent(enclosing(wanted, self.parent) >= 0)
 
 
 class Chains(msgspec.Struct, frozen=True):
@@ -197,94 +207,115 @@ def chains_of(
     too.
     """
     within = steps.steady_time
+    events = np.empty(0, np.int64)
     if thread is not None:
         events = _events(threads, names, steps, thread)
-    else:
-        events = np.empty(0, np.int64)
     start = threads.start[events]
     end = threads.end[events]
     row = threads.row[events]
-    lo = within.starts[:0]
-    hi = within.ends[:0]
-    who = np.empty(0, np.int32)
-    parent = np.empty(0, np.int64)
-    if len(events):
-        lo, hi, who = innermost(start, end)
-        parent = parents(start, end)
-        inside = within.within(lo, hi) > 0
-        if not inside.all():
-            lo = lo[inside]
-            hi = hi[inside]
-            who = who[inside]
-
-    def nearest(wanted: BoolArray) -> npt.NDArray[np.int32]:
-        found = enclosing(wanted, parent)
-        if len(row):
-            return np.where(found >= 0, row[found], -1).astype(np.int32)
-        return np.empty(0, np.int32)
-
-    users = names.users[row]
-    calls = names.calls[row]
-    kind = threads.kind[events]
-    leaf = row.astype(np.int32)
-    telling = nearest(names.telling[row])
-    user = nearest(users)
-    doing = nearest(names.doings[row] > 0)
-    called = np.where(user >= 0, nearest(users | _at(users, parent)), -1).astype(
-        np.int32
+    lo, hi, who = _stretches(start, end, within)
+    chains = _chains(
+        lo,
+        hi,
+        who,
+        _Nesting(row, parents(start, end)),
+        names,
+        _step_at(steps, start),
+        threads.kind[events],
+        pipeline[events],
     )
-    one = Chains(
+    if not gaps:
+        return chains
+    between = difference(within, union(lo, hi))
+    before, after = _beside_gaps(start, end, row, between)
+    return _with_gaps(chains, between, before, after, _step_at(steps, between.starts))
+
+
+def _step_at(steps: Steps, times: Int64Array) -> npt.NDArray[np.int32]:
+    """The step in which each time lies, -1 before the first."""
+    return (reached(steps.starts, times) - 1).astype(np.int32)
+
+
+def _stretches(
+    start: Int64Array,
+    end: Int64Array,
+    within: Intervals,
+) -> tuple[Int64Array, Int64Array, npt.NDArray[np.int32]]:
+    """Those of `innermost` that have a part in these instants."""
+    if not len(start):
+        return within.starts[:0], within.ends[:0], np.empty(0, np.int32)
+    lo, hi, who = innermost(start, end)
+    inside = within.within(lo, hi) > 0
+    if inside.all():
+        return lo, hi, who
+    return lo[inside], hi[inside], who[inside]
+
+
+def _chains(
+    lo: Int64Array,
+    hi: Int64Array,
+    who: npt.NDArray[np.int32],
+    nesting: _Nesting,
+    names: NameKinds,
+    step: npt.NDArray[np.int32],
+    kind: npt.NDArray[np.int8],
+    feeds: BoolArray,
+) -> Chains:
+    leaf = nesting.row.astype(np.int32)
+    telling = nesting.nearest(names.telling[leaf])
+    users = names.users[leaf]
+    user = nesting.nearest(users)
+    doing = nesting.nearest(names.doings[leaf] > 0)
+    called = nesting.nearest(users | nesting.of_parent(users))
+    calls = names.calls[leaf]
+    return Chains(
         lo=lo,
         hi=hi,
         who=who,
         leaf=leaf,
         telling=np.where(telling >= 0, telling, leaf).astype(np.int32),
         user=user,
-        called=called,
-        dispatched=nearest(calls & ~_at(enclosing(calls, parent) >= 0, parent)),
-        stage=nearest(names.stage[row]),
+        called=np.where(user >= 0, called, -1).astype(np.int32),
+        dispatched=nesting.nearest(nesting.outermost(calls)),
+        stage=nesting.nearest(names.stage[leaf]),
         doing=doing,
         does=np.where(doing >= 0, names.doings[doing], 0).astype(np.int8),
-        step=(reached(steps.starts, start) - 1).astype(np.int32),
+        step=step,
         kind=kind,
-        compiles=nearest(kind == HostClass.COMPILE.value) >= 0,
-        feeds=pipeline[events],
+        compiles=nesting.nearest(kind == HostClass.COMPILE.value) >= 0,
+        feeds=feeds,
     )
-    if not gaps:
-        return one
-    between = difference(within, union(lo, hi))
-    before, after = _around(start, end, row, between)
-    return _with_gaps(one, between, before, after, steps)
 
 
 def _with_gaps(
-    one: Chains,
+    chains: Chains,
     gaps: Intervals,
     before: npt.NDArray[np.int32],
     after: npt.NDArray[np.int32],
-    steps: Steps,
+    step: npt.NDArray[np.int32],
 ) -> Chains:
     none = np.full(len(gaps), -1, np.int32)
     no = np.zeros(len(gaps), np.bool_)
-    known = {
-        **{
-            "lo": gaps.starts,
-            "hi": gaps.ends,
-            "user": before,
-            "called": after,
-            "compiles": no,
-            "feeds": no,
-            "does": np.zeros(len(gaps), np.int8),
-        },
-        "step": (reached(steps.starts, gaps.starts) - 1).astype(np.int32),
-        "who": np.arange(len(gaps), dtype=np.int32) + np.int32(len(one.leaf)),
-        "kind": np.full(len(gaps), HostClass.OTHER.value, np.int8),
-    }
-    columns = {
-        name: np.concatenate([getattr(one, name), known.get(name, none)])
-        for name in one.__struct_fields__
-    }
-    return Chains(**columns)
+    number = np.arange(len(gaps), dtype=np.int32)
+    of_gaps = Chains(
+        lo=gaps.starts,
+        hi=gaps.ends,
+        who=number + np.int32(len(chains.leaf)),
+        leaf=none,
+        telling=none,
+        user=before,
+        called=after,
+        dispatched=none,
+        stage=none,
+        doing=none,
+        does=np.zeros(len(gaps), np.int8),
+        step=step,
+        kind=np.full(len(gaps), HostClass.OTHER.value, np.int8),
+        compiles=no,
+        feeds=no,
+    )
+    pairs = zip(astuple(chains), astuple(of_gaps), strict=True)
+    return Chains(*map(np.concatenate, pairs))
 
 
 def _events(
@@ -296,22 +327,18 @@ def _events(
     """Positions of a thread's events that say something: no marker around a whole step,
     no frame of the profiler's.
     """
-    start, end, row = (
-        one[thread.lo : thread.hi] for one in (threads.start, threads.end, threads.row)
-    )
+    start = threads.start[thread.lo : thread.hi]
+    end = threads.end[thread.lo : thread.hi]
+    row = threads.row[thread.lo : thread.hi]
     in_steps = (start < steps.ends[-1]) & (end > steps.starts[0])
     inside = _longest(true_at((end > start) & in_steps), end - start)
-    step = np.minimum(
-        reached(steps.starts, start[inside] - np.int64(1)), len(steps) - 1
-    )
-    around = (start[inside] <= steps.starts[step]) & (
-        end[inside] >= steps.span_ends[step]
-    )
+    begins = start[inside]
+    step = np.minimum(reached(steps.starts, begins - np.int64(1)), len(steps) - 1)
+    around = begins <= steps.starts[step]
+    around &= end[inside] >= steps.span_ends[step]
     mine = row[inside]
-    return (
-        inside[(~around | names.frames[mine] | names.calls[mine]) & ~names.silent[mine]]
-        + thread.lo
-    )
+    says = ~around | names.frames[mine] | names.calls[mine]
+    return inside[says & ~names.silent[mine]] + thread.lo
 
 
 def _longest(events: Int64Array, length: Int64Array) -> Int64Array:
@@ -324,12 +351,7 @@ def _longest(events: Int64Array, length: Int64Array) -> Int64Array:
     return kept[: 2 * _MOST_EVENTS]
 
 
-def _at(flags: BoolArray, index: Int64Array) -> BoolArray:
-    """flags[index], False where the index is -1."""
-    return (index >= 0) & flags[index] if len(flags) else flags
-
-
-def _around(
+def _beside_gaps(
     start: Int64Array,
     end: Int64Array,
     row: npt.NDArray[np.int32],
@@ -339,12 +361,13 @@ def _around(
     none = np.full(len(gaps), -1, np.int32)
     if not len(start) or not len(gaps):
         return none, none
+    last = len(start) - 1
     order = np.argsort(end, kind="stable")
     before = reached(end[order], gaps.starts) - 1
     after = reached(start, gaps.ends - 1)
+    ended = row[order[np.maximum(before, 0)]]
+    begun = row[np.minimum(after, last)]
     return (
-        np.where(before >= 0, row[order[np.maximum(before, 0)]], -1).astype(np.int32),
-        np.where(after < len(start), row[np.minimum(after, len(start) - 1)], -1).astype(
-            np.int32
-        ),
+        np.where(before >= 0, ended, -1).astype(np.int32),
+        np.where(after <= last, begun, -1).astype(np.int32),
     )

@@ -73,7 +73,9 @@ class CollectiveCalls(msgspec.Struct, frozen=True):
 
 
 def collective_calls(
-    device: Device, steps: Steps, programs: Modules
+    device: Device,
+    steps: Steps,
+    programs: Modules,
 ) -> CollectiveCalls:
     """The collectives in order of start. The `-done` half of an asynchronous pair is
     part of the call, not another, unless the device shows nothing that starts such
@@ -101,7 +103,9 @@ def collective_calls(
     start = ops.start[mine]
     end = _ends(ops, mine, everything[is_done])
     module = np.where(
-        ops.module[mine] >= 0, np.searchsorted(modules, ops.module[mine]), -1
+        ops.module[mine] >= 0,
+        np.searchsorted(modules, ops.module[mine]),
+        -1,
     )
     texts = [ops.names[row] for row in used.tolist()]
     index = {
@@ -135,7 +139,11 @@ def collective_calls(
     )
 
 
-def _ends(ops: DeviceOps, calls: Int64Array, dones: Int64Array) -> Int64Array:
+def _ends(
+    ops: DeviceOps,
+    calls: Int64Array,
+    dones: Int64Array,
+) -> Int64Array:
     """End of each call: its own event's, or that of the `-done` which follows it before
     it is called again.
 
@@ -162,7 +170,9 @@ def _ends(ops: DeviceOps, calls: Int64Array, dones: Int64Array) -> Int64Array:
 
 
 def _first_inside(
-    instants: Intervals, start: Int64Array, end: Int64Array
+    instants: Intervals,
+    start: Int64Array,
+    end: Int64Array,
 ) -> Int64Array:
     """The first instant of a set inside each start .. end, the end where there
     is none.

@@ -77,7 +77,11 @@ class Cpu(DevicePlatform):
             mine = thunks[ordinals == ordinal]
             name = f"{self.kind.label}:{ordinal % _ORDINALS_PER_PROCESS}"
             table = _table(
-                trace, threads, mine, ops if index == 0 else ops[:0], communicate
+                trace,
+                threads,
+                mine,
+                ops if index == 0 else ops[:0],
+                communicate,
             )
             devices.append(
                 _device(
@@ -97,7 +101,10 @@ def _thunks(trace: HostTrace, threads: Threads) -> tuple[Int64Array, Int64Array]
     position = position[~threads.bear(position, runs_python)]
     where, value = threads.integers(trace.stat(stats.DEVICE_ORDINAL))
     return position, value_at(
-        where, np.maximum(value, 0), position, 0
+        where,
+        np.maximum(value, 0),
+        position,
+        0,
     )  # TensorFlow's XLA says -1 for its only device
 
 
@@ -125,7 +132,11 @@ def _communicating_ops(trace: HostTrace, programs: Modules) -> frozenset[str]:
     )
 
 
-def _device(recorded: RecordedHost, name: str, table: DeviceOps) -> Device:
+def _device(
+    recorded: RecordedHost,
+    name: str,
+    table: DeviceOps,
+) -> Device:
     """table: what runs on it."""
     return Device(
         name=name,
@@ -213,7 +224,9 @@ def _classes(
 
 
 def _meeting_keys(
-    trace: HostTrace, threads: Threads, positions: Int64Array
+    trace: HostTrace,
+    threads: Threads,
+    positions: Int64Array,
 ) -> Int64Array:
     """What the events of one collective share on all devices: the program's run, or
     TensorFlow's collective instance.
@@ -239,12 +252,15 @@ def _control_flow(threads: Threads, thunks: Int64Array) -> BoolArray:
     following = np.append(threads.start[thunks[1:]], np.iinfo(np.int64).max)
     same_thread = np.append(np.diff(threads.thread_of(thunks)) == 0, False)
     return np.asarray(
-        candidate & same_thread & (following < threads.end[thunks]), np.bool_
+        candidate & same_thread & (following < threads.end[thunks]),
+        np.bool_,
     )
 
 
 def _programs(
-    trace: HostTrace, threads: Threads, positions: Int64Array
+    trace: HostTrace,
+    threads: Threads,
+    positions: Int64Array,
 ) -> tuple[npt.NDArray[np.int32], tuple[int, ...]]:
     """(index of each event's program, -1 without one, the programs' ids)."""
     where, value = threads.integers(trace.stat(stats.PROGRAM_ID))
@@ -252,13 +268,17 @@ def _programs(
         return constant(-1, len(positions)), ()
     every = distinct(value)
     program = value_at(
-        where, np.searchsorted(every, value).astype(np.int32), positions, -1
+        where,
+        np.searchsorted(every, value).astype(np.int32),
+        positions,
+        -1,
     )
     return program, tuple(every.tolist())
 
 
 def _names(
-    threads: Threads, positions: Int64Array
+    threads: Threads,
+    positions: Int64Array,
 ) -> tuple[npt.NDArray[np.int32], tuple[str, ...]]:
     """(index of each event's name in the names, the names). A run of the eager runtime
     is named by its op, as `MatMul:MatMul`.

@@ -44,12 +44,19 @@ Recorded: up to 190 µs where four devices share two cores, some 10 µs otherwis
 _NEVER = np.iinfo(np.int64).max
 
 
-def thunk_ends(trace: HostTrace, threads: Threads, thunks: Int64Array) -> Int64Array:
+def thunk_ends(
+    trace: HostTrace,
+    threads: Threads,
+    thunks: Int64Array,
+) -> Int64Array:
     """End of each thunk, ps. thunks: positions of one device's, ascending."""
     if not len(thunks):
         return np.empty(0, np.int64)
     return _within_own_run(
-        trace, threads, thunks, _ends_by_marks(trace, threads, thunks)
+        trace,
+        threads,
+        thunks,
+        _ends_by_marks(trace, threads, thunks),
     )
 
 
@@ -77,7 +84,9 @@ def _within_own_run(
 
 
 def _runs(
-    trace: HostTrace, threads: Threads, thunks: Int64Array
+    trace: HostTrace,
+    threads: Threads,
+    thunks: Int64Array,
 ) -> tuple[Int64Array, Int64Array]:
     """(number of the run, -1 without one; number of the XLA module) of each thunk. No
     two modules share a run.
@@ -91,7 +100,9 @@ def _runs(
 
 
 def _start_of_following(
-    run: Int64Array, module: Int64Array, start: Int64Array
+    run: Int64Array,
+    module: Int64Array,
+    start: Int64Array,
 ) -> Int64Array:
     """When the module's next run begins, ps, shape (runs,); far in the future for its
     last.
@@ -109,7 +120,9 @@ def _start_of_following(
 
 
 def _ends_by_marks(
-    trace: HostTrace, threads: Threads, thunks: Int64Array
+    trace: HostTrace,
+    threads: Threads,
+    thunks: Int64Array,
 ) -> Int64Array:
     """End of each thunk by its mark, ps; without one, the end of its event."""
     end = threads.end[thunks].copy()
@@ -145,7 +158,9 @@ def _ends_by_marks(
 
 
 def _marks(
-    trace: HostTrace, threads: Threads, thunks: Int64Array
+    trace: HostTrace,
+    threads: Threads,
+    thunks: Int64Array,
 ) -> tuple[Int64Array, Int64Array]:
     """(index of a thunk, position of its end mark) of those that have one, tied by
     producer id.
@@ -158,14 +173,16 @@ def _marks(
     if not len(marks) or not len(producers) or not len(thunks):
         return np.empty(0, np.int64), np.empty(0, np.int64)
     order = np.argsort(
-        producers, kind="stable"
+        producers,
+        kind="stable",
     )  # by event so far, and events may lie out of order in the file
     producers = producers[order]
     produced = produced[order]
     place = np.minimum(np.searchsorted(producers, thunks), len(producers) - 1)
     order = np.argsort(consumed, kind="stable")
     found = np.minimum(
-        np.searchsorted(consumed[order], produced[place]), len(order) - 1
+        np.searchsorted(consumed[order], produced[place]),
+        len(order) - 1,
     )
     mark = order[found]
     linked = (producers[place] == thunks) & (consumed[mark] == produced[place])
@@ -215,7 +232,9 @@ def calls_of_runs(
 
 
 def runs_before_calls(
-    calls: Int64Array, begins: Int64Array, ends: Int64Array
+    calls: Int64Array,
+    begins: Int64Array,
+    ends: Int64Array,
 ) -> int | None:
     """How many of the first runs were called before the trace began. None where no
     order fits.
@@ -267,7 +286,9 @@ _NONE = UnnamedOps(*(np.empty(0, np.int64) for _ in range(4)))
 
 
 def with_unnamed_ops(
-    ops: DeviceOps, threads: Threads, unnamed: UnnamedOps
+    ops: DeviceOps,
+    threads: Threads,
+    unnamed: UnnamedOps,
 ) -> DeviceOps:
     """The ops with the stretches without a named one among them: each bears its
     program's name as its own.
@@ -357,7 +378,11 @@ def _runs_unnamed_ops(threads: Threads) -> tuple[Int64Array, Int64Array, Int64Ar
     return position[order], start[order], threads.end[position[order]]
 
 
-def _begins(threads: Threads, waits: Int64Array, helpers: Int64Array) -> Int64Array:
+def _begins(
+    threads: Threads,
+    waits: Int64Array,
+    helpers: Int64Array,
+) -> Int64Array:
     """Start of the run that each wait ends: of the work that its thread has taken from
     the pool, or of the call around it.
     """
@@ -373,7 +398,11 @@ def _begins(threads: Threads, waits: Int64Array, helpers: Int64Array) -> Int64Ar
     return np.where(inside, threads.start[latest], threads.start[waits])
 
 
-def _calls(threads: Threads, position: Int64Array, start: Int64Array) -> Int64Array:
+def _calls(
+    threads: Threads,
+    position: Int64Array,
+    start: Int64Array,
+) -> Int64Array:
     """The jitted call of each run, by start: runs begin in the order of their calls,
     the last ones at the end of the trace.
 

@@ -50,7 +50,8 @@ def find_devices(recorded: RecordedHost) -> tuple[Device, ...]:
     with_planes = [one for one in _PLATFORMS if not one.on_host_threads]
     devices = tuple(device for one in with_planes for device in one.devices(recorded))
     if any(device.is_active for device in devices) or proof_of_work(
-        recorded.trace, recorded.threads
+        recorded.trace,
+        recorded.threads,
     ):
         return devices
     on_host = [one for one in _PLATFORMS if one.on_host_threads]
@@ -124,14 +125,20 @@ class UnrecordedWork(msgspec.Struct, frozen=True):
 
 
 def unrecorded_work(
-    trace: HostTrace, threads: Threads, devices: Sequence[Device]
+    trace: HostTrace,
+    threads: Threads,
+    devices: Sequence[Device],
 ) -> UnrecordedWork:
     """Compares launches with executions. devices: of all kinds but the host's own."""
     works = any(device.is_active for device in devices)
     launches, lost = _launches(trace, threads) if works else (0, 0)
     runs, runs_lost = _runs(trace, threads, devices) if works else (0, 0)
     return UnrecordedWork(
-        "" if works else proof_of_work(trace, threads), launches, lost, runs, runs_lost
+        "" if works else proof_of_work(trace, threads),
+        launches,
+        lost,
+        runs,
+        runs_lost,
     )
 
 
@@ -176,7 +183,9 @@ def _launches(trace: HostTrace, threads: Threads) -> tuple[int, int]:
 
 
 def _runs(
-    trace: HostTrace, threads: Threads, devices: Sequence[Device]
+    trace: HostTrace,
+    threads: Threads,
+    devices: Sequence[Device],
 ) -> tuple[int, int]:
     """(runs of XLA programs that the host launched, those that no device shows).
 

@@ -56,7 +56,9 @@ def value_at(
 
 
 def texts_of(
-    column: StatColumn, events: Int64Array, offset: int
+    column: StatColumn,
+    events: Int64Array,
+    offset: int,
 ) -> npt.NDArray[np.int32]:
     """Index of each event's text, counted from the offset; -1 without one."""
     column_event, code = column.codes()
@@ -67,7 +69,9 @@ def texts_of(
 
 
 def first_texts_of(
-    columns: Sequence[StatColumn], events: Int64Array, offset: int
+    columns: Sequence[StatColumn],
+    events: Int64Array,
+    offset: int,
 ) -> tuple[npt.NDArray[np.int32], tuple[str, ...]]:
     """(index of each event's text by the first column that has one, counted from the
     offset, -1 without; all texts).
@@ -89,13 +93,16 @@ def numbers_of(column: StatColumn, events: Int64Array) -> tuple[Int64Array, Bool
 
 
 def numbers_as_stored(
-    column: StatColumn, events: Int64Array
+    column: StatColumn,
+    events: Int64Array,
 ) -> tuple[Int64Array | npt.NDArray[np.int32], BoolArray]:
     """The same, in four bytes where they suffice."""
     column_event, value = column.integers_between(0, LAST_EVENT)
     if not len(column_event) or not len(events):
         return constant(0, len(events), np.int64), constant(
-            False, len(events), np.bool_
+            False,
+            len(events),
+            np.bool_,
         )
     place = places(column_event, events)
     known = place >= 0
@@ -126,7 +133,9 @@ def copies_by_details(
     memory = constant(0, len(events), np.int8)
     if said.any():
         kind = np.where(
-            said & (kind == DeviceClass.COMPUTE.value), DeviceClass.OTHER_COPY, kind
+            said & (kind == DeviceClass.COMPUTE.value),
+            DeviceClass.OTHER_COPY,
+            kind,
         ).astype(np.int8)
         size = size.copy()
         memory = memory.copy()
@@ -147,7 +156,9 @@ def copies_by_details(
 def no_details(kind: npt.NDArray[np.int8]) -> Copies:
     """Of a device whose trace says nothing of its copies but their class."""
     return Copies(
-        kind, constant(-1, len(kind), np.int64), constant(0, len(kind), np.int8)
+        kind,
+        constant(-1, len(kind), np.int64),
+        constant(0, len(kind), np.int8),
     )
 
 

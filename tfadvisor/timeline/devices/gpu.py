@@ -56,7 +56,10 @@ class Gpu(DeviceOfPlanes):
         return device_class(trace.names.display_name[row] or trace.names.name[row])
 
     def programs(
-        self, trace: HostTrace, events: Int64Array, row: npt.NDArray[np.int32]
+        self,
+        trace: HostTrace,
+        events: Int64Array,
+        row: npt.NDArray[np.int32],
     ) -> tuple[Int64Array, BoolArray]:
         """By each event's own stat."""
         return numbers_of(trace.stat(stats.PROGRAM_ID), events)

@@ -45,7 +45,11 @@ class Launches(msgspec.Struct, frozen=True):
     behind_ps: int
 
 
-def launches_of(ops: DeviceOps, chosen: BoolArray, most: int) -> Launches:
+def launches_of(
+    ops: DeviceOps,
+    chosen: BoolArray,
+    most: int,
+) -> Launches:
     """Of the chosen events. most: values of a distribution that are kept."""
     by_graph = _by_graphs(ops)
     launched = ops.launch_end
@@ -172,7 +176,9 @@ class LaunchLinks:
         return np.asarray(helper >= 0, np.bool_)
 
     def _around(
-        self, launch: npt.NDArray[np.int32], events: Int64Array
+        self,
+        launch: npt.NDArray[np.int32],
+        events: Int64Array,
     ) -> Int64Array | None:
         """The last of these events to begin before each call, where the call lies in
         it, else -1. None where none can.
@@ -192,7 +198,8 @@ class LaunchLinks:
         found.
         """
         wanted, known = numbers_as_stored(
-            self._trace.stat(stats.CORRELATION_ID), events
+            self._trace.stat(stats.CORRELATION_ID),
+            events,
         )
         if not len(self._id) or not known.any():
             return constant(-1, len(events))

@@ -36,7 +36,8 @@ _POSITIVE = (1 << 63) - 1
 
 
 def devices_of_planes(
-    questions: DeviceOfPlanes, recorded: RecordedHost
+    questions: DeviceOfPlanes,
+    recorded: RecordedHost,
 ) -> tuple[Device, ...]:
     """The devices of one kind, by number; planes of the same number are one device."""
     numbers = (questions.number(plane.name) for plane in recorded.trace.planes)
@@ -62,7 +63,14 @@ def _device(
     trace = recorded.trace
     events, stream, start = _events_in_order(questions, trace, planes)
     ops = _ops(
-        questions, trace, planes, events, stream, start, links.of(events, number), links
+        questions,
+        trace,
+        planes,
+        events,
+        stream,
+        start,
+        links.of(events, number),
+        links,
     )
     del events
     ops = _rows(
@@ -117,7 +125,9 @@ def _ops(
     ops = trace.stat(stats.HLO_OP)
     framework_paths = trace.stat(stats.TF_OP), trace.stat(stats.OUTERMOST_ANNOTATION)
     path, paths = first_texts_of(
-        framework_paths, events, len(trace.names) + len(modules.texts) + len(ops.texts)
+        framework_paths,
+        events,
+        len(trace.names) + len(modules.texts) + len(ops.texts),
     )
     if (path < 0).any():
         path = np.where(path < 0, links.framework_ops(launch), path).astype(np.int32)
@@ -129,11 +139,15 @@ def _ops(
     if called:
         inside = around >= 0
         ids = np.where(
-            known, ids, np.array([program_number(one) for one in called])[around]
+            known,
+            ids,
+            np.array([program_number(one) for one in called])[around],
         )
         known = known | inside
         module = np.where(
-            (module < 0) & inside, around + len(names) + len(details.texts), module
+            (module < 0) & inside,
+            around + len(names) + len(details.texts),
+            module,
         ).astype(np.int32)
     every = distinct(ids[known])
     run, has_run = numbers_of(trace.stat(stats.RUN_ID), events)
@@ -180,7 +194,8 @@ def _programs_around(
     events = events[np.argsort(trace.events.start_ps[events], kind="stable")]
     begin = np.append(np.iinfo(np.int64).min, trace.events.start_ps[events])
     end = np.append(
-        begin[0], begin[1:] + np.maximum(trace.events.duration_ps[events], 0)
+        begin[0],
+        begin[1:] + np.maximum(trace.events.duration_ps[events], 0),
     )
     at = np.searchsorted(begin, start, "right") - 1
     rows, code = np.unique(trace.events.row[events], return_inverse=True)
@@ -190,7 +205,9 @@ def _programs_around(
 
 
 def _program_lines(
-    questions: DeviceOfPlanes, trace: HostTrace, planes: list[int]
+    questions: DeviceOfPlanes,
+    trace: HostTrace,
+    planes: list[int],
 ) -> list[int]:
     lines = true_at(is_in(trace.lines.plane, planes)).tolist()
     return [
@@ -201,7 +218,9 @@ def _program_lines(
 
 
 def _single_ops(
-    ops: StatColumn, events: Int64Array, offset: int
+    ops: StatColumn,
+    events: Int64Array,
+    offset: int,
 ) -> npt.NDArray[np.int32]:
     """Index of each event's op, counted from the offset; -1 without one, and for one
     that stands for all kernels of a graph: what is known of these is their own names.
@@ -210,13 +229,17 @@ def _single_ops(
     found = texts_of(ops, events, offset)
     if buffers:
         return np.where(
-            is_in(found, np.array(buffers, np.int64) + offset), -1, found
+            is_in(found, np.array(buffers, np.int64) + offset),
+            -1,
+            found,
         ).astype(np.int32)
     return found
 
 
 def _between_devices(
-    kind: npt.NDArray[np.int8], launch: npt.NDArray[np.int32], links: LaunchLinks
+    kind: npt.NDArray[np.int8],
+    launch: npt.NDArray[np.int32],
+    links: LaunchLinks,
 ) -> npt.NDArray[np.int8]:
     """The classes, with copies that the runtime hands to another device as such: AMD's
     tracer calls them DeviceToDevice.
@@ -230,7 +253,9 @@ def _between_devices(
 
 
 def _exchanged(
-    kind: npt.NDArray[np.int8], ops: StatColumn, events: Int64Array
+    kind: npt.NDArray[np.int8],
+    ops: StatColumn,
+    events: Int64Array,
 ) -> npt.NDArray[np.int8]:
     """The classes, with copies to a peer that a collective op asked for as collectives:
     copy engines run them.
@@ -239,11 +264,14 @@ def _exchanged(
     if not to_peers.any() or not len(ops):
         return kind
     exchange = np.array(
-        [op_collective(text) is not None for text in ops.texts] or [False], np.bool_
+        [op_collective(text) is not None for text in ops.texts] or [False],
+        np.bool_,
     )
     text = texts_of(ops, events, 0)
     return np.where(
-        to_peers & (text >= 0) & exchange[text], DeviceClass.COLLECTIVE, kind
+        to_peers & (text >= 0) & exchange[text],
+        DeviceClass.COLLECTIVE,
+        kind,
     ).astype(np.int8)
 
 
@@ -260,7 +288,9 @@ def _rows(ops: DeviceOps, keep: BoolArray) -> DeviceOps:
 
 
 def _events_in_order(
-    questions: DeviceOfPlanes, trace: HostTrace, planes: list[int]
+    questions: DeviceOfPlanes,
+    trace: HostTrace,
+    planes: list[int],
 ) -> tuple[Int64Array, Int64Array, Int64Array]:
     """(event indexes, line id and start of each) of the lines that hold what the device
     ran, by start, longer ones first.
@@ -311,7 +341,11 @@ def _events_in_order(
     return found, of_line, start
 
 
-def _of_line(trace: HostTrace, line: int, wanted: Callable[[str], bool]) -> Int64Array:
+def _of_line(
+    trace: HostTrace,
+    line: int,
+    wanted: Callable[[str], bool],
+) -> Int64Array:
     """Indexes of a line's events of the wanted names."""
     lo = int(trace.lines.first[line])
     hi = int(trace.lines.first[line + 1])
@@ -323,7 +357,9 @@ def _of_line(trace: HostTrace, line: int, wanted: Callable[[str], bool]) -> Int6
 
 
 def _awaits(
-    questions: DeviceOfPlanes, trace: HostTrace, planes: list[int]
+    questions: DeviceOfPlanes,
+    trace: HostTrace,
+    planes: list[int],
 ) -> Intervals:
     """When kernels of the device wait for their own copies."""
     lines = true_at(is_in(trace.lines.plane, planes)).tolist()
@@ -334,7 +370,9 @@ def _awaits(
 
 
 def spans_of(
-    trace: HostTrace, line: int, wanted: Callable[[str], bool] = bool
+    trace: HostTrace,
+    line: int,
+    wanted: Callable[[str], bool] = bool,
 ) -> Intervals:
     """When events of the wanted names run on a line."""
     events = _of_line(trace, line, wanted)
@@ -343,7 +381,9 @@ def spans_of(
 
 
 def _row_classes(
-    questions: DeviceOfPlanes, trace: HostTrace, row: npt.NDArray[np.int32]
+    questions: DeviceOfPlanes,
+    trace: HostTrace,
+    row: npt.NDArray[np.int32],
 ) -> npt.NDArray[np.int8]:
     """By name row; each distinct name is looked at once."""
     table = np.zeros(len(trace.names), np.int8)

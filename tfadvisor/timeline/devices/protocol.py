@@ -128,7 +128,10 @@ class DeviceOfPlanes(DevicePlatform):
         return False
 
     def programs(
-        self, trace: HostTrace, events: Int64Array, row: npt.NDArray[np.int32]
+        self,
+        trace: HostTrace,
+        events: Int64Array,
+        row: npt.NDArray[np.int32],
     ) -> tuple[Int64Array, BoolArray]:
         """(id of the program that each event belongs to, whether it has one). row: of
         each event's name.

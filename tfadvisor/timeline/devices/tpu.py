@@ -81,7 +81,8 @@ class Tpu(DeviceOfPlanes):
             ]
             found.append(
                 replace(
-                    one, sparse=union_of(*(spans_of(trace, line) for line in lines))
+                    one,
+                    sparse=union_of(*(spans_of(trace, line) for line in lines)),
                 )
             )
         return tuple(found)
@@ -118,7 +119,10 @@ class Tpu(DeviceOfPlanes):
         return is_control_flow(name)
 
     def programs(
-        self, trace: HostTrace, events: Int64Array, row: npt.NDArray[np.int32]
+        self,
+        trace: HostTrace,
+        events: Int64Array,
+        row: npt.NDArray[np.int32],
     ) -> tuple[Int64Array, BoolArray]:
         """The id hangs on the event's name."""
         by_row = np.zeros(len(trace.names), np.int64)
@@ -225,7 +229,8 @@ def on_chip_clock(trace: HostTrace) -> HostTrace:
         everything = true_at(plane_of == plane)
         moved = _shifted(trace.events.start_ps[everything], knots, shift)
         ends = trace.events.start_ps[everything] + np.maximum(
-            trace.events.duration_ps[everything], 0
+            trace.events.duration_ps[everything],
+            0,
         )
         start[everything], length[everything] = (
             moved,
@@ -235,7 +240,11 @@ def on_chip_clock(trace: HostTrace) -> HostTrace:
     return replace(trace, events=Events(start, length, trace.events.row))
 
 
-def _shifted(times: Int64Array, knots: Int64Array, shift: Int64Array) -> Int64Array:
+def _shifted(
+    times: Int64Array,
+    knots: Int64Array,
+    shift: Int64Array,
+) -> Int64Array:
     """Times plus the shift at the nearest knots, linear between them and constant
     outside.
     """

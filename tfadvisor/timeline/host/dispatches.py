@@ -96,7 +96,10 @@ def dispatches(threads: Threads, thread: Thread) -> Int64Array:
 
 def _dispatches(threads: Threads, thread: Thread) -> Int64Array:
     candidates = threads.of(
-        thread, HostClass.LAUNCH, HostClass.EAGER_OP, HostClass.GET_NEXT
+        thread,
+        HostClass.LAUNCH,
+        HostClass.EAGER_OP,
+        HostClass.GET_NEXT,
     )
     named = threads.bear(candidates, names_what_it_dispatches)
     return outermost(threads, candidates[named & ~_interpreted(threads, candidates)])
@@ -159,7 +162,11 @@ def without_evaluations(threads: Threads) -> Threads:
     return msgspec.structs.replace(threads, kind=kind, dispatched={})
 
 
-def _evaluations(threads: Threads, thread: Thread, traces: Int64Array) -> Int64Array:
+def _evaluations(
+    threads: Threads,
+    thread: Thread,
+    traces: Int64Array,
+) -> Int64Array:
     """Those of a thread's tracing events that lie in one, or are one, inside which many
     programs run.
     """
@@ -191,7 +198,9 @@ def _interpreted(threads: Threads, candidates: Int64Array) -> BoolArray:
 
 
 def _number_inside(
-    threads: Threads, positions: Int64Array, chosen: BoolArray
+    threads: Threads,
+    positions: Int64Array,
+    chosen: BoolArray,
 ) -> Int64Array:
     """For each position of one thread, how many of the chosen ones begin in it, itself
     included.
@@ -233,7 +242,11 @@ _EAGER_DISPATCHES = 8
 """A step with fewer dispatches than this is not run eagerly."""
 
 
-def eager_dispatch(threads: Threads, thread: Thread, pauses: Intervals) -> Intervals:
+def eager_dispatch(
+    threads: Threads,
+    thread: Thread,
+    pauses: Intervals,
+) -> Intervals:
     """Where TensorFlow dispatches ops by themselves, and the short pauses between two
     of them.
     """
@@ -261,7 +274,9 @@ def eager_elsewhere(threads: Threads, steps: Steps) -> Intervals:
 
 
 def eager_pauses(
-    threads: Threads, thread: Thread, steps: Steps
+    threads: Threads,
+    thread: Thread,
+    steps: Steps,
 ) -> tuple[Intervals, Intervals]:
     """Short pauses between the dispatches of one eagerly run step, or of ops beside its
     compiled function.
@@ -279,7 +294,9 @@ def eager_pauses(
     single = threads.bear(calls, is_single_op)
     np.maximum.at(longest, np.maximum(step, 0), np.where(single, 0, length))
     compiled = longest >= _MOST_OF_DISPATCH * np.bincount(
-        np.maximum(step, 0), length, len(steps)
+        np.maximum(step, 0),
+        length,
+        len(steps),
     )
     limit = np.where(compiled, _EAGER_PAUSE_BESIDE_A_FUNCTION_PS, _EAGER_PAUSE_PS)[
         np.maximum(step[1:], 0)
@@ -287,12 +304,16 @@ def eager_pauses(
     inside = (step[1:] == step[:-1]) & eager[1:]
     pause = starts[1:] - ends[:-1]
     stray = ~compiled[np.maximum(step[1:], 0)] & _strays(
-        threads.row[calls], step, pause, inside
+        threads.row[calls],
+        step,
+        pause,
+        inside,
     )
     short = inside & ((pause <= limit) | stray)
     between_ops = short & single[:-1] & single[1:]
     return union(ends[:-1][short], starts[1:][short]), union(
-        ends[:-1][between_ops], starts[1:][between_ops]
+        ends[:-1][between_ops],
+        starts[1:][between_ops],
     )
 
 
@@ -466,12 +487,20 @@ def host_ops(
     return _by_type(threads, steps, ops[~launching])
 
 
-def pipeline_ops(threads: Threads, steps: Steps, pipeline: BoolArray) -> HostOps:
+def pipeline_ops(
+    threads: Threads,
+    steps: Steps,
+    pipeline: BoolArray,
+) -> HostOps:
     """Ops of the functions that tf.data maps over elements."""
     return _by_type(threads, steps, threads.everywhere(HostClass.OP, among=pipeline))
 
 
-def _by_type(threads: Threads, steps: Steps, ops: Int64Array) -> HostOps:
+def _by_type(
+    threads: Threads,
+    steps: Steps,
+    ops: Int64Array,
+) -> HostOps:
     """Those of the ops that begin in counted steps."""
     time = np.zeros(len(threads.names), np.int64)
     seen = np.zeros(len(threads.names), np.bool_)
@@ -483,5 +512,6 @@ def _by_type(threads: Threads, steps: Steps, ops: Int64Array) -> HostOps:
     named = ((threads.names[one], int(time[one])) for one in true_at(seen).tolist())
     by_type = added_up((op_type(name) or name, ps) for name, ps in named)
     return HostOps(
-        int(time.sum()), tuple(sorted(by_type.items(), key=lambda item: -item[1]))
+        int(time.sum()),
+        tuple(sorted(by_type.items(), key=lambda item: -item[1])),
     )

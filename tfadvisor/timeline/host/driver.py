@@ -96,7 +96,11 @@ def host_activity(
     thread = threads.threads[steps.thread]
     serves = serves_requests(called_functions(threads))
     state, starts, ends = _states(
-        trace, threads, thread, calls_before_dispatches(threads, steps), serves
+        trace,
+        threads,
+        thread,
+        calls_before_dispatches(threads, steps),
+        serves,
     )
     lo, hi, who = innermost(starts, ends)
     of = state[who]
@@ -116,7 +120,8 @@ def host_activity(
     calls = calls_that_wait(threads)
     calls = calls[(calls >= thread.lo) & (calls < thread.hi)]
     locked_out = intersection(
-        union(threads.start[calls], threads.end[calls]), pending.pipeline_python
+        union(threads.start[calls], threads.end[calls]),
+        pending.pipeline_python,
     )
     locked_out = intersection(locked_out, held[_WAIT])
     return HostActivity(
@@ -226,7 +231,8 @@ def _states(
         )
         compiling = union(starts[state == _COMPILE], ends[state == _COMPILE])
     owned = compiling.contains(starts) | union(
-        starts[state == _INPUT], ends[state == _INPUT]
+        starts[state == _INPUT],
+        ends[state == _INPUT],
     ).contains(starts)
     keep = ~(is_in(state, (_LAUNCH, _IN_CALL)) & owned)
     state = state[keep]
@@ -266,13 +272,16 @@ def _mark_function_calls(
     position = threads.positions(event)
     mine = (position >= thread.lo) & (position < thread.hi)
     traced = np.array(
-        [text.startswith(stats.TRACED) for text in column.texts] or [False], np.bool_
+        [text.startswith(stats.TRACED) for text in column.texts] or [False],
+        np.bool_,
     )
     state[position[mine] - thread.lo] = np.where(traced[code[mine]], _COMPILE, _LAUNCH)
 
 
 def _awaited(
-    trace: HostTrace, threads: Threads, thread: Thread
+    trace: HostTrace,
+    threads: Threads,
+    thread: Thread,
 ) -> tuple[Int64Array, Int64Array]:
     """Waits that the trace marks at both ends: an `Await` that produces an id and a
     later one that consumes it.
@@ -302,7 +311,11 @@ def _waits_with_id(
     return position[mine], number[mine]
 
 
-def _pending(threads: Threads, driver: int, pipeline: BoolArray) -> Pending:
+def _pending(
+    threads: Threads,
+    driver: int,
+    pipeline: BoolArray,
+) -> Pending:
     """What the threads other than the driving one do."""
     beside = ~pipeline
     if driver >= 0:
@@ -357,7 +370,8 @@ def host_classes_of_time(activity: HostActivity) -> Mapping[TimeClass, Intervals
         difference(activity.wait_for_threads, elsewhere),
     )
     called = difference(
-        activity.step_python, union_of(activity.compile, activity.input)
+        activity.step_python,
+        union_of(activity.compile, activity.input),
     )
     launch = difference(activity.launch, called)
     host = union_of(host, called)
@@ -370,14 +384,17 @@ def host_classes_of_time(activity: HostActivity) -> Mapping[TimeClass, Intervals
     busy_elsewhere = union_of(activity.compile, own_input, own_launch, host)
     return {
         TimeClass.COMPILE: union_of(
-            activity.compile, difference(pending.compile, busy_elsewhere)
+            activity.compile,
+            difference(pending.compile, busy_elsewhere),
         ),
         TimeClass.INPUT: union_of(own_input, difference(pending.input, busy_elsewhere)),
         TimeClass.LAUNCH: union_of(
-            own_launch, difference(pending.launch, busy_elsewhere)
+            own_launch,
+            difference(pending.launch, busy_elsewhere),
         ),
         TimeClass.HOST: host,
         TimeClass.TRANSFER: union_of(
-            activity.copy, difference(pending.copy, busy_elsewhere)
+            activity.copy,
+            difference(pending.copy, busy_elsewhere),
         ),
     }

@@ -205,7 +205,8 @@ def building_time(threads: Threads, steps: Steps) -> Intervals:
         >= _EAGER_OPS
     )
     first = np.append(
-        0, true_at((np.diff(step) != 0) | (np.diff(call) != 0) | eager) + 1
+        0,
+        true_at((np.diff(step) != 0) | (np.diff(call) != 0) | eager) + 1,
     )
     built = np.maximum.reduceat(threads.end[ops], first)
     never = np.iinfo(np.int64).max
@@ -215,7 +216,8 @@ def building_time(threads: Threads, steps: Steps) -> Intervals:
     asked = np.append(threads.start[batches], never)[following]
     ends = steps.ends[step[first]]
     between = np.searchsorted(threads.start[others], asked) - np.searchsorted(
-        threads.start[others], built
+        threads.start[others],
+        built,
     )
     here = (asked < np.append(threads.end[calls], never)[call[first]]) & (
         between < _EAGER_OPS
@@ -226,7 +228,11 @@ def building_time(threads: Threads, steps: Steps) -> Intervals:
     return union(threads.start[ops[first]], done)
 
 
-def counted_iterations(steps: Steps, start: Int64Array, iteration: Int64Array) -> int:
+def counted_iterations(
+    steps: Steps,
+    start: Int64Array,
+    iteration: Int64Array,
+) -> int:
     """Iterations of the longest while loop of each counted step, added up.
 
     start, iteration: of the executor's events, which number the iterations of every
@@ -254,7 +260,9 @@ def handing_time(threads: Threads, driver: int) -> Intervals:
 
 
 def _in_counted_steps(
-    threads: Threads, steps: Steps, wanted: Callable[[str], bool]
+    threads: Threads,
+    steps: Steps,
+    wanted: Callable[[str], bool],
 ) -> Int64Array:
     """Positions of the counted steps' events whose name is wanted."""
     positions = threads.named(wanted)
@@ -357,7 +365,8 @@ def host_costs(
         if not len(time):
             return EMPTY
         return difference(
-            time if of is None else intersection(classes[of], time), works()
+            time if of is None else intersection(classes[of], time),
+            works(),
         )
 
     return {
@@ -374,6 +383,7 @@ def host_costs(
         HostCost.EAGER: alone(difference(activity.eager, building), TimeClass.LAUNCH),
         HostCost.HANDING: alone(handing_time(threads, steps.thread), TimeClass.LAUNCH),
         HostCost.CROWDED_LAUNCH: alone(
-            crowded_by_pipeline(threads, pipeline), TimeClass.LAUNCH
+            crowded_by_pipeline(threads, pipeline),
+            TimeClass.LAUNCH,
         ),
     }

@@ -96,7 +96,9 @@ class InputPipeline(msgspec.Struct, frozen=True):
 
 
 def input_pipeline(
-    trace: HostTrace, threads: Threads, steps: Steps
+    trace: HostTrace,
+    threads: Threads,
+    steps: Steps,
 ) -> InputPipeline | None:
     """The pipeline's stages during the counted steps; None when the trace shows no
     tf.data iterator.
@@ -238,10 +240,14 @@ def _owning_stage(
     by_path = {path: one for one, path in path_of.items()}
     by_kind = {stage_kind(path): one for one, path in path_of.items()}
     named = np.full(
-        int(row.max()) + 1, -1, np.int64
+        int(row.max()) + 1,
+        -1,
+        np.int64,
     )  # the stage that a Produce event of this name works for
     consumer = np.full(
-        int(row.max()) + 1, -1, np.int64
+        int(row.max()) + 1,
+        -1,
+        np.int64,
     )  # the stage that asks the stage of this name
     for one in used(row, len(threads.names)):
         if one in path_of:
@@ -255,7 +261,8 @@ def _owning_stage(
         row[asked]
     ]  # what a Produce event asks tells which stage of that kind it is
     waiting = _among(
-        [one for one, path in path_of.items() if works_ahead(stage_kind(path))], threads
+        [one for one, path in path_of.items() if works_ahead(stage_kind(path))],
+        threads,
     )
     owner = np.full(len(parent), -1, np.int32)
     background = np.zeros(len(parent), np.bool_)
@@ -313,7 +320,8 @@ class _Functions:
         if not len(ops) or not len(work):
             return np.empty(0, np.int64)
         order = np.argsort(
-            work, kind="stable"
+            work,
+            kind="stable",
         )  # position order is time order within a thread
         place = np.searchsorted(work[order], ops, side="right") - 1
         owner = order[np.maximum(place, 0)]
@@ -336,7 +344,9 @@ class _Functions:
 
 
 def _shown_stages(
-    trace: HostTrace, path_of: dict[int, str], found: _Found
+    trace: HostTrace,
+    path_of: dict[int, str],
+    found: _Found,
 ) -> tuple[InputStage, ...]:
     stages = []
     for path in sorted(found.busy, key=lambda path: (stage_depth(path), path)):

@@ -116,20 +116,30 @@ def loop_frames(
 
     def cost_of(calls: Int64Array) -> Int64Array:
         return host.within(start[calls], end[calls]) + loading.within(
-            start[calls], end[calls]
+            start[calls],
+            end[calls],
         )
 
     thread = threads.threads[steps.thread]
     begun = threads.start[dispatches(threads, thread)]
     called = _inside_steps(
-        threads.names, parent, start, end, row, called, cost_of, longest, begun
+        threads.names,
+        parent,
+        start,
+        end,
+        row,
+        called,
+        cost_of,
+        longest,
+        begun,
     )
     called = called[windows.contains(start[called])]
     cost = cost_of(called)
     total = windows.length()
     others = _waits_for_others(threads, frames)
     loading_waits = intersection(
-        loading, union(threads.start[others], threads.end[others])
+        loading,
+        union(threads.start[others], threads.end[others]),
     )
     asked = threads.of(thread, HostClass.GET_NEXT)
     pipeline = intersection(loading, union(threads.start[asked], threads.end[asked]))
@@ -212,7 +222,11 @@ def _inside_steps(
     return called
 
 
-def _longest_dispatches(threads: Threads, steps: Steps, of: BoolArray) -> Int64Array:
+def _longest_dispatches(
+    threads: Threads,
+    steps: Steps,
+    of: BoolArray,
+) -> Int64Array:
     """When the longest dispatch of each of those steps begins, ps."""
     calls = dispatches(threads, threads.threads[steps.thread])
     start = threads.start[calls]
@@ -223,7 +237,11 @@ def _longest_dispatches(threads: Threads, steps: Steps, of: BoolArray) -> Int64A
     ]
 
 
-def _holds_most(moments: Int64Array, start: Int64Array, end: Int64Array) -> bool:
+def _holds_most(
+    moments: Int64Array,
+    start: Int64Array,
+    end: Int64Array,
+) -> bool:
     """Whether at least half of the moments lie in these stretches of time."""
     return (
         bool(len(moments))
@@ -274,7 +292,10 @@ def calls_before_dispatches(threads: Threads, steps: Steps) -> Int64Array:
         (steps.ends - steps.starts).max()
     )  # found without markers, a step begins with its dispatch
     frames, _, called = _loop(
-        threads, steps, np.ones(len(steps), np.bool_), before=longest
+        threads,
+        steps,
+        np.ones(len(steps), np.bool_),
+        before=longest,
     )
     thread = threads.threads[steps.thread]
     others = _waits_for_others(threads, frames)
@@ -295,7 +316,9 @@ def calls_before_dispatches(threads: Threads, steps: Steps) -> Int64Array:
         start = threads.start[mine]
         end = threads.end[mine]
         busy = _any_begins_in(begun, start, end) | _any_begins_in(
-            threads.start[waits], start, end
+            threads.start[waits],
+            start,
+            end,
         )
         first = int(start[0])
         last = int(_without_last_ask(start, end)[-1])
@@ -316,12 +339,18 @@ def calls_before_dispatches(threads: Threads, steps: Steps) -> Int64Array:
     return distinct(np.concatenate([loading, others[inside]]))
 
 
-def _first_of_steps(threads: Threads, dispatched: Int64Array, steps: int) -> int:
+def _first_of_steps(
+    threads: Threads,
+    dispatched: Int64Array,
+    steps: int,
+) -> int:
     """When the first dispatch begins that is repeated in most of the steps. Others may
     set the loop up.
     """
     _, inverse, count = np.unique(
-        threads.row[dispatched], return_inverse=True, return_counts=True
+        threads.row[dispatched],
+        return_inverse=True,
+        return_counts=True,
     )
     repeated = dispatched[count[inverse] >= _MOST_STEPS * steps]
     return int(threads.start[repeated[0] if len(repeated) else dispatched[0]])
@@ -342,11 +371,14 @@ def _without_last_ask(start: Int64Array, end: Int64Array) -> Int64Array:
 
 
 def _any_begins_in(
-    moments: Int64Array, start: Int64Array, end: Int64Array
+    moments: Int64Array,
+    start: Int64Array,
+    end: Int64Array,
 ) -> BoolArray:
     """For each stretch of time whether one of the moments (ascending) lies in it."""
     return np.asarray(
-        np.searchsorted(moments, end) > np.searchsorted(moments, start), np.bool_
+        np.searchsorted(moments, end) > np.searchsorted(moments, start),
+        np.bool_,
     )
 
 

@@ -118,12 +118,14 @@ class Threads(msgspec.Struct, frozen=True):
         return position.astype(np.int64), value.astype(np.int64)
 
     def integers_as_stored(
-        self, column: StatColumn
+        self,
+        column: StatColumn,
     ) -> tuple[Int64Array | npt.NDArray[np.int32], Int64Array | npt.NDArray[np.int32]]:
         """The same, each in four bytes where they suffice; not to be written to."""
         count = len(self) if self.position_of is None else len(self.position_of)
         event, value = column.integers_between(
-            self.first_event, self.first_event + count
+            self.first_event,
+            self.first_event + count,
         )
         if not len(event):
             return np.empty(0, np.int64), np.empty(0, np.int64)
@@ -141,7 +143,8 @@ class Threads(msgspec.Struct, frozen=True):
         return position, value
 
     def integers_elsewhere(
-        self, column: StatColumn
+        self,
+        column: StatColumn,
     ) -> Int64Array | npt.NDArray[np.int32]:
         """Values of an integer stat for the events that are on no host thread, in four
         bytes where they suffice.
@@ -171,7 +174,9 @@ class Threads(msgspec.Struct, frozen=True):
         return found
 
     def everywhere(
-        self, *kinds: HostClass, among: BoolArray | None = None
+        self,
+        *kinds: HostClass,
+        among: BoolArray | None = None,
     ) -> Int64Array:
         """Positions of all events of the given classes. among: which events count, of
         every event; None for all.
@@ -324,14 +329,20 @@ def host_threads(trace: HostTrace) -> Threads:
         event = order + first_event if event is None else event[order]
     answers = _answers(trace.names.name)
     end = _nested(
-        threads, _wanted_rows(trace.names.name, answers, is_frame), start, end, row
+        threads,
+        _wanted_rows(trace.names.name, answers, is_frame),
+        start,
+        end,
+        row,
     )
     kind = row_kind[row]
     position_of = None
     if event is not None:
         first_event = int(event.min()) if len(event) else 0
         position_of = np.full(
-            int(event.max()) - first_event + 1 if len(event) else 0, -1, np.int32
+            int(event.max()) - first_event + 1 if len(event) else 0,
+            -1,
+            np.int32,
         )
         position_of[event - first_event] = np.arange(len(event), dtype=np.int32)
         del event, order
@@ -448,7 +459,9 @@ def _nested(
 
 
 def _order(
-    threads: list[Thread], start: Int64Array, end: Int64Array
+    threads: list[Thread],
+    start: Int64Array,
+    end: Int64Array,
 ) -> Int64Array | None:
     """The permutation that sorts every thread by start, longer first; None when all are
     sorted already.
@@ -475,7 +488,9 @@ _MOST_ROUNDS = 64
 
 
 def without_crossings(
-    start: Int64Array, end: Int64Array, frames: BoolArray
+    start: Int64Array,
+    end: Int64Array,
+    frames: BoolArray,
 ) -> Int64Array:
     """Ends of one thread's events, ps, such that long frames enclose each other or lie
     apart.

@@ -227,7 +227,11 @@ def is_tpu_plane(name: str) -> bool:
     return name.startswith(_TPU_PLANES)
 
 
-def holds_sparse_work(plane: str, line: str, device: str) -> bool:
+def holds_sparse_work(
+    plane: str,
+    line: str,
+    device: str,
+) -> bool:
     """Whether a line holds what a sparse core of a device ran: `Sparse Core Ops` of
     `/device:TPU:0 SparseCore 1`.
     """

@@ -162,7 +162,8 @@ def tensorflow_collective(name: str) -> Collective | None:
     if not kind.startswith(("Collective", "Nccl")):
         return None
     found = next(
-        (kind_of for start, kind_of in _TENSORFLOW if kind.startswith(start)), None
+        (kind_of for start, kind_of in _TENSORFLOW if kind.startswith(start)),
+        None,
     )
     return None if found is None else Collective(found)
 
@@ -174,7 +175,8 @@ def kernel_collective(name: str) -> Collective | None:
         return _of_nccl(name)
     if "userbuffers" in lower:
         kind = next(
-            (kind for word, kind in _USERBUFFERS if word in lower), CollectiveKind.OTHER
+            (kind for word, kind in _USERBUFFERS if word in lower),
+            CollectiveKind.OTHER,
         )
         return Collective(kind)  # the fp16 in these names is any 16-bit type
     named = lower.replace("small", "")  # `small_reduce` holds `all_reduce`
@@ -225,7 +227,8 @@ def _of_nccl(name: str) -> Collective:
     own = name.partition("(")[0]
     squeezed = own.lower().replace("_", "").replace("-", "")
     kind = next(
-        (kind for word, kind in _KINDS if word in squeezed), CollectiveKind.OTHER
+        (kind for word, kind in _KINDS if word in squeezed),
+        CollectiveKind.OTHER,
     )
     reduces = kind in (
         CollectiveKind.ALL_REDUCE,

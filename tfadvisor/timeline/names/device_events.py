@@ -411,7 +411,8 @@ ALLOCATOR_EVENTS = (ALLOCATION, "MemoryDeallocation")
 _HOST_ALLOCATORS = ("cpu", "mklcpu", "host", "pinned", "gpu_host")
 """Parts of the names of allocators of the host's memory."""
 _DEVICE_ALLOCATOR = re.compile(
-    r"^(?:GPU_\d+_bfc|GPU_\d+\b|gpu_async_\d+|cuda_malloc_async|TPU_\d+)", re.IGNORECASE
+    r"^(?:GPU_\d+_bfc|GPU_\d+\b|gpu_async_\d+|cuda_malloc_async|TPU_\d+)",
+    re.IGNORECASE,
 )
 """Names of allocators of an accelerator's memory: `gpu_host_bfc` is none."""
 

@@ -158,7 +158,9 @@ _TABLE = (
     ),
     _Row(Doing.WAITING, event=r"Wait for .*|.*\bBlockHostUntil\w*|block_until_ready"),
     _Row(
-        Doing.WAITING, r"threading\.py|queue\.py|selectors\.py", r"wait|get|join|select"
+        Doing.WAITING,
+        r"threading\.py|queue\.py|selectors\.py",
+        r"wait|get|join|select",
     ),
     _Row(Doing.WAITING, r"", r"block_until_ready"),
 )

@@ -134,7 +134,11 @@ def frame_place(name: str) -> tuple[str, int, str] | None:
     return file, number, function
 
 
-def place_in_words(file: str, line: int, function: str) -> str:
+def place_in_words(
+    file: str,
+    line: int,
+    function: str,
+) -> str:
     """`load_batch (train.py:42)`; of a line outside of all functions, which has "" for
     one, `train.py:42`.
     """

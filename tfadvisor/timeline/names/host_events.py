@@ -227,7 +227,9 @@ def host_classes(names: tuple[str, ...]) -> npt.NDArray[np.int8]:
     the loop waits for it, frames that ask it are Python on the way to its op.
     """
     classes = np.fromiter(
-        (host_class(name) for name in names), dtype=np.int8, count=len(names)
+        (host_class(name) for name in names),
+        dtype=np.int8,
+        count=len(names),
     )
     if (classes == HostClass.GET_NEXT).any():
         loading = np.flatnonzero(classes == HostClass.INPUT).tolist()

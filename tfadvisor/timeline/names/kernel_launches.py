@@ -81,7 +81,11 @@ def kernel_launch(details: str, capability: tuple[int, int]) -> KernelLaunch | N
     if occupancy is None:
         occupancy = _occupancy(capability, prod(block), registers, sum(shared))
     return KernelLaunch(
-        grid, block, registers or None, sum(shared) if shared else None, occupancy
+        grid,
+        block,
+        registers or None,
+        sum(shared) if shared else None,
+        occupancy,
     )
 
 
@@ -102,6 +106,9 @@ def _occupancy(
     taken = shared + (_RESERVED if capability >= (8, 0) else 0)
     by_shared = room.kibibytes * 1024 // taken if taken else room.blocks
     fit = min(
-        room.blocks, room.warps // mine, _REGISTERS // of_a_warp // mine, by_shared
+        room.blocks,
+        room.warps // mine,
+        _REGISTERS // of_a_warp // mine,
+        by_shared,
     )
     return fit * mine / room.warps if fit else None

@@ -97,10 +97,12 @@ _WORDS = {
     **dict.fromkeys(("fp32", "f32", "float", "float2", "float4"), Precision.FP32),
     **dict.fromkeys(("fp64", "f64", "double", "double2"), Precision.FP64),
     **dict.fromkeys(
-        ("fp8", "f8", "bf8", "e4m3", "e5m2", "float8", "mxfp8"), Precision.FP8
+        ("fp8", "f8", "bf8", "e4m3", "e5m2", "float8", "mxfp8"),
+        Precision.FP8,
     ),
     **dict.fromkeys(
-        ("e2m1", "fp4", "nvfp4", "mxfp4", "e2m3", "e3m2"), Precision.BELOW_8_BITS
+        ("e2m1", "fp4", "nvfp4", "mxfp4", "e2m3", "e3m2"),
+        Precision.BELOW_8_BITS,
     ),
 }
 """Words between punctuation: `__nv_bfloat16`, `Eigen::half`, `float_e4m3_t`, `DT_HALF`.
@@ -151,7 +153,9 @@ def kernel_kind(name: str) -> KernelKind:
     if not _is_matrix(lower):
         types = _types(lower, _words(lower))
         return kind_of_parts(
-            next(iter(types)) if len(types) == 1 else Precision.UNKNOWN, False, None
+            next(iter(types)) if len(types) == 1 else Precision.UNKNOWN,
+            False,
+            None,
         )
     if any(word in lower for word in _SUMS_OF_PARTS):
         return kind_of_parts(Precision.UNKNOWN, True, None)
@@ -235,7 +239,8 @@ def _of_tensile(name: str) -> KernelKind:
     following = parts[4] if len(parts) > 4 else ""
     letters = following if following in _MIXED_TENSILE else parts[3]
     precision = next(
-        (one for code, one in _TENSILE if letters.startswith(code)), Precision.UNKNOWN
+        (one for code, one in _TENSILE if letters.startswith(code)),
+        Precision.UNKNOWN,
     )
     if letters == "S" and following == "MX":
         precision = Precision.TF32
@@ -278,7 +283,9 @@ def _of_xmma(lower: str) -> KernelKind:
     ):
         return kind_of_parts(precision, True, False)
     return kind_of_parts(
-        precision, True, True if precision in _ALWAYS_TENSOR_CORES else None
+        precision,
+        True,
+        True if precision in _ALWAYS_TENSOR_CORES else None,
     )
 
 
@@ -348,7 +355,8 @@ def _of_shape(word: str, types: Set[Precision]) -> Precision | None:
         whole = Precision.BELOW_8_BITS if shape in _INT4_SHAPES else Precision.INT8
         return whole if word[0] == "i" else Precision.FP64
     inside = next(
-        (one for one in ("tf32", "bf16", "f16") if tail.startswith(one)), None
+        (one for one in ("tf32", "bf16", "f16") if tail.startswith(one)),
+        None,
     )
     if inside:
         return _WORDS[inside]  # s1688f16gemm rounds fp32 operands

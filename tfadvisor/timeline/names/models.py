@@ -78,7 +78,13 @@ def _models() -> Mapping[tuple[str, ...], Model]:
             None if one == "-" else float(one) for one in numbers
         )
         found[tuple(name.split())] = Model(
-            bf16, fp8, tf32, fp32, bandwidth, nvlink, source
+            bf16,
+            fp8,
+            tf32,
+            fp32,
+            bandwidth,
+            nvlink,
+            source,
         )
     return found
 

@@ -148,7 +148,9 @@ def _blocks(
 
 
 def _commonest(
-    kind: npt.NDArray[np.int8], length: Int64Array, first: Int64Array
+    kind: npt.NDArray[np.int8],
+    length: Int64Array,
+    first: Int64Array,
 ) -> npt.NDArray[np.int8]:
     """The kind that takes most time in each block."""
     block = np.zeros(len(kind), np.int64)
@@ -215,7 +217,10 @@ def _curve(
 ) -> MemoryCurve:
     given = numbers_at(trace, threads, stats.BYTES_ALLOCATED, mine)
     rest = numbers_at(trace, threads, stats.BYTES_AVAILABLE, mine) + numbers_at(
-        trace, threads, stats.BYTES_RESERVED, mine
+        trace,
+        threads,
+        stats.BYTES_RESERVED,
+        mine,
     )
     at = threads.start[mine]
     peak = int(np.argmax(given))
@@ -234,7 +239,8 @@ def _curve(
         capacity_bytes=int((given + rest).max()),
         live=tuple(live[:_MOST_BLOCKS]),
         unseen_bytes=max(
-            int(given[peak]) - sum(one.bytes for one in live[:_MOST_BLOCKS]), 0
+            int(given[peak]) - sum(one.bytes for one in live[:_MOST_BLOCKS]),
+            0,
         ),
     )
 
@@ -249,7 +255,11 @@ def _highest_of_stretches(values: Int64Array) -> Int64Array:
     )
 
 
-def _live(trace: HostTrace, threads: Threads, until: Int64Array) -> list[Block]:
+def _live(
+    trace: HostTrace,
+    threads: Threads,
+    until: Int64Array,
+) -> list[Block]:
     """The blocks that were taken and not given back, the largest first. until: the
     events, in order of time.
     """

@@ -120,7 +120,11 @@ def step_pictures(
             )
         return (
             drawn.picture(
-                "other", drawing.step, steps, drawing.most_events, _ALL_THREADS
+                "other",
+                drawing.step,
+                steps,
+                drawing.most_events,
+                _ALL_THREADS,
             ),
         )
     if not len(counted):
@@ -255,7 +259,12 @@ class _Drawn:
         chosen = ([driver] if driver >= 0 else []) + order[:most]
         return [self._threads.threads[one] for one in chosen], max(len(order) - most, 0)
 
-    def _inside(self, thread: Thread, lo: int, hi: int) -> Int64Array:
+    def _inside(
+        self,
+        thread: Thread,
+        lo: int,
+        hi: int,
+    ) -> Int64Array:
         """Positions of a thread's events in the step; those without length and the
         profiler's own left out.
         """
@@ -285,7 +294,10 @@ class _Drawn:
         return found
 
     def _thread_rows(
-        self, thread: Thread, lo: int, hi: int
+        self,
+        thread: Thread,
+        lo: int,
+        hi: int,
     ) -> tuple[LaneRows, tuple[str, ...], int]:
         threads = self._threads
         events = self._inside(thread, lo, hi)
@@ -293,7 +305,9 @@ class _Drawn:
         end = threads.end[events]
         host_kind = threads.kind[events]
         kind = np.where(
-            self._pipeline[events], TimeClass.INPUT, self._kinds[host_kind]
+            self._pipeline[events],
+            TimeClass.INPUT,
+            self._kinds[host_kind],
         ).astype(np.int8)
         telling = (
             ~is_in(host_kind, (HostClass.OTHER, HostClass.FRAME))
@@ -303,7 +317,11 @@ class _Drawn:
         return _nested(start, end, kind, threads.row[events], threads.names, lo, hi)
 
 
-def _class_rows(classes: dict[TimeClass, Intervals], lo: int, hi: int) -> LaneRows:
+def _class_rows(
+    classes: dict[TimeClass, Intervals],
+    lo: int,
+    hi: int,
+) -> LaneRows:
     clipped = {one: instants.clip(lo, hi) for one, instants in classes.items()}
     start = np.concatenate([one.starts for one in clipped.values()])
     kind = np.concatenate(
@@ -315,14 +333,17 @@ def _class_rows(classes: dict[TimeClass, Intervals], lo: int, hi: int) -> LaneRo
 
 
 def _device_rows(
-    device: Device, lo: int, hi: int
+    device: Device,
+    lo: int,
+    hi: int,
 ) -> Iterator[tuple[int, LaneRows, tuple[str, ...], int]]:
     """(stream, then as _nested) of the streams with events inside the step, by
     stream.
     """
     ops = device.ops
     kinds = np.array(
-        [_OF_DEVICE.get(one, TimeClass.TRANSFER) for one in DeviceClass], np.int8
+        [_OF_DEVICE.get(one, TimeClass.TRANSFER) for one in DeviceClass],
+        np.int8,
     )
     inside = np.flatnonzero((ops.start < hi) & (ops.end > lo) & (ops.end > ops.start))
     for stream in distinct(ops.stream[inside]).tolist():

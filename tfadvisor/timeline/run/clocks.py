@@ -106,7 +106,8 @@ def _offset(
 
 
 def _by_key(
-    its: CollectiveCalls, theirs: CollectiveCalls
+    its: CollectiveCalls,
+    theirs: CollectiveCalls,
 ) -> tuple[Int64Array, Int64Array] | None:
     """Numbers that agree for calls of one name in one run of the program; None where a
     call has no key.
@@ -156,7 +157,8 @@ def _by_step(
 
 
 def _by_order(
-    its: CollectiveCalls, theirs: CollectiveCalls
+    its: CollectiveCalls,
+    theirs: CollectiveCalls,
 ) -> tuple[Int64Array, Int64Array]:
     """Numbers that agree for calls of one name, -1 for names that the two hosts do not
     call equally often.

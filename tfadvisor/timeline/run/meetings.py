@@ -90,7 +90,8 @@ def find_meetings(hosts: Sequence[HostSummary]) -> Meetings:
             clocks,
         )
     found, labels = _paired(
-        [one[2] for one in members], [int(one[3]) for one in members]
+        [one[2] for one in members],
+        [int(one[3]) for one in members],
     )
     strangers: tuple[int, ...] = ()
     if len(found) < _FEWEST * median(np.array([len(one[2]) for one in members])):
@@ -102,7 +103,8 @@ def find_meetings(hosts: Sequence[HostSummary]) -> Meetings:
                 sorted({one[0] for one in before} - {one[0] for one in members})
             )
             found, labels = _paired(
-                [one[2] for one in members], [int(one[3]) for one in members]
+                [one[2] for one in members],
+                [int(one[3]) for one in members],
             )
     strangers += tuple(
         host
@@ -176,7 +178,9 @@ def in_quorum(calls: Sequence[CollectiveCalls]) -> npt.NDArray[np.bool_]:
 
 
 def _column(
-    calls: Sequence[CollectiveCalls], name: str, found: npt.NDArray[np.int64]
+    calls: Sequence[CollectiveCalls],
+    name: str,
+    found: npt.NDArray[np.int64],
 ) -> Int64Array:
     return np.stack(
         [getattr(one, name)[found[:, member]] for member, one in enumerate(calls)],
@@ -185,7 +189,8 @@ def _column(
 
 
 def _paired(
-    calls: Sequence[CollectiveCalls], offsets: Sequence[int]
+    calls: Sequence[CollectiveCalls],
+    offsets: Sequence[int],
 ) -> tuple[npt.NDArray[np.int64], tuple[str, ...]]:
     """(index of each member's call, shape (meetings, members), the labels of the first
     member).
@@ -212,7 +217,8 @@ def _paired(
 
 
 def _of_one_key(
-    calls: Sequence[CollectiveCalls], mine: Sequence[Int64Array]
+    calls: Sequence[CollectiveCalls],
+    mine: Sequence[Int64Array],
 ) -> npt.NDArray[np.int64]:
     """Calls of the same run of the program, the k-th of one device with the k-th of
     another.
@@ -238,7 +244,9 @@ def _of_one_key(
 
 
 def _at_work_together(
-    calls: Sequence[CollectiveCalls], mine: Sequence[Int64Array], offsets: Sequence[int]
+    calls: Sequence[CollectiveCalls],
+    mine: Sequence[Int64Array],
+    offsets: Sequence[int],
 ) -> npt.NDArray[np.int64]:
     """The member with the fewest calls leads; another's call belongs to a meeting when
     the two overlap.

@@ -75,7 +75,9 @@ def read_host(
 
 
 def _decode(
-    file: Path, selection: Selection, progress: Callable[[int, int], None]
+    file: Path,
+    selection: Selection,
+    progress: Callable[[int, int], None],
 ) -> HostTrace:
     trace = decode_file(file, selection, progress)
     if not len(trace.events):
@@ -108,7 +110,10 @@ def summary_bytes(task: bytes) -> bytes:
     try:
         return pickle.dumps(
             read_host(
-                place_of(os.fsdecode(asked.file)), asked.steps, None, asked.drawing
+                place_of(os.fsdecode(asked.file)),
+                asked.steps,
+                None,
+                asked.drawing,
             )
         )
     except TraceError as error:

@@ -61,7 +61,9 @@ def run_hosts(
     working = min(processes, len(files), fitting)
     if watch is not None or working < 2 or sum(sizes) < _WORTH_PROCESSES:
         yield from _one_by_one(
-            files, lambda file: read_host(file, steps, progress, drawing, watch), skip
+            files,
+            lambda file: read_host(file, steps, progress, drawing, watch),
+            skip,
         )
     else:
         yield from _in_order(
@@ -73,7 +75,9 @@ def run_hosts(
 
 
 def _one_by_one(
-    files: Sequence[Path], read: Callable[[Path], HostSummary], skip: Skip | None
+    files: Sequence[Path],
+    read: Callable[[Path], HostSummary],
+    skip: Skip | None,
 ) -> Iterator[HostSummary]:
     for file in files:
         try:
@@ -112,7 +116,11 @@ def progress_over(files: Sequence[Path], show: Callable[[float], None]) -> Progr
     done_of = dict.fromkeys(files, 0.0)
     together = 0.0
 
-    def progress(file: Path, done: int, total: int) -> None:
+    def progress(
+        file: Path,
+        done: int,
+        total: int,
+    ) -> None:
         nonlocal together
         together += done / max(total, 1) - done_of[file]
         done_of[file] = done / max(total, 1)

@@ -45,7 +45,9 @@ class ClassMasks(msgspec.Struct, frozen=True):
 
 
 def break_down(
-    devices: Sequence[Device], host: Mapping[TimeClass, Intervals], steps: Steps
+    devices: Sequence[Device],
+    host: Mapping[TimeClass, Intervals],
+    steps: Steps,
 ) -> ClassMasks:
     """host: of host_classes_of_time. Without any device the host's own classes are all
     there is.
@@ -87,7 +89,8 @@ def taking_part(breakdown: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
 
 
 def classes_of_time(
-    device: Device | None, host: Mapping[TimeClass, Intervals]
+    device: Device | None,
+    host: Mapping[TimeClass, Intervals],
 ) -> Mapping[TimeClass, Intervals]:
     """The instants of each class on one device, or of the host alone; they do not
     overlap. What is left is idle.
@@ -104,7 +107,9 @@ class _Classes(Mapping[TimeClass, Intervals]):
     """
 
     def __init__(
-        self, device: Device | None, host: Mapping[TimeClass, Intervals]
+        self,
+        device: Device | None,
+        host: Mapping[TimeClass, Intervals],
     ) -> None:
         compute = collective = transfer = queued = EMPTY
         self._device = device
@@ -155,11 +160,13 @@ class _Classes(Mapping[TimeClass, Intervals]):
             return difference(union_of(mine, self._infeed), self._busy)
         if kind is TimeClass.LAUNCH:
             return difference(
-                difference(union_of(mine, self._queued), self._infeed), self._busy
+                difference(union_of(mine, self._queued), self._infeed),
+                self._busy,
             )
         if kind is TimeClass.HOST:
             return difference(
-                difference(mine, union_of(self._queued, self._infeed)), self._busy
+                difference(mine, union_of(self._queued, self._infeed)),
+                self._busy,
             )
         return difference(difference(mine, self._infeed), self._busy)
 
@@ -172,7 +179,8 @@ def _for_it(device: Device, host: Mapping[TimeClass, Intervals]) -> Intervals:
 
 
 def _lengths(
-    classes: Mapping[TimeClass, Intervals], steps: Steps
+    classes: Mapping[TimeClass, Intervals],
+    steps: Steps,
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """(ps of each class, shape (steps, TimeClass), ps of LAUNCH in short pieces, shape
     (steps,)).

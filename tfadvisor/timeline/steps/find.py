@@ -67,7 +67,11 @@ _OF_FEW_CALLS = 0.7
 """
 
 
-def find_steps(trace: HostTrace, threads: Threads, devices: Sequence[Device]) -> Steps:
+def find_steps(
+    trace: HostTrace,
+    threads: Threads,
+    devices: Sequence[Device],
+) -> Steps:
     """MarkedSteps steps where the program marked any, else inferred ones, else calls of
     the function that does the work.
 
@@ -108,7 +112,12 @@ def find_steps(trace: HostTrace, threads: Threads, devices: Sequence[Device]) ->
         thread = guess.thread if guess.thread >= 0 else driver
         periods = guess.starts, np.append(guess.starts[1:], guess.ends[-1:]), guess.ends
         return _periods(
-            *periods, names, guess.source, guess.confidence, thread, guess.about
+            *periods,
+            names,
+            guess.source,
+            guess.confidence,
+            thread,
+            guess.about,
         )
     calls = launching()
     if _are_few(calls):
@@ -140,7 +149,12 @@ def asked_steps(threads: Threads, step: str) -> Steps | None:
     names = tuple(f"step {index}" for index in range(len(starts)))
     periods = starts, np.append(starts[1:], ends[-1:]), ends
     return _periods(
-        *periods, names, StepSource.MARKER, 1.0, mine, f"{step}, as --step says"
+        *periods,
+        names,
+        StepSource.MARKER,
+        1.0,
+        mine,
+        f"{step}, as --step says",
     )
 
 
@@ -154,7 +168,8 @@ def _rows_of(names: Sequence[str], step: str) -> list[int]:
         if (place := frame_place(name)) and place[0] == Path(file).name
     }
     defined = max(
-        (place[1] for place in places.values() if place[1] <= line), default=None
+        (place[1] for place in places.values() if place[1] <= line),
+        default=None,
     )
     return [row for row, place in places.items() if place[1] == defined]
 
@@ -227,7 +242,15 @@ def _periods(
             ):
                 kinds[last] = StepKind.CUT_OFF
     return Steps(
-        starts, ends, spans, names, tuple(kinds), source, confidence, thread, about
+        starts,
+        ends,
+        spans,
+        names,
+        tuple(kinds),
+        source,
+        confidence,
+        thread,
+        about,
     )
 
 
@@ -253,7 +276,8 @@ def placed_on_device(steps: Steps, devices: Sequence[Device]) -> Steps:
 
 
 def _launched(
-    device: Device, wanted: npt.NDArray[np.bool_] | None = None
+    device: Device,
+    wanted: npt.NDArray[np.bool_] | None = None,
 ) -> tuple[Int64Array, Int64Array, Int64Array]:
     """(launch, start, end) of a device's events, or of those wanted."""
     columns = device.ops.launch_start, device.ops.start, device.ops.end
@@ -274,14 +298,16 @@ def _of_longest_program(
         if not known.any():
             continue
         time = np.bincount(
-            device.ops.module[known], (device.ops.end - device.ops.start)[known]
+            device.ops.module[known],
+            (device.ops.end - device.ops.start)[known],
         )
         found.append(_launched(device, device.ops.module == int(time.argmax())))
     return found
 
 
 def _placed(
-    steps: Steps, launched: Sequence[tuple[Int64Array, Int64Array, Int64Array]]
+    steps: Steps,
+    launched: Sequence[tuple[Int64Array, Int64Array, Int64Array]],
 ) -> Steps | None:
     """None where these events do not run more than a step behind the host."""
     if not launched:
@@ -327,7 +353,11 @@ def _placed(
     return placed
 
 
-def _whole_trace(threads: Threads, devices: Sequence[Device], driver: int) -> Steps:
+def _whole_trace(
+    threads: Threads,
+    devices: Sequence[Device],
+    driver: int,
+) -> Steps:
     """One step from the first to the last device event, or over all host events that
     are not the profiler's own.
     """
@@ -367,7 +397,11 @@ def _host_window(threads: Threads) -> tuple[int, int]:
     return (0, 0)
 
 
-def chosen_steps(steps: Steps, first: int, last: int) -> Steps:
+def chosen_steps(
+    steps: Steps,
+    first: int,
+    last: int,
+) -> Steps:
     """Only steps first .. last - 1 count, whatever they hold. Raises UsageError when
     the trace has none of them.
     """
@@ -487,7 +521,12 @@ def _rounds(
         return None
     at = np.array(known, np.int64)
     return Inferred(
-        at[:-1], at[1:], StepSource.HOST_LOOP, _OF_ROUNDS, driver, Steps.ROUNDS
+        at[:-1],
+        at[1:],
+        StepSource.HOST_LOOP,
+        _OF_ROUNDS,
+        driver,
+        Steps.ROUNDS,
     )
 
 
@@ -505,7 +544,8 @@ def _takes_a_round(
 
 
 def _with_work_after(
-    calls: Inferred | None, devices: Sequence[Device]
+    calls: Inferred | None,
+    devices: Sequence[Device],
 ) -> Inferred | None:
     """The calls, if after each of them a device begins to work: no launches need to
     link the two.

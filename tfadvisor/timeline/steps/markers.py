@@ -138,17 +138,24 @@ def _device_steps(trace: HostTrace, drawn: bool) -> MarkedSteps | None:
         starts = np.append(starts, more_starts[apart])
         ends = np.append(ends, more_ends[apart])
         following = np.append(
-            following, _following(more_starts[apart], more_ends[apart])
+            following,
+            _following(more_starts[apart], more_ends[apart]),
         )
     order = np.argsort(starts, kind="stable")
     starts = starts[order]
     ends = ends[order]
     following = following[order]
     following[:-1] = np.minimum(
-        following[:-1], starts[1:]
+        following[:-1],
+        starts[1:],
     )  # another device's step ends the pause after one's own
     return MarkedSteps(
-        starts, ends, following, np.arange(len(starts), dtype=np.int64), -1, name
+        starts,
+        ends,
+        following,
+        np.arange(len(starts), dtype=np.int64),
+        -1,
+        name,
     )
 
 
@@ -160,7 +167,9 @@ def _following(starts: Int64Array, ends: Int64Array) -> Int64Array:
 
 
 def grouped(
-    rows: npt.NDArray[np.int32], names: Sequence[str], bare: Callable[[str], str]
+    rows: npt.NDArray[np.int32],
+    names: Sequence[str],
+    bare: Callable[[str], str],
 ) -> tuple[list[str], Int64Array]:
     """(distinct bare names, index of each row's among them). rows: one or more. bare: a
     name without its number.

@@ -43,7 +43,9 @@ class Period(msgspec.Struct, frozen=True):
 
 
 def find_period(
-    codes: Int64Array, starts: Int64Array, ends: Int64Array
+    codes: Int64Array,
+    starts: Int64Array,
+    ends: Int64Array,
 ) -> Period | None:
     """The shortest cycle that explains the sequence, cut where the largest pauses are;
     None when nothing repeats thrice.
@@ -134,7 +136,11 @@ def _candidate_lags(codes: Int64Array) -> Int64Array:
     return np.sort(lags[np.argsort(-weight, kind="stable")][:_MOST_LAGS])
 
 
-def _cycle_starts(codes: Int64Array, length: int, phase: int) -> Int64Array:
+def _cycle_starts(
+    codes: Int64Array,
+    length: int,
+    phase: int,
+) -> Int64Array:
     """Where cycles begin: at each use of the name at this phase if a cycle uses it
     once, else every `length` items.
     """
@@ -251,12 +257,19 @@ def uneven_calls(calls: Calls | None) -> Inferred | None:
         return None
     sure = _OF_MANY_CALLS if len(calls.starts) >= _MANY_CALLS else _OF_UNEVEN_CALLS
     return Inferred(
-        calls.starts, calls.ends, StepSource.MODULE, sure, calls.thread, calls.about()
+        calls.starts,
+        calls.ends,
+        StepSource.MODULE,
+        sure,
+        calls.thread,
+        calls.about(),
     )
 
 
 def calls_with_device_work(
-    trace: HostTrace, threads: Threads, devices: Sequence[Device]
+    trace: HostTrace,
+    threads: Threads,
+    devices: Sequence[Device],
 ) -> Calls | None:
     """Of the compiled functions that Python calls, the one whose calls launch most
     device work; None without such.
@@ -277,7 +290,11 @@ def calls_with_device_work(
             mine = position[(thread == one) & is_in(threads.row[position], rows)]
             if len(mine):
                 found = _launching(
-                    threads, outermost(threads, mine), devices, one, name
+                    threads,
+                    outermost(threads, mine),
+                    devices,
+                    one,
+                    name,
                 )
             else:
                 found = None
@@ -330,5 +347,9 @@ def _launching(
         return None
     mine = worked > 0
     return Calls(
-        starts[mine], finished[mine], float(worked.sum() / everything), thread, name
+        starts[mine],
+        finished[mine],
+        float(worked.sum() / everything),
+        thread,
+        name,
     )

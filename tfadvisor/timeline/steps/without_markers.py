@@ -48,7 +48,8 @@ def batches_taken(threads: Threads, driver: int) -> Inferred | None:
 
 
 def batches_of_layered_steps(
-    threads: Threads, functions: Inferred | None
+    threads: Threads,
+    functions: Inferred | None,
 ) -> Inferred | None:
     """A loop that takes one batch for several calls of a function steps from batch to
     batch: each layer is a function.
@@ -103,7 +104,9 @@ them.
 
 
 def calls_of_tf_function(
-    trace: HostTrace, threads: Threads, least: float = _FILLS
+    trace: HostTrace,
+    threads: Threads,
+    least: float = _FILLS,
 ) -> Inferred | None:
     """Calls of the tf.function that takes most time on its thread. least: of the time
     from the first to the last.
@@ -129,7 +132,12 @@ def calls_of_tf_function(
         if len(mine) >= LEAST_CYCLES and fills and total > longest:
             about = f"calls of {names[one % len(names)]}"
             best = inferred(
-                starts, ends, StepSource.MODULE, 0.9, one // len(names), about
+                starts,
+                ends,
+                StepSource.MODULE,
+                0.9,
+                one // len(names),
+                about,
             )
             longest = total
     return best
@@ -161,7 +169,9 @@ def iterations_in_function(trace: HostTrace, threads: Threads) -> Inferred | Non
     if len(numbers) < LEAST_CYCLES:
         return None
     starts, ends = group_spans(
-        group, threads.start[position[mine]], threads.end[position[mine]]
+        group,
+        threads.start[position[mine]],
+        threads.end[position[mine]],
     )
     batches = threads.start[threads.everywhere(HostClass.GET_NEXT)]
     taken = int(((batches >= starts[0]) & (batches <= ends[-1])).sum())
@@ -212,7 +222,9 @@ def executions_on_device(trace: HostTrace) -> Inferred | None:
 
 
 def calls_of_jitted_function(
-    threads: Threads, devices: Sequence[Device], driver: int
+    threads: Threads,
+    devices: Sequence[Device],
+    driver: int,
 ) -> Inferred | None:
     """Calls of the jitted function whose module takes at least half of the
     device time.
@@ -226,7 +238,12 @@ def calls_of_jitted_function(
         return None
     about = f"calls of {threads.names[threads.row[calls[0]]]}"
     found = inferred(
-        threads.start[calls], threads.end[calls], StepSource.MODULE, 0.9, driver, about
+        threads.start[calls],
+        threads.end[calls],
+        StepSource.MODULE,
+        0.9,
+        driver,
+        about,
     )
     begun = _first_events(devices, threads.start[calls])
     if found.confidence > 0 or begun is None:
@@ -234,13 +251,20 @@ def calls_of_jitted_function(
     return replace(
         found,
         confidence=inferred(
-            begun, begun, StepSource.MODULE, 0.9, driver, about
+            begun,
+            begun,
+            StepSource.MODULE,
+            0.9,
+            driver,
+            about,
         ).confidence,
     )
 
 
 def runs_called_before(
-    threads: Threads, devices: Sequence[Device], driver: int
+    threads: Threads,
+    devices: Sequence[Device],
+    driver: int,
 ) -> Inferred | None:
     """Runs of that module on the busiest device, where the host had called all of them
     before the trace began.

@@ -165,7 +165,9 @@ def summarize_device(
     lo, hi = _bounds(ops, steps)
     counted = np.zeros(len(ops), np.bool_)
     for begin, end in zip(
-        lo[steps.steady()].tolist(), hi[steps.steady()].tolist(), strict=True
+        lo[steps.steady()].tolist(),
+        hi[steps.steady()].tolist(),
+        strict=True,
     ):
         counted[begin:end] = True
     compute = counted & (ops.kind == DeviceClass.COMPUTE.value)
@@ -191,7 +193,8 @@ def summarize_device(
         covered_ps=_covered(device, steps),
         copies={
             kind: _copy_totals(
-                ops, counted & ~spans & ~waits & (ops.kind == kind.value)
+                ops,
+                counted & ~spans & ~waits & (ops.kind == kind.value),
             )
             for kind in COPIES
             if kind is not DeviceClass.MEMSET and (ops.kind == kind.value).any()
@@ -201,7 +204,8 @@ def summarize_device(
         tiny_ps=_tiny_ps(ops, compute, steps),
         sparse_ps=int(
             device.sparse.within(
-                steps.starts[steps.steady()], steps.ends[steps.steady()]
+                steps.starts[steps.steady()],
+                steps.ends[steps.steady()],
             ).sum()
         ),
         in_turn=_in_turn(ops) if device.kind is DeviceKind.GPU else 0.0,
@@ -250,7 +254,11 @@ def _in_turn(ops: DeviceOps) -> float:
     return float(1 - time.max() / time.sum())
 
 
-def _tiny_ps(ops: DeviceOps, compute: BoolArray, steps: Steps) -> int:
+def _tiny_ps(
+    ops: DeviceOps,
+    compute: BoolArray,
+    steps: Steps,
+) -> int:
     tiny = compute & (ops.end - ops.start < TINY_PS)
     steady = steps.steady()
     return int(
@@ -261,12 +269,14 @@ def _tiny_ps(ops: DeviceOps, compute: BoolArray, steps: Steps) -> int:
 
 
 def _bounds(
-    ops: DeviceOps, steps: Steps
+    ops: DeviceOps,
+    steps: Steps,
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
     """The events lo[i] .. hi[i] - 1 begin in step i and in no later one."""
     if len(steps):
         until = np.minimum(
-            steps.ends, np.append(steps.starts[1:], np.iinfo(np.int64).max)
+            steps.ends,
+            np.append(steps.starts[1:], np.iinfo(np.int64).max),
         )
     else:
         until = steps.ends
@@ -315,13 +325,19 @@ def _op_tables(ops: DeviceOps, counted: BoolArray) -> tuple[OpTable, OpTable]:
 
 
 def _table(
-    ops: DeviceOps, columns: tuple[npt.NDArray[np.int32], ...], counted: BoolArray
+    ops: DeviceOps,
+    columns: tuple[npt.NDArray[np.int32], ...],
+    counted: BoolArray,
 ) -> OpTable:
     """One row for all counted events that are alike in the columns, rows in the
     columns' order, the first one leading.
     """
     last, count, total, small = alike(
-        columns, ops.start, ops.end, counted.view(np.uint8), SMALL_KERNEL_PS
+        columns,
+        ops.start,
+        ops.end,
+        counted.view(np.uint8),
+        SMALL_KERNEL_PS,
     )
     order = np.lexsort([column[last] for column in reversed(columns)])
     last = last[order]
@@ -346,14 +362,20 @@ def _table(
 
 
 def _launches(
-    ops: DeviceOps, columns: tuple[npt.NDArray[np.int32], ...], counted: BoolArray
+    ops: DeviceOps,
+    columns: tuple[npt.NDArray[np.int32], ...],
+    counted: BoolArray,
 ) -> tuple[npt.NDArray[np.int32], Int64Array]:
     """(details of the launch that takes most of a row's time, how many different ones
     it has), in the order of the rows.
     """
     columns = (*columns, ops.details)
     last, _, total, _ = alike(
-        columns, ops.start, ops.end, counted.view(np.uint8), SMALL_KERNEL_PS
+        columns,
+        ops.start,
+        ops.end,
+        counted.view(np.uint8),
+        SMALL_KERNEL_PS,
     )
     keys: list[npt.NDArray[np.generic]] = [
         total,
@@ -375,7 +397,9 @@ def _with_own_names(table: OpTable) -> OpTable:
     rows = rows[rows >= 0]
     moved = {
         one: np.where(
-            getattr(table, one) >= 0, np.searchsorted(rows, getattr(table, one)), -1
+            getattr(table, one) >= 0,
+            np.searchsorted(rows, getattr(table, one)),
+            -1,
         )
         for one in columns
     }

@@ -135,7 +135,9 @@ def summarize(host: HostTimeline, *, excerpts: bool = False) -> HostSummary:
 
 
 def _excerpts(
-    devices: Sequence[DeviceSummary], host: HostTimeline, program: ProgramSummary
+    devices: Sequence[DeviceSummary],
+    host: HostTimeline,
+    program: ProgramSummary,
 ) -> ProgramExcerpts | None:
     if not host.programs.keys:
         return None
@@ -165,7 +167,9 @@ def _device_time(host: HostTimeline, devices: Sequence[Device]) -> DeviceTime:
 
 
 def _program(
-    devices: Sequence[DeviceSummary], active: Sequence[Device], host: HostTimeline
+    devices: Sequence[DeviceSummary],
+    active: Sequence[Device],
+    host: HostTimeline,
 ) -> ProgramSummary:
     index = _telling_device(devices) if host.programs.keys else 0
     one = devices[index]
@@ -226,7 +230,9 @@ def _gaps(busy: Intervals, boundary: Int64Array) -> Int64Array:
     if not len(busy) or not len(boundary):
         return np.empty(0, np.int64)
     following = np.searchsorted(
-        busy.starts, boundary, side="left"
+        busy.starts,
+        boundary,
+        side="left",
     )  # the first to begin there or later
     before = busy.ends[np.maximum(following - 1, 0)]
     after = busy.starts[np.minimum(following, len(busy.starts) - 1)]

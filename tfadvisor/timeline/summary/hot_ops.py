@@ -77,7 +77,11 @@ class HotOps(msgspec.Struct, frozen=True):
     """
 
 
-def hot_ops(table: OpTable, programs: Modules, stated: Stated) -> HotOps:
+def hot_ops(
+    table: OpTable,
+    programs: Modules,
+    stated: Stated,
+) -> HotOps:
     """Of one device. Without HLO in the trace only names and times are known, and what
     the profiler stated.
     """
@@ -183,7 +187,12 @@ def _told(
     cost = Cost(flops, moved)
     multiplied = product[0] if product else ""
     return InProgram(
-        *opcode_and_effect(category), cost, None, found, multiplied, stated=True
+        *opcode_and_effect(category),
+        cost,
+        None,
+        found,
+        multiplied,
+        stated=True,
     )
 
 
@@ -197,7 +206,11 @@ def _rows_like(table: OpTable, row: int) -> tuple[int, ...]:
     return tuple(true_at((table.op == table.op[row]) & (owner == owner[row])).tolist())
 
 
-def program_of_row(table: OpTable, row: int, programs: Modules) -> Module | None:
+def program_of_row(
+    table: OpTable,
+    row: int,
+    programs: Modules,
+) -> Module | None:
     """The program of a row; None when the trace names none, or several of one name."""
     if not programs.keys:
         return None
@@ -218,7 +231,11 @@ def hottest_program(table: OpTable, programs: Modules) -> Module | None:
         return None
 
 
-def _hottest(table: OpTable, rows: np.ndarray, programs: Modules) -> Module | None:
+def _hottest(
+    table: OpTable,
+    rows: np.ndarray,
+    programs: Modules,
+) -> Module | None:
     """Raises TraceError for damaged bytes."""
     owner = table.owner()[rows]
     rows = rows[owner >= 0]
@@ -227,12 +244,16 @@ def _hottest(table: OpTable, rows: np.ndarray, programs: Modules) -> Module | No
         return None
     time = np.bincount(ranks(owner), table.total_ps[rows])
     return program_of_row(
-        table, int(rows[ranks(owner) == int(np.argmax(time))][0]), programs
+        table,
+        int(rows[ranks(owner) == int(np.argmax(time))][0]),
+        programs,
     )
 
 
 def _parameters(
-    table: OpTable, rows: np.ndarray, programs: Modules
+    table: OpTable,
+    rows: np.ndarray,
+    programs: Modules,
 ) -> tuple[int | None, str, bool]:
     """(elements, "", False) of the program that takes most time, or (None, why not,
     whether it updates nothing).

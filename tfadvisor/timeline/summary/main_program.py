@@ -66,13 +66,18 @@ def program_patterns(table: OpTable, programs: Modules) -> ProgramPatterns | Non
 
 
 def _names(
-    query: Callable[[Module], frozenset[str]], program: Module
+    query: Callable[[Module], frozenset[str]],
+    program: Module,
 ) -> tuple[str, ...]:
     return tuple(sorted(_told(query, program, frozenset())))
 
 
 @lru_cache(maxsize=160)  # the hosts of a run share their programs
-def _told(query: Callable[[Module], Any], program: Module, unread: Any) -> Any:
+def _told(
+    query: Callable[[Module], Any],
+    program: Module,
+    unread: Any,
+) -> Any:
     """What a program answers; unread: where it is damaged."""
     try:
         return query(program)
@@ -107,7 +112,11 @@ class ProgramExcerpts(msgspec.Struct, frozen=True):
     memory: tuple[ProgramMemory, ...]
 
 
-def program_excerpts(hot: HotOps, table: OpTable, programs: Modules) -> ProgramExcerpts:
+def program_excerpts(
+    hot: HotOps,
+    table: OpTable,
+    programs: Modules,
+) -> ProgramExcerpts:
     """What cannot be read is left out: other questions tell why."""
     found: list[OpExcerpt] = []
     module_of = table.module_of()
@@ -137,6 +146,7 @@ def program_excerpts(hot: HotOps, table: OpTable, programs: Modules) -> ProgramE
         for program in list(opened.values())[:_MOST_PROGRAMS]
     ]
     known = sorted(
-        (one for one in memory if one is not None), key=lambda one: -one.bytes
+        (one for one in memory if one is not None),
+        key=lambda one: -one.bytes,
     )
     return ProgramExcerpts(tuple(found), tuple(known))

@@ -98,7 +98,10 @@ def _rows_by_program(table: OpTable) -> Iterator[list[int]]:
 
 
 def _of_program(
-    table: OpTable, rows: Sequence[int], program: Module, module: str
+    table: OpTable,
+    rows: Sequence[int],
+    program: Module,
+    module: str,
 ) -> ProgramProducts:
     named: dict[str, int] = {}
     in_entry: list[int] = []
@@ -131,7 +134,11 @@ def _multiplies(kernel: str) -> bool:
     return kernel_kind(kernel).is_matrix and not is_attention(kernel)
 
 
-def _multiplied(one: ProductOfRun, seen: int | None, runs: int | None) -> Multiplied:
+def _multiplied(
+    one: ProductOfRun,
+    seen: int | None,
+    runs: int | None,
+) -> Multiplied:
     """seen: how often events bear its name, None for one that none bears. A kernel may
     serve several instructions that are alike, and bears the name of one.
     """
