@@ -75,6 +75,15 @@ def size(number: float) -> str:
     return f"{_three_digits(number)} TiB"
 
 
+def rate(a_second: float, what: str) -> str:
+    """With a decimal prefix, as data sheets have it: `3.60 MB/s`, `300 GB/s`."""
+    for prefix in ("", "k", "M", "G"):
+        if abs(a_second) < 1000:
+            return f"{_three_digits(a_second)} {prefix}{what}/s"
+        a_second /= 1000
+    return f"{_three_digits(a_second)} T{what}/s"
+
+
 def count(number: float) -> str:
     """Whole where it is whole, thousands separated."""
     if float(number).is_integer():

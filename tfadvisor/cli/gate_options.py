@@ -59,8 +59,7 @@ Preset = Annotated[
     choice(
         "--preset",
         names=("recommended", "none"),
-        metavar="NAME",
-        help="the preset instead of the configuration's",
+        help="instead of the configuration's",
         panel=_JUDGING,
     ),
 ]
@@ -69,10 +68,9 @@ OnCannotTell = Annotated[
     choice(
         "--on-cannot-tell",
         names=("pass", "warn", "fail"),
-        metavar="WORD",
-        help="if the data do not decide; fail exits with 4",
+        help="if the data do not decide: pass with a notice (the default), warn, or exit "
+        "with 4 (fail)",
         panel=_JUDGING,
-        usual="pass",
     ),
 ]
 Add = Annotated[
@@ -114,7 +112,7 @@ Links = Annotated[
     ),
 ]
 Format = Annotated[
-    str | None, one_format(names_of(VERDICT_FORMS), "format of the verdict")
+    str | None, one_format(names_of(VERDICT_FORMS), "format of the verdict (text)")
 ]
 JUnit = Annotated[
     Path | None, option("--junit", "FILE", "JUnit XML: a test case per check", OUTPUT)

@@ -175,8 +175,6 @@ class LazyCommands(Commands):
     """
 
     modules: ClassVar[Mapping[str, str]]
-    first: ClassVar[Sequence[str]] = ()
-    """Commands that --help shows first; the others stand below `More`."""
     default = "analyze"
     """The command that a path in place of a command is for."""
 
@@ -188,10 +186,10 @@ class LazyCommands(Commands):
         """None for one that there is not."""
         if cmd_name not in self.modules:
             return None
-        module = importlib.import_module(self.modules[cmd_name])
-        command: Any = typer.main.get_command(module.app)
+        command = typer.main.get_command(
+            importlib.import_module(self.modules[cmd_name]).app
+        )
         command.name = cmd_name
-        command.rich_help_panel = None if cmd_name in self.first else "More"
         return command
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

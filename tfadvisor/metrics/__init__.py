@@ -7,6 +7,7 @@ from tfadvisor.metrics import (
     collectives,  # noqa: F401
     copies,  # noqa: F401
     devices,  # noqa: F401
+    far_ops,  # noqa: F401
     input,  # noqa: F401
     kinds,  # noqa: F401
     launch,  # noqa: F401

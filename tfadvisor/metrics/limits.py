@@ -31,8 +31,8 @@ _ENOUGH_KNOWN = 0.5
 """Of the compute time, what the answer must rest on at least."""
 _MOST_ROWS = 4_000
 _AT_ONCE = 1.02
-"""Above this ratio of the ops' summed time to the time in which any runs, some run at once; ops
-that end outside of a counted step add a little too."""
+"""Where the summed time of ops is more than this times the time in which any runs, some
+run at once; ops that end outside of a counted step add a little too."""
 _AS_STATED = 1.05
 """Above this share of its peak a device cannot be: then its peak is not what the data
 sheet says, or the program is not what ran."""

@@ -308,6 +308,38 @@ class ClassTime(msgspec.Struct, frozen=True):
     """What it consists of, the largest first; they add up to it."""
 
 
+class LimitGap(msgspec.Struct, frozen=True):
+    """Time of the step beyond what the devices need at least, by what it is spent on."""
+
+    what: str
+    """A kind of op, or a class of time in which the devices do not compute."""
+    ms: float
+    """Above the least time, ms."""
+    takes_ms: float
+    """With the least time, ms."""
+    limit: str | None
+    """Of the kind of op: `memory bandwidth` or `arithmetic`, whichever takes longer; None
+    where its cost is not known, and of time without computing.
+    """
+    reached: float | None
+    """Share of that limit, 0..1; None as above."""
+    places: tuple[Place, ...]
+    """Where most of it happens; at most three."""
+
+
+class SpeedOfLight(msgspec.Struct, frozen=True):
+    """What the step would take if each op took the least time that its device needs for
+    its bytes and operations, and nothing else took any.
+    """
+
+    fraction: float
+    """Of the step, 0..1."""
+    ms: float
+    """Of the step of median length, ms."""
+    gaps: tuple[LimitGap, ...]
+    """What is above it, the largest first; with `ms` they add up to the step."""
+
+
 class GpuInfo(msgspec.Struct, frozen=True):
     """One GPU as its driver reported while the trace was recorded; None and "" where it
     does not.
@@ -393,6 +425,10 @@ class Report(msgspec.Struct, frozen=True):
     is shared among them."""
     attribution_absent: str | None = None
     """Why there is none; None where there is."""
+    speed_of_light: SpeedOfLight | None = None
+    """The least time that the devices need for the step, and what is above it."""
+    speed_of_light_absent: str | None = None
+    """Why that is not known; None where it is."""
     machines: tuple[MachineInfo, ...] | msgspec.UnsetType = msgspec.UNSET
     """The recorded machines; absent where nothing was counted beside the trace."""
     plan: Plan | msgspec.UnsetType = msgspec.UNSET

@@ -19,6 +19,7 @@ from tfadvisor.program.flow import (
     running_computations,
     scatters,
 )
+from tfadvisor.program.in_words import in_words, scattered
 from tfadvisor.program.matrix_products import multiplied_type, products
 from tfadvisor.program.module import Instruction, Module
 from tfadvisor.program.operations import SourceLocation, location_beside, location_of
@@ -96,6 +97,8 @@ class OpsOfProgram:
             in_loop=self._running.get(one.computation.id, False),
             scatters=any(scatters(part) for part in parts),
             double=gives_double(one),
+            does=in_words(one),
+            scattered=scattered(one),
         )
 
 
@@ -160,6 +163,12 @@ class InProgram(msgspec.Struct, frozen=True):
     """Whether it puts elements where an index says."""
     double: bool = False
     """Whether its result is of 64-bit floats."""
+    does: str = ""
+    """What it computes, in words: `scatter-add of 400,000 values into f32[24]`."""
+    scattered: tuple[int, int] | None = None
+    """Of a scatter, the values that it puts somewhere and the places that it has for
+    them.
+    """
     stated: bool = False
     """Whether it is the profiler that says this, and no HLO: only opcode, effect and
     cost are known then.

@@ -20,7 +20,7 @@ describe("where the step goes", () => {
 
   it("draws a tree whose large classes are open, and nothing in a name is markup", () => {
     const parts = [{ activity: "<b>save</b>", fraction: 0.95, ms: 9.5, places: [], parts: [] }];
-    const report = { attribution: [{ class: "host", fraction: 0.95, ms: 9.5, parts }, { class: "idle", fraction: 0.05, ms: 0.5, parts: [] }], attribution_absent: null };
+    const report = { attribution: [{ class: "host", fraction: 0.95, ms: 9.5, parts }, { class: "idle", fraction: 0.05, ms: 0.5, parts: [] }], attribution_absent: null, speed_of_light: null };
     const { element } = attribution({ run: { report } } as unknown as View);
 
     expect(element.querySelector<HTMLDetailsElement>("#where-host")?.open).toBe(true);

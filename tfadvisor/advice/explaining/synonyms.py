@@ -7,11 +7,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 SYNONYMS: Mapping[str, tuple[str, ...]] = {
-    "mfu": ("flops_utilization",),
-    "model flops utilization": ("flops_utilization",),
+    "model flops utilization": ("mfu",),
+    "model flops utilisation": ("mfu",),
     "hfu": ("flops_utilization",),
     "mbu": ("memory_bandwidth_utilization",),
-    "roofline": ("flops_utilization", "memory_bandwidth_utilization"),
+    "roofline": ("Speed of light", "flops_utilization", "memory_bandwidth_utilization"),
+    "light speed": ("Speed of light", "speed_of_light_fraction"),
+    "waterfall": ("Speed of light",),
+    "atomics": ("scatter-into-few-places",),
+    "segment_sum": ("scatter-into-few-places",),
     "gpu utilization": ("device_busy_fraction",),
     "tpu utilization": ("device_busy_fraction",),
     "duty cycle": ("device_busy_fraction",),

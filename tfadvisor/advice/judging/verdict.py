@@ -14,6 +14,7 @@ from tfadvisor.advice.judging.cause import (
     Cause,
     Kind,
 )
+from tfadvisor.advice.judging.distance import distance_of
 from tfadvisor.advice.judging.judged import is_few, is_guessed, work_lost
 from tfadvisor.metrics.registry import Metrics
 from tfadvisor.units import counted, percent
@@ -52,12 +53,15 @@ def verdict_of(
     seen: Seen,
 ) -> Verdict:
     """findings: those that a verdict may rest on, as they are reported."""
-    is_sound = _is_sound(cause, breakdown, metrics, findings)
+    seems_sound = _is_sound(cause, breakdown, metrics, findings)
+    distance = distance_of(metrics)
+    is_sound = seems_sound and not distance.is_far
     healthy = is_sound and cause.kind is Kind.COMPUTE and _enough_steps(metrics)
     summary = _sentence(cause, metrics, findings, seen)
     if cause.losses:
         summary += _weakness(metrics, is_sound, findings)
-        if is_sound and cause.kind is Kind.COMPUTE:
+        if seems_sound and cause.kind is Kind.COMPUTE:
+            summary += distance.words if distance.is_far or healthy else ""
             summary += _doubt(findings, seen.largest)
     outside = seen.between_turns
     if healthy and outside is not None and (outside.takes or 0.0) >= LARGE:

@@ -147,7 +147,7 @@ def _computed(
         yield _Named(
             activity=_type_of(part),
             detail=part.name,
-            place=_place_of(part, kernel),
+            place=place_of(part, kernel),
             fraction=part.total_ps * scale,
         )
 
@@ -158,7 +158,8 @@ def _type_of(part: ComputedOp) -> str:
     return part.op_type or instruction or part.name
 
 
-def _place_of(part: ComputedOp, kernel: str) -> Place:
+def place_of(part: ComputedOp, kernel: str) -> Place:
+    """Where an op that a device computes comes from. kernel: what ran for it."""
     file, _, line = part.line.rpartition(":")
     return Place(
         file=file,

@@ -22,6 +22,7 @@ from tfadvisor.metrics.registry import MetricAbsent, Metrics
 from tfadvisor.metrics.steady import class_shares, periods_ms
 from tfadvisor.report.assembly.attribution import attribution
 from tfadvisor.report.assembly.parts import machine_infos, run_ops
+from tfadvisor.report.assembly.speed_of_light import speed_of_light
 from tfadvisor.report.model import (
     ClassTime,
     DeviceInfo,
@@ -57,6 +58,7 @@ def assemble(
     """The report of one run, by these rules and by what is known beside the trace."""
     breakdown = breakdown_of(run)
     attributed, no_attribution = attribution(run)
+    light, no_light = speed_of_light(run, attributed)
     cause = cause_of(breakdown, metrics, _unseen(attributed))
     ranking = ranked(fired, metrics, calibration(), evidence, cause)
     return Report(
@@ -83,6 +85,8 @@ def assemble(
         ops=run_ops(run),
         attribution=attributed,
         attribution_absent=no_attribution or None,
+        speed_of_light=light,
+        speed_of_light_absent=no_light or None,
         machines=machine_infos(run) or msgspec.UNSET,
         plan=ranking.plan or msgspec.UNSET,
     )
@@ -228,15 +232,15 @@ def _run_info(run: RunSummary) -> RunInfo:
     )
 
 
-def steps_info(run: RunSummary, listed: Sequence[HostSummary]) -> StepsInfo:
-    """The steps of a run. listed: the hosts whose steps are shown."""
+def steps_info(run: RunSummary, told: Sequence[HostSummary]) -> StepsInfo:
+    """The steps of a run. told: the hosts whose steps are listed one by one."""
     weakest = min(
         (host.steps for host in run.hosts), key=lambda steps: steps.confidence
     )
-    each = tuple(step for host in listed for step in _counted(host))
-    left_out = len(run.hosts) - len(listed)
+    each = tuple(step for host in told for step in _counted(host))
+    left_out = len(run.hosts) - len(told)
     more = (
-        f"; each step is listed of {len(listed)} of {len(run.hosts):,} hosts, --host "
+        f"; each step is listed of {len(told)} of {len(run.hosts):,} hosts, --host "
         "NAME lists another's"
         if left_out
         else ""
@@ -248,7 +252,7 @@ def steps_info(run: RunSummary, listed: Sequence[HostSummary]) -> StepsInfo:
         about=weakest.about + more,
         time_ms=_times(run),
         each=each,
-        set_aside=tuple(step for host in listed for step in _set_aside(host)),
+        set_aside=tuple(step for host in told for step in _set_aside(host)),
     )
 
 

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from tfadvisor.advice.findings import Finding, Fix
 from tfadvisor.printable import cut, one_line, printable
+from tfadvisor.report.light import TITLE as LIGHT
+from tfadvisor.report.light import light_line
 from tfadvisor.report.model import Report
 from tfadvisor.report.wording import (
     advice,
@@ -66,6 +68,9 @@ def _head(report: Report) -> list[str]:
     for one in time_lines(report, _ACTIVITIES):
         words = fitted(one.words, _LONGEST_ACTIVITY)
         lines.append(f"  {one.share} {one.kind}: {words}")
+    light = light_line(report)
+    if light:
+        lines.append(f"{LIGHT.lower()}: {_cut(light)}")
     if report.capture:
         lines.append(f"about this trace: {_cut(report.capture[0].note)}")
     return lines

@@ -10,6 +10,8 @@ import msgspec
 from tfadvisor.advice.findings import Finding, Fix
 from tfadvisor.printable import in_markdown, printable
 from tfadvisor.report.about import about_lines
+from tfadvisor.report.light import TITLE as LIGHT
+from tfadvisor.report.light import light_line, light_rows
 from tfadvisor.report.model import Report
 from tfadvisor.report.wording import (
     advice,
@@ -37,7 +39,7 @@ _ACTIVITIES = 8
 def as_markdown(report: Report) -> str:
     """GitHub-flavoured; everything from the trace is escaped."""
     found = advice(report)
-    lines = [*_head(report), *_classes(report), *_activities(report)]
+    lines = [*_head(report), *_classes(report), *_activities(report), *_light(report)]
     if not found:
         lines += [nothing_to_change(report), ""]
     lines += _findings(found, first=1)
@@ -88,6 +90,27 @@ def _activities(report: Report) -> list[str]:
         known = f"{one.words}: {one.cause}" if one.cause else one.words
         words = in_markdown(known)
         lines.append(f"| {one.kind} | {words} | {one.share} | {one.time} |")
+    return [*lines, ""]
+
+
+def _light(report: Report) -> list[str]:
+    """What the step would take at the limits of its devices, and what is above it."""
+    rows = light_rows(report)
+    if not rows:
+        return []
+    lines = [
+        f"### {LIGHT}",
+        "",
+        in_markdown(f"{light_line(report)}."),
+        "",
+        "| what | takes | above the least | reaches | where |",
+        "|---|---:|---:|---|---|",
+    ]
+    for one in rows:
+        where = in_markdown(one.where)
+        lines.append(
+            f"| {one.what} | {one.takes} | {one.above} | {one.reached} | {where} |"
+        )
     return [*lines, ""]
 
 

@@ -8,11 +8,14 @@ import textwrap
 from collections.abc import Sequence
 
 import msgspec
+from msgspec.structs import astuple
 
 from tfadvisor.advice.findings import Finding, Fix, Verdict
 from tfadvisor.printable import cut, one_line
 from tfadvisor.report.about import about_lines
 from tfadvisor.report.forms.op_table import op_table
+from tfadvisor.report.light import TITLE as LIGHT
+from tfadvisor.report.light import light_line, light_rows
 from tfadvisor.report.model import ActivityTime, PlacedTime, Report
 from tfadvisor.report.wording import (
     advice,
@@ -75,6 +78,7 @@ def as_text(
         _whole_tree(page, report)
     else:
         _most_of_the_step(page, report)
+    _speed_of_light(page, report, details)
 
     _findings(page, report, details)
     _plan(page, report)
@@ -197,6 +201,25 @@ def _why_no_tree(page: TextPage, reason: str | None) -> None:
         words = f"Where the step goes: not known, because {one_line(reason)}"
         page.line((words, DIM))
         page.line()
+
+
+def _speed_of_light(page: TextPage, report: Report, details: bool) -> None:
+    """The least time that the devices need, and what is above it."""
+    line = light_line(report)
+    if line:
+        label = f"{LIGHT}  "
+        page.hanging((label, TITLE), line, len(label))
+        page.line()
+    elif details and report.speed_of_light_absent:
+        reason = one_line(report.speed_of_light_absent)
+        page.line((f"{LIGHT}: not known, because {reason}", DIM))
+        page.line()
+
+    rows = light_rows(report) if details else ()
+    if rows:
+        heads = ("what", "takes", "above the least", "reaches", "where")
+        cells = [astuple(one) for one in rows]
+        page.table(f"{LIGHT}, and what is above it", [heads, *cells], left=(0, 3, 4))
 
 
 def _with_place(one: ActivityTime | PlacedTime) -> str:

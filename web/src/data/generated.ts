@@ -245,6 +245,26 @@ export interface ClassTime {
   class: string;
 }
 
+/** Time of the step beyond what the devices need at least, by what it is spent on. */
+export interface LimitGap {
+  what: string;
+  ms: number;
+  takes_ms: number;
+  limit: string | null;
+  reached: number | null;
+  places: Place[];
+}
+
+/**
+ * What the step would take if each op took the least time that its device needs for
+ * its bytes and operations, and nothing else took any.
+ */
+export interface SpeedOfLight {
+  fraction: number;
+  ms: number;
+  gaps: LimitGap[];
+}
+
 /**
  * Everything that one analysis found. ops: the hottest first.
  *
@@ -264,6 +284,8 @@ export interface Report {
   broken: Broken[];
   attribution: ClassTime[];
   attribution_absent: string | null;
+  speed_of_light: SpeedOfLight | null;
+  speed_of_light_absent: string | null;
   schema_version: "1";
 }
 

@@ -3,6 +3,7 @@ import type { ActivityTime, Cause, ClassTime, Done, Place, PlacedTime } from "..
 import { h } from "../dom.js";
 import { swatch } from "../parts/bar.js";
 import { empty, section, type Section, type View } from "../parts/section.js";
+import { light } from "./light.js";
 import { duration, percent } from "../words.js";
 
 const OPEN = 0.1;
@@ -12,7 +13,8 @@ export function attribution({ run: { report } }: View): Section {
   if (classes.length === 0) return section("where", "Where the step goes", "", empty(`Not known: ${report.attribution_absent ?? "the trace holds no step"}.`));
   return section("where", "Where the step goes", "",
     h("p", { class: "dim small" }, "Each instant of a step belongs to one class and one activity, so that every level adds up to the one above. Where several ops run at once, the instant is shared among them."),
-    h("ul", { class: "tree" }, ...classes.map(classNode)));
+    h("ul", { class: "tree" }, ...classes.map(classNode)),
+    light(report));
 }
 
 /** Opens a class in the tree and brings it into view. */

@@ -35,7 +35,7 @@ def found(asked: str) -> list[tuple[str, str]]:
         ("kernels", [("word", "Kernel")]),
         ("--xla_dump_to=/tmp/x", [("flag", "--xla_dump_to")]),
         ("NCCL_DEBUG", [("environment variable", "NCCL_DEBUG")]),
-        ("mfu", [("metric", "flops_utilization")]),
+        ("mfu", [("metric", "mfu")]),
         (
             "launch gap",
             [

@@ -1,0 +1,107 @@
+"""An op that waits for neither memory nor arithmetic, from trace to finding."""
+
+from __future__ import annotations
+
+import pytest
+from support import hlo_builder as hlo
+from support.gpu_step import gpu_steps
+from support.trace_builder import TraceBuilder
+
+L4 = {
+    "gpu_device_name": "NVIDIA L4",
+    "memory_bandwidth": 300_000_000_000,
+    "compute_cap_major": 8,
+    "compute_cap_minor": 9,
+}
+"""300 GB/s; NVIDIA's data sheet: 30.3 TFLOP/s in fp32."""
+FEW = "scatter-into-few-places"
+FAR = "op-far-from-limits"
+LINE = hlo.metadata("jit(step)/scatter-add", "/home/me/energy.py", 172)
+SUM = hlo.computation(
+    9,
+    hlo.op(91, "parameter", "f32[]"),
+    hlo.op(92, "parameter", "f32[]", number=1),
+    hlo.op(93, "add", "f32[]", 91, 92),
+)
+
+
+def scatter(values: int, places: int) -> bytes:
+    """A program that adds so many values to so many places: 4 bytes an index, 12 a
+    value, and the result.
+    """
+    given = (f"f32[{places}]", f"s32[{values}]", f"f32[{values}]")
+    operands = [
+        hlo.op(at, "parameter", shape, number=at - 1)
+        for at, shape in enumerate(given, start=1)
+    ]
+    add = hlo.op(
+        4, "scatter", given[0], 1, 2, 3, name="scatter.4", calls=[9], metadata=LINE
+    )
+    return hlo.module(SUM, hlo.computation(1, *operands, add))
+
+
+def sort(values: int) -> bytes:
+    """A program that sorts so many numbers."""
+    shape = f"s32[{values}]"
+    return hlo.module(
+        hlo.computation(
+            1,
+            hlo.op(1, "parameter", shape),
+            hlo.op(2, "sort", shape, 1, name="sort.2", metadata=LINE),
+        )
+    )
+
+
+def steps(op: str, takes: float, program: bytes) -> TraceBuilder:
+    """Of 100 µs, in which the op takes so many of them."""
+    return gpu_steps((op.replace(".", "_"), takes, op), program=program, **L4)
+
+
+def found(builder: TraceBuilder) -> dict[str, str]:
+    """The summary of each finding about far ops."""
+    rules = (FEW, FAR)
+    report = builder.report()
+    return {one.rule_id: one.summary for one in report.findings if one.rule_id in rules}
+
+
+def test_a_scatter_into_few_places_is_told_with_its_cause() -> None:
+    """4,800 values into 24 places: 200 for each. 76,800 bytes in 90 µs are 853 MB/s."""
+    told = found(steps("scatter.4", 90, scatter(4_800, 24)))
+
+    assert list(told) == [FEW]
+    assert "scatter.4 (energy.py:172)" in told[FEW]
+    assert "scatter-add of 4,800 values into f32[24]" in told[FEW]
+    assert "200 values for each place" in told[FEW]
+    assert "853 MB/s of 300 GB/s" in told[FEW]
+
+
+def test_a_scatter_into_places_enough_is_far_for_another_reason() -> None:
+    """4,800 values into 4,800 places."""
+    assert list(found(steps("scatter.4", 90, scatter(4_800, 4_800)))) == [FAR]
+
+
+def test_a_sort_far_from_its_limits_is_told_with_what_it_does() -> None:
+    """8,000 bytes in 90 µs are 88.9 MB/s, and 1,000 · 10 comparisons 111 MFLOP/s."""
+    told = found(steps("sort.2", 90, sort(1_000)))
+
+    assert list(told) == [FAR]
+    assert "sort of s32[1000]" in told[FAR]
+    assert "88.9 MB/s of 300 GB/s and 111 MFLOP/s of 30.3 TFLOP/s" in told[FAR]
+
+
+@pytest.mark.parametrize(
+    ("takes", "values"),
+    [
+        (9, 1_000),  # less than a tenth of the step
+        (19, 1_000),  # shorter than 20 µs: what it waits for is its launch
+        (90, 400_000),  # 3.2 MB take 10.7 µs: more than a tenth of 90
+    ],
+)
+def test_what_is_small_tiny_or_not_far_is_not_told(takes: float, values: int) -> None:
+    assert found(steps("sort.2", takes, sort(values))) == {}
+
+
+def test_without_rates_nothing_is_far() -> None:
+    builder = gpu_steps(("sort_2", 90, "sort.2"), program=sort(1_000))
+
+    assert found(builder) == {}

@@ -1,0 +1,47 @@
+"""Whether what the devices compute is near what they can do, as a verdict says it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from tfadvisor.metrics.registry import Metrics
+from tfadvisor.units import percent
+
+_HALF = 0.5
+"""A step of which less is within a factor of three of its devices' limits could run in
+two thirds of its time, or less."""
+
+
+class Distance(msgspec.Struct, frozen=True):
+    """Of a step from the least time that its devices need."""
+
+    is_far: bool
+    """Whether most of the step is known to be beyond a factor of three."""
+    words: str
+    """What a verdict says of it, with a blank before it; "" for a step that is near."""
+
+
+def distance_of(metrics: Metrics) -> Distance:
+    """By the metrics that the report shows."""
+    near = metrics.value("near_limit_fraction")
+    if near is None:
+        return Distance(False, _cannot_tell(metrics["near_limit_fraction"].reason))
+    if near >= _HALF:
+        return Distance(False, "")
+    unknown = metrics.value("unknown_cost_fraction") or 0.0
+    if near + unknown >= _HALF:
+        why = f"the costs of kernels in {percent(unknown)} of the step are not known"
+        return Distance(False, _cannot_tell(why))
+    part = f"Only {percent(near)}" if near else "No part"
+    return Distance(
+        True,
+        f" {part} of the step is within a factor of three of the least time that the "
+        "devices need.",
+    )
+
+
+def _cannot_tell(why: str) -> str:
+    return (
+        " Whether the kernels are near the devices' limits, this trace cannot tell: "
+        f"{why}."
+    )

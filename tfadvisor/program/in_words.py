@@ -1,0 +1,86 @@
+"""What an instruction computes, in words with its sizes: `scatter-add of 400,000 values
+into f32[24]`.
+"""
+
+from __future__ import annotations
+
+from tfadvisor.program.flow import effect, inside
+from tfadvisor.program.matrix_products import DotSize, products
+from tfadvisor.program.module import Instruction
+from tfadvisor.program.operations import operand
+from tfadvisor.program.shape import Shape
+
+_COMBINING = {
+    "add": "add",
+    "multiply": "multiply",
+    "maximum": "max",
+    "minimum": "min",
+    "or": "or",
+    "and": "and",
+}
+_LONGEST = 60
+"""Characters of a shape."""
+_OF_OPERAND = frozenset(("reduce", "sort", "copy", "transpose", "convert"))
+"""Opcodes of which the operand's shape tells more than the result's."""
+
+
+def in_words(one: Instruction) -> str:
+    """Of a fusion, what makes its result. Raises TraceError for damaged bytes."""
+    scattering = scatter_in(one)
+    if scattering is not None:
+        return _scatter(scattering)
+    sizes = products(one)
+    if sizes:
+        return _product(max(sizes, key=lambda size: size.flops))
+    made = effect(one)
+    parts = [part for part in inside(one) if part.opcode == made]
+    if not parts:
+        return f"{made} to {_short(one.shape)}"
+    last = parts[-1]
+    if made == "gather":
+        return f"gather of {_short(last.shape)} from {_short(operand(last, 0))}"
+    if made in _OF_OPERAND and last.operand_ids:
+        return f"{made} of {_short(operand(last, 0))} to {_short(one.shape)}"
+    return f"{made} to {_short(one.shape)}"
+
+
+def scatter_in(one: Instruction) -> Instruction | None:
+    """The scatter that an instruction is or fuses, None where it holds none."""
+    return next((part for part in inside(one) if part.opcode == "scatter"), None)
+
+
+def scattered(one: Instruction) -> tuple[int, int] | None:
+    """(values that a scatter puts somewhere, places that it has for them) of an
+    instruction that is or fuses one; None for all others. Raises TraceError for damaged
+    bytes.
+    """
+    scattering = scatter_in(one)
+    if scattering is None:
+        return None
+    return _updates(scattering).elements, max(operand(scattering, 0).elements, 1)
+
+
+def _updates(scattering: Instruction) -> Shape:
+    return operand(scattering, 1 + len(scattering.operand_ids) // 2)
+
+
+def _scatter(scattering: Instruction) -> str:
+    by = scattering.called[0].root.opcode if scattering.called else ""
+    name = f"scatter-{_COMBINING[by]}" if by in _COMBINING else "scatter"
+    values = _updates(scattering).elements
+    return f"{name} of {values:,} values into {_short(operand(scattering, 0))}"
+
+
+def _product(size: DotSize) -> str:
+    many = f"{size.batch:,} products" if size.batch > 1 else "product"
+    return (
+        f"{many} of {size.m:,} × {size.k:,} by {size.k:,} × {size.n:,} in "
+        f"{size.lhs_dtype}"
+    )
+
+
+def _short(shape: Shape) -> str:
+    """`f32[24]`, without its layout."""
+    first = shape.parts[0] if shape.is_tuple and shape.parts else shape
+    text = f"{first.dtype}[{','.join(map(str, first.dims))}]"
+    return text if len(text) <= _LONGEST else f"{first.dtype}[…]"
