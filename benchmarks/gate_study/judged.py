@@ -16,16 +16,11 @@ from pairs import STEP, Pair, Run, judged, middle, outcome, programs, slower, un
 from tfadvisor.advice.findings import Evidence, Finding, Saving
 from tfadvisor.comparison.baseline.snapshot import Baseline, Snapshot, choose
 from tfadvisor.comparison.gate.config import DEFAULT_KEEP, Config
-from tfadvisor.comparison.gate.gated_metric import (
-    FORETOLD,
-    Sample,
-    Speed,
-    Surprise,
-    ask,
-    outside_ms,
-)
+from tfadvisor.comparison.gate.equal_speed import Speed, outside_ms
+from tfadvisor.comparison.gate.gated_metric import ask
 from tfadvisor.comparison.gate.judge import check_rules
 from tfadvisor.comparison.gate.result import Check, Outcome
+from tfadvisor.comparison.gate.surprise import FORETOLD, Sample, Surprise
 from tfadvisor.comparison.statistics.distributions import normal_quantile, t_quantile
 from tfadvisor.comparison.statistics.spread import Nature
 from tfadvisor.vocabulary import Severity

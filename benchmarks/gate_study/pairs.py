@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from tfadvisor.comparison.baseline.snapshot import Snapshot, choose
 from tfadvisor.comparison.baseline.snapshot_json import from_text
-from tfadvisor.comparison.gate import gated_metric as equal_speed
+from tfadvisor.comparison.gate import equal_speed
 from tfadvisor.comparison.gate.config import Config
 from tfadvisor.comparison.gate.config_file import NO_FILE
 from tfadvisor.comparison.gate.read_config import Known, read
@@ -23,7 +23,7 @@ from tfadvisor.comparison.gate.result import Check, Outcome
 from tfadvisor.metrics.registry import registered_metrics
 
 _MATCHED: dict[tuple[str, str], equal_speed.Speed | None] = {}
-_match = equal_speed._speed
+_match = equal_speed.speed_of
 
 
 def _matched_once(typical: Snapshot, run: Snapshot) -> equal_speed.Speed | None:
@@ -34,7 +34,7 @@ def _matched_once(typical: Snapshot, run: Snapshot) -> equal_speed.Speed | None:
     return _MATCHED[known]
 
 
-equal_speed._speed = _matched_once
+equal_speed.speed_of = _matched_once
 KEPT = 10
 STEP = "step_time_ms"
 

@@ -93,28 +93,35 @@ def spread(command: Any, context: Any, args: Sequence[str], flag: str) -> list[s
     stay as they are: those after `--` and, where a command takes a program, from its
     first word on.
     """
-    takes_value = {
-        one
-        for param in command.params
-        for one in param.opts
-        if not getattr(param, "is_flag", True)
-    }
+    takes_value = _taking_values(command)
     given: list[str] = []
     words = list(args)
     while words:
-        word = words.pop(0)
-        is_option = word.startswith("-")
-        if word == "--" or not (is_option or context.allow_interspersed_args):
-            return [*given, word, *words]
+        word = words[0]
+        is_free = _is_value(word) and not context.allow_interspersed_args
+        if word == "--" or is_free:
+            return given + words
 
-        given.append(word)
+        given.append(words.pop(0))
         if word == flag:
             values = list(takewhile(_is_value, words))
-            given += [one for value in values for one in (flag, value)][1:]
             del words[: len(values)]
-        elif word in takes_value and words:
-            given.append(words.pop(0))
+            given += values[:1]
+            for value in values[1:]:
+                given += [flag, value]
+        elif word in takes_value:
+            given += words[:1]
+            del words[:1]
     return given
+
+
+def _taking_values(command: Any) -> set[str]:
+    """The options of a command that take a value."""
+    found: set[str] = set()
+    for param in command.params:
+        if not getattr(param, "is_flag", True):
+            found.update(param.opts)
+    return found
 
 
 def _is_value(word: str) -> bool:

@@ -46,7 +46,7 @@ def test_several_names_of_which_one_is_unknown(
     code, out, err = said(capsys, "mfu", "stragler")
 
     assert code == 2
-    assert out.startswith("flops_utilization  metric\n")
+    assert out.startswith("mfu  metric\n")
     assert err[0].startswith(
         "tfadvisor: nothing is called stragler. Did you mean Straggler?"
     )

@@ -96,22 +96,21 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
         """Whether a finding fails that the baseline has not; what the configuration
         says of the rule itself wins.
         """
-        if self.new_findings == "off" or any(
-            fnmatchcase(rule_id, one.pattern) for one in self.rules
-        ):
+        if self.new_findings == "off" or self._fitting(rule_id):
             return False
         return severity.rank >= Severity(self.new_findings).rank
 
     def rule_level(self, rule_id: str, severity: str) -> tuple[str, int]:
         """The level at which a finding counts, and the line that says so."""
-        fitting = [one for one in self.rules if fnmatchcase(rule_id, one.pattern)]
-        return (
-            (fitting[-1].level, fitting[-1].line)
-            if fitting
-            else (self.severity.get(severity, "off"), 0)
-        )
+        fitting = self._fitting(rule_id)
+        if fitting:
+            return fitting[-1].level, fitting[-1].line
+        return self.severity.get(severity, "off"), 0
+
+    def _fitting(self, rule_id: str) -> list[RuleLevel]:
+        return [rule for rule in self.rules if fnmatchcase(rule_id, rule.pattern)]
 
     def entry_about(self, check: str) -> Ignore | None:
         """The entry that ignores a check longest; it may have expired."""
-        about = [one for one in self.ignores if fnmatchcase(check, one.check)]
-        return max(about, key=lambda one: one.expires, default=None)
+        about = [entry for entry in self.ignores if fnmatchcase(check, entry.check)]
+        return max(about, key=lambda entry: entry.expires, default=None)

@@ -4,7 +4,7 @@ failed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import date
 from enum import Enum
 
@@ -16,14 +16,16 @@ from tfadvisor.comparison.gate.config import Budget, Config, Relative
 from tfadvisor.comparison.gate.gated_metric import ask
 from tfadvisor.comparison.gate.relative import check_relative
 from tfadvisor.comparison.gate.result import Check, Gated, GateResult, Outcome
-from tfadvisor.comparison.side import found_of, middle_of
+from tfadvisor.comparison.result import Comparison
+from tfadvisor.comparison.side import Found, found_of, middle_of
 from tfadvisor.comparison.split import compare_sides
-from tfadvisor.report.model import Report
+from tfadvisor.report.model import MetricValue, Report
 from tfadvisor.units import Unit, in_words
 
 _BETTER = "It is better than noise explains"
 _NEW_BASELINE = ": `tfadvisor baseline accept` makes it what later runs are held to."
 FAILED, BROKEN, CANNOT_TELL = 1, 5, 4
+_MAY_BE_IGNORED = (Outcome.FAIL, Outcome.CANNOT_TELL, Outcome.WARN)
 
 
 def judge(
@@ -36,55 +38,77 @@ def judge(
     """reports and candidates: of the same traces, the gated one first. today: for
     entries that expire.
     """
-    first = candidates[0]
+    broken = {one.name: one.error for report in reports for one in report.broken}
     checks = [check_budget(budget, reports) for budget in config.budgets]
     checks += check_relative(config, reports, candidates, baseline)
     checks += check_rules(config, reports[0], candidates, baseline)
-    broken = {one.name: one.error for report in reports for one in report.broken}
     checks = [_broken(check, broken) for check in checks]
     checks, told = _without_ignored(config, checks, today)
-    outcome, code = _whole(
-        config, checks, any_broken=bool(broken), comparable=not baseline.refused
-    )
+
+    comparable = not baseline.refused
+    outcome, code = _whole(config, checks, bool(broken), comparable)
     if outcome is not Outcome.CANNOT_TELL:
-        told += [
-            f"Cannot tell: {check.message}"
-            for check in checks
-            if check.outcome is Outcome.CANNOT_TELL
-        ]
-    better = f"{_BETTER}{'.' if baseline.in_turns else _NEW_BASELINE}"
-    told += [f"{check.message} {better}" for check in checks if check.improved]
-    middle = sorted(candidates, key=lambda one: one.side.median_ms)[
-        (len(candidates) - 1) // 2
-    ]
+        told += _untold(checks)
+    told += _improvements(checks, baseline)
+    told += [f"{name}: {error}" for name, error in broken.items()]
     return GateResult(
         outcome=outcome,
         exit_code=code,
-        gated=Gated(
-            model=first.key.model,
-            name=first.side.name,
-            path=reports[0].run.path,
-            framework=first.key.framework,
-            devices=first.key.devices,
-            hosts=first.key.hosts,
-            candidates=len(candidates),
-        ),
+        gated=_gated(reports[0], candidates),
         config=config.file,
         false_alarm_rate=config.false_alarm_rate,
         runs=len(baseline.present()),
         checks=tuple(checks),
-        notices=(
-            *baseline.notices,
-            *told,
-            *(f"{name}: {error}" for name, error in broken.items()),
-        ),
+        notices=(*baseline.notices, *told),
         differences=baseline.differences,
-        comparison=compare_sides(
-            baseline.typical().side, middle.side, differences=baseline.differences
-        )
-        if baseline.runs
-        else None,
+        comparison=_comparison(candidates, baseline),
     )
+
+
+def _gated(report: Report, candidates: Sequence[Snapshot]) -> Gated:
+    first = candidates[0]
+    return Gated(
+        model=first.key.model,
+        name=first.side.name,
+        path=report.run.path,
+        framework=first.key.framework,
+        devices=first.key.devices,
+        hosts=first.key.hosts,
+        candidates=len(candidates),
+    )
+
+
+def _comparison(
+    candidates: Sequence[Snapshot], baseline: Baseline
+) -> Comparison | None:
+    """What explains the change: of several candidates the middle one, beside the
+    typical run.
+    """
+    if not baseline.runs:
+        return None
+
+    by_step_time = sorted(candidates, key=lambda one: one.side.median_ms)
+    middle = by_step_time[(len(candidates) - 1) // 2]
+    return compare_sides(
+        baseline.typical().side,
+        middle.side,
+        differences=baseline.differences,
+    )
+
+
+def _untold(checks: Sequence[Check]) -> list[str]:
+    return [
+        f"Cannot tell: {check.message}"
+        for check in checks
+        if check.outcome is Outcome.CANNOT_TELL
+    ]
+
+
+def _improvements(checks: Sequence[Check], baseline: Baseline) -> list[str]:
+    what_now = "." if baseline.in_turns else _NEW_BASELINE
+    return [
+        f"{check.message} {_BETTER}{what_now}" for check in checks if check.improved
+    ]
 
 
 def _broken(check: Check, broken: dict[str, str]) -> Check:
@@ -102,13 +126,11 @@ def _without_ignored(
     config: Config, checks: Sequence[Check], today: date
 ) -> tuple[list[Check], list[str]]:
     """Checks with what is ignored taken back, and what is to be said about it."""
-    found, told = [], []
+    found: list[Check] = []
+    told: list[str] = []
     for check in checks:
         entry = config.entry_about(check.name)
-        if (
-            check.outcome not in (Outcome.FAIL, Outcome.CANNOT_TELL, Outcome.WARN)
-            or entry is None
-        ):
+        if entry is None or check.outcome not in _MAY_BE_IGNORED:
             found.append(check)
         elif today <= entry.expires:
             why = f"{check.message} Ignored until {entry.expires}: {entry.reason}"
@@ -123,7 +145,7 @@ def _without_ignored(
 
 
 def _whole(
-    config: Config, checks: Sequence[Check], *, any_broken: bool, comparable: bool
+    config: Config, checks: Sequence[Check], any_broken: bool, comparable: bool
 ) -> tuple[Outcome, int]:
     """The outcome of the whole gate and its exit code: a failure first, then what
     broke, then what is inconclusive.
@@ -132,16 +154,14 @@ def _whole(
     days. A baseline that may not be compared with is another matter: nothing is gated
     until a person looks.
     """
-    policy = config.on_cannot_tell if comparable else config.on_not_comparable
     outcomes = {check.outcome for check in checks}
-    untold = any(
-        check.outcome is Outcome.CANNOT_TELL and check.level == "error"
-        for check in checks
-    )
     if Outcome.FAIL in outcomes:
         return Outcome.FAIL, FAILED
     if any_broken:
         return Outcome.BROKEN, BROKEN
+
+    policy = config.on_cannot_tell if comparable else config.on_not_comparable
+    untold = any(_is_open(check) for check in checks)
     if untold and policy == "fail":
         return Outcome.CANNOT_TELL, CANNOT_TELL
     if Outcome.WARN in outcomes or (untold and policy == "warn"):
@@ -149,53 +169,61 @@ def _whole(
     return Outcome.PASS, 0
 
 
+def _is_open(check: Check) -> bool:
+    return check.outcome is Outcome.CANNOT_TELL and check.level == "error"
+
+
 # Absolute limits.
 
 
 def check_budget(budget: Budget, reports: Sequence[Report]) -> Check:
     """Of several reports, the middle value counts."""
-    asked = [report.metrics.get(budget.metric) for report in reports]
-    known = [one.value for one in asked if one is not None and one.value is not None]
-    if not known:
-        why = next(
-            (one.reason for one in asked if one is not None and one.reason),
-            "this version does not measure it",
-        )
-        why = f"{budget.metric}: {why}."
-        return Check(
-            "budget",
-            budget.metric,
-            budget.level,
-            Outcome.NOT_APPLICABLE,
-            why,
-            line=budget.line,
-        )
-    value, unit = (
-        middle_of(known),
-        Unit(next(one.unit for one in asked if one is not None)),
+    known: list[MetricValue] = []
+    for report in reports:
+        if budget.metric in report.metrics:
+            known.append(report.metrics[budget.metric])
+
+    values = [one.value for one in known if one.value is not None]
+    if not values:
+        return _no_budget(budget, known)
+    return _within_budget(budget, middle_of(values), Unit(known[0].unit))
+
+
+def _no_budget(budget: Budget, asked: Sequence[MetricValue]) -> Check:
+    """Of a metric that no trace gives."""
+    reasons = [one.reason for one in asked if one.reason]
+    why = reasons[0] if reasons else "this version does not measure it"
+    return Check(
+        "budget",
+        budget.metric,
+        budget.level,
+        Outcome.NOT_APPLICABLE,
+        f"{budget.metric}: {why}.",
+        line=budget.line,
     )
+
+
+def _within_budget(budget: Budget, value: float, unit: Unit) -> Check:
     over = budget.at_most is not None and value > budget.at_most
     under = budget.at_least is not None and value < budget.at_least
-    limit = budget.at_least if under or budget.at_most is None else budget.at_most
+    by_least = under or budget.at_most is None
+    limit = budget.at_least if by_least else budget.at_most
     assert limit is not None
+
     words = f"{budget.metric} is {in_words(value, unit)}"
+    outcome = Outcome.PASS
     if over or under:
-        words += (
-            f", {'over' if over else 'under'} the budget of {in_words(limit, unit)}"
-        )
-    outcome = (
-        (Outcome.FAIL if budget.level == "error" else Outcome.WARN)
-        if over or under
-        else Outcome.PASS
-    )
+        side = "over" if over else "under"
+        words += f", {side} the budget of {in_words(limit, unit)}"
+        outcome = Outcome.FAIL if budget.level == "error" else Outcome.WARN
     return Check(
         kind="budget",
         name=budget.metric,
         level=budget.level,
         outcome=outcome,
-        message=words + ".",
+        message=f"{words}.",
         unit=unit.value,
-        worse="down" if under or budget.at_most is None else "up",
+        worse="down" if by_least else "up",
         value=value,
         limit=limit,
         line=budget.line,
@@ -215,17 +243,17 @@ def check_rules(
     """One check a finding; findings whose level is off make none. New ones fail from a
     severity on, known ones are debt.
     """
-    found = []
+    found: list[Check] = []
     for finding in report.findings:
         level, line = config.rule_level(finding.rule_id, finding.severity.value)
         if level == "off":
             continue
+
         news = News.UNKNOWN
         if baseline is not None and finding.category != "capture":
             news = news_of(finding, candidates, baseline, config)
-        if news is News.NEW and config.fails_when_new(
-            finding.rule_id, finding.severity
-        ):
+        fails = config.fails_when_new(finding.rule_id, finding.severity)
+        if news is News.NEW and fails:
             level = "error"
         found.append(_check(finding, level, line, news))
     return found
@@ -281,28 +309,56 @@ def news_of(
     """
     if not baseline.runs:
         return News.UNKNOWN
-    found, first = found_of(finding), candidates[0]
-    like = tuple(run for run in baseline.runs if run.recorded_like(first))
-    told_apart = not like and (
-        not finding.claims or not NEED_CALLS.isdisjoint(finding.claims)
-    )
+
+    like = tuple(run for run in baseline.runs if run.recorded_like(candidates[0]))
+    told_apart = _needs_calls(finding) and not like
     alike = NEED_CALLS if told_apart else ()
-    if any(
-        found.same_cause(one, alike)
-        for run in baseline.runs[-_REMEMBERED:]
-        for one in run.side.findings
-    ):
+    found = found_of(finding)
+    if any(_has(run, found, alike) for run in baseline.runs[-_REMEMBERED:]):
         return News.KNOWN
     if told_apart:
         return News.RECORDED_OTHERWISE
-    everywhere = all(
-        any(found.same_cause(one) for one in run.side.findings) for run in candidates
-    )
-    metrics = [one.metric for one in finding.evidence if one.metric]
+
     against = replace(baseline, runs=like or baseline.runs)
-    moved = [_moved(one, candidates, against, config, len(metrics)) for one in metrics]
-    told = [one for one in moved if one is not None]
-    return News.NEW if everywhere and (any(told) or not told) else News.ON_THE_EDGE
+    if _is_new(finding, candidates, against, config):
+        return News.NEW
+    return News.ON_THE_EDGE
+
+
+def _needs_calls(finding: Finding) -> bool:
+    """Whether only calls of Python functions tell its classes of time apart."""
+    return not finding.claims or not NEED_CALLS.isdisjoint(finding.claims)
+
+
+def _is_new(
+    finding: Finding, candidates: Sequence[Snapshot], baseline: Baseline, config: Config
+) -> bool:
+    """Whether it is in all candidates, and a number that it rests on moved."""
+    found = found_of(finding)
+    if not all(_has(run, found) for run in candidates):
+        return False
+    moved = _moved_of(finding, candidates, baseline, config)
+    return not moved or any(moved)
+
+
+def _has(run: Snapshot, found: Found, alike: Collection[str] = ()) -> bool:
+    """Whether a run has a finding of the same cause."""
+    return any(found.same_cause(one, alike) for one in run.side.findings)
+
+
+def _moved_of(
+    finding: Finding, candidates: Sequence[Snapshot], baseline: Baseline, config: Config
+) -> list[bool]:
+    """Of each metric that it rests on and both sides have: whether it moved beyond
+    noise.
+    """
+    metrics = [one.metric for one in finding.evidence if one.metric]
+    moved: list[bool] = []
+    for metric in metrics:
+        one = _moved(metric, candidates, baseline, config, len(metrics))
+        if one is not None:
+            moved.append(one)
+    return moved
 
 
 def _moved(
@@ -322,11 +378,8 @@ def _moved(
     new = [one for one in candidates if metric in one.side.metrics]
     if not runs or not new:
         return None
+
     level = config.false_alarm_rate / among
-    one = ask(
-        Relative(metric, None, 0.0, None, "error", 0),
-        new,
-        replace(baseline, runs=runs),
-        level,
-    )
-    return one.raw.unusual if one.raw.few else one.raw.p() <= level
+    any_change = Relative(metric, None, 0.0, None, "error", 0)
+    raw = ask(any_change, new, replace(baseline, runs=runs), level).raw
+    return raw.unusual if raw.few else raw.p() <= level

@@ -9,7 +9,7 @@ share its part evenly.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -23,6 +23,7 @@ from tfadvisor.comparison.gate.gated_metric import (
     nature_asked,
 )
 from tfadvisor.comparison.gate.result import Check, Outcome
+from tfadvisor.comparison.gate.surprise import Surprise
 from tfadvisor.comparison.side import middle_of
 from tfadvisor.comparison.statistics.ranks import first_level, levels
 from tfadvisor.comparison.statistics.spread import FEWEST_RUNS
@@ -45,6 +46,7 @@ def check_relative(
     """One check a gated metric, in the configuration's order."""
     if not baseline.runs:
         return [_unjudged(asked, baseline) for asked in config.relative]
+
     answerable: dict[str, Relative] = {}
     checks: dict[str, Check] = {}
     for asked in config.relative:
@@ -53,34 +55,43 @@ def check_relative(
             answerable[asked.metric] = asked
         else:
             checks[asked.metric] = absent
-    weights = _weights(answerable, candidates[0])
-    first = {
-        name: first_level(name, weights, config.false_alarm_rate) for name in answerable
-    }
-    questions = {
-        name: ask(asked, candidates, _like(name, candidates[0], baseline), first[name])
-        for name, asked in answerable.items()
-    }
-    judged = levels(
-        {name: one.p() for name, one in questions.items()},
-        weights,
-        config.false_alarm_rate,
-    )
-    for name, one in questions.items():
-        checks[name] = _verdict(one, config.keep, judged[name], first[name])
+    for check in _judged(answerable, config, candidates, baseline):
+        checks[check.name] = check
     return [checks[asked.metric] for asked in config.relative]
+
+
+def _judged(
+    answerable: Mapping[str, Relative],
+    config: Config,
+    candidates: Sequence[Snapshot],
+    baseline: Baseline,
+) -> Iterator[Check]:
+    """Of metrics that both sides have, by Holm's procedure."""
+    rate = config.false_alarm_rate
+    weights = _weights(answerable, candidates[0])
+    first = {name: first_level(name, weights, rate) for name in answerable}
+    questions: dict[str, GatedMetric] = {}
+    for name, asked in answerable.items():
+        comparable = _like(name, candidates[0], baseline)
+        questions[name] = ask(asked, candidates, comparable, first[name])
+
+    p = {name: question.p() for name, question in questions.items()}
+    judged = levels(p, weights, rate)
+    for name, question in questions.items():
+        yield _verdict(question, config.keep, judged[name], first[name])
 
 
 def _unjudged(asked: Relative, baseline: Baseline) -> Check:
     """Without a comparable run: nothing to judge on a first run, no telling when runs
     are there but not comparable.
     """
-    outcome = Outcome.CANNOT_TELL if baseline.refused else Outcome.NOT_APPLICABLE
-    why = (
-        "not comparable: " + "; ".join(baseline.refused)
-        if baseline.refused
-        else "there is no baseline yet"
-    )
+    if baseline.refused:
+        why = f"not comparable: {'; '.join(baseline.refused)}"
+        return _no_check(asked, Outcome.CANNOT_TELL, why)
+    return _no_check(asked, Outcome.NOT_APPLICABLE, "there is no baseline yet")
+
+
+def _no_check(asked: Relative, outcome: Outcome, why: str) -> Check:
     return Check(
         "relative",
         asked.metric,
@@ -101,40 +112,52 @@ def _absent(
     name = asked.metric
     in_base = any(name in run.side.metrics for run in baseline.present())
     if any(name not in one.side.metrics for one in candidates):
-        found = [report.metrics.get(name) for report in reports]
-        reason = next(
-            (one.reason for one in found if one is not None and one.reason),
-            "this trace does not give it",
-        )
         outcome = Outcome.CANNOT_TELL if in_base else Outcome.NOT_APPLICABLE
-    elif not in_base:
-        outcome, reason = Outcome.NOT_APPLICABLE, "the baseline does not hold it"
-    elif name == STEP_TIME and any(name not in one.errors for one in candidates):
-        outcome, reason = (
-            Outcome.CANNOT_TELL,
-            "fewer than three steps count, which is too few to measure it",
-        )
-    elif name in _METRICS_OF_CALLS and not any(
-        run.recorded_like(candidates[0]) for run in baseline.runs
-    ):
-        outcome, reason = (
-            Outcome.NOT_APPLICABLE,
-            "calls of Python functions were recorded on one side only",
-        )
-    elif name == _OPS and (
-        candidates[0].key.framework,
-        candidates[0].key.devices[-3:],
-    ) == ("tensorflow", "cpu"):
-        outcome = Outcome.NOT_APPLICABLE
-        reason = (
-            "TensorFlow records only the ops of a CPU that have taken long of late, "
-            "and so not the same in each run"
-        )
-    else:
+        return _no_check(asked, outcome, _reason(name, reports))
+    if not in_base:
+        why = "the baseline does not hold it"
+        return _no_check(asked, Outcome.NOT_APPLICABLE, why)
+    if name == STEP_TIME:
+        return _too_few_steps(asked, candidates)
+    if name in _METRICS_OF_CALLS:
+        return _other_calls(asked, candidates[0], baseline)
+    if name == _OPS:
+        return _some_ops(asked, candidates[0])
+    return None
+
+
+def _reason(metric: str, reports: Sequence[Report]) -> str:
+    """Why a report lacks it."""
+    for report in reports:
+        known = report.metrics.get(metric)
+        if known is not None and known.reason:
+            return known.reason
+    return "this trace does not give it"
+
+
+def _too_few_steps(asked: Relative, candidates: Sequence[Snapshot]) -> Check | None:
+    if all(STEP_TIME in one.errors for one in candidates):
         return None
-    return Check(
-        "relative", name, asked.level, outcome, f"{name}: {reason}.", line=asked.line
+    why = "fewer than three steps count, which is too few to measure it"
+    return _no_check(asked, Outcome.CANNOT_TELL, why)
+
+
+def _other_calls(asked: Relative, first: Snapshot, baseline: Baseline) -> Check | None:
+    if any(run.recorded_like(first) for run in baseline.runs):
+        return None
+    why = "calls of Python functions were recorded on one side only"
+    return _no_check(asked, Outcome.NOT_APPLICABLE, why)
+
+
+def _some_ops(asked: Relative, first: Snapshot) -> Check | None:
+    on_cpu = first.key.devices.endswith("cpu")
+    if not on_cpu or first.key.framework != "tensorflow":
+        return None
+    why = (
+        "TensorFlow records only the ops of a CPU that have taken long of late, and so "
+        "not the same in each run"
     )
+    return _no_check(asked, Outcome.NOT_APPLICABLE, why)
 
 
 def _like(name: str, first: Snapshot, baseline: Baseline) -> Baseline:
@@ -143,23 +166,24 @@ def _like(name: str, first: Snapshot, baseline: Baseline) -> Baseline:
     """
     if name not in _METRICS_OF_CALLS:
         return baseline
-    return replace(
-        baseline, runs=tuple(run for run in baseline.runs if run.recorded_like(first))
-    )
+    like = tuple(run for run in baseline.runs if run.recorded_like(first))
+    return replace(baseline, runs=like)
 
 
 def _weights(answerable: Mapping[str, Relative], first: Snapshot) -> dict[str, float]:
-    exact = {
-        name: nature_asked(asked, first.side).exact
+    """Of the rate of false alarms, by metric."""
+    exact = [
+        name
         for name, asked in answerable.items()
-    }
-    number = sum(exact.values())
-    if number in (0, len(exact)):
-        return dict.fromkeys(exact, 1.0)
-    return {
-        name: _OF_EXACT / number if one else (1 - _OF_EXACT) / (len(exact) - number)
-        for name, one in exact.items()
-    }
+        if nature_asked(asked, first.side).exact
+    ]
+    others = len(answerable) - len(exact)
+    if not exact or not others:
+        return dict.fromkeys(answerable, 1.0)
+
+    weights = dict.fromkeys(answerable, (1 - _OF_EXACT) / others)
+    weights |= dict.fromkeys(exact, _OF_EXACT / len(exact))
+    return weights
 
 
 def _verdict(one: GatedMetric, keep: int, level: float, first: float) -> Check:
@@ -191,29 +215,51 @@ def _verdict(one: GatedMetric, keep: int, level: float, first: float) -> Check:
 def _outcome(one: GatedMetric, keep: int, level: float) -> tuple[Outcome, str]:
     """The verdict and its sentence."""
     tell = words.Sentence(one)
-    over_raw = one.raw.distance > one.allowed
     over = [test for test in one.tests if test.distance > one.allowed]
     sure = [test for test in over if one.significant(test, level)]
-    if over_raw and sure:
-        return Outcome.FAIL, tell.failed(sure[0].reach(level / len(one.tests)))
-    if one.machine is not None:
-        factor = middle_of([speed.median_op for speed in one.machine.new])
-        if sure and one.machine.within_what_was_seen():
-            return Outcome.FAIL, tell.slower_at_equal_speed(sure[0].distance, factor)
-        if over_raw and one.raw.p() <= level and not over:
-            steady = one.machine.steady()
-            return (
-                Outcome.FAIL if steady else Outcome.CANNOT_TELL
-            ), tell.slower_machine(factor, steady=steady)
-        if sure:
-            return Outcome.CANNOT_TELL, tell.faster_machine(sure[0].distance, factor)
+    if sure and one.raw.distance > one.allowed:
+        reach = sure[0].reach(level / len(one.tests))
+        return Outcome.FAIL, tell.failed(reach)
+
+    by_machine = _by_machine(one, tell, over, sure, level)
+    if by_machine is not None:
+        return by_machine
+
     reach = one.reach(level)
-    if reach > one.allowed > 0 and one.tests[0].distance + reach > one.allowed:
+    too_coarse = reach > one.allowed > 0
+    if too_coarse and one.tests[0].distance + reach > one.allowed:
         wanted = FEWEST_RUNS if one.tests[0].few else keep
         more = max(wanted - one.runs, 0)
-        return Outcome.CANNOT_TELL, tell.cannot_tell(
-            reach, one.reach_outside(level), more=more
-        )
-    return Outcome.PASS, tell.passed(
-        significant=any(one.significant(test, level) for test in one.tests)
-    )
+        outside = one.reach_outside(level)
+        return Outcome.CANNOT_TELL, tell.cannot_tell(reach, outside, more=more)
+
+    significant = any(one.significant(test, level) for test in one.tests)
+    return Outcome.PASS, tell.passed(significant=significant)
+
+
+def _by_machine(
+    one: GatedMetric,
+    tell: words.Sentence,
+    over: Sequence[Surprise],
+    sure: Sequence[Surprise],
+    level: float,
+) -> tuple[Outcome, str] | None:
+    """What the speed of the machine explains or hides; None where it does neither.
+    over, sure: tests at equal speed that are over the limit, and significantly so.
+    """
+    machine = one.machine
+    if machine is None:
+        return None
+
+    factor = middle_of([speed.median_op for speed in machine.new])
+    if sure and machine.within_what_was_seen():
+        return Outcome.FAIL, tell.slower_at_equal_speed(sure[0].distance, factor)
+    if sure:
+        return Outcome.CANNOT_TELL, tell.faster_machine(sure[0].distance, factor)
+
+    surprising = one.raw.distance > one.allowed and one.raw.p() <= level
+    if not surprising or over:
+        return None
+    steady = machine.steady()
+    outcome = Outcome.FAIL if steady else Outcome.CANNOT_TELL
+    return outcome, tell.slower_machine(factor, steady=steady)

@@ -36,6 +36,7 @@ def found(asked: str) -> list[tuple[str, str]]:
         ("--xla_dump_to=/tmp/x", [("flag", "--xla_dump_to")]),
         ("NCCL_DEBUG", [("environment variable", "NCCL_DEBUG")]),
         ("mfu", [("metric", "mfu")]),
+        ("HFU", [("metric", "flops_utilization")]),
         (
             "launch gap",
             [

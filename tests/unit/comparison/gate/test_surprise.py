@@ -9,7 +9,7 @@ from math import inf, log
 import pytest
 from msgspec.structs import replace
 
-from tfadvisor.comparison.gate.gated_metric import (
+from tfadvisor.comparison.gate.surprise import (
     Sample,
     Surprise,
     limit_on_scale,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from xml.etree import ElementTree
 
 from tfadvisor.comparison.forms import as_text as comparison_text
@@ -19,24 +20,24 @@ _TOLD = (Outcome.FAIL, Outcome.BROKEN, Outcome.CANNOT_TELL, Outcome.WARN)
 
 def workflow_commands(verdict: GateResult) -> list[str]:
     """Errors for what blocks, warnings for the rest; nothing when all is well."""
-    told = [check for outcome in _TOLD for check in verdict.of(outcome)]
-    errors = [check for check in told if blocks(verdict, check)]
-    warnings = [check for check in told if not blocks(verdict, check)]
-    lines = [_command("error", verdict, check) for check in errors[:_MOST]]
-    return lines + [_command("warning", verdict, check) for check in warnings[:_MOST]]
+    errors: list[str] = []
+    warnings: list[str] = []
+    for outcome in _TOLD:
+        for check in verdict.of(outcome):
+            if blocks(verdict, check):
+                errors.append(_command("error", verdict, check))
+            else:
+                warnings.append(_command("warning", verdict, check))
+    return errors[:_MOST] + warnings[:_MOST]
 
 
 def _command(kind: str, verdict: GateResult, check: Check) -> str:
+    place = ""
     file, line = location(verdict, check)
-    place = (
-        f"file={_property(file)},line={line},"
-        if file and (check.file or check.line)
-        else ""
-    )
-    title = f"tfadvisor: {one_line(check.name)}"
-    return (
-        f"::{kind} {place}title={_property(title)}::{_data(with_cause(verdict, check))}"
-    )
+    if file and (check.file or check.line):
+        place = f"file={_property(file)},line={line},"
+    title = _property(f"tfadvisor: {one_line(check.name)}")
+    return f"::{kind} {place}title={title}::{_data(with_cause(verdict, check))}"
 
 
 def _data(text: str) -> str:
@@ -51,7 +52,7 @@ def _property(text: str) -> str:
 # Azure and CircleCI.
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_SKIPPED = (Outcome.NOT_APPLICABLE, Outcome.IGNORED)
+_SKIPPED = (Outcome.NOT_APPLICABLE, Outcome.IGNORED, Outcome.CANNOT_TELL)
 
 
 def as_junit(verdict: GateResult) -> str:
@@ -59,24 +60,24 @@ def as_junit(verdict: GateResult) -> str:
     was not asked, skipped.
     """
     cases = [_case(verdict, check) for check in verdict.checks]
-    counts = {
-        "tests": str(len(cases)),
-        "failures": str(sum(case.find("failure") is not None for case in cases)),
-        "errors": str(sum(case.find("error") is not None for case in cases)),
-    }
-    skipped = str(sum(case.find("skipped") is not None for case in cases))
     name = _text(f"tfadvisor gate {verdict.gated.model}")
-    root = ElementTree.Element("testsuites", {"name": name, **counts})
-    suite = ElementTree.SubElement(
-        root, "testsuite", {"name": name, **counts, "skipped": skipped}
-    )
+    attributes = {
+        "name": name,
+        "tests": str(len(cases)),
+        "failures": _count(cases, "failure"),
+        "errors": _count(cases, "error"),
+    }
+    root = ElementTree.Element("testsuites", attributes)
+    attributes["skipped"] = _count(cases, "skipped")
+    suite = ElementTree.SubElement(root, "testsuite", attributes)
     suite.extend(cases)
     ElementTree.indent(root)
-    return (
-        '<?xml version="1.0" encoding="UTF-8"?>\n'
-        + ElementTree.tostring(root, encoding="unicode")
-        + "\n"
-    )
+    text = ElementTree.tostring(root, encoding="unicode")
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
+
+
+def _count(cases: Sequence[ElementTree.Element], tag: str) -> str:
+    return str(sum(case.find(tag) is not None for case in cases))
 
 
 def _case(verdict: GateResult, check: Check) -> ElementTree.Element:
@@ -85,30 +86,29 @@ def _case(verdict: GateResult, check: Check) -> ElementTree.Element:
         "testcase",
         {"classname": _text(classname), "name": _text(check.name), "time": "0"},
     )
-    message = {"message": _text(check.message)}
+    message = _text(check.message)
     if check.outcome is Outcome.FAIL:
-        told = ElementTree.SubElement(
-            case, "failure", {**message, "type": f"{check.kind} exceeded"}
-        )
-        told.text = _text(_explained(verdict, check))
+        kind = f"{check.kind} exceeded"
+        _add(case, "failure", message, kind).text = _text(_explained(verdict, check))
     elif check.outcome is Outcome.BROKEN or blocks(verdict, check):
-        ElementTree.SubElement(case, "error", {**message, "type": check.outcome.value})
-    elif check.outcome in _SKIPPED or check.outcome is Outcome.CANNOT_TELL:
-        ElementTree.SubElement(
-            case, "skipped", {**message, "type": check.outcome.value}
-        )
+        _add(case, "error", message, check.outcome.value)
+    elif check.outcome in _SKIPPED:
+        _add(case, "skipped", message, check.outcome.value)
     else:
-        ElementTree.SubElement(case, "system-out").text = _text(check.message)
+        ElementTree.SubElement(case, "system-out").text = message
     return case
 
 
+def _add(
+    case: ElementTree.Element, tag: str, message: str, kind: str
+) -> ElementTree.Element:
+    return ElementTree.SubElement(case, tag, {"message": message, "type": kind})
+
+
 def _explained(verdict: GateResult, check: Check) -> str:
-    causes = (
-        comparison_text(verdict.comparison)
-        if verdict.comparison and check.kind == "relative"
-        else ""
-    )
-    return f"{check.message}\n\n{causes}".rstrip()
+    if verdict.comparison is None or check.kind != "relative":
+        return check.message
+    return f"{check.message}\n\n{comparison_text(verdict.comparison)}".rstrip()
 
 
 def _text(words: str) -> str:

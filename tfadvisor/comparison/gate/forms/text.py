@@ -8,6 +8,7 @@ from tfadvisor.comparison.forms import causes, signed, verdict_words
 from tfadvisor.comparison.gate.result import Check, GateResult, Outcome
 from tfadvisor.comparison.gate.words import change_words
 from tfadvisor.printable import one_line
+from tfadvisor.tallies import listed
 from tfadvisor.text_page import DIM, PLAIN, TITLE, Screen, TextPage
 from tfadvisor.units import Unit, counted
 from tfadvisor.vocabulary import FRAMEWORKS
@@ -21,6 +22,8 @@ _BANNER = {
     Outcome.FAIL: "bold bright_white on red",
     Outcome.BROKEN: "bold bright_white on red",
 }
+_SIGNS = {"up": "+", "down": "−", "both": "±"}
+"""Of a change for the worse."""
 _STYLES = {
     Outcome.FAIL: "bold red",
     Outcome.BROKEN: "bold red",
@@ -34,47 +37,22 @@ def as_text(verdict: GateResult, *, screen: Screen = PLAIN) -> str:
     """The verdict as text."""
     page = TextPage(screen)
     banner = f" {NAMES[verdict.outcome]} "
-    page.hanging(
-        (banner, _BANNER[verdict.outcome]), headline(verdict), len(banner) + 1, 0
-    )
+    style = _BANNER[verdict.outcome]
+    page.hanging((banner, style), headline(verdict), len(banner) + 1, 0)
     page.line()
     page.line("  ", (subject(verdict), TITLE))
-    if seen := could_have_seen(verdict):
+    seen = could_have_seen(verdict)
+    if seen:
         _beside(page, "detects", DIM, seen)
     page.line()
+
     for outcome in SHOWN:
-        alike: dict[tuple[str, str], list[Check]] = {}
-        for check in verdict.of(outcome):
-            label = (
-                "debt"
-                if check.news == "known" and outcome is Outcome.WARN
-                else outcome.value
-            )
-            alike.setdefault(
-                (label, check.message.removeprefix(f"{check.name}: ")), []
-            ).append(check)
-        for (label, words), (check, *more) in alike.items():
-            told = (
-                f"{check.name} and {len(more)} more: {words}" if more else check.message
-            )
-            _beside(page, label, _STYLES.get(outcome, DIM), one_line(told))
+        _shown(page, verdict, outcome)
     for outcome in QUIET:
-        if checks := verdict.of(outcome):
-            names = ", ".join(one_line(check.name) for check in checks)
-            _beside(
-                page,
-                outcome.value,
-                _STYLES.get(outcome, DIM),
-                f"{len(checks)}: {names}",
-            )
+        _counted(page, verdict, outcome)
     page.line()
-    if verdict.comparison is not None and verdict.outcome not in (
-        Outcome.PASS,
-        Outcome.WARN,
-    ):
-        page.line((verdict_words(verdict.comparison), TITLE))
-        causes(page, verdict.comparison)
-        page.line()
+
+    _explained(page, verdict)
     for words in verdict.notices:
         _beside(page, "note", DIM, one_line(words))
     for words in verdict.differences:
@@ -82,6 +60,42 @@ def as_text(verdict: GateResult, *, screen: Screen = PLAIN) -> str:
     if may_be_accepted(verdict):
         _beside(page, "if intended", DIM, 'tfadvisor baseline accept --reason "…"')
     return page.text().rstrip("\n") + "\n"
+
+
+def _shown(page: TextPage, verdict: GateResult, outcome: Outcome) -> None:
+    """A line for each check; one for several that say the same."""
+    alike = listed((_said(check), check) for check in verdict.of(outcome))
+    for (label, words), checks in alike.items():
+        first, *more = checks
+        told = first.message
+        if more:
+            told = f"{first.name} and {len(more)} more: {words}"
+        _beside(page, label, _STYLES.get(outcome, DIM), one_line(told))
+
+
+def _said(check: Check) -> tuple[str, str]:
+    """The check's label, and its words without its name."""
+    is_debt = check.news == "known" and check.outcome is Outcome.WARN
+    label = "debt" if is_debt else check.outcome.value
+    return label, check.message.removeprefix(f"{check.name}: ")
+
+
+def _counted(page: TextPage, verdict: GateResult, outcome: Outcome) -> None:
+    checks = verdict.of(outcome)
+    if checks:
+        names = ", ".join(one_line(check.name) for check in checks)
+        style = _STYLES.get(outcome, DIM)
+        _beside(page, outcome.value, style, f"{len(checks)}: {names}")
+
+
+def _explained(page: TextPage, verdict: GateResult) -> None:
+    """What changed, where the gate did not pass."""
+    is_passed = verdict.outcome in (Outcome.PASS, Outcome.WARN)
+    if verdict.comparison is None or is_passed:
+        return
+    page.line((verdict_words(verdict.comparison), TITLE))
+    causes(page, verdict.comparison)
+    page.line()
 
 
 def _beside(page: TextPage, label: str, style: str, text: str) -> None:
@@ -121,16 +135,17 @@ def subject_parts(verdict: GateResult) -> list[str]:
     """Model, framework, devices, hosts, run, and how many runs on both sides."""
     gated = verdict.gated
     runs = counted(str(gated.candidates), "run", "runs")
-    base = f" against {verdict.runs}" if verdict.runs else ""
-    against = f" of each in turns, against {gated.against}" if gated.against else base
-    hosts = f"{gated.hosts} hosts" if gated.hosts > 1 else ""
+    if gated.against:
+        runs += f" of each in turns, against {gated.against}"
+    elif verdict.runs:
+        runs += f" against {verdict.runs}"
     parts = (
         gated.model,
         FRAMEWORKS.get(gated.framework, ""),
         gated.devices,
-        hosts,
+        f"{gated.hosts} hosts" if gated.hosts > 1 else "",
         gated.name,
-        runs + against,
+        runs,
     )
     return [one_line(part) for part in parts if part]
 
@@ -139,27 +154,39 @@ def headline(verdict: GateResult) -> str:
     """What a reviewer reads first: the surest check that failed, and the largest cause
     of a longer step.
     """
-    told = next((found for outcome in SHOWN if (found := verdict.of(outcome))), ())
+    told = _worst(verdict)
     if not told:
         judged = len(verdict.of(Outcome.PASS))
-        return (
-            f"nothing changed in {counted(str(judged), 'check', 'checks')}"
-            if judged
-            else "nothing to judge"
-        )
-    first = next((check for check in told if check.name == STEP), told[0])
+        checks = counted(str(judged), "check", "checks")
+        return f"nothing changed in {checks}" if judged else "nothing to judge"
+
+    of_step = [check for check in told if check.name == STEP]
+    first = of_step[0] if of_step else told[0]
     words = one_line(first.message).split(";")[0].split(". ")[0].rstrip(".")
-    if (
-        first.outcome is Outcome.CANNOT_TELL
-        and verdict.outcome is not Outcome.CANNOT_TELL
-    ):
+    is_open = first.outcome is Outcome.CANNOT_TELL
+    if is_open and verdict.outcome is not Outcome.CANNOT_TELL:
         words = f"cannot tell: {words}"
-    if first.kind == "relative" and (
-        cause := _largest_class(verdict) if first.name == STEP else _new_op(verdict)
-    ):
+    cause = _cause(verdict, first)
+    if cause:
         words += f", {cause}"
+
     more = len(told) - 1
     return f"{words}, and {more} more" if more else words
+
+
+def _worst(verdict: GateResult) -> tuple[Check, ...]:
+    """The checks of the worst outcome that has any."""
+    for outcome in SHOWN:
+        checks = verdict.of(outcome)
+        if checks:
+            return checks
+    return ()
+
+
+def _cause(verdict: GateResult, check: Check) -> str:
+    if check.kind != "relative":
+        return ""
+    return _largest_class(verdict) if check.name == STEP else _new_op(verdict)
 
 
 def _largest_class(verdict: GateResult) -> str:
@@ -169,41 +196,43 @@ def _largest_class(verdict: GateResult) -> str:
     comparison = verdict.comparison
     if comparison is None:
         return ""
+
     change = comparison.median_change_ms
     largest = max(comparison.classes, key=lambda one: one.change_ms * change)
-    mostly = largest.change_ms * change > 0 and abs(largest.change_ms) >= _MOSTLY * abs(
-        change
-    )
-    return f"mostly {largest.name} {signed(largest.change_ms)}" if mostly else ""
+    is_alike = largest.change_ms * change > 0
+    if not is_alike or abs(largest.change_ms) < _MOSTLY * abs(change):
+        return ""
+    return f"mostly {largest.name} {signed(largest.change_ms)}"
 
 
 def _new_op(verdict: GateResult) -> str:
     """`with the new op dot.9 (train.py:31)`; empty where there is none."""
-    ops = (
-        [cause.op for cause in verdict.comparison.causes if cause.op]
-        if verdict.comparison
-        else []
-    )
-    new = next((op for op in ops if op.status == "new"), None)
-    if new is None:
+    if verdict.comparison is None:
         return ""
-    place = f" ({one_line(new.file)}:{new.line})" if new.file and new.line else ""
-    return f"with the new op {one_line(new.name)}{place}"
+    ops = [cause.op for cause in verdict.comparison.causes if cause.op]
+    new = [op for op in ops if op.status == "new"]
+    if not new:
+        return ""
+
+    first = new[0]
+    place = ""
+    if first.file and first.line:
+        place = f" ({one_line(first.file)}:{first.line})"
+    return f"with the new op {one_line(first.name)}{place}"
 
 
 def could_have_seen(verdict: GateResult) -> str:
     """The smallest changes that could have been seen, noisiest metric first; empty
     without a baseline.
     """
-    found = [
-        (
-            one.detectable / abs(one.base) if one.base else 0.0,
-            f"{one.name} {_change(one, one.base, one.detectable)}",
-        )
-        for one in verdict.checks
-        if one.detectable is not None and one.base is not None
-    ]
-    return ", ".join(words for _, words in sorted(found, key=lambda one: -one[0]))
+    found: list[tuple[float, str]] = []
+    for check in verdict.checks:
+        base, detectable = check.base, check.detectable
+        if base is not None and detectable is not None:
+            share = detectable / abs(base) if base else 0.0
+            found.append((share, f"{check.name} {_change(check, base, detectable)}"))
+    found.sort(key=lambda one: -one[0])
+    return ", ".join(words for _, words in found)
 
 
 def may_be_accepted(verdict: GateResult) -> bool:
@@ -220,13 +249,10 @@ def with_cause(verdict: GateResult, check: Check) -> str:
     where no table is beside it.
     """
     words = one_line(check.message)
-    if (
-        check.outcome is Outcome.FAIL
-        and check.kind == "relative"
-        and verdict.comparison
-    ):
-        return f"{words} {one_line(verdict_words(verdict.comparison))}"
-    return words
+    is_limit = check.outcome is Outcome.FAIL and check.kind == "relative"
+    if not is_limit or verdict.comparison is None:
+        return words
+    return f"{words} {one_line(verdict_words(verdict.comparison))}"
 
 
 def location(verdict: GateResult, check: Check) -> tuple[str, int]:
@@ -240,24 +266,18 @@ def location(verdict: GateResult, check: Check) -> tuple[str, int]:
 
 def blocks(verdict: GateResult, check: Check) -> bool:
     """Whether the check is what makes the exit code what it is."""
-    refuses = (
-        check.outcome is Outcome.CANNOT_TELL
-        and check.level == "error"
-        and verdict.exit_code == 4
-    )
-    return refuses or check.outcome in (Outcome.FAIL, Outcome.BROKEN)
+    if check.outcome is Outcome.CANNOT_TELL:
+        return check.level == "error" and verdict.exit_code == 4
+    return check.outcome in (Outcome.FAIL, Outcome.BROKEN)
 
 
 def _change(check: Check, base: float, detectable: float) -> str:
-    words = change_words(base, detectable, Unit(check.unit))
-    words = (
-        words
-        if words == "any"
-        else {"up": "+", "down": "−", "both": "±"}[check.worse] + words
-    )
-    if check.detectable_outside is None or check.detectable_outside >= detectable:
+    unit = Unit(check.unit)
+    words = change_words(base, detectable, unit)
+    if words != "any":
+        words = _SIGNS[check.worse] + words
+
+    outside = check.detectable_outside
+    if outside is None or outside >= detectable:
         return words
-    return (
-        f"{words} ({change_words(base, check.detectable_outside, Unit(check.unit))} "
-        "outside the unchanged ops)"
-    )
+    return f"{words} ({change_words(base, outside, unit)} outside the unchanged ops)"
