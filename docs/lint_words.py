@@ -10,6 +10,9 @@ The style is written in Vale's format (`existence`, `substitution` and `occurren
 rules), so Vale shows the same in an editor. This reader needs no binary, and it also
 reads what Vale cannot: texts inside rules and Python files. Docstrings are judged by
 the files of the style whose names begin with `Dialect` only.
+
+Names that the package defines are counted by styles/identifiers.yaml: each is a
+warning, and more of them than it allows are an error.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ import yaml
 
 ROOT = Path(__file__).parents[1]
 STYLE = ROOT / "styles" / "tfadvisor"
+NAMES = ROOT / "styles" / "identifiers.yaml"
 # the first words of a page whose text is checked where it comes from
 GENERATED = "<!-- written by"
 RULE_TEXTS = (
@@ -91,7 +95,10 @@ def main(arguments: Sequence[str]) -> int:
     if not given.files and not given.pages:
         code = docstrings(ROOT / "tfadvisor")
         remarks += lint(code, [one for one in style if one.name.startswith("Dialect")])
-        texts += code
+        names = identifiers(ROOT / "tfadvisor")
+        for ceiling in read_ceilings(NAMES):
+            remarks += above(ceiling, names)
+        texts += [*code, *names]
     errors = [one for one in remarks if one.level == "error"]
     for one in remarks if given.warnings else errors:
         print(f"{one.place}:{one.line}: {one.level}: {one.message}")
@@ -100,6 +107,35 @@ def main(arguments: Sequence[str]) -> int:
         f"{len(texts)} texts"
     )
     return 1 if errors else 0
+
+
+class Ceiling(NamedTuple):
+    """How many names of a kind there may be. name: of the kind."""
+
+    name: str
+    pattern: re.Pattern[str]
+    most: int
+
+
+def read_ceilings(file: Path) -> list[Ceiling]:
+    """What styles/identifiers.yaml allows."""
+    return [
+        Ceiling(entry["name"], re.compile(entry["pattern"]), entry["most"])
+        for entry in yaml.safe_load(file.read_text("utf-8"))
+    ]
+
+
+def above(ceiling: Ceiling, names: Sequence[Text]) -> list[Remark]:
+    """A warning for each name of the kind, and an error where they are too many."""
+    found = [
+        Remark(name.place, name.line, "warning", f"{ceiling.name}: '{name.words}'")
+        for name in names
+        if ceiling.pattern.search(name.words)
+    ]
+    if len(found) > ceiling.most:
+        said = f"{ceiling.name}: {len(found)} names, at most {ceiling.most} may be."
+        found.append(Remark(_shown(NAMES), 1, "error", said))
+    return found
 
 
 def read_style(folder: Path) -> list[Rule]:
@@ -335,6 +371,36 @@ def docstrings(package: Path) -> list[Text]:
                     Text(_shown(file), node.lineno, _CODE.sub("_", node.value.value))
                 )
     return texts
+
+
+_WORD = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z0-9]+")
+
+
+def identifiers(package: Path) -> list[Text]:
+    """Each name that the package defines, as its words in lower case: of functions,
+    classes, arguments, variables and fields, as often as it is bound.
+    """
+    texts = []
+    for file in sorted(package.rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            name = _defined(node)
+            if name:
+                words = " ".join(_WORD.findall(name)).lower()
+                texts.append(Text(_shown(file), node.lineno, words))
+    return texts
+
+
+def _defined(node: Any) -> str:
+    """The name that a node binds, "" for another node."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return node.name
+    if isinstance(node, ast.arg):
+        return node.arg
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        return node.id
+    if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+        return node.attr
+    return ""
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ from tfadvisor.advice.savings import (
     without,
 )
 
-DEVICES = ("cpu", "gpu")
+DEVICES = ("cpu",)
 CLASS_OF = {
     **dict.fromkeys(("kernel", "precision", "placement"), "compute"),
     "memory": "transfer",
@@ -216,7 +216,7 @@ def _kind(pair: Pair) -> str:
 
 
 def fitted(pairs: Sequence[Pair]) -> Calibration:
-    """All that `rules/savings.json` holds."""
+    """All that `rules/savings.json` holds of CPUs."""
     chosen = usable(pairs)
     return _calibration(
         chosen, {name: _means(name, chosen) for name in PRIOR}, errors_left_out(chosen)

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from counts import Counts, Judged, by_class, counts
 from fit import told
+from gpu_rows import Row, rows
 from msgspec.structs import replace
 from pairs import Pair
 
-from tfadvisor.advice.savings import Calibration
+from tfadvisor.advice.savings import FEWEST_PAIRS, Calibration
 
 NOTE = (
     "<!-- written by benchmarks/savings/run.py; run it again instead of editing -->\n\n"
@@ -36,6 +37,7 @@ def written(
         _lead(diagnosis, blind),
         _tables(diagnosis, blind),
         _method(known),
+        _on_gpu(rows()),
         _each("## Every program of the diagnosis benchmark", diagnosis),
         _each("## Every program of the blind batches", blind),
         _silent(silent),
@@ -56,8 +58,8 @@ Of {other.programs} programs of the [blind batches](../diagnosis/first-sight.md)
 it lies inside in {other.inside:.0%}, and the middle is off by {other.median_error * 100:.0f} points. As rules had their savings,
 before they were replayed, it lay inside in {then.inside:.0%} and {before.inside:.0%}.
 
-All of this is about runs without an accelerator. On GPUs and TPUs no pairs were measured, so a saving there is the share of
-time that the fault itself is seen to take, as its basis says.
+All of this is about runs without an accelerator. On an H200 a finding prints its rule's own range, and never more than it
+takes itself, where two programs bear that out ([below](#on-a-gpu)). On TPUs nothing was measured: findings say what they take.
 
 """
 
@@ -157,6 +159,32 @@ def _method(known: Calibration) -> str:
         "`benchmarks/savings/fit.py`.\n\n",
     ]
     return "\n".join(lines)
+
+
+def _on_gpu(programs: Sequence[Row]) -> str:
+    """What programs of docs/on-a-gpu.md bear out."""
+    lines = [
+        "## On a GPU\n",
+        "Programs with a fault and without, on an H200, timed without a profiler: each "
+        "row of [on a GPU](../../docs/on-a-gpu.md)",
+        "with a healthy form of the same work. A program bears its class out where it "
+        "saves nine tenths or more of what the rule",
+        f"says could go at most. Where fewer than {FEWEST_PAIRS} of a class do, findings "
+        "print no range.\n",
+        "| program | class of fault | finding | at most | true | bears it out |",
+        "|---|---|---|---|---|---|",
+    ]
+    for one in sorted(programs, key=lambda one: (one.fault, one.program)):
+        cells = (
+            f"`{one.program}`",
+            one.fault,
+            f"`{one.rule}`" if one.rule else "none",
+            f"{one.takes:.0%}" if one.takes is not None else "–",
+            f"{one.saves:.0%}",
+            "yes" if one.bears_out else "**no**",
+        )
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n\n"
 
 
 def _each(title: str, found: Sequence[Judged]) -> str:

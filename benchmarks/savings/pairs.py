@@ -27,14 +27,15 @@ sys.path.insert(0, str(DIAGNOSIS))
 
 import tfadvisor.metrics  # noqa: E402, F401
 from tfadvisor.advice.findings import Finding  # noqa: E402
-from tfadvisor.advice.judging.judge_rules import fired_rules  # noqa: E402
-from tfadvisor.advice.judging.judged import finding_of, in_order  # noqa: E402
+from tfadvisor.advice.judging.judge_rules import run_rules  # noqa: E402
 from tfadvisor.advice.loading.catalogue import load_catalogue  # noqa: E402
 from tfadvisor.advice.loading.rule import Rule  # noqa: E402
+from tfadvisor.advice.ranking import finding_alone, shared  # noqa: E402
 from tfadvisor.advice.savings import (  # noqa: E402
     TRACER,
     Claim,
     claim_of,
+    may_be_foreseen,
     parts_of,
 )
 from tfadvisor.metrics.registry import Metrics, measure  # noqa: E402
@@ -43,7 +44,7 @@ from tfadvisor.timeline.run.run_summary import merge  # noqa: E402
 
 
 class Said(msgspec.Struct, frozen=True):
-    """A finding that saves something. claim: what it is seen to take, and its range as
+    """A finding that may print a range. claim: what it is seen to take, and its range as
     its rule has it.
 
     named: whether it is the planted fault that it names.
@@ -197,27 +198,20 @@ def _untraced_ms(metrics: Metrics) -> float:
 def _said(
     metrics: Metrics, rules: Sequence[Rule], planted: Mapping[str, Any], blind: bool
 ) -> Iterator[Said]:
-    for one in in_order(fired_rules(rules, metrics).judged, metrics):
-        if one.saving.high > 0:
-            yield Said(
-                claim_of(one, metrics),
-                not blind and _names(finding_of(one, metrics), metrics, planted),
-            )
+    for one in shared(run_rules(rules, metrics), metrics).kept:
+        if one.own.high > 0 and may_be_foreseen(one):
+            finding = finding_alone(one, metrics)
+            yield Said(claim_of(one, metrics), not blind and _names(finding, planted))
 
 
-def _names(finding: Finding, metrics: Metrics, planted: Mapping[str, Any]) -> bool:
+def _names(finding: Finding, planted: Mapping[str, Any]) -> bool:
     """Whether it is the planted cause, or one whose cure is its cure as well, that a
     finding of the diagnosis benchmark names.
     """
     from adapters import tfadvisor as adapter  # only that benchmark has causes
     from answers import Answer, Planted, load_truth, names_cause
 
-    class Report:
-        pass
-
-    report = Report()
-    report.metrics = metrics
-    cause = adapter.cause_of(finding, report)
+    cause = adapter.cause_of(finding)
     return names_cause(
         Answer((cause,), True, ""),
         Planted("", "", (planted["cause"], *planted.get("also", []))),

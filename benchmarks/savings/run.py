@@ -1,5 +1,5 @@
-"""How true are promised savings? Fits what goes with a fault, writes rules/savings.json
-and benchmarks/savings/results.md.
+"""How true are promised savings? Fits what goes with a fault on CPUs, counts the programs
+on a GPU (`on_gpu.json`), writes rules/savings.json and benchmarks/savings/results.md.
 
     python benchmarks/savings/run.py                          from pairs.json
     python benchmarks/savings/run.py --data FOLDER [--again]  reads new recordings first; --again: all of them
@@ -16,12 +16,14 @@ import sys
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import page
 from counts import counts, judged
 from fit import fitted, left_out
+from gpu_rows import held, rows
 from pairs import ROOT, collected, keep, kept
 
 CALIBRATION = ROOT / "rules" / "savings.json"
@@ -51,7 +53,8 @@ def main() -> int:
     if not of_diagnosis:
         print("there are no pairs: give --data", file=sys.stderr)
         return 1
-    calibration, others = fitted(of_diagnosis), left_out(of_diagnosis)
+    others = left_out(of_diagnosis)
+    calibration = replace(fitted(of_diagnosis), held={"gpu": held(rows())})
     CALIBRATION.write_text(
         json.dumps(msgspec.to_builtins(calibration), indent=1) + "\n", encoding="utf-8"
     )

@@ -148,7 +148,7 @@ def test_a_metric_and_its_rule(copy: Path) -> None:
     assert '"slowest_step_ratio"' in analyze(copy, "--format", "json")
     run(copy, "-m", "tfadvisor", "rules", "check", "rules")
     assert "several times as long" in run(
-        copy, "-m", "tfadvisor", "rules", "show", "one-step-far-longer"
+        copy, "-m", "tfadvisor", "explain", "one-step-far-longer"
     )
 
 

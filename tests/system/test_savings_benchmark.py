@@ -9,8 +9,9 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from support.places import ROOT
+from support.places import FIXTURES, ROOT
 
+from tfadvisor.advice.loading.catalogue import built_in_rules
 from tfadvisor.advice.savings import PARTS, Claim, calibration
 
 BENCHMARK = ROOT / "benchmarks" / "savings"
@@ -19,7 +20,8 @@ BENCHMARK = ROOT / "benchmarks" / "savings"
 @pytest.fixture
 def benchmark(monkeypatch: pytest.MonkeyPatch) -> dict[str, ModuleType]:
     monkeypatch.syspath_prepend(str(BENCHMARK))
-    return {name: importlib.import_module(name) for name in ("pairs", "fit", "counts")}
+    names = ("pairs", "fit", "counts", "gpu_rows")
+    return {name: importlib.import_module(name) for name in names}
 
 
 def pair(benchmark: dict[str, ModuleType], claim: Claim, **changes: Any) -> Any:
@@ -65,6 +67,73 @@ def test_what_is_stored_is_what_the_pairs_give(
         assert fault.left == pytest.approx(stored.faults[name].left, abs=2e-3)
         assert fault.keeps == pytest.approx(stored.faults[name].keeps, abs=2e-3)
         assert fault.spread == pytest.approx(stored.faults[name].spread, abs=2e-2)
+
+
+def test_what_is_stored_of_a_gpu_is_what_its_programs_bear_out(
+    benchmark: dict[str, ModuleType],
+) -> None:
+    rows = benchmark["gpu_rows"].rows()
+
+    assert calibration().held == {"gpu": benchmark["gpu_rows"].held(rows)}
+
+
+def test_each_program_of_a_gpu_with_a_known_saving_is_a_row(
+    benchmark: dict[str, ModuleType],
+) -> None:
+    """As the page of that evaluation has it, in its column of savings by the clock."""
+    page = (ROOT / "docs" / "on-a-gpu.md").read_text(encoding="utf-8")
+    _, _, section = page.partition("## Programs with a fault\n")
+    lines = section.partition("\n## ")[0].splitlines()
+    cells = (line.split("|") for line in lines if line.startswith("| `"))
+    known = {
+        row[1].strip(" `"): int(row[3].strip(" %")) for row in cells if row[3].strip()
+    }
+    rows = benchmark["gpu_rows"].rows()
+    rules = {rule.id for rule in built_in_rules()}
+
+    assert {one.program for one in rows} == set(known)
+    for one in rows:
+        assert 100 * one.saves == pytest.approx(known[one.program], abs=1.0)
+        assert one.fault in calibration().faults
+        assert one.rule is None or one.rule in rules
+
+
+def test_a_program_bears_out_what_it_saves_nine_tenths_of(
+    benchmark: dict[str, ModuleType],
+) -> None:
+    """Of 50% that could go 45 are as much. A fault that no finding names bears none
+    out.
+    """
+    row = benchmark["gpu_rows"].Row
+    programs = [
+        row("a", "host", "x", 0.5, 0.45),
+        row("b", "host", "x", 0.5, 0.449),
+        row("c", "host", "x", 0.2, 0.9),
+        row("d", "launch", None, None, 0.9),
+        row("e", "compute", "x", 0.5, 0.9),
+    ]
+
+    found = benchmark["gpu_rows"].held(programs)
+
+    assert (found.where, found.pairs) == ("On an H200", {"compute": 1, "host": 2})
+
+
+@pytest.mark.parametrize("blind", [False, True])
+def test_a_recording_says_what_its_findings_may_print(
+    benchmark: dict[str, ModuleType], monkeypatch: pytest.MonkeyPatch, blind: bool
+) -> None:
+    """jax-logging is 92% Python on the host, whose rule leaves 5% of it at least."""
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks" / "diagnosis"))
+    pairs = benchmark["pairs"]
+    metrics = pairs._metrics(FIXTURES / "jax-logging")
+    said = list(
+        pairs._said(metrics, built_in_rules(), {"cause": "host/work-in-loop"}, blind)
+    )
+
+    assert said[0].claim.rule == "host-work-in-loop"
+    assert said[0].named is not blind
+    share = metrics.value("loop_python_fraction")
+    assert said[0].claim.range == pytest.approx((0.5 * share, 0.95 * share))
 
 
 def test_promises_about_programs_left_out_keep_to_the_bars(

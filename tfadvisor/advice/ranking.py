@@ -29,7 +29,7 @@ from tfadvisor.advice.findings import (
 )
 from tfadvisor.advice.findings import Evidence as Seen
 from tfadvisor.advice.judging.cause import LOSSES, Cause
-from tfadvisor.advice.judging.claims import shared_out
+from tfadvisor.advice.judging.claims import SharedOut, shared_out
 from tfadvisor.advice.judging.conditions import fill
 from tfadvisor.advice.judging.judge_rules import Fired, broken_by
 from tfadvisor.advice.judging.judged import Judged, is_few, is_guessed
@@ -81,14 +81,8 @@ def ranked(
     """The findings of the rules that fired. cause: what the run is bound by, where that is
     known.
     """
-    heard = [
-        _corrected(one, metrics, evidence)
-        for one in fired.judged
-        if evidence.why_ignored(one.rule.id) is None
-    ]
-    by_size = _in_order(heard, evidence, lambda one: one.own.high)
-    shared = shared_out(by_size, metrics)
-    foreseen = foresee(shared.kept, metrics, known, _ordered_by(evidence))
+    heard = shared(fired, metrics, evidence)
+    foreseen = foresee(heard.kept, metrics, known, _ordered_by(evidence))
 
     findings: list[Finding] = []
     broken = list(fired.broken)
@@ -102,10 +96,25 @@ def ranked(
     return Ranking(
         findings=placed,
         plan=plan_of(placed),
-        not_applicable=(*fired.not_applicable, *shared.spent),
+        not_applicable=(*fired.not_applicable, *heard.spent),
         broken=tuple(broken),
         notes=_notes(fired, evidence),
     )
+
+
+def shared(
+    fired: Fired, metrics: Metrics, evidence: Evidence = NOTHING_MORE
+) -> SharedOut:
+    """Those that are heard, the largest first, with the step's time shared out among
+    them.
+    """
+    heard = [
+        _corrected(one, metrics, evidence)
+        for one in fired.judged
+        if evidence.why_ignored(one.rule.id) is None
+    ]
+    by_size = _in_order(heard, evidence, lambda one: one.own.high)
+    return shared_out(by_size, metrics)
 
 
 # What is known beside the trace.

@@ -46,7 +46,9 @@ class Held(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     where: str
     """As `On an H200`."""
     pairs: Mapping[str, int]
-    """How many saved what their finding takes or more, by class of fault."""
+    """How many saved as much as their finding says at most, or more, by class of
+    fault.
+    """
 
 
 @cache
@@ -83,7 +85,7 @@ MEASURED = (
     "With it goes other time of the step, as in {pairs} measured on CPUs with such a "
     "fault and without."
 )
-HELD = "{where} {pairs} with such a fault saved as much or more."
+HELD = "{where} {pairs} with such a fault saved about as much, or more."
 FEWEST_PAIRS = 2
 """Fewer programs that were measured with such a fault and without bear no range out."""
 Order = Callable[[Sequence[Judged], Callable[[Judged], float]], list[Judged]]
@@ -116,12 +118,13 @@ def foresee(
     tracer = metrics.value("tracer_fraction") or 0.0
 
     def alone(one: Judged) -> float:
-        if not _may_be_foreseen(one):
+        if not may_be_foreseen(one):
             return one.own.high
-        return promises(parts, tracer, [claim_of(one, metrics)], known)[0].high
+        promise = promises(parts, tracer, [claim_of(one, metrics)], known)[0]
+        return promise.high * one.correction
 
     ordered = order(judged, alone)
-    sure = [one for one in ordered if _may_be_foreseen(one)]
+    sure = [one for one in ordered if may_be_foreseen(one)]
     claims = [claim_of(one, metrics) for one in sure]
     promised = promises(parts, tracer, claims, known)
     saving = {
@@ -131,7 +134,7 @@ def foresee(
     return [Foreseen(one, saving.get(one.rule.id)) for one in ordered]
 
 
-def _may_be_foreseen(one: Judged) -> bool:
+def may_be_foreseen(one: Judged) -> bool:
     """Whether its size is certain, and a measurement may stand behind it."""
     if one.rule.proof != "shown":
         return False
@@ -140,7 +143,7 @@ def _may_be_foreseen(one: Judged) -> bool:
 
 def _own_range(one: Judged, held: Held | None, known: Calibration) -> Saving | None:
     """The rule's own, no more than the finding takes, where programs bear it out."""
-    if held is None or not _may_be_foreseen(one):
+    if held is None or not may_be_foreseen(one):
         return None
     pairs = held.pairs.get(known.class_of_fault(one.rule.id, one.rule.category), 0)
     if pairs < FEWEST_PAIRS:
@@ -157,7 +160,7 @@ def claim_of(one: Judged, metrics: Metrics) -> Claim:
     if saving is not None:
         share = (metrics.value(saving.metric) or 0.0) * saving.high
         whole = metrics.value(saving.whole) if saving.whole else None
-        share = max(share, whole or 0.0) * one.correction
+        share = max(share, whole or 0.0)
         reach = metrics.value(saving.reach) if saving.reach else None
     return Claim(
         rule=one.rule.id,
@@ -180,7 +183,7 @@ def _promised(one: Judged, promise: Promise) -> Saving | None:
         return None
     measured = MEASURED.format(pairs=f"{promise.pairs} programs")
     basis = f"{one.own.basis} {measured}"
-    low, high = promise.low, promise.high
+    low, high = promise.low * one.correction, promise.high * one.correction
     most = one.takes
     if most is not None and one.own.high < SMALL and high > most:
         low = low if low < most else 0.0

@@ -59,7 +59,8 @@ Preset = Annotated[
     choice(
         "--preset",
         names=("recommended", "none"),
-        help="instead of the configuration's",
+        metavar="NAME",
+        help="the preset instead of the configuration's",
         panel=_JUDGING,
     ),
 ]
@@ -68,9 +69,10 @@ OnCannotTell = Annotated[
     choice(
         "--on-cannot-tell",
         names=("pass", "warn", "fail"),
-        help="if the data do not decide: pass with a notice (the default), warn, or exit "
-        "with 4 (fail)",
+        metavar="WORD",
+        help="if the data do not decide; fail exits with 4",
         panel=_JUDGING,
+        usual="pass",
     ),
 ]
 Add = Annotated[
@@ -112,7 +114,7 @@ Links = Annotated[
     ),
 ]
 Format = Annotated[
-    str | None, one_format(names_of(VERDICT_FORMS), "format of the verdict (text)")
+    str | None, one_format(names_of(VERDICT_FORMS), "format of the verdict")
 ]
 JUnit = Annotated[
     Path | None, option("--junit", "FILE", "JUnit XML: a test case per check", OUTPUT)

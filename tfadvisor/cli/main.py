@@ -33,40 +33,42 @@ _ABOUT = (
 )
 _EXAMPLES = """\
 Examples:
-  tfadvisor logdir/                       the newest run of a logdir, as `tfadvisor analyze logdir/`
-  tfadvisor logdir/ -o report.html        a page for a browser
-  tfadvisor run -- python train.py        records a program as it is, and prints its report
+  tfadvisor logdir/                    the newest run of a logdir, analysed
+  tfadvisor logdir/ -o report.html     a page for a browser
+  tfadvisor run -- python train.py     record a program, print its report
+  tfadvisor fix logdir/ --source train.py
+  tfadvisor try --from logdir/ -- python train.py
   tfadvisor compare before/ after/
-  tfadvisor fix logdir/ --source train.py   a patch to your program, as a diff
-  tfadvisor try --from logdir/ -- python train.py   measures what the fixes are worth
-  tfadvisor COMMAND --help                options, examples and exit codes of a command
+  tfadvisor explain mfu                what a word, rule or metric means
+  tfadvisor COMMAND --help             a command's options and examples
 
-Exit codes: 0 fine, 1 the gate failed or a finding at --fail-on level, 2 usage, 3 nothing to analyse, 4 not comparable or
-not enough data to judge, 5 a rule or metric broke, 130 interrupted, 143 terminated."""
+Exit codes: 0 fine, 1 the gate failed or a finding at --fail-on level, 2 usage,
+3 nothing to analyse, 4 not comparable or not enough data to judge, 5 a rule or
+metric broke, 130 interrupted, 143 terminated."""
 
 _FILES = {"try": "try_out"}
 """Where a command stands whose name is a word of Python."""
 
 
+_FIRST = ("run", "analyze", "try", "fix", "gate")
+_MORE = (
+    "compare",
+    "baseline",
+    "explain",
+    "rules",
+    "flags",
+    "fleet",
+    "export",
+    "mcp",
+)
+
+
 class _Commands(LazyCommands):
     modules: ClassVar = {
         name: f"tfadvisor.cli.commands.{_FILES.get(name, name)}"
-        for name in (
-            "run",
-            "analyze",
-            "try",
-            "fix",
-            "gate",
-            "compare",
-            "baseline",
-            "explain",
-            "rules",
-            "flags",
-            "fleet",
-            "export",
-            "mcp",
-        )
+        for name in (*_FIRST, *_MORE)
     }
+    first: ClassVar = _FIRST
 
 
 app = typer.Typer(

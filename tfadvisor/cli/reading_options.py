@@ -237,11 +237,26 @@ def step_range(text: str) -> tuple[int, int]:
     return int(first or 0), int(last) if last else 1 << 62
 
 
+def listed(names: Sequence[str]) -> str:
+    """`text, json or html`."""
+    return (
+        f"{', '.join(names[:-1])} or {names[-1]}" if len(names) > 1 else "".join(names)
+    )
+
+
 def choice(
-    *flags: str, names: Sequence[str], help: str, panel: str | None = None
+    *flags: str,
+    names: Sequence[str],
+    metavar: str,
+    help: str,
+    panel: str | None = None,
+    usual: str = "",
 ) -> Any:
     """An option of Typer that takes one of these names. Any other raises UsageError and
     says which was meant.
+
+    The names stand in the help, since a metavar that is too wide is broken anywhere.
+    usual: what it is where nobody says, if Typer does not show it.
     """
 
     def checked(context: typer.Context, value: str | None) -> str | None:
@@ -251,31 +266,32 @@ def choice(
             f"{flags[0]} {value}: choose {listed(names)}.{did_you_mean(value, names)}"
         )
 
+    default = f" ({usual})" if usual else ""
     return typer.Option(
         *flags,
-        metavar="|".join(names),
-        help=help,
+        metavar=metavar,
+        help=f"{help}: {listed(names)}{default}",
         callback=checked,
         rich_help_panel=panel,
     )
 
 
 def one_format(names: Sequence[str], help: str, panel: str | None = OUTPUT) -> Any:
-    """The option that chooses the form of an output."""
-    return choice("--format", "-f", names=names, help=help, panel=panel)
+    """The option that chooses the form of an output; the first is the usual one."""
+    return choice(
+        *("--format", "-f"),
+        names=names,
+        metavar="FORM",
+        help=help,
+        panel=panel,
+        usual=names[0],
+    )
 
 
 ReportFormat = Annotated[
-    str | None, one_format(names_of(REPORT_FORMS), "format of the report (text)")
+    str | None, one_format(names_of(REPORT_FORMS), "format of the report")
 ]
 Details = Annotated[
     bool, option("--details", "", "text: every finding, fix, metric and step", OUTPUT)
 ]
 LEDGER = Path(".tfadvisor/ledger.jsonl")
-
-
-def listed(names: Sequence[str]) -> str:
-    """`text, json or html`."""
-    return (
-        f"{', '.join(names[:-1])} or {names[-1]}" if len(names) > 1 else "".join(names)
-    )

@@ -182,6 +182,8 @@ class LazyCommands(Commands):
     """
 
     modules: ClassVar[Mapping[str, str]]
+    first: ClassVar[Sequence[str]] = ()
+    """Commands that --help shows first; the others stand below `More`."""
     default = "analyze"
     """The command that a path in place of a command is for."""
 
@@ -193,10 +195,10 @@ class LazyCommands(Commands):
         """None for one that there is not."""
         if cmd_name not in self.modules:
             return None
-        command = typer.main.get_command(
-            importlib.import_module(self.modules[cmd_name]).app
-        )
+        module = importlib.import_module(self.modules[cmd_name])
+        command: Any = typer.main.get_command(module.app)
         command.name = cmd_name
+        command.rich_help_panel = None if cmd_name in self.first else "More"
         return command
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

@@ -193,7 +193,7 @@ def sketch(
     kinds: Collection[str],
     framework: str,
 ) -> tuple[int, ...]:
-    """The same of a report's parts."""
+    """As `sketch_of`, from a report's parts."""
     if not ops:
         return ()
 

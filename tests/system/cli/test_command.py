@@ -77,7 +77,7 @@ def test_fail_on_exits_with_1_only_for_a_finding_of_that_level() -> None:
         ["analyze", SLOW, "--rules", "/nonexistent"],
         ["analyze", SLOW, "-o", SLOW / "report.txt"],
         ["analyze", SLOW, SLOW],
-        ["rules", "show", "nonsense"],
+        ["explain", "nonsense"],
         ["nonsense"],
         ["--nonsense"],
     ],
@@ -240,7 +240,7 @@ def test_version() -> None:
 
 def test_the_catalogue() -> None:
     listed = tfadvisor("rules", "list").stdout
-    shown = tfadvisor("rules", "show", "input-not-prefetched").stdout
+    shown = tfadvisor("explain", "input-not-prefetched").stdout
 
     assert "input-not-prefetched" in listed
     assert "dataset.prefetch(tf.data.AUTOTUNE)" in shown

@@ -147,7 +147,7 @@ def test_examples_keep_their_lines(say: Say) -> None:
         (["analyze", SLOW, "--formt", "json"], "--format"),
         (["analyze", SLOW, "--format", "jsn"], "json"),
         (["analyze", SLOW, "--fail-on", "hihg"], "high"),
-        (["rules", "show", "input-not-prefetchd"], "input-not-prefetched"),
+        (["explain", "input-not-prefetchd"], "input-not-prefetched"),
         (["analyze", SLOW, "--disable", "input-loader-in-stp"], "input-loader-in-step"),
         (["analyze", FIXTURES, "--run", "jax-loder"], "jax-loader"),
         (["analyze", SLOW, "--host", "trac"], "trace"),

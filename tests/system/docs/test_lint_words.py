@@ -102,7 +102,6 @@ def test_generated_pages_are_checked_where_they_come_from(words: ModuleType) -> 
     assert {
         "README.md",
         "docs/gate.md",
-        "docs/glossary.md",
         "benchmarks/gate_study/page.md",
     } <= pages
     assert (
@@ -177,3 +176,31 @@ def test_words_near_the_dialect_are_not(words: ModuleType, docstring: str) -> No
     assert [
         message for _, message in found(words, docstring) if "dialect" in message
     ] == []
+
+
+def test_names_are_read_as_words_wherever_they_are_bound(
+    words: ModuleType, tmp_path: Path
+) -> None:
+    (tmp_path / "a.py").write_text(
+        "class ToldHosts:\n    def _told_by(self, one):\n        self.is_told = one.said\n"
+    )
+
+    assert [name.words for name in words.identifiers(tmp_path)] == [
+        "told hosts",
+        "told by",
+        "self",
+        "one",
+        "is told",
+    ]
+
+
+@pytest.mark.parametrize(("most", "errors"), [(2, 0), (1, 1)])
+def test_more_names_of_the_dialect_than_there_were_are_an_error(
+    words: ModuleType, most: int, errors: int
+) -> None:
+    names = [words.Text("a.py", 3, one) for one in ("told", "is told", "cannot tell")]
+    (of_dialect, _) = words.read_ceilings(words.NAMES)
+
+    remarks = words.above(of_dialect._replace(most=most), names)
+
+    assert [one.level for one in remarks] == ["warning", "warning", *["error"] * errors]

@@ -49,7 +49,6 @@ NAMES: dict[str, list[str]] = {
     "fix --source": ["fix", "{trace}", "--source", LONG],
     "rules check": ["rules", "check", LONG],
     "explain": ["explain", LONG],
-    "flags check": ["flags", "check", LONG],
     "try --from": ["try", "--from", LONG, "--", "true"],
     "try --patch": ["try", "--patch", LONG, "--", "true"],
     "try --patch a file": ["try", "--patch", f"{LONG}.diff", "--", "true"],
@@ -173,7 +172,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 CODES = {"fleet report": 3, "run --attach": 3, "a rule": 5}
 """Of calls that do not end with 2, as a mistake in the arguments does."""
-FINE = {"a flag", "a flag's version", "compare", "rules list", "metrics list"}
+FINE = {"a flag", "a flag's version", "compare", "rules list", "explain"}
 """Calls that nothing is wrong with: versions and levels have any number of digits, and
 these commands need no folder.
 """

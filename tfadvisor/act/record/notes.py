@@ -59,7 +59,7 @@ class _Facts(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def loop(self) -> ProgramLoop | None:
-        """Which is told."""
+        """The one that is reported."""
         return self.during or self.before
 
     @cached_property

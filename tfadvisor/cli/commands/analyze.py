@@ -49,13 +49,15 @@ Examples:
   tfadvisor analyze worker0.xplane.pb worker1.xplane.pb -o report.json
   tfadvisor analyze logdir/ --params 6.7B --bandwidth 300 --fail-on high
 
-Exit codes: 0 fine, 1 a finding at --fail-on level, 2 usage, 3 nothing to analyse, 5 a rule or metric broke."""
+Exit codes: 0 fine, 1 a finding at --fail-on level, 2 usage, 3 nothing to
+analyse, 5 a rule or metric broke."""
 
 FailOn = Annotated[
     str | None,
     choice(
         "--fail-on",
         names=[one.value for one in Severity],
+        metavar="LEVEL",
         help="exit with 1 if a finding is at least this severe",
         panel=RULES,
     ),
@@ -65,8 +67,8 @@ IgnoredBy = Annotated[
     option(
         "--config",
         "FILE",
-        "read what to ignore, [[ignore]], from FILE (default: nearest tfadvisor.toml "
-        "or pyproject.toml)",
+        "read what to ignore, [[ignore]], from FILE instead of the nearest "
+        "tfadvisor.toml or pyproject.toml",
         RULES,
     ),
 ]

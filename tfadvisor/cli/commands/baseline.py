@@ -70,9 +70,7 @@ Reason = Annotated[
 Keep = Annotated[
     int | None, option("--keep", "N", "how many runs a baseline keeps (30)", BASELINE)
 ]
-Format = Annotated[
-    str | None, one_format(("text", "json"), "format of the list (text)")
-]
+Format = Annotated[str | None, one_format(("text", "json"), "format")]
 
 Page = Annotated[
     Path | None, option("--output -o", "FILE", "the page, one HTML file", OUTPUT)

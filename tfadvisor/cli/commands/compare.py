@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 _EXAMPLES = """\
 Examples:
   tfadvisor compare before/ after/
-  tfadvisor compare logdir/ logdir/ --base-run 2026_01_31_12_00_00 --new-run 2026_02_01_09_30_00
   tfadvisor compare before/ after/ -o change.html
-  tfadvisor compare main.xplane.pb branch.xplane.pb --format markdown >> "$GITHUB_STEP_SUMMARY"
-  tfadvisor compare baselines/default/20260131T120000-1f0c.json logdir/ -o change.json
+  tfadvisor compare logdir/ logdir/ --base-run 2026_01_31_12_00_00
+  tfadvisor compare main.xplane.pb branch.xplane.pb --format markdown
+  tfadvisor compare baselines/default/20260131T120000-1f0c.json logdir/
 
-Exit codes: 0 fine, 2 usage, 3 a side cannot be read, 4 the runs are not comparable, which is
-said in their place, or a side holds no step to compare."""
+Exit codes: 0 fine, 2 usage, 3 a side cannot be read, 4 the runs are not
+comparable, which is said in their place, or a side holds no step to compare."""
 
 _SIDE = (
     "a logdir, a run folder, one *.xplane.pb (or .gz), a snapshot of a baseline "
@@ -54,7 +54,7 @@ Format = Annotated[
     str | None,
     one_format(
         names_of(COMPARISON_FORMS),
-        "format of the comparison (text); html is a page with both runs side by side",
+        "format of the comparison",
     ),
 ]
 

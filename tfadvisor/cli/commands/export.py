@@ -32,7 +32,7 @@ _EXAMPLES = """\
 Examples:
   tfadvisor export logdir/ --to perfetto
   tfadvisor export logdir/ --to perfetto -o run.pftrace
-  tfadvisor export logdir/ --to perfetto -o run.pftrace.gz    a fifth of the size
+  tfadvisor export logdir/ --to perfetto -o run.pftrace.gz   a fifth as large
   tfadvisor export logdir/ --host worker3 --to perfetto -o worker3.pftrace
   tfadvisor export logdir/ --to pgle -o run.pgle.pb
   tfadvisor export run1/ run2/ run3/ --to pgle -o run.pgle.pb
@@ -43,7 +43,13 @@ _ENDINGS = {"perfetto": "pftrace", "pgle": "pgle.pb"}
 
 To = Annotated[
     str,
-    choice("--to", names=tuple(_ENDINGS), help="what to write", panel=OUTPUT),
+    choice(
+        "--to",
+        names=tuple(_ENDINGS),
+        metavar="FORM",
+        help="what to write",
+        panel=OUTPUT,
+    ),
 ]
 Target = Annotated[
     Path | None,

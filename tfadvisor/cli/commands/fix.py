@@ -31,18 +31,22 @@ if TYPE_CHECKING:
 
 _EXAMPLES = """\
 Examples:
-  tfadvisor fix logdir/                                  what would change, as a diff: reads the program where you are
-  tfadvisor fix logdir/ --source train.py | git apply    the same as --apply
-  tfadvisor fix logdir/ --source project/ --apply        writes it, in a clean git work tree; `git checkout .` undoes it
-  tfadvisor fix logdir/ --rule input-not-prefetched      one finding alone
-  tfadvisor fix logdir/ --at train.py:41                 which place, where a change could be made in several
-  tfadvisor fix logdir/ --check -- python train.py       whether the patched program comes through its first steps
+  tfadvisor fix logdir/                              what would change: a diff
+  tfadvisor fix logdir/ --source train.py | git apply
+  tfadvisor fix logdir/ --source project/ --apply    write it
+  tfadvisor fix logdir/ --rule input-not-prefetched  one finding alone
+  tfadvisor fix logdir/ --at train.py:41             one place of several
+  tfadvisor fix logdir/ --check -- python train.py   run it to its first steps
 
-Each finding gets one change at most. `mechanical`: derived from the source, results stay. `guess`: try it before you keep it.
-A line on standard error says what changes in the results. docs/fix.md lists every change.
+It reads the program where you are, or below --source. --apply wants a clean git
+work tree; `git checkout .` undoes it. Each finding gets one change at most.
+`mechanical`: derived from the source, results stay. `guess`: try it before you
+keep it. A line on standard error says what changes in the results. docs/fix.md
+lists every change.
 
-Exit codes: 0 at least one change, 2 usage, 3 nothing to analyse, or with --check a patched program that fails, 4 nothing to
-patch, or several places to choose from."""
+Exit codes: 0 at least one change, 2 usage, 3 nothing to analyse, or with
+--check a patched program that fails, 4 nothing to patch, or several places to
+choose from."""
 _COMMAND = "tfadvisor.command"
 """Where a context keeps what stands after `--`."""
 _CHECK_SECONDS = 300.0
@@ -63,9 +67,7 @@ Apply = Annotated[
 ]
 Format = Annotated[
     str | None,
-    one_format(
-        ("diff", "json"), "diff, or the report with each patch in its fix (diff)"
-    ),
+    one_format(("diff", "json"), "what is printed; json is the report with patches"),
 ]
 RuleId = Annotated[
     list[str] | None,

@@ -22,12 +22,13 @@ if TYPE_CHECKING:
 
 _EXAMPLES = """\
 Examples:
-  tfadvisor flags check "--xla_gpu_enable_latency_hiding_scheduler=true" --jaxlib 0.6.2
-  tfadvisor flags check "XLA_FLAGS='--xla_gpu_autotune_level=0' NCCL_P2P_DISABLE=1 python train.py"
+  tfadvisor flags check --xla_gpu_autotune_level=0 --jaxlib 0.6.2
+  tfadvisor flags check "XLA_FLAGS='…' NCCL_P2P_DISABLE=1 python train.py"
   tfadvisor flags check "$XLA_FLAGS" --fail-on warning --format json
   printenv XLA_FLAGS | tfadvisor flags check -
 
-Exit codes: 0 fine (also when something was found, without --fail-on), 1 something at --fail-on level, 2 usage."""
+Exit codes: 0 fine (also when something was found, without --fail-on), 1
+something at --fail-on level, 2 usage."""
 _LABEL = 9
 _STYLES = {"error": "bold red", "warning": "bold yellow", "note": "cyan", "ok": "green"}
 _LOOK_LIKE_OPTIONS = ("--", "-x", "-tf_")
@@ -68,11 +69,12 @@ FailOn = Annotated[
     choice(
         "--fail-on",
         names=("error", "warning"),
+        metavar="LEVEL",
         help="exit with 1 if anything is at least this bad",
     ),
 ]
 Format = Annotated[
-    str | None, one_format(("text", "json"), "format of the report (text)", None)
+    str | None, one_format(("text", "json"), "format of the report", None)
 ]
 
 app = typer.Typer(

@@ -36,15 +36,15 @@ if TYPE_CHECKING:
 _TABLE = "table"
 _EXAMPLES = """\
 Examples:
-  tfadvisor fleet logs/ -o runs.parquet                                every run below, a row each; only new ones next time
+  tfadvisor fleet logs/ -o runs.parquet     a row for every run below
   tfadvisor fleet gs://bucket/logs --labels '{team}/{model}' -o runs.parquet
-  tfadvisor fleet report runs.parquet                                  what costs most
+  tfadvisor fleet report runs.parquet       what costs most
   tfadvisor fleet report runs.parquet -o fleet.html
 
-needs: pip install 'tfadvisor[fleet]'
+The next time only new runs are read. It needs: pip install 'tfadvisor[fleet]'
 
-Exit codes: 0 fine (also where some runs have no report: their rows say why), 2 usage, 3 a source or the table
-cannot be read."""
+Exit codes: 0 fine (also where some runs have no report: their rows say why), 2
+usage, 3 a source or the table cannot be read."""
 
 
 class _TableOrReport(Commands):
@@ -86,7 +86,7 @@ TableRead = Annotated[
     str, argument("TABLE", "what `tfadvisor fleet` wrote", path_type=str)
 ]
 Format = Annotated[
-    str | None, one_format(names_of(FLEET_FORMS), "format of the report (text)")
+    str | None, one_format(names_of(FLEET_FORMS), "format of the report")
 ]
 
 app = typer.Typer(

@@ -37,13 +37,15 @@ if TYPE_CHECKING:
 
 _EXAMPLES = """\
 Examples:
-  tfadvisor gate logdir/                                      budgets and rules of tfadvisor.toml
-  tfadvisor baseline add logdir/ --store baselines            on the main branch, after each good run
-  tfadvisor gate logdir/ --baseline baselines                 on a branch
-  tfadvisor gate run1/ --candidates run2/ run3/ --baseline baselines      several runs see smaller changes
-  tfadvisor gate logdir/ --baseline baselines --junit gate.xml
-  tfadvisor gate --against origin/main -- python train.py     records both, in turns, for ten minutes at most
-  tfadvisor gate --check-config                               only check tfadvisor.toml
+  tfadvisor gate logdir/                         budgets of tfadvisor.toml
+  tfadvisor baseline add logdir/                 after each good run of main
+  tfadvisor gate logdir/ --baseline DIR          on a branch
+  tfadvisor gate run1/ --candidates run2/ run3/  more runs see smaller changes
+  tfadvisor gate logdir/ --junit gate.xml
+  tfadvisor gate --against origin/main -- python train.py
+  tfadvisor gate --check-config                  only check tfadvisor.toml
+
+--against records both commits, in turns, for ten minutes at most.
 
 tfadvisor.toml:
   preset = "recommended"            # or "none"
@@ -52,8 +54,9 @@ tfadvisor.toml:
   [relative]
   step_time_ms = "3%"
 
-Exit codes: 0 passed (warnings allowed), 1 failed, 2 usage or configuration, 3 a trace cannot be read or a program failed,
-4 not comparable or not enough data to judge, 5 a rule or metric broke, 130 interrupted, 143 terminated."""
+Exit codes: 0 passed (warnings allowed), 1 failed, 2 usage or configuration, 3 a
+trace cannot be read or a program failed, 4 not comparable or not enough data to
+judge, 5 a rule or metric broke, 130 interrupted, 143 terminated."""
 
 
 class Asked(msgspec.Struct, frozen=True):

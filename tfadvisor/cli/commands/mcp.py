@@ -15,9 +15,11 @@ from tfadvisor.errors import UsageError
 
 _EXAMPLES = """\
 Examples:
-  tfadvisor mcp --root ~/project                        what an agent starts; it speaks on standard input and output
-  claude mcp add tfadvisor -- tfadvisor mcp --root .     how one of them is told about it
-  docs/agents.md                                         other agents, and lines for your AGENTS.md
+  tfadvisor mcp --root ~/project        what an agent starts
+  claude mcp add tfadvisor -- tfadvisor mcp --root .
+
+It speaks on standard input and output. docs/agents.md has other agents, and
+lines for your AGENTS.md.
 
 Exit codes: 0 the agent closed the connection, 2 usage."""
 

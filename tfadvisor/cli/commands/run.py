@@ -107,6 +107,7 @@ Then = Annotated[
     choice(
         "--then",
         names=("continue", "stop"),
+        metavar="WORD",
         help="what the program does once it is recorded",
         panel=RECORDING,
     ),

@@ -34,19 +34,22 @@ if TYPE_CHECKING:
 
 _EXAMPLES = """\
 Examples:
-  tfadvisor try --from logdir/ -- python train.py                every fix that the report of a trace offers
-  tfadvisor try --from logdir/ --patch input-not-prefetched -- python train.py   those of one rule
-  tfadvisor try --patch fix.diff -- python train.py --config big.yaml            your own change
-  tfadvisor try --env XLA_FLAGS=--xla_cpu_multi_thread_eigen=false -- python train.py
-  tfadvisor try --ablate -- python train.py                      what input, callbacks, checkpoints, jit, … cost
-  tfadvisor try --passes --budget 30m -- python train.py         which of XLA's passes hurt this program
+  tfadvisor try --from logdir/ -- python train.py     every fix of a report
+  tfadvisor try --from logdir/ --patch input-not-prefetched -- python train.py
+  tfadvisor try --patch fix.diff -- python train.py   your own change
+  tfadvisor try --env OMP_NUM_THREADS=4 -- python train.py
+  tfadvisor try --ablate -- python train.py           what each part costs
+  tfadvisor try --passes --budget 30m -- python train.py
 
-What it does: runs the program as it is and with each change, in turns, without the profiler, until its steps are timed; then
-ends the run. Changes lie in an overlay: no file of yours is written. What the program itself writes, it writes in each run;
-TFADVISOR_TRY=1 in its environment tells it. What was measured goes into the ledger.
+What it does: runs the program as it is and with each change, in turns, without
+the profiler, until its steps are timed; then ends the run. Changes lie in an
+overlay: no file of yours is written. What the program itself writes, it writes
+in each run; TFADVISOR_TRY=1 in its environment tells it. What was measured goes
+into the ledger.
 
-Exit codes: 0 a candidate is better, 1 none is, 2 usage, 3 the program failed or never stepped, 4 cannot tell, or
-the report offers nothing to try, 130 interrupted (what was measured by then is printed), 143 terminated."""
+Exit codes: 0 a candidate is better, 1 none is, 2 usage, 3 the program failed or
+never stepped, 4 cannot tell, or the report offers nothing to try, 130
+interrupted (what was measured by then is printed), 143 terminated."""
 TRYING = "What to try"
 EXIT_CODES = {"winner": 0, "none better": 1, "cannot tell": 4}
 
@@ -113,9 +116,7 @@ Budget = Annotated[
 LedgerFile = Annotated[
     Path, option("--ledger", "FILE", "file that keeps the measurements", OUTPUT)
 ]
-Format = Annotated[
-    str | None, one_format(("text", "json"), "format of the result (text)")
-]
+Format = Annotated[str | None, one_format(("text", "json"), "format of the result")]
 
 app = typer.Typer(add_completion=False)
 

@@ -232,15 +232,15 @@ def _run_info(run: RunSummary) -> RunInfo:
     )
 
 
-def steps_info(run: RunSummary, told: Sequence[HostSummary]) -> StepsInfo:
-    """The steps of a run. told: the hosts whose steps are listed one by one."""
+def steps_info(run: RunSummary, listed: Sequence[HostSummary]) -> StepsInfo:
+    """The steps of a run. listed: the hosts whose steps are shown."""
     weakest = min(
         (host.steps for host in run.hosts), key=lambda steps: steps.confidence
     )
-    each = tuple(step for host in told for step in _counted(host))
-    left_out = len(run.hosts) - len(told)
+    each = tuple(step for host in listed for step in _counted(host))
+    left_out = len(run.hosts) - len(listed)
     more = (
-        f"; each step is listed of {len(told)} of {len(run.hosts):,} hosts, --host "
+        f"; each step is listed of {len(listed)} of {len(run.hosts):,} hosts, --host "
         "NAME lists another's"
         if left_out
         else ""
@@ -252,7 +252,7 @@ def steps_info(run: RunSummary, told: Sequence[HostSummary]) -> StepsInfo:
         about=weakest.about + more,
         time_ms=_times(run),
         each=each,
-        set_aside=tuple(step for host in told for step in _set_aside(host)),
+        set_aside=tuple(step for host in listed for step in _set_aside(host)),
     )
 
 

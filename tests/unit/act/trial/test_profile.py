@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from support.places import ROOT
-from tfadvisor.act.record.witnesses import between_turns
 
 import tfadvisor
 from tfadvisor.act.trial.ablation import profile_of, with_measured
 from tfadvisor.act.trial.result import Arm, Ratio, TrialResult, TriedSteps
+from tfadvisor.advice.evidence import BetweenTurns
 from tfadvisor.advice.findings import Location
+from tfadvisor.advice.ranking import between_turns
 
 
 def arm(name: str, kind: str, estimate: float, **more: Any) -> Arm:
@@ -137,12 +138,14 @@ def test_what_passes_between_turns_of_the_loop_ranks_by_what_it_takes(
     """
     report = tfadvisor.analyze(ROOT / "fixtures" / "jax-healthy").report
     sampled = between_turns(
-        0.35,
-        "the loop at train.py:8",
-        "By 200 samples.",
-        "70 of 200",
-        (Location("train.py", 60, ""),),
-        proof="shown",
+        BetweenTurns(
+            0.35,
+            "the loop at train.py:8",
+            "By 200 samples.",
+            "70 of 200",
+            (Location("train.py", 60, ""),),
+            "shown",
+        )
     )
     arms = arm("callbacks", "part", 0.4), arm("checkpoints", "part", 0.7)
     timed = result(*arms)
