@@ -89,7 +89,7 @@ def labels_of(given: Sequence[str], configured: Mapping[str, str]) -> dict[str, 
     for one in given:
         name, equals, value = one.partition("=")
         if not (name and equals and value):
-            raise UsageError(f"--label {one}: give NAME=VALUE, as batch=256.")
+            raise UsageError(f"--label {one}: give NAME=VALUE, e.g. batch=256.")
         found[name] = value
     return found
 

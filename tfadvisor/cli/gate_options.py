@@ -99,7 +99,7 @@ Budget = Annotated[
     option(
         "--budget",
         "TIME",
-        "how long to record at most, as 90s, 10m or 1h (10m)",
+        "how long to record at most, e.g. 90s, 10m or 1h (10m)",
         AGAINST,
         show_default=False,
     ),
@@ -109,7 +109,7 @@ Links = Annotated[
     option(
         "--link",
         "PATH",
-        "what git does not track and both sides need, as data/; may be repeated",
+        "a path that git does not track and both sides need, e.g. data/; may be repeated",
         AGAINST,
     ),
 ]

@@ -53,7 +53,7 @@ Steps = Annotated[
     option("--steps", "A:B", "only steps A up to but not B, counted from 0", WHAT),
 ]
 Params = Annotated[
-    str | None, option("--params", "N", "model parameters, as 110M or 6.7B", WHAT)
+    str | None, option("--params", "N", "model parameters, e.g. 110M or 6.7B", WHAT)
 ]
 Bandwidth = Annotated[
     str | None, option("--bandwidth", "GB/S", "bandwidth between devices", WHAT)
@@ -198,7 +198,7 @@ def parameter_count(text: str) -> int:
     match = _COUNT.match(text.replace(",", "").replace("_", ""))
     if not match or float(match.group(1)) <= 0:
         raise UsageError(
-            f"--params {text}: give a number of parameters, as 110M or 6700000000."
+            f"--params {text}: give a number of parameters, e.g. 110M or 6700000000."
         )
     return round(float(match.group(1)) * _THOUSANDS[match.group(2).lower()])
 
@@ -222,7 +222,7 @@ def seconds_in(text: str) -> float:
     """`90s`, `10m`, `1h` or seconds. Raises UsageError for anything else."""
     match = _TIME.match(text.strip())
     if match is None or float(match[1]) <= 0:
-        raise UsageError(f"--budget {text}: give a time, as 90s, 10m or 1h.")
+        raise UsageError(f"--budget {text}: give a time, e.g. 90s, 10m or 1h.")
     return float(match[1]) * _SECONDS[match[2]]
 
 

@@ -114,7 +114,7 @@ def _cost(facts: _Facts) -> str:
     head = f"Recorded by tfadvisor: {window.steps:,} steps in {window.seconds:.1f} s"
     without = "" if window.python_tracer else ", without calls of Python functions"
     if cost is None:
-        return f"{head}{without}. What that costs was not measured."
+        return f"{head}{without}. Its cost was not measured."
 
     share = f"{max(cost, 0.01):.0%}"
     if without:

@@ -78,7 +78,7 @@ LabelsBy = Annotated[
     option(
         "--labels",
         "TEMPLATE",
-        "which folders below SOURCE name what, as {team}/{model}/*/{job} ({model})",
+        "which folders below SOURCE name what, e.g. {team}/{model}/*/{job} ({model})",
         WHAT,
     ),
 ]

@@ -98,7 +98,7 @@ TheStep = Annotated[
     option(
         "--step",
         "NAME",
-        "take this function, marker or line, as train.py:41, for the step",
+        "what the step is: a function, marker or line, e.g. train.py:41",
         RECORDING,
     ),
 ]

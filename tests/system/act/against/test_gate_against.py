@@ -190,11 +190,11 @@ def test_the_command_runs_in_the_same_folder_of_each_tree(
         ),
         (
             ["--against", "main", "--budget", "soon"],
-            "--budget soon: give a time, as 90s, 10m or 1h.",
+            "--budget soon: give a time, e.g. 90s, 10m or 1h.",
         ),
         (
             ["--against", "main", "--budget", "0"],
-            "--budget 0: give a time, as 90s, 10m or 1h.",
+            "--budget 0: give a time, e.g. 90s, 10m or 1h.",
         ),
         (
             ["--against", "main", "logdir"],

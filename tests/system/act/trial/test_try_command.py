@@ -236,7 +236,7 @@ def test_a_program_that_needs_longer_than_the_budget(place: Place) -> None:
         ),
         (
             ["--env", "A=1", "--budget", "soon"],
-            "--budget soon: give a time, as 90s, 10m or 1h.",
+            "--budget soon: give a time, e.g. 90s, 10m or 1h.",
         ),
         (["--from", "nowhere.json"], "--from nowhere.json: cannot be read"),
     ],
