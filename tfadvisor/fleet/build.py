@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 
@@ -60,20 +60,13 @@ def bring_up_to_date(
     Raises UsageError for a table that cannot be written; what was read until then is in
     the table.
     """
-    rows = merged(known, {task.place for task in found.tasks}, found.sources)
+    there = {task.place for task in found.tasks}
+    rows = merged(known, there, found.sources)
     new = [task for task in found.tasks if not _is_told(rows.get(task.place), task)]
     failed: list[Row] = []
     unsaved = 0 if known and list(rows.values()) == list(known) else 1
     try:
-        for number, answer in enumerate(
-            engine.each(row_bytes, [msgspec.msgpack.encode(one) for one in new]), 1
-        ):
-            told = answer.value
-            task = new[answer.task]
-            if told is None:
-                row = lost_row(task)
-            else:
-                row = msgspec.msgpack.decode(told, type=Row)
+        for number, row in enumerate(_read(new, engine), start=1):
             rows[row.place] = row
             if row.error is not None:
                 failed.append(row)
@@ -85,20 +78,30 @@ def bring_up_to_date(
     finally:
         if unsaved:
             write_table(output, rows)
+
     failed.sort(key=lambda row: row.place)
-    return Outcome(
-        len(rows), len(new), tuple(failed), sum(not row.there for row in rows.values())
-    )
+    gone = sum(not row.there for row in rows.values())
+    return Outcome(len(rows), len(new), tuple(failed), gone)
+
+
+def _read(tasks: Sequence[Task], engine: Engine) -> Iterator[Row]:
+    """Their rows, in the order in which they are read."""
+    packed = [msgspec.msgpack.encode(task) for task in tasks]
+    for answer in engine.each(row_bytes, packed):
+        if answer.value is None:
+            yield lost_row(tasks[answer.task])
+        else:
+            yield msgspec.msgpack.decode(answer.value, type=Row)
 
 
 def _is_told(row: Row | None, task: Task) -> bool:
     """Whether a row says all that reading the run again would."""
     if row is None or row.error_kind in _TRIED_AGAIN:
         return False
-    same_labels = all(
-        getattr(row, name) == task.labels.get(name) for name in ("team", "model", "job")
-    )
-    return same_labels and (row.stamp, row.rules) == (task.stamp, task.rules)
+    for name in LABELS:
+        if getattr(row, name) != task.labels.get(name):
+            return False
+    return row.stamp == task.stamp and row.rules == task.rules
 
 
 # The runs below some sources, as tasks: where each lies, what changes when it does,
@@ -113,13 +116,10 @@ class Labels:
 
     def __init__(self, template: str | None) -> None:
         """Raises UsageError for a template that names something else."""
-        self.names: list[str | None] = ["model"]
-        if template is None:
-            return
-        self.names = []
-        for part in template.strip("/").split("/"):
+        self.names: list[str | None] = []
+        for part in (template or "{model}").strip("/").split("/"):
             found = _FIELD.fullmatch(part)
-            if found is None or (found[1] is not None and found[1] not in LABELS):
+            if found is None or found[1] not in (None, *LABELS):
                 raise UsageError(
                     f"--labels {template}: each part must be {{team}}, {{model}}, "
                     "{job}, or * for what names nothing."
@@ -133,11 +133,11 @@ class Labels:
         folders = place.parts[len(source.parts) :]
         if "plugins" in folders:
             folders = folders[: folders.index("plugins")]
-        return {
-            name: folder
-            for name, folder in zip(self.names, map(in_utf8, folders), strict=False)
-            if name is not None
-        }
+        labels = {}
+        for name, folder in zip(self.names, folders, strict=False):
+            if name is not None:
+                labels[name] = in_utf8(folder)
+        return labels
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -159,27 +159,33 @@ def find_tasks(
     """
     version = rules_version(how)
     found: dict[str, Task] = {}
-    for source in sources:
-        root = source.absolute()
-        for run in (find_runs(root) if root.is_dir() else ()) or (
-            choose_run([root])[0],
-        ):  # which says what is wrong
+    roots = [source.absolute() for source in sources]
+    for root in roots:
+        for run in _runs_below(root):
             place = in_utf8(str(run.path))
-            found.setdefault(
-                place,
-                Task(
+            if place not in found:
+                found[place] = Task(
                     place=place,
                     run=in_utf8(run.name),
                     folder=_bytes(run.path),
-                    files=tuple(map(_bytes, run.files)),
+                    files=tuple(_bytes(file) for file in run.files),
                     stamp=_stamp(run),
                     rules=version,
                     labels=labels.of(root, run.path),
                     how=how,
-                ),
-            )
-    roots = tuple(in_utf8(str(source.absolute())) for source in sources)
-    return Found(tuple(found[place] for place in sorted(found)), roots)
+                )
+
+    tasks = [found[place] for place in sorted(found)]
+    names = [in_utf8(str(root)) for root in roots]
+    return Found(tuple(tasks), tuple(names))
+
+
+def _runs_below(root: Path) -> list[Run]:
+    runs = find_runs(root) if root.is_dir() else []
+    if not runs:
+        chosen, _ = choose_run([root])  # which says what is wrong
+        runs = [chosen]
+    return runs
 
 
 def _stamp(run: Run) -> str:
@@ -190,11 +196,11 @@ def _stamp(run: Run) -> str:
         except (OSError, TraceError) as error:  # reading it will say what is wrong
             size = 0
             stamp = type(error).__name__
-        content.update(
-            f"{file.name}\0{size} {stamp}\0".encode("utf-8", "surrogateescape")
-        )
+        words = f"{file.name}\0{size} {stamp}\0"
+        content.update(words.encode("utf-8", "surrogateescape"))
     return content.hexdigest()[:16]
 
 
 def _bytes(path: Path) -> bytes:
-    return os.fsencode(path.address if isinstance(path, RemotePath) else str(path))
+    place = path.address if isinstance(path, RemotePath) else str(path)
+    return os.fsencode(place)

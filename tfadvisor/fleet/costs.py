@@ -8,20 +8,23 @@ back.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 
 import msgspec
 
 from tfadvisor.fleet.work import Row
-from tfadvisor.tallies import added_up, listed
+from tfadvisor.tallies import listed
 
 
 class Part(msgspec.Struct, frozen=True):
-    """Runs with something in common. All but name and runs are device-hours."""
+    """Runs with something in common. Times are device-hours."""
 
     name: str
     runs: int
     hours: float
+    """What the runs stand for."""
     lost: float
+    """Of it."""
     low: float
     """What first findings could save at least."""
     high: float
@@ -64,38 +67,57 @@ def _lost(row: Row) -> float:
 def summed(rows: Sequence[Row]) -> Fleet:
     """The numbers of a report."""
     runs = [row for row in rows if row.error is None]
+    failed = [row for row in rows if row.error is not None]
+    with_finding = [row for row in runs if row.finding]
     return Fleet(
         runs=len(runs),
-        failed=tuple(row for row in rows if row.error is not None),
+        failed=tuple(failed),
         gone=sum(not row.there for row in rows),
         whole=_part("all", runs),
-        causes=_by(runs, lambda row: "healthy" if row.healthy else row.verdict),
-        findings=_by([row for row in runs if row.finding], lambda row: row.finding),
-        teams=_by(runs, lambda row: row.team),
-        models=_by(runs, lambda row: row.model),
+        causes=_by(runs, _cause),
+        findings=_by(with_finding, attrgetter("finding")),
+        teams=_by(runs, attrgetter("team")),
+        models=_by(runs, attrgetter("model")),
     )
+
+
+def _cause(row: Row) -> str | None:
+    return "healthy" if row.healthy else row.verdict
 
 
 def _by(runs: Sequence[Row], key: Callable[[Row], str | None]) -> tuple[Part, ...]:
     groups = listed((key(row) or "", row) for row in runs)
-    if set(groups) <= {""}:
+    if not any(groups):
         return ()
-    parts = [_part(name or "(not told)", group) for name, group in groups.items()]
-    return tuple(sorted(parts, key=lambda part: (-part.lost, -part.high, part.name)))
+    parts = []
+    for name, group in groups.items():
+        parts.append(_part(name or "(not told)", group))
+    parts.sort(key=lambda part: (-part.lost, -part.high, part.name))
+    return tuple(parts)
 
 
 def _part(name: str, runs: Sequence[Row]) -> Part:
-    by_finding = added_up(
-        (row.finding, _hours(row, row.saving_high)) for row in runs if row.finding
-    )
-    worst = max(runs, key=lambda row: (_lost(row), row.place), default=None)
     return Part(
         name=name,
         runs=len(runs),
-        hours=sum(map(_hours, runs)),
-        lost=sum(map(_lost, runs)),
+        hours=sum(_hours(row) for row in runs),
+        lost=sum(_lost(row) for row in runs),
         low=sum(_hours(row, row.saving_low) for row in runs),
         high=sum(_hours(row, row.saving_high) for row in runs),
-        finding=max(sorted(by_finding), key=lambda one: by_finding[one], default=None),
-        worst=worst.place if worst is not None and _lost(worst) else None,
+        finding=_commonest_finding(runs),
+        worst=_worst(runs),
     )
+
+
+def _commonest_finding(runs: Sequence[Row]) -> str | None:
+    hours: dict[str, float] = {}
+    for row in runs:
+        if row.finding:
+            saved = _hours(row, row.saving_high)
+            hours[row.finding] = hours.get(row.finding, 0.0) + saved
+    return max(sorted(hours), key=lambda finding: hours[finding], default=None)
+
+
+def _worst(runs: Sequence[Row]) -> str | None:
+    losing = [(_lost(row), row.place) for row in runs if _lost(row)]
+    return max(losing)[1] if losing else None

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from tfadvisor.fleet.costs import Fleet
+from tfadvisor.fleet.costs import Fleet, Part
 from tfadvisor.html_fragments import table, text
 from tfadvisor.printable import one_line
 from tfadvisor.report.forms.forms import Form
 from tfadvisor.report.forms.html import whole_page
 from tfadvisor.text_page import DIM, PLAIN, TITLE, Screen, TextPage
-from tfadvisor.units import percent
+from tfadvisor.units import counted, percent
 
 _ROWS, _ROWS_PAGE, _FAILED = 10, 200, 5
 _LONGEST, _TAIL = 40, 14
@@ -50,20 +50,27 @@ def sections(fleet: Fleet) -> Iterator[tuple[str, list[tuple[str, ...]]]]:
     }
     for title, found in parts.items():
         if found and whole:
-            rows: list[tuple[str, ...]] = [
-                (
-                    one.name,
-                    hours(one.hours),
-                    hours(one.lost),
-                    percent(one.lost / whole),
-                    f"{hours(one.low)} to {hours(one.high)}" if one.high else "–",
-                    f"{one.runs:,}",
-                    (one.finding or "") if found is not fleet.findings else "",
-                    one.worst or "",
-                )
-                for one in found
-            ]
+            with_finding = found is not fleet.findings
+            rows = [_row(one, whole, with_finding=with_finding) for one in found]
             yield title, rows
+
+
+def _row(
+    one: Part,
+    whole: float,
+    *,
+    with_finding: bool,
+) -> tuple[str, ...]:
+    return (
+        one.name,
+        hours(one.hours),
+        hours(one.lost),
+        percent(one.lost / whole),
+        f"{hours(one.low)} to {hours(one.high)}" if one.high else "–",
+        f"{one.runs:,}",
+        (one.finding or "") if with_finding else "",
+        one.worst or "",
+    )
 
 
 def as_text(fleet: Fleet, *, screen: Screen = PLAIN) -> str:
@@ -72,27 +79,38 @@ def as_text(fleet: Fleet, *, screen: Screen = PLAIN) -> str:
     page.line((head_words(fleet), TITLE))
     page.hanging("", lost_words(fleet), 2, 2)
     page.line()
-    columns = len(_HEADINGS)
     for title, rows in sections(fleet):
-        short = [tuple(_short(cell) for cell in row[:columns]) for row in rows[:_ROWS]]
-        page.table(title, [("", *_HEADINGS[:-1]), *short], left=(0, 6))
-        if len(rows) > _ROWS:
-            page.line(
-                (
-                    f"  and {len(rows) - _ROWS:,} more; the page and the table have "
-                    "them",
-                    DIM,
-                )
-            )
-            page.line()
+        _table(page, title, rows)
     if fleet.failed:
-        page.line(("Without a report", TITLE))
-        for row in fleet.failed[:_FAILED]:
-            page.hanging("", one_line(f"{row.place}: {row.error}"), 4, 2)
-        if len(fleet.failed) > _FAILED:
-            page.line((f"  and {len(fleet.failed) - _FAILED:,} more", DIM))
-        page.line()
+        _failed(page, fleet)
     return page.text()
+
+
+def _table(
+    page: TextPage,
+    title: str,
+    rows: Sequence[tuple[str, ...]],
+) -> None:
+    """Without the last column, for which a screen has no room."""
+    cells: list[tuple[str, ...]] = [("", *_HEADINGS[:-1])]
+    for row in rows[:_ROWS]:
+        cells.append(tuple(_short(cell) for cell in row[:-1]))
+    page.table(title, cells, left=(0, 6))
+
+    more = len(rows) - _ROWS
+    if more > 0:
+        page.line((f"  and {more:,} more; the page and the table have them", DIM))
+        page.line()
+
+
+def _failed(page: TextPage, fleet: Fleet) -> None:
+    page.line(("Without a report", TITLE))
+    for row in fleet.failed[:_FAILED]:
+        page.hanging("", one_line(f"{row.place}: {row.error}"), 4, 2)
+    more = len(fleet.failed) - _FAILED
+    if more > 0:
+        page.line((f"  and {more:,} more", DIM))
+    page.line()
 
 
 def _short(name: str) -> str:
@@ -113,32 +131,41 @@ def as_page(fleet: Fleet) -> str:
     """The whole document, without scripts. Names from traces are escaped, and nothing
     is loaded.
     """
-    parts = [f"<h1>{text(head_words(fleet))}</h1>", f"<p>{text(lost_words(fleet))}</p>"]
-    failed = [
-        (one.place, one.error_kind or "", one.error or "") for one in fleet.failed
+    parts = [
+        f"<h1>{text(head_words(fleet))}</h1>",
+        f"<p>{text(lost_words(fleet))}</p>",
     ]
-    tables: list[
-        tuple[str, tuple[str, ...], Sequence[tuple[str, ...]], tuple[int, ...]]
-    ]
-    tables = [
-        (title, ("", *_HEADINGS), rows, _NUMBERS) for title, rows in sections(fleet)
-    ]
+    for title, rows in sections(fleet):
+        parts += _section(title, ("", *_HEADINGS), rows, _NUMBERS)
+
+    failed = []
+    for one in fleet.failed:
+        failed.append((one.place, one.error_kind or "", one.error or ""))
     if failed:
-        tables.append(("Without a report", ("run", "", "why"), failed, ()))
-    for title, headings, rows, numbers in tables:
-        parts += [f"<h2>{title}</h2>", table(headings, rows[:_ROWS_PAGE], numbers)]
-        if len(rows) > _ROWS_PAGE:
-            parts.append(f'<p class="dim">and {len(rows) - _ROWS_PAGE:,} more</p>')
+        parts += _section("Without a report", ("run", "", "why"), failed, ())
     return whole_page("tfadvisor: what costs the fleet", parts)
+
+
+def _section(
+    title: str,
+    headings: Sequence[str],
+    rows: Sequence[tuple[str, ...]],
+    numbers: Sequence[int],
+) -> list[str]:
+    parts = [f"<h2>{title}</h2>", table(headings, rows[:_ROWS_PAGE], numbers)]
+    more = len(rows) - _ROWS_PAGE
+    if more > 0:
+        parts.append(f'<p class="dim">and {more:,} more</p>')
+    return parts
 
 
 def head_words(fleet: Fleet) -> str:
     """`1,204 runs, 9,632 device-hours; 3 without a report`."""
-    words = (
-        f"{fleet.runs:,} run{'s' if fleet.runs != 1 else ''}, "
-        f"{hours(fleet.whole.hours)} device-hours"
-    )
-    return f"{words}; {len(fleet.failed):,} without a report" if fleet.failed else words
+    runs = counted(f"{fleet.runs:,}", "run", "runs")
+    words = f"{runs}, {hours(fleet.whole.hours)} device-hours"
+    if fleet.failed:
+        words += f"; {len(fleet.failed):,} without a report"
+    return words
 
 
 def lost_words(fleet: Fleet) -> str:
@@ -146,11 +173,11 @@ def lost_words(fleet: Fleet) -> str:
     whole = fleet.whole
     if not whole.runs:
         return "No run has a report."
+    lost = f"{hours(whole.lost)} device-hours ({percent(whole.lost / whole.hours)})"
+    saved = f"{hours(whole.low)} to {hours(whole.high)}"
     return (
-        f"{hours(whole.lost)} device-hours ({percent(whole.lost / whole.hours)}) go "
-        "to the largest cost of each run that is "
-        f"not healthy. First findings could save {hours(whole.low)} to "
-        f"{hours(whole.high)}. Runs stand for one hour each."
+        f"{lost} go to the largest cost of each run that is not healthy. First "
+        f"findings could save {saved}. Runs stand for one hour each."
     )
 
 

@@ -28,26 +28,10 @@ def read_table(path: Path) -> tuple[Row, ...]:
     try:
         with open_regular(path) as file:
             found = pq.read_table(file)
-        if not {"place", "stamp", "rules"} <= set(found.column_names):
-            raise TraceError(
-                str(path),
-                "is no table of runs.",
-                "Give a file that `tfadvisor fleet SOURCE… -o` wrote.",
-            )
-        version = (
-            (found.schema.metadata or {}).get(_KEY, SCHEMA_VERSION.encode()).decode()
-        )
-        if version != SCHEMA_VERSION:
-            raise TraceError(
-                str(path),
-                f"has version {version} of the columns.",
-                "Read it with the tfadvisor that wrote it.",
-            )
-        fields = {one for one in Row.__struct_fields__ if one in found.column_names}
-        rows = tuple(
-            msgspec.convert({key: one[key] for key in fields}, Row)
-            for one in found.to_pylist()
-        )
+        _check_columns(path, found)
+        known = [name for name in Row.__struct_fields__ if name in found.column_names]
+        data = found.select(known).to_pylist()
+        rows = tuple(msgspec.convert(one, Row) for one in data)
     except (pa.ArrowException, msgspec.ValidationError) as error:
         said = " ".join(str(error).split())
         raise TraceError(
@@ -62,6 +46,25 @@ def read_table(path: Path) -> tuple[Row, ...]:
     return rows
 
 
+def _check_columns(path: Path, found: Any) -> None:
+    """Raises TraceError for a table that is none of ours, or of another version."""
+    if not {"place", "stamp", "rules"} <= set(found.column_names):
+        raise TraceError(
+            str(path),
+            "is no table of runs.",
+            "Give a file that `tfadvisor fleet SOURCE… -o` wrote.",
+        )
+
+    metadata = found.schema.metadata or {}
+    version = metadata.get(_KEY, SCHEMA_VERSION.encode()).decode()
+    if version != SCHEMA_VERSION:
+        raise TraceError(
+            str(path),
+            f"has version {version} of the columns.",
+            "Read it with the tfadvisor that wrote it.",
+        )
+
+
 def write_table(path: Path, rows: Mapping[str, Row]) -> None:
     """Whole or not at all, by place, so that the same runs make the same file. Raises
     UsageError.
@@ -70,9 +73,9 @@ def write_table(path: Path, rows: Mapping[str, Row]) -> None:
     import pyarrow.parquet as pq
 
     ordered = [rows[place] for place in sorted(rows)]
-    columns = {
-        name: [getattr(row, name) for row in ordered] for name in Row.__struct_fields__
-    }
+    columns = {}
+    for name in Row.__struct_fields__:
+        columns[name] = [getattr(row, name) for row in ordered]
     table = pa.table(columns, schema=schema())
     try:
         with new_file(path) as file:
@@ -112,9 +115,8 @@ def merged(
     rows = {}
     below = tuple(f"{source.rstrip('/')}/" for source in sources)
     for row in known:
-        there = row.place in found or (
-            row.there and row.place not in sources and not row.place.startswith(below)
-        )
+        looked_for = row.place in sources or row.place.startswith(below)
+        there = row.place in found or (row.there and not looked_for)
         rows[row.place] = row if row.there == there else replace(row, there=there)
     return rows
 

@@ -70,40 +70,36 @@ def row_of(task: Task) -> Row:
     """The run's row, also where the run cannot be read."""
     from tfadvisor.analysis import Options, conclude  # NumPy, which no --help needs
 
-    run = Run(
-        task.run,
-        place_of(os.fsdecode(task.folder)),
-        tuple(map(place_of, map(os.fsdecode, task.files))),
-    )
+    files = [place_of(os.fsdecode(file)) for file in task.files]
+    run = Run(task.run, place_of(os.fsdecode(task.folder)), tuple(files))
     try:
         with _limited(run.files):
-            columns = columns_of(
-                conclude(run, Options(), catalogue=catalogue_of(task.how))[0]
-            )
-        columns["recorded_at"] = columns["recorded_at"] or _by_files(run)
-    except Unreachable as error:
-        columns = {"error": str(error), "error_kind": "unreachable"}
-    except AdvisorError as error:
-        columns = {"error": str(error), "error_kind": "trace"}
-    except MemoryError:
-        columns = {
-            "error": "needs more memory than there is, or than any run of its size.",
-            "error_kind": "killed",
-        }
-    except _Late:
-        columns = {
-            "error": "took longer than any run of its size needs.",
-            "error_kind": "killed",
-        }
-    except Exception as error:
-        columns = {"error": f"{type(error).__name__}: {error}", "error_kind": "bug"}
-    if "error" in columns:
+            report, _ = conclude(run, Options(), catalogue=catalogue_of(task.how))
+            columns = columns_of(report)
+    except (Exception, _Late) as error:
+        kind, why = _fault(error)
+        columns = {"error": why, "error_kind": kind}
+
+    if columns.get("recorded_at") is None:
         columns["recorded_at"] = _by_files(run)
     return _row(task, columns)
 
 
 class _Late(BaseException):
     """A run's time is over. No code on the way takes it for an error of its own."""
+
+
+def _fault(error: BaseException) -> tuple[str, str]:
+    """(kind, words) of what kept a run from being read."""
+    if isinstance(error, Unreachable):
+        return "unreachable", str(error)
+    if isinstance(error, AdvisorError):
+        return "trace", str(error)
+    if isinstance(error, MemoryError):
+        return "killed", "needs more memory than there is, or than any run of its size."
+    if isinstance(error, _Late):
+        return "killed", "took longer than any run of its size needs."
+    return "bug", f"{type(error).__name__}: {error}"
 
 
 @contextmanager
@@ -113,14 +109,7 @@ def _limited(files: Sequence[Path]) -> Iterator[None]:
 
     Raises _Late and MemoryError. TFADVISOR_LIMITS=0 is for those who trust the runs.
     """
-    alone = threading.current_thread() is threading.main_thread() and hasattr(
-        signal, "setitimer"
-    )
-    if (
-        not alone
-        or os.environ.get("TFADVISOR_LIMITS") == "0"
-        or signal.getsignal(signal.SIGALRM) != signal.SIG_DFL
-    ):
+    if os.environ.get("TFADVISOR_LIMITS") == "0" or not _can_be_timed():
         yield
         return
 
@@ -129,15 +118,25 @@ def _limited(files: Sequence[Path]) -> Iterator[None]:
 
     limits = limits_of_files(files)
     signal.signal(signal.SIGALRM, late)
-    signal.setitimer(
-        signal.ITIMER_REAL, limits.deadline_s, 0.5
-    )  # again, where code between has swallowed it
+    # again after half a second, where code between has swallowed it
+    signal.setitimer(signal.ITIMER_REAL, limits.deadline_s, 0.5)
     try:
         with limited_memory(limits.memory):
             yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
+
+
+def _can_be_timed() -> bool:
+    """Whether an alarm of the system can end what this thread does, and nobody else
+    uses it.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return False
+    if not hasattr(signal, "setitimer"):
+        return False
+    return signal.getsignal(signal.SIGALRM) == signal.SIG_DFL
 
 
 @lru_cache(maxsize=1)
@@ -300,9 +299,8 @@ def columns_of(report: Report) -> dict[str, object]:
 
 
 def _finding_columns(findings: tuple[Finding, ...]) -> dict[str, object]:
-    costing = [
-        one for one in findings if one.category != "capture" and not one.is_question
-    ]
+    advice = [one for one in findings if one.category != "capture"]
+    costing = [one for one in advice if not one.is_question]
     if not costing:
         return {"findings": 0}
     first = costing[0]
@@ -328,6 +326,6 @@ def _time(iso: str | None) -> datetime | None:
     if iso is None:
         return None
     found = datetime.fromisoformat(iso.replace("Z", "+00:00"))
-    return (found if found.tzinfo else found.replace(tzinfo=timezone.utc)).astimezone(
-        timezone.utc
-    )
+    if found.tzinfo is None:
+        found = found.replace(tzinfo=timezone.utc)
+    return found.astimezone(timezone.utc)

@@ -19,7 +19,12 @@ from support.processes import marked
 from support.wire import number, sized
 
 from tfadvisor.serve.tensorboard import analyses as module
-from tfadvisor.serve.tensorboard.analyses import Analyses, Analysis, Limits, limits_of
+from tfadvisor.serve.tensorboard.analyses import (
+    Analyses,
+    Limits,
+    PendingAnalysis,
+    limits_of,
+)
 from tfadvisor.serve.tensorboard.cache import Cache, open_cache
 from tfadvisor.serve.tensorboard.listing import ListedRun, Listing
 
@@ -45,8 +50,8 @@ def listed(logdir: Path) -> ListedRun:
     return next(iter(Listing([("", logdir)]).current().values()))
 
 
-def told(asked: bytes | Analysis) -> dict[str, str]:
-    assert isinstance(asked, Analysis)
+def told(asked: bytes | PendingAnalysis) -> dict[str, str]:
+    assert isinstance(asked, PendingAnalysis)
     assert asked.ended.wait(60)
     assert asked.error is not None
     return asked.error
@@ -225,14 +230,14 @@ def test_a_cut_file_of_the_cache_is_made_again(tmp_path: Path, name: str) -> Non
     add_run(tmp_path / "logdir", "run")
     run, analyses = listed(tmp_path / "logdir"), Analyses(Cache(tmp_path / "cache"))
     asked = analyses.page(run)
-    assert isinstance(asked, Analysis)
+    assert isinstance(asked, PendingAnalysis)
     assert asked.ended.wait(60)
     (file,) = (tmp_path / "cache").glob(f"*/{name}")
     file.write_bytes(file.read_bytes()[:-9])
 
     assert (analyses.told(run) is None) == (name == "summary.json")
     again = analyses.page(run)
-    assert isinstance(again, Analysis)
+    assert isinstance(again, PendingAnalysis)
     assert again.ended.wait(60)
     assert isinstance(analyses.page(run), bytes)
     assert analyses.told(run) is not None
@@ -246,7 +251,7 @@ def test_a_cache_that_lost_something_is_filled_again(tmp_path: Path, harm: str) 
     add_run(tmp_path / "logdir", "run")
     run, analyses = listed(tmp_path / "logdir"), Analyses(Cache(tmp_path / "cache"))
     asked = analyses.report(run)
-    assert isinstance(asked, Analysis)
+    assert isinstance(asked, PendingAnalysis)
     assert asked.ended.wait(60)
     (report,) = (tmp_path / "cache").glob("*/report.json")
     if harm == "a part is empty":
@@ -259,7 +264,7 @@ def test_a_cache_that_lost_something_is_filled_again(tmp_path: Path, harm: str) 
 
     analyses.told(run)
     again = analyses.report(run)
-    assert isinstance(again, Analysis)
+    assert isinstance(again, PendingAnalysis)
     assert again.ended.wait(60)
     assert isinstance(analyses.report(run), bytes)
 
@@ -276,7 +281,7 @@ def test_only_so_many_analyses_wait(
         analyses.step(run, "vm", index) for index in range(module._MOST_OF_ONE + 1)
     ]
 
-    states = [one.state for one in asked if isinstance(one, Analysis)]
+    states = [one.state for one in asked if isinstance(one, PendingAnalysis)]
     assert states == ["failed"] + ["waiting"] * module._MOST_OF_ONE
 
 

@@ -216,14 +216,14 @@ def test_a_bucket_that_is_not_there(s3: str, say) -> None:
 
 def test_the_tab_analyses_what_lies_there(s3: str, tmp_path: Path) -> None:
     """In a process of its own, with the driver's environment."""
-    from tfadvisor.serve.tensorboard.analyses import Analyses, Analysis
+    from tfadvisor.serve.tensorboard.analyses import Analyses, PendingAnalysis
     from tfadvisor.serve.tensorboard.cache import Cache
     from tfadvisor.serve.tensorboard.listing import Listing, roots_of
 
     (listed,) = Listing(roots_of(f"{s3}/log", None)).current().values()
     analyses = Analyses(Cache(tmp_path / "tab"))
     asked = analyses.report(listed)
-    assert isinstance(asked, Analysis)
+    assert isinstance(asked, PendingAnalysis)
     assert asked.ended.wait(60)
 
     assert asked.error is None

@@ -96,10 +96,8 @@ def _answer(task: tuple[Run, Limits]) -> Report:
     try:
         with limited_memory(allowed.memory):
             return analyze_run(run, Options())
-    except (
-        MemoryError,
-        SystemError,
-    ) as error:  # an extension that gets no memory may fail without an exception
+    except (MemoryError, SystemError) as error:
+        # an extension that gets no memory may fail without an exception
         raise allowed.too_large(str(run.path)) from error
 
 
@@ -112,9 +110,8 @@ def _states(run: Run) -> tuple[tuple[str, int, int], ...]:
         try:
             state = file.stat()
         except OSError as error:
-            raise TraceError(
-                str(file), f"cannot be read: {error.strerror}.", "Check the path."
-            ) from error
+            cause = f"cannot be read: {error.strerror}."
+            raise TraceError(str(file), cause, "Check the path.") from error
         found.append((str(file), state.st_size, state.st_mtime_ns))
     return tuple(found)
 
@@ -140,14 +137,10 @@ class Root(msgspec.Struct, frozen=True):
         try:
             found = (self.folder / given).resolve()
             found.exists()
-        except (
-            OSError,
-            RuntimeError,
-            ValueError,
-        ) as error:  # links in a circle, a zero byte, a name that is too long
-            raise UsageError(
-                f"{given}: is no path that can be followed: {error}."
-            ) from error
+        except (OSError, RuntimeError, ValueError) as error:
+            # links in a circle, a zero byte, a name that is too long
+            cause = f"is no path that can be followed: {error}."
+            raise UsageError(f"{given}: {cause}") from error
         self.check([found], given)
         return found
 
@@ -170,11 +163,11 @@ class Root(msgspec.Struct, frozen=True):
         folder = self.path(given)
         if not folder.is_dir():
             raise UsageError(f"{given}: is no folder. analyze reads a single trace.")
-        return [
-            run
-            for run in find_runs(folder, self.folder)
-            if all(map(self._holds, _files_of(run)))
-        ]
+        runs = []
+        for run in find_runs(folder, self.folder):
+            if all(self._holds(file) for file in _files_of(run)):
+                runs.append(run)
+        return runs
 
     def run(
         self,
@@ -224,11 +217,9 @@ def _files_of(run: Run) -> Iterator[Path]:
         yield file
         yield file.with_name(_BESIDE)
         try:
-            yield from (
-                one
-                for one in file.parent.iterdir()
-                if one.name.startswith(f"{host_of(file)}.")
-            )
+            for one in file.parent.iterdir():
+                if one.name.startswith(f"{host_of(file)}."):
+                    yield one
         except OSError:
             continue
 
@@ -253,27 +244,24 @@ def patches(
     codemods = {one.id: one.codemods for one in load_catalogue(preview=True).rules}
     sources = read_sources(source)
     plan = plan_of(
-        report, codemods, sources, [rule] if rule else [], at_of(at) if at else None
+        report,
+        codemods,
+        sources,
+        [rule] if rule else [],
+        at_of(at) if at else None,
     )
-    left_alone = [f"{one.name} is left alone: {one.why}" for one in sources.left_alone]
-    return (
-        "\n".join(
-            [
-                *_diffs(plan),
-                *([""] if plan.patched else []),
-                *plan_words(plan),
-                *left_alone,
-            ]
-        )
-        + "\n"
-    )
+
+    lines = list(_diffs(plan))
+    if lines:
+        lines.append("")
+    lines += plan_words(plan)
+    for one in sources.left_alone:
+        lines.append(f"{one.name} is left alone: {one.why}")
+    return "\n".join(lines) + "\n"
 
 
 def _diffs(plan: Plan) -> Iterator[str]:
     for one in plan.patched:
-        head = (
-            ""
-            if one.text
-            else f"# {one.rule_id}: before the line that launches the program\n"
-        )
-        yield head + one.patch.diff.rstrip("\n")
+        if not one.text:
+            yield f"# {one.rule_id}: before the line that launches the program"
+        yield one.patch.diff.rstrip("\n")

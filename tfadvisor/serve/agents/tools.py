@@ -33,7 +33,8 @@ _MOST_RUNS = 50
 Path_ = Annotated[
     str,
     Field(
-        description="A logdir, a run folder or one *.xplane.pb (or .gz), below the server's root."
+        description="A logdir, a run folder or one *.xplane.pb (or .gz), below the "
+        "server's root."
     ),
 ]
 RunName = Annotated[
@@ -83,18 +84,18 @@ class Tools:
         from tfadvisor.trace.runs import host_of, recorded_at
 
         runs = self._root.runs(path)
-        listed = [
-            {
-                "run": run.name,
-                "path": self._root.shown(run.path.resolve()),
-                "hosts": [host_of(file) for file in run.files],
-                "recorded_at": datetime.fromtimestamp(
-                    recorded_at(run), timezone.utc
-                ).isoformat(timespec="seconds"),
-                "bytes": _bytes(run),
-            }
-            for run in runs[:_MOST_RUNS]
-        ]
+        listed = []
+        for run in runs[:_MOST_RUNS]:
+            when = datetime.fromtimestamp(recorded_at(run), timezone.utc)
+            listed.append(
+                {
+                    "run": run.name,
+                    "path": self._root.shown(run.path.resolve()),
+                    "hosts": [host_of(file) for file in run.files],
+                    "recorded_at": when.isoformat(timespec="seconds"),
+                    "bytes": _bytes(run),
+                }
+            )
         return _json({"runs": listed, "left_out": max(len(runs) - _MOST_RUNS, 0)})
 
     def analyze(
@@ -130,14 +131,15 @@ class Tools:
         like: Annotated[
             str,
             Field(
-                description="Only ops whose name, kernel, module or source line holds this text."
+                description="Only ops whose name, kernel, module or source line holds "
+                "this text."
             ),
         ] = "",
         kind: Annotated[
             str,
             Field(
-                description="Only this kind: compute, collective, copies as the report names "
-                "them."
+                description="Only this kind: compute, collective, copies as the report "
+                "names them."
             ),
         ] = "",
         most: Annotated[
@@ -148,28 +150,19 @@ class Tools:
         time, ms and runs per step, precision, source line. As JSON, with how many were
         left out."""
         report = self._reports.report(path, run, host)
-
-        def wanted(op: Op) -> bool:
-            words = (
-                f"{op.op or ''} {op.kernel} {op.module or ''} "
-                f"{op.file or ''}:{op.line or ''}"
-            )
-            return like.lower() in words.lower() and kind in ("", op.kind)
-
-        found = [op for op in report.ops if wanted(op)]
         kinds = {op.kind for op in report.ops}
         if kind and kind not in kinds:
             raise UsageError(
                 f"no op is of kind {kind}.{did_you_mean(kind, kinds)} There are: "
                 f"{', '.join(sorted(kinds))}."
             )
-        rows = [
-            {name: value for name, value in plain(op).items() if value is not None}
-            for op in found[:most]
+
+        found = [
+            op for op in report.ops if kind in ("", op.kind) and _is_like(op, like)
         ]
-        while (
-            len(rows) > 1 and len(_json(rows)) > LARGEST
-        ):  # names may have thousands of characters
+        rows = [_row(op) for op in found[:most]]
+        # names may have thousands of characters
+        while len(rows) > 1 and len(_json(rows)) > LARGEST:
             rows = rows[: len(rows) // 2]
         return _json({"ops": rows, "left_out": len(found) - len(rows)})
 
@@ -214,17 +207,16 @@ class Tools:
         """Make patches to the program for what a run shows, as one unified diff.
         Nothing is written: apply it yourself, measure again, and compare. A line for
         each finding says what was done, or why there is no patch."""
-        return patches(
-            self._reports.report(path, run, host), self._root.path(source), rule, at
-        )
+        report = self._reports.report(path, run, host)
+        return patches(report, self._root.path(source), rule, at)
 
     def compare(
         self,
         base: Annotated[
             str,
             Field(
-                description="The run before: a logdir, a run folder, a trace or a snapshot "
-                "(*.json)."
+                description="The run before: a logdir, a run folder, a trace or a "
+                "snapshot (*.json)."
             ),
         ],
         new: Annotated[str, Field(description="The same, for the run to explain.")],
@@ -288,6 +280,19 @@ class Tools:
         return self._reports.report(path, run)
 
 
+def _is_like(op: Op, text: str) -> bool:
+    """Whether a text stands in what is said of an op, in letters of either case."""
+    program = f"{op.op or ''} {op.kernel} {op.module or ''}"
+    words = f"{program} {op.file or ''}:{op.line or ''}"
+    return text.lower() in words.lower()
+
+
+def _row(op: Op) -> dict[str, Any]:
+    """What is known of an op."""
+    fields = plain(op)
+    return {name: value for name, value in fields.items() if value is not None}
+
+
 def _bytes(run: Run) -> int | None:
     """Of all files of a run, None where one is gone."""
     try:
@@ -310,12 +315,13 @@ def _sized(whole: dict[str, Any], sections: Sequence[str] | None) -> str:
                 f"the report has no field {name}.{did_you_mean(name, whole)} It has: "
                 f"{', '.join(whole)}."
             )
-    text = _json({name: whole[name] for name in sections} if sections else whole)
+    chosen = {name: whole[name] for name in sections or whole}
+    text = _json(chosen)
     if len(text) <= LARGEST:
         return text
-    sizes = sorted(
-        ((len(_json(value)), name) for name, value in whole.items()), reverse=True
-    )
+
+    sizes = [(len(_json(value)), name) for name, value in whole.items()]
+    sizes.sort(reverse=True)
     listed = ", ".join(f"{name} {size:,}" for size, name in sizes)
     raise UsageError(
         f"the answer has {len(text):,} characters, more than the {LARGEST:,} of one "
@@ -349,11 +355,12 @@ class _Server(MCPServer):  # type: ignore[misc]  # the SDK is an extra
         except ToolError as error:
             if not isinstance(error.__cause__, ValidationError):
                 raise
-            wrong = (
-                f"{'.'.join(map(str, one['loc']))}: {one['msg']}"
-                for one in error.__cause__.errors(include_url=False)
-            )
-            raise ToolError(in_one_message(f"{name}: {'; '.join(wrong)}")) from error
+            wrong = []
+            for one in error.__cause__.errors(include_url=False):
+                place = ".".join(map(str, one["loc"]))
+                wrong.append(f"{place}: {one['msg']}")
+            said = in_one_message(f"{name}: {'; '.join(wrong)}")
+            raise ToolError(said) from error
 
 
 def server_of(root: Root) -> MCPServer:
@@ -392,10 +399,8 @@ def _answered(tool: Callable[..., str]) -> Callable[..., str]:
         except AdvisorError as error:
             raise ToolError(in_one_message(str(error))) from error
         except Exception as error:
-            said = (
-                fault_of_environment(error)
-                or f"this is a bug in tfadvisor: {type(error).__name__}: {error}."
-            )
+            bug = f"this is a bug in tfadvisor: {type(error).__name__}: {error}."
+            said = fault_of_environment(error) or bug
             raise ToolError(in_one_message(said)) from error
 
     return answer

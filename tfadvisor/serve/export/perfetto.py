@@ -24,7 +24,7 @@ from tfadvisor.serve.export.perfetto_packets import (
 )
 from tfadvisor.timeline.build_host import SELECTION
 from tfadvisor.timeline.host_timeline import HostTimeline
-from tfadvisor.timeline.intervals import Int64Array
+from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.run.one_host import Progress, Watch
 from tfadvisor.trace.columns import NUM_OCCURRENCES, HostTrace
 from tfadvisor.trace.runs import Run
@@ -49,16 +49,19 @@ class _Sink:
         """Steps and classes first, then planes and lines in the file's order."""
         self._hosts += 1
         shift = timeline.capture.session_start_ns if self._several else 0
-        shift -= min(int(trace.events.start_ps.min()) // _PS_PER_NS, 0)
+        first_ps = int(trace.events.start_ps.min())
+        shift -= min(first_ps // _PS_PER_NS, 0)
         self._conclusions.add_host(timeline, shift)
-        _HostTracks(
+
+        tracks = _HostTracks(
             self._write,
             Names(self._write, self._hosts + 1),
             self._numbers,
             trace,
             timeline.host,
             shift,
-        ).put()
+        )
+        tracks.put()
 
     def finish(self, report: Report) -> None:
         """The findings, marked in the steps of every host."""
@@ -81,47 +84,52 @@ class _HostTracks(msgspec.Struct, frozen=True):
         trace = self._trace
         placed = np.ones(len(trace.events), np.bool_)
         placed[trace.stat(NUM_OCCURRENCES).event] = False
-        used = distinct(trace.events.row[placed]).tolist()
-        names = trace.names
-        self._names.give(
-            (row + 1, names.display_name[row] or names.name[row]) for row in used
-        )
+        self._give_names(placed)
+
         pids: dict[int, int] = {}
         called = self._line_names()
-        for line in range(len(trace.lines)):
-            events = np.flatnonzero(
-                placed[trace.lines.first[line] : trace.lines.first[line + 1]]
-            )
+        planes = trace.lines.plane.tolist()
+        first = trace.lines.first.tolist()
+        for line, plane in enumerate(planes):
+            inside = placed[first[line] : first[line + 1]]
+            events = np.flatnonzero(inside)
             if not len(events):
                 continue
-            plane = int(trace.lines.plane[line])
             if plane not in pids:
-                pids[plane] = self._numbers.process()
-                self._write(
-                    process_track(
-                        self._numbers.track(),
-                        pids[plane],
-                        f"{self._host} {trace.planes[plane].name}",
-                    )
-                )
-            self._put_line(
-                events + int(trace.lines.first[line]), pids[plane], called[line]
-            )
+                pids[plane] = self._put_process(plane)
+            self._put_line(events + first[line], pids[plane], called[line])
+
+    def _give_names(self, placed: BoolArray) -> None:
+        names = self._trace.names
+        used = distinct(self._trace.events.row[placed])
+        numbered = []
+        for row in used.tolist():
+            name = names.display_name[row] or names.name[row]
+            numbered.append((row + 1, name))
+        self._names.give(numbered)
+
+    def _put_process(self, plane: int) -> int:
+        """The number of the process that stands for a plane."""
+        pid = self._numbers.process()
+        name = f"{self._host} {self._trace.planes[plane].name}"
+        self._write(process_track(self._numbers.track(), pid, name))
+        return pid
 
     def _line_names(self) -> list[str]:
         """With the line's id where a plane has several of that name."""
         lines = self._trace.lines
-        plain = [
-            display or name or "line"
-            for name, display in zip(lines.name, lines.display_name, strict=True)
-        ]
-        count = Counter(zip(lines.plane.tolist(), plain, strict=True))
-        return [
-            f"{name} ({number})" if count[plane, name] > 1 or name == "line" else name
-            for plane, name, number in zip(
-                lines.plane.tolist(), plain, lines.id.tolist(), strict=True
-            )
-        ]
+        plain = []
+        for name, display in zip(lines.name, lines.display_name, strict=True):
+            plain.append(display or name or "line")
+
+        places = list(zip(lines.plane.tolist(), plain, strict=True))
+        count = Counter(places)
+        names = []
+        for place, number in zip(places, lines.id.tolist(), strict=True):
+            _, name = place
+            alone = count[place] == 1 and name != "line"
+            names.append(name if alone else f"{name} ({number})")
+        return names
 
     def _put_line(
         self,
@@ -129,8 +137,9 @@ class _HostTracks(msgspec.Struct, frozen=True):
         pid: int,
         name: str,
     ) -> None:
-        start = self._trace.events.start_ps[events]
-        end = start + np.maximum(self._trace.events.duration_ps[events], 0)
+        all_events = self._trace.events
+        start = all_events.start_ps[events]
+        end = start + np.maximum(all_events.duration_ps[events], 0)
         thread = 0
         for lane in lanes(start, end):
             track = self._numbers.track()
@@ -149,9 +158,15 @@ class _HostTracks(msgspec.Struct, frozen=True):
         end: Int64Array,
     ) -> None:
         found = brackets(start, end)
-        time = found.time_ps // _PS_PER_NS + self._shift
-        name = self._trace.events.row[events[found.event]].astype(np.int64) + 1
-        put_slices(self._write, self._names.sequence, track, time, found.opens, name)
+        row = self._trace.events.row[events[found.event]]
+        put_slices(
+            self._write,
+            self._names.sequence,
+            track,
+            time_ns=found.time_ps // _PS_PER_NS + self._shift,
+            opens=found.opens,
+            name=row.astype(np.int64) + 1,
+        )
 
 
 def export_run(

@@ -14,7 +14,7 @@ from typing import BinaryIO, cast
 import msgspec
 import numpy as np
 
-from tfadvisor.advice.findings import Finding
+from tfadvisor.advice.findings import Finding, Fix
 from tfadvisor.files import new_file
 from tfadvisor.report.model import Report
 from tfadvisor.report.wording import evidence_words, location_words, saving_words
@@ -48,15 +48,16 @@ _MOST_MARKS = 20_000
 
 
 class _Host(msgspec.Struct, frozen=True):
-    """What findings are marked in. counted: the counted steps, ps. classes: instants on
-    any device.
-    """
+    """What findings are marked in."""
 
     track: int
     rank: int
+    """Of the group of findings below the track."""
     shift: int
     counted: Intervals
+    """The counted steps, ps."""
     classes: dict[TimeClass, Intervals]
+    """Instants on any device."""
 
 
 class Conclusions:
@@ -78,32 +79,27 @@ class Conclusions:
         """Its steps, and a row a device of where the time goes. shift: ns, added to all
         times.
         """
-        group = self._numbers.track()
-        self._write(
-            named_track(group, 0, f"tfadvisor: {timeline.host}", len(self._hosts))
-        )
+        group = self._below(0, f"tfadvisor: {timeline.host}", len(self._hosts))
         self._put_steps(timeline, group, shift)
+
+        rank = 2
+        classes = []
         devices: tuple[Device | None, ...] = timeline.active_devices() or (None,)
-        classes = [
-            dict(classes_of_time(device, timeline.classes)) for device in devices
-        ]
-        for rank, (device, found) in enumerate(
-            zip(devices, classes, strict=True), start=2
-        ):
-            if device is None:
-                name = "Where the time goes"
-            else:
+        for device in devices:
+            name = "Where the time goes"
+            if device is not None:
                 name = f"{device.name}: where its time goes"
+            found = dict(classes_of_time(device, timeline.classes))
             self._put_classes(self._below(group, name, rank), found, shift)
-        counted = timeline.steps.steady()
-        everywhere = {
-            one: union_of(*(found[one] for found in classes)) for one in classes[0]
-        }
-        whole = union(timeline.steps.starts[counted], timeline.steps.ends[counted])
-        everywhere[TimeClass.IDLE] = union_of(
-            *(difference(whole, union_of(*found.values())) for found in classes)
-        )
-        self._hosts.append(_Host(group, len(devices) + 2, shift, whole, everywhere))
+            classes.append(found)
+            rank += 1
+
+        steady = timeline.steps.steady()
+        starts = timeline.steps.starts[steady]
+        ends = timeline.steps.ends[steady]
+        counted = union(starts, ends)
+        everywhere = _on_any_device(classes, counted)
+        self._hosts.append(_Host(group, rank, shift, counted, everywhere))
 
     def put_findings(self, report: Report) -> None:
         """A track a finding on each host: one slice over the counted steps, and inside
@@ -124,15 +120,14 @@ class Conclusions:
         shift: int,
     ) -> None:
         steps = timeline.steps
-        called = [
-            name if _DIGIT.search(name) else f"{name} {index}"
-            for index, name in enumerate(steps.names)
-        ]
-        told = [
-            name if kind is StepKind.STEADY else f"{name} (not counted: {kind.value})"
-            for name, kind in zip(called, steps.kinds, strict=True)
-        ]
-        names = np.array([self._names.number(name) for name in told], np.int64)
+        numbers = []
+        for index, (name, kind) in enumerate(
+            zip(steps.names, steps.kinds, strict=True)
+        ):
+            words = _step_name(index, name, kind)
+            numbers.append(self._names.number(words))
+
+        names = np.array(numbers, np.int64)
         for lane in lanes(steps.starts, steps.ends):
             track = self._below(group, "Steps", 1, steps.about)
             found = brackets(steps.starts[lane], steps.ends[lane])
@@ -144,14 +139,16 @@ class Conclusions:
         classes: dict[TimeClass, Intervals],
         shift: int,
     ) -> None:
+        names = []
+        for one, time in classes.items():
+            number = self._names.number(one.label)
+            names.append(np.full(len(time), number, np.int64))
+
         start = np.concatenate([one.starts for one in classes.values()])
         end = np.concatenate([one.ends for one in classes.values()])
-        names = [
-            np.full(len(time), self._names.number(one.label), np.int64)
-            for one, time in classes.items()
-        ]
+        name = np.concatenate(names)
         found = brackets(start, end)
-        self._put(track, found, np.concatenate(names)[found.event], "class", shift)
+        self._put(track, found, name[found.event], "class", shift)
 
     def _put_finding(
         self,
@@ -162,21 +159,22 @@ class Conclusions:
     ) -> None:
         title = f"{finding.severity.value}: {finding.title}"
         track = self._below(group, title, rank, finding.summary)
-        start = host.counted.starts[:1]
-        end = host.counted.ends[-1:]
-        name = np.full(1, self._names.number(title), np.int64)
+        starts = [host.counted.starts[:1]]
+        ends = [host.counted.ends[-1:]]
+        names = [np.full(1, self._names.number(title), np.int64)]
         for one, instants in claimed(host.classes, finding.claims):
-            marked = longest(intersection(instants, host.counted), _MOST_MARKS)
-            start = np.concatenate([start, marked.starts])
-            end = np.concatenate([end, marked.ends])
-            name = np.concatenate(
-                [name, np.full(len(marked), self._names.number(one.label), np.int64)]
-            )
-        found = brackets(start, end)
-        words = b"".join(
-            text_argument(what, said) for what, said in _words(finding) if said
-        )
-        self._put(track, found, name[found.event], finding.category, host.shift, words)
+            inside = intersection(instants, host.counted)
+            marked = longest(inside, _MOST_MARKS)
+            number = self._names.number(one.label)
+            starts.append(marked.starts)
+            ends.append(marked.ends)
+            names.append(np.full(len(marked), number, np.int64))
+
+        found = brackets(np.concatenate(starts), np.concatenate(ends))
+        name = np.concatenate(names)[found.event]
+        arguments = [text_argument(*one) for one in _words(finding)]
+        words = b"".join(arguments)
+        self._put(track, found, name, finding.category, host.shift, words)
 
     def _below(
         self,
@@ -212,6 +210,34 @@ class Conclusions:
         )
 
 
+def _step_name(
+    index: int,
+    name: str,
+    kind: StepKind,
+) -> str:
+    words = name if _DIGIT.search(name) else f"{name} {index}"
+    if kind is StepKind.STEADY:
+        return words
+    return f"{words} (not counted: {kind.value})"
+
+
+def _on_any_device(
+    classes: list[dict[TimeClass, Intervals]],
+    counted: Intervals,
+) -> dict[TimeClass, Intervals]:
+    """The instants of each class; idle is what no class of a device has."""
+    found = {}
+    for one in classes[0]:
+        found[one] = union_of(*(of_device[one] for of_device in classes))
+
+    idle = []
+    for of_device in classes:
+        known = union_of(*of_device.values())
+        idle.append(difference(counted, known))
+    found[TimeClass.IDLE] = union_of(*idle)
+    return found
+
+
 # Events of one line as brackets: when each opens and closes, so that what opens last
 # closes first.
 
@@ -238,18 +264,19 @@ def brackets(start: Int64Array, end: Int64Array) -> Brackets:
     count = len(order)
     rank = np.arange(count, dtype=np.int64)
     point = lo == hi
+
     time = np.concatenate([lo, hi])
-    phase = np.concatenate([np.where(point, 2, 1), np.where(point, 2, 0)]).astype(
-        np.int8
-    )
-    tie = np.concatenate(
-        [np.where(point, 2 * rank, rank), np.where(point, 2 * rank + 1, -rank)]
-    )
-    sequence = np.lexsort((tie, phase, time))
+    begin_phase = np.where(point, 2, 1)
+    end_phase = np.where(point, 2, 0)
+    phase = np.concatenate([begin_phase, end_phase])
+    begin_tie = np.where(point, 2 * rank, rank)
+    end_tie = np.where(point, 2 * rank + 1, -rank)
+    tie = np.concatenate([begin_tie, end_tie])
+
+    sequence = np.lexsort((tie, phase.astype(np.int8), time))
     opens = sequence < count
-    return Brackets(
-        order[np.where(opens, sequence, sequence - count)], opens, time[sequence]
-    )
+    event = np.where(opens, sequence, sequence - count)
+    return Brackets(order[event], opens, time[sequence])
 
 
 def nests(found: Brackets) -> bool:
@@ -261,7 +288,8 @@ def nests(found: Brackets) -> bool:
         return False
     level = np.where(found.opens, depth, depth + 1)
     by_level = found.event[np.argsort(level, kind="stable")]
-    return bool((by_level[0::2] == by_level[1::2]).all())
+    same = by_level[0::2] == by_level[1::2]
+    return bool(same.all())
 
 
 def lanes(start: Int64Array, end: Int64Array) -> list[Int64Array]:
@@ -271,49 +299,72 @@ def lanes(start: Int64Array, end: Int64Array) -> list[Int64Array]:
     everything = np.arange(len(start), dtype=np.int64)
     if nests(brackets(start, end)):
         return [everything]
-    found: list[list[int]] = []
-    open_: list[list[int]] = []
-    order = np.lexsort((-end, start))
-    for event, lo, hi in zip(
-        order.tolist(), start[order].tolist(), end[order].tolist(), strict=True
-    ):
-        for lane, ends in zip(found, open_, strict=True):
-            while ends and ends[-1] <= lo:
-                ends.pop()
-            if not ends or ends[-1] >= hi:
-                lane.append(event)
-                ends.append(hi)
-                break
-        else:
-            found.append([event])
-            open_.append([hi])
-    return [np.array(lane, np.int64) for lane in found]
+    found: list[_Lane] = []
+    for event in np.lexsort((-end, start)).tolist():
+        lo = int(start[event])
+        hi = int(end[event])
+        free = (lane for lane in found if lane.takes(lo, hi))
+        lane = next(free, None)
+        if lane is None:
+            lane = _Lane()
+            found.append(lane)
+        lane.add(event, hi)
+    return [np.array(lane.events, np.int64) for lane in found]
+
+
+class _Lane:
+    """Events that nest, by the time that they begin."""
+
+    def __init__(self) -> None:
+        self.events: list[int] = []
+        self._open: list[int] = []
+        """When those end that are not over, the innermost last."""
+
+    def takes(self, lo: int, hi: int) -> bool:
+        """Whether an event that begins no earlier than the others nests in them."""
+        while self._open and self._open[-1] <= lo:
+            self._open.pop()
+        return not self._open or self._open[-1] >= hi
+
+    def add(self, event: int, hi: int) -> None:
+        """It ends at hi."""
+        self.events.append(event)
+        self._open.append(hi)
 
 
 # A finding in the words that stand beside its slices: evidence, where, fixes.
 
 
-def _words(finding: Finding) -> Iterator[tuple[str, str]]:
-    yield "rule", finding.rule_id
-    yield "severity", finding.severity.value
-    yield "summary", finding.summary
-    yield "saving", saving_words(finding.saving)
-    yield "worth checking", finding.ask or ""
-    yield "caveat", finding.caveat
+def _words(finding: Finding) -> list[tuple[str, str]]:
+    """(what, words) of all that the finding says."""
+    words = [
+        ("rule", finding.rule_id),
+        ("severity", finding.severity.value),
+        ("summary", finding.summary),
+        ("saving", saving_words(finding.saving)),
+        ("worth checking", finding.ask or ""),
+        ("caveat", finding.caveat),
+    ]
     for place, one in enumerate(finding.locations):
-        yield f"where[{place}]", location_words(one)
+        words.append((f"where[{place}]", location_words(one)))
     for place, evidence in enumerate(finding.evidence):
-        yield f"evidence[{place}]", evidence_words(evidence)
+        words.append((f"evidence[{place}]", evidence_words(evidence)))
     for place, fix in enumerate(finding.fixes):
-        yield f"fix[{place}].do", fix.do
-        yield f"fix[{place}].snippet", fix.snippet.rstrip("\n")
-        yield (
-            f"fix[{place}].env",
-            " ".join(f"{name}={value}" for name, value in fix.env.items()),
-        )
-        yield f"fix[{place}].valid_for", fix.valid_for
+        words += _fix_words(f"fix[{place}]", fix)
     for place, source in enumerate(finding.source):
-        yield f"source[{place}]", source.url or f"{source.doc} {source.section}"
+        link = source.url or f"{source.doc} {source.section}"
+        words.append((f"source[{place}]", link))
+    return [(what, said) for what, said in words if said]
+
+
+def _fix_words(name: str, fix: Fix) -> list[tuple[str, str]]:
+    variables = [f"{variable}={value}" for variable, value in fix.env.items()]
+    return [
+        (f"{name}.do", fix.do),
+        (f"{name}.snippet", fix.snippet.rstrip("\n")),
+        (f"{name}.env", " ".join(variables)),
+        (f"{name}.valid_for", fix.valid_for),
+    ]
 
 
 # The time that a finding claims, and the longest stretches of it.
@@ -336,7 +387,8 @@ def longest(instants: Intervals, most: int) -> Intervals:
     """All of the instants, or where they are more than so many, the longest of them."""
     if len(instants) <= most:
         return instants
-    chosen = np.sort(np.argsort(instants.starts - instants.ends, kind="stable")[:most])
+    shortest_last = np.argsort(instants.starts - instants.ends, kind="stable")
+    chosen = np.sort(shortest_last[:most])
     return Intervals(instants.starts[chosen], instants.ends[chosen])
 
 

@@ -41,7 +41,8 @@ def process_track(
     name: str,
 ) -> bytes:
     """A process, under which its threads stand."""
-    return _track(number(1, uuid) + sized(3, number(1, pid) + text(6, name)))
+    process = number(1, pid) + text(6, name)
+    return _track(uuid, sized(3, process))
 
 
 def thread_track(
@@ -51,9 +52,8 @@ def thread_track(
     name: str,
 ) -> bytes:
     """A thread of a process."""
-    return _track(
-        number(1, uuid) + sized(4, number(1, pid) + number(2, tid) + text(5, name))
-    )
+    thread = number(1, pid) + number(2, tid) + text(5, name)
+    return _track(uuid, sized(4, thread))
 
 
 def named_track(
@@ -66,20 +66,19 @@ def named_track(
     """A track by itself (parent 0) or below another one, its own children by their
     rank.
     """
-    above = number(5, parent) if parent else b""
-    words = text(14, about) if about else b""
-    return _track(
-        number(1, uuid)
-        + above
-        + text(2, name)
-        + words
-        + number(11, _EXPLICIT)
-        + number(12, rank)
-    )
+    content = [
+        number(5, parent) if parent else b"",
+        text(2, name),
+        text(14, about) if about else b"",
+        number(11, _EXPLICIT),
+        number(12, rank),
+    ]
+    return _track(uuid, b"".join(content))
 
 
-def _track(content: bytes) -> bytes:
-    return sized(_PACKET, sized(_TRACK, content))
+def _track(uuid: int, content: bytes) -> bytes:
+    track = number(1, uuid) + content
+    return sized(_PACKET, sized(_TRACK, track))
 
 
 class Names:
@@ -96,19 +95,20 @@ class Names:
 
     def number(self, content: str) -> int:
         """The number of a name."""
-        known = self._known.get(content)
-        if known is None:
-            known = self._known[content] = len(self._known) + 1
-            self.give([(known, content)])
-        return known
+        if content not in self._known:
+            new = len(self._known) + 1
+            self._known[content] = new
+            self.give([(new, content)])
+        return self._known[content]
 
     def give(self, contents: Iterable[tuple[int, str]]) -> None:
         """Names under numbers that the caller gives."""
         entries = []
         size = 0
         for iid, content in contents:
-            entries.append(sized(_NAMES, number(1, iid) + text(2, content)))
-            size += len(entries[-1])
+            entry = sized(_NAMES, number(1, iid) + text(2, content))
+            entries.append(entry)
+            size += len(entry)
             if size > _BYTES_A_PACKET:
                 self._put(b"".join(entries))
                 entries = []
@@ -117,16 +117,17 @@ class Names:
             self._put(b"".join(entries))
 
     def _put(self, interned: bytes) -> None:
-        head = number(_SEQUENCE, self.sequence) + number(_FLAGS, self._flags)
-        self._write(sized(_PACKET, head + sized(_INTERNED, interned)))
+        packet = number(_SEQUENCE, self.sequence)
+        packet += number(_FLAGS, self._flags)
+        packet += sized(_INTERNED, interned)
+        self._write(sized(_PACKET, packet))
         self._flags = _NEEDED
 
 
 def text_argument(name: str, content: str) -> bytes:
     """An argument of a slice."""
-    return sized(
-        _ANNOTATIONS, text(_ARGUMENT_NAME, name) + text(_ARGUMENT_TEXT, content)
-    )
+    annotation = text(_ARGUMENT_NAME, name) + text(_ARGUMENT_TEXT, content)
+    return sized(_ANNOTATIONS, annotation)
 
 
 def put_slices(
@@ -142,22 +143,31 @@ def put_slices(
     """A packet for each begin and end, in the order given. name: of begins. words: the
     arguments of the first row.
     """
+    head = number(_SEQUENCE, sequence) + number(_FLAGS, _NEEDED)
+    on_track = number(_TRACK_UUID, track)
+    in_category = text(_CATEGORIES, category) if category else b""
+
     for at in range(0, len(opens), _ROWS_AT_ONCE):
         part = slice(at, at + _ROWS_AT_ONCE)
         begins = opens[part]
         rows = len(begins)
+
+        kinds = np.where(begins, _BEGIN, _END)
+        named = field(_NAME_IID, VARINT, varints(name[part]))
         event = [
-            field(_TYPE, VARINT, varints(np.where(begins, _BEGIN, _END))),
-            constant(rows, number(_TRACK_UUID, track)),
-            only(field(_NAME_IID, VARINT, varints(name[part])), begins),
+            field(_TYPE, VARINT, varints(kinds)),
+            constant(rows, on_track),
+            only(named, begins),
         ]
-        if category:
-            event.append(only(constant(rows, text(_CATEGORIES, category)), begins))
+        if in_category:
+            event.append(only(constant(rows, in_category), begins))
         if words and at == 0:
-            event.append(only(constant(rows, words), np.arange(rows) == 0))
+            is_first = np.arange(rows) == 0
+            event.append(only(constant(rows, words), is_first))
+
         packet = joined(
             field(_TIMESTAMP, VARINT, varints(time_ns[part])),
-            constant(rows, number(_SEQUENCE, sequence) + number(_FLAGS, _NEEDED)),
+            constant(rows, head),
             field(_EVENT, SIZED, joined(*event)),
         )
         write(field(_PACKET, SIZED, packet).flat())
@@ -192,29 +202,32 @@ class Rows(msgspec.Struct, frozen=True):
 def constant(rows: int, data: bytes) -> Rows:
     """The same bytes in every row."""
     shape = (rows, len(data))
-    return Rows(
-        np.broadcast_to(np.frombuffer(data, np.uint8), shape), np.ones(shape, np.bool_)
-    )
+    one_row = np.frombuffer(data, np.uint8)
+    return Rows(np.broadcast_to(one_row, shape), np.ones(shape, np.bool_))
 
 
 def varints(values: Int64Array) -> Rows:
     """Numbers that are not negative, seven bits a byte."""
-    number = values.astype(np.uint64)
-    width = max((int(number.max(initial=0)).bit_length() + 6) // 7, 1)
-    shifted = number[:, None] >> (np.arange(width, dtype=np.uint64) * np.uint64(7))
+    column = values.astype(np.uint64)
+    largest = int(column.max(initial=0))
+    width = max((largest.bit_length() + 6) // 7, 1)
+    shifts = np.arange(width, dtype=np.uint64) * np.uint64(7)
+    shifted = column[:, None] >> shifts
+
     keep = shifted > 0
     keep[:, 0] = True
-    data = (shifted & np.uint64(_MORE - 1)).astype(np.uint8)
-    data[:, :-1][keep[:, 1:]] |= np.uint8(_MORE)
+    low_bits = shifted & np.uint64(_MORE - 1)
+    data = low_bits.astype(np.uint8)
+    goes_on = keep[:, 1:]
+    data[:, :-1][goes_on] |= np.uint8(_MORE)
     return Rows(data, keep)
 
 
 def joined(*parts: Rows) -> Rows:
     """Each row's parts one after the other."""
-    return Rows(
-        np.concatenate([one.data for one in parts], axis=1),
-        np.concatenate([one.keep for one in parts], axis=1),
-    )
+    data = [one.data for one in parts]
+    keep = [one.keep for one in parts]
+    return Rows(np.concatenate(data, axis=1), np.concatenate(keep, axis=1))
 
 
 def field(
@@ -264,9 +277,8 @@ def text(field_number: int, content: str) -> bytes:
     """One field with text. NUL, which ends texts in the tools that read them, is
     written as its picture.
     """
-    return sized(
-        field_number, content.replace("\0", "\u2400").encode("utf-8", "replace")
-    )
+    shown = content.replace("\0", "\u2400")
+    return sized(field_number, shown.encode("utf-8", "replace"))
 
 
 class TrackNumbers:

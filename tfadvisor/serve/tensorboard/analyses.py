@@ -43,20 +43,22 @@ _TOO_MANY = {
     "remedy": "Ask for it again.",
 }
 _KILLED = {
-    "cause": "could not be read: the system killed the process that read it, probably because "
-    "memory ran out.",
-    "remedy": "Free some memory and try again, or analyse one host at a time: tfadvisor "
-    "analyze --host NAME.",
+    "cause": (
+        "could not be read: the system killed the process that read it, probably "
+        "because memory ran out."
+    ),
+    "remedy": (
+        "Free some memory and try again, or analyse one host at a time: tfadvisor "
+        "analyze --host NAME."
+    ),
 }
 
 VISITOR: ContextVar[str] = ContextVar("VISITOR", default="")
 """Whose request is being answered: an address."""
 
 
-class Analysis:
-    """One that was asked for. fraction: of the files' events that are read. error:
-    place, cause, remedy.
-    """
+class PendingAnalysis:
+    """One that was asked for."""
 
     def __init__(self, key: str, task: dict[str, Any]) -> None:
         """Waits for its turn. task: for the worker, with the path of what is
@@ -67,8 +69,10 @@ class Analysis:
         self.visitor = VISITOR.get()
         self.state = "waiting"
         self.fraction = 0.0
+        """Of the files' events that are read."""
         self.limits = limits_of(task)
         self.error: dict[str, str] | None = None
+        """Place, cause, remedy."""
         self.ended = threading.Event()
 
     def told(self) -> dict[str, Any]:
@@ -100,17 +104,19 @@ class Analyses:
         self._ignored = _ignored_here()
         self._installation = f"{installation_stamp()} {json.dumps(self._ignored)}"
         self._lock = threading.Lock()
-        self._asked: dict[str, Analysis] = {}
-        self._turns: LifoQueue[Analysis] = LifoQueue()
+        self._asked: dict[str, PendingAnalysis] = {}
+        self._turns: LifoQueue[PendingAnalysis] = LifoQueue()
         self._workers = 0
 
-    def page(self, listed: ListedRun, *, again: bool = False) -> bytes | Analysis:
+    def page(
+        self, listed: ListedRun, *, again: bool = False
+    ) -> bytes | PendingAnalysis:
         """The page's data, packed, or the analysis that is to make it. again: also
         after it failed.
         """
         return self._of_run(listed, PAGE, again)
 
-    def report(self, listed: ListedRun) -> bytes | Analysis:
+    def report(self, listed: ListedRun) -> bytes | PendingAnalysis:
         """The JSON report, or the analysis that is to make it."""
         return self._of_run(listed, REPORT, again=False)
 
@@ -127,22 +133,22 @@ class Analyses:
         index: int,
     ) -> bool:
         """Whether the report of a run, which is there, has a step of this host."""
-        content = self._cache.read(key_of(listed, self._installation), REPORT)
-        if content:
-            steps = json.loads(content)["steps"]
-        else:
-            steps = {"each": (), "set_aside": ()}
-        return any(
-            (one["host"], one["index"]) == (host, index)
-            for one in (*steps["each"], *steps["set_aside"])
-        )
+        key = key_of(listed, self._installation)
+        content = self._cache.read(key, REPORT)
+        if not content:
+            return False
+        steps = json.loads(content)["steps"]
+        for one in (*steps["each"], *steps["set_aside"]):
+            if one["host"] == host and one["index"] == index:
+                return True
+        return False
 
     def step(
         self,
         listed: ListedRun,
         host: str,
         index: int,
-    ) -> bytes | Analysis:
+    ) -> bytes | PendingAnalysis:
         """One step with all of its threads, packed, or the analysis that is to
         draw it.
         """
@@ -156,23 +162,30 @@ class Analyses:
         }
         return self._found(key, STEP, task, again=False)
 
-    def comparison(self, new: ListedRun, base: ListedRun) -> bytes | Analysis | None:
+    def comparison(
+        self, new: ListedRun, base: ListedRun
+    ) -> bytes | PendingAnalysis | None:
         """The causes of the change from base to new, or the analysis that is to find
         them; None before both are analysed.
         """
-        one, other = (key_of(listed, self._installation) for listed in (base, new))
-        if not (self._cache.holds(one) and self._cache.holds(other)):
+        keys = [key_of(listed, self._installation) for listed in (base, new)]
+        if not all(self._cache.holds(key) for key in keys):
             return None
-        snapshots = [str(self._cache.folder / key / SNAPSHOT) for key in (one, other)]
-        task = {"kind": "compare", "path": str(new.run.path), "snapshots": snapshots}
-        return self._found(key_made_of(one, other), COMPARISON, task, again=False)
+
+        folder = self._cache.folder
+        task = {
+            "kind": "compare",
+            "path": str(new.run.path),
+            "snapshots": [str(folder / key / SNAPSHOT) for key in keys],
+        }
+        return self._found(key_made_of(*keys), COMPARISON, task, again=False)
 
     def _of_run(
         self,
         listed: ListedRun,
         name: str,
         again: bool,
-    ) -> bytes | Analysis:
+    ) -> bytes | PendingAnalysis:
         run = listed.run
         task = {
             "kind": "analyse",
@@ -191,14 +204,13 @@ class Analyses:
         name: str,
         task: dict[str, Any],
         again: bool,
-    ) -> bytes | Analysis:
+    ) -> bytes | PendingAnalysis:
         content = self._cache.read(key, name)
         if not content and self._cache.holds(key):
             content = self._cache.read(key, name)  # made since
             if not content:
-                self._cache.throw_away(
-                    key
-                )  # the machine stopped, or what clears old files has taken a part
+                # the machine stopped, or what clears old files has taken a part
+                self._cache.throw_away(key)
         return content or self._started(key, task, again)
 
     def _started(
@@ -206,69 +218,90 @@ class Analyses:
         key: str,
         task: dict[str, Any],
         again: bool,
-    ) -> Analysis:
+    ) -> PendingAnalysis:
         with self._lock:
             known = self._asked.get(key)
-            if known is not None and not (
-                known.ended.is_set() and (again or known.error is None)
-            ):
+            if known is not None and not _begins_anew(known, again):
                 return known
-            analysis = self._asked[key] = Analysis(key, task)
-            for old in [
-                one for one, past in self._asked.items() if past.ended.is_set()
-            ][:-_REMEMBERED_FAILURES]:
-                del self._asked[old]
-            with self._turns.mutex:
-                waiting = self._turns.queue
-                mine = [one for one in waiting if one.visitor == analysis.visitor]
-                if len(mine) >= _MOST_OF_ONE:
-                    dropped = mine[:1]
-                else:
-                    dropped = waiting[:1] if len(waiting) >= _MOST_WAITING else []
-                for one in dropped:
-                    waiting.remove(one)
-            for waited in dropped:
-                waited.state = "failed"
-                waited.error = {"place": waited.task["path"], **_TOO_MANY}
-                waited.ended.set()
-            self._turns.put(analysis)
-            if self._workers < _AT_ONCE:
-                self._workers += 1
-                threading.Thread(
-                    target=self._work, name="tfadvisor-analysis", daemon=True
-                ).start()
-            return analysis
+
+            pending = PendingAnalysis(key, task)
+            self._asked[key] = pending
+            self._forget_old()
+            self._make_room_for(pending)
+            self._turns.put(pending)
+            self._start_worker()
+            return pending
+
+    def _forget_old(self) -> None:
+        """But for the last ones that have ended."""
+        ended = [key for key, past in self._asked.items() if past.ended.is_set()]
+        for key in ended[:-_REMEMBERED_FAILURES]:
+            del self._asked[key]
+
+    def _make_room_for(self, pending: PendingAnalysis) -> None:
+        """Gives up the one that waits longest, of the same visitor where that has
+        many.
+        """
+        with self._turns.mutex:
+            waiting = self._turns.queue
+            crowd = [one for one in waiting if one.visitor == pending.visitor]
+            if len(crowd) < _MOST_OF_ONE:
+                crowd = waiting if len(waiting) >= _MOST_WAITING else []
+            if not crowd:
+                return
+            dropped = crowd[0]
+            waiting.remove(dropped)
+
+        dropped.state = "failed"
+        dropped.error = {"place": dropped.task["path"], **_TOO_MANY}
+        dropped.ended.set()
+
+    def _start_worker(self) -> None:
+        if self._workers >= _AT_ONCE:
+            return
+        self._workers += 1
+        worker = threading.Thread(
+            target=self._work,
+            name="tfadvisor-analysis",
+            daemon=True,
+        )
+        worker.start()
 
     def _work(self) -> None:
         while True:
-            analysis = self._turns.get()
+            pending = self._turns.get()
             try:
-                self._make(analysis)
+                self._make(pending)
             except Exception as error:
-                analysis.error = _failed(analysis, error)
-            if analysis.error is not None:
-                analysis.state = "failed"
-            analysis.ended.set()
+                pending.error = _failed(pending, error)
+            if pending.error is not None:
+                pending.state = "failed"
+            pending.ended.set()
 
-    def _make(self, analysis: Analysis) -> None:
-        if self._cache.holds(analysis.key):
+    def _make(self, pending: PendingAnalysis) -> None:
+        if self._cache.holds(pending.key):
             return
-        analysis.state = "reading"
-        with suppress(_Failed), self._cache.making(analysis.key) as folder:
-            analysis.error = _run_worker(analysis, str(folder))
-            if analysis.error is not None:
+        pending.state = "reading"
+        with suppress(_Failed), self._cache.making(pending.key) as folder:
+            pending.error = _run_worker(pending, str(folder))
+            if pending.error is not None:
                 raise _Failed
+
+
+def _begins_anew(known: PendingAnalysis, again: bool) -> bool:
+    """Whether it has ended, and its files are gone or it is to be tried again."""
+    return known.ended.is_set() and (again or known.error is None)
 
 
 class _Failed(Exception):
     """Leaves the folder that is being made."""
 
 
-def _run_worker(analysis: Analysis, folder: str) -> dict[str, str] | None:
+def _run_worker(pending: PendingAnalysis, folder: str) -> dict[str, str] | None:
     """The error, None when the files are written. The process ends with this one, and
     at its deadline.
     """
-    limits = analysis.limits
+    limits = pending.limits
     with tempfile.TemporaryFile() as complaints:
         process = start(_WORKER, stderr=complaints)
         assert process.stdin is not None
@@ -276,46 +309,53 @@ def _run_worker(analysis: Analysis, folder: str) -> dict[str, str] | None:
         late = threading.Timer(limits.deadline_s, process.kill)
         late.daemon = True
         late.start()
+
         with process:
-            try:
-                task = {**analysis.task, "folder": folder, "memory": limits.memory}
-                process.stdin.write(json.dumps(task).encode() + b"\n")
-                process.stdin.flush()
-            except BrokenPipeError:  # its end says why
-                with suppress(BrokenPipeError):
-                    # which writes what is left, here and not at the end of the block
-                    process.stdin.close()
-            last = _follow(process.stdout, analysis)
+            task = {**pending.task, "folder": folder, "memory": limits.memory}
+            _hand_over(task, process.stdin)
+            last = _follow(process.stdout, pending)
             code = process.wait()
             in_time = late.is_alive()
             late.cancel()
+
         if code == 0 and last.get("done"):
             return None
         if "error" in last:
             return dict(last["error"])
         if not in_time:
-            return vars(limits.too_late(analysis.task["path"]))
+            return vars(limits.too_late(pending.task["path"]))
         if code < 0:
-            return {"place": analysis.task["path"], **_KILLED}
+            return {"place": pending.task["path"], **_KILLED}
+
         why = _last_line(complaints)
         if why.startswith(MemoryError.__name__):  # there was none left to say so either
-            return _failed(analysis, MemoryError())
-        return _broken(analysis, why)
+            return _failed(pending, MemoryError())
+        return _broken(pending, why)
 
 
-def _failed(analysis: Analysis, error: Exception) -> dict[str, str]:
+def _hand_over(task: dict[str, Any], standard_input: IO[bytes]) -> None:
+    try:
+        standard_input.write(json.dumps(task).encode() + b"\n")
+        standard_input.flush()
+    except BrokenPipeError:  # its end says why
+        with suppress(BrokenPipeError):
+            # which writes what is left, here and not where the process is left
+            standard_input.close()
+
+
+def _failed(pending: PendingAnalysis, error: Exception) -> dict[str, str]:
     """What kept the process from being started, or what it made from being kept."""
     fault = fault_of_environment(error)
     if fault is None:
-        return _broken(analysis, f"{type(error).__name__}: {error}")
+        return _broken(pending, f"{type(error).__name__}: {error}")
     return {
-        "place": analysis.task["path"],
+        "place": pending.task["path"],
         "cause": f"could not be analysed: {fault}",
         "remedy": "",
     }
 
 
-def _follow(output: IO[bytes], analysis: Analysis) -> dict[str, Any]:
+def _follow(output: IO[bytes], pending: PendingAnalysis) -> dict[str, Any]:
     """Takes over the progress, and returns what was said last."""
     last: dict[str, Any] = {}
     for line in output:
@@ -323,7 +363,7 @@ def _follow(output: IO[bytes], analysis: Analysis) -> dict[str, Any]:
             last = json.loads(line)
         except ValueError:
             continue
-        analysis.fraction = float(last.get("fraction", analysis.fraction))
+        pending.fraction = float(last.get("fraction", pending.fraction))
     return last
 
 
@@ -334,10 +374,12 @@ def _last_line(complaints: IO[bytes]) -> str:
     return lines[-1] if lines else "it ended without a message"
 
 
-def _broken(analysis: Analysis, why: str) -> dict[str, str]:
+def _broken(pending: PendingAnalysis, why: str) -> dict[str, str]:
     return {
-        "place": analysis.task["path"],
+        "place": pending.task["path"],
         "cause": f"could not be analysed: {why}",
-        "remedy": "This is a bug in tfadvisor: please report it with what `tfadvisor analyze` "
-        "prints for the same run.",
+        "remedy": (
+            "This is a bug in tfadvisor: please report it with what `tfadvisor "
+            "analyze` prints for the same run."
+        ),
     }

@@ -21,13 +21,11 @@ from tfadvisor.serve.tensorboard.listing import ListedRun
 from tfadvisor.trace.local_copies import claimed, is_entry, is_ours
 from tfadvisor.version import VERSION
 
-REPORT, PAGE, SNAPSHOT, SUMMARY = (
-    "report.json",
-    "page.json.gz",
-    "snapshot.json",
-    "summary.json",
-)
-"""Of a run."""
+REPORT = "report.json"
+PAGE = "page.json.gz"
+SNAPSHOT = "snapshot.json"
+SUMMARY = "summary.json"
+"""The files of a run."""
 STEP = "step.json.gz"
 """Of one step of a run."""
 COMPARISON = "comparison.json"
@@ -95,11 +93,8 @@ class Cache:
         it any more.
         """
         claimed(self.folder)  # somebody may have cleared everything
-        return Path(
-            tempfile.mkdtemp(
-                prefix=f"{_MAKING}{_machine()}-{os.getpid()}-", dir=self.folder
-            )
-        )
+        prefix = f"{_MAKING}{_machine()}-{os.getpid()}-"
+        return Path(tempfile.mkdtemp(prefix=prefix, dir=self.folder))
 
     def _throw_away_left_behind(self) -> None:
         """What a process that was killed has left."""
@@ -109,20 +104,16 @@ class Cache:
 
     def _throw_away(self, keep: str) -> None:
         entries = []
-        now = time.time()
         for entry in os.scandir(self.folder):
             try:
                 used = entry.stat(follow_symlinks=False).st_mtime
                 if entry.name.startswith(_MAKING):
-                    if now - used > _LEFT_BEHIND_S or _is_left_behind(entry.name):
-                        shutil.rmtree(entry.path, ignore_errors=True)
-                    continue
-                if not is_entry(entry.name):
-                    continue
-                size = sum(one.stat().st_size for one in os.scandir(entry.path))
+                    _clear_left_behind(entry, used)
+                elif is_entry(entry.name):
+                    entries.append((used, _size_of(entry), entry.name))
             except OSError:
                 continue  # another process threw it away
-            entries.append((used, size, entry.name))
+
         total = sum(size for _, size, _ in entries)
         for _, size, name in sorted(entries):
             if total <= self._most_bytes:
@@ -130,6 +121,17 @@ class Cache:
             if name != keep:
                 self.throw_away(name)
                 total -= size
+
+
+def _size_of(folder: os.DirEntry[str]) -> int:
+    return sum(file.stat().st_size for file in os.scandir(folder.path))
+
+
+def _clear_left_behind(folder: os.DirEntry[str], used: float) -> None:
+    """What somebody began to make, long ago or by a process that is gone."""
+    is_old = time.time() - used > _LEFT_BEHIND_S
+    if is_old or _is_left_behind(folder.name):
+        shutil.rmtree(folder.path, ignore_errors=True)
 
 
 def _whole(name: str, content: bytes) -> bool:
@@ -141,9 +143,8 @@ def _whole(name: str, content: bytes) -> bool:
             unpacker = zlib.decompressobj(wbits=31)
             unpacker.decompress(content)
             return unpacker.eof
-        json.loads(
-            content.decode("utf-8", "surrogateescape")
-        )  # paths may be no text, which msgspec refuses
+        # paths may be no text, which msgspec refuses
+        json.loads(content.decode("utf-8", "surrogateescape"))
     except (zlib.error, ValueError):
         return False
     return True
@@ -155,7 +156,9 @@ def _is_left_behind(name: str) -> bool:
     """
     machine, _, rest = name.removeprefix(_MAKING).partition("-")
     process = rest.partition("-")[0]
-    return machine == _machine() and process.isdecimal() and not lives(int(process))
+    if machine != _machine() or not process.isdecimal():
+        return False
+    return not lives(int(process))
 
 
 def _machine() -> str:
@@ -174,12 +177,16 @@ def key_of(listed: ListedRun, rules_stamp: str) -> str:
         str(listed.run.path),
         listed.stamp,
     )
-    return sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()
+    return _hash("\0".join(parts))
 
 
 def key_made_of(*parts: str) -> str:
     """Of what is made of one analysis or several."""
-    return sha256(" ".join(parts).encode("utf-8", "surrogateescape")).hexdigest()
+    return _hash(" ".join(parts))
+
+
+def _hash(text: str) -> str:
+    return sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def installation_stamp() -> str:
@@ -189,15 +196,9 @@ def installation_stamp() -> str:
     for folder in (package, package.parent / "rules"):
         for place, _, files in os.walk(folder):
             if "__pycache__" not in place:
-                newest = max(
-                    [
-                        newest,
-                        *(
-                            os.stat(os.path.join(place, one)).st_mtime_ns  # noqa: PTH116, PTH118
-                            for one in files
-                        ),
-                    ]
-                )
+                for name in files:
+                    file = os.path.join(place, name)  # noqa: PTH118
+                    newest = max(newest, os.stat(file).st_mtime_ns)  # noqa: PTH116
     return str(newest)
 
 
@@ -209,21 +210,23 @@ def open_cache(roots: Sequence[Path]) -> Cache:
     """
     chosen = os.environ.get("TFADVISOR_CACHE")
     home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    place = Path(chosen) if chosen else Path(home) / "tfadvisor"
     try:
-        folder = (
-            Path(chosen) if chosen else Path(home) / "tfadvisor"
-        ).expanduser().absolute() / "tensorboard"
+        folder = place.expanduser().absolute() / "tensorboard"
     except RuntimeError:  # nobody has a home here
         return _temporary()
-    if not any(
-        _inside(folder, root) or _inside(root, folder.resolve()) for root in roots
-    ):
+
+    if not any(_overlap(folder, root) for root in roots):
         with contextlib.suppress(OSError):
             cache = Cache(folder)
             if is_ours(folder):
                 with tempfile.TemporaryDirectory(prefix=_MAKING, dir=folder):
                     return cache
     return _temporary()
+
+
+def _overlap(folder: Path, root: Path) -> bool:
+    return _inside(folder, root) or _inside(root, folder.resolve())
 
 
 def _temporary() -> Cache:

@@ -28,14 +28,15 @@ longer.
 
 
 class ListedRun(msgspec.Struct, frozen=True):
-    """A run of the logdir. stamp: changes when its files do. recorded: seconds since
-    the epoch.
-    """
+    """A run of the logdir."""
 
     run: Run
     bytes: int
+    """Of all files."""
     recorded: float
+    """Seconds since the epoch."""
     stamp: str
+    """Changes when its files do."""
 
     @property
     def for_xprof(self) -> bool:
@@ -49,11 +50,8 @@ class Listing:
     def __init__(self, roots: Sequence[tuple[str, Path]]) -> None:
         """roots: as of `roots_of`. Begins to look at once, in its own thread."""
         self.roots = tuple(roots)
-        self._fresh_s = (
-            _FRESH_REMOTE_S
-            if any(isinstance(root, RemotePath) for _, root in roots)
-            else _FRESH_S
-        )
+        is_remote = any(isinstance(root, RemotePath) for _, root in roots)
+        self._fresh_s = _FRESH_REMOTE_S if is_remote else _FRESH_S
         self._looking = threading.Lock()
         self._runs: Mapping[str, ListedRun] = {}
         self._looked_at = float("-inf")
@@ -75,13 +73,15 @@ class Listing:
         return self._runs
 
     def _look_later(self) -> None:
-        if not self._looking.locked():
-            threading.Thread(
-                target=self._look,
-                kwargs={"wait": False},
-                name="tfadvisor-runs",
-                daemon=True,
-            ).start()
+        if self._looking.locked():
+            return
+        look = threading.Thread(
+            target=self._look,
+            kwargs={"wait": False},
+            name="tfadvisor-runs",
+            daemon=True,
+        )
+        look.start()
 
     def _look(self, *, wait: bool) -> None:
         asked = time.monotonic()
@@ -90,9 +90,8 @@ class Listing:
         try:
             if self._looked_at < asked:
                 began = time.monotonic()
-                with contextlib.suppress(
-                    OSError, AdvisorError
-                ):  # a folder that vanishes meanwhile
+                # a folder may vanish meanwhile
+                with contextlib.suppress(OSError, AdvisorError):
                     self._runs = _listed(self.roots)
                 self._looked_at = began
         finally:
@@ -106,16 +105,22 @@ def roots_of(logdir: str | None, logdir_spec: str | None) -> list[tuple[str, Pat
     """
     if logdir:
         return [("", _resolved(logdir))]
-    roots = []
-    for part in filter(None, (logdir_spec or "").split(",")):
-        name, colon, path = part.partition(":")
-        named = bool(colon) and not part.startswith("/") and not is_address(part)
-        roots.append((f"{name}/" if named else "", _resolved(path if named else part)))
-    return roots
+    parts = (logdir_spec or "").split(",")
+    return [_root_of(part) for part in parts if part]
+
+
+def _root_of(part: str) -> tuple[str, Path]:
+    """Of `NAME:PATH`, or of a path."""
+    name, colon, path = part.partition(":")
+    if not colon or part.startswith("/") or is_address(part):
+        return "", _resolved(part)
+    return f"{name}/", _resolved(path)
 
 
 def _resolved(path: str) -> Path:
-    return place_of(path) if is_address(path) else Path(path).expanduser().resolve()
+    if is_address(path):
+        return place_of(path)
+    return Path(path).expanduser().resolve()
 
 
 def _listed(roots: Sequence[tuple[str, Path]]) -> dict[str, ListedRun]:
@@ -126,10 +131,9 @@ def _listed(roots: Sequence[tuple[str, Path]]) -> dict[str, ListedRun]:
             if name in by_name:  # `train/RUN` and `train/plugins/profile/RUN`
                 name = in_utf8(prefix + run.path.relative_to(root).as_posix())
             by_name.setdefault(name, _described(replace(run, name=name)))
-    newest_first = sorted(
-        by_name.values(), key=lambda one: (one.recorded, one.run.name), reverse=True
-    )
-    return {one.run.name: one for one in newest_first}
+    found = list(by_name.values())
+    found.sort(key=lambda one: (one.recorded, one.run.name), reverse=True)
+    return {one.run.name: one for one in found}
 
 
 def _described(run: Run) -> ListedRun:
@@ -141,7 +145,6 @@ def _described(run: Run) -> ListedRun:
         except OSError:
             continue  # reading it will say what is wrong
         size += bytes_of_file
-        content.update(
-            f"{file}\0{bytes_of_file}\0{stamp}\0".encode("utf-8", "surrogateescape")
-        )
+        words = f"{file}\0{bytes_of_file}\0{stamp}\0"
+        content.update(words.encode("utf-8", "surrogateescape"))
     return ListedRun(run, size, recorded_at(run), content.hexdigest())

@@ -19,7 +19,7 @@ from tensorboard.backend import http_util
 from tensorboard.plugins import base_plugin
 from werkzeug import wrappers
 
-from tfadvisor.serve.tensorboard.analyses import VISITOR, Analyses, Analysis
+from tfadvisor.serve.tensorboard.analyses import VISITOR, Analyses, PendingAnalysis
 from tfadvisor.serve.tensorboard.cache import open_cache
 from tfadvisor.serve.tensorboard.listing import ListedRun, Listing, roots_of
 from tfadvisor.version import VERSION
@@ -51,17 +51,16 @@ class AdvisorPlugin(base_plugin.TBPlugin):  # type: ignore[misc]
         """By route, below `data/plugin/tfadvisor`."""
         apps = {route: _file_app(route) for route in files()}
         apps["/tab.html"] = self._beginning(apps["/tab.html"])
-        apps |= {
-            "/runs": self._runs,
-            "/report": self._report,
-            "/page": self._page,
-            "/comparison": self._comparison,
-        }
+        apps["/runs"] = self._runs
+        apps["/report"] = self._report
+        apps["/page"] = self._page
+        apps["/comparison"] = self._comparison
         apps["/step"] = self._step
-        return {
-            route: wrappers.Request.application(_only_reading(app))
-            for route, app in apps.items()
-        }
+
+        served = {}
+        for route, app in apps.items():
+            served[route] = wrappers.Request.application(_only_reading(app))
+        return served
 
     def is_active(self) -> bool:
         """Whether the logdir holds a run, as far as is known now."""
@@ -78,32 +77,33 @@ class AdvisorPlugin(base_plugin.TBPlugin):  # type: ignore[misc]
 
         def serve(request: wrappers.Request) -> wrappers.Response:
             runs = self._listing.known()
-            listed = runs.get(request.args.get("run", "")) or next(
-                iter(runs.values()), None
-            )
-            if listed is not None:
-                self._analyses.page(listed)
+            listed = runs.get(request.args.get("run", ""))
+            if runs:
+                newest = next(iter(runs.values()))
+                self._analyses.page(listed or newest)
             return document(request)
 
         return serve
 
     def _runs(self, request: wrappers.Request) -> wrappers.Response:
-        xprof = "profile" in self._plugins
-        runs = [
-            {
-                "name": name,
-                "hosts": len(one.run.files),
-                "bytes": one.bytes,
-                "recorded": one.recorded,
-                "stamp": one.stamp,
-                "trace_viewer": _TRACE_VIEWER.replace("{run}", quote(name, safe=""))
-                if xprof and one.for_xprof
-                else None,
-                "told": self._analyses.told(one),
-            }
-            for name, one in self._listing.current().items()
-        ]
+        listed = self._listing.current()
+        runs = [self._about(name, one) for name, one in listed.items()]
         return _json(request, {"version": VERSION, "runs": runs})
+
+    def _about(self, name: str, one: ListedRun) -> dict[str, Any]:
+        """A run of the list, for the page."""
+        viewer = None
+        if one.for_xprof and "profile" in self._plugins:
+            viewer = _TRACE_VIEWER.replace("{run}", quote(name, safe=""))
+        return {
+            "name": name,
+            "hosts": len(one.run.files),
+            "bytes": one.bytes,
+            "recorded": one.recorded,
+            "stamp": one.stamp,
+            "trace_viewer": viewer,
+            "told": self._analyses.told(one),
+        }
 
     def _page(self, request: wrappers.Request) -> wrappers.Response:
         """The data of a run's page, or how far its analysis is."""
@@ -111,9 +111,7 @@ class AdvisorPlugin(base_plugin.TBPlugin):  # type: ignore[misc]
         if listed is None:
             return _unknown(request)
         found = self._analyses.page(listed, again="again" in request.args)
-        if isinstance(found, Analysis):
-            return _json(request, found.told())
-        return http_util.Respond(request, found, _JSON, content_encoding="gzip")
+        return _packed(request, found)
 
     def _step(self, request: wrappers.Request) -> wrappers.Response:
         """One step of a host with all of its threads, or how far it is; only steps that
@@ -127,9 +125,7 @@ class AdvisorPlugin(base_plugin.TBPlugin):  # type: ignore[misc]
         if not self._analyses.has_step(listed, host, int(index)):
             return _unknown(request)
         found = self._analyses.step(listed, host, int(index))
-        if isinstance(found, Analysis):
-            return _json(request, found.told())
-        return http_util.Respond(request, found, _JSON, content_encoding="gzip")
+        return _packed(request, found)
 
     def _comparison(self, request: wrappers.Request) -> wrappers.Response:
         """The causes of the change of the step time from `base` to `run`, once the
@@ -140,12 +136,11 @@ class AdvisorPlugin(base_plugin.TBPlugin):  # type: ignore[misc]
         if new is None or base is None:
             return _unknown(request)
         found = self._analyses.comparison(new, base)
+        if found is None:
+            return _json(request, {"state": "waiting", "error": None})
         if isinstance(found, bytes):
             return http_util.Respond(request, found, _JSON)
-        return _json(
-            request,
-            {"state": "waiting", "error": None} if found is None else found.told(),
-        )
+        return _json(request, found.told())
 
     def _report(self, request: wrappers.Request) -> wrappers.Response:
         """The JSON report; waits for it."""
@@ -153,12 +148,12 @@ class AdvisorPlugin(base_plugin.TBPlugin):  # type: ignore[misc]
         if listed is None:
             return _unknown(request)
         found = self._analyses.report(listed)
-        if isinstance(found, Analysis):
+        if isinstance(found, PendingAnalysis):
             found.ended.wait(_LONGEST_WAIT_S)
             if found.error is not None:
                 return _json(request, {"error": found.error}, 422)
             found = self._analyses.report(listed)
-        if isinstance(found, Analysis):
+        if isinstance(found, PendingAnalysis):
             return _json(request, found.told(), 503)
         return http_util.Respond(request, found, _JSON)
 
@@ -172,16 +167,18 @@ class AdvisorPlugin(base_plugin.TBPlugin):  # type: ignore[misc]
         runs = self._listing.known()
         if name is not None and name not in runs:
             runs = self._listing.current()
-        return next(iter(runs.values()), None) if name is None else runs.get(name)
+        if name is None:
+            return next(iter(runs.values()), None)
+        return runs.get(name)
 
 
 def _file_app(route: str) -> App:
     file = files()[route]
 
+    expires = _LASTING_S if file.lasting else 0
+
     def serve(request: wrappers.Request) -> wrappers.Response:
-        return http_util.Respond(
-            request, file.content, file.kind, expires=_LASTING_S if file.lasting else 0
-        )
+        return http_util.Respond(request, file.content, file.kind, expires=expires)
 
     return serve
 
@@ -190,10 +187,7 @@ def _only_reading(app: App) -> App:
     def checked(request: wrappers.Request) -> wrappers.Response:
         if request.method not in ("GET", "HEAD"):
             return _json(request, {"error": "only GET"}, 405)
-        site = request.headers.get(
-            "Sec-Fetch-Site"
-        )  # what browsers add, and no page can change
-        if _by_foreign_name(request) if site is None else site not in _OWN_SITES:
+        if _is_foreign(request):
             return _json(request, {"error": "only for TensorBoard's own pages"}, 403)
         VISITOR.set(request.remote_addr or "")
         return app(request)
@@ -201,20 +195,26 @@ def _only_reading(app: App) -> App:
     return checked
 
 
+def _is_foreign(request: wrappers.Request) -> bool:
+    """Whether another site's page asks."""
+    site = request.headers.get("Sec-Fetch-Site")  # browsers add it, no page changes it
+    if site is None:
+        return _by_foreign_name(request)
+    return site not in _OWN_SITES
+
+
 def _by_foreign_name(request: wrappers.Request) -> bool:
     """Whether this machine was asked from itself by a name that it does not have: a
     page of that name may have given it our address (DNS rebinding). Browsers say where
     a request is from only over https, or to this machine by its own names.
     """
-    name = re.sub(r":\d*$", "", request.headers.get("Host", "")).strip("[]").lower()
-    own = (
-        name in ("", "localhost", socket.gethostname().lower())
-        or name.endswith(".localhost")
-        or _is_address(name)
-    )
-    return not own and (request.remote_addr or "").startswith(
-        ("127.", "::1", "::ffff:127.")
-    )
+    host = re.sub(r":\d*$", "", request.headers.get("Host", ""))
+    name = host.strip("[]").lower()
+    own_names = ("", "localhost", socket.gethostname().lower())
+    if name in own_names or name.endswith(".localhost") or _is_address(name):
+        return False
+    asked_from = request.remote_addr or ""
+    return asked_from.startswith(("127.", "::1", "::ffff:127."))
 
 
 def _is_address(name: str) -> bool:
@@ -226,6 +226,15 @@ def _is_address(name: str) -> bool:
 
 def _unknown(request: wrappers.Request) -> wrappers.Response:
     return _json(request, {"error": "the logdir holds no such run"}, 404)
+
+
+def _packed(
+    request: wrappers.Request,
+    found: bytes | PendingAnalysis,
+) -> wrappers.Response:
+    if isinstance(found, PendingAnalysis):
+        return _json(request, found.told())
+    return http_util.Respond(request, found, _JSON, content_encoding="gzip")
 
 
 def _json(
@@ -276,18 +285,17 @@ class File(msgspec.Struct, frozen=True):
 def files() -> Mapping[str, File]:
     """By route."""
     page = _PAGE.read_text(encoding="utf-8")
-    (styles,), (script,) = (
-        re.findall(r"<style>(.*?)</style>", page, re.S),
-        re.findall(r"<script>(.*?)</script>", page, re.S),
-    )
-    version = re.findall(r'<meta name="sources" content="([0-9a-f]+)">', page)[0][:16]
-    page = page.replace(
-        f"<style>{styles}</style>", f'<link rel="stylesheet" href="tab.css?{version}">'
-    )
-    page = page.replace(
-        f"<script>{script}</script>", f'<script src="tab.js?{version}"></script>'
-    )
+    (styles,) = re.findall(r"<style>(.*?)</style>", page, re.S)
+    (script,) = re.findall(r"<script>(.*?)</script>", page, re.S)
+    sources = re.findall(r'<meta name="sources" content="([0-9a-f]+)">', page)
+    version = sources[0][:16]
+
+    link = f'<link rel="stylesheet" href="tab.css?{version}">'
+    page = page.replace(f"<style>{styles}</style>", link)
+    source = f'<script src="tab.js?{version}"></script>'
+    page = page.replace(f"<script>{script}</script>", source)
     page = page.replace('<script id="data" type="application/json"></script>\n', "")
+    page = page.replace("<html ", '<html data-served="" ', 1)
     page = re.sub(
         r'(http-equiv="Content-Security-Policy" content=)"[^"]*"',
         rf'\1"{_POLICY}"',
@@ -295,11 +303,7 @@ def files() -> Mapping[str, File]:
     )
     return {
         "/index.js": File(ENTRY, "application/javascript", lasting=False),
-        "/tab.html": File(
-            page.replace("<html ", '<html data-served="" ', 1),
-            "text/html",
-            lasting=False,
-        ),
+        "/tab.html": File(page, "text/html", lasting=False),
         "/tab.css": File(styles, "text/css", lasting=True),
         "/tab.js": File(script, "application/javascript", lasting=True),
     }

@@ -56,33 +56,31 @@ def main() -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         with limited_memory(task["memory"]):
-            {"compare": _compare, "draw": _draw}.get(task["kind"], _analyse)(task)
+            _WORK[task["kind"]](task)
         _say({"done": True})
-    except TraceError as error:
-        _say({"error": vars(error)})
-    except AdvisorError as error:
-        _say({"error": {"place": task["path"], "cause": str(error), "remedy": ""}})
-    except (
-        MemoryError,
-        SystemError,
-    ):  # an extension that gets no memory may fail without an exception
-        _say({"error": vars(Limits(0, task["memory"]).too_large(task["path"]))})
     except BaseException as error:
-        fault = fault_of_environment(error)
-        if fault is not None:
-            _say(
-                {
-                    "error": {
-                        "place": task["path"],
-                        "cause": f"could not be read: {fault}",
-                        "remedy": "",
-                    }
-                }
-            )
-            _end(0)
-        traceback.print_exc()
-        _end(1)
+        fault = _told(error, task)
+        if fault is None:
+            traceback.print_exc()
+            _end(1)
+        _say({"error": fault})
     _end(0)
+
+
+def _told(error: BaseException, task: dict[str, Any]) -> dict[str, str] | None:
+    """What the tab says of it: place, cause, remedy. None for a bug."""
+    path = task["path"]
+    if isinstance(error, TraceError):
+        return vars(error)
+    if isinstance(error, AdvisorError):
+        return {"place": path, "cause": str(error), "remedy": ""}
+    if isinstance(error, MemoryError | SystemError):
+        # an extension that gets no memory may fail without an exception
+        return vars(Limits(0, task["memory"]).too_large(path))
+    fault = fault_of_environment(error)
+    if fault is None:
+        return None
+    return {"place": path, "cause": f"could not be read: {fault}", "remedy": ""}
 
 
 def _analyse(task: dict[str, Any]) -> None:
@@ -100,58 +98,57 @@ def _analyse(task: dict[str, Any]) -> None:
         raise UsageError(task["ignored"])  # what is wrong with the configuration
     options = Options(processes=task["processes"], ignored=task["ignored"])
     page = draw_run(run, options, progress_over(files, say))
+
     folder = Path(task["folder"])
-    (folder / REPORT).write_text(as_json(page.report), encoding="utf-8")
-    (folder / SUMMARY).write_text(json.dumps(_summary(page.report)), encoding="utf-8")
+    _write(folder / REPORT, as_json(page.report))
+    _write(folder / SUMMARY, json.dumps(_summary(page.report)))
     with suppress(TraceError):  # no step to compare
-        (folder / SNAPSHOT).write_text(
-            as_text(snapshot_of(page.report)), encoding="utf-8"
-        )
-    (folder / PAGE).write_bytes(
-        gzip.compress(encode([page]).encode("utf-8"), compresslevel=4, mtime=0)
-    )
+        _write(folder / SNAPSHOT, as_text(snapshot_of(page.report)))
+    (folder / PAGE).write_bytes(_packed(encode([page])))
+
+
+def _write(file: Path, content: str) -> None:
+    file.write_text(content, encoding="utf-8")
+
+
+def _packed(content: str) -> bytes:
+    return gzip.compress(content.encode("utf-8"), compresslevel=4, mtime=0)
 
 
 def _summary(report: Report) -> dict[str, Any]:
     """What the list of runs says of one."""
-    healthy = report.verdict.healthy and report.verdict.bottleneck in (
-        "compute",
-        "none",
-    )
-    times = report.steps.time_ms if report.steps.source != "whole-trace" else None
-    verdict = "none" if healthy else report.verdict.bottleneck
-    kind = (
-        f"{report.run.framework}, {devices_of(report)}, {len(report.run.hosts)}, "
-        f"{programs_of(report)}"
-    )
-    return {
-        "verdict": verdict,
-        "step_ms": times.median if times is not None else None,
-        "kind": kind,
-    }
+    verdict = report.verdict.bottleneck
+    if report.verdict.healthy and verdict == "compute":
+        verdict = "none"
+
+    step_ms = None
+    times = report.steps.time_ms
+    if times is not None and report.steps.source != "whole-trace":
+        step_ms = times.median
+
+    run = report.run
+    machines = f"{devices_of(report)}, {len(run.hosts)}"
+    kind = f"{run.framework}, {machines}, {programs_of(report)}"
+    return {"verdict": verdict, "step_ms": step_ms, "kind": kind}
 
 
 def _draw(task: dict[str, Any]) -> None:
     """One step of one host, with every thread."""
     from tfadvisor.report.assembly.page import drawn_step
 
-    for file in sorted(
-        map(place_of, task["files"]), key=lambda one: host_of(one) != task["host"]
-    ):
+    host = task["host"]
+    files = [place_of(file) for file in task["files"]]
+    files.sort(key=lambda file: host_of(file) != host)
+    drawing = Drawing(_STEP_EVENTS, step=task["index"])
+    for file in files:
         trace = decode_file(file, SELECTION, None)
-        timeline = build_host(trace, None, Drawing(_STEP_EVENTS, step=task["index"]))
-        if timeline.host == task["host"]:
+        timeline = build_host(trace, None, drawing)
+        if timeline.host == host:
             (picture,) = timeline.evidence.pictures
-            packed = gzip.compress(
-                encode_step(drawn_step(timeline.host, picture, None)).encode(),
-                4,
-                mtime=0,
-            )
-            (Path(task["folder"]) / STEP).write_bytes(packed)
+            step = encode_step(drawn_step(host, picture, None))
+            (Path(task["folder"]) / STEP).write_bytes(_packed(step))
             return
-    raise TraceError(
-        task["path"], f"holds no host {task['host']}.", "Choose another host."
-    )
+    raise TraceError(task["path"], f"holds no host {host}.", "Choose another host.")
 
 
 def _compare(task: dict[str, Any]) -> None:
@@ -160,13 +157,13 @@ def _compare(task: dict[str, Any]) -> None:
 
     base, new = (Path(path) for path in task["snapshots"])
     if not (base.exists() and new.exists()):
-        raise TraceError(
-            task["path"], "cannot be compared: one of the runs holds no step.", ""
-        )
+        cause = "cannot be compared: one of the runs holds no step."
+        raise TraceError(task["path"], cause, "")
     compared = on_page(comparison_of(base, new), new=0, base=1)
-    (Path(task["folder"]) / COMPARISON).write_text(
-        encode_comparison(compared), encoding="utf-8"
-    )
+    _write(Path(task["folder"]) / COMPARISON, encode_comparison(compared))
+
+
+_WORK = {"analyse": _analyse, "compare": _compare, "draw": _draw}
 
 
 def _say(message: dict[str, Any]) -> None:

@@ -21,7 +21,7 @@ from support.web_server import web_server
 
 import tfadvisor
 from tfadvisor import processes
-from tfadvisor.serve.tensorboard.analyses import VISITOR, Analyses, Analysis
+from tfadvisor.serve.tensorboard.analyses import VISITOR, Analyses, PendingAnalysis
 from tfadvisor.serve.tensorboard.cache import Cache
 from tfadvisor.serve.tensorboard.listing import ListedRun, Listing
 from tfadvisor.trace.remote_path import place_of
@@ -37,8 +37,8 @@ def analyses(tmp_path: Path) -> Analyses:
     return Analyses(Cache(tmp_path / "cache"))
 
 
-def ended(analysis: bytes | Analysis) -> Analysis:
-    assert isinstance(analysis, Analysis)
+def ended(analysis: bytes | PendingAnalysis) -> PendingAnalysis:
+    assert isinstance(analysis, PendingAnalysis)
     assert analysis.ended.wait(60)
     return analysis
 
@@ -146,9 +146,9 @@ def test_one_visitor_cannot_drive_out_what_others_wait_for(
     asked = [analyses.step(run, "host", index) for index in range(1, 13)]
     VISITOR.reset(other)
 
-    assert isinstance(mine, Analysis)
+    assert isinstance(mine, PendingAnalysis)
     assert mine.state == "waiting"
-    assert [one.state for one in asked if isinstance(one, Analysis)] == [
+    assert [one.state for one in asked if isinstance(one, PendingAnalysis)] == [
         "failed"
     ] * 4 + ["waiting"] * 8
 
