@@ -10,8 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
+    from typing import TypeAlias
+
     import numpy.typing as npt
 
+    Int64Array: TypeAlias = npt.NDArray[np.int64]
+    BoolArray: TypeAlias = npt.NDArray[np.bool_]
 
 _SHORT = 256
 _BLOCK = 1 << 16
@@ -23,19 +27,29 @@ def distinct(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """The distinct values of an integer array, ascending, as np.unique."""
     if not len(values):
         return values
-    if (
-        len(values) < _SHORT or not (values[1:] >= values[:-1]).all()
-    ):  # a few are sorted sooner than looked at
-        values = values.copy()
-        values.sort()
-    ordered = values
+    ordered = values if _is_sorted(values) else np.sort(values)
     first = np.empty(len(ordered), np.bool_)
     first[0] = True
-    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
+    np.not_equal(
+        ordered[1:],
+        ordered[:-1],
+        out=first[1:],
+    )
     return ordered[first]
 
 
-def used(rows: npt.NDArray[Any], count: int) -> list[int]:
+def _is_sorted(values: npt.NDArray[Any]) -> bool:
+    """Of a few it is not asked: they are sorted sooner than looked at."""
+    if len(values) < _SHORT:
+        return False
+    rises = values[1:] >= values[:-1]
+    return bool(rises.all())
+
+
+def used(
+    rows: npt.NDArray[Any],
+    count: int,
+) -> list[int]:
     """The distinct numbers of a column, ascending, all of them below count: without a
     sort, unlike distinct.
     """
@@ -44,7 +58,7 @@ def used(rows: npt.NDArray[Any], count: int) -> list[int]:
     return np.flatnonzero(seen).tolist()
 
 
-def true_at(mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+def true_at(mask: BoolArray) -> Int64Array:
     """The indexes at which a flat mask is true, as np.flatnonzero, which takes eight
     times as long for a few.
     """
@@ -57,36 +71,47 @@ def constant(
     kind: npt.DTypeLike = np.int32,
 ) -> npt.NDArray[Any]:
     """A column of one value, which takes no memory and cannot be written to."""
-    return np.ndarray(count, kind, np.array(value, kind).tobytes(), 0, (0,))
+    return np.ndarray(
+        count,
+        kind,
+        np.array(value, kind).tobytes(),
+        0,
+        (0,),
+    )
 
 
-def ranks(values: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+def ranks(values: npt.NDArray[Any]) -> Int64Array:
     """The rank of each integer among the distinct ones, as the inverse that np.unique
     returns.
     """
     order = np.argsort(values, kind="stable")
     ordered = values[order]
-    rank = np.empty(len(values), np.int64)
     changes = np.zeros(len(values), np.bool_)
-    np.not_equal(ordered[1:], ordered[:-1], out=changes[1:])
+    np.not_equal(
+        ordered[1:],
+        ordered[:-1],
+        out=changes[1:],
+    )
+    rank = np.empty(len(values), np.int64)
     rank[order] = changes.cumsum()
     return rank
 
 
-def occurrence(key: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def occurrence(key: Int64Array) -> Int64Array:
     """How many equal keys come before each."""
     order = np.argsort(key, kind="stable")
     ordered = key[order]
-    out = np.empty(len(key), np.int64)
-    out[order] = np.arange(len(key)) - np.searchsorted(ordered, ordered)
-    return out
+    first = np.searchsorted(ordered, ordered)
+    before = np.empty(len(key), np.int64)
+    before[order] = np.arange(len(key)) - first
+    return before
 
 
 def group_spans(
-    group: npt.NDArray[np.int64],
-    start: npt.NDArray[np.int64],
-    end: npt.NDArray[np.int64],
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    group: Int64Array,
+    start: Int64Array,
+    end: Int64Array,
+) -> tuple[Int64Array, Int64Array]:
     """(first start, last end) of each group. group: of each row, as ranks gives
     them.
     """
@@ -102,12 +127,17 @@ def blocks(count: int) -> list[slice]:
     """What is worked on at once, so that memory for results on the way does not grow
     with the trace.
     """
-    return [slice(lo, min(lo + _BLOCK, count)) for lo in range(0, count, _BLOCK)]
+    found = []
+    for start in range(0, count, _BLOCK):
+        end = min(start + _BLOCK, count)
+        found.append(slice(start, end))
+    return found
 
 
 def is_in(
-    values: npt.NDArray[Any], chosen: Sequence[int] | npt.NDArray[Any]
-) -> npt.NDArray[np.bool_]:
+    values: npt.NDArray[Any],
+    chosen: Sequence[int] | npt.NDArray[Any],
+) -> BoolArray:
     """Whether each integer is one of the chosen, as np.isin."""
     if len(chosen) <= _FEW or values.itemsize == 1:
         found = np.zeros(len(values), np.bool_)
@@ -115,8 +145,9 @@ def is_in(
             found |= values == int(one)
         return found
     ordered = distinct(np.asarray(chosen, dtype=np.int64))
-    place = np.minimum(np.searchsorted(ordered, values), len(ordered) - 1)
-    return np.asarray(ordered[place] == values, np.bool_)
+    place = np.searchsorted(ordered, values)
+    nearest = ordered[np.minimum(place, len(ordered) - 1)]
+    return np.asarray(nearest == values, np.bool_)
 
 
 def median(values: npt.NDArray[Any]) -> float:
@@ -126,14 +157,17 @@ def median(values: npt.NDArray[Any]) -> float:
     return percentile(values, 50)
 
 
-def percentile(values: npt.NDArray[Any], percent: float) -> float:
+def percentile(
+    values: npt.NDArray[Any],
+    percent: float,
+) -> float:
     """Linear between the two nearest values, as np.percentile. The array must not be
     empty.
     """
     ordered = np.sort(values)
-    place = percent / 100 * (len(ordered) - 1)
-    below = int(place)
-    above = min(below + 1, len(ordered) - 1)
-    return float(ordered[below]) + (place - below) * (
-        float(ordered[above]) - float(ordered[below])
-    )
+    last = len(ordered) - 1
+    place = percent / 100 * last
+    at = int(place)
+    below = float(ordered[at])
+    above = float(ordered[min(at + 1, last)])
+    return below + (place - at) * (above - below)

@@ -102,7 +102,9 @@ class RuleError(AdvisorError):
         """Line counts from 1; field is the dotted path inside the file, or empty for
         the whole file.
         """
-        where = f"{file}:{line}" + (f": {field}" if field else "")
+        where = f"{file}:{line}"
+        if field:
+            where += f": {field}"
         super().__init__(f"{where}: {cause}")
         self.file = file
         self.line = line
@@ -135,22 +137,26 @@ def fault_of_environment(error: BaseException) -> str | None:
     """What to say of an error that the machine or the installation is to blame for;
     None for any other.
     """
-    for seen in _chain(error):
-        if isinstance(seen, MemoryError) or any(
-            words in str(seen).lower() for words in _WORDS_OF_NO_MEMORY
-        ):
-            return _NO_MEMORY
+    if any(_lacks_memory(seen) for seen in _chain(error)):
+        return _NO_MEMORY
     if isinstance(error, OSError) and error.errno in _OF_THE_SYSTEM:
         place = f"{error.filename}: " if error.filename else ""
         return (
             f"{place}{error.strerror or error}. The system refused; nothing is wrong "
             "with the trace."
         )
-    if isinstance(error, ModuleNotFoundError) and not (error.name or "").startswith(
-        "tfadvisor"
-    ):
-        return (
-            f"the package {error.name} is not installed. Install tfadvisor again: "
-            "pip install --force-reinstall tfadvisor"
-        )
+    if isinstance(error, ModuleNotFoundError):
+        missing = error.name or ""
+        if not missing.startswith("tfadvisor"):
+            return (
+                f"the package {error.name} is not installed. Install tfadvisor again: "
+                "pip install --force-reinstall tfadvisor"
+            )
     return None
+
+
+def _lacks_memory(error: BaseException) -> bool:
+    if isinstance(error, MemoryError):
+        return True
+    said = str(error).lower()
+    return any(words in said for words in _WORDS_OF_NO_MEMORY)

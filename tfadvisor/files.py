@@ -48,12 +48,10 @@ def open_regular(path: Path) -> io.BufferedReader:
     if isinstance(path, RemotePath):
         return path.open_copy()
     _check_regular(path.stat())
-    flags = (
-        os.O_RDONLY
-        | getattr(os, "O_NONBLOCK", 0)
-        | getattr(os, "O_NOCTTY", 0)
-        | getattr(os, "O_BINARY", 0)
-    )
+    flags = os.O_RDONLY
+    for name in ("O_NONBLOCK", "O_NOCTTY", "O_BINARY"):
+        flags |= getattr(os, name, 0)
+
     file = os.fdopen(os.open(path, flags), "rb")
     try:
         _check_regular(os.fstat(file.fileno()))
@@ -75,14 +73,13 @@ def read_small(path: Path, most_bytes: int) -> bytes:
     that in memory.
     """
     with open_regular(path) as file:
-        pieces = []
-        left = most_bytes + 1
-        while left and (piece := file.read(left)):
-            pieces.append(piece)
-            left -= len(piece)
-    if not left:
-        raise OSError(None, f"it has more than {most_bytes:,} bytes")
-    return b"".join(pieces)
+        content = bytearray()
+        while len(content) <= most_bytes:
+            piece = file.read(most_bytes + 1 - len(content))
+            if not piece:
+                return bytes(content)
+            content += piece
+    raise OSError(None, f"it has more than {most_bytes:,} bytes")
 
 
 def end_of(path: Path, most_bytes: int) -> str:
@@ -110,13 +107,15 @@ def new_file(path: Path) -> Iterator[BinaryIO]:
         with os.fdopen(handle, "wb") as file:
             yield file
             file.flush()
-            os.fsync(
-                handle
-            )  # a name must not outlive its content when the machine stops
+            # a name must not outlive its content when the machine stops
+            os.fsync(handle)
             if not named:
+                # the number makes it follow what /proc shows
                 os.link(
-                    _OPENED.format(handle), name, src_dir_fd=handle
-                )  # the number makes it follow what /proc shows
+                    _OPENED.format(handle),
+                    name,
+                    src_dir_fd=handle,
+                )
         Path(name).replace(path)
 
 
@@ -142,9 +141,8 @@ def unfinished(name: str) -> Iterator[None]:
             yield
         except BaseException:
             guardian.remove(name)
-            _unfinished.discard(
-                name
-            )  # not before: the next signal may come while it is removed
+            # not before: the next signal may come while it is removed
+            _unfinished.discard(name)
             raise
     _unfinished.discard(name)
 
@@ -162,9 +160,8 @@ def temporary_folder(prefix: str = "tfadvisor-") -> Iterator[str]:
     """
     import tempfile
 
-    name = str(
-        Path(tempfile.gettempdir()).absolute() / f"{prefix}{os.urandom(6).hex()}"
-    )
+    folder = Path(tempfile.gettempdir()).absolute()
+    name = str(folder / f"{prefix}{os.urandom(6).hex()}")
     with unfinished(name):
         Path(name).mkdir(mode=0o700)
         yield name
@@ -183,13 +180,12 @@ def _open_new(name: str) -> tuple[int, bool]:
     already.
     """
     if hasattr(os, "O_TMPFILE") and Path(_OPENED.format("")).is_dir():
+        flags = os.O_WRONLY | os.O_TMPFILE | os.O_CLOEXEC
         with suppress(OSError):  # not every file system has files without names
-            return os.open(
-                Path(name).parent, os.O_WRONLY | os.O_TMPFILE | os.O_CLOEXEC, 0o666
-            ), False
-    flags = (
-        os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | getattr(os, "O_BINARY", 0)
-    )
+            return os.open(Path(name).parent, flags, 0o666), False
+
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    flags |= getattr(os, "O_BINARY", 0)
     return os.open(name, flags, 0o666), True
 
 
@@ -202,28 +198,40 @@ def _check_regular(status: os.stat_result) -> None:
 
 
 @contextmanager
-def only_writer(folder: Path, patience_s: float = 30.0) -> Iterator[None]:
+def only_writer(
+    folder: Path,
+    patience_s: float = 30.0,
+) -> Iterator[None]:
     """Waits for other writers of the folder; raises UsageError when they take too long.
 
     The lock belongs to the open file, so the system frees it when a writer dies; the
     file stays.
     """
-    import fcntl
-
-    handle = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    handle = os.open(
+        folder / _LOCK,
+        os.O_RDWR | os.O_CREAT | os.O_CLOEXEC,
+        0o666,
+    )
     try:
         end = time.monotonic() + patience_s
-        while True:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > end:
-                    raise UsageError(
-                        f"{folder}: another process has written there for "
-                        f"{patience_s:.0f} s. Try again when it is done."
-                    ) from None
-                time.sleep(_LOOK_AGAIN_S)
+        while not _locked(handle):
+            if time.monotonic() > end:
+                raise UsageError(
+                    f"{folder}: another process has written there for "
+                    f"{patience_s:.0f} s. Try again when it is done."
+                )
+            time.sleep(_LOOK_AGAIN_S)
         yield
     finally:
         os.close(handle)
+
+
+def _locked(handle: int) -> bool:
+    """Whether the lock of an open file is ours now."""
+    import fcntl
+
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -37,13 +37,13 @@ _RUNS_NOTHING = (
     f"core.hooksPath={os.devnull}",
 )
 _FILTERS = (
-    "config",
     "--includes",
     "--null",
     "--name-only",
     "--get-regexp",
     r"^filter\.",
 )
+_NO_FILTER = ("clean=", "smudge=", "process=", "required=false")
 _WITHOUT_FILES = frozenset(
     ("rev-parse", "symbolic-ref", "ls-files", "ls-tree", "for-each-ref", "config")
 )
@@ -72,34 +72,36 @@ def git(folder: Path, *arguments: str, seconds: float | None = None) -> str:
     return _run(folder, arguments, seconds)
 
 
-def _without_filters(folder: Path, seconds: float | None) -> Iterator[str]:
+def _without_filters(
+    folder: Path,
+    seconds: float | None,
+) -> Iterator[str]:
     """Options that switch off each filter that the repository, or one work tree of it,
     configures.
     """
     drivers = set()
     for where in ("--local", "--worktree"):
         try:
-            named = _run(folder, (_FILTERS[0], where, *_FILTERS[1:]), seconds)
+            named = _run(
+                folder,
+                ("config", where, *_FILTERS),
+                seconds,
+            )
         except GitRefused:  # none
             continue
-        drivers |= {
-            name[len("filter.") :].rpartition(".")[0]
-            for name in named.split("\0")
-            if name
-        }
+        for name in filter(None, named.split("\0")):
+            driver, _, _ = name.removeprefix("filter.").rpartition(".")
+            drivers.add(driver)
+
     for driver in sorted(drivers):
         if "=" in driver:
             raise UsageError(
                 f"the repository configures a filter called {driver!r}, which cannot "
                 "be switched off."
             )
-        for name, value in (
-            ("clean", ""),
-            ("smudge", ""),
-            ("process", ""),
-            ("required", "false"),
-        ):
-            yield from ("-c", f"filter.{driver}.{name}={value}")
+        for setting in _NO_FILTER:
+            yield "-c"
+            yield f"filter.{driver}.{setting}"
 
 
 def _run(
@@ -107,15 +109,10 @@ def _run(
     arguments: tuple[str, ...],
     seconds: float | None,
 ) -> str:
-    environment = {
-        name: value
-        for name, value in os.environ.items()
-        if name == _KEPT or not name.startswith("GIT_")
-    }
     try:
         done = subprocess.run(
             ["git", "-C", str(folder), *_RUNS_NOTHING, *arguments],
-            env={**environment, **_OURS},
+            env=_environment(),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             check=False,
@@ -128,10 +125,16 @@ def _run(
     except subprocess.TimeoutExpired as error:
         raise GitRefused(f"no answer within {seconds:g} seconds") from error
     if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").strip().splitlines() or [
-            f"exit code {done.returncode}"
-        ]
-        raise GitRefused(
-            said[-1].removeprefix("fatal: ").removeprefix("error: ").rstrip(".")
-        )
+        said = done.stderr.decode("utf-8", "replace").strip()
+        last = said.splitlines()[-1] if said else f"exit code {done.returncode}"
+        last = last.removeprefix("fatal: ").removeprefix("error: ")
+        raise GitRefused(last.rstrip("."))
     return os.fsdecode(done.stdout).removesuffix("\n")
+
+
+def _environment() -> dict[str, str]:
+    found = {}
+    for name, value in os.environ.items():
+        if name == _KEPT or not name.startswith("GIT_"):
+            found[name] = value
+    return {**found, **_OURS}

@@ -32,12 +32,10 @@ def start() -> None:
         return
     import subprocess
 
-    call, null = (
-        [sys.executable, "-I", "-S", os.path.abspath(__file__)],  # noqa: PTH100
-        subprocess.DEVNULL,
-    )
+    null = subprocess.DEVNULL
+    own_file = os.path.abspath(__file__)  # noqa: PTH100
     process = subprocess.Popen(
-        call,
+        [sys.executable, "-I", "-S", own_file],
         stdin=subprocess.PIPE,
         stdout=null,
         stderr=null,
@@ -63,7 +61,10 @@ def watched(*what: str | float) -> Iterator[None]:
         _tell("-", what)
 
 
-def _tell(sign: str, what: tuple[str | float, ...]) -> None:
+def _tell(
+    sign: str,
+    what: tuple[str | float, ...],
+) -> None:
     if _started and _started[0].stdin is not None:
         import json
 
@@ -81,25 +82,42 @@ def end_all(
 
     Without grace the program leads a group of its own, which ends with it.
     """
-    known = os.path.isdir("/proc/self")  # noqa: PTH112
     if grace_s:
-        for one in _marked(mark) if known else (process,):
-            _kill(one, signal.SIGTERM)
-        until = time.monotonic() + grace_s
-        while time.monotonic() < until and (
-            _marked(mark) if known else _kill(process, 0)
-        ):
-            time.sleep(0.05)
-        if not known:
-            _kill(process, signal.SIGKILL)
+        _ask_to_end(process, mark, grace_s)
     else:
         with contextlib.suppress(OSError):
             os.killpg(process, signal.SIGKILL)
+
     for _ in range(3):  # some may be starting others now
-        for one in (found := _marked(mark)):
+        found = _marked(mark)
+        for one in found:
             _kill(one, signal.SIGKILL)
         if not found:
             return
+
+
+def _ask_to_end(
+    process: int,
+    mark: str,
+    grace_s: float,
+) -> None:
+    """Where the system does not say who bears the mark, the program alone, which is
+    killed when the time is over.
+    """
+    known = os.path.isdir("/proc/self")  # noqa: PTH112
+
+    def alive() -> list[int]:
+        if known:
+            return _marked(mark)
+        return [process] if _kill(process, 0) else []
+
+    for one in _marked(mark) if known else [process]:
+        _kill(one, signal.SIGTERM)
+    until = time.monotonic() + grace_s
+    while time.monotonic() < until and alive():
+        time.sleep(0.05)
+    if not known:
+        _kill(process, signal.SIGKILL)
 
 
 def remove(name: str) -> None:
@@ -115,16 +133,21 @@ def remove(name: str) -> None:
             for one in (os.path.dirname(place), place):  # noqa: PTH120
                 if not os.path.islink(one):  # noqa: PTH114
                     os.chmod(one, 0o700)  # noqa: PTH101
-            if os.path.isdir(place) and not os.path.islink(place):  # noqa: PTH112, PTH114
+            if _is_folder(place):
                 shutil.rmtree(place, ignore_errors=True)
             else:
                 os.unlink(place)  # noqa: PTH108
 
     with contextlib.suppress(OSError):
-        if os.path.isdir(name) and not os.path.islink(name):  # noqa: PTH112, PTH114
+        if _is_folder(name):
             shutil.rmtree(name, onerror=opened)
         else:
             os.unlink(name)  # noqa: PTH108
+
+
+def _is_folder(name: str) -> bool:
+    """And no link to one."""
+    return os.path.isdir(name) and not os.path.islink(name)  # noqa: PTH112, PTH114
 
 
 def _kill(process: int, number: int) -> bool:
@@ -140,7 +163,9 @@ def _marked(mark: str) -> list[int]:
     """Of this user, by /proc: nobody where there is none."""
     found = []
     wanted = f"={mark}\0".encode()
-    for one in os.listdir("/proc") if os.path.isdir("/proc/self") else ():  # noqa: PTH112, PTH208
+    if not os.path.isdir("/proc/self"):  # noqa: PTH112
+        return []
+    for one in os.listdir("/proc"):  # noqa: PTH208
         if one.isdecimal() and int(one) != os.getpid():
             with contextlib.suppress(OSError):
                 if wanted in Path("/proc", one, "environ").read_bytes():
@@ -152,24 +177,20 @@ def _clear_up(kind: str, *what: str) -> None:
     import subprocess
 
     if kind == "end":
-        end_all(int(what[0]), what[1], float(what[2]))
+        end_all(
+            int(what[0]),
+            what[1],
+            float(what[2]),
+        )
     elif kind == "remove":
         remove(what[0])
     elif kind == "forget":
         remove(what[1])
         null = subprocess.DEVNULL
-        call = [
-            "git",
-            "-C",
-            what[0],
-            "-c",
-            "core.hooksPath=/dev/null",
-            "-c",
-            "core.fsmonitor=false",
-        ]
+        options = ["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"]
         with contextlib.suppress(OSError):
             subprocess.run(
-                [*call, "worktree", "prune"],
+                ["git", "-C", what[0], *options, "worktree", "prune"],
                 stdin=null,
                 stdout=null,
                 stderr=null,
@@ -192,12 +213,13 @@ def main() -> None:
         left.pop(one, None)
         if line[:1] == b"+":
             left[one] = None
+
     last_first = [json.loads(one) for one in reversed(left)]
-    for kind in ("end", "forget", "remove"):
-        for one in last_first:
-            if one[0] == kind:
-                with contextlib.suppress(Exception):
-                    _clear_up(*one)
+    order = ("end", "forget", "remove")
+    known = [one for one in last_first if one[0] in order]
+    for one in sorted(known, key=lambda one: order.index(one[0])):
+        with contextlib.suppress(Exception):
+            _clear_up(*one)
 
 
 if __name__ == "__main__":

@@ -40,16 +40,19 @@ def fragment(parts: Iterable[str]) -> str:
     """The pieces in one element, with the style that they need. They are HTML
     already.
     """
-    light, dark = (
-        ";".join(f"--tfa-{one.label}:{one.colours[place]}" for one in TimeClass)
-        for place in (0, 1)
-    )
+    light = _colours(0)
+    dark = _colours(1)
     style = (
         f"{_STYLE}\n.tfadvisor{{{light}}}\n@media "
         f"(prefers-color-scheme:dark){{.tfadvisor{{{dark}}}}}\n"
         f"{','.join(_LIGHT)}{{{light}}}\n{','.join(_DARK)}{{{dark}}}"
     )
     return f'<div class="tfadvisor"><style>{style}</style>{"".join(parts)}</div>'
+
+
+def _colours(theme: int) -> str:
+    """Of the classes. theme: 0 light, 1 dark."""
+    return ";".join(f"--tfa-{one.label}:{one.colours[theme]}" for one in TimeClass)
 
 
 def text(words: str) -> str:
@@ -60,18 +63,20 @@ def text(words: str) -> str:
 def bar(shares: Mapping[str, float]) -> str:
     """Shares of step time by class as one bar, and their names and numbers below it."""
     known = [(name, shares.get(name, 0.0)) for name in TIME_CLASSES]
-    pieces = [
-        f'<span title="{name} {percent(share)}" '
-        f'style="width:{100 * share:.3f}%;background:var(--tfa-{name})"></span>'
-        for name, share in known
-        if share > 0
-    ]
-    keys = [
-        f'<span class="key" style="background:var(--tfa-{name})"></span>{name} '
-        f"{percent(share)}"
-        for name, share in sorted(known, key=lambda one: -one[1])
-        if share >= 0.005
-    ]
+    pieces = []
+    for name, share in known:
+        if share > 0:
+            style = f"width:{100 * share:.3f}%;background:var(--tfa-{name})"
+            title = f"{name} {percent(share)}"
+            pieces.append(f'<span title="{title}" style="{style}"></span>')
+
+    keys = []
+    for name, share in sorted(known, key=lambda one: -one[1]):
+        if share >= 0.005:
+            style = f"background:var(--tfa-{name})"
+            key = f'<span class="key" style="{style}"></span>'
+            keys.append(f"{key}{name} {percent(share)}")
+
     return (
         '<div class="bar" role="img" aria-label="step time by '
         f'class">{"".join(pieces)}</div><p>{"".join(keys)}</p>'
@@ -94,18 +99,26 @@ def table(
     Each cell knows its heading, since a narrow screen shows rows below each other.
     """
     body = list(rows)
-    kept = [at for at in range(len(head)) if any(row[at] for row in body)]
-    kinds = {at: ' class="number"' if at in numbers else "" for at in kept}
-    heading = "".join(f"<th{kinds[at]}>{text(head[at])}</th>" for at in kept)
-    named = {at: f' data-title="{text(head[at])}"' if head[at] else "" for at in kept}
-    lines = (
-        "".join(f"<td{kinds[at]}{named[at]}>{prose(row[at])}</td>" for at in kept)
-        for row in body
-    )
+    columns = []
+    heading = ""
+    for at, words in enumerate(head):
+        if not any(row[at] for row in body):
+            continue
+        title = text(words)
+        kind = ' class="number"' if at in numbers else ""
+        named = f' data-title="{title}"' if words else ""
+        heading += f"<th{kind}>{title}</th>"
+        columns.append((at, f"<td{kind}{named}>"))
+
+    lines = []
+    for row in body:
+        cells = [f"{opening}{prose(row[at])}</td>" for at, opening in columns]
+        lines.append(f"<tr>{''.join(cells)}</tr>")
+
+    whole = "\n".join(lines)
     frame = (
         '<div class="table-frame stacked" tabindex="0" role="group" aria-label="Table">'
     )
-    whole = "\n".join(f"<tr>{line}</tr>" for line in lines)
     return (
         f"{frame}<table>\n<thead><tr>{heading}</tr></thead>\n"
         f"<tbody>{whole}</tbody></table></div>"

@@ -78,11 +78,8 @@ def free_memory() -> int:
     """Bytes. Memory that holds only copies of files counts as free, since the system
     gives it back.
     """
-    known = [
-        free
-        for free in (_of_machine(), _of_container(), _of_limits())
-        if free is not None
-    ]
+    found = (_of_machine(), _of_container(), _of_limits())
+    known = [free for free in found if free is not None]
     return max(min(known, default=_UNKNOWN), 0)
 
 
@@ -110,10 +107,14 @@ def limited_memory(most: int) -> Iterator[None]:
 def _held() -> int:
     """Bytes that count against RLIMIT_DATA; 0 where the system does not say."""
     with suppress(OSError, ValueError):
-        return int(
-            Path("/proc/self/statm").read_text(encoding="ascii").split()[5]
-        ) * os.sysconf("SC_PAGE_SIZE")
+        return _bytes_of_pages(5)
     return 0
+
+
+def _bytes_of_pages(column: int) -> int:
+    """A column of Linux's account of this process."""
+    columns = Path("/proc/self/statm").read_text(encoding="ascii").split()
+    return int(columns[column]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def give_back(events: int) -> None:
@@ -128,11 +129,8 @@ def give_back(events: int) -> None:
 
 def _of_machine() -> int | None:
     with suppress(OSError, ValueError):
-        found = re.search(
-            r"^MemAvailable:\s+(\d+) kB",
-            Path("/proc/meminfo").read_text(encoding="ascii"),
-            re.M,
-        )
+        about = Path("/proc/meminfo").read_text(encoding="ascii")
+        found = re.search(r"^MemAvailable:\s+(\d+) kB", about, re.M)
         if found:
             return int(found[1]) << 10
     try:
@@ -144,13 +142,11 @@ def _of_machine() -> int | None:
 def _of_container() -> int | None:
     group = Path("/sys/fs/cgroup")
     with suppress(OSError, ValueError):
-        most = int(
-            (group / "memory.max").read_text(encoding="ascii")
-        )  # "max" where there is no limit
-        used = re.search(
-            r"^anon (\d+)", (group / "memory.stat").read_text(encoding="ascii"), re.M
-        )
-        return most - (int(used[1]) if used else 0)
+        # "max" where there is no limit
+        most = int((group / "memory.max").read_text(encoding="ascii"))
+        about = (group / "memory.stat").read_text(encoding="ascii")
+        used = re.search(r"^anon (\d+)", about, re.M)
+        return most - int(used[1]) if used else most
     return None
 
 
@@ -164,6 +160,5 @@ def _of_limits() -> int | None:
     if most == resource.RLIM_INFINITY:
         return None
     with suppress(OSError, ValueError):
-        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
-        return most - pages * os.sysconf("SC_PAGE_SIZE")
+        return most - _bytes_of_pages(0)
     return most

@@ -22,7 +22,7 @@ _COMMAND = re.compile(r"^\s*:(?=:)|#(?=#\w*\[)", re.M)
 
 def printable(text: str) -> str:
     """Control and direction-changing characters as `\\x1b`; tab and newline stay."""
-    return _CONTROL.sub(lambda match: f"\\x{ord(match.group()):02x}", text)
+    return _CONTROL.sub(_escaped, text)
 
 
 def in_utf8(text: str) -> str:
@@ -36,11 +36,12 @@ def in_one_message(text: str) -> str:
     """For a line on standard error: printable, line ends shown as well, so that no name
     begins its own line.
     """
-    shown = _BREAK.sub(
-        lambda match: f"\\x{ord(match.group()):02x}",
-        printable(text[:_LONGEST_LOOKED_AT]),
-    )
+    shown = _BREAK.sub(_escaped, printable(text[:_LONGEST_LOOKED_AT]))
     return without_commands(cut(shown, _LONGEST))
+
+
+def _escaped(match: re.Match[str]) -> str:
+    return f"\\x{ord(match.group()):02x}"
 
 
 def without_commands(text: str, escape: str = "\\x{:02x}") -> str:
@@ -49,20 +50,21 @@ def without_commands(text: str, escape: str = "\\x{:02x}") -> str:
 
     escape: how the character that makes it a command is written instead.
     """
-    return _COMMAND.sub(
-        lambda match: match.group()[:-1] + escape.format(ord(match.group()[-1])), text
-    )
+
+    def harmless(match: re.Match[str]) -> str:
+        command = match.group()
+        return command[:-1] + escape.format(ord(command[-1]))
+
+    return _COMMAND.sub(harmless, text)
 
 
 def one_line(text: str) -> str:
     """Printable, with every run of white space as one blank. What is longer than
     anybody reads is cut.
     """
-    words = " ".join(
-        cut(word, _LONGEST_WORD)
-        for word in printable(text[:_LONGEST_LOOKED_AT]).split()
-    )
-    return cut(words, _LONGEST)
+    words = printable(text[:_LONGEST_LOOKED_AT]).split()
+    line = " ".join(cut(word, _LONGEST_WORD) for word in words)
+    return cut(line, _LONGEST)
 
 
 def cut(text: str, most: int) -> str:
@@ -70,25 +72,29 @@ def cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def in_code(text: str, *, in_table: bool = False) -> str:
+def in_code(
+    text: str,
+    *,
+    in_table: bool = False,
+) -> str:
     """On one line, as a code span of Markdown: no character in it means anything.
 
     in_table: inside a table's cell, which ends at every bar that no rule of escaping
     makes safe everywhere.
     """
     words = one_line(text) or " "
-    fence = "`" * (max((len(run) for run in re.findall("`+", words)), default=0) + 1)
+    runs = re.findall("`+", words)
+    fence = "`" * (max(map(len, runs), default=0) + 1)
     space = " " if words.startswith("`") or words.endswith("`") else ""
-    return (
-        f"{fence}{space}{words.replace('|', _BAR) if in_table else words}{space}{fence}"
-    )
+    if in_table:
+        words = words.replace("|", _BAR)
+    return f"{fence}{space}{words}{space}{fence}"
 
 
 def in_markdown(text: str) -> str:
     """On one line, without meaning for Markdown, and without links."""
-    return re.sub(r"([\\`*_{}\[\]()<>#+!|~])", r"\\\1", one_line(text)).replace(
-        "://", ":\u200b//"
-    )
+    escaped = re.sub(r"([\\`*_{}\[\]()<>#+!|~])", r"\\\1", one_line(text))
+    return escaped.replace("://", ":\u200b//")
 
 
 # Records as plain data: dicts, lists, numbers and texts, as they stand in JSON.
@@ -133,20 +139,24 @@ def short_kernel(name: str, longest: int = 60) -> str:
     if hlo:
         return hlo.group(1)
     if "::" in name or "<" in name:
-        plain = name.removeprefix("void ").replace("(anonymous namespace)::", "")
-        head = re.split(r"[<(]", plain, maxsplit=1)[0]
-        if plain[len(head) :].startswith("<"):
-            inside = plain[len(head) :].partition(">(")[0]
-        else:
-            inside = ""
-        head = head.rpartition("::")[2] or head
-        told = list(
-            dict.fromkeys(
-                next(filter(None, found)) for found in _TELLING.findall(inside)
-            )
-        )[:_MOST_TELLING]
-        name = f"{head}<…{'…'.join(told)}…>" if told else head
+        name = _short_function(name)
     return cut_middle(name.removesuffix(".kd"), longest)
+
+
+def _short_function(name: str) -> str:
+    """Of a C++ function: its own name, and what tells instances of it apart."""
+    plain = name.removeprefix("void ").replace("(anonymous namespace)::", "")
+    path = re.split(r"[<(]", plain, maxsplit=1)[0]
+    rest = plain[len(path) :]
+    inside = rest.partition(">(")[0] if rest.startswith("<") else ""
+
+    words: dict[str, None] = {}
+    for found in _TELLING.findall(inside):
+        words[next(filter(None, found))] = None
+
+    head = path.rpartition("::")[2] or path
+    telling = "…".join(list(words)[:_MOST_TELLING])
+    return f"{head}<…{telling}…>" if telling else head
 
 
 def cut_middle(text: str, most: int) -> str:

@@ -26,19 +26,23 @@ _LENGTH = 8
 """Bytes before each message: how many follow."""
 
 
-def start(module: str, stderr: IO[bytes] | None = None) -> subprocess.Popen[bytes]:
+def start(
+    module: str,
+    stderr: IO[bytes] | None = None,
+) -> subprocess.Popen[bytes]:
     """A process that runs `main` of a module, with pipes to its standard input and from
     its output.
 
     Ctrl+C in a terminal is for this process alone, which ends the other. Linux ties the
     other's life to the calling thread.
     """
+    program = _START.format(
+        paths=sys.path,
+        parent=os.getpid(),
+        module=module,
+    )
     return subprocess.Popen(
-        [
-            sys.executable,
-            "-c",
-            _START.format(paths=sys.path, parent=os.getpid(), module=module),
-        ],
+        [sys.executable, "-c", program],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=stderr,
@@ -58,7 +62,13 @@ def follow_parent(parent: int) -> None:
         import ctypes  # 10 ms
 
         with contextlib.suppress(OSError, AttributeError):
-            ctypes.CDLL(None).prctl(_KILL_WITH_PARENT, int(signal.SIGKILL), 0, 0, 0)
+            ctypes.CDLL(None).prctl(
+                _KILL_WITH_PARENT,
+                int(signal.SIGKILL),
+                0,
+                0,
+                0,
+            )
     if os.name == "posix" and os.getppid() != parent:
         os._exit(1)
 
@@ -80,16 +90,17 @@ def undisturbed() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
+
     came: list[int] = []
-    numbers = [
-        getattr(signal, name)
-        for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGALRM")
-        if hasattr(signal, name)
-    ]
-    before = {
-        number: signal.signal(number, lambda number, _frame: came.append(number))
-        for number in numbers
-    }
+
+    def keep(number: int, _frame: object) -> None:
+        came.append(number)
+
+    before = {}
+    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGALRM"):
+        number = getattr(signal, name, None)
+        if number is not None:
+            before[number] = signal.signal(number, keep)
     try:
         yield
     finally:
@@ -138,7 +149,11 @@ class Replaced:
     with it is not lost.
     """
 
-    def __init__(self, worker: Callable[[], Worker], tries: int = 2) -> None:
+    def __init__(
+        self,
+        worker: Callable[[], Worker],
+        tries: int = 2,
+    ) -> None:
         """worker: starts one. tries: how many may be killed at one task."""
         self._start = worker
         self._tries = tries
@@ -193,7 +208,10 @@ def answer_tasks(answer: Callable[[Any], object]) -> None:
         _send(answers, told)
 
 
-def _send(pipe: IO[bytes], message: object) -> None:
+def _send(
+    pipe: IO[bytes],
+    message: object,
+) -> None:
     data = pickle.dumps(message)
     pipe.write(len(data).to_bytes(_LENGTH, "little"))
     pipe.write(data)
@@ -205,7 +223,8 @@ def _receive(pipe: IO[bytes]) -> Any:
     whole.
     """
     head = pipe.read(_LENGTH)
-    data = pipe.read(int.from_bytes(head, "little"))
-    if len(head) < _LENGTH or len(data) < int.from_bytes(head, "little"):
+    length = int.from_bytes(head, "little")
+    data = pipe.read(length)
+    if len(head) < _LENGTH or len(data) < length:
         raise EOFError
     return pickle.loads(data)

@@ -49,7 +49,11 @@ def screen_of(out: TextIO) -> Screen:
     """
     encoding = getattr(out, "encoding", None) or "utf-8"
     in_utf = encoding.lower().startswith("utf")
-    return Screen(_width(out), _wants_colours(out), ascii_only=not in_utf)
+    return Screen(
+        _width(out),
+        _wants_colours(out),
+        ascii_only=not in_utf,
+    )
 
 
 def _width(out: TextIO) -> int:
@@ -89,7 +93,11 @@ class TextPage:
         """One line, as it is."""
         self._lines.append([self._shown(piece) for piece in pieces])
 
-    def flowing(self, parts: Sequence[Sequence[Piece]], indent: int) -> None:
+    def flowing(
+        self,
+        parts: Sequence[Sequence[Piece]],
+        indent: int,
+    ) -> None:
         """Parts one after the other on as many lines as they need. A part, which ends
         with its own blanks, is never broken.
 
@@ -181,7 +189,10 @@ class TextPage:
         return (as_ascii(text) if self._screen.ascii_only else text), style
 
 
-def _append(line: _Line, piece: tuple[str, str]) -> None:
+def _append(
+    line: _Line,
+    piece: tuple[str, str],
+) -> None:
     """Pieces of one style become one."""
     text, style = piece
     if line and line[-1][1] == style:
@@ -190,7 +201,11 @@ def _append(line: _Line, piece: tuple[str, str]) -> None:
         line.append(piece)
 
 
-def _aligned(cells: Sequence[str], *, left: bool) -> list[str]:
+def _aligned(
+    cells: Sequence[str],
+    *,
+    left: bool,
+) -> list[str]:
     width = max(map(len, cells))
     return [cell.ljust(width) if left else cell.rjust(width) for cell in cells]
 

@@ -88,7 +88,12 @@ _LOOKS: Mapping[TimeClass, _Look] = {
         "only communication between devices runs",
     ),
     TimeClass.TRANSFER: _Look(
-        "transfer_fraction", "yellow", "▞/", "#e0c31e", "#efdf55", "only a copy runs"
+        "transfer_fraction",
+        "yellow",
+        "▞/",
+        "#e0c31e",
+        "#efdf55",
+        "only a copy runs",
     ),
     TimeClass.COMPILE: _Look(
         "compile_fraction",
@@ -108,12 +113,18 @@ _LOOKS: Mapping[TimeClass, _Look] = {
     ),
     TimeClass.LAUNCH: _Look(
         "kernel_launch_gap_fraction",
-        *("bright_blue", "▤+", "#0b72b2", "#3d94d6"),
+        "bright_blue",
+        "▤+",
+        "#0b72b2",
+        "#3d94d6",
         "the device waits for ops or kernels to be dispatched",
     ),
     TimeClass.HOST: _Look(
         "host_fraction",
-        *("bright_red", "▥:", "#e69f00", "#f0b13a"),
+        "bright_red",
+        "▥:",
+        "#e69f00",
+        "#f0b13a",
         "the device waits for other host work: Python, callbacks, logging",
     ),
     TimeClass.IDLE: _Look(
@@ -136,9 +147,12 @@ CLASS_OF_WORK: Mapping[str, TimeClass] = {
     "compute": TimeClass.COMPUTE,
     "collective": TimeClass.COLLECTIVE,
     "infeed": TimeClass.INPUT,
-    **dict.fromkeys(
-        ("h2d", "d2h", "d2d", "p2p", "other_copy", "memset"), TimeClass.TRANSFER
-    ),
+    "h2d": TimeClass.TRANSFER,
+    "d2h": TimeClass.TRANSFER,
+    "d2d": TimeClass.TRANSFER,
+    "p2p": TimeClass.TRANSFER,
+    "other_copy": TimeClass.TRANSFER,
+    "memset": TimeClass.TRANSFER,
 }
 """Kind of device work, as the report's ops have it -> the class of step time in which
 it counts where nothing hides it.
@@ -155,8 +169,12 @@ CATEGORIES: Mapping[str, tuple[TimeClass, ...]] = {
     # Devices wait for the late one in a collective; without one they stand idle, or
     # seem to wait for their own host.
     "imbalance": (
-        *(TimeClass.COLLECTIVE, TimeClass.IDLE, TimeClass.LAUNCH),
-        *(TimeClass.HOST, TimeClass.INPUT, TimeClass.COMPUTE),
+        TimeClass.COLLECTIVE,
+        TimeClass.IDLE,
+        TimeClass.LAUNCH,
+        TimeClass.HOST,
+        TimeClass.INPUT,
+        TimeClass.COMPUTE,
     ),
     # The driver's allocator holds up the thread that launches: while it does, no device
     # works. Full memory by itself takes no time, so there is no class `memory`.

@@ -22,7 +22,11 @@ _MARGIN = 2
 _COLUMN = 12
 
 
-def as_text(comparison: Comparison, *, screen: Screen = PLAIN) -> str:
+def as_text(
+    comparison: Comparison,
+    *,
+    screen: Screen = PLAIN,
+) -> str:
     """The comparison as text."""
     page = TextPage(screen)
     for label, head in (("base", comparison.base), ("new", comparison.new)):
@@ -63,7 +67,11 @@ def causes(page: TextPage, comparison: Comparison) -> None:
         label = (signed(milliseconds), _style(milliseconds, class_name))
         named = f"{class_name:<11}{words}" if class_name else words
         _beside(page, label, named)
-    _beside(page, (signed(comparison.median_change_ms), TITLE), TOTAL)
+    _beside(
+        page,
+        (signed(comparison.median_change_ms), TITLE),
+        TOTAL,
+    )
 
     page.line()
     for words in beside_words(comparison):
@@ -275,7 +283,10 @@ def cause_rows(
     return rows
 
 
-def cause_words(cause: Cause, name_in: Callable[[str], str] = one_line) -> str:
+def cause_words(
+    cause: Cause,
+    name_in: Callable[[str], str] = one_line,
+) -> str:
     """What a cause is, without its class and number. name_in: how a name from a trace
     is written.
     """
@@ -319,7 +330,10 @@ def _takes(milliseconds: float | None, number: float) -> str:
     return f"{duration(milliseconds or 0.0)} per step, {_times(number)}"
 
 
-def _was(op: OpChange, name_in: Callable[[str], str]) -> str:
+def _was(
+    op: OpChange,
+    name_in: Callable[[str], str],
+) -> str:
     if not op.before:
         return ""
     return f" (was {name_in(short_kernel(op.before))}, matched by {op.by})"
@@ -374,5 +388,8 @@ def _times(number: float) -> str:
     return counted(f"{round(number, 2):g}", "time", "times")
 
 
-def _span(before: float | None, after: float | None) -> str:
+def _span(
+    before: float | None,
+    after: float | None,
+) -> str:
     return f"{duration(before or 0.0)} → {duration(after or 0.0)}"

@@ -88,7 +88,10 @@ class Ledger(msgspec.Struct, frozen=True):
     """Lines that are cut short, or of a newer version."""
 
 
-def append(file: Path, entries: Sequence[Entry]) -> None:
+def append(
+    file: Path,
+    entries: Sequence[Entry],
+) -> None:
     """Adds lines, all or none: who reads meanwhile sees the file before or after.
     Raises OSError, UsageError when another writer takes too long.
     """
@@ -208,7 +211,10 @@ def sketch(
     return tuple(sorted(hashes))
 
 
-def alike(one: Sequence[int], other: Sequence[int]) -> bool:
+def alike(
+    one: Sequence[int],
+    other: Sequence[int],
+) -> bool:
     """Whether two sketches share half of what they contain together."""
     together = set(one) | set(other)
     shared = set(one) & set(other)
@@ -219,7 +225,10 @@ def alike(one: Sequence[int], other: Sequence[int]) -> bool:
 # them.
 
 
-def tried_before(program: Sequence[int], entries: Sequence[Entry]) -> dict[str, Tried]:
+def tried_before(
+    program: Sequence[int],
+    entries: Sequence[Entry],
+) -> dict[str, Tried]:
     """What was measured of a program's fixes, by rule. program: its sketch. entries: of
     any programs, the oldest first.
 

@@ -51,7 +51,10 @@ class Pair(msgspec.Struct, frozen=True):
         return "gone" if self.new is None else "changed"
 
 
-def match_ops(base: Sequence[Op], new: Sequence[Op]) -> list[Pair]:
+def match_ops(
+    base: Sequence[Op],
+    new: Sequence[Op],
+) -> list[Pair]:
     """Every op of both sides, once."""
     left = list(base)
     right = list(new)
@@ -161,7 +164,10 @@ def _order(op: Op) -> tuple[tuple[int, ...], float]:
     return numbers(op.name), -op.ms_per_step
 
 
-def _without(ops: Sequence[Op], gone: set[int]) -> list[Op]:
+def _without(
+    ops: Sequence[Op],
+    gone: set[int],
+) -> list[Op]:
     return [op for op in ops if id(op) not in gone]
 
 
@@ -204,7 +210,10 @@ def op_speed(pairs: Sequence[Pair]) -> Speed | None:
     return Speed(exp(weighted_median(ratios)), len(ratios))
 
 
-def scatter_of(pairs: Sequence[Pair], speed: Speed) -> float:
+def scatter_of(
+    pairs: Sequence[Pair],
+    speed: Speed,
+) -> float:
     """How much the unchanged ops' ratios scatter around the machine's speed: 1.4826
     median deviations of logarithms.
     """

@@ -44,7 +44,11 @@ class Found(msgspec.Struct, frozen=True, array_like=True):
     takes: Number | None = None
     """The share of step time that it is about, 0..1; None where not known."""
 
-    def same_cause(self, other: Found, alike: Collection[str] = ()) -> bool:
+    def same_cause(
+        self,
+        other: Found,
+        alike: Collection[str] = (),
+    ) -> bool:
         """Whether both are about the same time of the step, whatever rules found them:
         the same classes, the same place where both know one, shares that differ by less
         than a factor of two. alike: classes that are not compared with each other.
@@ -190,7 +194,10 @@ def middle_of(values: Sequence[float]) -> float:
     return (ordered[half - 1] + ordered[half]) / 2
 
 
-def _class_error(each: Sequence[StepInfo], name: str) -> float | None:
+def _class_error(
+    each: Sequence[StepInfo],
+    name: str,
+) -> float | None:
     """Standard error of a class's mean time a step, ms."""
     values = [step.duration_ms * step.breakdown.get(name, 0.0) for step in each]
     if len(values) < 3:

@@ -265,7 +265,11 @@ def _hiding(
     """The causes of collectives or copies: ops, and how much of them is hidden."""
     rate = _rate_of_more(one, *_work(one.name, base, new, pairs))
     rates = _Rates(rate, rate)
-    named, others = _named(_alike(pairs), rates, _NAMED_ABOVE * base.mean_ms)
+    named, others = _named(
+        _alike(pairs),
+        rates,
+        _NAMED_ABOVE * base.mean_ms,
+    )
     causes = [_of_ops(one.name, group, rates, machine) for group in named]
 
     rest = new.rest_ms.get(one.name, 0.0) - base.rest_ms.get(one.name, 0.0)
@@ -368,7 +372,10 @@ def _of_ops(
     )
 
 
-def _op_change(hottest: Pair, group: Sequence[Pair]) -> OpChange:
+def _op_change(
+    hottest: Pair,
+    group: Sequence[Pair],
+) -> OpChange:
     op = hottest.op
     was = hottest.base.name if hottest.base else op.name
     base_ms, new_ms = times_of(group)
@@ -426,7 +433,10 @@ def _head(side: Side) -> Head:
     )
 
 
-def _findings(base: Side, new: Side) -> list[FindingChange]:
+def _findings(
+    base: Side,
+    new: Side,
+) -> list[FindingChange]:
     """Those of the new side alone, then those of the base alone."""
     appeared = _without_cause_in(new.findings, base.findings)
     gone = _without_cause_in(base.findings, new.findings)

@@ -81,10 +81,18 @@ def bring_up_to_date(
 
     failed.sort(key=lambda row: row.place)
     gone = sum(not row.there for row in rows.values())
-    return Outcome(len(rows), len(new), tuple(failed), gone)
+    return Outcome(
+        len(rows),
+        len(new),
+        tuple(failed),
+        gone,
+    )
 
 
-def _read(tasks: Sequence[Task], engine: Engine) -> Iterator[Row]:
+def _read(
+    tasks: Sequence[Task],
+    engine: Engine,
+) -> Iterator[Row]:
     """Their rows, in the order in which they are read."""
     packed = [msgspec.msgpack.encode(task) for task in tasks]
     for answer in engine.each(row_bytes, packed):
@@ -126,7 +134,11 @@ class Labels:
                 )
             self.names.append(found[1])
 
-    def of(self, source: Path, place: Path) -> dict[str, str]:
+    def of(
+        self,
+        source: Path,
+        place: Path,
+    ) -> dict[str, str]:
         """The labels of a run below a source; those for which its path is too short are
         missing.
         """

@@ -55,7 +55,10 @@ class Fleet(msgspec.Struct, frozen=True):
     """Empty where no run has a model."""
 
 
-def _hours(row: Row, share: float | None = 1.0) -> float:
+def _hours(
+    row: Row,
+    share: float | None = 1.0,
+) -> float:
     """Device-hours: so much of what a run stands for."""
     return (row.devices or 1) * (share or 0.0)
 
@@ -85,7 +88,10 @@ def _cause(row: Row) -> str | None:
     return "healthy" if row.healthy else row.verdict
 
 
-def _by(runs: Sequence[Row], key: Callable[[Row], str | None]) -> tuple[Part, ...]:
+def _by(
+    runs: Sequence[Row],
+    key: Callable[[Row], str | None],
+) -> tuple[Part, ...]:
     groups = listed((key(row) or "", row) for row in runs)
     if not any(groups):
         return ()
@@ -96,7 +102,10 @@ def _by(runs: Sequence[Row], key: Callable[[Row], str | None]) -> tuple[Part, ..
     return tuple(parts)
 
 
-def _part(name: str, runs: Sequence[Row]) -> Part:
+def _part(
+    name: str,
+    runs: Sequence[Row],
+) -> Part:
     return Part(
         name=name,
         runs=len(runs),
@@ -115,7 +124,11 @@ def _commonest_finding(runs: Sequence[Row]) -> str | None:
         if row.finding:
             saved = _hours(row, row.saving_high)
             hours[row.finding] = hours.get(row.finding, 0.0) + saved
-    return max(sorted(hours), key=lambda finding: hours[finding], default=None)
+    return max(
+        sorted(hours),
+        key=lambda finding: hours[finding],
+        default=None,
+    )
 
 
 def _worst(runs: Sequence[Row]) -> str | None:

@@ -73,7 +73,11 @@ def _row(
     )
 
 
-def as_text(fleet: Fleet, *, screen: Screen = PLAIN) -> str:
+def as_text(
+    fleet: Fleet,
+    *,
+    screen: Screen = PLAIN,
+) -> str:
     """The report as text."""
     page = TextPage(screen)
     page.line((head_words(fleet), TITLE))
@@ -136,13 +140,23 @@ def as_page(fleet: Fleet) -> str:
         f"<p>{text(lost_words(fleet))}</p>",
     ]
     for title, rows in sections(fleet):
-        parts += _section(title, ("", *_HEADINGS), rows, _NUMBERS)
+        parts += _section(
+            title,
+            ("", *_HEADINGS),
+            rows,
+            _NUMBERS,
+        )
 
     failed = []
     for one in fleet.failed:
         failed.append((one.place, one.error_kind or "", one.error or ""))
     if failed:
-        parts += _section("Without a report", ("run", "", "why"), failed, ())
+        parts += _section(
+            "Without a report",
+            ("run", "", "why"),
+            failed,
+            (),
+        )
     return whole_page("tfadvisor: what costs the fleet", parts)
 
 

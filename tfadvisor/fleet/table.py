@@ -65,7 +65,10 @@ def _check_columns(path: Path, found: Any) -> None:
         )
 
 
-def write_table(path: Path, rows: Mapping[str, Row]) -> None:
+def write_table(
+    path: Path,
+    rows: Mapping[str, Row],
+) -> None:
     """Whole or not at all, by place, so that the same runs make the same file. Raises
     UsageError.
     """

@@ -71,10 +71,18 @@ def row_of(task: Task) -> Row:
     from tfadvisor.analysis import Options, conclude  # NumPy, which no --help needs
 
     files = [place_of(os.fsdecode(file)) for file in task.files]
-    run = Run(task.run, place_of(os.fsdecode(task.folder)), tuple(files))
+    run = Run(
+        task.run,
+        place_of(os.fsdecode(task.folder)),
+        tuple(files),
+    )
     try:
         with _limited(run.files):
-            report, _ = conclude(run, Options(), catalogue=catalogue_of(task.how))
+            report, _ = conclude(
+                run,
+                Options(),
+                catalogue=catalogue_of(task.how),
+            )
             columns = columns_of(report)
     except (Exception, _Late) as error:
         kind, why = _fault(error)
@@ -159,7 +167,10 @@ def _by_files(run: Run) -> datetime | None:
     return datetime.fromtimestamp(when, timezone.utc) if when else None
 
 
-def _row(task: Task, columns: Mapping[str, object]) -> Row:
+def _row(
+    task: Task,
+    columns: Mapping[str, object],
+) -> Row:
     known = {
         "place": task.place,
         "run": task.run,

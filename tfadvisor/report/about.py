@@ -35,7 +35,10 @@ def _machines(report: Report) -> list[str]:
     ]
 
 
-def _named(hosts: list[str], all_hosts: int) -> str:
+def _named(
+    hosts: list[str],
+    all_hosts: int,
+) -> str:
     if all_hosts == 1:
         return "Recorded on"
     if len(hosts) == 1:

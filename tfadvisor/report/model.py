@@ -444,4 +444,8 @@ class Report(msgspec.Struct, frozen=True):
         without any.
         """
         found = (one.severity for one in self.findings if one.bears_verdict)
-        return max(found, key=lambda severity: severity.rank, default=None)
+        return max(
+            found,
+            key=lambda severity: severity.rank,
+            default=None,
+        )

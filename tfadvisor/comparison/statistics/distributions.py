@@ -87,7 +87,10 @@ def _not_zero(value: float) -> float:
     return value if abs(value) > _SMALL else _SMALL
 
 
-def _exceeded_with(tail: float, exceeds: Callable[[float], float]) -> float:
+def _exceeded_with(
+    tail: float,
+    exceeds: Callable[[float], float],
+) -> float:
     if not 0 < tail < 1:
         return -inf if tail >= 1 else inf
 

@@ -17,7 +17,10 @@ from tfadvisor.comparison.statistics.distributions import normal_tail
 _EXACT_UP_TO = 2000
 
 
-def p_above(base: Sequence[float], new: Sequence[float]) -> float:
+def p_above(
+    base: Sequence[float],
+    new: Sequence[float],
+) -> float:
     """Probability of a U at least this large when both come from one distribution. Ties
     count half.
 
@@ -49,7 +52,10 @@ def smallest_p(n: int, m: int) -> float:
 
 
 @lru_cache(maxsize=64)
-def ways(n: int, m: int) -> tuple[int, ...]:
+def ways(
+    n: int,
+    m: int,
+) -> tuple[int, ...]:
     """In how many orders of n and m different values U is 0, 1, … n·m: the coefficients
     of the Gaussian binomial.
 
@@ -65,14 +71,20 @@ def ways(n: int, m: int) -> tuple[int, ...]:
     return tuple(counts)
 
 
-def shift(base: Sequence[float], new: Sequence[float]) -> float:
+def shift(
+    base: Sequence[float],
+    new: Sequence[float],
+) -> float:
     """By how much the new runs lie above the base: the median of all differences
     (Hodges and Lehmann).
     """
     return middle_of(_differences(base, new))
 
 
-def _differences(base: Sequence[float], new: Sequence[float]) -> list[float]:
+def _differences(
+    base: Sequence[float],
+    new: Sequence[float],
+) -> list[float]:
     return [one - other for one in new for other in base]
 
 
@@ -91,7 +103,12 @@ def surely_above(
     if smallest_p(n, m) > level:
         return None
     differences = _differences(base, new)
-    return bound_at(level, differences, ways(n, m), comb(n + m, m))
+    return bound_at(
+        level,
+        differences,
+        ways(n, m),
+        comb(n + m, m),
+    )
 
 
 def bound_at(

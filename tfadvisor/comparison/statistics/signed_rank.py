@@ -75,7 +75,10 @@ def shift(differences: Sequence[float]) -> float:
     return middle_of(_means_of_two(differences))
 
 
-def surely_above(differences: Sequence[float], level: float) -> float | None:
+def surely_above(
+    differences: Sequence[float],
+    level: float,
+) -> float | None:
     """What they exceed at this level: the test's lower confidence bound. None when so
     few cannot tell at this level.
     """
@@ -96,7 +99,10 @@ def _means_of_two(values: Sequence[float]) -> list[float]:
     return means
 
 
-def _doubled_rank(sizes: Sequence[float], value: float) -> int:
+def _doubled_rank(
+    sizes: Sequence[float],
+    value: float,
+) -> int:
     """Twice the rank of a size among the sorted ones, ties in the middle: first + last
     place that it could have.
     """

@@ -54,7 +54,10 @@ class Estimate(msgspec.Struct, frozen=True):
     """Degrees of freedom of Student's t that the spread is worth."""
 
 
-def blended(levels: Sequence[Sequence[float]], prior: Prior) -> Estimate:
+def blended(
+    levels: Sequence[Sequence[float]],
+    prior: Prior,
+) -> Estimate:
     """From runs by level, the present one last, each around its own centre: levels
     differ, scatter does not.
 
@@ -91,7 +94,10 @@ def blended(levels: Sequence[Sequence[float]], prior: Prior) -> Estimate:
     )
 
 
-def counted(levels: Sequence[Sequence[float]], prior: Prior) -> Estimate:
+def counted(
+    levels: Sequence[Sequence[float]],
+    prior: Prior,
+) -> Estimate:
     """The same for what should not differ at all: where it does, each deviating run
     counts in full, and the middle is the centre. No spread while all runs agree; a
     single one that does not makes it one of a few runs, not of two.
@@ -101,7 +107,12 @@ def counted(levels: Sequence[Sequence[float]], prior: Prior) -> Estimate:
     away = [_from_mean(level) for level in levels]
     farthest = max(abs(value) for level in away for value in level)
     if farthest <= prior.sigma:
-        return Estimate(centre, len(present), sigma=0.0, freedom=0.0)
+        return Estimate(
+            centre,
+            len(present),
+            sigma=0.0,
+            freedom=0.0,
+        )
 
     freedom = prior.worth + sum(len(level) - 1 for level in levels)
     squares = prior.worth * prior.sigma**2 + _squares(away)
@@ -122,7 +133,10 @@ def _drawn(away: float, sigma: float) -> float:
     return max(-_CLIP * sigma, min(_CLIP * sigma, away))
 
 
-def _move(drawn: Sequence[float], sigma: float) -> float:
+def _move(
+    drawn: Sequence[float],
+    sigma: float,
+) -> float:
     """Newton's step of the centre: the mean of what is drawn in, over the share that is
     not.
     """
@@ -191,7 +205,10 @@ class Prediction(msgspec.Struct, frozen=True):
         return sqrt(of_runs + of_steps)
 
 
-def predict(levels: Sequence[Sequence[float]], nature: Nature) -> Prediction:
+def predict(
+    levels: Sequence[Sequence[float]],
+    nature: Nature,
+) -> Prediction:
     """From values on the metric's scale. levels: the present one last."""
     if nature.exact:
         floor = nature.floor_at(middle_of(levels[-1]))

@@ -172,7 +172,10 @@ def place_of(part: ComputedOp, kernel: str) -> Place:
     )
 
 
-def _function_at(line: str, stack: Sequence[str]) -> str:
+def _function_at(
+    line: str,
+    stack: Sequence[str],
+) -> str:
     """The innermost call of the stack that stands there."""
     for call in reversed(stack):
         if call.endswith(f" {line}"):
@@ -202,7 +205,12 @@ def _other_work(one: Spent, scale: float) -> _Named:
         kernel=_kernel(one.kernel, op),
     )
     detail = cut(one.detail, _LONGEST)
-    return _Named(one.activity, detail, place, one.ps * scale)
+    return _Named(
+        one.activity,
+        detail,
+        place,
+        one.ps * scale,
+    )
 
 
 def _activities(
@@ -226,7 +234,10 @@ def _activities(
         yield ActivityTime(OTHER, rest, rest * step_ms, (), ())
 
 
-def _parts(activity: _Group, step_ms: float) -> list[PlacedTime]:
+def _parts(
+    activity: _Group,
+    step_ms: float,
+) -> list[PlacedTime]:
     """Its largest calls, ops and events, and what they leave of it."""
     detail_of = attrgetter("detail")
     largest, rest = _largest(activity.members, detail_of, activity.fraction)

@@ -205,7 +205,13 @@ def drawn_step(
 
 def _lane(one: Lane) -> LaneInfo:
     around = tuple(_shown(call, kernel=False) for call in one.around)
-    return LaneInfo(one.role, one.device, one.name, around, one.deeper)
+    return LaneInfo(
+        one.role,
+        one.device,
+        one.name,
+        around,
+        one.deeper,
+    )
 
 
 def _names(picture: StepPicture) -> Iterator[str]:

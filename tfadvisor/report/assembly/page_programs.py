@@ -129,7 +129,13 @@ def _memory_info(host: str, one: MemoryCurve) -> MemoryInfo:
 
 def _block_row(block: Block) -> BlockRow:
     since_ms = block.since_ps / PS_PER_MS
-    return BlockRow(block.op, block.region, block.shape, block.bytes, since_ms)
+    return BlockRow(
+        block.op,
+        block.region,
+        block.shape,
+        block.bytes,
+        since_ms,
+    )
 
 
 def program_memories(run: RunSummary) -> tuple[ProgramMemoryInfo, ...]:

@@ -68,7 +68,10 @@ class _Ran:
             self.launch["launch_ways"] = int(table.ways[row])
 
 
-def run_ops(run: RunSummary, most: int = _MOST) -> tuple[Op, ...]:
+def run_ops(
+    run: RunSummary,
+    most: int = _MOST,
+) -> tuple[Op, ...]:
     """The hottest; the same op of several devices or hosts is one row."""
     ran = _ran(run, most)
     total = max(sum(one.ps for one in ran.values()), 1)
@@ -87,7 +90,10 @@ def run_ops(run: RunSummary, most: int = _MOST) -> tuple[Op, ...]:
     return tuple(found)
 
 
-def _ran(run: RunSummary, most: int) -> dict[_Key, _Ran]:
+def _ran(
+    run: RunSummary,
+    most: int,
+) -> dict[_Key, _Ran]:
     ran: dict[_Key, _Ran] = {}
     for host in run.hosts:
         for device in (*host.devices, *host.copying):
@@ -96,7 +102,11 @@ def _ran(run: RunSummary, most: int) -> dict[_Key, _Ran]:
             hottest = np.argsort(-table.total_ps, kind="stable")
             for row in hottest[: _READ * most].tolist():
                 key = _key(table, row, module_of(row))
-                ran.setdefault(key, _Ran()).add(device, table, row)
+                ran.setdefault(key, _Ran()).add(
+                    device,
+                    table,
+                    row,
+                )
     return ran
 
 

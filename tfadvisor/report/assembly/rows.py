@@ -168,7 +168,10 @@ def _waits_by_label(run: RunSummary) -> dict[str, float]:
 # each other.
 
 
-def devices_by_name(run: RunSummary, most_cells: int) -> tuple[DeviceRow, ...]:
+def devices_by_name(
+    run: RunSummary,
+    most_cells: int,
+) -> tuple[DeviceRow, ...]:
     """Every active device, host by host. most_cells: of devices times steps; more are
     thinned out to every n-th step.
     """
@@ -190,7 +193,12 @@ def _device(
     steady = host.steps.steady()
     counted = np.flatnonzero(host.takes_part[row] & steady)
     time = host.breakdown[row, counted]
-    wait, last = _arrivals(run, place, row, len(counted))
+    wait, last = _arrivals(
+        run,
+        place,
+        row,
+        len(counted),
+    )
 
     devices = sum(len(one.devices) for one in run.hosts)
     cells = devices * len(counted)

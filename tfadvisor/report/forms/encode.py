@@ -77,7 +77,11 @@ def encode_comparison(comparison: ComparedRuns) -> str:
 
 
 def _json(data: Any) -> str:
-    return json.dumps(data, separators=(",", ":"), allow_nan=False)
+    return json.dumps(
+        data,
+        separators=(",", ":"),
+        allow_nan=False,
+    )
 
 
 _TABLES: Mapping[str, type[msgspec.Struct]] = {
@@ -175,7 +179,10 @@ def _drawn(step: DrawnStep) -> dict[str, Any]:
     return found
 
 
-def _columns(kind: type[msgspec.Struct], rows: Sequence[Any]) -> dict[str, Any]:
+def _columns(
+    kind: type[msgspec.Struct],
+    rows: Sequence[Any],
+) -> dict[str, Any]:
     """One column a field of the rows' record; those of texts, which repeat, become
     {"texts", "code"}.
     """
@@ -190,7 +197,10 @@ def _columns(kind: type[msgspec.Struct], rows: Sequence[Any]) -> dict[str, Any]:
 _types = cache(get_type_hints)
 
 
-def _column(values: list[Any], kind: object) -> Any:
+def _column(
+    values: list[Any],
+    kind: object,
+) -> Any:
     if kind not in (str, str | None):
         return values
     places: dict[Any, int] = {}

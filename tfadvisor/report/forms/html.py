@@ -59,7 +59,11 @@ def as_json(one: _Plain) -> str:
     """
     data = one.to_dict()
     try:  # msgspec indents four times as fast
-        flat = json.dumps(data, separators=(",", ":"), allow_nan=False)
+        flat = json.dumps(
+            data,
+            separators=(",", ":"),
+            allow_nan=False,
+        )
         text = msgspec.json.format(flat, indent=2)
     except msgspec.DecodeError:  # a name of a file that is no UTF-8
         text = json.dumps(data, indent=2, allow_nan=False)
@@ -72,7 +76,10 @@ def as_json(one: _Plain) -> str:
 _FRAME = _TEMPLATE.with_name("plain_page.html")
 
 
-def whole_page(title: str, parts: Sequence[str]) -> str:
+def whole_page(
+    title: str,
+    parts: Sequence[str],
+) -> str:
     """parts: HTML; what comes before the first `<h2>` is the head of the page, each
     `<h2>` begins a section. title: text.
     """
@@ -86,7 +93,11 @@ def whole_page(title: str, parts: Sequence[str]) -> str:
         "HEAD": "\n".join(head),
         "SECTIONS": "\n".join(sections),
     }
-    filled = re.sub(r"%([A-Z_]+)%", lambda found: values[found[1]], before)
+    filled = re.sub(
+        r"%([A-Z_]+)%",
+        lambda found: values[found[1]],
+        before,
+    )
     return filled + script + after
 
 

@@ -154,12 +154,18 @@ def _broken(report: Report) -> list[str]:
     return [*lines, ""]
 
 
-def _findings(found: Iterable[Finding], first: int) -> Iterator[str]:
+def _findings(
+    found: Iterable[Finding],
+    first: int,
+) -> Iterator[str]:
     for number, finding in enumerate(found, start=first):
         yield from _finding(number, finding)
 
 
-def _finding(number: int, finding: Finding) -> list[str]:
+def _finding(
+    number: int,
+    finding: Finding,
+) -> list[str]:
     lines = [f"### {number}. {in_markdown(finding.title)}", "", _worth(finding), ""]
     if finding.ask is not msgspec.UNSET:
         lines += [f"**{in_markdown(finding.ask)}**", ""]

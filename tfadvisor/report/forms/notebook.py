@@ -29,7 +29,11 @@ def as_fragment(report: Report) -> str:
 
 def as_line(report: Report) -> str:
     """`<tfadvisor.Report of 2026_…: INPUT-BOUND, 10 steps of 5.27 ms, 3 findings>`."""
-    findings = counted(str(len(report.findings)), "finding", "findings")
+    findings = counted(
+        str(len(report.findings)),
+        "finding",
+        "findings",
+    )
     return (
         f"<tfadvisor.Report of {run_line(report)}: {verdict_name(report)}, "
         f"{steps_line(report)}, {findings}>"

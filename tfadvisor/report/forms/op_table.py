@@ -74,7 +74,10 @@ _COLUMNS = (
 """Beside the name, in this order."""
 
 
-def op_table(ops: Sequence[Op], width: int) -> tuple[list[list[str]], list[int]]:
+def op_table(
+    ops: Sequence[Op],
+    width: int,
+) -> tuple[list[list[str]], list[int]]:
     """The rows, headings first, in so many columns of text if names can be cut so far;
     and which columns hold texts.
     """
@@ -95,7 +98,10 @@ def op_table(ops: Sequence[Op], width: int) -> tuple[list[list[str]], list[int]]
     return rows, left
 
 
-def _names(ops: Sequence[Op], room: int) -> list[str]:
+def _names(
+    ops: Sequence[Op],
+    room: int,
+) -> list[str]:
     """As short as the room, or as long as it takes that different names look different."""
     paths = {f"/{op.name}" for op in ops}
     names = [one_line(_name(op, paths)) for op in ops]
@@ -108,13 +114,19 @@ def _names(ops: Sequence[Op], room: int) -> list[str]:
     return [cut_middle(name, shortest) for name in names]
 
 
-def _name(op: Op, paths: set[str]) -> str:
+def _name(
+    op: Op,
+    paths: set[str],
+) -> str:
     if op.name == op.op:
         return _shortest_end(op.name, paths)
     return short_kernel(op.name)
 
 
-def _shortest_end(name: str, paths: set[str]) -> str:
+def _shortest_end(
+    name: str,
+    paths: set[str],
+) -> str:
     """The last parts of a name, two at least, with which none of the other
     names ends.
     """

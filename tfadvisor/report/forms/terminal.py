@@ -188,11 +188,32 @@ def _whole_tree(page: TextPage, report: Report) -> None:
 
     page.line(("Where the step goes", TITLE))
     for kind in report.attribution:
-        _node(page, 0, kind.fraction, kind.ms, kind.kind, TITLE)
+        _node(
+            page,
+            0,
+            kind.fraction,
+            kind.ms,
+            kind.kind,
+            TITLE,
+        )
         for activity in kind.parts:
-            _node(page, 1, activity.fraction, activity.ms, _with_place(activity), "")
+            _node(
+                page,
+                1,
+                activity.fraction,
+                activity.ms,
+                _with_place(activity),
+                "",
+            )
             for one in activity.parts:
-                _node(page, 2, one.fraction, one.ms, _with_place(one), DIM)
+                _node(
+                    page,
+                    2,
+                    one.fraction,
+                    one.ms,
+                    _with_place(one),
+                    DIM,
+                )
     page.line()
 
 
@@ -238,10 +259,17 @@ def _node(
     style: str,
 ) -> None:
     label = f"  {percent(fraction):>5}  {duration(ms):>8}  {'  ' * depth}"
-    page.hanging((label, style), (one_line(words), style), len(label))
+    page.hanging(
+        (label, style),
+        (one_line(words), style),
+        len(label),
+    )
 
 
-def _cells(parts: list[tuple[str, float]], width: int) -> list[tuple[str, int]]:
+def _cells(
+    parts: list[tuple[str, float]],
+    width: int,
+) -> list[tuple[str, int]]:
     """Whole cells per class that add up to the width: each gets the cells between its
     rounded edges.
     """
@@ -366,7 +394,10 @@ def _title(
     page.flowing(head, indent=_MARGIN)
 
 
-def _first_fix(page: TextPage, fixes: Sequence[Fix]) -> None:
+def _first_fix(
+    page: TextPage,
+    fixes: Sequence[Fix],
+) -> None:
     if fixes:
         _fix(page, fixes[0])
     others = len(fixes) - 1
@@ -388,7 +419,13 @@ def _all_of_it(page: TextPage, finding: Finding) -> None:
 
 
 def _fix(page: TextPage, fix: Fix) -> None:
-    _paragraph(page, one_line(fix.do), "", "fix    ", "bold green")
+    _paragraph(
+        page,
+        one_line(fix.do),
+        "",
+        "fix    ",
+        "bold green",
+    )
     page.code(fix.snippet, "cyan")
     if fix.side_effect:
         _paragraph(page, one_line(fix.side_effect), DIM, "note   ")
@@ -503,7 +540,12 @@ def _paragraph(
     """Under the margin; the label stands before its first line and the rest hangs below
     the text.
     """
-    page.hanging((label, label_style), (text, style), _MARGIN + len(label), _MARGIN)
+    page.hanging(
+        (label, label_style),
+        (text, style),
+        _MARGIN + len(label),
+        _MARGIN,
+    )
 
 
 def _bullet(page: TextPage, text: str) -> None:

@@ -144,7 +144,11 @@ class Root(msgspec.Struct, frozen=True):
         self.check([found], given)
         return found
 
-    def check(self, files: Iterable[Path], given: str) -> None:
+    def check(
+        self,
+        files: Iterable[Path],
+        given: str,
+    ) -> None:
         """Raises UsageError when one of the files lies outside. given: what was asked
         for, for the message.
         """
@@ -180,7 +184,12 @@ class Root(msgspec.Struct, frozen=True):
         lies outside.
         """
         try:
-            found, count = choose_run([self.path(given)], name, host, self.folder)
+            found, count = choose_run(
+                [self.path(given)],
+                name,
+                host,
+                self.folder,
+            )
         except TraceError as error:
             remedy = (
                 f"{error.remedy} Links that lead out of {self.folder} are not followed."

@@ -208,7 +208,12 @@ class Tools:
         Nothing is written: apply it yourself, measure again, and compare. A line for
         each finding says what was done, or why there is no patch."""
         report = self._reports.report(path, run, host)
-        return patches(report, self._root.path(source), rule, at)
+        return patches(
+            report,
+            self._root.path(source),
+            rule,
+            at,
+        )
 
     def compare(
         self,
@@ -271,7 +276,11 @@ class Tools:
                 raise UsageError(f"{version} is no version: give it as 0.6.2.")
         return _json(as_data(check(flags, jaxlib, tensorflow)))
 
-    def _side(self, path: str, run: str | None) -> Any:
+    def _side(
+        self,
+        path: str,
+        run: str | None,
+    ) -> Any:
         from tfadvisor.comparing import as_snapshot
 
         place = self._root.path(path)
@@ -305,7 +314,10 @@ def _json(data: Any) -> str:
     return json.dumps(data, ensure_ascii=True, allow_nan=False)
 
 
-def _sized(whole: dict[str, Any], sections: Sequence[str] | None) -> str:
+def _sized(
+    whole: dict[str, Any],
+    sections: Sequence[str] | None,
+) -> str:
     """The fields that were asked for. Raises UsageError for one that there is not, and
     for more than can be read.
     """
@@ -378,7 +390,11 @@ def server_of(root: Root) -> MCPServer:
         open_world_hint=False,
     )
     for tool in Tools(root).all():
-        server.add_tool(_answered(tool), annotations=reads, structured_output=False)
+        server.add_tool(
+            _answered(tool),
+            annotations=reads,
+            structured_output=False,
+        )
     return server
 
 

@@ -35,14 +35,23 @@ _PS_PER_NS = 1_000
 class _Sink:
     """Writes a run's packets as its hosts come, each with every event at hand."""
 
-    def __init__(self, write: Write, *, several: bool) -> None:
+    def __init__(
+        self,
+        write: Write,
+        *,
+        several: bool,
+    ) -> None:
         """write: takes the file's bytes in order. several: whether hosts must be placed
         beside each other.
         """
         self._write = write
         self._several = several
         self._numbers = TrackNumbers()
-        self._conclusions = Conclusions(write, Names(write, 1), self._numbers)
+        self._conclusions = Conclusions(
+            write,
+            Names(write, 1),
+            self._numbers,
+        )
         self._hosts = 0
 
     def add_host(self, trace: HostTrace, timeline: HostTimeline) -> None:
@@ -97,7 +106,11 @@ class _HostTracks(msgspec.Struct, frozen=True):
                 continue
             if plane not in pids:
                 pids[plane] = self._put_process(plane)
-            self._put_line(events + first[line], pids[plane], called[line])
+            self._put_line(
+                events + first[line],
+                pids[plane],
+                called[line],
+            )
 
     def _give_names(self, placed: BoolArray) -> None:
         names = self._trace.names
@@ -148,7 +161,12 @@ class _HostTracks(msgspec.Struct, frozen=True):
                 self._write(thread_track(track, pid, self._numbers.process(), name))
             else:
                 self._write(named_track(track, thread, f"{name}, overlapping"))
-            self._put_lane(track, events[lane], start[lane], end[lane])
+            self._put_lane(
+                track,
+                events[lane],
+                start[lane],
+                end[lane],
+            )
 
     def _put_lane(
         self,

@@ -79,7 +79,11 @@ class Conclusions:
         """Its steps, and a row a device of where the time goes. shift: ns, added to all
         times.
         """
-        group = self._below(0, f"tfadvisor: {timeline.host}", len(self._hosts))
+        group = self._below(
+            0,
+            f"tfadvisor: {timeline.host}",
+            len(self._hosts),
+        )
         self._put_steps(timeline, group, shift)
 
         rank = 2
@@ -90,7 +94,11 @@ class Conclusions:
             if device is not None:
                 name = f"{device.name}: where its time goes"
             found = dict(classes_of_time(device, timeline.classes))
-            self._put_classes(self._below(group, name, rank), found, shift)
+            self._put_classes(
+                self._below(group, name, rank),
+                found,
+                shift,
+            )
             classes.append(found)
             rank += 1
 
@@ -131,7 +139,13 @@ class Conclusions:
         for lane in lanes(steps.starts, steps.ends):
             track = self._below(group, "Steps", 1, steps.about)
             found = brackets(steps.starts[lane], steps.ends[lane])
-            self._put(track, found, names[lane[found.event]], "step", shift)
+            self._put(
+                track,
+                found,
+                names[lane[found.event]],
+                "step",
+                shift,
+            )
 
     def _put_classes(
         self,
@@ -148,7 +162,13 @@ class Conclusions:
         end = np.concatenate([one.ends for one in classes.values()])
         name = np.concatenate(names)
         found = brackets(start, end)
-        self._put(track, found, name[found.event], "class", shift)
+        self._put(
+            track,
+            found,
+            name[found.event],
+            "class",
+            shift,
+        )
 
     def _put_finding(
         self,
@@ -174,7 +194,14 @@ class Conclusions:
         name = np.concatenate(names)[found.event]
         arguments = [text_argument(*one) for one in _words(finding)]
         words = b"".join(arguments)
-        self._put(track, found, name, finding.category, host.shift, words)
+        self._put(
+            track,
+            found,
+            name,
+            finding.category,
+            host.shift,
+            words,
+        )
 
     def _below(
         self,
@@ -270,7 +297,11 @@ def brackets(start: Int64Array, end: Int64Array) -> Brackets:
     end_phase = np.where(point, 2, 0)
     phase = np.concatenate([begin_phase, end_phase])
     begin_tie = np.where(point, 2 * rank, rank)
-    end_tie = np.where(point, 2 * rank + 1, -rank)
+    end_tie = np.where(
+        point,
+        2 * rank + 1,
+        -rank,
+    )
     tie = np.concatenate([begin_tie, end_tie])
 
     sequence = np.lexsort((tie, phase.astype(np.int8), time))
@@ -292,7 +323,10 @@ def nests(found: Brackets) -> bool:
     return bool(same.all())
 
 
-def lanes(start: Int64Array, end: Int64Array) -> list[Int64Array]:
+def lanes(
+    start: Int64Array,
+    end: Int64Array,
+) -> list[Int64Array]:
     """Indices of events that nest among each other, lane by lane; a single lane where
     all do.
     """
@@ -357,7 +391,10 @@ def _words(finding: Finding) -> list[tuple[str, str]]:
     return [(what, said) for what, said in words if said]
 
 
-def _fix_words(name: str, fix: Fix) -> list[tuple[str, str]]:
+def _fix_words(
+    name: str,
+    fix: Fix,
+) -> list[tuple[str, str]]:
     variables = [f"{variable}={value}" for variable, value in fix.env.items()]
     return [
         (f"{name}.do", fix.do),
@@ -371,7 +408,8 @@ def _fix_words(name: str, fix: Fix) -> list[tuple[str, str]]:
 
 
 def claimed(
-    classes: Mapping[TimeClass, Intervals], claims: Collection[str]
+    classes: Mapping[TimeClass, Intervals],
+    claims: Collection[str],
 ) -> Iterator[tuple[TimeClass, Intervals]]:
     """Each class that a finding claims with its instants, those taken out that a class
     before it has: devices differ in what they do at an instant, and a track shows one

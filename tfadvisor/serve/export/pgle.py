@@ -180,7 +180,8 @@ def costs(found: NamedEvents, counting: Counting) -> Costs:
 
 
 def _spans(
-    found: NamedEvents, which: Int64Array
+    found: NamedEvents,
+    which: Int64Array,
 ) -> tuple[Int64Array, npt.NDArray[np.float64]]:
     """(name, µs) of each span: events sorted by name and instance, cut where either
     changes.

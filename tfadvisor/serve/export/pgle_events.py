@@ -101,13 +101,21 @@ def _texts(
     before that of its name.
     """
     column = trace.stat(stat)
-    code = np.full(len(trace.events), _ABSENT, np.int64)
+    code = np.full(
+        len(trace.events),
+        _ABSENT,
+        np.int64,
+    )
     carrying, codes = column.codes()
     code[carrying] = codes
     texts = {text: at for at, text in enumerate(column.texts)}
     mine = code[event]
     of_names = _of_names(trace, stat, event[mine < 0])
-    by_row = np.full(len(trace.names), _ABSENT, np.int64)
+    by_row = np.full(
+        len(trace.names),
+        _ABSENT,
+        np.int64,
+    )
     for row, text in of_names:
         if isinstance(text, str):
             by_row[row] = texts.setdefault(text, len(texts))

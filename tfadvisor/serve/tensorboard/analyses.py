@@ -60,7 +60,11 @@ VISITOR: ContextVar[str] = ContextVar("VISITOR", default="")
 class PendingAnalysis:
     """One that was asked for."""
 
-    def __init__(self, key: str, task: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        key: str,
+        task: dict[str, Any],
+    ) -> None:
         """Waits for its turn. task: for the worker, with the path of what is
         analysed.
         """
@@ -109,7 +113,10 @@ class Analyses:
         self._workers = 0
 
     def page(
-        self, listed: ListedRun, *, again: bool = False
+        self,
+        listed: ListedRun,
+        *,
+        again: bool = False,
     ) -> bytes | PendingAnalysis:
         """The page's data, packed, or the analysis that is to make it. again: also
         after it failed.
@@ -152,7 +159,11 @@ class Analyses:
         """One step with all of its threads, packed, or the analysis that is to
         draw it.
         """
-        key = key_made_of(key_of(listed, self._installation), str(index), host)
+        key = key_made_of(
+            key_of(listed, self._installation),
+            str(index),
+            host,
+        )
         task = {
             "kind": "draw",
             "path": str(listed.run.path),
@@ -163,7 +174,9 @@ class Analyses:
         return self._found(key, STEP, task, again=False)
 
     def comparison(
-        self, new: ListedRun, base: ListedRun
+        self,
+        new: ListedRun,
+        base: ListedRun,
     ) -> bytes | PendingAnalysis | None:
         """The causes of the change from base to new, or the analysis that is to find
         them; None before both are analysed.
@@ -178,7 +191,12 @@ class Analyses:
             "path": str(new.run.path),
             "snapshots": [str(folder / key / SNAPSHOT) for key in keys],
         }
-        return self._found(key_made_of(*keys), COMPARISON, task, again=False)
+        return self._found(
+            key_made_of(*keys),
+            COMPARISON,
+            task,
+            again=False,
+        )
 
     def _of_run(
         self,
@@ -196,7 +214,12 @@ class Analyses:
             "processes": max((os.cpu_count() or 2) - 1, 1),
             "ignored": self._ignored,
         }
-        return self._found(key_of(listed, self._installation), name, task, again)
+        return self._found(
+            key_of(listed, self._installation),
+            name,
+            task,
+            again,
+        )
 
     def _found(
         self,
@@ -297,7 +320,10 @@ class _Failed(Exception):
     """Leaves the folder that is being made."""
 
 
-def _run_worker(pending: PendingAnalysis, folder: str) -> dict[str, str] | None:
+def _run_worker(
+    pending: PendingAnalysis,
+    folder: str,
+) -> dict[str, str] | None:
     """The error, None when the files are written. The process ends with this one, and
     at its deadline.
     """
@@ -333,7 +359,10 @@ def _run_worker(pending: PendingAnalysis, folder: str) -> dict[str, str] | None:
         return _broken(pending, why)
 
 
-def _hand_over(task: dict[str, Any], standard_input: IO[bytes]) -> None:
+def _hand_over(
+    task: dict[str, Any],
+    standard_input: IO[bytes],
+) -> None:
     try:
         standard_input.write(json.dumps(task).encode() + b"\n")
         standard_input.flush()
@@ -343,7 +372,10 @@ def _hand_over(task: dict[str, Any], standard_input: IO[bytes]) -> None:
             standard_input.close()
 
 
-def _failed(pending: PendingAnalysis, error: Exception) -> dict[str, str]:
+def _failed(
+    pending: PendingAnalysis,
+    error: Exception,
+) -> dict[str, str]:
     """What kept the process from being started, or what it made from being kept."""
     fault = fault_of_environment(error)
     if fault is None:
@@ -355,7 +387,10 @@ def _failed(pending: PendingAnalysis, error: Exception) -> dict[str, str]:
     }
 
 
-def _follow(output: IO[bytes], pending: PendingAnalysis) -> dict[str, Any]:
+def _follow(
+    output: IO[bytes],
+    pending: PendingAnalysis,
+) -> dict[str, Any]:
     """Takes over the progress, and returns what was said last."""
     last: dict[str, Any] = {}
     for line in output:
@@ -374,7 +409,10 @@ def _last_line(complaints: IO[bytes]) -> str:
     return lines[-1] if lines else "it ended without a message"
 
 
-def _broken(pending: PendingAnalysis, why: str) -> dict[str, str]:
+def _broken(
+    pending: PendingAnalysis,
+    why: str,
+) -> dict[str, str]:
     return {
         "place": pending.task["path"],
         "cause": f"could not be analysed: {why}",

@@ -40,7 +40,11 @@ _FORMAT = "2"
 class Cache:
     """Any number of processes may use the same folder."""
 
-    def __init__(self, folder: Path, most_bytes: int = _MOST_BYTES) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        most_bytes: int = _MOST_BYTES,
+    ) -> None:
         """folder: made when missing, readable by its owner alone. Raises OSError for
         one that holds other files.
         """
@@ -48,7 +52,11 @@ class Cache:
         self._most_bytes = most_bytes
         self._throw_away_left_behind()
 
-    def read(self, key: str, name: str) -> bytes | None:
+    def read(
+        self,
+        key: str,
+        name: str,
+    ) -> bytes | None:
         """A file of a finished analysis; None when there is none (any more). One that
         was cut is thrown away with all of it.
         """
@@ -127,7 +135,10 @@ def _size_of(folder: os.DirEntry[str]) -> int:
     return sum(file.stat().st_size for file in os.scandir(folder.path))
 
 
-def _clear_left_behind(folder: os.DirEntry[str], used: float) -> None:
+def _clear_left_behind(
+    folder: os.DirEntry[str],
+    used: float,
+) -> None:
     """What somebody began to make, long ago or by a process that is gone."""
     is_old = time.time() - used > _LEFT_BEHIND_S
     if is_old or _is_left_behind(folder.name):

@@ -99,7 +99,10 @@ class Listing:
             self._first_look.set()
 
 
-def roots_of(logdir: str | None, logdir_spec: str | None) -> list[tuple[str, Path]]:
+def roots_of(
+    logdir: str | None,
+    logdir_spec: str | None,
+) -> list[tuple[str, Path]]:
     """(prefix of the runs' names, folder or address) of what TensorBoard was started
     with.
     """
@@ -147,4 +150,9 @@ def _described(run: Run) -> ListedRun:
         size += bytes_of_file
         words = f"{file}\0{bytes_of_file}\0{stamp}\0"
         content.update(words.encode("utf-8", "surrogateescape"))
-    return ListedRun(run, size, recorded_at(run), content.hexdigest())
+    return ListedRun(
+        run,
+        size,
+        recorded_at(run),
+        content.hexdigest(),
+    )

@@ -90,7 +90,11 @@ class AdvisorPlugin(base_plugin.TBPlugin):  # type: ignore[misc]
         runs = [self._about(name, one) for name, one in listed.items()]
         return _json(request, {"version": VERSION, "runs": runs})
 
-    def _about(self, name: str, one: ListedRun) -> dict[str, Any]:
+    def _about(
+        self,
+        name: str,
+        one: ListedRun,
+    ) -> dict[str, Any]:
         """A run of the list, for the page."""
         viewer = None
         if one.for_xprof and "profile" in self._plugins:
@@ -124,7 +128,11 @@ class AdvisorPlugin(base_plugin.TBPlugin):  # type: ignore[misc]
         host = request.args.get("host", "")
         if not self._analyses.has_step(listed, host, int(index)):
             return _unknown(request)
-        found = self._analyses.step(listed, host, int(index))
+        found = self._analyses.step(
+            listed,
+            host,
+            int(index),
+        )
         return _packed(request, found)
 
     def _comparison(self, request: wrappers.Request) -> wrappers.Response:
@@ -158,7 +166,9 @@ class AdvisorPlugin(base_plugin.TBPlugin):  # type: ignore[misc]
         return http_util.Respond(request, found, _JSON)
 
     def _asked_for(
-        self, request: wrappers.Request, argument: str = "run"
+        self,
+        request: wrappers.Request,
+        argument: str = "run",
     ) -> ListedRun | None:
         """The run that the request names, which is never made into a path; without a
         name the newest.
@@ -178,7 +188,12 @@ def _file_app(route: str) -> App:
     expires = _LASTING_S if file.lasting else 0
 
     def serve(request: wrappers.Request) -> wrappers.Response:
-        return http_util.Respond(request, file.content, file.kind, expires=expires)
+        return http_util.Respond(
+            request,
+            file.content,
+            file.kind,
+            expires=expires,
+        )
 
     return serve
 
@@ -208,7 +223,11 @@ def _by_foreign_name(request: wrappers.Request) -> bool:
     page of that name may have given it our address (DNS rebinding). Browsers say where
     a request is from only over https, or to this machine by its own names.
     """
-    host = re.sub(r":\d*$", "", request.headers.get("Host", ""))
+    host = re.sub(
+        r":\d*$",
+        "",
+        request.headers.get("Host", ""),
+    )
     name = host.strip("[]").lower()
     own_names = ("", "localhost", socket.gethostname().lower())
     if name in own_names or name.endswith(".localhost") or _is_address(name):
@@ -242,7 +261,12 @@ def _json(
     content: Any,
     code: int = 200,
 ) -> wrappers.Response:
-    return http_util.Respond(request, json.dumps(content), _JSON, code=code)
+    return http_util.Respond(
+        request,
+        json.dumps(content),
+        _JSON,
+        code=code,
+    )
 
 
 # The report's page taken apart for a server: a document without data, its script and
@@ -285,8 +309,16 @@ class File(msgspec.Struct, frozen=True):
 def files() -> Mapping[str, File]:
     """By route."""
     page = _PAGE.read_text(encoding="utf-8")
-    (styles,) = re.findall(r"<style>(.*?)</style>", page, re.S)
-    (script,) = re.findall(r"<script>(.*?)</script>", page, re.S)
+    (styles,) = re.findall(
+        r"<style>(.*?)</style>",
+        page,
+        re.S,
+    )
+    (script,) = re.findall(
+        r"<script>(.*?)</script>",
+        page,
+        re.S,
+    )
     sources = re.findall(r'<meta name="sources" content="([0-9a-f]+)">', page)
     version = sources[0][:16]
 

@@ -67,7 +67,10 @@ def main() -> None:
     _end(0)
 
 
-def _told(error: BaseException, task: dict[str, Any]) -> dict[str, str] | None:
+def _told(
+    error: BaseException,
+    task: dict[str, Any],
+) -> dict[str, str] | None:
     """What the tab says of it: place, cause, remedy. None for a bug."""
     path = task["path"]
     if isinstance(error, TraceError):
@@ -85,7 +88,12 @@ def _told(error: BaseException, task: dict[str, Any]) -> dict[str, str] | None:
 
 def _analyse(task: dict[str, Any]) -> None:
     files = tuple(map(place_of, task["files"]))
-    run = Run(task["name"], place_of(task["path"]), files, tuple(task["folders"]))
+    run = Run(
+        task["name"],
+        place_of(task["path"]),
+        files,
+        tuple(task["folders"]),
+    )
     said_at = 0.0
 
     def say(fraction: float) -> None:
@@ -112,7 +120,11 @@ def _write(file: Path, content: str) -> None:
 
 
 def _packed(content: str) -> bytes:
-    return gzip.compress(content.encode("utf-8"), compresslevel=4, mtime=0)
+    return gzip.compress(
+        content.encode("utf-8"),
+        compresslevel=4,
+        mtime=0,
+    )
 
 
 def _summary(report: Report) -> dict[str, Any]:
@@ -159,7 +171,11 @@ def _compare(task: dict[str, Any]) -> None:
     if not (base.exists() and new.exists()):
         cause = "cannot be compared: one of the runs holds no step."
         raise TraceError(task["path"], cause, "")
-    compared = on_page(comparison_of(base, new), new=0, base=1)
+    compared = on_page(
+        comparison_of(base, new),
+        new=0,
+        base=1,
+    )
     _write(Path(task["folder"]) / COMPARISON, encode_comparison(compared))
 
 
