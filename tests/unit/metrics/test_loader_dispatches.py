@@ -13,7 +13,7 @@ def loading(*operations: tuple[float, float]) -> TraceBuilder:
     """
     builder = trace().call("$train.py:60 main", 0, 4000)
     for at in range(0, 4000, 1000):
-        builder.step(at, at + 1000).call("$data.py:34 load_batch", at, at + 500)
+        builder.step(at, at + 1000).call("$data_loader.py:34 __next__", at, at + 500)
         for start, end in operations:
             builder.call("PjitFunction(subtract)", at + start, at + end)
         builder.call("PjitFunction(step)", at + 510, at + 520).busy(
@@ -26,4 +26,4 @@ def test_operations_inside_the_loader_count() -> None:
     """Three a step lie in it; the step's own dispatch, after it, does not."""
     metrics = loading((10, 20), (100, 110), (490, 499)).measure()
 
-    assert metrics.fact("input_frame") == "load_batch (data.py:34)"
+    assert metrics.fact("input_frame") == "__next__ (data_loader.py:34)"

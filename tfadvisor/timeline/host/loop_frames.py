@@ -11,7 +11,7 @@ import numpy as np
 
 from tfadvisor.arrays import distinct, is_in, median, ranks, true_at
 from tfadvisor.timeline.host.dispatches import dispatches
-from tfadvisor.timeline.host.threads import Threads
+from tfadvisor.timeline.host.threads import Thread, Threads
 from tfadvisor.timeline.intervals import (
     BoolArray,
     Int64Array,
@@ -21,6 +21,7 @@ from tfadvisor.timeline.intervals import (
     union,
 )
 from tfadvisor.timeline.names.classes import HostClass
+from tfadvisor.timeline.names.doings import brings_data, moves_on_devices, puts_arrays
 from tfadvisor.timeline.names.frames import (
     annotates,
     asks_iterator,
@@ -282,9 +283,10 @@ def calls_before_dispatches(threads: Threads, steps: Steps) -> Int64Array:
 
     Such a function is called before the step is dispatched, from the first step of the
     trace to the last, and it neither dispatches nor waits for a device, so that it
-    cannot depend on the step before it. `next(iterator)` need not be the first. Where
-    such a call waits for a thread or process that makes the batch, that wait is among
-    them.
+    cannot depend on the step before it. `next(iterator)` need not be the first, nor a
+    call that copies data of the host to the device. What only moves arrays that are on
+    devices already loads nothing. Where such a call waits for a thread or process that
+    makes the batch, that wait is among them.
     """
     if steps.thread < 0 or not len(steps):
         return np.empty(0, np.int64)
@@ -301,6 +303,7 @@ def calls_before_dispatches(threads: Threads, steps: Steps) -> Int64Array:
     others = _waits_for_others(threads, frames)
     dispatched = dispatches(threads, thread)
     dispatched = dispatched[~threads.bear(dispatched, takes_over_value)]
+    dispatched = dispatched[~threads.bear(dispatched, puts_arrays)]
     if not len(called) or not len(dispatched):
         return np.empty(0, np.int64)
     calls = frames[called]
@@ -308,6 +311,8 @@ def calls_before_dispatches(threads: Threads, steps: Steps) -> Int64Array:
     ended = threads.end[dispatched]
     waits = threads.of(thread, HostClass.WAIT)
     waits = waits[~is_in(waits, others)]
+    brought = _begun(threads, thread, brings_data)
+    moved = _begun(threads, thread, moves_on_devices)
     row = threads.row[calls]
     found = []
     first_of_steps = _first_of_steps(threads, dispatched, len(steps))
@@ -327,6 +332,10 @@ def calls_before_dispatches(threads: Threads, steps: Steps) -> Int64Array:
             and last <= int(ended[-1])
             and len(mine) >= _MOST_STEPS * len(steps)
         )
+        brings = _any_begins_in(brought, start, end)
+        busy |= _any_begins_in(moved, start, end) & ~brings
+        often = len(mine) >= _MOST_STEPS * len(steps)
+        ahead |= often and bool(brings.mean() >= _MOST_STEPS)
         ahead &= not annotates(threads.names[used])
         if not busy.any() and (ahead or asks_iterator(threads.names[used])):
             found.append(mine)
@@ -337,6 +346,14 @@ def calls_before_dispatches(threads: Threads, steps: Steps) -> Int64Array:
         threads.start[others]
     )
     return distinct(np.concatenate([loading, others[inside]]))
+
+
+def _begun(
+    threads: Threads, thread: Thread, question: Callable[[str], bool]
+) -> Int64Array:
+    """When those events of a thread begin whose name the answer is yes to, ps."""
+    mine = slice(thread.lo, thread.hi)
+    return threads.start[mine][threads.bear(mine, question)]
 
 
 def _first_of_steps(

@@ -123,7 +123,7 @@ _TABLE = (
     ),
     _Row(Doing.READING_BACK, r"array\.py", r"_value|__array__|__float__|__int__|item"),
     _Row(Doing.PUTTING, r"api\.py", r"device_put\w*"),
-    _Row(Doing.PUTTING, event=r"EagerCopyToDevice\w*"),
+    _Row(Doing.PUTTING, event=r"EagerCopyToDevice\w*|DevicePutWithSharding|shard_args"),
     _Row(Doing.SLEEPING, event=r"\$time sleep"),
     _Row(Doing.LOCKS, event=r"\$_thread (?:lock|RLock)?.*|\$<unknown> acquire"),
     _Row(Doing.LOCKS, r"threading\.py", r"acquire|__enter__"),
@@ -178,6 +178,21 @@ _COMPILED = tuple(
     (row.doing, _pattern(row.file), _pattern(row.function), _pattern(row.event))
     for row in _TABLE
 )
+
+
+def brings_data(name: str) -> bool:
+    """Whether data of the host is copied to a device while an event lasts."""
+    return doing_of(name) is Doing.HOST_TO_DEVICE
+
+
+def puts_arrays(name: str) -> bool:
+    """Whether an event puts arrays on devices, or copies what they hold."""
+    return doing_of(name) in (Doing.PUTTING, Doing.HOST_TO_DEVICE)
+
+
+def moves_on_devices(name: str) -> bool:
+    """Whether a driver gives memory, or arrays go from device to device."""
+    return doing_of(name) in (Doing.ALLOCATING, Doing.DEVICE_TO_DEVICE)
 
 
 def doing_of(name: str) -> Doing:

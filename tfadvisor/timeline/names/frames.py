@@ -166,8 +166,8 @@ def named_function(function: str) -> str:
 
 
 def frame_class(name: str) -> HostClass:
-    """The class of a frame: known by the file and function of a framework, or by a
-    function named for loading.
+    """The class of a frame: known by the file and function of a framework, or as an
+    iterator of a data loader's.
     """
     place = frame_place(name)
     if place is None:
@@ -190,8 +190,8 @@ def waits_for_others(name: str) -> bool:
     return place[0] in _WAITING_FILES and place[2] in _WAITING
 
 
-def sounds_like_loading(name: str) -> bool:
-    """Whether a function or annotation is named for loading or preparing data."""
+def marks_loading(name: str) -> bool:
+    """Whether an annotation of the program's says that it loads or prepares data."""
     return _LOADING.search(name) is not None
 
 
@@ -225,11 +225,7 @@ def _framework_class(file: str, function: str) -> HostClass | None:
 
 
 def _users_class(file: str, function: str) -> HostClass:
-    """A frame of the program itself: loading where its name says so, else it says
-    nothing.
-    """
-    if sounds_like_loading(function):
-        return HostClass.INPUT
+    """A frame of the program itself says nothing, but for a data loader's iterator."""
     is_loader = file in _LOADER_FILES or any(
         part in file for part in _LOADER_FILE_PARTS
     )

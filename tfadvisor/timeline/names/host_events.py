@@ -20,7 +20,7 @@ from tfadvisor.timeline.names.drivers import is_launch, waits_somewhere
 from tfadvisor.timeline.names.frames import (
     asks_tf_data,
     frame_class,
-    sounds_like_loading,
+    marks_loading,
 )
 from tfadvisor.timeline.names.op_path import without_numbers
 
@@ -478,7 +478,7 @@ def _op_or_annotation(name: str) -> HostClass:
         return HostClass.OTHER
     op = op_type(name)
     if op is None:
-        return HostClass.INPUT if sounds_like_loading(name) else HostClass.OTHER
+        return HostClass.INPUT if marks_loading(name) else HostClass.OTHER
     if op.startswith(_GET_NEXT_STARTS):
         return HostClass.GET_NEXT
     if (

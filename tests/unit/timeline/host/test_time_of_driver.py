@@ -727,7 +727,7 @@ def test_a_frame_that_was_cut_may_be_shorter_than_the_call_that_begins_with_it()
     builder = (
         trace()
         .step(0, 10_000)
-        .call("$a.py:1 load_batch", 0, 2000)
+        .call("$dataloader.py:1 __next__", 0, 2000)
         .call("backend_compile", 0, 1500)
     )
     builder.call("$b.py:2 run", 10, 5000).busy("GPU:0", (9000, 10_000))

@@ -44,7 +44,7 @@ from tfadvisor.timeline.names.host_events import host_class, op_type
         ("StatefulPartitionedCall:StatefulPartitionedCall", HostClass.CONTROL_OP),
         ("__inference_step_158:__inference_step_158", HostClass.CONTROL_OP),
         ("n/_3:_HostRecv", HostClass.CONTROL_OP),
-        ("$train.py:10 load_batch", HostClass.INPUT),
+        ("$train.py:10 load_batch", HostClass.FRAME),
         ("$data_loader.py:10 __next__", HostClass.INPUT),
         ("load_batch", HostClass.INPUT),
         ("$train.py:14 train", HostClass.FRAME),
