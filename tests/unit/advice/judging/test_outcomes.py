@@ -101,7 +101,11 @@ def test_one_step_tells_what_the_device_computes() -> None:
     """It computes the same in every step: sure, beside the caveat. Of fp32 products of
     40% of the step 36 may go.
     """
-    facts = {"framework": "tensorflow", "device_kind": "gpu"}
+    facts = {
+        "framework": "tensorflow",
+        "device_kind": "gpu",
+        "sixteen_bit_type": "bfloat16",
+    }
     seen = {"fp32_matrix_compute_fraction": 0.4, "step_confidence": 1.0}
 
     finding = fired("fp32-matrix-kernels", metrics(facts, **seen, steps_counted=1))
@@ -206,7 +210,7 @@ def test_missing_data_is_not_applicable_with_the_reason() -> None:
 
 
 def test_findings_are_ranked_by_what_could_go() -> None:
-    facts = {"framework": "tensorflow"}
+    facts = {"framework": "tensorflow", "hideable_copies": "in"}
     outcomes = ranking(
         list(RULES.values()),
         metrics(
@@ -232,7 +236,7 @@ def test_a_broken_rule_is_reported_and_the_rest_still_run() -> None:
     outcomes = ranking(
         [broken, RULES["host-work-in-loop"]],
         metrics(
-            {"framework": "jax", "steps_per_execution": "8"},
+            {"framework": "jax", "hideable_copies": "in"},
             transfer_fraction=0.6,
             hideable_copy_fraction=0.6,
             loop_python_fraction=0.3,
