@@ -22,11 +22,12 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import tfadvisor.metrics  # noqa: F401
+from tfadvisor.advice.flags.acceptance import table_of
 from tfadvisor.advice.flags.advice import variables
-from tfadvisor.advice.flags.catalogue import is_default_of_variable, table_of
 from tfadvisor.advice.flags.check import jaxlib_of
 from tfadvisor.advice.flags.prescribe import fitted
 from tfadvisor.advice.flags.recorded import is_newer
+from tfadvisor.advice.flags.setting_values import is_default_of_variable
 from tfadvisor.advice.judging.conditions import Condition, FactIs, Joined
 from tfadvisor.advice.loading.catalogue import load_catalogue
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from tfadvisor.advice.loading.limits import bounds_of
 from tfadvisor.advice.loading.rule import Rule
+from tfadvisor.advice.loading.rule_limits import bounds_of
 
 _VENDORS = (
     "cloud.google.com",

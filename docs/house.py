@@ -13,7 +13,7 @@ from density import MOST_BRANCHES, density
 
 import tfadvisor.metrics  # noqa: F401
 from tfadvisor.advice.loading.catalogue import load_catalogue
-from tfadvisor.advice.loading.limits import bounds_of
+from tfadvisor.advice.loading.rule_limits import bounds_of
 from tfadvisor.metrics.registry import registered_facts, registered_metrics
 
 ROOT = Path(__file__).parents[1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,7 @@ class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     line: int = 1
 
 
-class Checked(msgspec.Struct, frozen=True):
+class CheckedFolder(msgspec.Struct, frozen=True):
     """What a folder of rules came to."""
 
     rules: int
@@ -53,34 +54,47 @@ class Checked(msgspec.Struct, frozen=True):
     failures: tuple[str, ...]
 
 
-def check_folder(folder: Path) -> Checked:
+def check_folder(folder: Path) -> CheckedFolder:
     """Lints every rule below a folder and runs its cases."""
     rules = cases = 0
     failures: list[str] = []
     for file in sorted(folder.rglob("*.yaml")):
         if not is_rule(file.name):
-            name, cases_of_it, _ = file.name.partition(".cases.yaml")
-            if cases_of_it and not file.with_name(f"{name}.yaml").exists():
-                failures.append(f"{file}: there is no rule for these cases")
+            failures += _without_rule(file)
             continue
         rules += 1
         try:
             rule = in_its_folder(checked(load(read_rule_file(file), str(file))))
-            if rule.id != file.stem:
-                failures.append(
-                    f"{file}: the file must be called {rule.id}.yaml, like the rule"
-                )
             found = load_cases(file.with_name(f"{file.stem}.cases.yaml"))
         except RuleError as error:
             failures.append(str(error))
             continue
         cases += len(found)
-        failures += [f"{file}: {one}" for one in shortcomings(rule)]
-        failures += missing_kinds(rule, found)
-        failures += [
-            failure for case in found if (failure := run_case(rule, case)) is not None
-        ]
-    return Checked(rules, cases, tuple(failures))
+        failures += _failures_of(rule, file, found)
+    return CheckedFolder(rules, cases, tuple(failures))
+
+
+def _without_rule(file: Path) -> Iterator[str]:
+    """Of a file that is none: cases need one."""
+    name, is_cases, _ = file.name.partition(".cases.yaml")
+    if is_cases and not file.with_name(f"{name}.yaml").exists():
+        yield f"{file}: there is no rule for these cases"
+
+
+def _failures_of(
+    rule: Rule,
+    file: Path,
+    cases: list[Case],
+) -> Iterator[str]:
+    if rule.id != file.stem:
+        yield f"{file}: the file must be called {rule.id}.yaml, like the rule"
+    for one in shortcomings(rule):
+        yield f"{file}: {one}"
+    yield from missing_kinds(rule, cases)
+    for case in cases:
+        failure = run_case(rule, case)
+        if failure is not None:
+            yield failure
 
 
 def load_cases(file: Path) -> list[Case]:
@@ -90,21 +104,27 @@ def load_cases(file: Path) -> list[Case]:
     try:
         text = read_rule_file(file)
     except RuleError as error:
-        if isinstance(error.__cause__, FileNotFoundError):
-            raise RuleError(
-                str(file),
-                1,
-                "",
-                "is missing: every rule has cases, the quiet ones first",
-            ) from error
-        raise
+        if not isinstance(error.__cause__, FileNotFoundError):
+            raise
+        cause = "is missing: every rule has cases, the quiet ones first"
+        raise RuleError(
+            file=str(file),
+            line=1,
+            field="",
+            cause=cause,
+        ) from error
+
     marked = load(text, str(file))
     if not isinstance(marked.data, list) or not marked.data:
         raise marked.error("", "must be a list of cases")
     return [_case(marked, str(index), data) for index, data in enumerate(marked.data)]
 
 
-def _case(marked: Marked, path: str, data: Any) -> Case:
+def _case(
+    marked: Marked,
+    path: str,
+    data: Any,
+) -> Case:
     try:
         case = msgspec.convert(data, Case, strict=False)
     except msgspec.ValidationError as error:
@@ -120,19 +140,17 @@ def _case(marked: Marked, path: str, data: Any) -> Case:
     return replace(case, line=marked.lines.get(path, 1))
 
 
-def run_case(rule: Rule, case: Case, metrics: Metrics | None = None) -> str | None:
+def run_case(
+    rule: Rule,
+    case: Case,
+    metrics: Metrics | None = None,
+) -> str | None:
     """None when the rule does what the case expects, else what it did instead. metrics:
     of the case, if made before.
     """
     given = metrics or metrics_of(case)
     outcome = judge(rule, given)
-    got = (
-        "fired"
-        if isinstance(outcome, Judged)
-        else "not-applicable"
-        if isinstance(outcome, NotApplicable)
-        else "quiet"
-    )
+    got = _outcome_word(outcome)
     where = f"{rule.id}, case {case.name!r} (line {case.line})"
     if got != case.expect:
         why = f" ({outcome.reason})" if isinstance(outcome, NotApplicable) else ""
@@ -145,18 +163,36 @@ def run_case(rule: Rule, case: Case, metrics: Metrics | None = None) -> str | No
     return _misspoken(finding_alone(outcome, given), case, where)
 
 
-def _misspoken(finding: Finding, case: Case, where: str) -> str | None:
-    fixes = (
-        text
-        for fix in finding.fixes
-        for text in (fix.do, fix.snippet, fix.side_effect, *fix.env.values())
-    )
-    text = "\n".join((finding.title, finding.summary, finding.ask or "", *fixes))
-    missing = next((one for one in case.says if one not in text), None)
-    if missing is not None:
-        return f"{where}: does not say {missing!r}"
-    wrong = next((one for one in case.says_not if one in text), None)
-    return None if wrong is None else f"{where}: must not say {wrong!r}"
+def _outcome_word(outcome: Judged | NotApplicable | None) -> str:
+    if isinstance(outcome, Judged):
+        return "fired"
+    return "quiet" if outcome is None else "not-applicable"
+
+
+def _misspoken(
+    finding: Finding,
+    case: Case,
+    where: str,
+) -> str | None:
+    text = "\n".join(_texts_of(finding))
+    for one in case.says:
+        if one not in text:
+            return f"{where}: does not say {one!r}"
+    for one in case.says_not:
+        if one in text:
+            return f"{where}: must not say {one!r}"
+    return None
+
+
+def _texts_of(finding: Finding) -> Iterator[str]:
+    yield finding.title
+    yield finding.summary
+    yield finding.ask or ""
+    for fix in finding.fixes:
+        yield fix.do
+        yield fix.snippet
+        yield fix.side_effect
+        yield from fix.env.values()
 
 
 def missing_kinds(rule: Rule, cases: list[Case]) -> list[str]:
@@ -170,17 +206,17 @@ def missing_kinds(rule: Rule, cases: list[Case]) -> list[str]:
 
 def metrics_of(case: Case) -> Metrics:
     """What the rules see of a case."""
-    values = {
-        name: Measured(
-            case.metrics.get(name),
-            one.unit,
-            "" if name in case.metrics else _ABSENT,
-            one.about,
+    values: dict[str, Measured] = {}
+    for name, one in registered_metrics().items():
+        reason = "" if name in case.metrics else _ABSENT
+        values[name] = Measured(
+            value=case.metrics.get(name),
+            unit=one.unit,
+            reason=reason,
+            about=one.about,
         )
-        for name, one in registered_metrics().items()
-    }
-    facts = {
-        name: (case.facts.get(name), "" if name in case.facts else _ABSENT)
-        for name in registered_facts()
-    }
+    facts: dict[str, tuple[str | None, str]] = {}
+    for name in registered_facts():
+        reason = "" if name in case.facts else _ABSENT
+        facts[name] = (case.facts.get(name), reason)
     return Metrics(values, facts)

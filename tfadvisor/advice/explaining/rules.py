@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from tfadvisor.advice.explaining.explained import Known, Paragraph
-from tfadvisor.advice.loading.limits import limits_of
 from tfadvisor.advice.loading.rule import FixRule, Rule
+from tfadvisor.advice.loading.rule_limits import limits_of
 from tfadvisor.metrics.registry import registered_metrics
 
 RULE = "rule"

@@ -5,7 +5,7 @@ that do harm. Read when needed.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -28,14 +28,15 @@ class Danger(msgspec.Struct, frozen=True):
 
     def holds(self, value: str) -> bool:
         """Whether a value is one of those."""
-        if self.above is not None:
-            try:
-                return float(value) > self.above
-            except ValueError:
-                return False
-        return self.values is None or value.lower() in [
-            one.lower() for one in self.values
-        ]
+        if self.above is None:
+            return self.values is None or value.lower() in self._lower_values()
+        try:
+            return float(value) > self.above
+        except ValueError:
+            return False
+
+    def _lower_values(self) -> list[str]:
+        return [one.lower() for one in self.values or ()]
 
 
 class Rename(msgspec.Struct, frozen=True):
@@ -114,43 +115,56 @@ def advice() -> Advice:
     """The hand-written part about flags."""
     data = _read("advice.json")
     sources = data["sources"]
-    dangers: dict[str, tuple[Danger, ...]] = {}
-    for one in data["dangers"]:
-        dangers[one["flag"]] = (
-            *dangers.get(one["flag"], ()),
-            msgspec.convert(_sourced(one, sources), Danger),
-        )
+    renamed = [_sourced(one, sources) for one in data["renamed"]]
+    conflicts = [_sourced(one, sources) for one in data["conflicts"]]
+    gone = {one["flag"]: (one["why"], sources[one["source"]]) for one in data["gone"]}
     return Advice(
-        msgspec.convert(
-            [_sourced(one, sources) for one in data["renamed"]], tuple[Rename, ...]
-        ),
-        {one["flag"]: (one["why"], sources[one["source"]]) for one in data["gone"]},
-        msgspec.convert(data["passes"], tuple[Pass, ...]),
-        sources["passes"],
-        dangers,
-        tuple(_conflict(_sourced(one, sources)) for one in data["conflicts"]),
+        renames=msgspec.convert(renamed, tuple[Rename, ...]),
+        gone=gone,
+        passes=msgspec.convert(data["passes"], tuple[Pass, ...]),
+        passes_source=sources["passes"],
+        dangers=_dangers(data["dangers"], sources),
+        conflicts=tuple(map(_conflict, conflicts)),
     )
+
+
+def _dangers(
+    given: Sequence[Mapping[str, Any]], sources: Mapping[str, str]
+) -> dict[str, tuple[Danger, ...]]:
+    """By flag."""
+    found: dict[str, tuple[Danger, ...]] = {}
+    for one in given:
+        flag = one["flag"]
+        danger = msgspec.convert(_sourced(one, sources), Danger)
+        found[flag] = (*found.get(flag, ()), danger)
+    return found
 
 
 @cache
 def variables() -> Mapping[str, Variable]:
     """Every variable by name, sorted."""
     data = _read("variables.json")
-    found = [
-        _sourced({"values": data["types"].get(one["type"], ()), **one}, data["sources"])
-        for one in data["variables"]
-    ]
-    for one in found:
-        fatal = one.get("fatal") or data["fatal"].get(one["type"], "")
-        one["consequence"] = (
-            fatal or one.get("otherwise") or data["otherwise"].get(one["type"], "")
-        )
-        one["fatal"] = bool(fatal)
+    found = [_variable(one, data) for one in data["variables"]]
     return {one.name: one for one in msgspec.convert(found, list[Variable])}
 
 
+def _variable(one: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
+    """With what all of its type share."""
+    kind = one["type"]
+    usual = {"values": data["types"].get(kind, ())}
+    fatal = one.get("fatal") or data["fatal"].get(kind, "")
+    otherwise = one.get("otherwise") or data["otherwise"].get(kind, "")
+    return {
+        **_sourced({**usual, **one}, data["sources"]),
+        "fatal": bool(fatal),
+        "consequence": fatal or otherwise,
+    }
+
+
 def _sourced(
-    one: Mapping[str, Any], sources: Mapping[str, str], usual: str = ""
+    one: Mapping[str, Any],
+    sources: Mapping[str, str],
+    usual: str = "",
 ) -> dict[str, Any]:
     """With the address of its source, and of those of its dangers; usual: for what
     names none.
@@ -162,11 +176,11 @@ def _sourced(
 
 def _conflict(one: Mapping[str, Any]) -> Conflict:
     remark = Remark(
-        one.get("kind", "conflict"),
-        one["level"],
-        one["text"],
-        one.get("instead", ""),
-        one["source"],
+        kind=one.get("kind", "conflict"),
+        level=one["level"],
+        text=one["text"],
+        instead=one.get("instead", ""),
+        source=one["source"],
     )
     return Conflict(one["if"], one.get("up_to", ""), remark)
 
@@ -178,7 +192,9 @@ def _read(name: str) -> Any:
 # What can be said about one setting.
 
 
-ERROR, WARNING, NOTE = "error", "warning", "note"
+ERROR = "error"
+WARNING = "warning"
+NOTE = "note"
 LEVELS = (ERROR, WARNING, NOTE)
 """error: the process ends at its start, or the setting is not read at all. warning: it
 works against speed, or not as its writer thought. note: worth knowing."""
@@ -200,6 +216,16 @@ class Remark(msgspec.Struct, frozen=True):
     source: str = ""
 
 
-def about_value(level: str, text: str, source: str) -> Remark:
+def about_value(
+    level: str,
+    text: str,
+    source: str,
+) -> Remark:
     """A value that does harm, or something that is worth knowing."""
-    return Remark("effect" if level == NOTE else "dangerous", level, text, "", source)
+    kind = "effect" if level == NOTE else "dangerous"
+    return Remark(
+        kind=kind,
+        level=level,
+        text=text,
+        source=source,
+    )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 from msgspec.structs import replace
 
+from tfadvisor.advice.flags.acceptance import refusal, table_of, today
 from tfadvisor.advice.flags.advice import (
     ERROR,
     LEVELS,
@@ -20,16 +21,6 @@ from tfadvisor.advice.flags.advice import (
     advice,
     variables,
 )
-from tfadvisor.advice.flags.catalogue import (
-    fault_of_flag,
-    fault_of_variable,
-    is_default,
-    is_default_of_variable,
-    is_true,
-    refusal,
-    table_of,
-    today,
-)
 from tfadvisor.advice.flags.recorded import (
     Flag,
     Table,
@@ -38,6 +29,13 @@ from tfadvisor.advice.flags.recorded import (
     order,
     recording,
 )
+from tfadvisor.advice.flags.setting_values import (
+    fault_of_flag,
+    fault_of_variable,
+    is_default,
+    is_default_of_variable,
+    is_true,
+)
 from tfadvisor.advice.flags.settings import Given, Setting, Suggestions, take_apart
 from tfadvisor.printable import cut
 
@@ -45,7 +43,7 @@ _ADD_UP = ("xla_disable_hlo_passes", "xla_enable_hlo_passes_only")
 """Flags whose later values are added to the earlier ones; tried with jaxlib 0.9.2."""
 
 
-class Judged(msgspec.Struct, frozen=True):
+class JudgedSetting(msgspec.Struct, frozen=True):
     """One setting, what it is for ("" when nobody knows) and what there is to say about
     it.
     """
@@ -57,17 +55,14 @@ class Judged(msgspec.Struct, frozen=True):
     @property
     def level(self) -> str:
         """The worst of its remarks, "ok" without any."""
-        return next(
-            (
-                level
-                for level in LEVELS
-                if any(one.level == level for one in self.remarks)
-            ),
-            "ok",
-        )
+        found = {one.level for one in self.remarks}
+        for level in LEVELS:
+            if level in found:
+                return level
+        return "ok"
 
 
-class Checked(msgspec.Struct, frozen=True):
+class CheckedFlags(msgspec.Struct, frozen=True):
     """library, version, note: by what XLA's flags were judged, and why by that.
     together: about several settings.
     """
@@ -75,7 +70,7 @@ class Checked(msgspec.Struct, frozen=True):
     library: str
     version: str
     note: str
-    settings: tuple[Judged, ...]
+    settings: tuple[JudgedSetting, ...]
     together: tuple[Remark, ...]
 
     def has(self, level: str) -> bool:
@@ -92,32 +87,31 @@ class Checked(msgspec.Struct, frozen=True):
 
 
 def check(
-    text: str, jaxlib: str | None = None, tensorflow: str | None = None
-) -> Checked:
+    text: str,
+    jaxlib: str | None = None,
+    tensorflow: str | None = None,
+) -> CheckedFlags:
     """Flags of XLA are judged by jaxlib, or by TensorFlow when its version is given.
 
     Raises UsageError for a text that no shell could read.
     """
     given = take_apart(text)
-    library, asked = (
-        ("tensorflow", tensorflow) if tensorflow is not None else ("jaxlib", jaxlib)
-    )
+    library, asked = "jaxlib", jaxlib
+    if tensorflow is not None:
+        library, asked = "tensorflow", tensorflow
     table = recording().table("XLA_FLAGS", library)
     chosen = choose(table.title, asked, table.versions)
+
     settings = [_in_its_variable(one) for one in given.settings]
     version = jaxlib_of(jaxlib)
     judged = _judge(settings, table, chosen.version, version)
-    last = {(one.variable, one.name): one for one in settings}
-    judged = [
-        replace(one, remarks=(*_repeated(one.setting, last), *one.remarks))
-        for one in judged
-    ]
-    return Checked(
-        table.title,
-        chosen.version,
-        chosen.note if any(one.variable == "XLA_FLAGS" for one in settings) else "",
-        tuple(judged),
-        (*_unread(given), *_combined(settings, version)),
+    has_flags = any(one.variable == "XLA_FLAGS" for one in settings)
+    return CheckedFlags(
+        library=table.title,
+        version=chosen.version,
+        note=chosen.note if has_flags else "",
+        settings=tuple(_with_repetitions(judged)),
+        together=(*_unread(given), *_combined(settings, version)),
     )
 
 
@@ -125,16 +119,17 @@ def jaxlib_of(asked: str | None) -> str:
     """The user's jaxlib by which variables are judged; the newest recorded when it is
     not known.
     """
-    return (
-        asked
-        if asked is not None and order(asked)
-        else recording().table("XLA_FLAGS", "jaxlib").versions[-1]
-    )
+    if asked is not None and order(asked):
+        return asked
+    return recording().table("XLA_FLAGS", "jaxlib").versions[-1]
 
 
 def _judge(
-    settings: Sequence[Setting], table: Table, version: str, jaxlib: str
-) -> list[Judged]:
+    settings: Sequence[Setting],
+    table: Table,
+    version: str,
+    jaxlib: str,
+) -> list[JudgedSetting]:
     suggestions = Suggestions(table, version)
     judged = []
     for one in settings:
@@ -142,7 +137,7 @@ def _judge(
             about, remarks = check_flag(one, table, version, suggestions)
         else:
             about, remarks = check_variable(one, jaxlib, suggestions)
-        judged.append(Judged(one, about, tuple(remarks)))
+        judged.append(JudgedSetting(one, about, tuple(remarks)))
     return judged
 
 
@@ -152,26 +147,38 @@ def _in_its_variable(setting: Setting) -> Setting:
     """
     if setting.variable:
         return setting
-    return replace(
-        setting,
-        variable="TF_XLA_FLAGS" if setting.name.startswith("tf_") else "XLA_FLAGS",
-    )
+    is_tensorflows = setting.name.startswith("tf_")
+    variable = "TF_XLA_FLAGS" if is_tensorflows else "XLA_FLAGS"
+    return replace(setting, variable=variable)
 
 
-def _repeated(
-    setting: Setting, last: Mapping[tuple[str, str], Setting]
-) -> list[Remark]:
-    """last: by variable and name."""
-    counts = last[setting.variable, setting.name]
+def _with_repetitions(judged: Sequence[JudgedSetting]) -> Iterator[JudgedSetting]:
+    """Each with what there is to say where it is given again further on."""
+    last = {(one.setting.variable, one.setting.name): one.setting for one in judged}
+    for one in judged:
+        counts = last[one.setting.variable, one.setting.name]
+        again = _repeated(one.setting, counts)
+        yield replace(one, remarks=(*again, *one.remarks))
+
+
+def _repeated(setting: Setting, counts: Setting) -> list[Remark]:
+    """counts: the last of the same name."""
     if counts is setting or setting.name in _ADD_UP:
         return []
     if counts.value == setting.value:
-        return [Remark("duplicate", NOTE, "given again further on")]
+        return [
+            Remark(
+                kind="duplicate",
+                level=NOTE,
+                text="given again further on",
+            )
+        ]
+    text = f"has no effect: {counts.written} comes later, and the last one counts"
     return [
         Remark(
-            "conflict",
-            WARNING,
-            f"has no effect: {counts.written} comes later, and the last one counts",
+            kind="conflict",
+            level=WARNING,
+            text=text,
         )
     ]
 
@@ -179,10 +186,10 @@ def _repeated(
 def _unread(given: Given) -> list[Remark]:
     return [
         Remark(
-            "unread",
-            NOTE if one.harmless else ERROR,
-            f"not read: {cut(one.words, 80)} ({one.why})",
-            one.instead,
+            kind="unread",
+            level=NOTE if one.harmless else ERROR,
+            text=f"not read: {cut(one.words, 80)} ({one.why})",
+            instead=one.instead,
         )
         for one in given.unread
     ]
@@ -194,7 +201,10 @@ _PASS_LISTS = ("xla_disable_hlo_passes",)
 
 
 def check_flag(
-    setting: Setting, table: Table, version: str, suggestions: Suggestions
+    setting: Setting,
+    table: Table,
+    version: str,
+    suggestions: Suggestions,
 ) -> tuple[str, list[Remark]]:
     """What the flag is for, and what is wrong with it.
 
@@ -204,18 +214,18 @@ def check_flag(
     if setting.variable == "LIBTPU_INIT_ARGS":
         return "", [
             Remark(
-                "not-recorded",
-                NOTE,
-                "the flags of libtpu are not recorded, so it was not checked",
+                kind="not-recorded",
+                level=NOTE,
+                text="the flags of libtpu are not recorded, so it was not checked",
             )
         ]
     if not setting.written.startswith("--"):
         return "", [
             Remark(
-                "unknown",
-                ERROR,
-                "flags begin with two dashes",
-                f"--{setting.written.lstrip('-')}",
+                kind="unknown",
+                level=ERROR,
+                text="flags begin with two dashes",
+                instead=f"--{setting.written.lstrip('-')}",
             )
         ]
     if setting.variable == "TF_XLA_FLAGS":
@@ -228,98 +238,194 @@ def check_flag(
 
 
 def _refused(
-    setting: Setting, table: Table, version: str, suggestions: Suggestions
+    setting: Setting,
+    table: Table,
+    version: str,
+    suggestions: Suggestions,
 ) -> Remark:
     """A flag that ends the process at its start."""
-    name = setting.name
-    if name.startswith("xla_tpu_"):
+    return (
+        _misplaced(setting, table)
+        or _renamed_flag(setting, table, version)
+        or _of_another_version(setting, table, version)
+        or _unheard_of(setting, table, version, suggestions)
+    )
+
+
+def _misplaced(setting: Setting, table: Table) -> Remark | None:
+    """That it belongs into another variable."""
+    if setting.name.startswith("xla_tpu_"):
+        text = "a flag of libtpu: XLA does not know it"
+        instead = f"LIBTPU_INIT_ARGS={setting.written}"
         return Remark(
-            "misplaced",
-            ERROR,
-            "a flag of libtpu: XLA does not know it",
-            f"LIBTPU_INIT_ARGS={setting.written}",
+            kind="misplaced",
+            level=ERROR,
+            text=text,
+            instead=instead,
         )
-    other = table_of(name, table.library)
-    if other.variable != setting.variable and other.first_and_last(name):
-        return Remark(
-            "misplaced",
-            ERROR,
-            f"a flag of {other.variable}",
-            f"{other.variable}={setting.written}",
-        )
-    name_then, value_then = today(table, name, setting.value, version)
-    why, source = advice().gone.get(name, ("", ""))
-    if name_then != name:
-        told = next(
-            (one.source for one in advice().renames if name in (one.old, one.new)), ""
-        )
-        return Remark(
-            "renamed",
-            ERROR,
-            refusal(table, name, version),
-            _written(name_then, value_then),
-            told,
-        )
-    span = table.first_and_last(name)
-    if span is not None or why:
-        text = refusal(table, name, version) + (
-            f". {why[:1].upper()}{why[1:]}" if why else _last_default(table, name)
-        )
-        return Remark(
-            "removed" if span is None or span[1] != table.versions[-1] else "unknown",
-            ERROR,
-            text,
-            "",
-            source,
-        )
+    other = table_of(setting.name, table.library)
+    if other.variable == setting.variable or not other.first_and_last(setting.name):
+        return None
+    instead = f"{other.variable}={setting.written}"
+    return Remark(
+        kind="misplaced",
+        level=ERROR,
+        text=f"a flag of {other.variable}",
+        instead=instead,
+    )
+
+
+def _renamed_flag(
+    setting: Setting,
+    table: Table,
+    version: str,
+) -> Remark | None:
+    """That the version has another name for it."""
+    name_then, value_then = today(table, setting.name, setting.value, version)
+    if name_then == setting.name:
+        return None
+    source = ""
+    for one in advice().renames:
+        if setting.name in (one.old, one.new):
+            source = one.source
+            break
+    return Remark(
+        kind="renamed",
+        level=ERROR,
+        text=refusal(table, setting.name, version),
+        instead=_written(name_then, value_then),
+        source=source,
+    )
+
+
+def _of_another_version(
+    setting: Setting,
+    table: Table,
+    version: str,
+) -> Remark | None:
+    """That other versions have it, or had it."""
+    why, source = advice().gone.get(setting.name, ("", ""))
+    span = table.first_and_last(setting.name)
+    if span is None and not why:
+        return None
+    text = refusal(table, setting.name, version)
+    text += (
+        f". {why[:1].upper()}{why[1:]}" if why else _last_default(table, setting.name)
+    )
+    is_to_come = span is not None and span[1] == table.versions[-1]
+    return Remark(
+        kind="unknown" if is_to_come else "removed",
+        level=ERROR,
+        text=text,
+        source=source,
+    )
+
+
+def _unheard_of(
+    setting: Setting,
+    table: Table,
+    version: str,
+    suggestions: Suggestions,
+) -> Remark:
     near = suggestions.near(setting)
     text = (
         f"{table.title} {version} knows no such flag, nor does any other version "
         "recorded"
     )
-    return Remark("unknown", ERROR, text, _written(near, setting.value) if near else "")
+    return Remark(
+        kind="unknown",
+        level=ERROR,
+        text=text,
+        instead=_written(near, setting.value) if near else "",
+    )
 
 
 def _last_default(table: Table, name: str) -> str:
     span = table.first_and_last(name)
     last = table.flag(name, span[1]) if span else None
-    return (
-        f"; its default was then {last.default or 'empty'}" if last is not None else ""
-    )
+    if last is None:
+        return ""
+    return f"; its default was then {last.default or 'empty'}"
 
 
-def _remarks(setting: Setting, flag: Flag, table: Table, version: str) -> list[Remark]:
+def _remarks(
+    setting: Setting,
+    flag: Flag,
+    table: Table,
+    version: str,
+) -> list[Remark]:
     fault = fault_of_flag(flag, setting.value)
     if fault:
-        return [Remark("value", ERROR, fault)]
-    remarks = _undescribed(flag, setting.value)
+        return [
+            Remark(
+                kind="value",
+                level=ERROR,
+                text=fault,
+            )
+        ]
+    return [
+        *_undescribed(flag, setting.value),
+        *_deprecated(setting, flag, table, version),
+        *_about_default(setting, flag, table, version),
+        *_dangers(setting),
+        *_about_passes(setting),
+    ]
+
+
+def _deprecated(
+    setting: Setting,
+    flag: Flag,
+    table: Table,
+    version: str,
+) -> Iterator[Remark]:
     if flag.deprecated:
         name, value = today(table, setting.name, setting.value, version)
-        remarks.append(
-            Remark(
-                "deprecated",
-                WARNING,
-                flag.about,
-                _written(name, value) if name != setting.name else "",
-            )
+        instead = _written(name, value) if name != setting.name else ""
+        yield Remark(
+            kind="deprecated",
+            level=WARNING,
+            text=flag.about,
+            instead=instead,
         )
+
+
+def _about_default(
+    setting: Setting,
+    flag: Flag,
+    table: Table,
+    version: str,
+) -> Iterator[Remark]:
     if is_default(flag, setting.value):
-        remarks.append(
-            Remark("default", NOTE, f"already the default in {table.title} {version}")
+        text = f"already the default in {table.title} {version}"
+        yield Remark(
+            kind="default",
+            level=NOTE,
+            text=text,
         )
-    remarks += [
-        about_value(one.level, one.text, one.source)
-        for one in advice().dangers.get(setting.name, ())
-        if one.holds("true" if setting.value is None else setting.value)
-        and not (setting.value == "" and one.values is None)
-    ]
-    if setting.name in _PASS_LISTS:
-        remarks += [_about_pass(one) for one in _harmful(setting.value or "")]
-    return remarks
+
+
+def _dangers(setting: Setting) -> Iterator[Remark]:
+    """Of its value; an empty one is no value."""
+    value = "true" if setting.value is None else setting.value
+    for one in advice().dangers.get(setting.name, ()):
+        is_about_any_value = one.values is None
+        if one.holds(value) and not (value == "" and is_about_any_value):
+            yield about_value(one.level, one.text, one.source)
+
+
+def _about_passes(setting: Setting) -> Iterator[Remark]:
+    if setting.name not in _PASS_LISTS:
+        return
+    for one in _harmful(setting.value or ""):
+        names = ", ".join(one.names)
+        text = f"{one.title} ({names}) must stay on: without it {one.cost}"
+        yield about_value(WARNING, text, advice().passes_source)
 
 
 _DESCRIBED = re.compile(r"(?<![\w.])(-?\d+) = [a-z]")
 """A value that a description explains: `0 = off; 1 = on`."""
+_EXPLAINED = 3
+"""From so many on, a description lists all values."""
 
 
 def _undescribed(flag: Flag, value: str | None) -> list[Remark]:
@@ -327,16 +433,18 @@ def _undescribed(flag: Flag, value: str | None) -> list[Remark]:
     one. XLA reads it all the same.
     """
     described = [int(one) for one in _DESCRIBED.findall(flag.about)]
-    if (
-        len(described) < 3
-        or not re.fullmatch(r"[+-]?\d+", value or "")
-        or int(value or "") in described
-    ):
+    is_number = re.fullmatch(r"[+-]?\d+", value or "") is not None
+    if len(described) < _EXPLAINED or not is_number or int(value or "") in described:
         return []
-    text = (
-        f"its description knows {min(described)} to {max(described)}, and not {value}"
-    )
-    return [Remark("value", WARNING, text)]
+    least, most = min(described), max(described)
+    text = f"its description knows {least} to {most}, and not {value}"
+    return [
+        Remark(
+            kind="value",
+            level=WARNING,
+            text=text,
+        )
+    ]
 
 
 def _harmful(passes: str) -> list[Pass]:
@@ -350,11 +458,6 @@ def _harmful(passes: str) -> list[Pass]:
     return [one for one in advice().passes if given & {one.title.lower(), *one.names}]
 
 
-def _about_pass(one: Pass) -> Remark:
-    text = f"{one.title} ({', '.join(one.names)}) must stay on: without it {one.cost}"
-    return about_value(WARNING, text, advice().passes_source)
-
-
 def _written(name: str, value: str | None) -> str:
     return f"--{name}" if value is None else f"--{name}={value}"
 
@@ -365,62 +468,101 @@ _FAMILIES = ("TF_", "JAX_", "XLA_", "NCCL_", "CUDA_", "LIBTPU_")
 
 
 def check_variable(
-    setting: Setting, jaxlib: str, suggestions: Suggestions
+    setting: Setting,
+    jaxlib: str,
+    suggestions: Suggestions,
 ) -> tuple[str, list[Remark]]:
     """What the variable is for, and what is wrong with it. jaxlib: the version that
     reads it.
     """
-    variable, value = variables().get(setting.name), setting.value or ""
+    variable = variables().get(setting.name)
+    value = setting.value or ""
     if variable is None:
         return "", [_unknown(setting, suggestions)]
     if variable.gone:
-        return variable.about, [
-            Remark("removed", WARNING, variable.gone, "", variable.source)
-        ]
-    remarks = _names(variable, value, jaxlib)
-    fault = fault_of_variable(variable, value)
-    if fault:
-        text = f"{fault}; {variable.consequence}" if variable.consequence else fault
-        remarks.append(
-            Remark(
-                "value", ERROR if variable.fatal else WARNING, text, "", variable.source
-            )
+        gone = Remark(
+            kind="removed",
+            level=WARNING,
+            text=variable.gone,
+            source=variable.source,
         )
-        return variable.about, remarks
+        return variable.about, [gone]
+
+    names = _names(variable, value, jaxlib)
+    fault = _fault_remark(variable, value)
+    if fault is not None:
+        return variable.about, [*names, fault]
+    return variable.about, [*names, *_about_variables_value(variable, value, jaxlib)]
+
+
+def _fault_remark(variable: Variable, value: str) -> Remark | None:
+    fault = fault_of_variable(variable, value)
+    if not fault:
+        return None
+    text = f"{fault}; {variable.consequence}" if variable.consequence else fault
+    level = ERROR if variable.fatal else WARNING
+    return Remark(
+        kind="value",
+        level=level,
+        text=text,
+        source=variable.source,
+    )
+
+
+def _about_variables_value(
+    variable: Variable,
+    value: str,
+    jaxlib: str,
+) -> Iterator[Remark]:
+    """Of one that the variable takes."""
     first = variable.value_since.get(value.lower(), "")
     if first and is_newer(first, jaxlib):
-        remarks.append(
-            Remark(
-                "value",
-                ERROR,
-                f"jaxlib knows the value {value} from {first} on",
-                "",
-                variable.source,
-            )
+        text = f"jaxlib knows the value {value} from {first} on"
+        yield Remark(
+            kind="value",
+            level=ERROR,
+            text=text,
+            source=variable.source,
         )
     if is_default_of_variable(variable, value):
-        remarks.append(
-            Remark("default", NOTE, "already the default", "", variable.source)
+        yield Remark(
+            kind="default",
+            level=NOTE,
+            text="already the default",
+            source=variable.source,
         )
-    remarks += [
-        about_value(one.level, one.text, one.source)
-        for one in variable.dangers
-        if one.holds(value)
-    ]
-    return variable.about, remarks
+    for one in variable.dangers:
+        if one.holds(value):
+            yield about_value(one.level, one.text, one.source)
 
 
-def _names(variable: Variable, value: str, version: str) -> list[Remark]:
+def _names(
+    variable: Variable,
+    value: str,
+    version: str,
+) -> list[Remark]:
     if variable.renamed and not is_newer(variable.renamed_since or "0", version):
         text = f"still read, but now called {variable.renamed}"
+        instead = f"{variable.renamed}={value}"
         return [
             Remark(
-                "renamed", NOTE, text, f"{variable.renamed}={value}", variable.source
+                kind="renamed",
+                level=NOTE,
+                text=text,
+                instead=instead,
+                source=variable.source,
             )
         ]
     if variable.since and is_newer(variable.since, version):
         text = f"jaxlib reads it from {variable.since} on"
-        return [Remark("unknown", WARNING, text, "", variable.source)]
+        return [
+            Remark(
+                kind="unknown",
+                level=WARNING,
+                text=text,
+                source=variable.source,
+            )
+        ]
     return []
 
 
@@ -429,9 +571,16 @@ def _unknown(setting: Setting, suggestions: Suggestions) -> Remark:
     instead = f"{near}={setting.value}" if near else ""
     if near or setting.name.startswith(_FAMILIES):
         text = "not a known variable; programs ignore unknown variables silently"
-        return Remark("unknown", WARNING if near else NOTE, text, instead)
+        return Remark(
+            kind="unknown",
+            level=WARNING if near else NOTE,
+            text=text,
+            instead=instead,
+        )
     return Remark(
-        "unknown", NOTE, "not a known variable of TensorFlow, JAX, XLA, NCCL or CUDA"
+        kind="unknown",
+        level=NOTE,
+        text="not a known variable of TensorFlow, JAX, XLA, NCCL or CUDA",
     )
 
 
@@ -444,24 +593,32 @@ def _combined(settings: Iterable[Setting], version: str) -> tuple[Remark, ...]:
     version: of jaxlib.
     """
     given = {one.name: one.value for one in settings}
-    found = [
-        one.remark
-        for one in advice().conflicts
-        if not (one.up_to and is_newer(version, one.up_to))
-        and all(
-            _holds(name in given, given.get(name), test)
-            for name, test in one.tests.items()
-        )
-    ]
+    found: list[Remark] = []
+    for one in advice().conflicts:
+        is_over = one.up_to and is_newer(version, one.up_to)
+        if not is_over and _all_hold(one.tests, given):
+            found.append(one.remark)
     return tuple(dict.fromkeys(found))
 
 
-def _holds(is_given: bool, value: str | None, test: str) -> bool:
+def _all_hold(tests: Mapping[str, str], given: Mapping[str, str | None]) -> bool:
+    """tests: by the name of the setting that they are about."""
+    return all(
+        _holds(name in given, given.get(name), test) for name, test in tests.items()
+    )
+
+
+def _holds(
+    is_given: bool,
+    value: str | None,
+    test: str,
+) -> bool:
     """test: a word or two, as advice.json explains them. value: None of a flag without
     one, which is true.
     """
     how, _, wanted = test.partition(" ")
-    text, on = (value or "").lower(), is_given and is_true(value)
+    text = (value or "").lower()
+    on = is_given and is_true(value)
     if how in ("=", "!="):
         return (re.fullmatch(wanted, text) is not None) == (how == "=")
     if how == ">":

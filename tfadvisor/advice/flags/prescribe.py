@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -31,48 +32,77 @@ class Fitted(msgspec.Struct, frozen=True):
     changes_nothing: bool = False
 
 
-def fitted(text: str, framework: str | None, version: str | None) -> Fitted:
+def fitted(
+    text: str,
+    framework: str | None,
+    version: str | None,
+) -> Fitted:
     """framework: as the report names it; flags of others than JAX and TensorFlow stay
     as they are.
     """
     library = _LIBRARIES.get(framework or "")
     if library is None or _FLAG.search(text) is None or "LIBTPU_INIT_ARGS" in text:
-        return Fitted(text, "", "")
-    from tfadvisor.advice.flags.catalogue import (
-        accepts,
-    )  # reads the recording, which few reports need
+        return Fitted(
+            text=text,
+            refused="",
+            note="",
+        )
 
     refused: list[str] = []
     notes: list[str] = []
     changes: list[bool] = []
 
     def write(match: re.Match[str]) -> str:
-        flag = match.group()
-        name = flag.lstrip("-").partition("=")[0]
-        known = accepts(flag, version, library)
-        if known.accepted is False and known.name == name:
-            refused.append(f"--{name} ({known.note})")
-            return flag
-        changes.append(not known.is_default)
-        if known.is_default:
-            notes.append(f"--{name} is set so by default in that version")
-        if known.name != name:
-            return (
-                f"--{known.name}"
-                if known.value is None
-                else f"--{known.name}={known.value}"
-            )
-        if known.note:
-            notes.append(f"flags {known.note}")
-        return flag
+        one = _fitted_flag(match.group(), version, library)
+        if one.refused:
+            refused.append(one.refused)
+            return one.text
+        changes.append(not one.changes_nothing)
+        notes.extend(one.notes)
+        return one.text
 
     written = _FLAG.sub(write, text)
     return Fitted(
-        written,
-        "; ".join(dict.fromkeys(refused)),
-        "; ".join(dict.fromkeys(notes)),
-        not any(changes),
+        text=written,
+        refused="; ".join(dict.fromkeys(refused)),
+        note="; ".join(dict.fromkeys(notes)),
+        changes_nothing=not any(changes),
     )
+
+
+class _FittedFlag(NamedTuple):
+    text: str
+    refused: str = ""
+    notes: tuple[str, ...] = ()
+    changes_nothing: bool = False
+
+
+def _fitted_flag(
+    flag: str,
+    version: str | None,
+    library: str,
+) -> _FittedFlag:
+    """One flag, written as the version takes it."""
+    from tfadvisor.advice.flags.acceptance import (
+        accepts,
+    )  # reads the recording, which few reports need
+
+    name = flag.lstrip("-").partition("=")[0]
+    known = accepts(flag, version, library)
+    is_renamed = known.name != name
+    if known.accepted is False and not is_renamed:
+        return _FittedFlag(flag, refused=f"--{name} ({known.note})")
+
+    notes: list[str] = []
+    if known.is_default:
+        notes.append(f"--{name} is set so by default in that version")
+    if known.note and not is_renamed:
+        notes.append(f"flags {known.note}")
+    text = flag
+    if is_renamed:
+        text = f"--{known.name}"
+        text += "" if known.value is None else f"={known.value}"
+    return _FittedFlag(text, "", tuple(notes), known.is_default)
 
 
 class FittedFixes(msgspec.Struct, frozen=True):
@@ -85,7 +115,9 @@ class FittedFixes(msgspec.Struct, frozen=True):
 
 
 def fit_flags(
-    fixes: Sequence[Fix], framework: str | None, version: str | None
+    fixes: Sequence[Fix],
+    framework: str | None,
+    version: str | None,
 ) -> FittedFixes:
     """A flag that the version does not know would end the user's process, so a fix that
     needs one is left out.
@@ -97,28 +129,50 @@ def fit_flags(
     anyway: list[Fix] = []
     refused: list[str] = []
     for fix in fixes:
-        texts = [
-            fitted(text, framework, version)
-            for text in (fix.do, fix.snippet, *fix.env.values())
-        ]
-        do, *parts = texts
-        reasons = [one.refused for one in parts if one.refused]
-        if reasons:
-            refused += reasons
-            continue
-        changed = replace(
-            fix,
-            do=do.text,
-            snippet=parts[0].text,
-            env={name: one.text for name, one in zip(fix.env, parts[1:], strict=True)},
-            valid_for="; ".join(
-                [fix.valid_for, *dict.fromkeys(one.note for one in texts if one.note)]
-            ),
-        )
-        flags = [one for one in parts if "--" in one.text]
-        (
-            anyway if flags and all(one.changes_nothing for one in flags) else kept
-        ).append(changed)
-    fixes = (*kept, *anyway) if version is None or not kept else tuple(kept)
-    left_out = f"The fix needs another version: {'; '.join(dict.fromkeys(refused))}."
-    return FittedFixes(fixes, "" if fixes or not refused else left_out)
+        one = _fitted_fix(fix, framework, version)
+        if one.refused:
+            refused += one.refused
+        elif one.changes_nothing:
+            anyway.append(one.fix)
+        else:
+            kept.append(one.fix)
+
+    left = (*kept, *anyway) if version is None or not kept else tuple(kept)
+    if left or not refused:
+        return FittedFixes(left, "")
+    flags = "; ".join(dict.fromkeys(refused))
+    return FittedFixes(left, f"The fix needs another version: {flags}.")
+
+
+class _FittedFix(NamedTuple):
+    fix: Fix
+    refused: list[str]
+    """Its flags that the version does not take, and why."""
+    changes_nothing: bool
+    """Whether all its flags are set so by default."""
+
+
+def _fitted_fix(
+    fix: Fix,
+    framework: str | None,
+    version: str | None,
+) -> _FittedFix:
+    do = fitted(fix.do, framework, version)
+    snippet = fitted(fix.snippet, framework, version)
+    env = {name: fitted(one, framework, version) for name, one in fix.env.items()}
+    parts = [snippet, *env.values()]
+
+    notes = dict.fromkeys(one.note for one in (do, *parts) if one.note)
+    flags = [one for one in parts if "--" in one.text]
+    changed = replace(
+        fix,
+        do=do.text,
+        snippet=snippet.text,
+        env={name: one.text for name, one in env.items()},
+        valid_for="; ".join((fix.valid_for, *notes)),
+    )
+    return _FittedFix(
+        changed,
+        [one.refused for one in parts if one.refused],
+        bool(flags) and all(one.changes_nothing for one in flags),
+    )

@@ -26,8 +26,9 @@ class Words(msgspec.Struct, frozen=True, kw_only=True):
     """What a flag of text is limited to. prefix: may stand before each word. any_case:
     their case matters not.
 
-    several: a list joined by commas is accepted. loose: so are blanks and empty parts in it. signs: so are +word and
-    -word, which change the default, if all words have one. empty: so is "".
+    several: a list joined by commas is accepted. loose: so are blanks and empty parts
+    in it. signs: so are +word and -word, which change the default, if all words have
+    one. empty: so is "".
     """
 
     words: tuple[str, ...]
@@ -76,12 +77,18 @@ class Table(msgspec.Struct, frozen=True):
 
     def flag(self, name: str, version: str) -> Flag | None:
         """A flag as a recorded version knows it, None when that refuses it."""
-        at, told = self.versions.index(version), ""
+        at = self.versions.index(version)
+        help_text = ""
         for first, last, kind, default, words, about in self.periods.get(name, ()):
-            told = told if about is None else about
+            if about is not None:
+                help_text = about
             if self.versions.index(first) <= at <= self.versions.index(last):
                 return Flag(
-                    name, kind, default, msgspec.convert(words, Words | None), told
+                    name=name,
+                    kind=kind,
+                    default=default,
+                    words=msgspec.convert(words, Words | None),
+                    about=help_text,
                 )
         return None
 
@@ -94,15 +101,20 @@ class Table(msgspec.Struct, frozen=True):
         does.
         """
         periods = self.periods.get(name)
-        return (periods[0][0], periods[-1][1]) if periods else None
+        if not periods:
+            return None
+        first, last = periods[0], periods[-1]
+        return first[0], last[1]
 
     def next_version(self, version: str) -> str | None:
         """The recorded version after another."""
-        at = self.versions.index(version) + 1
-        return self.versions[at] if at < len(self.versions) else None
+        following = self.versions.index(version) + 1
+        if following == len(self.versions):
+            return None
+        return self.versions[following]
 
 
-class Recording(msgspec.Struct, frozen=True):
+class RecordedFlags(msgspec.Struct, frozen=True):
     """date: ISO, when the libraries were asked. machine: on what."""
 
     date: str
@@ -118,14 +130,23 @@ class Recording(msgspec.Struct, frozen=True):
 
 
 @cache
-def recording() -> Recording:
+def recording() -> RecordedFlags:
     """The recording that is shipped with this package."""
     data = json.loads(_FILE.read_text(encoding="utf-8"))
-    tables = tuple(
-        Table(one["variable"], one["library"], tuple(one["versions"]), one["flags"])
-        for one in data["tables"]
+    return RecordedFlags(
+        date=data["recorded"],
+        machine=data["machine"],
+        tables=tuple(map(_table, data["tables"])),
     )
-    return Recording(data["recorded"], data["machine"], tables)
+
+
+def _table(one: Mapping[str, Any]) -> Table:
+    return Table(
+        variable=one["variable"],
+        library=one["library"],
+        versions=tuple(one["versions"]),
+        periods=one["flags"],
+    )
 
 
 def is_newer(version: str, than: str) -> bool:
@@ -162,7 +183,11 @@ def order(version: str) -> tuple[int, ...] | None:
     return tuple(numbers)
 
 
-def choose(library: str, asked: str | None, recorded: Sequence[str]) -> Chosen:
+def choose(
+    library: str,
+    asked: str | None,
+    recorded: Sequence[str],
+) -> Chosen:
     """The recorded version to judge by: the one asked for, else the nearest older; the
     newest when none is asked for.
 
@@ -171,22 +196,20 @@ def choose(library: str, asked: str | None, recorded: Sequence[str]) -> Chosen:
     newest = recorded[-1]
     wanted = order(asked) if asked is not None else None
     if wanted is None:
-        cause = (
-            "no version is known" if asked is None else f"{asked!r} is not a version"
-        )
-        return Chosen(
-            newest, f"judged by {library} {newest}, the newest recorded, as {cause}"
-        )
+        cause = "no version is known"
+        if asked is not None:
+            cause = f"{asked!r} is not a version"
+        note = f"judged by {library} {newest}, the newest recorded, as {cause}"
+        return Chosen(newest, note)
+
     older = [version for version in recorded if (order(version) or ()) <= wanted]
     if not older:
-        return Chosen(
-            recorded[0], f"judged by {library} {recorded[0]}, the oldest recorded"
-        )
-    if order(older[-1]) == wanted:
-        return Chosen(older[-1], "")
-    nearest = (
-        "the newest recorded"
-        if older[-1] == newest
-        else "the nearest older one recorded"
-    )
-    return Chosen(older[-1], f"judged by {library} {older[-1]}, {nearest}")
+        oldest = recorded[0]
+        return Chosen(oldest, f"judged by {library} {oldest}, the oldest recorded")
+    nearest = older[-1]
+    if order(nearest) == wanted:
+        return Chosen(nearest, "")
+    which = "the nearest older one recorded"
+    if nearest == newest:
+        which = "the newest recorded"
+    return Chosen(nearest, f"judged by {library} {nearest}, {which}")

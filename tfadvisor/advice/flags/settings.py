@@ -24,7 +24,13 @@ LONGEST = 128 << 10
 FLAG_VARIABLES = ("XLA_FLAGS", "TF_XLA_FLAGS", "LIBTPU_INIT_ARGS")
 _ASSIGNMENT = re.compile(r"^([A-Za-z_][A-Za-z0-9_]*)(\+)?=(.*)", re.S)
 _XLA_WORD = re.compile(
-    r"""\s*(?:(?P<flag>-[^\s=]*)(?:=(?:'(?P<single>[^']*)'?|"(?P<double>[^"]*)"?|(?P<bare>\S*)))?|(?P<other>\S+))"""
+    r"""
+    \s*(?:
+        (?P<flag>-[^\s=]*)
+        (?:=(?:'(?P<single>[^']*)'?|"(?P<double>[^"]*)"?|(?P<bare>\S*)))?
+        | (?P<other>\S+)
+    )""",
+    re.VERBOSE,
 )
 _KEPT = {
     name: re.compile(rf"\$(?:{name}\b|\{{{name}\b[^}}]*\}})") for name in FLAG_VARIABLES
@@ -104,7 +110,9 @@ def _commands(text: str) -> Iterator[list[str]]:
 
 
 def _read_command(
-    words: list[str], settings: list[Setting], unread: list[Unread]
+    words: list[str],
+    settings: list[Setting],
+    unread: list[Unread],
 ) -> None:
     while words and words[0] in _BEFORE_ASSIGNMENTS:
         words = words[1:]
@@ -134,13 +142,22 @@ def _read_command(
             unread.append(
                 _after_flags(rest, before)
                 if before
-                else Unread(rest, "a command", "", True)
+                else Unread(
+                    words=rest,
+                    why="a command",
+                    instead="",
+                    harmless=True,
+                )
             )
             break
 
 
 def _read_flags(
-    variable: str, text: str, adds: bool, settings: list[Setting], unread: list[Unread]
+    variable: str,
+    text: str,
+    adds: bool,
+    settings: list[Setting],
+    unread: list[Unread],
 ) -> None:
     """The flags inside the value of one variable. adds: whether it is given by `+=`."""
     kept = _KEPT[variable].sub(" ", text)
@@ -152,7 +169,14 @@ def _read_flags(
             f"{variable} does not begin with `--`, so it is taken for the name of a "
             "file"
         )
-        unread.append(Unread(text.strip(), why, "", False))
+        unread.append(
+            Unread(
+                words=text.strip(),
+                why=why,
+                instead="",
+                harmless=False,
+            )
+        )
         return
     last = ""
     for match in _XLA_WORD.finditer(text):
@@ -171,17 +195,21 @@ def _read_flags(
         settings.append(Setting(variable, match.group("flag").lstrip("-"), value, last))
 
 
-def _replace(variable: str, settings: list[Setting], unread: list[Unread]) -> None:
+def _replace(
+    variable: str,
+    settings: list[Setting],
+    unread: list[Unread],
+) -> None:
     """A second assignment takes the place of the first."""
     before = [one for one in settings if one.variable == variable]
     if before:
         words = " ".join(one.written for one in before)
         unread.append(
             Unread(
-                words,
-                f"{variable} is set again further on, which replaces it",
-                "",
-                False,
+                words=words,
+                why=f"{variable} is set again further on, which replaces it",
+                instead="",
+                harmless=False,
             )
         )
         settings[:] = [one for one in settings if one.variable != variable]
@@ -193,10 +221,10 @@ def _after_flags(words: str, before: str) -> Unread:
     """
     instead = "" if "=" in before else f"{before}={words.split(maxsplit=1)[0]}"
     return Unread(
-        words,
-        f"XLA stops reading at the first word without `--`, here after {before}",
-        instead,
-        False,
+        words=words,
+        why=f"XLA stops reading at the first word without `--`, here after {before}",
+        instead=instead,
+        harmless=False,
     )
 
 

@@ -4,14 +4,14 @@ adds.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 
 import msgspec
 
 from tfadvisor.advice.judging.conditions import is_known, names_in, placeholders
-from tfadvisor.advice.loading.rule import Rule, parse_rule
+from tfadvisor.advice.loading.rule import FixRule, Rule, SavingRule, parse_rule
 from tfadvisor.advice.loading.yaml_marks import Marked, load, read_rule_file
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import RuleError, UsageError
@@ -40,38 +40,53 @@ def load_catalogue(
     UsageError for a folder that is not there and a disabled id that no rule has. A
     broken file is reported in `broken`, not raised.
     """
-    rules: dict[str, Rule] = {rule.id: rule for rule in built_in_rules()}
+    rules = {rule.id: rule for rule in built_in_rules()}
     broken: list[RuleError] = []
     for folder in extra:
         if not folder.is_dir():
             raise UsageError(f"--rules {folder}: no such folder.")
     for file, text in _files_of(extra, broken):
         try:
-            rule = checked(load(text, file))
-            if rule.id in rules:
-                raise RuleError(
-                    file,
-                    1,
-                    "id",
-                    f"{rule.id} is already taken by {rules[rule.id].file}",
-                )
-            rules[rule.id] = rule
+            rule = _added(load(text, file), rules)
         except RuleError as error:
             broken.append(error)
-    unknown = [rule_id for rule_id in disabled if rule_id not in rules]
-    if unknown:
-        meant = did_you_mean(unknown[0], rules)
-        raise UsageError(
-            f"--disable {unknown[0]}: no rule has this id.{meant} `tfadvisor rules "
-            "list` names them all."
-        )
-    every = sorted(rules.values(), key=lambda rule: rule.id)
-    kept = tuple(
+        else:
+            rules[rule.id] = rule
+
+    _refuse_unknown(disabled, rules)
+    kept = [
         rule
-        for rule in every
+        for rule in sorted(rules.values(), key=lambda rule: rule.id)
         if rule.id not in disabled and (preview or not rule.is_preview)
+    ]
+    return Catalogue(tuple(kept), tuple(broken))
+
+
+def _added(marked: Marked, rules: Mapping[str, Rule]) -> Rule:
+    """A rule of an extra folder. Raises RuleError for a wrong one, and for an id that
+    is taken.
+    """
+    rule = checked(marked)
+    other = rules.get(rule.id)
+    if other is None:
+        return rule
+    taken = f"{rule.id} is already taken by {other.file}"
+    raise RuleError(
+        file=marked.file,
+        line=1,
+        field="id",
+        cause=taken,
     )
-    return Catalogue(kept, tuple(broken))
+
+
+def _refuse_unknown(disabled: Sequence[str], rules: Mapping[str, Rule]) -> None:
+    for rule_id in disabled:
+        if rule_id not in rules:
+            meant = did_you_mean(rule_id, rules)
+            raise UsageError(
+                f"--disable {rule_id}: no rule has this id.{meant} `tfadvisor rules "
+                "list` names them all."
+            )
 
 
 def checked(marked: Marked) -> Rule:
@@ -82,47 +97,57 @@ def checked(marked: Marked) -> Rule:
 
     rule = parse_rule(marked)
     for path, name in _mentioned(rule):
-        if not is_known(name) and not (path.startswith("locations") and name in PLACES):
+        is_place = path.startswith("locations") and name in PLACES
+        if not is_known(name) and not is_place:
             raise marked.error(path, f"no metric or fact is called {name!r}")
     return rule
 
 
-def _mentioned(rule: Rule) -> Iterable[tuple[str, str]]:
-    """(field, metric or fact that it names). Not of snippets, where braces may
-    be code.
-    """
+_Mentions = Iterator[tuple[str, str]]
+"""(field, metric or fact that it names)."""
+
+
+def _mentioned(rule: Rule) -> _Mentions:
+    """Of all fields but snippets, where braces may be code."""
     for name in names_in(rule.when):
         yield "when", name
-    for field, text in (
-        ("summary", rule.summary),
-        ("title", rule.title),
-        ("ask", rule.ask),
-    ):
-        for name in placeholders(text):
-            yield field, name
-    yield from (("takes", name) for name in [rule.takes] if name)
+    yield from _in_text("summary", rule.summary)
+    yield from _in_text("title", rule.title)
+    yield from _in_text("ask", rule.ask)
+    if rule.takes:
+        yield "takes", rule.takes
     for index, name in enumerate(rule.evidence):
         yield f"evidence.{index}", name
     for index, name in enumerate(rule.locations):
         yield f"locations.{index}", name
     if rule.saving is not None:
-        yield "saving.metric", rule.saving.metric
-        yield "saving.whole", rule.saving.whole or rule.saving.metric
-        yield "saving.reach", rule.saving.reach or rule.saving.metric
-        for name in placeholders(rule.saving.basis):
-            yield "saving.basis", name
+        yield from _in_saving(rule.saving)
     for index, fix in enumerate(rule.fixes):
-        texts = {
-            "do": fix.do,
-            "side_effect": fix.side_effect,
-            **{f"env.{key}": text for key, text in fix.env.items()},
-        }
-        for field, text in texts.items():
-            for name in placeholders(text):
-                yield f"fixes.{index}.{field}", name
-        if fix.when is not None:
-            for name in names_in(fix.when):
-                yield f"fixes.{index}.when", name
+        yield from _in_fix(f"fixes.{index}", fix)
+
+
+def _in_text(field: str, text: str) -> _Mentions:
+    for name in placeholders(text):
+        yield field, name
+
+
+def _in_saving(saving: SavingRule) -> _Mentions:
+    yield "saving.metric", saving.metric
+    if saving.whole:
+        yield "saving.whole", saving.whole
+    if saving.reach:
+        yield "saving.reach", saving.reach
+    yield from _in_text("saving.basis", saving.basis)
+
+
+def _in_fix(field: str, fix: FixRule) -> _Mentions:
+    yield from _in_text(f"{field}.do", fix.do)
+    yield from _in_text(f"{field}.side_effect", fix.side_effect)
+    for variable, text in fix.env.items():
+        yield from _in_text(f"{field}.env.{variable}", text)
+    if fix.when is not None:
+        for name in names_in(fix.when):
+            yield f"{field}.when", name
 
 
 def built_in_rules() -> list[Rule]:
@@ -132,11 +157,11 @@ def built_in_rules() -> list[Rule]:
     compiled = read_compiled(_PACKAGE)
     if compiled is not None:
         return compiled
-    root = rules_folder()
-    return [
-        in_its_folder(checked(load(text, file, ours=True)))
-        for file, text in rule_files(root)
-    ]
+    found: list[Rule] = []
+    for file, text in rule_files(rules_folder()):
+        rule = checked(load(text, file, ours=True))
+        found.append(in_its_folder(rule))
+    return found
 
 
 def rules_folder() -> Path:
@@ -152,14 +177,15 @@ def rules_folder() -> Path:
 def _files_of(
     folders: Sequence[Path], broken: list[RuleError]
 ) -> list[tuple[str, str]]:
-    found = []
+    found: list[tuple[str, str]] = []
     for folder in folders:
         for file in sorted(folder.rglob("*.yaml")):
-            if is_rule(file.name):
-                try:
-                    found.append((str(file), read_rule_file(file)))
-                except RuleError as error:
-                    broken.append(error)
+            if not is_rule(file.name):
+                continue
+            try:
+                found.append((str(file), read_rule_file(file)))
+            except RuleError as error:
+                broken.append(error)
     return found
 
 
@@ -176,14 +202,16 @@ def compile_rules(source: Path, target: Path) -> None:
     """Writes the rules below a folder as a module into another. Raises RuleError for a
     rule that is wrong.
     """
-    rules = tuple(
-        in_its_folder(parse_rule(load(text, file))) for file, text in rule_files(source)
-    )
-    text = (
+    rules: list[Rule] = []
+    for file, text in rule_files(source):
+        rule = parse_rule(load(text, file))
+        rules.append(in_its_folder(rule))
+
+    module = (
         '"""Written by the build from the YAML files beside it."""\n\nRULES = '
         f"{msgspec.json.encode(rules)!r}\n"
     )
-    (target / f"{_MODULE}.py").write_text(text, encoding="utf-8")
+    (target / f"{_MODULE}.py").write_text(module, encoding="utf-8")
 
 
 def read_compiled(package: str) -> list[Rule] | None:
@@ -191,44 +219,46 @@ def read_compiled(package: str) -> list[Rule] | None:
     checkout.
     """
     try:
-        return msgspec.json.decode(
-            import_module(f"{package}.{_MODULE}").RULES, type=list[Rule]
-        )
+        module = import_module(f"{package}.{_MODULE}")
     except ModuleNotFoundError:
         return None
+    return msgspec.json.decode(module.RULES, type=list[Rule])
 
 
 def rule_files(root: Path) -> list[tuple[str, str]]:
     """(name, text) of the rule files of the families below a folder and below its
     `preview`, in order.
     """
-    paths = [*root.glob("*/*.yaml"), *root.glob(f"{PREVIEW}/*/*.yaml")]
-    return [
-        (f"rules/{path.relative_to(root).as_posix()}", path.read_text(encoding="utf-8"))
-        for path in sorted(filter(lambda one: is_rule(one.name), paths))
-    ]
+    every = [*root.glob("*/*.yaml"), *root.glob(f"{PREVIEW}/*/*.yaml")]
+    found: list[tuple[str, str]] = []
+    for path in sorted(every):
+        if is_rule(path.name):
+            name = path.relative_to(root).as_posix()
+            text = path.read_text(encoding="utf-8")
+            found.append((f"rules/{name}", text))
+    return found
 
 
 def in_its_folder(rule: Rule) -> Rule:
     """The rule. Raises RuleError where its tier is not that of its folder: those of
     families in `preview` are preview.
     """
-    if (
-        PREVIEW in [one.name for one in Path(rule.file).parents][:2]
-    ) != rule.is_preview:
-        raise RuleError(
-            rule.file,
-            1,
-            "tier",
-            f"must be preview in a folder called {PREVIEW}, and only there",
-        )
-    return rule
+    above = [one.name for one in Path(rule.file).parents]
+    if (PREVIEW in above[:2]) == rule.is_preview:
+        return rule
+    cause = f"must be preview in a folder called {PREVIEW}, and only there"
+    raise RuleError(
+        file=rule.file,
+        line=1,
+        field="tier",
+        cause=cause,
+    )
 
 
 def is_rule(name: str) -> bool:
     """Whether a file name is that of a rule, not of its cases or of the list of what
     rules cover.
     """
-    return (
-        name.endswith(".yaml") and not name.endswith(".cases.yaml") and name != COVERAGE
-    )
+    if name == COVERAGE or name.endswith(".cases.yaml"):
+        return False
+    return name.endswith(".yaml")

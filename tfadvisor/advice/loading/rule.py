@@ -26,8 +26,8 @@ FIX_KINDS = ("code", "env", "flag", "config", "command")
 TIERS = ("stable", "preview")
 """A preview rule is off unless it is asked for, and no verdict rests on it."""
 PROOFS = ("shown", "documented", "likely")
-"""What a rule's finding rests on: the trace shows it; a vendor's guide describes it, and
-no recording has shown it yet; or it is only likely, and asks the user.
+"""What a rule's finding rests on: the trace shows it; a vendor's guide describes it,
+and no recording has shown it yet; or it is only likely, and asks the user.
 """
 _Text = Annotated[str, msgspec.Meta(pattern=r"\S")]
 _ID = re.compile(r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$")
@@ -119,8 +119,8 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     @property
     def is_documented(self) -> bool:
-        """Whether a guide alone stands behind it: then it is at most medium and promises
-        no saving.
+        """Whether a guide alone stands behind it: then it is at most medium and
+        promises no saving.
         """
         return self.proof == "documented"
 
@@ -155,34 +155,40 @@ def _trimmed(data: Any) -> Any:
 
 def _with_conditions(data: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     """(path, mapping) of the parts of a rule that have a condition."""
-    fixes = data.get("fixes")
     parts = [("", data), ("at_most.", data.get("at_most"))]
-    parts += [
-        (f"fixes.{index}.", fix)
-        for index, fix in enumerate(fixes if isinstance(fixes, list) else [])
-    ]
+    fixes = data.get("fixes")
+    if isinstance(fixes, list):
+        parts += [(f"fixes.{index}.", fix) for index, fix in enumerate(fixes)]
     for path, part in parts:
         if isinstance(part, dict) and "when" in part:
             yield path, part
 
 
-def refused(marked: Marked, message: str, below: str = "") -> RuleError:
+_YAML_NAMES = {
+    "array": "a list",
+    "object": "a mapping",
+    "str": "text",
+    "bool": "true or false",
+}
+"""Of types as msgspec's messages have them."""
+
+
+def refused(
+    marked: Marked,
+    message: str,
+    below: str = "",
+) -> RuleError:
     """msgspec's message at the line of its field: `Object missing required field `do` -
     at `$.fixes[0]``. below: of what.
     """
     cause, _, place = message.partition(" - at `$")
-    path = (
-        below + re.sub(r"\[(\d+)\]", r".\1", place.rstrip("`")).replace("[...]", "")
-    ).strip(".")
-    if named := re.search(r"(unknown|missing required) field `(.*)`", cause):
+    dotted = re.sub(r"\[(\d+)\]", r".\1", place.rstrip("`")).replace("[...]", "")
+    path = f"{below}{dotted}".strip(".")
+    named = re.search(r"(unknown|missing required) field `(.*)`", cause)
+    if named is not None:
         cause = "is missing" if named[1] != "unknown" else "is not a field here"
         path = f"{path}.{named[2]}".strip(".")
-    for name, word in (
-        ("array", "a list"),
-        ("object", "a mapping"),
-        ("str", "text"),
-        ("bool", "true or false"),
-    ):
+    for name, word in _YAML_NAMES.items():
         cause = cause.replace(f"`{name}`", word)
     return marked.error(path, cause)
 
@@ -263,20 +269,20 @@ def _mistakes_of_weight(rule: Rule) -> Iterator[tuple[str, str]]:
 def _mistakes_of_codemod(
     one: CodemodRef, fixes: tuple[FixRule, ...]
 ) -> Iterator[tuple[str, str]]:
-    for field, value, options in (
+    chosen = (
         ("name", one.name, CODEMODS),
         ("sure", one.sure, SURE),
         ("check", one.check, CHECKS),
-    ):
+    )
+    for field, value, options in chosen:
         if value not in options:
             yield field, f"{value!r} is not one of {', '.join(options)}"
     for name in one.then:
         if name not in CODEMODS or name == LAUNCH_LINE:
-            yield (
-                "then",
-                f"no codemod is called {name!r}; known are {', '.join(CODEMODS)}",
-            )
+            known = ", ".join(CODEMODS)
+            yield "then", f"no codemod is called {name!r}; known are {known}"
     if one.name == LAUNCH_LINE and not any(fix.env for fix in fixes):
         yield "name", "no fix of this rule sets a variable"
-    if one.sure == "mechanical" and NEVER_MECHANICAL & {one.name, *one.then}:
+    is_mechanical = one.sure == "mechanical"
+    if is_mechanical and NEVER_MECHANICAL & {one.name, *one.then}:
         yield "sure", f"{one.name} is a guess wherever it applies"

@@ -30,7 +30,12 @@ class Marked(msgspec.Struct, frozen=True):
         at = path
         while at and at not in self.lines:
             at = at.rpartition(".")[0]
-        return RuleError(self.file, self.lines.get(at, 1), path, cause)
+        return RuleError(
+            file=self.file,
+            line=self.lines.get(at, 1),
+            field=path,
+            cause=cause,
+        )
 
 
 def read_rule_file(file: Path) -> str:
@@ -41,10 +46,20 @@ def read_rule_file(file: Path) -> str:
         return read_small_text(file, _LARGEST)
     except (OSError, UnicodeDecodeError) as error:
         why = (error.strerror if isinstance(error, OSError) else None) or error
-        raise RuleError(str(file), 1, "", f"cannot be read: {why}") from error
+        raise RuleError(
+            file=str(file),
+            line=1,
+            field="",
+            cause=f"cannot be read: {why}",
+        ) from error
 
 
-def load(text: str, file: str, *, ours: bool = False) -> Marked:
+def load(
+    text: str,
+    file: str,
+    *,
+    ours: bool = False,
+) -> Marked:
     """Reads one YAML document with the safe loader. Raises RuleError for syntax errors,
     repeated keys, aliases and tags.
 
@@ -58,7 +73,10 @@ def load(text: str, file: str, *, ours: bool = False) -> Marked:
 
     if len(text) > _LARGEST:
         raise RuleError(
-            file, 1, "", "is larger than 1 MiB; a rule file is a few kilobytes"
+            file=file,
+            line=1,
+            field="",
+            cause="is larger than 1 MiB; a rule file is a few kilobytes",
         )
     try:
         if not ours:
@@ -74,7 +92,10 @@ def load(text: str, file: str, *, ours: bool = False) -> Marked:
         mark = getattr(error, "problem_mark", None)
         cause = getattr(error, "problem", None) or str(error)
         raise RuleError(
-            file, mark.line + 1 if mark else 1, "", f"is not valid YAML: {cause}"
+            file=file,
+            line=mark.line + 1 if mark else 1,
+            field="",
+            cause=f"is not valid YAML: {cause}",
         ) from error
     return Marked(file, data, marked.lines)
 
@@ -95,19 +116,35 @@ def _refuse_what_no_rule_needs(text: str, file: str) -> None:
         line = event.start_mark.line + 1 if event.start_mark else 1
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
             raise RuleError(
-                file, line, "", "uses an anchor or alias, which rules do not need"
+                file=file,
+                line=line,
+                field="",
+                cause="uses an anchor or alias, which rules do not need",
             )
         if tag := getattr(event, "tag", None):
             raise RuleError(
-                file, line, "", f"uses the tag {tag}, which rules do not need"
+                file=file,
+                line=line,
+                field="",
+                cause=f"uses the tag {tag}, which rules do not need",
             )
         depth += isinstance(event, yaml.CollectionStartEvent)
         depth -= isinstance(event, yaml.CollectionEndEvent)
         if depth > _DEEPEST:
-            raise RuleError(file, line, "", "is nested too deeply")
+            raise RuleError(
+                file=file,
+                line=line,
+                field="",
+                cause="is nested too deeply",
+            )
 
 
-def _build(node: Any, path: str, marked: Marked, loader: Any) -> Any:
+def _build(
+    node: Any,
+    path: str,
+    marked: Marked,
+    loader: Any,
+) -> Any:
     import yaml
 
     marked.lines[path] = node.start_mark.line + 1

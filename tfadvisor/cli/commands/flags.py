@@ -18,7 +18,7 @@ from tfadvisor.printable import one_line
 from tfadvisor.text_page import DIM, TextPage, screen_of
 
 if TYPE_CHECKING:
-    from tfadvisor.advice.flags.forms import Line
+    from tfadvisor.advice.flags.check_words import Line
 
 _EXAMPLES = """\
 Examples:
@@ -112,7 +112,7 @@ def check_flags(
     than it looks; a note is worth knowing.
     """
     from tfadvisor.advice.flags.check import check
-    from tfadvisor.advice.flags.forms import (
+    from tfadvisor.advice.flags.check_words import (
         as_data,
         lines,
     )  # other commands need none of it

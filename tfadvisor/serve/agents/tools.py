@@ -264,7 +264,7 @@ class Tools:
         launched with them: unknown, removed, renamed, of a wrong value, conflicting,
         dangerous, or the default already. As JSON."""
         from tfadvisor.advice.flags.check import check
-        from tfadvisor.advice.flags.forms import as_data
+        from tfadvisor.advice.flags.check_words import as_data
         from tfadvisor.advice.flags.recorded import order
 
         if jaxlib is not None and tensorflow is not None:

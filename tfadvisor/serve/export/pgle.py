@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from tfadvisor.advice.flags.catalogue import accepts
+from tfadvisor.advice.flags.acceptance import accepts
 from tfadvisor.advice.flags.recorded import order
 from tfadvisor.serve.export.perfetto_packets import sized, tag
 from tfadvisor.serve.export.pgle_events import (

@@ -150,7 +150,7 @@ def test_reports_without_flags_do_not_read_the_recording() -> None:
     code = (
         "import tfadvisor.advice.judging.judge_rules, sys; "
         "sys.exit(any(one in sys.modules for one in "
-        "('tfadvisor.advice.flags.recorded', 'tfadvisor.advice.flags.catalogue')))"
+        "('tfadvisor.advice.flags.recorded', 'tfadvisor.advice.flags.acceptance')))"
     )
 
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

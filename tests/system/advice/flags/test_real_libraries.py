@@ -12,9 +12,9 @@ import sys
 import pytest
 
 import tfadvisor.metrics  # noqa: F401
-from tfadvisor.advice.flags.catalogue import fault_of_flag
 from tfadvisor.advice.flags.prescribe import fitted
 from tfadvisor.advice.flags.recorded import choose, recording
+from tfadvisor.advice.flags.setting_values import fault_of_flag
 from tfadvisor.advice.loading.catalogue import built_in_rules
 
 needs_jaxlib = pytest.mark.skipif(

@@ -14,8 +14,8 @@ import tfadvisor.metrics  # noqa: F401
 from tfadvisor.advice.findings import SourceRef
 from tfadvisor.advice.judging.conditions import Compare, Joined
 from tfadvisor.advice.loading.catalogue import load_catalogue
-from tfadvisor.advice.loading.limits import bounds_of
 from tfadvisor.advice.loading.rule import Cap, Rule
+from tfadvisor.advice.loading.rule_limits import bounds_of
 from tfadvisor.vocabulary import Severity
 
 lacks = runpy.run_path(str(ROOT / "docs" / "admission.py"))["lacks"]

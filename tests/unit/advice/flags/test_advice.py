@@ -38,7 +38,7 @@ def test_the_newer_name_comes_when_the_older_goes(rename) -> None:
     ids=lambda rename: rename.old,
 )
 def test_values_of_renamed_flags_are_accepted_by_the_newer_one(rename) -> None:
-    from tfadvisor.advice.flags.catalogue import fault_of_flag
+    from tfadvisor.advice.flags.setting_values import fault_of_flag
 
     flag = JAXLIB.flag(rename.new, NEWEST)
 
@@ -57,7 +57,7 @@ def test_dangerous_flags_exist(name: str) -> None:
 
 
 def test_every_variable_has_a_page_and_values_that_it_takes() -> None:
-    from tfadvisor.advice.flags.catalogue import fault_of_variable
+    from tfadvisor.advice.flags.setting_values import fault_of_variable
 
     assert list(variables()) == sorted(variables())
     for one in variables().values():

@@ -7,12 +7,13 @@ smallest: `input_bound_fraction-1`, `input_bound_fraction-2`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from tfadvisor.advice.judging.conditions import Compare, Condition, Joined
 from tfadvisor.advice.loading.rule import Rule
+from tfadvisor.tallies import listed
 from tfadvisor.units import Unit, limit_in_words
 
 
@@ -42,53 +43,50 @@ class Limit(msgspec.Struct, frozen=True):
     @property
     def words(self) -> str:
         """`at least 5%`, `at least or below 8`."""
-        return (
-            f"{' or '.join(one.replace('_', ' ') for one in self.operators)} "
-            f"{limit_in_words(self.bound, self.unit)}"
-        )
+        how = " or ".join(one.replace("_", " ") for one in self.operators)
+        return f"{how} {limit_in_words(self.bound, self.unit)}"
 
 
 def limits_of(rule: Rule) -> tuple[Limit, ...]:
     """Every number of a rule's `when`, in the order of their metrics there. Conditions
     of fixes have none.
     """
-    comparisons = list(_comparisons(rule.when))
-    found = []
-    for metric in dict.fromkeys(one.metric for one in comparisons):
-        bounds = sorted({one.bound for one in comparisons if one.metric == metric})
-        for number, bound in enumerate(bounds, start=1):
-            how = (
-                one.operator
-                for one in comparisons
-                if one.metric == metric and one.bound == bound
-            )
-            name = f"{metric}-{number}" if len(bounds) > 1 else metric
-            why = (
-                one.because
-                for one in comparisons
-                if one.metric == metric and one.bound == bound and one.because
-            )
-            found.append(
-                Limit(name, metric, bound, tuple(dict.fromkeys(how)), next(why, ""))
-            )
+    by_metric = listed((one.metric, one) for one in _comparisons(rule.when))
+    found: list[Limit] = []
+    for metric, compared in by_metric.items():
+        found += _limits_of_metric(metric, compared)
     return tuple(found)
+
+
+def _limits_of_metric(metric: str, compared: Sequence[Compare]) -> Iterator[Limit]:
+    """One for each number, from the smallest."""
+    bounds = sorted({one.bound for one in compared})
+    for number, bound in enumerate(bounds, start=1):
+        here = [one for one in compared if one.bound == bound]
+        operators = dict.fromkeys(one.operator for one in here)
+        reasons = [one.because for one in here if one.because]
+        yield Limit(
+            name=f"{metric}-{number}" if len(bounds) > 1 else metric,
+            metric=metric,
+            bound=bound,
+            operators=tuple(operators),
+            because=reasons[0] if reasons else "",
+        )
 
 
 def bounds_of(rule: Rule) -> list[Compare]:
     """Every comparison of a metric with a number: of the rule, of what bounds its
     severity, of its fixes.
     """
-    conditions = [
-        rule.when,
-        rule.at_most.when if rule.at_most else None,
-        *(one.when for one in rule.fixes),
-    ]
-    return [
-        bound for one in conditions if one is not None for bound in _comparisons(one)
-    ]
+    found = list(_comparisons(rule.when))
+    if rule.at_most is not None:
+        found += _comparisons(rule.at_most.when)
+    for fix in rule.fixes:
+        found += _comparisons(fix.when)
+    return found
 
 
-def _comparisons(condition: Condition) -> Iterator[Compare]:
+def _comparisons(condition: Condition | None) -> Iterator[Compare]:
     if isinstance(condition, Joined):
         for part in condition.parts:
             yield from _comparisons(part)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from tfadvisor.advice.flags.advice import variables
-from tfadvisor.advice.flags.catalogue import (
+from tfadvisor.advice.flags.recorded import recording
+from tfadvisor.advice.flags.setting_values import (
     fault_of_flag,
     fault_of_variable,
     is_default,
 )
-from tfadvisor.advice.flags.recorded import recording
 
 JAXLIB = recording().table("XLA_FLAGS", "jaxlib")
 TAKEN = [

@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 
 from tfadvisor.advice.flags.advice import LEVELS, Remark
-from tfadvisor.advice.flags.check import Checked, Judged
+from tfadvisor.advice.flags.check import CheckedFlags, JudgedSetting
+from tfadvisor.units import counted
 
 SCHEMA_VERSION = "1"
 
@@ -23,57 +24,54 @@ class Line(msgspec.Struct, frozen=True):
     quiet: less important than the rest.
     """
 
-    label: str
     text: str
-    indent: int
-    quiet: bool
+    label: str = ""
+    indent: int = 0
+    quiet: bool = False
 
 
-def lines(checked: Checked) -> Iterator[Line]:
+def lines(checked: CheckedFlags) -> Iterator[Line]:
     """The report from top to bottom, not yet wrapped."""
     judged = checked.note or f"judged by {checked.library} {checked.version}"
-    yield Line("", f"XLA's flags are {judged}.", 0, True)
-    yield Line("", "", 0, True)
+    yield Line(f"XLA's flags are {judged}.", quiet=True)
+    yield Line("", quiet=True)
     for one in checked.settings:
-        yield Line(one.level, one.setting.written, 0, False)
+        yield Line(one.setting.written, one.level)
         if not one.remarks and one.about:
-            yield Line("", _cut(one.about), 2, True)
+            yield Line(_cut(one.about), indent=2, quiet=True)
         for remark in one.remarks:
-            yield Line("", f"{remark.kind}: {remark.text}", 2, False)
+            yield Line(f"{remark.kind}: {remark.text}", indent=2)
             yield from _rest(remark)
     for remark in checked.together:
-        yield Line(remark.level, remark.text, 0, False)
+        yield Line(remark.text, remark.level)
         yield from _rest(remark)
-    yield Line("", "", 0, True)
-    yield Line("", _sum(checked), 0, False)
+    yield Line("", quiet=True)
+    yield Line(_sum(checked))
 
 
 def _cut(text: str) -> str:
-    return (
-        text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1].rsplit(' ', 1)[0]} …"
-    )
+    if len(text) <= _LONGEST:
+        return text
+    start, _, _ = text[: _LONGEST - 1].rpartition(" ")
+    return f"{start} …"
 
 
 def _rest(remark: Remark) -> Iterator[Line]:
     if remark.instead:
-        yield Line("", f"instead: {remark.instead}", 2, False)
+        yield Line(f"instead: {remark.instead}", indent=2)
     if remark.source:
-        yield Line("", remark.source, 2, True)
+        yield Line(remark.source, indent=2, quiet=True)
 
 
-def _sum(checked: Checked) -> str:
+def _sum(checked: CheckedFlags) -> str:
     levels = [one.level for one in checked.all_remarks()]
-    counts = [
-        f"{levels.count(level)} {level}{'s' if levels.count(level) != 1 else ''}"
-        for level in LEVELS
-    ]
-    return (
-        f"{len(checked.settings)} "
-        f"setting{'s' if len(checked.settings) != 1 else ''}: {', '.join(counts)}"
-    )
+    number = len(checked.settings)
+    settings = counted(str(number), "setting", "settings")
+    counts = [counted(str(levels.count(level)), level, f"{level}s") for level in LEVELS]
+    return f"{settings}: {', '.join(counts)}"
 
 
-def as_data(checked: Checked) -> dict[str, Any]:
+def as_data(checked: CheckedFlags) -> dict[str, Any]:
     """For JSON; fields may be added under the same `schema_version`, never renamed or
     removed.
     """
@@ -87,7 +85,7 @@ def as_data(checked: Checked) -> dict[str, Any]:
     }
 
 
-def _setting(one: Judged) -> dict[str, Any]:
+def _setting(one: JudgedSetting) -> dict[str, Any]:
     return {
         "variable": one.setting.variable,
         "name": one.setting.name,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tfadvisor.advice.flags.catalogue import accepts
+from tfadvisor.advice.flags.acceptance import accepts
 from tfadvisor.advice.flags.recorded import choose, order
 
 

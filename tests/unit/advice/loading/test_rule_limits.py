@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import tfadvisor.metrics  # noqa: F401
 from tfadvisor.advice.loading.catalogue import checked, load_catalogue
-from tfadvisor.advice.loading.limits import limits_of
 from tfadvisor.advice.loading.rule import Rule
+from tfadvisor.advice.loading.rule_limits import limits_of
 from tfadvisor.advice.loading.yaml_marks import load
 
 RULE = """
