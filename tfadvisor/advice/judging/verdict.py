@@ -242,10 +242,20 @@ def _weakness(metrics: Metrics, is_sound: bool, findings: Sequence[Finding]) -> 
             f" Kernels shorter than 20 µs are {percent(tiny)} of it, of {number} in each "
             "step: could rounds of a loop run at once, as one batch?"
         )
-    largest = max(findings, key=lambda one: one.size, default=None)
-    if largest is None or percent(largest.saves) == percent(0.0):
-        return ""
-    return f" One change could save up to {percent(largest.saves)}."
+    most = _saves_most(findings)
+    return f" One change could save up to {percent(most)}." if most else ""
+
+
+def _saves_most(findings: Sequence[Finding]) -> float:
+    """What the finding that saves most saves at most; 0 where another one, no less severe,
+    takes more and nothing bears out what that saves.
+    """
+    best = max(findings, key=lambda one: one.saves, default=None)
+    if best is None:
+        return 0.0
+    rivals = (one for one in findings if one.severity.rank >= best.severity.rank)
+    is_largest = all(one.size <= best.saves for one in rivals)
+    return best.saves if is_largest else 0.0
 
 
 def _doubt(findings: Sequence[Finding], largest: str | None) -> str:

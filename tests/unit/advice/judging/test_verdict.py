@@ -268,16 +268,20 @@ def test_the_largest_finding_says_what_one_change_could_save() -> None:
 def test_where_no_range_is_borne_out_for_the_largest_finding_nothing_is_said_of_one_change() -> (
     None
 ):
-    """What takes 40% could save more than the 20% that are printed of the other."""
+    """What takes 40% could save more than the 20% that are printed of the other, unless
+    it is less severe all the same.
+    """
     unmeasured = replace(finding(0.4), saving=None)
     found = verdict({"compute": 0.6, "input": 0.4}, (unmeasured, finding(0.2)))
     smaller = replace(unmeasured, takes=0.1)
+    minor = replace(unmeasured, severity=Severity.LOW)
 
     assert "One change could save" not in found.summary
-    assert (
-        "One change could save up to 20%"
-        in verdict({"compute": 1.0}, (smaller, finding(0.2))).summary
-    )
+    for other in (smaller, minor):
+        assert (
+            "One change could save up to 20%"
+            in verdict({"compute": 1.0}, (other, finding(0.2))).summary
+        )
 
 
 @pytest.mark.parametrize(
