@@ -144,17 +144,20 @@ def _awaited(metrics: Metrics) -> str:
 
 def _beside(cause: Cause, metrics: Metrics, findings: Sequence[Finding]) -> str:
     """What else takes time where the devices are the limit: launch time that is not the
-    limit, if there is enough to name, then what a finding says is worth a change, then
-    time in which they are idle.
+    limit, if there is enough to name and no finding is about it, then what a finding says
+    is worth a change, then time in which they are idle.
     """
-    if cause.queued >= WORTH_NAMING:
+    claimed = _claimed(findings)
+    if cause.queued >= WORTH_NAMING and "launch" not in claimed:
         lost = f"{percent(cause.queued)} of {VERDICTS['launch'].lost}"
         return (
             f"most kernels were queued when they began, so the {lost} is not the limit"
         )
-    worst = _worst_claimed(cause, findings)
-    if worst is not None:
-        return f"{percent(cause.losses[worst])} is {VERDICTS[worst].lost}"
+    losses = {**cause.losses, "launch": cause.losses["launch"] + cause.queued}
+    large = [name for name in claimed if losses.get(name, 0.0) >= LARGE]
+    if large:
+        worst = max(large, key=lambda name: losses[name])
+        return f"{percent(losses[worst])} is {VERDICTS[worst].lost}"
     top = cause.largest_loss
     if cause.losses[top] >= WORTH_NAMING and is_few(metrics):
         return (
@@ -166,18 +169,10 @@ def _beside(cause: Cause, metrics: Metrics, findings: Sequence[Finding]) -> str:
     return "no other cost is large"
 
 
-def _worst_claimed(cause: Cause, findings: Sequence[Finding]) -> str | None:
-    """The largest loss that a finding says is worth a change."""
-    claimed: set[str] = set()
-    for one in findings:
-        if one.severity.rank >= Severity.MEDIUM.rank:
-            claimed.update(one.claims)
-    large = [
-        name
-        for name, share in cause.losses.items()
-        if name in claimed and share >= LARGE
-    ]
-    return max(large, key=lambda name: cause.losses[name], default=None)
+def _claimed(findings: Sequence[Finding]) -> list[str]:
+    """The classes of time that findings say are worth a change."""
+    worth = [one for one in findings if one.severity.rank >= Severity.MEDIUM.rank]
+    return sorted({name for one in worth for name in one.claims})
 
 
 # Whether anything is worth a change.

@@ -665,6 +665,29 @@ def test_queued_kernels_beside_15_percent_of_launch_are_told_and_beside_less_are
     assert "no other cost is large" in untold.summary
 
 
+@pytest.mark.parametrize(
+    ("severity", "claims", "is_limit"),
+    [
+        (Severity.MEDIUM, ("launch",), True),
+        (Severity.MEDIUM, ("idle", "launch"), True),
+        (Severity.MEDIUM, ("host",), False),
+        (Severity.LOW, ("launch",), False),
+    ],
+)
+def test_launch_time_that_a_finding_is_about_is_not_called_no_limit(
+    severity: Severity, claims: tuple[str, ...], is_limit: bool
+) -> None:
+    """Kernels queue, and a finding says that the launches are worth a change."""
+    about = replace(finding(0.1), severity=severity, claims=claims)
+    found = verdict(
+        {"launch": 0.3, "compute": 0.7}, (about,), queued_kernel_fraction=0.9
+    )
+
+    assert found.bottleneck == "compute"
+    assert ("is not the limit" in found.summary) is not is_limit
+    assert ("; 30% is dispatching ops and kernels." in found.summary) is is_limit
+
+
 def test_a_way_back_that_is_longer_than_all_launches_leaves_them_as_they_are() -> None:
     """14% of launch is below what is named; 5% more, which nobody measured, would not
     be.
