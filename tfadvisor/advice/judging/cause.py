@@ -61,6 +61,10 @@ class Cause(msgspec.Struct, frozen=True):
     """Lost time by what it is lost to, less what is not the limit."""
     idle: float = 0.0
     """Time in which nothing is known to happen."""
+    silent: float = 0.0
+    """What of `idle` counts as Python in the breakdown, though nothing of it is
+    recorded.
+    """
     queued: float = 0.0
     """Launching that is not the limit, since kernels queued."""
 
@@ -106,6 +110,7 @@ class _Time(msgspec.Struct, frozen=True):
     works: float
     """The devices compute, exchange or copy."""
     idle: float
+    silent: float
     losses: Mapping[str, float]
     queued: float
     recordings: float
@@ -116,7 +121,7 @@ class _Time(msgspec.Struct, frozen=True):
         cls, breakdown: Mapping[str, float], metrics: Metrics, unseen: float
     ) -> _Time:
         losses = {name: breakdown[name] for name in LOSSES}
-        idle = breakdown["idle"]
+        silent = 0.0
         if metrics.fact("device_kind") is None:
             losses["host"] = losses["launch"] = 0.0  # nobody waits for the host
         losses |= _imbalance(losses["collective"], metrics)
@@ -124,16 +129,31 @@ class _Time(msgspec.Struct, frozen=True):
         if is_guessed(metrics):
             silent = min(unseen, losses["host"])
             losses["host"] -= silent
-            idle += silent
         works = math.fsum(breakdown[name] for name in _WORKS)
         queued = _explained_by_queues(losses["launch"], works, metrics)
         losses["launch"] -= queued
         recordings = _made_by_recording(losses["launch"], metrics)
         losses["launch"] -= recordings
-        return cls(breakdown["compute"], works, idle, losses, queued, recordings)
+        return cls(
+            compute=breakdown["compute"],
+            works=works,
+            idle=breakdown["idle"] + silent,
+            silent=silent,
+            losses=losses,
+            queued=queued,
+            recordings=recordings,
+        )
 
     def _as(self, kind: Kind, bottleneck: str, fraction: float) -> Cause:
-        return Cause(kind, bottleneck, fraction, self.losses, self.idle, self.queued)
+        return Cause(
+            kind,
+            bottleneck,
+            fraction,
+            losses=self.losses,
+            idle=self.idle,
+            silent=self.silent,
+            queued=self.queued,
+        )
 
     @property
     def _top(self) -> str:

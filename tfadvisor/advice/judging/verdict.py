@@ -96,7 +96,7 @@ _SENTENCES = {
         "launches its CUDA graphs kernel by kernel while it is profiled."
     ),
     Kind.LOSS: "{share} of step time is {lost}.",
-    Kind.IDLE: "The devices are idle for {share} of the time, {why}.",
+    Kind.IDLE: "The devices are idle for {share} of the time{silent}, {why}.",
     Kind.COMPUTE: "The devices compute for {share} of step time; {beside}.",
     Kind.NO_COMPUTE: "No device computes anything in this trace.",
 }
@@ -116,6 +116,7 @@ def _sentence(
         case Kind.LOSS:
             words["lost"] = _lost(cause, metrics)
         case Kind.IDLE:
+            words["silent"] = _counted_as_host(cause)
             words["why"] = "and the trace does not show why"
             if seen.idle_in:
                 words["why"] = f"most of it during {seen.idle_in}"
@@ -165,8 +166,17 @@ def _beside(cause: Cause, metrics: Metrics, findings: Sequence[Finding]) -> str:
             f"{VERDICTS[top].lost} recurs"
         )
     if cause.idle >= WORTH_NAMING:
-        return f"they are idle for {percent(cause.idle)}"
+        return f"they are idle for {percent(cause.idle)}{_counted_as_host(cause)}"
     return "no other cost is large"
+
+
+def _counted_as_host(cause: Cause) -> str:
+    """Why the breakdown shows less idle time; "" where it does not."""
+    if percent(cause.idle - cause.silent) == percent(cause.idle):
+        return ""
+    if percent(cause.silent) == percent(cause.idle):
+        return ", which counts as host below"
+    return f", of which {percent(cause.silent)} counts as host below"
 
 
 def _claimed(findings: Sequence[Finding]) -> list[str]:

@@ -524,6 +524,40 @@ def test_a_silent_thread_is_python_only_where_steps_are_known(
     assert found.fraction == pytest.approx(0.5 if bottleneck == "unknown" else 0.6)
 
 
+@pytest.mark.parametrize(
+    ("idle", "words"),
+    [
+        (0.0, "idle for 60% of the time, which counts as host below, and the trace"),
+        (0.1, "idle for 70% of the time, of which 60% counts as host below, and the"),
+    ],
+)
+def test_a_silent_thread_counts_as_host_in_the_bar_and_the_sentence_says_so(
+    idle: float, words: str
+) -> None:
+    """60% of the trace are silent: Python by the bar, and nobody knows what. So little
+    that no number shows it is not said.
+    """
+    shares = {"host": 0.6, "idle": idle, "compute": 0.4 - idle}
+    found = given(shares, made({"step_confidence": 0.2}), unseen=0.6)
+    little = given(
+        {"host": 0.001, "idle": 0.88, "compute": 0.119},
+        made({"step_confidence": 0.2}),
+        unseen=0.001,
+    )
+
+    assert words in found.summary
+    assert found.fraction == pytest.approx(0.6 + idle)
+    assert "idle for 88% of the time, and the trace" in little.summary
+
+
+def test_beside_the_work_too_a_silent_thread_counts_as_host() -> None:
+    shares = {"host": 0.3, "compute": 0.7}
+    found = given(shares, made({"step_confidence": 0.2}), unseen=0.3)
+
+    assert found.bottleneck == "compute"
+    assert "; they are idle for 30%, which counts as host below." in found.summary
+
+
 def test_a_device_that_was_not_recorded_beside_some_that_were_is_no_verdict() -> None:
     found = verdict(
         {"idle": 0.9, "compute": 0.1}, unrecorded_device="100 kernels were launched"
