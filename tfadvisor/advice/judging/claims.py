@@ -25,7 +25,9 @@ _NOTHING = 0.01
 """A finding of whose saving less than this share of step time is left says nothing that
 those above it do not.
 """
-LESS_IS_LEFT = "Findings above save part of the same time; this saving is what remains."
+LESS_IS_LEFT = (
+    "Findings above take part of the same time: less of it is left to this one."
+)
 
 
 def classes_of(rule: Rule) -> tuple[str, ...]:
