@@ -75,6 +75,29 @@ def keep_recording(recorded: RecordedRun, out: Path, options: Options) -> KeptRu
         ) from error
 
 
+def rated(kept: KeptRun, out: Path, options: Options) -> KeptRun:
+    """With what this machine's CPUs can do, once the program has ended."""
+    # imports NumPy, which no --help needs
+    from tfadvisor.act.record import with_rates
+
+    try:
+        return with_rates(kept, options)
+    except OSError as error:
+        raise UsageError(
+            f"--out {out}: cannot be written: {error.strerror or error}."
+        ) from error
+
+
+def note_light(kept: KeptRun) -> None:
+    """How far the step is from what the devices can do, where a report was written before
+    that was known.
+    """
+    from tfadvisor.report.light import TITLE, light_line
+
+    if line := light_line(kept.report):
+        note(f"{TITLE.lower()}: {line}")
+
+
 def write_kept(kept: KeptRun, options: Options, place: ReportPlace) -> None:
     """The report of a recording, to its place."""
     subject: object = kept.report

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from support import hlo_builder as hlo
 from support.gpu_step import gpu_steps
+from support.trace_builder import trace
+
+from tfadvisor.metrics.registry import Metrics, measure
+from tfadvisor.trace.counters import (
+    Counted,
+    CounterReading,
+    HostCounters,
+    MachineRates,
+)
 
 GPU = {
     "gpu_device_name": "NVIDIA H100 80GB HBM3",
@@ -203,3 +213,32 @@ def test_a_program_without_products_has_no_utilisation() -> None:
     metrics = gpu_steps(("add", 24, "add.3"), program=a_sum(), **GPU).measure()
 
     assert metrics["mfu"].reason == "the trace holds no HLO of a product or convolution"
+
+
+# On a CPU, whose rates are measured beside the recording.
+
+
+def on_a_cpu(*counters: HostCounters) -> Metrics:
+    """Four steps of 100 µs, in each of which the addition takes 80."""
+    labels = {"hlo_op": "add.3", "hlo_module": "jit_step", "program_id": 7}
+    builder = trace().program("jit_step", a_sum()).steps(4, period=100)
+    builder.thread("tf_XLAEigen/1")
+    for at in range(0, 400, 100):
+        builder.call("add.3", at, at + 80, **labels)
+    return measure(msgspec.structs.replace(builder.build(), counters=counters))
+
+
+def test_a_cpu_is_measured_by_what_lies_beside_the_trace() -> None:
+    """12 MB at 200 GB/s take 60 µs of a step of 100."""
+    ends = CounterReading(50.0), CounterReading(51.0)
+    rates = MachineRates(200e9, 1e12)
+    metrics = on_a_cpu(HostCounters("host", Counted(1, *ends, rates=rates)))
+
+    assert metrics.value("speed_of_light_fraction") == pytest.approx(0.6, rel=1e-3)
+
+
+def test_a_cpu_that_was_not_measured_says_who_measures_it() -> None:
+    assert on_a_cpu()["speed_of_light_fraction"].reason == (
+        "how fast this machine computes and moves data was not measured; `tfadvisor "
+        "run` measures it"
+    )

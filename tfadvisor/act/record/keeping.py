@@ -15,6 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from tfadvisor.act.record.choosing import RecordedRun
+from tfadvisor.act.record.machine_rates import add_rates
 from tfadvisor.act.record.notes import notes_of
 from tfadvisor.act.record.window import Window
 from tfadvisor.advice.findings import CaptureNote
@@ -26,6 +27,7 @@ from tfadvisor.report.model import Report
 from tfadvisor.trace.counters import ENDING
 from tfadvisor.trace.runs import CALLS_ENDING, LINES_ENDING, Run, choose_run, host_of
 from tfadvisor.trace.samples import SAMPLES_ENDING, read_samples
+from tfadvisor.vocabulary import DeviceKind
 
 
 class KeptRun(msgspec.Struct, frozen=True):
@@ -56,6 +58,19 @@ def keep(
     report = analyze_run(run, options)
     notes = (*notes_of(recorded), *_on_samples(run))
     return KeptRun(folder, replace(report, capture=(*notes, *report.capture)))
+
+
+def with_rates(kept: KeptRun, options: Options) -> KeptRun:
+    """The recording with what this machine can do beside it, where its CPUs did the work
+    and nothing else keeps them busy now; as it was for all others. To be called once the
+    program has ended; takes two seconds. Raises OSError.
+    """
+    kinds = {one.kind for one in kept.report.run.devices}
+    if kinds != {DeviceKind.CPU.value} or not add_rates(kept.folder):
+        return kept
+    run, _ = choose_run([kept.folder])
+    report = analyze_run(run, options)
+    return KeptRun(kept.folder, replace(report, capture=kept.report.capture))
 
 
 def _on_samples(run: Run) -> Iterator[CaptureNote]:

@@ -30,6 +30,8 @@ from tfadvisor.cli.recording import (
     check_rules,
     keep_recording,
     note_kept,
+    note_light,
+    rated,
     write_kept,
 )
 from tfadvisor.cli.typer_commands import Command, argument, option, spread, takes
@@ -245,18 +247,25 @@ def _of_program(
     wanted = RecordRequest(after_seconds, recording.steps, recording.step)
     measures_more = recording.ablate
     shown = not measures_more or place.is_screen
+    stops = recording.then == "stop" or measures_more
     with recorded_program(command, wanted, options) as (program, recorded):
         kept = keep_recording(recorded, recording.out, options)
+        if stops:
+            program.stop()
+            kept = rated(kept, recording.out, options)
         if shown:
             write_kept(kept, options, place)
         note_kept(kept)
 
-        if recording.then == "stop" or measures_more:
-            program.stop()
-        elif code := program.let_run():
+        if not stops and (code := program.let_run()):
             note(f"{' '.join(command)} ended with exit code {code}.")
         if program.program.interrupted:
             raise KeyboardInterrupt
+    if not stops:
+        measured = rated(kept, recording.out, options)
+        if measured is not kept:
+            note_light(measured)
+        kept = measured
 
     if measures_more:
         measured = _ablated(command, kept)
