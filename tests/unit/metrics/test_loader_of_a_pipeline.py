@@ -48,7 +48,9 @@ def test_without_the_pipelines_own_events_the_frame_is_all_there_is() -> None:
 
 def test_a_function_that_mostly_waits_for_the_pipeline_loads_nothing_itself() -> None:
     """300 of 500 µs, and 200."""
-    assert measured("$data_loader.py:34 __next__", (100, 400)).fact("input_frame") is None
+    assert (
+        measured("$data_loader.py:34 __next__", (100, 400)).fact("input_frame") is None
+    )
     assert (
         measured("$data_loader.py:34 __next__", (100, 300)).fact("input_frame")
         == "__next__ (data_loader.py:34)"
