@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tfadvisor.act.record.block import profile
     from tfadvisor.analysis import analyze
     from tfadvisor.comparing import compare
-    from tfadvisor.comparison.result import Comparison
+    from tfadvisor.comparison.change import Comparison
     from tfadvisor.errors import AdvisorError, RuleError, TraceError, UsageError
     from tfadvisor.report.model import Report
     from tfadvisor.trace.trace import Trace
@@ -28,7 +28,7 @@ _HOME = {
     "__version__": ("tfadvisor.version", "VERSION"),
     "analyze": ("tfadvisor.analysis", "analyze"),
     "compare": ("tfadvisor.comparing", "compare"),
-    "Comparison": ("tfadvisor.comparison.result", "Comparison"),
+    "Comparison": ("tfadvisor.comparison.change", "Comparison"),
     "open": ("tfadvisor.trace.trace", "open_trace"),
     "Trace": ("tfadvisor.trace.trace", "Trace"),
     "profile": ("tfadvisor.act.record.block", "profile"),

@@ -20,8 +20,8 @@ from tfadvisor.errors import TraceError
 from tfadvisor.files import replace_file
 from tfadvisor.metrics.registry import Metrics, Settings, measure
 from tfadvisor.report.assembly.attribution import attribution
-from tfadvisor.report.assembly.parts import run_ops
 from tfadvisor.report.assembly.report import assemble, step_ms_of, steps_info
+from tfadvisor.report.assembly.report_tables import run_ops
 from tfadvisor.report.assembly.sampled import sampled
 from tfadvisor.report.assembly.second_window import (
     SecondWindow,

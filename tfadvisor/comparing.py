@@ -23,8 +23,8 @@ from tfadvisor.comparison.baseline.snapshot_json import (
     SnapshotError,
     from_text,
 )
-from tfadvisor.comparison.forms import ShownComparison
-from tfadvisor.comparison.result import Comparison
+from tfadvisor.comparison.change import Comparison
+from tfadvisor.comparison.change_forms import ShownComparison
 from tfadvisor.comparison.side import Side
 from tfadvisor.comparison.split import compare_sides
 from tfadvisor.errors import NothingToCompare, TraceError

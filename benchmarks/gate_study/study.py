@@ -37,8 +37,8 @@ from pairs import (
 from picture import curves
 
 from tfadvisor.comparison.baseline.snapshot import Snapshot
+from tfadvisor.comparison.change import ChangeCause
 from tfadvisor.comparison.gate.result import Check, Outcome
-from tfadvisor.comparison.result import Cause
 from tfadvisor.comparison.split import compare_sides
 
 HERE = Path(__file__).parent
@@ -329,7 +329,7 @@ def causes(runs: Sequence[Run]) -> str:
     return "\n".join(rows)
 
 
-def is_new_product(cause: Cause) -> bool:
+def is_new_product(cause: ChangeCause) -> bool:
     return (
         cause.op is not None
         and cause.op.status == "new"

@@ -7,7 +7,7 @@ from typing import Any
 
 from tfadvisor.comparison.baseline.snapshot import Key, Snapshot
 from tfadvisor.comparison.gate.config import Config
-from tfadvisor.comparison.side import Found, Side, Traits
+from tfadvisor.comparison.side import KnownFinding, Side, Traits
 from tfadvisor.report.model import Op
 from tfadvisor.vocabulary import TIME_CLASSES, Better, Scatter
 
@@ -68,7 +68,7 @@ def side(
     metrics: Mapping[str, float] | None = None,
     error: float | None = 0.01,
     name: str = "run",
-    findings: Sequence[Found] = (),
+    findings: Sequence[KnownFinding] = (),
     rest: Mapping[str, float] | None = None,
 ) -> Side:
     """A run whose classes are compute unless given. error: of the median, ms."""

@@ -17,7 +17,7 @@ import tfadvisor
 from tfadvisor.comparing import as_snapshot, comparison_of
 from tfadvisor.comparison.baseline.snapshot import CALLS
 from tfadvisor.comparison.baseline.snapshot_json import as_text as snapshot_text
-from tfadvisor.comparison.forms import as_markdown, as_text
+from tfadvisor.comparison.change_forms import as_markdown, as_text
 from tfadvisor.comparison.split import compare_sides
 from tfadvisor.errors import NothingToCompare
 from tfadvisor.report.forms.html import as_json

@@ -21,7 +21,7 @@ from tfadvisor.comparison.baseline.snapshot import (
     snapshot_of,
 )
 from tfadvisor.comparison.baseline.store import read_store
-from tfadvisor.comparison.forms import on_page
+from tfadvisor.comparison.change_forms import on_page
 from tfadvisor.comparison.gate.config import DEFAULT_KEEP, Config
 from tfadvisor.comparison.gate.config_file import find_config, read_config
 from tfadvisor.comparison.gate.read_config import known_names, read

@@ -19,9 +19,14 @@ from tfadvisor.cli.ending import alarm
 from tfadvisor.cli.outputs import note, write_form
 from tfadvisor.cli.typer_commands import argument, option
 from tfadvisor.errors import UsageError
-from tfadvisor.memory import free_memory, limited_memory, limits_of_files, unpacked_size
+from tfadvisor.memory_limits import (
+    free_memory,
+    limited_memory,
+    limits_of_files,
+    unpacked_size,
+)
 from tfadvisor.printable import in_one_message, printable
-from tfadvisor.report.forms.forms import Form
+from tfadvisor.report.forms.form import Form
 
 if TYPE_CHECKING:
     from tfadvisor.act.record import KeptRun, RecordedRun

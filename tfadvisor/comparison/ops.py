@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from tfadvisor.comparison.result import Speed
+from tfadvisor.comparison.change import MachineSpeed
 from tfadvisor.comparison.side import numbers, stem
 from tfadvisor.report.model import Op
 from tfadvisor.tallies import listed
@@ -179,7 +179,7 @@ _LEAST_SHARE = 0.5
 _ONE_OP_AT_MOST = 0.4
 
 
-class Ratio(NamedTuple):
+class OpRatio(NamedTuple):
     """How much longer an op takes than before."""
 
     log: float
@@ -190,7 +190,7 @@ class Ratio(NamedTuple):
     """
 
 
-def op_speed(pairs: Sequence[Pair]) -> Speed | None:
+def op_speed(pairs: Sequence[Pair]) -> MachineSpeed | None:
     """None when too few ops are the same, they are too little of the work, or one op
     decides.
     """
@@ -207,29 +207,29 @@ def op_speed(pairs: Sequence[Pair]) -> Speed | None:
     weights = [ratio.weight for ratio in ratios]
     if max(weights) > _ONE_OP_AT_MOST * sum(weights):
         return None
-    return Speed(exp(weighted_median(ratios)), len(ratios))
+    return MachineSpeed(exp(weighted_median(ratios)), len(ratios))
 
 
 def scatter_of(
     pairs: Sequence[Pair],
-    speed: Speed,
+    speed: MachineSpeed,
 ) -> float:
     """How much the unchanged ops' ratios scatter around the machine's speed: 1.4826
     median deviations of logarithms.
     """
     usual = log(speed.factor)
-    away = [Ratio(abs(one.log - usual), one.weight) for one in _ratios(pairs)]
+    away = [OpRatio(abs(one.log - usual), one.weight) for one in _ratios(pairs)]
     return 1.4826 * weighted_median(away) if away else 0.0
 
 
-def _ratios(pairs: Sequence[Pair]) -> list[Ratio]:
+def _ratios(pairs: Sequence[Pair]) -> list[OpRatio]:
     """Of those that take time on both sides."""
     ratios = []
     for pair in pairs:
         before, after = times_of([pair])
         if before > 0 and after > 0:
             weight = (before * after) ** 0.25
-            ratios.append(Ratio(log(after / before), weight))
+            ratios.append(OpRatio(log(after / before), weight))
     return ratios
 
 

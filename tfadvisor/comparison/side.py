@@ -30,7 +30,7 @@ class Traits(msgspec.Struct, frozen=True):
     scatter: Scatter
 
 
-class Found(msgspec.Struct, frozen=True, array_like=True):
+class KnownFinding(msgspec.Struct, frozen=True, array_like=True):
     """A finding of the report, for one line of text."""
 
     rule_id: Text
@@ -46,7 +46,7 @@ class Found(msgspec.Struct, frozen=True, array_like=True):
 
     def same_cause(
         self,
-        other: Found,
+        other: KnownFinding,
         alike: Collection[str] = (),
     ) -> bool:
         """Whether both are about the same time of the step, whatever rules found them:
@@ -102,7 +102,7 @@ class Side(msgspec.Struct, frozen=True):
     """Of the metrics, by name."""
     traits: Mapping[str, Traits]
     """Of the metrics, by name."""
-    findings: tuple[Found, ...]
+    findings: tuple[KnownFinding, ...]
     """All but those about the capture."""
 
 
@@ -219,9 +219,9 @@ def _unlisted_ms(ops: Sequence[Op]) -> float:
     return 0.0
 
 
-def found_of(finding: Finding) -> Found:
+def found_of(finding: Finding) -> KnownFinding:
     """The finding as a baseline keeps it."""
-    return Found(
+    return KnownFinding(
         rule_id=finding.rule_id,
         category=finding.category,
         title=finding.title,

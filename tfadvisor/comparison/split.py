@@ -24,6 +24,15 @@ from typing import NamedTuple
 
 import msgspec
 
+from tfadvisor.comparison.change import (
+    ChangeCause,
+    ClassChange,
+    Comparison,
+    FindingChange,
+    Head,
+    MachineSpeed,
+    OpChange,
+)
 from tfadvisor.comparison.ops import (
     Pair,
     match_ops,
@@ -32,16 +41,7 @@ from tfadvisor.comparison.ops import (
     scatter_of,
     times_of,
 )
-from tfadvisor.comparison.result import (
-    Cause,
-    ClassChange,
-    Comparison,
-    FindingChange,
-    Head,
-    OpChange,
-    Speed,
-)
-from tfadvisor.comparison.side import Found, Side, class_of, stem
+from tfadvisor.comparison.side import KnownFinding, Side, class_of, stem
 from tfadvisor.vocabulary import TIME_CLASSES
 
 _HIDING = ("collective", "transfer")
@@ -60,13 +60,13 @@ _OTHERS = "other ops"
 def split(
     base: Side,
     new: Side,
-) -> tuple[tuple[ClassChange, ...], tuple[Cause, ...], Speed | None]:
+) -> tuple[tuple[ClassChange, ...], tuple[ChangeCause, ...], MachineSpeed | None]:
     """Changes of the classes, causes with the largest first, the machine's speed."""
     pairs = match_ops(base.ops, new.ops)
     machine = _machine(pairs)
     classes = tuple(_class_change(name, base, new) for name in TIME_CLASSES)
 
-    causes: list[Cause] = []
+    causes: list[ChangeCause] = []
     for one in classes:
         mine = [pair for pair in pairs if class_of(pair.op.kind) == one.name]
         if one.name == "compute":
@@ -81,7 +81,7 @@ def split(
 class _Machine(msgspec.Struct, frozen=True):
     """What the machine does to unchanged work."""
 
-    speed: Speed | None
+    speed: MachineSpeed | None
     """None when not known."""
     scatter: float
     """How ops scatter around it (log)."""
@@ -148,7 +148,7 @@ def _sure(change: float, doubt: float) -> float:
     return max(abs(change) - doubt, 0.0)
 
 
-def _ordered(causes: Sequence[Cause]) -> tuple[Cause, ...]:
+def _ordered(causes: Sequence[ChangeCause]) -> tuple[ChangeCause, ...]:
     """The surest first; the unchanged ops last, unless nothing else comes near them."""
     ordered = sorted(causes, key=lambda cause: (-cause.sure_ms, -abs(cause.change_ms)))
     unchanged = [cause for cause in ordered if cause.kind == _UNCHANGED]
@@ -167,9 +167,9 @@ def _whole(
     kind: str,
     change_ms: float,
     sure_ms: float = 0.0,
-) -> Cause:
+) -> ChangeCause:
     """A cause that is no op, called as its kind."""
-    return Cause(
+    return ChangeCause(
         class_name=one.name,
         kind=kind,
         name=kind,
@@ -181,10 +181,10 @@ def _whole(
     )
 
 
-def _waiting(one: ClassChange, machine: _Machine) -> Cause:
+def _waiting(one: ClassChange, machine: _Machine) -> ChangeCause:
     """The cause that a class is in which no device works."""
     doubt = machine.drift(one.base_ms) + 2 * (one.error_ms or 0.0)
-    return Cause(
+    return ChangeCause(
         class_name=one.name,
         kind="class",
         name=one.name,
@@ -202,7 +202,7 @@ def _computing(
     new: Side,
     pairs: Sequence[Pair],
     machine: _Machine,
-) -> list[Cause]:
+) -> list[ChangeCause]:
     """The causes of the compute class: ops, each for what it takes of the step on its
     side.
     """
@@ -261,7 +261,7 @@ def _hiding(
     new: Side,
     pairs: Sequence[Pair],
     machine: _Machine,
-) -> list[Cause]:
+) -> list[ChangeCause]:
     """The causes of collectives or copies: ops, and how much of them is hidden."""
     rate = _rate_of_more(one, *_work(one.name, base, new, pairs))
     rates = _Rates(rate, rate)
@@ -295,7 +295,7 @@ def _rate_of_more(
     return one.base_ms / before
 
 
-def _sum(causes: Sequence[Cause]) -> float:
+def _sum(causes: Sequence[ChangeCause]) -> float:
     return sum(cause.change_ms for cause in causes)
 
 
@@ -348,7 +348,7 @@ def _of_ops(
     group: Sequence[Pair],
     rates: _Rates,
     machine: _Machine,
-) -> Cause:
+) -> ChangeCause:
     """The cause that an op is, or several of one kind that only one side has."""
     hottest = max(group, key=lambda pair: abs(rates.change([pair])))
     change = _op_change(hottest, group)
@@ -360,7 +360,7 @@ def _of_ops(
         times = _STANDS_OUT if same_work(hottest) else 1.0
         doubt += times * machine.scatter * max(before, after)
 
-    return Cause(
+    return ChangeCause(
         class_name=class_name,
         kind="op",
         name=change.name,
@@ -446,15 +446,15 @@ def _findings(
 
 
 def _without_cause_in(
-    findings: Iterable[Found],
-    others: Sequence[Found],
-) -> Iterator[Found]:
+    findings: Iterable[KnownFinding],
+    others: Sequence[KnownFinding],
+) -> Iterator[KnownFinding]:
     for one in findings:
         if not any(one.same_cause(other) for other in others):
             yield one
 
 
-def _finding_change(finding: Found, *, appeared: bool) -> FindingChange:
+def _finding_change(finding: KnownFinding, *, appeared: bool) -> FindingChange:
     return FindingChange(
         rule_id=finding.rule_id,
         category=finding.category,

@@ -34,7 +34,7 @@ nothing.
 _TRIED_AGAIN = ("unreachable", "killed")
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class TableUpdate(msgspec.Struct, frozen=True):
     """What a pass did."""
 
     rows: int
@@ -49,11 +49,11 @@ class Outcome(msgspec.Struct, frozen=True):
 
 def bring_up_to_date(
     known: Sequence[Row],
-    found: Found,
+    found: RunsFound,
     engine: Engine,
     output: Path,
     done: Callable[[int, int], None],
-) -> Outcome:
+) -> TableUpdate:
     """Reads what the known rows do not tell, and writes the table. done: called with
     how many of how many runs are read.
 
@@ -81,7 +81,7 @@ def bring_up_to_date(
 
     failed.sort(key=lambda row: row.place)
     gone = sum(not row.there for row in rows.values())
-    return Outcome(
+    return TableUpdate(
         len(rows),
         len(new),
         tuple(failed),
@@ -152,7 +152,7 @@ class Labels:
         return labels
 
 
-class Found(msgspec.Struct, frozen=True):
+class RunsFound(msgspec.Struct, frozen=True):
     """What there is to read."""
 
     tasks: tuple[Task, ...]
@@ -165,7 +165,7 @@ def find_tasks(
     sources: Sequence[Path],
     labels: Labels,
     how: HowToRead,
-) -> Found:
+) -> RunsFound:
     """Every run, each place once, by place. Raises TraceError for a source that cannot
     be listed or holds no run.
     """
@@ -189,7 +189,7 @@ def find_tasks(
 
     tasks = [found[place] for place in sorted(found)]
     names = [in_utf8(str(root)) for root in roots]
-    return Found(tuple(tasks), tuple(names))
+    return RunsFound(tuple(tasks), tuple(names))
 
 
 def _runs_below(root: Path) -> list[Run]:

@@ -16,7 +16,7 @@ from tfadvisor.fleet.work import Row
 from tfadvisor.tallies import listed
 
 
-class Part(msgspec.Struct, frozen=True):
+class RunGroup(msgspec.Struct, frozen=True):
     """Runs with something in common. Times are device-hours."""
 
     name: str
@@ -44,14 +44,14 @@ class Fleet(msgspec.Struct, frozen=True):
     """Without one, by place."""
     gone: int
     """Whose traces are no longer there; they count."""
-    whole: Part
-    causes: tuple[Part, ...]
+    whole: RunGroup
+    causes: tuple[RunGroup, ...]
     """By verdict, what loses most first, healthy runs last."""
-    findings: tuple[Part, ...]
+    findings: tuple[RunGroup, ...]
     """By first finding; runs without one are in none."""
-    teams: tuple[Part, ...]
+    teams: tuple[RunGroup, ...]
     """Empty where no run has a team."""
-    models: tuple[Part, ...]
+    models: tuple[RunGroup, ...]
     """Empty where no run has a model."""
 
 
@@ -91,7 +91,7 @@ def _cause(row: Row) -> str | None:
 def _by(
     runs: Sequence[Row],
     key: Callable[[Row], str | None],
-) -> tuple[Part, ...]:
+) -> tuple[RunGroup, ...]:
     groups = listed((key(row) or "", row) for row in runs)
     if not any(groups):
         return ()
@@ -105,8 +105,8 @@ def _by(
 def _part(
     name: str,
     runs: Sequence[Row],
-) -> Part:
-    return Part(
+) -> RunGroup:
+    return RunGroup(
         name=name,
         runs=len(runs),
         hours=sum(_hours(row) for row in runs),

@@ -19,7 +19,7 @@ import msgspec
 from tfadvisor.advice.findings import Finding
 from tfadvisor.advice.loading.catalogue import Catalogue, load_catalogue
 from tfadvisor.errors import AdvisorError
-from tfadvisor.memory import limited_memory, limits_of_files
+from tfadvisor.memory_limits import limited_memory, limits_of_files
 from tfadvisor.report.model import Report
 from tfadvisor.trace.remote_path import place_of
 from tfadvisor.trace.runs import Run, recorded_at

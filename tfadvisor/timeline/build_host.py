@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from tfadvisor.memory import give_back
+from tfadvisor.memory_limits import give_back
 from tfadvisor.program.find_modules import Modules, find_modules
 from tfadvisor.timeline.attribution.activities import activities
 from tfadvisor.timeline.attribution.sampled_lines import sampled_lines

@@ -14,7 +14,7 @@ import numpy as np
 
 from tfadvisor.errors import TraceError
 from tfadvisor.files import NotAFile, open_regular
-from tfadvisor.memory import free_memory
+from tfadvisor.memory_limits import free_memory
 from tfadvisor.trace.bounds import SIZED
 from tfadvisor.trace.remote_path import RemotePath
 from tfadvisor.trace.stores import Unreachable

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tfadvisor.fleet.costs import Fleet, summed
-from tfadvisor.fleet.forms import as_page, as_text
+from tfadvisor.fleet.fleet_forms import as_page, as_text
 from tfadvisor.fleet.table import write_table
 from tfadvisor.fleet.work import Row
 

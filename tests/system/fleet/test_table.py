@@ -19,14 +19,14 @@ from support.engines import Here
 from support.fleet_runs import add
 
 from tfadvisor.errors import UsageError
-from tfadvisor.fleet.build import Labels, Outcome, bring_up_to_date, find_tasks
+from tfadvisor.fleet.build import Labels, TableUpdate, bring_up_to_date, find_tasks
 from tfadvisor.fleet.table import read_table
 from tfadvisor.fleet.work import HowToRead, Row, row_of
 
 
 def made(
     logs: Path, output: Path, engine: Here | None = None, how: HowToRead | None = None
-) -> Outcome:
+) -> TableUpdate:
     known = read_table(output) if output.exists() else ()
     found = find_tasks([logs], Labels("{team}/{model}/{job}"), how or HowToRead())
     return bring_up_to_date(
@@ -248,7 +248,7 @@ def test_every_field_is_a_column_and_every_class_of_time_has_one(
 def test_a_run_that_would_take_everything_is_a_row_with_its_error(
     logs: Path, monkeypatch: pytest.MonkeyPatch, work: Callable[..., object], why: str
 ) -> None:
-    monkeypatch.setattr("tfadvisor.memory._SHORTEST_DEADLINE_S", 0.3)
+    monkeypatch.setattr("tfadvisor.memory_limits._SHORTEST_DEADLINE_S", 0.3)
     monkeypatch.setattr("tfadvisor.analysis.conclude", work)
     monkeypatch.delenv("TFADVISOR_LIMITS", raising=False)
     signal.signal(

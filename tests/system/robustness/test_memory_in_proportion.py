@@ -220,7 +220,7 @@ def test_the_command_has_a_deadline_and_says_so(tmp_path: Path, what: str) -> No
     call = [str(path) if one == "PATH" else one for one in READS[what]]
     code = f"""
 import re, sys
-from tfadvisor import memory, analysis
+from tfadvisor import memory_limits as memory, analysis
 from tfadvisor.cli import entry
 from tfadvisor.serve.export import perfetto, pgle
 def slow(*given, **more):
@@ -256,7 +256,7 @@ entry.run()
 
 def test_what_a_process_holds_already_does_not_count(tmp_path: Path) -> None:
     code = (
-        "from tfadvisor.memory import limited_memory\n"
+        "from tfadvisor.memory_limits import limited_memory\n"
         "held = bytearray(256 << 20)\n"
         "with limited_memory(128 << 20):\n"
         "    small = bytearray(64 << 20)\n"

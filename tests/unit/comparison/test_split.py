@@ -8,7 +8,7 @@ import pytest
 from support.made_runs import op, side
 
 from tfadvisor.comparison.ops import op_speed, weighted_median
-from tfadvisor.comparison.side import Found, Side, error_of_median, hottest
+from tfadvisor.comparison.side import KnownFinding, Side, error_of_median, hottest
 from tfadvisor.comparison.split import compare_sides
 
 OPS = [
@@ -183,7 +183,7 @@ def test_causes_add_up_to_the_change(seed: int) -> None:
 
 
 def test_findings_that_changed_are_beside_it() -> None:
-    late = Found(
+    late = KnownFinding(
         "input-loader-in-step",
         "input",
         "The loop loads its batch",

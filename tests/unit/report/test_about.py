@@ -7,7 +7,7 @@ from support.counters import grew
 from support.trace_builder import trace
 
 from tfadvisor.report.about import about_lines
-from tfadvisor.report.assembly.parts import machine_infos
+from tfadvisor.report.assembly.report_tables import machine_infos
 from tfadvisor.report.model import MetricValue, Report
 from tfadvisor.trace.counters import HostCounters, MachineGpu
 

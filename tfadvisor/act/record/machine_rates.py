@@ -18,7 +18,7 @@ from tfadvisor.act.record.injected.tfadvisor_hook.letters import (
     read_letter,
     write_letter,
 )
-from tfadvisor.memory import free_memory
+from tfadvisor.memory_limits import free_memory
 from tfadvisor.trace.counters import ENDING, MachineRates
 
 _SECONDS = 0.8

@@ -31,13 +31,13 @@ from tfadvisor.cli.reading_options import (
 )
 from tfadvisor.cli.typer_commands import Command, option, takes
 from tfadvisor.errors import UsageError
-from tfadvisor.report.forms.forms import REPORT_FORMS, form_of
+from tfadvisor.report.forms.form import REPORT_FORMS, form_of
 from tfadvisor.report.model import Report
 from tfadvisor.vocabulary import Severity
 
 if TYPE_CHECKING:
     from tfadvisor.analysis import Options
-    from tfadvisor.report.forms.forms import Form
+    from tfadvisor.report.forms.form import Form
     from tfadvisor.trace.runs import Run
 
 _EXAMPLES = """\

@@ -24,13 +24,13 @@ from tfadvisor.cli.reading_options import (
 )
 from tfadvisor.cli.typer_commands import Command, Commands, argument, option
 from tfadvisor.errors import UsageError
-from tfadvisor.fleet.forms import FLEET_FORMS
-from tfadvisor.report.forms.forms import form_of, names_of
+from tfadvisor.fleet.fleet_forms import FLEET_FORMS
+from tfadvisor.report.forms.form import form_of, names_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tfadvisor.fleet.build import Outcome
+    from tfadvisor.fleet.build import TableUpdate
     from tfadvisor.fleet.work import Row
 
 _TABLE = "table"
@@ -205,7 +205,7 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-def _tell(outcome: Outcome, output: Path) -> None:
+def _tell(outcome: TableUpdate, output: Path) -> None:
     failed = (
         f", {len(outcome.failed):,} of them without a report" if outcome.failed else ""
     )

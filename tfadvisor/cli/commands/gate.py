@@ -25,7 +25,7 @@ from tfadvisor.cli.reading_options import Config, PathsOrNone, Reading, places
 from tfadvisor.cli.typer_commands import Command, spread, takes
 from tfadvisor.comparison.gate.forms import FILES, VERDICT_FORMS
 from tfadvisor.errors import UsageError
-from tfadvisor.report.forms.forms import Form, form_of
+from tfadvisor.report.forms.form import Form, form_of
 
 if TYPE_CHECKING:
     from tfadvisor.analysis import Options

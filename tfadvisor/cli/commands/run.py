@@ -36,7 +36,7 @@ from tfadvisor.cli.recording import (
 )
 from tfadvisor.cli.typer_commands import Command, argument, option, spread, takes
 from tfadvisor.errors import TraceError, UsageError
-from tfadvisor.report.forms.forms import REPORT_FORMS, form_of
+from tfadvisor.report.forms.form import REPORT_FORMS, form_of
 
 if TYPE_CHECKING:
     from tfadvisor.act.record import KeptRun

@@ -13,7 +13,7 @@ from msgspec import Meta
 from msgspec.structs import asdict
 
 from tfadvisor.comparison.baseline.snapshot import Key, Origin, Snapshot
-from tfadvisor.comparison.side import Count, Found, Number, Side, Text, Traits
+from tfadvisor.comparison.side import Count, KnownFinding, Number, Side, Text, Traits
 from tfadvisor.errors import AdvisorError
 from tfadvisor.report.model import Op
 from tfadvisor.vocabulary import TIME_CLASSES, Better, Scatter
@@ -88,7 +88,7 @@ class _File(msgspec.Struct, frozen=True):
     class_ms: Numbers
     class_error_ms: Numbers
     metrics: dict[Text, _Metric]
-    findings: Annotated[tuple[Found, ...], Meta(max_length=2000)]
+    findings: Annotated[tuple[KnownFinding, ...], Meta(max_length=2000)]
     rest_ms: Numbers
     ops: Annotated[tuple[_Op, ...], Meta(max_length=2000)]
 

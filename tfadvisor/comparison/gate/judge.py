@@ -12,12 +12,12 @@ from msgspec.structs import replace
 
 from tfadvisor.advice.findings import Finding
 from tfadvisor.comparison.baseline.snapshot import NEED_CALLS, Baseline, Snapshot
+from tfadvisor.comparison.change import Comparison
 from tfadvisor.comparison.gate.config import Budget, Config, Relative
 from tfadvisor.comparison.gate.gated_metric import ask
 from tfadvisor.comparison.gate.relative import check_relative
 from tfadvisor.comparison.gate.result import Check, Gated, GateResult, Outcome
-from tfadvisor.comparison.result import Comparison
-from tfadvisor.comparison.side import Found, found_of, middle_of
+from tfadvisor.comparison.side import KnownFinding, found_of, middle_of
 from tfadvisor.comparison.split import compare_sides
 from tfadvisor.report.model import MetricValue, Report
 from tfadvisor.units import Unit, in_words
@@ -341,7 +341,7 @@ def _is_new(
     return not moved or any(moved)
 
 
-def _has(run: Snapshot, found: Found, alike: Collection[str] = ()) -> bool:
+def _has(run: Snapshot, found: KnownFinding, alike: Collection[str] = ()) -> bool:
     """Whether a run has a finding of the same cause."""
     return any(found.same_cause(one, alike) for one in run.side.findings)
 

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from tfadvisor.advice.findings import Fix
-from tfadvisor.comparison.result import Comparison
+from tfadvisor.comparison.change import Comparison
 from tfadvisor.printable import plain
 from tfadvisor.version import VERSION
 

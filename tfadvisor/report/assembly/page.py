@@ -16,7 +16,7 @@ from tfadvisor.report.assembly.page_programs import (
     peaks_info,
     program_memories,
 )
-from tfadvisor.report.assembly.parts import run_ops
+from tfadvisor.report.assembly.report_tables import run_ops
 from tfadvisor.report.assembly.rows import collectives_by_name, devices_by_name
 from tfadvisor.report.forms.page_data import (
     CallRow,

@@ -21,7 +21,7 @@ from tfadvisor.metrics.layers import compute_parts
 from tfadvisor.metrics.registry import MetricAbsent, Metrics
 from tfadvisor.metrics.steady import class_shares, periods_ms
 from tfadvisor.report.assembly.attribution import attribution
-from tfadvisor.report.assembly.parts import machine_infos, run_ops
+from tfadvisor.report.assembly.report_tables import machine_infos, run_ops
 from tfadvisor.report.assembly.speed_of_light import speed_of_light
 from tfadvisor.report.model import (
     ClassTime,

@@ -34,7 +34,7 @@ class _Alike(NamedTuple):
     """Devices that take part, 0 where that is not known."""
 
 
-class _Calls:
+class _AlikeCalls:
     """Calls that are alike, added up over devices."""
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ def collectives_by_name(run: RunSummary) -> tuple[CollectiveRow, ...]:
     """One row a name, size and group, of the calls in the counted steps; those that
     take most time first.
     """
-    found: dict[_Alike, _Calls] = {}
+    found: dict[_Alike, _AlikeCalls] = {}
     steps = 0
     for host in counted_hosts(run):
         steady = host.steps.steady()
@@ -64,7 +64,7 @@ def collectives_by_name(run: RunSummary) -> tuple[CollectiveRow, ...]:
         for device in host.devices:
             calls = device.collectives
             for key, mine in _alike(calls, steady):
-                found.setdefault(key, _Calls())
+                found.setdefault(key, _AlikeCalls())
                 found[key].add(calls, mine)
 
     rows = []
@@ -105,7 +105,7 @@ def _alike(
 
 def _collective(
     key: _Alike,
-    calls: _Calls,
+    calls: _AlikeCalls,
     steps: int,
     wait: float | None,
 ) -> CollectiveRow:

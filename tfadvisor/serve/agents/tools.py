@@ -235,7 +235,7 @@ class Tools:
         that add up to it, and how sure each is. Use it after an edit, on a run before
         and a run after it."""
         from tfadvisor.comparing import comparison_of
-        from tfadvisor.comparison.forms import as_text
+        from tfadvisor.comparison.change_forms import as_text
 
         compared = comparison_of(self._side(base, base_run), self._side(new, new_run))
         if detail == "full":

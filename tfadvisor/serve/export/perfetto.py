@@ -14,7 +14,7 @@ from tfadvisor.arrays import distinct
 from tfadvisor.report.model import Report
 from tfadvisor.serve.export.perfetto_conclusions import Conclusions, brackets, lanes
 from tfadvisor.serve.export.perfetto_packets import (
-    Names,
+    NumberedNames,
     TrackNumbers,
     Write,
     named_track,
@@ -49,7 +49,7 @@ class _Sink:
         self._numbers = TrackNumbers()
         self._conclusions = Conclusions(
             write,
-            Names(write, 1),
+            NumberedNames(write, 1),
             self._numbers,
         )
         self._hosts = 0
@@ -64,7 +64,7 @@ class _Sink:
 
         tracks = _HostTracks(
             self._write,
-            Names(self._write, self._hosts + 1),
+            NumberedNames(self._write, self._hosts + 1),
             self._numbers,
             trace,
             timeline.host,
@@ -81,7 +81,7 @@ class _HostTracks(msgspec.Struct, frozen=True):
     """The events of one host's file."""
 
     _write: Write
-    _names: Names
+    _names: NumberedNames
     _numbers: TrackNumbers
     _trace: HostTrace
     _host: str

@@ -19,7 +19,7 @@ from tfadvisor.files import new_file
 from tfadvisor.report.model import Report
 from tfadvisor.report.wording import evidence_words, location_words, saving_words
 from tfadvisor.serve.export.perfetto_packets import (
-    Names,
+    NumberedNames,
     TrackNumbers,
     Write,
     named_track,
@@ -66,7 +66,7 @@ class Conclusions:
     def __init__(
         self,
         write: Write,
-        names: Names,
+        names: NumberedNames,
         numbers: TrackNumbers,
     ) -> None:
         """names: of its own sequence."""

@@ -81,7 +81,7 @@ def _track(uuid: int, content: bytes) -> bytes:
     return sized(_PACKET, sized(_TRACK, track))
 
 
-class Names:
+class NumberedNames:
     """Names of slices in one sequence of packets, each written once and then called by
     its number.
     """

@@ -124,7 +124,7 @@ def aggregate(profiles: Sequence[Costs]) -> Costs:
     """
     found = listed(one for profile in profiles for one in profile.items())
     return {
-        name: Cost(
+        name: InstructionCost(
             sorted(one.us for one in costs)[int(_PERCENTILE / 100 * (len(costs) - 1))],
             sum(one.executions for one in costs),
         )
@@ -150,14 +150,14 @@ class Counting(Enum):
     from 0.12 on."""
 
 
-class Cost(msgspec.Struct, frozen=True):
+class InstructionCost(msgspec.Struct, frozen=True):
     """An instruction's mean time, and over how many executions."""
 
     us: float
     executions: int
 
 
-Costs = Mapping[str, Cost]
+Costs = Mapping[str, InstructionCost]
 """By the instruction's name, whichever program has it."""
 
 
@@ -176,7 +176,7 @@ def costs(found: NamedEvents, counting: Counting) -> Costs:
         executions, 1
     )  # adds up in the file's order, as XLA does
     by_name = sorted(zip(names, mean.tolist(), executions.tolist(), strict=True))
-    return {name: Cost(us, number) for name, us, number in by_name if number}
+    return {name: InstructionCost(us, number) for name, us, number in by_name if number}
 
 
 def _spans(

@@ -16,7 +16,7 @@ from typing import IO, Any
 
 from tfadvisor.comparison.gate.read_config import ignored_of_project
 from tfadvisor.errors import UsageError, fault_of_environment
-from tfadvisor.memory import Limits, limits_of_files
+from tfadvisor.memory_limits import Limits, limits_of_files
 from tfadvisor.processes import start
 from tfadvisor.serve.tensorboard.cache import (
     COMPARISON,

@@ -20,7 +20,7 @@ from tfadvisor.analysis import Options, draw_run
 from tfadvisor.comparison.baseline.snapshot import devices_of, programs_of, snapshot_of
 from tfadvisor.comparison.baseline.snapshot_json import as_text
 from tfadvisor.errors import AdvisorError, TraceError, UsageError, fault_of_environment
-from tfadvisor.memory import Limits, limited_memory
+from tfadvisor.memory_limits import Limits, limited_memory
 from tfadvisor.report.forms.encode import encode, encode_comparison, encode_step
 from tfadvisor.report.forms.html import as_json
 from tfadvisor.report.model import Report
@@ -165,7 +165,7 @@ def _draw(task: dict[str, Any]) -> None:
 
 def _compare(task: dict[str, Any]) -> None:
     from tfadvisor.comparing import comparison_of
-    from tfadvisor.comparison.forms import on_page
+    from tfadvisor.comparison.change_forms import on_page
 
     base, new = (Path(path) for path in task["snapshots"])
     if not (base.exists() and new.exists()):

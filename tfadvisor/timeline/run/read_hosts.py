@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from tfadvisor.errors import TraceError
-from tfadvisor.memory import free_memory, unpacked_size
+from tfadvisor.memory_limits import free_memory, unpacked_size
 from tfadvisor.timeline.run.local_processes import LocalProcesses
 from tfadvisor.timeline.run.one_host import Progress, Skip, Watch, by_engine, read_host
 from tfadvisor.timeline.summary.host_summary import HostSummary

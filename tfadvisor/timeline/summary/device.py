@@ -12,7 +12,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from tfadvisor.arrays import distinct, is_in, ranks, true_at
-from tfadvisor.memory import give_back
+from tfadvisor.memory_limits import give_back
 from tfadvisor.program.find_modules import Modules
 from tfadvisor.timeline.devices.collective_calls import (
     CollectiveCalls,

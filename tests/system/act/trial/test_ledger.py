@@ -18,16 +18,17 @@ from pytest import approx
 from support.places import FIXTURES
 from support.tried_programs import Place
 
-import tfadvisor
+from tfadvisor.analysis import Options, analyze_run
 from tfadvisor.comparison.ledger import (
     Entry,
     append,
     promises_words,
     read,
     sketch_of,
-    with_tried,
 )
 from tfadvisor.report.forms.terminal import as_text
+from tfadvisor.report.model import Report
+from tfadvisor.trace.runs import choose_run
 
 
 def entry(**more: Any) -> Entry:
@@ -160,41 +161,43 @@ def test_of_several_changes_for_a_finding_the_best_keeps_its_promise() -> None:
     assert promises_words(entries).startswith("1 of 2 ")
 
 
-def test_a_later_report_of_the_same_program_tells_what_was_measured() -> None:
-    report = tfadvisor.analyze(FIXTURES / "tf-no-prefetch").report
-    known = entry(program=sketch_of(report))
+def report_of(fixture: str, ledger: Path | None = None) -> Report:
+    run, _ = choose_run([FIXTURES / fixture])
+    return analyze_run(run, Options(ledger=ledger))
+
+
+def test_a_later_report_of_the_same_program_tells_what_was_measured(
+    tmp_path: Path,
+) -> None:
+    before = report_of("tf-no-prefetch")
+    append(tmp_path / "ledger.jsonl", [entry(program=sketch_of(before))])
+
+    report = report_of("tf-no-prefetch", tmp_path / "ledger.jsonl")
 
     (finding,) = [
-        one
-        for one in with_tried(report, [known]).findings
-        if one.rule_id == "input-not-prefetched"
+        one for one in report.findings if one.rule_id == "input-not-prefetched"
     ]
-
     assert finding.tried.measured == approx(0.38)
-    assert "tried: 38% measured (34 to 42), predicted 20 to 40" in as_text(
-        with_tried(report, [known])
-    )
-    assert "tried" not in as_text(report)
+    assert "tried: 38% measured (34 to 42), predicted 20 to 40" in as_text(report)
+    assert "tried" not in as_text(before)
 
 
-def test_the_newest_trial_counts() -> None:
-    report = tfadvisor.analyze(FIXTURES / "tf-no-prefetch").report
-    known = entry(program=sketch_of(report))
+def test_the_newest_trial_counts(tmp_path: Path) -> None:
+    known = entry(program=sketch_of(report_of("tf-no-prefetch")))
     newer = replace(known, trial="t2", ratio=0.8, interval=(0.78, 0.82))
+    append(tmp_path / "ledger.jsonl", [known, newer])
 
-    assert "tried: 20% measured (18 to 22)" in as_text(
-        with_tried(report, [known, newer])
-    )
+    report = report_of("tf-no-prefetch", tmp_path / "ledger.jsonl")
+
+    assert "tried: 20% measured (18 to 22)" in as_text(report)
 
 
 @pytest.mark.parametrize("other", ["jax-loader", "tf-generator", "jax-logging"])
-def test_a_report_of_another_program_does_not(other: str) -> None:
-    known = entry(
-        program=sketch_of(tfadvisor.analyze(FIXTURES / "tf-no-prefetch").report)
-    )
-    report = tfadvisor.analyze(FIXTURES / other).report
+def test_a_report_of_another_program_does_not(other: str, tmp_path: Path) -> None:
+    known = entry(program=sketch_of(report_of("tf-no-prefetch")))
+    append(tmp_path / "ledger.jsonl", [known])
 
-    assert with_tried(report, [known]) == report
+    assert report_of(other, tmp_path / "ledger.jsonl") == report_of(other)
 
 
 def test_a_ledger_tells_nothing_of_the_program(place: Place) -> None:

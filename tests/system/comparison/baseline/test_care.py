@@ -18,7 +18,7 @@ from support.places import ROOT
 from tfadvisor.comparison.baseline.snapshot import Origin, Snapshot
 from tfadvisor.comparison.baseline.snapshot_json import as_text, from_text
 from tfadvisor.comparison.baseline.store import add, named, prune, read_store, remove
-from tfadvisor.comparison.side import Found, Traits
+from tfadvisor.comparison.side import KnownFinding, Traits
 from tfadvisor.errors import UsageError
 from tfadvisor.vocabulary import Better, Scatter
 
@@ -29,7 +29,7 @@ def on(
     day: int,
     ms: float = 100.0,
     commit: str = "",
-    findings: tuple[Found, ...] = (),
+    findings: tuple[KnownFinding, ...] = (),
     model: str = "m",
 ) -> Snapshot:
     made = snapshot(

@@ -20,7 +20,7 @@ from support.trace_builder import trace
 
 from tfadvisor.advice.findings import Plan, PlanStep
 from tfadvisor.comparing import comparison_of
-from tfadvisor.comparison.forms import signed, verdict_words
+from tfadvisor.comparison.change_forms import signed, verdict_words
 from tfadvisor.report.forms.html import as_html
 from tfadvisor.report.forms.page_data import PageData
 

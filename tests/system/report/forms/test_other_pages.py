@@ -14,7 +14,7 @@ from support.browser import chromium, violations  # noqa: F401
 from support.places import FIXTURES
 
 from tfadvisor.fleet.costs import summed
-from tfadvisor.fleet.forms import as_page
+from tfadvisor.fleet.fleet_forms import as_page
 from tfadvisor.fleet.work import Row
 
 sync_api = pytest.importorskip(

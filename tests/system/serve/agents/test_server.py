@@ -24,7 +24,7 @@ from mcp import Client, StdioServerParameters
 
 from tfadvisor.cli.commands.mcp import mcp
 from tfadvisor.errors import TraceError
-from tfadvisor.memory import Limits
+from tfadvisor.memory_limits import Limits
 from tfadvisor.serve.agents import reports
 
 pytestmark = pytest.mark.slow

@@ -11,7 +11,7 @@ from support.places import FIXTURES
 from support.trace_builder import TraceBuilder, trace
 
 from tfadvisor.advice.flags.check import check
-from tfadvisor.serve.export.pgle import Cost, as_binary
+from tfadvisor.serve.export.pgle import InstructionCost, as_binary
 
 COMMAND = Path(sys.executable).parent / "tfadvisor"
 
@@ -55,7 +55,7 @@ def test_the_profile_and_the_line_that_uses_it(tmp_path: Path) -> None:
 
     assert (done.returncode, done.stderr) == (0, f"tfadvisor: wrote {tmp_path}/a.pb.\n")
     assert (tmp_path / "a.pb").read_bytes() == as_binary(
-        {"all-reduce.2": Cost(5.0, 3), "dot.1": Cost(10.0, 3)}
+        {"all-reduce.2": InstructionCost(5.0, 3), "dot.1": InstructionCost(10.0, 3)}
     )
     assert done.stdout.splitlines() == [
         "# 2 instructions, 6 executions, from 1 trace. Compile with them:",

@@ -15,7 +15,7 @@ from tfadvisor.comparison.baseline.snapshot import CALLS, Baseline, Snapshot, ch
 from tfadvisor.comparison.gate.config import Config, RuleLevel
 from tfadvisor.comparison.gate.judge import check_rules
 from tfadvisor.comparison.gate.result import Check, Outcome
-from tfadvisor.comparison.side import Found
+from tfadvisor.comparison.side import KnownFinding
 from tfadvisor.vocabulary import Severity
 
 WARNS = replace(QUIET, severity=dict.fromkeys(("critical", "high", "medium"), "warn"))
@@ -52,7 +52,9 @@ def finding(
 def run(waits: float, found: bool) -> Snapshot:
     """input_bound_fraction, and whether the rule fired."""
     findings = (
-        [Found(RULE, "input", "The loop loads", "train.py:4", "high")] if found else []
+        [KnownFinding(RULE, "input", "The loop loads", "train.py:4", "high")]
+        if found
+        else []
     )
     return snapshot(
         of=side(100.0, metrics={"input_bound_fraction": waits}, findings=findings)
@@ -167,7 +169,9 @@ def test_what_the_configuration_says_of_the_rule_itself_wins() -> None:
     )
 
 
-def recorded(calls: str, waits: float, *found: Found, host: float = 0.0) -> Snapshot:
+def recorded(
+    calls: str, waits: float, *found: KnownFinding, host: float = 0.0
+) -> Snapshot:
     """A run with or without calls of Python functions."""
     values = {"input_bound_fraction": waits}
     made = snapshot(of=side(100.0, {}, {"host": host}, metrics=values, findings=found))  # type: ignore[arg-type]
@@ -175,10 +179,10 @@ def recorded(calls: str, waits: float, *found: Found, host: float = 0.0) -> Snap
 
 
 LOADS = replace(finding(), claims=("input",), takes=0.29)
-WORKS = Found(
+WORKS = KnownFinding(
     "host-work-in-loop", "host", "Python runs", "", "high", claims="host", takes=0.30
 )
-LOADED = Found(
+LOADED = KnownFinding(
     RULE, "input", "The loop loads", "train.py:4", "high", claims="input", takes=0.29
 )
 
@@ -213,7 +217,7 @@ def test_what_calls_tell_apart_is_no_new_finding_against_runs_without_them() -> 
 
 
 def test_another_place_class_or_share_is_another_cause() -> None:
-    elsewhere = Found(
+    elsewhere = KnownFinding(
         "other-rule", "input", "", "data.py:9", "high", claims="input", takes=0.29
     )
 

@@ -18,7 +18,7 @@ from support.places import ROOT
 
 import tfadvisor
 from tfadvisor.analysis import Analysis
-from tfadvisor.comparison.forms import signed
+from tfadvisor.comparison.change_forms import signed
 from tfadvisor.errors import TraceError, UsageError
 
 FIXTURES = ROOT / "fixtures"

@@ -18,9 +18,9 @@ from support.trace_builder import trace
 from tfadvisor.program.wire import Proto, entries, messages_of, span_of, text_of
 from tfadvisor.serve.export import pgle
 from tfadvisor.serve.export.pgle import (
-    Cost,
     Costs,
     Counting,
+    InstructionCost,
     aggregate,
     as_binary,
     counting_of,
@@ -173,7 +173,10 @@ def test_made_up_traces(events: list[Any]) -> None:
     )
 )
 def test_made_up_profiles_together(profiles: list[dict[str, float]]) -> None:
-    mine = [{name: Cost(us, 1) for name, us in sorted(one.items())} for one in profiles]
+    mine = [
+        {name: InstructionCost(us, 1) for name, us in sorted(one.items())}
+        for one in profiles
+    ]
     written = [as_binary(one) for one in mine]
 
     other = read(theirs().aggregate_profiled_instructions(written, 90))

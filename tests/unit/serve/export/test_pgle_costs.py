@@ -10,9 +10,9 @@ import pytest
 from support.trace_builder import TraceBuilder, trace
 
 from tfadvisor.serve.export.pgle import (
-    Cost,
     Costs,
     Counting,
+    InstructionCost,
     aggregate,
     costs,
     counting_of,
@@ -63,14 +63,17 @@ def test_an_instruction_costs_the_mean_of_its_events_on_all_devices(
     kernel(builder, 0, 30, "dot.1", plane="/device:GPU:1")
     builder.copy("GPU:0", "H2D", 80, 90)
 
-    assert of(builder, tmp_path) == {"add.2": Cost(4.0, 1), "dot.1": Cost(20.0, 3)}
+    assert of(builder, tmp_path) == {
+        "add.2": InstructionCost(4.0, 1),
+        "dot.1": InstructionCost(20.0, 3),
+    }
 
 
 def test_a_kernel_without_a_module_is_no_instruction_of_one(tmp_path: Path) -> None:
     builder = kernel(trace(), 0, 10, "dot.1")
     builder.on_line(GPU, STREAM, "other", 20, 90, hlo_op="dot.1")
 
-    assert of(builder, tmp_path) == {"dot.1": Cost(10.0, 1)}
+    assert of(builder, tmp_path) == {"dot.1": InstructionCost(10.0, 1)}
 
 
 def test_what_a_name_says_holds_for_its_events_unless_they_say_otherwise(
@@ -96,8 +99,8 @@ def test_what_a_name_says_holds_for_its_events_unless_they_say_otherwise(
     found = decode_file(file, SELECTION)
 
     assert costs(named_events(found), Counting.EVENT) == {
-        "add.9": Cost(4.0, 1),
-        "dot.1": Cost(10.0, 1),
+        "add.9": InstructionCost(4.0, 1),
+        "dot.1": InstructionCost(10.0, 1),
     }
 
 
@@ -114,7 +117,7 @@ def test_the_line_of_asynchronous_ops_repeats_others(tmp_path: Path) -> None:
         program_id=7,
     )
 
-    assert of(builder, tmp_path) == {"dot.1": Cost(10.0, 1)}
+    assert of(builder, tmp_path) == {"dot.1": InstructionCost(10.0, 1)}
 
 
 def test_planes_of_others_count_only_where_there_is_no_gpu(tmp_path: Path) -> None:
@@ -138,9 +141,9 @@ def test_an_execution_of_two_kernels_costs_its_whole_span_from_0_12_on(
     kernel(builder, 12, 20, "dot.1", scope_range_id=1)
     kernel(builder, 100, 140, "dot.1", scope_range_id=2)
 
-    assert of(builder, tmp_path, Counting.SPAN) == {"dot.1": Cost(30.0, 2)}
+    assert of(builder, tmp_path, Counting.SPAN) == {"dot.1": InstructionCost(30.0, 2)}
     assert of(builder, tmp_path, Counting.EVENT) == {
-        "dot.1": Cost(pytest.approx(58 / 3), 3)
+        "dot.1": InstructionCost(pytest.approx(58 / 3), 3)
     }
 
 
@@ -155,7 +158,7 @@ def test_without_scope_ranges_events_of_one_start_are_one_execution(
     )
     kernel(builder, 100, 104, "dot.1")
 
-    assert of(builder, tmp_path, Counting.SPAN) == {"dot.1": Cost(10.0, 2)}
+    assert of(builder, tmp_path, Counting.SPAN) == {"dot.1": InstructionCost(10.0, 2)}
 
 
 @pytest.mark.parametrize(
@@ -176,10 +179,13 @@ def test_the_version_decides_what_is_counted(
 def test_the_90th_percentile_takes_one_of_the_costs_rounded_down() -> None:
     """1, 2, 5: of places 0 to 2 the one at 0.9 × 2, rounded down: the second."""
     profiles = [
-        {"dot": Cost(us, 3), "only": Cost(9.0, 1)}
+        {"dot": InstructionCost(us, 3), "only": InstructionCost(9.0, 1)}
         if us == 2.0
-        else {"dot": Cost(us, 3)}
+        else {"dot": InstructionCost(us, 3)}
         for us in (5.0, 1.0, 2.0)
     ]
 
-    assert aggregate(profiles) == {"dot": Cost(2.0, 9), "only": Cost(9.0, 1)}
+    assert aggregate(profiles) == {
+        "dot": InstructionCost(2.0, 9),
+        "only": InstructionCost(9.0, 1),
+    }

@@ -6,12 +6,12 @@ from typing import Any
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
-from tfadvisor.serve.export.pgle import Cost, as_binary
+from tfadvisor.serve.export.pgle import InstructionCost, as_binary
 
 COSTS = {
-    "abc::loop_add_fusion.1": Cost(1.5, 3),
-    'a"b\\c\nd': Cost(0.1, 1),
-    "Größe": Cost(1e-06, 1),
+    "abc::loop_add_fusion.1": InstructionCost(1.5, 3),
+    'a"b\\c\nd': InstructionCost(0.1, 1),
+    "Größe": InstructionCost(1e-06, 1),
 }
 
 

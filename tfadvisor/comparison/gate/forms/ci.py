@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from xml.etree import ElementTree
 
-from tfadvisor.comparison.forms import as_text as comparison_text
+from tfadvisor.comparison.change_forms import as_text as comparison_text
 from tfadvisor.comparison.gate.forms.text import blocks, location, with_cause
 from tfadvisor.comparison.gate.result import Check, GateResult, Outcome
 from tfadvisor.printable import one_line, printable

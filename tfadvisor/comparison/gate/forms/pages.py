@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tfadvisor.comparison.forms import (
+from tfadvisor.comparison.change_forms import (
     TOTAL,
     beside_words,
     cause_rows,

@@ -4,7 +4,7 @@ what was, and what explains it.
 
 from __future__ import annotations
 
-from tfadvisor.comparison.forms import causes, signed, verdict_words
+from tfadvisor.comparison.change_forms import causes, signed, verdict_words
 from tfadvisor.comparison.gate.result import Check, GateResult, Outcome
 from tfadvisor.comparison.gate.words import change_words
 from tfadvisor.printable import one_line

@@ -45,7 +45,7 @@ class OpChange(msgspec.Struct, frozen=True):
     """In that file."""
 
 
-class Cause(msgspec.Struct, frozen=True, rename={"class_name": "class"}):
+class ChangeCause(msgspec.Struct, frozen=True, rename={"class_name": "class"}):
     """A part of the change, in ms of step time. The causes add up to the change.
 
     kind: class (time in which no device works) · op · other ops (too small to name) ·
@@ -98,7 +98,7 @@ class Head(msgspec.Struct, frozen=True):
     error_ms: float | None
 
 
-class Speed(msgspec.Struct, frozen=True):
+class MachineSpeed(msgspec.Struct, frozen=True):
     """How much longer ops take whose work did not change. ops: how many were
     looked at.
     """
@@ -118,13 +118,13 @@ class Comparison(msgspec.Struct, frozen=True):
     """Of the mean step time, above 0 where the new side is slower."""
     classes: tuple[ClassChange, ...]
     """The change by class of step time; they add up to it."""
-    causes: tuple[Cause, ...]
+    causes: tuple[ChangeCause, ...]
     """The surest first, unchanged ops last unless nothing else comes near them; they
     add up to change_ms.
     """
     findings: tuple[FindingChange, ...]
     """Findings that only one side has."""
-    speed: Speed | None
+    speed: MachineSpeed | None
     """Whether ops whose work did not change run slower; None where none can be
     compared.
     """

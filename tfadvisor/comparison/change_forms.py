@@ -8,9 +8,15 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import replace
 
-from tfadvisor.comparison.result import Cause, Comparison, FindingChange, Head, OpChange
+from tfadvisor.comparison.change import (
+    ChangeCause,
+    Comparison,
+    FindingChange,
+    Head,
+    OpChange,
+)
 from tfadvisor.printable import in_code, in_markdown, one_line, short_kernel
-from tfadvisor.report.forms.forms import Form
+from tfadvisor.report.forms.form import Form
 from tfadvisor.text_page import DIM, PLAIN, TITLE, Piece, Screen, TextPage
 from tfadvisor.units import counted, duration, percent
 
@@ -149,9 +155,15 @@ def on_page(
 # The forms of a comparison.
 
 COMPARISON_FORMS = (
-    Form("text", (".txt",), "tfadvisor.comparison.forms:as_text", on_screen=True),
+    Form(
+        "text", (".txt",), "tfadvisor.comparison.change_forms:as_text", on_screen=True
+    ),
     Form("json", (".json",), "tfadvisor.report.forms.html:as_json"),
-    Form("markdown", (".md", ".markdown"), "tfadvisor.comparison.forms:as_markdown"),
+    Form(
+        "markdown",
+        (".md", ".markdown"),
+        "tfadvisor.comparison.change_forms:as_markdown",
+    ),
     Form("html", (".html", ".htm"), "tfadvisor.report.forms.html:as_html", drawn=True),
 )
 
@@ -165,7 +177,7 @@ class ShownComparison(msgspec.Struct, frozen=True):
     """What was found."""
 
     @property
-    def causes(self) -> tuple[Cause, ...]:
+    def causes(self) -> tuple[ChangeCause, ...]:
         """Of the change, the surest first; they add up to it."""
         return self.comparison.causes
 
@@ -245,7 +257,7 @@ def _largest_changes(comparison: Comparison) -> list[str]:
     return parts
 
 
-def shown_causes(comparison: Comparison) -> list[Cause]:
+def shown_causes(comparison: Comparison) -> list[ChangeCause]:
     """The causes worth a line; none of runs of other kinds."""
     if comparison.refused:
         return []
@@ -284,7 +296,7 @@ def cause_rows(
 
 
 def cause_words(
-    cause: Cause,
+    cause: ChangeCause,
     name_in: Callable[[str], str] = one_line,
 ) -> str:
     """What a cause is, without its class and number. name_in: how a name from a trace
@@ -307,7 +319,7 @@ def cause_words(
 
 
 def _op_words(
-    cause: Cause,
+    cause: ChangeCause,
     op: OpChange,
     name_in: Callable[[str], str],
 ) -> str:

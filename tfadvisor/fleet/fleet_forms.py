@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from tfadvisor.fleet.costs import Fleet, Part
+from tfadvisor.fleet.costs import Fleet, RunGroup
 from tfadvisor.html_fragments import table, text
 from tfadvisor.printable import one_line
-from tfadvisor.report.forms.forms import Form
+from tfadvisor.report.forms.form import Form
 from tfadvisor.report.forms.html import whole_page
 from tfadvisor.text_page import DIM, PLAIN, TITLE, Screen, TextPage
 from tfadvisor.units import counted, percent
@@ -31,9 +31,9 @@ _NUMBERS = (1, 2, 3, 4, 5)
 SCHEMA_VERSION = "1"
 
 FLEET_FORMS = (
-    Form("text", (".txt",), "tfadvisor.fleet.forms:as_text", on_screen=True),
-    Form("json", (".json",), "tfadvisor.fleet.forms:as_json"),
-    Form("html", (".html", ".htm"), "tfadvisor.fleet.forms:as_page", drawn=True),
+    Form("text", (".txt",), "tfadvisor.fleet.fleet_forms:as_text", on_screen=True),
+    Form("json", (".json",), "tfadvisor.fleet.fleet_forms:as_json"),
+    Form("html", (".html", ".htm"), "tfadvisor.fleet.fleet_forms:as_page", drawn=True),
 )
 
 
@@ -56,7 +56,7 @@ def sections(fleet: Fleet) -> Iterator[tuple[str, list[tuple[str, ...]]]]:
 
 
 def _row(
-    one: Part,
+    one: RunGroup,
     whole: float,
     *,
     with_finding: bool,
