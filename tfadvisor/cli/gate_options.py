@@ -109,7 +109,8 @@ Links = Annotated[
     option(
         "--link",
         "PATH",
-        "a path that git does not track and both sides need, e.g. data/; may be repeated",
+        "a path that git does not track and both sides need, e.g. data/; may be "
+        "repeated",
         AGAINST,
     ),
 ]

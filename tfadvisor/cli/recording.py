@@ -59,6 +59,11 @@ class ReportPlace(msgspec.Struct, frozen=True):
         """Whether it is read as it comes."""
         return self.form.on_screen and self.output is None
 
+    @property
+    def settings(self) -> dict[str, bool]:
+        """What the form's writer takes beside the report."""
+        return {"details": self.details} if self.form.on_screen else {}
+
 
 def check_rules(options: Options) -> None:
     """Before anything is started. Raises UsageError for rules that are not there."""
@@ -115,8 +120,7 @@ def write_kept(kept: KeptRun, options: Options, place: ReportPlace) -> None:
         run, _ = choose_run([kept.folder])
         subject = [replace(draw_run(run, options), report=kept.report)]
 
-    settings = {"details": place.details} if place.form.on_screen else {}
-    write_form(place.form, subject, place.output, **settings)
+    write_form(place.form, subject, place.output, **place.settings)
     sys.stdout.flush()
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import msgspec
 import typer
 from msgspec.structs import replace
 
@@ -29,6 +30,7 @@ from tfadvisor.cli.reading_options import (
     places,
     processes,
 )
+from tfadvisor.cli.recording import ReportPlace
 from tfadvisor.cli.typer_commands import Command, option, takes
 from tfadvisor.errors import UsageError
 from tfadvisor.report.forms.form import REPORT_FORMS, form_of
@@ -82,6 +84,38 @@ Open = Annotated[
     ),
 ]
 
+
+class Showing(msgspec.Struct, frozen=True, kw_only=True):
+    """How the report is shown, as the options of the command say it."""
+
+    format: ReportFormat = None
+    output: Output = None
+    details: Details = False
+    open: Open = False
+
+    @property
+    def is_temporary(self) -> bool:
+        """Whether it goes to a file that nobody named."""
+        return self.open and self.output is None
+
+    def place(self) -> ReportPlace:
+        """Where it goes, and in which form. Raises UsageError for what does not go
+        together.
+        """
+        output = self.output
+        if self.is_temporary:
+            name = f"tfadvisor-{os.urandom(6).hex()}"
+            output = Path(tempfile.gettempdir()) / name / "report.html"
+        form = form_of(REPORT_FORMS, self.format, output)
+        if self.open and not form.drawn:
+            raise UsageError(
+                f"--open shows a page, and {form.name} is none. Give -o report.html, "
+                "or neither -o nor --format."
+            )
+        check_page_has_a_file(form, output, "report")
+        return ReportPlace(form, output, self.details)
+
+
 app = typer.Typer(add_completion=False)
 
 
@@ -92,15 +126,13 @@ app = typer.Typer(add_completion=False)
     short_help="where the step's time goes, why, and what to change",
 )
 @takes(Reading)
+@takes(Showing)
 def analyze(
     paths: Paths,
     reading: Reading,
+    showing: Showing,
     config: IgnoredBy = None,
     fail_on: FailOn = None,
-    format: ReportFormat = None,
-    output: Output = None,
-    details: Details = False,
-    open: Open = False,
     workers: Workers = None,
 ) -> int:
     """Say where the step's time goes, why, and what to change.
@@ -108,42 +140,31 @@ def analyze(
     Reads a trace that the TensorFlow or JAX profiler wrote; nothing is ever written
     beside it.
     """
-    if temporary := open and output is None:
-        output = (
-            Path(tempfile.gettempdir())
-            / f"tfadvisor-{os.urandom(6).hex()}"
-            / "report.html"
-        )
-    form = form_of(REPORT_FORMS, format, output)
-    if open and not form.drawn:
-        raise UsageError(
-            f"--open shows a page, and {form.name} is none. Give -o report.html, or "
-            "neither -o nor --format."
-        )
-    check_page_has_a_file(form, output, "report")
-    options = reading.options()
+    place = showing.place()
     options = replace(
-        options,
+        reading.options(),
         processes=processes(workers),
         ignored=_ignored(config, reading.rules or ()),
     )
     read = places(paths)
     chosen = chosen_run(read, options)
-    if output is not None:
-        check_outside(output, read, "--output")
-    report, subject = _measured(chosen, options, form)
-    if temporary and output is not None:
-        output.parent.mkdir(
-            mode=0o700
-        )  # not before: what cannot be analysed leaves nothing
-    write_form(
-        form, subject, output, **({"details": details} if form.on_screen else {})
-    )
-    if open and output is not None:
-        webbrowser.open(output.resolve().as_uri())
+    if place.output is not None:
+        check_outside(place.output, read, "--output")
+
+    report, subject = _measured(chosen, options, place.form)
+    _show(subject, place, showing)
     for broken in report.broken:
         note(f"{broken.name}: {broken.error}")
     return exit_code(report, Severity(fail_on) if fail_on else None)
+
+
+def _show(subject: object, place: ReportPlace, showing: Showing) -> None:
+    output = place.output
+    if output is not None and showing.is_temporary:
+        output.parent.mkdir(mode=0o700)  # not before: a failed analysis leaves nothing
+    write_form(place.form, subject, output, **place.settings)
+    if output is not None and showing.open:
+        webbrowser.open(output.resolve().as_uri())
 
 
 _CONFIGURATIONS = ("tfadvisor.toml", "pyproject.toml")
@@ -156,23 +177,22 @@ def _ignored(config: Path | None, rules: Sequence[Path]) -> Mapping[str, str]:
     Raises UsageError for one that cannot be used.
     """
     here = Path.cwd()
-    if config is None and not any(
-        (one / name).is_file()
-        for one in (here, *here.parents)
-        for name in _CONFIGURATIONS
-    ):
+    folders = (here, *here.parents)
+    if config is None and not any(_has_configuration(one) for one in folders):
         return {}
     from tfadvisor.comparison.gate.read_config import ignored_of_project
 
     return ignored_of_project(config, rules)
 
 
+def _has_configuration(folder: Path) -> bool:
+    return any((folder / name).is_file() for name in _CONFIGURATIONS)
+
+
 def _measured(run: Run, options: Options, form: Form) -> tuple[Report, object]:
     """The report, and what the form is written from."""
-    from tfadvisor.analysis import (
-        analyze_run,
-        draw_run,
-    )  # imports NumPy, which no --help needs
+    # imports NumPy, which no --help needs
+    from tfadvisor.analysis import analyze_run, draw_run
     from tfadvisor.cli.recording import reading_progress
 
     with reading_progress(run) as progress:
@@ -186,6 +206,7 @@ def _measured(run: Run, options: Options, form: Form) -> tuple[Report, object]:
 def exit_code(report: Report, fail_on: Severity | None) -> int:
     """1 for a finding at the level, 5 when a rule or metric broke, else 0."""
     worst = report.worst()
-    if fail_on is not None and worst is not None and worst.rank >= fail_on.rank:
+    is_severe = worst is not None and fail_on is not None and worst.rank >= fail_on.rank
+    if is_severe:
         return 1
     return 5 if report.broken else 0

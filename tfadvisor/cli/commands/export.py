@@ -137,14 +137,33 @@ def _to_pgle(paths: list[Path], options: Options, output: Path | None) -> int:
     Raises UsageError for what the profile cannot be made with, TraceError where no
     event names an instruction.
     """
+    # other exports need none of it
     from tfadvisor.cli.recording import bounded
-    from tfadvisor.serve.export.perfetto_conclusions import (
-        export_file,
-    )  # other exports need none of it
-    from tfadvisor.serve.export.pgle import as_binary, profile
+    from tfadvisor.serve.export.pgle import profile
     from tfadvisor.serve.export.pgle_events import remarks
 
     target = output or _new_name(chosen_run(paths[:1], options), "pgle")
+    _check_profile(target, paths, options)
+    files = _files(paths, options)
+    with bounded(files):
+        made = profile(files)
+
+    against = list(remarks(made.facts))
+    if not made.costs:
+        cause = "no event of a device names an instruction of XLA."
+        raise TraceError(
+            str(paths[0]),
+            f"holds no cost: {against[0] if against else cause}",
+            "Record a run of JAX, or of `jit_compile=True`, on GPUs.",
+        )
+    _write_profile(made, target)
+    for remark in against:
+        note(remark)
+    _print(made, target, len(files))
+    return 0
+
+
+def _check_profile(target: Path, paths: Sequence[Path], options: Options) -> None:
     check_outside(target, paths, "--output")
     if target.suffix != ".pb":
         raise UsageError(
@@ -156,21 +175,12 @@ def _to_pgle(paths: list[Path], options: Options, output: Path | None) -> int:
             "--steps: a profile is made of whole traces. Record the steps that you "
             "want."
         )
-    files = _files(paths, options)
-    with bounded(files):
-        made = profile(files)
-    against = list(remarks(made.facts))
-    if not made.costs:
-        cause = (
-            against[0]
-            if against
-            else "no event of a device names an instruction of XLA."
-        )
-        raise TraceError(
-            str(paths[0]),
-            f"holds no cost: {cause}",
-            "Record a run of JAX, or of `jit_compile=True`, on GPUs.",
-        )
+
+
+def _write_profile(made: Profile, target: Path) -> None:
+    from tfadvisor.serve.export.perfetto_conclusions import export_file
+    from tfadvisor.serve.export.pgle import as_binary
+
     try:
         with export_file(target) as file:
             file.write(as_binary(made.costs))
@@ -179,21 +189,16 @@ def _to_pgle(paths: list[Path], options: Options, output: Path | None) -> int:
             f"--output {target}: cannot be written: {error.strerror or error}."
         ) from error
     note(f"wrote {target}.")
-    for one in against:
-        note(one)
-    _print(made, target, len(files))
-    return 0
 
 
 def _files(paths: Sequence[Path], options: Options) -> list[Path]:
     """All hosts of each path's run, files with the very bytes of another one once."""
     from tfadvisor.trace.runs import choose_run, without_duplicates
 
-    found = [
-        file
-        for path in paths
-        for file in choose_run([path], options.run, options.host)[0].files
-    ]
+    found: list[Path] = []
+    for path in paths:
+        run, _ = choose_run([path], options.run, options.host)
+        found += run.files
     kept, left_out = without_duplicates(found)
     for file in left_out:
         note(f"{file} holds the very bytes of another file, and counts once.")

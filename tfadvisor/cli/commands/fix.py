@@ -26,8 +26,10 @@ from tfadvisor.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tfadvisor.act.repair.plan import Plan
+    from tfadvisor.act.repair.plan import At, Plan
     from tfadvisor.act.repair.sources import Sources
+    from tfadvisor.analysis import Options
+    from tfadvisor.report.model import Report
 
 _EXAMPLES = """\
 Examples:
@@ -138,38 +140,20 @@ def fix(
     the place. Else the program is searched for the pattern of the fault. Where it is in
     several places, they are listed, and --at names one.
     """
-    if diff and apply:
-        raise UsageError("--diff prints and --apply writes. Give one of them.")
     command = context.meta.get(_COMMAND, ())
-    if check != bool(command):
-        raise UsageError(
-            "--check and the command go together: tfadvisor fix logdir/ --check -- "
-            "python train.py"
-        )
-    from tfadvisor.act.repair.plan import (
-        at_of,
-        plan_of,
-        plan_words,
-        with_patches,
-    )  # --help needs none of these
+    _check_together(command, diff=diff, apply=apply, check=check)
+    # --help needs none of these
+    from tfadvisor.act.repair.plan import at_of, plan_words, with_patches
     from tfadvisor.act.repair.sources import read_sources
-    from tfadvisor.advice.loading.catalogue import load_catalogue
-    from tfadvisor.analysis import analyze_run
-    from tfadvisor.cli.recording import reading_progress
 
-    chosen_place = None if at is None else at_of(at)
+    place = None if at is None else at_of(at)
     sources = read_sources(source)
     options = reading.options()
-    chosen = chosen_run(places(paths), options)
-    with reading_progress(chosen) as progress:
-        report = analyze_run(chosen, options, progress)
-    codemods = {
-        one.id: one.codemods
-        for one in load_catalogue(options.rules, preview=True).rules
-    }
-    plan = plan_of(report, codemods, sources, rule or [], chosen_place)
-    for one in sources.left_alone:
-        note(f"{one.name} is left alone: {one.why}")
+    report = _analyzed(places(paths), options)
+    plan = _planned(report, options, sources, rule or (), place)
+    for file in sources.left_alone:
+        note(f"{file.name} is left alone: {file.why}")
+
     broken = check and _is_broken(plan, sources, command)
     if apply and not broken:
         _write(plan, sources)
@@ -179,7 +163,46 @@ def fix(
         write_json(with_patches(report, plan).to_dict())
     for line in plan_words(plan):
         note(line)
-    return 3 if broken else 0 if plan.patched else 4
+    if broken:
+        return 3
+    return 0 if plan.patched else 4
+
+
+def _check_together(
+    command: Sequence[str], *, diff: bool, apply: bool, check: bool
+) -> None:
+    """Raises UsageError for options that do not go together."""
+    if diff and apply:
+        raise UsageError("--diff prints and --apply writes. Give one of them.")
+    if check != bool(command):
+        raise UsageError(
+            "--check and the command go together: tfadvisor fix logdir/ --check -- "
+            "python train.py"
+        )
+
+
+def _analyzed(paths: Sequence[Path], options: Options) -> Report:
+    from tfadvisor.analysis import analyze_run
+    from tfadvisor.cli.recording import reading_progress
+
+    chosen = chosen_run(paths, options)
+    with reading_progress(chosen) as progress:
+        return analyze_run(chosen, options, progress)
+
+
+def _planned(
+    report: Report,
+    options: Options,
+    sources: Sources,
+    rules: Sequence[str],
+    place: At | None,
+) -> Plan:
+    from tfadvisor.act.repair.plan import plan_of
+    from tfadvisor.advice.loading.catalogue import load_catalogue
+
+    catalogue = load_catalogue(options.rules, preview=True)
+    codemods = {rule.id: rule.codemods for rule in catalogue.rules}
+    return plan_of(report, codemods, sources, rules, place)
 
 
 def _is_broken(plan: Plan, sources: Sources, command: Sequence[str]) -> bool:
@@ -189,13 +212,7 @@ def _is_broken(plan: Plan, sources: Sources, command: Sequence[str]) -> bool:
     from tfadvisor.act.trial.first_step import first_broken
     from tfadvisor.act.trial.one_run import Asked
 
-    paths = {one.name: str(one.path) for one in sources.files}
-    texts: dict[str, str] = {}
-    patches = []
-    for one in plan.patched:
-        if one.text:
-            texts = {**texts, paths[one.patch.file]: one.text}
-            patches.append((one.rule_id, texts))
+    patches = _patches(plan, sources)
     if not patches:
         return False
     asked = Asked()
@@ -204,13 +221,25 @@ def _is_broken(plan: Plan, sources: Sources, command: Sequence[str]) -> bool:
     if broken is None:
         note("checked: the patched program comes through its first steps.")
         return False
+
     name, why = broken
-    note(
-        f"{name}: the patched program fails: {why}."
-        if name
-        else f"the program fails without any patch: {why}."
-    )
+    if name:
+        note(f"{name}: the patched program fails: {why}.")
+    else:
+        note(f"the program fails without any patch: {why}.")
     return True
+
+
+def _patches(plan: Plan, sources: Sources) -> list[tuple[str, dict[str, str]]]:
+    """Of each rule in turn, every file that is patched by then."""
+    paths = {file.name: str(file.path) for file in sources.files}
+    texts: dict[str, str] = {}
+    patches: list[tuple[str, dict[str, str]]] = []
+    for step in plan.patched:
+        if step.text:
+            texts = {**texts, paths[step.patch.file]: step.text}
+            patches.append((step.rule_id, texts))
+    return patches
 
 
 def _write(plan: Plan, sources: Sources) -> None:

@@ -282,7 +282,7 @@ def _ablated(command: Sequence[str], kept: KeptRun) -> KeptRun:
     from tfadvisor.act.trial.asked_for import settings_of
     from tfadvisor.act.trial.conduct import Wanted, try_out
     from tfadvisor.act.trial.one_run import Asked
-    from tfadvisor.cli.commands.try_out import keep_in_ledger, told
+    from tfadvisor.cli.commands.try_out import arm_shown, keep_in_ledger
     from tfadvisor.comparison.ledger import sketch_of
     from tfadvisor.report.wording import advice
 
@@ -302,7 +302,7 @@ def _ablated(command: Sequence[str], kept: KeptRun) -> KeptRun:
 
     asked = Asked()
     try:
-        with asked.heeded(), told() as tell:
+        with asked.heeded(), arm_shown() as tell:
             result = try_out(wanted, asked, tell)
     except TraceError as error:
         note(f"no part was taken out: {error}")

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import msgspec
 import typer
 
 from tfadvisor.cli.outputs import note, write_out, write_output
@@ -22,7 +23,7 @@ from tfadvisor.cli.reading_options import (
     seconds_in,
 )
 from tfadvisor.cli.recording import TheCommand
-from tfadvisor.cli.typer_commands import Command, option
+from tfadvisor.cli.typer_commands import Command, option, takes
 from tfadvisor.errors import NothingToCompare, UsageError
 from tfadvisor.text_page import screen_of
 
@@ -118,6 +119,26 @@ LedgerFile = Annotated[
 ]
 Format = Annotated[str | None, one_format(("text", "json"), "format of the result")]
 
+
+class Trying(msgspec.Struct, frozen=True, kw_only=True):
+    """What is tried, and for how long, as the options of the command say it."""
+
+    patch: Patches = None
+    env: Settings = None
+    from_: From = None
+    ablate: Ablate = False
+    passes: Passes = False
+    source: SourcePlace = None
+    budget: Budget = "10m"
+    rules: RuleFolders = None
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether no option asks for a candidate."""
+        asked = (self.patch, self.env, self.from_, self.ablate, self.passes)
+        return not any(asked)
+
+
 app = typer.Typer(add_completion=False)
 
 
@@ -128,16 +149,11 @@ app = typer.Typer(add_completion=False)
     short_help="benchmark candidate changes against the unmodified program",
     context_settings={"allow_interspersed_args": False},
 )
+@takes(Trying)
 def try_out(
+    *,
     command: TheCommand,
-    patch: Patches = None,
-    env: Settings = None,
-    from_: From = None,
-    ablate: Ablate = False,
-    passes: Passes = False,
-    source: SourcePlace = None,
-    budget: Budget = "10m",
-    rules: RuleFolders = None,
+    trying: Trying,
     ledger: LedgerFile = LEDGER,
     format: Format = None,
     output: Output = None,
@@ -147,61 +163,57 @@ def try_out(
     The fixes of a report, your own patches, variables, XLA's passes: each is a
     candidate.
     """
-    seconds = seconds_in(budget)
-    if not (patch or env or from_ or passes or ablate):
+    seconds = seconds_in(trying.budget)
+    if trying.is_nothing:
         raise UsageError(
             "nothing to try: give --patch, --env, --from, --ablate or --passes."
         )
-    from tfadvisor.act.trial.asked_for import asked_for  # --help needs none of these
-    from tfadvisor.act.trial.one_run import Asked
-    from tfadvisor.cli.recording import bounded
+    from tfadvisor.act.trial.one_run import Asked  # --help needs none of it
 
-    wanted = asked_for(
-        command,
-        patch or [],
-        env or [],
-        from_,
-        source,
-        rules or [],
-        bounded,
-        settings_only=ablate and not patch,
-    )
+    wanted = _wanted(command, trying)
     asked = Asked()
-    with asked.heeded(), told() as tell:
-        result = _tried(
-            wanted,
-            command,
-            passes=passes,
-            ablate=ablate,
-            seconds=seconds,
-            asked=asked,
-            tell=tell,
-        )
-    _write(
-        result,
-        format or ("json" if output and output.suffix == ".json" else "text"),
-        output,
-    )
+    with asked.heeded(), arm_shown() as tell:
+        result = _tried(wanted, command, trying, seconds, asked, tell)
+    _write(result, format or _usual_format(output), output)
     keep_in_ledger(result, wanted.sketch, ledger)
     if asked.end:
         raise KeyboardInterrupt
     return EXIT_CODES[result.outcome]
 
 
+def _wanted(command: Sequence[str], trying: Trying) -> AskedFor:
+    from tfadvisor.act.trial.asked_for import asked_for
+    from tfadvisor.cli.recording import bounded
+
+    return asked_for(
+        command,
+        trying.patch or [],
+        trying.env or [],
+        trying.from_,
+        trying.source,
+        trying.rules or [],
+        bounded,
+        settings_only=trying.ablate and not trying.patch,
+    )
+
+
+def _usual_format(output: Path | None) -> str:
+    return "json" if output is not None and output.suffix == ".json" else "text"
+
+
 def _tried(
     wanted: AskedFor,
     command: Sequence[str],
-    *,
-    passes: bool,
-    ablate: bool,
+    trying: Trying,
     seconds: float,
     asked: Asked,
     tell: Tell,
 ) -> TrialResult:
+    from tfadvisor.act.trial.asked_for import pass_candidates
     from tfadvisor.act.trial.conduct import Wanted, try_out
 
     candidates = wanted.candidates
-    if not candidates and not passes and not ablate:
+    if not candidates and not trying.passes and not trying.ablate:
         raise NothingToCompare(
             str(wanted.origin),
             "its findings offer no change of this program.",
@@ -212,17 +224,16 @@ def _tried(
         "ends each run when its steps are timed:"
         " what the program writes, it writes in each run (TFADVISOR_TRY=1 tells it)."
     )
-    if passes:
-        from tfadvisor.act.trial.asked_for import pass_candidates
-
+    if trying.passes:
         candidates = (*candidates, *pass_candidates(command, seconds, asked, tell))
-    return try_out(
-        Wanted(
-            tuple(command), candidates, seconds, step_ms=wanted.step_ms, ablate=ablate
-        ),
-        asked,
-        tell,
+    arms = Wanted(
+        tuple(command),
+        candidates,
+        seconds,
+        step_ms=wanted.step_ms,
+        ablate=trying.ablate,
     )
+    return try_out(arms, asked, tell)
 
 
 def _words(seconds: float) -> str:
@@ -230,7 +241,7 @@ def _words(seconds: float) -> str:
 
 
 @contextmanager
-def told() -> Iterator[Tell]:
+def arm_shown() -> Iterator[Tell]:
     """Shows which arm runs, on a terminal."""
     if not sys.stderr.isatty():
         yield lambda words: None

@@ -58,12 +58,11 @@ class Origin(msgspec.Struct, frozen=True):
 def commit_and_branch(environment: Mapping[str, str], folder: Path) -> tuple[str, str]:
     """As CI says, else as git says of a folder; "" for what neither knows."""
     commit = _first(environment, _COMMIT) or _git(folder, "rev-parse", "HEAD")
-    branch = _first(environment, _BRANCH) or _git(
-        folder, "symbolic-ref", "--short", "-q", "HEAD"
-    )
-    return commit if _HASH.fullmatch(commit) else "", branch.removeprefix("origin/")[
-        :_LONGEST_ORIGIN
-    ]
+    branch = _first(environment, _BRANCH)
+    branch = branch or _git(folder, "symbolic-ref", "--short", "-q", "HEAD")
+    if not _HASH.fullmatch(commit):
+        commit = ""
+    return commit, branch.removeprefix("origin/")[:_LONGEST_ORIGIN]
 
 
 def _first(environment: Mapping[str, str], names: tuple[str, ...]) -> str:
@@ -159,14 +158,16 @@ def snapshot_of(
             "none.",
         )
     ops, rest = hottest(side.ops, side.rest_ms, _MOST_OPS)
+    hosts = report.run.hosts
+    key = Key(
+        model,
+        report.run.framework,
+        devices_of(report),
+        len(hosts),
+        dict(labels or {}),
+    )
     return Snapshot(
-        key=Key(
-            model,
-            report.run.framework,
-            devices_of(report),
-            len(report.run.hosts),
-            dict(labels or {}),
-        ),
+        key=key,
         about=_about(report),
         fingerprint=_fingerprint(report),
         recorded_at=report.run.captured_at or "",
@@ -175,19 +176,15 @@ def snapshot_of(
         note="",
         side=replace(side, ops=ops, rest_ms=rest),
         errors=_errors(side),
-        origin=Origin(machine=", ".join(report.run.hosts[:_MOST_HOSTS])[:_LONGEST]),
+        origin=Origin(machine=", ".join(hosts[:_MOST_HOSTS])[:_LONGEST]),
     )
 
 
 def devices_of(report: Report) -> str:
     """`2 gpu NVIDIA H100, 1 cpu`."""
-    counted = Counter(
-        f"{device.kind} {device.model}".strip() for device in report.run.devices
-    )
-    return (
-        ", ".join(f"{number} {what}" for what, number in sorted(counted.items()))
-        or "none"
-    )
+    kinds = [f"{device.kind} {device.model}".strip() for device in report.run.devices]
+    counted = sorted(Counter(kinds).items())
+    return ", ".join(f"{number} {what}" for what, number in counted) or "none"
 
 
 def programs_of(report: Report) -> str:
@@ -205,12 +202,8 @@ def _work(report: Report) -> str:
     """GFLOP of the listed ops of one step, where all that compute tell: another batch
     or model does other work.
     """
-    known = [op for op in report.ops if op.flops]
-    return (
-        f"{sum((op.flops or 0) * op.count_per_step for op in known) / 1e9:.3g}"
-        if known
-        else ""
-    )
+    known = [(op.flops or 0) * op.count_per_step for op in report.ops if op.flops]
+    return f"{sum(known) / 1e9:.3g}" if known else ""
 
 
 def _about(report: Report) -> dict[str, str]:
@@ -229,18 +222,22 @@ def _about(report: Report) -> dict[str, str]:
 
 def _precision(report: Report) -> str:
     """The precision that takes most kernel time, where kernels tell."""
-    metrics = {one: report.metrics.get(f"{one}_kernel_share") for one in _PRECISIONS}
-    shares = {
-        one: metric.value
-        for one, metric in metrics.items()
-        if metric is not None and metric.value
-    }
-    return max(shares, key=lambda one: shares[one] or 0.0, default="")
+    shares: dict[str, float] = {}
+    for precision in _PRECISIONS:
+        share = _value(report, f"{precision}_kernel_share")
+        if share:
+            shares[precision] = share
+    return max(shares, key=lambda precision: shares[precision], default="")
 
 
 def _words(report: Report, metric: str) -> str:
-    value = report.metrics[metric].value if metric in report.metrics else None
+    value = _value(report, metric)
     return f"{value:.0f}" if value is not None else ""
+
+
+def _value(report: Report, metric: str) -> float | None:
+    known = report.metrics.get(metric)
+    return known.value if known is not None else None
 
 
 def _errors(side: Side) -> dict[str, float]:
@@ -270,6 +267,11 @@ def _fingerprint(report: Report) -> str:
 
 
 # Which runs of a store a run may be measured against.
+
+_ONLY_THIS = "the baseline holds only this trace: there is nothing to compare"
+_HOLDS_THIS = (
+    "The baseline also holds this trace; the gate does not compare it with itself."
+)
 
 
 class Baseline(msgspec.Struct, frozen=True):
@@ -305,39 +307,42 @@ def choose(
     candidates themselves.
     """
     first = candidates[0]
-    mixed = [
-        one for other in candidates[1:] for one in must_be_alike(first.key, other.key)
-    ]
+    mixed = _differences(candidates)
     if mixed:
-        return Baseline(
-            (),
-            tuple(f"candidates differ: {one}" for one in dict.fromkeys(mixed)),
-            (),
-            (),
-        )
+        return _refused(*(f"candidates differ: {one}" for one in mixed))
+
     of_model = [run for run in stored if run.key.model == first.key.model]
     if not of_model:
         return Baseline((), (), (_first_run(stored, first),), ())
     alike = [run for run in of_model if not must_be_alike(run.key, first.key)]
     if not alike:
-        return Baseline((), must_be_alike(of_model[-1].key, first.key), (), ())
-    known = {one.fingerprint for one in candidates}
+        return _refused(*must_be_alike(of_model[-1].key, first.key))
+    return _of_comparable(alike, candidates, keep)
+
+
+def _of_comparable(
+    alike: Sequence[Snapshot], candidates: Sequence[Snapshot], keep: int
+) -> Baseline:
+    known = {candidate.fingerprint for candidate in candidates}
     others = [run for run in alike if run.fingerprint not in known]
     if not others:
-        return Baseline(
-            (),
-            ("the baseline holds only this trace: there is nothing to compare",),
-            (),
-            (),
-        )
-    notices = []
-    if known.intersection(run.fingerprint for run in alike):
-        notices.append(
-            "The baseline also holds this trace; the gate does not compare it with "
-            "itself."
-        )
+        return _refused(_ONLY_THIS)
+    notices = (_HOLDS_THIS,) if len(others) < len(alike) else ()
     runs = tuple(others[-keep:])
-    return Baseline(runs, (), tuple(notices), may_differ(runs[-1], first))
+    return Baseline(runs, (), notices, may_differ(runs[-1], candidates[0]))
+
+
+def _refused(*why: str) -> Baseline:
+    return Baseline((), why, (), ())
+
+
+def _differences(candidates: Sequence[Snapshot]) -> list[str]:
+    """In what candidates differ that must be alike, each once."""
+    first, *others = candidates
+    found: dict[str, None] = {}
+    for other in others:
+        found |= dict.fromkeys(must_be_alike(first.key, other.key))
+    return list(found)
 
 
 def _first_run(stored: Sequence[Snapshot], first: Snapshot) -> str:
@@ -361,34 +366,34 @@ def must_be_alike(base: Key, new: Key) -> tuple[str, ...]:
     """The differences that forbid a comparison, in words; none when the runs are
     comparable.
     """
-    found = [
-        f"{what}: {one} in the baseline, {other} now"
-        for what, one, other in (
-            ("model", base.model, new.model),
-            ("framework", base.framework, new.framework),
-            ("devices", base.devices, new.devices),
-            ("hosts", str(base.hosts), str(new.hosts)),
-        )
-        if one != other
+    pairs = [
+        ("model", base.model, new.model),
+        ("framework", base.framework, new.framework),
+        ("devices", base.devices, new.devices),
+        ("hosts", str(base.hosts), str(new.hosts)),
     ]
     for label in sorted({*base.labels, *new.labels}):
-        one, other = (
-            base.labels.get(label, "not given"),
-            new.labels.get(label, "not given"),
-        )
-        if one != other:
-            found.append(f"label {label}: {one} in the baseline, {other} now")
-    return tuple(found)
+        one = base.labels.get(label, "not given")
+        other = new.labels.get(label, "not given")
+        pairs.append((f"label {label}", one, other))
+    return tuple(
+        _difference(what, one, other) for what, one, other in pairs if one != other
+    )
 
 
 def may_differ(base: Snapshot, new: Snapshot) -> tuple[str, ...]:
     """The differences that are worth telling beside a verdict."""
-    return tuple(
-        f"{what}: {base.about.get(what, 'unknown')} in the baseline, "
-        f"{new.about.get(what, 'unknown')} now"
-        for what in dict.fromkeys([*base.about, *new.about])
-        if not _alike(base.about.get(what, ""), new.about.get(what, ""))
-    )
+    found: list[str] = []
+    for what in dict.fromkeys([*base.about, *new.about]):
+        one = base.about.get(what, "")
+        other = new.about.get(what, "")
+        if not _alike(one, other):
+            found.append(_difference(what, one or "unknown", other or "unknown"))
+    return tuple(found)
+
+
+def _difference(what: str, base: str, new: str) -> str:
+    return f"{what}: {base} in the baseline, {new} now"
 
 
 def _alike(one: str, other: str) -> bool:

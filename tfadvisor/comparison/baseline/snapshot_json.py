@@ -98,19 +98,18 @@ def as_text(snapshot: Snapshot) -> str:
     digits.
     """
     side = snapshot.side
+    times = {
+        "mean": side.mean_ms,
+        "median": side.median_ms,
+        "median_error": side.median_error_ms,
+    }
     parts = {
         "tfadvisor_snapshot": FORMAT,
         **{name: getattr(snapshot, name) for name in _ALIKE},
         "errors": _rounded(snapshot.errors),
         "name": side.name,
         "steps": side.steps,
-        "step_ms": _rounded(
-            {
-                "mean": side.mean_ms,
-                "median": side.median_ms,
-                "median_error": side.median_error_ms,
-            }
-        ),
+        "step_ms": _rounded(times),
         "class_ms": _rounded(side.class_ms),
         "class_error_ms": _rounded(side.class_error_ms),
         "metrics": {name: _metric(side, name) for name in side.metrics},
@@ -118,9 +117,8 @@ def as_text(snapshot: Snapshot) -> str:
         "rest_ms": _rounded(side.rest_ms),
     }
     lines = [f'"{name}": {_json(value)}' for name, value in parts.items()]
-    lines.append(
-        '"ops": [' + ",".join(f"\n  {_json(_row(op))}" for op in side.ops) + "]"
-    )
+    ops = ",".join(f"\n  {_json(_row(op))}" for op in side.ops)
+    lines.append(f'"ops": [{ops}]')
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
@@ -135,43 +133,52 @@ def from_text(text: str) -> Snapshot:
         )
     try:
         found = json.loads(text, parse_constant=_refuse_constant)
-        written = msgspec.convert(found, _Format).tfadvisor_snapshot
-        if written != FORMAT:
-            raise SnapshotError(
-                f"it is of format {written}, and this version of tfadvisor reads "
-                f"format {FORMAT}"
-            )
-        read = msgspec.convert(found, _File)
+        _check_format(msgspec.convert(found, _Format))
+        return _snapshot(msgspec.convert(found, _File))
     except msgspec.ValidationError as error:
         raise SnapshotError(f"it is no snapshot of tfadvisor: {error}") from error
     except (ValueError, RecursionError) as error:
         raise SnapshotError(f"it is not JSON ({error}); it may be cut short") from error
-    metrics, class_ms, rest_ms = (
-        read.metrics,
-        _known(read.class_ms),
-        _known(read.rest_ms),
-    )
-    total = sum(one.ms_per_step for one in read.ops) + sum(rest_ms.values())
+
+
+def _check_format(found: _Format) -> None:
+    written = found.tfadvisor_snapshot
+    if written != FORMAT:
+        raise SnapshotError(
+            f"it is of format {written}, and this version of tfadvisor reads format "
+            f"{FORMAT}"
+        )
+
+
+def _snapshot(read: _File) -> Snapshot:
     return Snapshot(
         **{name: getattr(read, name) for name in _ALIKE},
         errors=_known(read.errors),
-        side=Side(
-            name=read.name,
-            steps=read.steps,
-            mean_ms=read.step_ms.mean,
-            median_ms=read.step_ms.median,
-            median_error_ms=read.step_ms.median_error,
-            class_ms={name: class_ms.get(name, 0.0) for name in TIME_CLASSES},
-            class_error_ms=_known(read.class_error_ms),
-            ops=tuple(_op(one, total) for one in read.ops),
-            rest_ms=rest_ms,
-            metrics={name: one.value for name, one in metrics.items()},
-            units={name: one.unit for name, one in metrics.items()},
-            traits={
-                name: Traits(one.better, one.scatter) for name, one in metrics.items()
-            },
-            findings=read.findings,
-        ),
+        side=_side(read),
+    )
+
+
+def _side(read: _File) -> Side:
+    metrics = read.metrics.items()
+    class_ms = _known(read.class_ms)
+    rest_ms = _known(read.rest_ms)
+    total = sum(op.ms_per_step for op in read.ops) + sum(rest_ms.values())
+    return Side(
+        name=read.name,
+        steps=read.steps,
+        mean_ms=read.step_ms.mean,
+        median_ms=read.step_ms.median,
+        median_error_ms=read.step_ms.median_error,
+        class_ms={name: class_ms.get(name, 0.0) for name in TIME_CLASSES},
+        class_error_ms=_known(read.class_error_ms),
+        ops=tuple(_op(op, total) for op in read.ops),
+        rest_ms=rest_ms,
+        metrics={name: metric.value for name, metric in metrics},
+        units={name: metric.unit for name, metric in metrics},
+        traits={
+            name: Traits(metric.better, metric.scatter) for name, metric in metrics
+        },
+        findings=read.findings,
     )
 
 
@@ -187,12 +194,12 @@ def _metric(side: Side, name: str) -> _Metric:
 
 def _op(one: _Op, total: float) -> Op:
     """total: of all ops, ms a step."""
-    whole = {
-        name: None if (value := getattr(one, name)) is None else int(value)
-        for name in ("flops", "bytes", "line")
-    }
+    given = asdict(one)
+    for name in ("flops", "bytes", "line"):
+        if given[name] is not None:
+            given[name] = int(given[name])
     share = one.ms_per_step / total if total > 0 else 0.0
-    return Op(op=None, share=share, precision=None, **{**asdict(one), **whole})
+    return Op(op=None, share=share, precision=None, **given)
 
 
 def _row(op: Op) -> _Op:

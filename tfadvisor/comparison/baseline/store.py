@@ -2,7 +2,8 @@
 other writers.
 
 DIR/<model>/<recorded at>-<fingerprint>.json     the runs
-DIR/.pending/<model>-<key>.json                  what the gate judged last, for `baseline accept`
+DIR/.pending/<model>-<key>.json                  what the gate judged last, for
+                                                 `baseline accept`
 """
 
 from __future__ import annotations
@@ -110,44 +111,70 @@ def add(
     """Adds runs to their baselines and drops the oldest beyond `keep`. Returns (added,
     there already).
     """
-    added, known = [], []
+    added: list[Kept] = []
+    known: list[Kept] = []
     with writing(folder):
         for snapshot in snapshots:
-            alike = [
-                kept
-                for kept in read_store(folder).runs
-                if not must_be_alike(kept.snapshot.key, snapshot.key)
-            ]
-            same = [
-                kept
-                for kept in alike
-                if kept.snapshot.fingerprint == snapshot.fingerprint
-            ]
+            alike = _comparable(folder, snapshot)
+            same = [kept for kept in alike if _is_same(kept, snapshot)]
             if same and not next_level:
                 known += same
                 continue
-            level = max((kept.snapshot.level for kept in alike), default=0) + (
-                1 if next_level and alike else 0
-            )
-            now = datetime.now(timezone.utc).isoformat(timespec="microseconds")
-            kept = Kept(
-                _file_of(folder, snapshot), replace(snapshot, level=level, added_at=now)
-            )
-            kept.file.parent.mkdir(parents=True, exist_ok=True)
-            text = as_text(kept.snapshot)
-            try:
-                from_text(text)
-            except SnapshotError as error:
-                raise UsageError(
-                    f"{kept.file}: is not written, since it could not be read again: "
-                    f"{error}."
-                ) from error
-            replace_file(kept.file, text)
+
+            kept = _new(folder, snapshot, alike, next_level=next_level)
+            _write(kept)
             added.append(kept)
             others = [one for one in alike if one.file != kept.file]
-            for old in others[: max(len(others) + 1 - keep, 0)]:
-                old.file.unlink(missing_ok=True)
+            _drop(others, len(others) + 1 - keep)
     return added, known
+
+
+def _comparable(folder: Path, snapshot: Snapshot) -> list[Kept]:
+    """The runs of a store that are of the snapshot's baseline, oldest first."""
+    return [
+        kept
+        for kept in read_store(folder).runs
+        if not must_be_alike(kept.snapshot.key, snapshot.key)
+    ]
+
+
+def _is_same(kept: Kept, snapshot: Snapshot) -> bool:
+    return kept.snapshot.fingerprint == snapshot.fingerprint
+
+
+def _new(
+    folder: Path, snapshot: Snapshot, alike: Sequence[Kept], *, next_level: bool
+) -> Kept:
+    """The snapshot as it is kept, at the level of its baseline or the next one."""
+    level = max((kept.snapshot.level for kept in alike), default=0)
+    if next_level and alike:
+        level += 1
+    now = datetime.now(timezone.utc).isoformat(timespec="microseconds")
+    return Kept(
+        _file_of(folder, snapshot),
+        replace(snapshot, level=level, added_at=now),
+    )
+
+
+def _write(kept: Kept) -> None:
+    """Raises UsageError for what could not be read again."""
+    text = as_text(kept.snapshot)
+    try:
+        from_text(text)
+    except SnapshotError as error:
+        raise UsageError(
+            f"{kept.file}: is not written, since it could not be read again: {error}."
+        ) from error
+    kept.file.parent.mkdir(parents=True, exist_ok=True)
+    replace_file(kept.file, text)
+
+
+def _drop(runs: Sequence[Kept], number: int) -> list[Kept]:
+    """Removes so many of the first; none below 1."""
+    gone = list(runs[: max(number, 0)])
+    for kept in gone:
+        kept.file.unlink(missing_ok=True)
+    return gone
 
 
 @contextmanager
@@ -221,15 +248,14 @@ def named(folder: Path, names: Sequence[str]) -> list[Kept]:
         fitting = [kept for kept in runs if name and _fits(kept, name)]
         if len(fitting) != 1:
             known = [kept.file.stem for kept in runs]
-            what = (
-                f"fits {len(fitting)} runs"
-                if fitting
-                else f"is no run of it{did_you_mean(name, known)}"
-            )
+            what = f"is no run of it{did_you_mean(name, known)}"
+            if fitting:
+                what = f"fits {len(fitting)} runs"
             raise UsageError(
                 f"{folder}: {name} {what}. `tfadvisor baseline list` names them."
             )
-        found[fitting[0].file] = fitting[0]
+        (only,) = fitting
+        found[only.file] = only
     return list(found.values())
 
 
@@ -250,15 +276,11 @@ def prune(folder: Path, keep: int, model: str | None) -> list[Kept]:
     """
     gone: list[Kept] = []
     with writing(folder):
-        mine = (
-            kept
-            for kept in read_store(folder).runs
-            if model in (None, kept.snapshot.key.model)
-        )
-        for alike in listed((_digest(kept.snapshot), kept) for kept in mine).values():
-            gone += alike[: max(len(alike) - keep, 0)]
-        for kept in gone:
-            kept.file.unlink(missing_ok=True)
+        runs = read_store(folder).runs
+        mine = [kept for kept in runs if model in (None, kept.snapshot.key.model)]
+        by_key = listed((_digest(kept.snapshot), kept) for kept in mine)
+        for alike in by_key.values():
+            gone += _drop(alike, len(alike) - keep)
     return gone
 
 
