@@ -17,7 +17,7 @@ _FILE = Path(__file__).with_name("glossary.md")
 """Also a page of the documentation."""
 _HEADING = re.compile(r"^### ", re.M)
 _SECTION = re.compile(r"^## .*", re.M)
-_LINK = re.compile(r"\[([^\]]+)\]\([^)]*\)")
+_LINK = re.compile(r"\[([^\[\]]+)\]\([^()]*\)")
 _VERDICTS: Mapping[str, str] = {
     "imbalance": "Most of the lost step time is devices or hosts that wait for the one "
     "that is late.",

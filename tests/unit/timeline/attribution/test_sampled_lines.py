@@ -107,8 +107,7 @@ def test_what_only_samples_name_is_no_call_and_was_counted_by_nobody(
         built.measure().fact("longest_host_calls")
         == "Longest calls and lines: train.py:7 40%, log (train.py:20) 20%"
     )
-    (host,) = built.build().hosts
-    rows = [(one.place, one.calls_per_step) for one in page._calls(host)]
+    rows = [(one.place, one.calls_per_step) for one in page._calls(built.build())]
     assert rows == [("train.py:7", None), ("log (train.py:20)", 1.0)]
 
 
