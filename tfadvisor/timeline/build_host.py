@@ -32,7 +32,8 @@ from tfadvisor.timeline.host.driver import host_activity, host_classes_of_time
 from tfadvisor.timeline.host.host_costs import HostCost, host_calls, host_costs
 from tfadvisor.timeline.host.input_pipeline import input_pipeline, pipeline_work
 from tfadvisor.timeline.host.loop_frames import loop_frames
-from tfadvisor.timeline.host.threads import Threads, host_threads, without_threads
+from tfadvisor.timeline.host.thread_layout import without_threads
+from tfadvisor.timeline.host.threads import Threads, host_threads
 from tfadvisor.timeline.host_timeline import (
     HostEvidence,
     HostTimeline,

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from support.trace_builder import trace
 
-from tfadvisor.timeline.host.threads import host_threads, without_crossings
+from tfadvisor.timeline.host.crossing_frames import without_crossings
+from tfadvisor.timeline.host.threads import host_threads
 
 MS = 1_000_000_000
 

@@ -11,7 +11,8 @@ import numpy as np
 from msgspec.structs import astuple, replace
 
 from tfadvisor.arrays import true_at
-from tfadvisor.timeline.host.threads import Thread, Threads
+from tfadvisor.timeline.host.thread_layout import Thread
+from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import (
     BoolArray,
     Int64Array,

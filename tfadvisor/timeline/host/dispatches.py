@@ -11,7 +11,8 @@ import numpy as np
 
 from tfadvisor.arrays import blocks, distinct, is_in, occurrence, ranks, true_at
 from tfadvisor.tallies import added_up
-from tfadvisor.timeline.host.threads import Thread, Threads
+from tfadvisor.timeline.host.thread_layout import Thread
+from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import (
     EMPTY,
     BoolArray,

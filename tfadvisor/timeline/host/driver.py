@@ -20,7 +20,8 @@ from tfadvisor.timeline.host.dispatches import (
 )
 from tfadvisor.timeline.host.input_pipeline import made_batches
 from tfadvisor.timeline.host.loop_frames import calls_before_dispatches
-from tfadvisor.timeline.host.threads import Thread, Threads
+from tfadvisor.timeline.host.thread_layout import Thread
+from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import (
     EMPTY,
     BoolArray,

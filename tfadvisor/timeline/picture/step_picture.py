@@ -12,7 +12,8 @@ import numpy as np
 
 from tfadvisor.arrays import distinct, is_in
 from tfadvisor.errors import TraceError
-from tfadvisor.timeline.host.threads import Thread, Threads
+from tfadvisor.timeline.host.thread_layout import Thread
+from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import (
     BoolArray,
     Int64Array,

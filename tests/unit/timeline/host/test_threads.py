@@ -9,8 +9,10 @@ import pytest
 from support.trace_builder import TraceBuilder, trace
 
 from tfadvisor import arrays
+from tfadvisor.timeline.host import thread_layout
 from tfadvisor.timeline.host import threads as threads_module
-from tfadvisor.timeline.host.threads import Threads, host_threads, without_threads
+from tfadvisor.timeline.host.thread_layout import without_threads
+from tfadvisor.timeline.host.threads import Threads, host_threads
 from tfadvisor.timeline.names.classes import HostClass
 
 PS = 1_000_000
@@ -343,7 +345,7 @@ def test_a_large_trace_of_devices_goes_on_without_its_threads_events(
     """Two kernels before the threads' two calls and one behind: the kernels stay, and
     the threads have what they need.
     """
-    monkeypatch.setattr(threads_module, "_MANY", 2)
+    monkeypatch.setattr(thread_layout, "_MANY", 2)
     calls = [("a", 2, 3), ("b", 5, 9)] if in_order else [("b", 5, 9), ("a", 2, 3)]
     builder = trace().busy("GPU:0", (10, 20), (30, 40))
     for call in calls:
@@ -369,7 +371,7 @@ def test_a_large_trace_of_devices_goes_on_without_its_threads_events(
 def test_events_of_others_between_those_of_the_threads_stay(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(threads_module, "_MANY", 1)
+    monkeypatch.setattr(thread_layout, "_MANY", 1)
     builder = (
         trace()
         .call("a", 0, 1)
@@ -387,7 +389,7 @@ def test_columns_that_the_threads_share_with_the_trace_stay(
     """Four of five events are the threads': they look at the trace's starts and names,
     and know ends instead of lengths.
     """
-    monkeypatch.setattr(threads_module, "_MANY", 1)
+    monkeypatch.setattr(thread_layout, "_MANY", 1)
     builder = (
         trace()
         .call("a", 0, 1)
