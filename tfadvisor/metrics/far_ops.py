@@ -114,7 +114,10 @@ def _first(question: Question) -> FarOp:
     return found[0]
 
 
-@metric(unit=Unit.FRACTION, better=Better.LESS)
+@metric(
+    unit=Unit.FRACTION,
+    better=Better.LESS,
+)
 def far_op_fraction(question: Question) -> float:
     """Share of step time in the largest op that reaches less than a tenth of both its
     device's memory bandwidth and its peak, by the bytes and operations that the trace's
@@ -169,7 +172,10 @@ def far_op_speed(question: Question) -> str:
     return f"{words} and {rate(done, 'FLOP')} of {rate(peak, 'FLOP')}"
 
 
-@metric(unit=Unit.COUNT, better=Better.NEITHER)
+@metric(
+    unit=Unit.COUNT,
+    better=Better.NEITHER,
+)
 def far_op_values_per_place(question: Question) -> float:
     """Of a scatter that is the op of far_op_fraction, how many values it puts for each
     place that it has: many meet in one place, and wait for each other there. 0 where

@@ -19,11 +19,14 @@ from tfadvisor.timeline.names.classes import COPIES, DeviceClass
 from tfadvisor.timeline.names.collective_events import CollectiveKind, collective_of
 from tfadvisor.timeline.names.device_events import instruction_name
 from tfadvisor.timeline.sweeps import alike
-from tfadvisor.timeline.timeline_parts import Device, module_names
+from tfadvisor.timeline.timeline_parts import Device, DeviceOps, module_names
 from tfadvisor.vocabulary import TimeClass
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from tfadvisor.program.find_modules import Modules
+    from tfadvisor.program.module import Module
 
 _MOST = 300
 """Ops of a device that are listed one by one."""
@@ -47,6 +50,11 @@ _COPIES = {
 }
 
 
+_Place = tuple[str, int, str]
+"""(file, line, function)."""
+_NOWHERE = ("", 0, "")
+
+
 def device_work(
     device: Device,
     kind: TimeClass,
@@ -57,59 +65,60 @@ def device_work(
     take most first.
     """
     ops = device.ops
-    mine = true_at(is_in(ops.kind, [one.value for one in _KINDS[kind]]))
+    mine = true_at(is_in(ops.kind, [chosen.value for chosen in _KINDS[kind]]))
     spent = exclusive_time(ops.start[mine], ops.end[mine], ops.stream[mine], instants)
-    columns = tuple(
-        np.ascontiguousarray(column[mine], np.int32)
-        for column in (ops.name, ops.op, ops.module, ops.program, ops.kind, ops.path)
-    )
-    last, total = _summed(columns, spent)
-    found = []
+    columns = (ops.name, ops.op, ops.module, ops.program, ops.kind, ops.path)
+    alike_in = tuple(np.ascontiguousarray(column[mine], np.int32) for column in columns)
+    last, total = _summed(alike_in, spent)
     module_of = module_names(ops.module, ops.program, ops.names, ops.program_ids)
-    for number, (event, ps) in enumerate(
-        zip(mine[last].tolist(), total.tolist(), strict=True)
-    ):
-        name, op, path = (
-            ops.names[int(column[event])] if column[event] >= 0 else ""
-            for column in (ops.name, ops.op, ops.path)
-        )
-        module = module_of(event)
+    found: list[Spent] = []
+    for event, ps in zip(mine[last].tolist(), total.tolist(), strict=True):
         own = Spent(
             kind,
-            path=path,
-            op=op,
-            kernel=name,
-            module=module,
+            path=_text(ops, ops.path, event),
+            op=_text(ops, ops.op, event),
+            kernel=_text(ops, ops.name, event),
+            module=module_of(event),
             ps=ps,
         )
-        if kind is TimeClass.COMPUTE:
-            found.append(own)
-            continue
-        file, line, function = (
-            _line_of(device, programs, event, op or name)
-            if number < _MOST_PLACED
-            else ("", 0, "")
-        )
-        if kind is TimeClass.COLLECTIVE:
-            activity = _collective(name, op)
-        else:
-            activity = _COPIES.get(DeviceClass(int(ops.kind[event])), "copy")
-        found.append(
-            Spent(
-                kind,
-                activity,
-                op or instruction_name(name),
-                file,
-                line,
-                function,
-                path=path,
-                op=op,
-                kernel=name,
-                module=module,
-                ps=ps,
-            )
-        )
+        if kind is not TimeClass.COMPUTE:
+            is_placed = len(found) < _MOST_PLACED
+            own = _named(own, device, event, programs if is_placed else None)
+        found.append(own)
     return found
+
+
+def _text(
+    ops: DeviceOps,
+    column: npt.NDArray[np.int32],
+    event: int,
+) -> str:
+    row = int(column[event])
+    return ops.names[row] if row >= 0 else ""
+
+
+def _named(
+    own: Spent,
+    device: Device,
+    event: int,
+    programs: Modules | None,
+) -> Spent:
+    """A collective or copy with what it is, and its line by the programs."""
+    file, line, function = _NOWHERE
+    if programs is not None:
+        file, line, function = _line_of(device, programs, event, own.op or own.kernel)
+    if own.kind is TimeClass.COLLECTIVE:
+        activity = _collective(own.kernel, own.op)
+    else:
+        activity = _COPIES.get(DeviceClass(int(device.ops.kind[event])), "copy")
+    return replace(
+        own,
+        activity=activity,
+        detail=own.op or instruction_name(own.kernel),
+        file=file,
+        line=line,
+        function=function,
+    )
 
 
 def queued_work(device: Device, instants: Intervals) -> list[Spent]:
@@ -117,25 +126,19 @@ def queued_work(device: Device, instants: Intervals) -> list[Spent]:
     or kernel that begins next.
     """
     ops = device.ops
-    after = np.minimum(np.searchsorted(ops.start, instants.ends), max(len(ops) - 1, 0))
     if not len(ops) or not len(instants):
         return []
-    named = np.where(ops.module[after] >= 0, ops.module[after], ops.name[after]).astype(
-        np.int32
-    )
-    last, total = _summed(
-        (np.ascontiguousarray(named),),
-        instants.ends - instants.starts,
-    )
-    return [
-        Spent(
-            TimeClass.LAUNCH,
-            "launched, not begun",
-            f"before {short_kernel(ops.names[int(row)])}",
-            ps=ps,
-        )
-        for row, ps in zip(named[last].tolist(), total.tolist(), strict=True)
-    ]
+    following = np.searchsorted(ops.start, instants.ends)
+    event = np.minimum(following, len(ops) - 1)
+    module = ops.module[event]
+    row = np.where(module >= 0, module, ops.name[event]).astype(np.int32)
+    length = instants.ends - instants.starts
+    last, total = _summed((np.ascontiguousarray(row),), length)
+    found = []
+    for name, ps in zip(row[last].tolist(), total.tolist(), strict=True):
+        detail = f"before {short_kernel(ops.names[name])}"
+        found.append(Spent(TimeClass.LAUNCH, "launched, not begun", detail, ps=ps))
+    return found
 
 
 def idle_itself(
@@ -146,16 +149,15 @@ def idle_itself(
     """(of INPUT the device's waits for its infeed, of IDLE what lies inside of its
     programs; the instants that are left).
     """
-    spans = device.programs
-    activity = _IN_PROGRAM
-    detail = ""
     if kind is TimeClass.INPUT:
-        spans = device.infeed
-        activity = "infeed"
-        detail = "the device waits for its infeed"
-    left = difference(instants, spans)
+        inside = device.infeed
+        own = Spent(kind, "infeed", "the device waits for its infeed")
+    else:
+        inside = device.programs
+        own = Spent(kind, _IN_PROGRAM)
+    left = difference(instants, inside)
     ps = instants.length() - left.length()
-    return ([Spent(kind, activity, detail, ps=ps)] if ps else []), left
+    return ([replace(own, ps=ps)] if ps else []), left
 
 
 def own_waits(
@@ -169,36 +171,31 @@ def own_waits(
     waits = intersection(instants, device.awaits)
     if not len(waits):
         return [], instants
-    found = device_work(device, TimeClass.COMPUTE, waits, programs)
-    told = [
-        replace(one, activity=_OWN_WAIT, detail=instruction_name(one.op or one.kernel))
-        for one in found
-    ]
-    return told, difference(instants, waits)
+    found = []
+    for kernel in device_work(device, TimeClass.COMPUTE, waits, programs):
+        name = instruction_name(kernel.op or kernel.kernel)
+        found.append(replace(kernel, activity=_OWN_WAIT, detail=name))
+    return found, difference(instants, waits)
 
 
 def _summed(
-    columns: tuple[np.ndarray, ...],
+    columns: tuple[npt.NDArray[np.int32], ...],
     spent: Int64Array,
 ) -> tuple[Int64Array, Int64Array]:
     """(an event, ps) of each group of events that are alike in the columns and take any
     time, the largest first.
     """
     nothing = np.zeros(len(spent), np.int64)
-    last, _, total, _ = alike(
-        columns,
-        nothing,
-        np.ascontiguousarray(spent),
-        (spent > 0).view(np.uint8),
-        0,
-    )
+    counted = (spent > 0).view(np.uint8)
+    last, _, total, _ = alike(columns, nothing, np.ascontiguousarray(spent), counted, 0)
     order = np.argsort(-total, kind="stable")[:_MOST]
     return last[order], total[order]
 
 
 def _collective(kernel: str, op: str) -> str:
-    found = collective_of(op) or collective_of(kernel) if op else collective_of(kernel)
-    return (found.kind if found else CollectiveKind.OTHER).value
+    found = (collective_of(op) if op else None) or collective_of(kernel)
+    kind = found.kind if found else CollectiveKind.OTHER
+    return kind.value
 
 
 def _line_of(
@@ -206,34 +203,40 @@ def _line_of(
     programs: Modules,
     event: int,
     name: str,
-) -> tuple[str, int, str]:
+) -> _Place:
     """(file, line, function) of an op by the HLO; nothing without it, or where that
     does not tell.
     """
-    ops = device.ops
-    nothing = ("", 0, "")
-    if not programs.keys or (ops.program[event] < 0 and ops.module[event] < 0):
-        return nothing
+    if not programs.keys:
+        return _NOWHERE
     # Only with HLO in the trace.
     from tfadvisor.timeline.program_ops import OpsOfProgram
 
-    module = ops.names[int(ops.module[event])] if ops.module[event] >= 0 else ""
     try:
-        program = None
-        if ops.program[event] >= 0:
-            number = ops.program_ids[int(ops.program[event])]
-            program = programs.of_program(number, module)
-        else:
-            named = programs.named(module)
-            if len(named) == 1:
-                program = named[0]
-        known = OpsOfProgram.of(program).find(name)[1] if program is not None else None
+        program = _program_of(device.ops, programs, event)
+        if program is None:
+            return _NOWHERE
+        _, known = OpsOfProgram.of(program).find(name)
     except TraceError:
-        return nothing
+        return _NOWHERE
     if known is None or known.location is None or not known.file:
-        return nothing
-    function = next(
-        (one.function for one in known.location.frames if one.line == known.line),
-        "",
-    )
-    return known.file, known.line, function
+        return _NOWHERE
+    for frame in known.location.frames:
+        if frame.line == known.line:
+            return known.file, known.line, frame.function
+    return known.file, known.line, ""
+
+
+def _program_of(
+    ops: DeviceOps,
+    programs: Modules,
+    event: int,
+) -> Module | None:
+    """The program that an op belongs to; None where the trace does not tell it, or
+    names several so.
+    """
+    module = ops.names[int(ops.module[event])] if ops.module[event] >= 0 else ""
+    if ops.program[event] >= 0:
+        return programs.of_program(ops.program_ids[int(ops.program[event])], module)
+    named = programs.named(module) if module else ()
+    return named[0] if len(named) == 1 else None

@@ -4,8 +4,8 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 import numpy as np
@@ -82,61 +82,85 @@ def collective_calls(
     calls.
     """
     ops = device.ops
-    everything = true_at(ops.kind == DeviceClass.COLLECTIVE.value)
-    rows = distinct(ops.name[everything]).tolist()
-    started = {
-        op_stem(done_half(ops.names[row]))
-        for row in rows
-        if not is_done_half(ops.names[row])
-    }
-    done = [
-        row
-        for row in rows
-        if is_done_half(ops.names[row]) and op_stem(ops.names[row]) in started
-    ]
-    is_done = is_in(ops.name[everything], done)
-    mine = everything[~is_done]
-    label_row = np.where(ops.op[mine] >= 0, ops.op[mine], ops.name[mine])
-    used = distinct(np.concatenate([label_row, ops.name[mine]]))
-    modules = distinct(ops.module[mine])
+    calls, dones = _calls_and_dones(ops)
+    kernel = ops.name[calls]
+    op = np.where(ops.op[calls] >= 0, ops.op[calls], kernel)
+    labels = _labels(np.concatenate([op, kernel]), ops.names)
+    label = labels.of(op)
+    modules = distinct(ops.module[calls])
     modules = modules[modules >= 0]
-    start = ops.start[mine]
-    end = _ends(ops, mine, everything[is_done])
-    module = np.where(
-        ops.module[mine] >= 0,
-        np.searchsorted(modules, ops.module[mine]),
-        -1,
-    )
-    texts = [ops.names[row] for row in used.tolist()]
-    index = {
-        text: number for number, text in enumerate(dict.fromkeys(texts))
-    }  # several rows may bear one name
-    names = tuple(index)
-    place = np.array([index[text] for text in texts], np.int32)
-    label = place[np.searchsorted(used, label_row)]
+    module = np.searchsorted(modules, ops.module[calls])
+    module[ops.module[calls] < 0] = -1
     module_names = tuple(ops.names[row] for row in modules.tolist())
-    named = [collective_of(name) for name in names]
-    kinds = [one.kind if one else CollectiveKind.OTHER for one in named]
-    dtypes = [(one.dtype or "") if one else "" for one in named]
-    size, group = _sizes(label, module, names, module_names, programs, kinds, dtypes)
+
+    named = [collective_of(text) for text in labels.texts]
+    kinds = [found.kind if found else CollectiveKind.OTHER for found in named]
+    dtypes = [found.dtype or "" if found else "" for found in named]
+    size, group = _sizes(
+        label,
+        module,
+        labels.texts,
+        module_names,
+        programs,
+        kinds,
+        dtypes,
+    )
+    start = ops.start[calls]
+    end = _ends(ops, calls, dones)
     alone = difference(device.collective, device.compute)
     return CollectiveCalls(
         label=label,
-        kernel=place[np.searchsorted(used, ops.name[mine])],
+        kernel=labels.of(kernel),
         module=module.astype(np.int32),
         start=start,
         end=end,
         exposed_ps=alone.within(start, end),
         exposed_from=_first_inside(alone, start, end),
         step=step_of(start, steps),
-        key=ops.meeting[mine],
+        key=ops.meeting[calls],
         bytes=size,
         group=group,
-        labels=names,
+        labels=labels.texts,
         kinds=tuple(kinds),
         modules=module_names,
         dtypes=tuple(dtypes),
     )
+
+
+def _calls_and_dones(ops: DeviceOps) -> tuple[Int64Array, Int64Array]:
+    """(the ops that are collectives, the ends of those of them that are
+    asynchronous).
+    """
+    everything = true_at(ops.kind == DeviceClass.COLLECTIVE.value)
+    name_of = {row: ops.names[row] for row in distinct(ops.name[everything]).tolist()}
+    ends = {row: name for row, name in name_of.items() if is_done_half(name)}
+    started = {
+        op_stem(done_half(name)) for row, name in name_of.items() if row not in ends
+    }
+    done = [row for row, name in ends.items() if op_stem(name) in started]
+    is_done = is_in(ops.name[everything], done)
+    return everything[~is_done], everything[is_done]
+
+
+class _Labels(NamedTuple):
+    """Distinct texts of the rows of a column."""
+
+    rows: npt.NDArray[np.int32]
+    """Ascending; several may bear one text."""
+    numbers: npt.NDArray[np.int32]
+    """The text of each row, as its place in texts."""
+    texts: tuple[str, ...]
+
+    def of(self, column: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+        """The numbers of a column's texts."""
+        return self.numbers[np.searchsorted(self.rows, column)]
+
+
+def _labels(column: npt.NDArray[np.int32], names: Sequence[str]) -> _Labels:
+    numbers: dict[str, int] = {}
+    rows = distinct(column)
+    found = [numbers.setdefault(names[row], len(numbers)) for row in rows.tolist()]
+    return _Labels(rows, np.array(found, np.int32), tuple(numbers))
 
 
 def _ends(
@@ -151,8 +175,11 @@ def _ends(
     order of start.
     """
     end = ops.end[calls].copy()
-    rows = distinct(ops.name[calls]).tolist() if len(dones) else []
-    starting = listed((done_half(ops.names[row]), row) for row in rows)
+    if not len(dones):
+        return end
+    starting = listed(
+        (done_half(ops.names[row]), row) for row in distinct(ops.name[calls]).tolist()
+    )
     finishing = listed(
         (instruction_name(ops.names[row]), row)
         for row in distinct(ops.name[dones]).tolist()
@@ -161,11 +188,12 @@ def _ends(
         mine = true_at(is_in(ops.name[calls], starting[name]))
         theirs = dones[is_in(ops.name[dones], finishing[name])]
         begins = ops.start[calls[mine]]
+        again = np.append(begins[1:], np.iinfo(np.int64).max)
         following = np.searchsorted(ops.start[theirs], begins)
         done = theirs[np.minimum(following, len(theirs) - 1)]
-        again = np.append(begins[1:], np.iinfo(np.int64).max)
         paired = (following < len(theirs)) & (ops.start[done] < again)
-        end[mine[paired]] = np.maximum(end[mine[paired]], ops.end[done[paired]])
+        call = mine[paired]
+        end[call] = np.maximum(end[call], ops.end[done[paired]])
     return end
 
 
@@ -180,8 +208,9 @@ def _first_inside(
     if not len(instants):
         return end.copy()
     following = np.searchsorted(instants.ends, start, side="right")
-    first = np.maximum(instants.starts[np.minimum(following, len(instants) - 1)], start)
-    return np.where(following < len(instants), np.minimum(first, end), end)
+    begins = instants.starts[np.minimum(following, len(instants) - 1)]
+    first = np.minimum(np.maximum(begins, start), end)
+    return np.where(following < len(instants), first, end)
 
 
 def _sizes(
@@ -202,13 +231,16 @@ def _sizes(
     group = np.zeros(len(label), np.int64)
     for index, name in enumerate(modules):
         known = collectives_by_name(programs, name)
-        for used in distinct(label[module == index]).tolist():
-            one = known.get(instruction_name(labels[used]))
-            if one is not None:
-                chosen = (module == index) & (label == used)
-                size[chosen], group[chosen] = one.bytes, one.group_size or 0
-                kinds[used] = kind_of_opcode(one.kind) or kinds[used]
-                dtypes[used] = one.dtype or dtypes[used]
+        in_module = module == index
+        for used in distinct(label[in_module]).tolist():
+            op = known.get(instruction_name(labels[used]))
+            if op is None:
+                continue
+            chosen = in_module & (label == used)
+            size[chosen] = op.bytes
+            group[chosen] = op.group_size or 0
+            kinds[used] = kind_of_opcode(op.kind) or kinds[used]
+            dtypes[used] = op.dtype or dtypes[used]
     return size, group
 
 
@@ -223,11 +255,10 @@ def collectives_by_name(programs: Modules, module: str) -> Mapping[str, Collecti
         return {}
     from tfadvisor.program.exchanges import collectives  # only with HLO in the trace
 
+    found = {}
     try:
-        return {
-            one.name: one
-            for program in programs.named(module)
-            for one in collectives(program)
-        }
+        for program in programs.named(module):
+            found.update({op.name: op for op in collectives(program)})
     except TraceError:
         return {}
+    return found

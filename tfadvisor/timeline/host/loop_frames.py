@@ -11,7 +11,8 @@ import numpy as np
 
 from tfadvisor.arrays import distinct, is_in, median, ranks, true_at
 from tfadvisor.timeline.host.dispatches import dispatches
-from tfadvisor.timeline.host.threads import Thread, Threads
+from tfadvisor.timeline.host.thread_layout import Thread
+from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import (
     BoolArray,
     Int64Array,
@@ -349,7 +350,9 @@ def calls_before_dispatches(threads: Threads, steps: Steps) -> Int64Array:
 
 
 def _begun(
-    threads: Threads, thread: Thread, question: Callable[[str], bool]
+    threads: Threads,
+    thread: Thread,
+    question: Callable[[str], bool],
 ) -> Int64Array:
     """When those events of a thread begin whose name the answer is yes to, ps."""
     mine = slice(thread.lo, thread.hi)

@@ -5,9 +5,11 @@ allocation says of itself.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from itertools import permutations
 from math import isqrt, prod
+from typing import NamedTuple
 
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.collective_events import (
@@ -69,11 +71,13 @@ _EXCHANGES = (
 """In the categories of ops that exchange data between devices or wait for others, as
 XProf's.
 """
-_COMPUTES = """
+_COMPUTES = frozenset(
+    """
     convolution data formatting broadcast concatenate dynamic-slice dynamic-update-slice
     gather scatter pad reverse select select-and-scatter slice sort reduce reduce-window
     copy iota rng rng-bit-generator cholesky triangular-solve fft non-fusion elementwise
 """.split()
+)
 """Words that categories of ops on the core consist of, beside those that end in
 `fusion`.
 """
@@ -188,24 +192,29 @@ def hlo_class(name: str, category: str = "") -> DeviceClass:
     """
     if any(word in category for word in _EXCHANGES):
         return DeviceClass.COLLECTIVE
-    if category.endswith("fusion") or (
-        category and set(category.split()) <= set(_COMPUTES)
-    ):
-        return (
-            DeviceClass.COMPUTE
-            if called_collective(name) is None
-            else DeviceClass.COLLECTIVE
-        )
+    if _is_computation(category):
+        exchanges = called_collective(name) is not None
+        return DeviceClass.COLLECTIVE if exchanges else DeviceClass.COMPUTE
     if op_collective(name) is not None:
         return DeviceClass.COLLECTIVE
     bare = name.removeprefix("%")
     if bare.startswith("infeed"):
         return DeviceClass.INFEED
-    if bare.startswith(_COPY_HLO) or (
-        _HOST_SLICES.match(bare) and _HOST_MEMORY in bare
-    ):
-        return _direction(bare)
-    return DeviceClass.OTHER_COPY if bare.startswith("outfeed") else DeviceClass.COMPUTE
+    if bare.startswith("outfeed"):
+        return DeviceClass.OTHER_COPY
+    return _direction(bare) if _is_copy(bare) else DeviceClass.COMPUTE
+
+
+def _is_computation(category: str) -> bool:
+    if category.endswith("fusion"):
+        return True
+    return bool(category) and _COMPUTES.issuperset(category.split())
+
+
+def _is_copy(name: str) -> bool:
+    if name.startswith(_COPY_HLO):
+        return True
+    return _HOST_MEMORY in name and _HOST_SLICES.match(name) is not None
 
 
 def _direction(name: str) -> DeviceClass:
@@ -238,48 +247,76 @@ def copied_bytes(instruction: str) -> int:
     """What `%copy-start.1 = (f32[8,128]{…}, …) copy-start(…)` copies, without padding;
     -1 where no shape stands there.
     """
-    found = _ARRAY.match(_OPERANDS.sub("", instruction.partition(" = ")[2]).lstrip("("))
+    result = _OPERANDS.sub("", instruction.partition(" = ")[2])
+    found = _ARRAY.match(result.lstrip("("))
     if found is None:
         return -1
-    elements = prod(number_of(one) or 0 for one in found.group(2).split(",") if one)
-    return -(-elements * (number_of(found.group(1) or "8") or 0) // 8)
+    bits = number_of(found.group(1) or "8") or 0
+    sides = [side for side in found.group(2).split(",") if side]
+    return -(-_elements(sides) * bits // 8)
+
+
+def _elements(sides: Iterable[str]) -> int:
+    return prod(number_of(side) or 0 for side in sides)
+
+
+_MOST_OPERANDS = 8
+"""Operands that are looked at."""
+_BESIDE = 0.05
+"""Operations of a fusion beside its product's, as a share of these."""
+
+
+class ProvenProduct(NamedTuple):
+    """An m×k matrix times a k×n one, of numbers of a type."""
+
+    dtype: str
+    m: int
+    n: int
+    k: int
 
 
 _RESULT_AND_OPERANDS = re.compile(r"^(\S+) [a-z][\w-]*\((.*?)\)(?:, |$)")
 _TYPED = re.compile(r"\b(pred|[a-z]{1,4}\d{1,3}\w{0,12})\[([\d,]+)\]")
-_MOST_OPERANDS, _BESIDE = 8, 0.05
-"""Operands that are looked at; operations of a fusion beside its product's, as a share
-of these.
-"""
 
 
-def proven_product(instruction: str, flops: int) -> tuple[str, int, int, int] | None:
-    """(type, m, n, k) of an instruction whose own shapes and number of operations prove
-    that it multiplies an m×k by a k×n matrix: two operands of m·k and k·n elements, m·n
-    in the result, and hardly more operations than 2·m·n·k. None else.
+def proven_product(instruction: str, flops: int) -> ProvenProduct | None:
+    """What an instruction multiplies whose own shapes and number of operations prove
+    it: two operands of m·k and k·n elements, m·n in the result, and hardly more
+    operations than 2·m·n·k. None else.
     """
     found = _RESULT_AND_OPERANDS.match(instruction.partition(" = ")[2])
     result = _TYPED.match(found[1]) if found else None
     if found is None or result is None:
         return None
-    sizes = [number_of(one) or 0 for one in result[2].split(",")]
-    made, last = prod(sizes), sizes[-1]
+    sides = result[2].split(",")
+    made = _elements(sides)
+    last = number_of(sides[-1]) or 0
     operands = [
-        (kind, prod(number_of(one) or 0 for one in text.split(",")))
-        for kind, text in _TYPED.findall(found[2])
+        (kind, _elements(text.split(","))) for kind, text in _TYPED.findall(found[2])
     ]
-    for (kind, left), (_, right) in permutations(operands[:_MOST_OPERANDS], 2):
-        k = isqrt(left * right // made) if made else 0
+    for one, other in permutations(operands[:_MOST_OPERANDS], 2):
+        dtype, left = one
+        _, right = other
+        k = _common_side(made, last, left, right)
         least = 2 * made * k
-        fits = (
-            k
-            and k * k * made == left * right
-            and not left % k
-            and not right // k % last
-        )
-        if fits and least <= flops <= least * (1 + _BESIDE):
-            return kind, left // k, right // k, k
+        if k and least <= flops <= least * (1 + _BESIDE):
+            return ProvenProduct(dtype, left // k, right // k, k)
     return None
+
+
+def _common_side(
+    made: int,
+    last: int,
+    left: int,
+    right: int,
+) -> int:
+    """k of operands with so many elements whose product has `made`, and rows of `last`;
+    0 where these numbers do not go together.
+    """
+    k = isqrt(left * right // made) if made else 0
+    if not k or k * k * made != left * right:
+        return 0
+    return 0 if left % k or right // k % last else k
 
 
 def awaited_start(name: str) -> str:

@@ -105,7 +105,8 @@ def asks_tf_data(name: str) -> bool:
 def traces_jax(name: str) -> bool:
     """Whether JAX traces a function here, by its own event or by its Python frame."""
     place = frame_place(name)
-    return (name if place is None else place[2]).startswith(_JAX_TRACING)
+    function = name if place is None else place[2]
+    return function.startswith(_JAX_TRACING)
 
 
 def annotates(name: str) -> bool:
@@ -115,23 +116,19 @@ def annotates(name: str) -> bool:
     return name.startswith(_ANNOTATING)
 
 
-@lru_cache(
-    maxsize=1 << 14
-)  # several questions are asked of each name, and of each host
+@lru_cache(maxsize=1 << 14)  # several questions of each name, and of each host
 def frame_place(name: str) -> tuple[str, int, str] | None:
     """`$train.py:42 step` -> ("train.py", 42, "step"); None for names that are no
     Python frame with a file.
     """
-    head, _, function = name[1:].partition(" ")
-    file, _, line = head.rpartition(":")
-    if (
-        not name.startswith("$")
-        or not file.endswith(".py")
-        or not function
-        or (number := number_of(line)) is None
-    ):
+    if not name.startswith(_FRAME):
         return None
-    return file, number, function
+    head, _, function = name.removeprefix(_FRAME).partition(" ")
+    file, _, line = head.rpartition(":")
+    if not file.endswith(".py") or not function:
+        return None
+    number = number_of(line)
+    return None if number is None else (file, number, function)
 
 
 def place_in_words(
@@ -197,39 +194,59 @@ def marks_loading(name: str) -> bool:
 
 def _framework_class(file: str, function: str) -> HostClass | None:
     """Frames of JAX, TensorFlow and the standard library whose meaning is known."""
-    if file in ("profiler.py", "profiler_v2.py") and function.startswith(
-        ("start", "stop")
-    ):
-        return HostClass.PROFILER
-    jax_compiles = function in _JAX_COMPILING or function.startswith(
-        _JAX_COMPILING_STARTS
-    )
-    if (file in _JAX_COMPILER_FILES and jax_compiles) or (
-        file in _TF_TRACING_FILES and function in _TF_TRACING
-    ):
-        return HostClass.COMPILE
-    reads_array = file == "array.py" and function in _ARRAY_READS
-    if (
-        function == "block_until_ready"
-        or reads_array
-        or (file in _WAITING_FILES and function in _WAITING)
-    ):
-        return HostClass.WAIT
-    if file in _JAX_OP_FILES or (
-        file == "array.py"
-        and function.startswith("__")
-        and function not in _ARRAY_PRINTS
-    ):
-        return HostClass.LAUNCH
+    for kind, holds in _FRAMEWORKS:
+        if holds(file, function):
+            return kind
     return None
+
+
+def _is_profilers(file: str, function: str) -> bool:
+    starts_or_stops = function.startswith(("start", "stop"))
+    return starts_or_stops and file in ("profiler.py", "profiler_v2.py")
+
+
+def _compiles(file: str, function: str) -> bool:
+    if file in _TF_TRACING_FILES and function in _TF_TRACING:
+        return True
+    if file not in _JAX_COMPILER_FILES:
+        return False
+    return function in _JAX_COMPILING or function.startswith(_JAX_COMPILING_STARTS)
+
+
+def _waits(file: str, function: str) -> bool:
+    if file == "array.py" and function in _ARRAY_READS:
+        return True
+    if file in _WAITING_FILES and function in _WAITING:
+        return True
+    return function == "block_until_ready"
+
+
+def _dispatches(file: str, function: str) -> bool:
+    if file == "array.py":
+        return function.startswith("__") and function not in _ARRAY_PRINTS
+    return file in _JAX_OP_FILES
+
+
+_FRAMEWORKS = (
+    (HostClass.PROFILER, _is_profilers),
+    (HostClass.COMPILE, _compiles),
+    (HostClass.WAIT, _waits),
+    (HostClass.LAUNCH, _dispatches),
+)
+"""The first that holds of a frame's file and function is its class."""
 
 
 def _users_class(file: str, function: str) -> HostClass:
     """A frame of the program itself says nothing, but for a data loader's iterator."""
-    is_loader = file in _LOADER_FILES or any(
-        part in file for part in _LOADER_FILE_PARTS
-    )
-    return HostClass.INPUT if is_loader and function in _ITERATION else HostClass.FRAME
+    if function in _ITERATION and _is_loaders(file):
+        return HostClass.INPUT
+    return HostClass.FRAME
+
+
+def _is_loaders(file: str) -> bool:
+    if file in _LOADER_FILES:
+        return True
+    return any(part in file for part in _LOADER_FILE_PARTS)
 
 
 # Whose file a Python frame is of: the user's program, or Python and the libraries that
@@ -260,9 +277,12 @@ def is_users_frame(name: str) -> bool:
     A comprehension or a lambda is part of the function around it.
     """
     place = frame_place(name)
-    if place is None or is_package_file(place[0]) or walks_modules(place[0], place[2]):
+    if place is None:
         return False
-    return not place[2].startswith("<") or place[2] == "<module>"
+    file, _, function = place
+    if is_package_file(file) or walks_modules(file, function):
+        return False
+    return not function.startswith("<") or function == "<module>"
 
 
 def walks_modules(file: str, function: str) -> bool:
@@ -277,9 +297,9 @@ def is_package_file(file: str) -> bool:
     if any(folder in file for folder in _INSTALLED):
         return True
     name = file.rpartition("/")[2]
-    return name in _names_of("library_files.txt") or name in _names_of(
-        "installed_files.txt"
-    )
+    if name in _names_of("library_files.txt"):
+        return True
+    return name in _names_of("installed_files.txt")
 
 
 @cache

@@ -9,6 +9,7 @@ patterns cost nothing when the command starts.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -226,14 +227,11 @@ def host_classes(names: tuple[str, ...]) -> npt.NDArray[np.int8]:
     """The class of every name; not to be written to. Where tf.data's runtime tells when
     the loop waits for it, frames that ask it are Python on the way to its op.
     """
-    classes = np.fromiter(
-        (host_class(name) for name in names),
-        dtype=np.int8,
-        count=len(names),
-    )
+    classes = np.fromiter(map(host_class, names), np.int8, len(names))
     if (classes == HostClass.GET_NEXT).any():
-        loading = np.flatnonzero(classes == HostClass.INPUT).tolist()
-        classes[[row for row in loading if asks_tf_data(names[row])]] = HostClass.LAUNCH
+        for row in np.flatnonzero(classes == HostClass.INPUT).tolist():
+            if asks_tf_data(names[row]):
+                classes[row] = HostClass.LAUNCH
     return classes
 
 
@@ -276,7 +274,8 @@ def reads_variable(name: str) -> bool:
 def works_on_variables(name: str) -> bool:
     """Whether an op uses variables in a way that needs no product of its own, or may
     hold products: lookups, compiled clusters, products themselves."""
-    return any(word in (op_type(name) or "") for word in _ON_VARIABLES)
+    op = op_type(name) or ""
+    return any(word in op for word in _ON_VARIABLES)
 
 
 def writes_file(name: str) -> bool:
@@ -430,16 +429,15 @@ def is_kernel_of_one_op(name: str) -> bool:
 
 def _pipeline_class(name: str) -> HostClass | None:
     """tf.data: its stages, the functions that it runs, and the consumer's end."""
-    asking = name.removeprefix(_EAGER_OP).startswith(_GET_NEXT_STARTS)
-    if asking and (op_type(name) or name.removeprefix(_EAGER_OP)).startswith(
-        _GET_NEXT_STARTS
-    ):
-        return (
-            HostClass.GET_NEXT
-        )  # but not `IteratorGetNext/_3:_Send`, which hands the batch on
-    if name.startswith(("Iterator::", "MakeIterator::")) or (
-        name.isidentifier() and name.endswith(("Produce", "Consume"))
-    ):
+    asked = name.removeprefix(_EAGER_OP)
+    if asked.startswith(_GET_NEXT_STARTS):
+        # Not `IteratorGetNext/_3:_Send`, which hands the batch on.
+        op = op_type(name) or asked
+        if op.startswith(_GET_NEXT_STARTS):
+            return HostClass.GET_NEXT
+    if name.startswith(("Iterator::", "MakeIterator::")):
+        return HostClass.DATASET
+    if name.isidentifier() and name.endswith(("Produce", "Consume")):
         return HostClass.DATASET
     if name.startswith("InstantiatedCapturedFunction::"):
         return HostClass.CAPTURED
@@ -448,28 +446,53 @@ def _pipeline_class(name: str) -> HostClass | None:
 
 def _runtime_class(name: str) -> HostClass | None:
     """What the runtimes and drivers call their own work."""
-    for found, starts, parts in (
-        (HostClass.OTHER, _LOOKS, ()),
-        (HostClass.COPY, _COPY_STARTS, ()),
-        (HostClass.LAUNCH, (_HANDS_OVER,), ()),
-        (HostClass.PROCESS, _PROCESS_STARTS, ()),
-        (HostClass.EAGER_OP, (_EAGER_OP,), ()),
-        (HostClass.PROFILER, _PROFILER_STARTS, ()),
-        (HostClass.COMPILE, _COMPILE_STARTS, _COMPILE_PARTS),
-        (HostClass.WAIT, _WAIT_STARTS, _WAIT_PARTS),
-        (HostClass.LAUNCH, _LAUNCH_STARTS, _LAUNCH_PARTS),
-    ):
-        if name.startswith(starts) or any(part in name for part in parts):
-            return found
-        if found is HostClass.WAIT and waits_somewhere(name):
-            return found
-    if is_launch(name):
-        return HostClass.LAUNCH
-    if name.startswith("KernelAndDevice") and name.endswith("::Run"):
-        return HostClass.RUN_EAGER
-    if "PjRt" in name and "::Execute" in name:
-        return HostClass.LAUNCH
-    return HostClass.COMPILE if name == "Codegen" else None
+    for kind, holds in _RUNTIMES:
+        if holds(name):
+            return kind
+    return None
+
+
+def _called(
+    starts: tuple[str, ...],
+    parts: tuple[str, ...] = (),
+) -> Callable[[str], bool]:
+    """Whether a name begins with one of these texts or holds one of those."""
+
+    def holds(name: str) -> bool:
+        return name.startswith(starts) or any(part in name for part in parts)
+
+    return holds
+
+
+def _runs_eagerly(name: str) -> bool:
+    return name.startswith("KernelAndDevice") and name.endswith("::Run")
+
+
+def _executes(name: str) -> bool:
+    return "PjRt" in name and "::Execute" in name
+
+
+def _generates_code(name: str) -> bool:
+    return name == "Codegen"
+
+
+_RUNTIMES = (
+    (HostClass.OTHER, _called(_LOOKS)),
+    (HostClass.COPY, _called(_COPY_STARTS)),
+    (HostClass.LAUNCH, _called((_HANDS_OVER,))),
+    (HostClass.PROCESS, _called(_PROCESS_STARTS)),
+    (HostClass.EAGER_OP, _called((_EAGER_OP,))),
+    (HostClass.PROFILER, _called(_PROFILER_STARTS)),
+    (HostClass.COMPILE, _called(_COMPILE_STARTS, _COMPILE_PARTS)),
+    (HostClass.WAIT, _called(_WAIT_STARTS, _WAIT_PARTS)),
+    (HostClass.WAIT, waits_somewhere),
+    (HostClass.LAUNCH, _called(_LAUNCH_STARTS, _LAUNCH_PARTS)),
+    (HostClass.LAUNCH, is_launch),
+    (HostClass.RUN_EAGER, _runs_eagerly),
+    (HostClass.LAUNCH, _executes),
+    (HostClass.COMPILE, _generates_code),
+)
+"""The first that holds of a name is its class."""
 
 
 def _op_or_annotation(name: str) -> HostClass:
@@ -481,13 +504,13 @@ def _op_or_annotation(name: str) -> HostClass:
         return HostClass.INPUT if marks_loading(name) else HostClass.OTHER
     if op.startswith(_GET_NEXT_STARTS):
         return HostClass.GET_NEXT
-    if (
-        op in _CONTROL_OP_TYPES
-        or op.startswith("__")
-        or op.lstrip("_").startswith(("inference_", "forward_", "backward_"))
-    ):
-        return HostClass.CONTROL_OP
-    return HostClass.OP
+    return HostClass.CONTROL_OP if _runs_other_ops(op) else HostClass.OP
+
+
+def _runs_other_ops(op: str) -> bool:
+    if op in _CONTROL_OP_TYPES or op.startswith("__"):
+        return True
+    return op.lstrip("_").startswith(("inference_", "forward_", "backward_"))
 
 
 def is_accelerator_thread(name: str) -> bool:

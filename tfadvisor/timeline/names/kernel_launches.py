@@ -59,34 +59,43 @@ def kernel_launch(details: str, capability: tuple[int, int]) -> KernelLaunch | N
     """What the stat says; None where it does not hold a launch that a GPU could run.
     capability: of NVIDIA's GPU, (0, 0) else.
     """
-    found: dict[str, tuple[int, ...]] = {}
-    for name, text in _FIELD.findall(details):
-        found[name] = tuple(number_of(one) or 0 for one in text.split(","))
+    found = _fields(details)
     grid = found.get("grid", ())
     block = found.get("block", ())
-    registers = found.get("regs", (0,))[0]
-    shared = [found[name][0] for name in _SHARED if name in found]
-    sane = len(grid) == len(block) == 3 and all(
-        0 < one < most for one, most in zip(grid, _MOST, strict=True)
-    )
-    if (
-        not sane
-        or not 0 < prod(block) <= _MOST_THREADS
-        or registers > _MOST_REGISTERS
-        or sum(shared) > _MOST_SHARED
-    ):
+    if not _fits(grid, _MOST) or len(block) != 3:
         return None
-    percent = found.get("occ_pct", (0,))[0]
+    threads = prod(block)
+    registers, *_ = found.get("regs", (0,))
+    shared = [found[name][0] for name in _SHARED if name in found]
+    shared_bytes = sum(shared)
+    if not 0 < threads <= _MOST_THREADS:
+        return None
+    if registers > _MOST_REGISTERS or shared_bytes > _MOST_SHARED:
+        return None
+    percent, *_ = found.get("occ_pct", (0,))
     occupancy = percent / 100 if 0 < percent <= 100 else None
     if occupancy is None:
-        occupancy = _occupancy(capability, prod(block), registers, sum(shared))
+        occupancy = _occupancy(capability, threads, registers, shared_bytes)
     return KernelLaunch(
         grid,
         block,
         registers or None,
-        sum(shared) if shared else None,
+        shared_bytes if shared else None,
         occupancy,
     )
+
+
+def _fields(details: str) -> dict[str, tuple[int, ...]]:
+    found = {}
+    for name, text in _FIELD.findall(details):
+        found[name] = tuple(number_of(part) or 0 for part in text.split(","))
+    return found
+
+
+def _fits(grid: tuple[int, ...], most: tuple[int, int, int]) -> bool:
+    if len(grid) != len(most):
+        return False
+    return all(0 < blocks < limit for blocks, limit in zip(grid, most, strict=True))
 
 
 def _occupancy(

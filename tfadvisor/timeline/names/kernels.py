@@ -12,7 +12,8 @@ by a float.
 
 from __future__ import annotations
 
-from collections.abc import Set
+import re
+from collections.abc import Iterable, Sequence, Set
 from enum import Enum
 from functools import lru_cache
 
@@ -117,15 +118,15 @@ _INSIDE = (
 `SM90_64x128x8_F32TF32TF32_SS`.
 """
 _NARROW_FIRST = (
-    *(
-        Precision.BELOW_8_BITS,
-        Precision.FP8,
-        Precision.INT8,
-        Precision.BITS16,
-        Precision.BF16,
-        Precision.FP16,
-    ),
-    *(Precision.TF32, Precision.FP32, Precision.FP64),
+    Precision.BELOW_8_BITS,
+    Precision.FP8,
+    Precision.INT8,
+    Precision.BITS16,
+    Precision.BF16,
+    Precision.FP16,
+    Precision.TF32,
+    Precision.FP32,
+    Precision.FP64,
 )
 _ALWAYS_TENSOR_CORES = (Precision.TF32, Precision.FP8, Precision.BELOW_8_BITS)
 _BETWEEN_WORDS = str.maketrans(dict.fromkeys("_<>(),:;*&[]{}.-= \n", " "))
@@ -137,35 +138,26 @@ _ATTENTION = ("attention", "attn", "fmha", "sdpa", "mha_fwd", "mha_bwd", "qk_int
 
 def is_attention(name: str) -> bool:
     """Whether a kernel does both products of an attention and what lies between."""
-    lower = name.lower()
-    return any(word in lower for word in _ATTENTION)
+    return _holds_any(name.lower(), _ATTENTION)
 
 
 def kernel_kind(name: str) -> KernelKind:
     """What the name says; UNKNOWN and None where it does not. Equal kinds are one
     object.
     """
-    if name.startswith(_FUSIONS) and not (
-        "dot" in name or "convol" in name or "gemm" in name
-    ):
+    if name.startswith(_FUSIONS) and not _holds_any(name, ("dot", "convol", "gemm")):
         return kind_of_parts(Precision.UNKNOWN, False, None)
     lower = name.partition(">(")[0].lower()
     if not _is_matrix(lower):
         types = _types(lower, _words(lower))
-        return kind_of_parts(
-            next(iter(types)) if len(types) == 1 else Precision.UNKNOWN,
-            False,
-            None,
-        )
-    if any(word in lower for word in _SUMS_OF_PARTS):
+        only = types.pop() if len(types) == 1 else Precision.UNKNOWN
+        return kind_of_parts(only, False, None)
+    if _holds_any(lower, _SUMS_OF_PARTS):
         return kind_of_parts(Precision.UNKNOWN, True, None)
     found = _of_product(name, lower)
-    is_vector = any(word in lower for word in _VECTORS)
-    return (
-        kind_of_parts(found.precision, True, found.tensor_cores, is_vector=True)
-        if is_vector
-        else found
-    )
+    if not _holds_any(lower, _VECTORS):
+        return found
+    return kind_of_parts(found.precision, True, found.tensor_cores, is_vector=True)
 
 
 def _of_product(name: str, lower: str) -> KernelKind:
@@ -178,9 +170,7 @@ def _of_product(name: str, lower: str) -> KernelKind:
 
 def _is_matrix(lower: str) -> bool:
     plain = lower.replace("conver", "")  # conversions are no convolutions
-    if not any(word in plain for word in _PRODUCTS):
-        return False
-    return not any(word in lower for word in _AROUND_PRODUCTS)
+    return _holds_any(plain, _PRODUCTS) and not _holds_any(lower, _AROUND_PRODUCTS)
 
 
 _NVJET = {
@@ -202,28 +192,26 @@ def _of_nvjet(lower: str) -> Precision:
     letters = parts[2] if len(parts) > 2 and parts[1].startswith("sm") else parts[1]
     if letters.startswith("s"):
         return Precision.TF32 if "tf32" in parts else Precision.UNKNOWN
-    return (
-        _NVJET.get(letters[:1], Precision.UNKNOWN)
-        if len(letters) in (3, 5)
-        else Precision.UNKNOWN
-    )
+    if len(letters) not in (3, 5):
+        return Precision.UNKNOWN
+    return _NVJET.get(letters[:1], Precision.UNKNOWN)
 
 
 _TENSILE = (
-    *(("4xi8", Precision.INT8), ("I8", Precision.INT8), ("I4", Precision.BELOW_8_BITS)),
-    *(
-        ("F8", Precision.FP8),
-        ("B8", Precision.FP8),
-        ("F6", Precision.BELOW_8_BITS),
-        ("B6", Precision.BELOW_8_BITS),
-    ),
-    *(("F4", Precision.BELOW_8_BITS), ("H", Precision.FP16), ("B", Precision.BF16)),
-    *(
-        ("S", Precision.FP32),
-        ("D", Precision.FP64),
-        ("C", Precision.FP32),
-        ("Z", Precision.FP64),
-    ),
+    ("4xi8", Precision.INT8),
+    ("I8", Precision.INT8),
+    ("I4", Precision.BELOW_8_BITS),
+    ("F8", Precision.FP8),
+    ("B8", Precision.FP8),
+    ("F6", Precision.BELOW_8_BITS),
+    ("B6", Precision.BELOW_8_BITS),
+    ("F4", Precision.BELOW_8_BITS),
+    ("H", Precision.FP16),
+    ("B", Precision.BF16),
+    ("S", Precision.FP32),
+    ("D", Precision.FP64),
+    ("C", Precision.FP32),
+    ("Z", Precision.FP64),
 )
 _MIXED_TENSILE = ("HHS", "HSS", "BBS", "BSS")
 
@@ -231,25 +219,40 @@ _MIXED_TENSILE = ("HHS", "HSS", "BBS", "BSS")
 def _of_tensile(name: str) -> KernelKind:
     """rocBLAS and hipBLASLt: `Cijk_Ailk_Bljk_<types>_…`, the first of the types is A's;
     `SB` is fp32 and a beta. With operands of two types (`HF8_HHS_BH`) the product's
-    follow. `S_MX` rounds fp32 to xf32. `_MI16x16x1` is the matrix instruction's shape,
-    which kernels without one lack."""
+    follow. `S_MX` rounds fp32 to xf32."""
     parts = name[name.lower().index("cijk_") :].split("_")
     if len(parts) < 4 or not parts[1].startswith("A"):
         return kind_of_parts(Precision.UNKNOWN, True, None)
     following = parts[4] if len(parts) > 4 else ""
     letters = following if following in _MIXED_TENSILE else parts[3]
-    precision = next(
-        (one for code, one in _TENSILE if letters.startswith(code)),
-        Precision.UNKNOWN,
-    )
-    if letters == "S" and following == "MX":
+    if (letters, following) == ("S", "MX"):
         precision = Precision.TF32
-    cores: bool | None = any(
-        part.startswith("MI") and part[2:3].isdigit() for part in parts
-    )
-    if not cores and ("shortname" in name or precision in _ALWAYS_TENSOR_CORES):
-        cores = True if precision in _ALWAYS_TENSOR_CORES else None
-    return kind_of_parts(precision, True, cores)
+    else:
+        precision = _of_letters(letters)
+    return kind_of_parts(precision, True, _tensile_cores(name, parts, precision))
+
+
+def _of_letters(letters: str) -> Precision:
+    for code, precision in _TENSILE:
+        if letters.startswith(code):
+            return precision
+    return Precision.UNKNOWN
+
+
+def _tensile_cores(
+    name: str,
+    parts: Sequence[str],
+    precision: Precision,
+) -> bool | None:
+    """`_MI16x16x1` is the matrix instruction's shape, which kernels without one
+    lack.
+    """
+    if precision in _ALWAYS_TENSOR_CORES:
+        return True
+    for part in parts:
+        if part.startswith("MI") and part[2:3].isdigit():
+            return True
+    return None if "shortname" in name else False
 
 
 _XMMA = {
@@ -292,34 +295,39 @@ def _of_xmma(lower: str) -> KernelKind:
 def _of_words(lower: str) -> KernelKind:
     words = _words(lower)
     types = _types(lower, words)
-    shaped = {
-        one for one in (_of_shape(word, types) for word in words) if one is not None
-    }
+    shaped = set(filter(None, (_of_shape(word, types) for word in words)))
     if shaped:
         return kind_of_parts(_narrowest(shaped), True, True)
     plain = {_WITHOUT_SHAPE[word] for word in words if word in _WITHOUT_SHAPE}
     if plain:
-        return kind_of_parts(
-            _narrowest({Precision.INT8} if "int8" in words else types or plain),
-            True,
-            False,
-        )
-    precision = _narrowest(types)
-    if precision is Precision.UNKNOWN and not words.isdisjoint(("int8", "imma")):
-        precision = Precision.INT8
-    if "qk_int8" in lower:
-        precision = (
-            Precision.INT8
-        )  # SageAttention's first product; its second is of fp8 or fp16
-    if precision is Precision.FP32 and (
-        "hmma_fp32" in lower or "hmma_implicit_gemm" in lower
-    ):
-        precision = (
-            Precision.FP16
-        )  # cuDNN's Ampere_hmma_fp32_traits sums halves in fp32
-    if "sdpa" in words and precision is Precision.FP16:
-        precision = Precision.BITS16
+        operands = {Precision.INT8} if "int8" in words else types or plain
+        return kind_of_parts(_narrowest(operands), True, False)
+    precision = _of_operands(_narrowest(types), lower, words)
     return kind_of_parts(precision, True, _uses_tensor_cores(lower, precision))
+
+
+def _of_operands(
+    precision: Precision,
+    lower: str,
+    words: Set[str],
+) -> Precision:
+    """What is multiplied, where a library's name says something else. precision: what
+    it says.
+    """
+    # SageAttention's first product; its second is of fp8 or fp16.
+    if "qk_int8" in lower:
+        return Precision.INT8
+    if precision is Precision.UNKNOWN and not words.isdisjoint(("int8", "imma")):
+        return Precision.INT8
+    # cuDNN's Ampere_hmma_fp32_traits sums halves in fp32.
+    if precision is Precision.FP32 and _HALVES_IN_FP32.search(lower):
+        precision = Precision.FP16
+    if precision is Precision.FP16 and "sdpa" in words:
+        return Precision.BITS16
+    return precision
+
+
+_HALVES_IN_FP32 = re.compile("hmma_fp32|hmma_implicit_gemm")
 
 
 _WITHOUT_SHAPE = {
@@ -347,55 +355,64 @@ def _of_shape(word: str, types: Set[Precision]) -> Precision | None:
     """cuBLAS, cuDNN and CUTLASS name kernels of Tensor Cores after the sum's type and
     the instruction's shape: `s16816gemm`, `h884cudnn`, `s256x256x8tf32gemm`; the others
     without a shape: `sgemm`, `scudnn`. Of fp32 operands, s1688 is TF32."""
+    letter = word[:1]
     tail = word[1:].lstrip("0123456789x")
     shape = word[1 : len(word) - len(tail)]
-    if len(shape) < 3 or word[0] not in "shidcz" or not tail.endswith(_SHAPED):
+    if len(shape) < 3 or letter not in "shidcz" or not tail.endswith(_SHAPED):
         return None
-    if word[0] in "dzi":
-        whole = Precision.BELOW_8_BITS if shape in _INT4_SHAPES else Precision.INT8
-        return whole if word[0] == "i" else Precision.FP64
-    inside = next(
-        (one for one in ("tf32", "bf16", "f16") if tail.startswith(one)),
-        None,
-    )
-    if inside:
-        return _WORDS[inside]  # s1688f16gemm rounds fp32 operands
+    if letter in "dz":
+        return Precision.FP64
+    if letter == "i":
+        return Precision.BELOW_8_BITS if shape in _INT4_SHAPES else Precision.INT8
+    # s1688f16gemm rounds fp32 operands.
+    for named in ("tf32", "bf16", "f16"):
+        if tail.startswith(named):
+            return _WORDS[named]
+    return _of_sum(letter, shape, types)
+
+
+def _of_sum(
+    letter: str,
+    shape: str,
+    types: Set[Precision],
+) -> Precision:
+    """By the other types in the name, else by the sum's type and the shape."""
     narrow = types - {Precision.FP32, Precision.FP64}
     if narrow:
         return _narrowest(narrow)
-    if word[0] == "h" or shape == "884":
+    if letter == "h" or shape == "884":
         return Precision.FP16
-    return (
-        Precision.TF32
-        if shape == "1688" or Precision.FP32 in types
-        else Precision.BITS16
-    )
+    if shape == "1688" or Precision.FP32 in types:
+        return Precision.TF32
+    return Precision.BITS16
 
 
-def _uses_tensor_cores(lower: str, precision: Precision) -> bool | None:
-    if (
-        "fmha_cutlass" in lower
-    ):  # compiled for four generations; of fp32, those since sm80 may round to TF32
-        return (
-            False if "sm50" in lower else None if precision is Precision.FP32 else True
-        )
-    if (
-        any(word in lower for word in _TENSOR_CORES)
-        or precision in _ALWAYS_TENSOR_CORES
-    ):
+def _uses_tensor_cores(
+    lower: str,
+    precision: Precision,
+) -> bool | None:
+    # Compiled for four generations; of fp32, those since sm80 may round to TF32.
+    if "fmha_cutlass" in lower:
+        if "sm50" in lower:
+            return False
+        return None if precision is Precision.FP32 else True
+    if precision in _ALWAYS_TENSOR_CORES or _holds_any(lower, _TENSOR_CORES):
         return True
-    if any(word in lower for word in _NO_TENSOR_CORES) or precision is Precision.FP32:
+    if precision is Precision.FP32 or _holds_any(lower, _NO_TENSOR_CORES):
         return False
     return None
 
 
+def _holds_any(lower: str, words: Iterable[str]) -> bool:
+    return any(word in lower for word in words)
+
+
 def _words(lower: str) -> set[str]:
-    words = set(lower.replace("double_buffer", "").translate(_BETWEEN_WORDS).split())
-    return (
-        {word.lstrip("0123456789") for word in words}
-        if lower.startswith("_z")
-        else words
-    )
+    apart = lower.replace("double_buffer", "").translate(_BETWEEN_WORDS)
+    words = set(apart.split())
+    if not lower.startswith("_z"):
+        return words
+    return {word.lstrip("0123456789") for word in words}
 
 
 def _types(lower: str, words: Set[str]) -> set[Precision]:
@@ -438,8 +455,6 @@ def precision_of_type(dtype: str) -> Precision:
     """
     if dtype.startswith("f8"):
         return Precision.FP8
-    return (
-        Precision.BELOW_8_BITS
-        if dtype.startswith(("f4", "f6"))
-        else _HLO_TYPES.get(dtype, Precision.UNKNOWN)
-    )
+    if dtype.startswith(("f4", "f6")):
+        return Precision.BELOW_8_BITS
+    return _HLO_TYPES.get(dtype, Precision.UNKNOWN)

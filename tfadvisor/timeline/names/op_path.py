@@ -77,18 +77,28 @@ def op_path(path: str) -> OpPath | None:
         return None
     scopes = _scopes(parts[:-1])
     if "(" not in name:  # JAX's scopes may begin with capitals, TensorFlow's ops do
-        while len(scopes) > 1 and scopes[-1][:1].isupper():
-            scopes.pop()
+        scopes = _without_ops(scopes)
     if scopes and is_optimizer(scopes[0]):
         scopes = scopes[:1]
     return OpPath("/".join(scopes), last, kind or last, _TAPE in parts)
+
+
+def _without_ops(scopes: list[str]) -> list[str]:
+    """Without the ops of TensorFlow's that a path may end in."""
+    count = len(scopes)
+    while count > 1 and scopes[count - 1][:1].isupper():
+        count -= 1
+    return scopes[:count]
 
 
 def op_name(path: str) -> str:
     """The op that a path names, `model/dense/MatMul`, the same in every replica; "" for
     what names no op.
     """
-    return _REPLICAS.sub("", path.rpartition(":")[0] or path) if op_path(path) else ""
+    if op_path(path) is None:
+        return ""
+    name = path.rpartition(":")[0] or path
+    return _REPLICAS.sub("", name)
 
 
 def _inside_loops(name: str) -> str:
@@ -103,15 +113,14 @@ def _inside_loops(name: str) -> str:
         outer = name[: found.start()].split("/")
         inner = name[found.end() :]
         first = next((part for part in outer if part not in _CALLS), "")
-        if not inner.removeprefix(_TAPE + "/").startswith(first + "/"):
+        if not inner.removeprefix(f"{_TAPE}/").startswith(f"{first}/"):
             return name
         name = inner
         found = _BODY.search(inner)
         if name.startswith(_TAPE) and _OF_LOOP in name:
             name = _differentiated(name.partition(_OF_LOOP)[2])
-    before, _, own = name.rpartition(
-        f"/{_TAPE}/"
-    )  # a loop that was lowered: `gradient_tape/LOOP/gradient_tape/LOOP/gradients/…`
+    # A loop that was lowered: `gradient_tape/LOOP/gradient_tape/LOOP/gradients/…`.
+    before, _, own = name.rpartition(f"/{_TAPE}/")
     loop, inside, of = own.partition(_OF_LOOP)
     if inside and before.startswith(_TAPE) and before.endswith(f"/{loop}"):
         return _differentiated(of)
@@ -122,9 +131,8 @@ def _differentiated(of: str) -> str:
     """The path of a gradient of an op inside a loop, from what stands behind the loop's
     `gradients`.
     """
-    return "/".join(
-        (_TAPE, *(part for part in of.split("/") if not part.endswith("_grad")))
-    )
+    own = [part for part in of.split("/") if not part.endswith("_grad")]
+    return "/".join((_TAPE, *own))
 
 
 def is_optimizer(layer: str) -> bool:
@@ -151,14 +159,15 @@ def _scopes(parts: list[str]) -> list[str]:
     kept = []
     for part in parts:
         plain = None if _REPLICA.match(part) else _plain(part)
-        if (
-            plain
-            and plain not in _SURROUNDINGS
-            and not _NUMBERED.match(plain)
-            and _EINSUM not in plain
-        ):
+        if plain is not None and _is_scope(plain):
             kept.append(plain)
     return kept
+
+
+def _is_scope(part: str) -> bool:
+    if not part or part in _SURROUNDINGS or _EINSUM in part:
+        return False
+    return _NUMBERED.match(part) is None
 
 
 def _plain(part: str) -> str | None:

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 import numpy as np
 
-from tfadvisor.arrays import distinct, median, occurrence, ranks
+from tfadvisor.arrays import distinct, median, occurrence, ranks, true_at
 from tfadvisor.timeline.devices.collective_calls import CollectiveCalls
 from tfadvisor.timeline.intervals import Int64Array
 from tfadvisor.timeline.names.collective_events import CollectiveKind
@@ -68,81 +68,111 @@ class Meetings(msgspec.Struct, frozen=True):
         return np.maximum.reduceat(self.start, firsts, axis=1)
 
 
+class _Member(NamedTuple):
+    """A device that takes part in collectives."""
+
+    host: int
+    device: int
+    calls: CollectiveCalls
+    offset: int
+    """Of its host's clock, ps."""
+
+    def starts(self, chosen: Int64Array) -> Int64Array:
+        """When its calls began, on the clock of the first host."""
+        return self.calls.start[chosen] - self.offset
+
+    def ends(self, chosen: Int64Array) -> Int64Array:
+        """When its calls ended, on the clock of the first host."""
+        return self.calls.end[chosen] - self.offset
+
+
 def find_meetings(hosts: Sequence[HostSummary]) -> Meetings:
     """Pairs the calls of all devices of all hosts: same name and run of the program, or
     at work at the same instant.
     """
     clocks = align(hosts)
-    members = [
-        (host, device, calls.collectives, offset)
-        for host, (summary, offset) in enumerate(
-            zip(hosts, clocks.offset_ps, strict=True)
-        )
-        for device, calls in enumerate(summary.devices)
-        if len(calls.collectives) and offset is not None
-    ]
-    active = sum(len(summary.devices) for summary in hosts)
-    if active < 2:
+    if sum(len(summary.devices) for summary in hosts) < 2:
         return _none("a single device works in this run", clocks)
+    members = _members(hosts, clocks)
     if len(members) < 2:
         return _none(
             "no collective was recorded on two devices whose clocks can be compared",
             clocks,
         )
-    found, labels = _paired(
-        [one[2] for one in members],
-        [int(one[3]) for one in members],
-    )
-    strangers: tuple[int, ...] = ()
-    if len(found) < _FEWEST * median(np.array([len(one[2]) for one in members])):
-        met = in_quorum([one[2] for one in members])
-        if not met.all():
-            before = members
-            members = [one for one, shares in zip(members, met, strict=True) if shares]
-            strangers = tuple(
-                sorted({one[0] for one in before} - {one[0] for one in members})
-            )
-            found, labels = _paired(
-                [one[2] for one in members],
-                [int(one[3]) for one in members],
-            )
-    strangers += tuple(
+    strangers = _without_clock(hosts, clocks)
+    pairs = _paired(members)
+    most = median(np.array([len(member.calls) for member in members]))
+    if len(pairs) < _FEWEST * most:
+        sharing = _sharing(members)
+        if len(sharing) < len(members):
+            strangers |= _hosts_of(members) - _hosts_of(sharing)
+            members = sharing
+            pairs = _paired(members)
+    if not pairs.size:
+        return _none("the devices' collectives cannot be paired", clocks)
+    return _meetings(members, pairs, clocks, tuple(sorted(strangers)))
+
+
+def _members(hosts: Sequence[HostSummary], clocks: Clocks) -> list[_Member]:
+    """The devices with collectives of the hosts whose clocks are aligned."""
+    members = []
+    for host, (summary, offset) in enumerate(zip(hosts, clocks.offset_ps, strict=True)):
+        if offset is None:
+            continue
+        for index, device in enumerate(summary.devices):
+            if len(device.collectives):
+                members.append(_Member(host, index, device.collectives, int(offset)))
+    return members
+
+
+def _without_clock(hosts: Sequence[HostSummary], clocks: Clocks) -> set[int]:
+    """The hosts that communicate and whose clocks cannot be compared."""
+    return {
         host
         for host, offset in enumerate(clocks.offset_ps)
         if offset is None
         and any(len(device.collectives) for device in hosts[host].devices)
-    )
-    if not found.size:
-        return _none("the devices' collectives cannot be paired", clocks)
-    calls = [one[2] for one in members]
-    offsets = [int(one[3]) for one in members]
-    shift = np.array(offsets)
-    start, end, exposed_from = (
-        _column(calls, name, found) - shift for name in ("start", "end", "exposed_from")
-    )
-    exposed, step, label = (
-        _column(calls, name, found) for name in ("exposed_ps", "step", "label")
-    )
-    order = np.argsort(start.max(axis=1), kind="stable")
-    start = start[order]
-    end = end[order]
-    exposed = exposed[order]
-    exposed_from = exposed_from[order]
+    }
+
+
+def _sharing(members: Sequence[_Member]) -> list[_Member]:
+    """The members that share the collectives that most take part in."""
+    met = in_quorum([member.calls for member in members])
+    return [member for member, shares in zip(members, met, strict=True) if shares]
+
+
+def _hosts_of(members: Sequence[_Member]) -> set[int]:
+    return {member.host for member in members}
+
+
+def _meetings(
+    members: Sequence[_Member],
+    pairs: npt.NDArray[np.int64],
+    clocks: Clocks,
+    strangers: tuple[int, ...],
+) -> Meetings:
+    """In order of their starts. pairs: the index of each member's call."""
+    offset = np.array([member.offset for member in members])
+    last = (_column(members, "start", pairs) - offset).max(axis=1)
+    ordered = pairs[np.argsort(last, kind="stable")]
+    start = _column(members, "start", ordered) - offset
+    end = _column(members, "end", ordered) - offset
+    first = members[0].calls
     return Meetings(
-        host=np.array([one[0] for one in members]),
-        device=np.array([one[1] for one in members]),
+        host=np.array([member.host for member in members]),
+        device=np.array([member.device for member in members]),
         start=start,
         end=end,
         wait=np.clip(start.max(axis=1, keepdims=True) - start, 0, end - start),
-        exposed=exposed,
-        exposed_from=exposed_from,
-        step=step[order],
-        label=label[order, 0],
-        labels=labels,
-        kinds=calls[0].kinds,
+        exposed=_column(members, "exposed_ps", ordered),
+        exposed_from=_column(members, "exposed_from", ordered) - offset,
+        step=_column(members, "step", ordered),
+        label=_column(members, "label", ordered)[:, 0],
+        labels=first.labels,
+        kinds=first.kinds,
         why="",
         clocks=clocks,
-        strangers=tuple(sorted(set(strangers))),
+        strangers=strangers,
     )
 
 
@@ -153,117 +183,122 @@ def in_quorum(calls: Sequence[CollectiveCalls]) -> npt.NDArray[np.bool_]:
     A host of another run shares none of them, one that was recorded at another time
     few. All, where there is no such collective, or a call without a key.
     """
-    if any((one.key < 0).any() for one in calls):
-        return np.ones(len(calls), np.bool_)
-    numbers = {
-        text: number
-        for number, text in enumerate(
-            dict.fromkeys(text for one in calls for text in one.labels)
-        )
-    }
-    label = [
-        np.array([numbers[text] for text in one.labels], np.int64)[one.label]
-        for one in calls
-    ]
-    key = ranks(np.concatenate([one.key for one in calls])) * len(
-        numbers
-    ) + np.concatenate(label)
-    member = np.repeat(np.arange(len(calls)), [len(one) for one in calls])
-    pairs = distinct(key * len(calls) + member)
-    seen = ranks(pairs // len(calls))
-    member = pairs % len(calls)
-    shared = 2 * np.bincount(seen) > len(calls)
-    shares = np.bincount(member[shared[seen]], minlength=len(calls))
+    many = len(calls)
+    if any((own.key < 0).any() for own in calls):
+        return np.ones(many, np.bool_)
+    key = ranks(np.concatenate([own.key for own in calls]))
+    label, labels = _common_labels(calls)
+    member = np.repeat(np.arange(many), [len(own) for own in calls])
+    seen = distinct((key * labels + label) * many + member)
+    collective = ranks(seen // many)
+    member = seen % many
+    shared = 2 * np.bincount(collective) > many
+    shares = np.bincount(member[shared[collective]], minlength=many)
     return np.asarray(shares >= _FEWEST * shared.sum(), np.bool_)
 
 
+def _common_labels(calls: Sequence[CollectiveCalls]) -> tuple[Int64Array, int]:
+    """(a number for the label of each call of each member in turn: the same for the
+    same text, how many labels there are).
+    """
+    numbers: dict[str, int] = {}
+    found = []
+    for own in calls:
+        of_label = [numbers.setdefault(text, len(numbers)) for text in own.labels]
+        found.append(np.array(of_label, np.int64)[own.label])
+    return np.concatenate(found), len(numbers)
+
+
 def _column(
-    calls: Sequence[CollectiveCalls],
+    members: Sequence[_Member],
     name: str,
-    found: npt.NDArray[np.int64],
+    pairs: npt.NDArray[np.int64],
 ) -> Int64Array:
-    return np.stack(
-        [getattr(one, name)[found[:, member]] for member, one in enumerate(calls)],
-        axis=1,
+    """A column of each member's calls, shape (meetings, members)."""
+    columns = []
+    for index, member in enumerate(members):
+        whole = getattr(member.calls, name)
+        columns.append(whole[pairs[:, index]])
+    return np.stack(columns, axis=1)
+
+
+def _paired(members: Sequence[_Member]) -> npt.NDArray[np.int64]:
+    """Index of each member's call, shape (meetings, members)."""
+    rows = [np.empty((0, len(members)), np.int64)]
+    for text in members[0].calls.labels:
+        chosen = _calls_named(members, text)
+        if chosen is None:
+            continue
+        if _have_keys(members, chosen):
+            rows.append(_of_one_key(members, chosen))
+        else:
+            rows.append(_at_work_together(members, chosen))
+    return np.concatenate(rows)
+
+
+def _calls_named(members: Sequence[_Member], text: str) -> list[Int64Array] | None:
+    """Each member's calls of one label; None where a member has none."""
+    chosen = []
+    for member in members:
+        if text not in member.calls.labels:
+            return None
+        label = member.calls.labels.index(text)
+        chosen.append(true_at(member.calls.label == label))
+    return chosen if all(map(len, chosen)) else None
+
+
+def _have_keys(members: Sequence[_Member], chosen: Sequence[Int64Array]) -> bool:
+    return all(
+        (member.calls.key[mine] >= 0).all()
+        for member, mine in zip(members, chosen, strict=True)
     )
 
 
-def _paired(
-    calls: Sequence[CollectiveCalls],
-    offsets: Sequence[int],
-) -> tuple[npt.NDArray[np.int64], tuple[str, ...]]:
-    """(index of each member's call, shape (meetings, members), the labels of the first
-    member).
-    """
-    rows = []
-    for text in calls[0].labels:
-        if not all(text in one.labels for one in calls):
-            continue
-        mine = [np.flatnonzero(one.label == one.labels.index(text)) for one in calls]
-        if not all(map(len, mine)):
-            continue
-        keyed = all(
-            (one.key[chosen] >= 0).all()
-            for one, chosen in zip(calls, mine, strict=True)
-        )
-        rows.append(
-            _of_one_key(calls, mine)
-            if keyed
-            else _at_work_together(calls, mine, offsets)
-        )
-    return (
-        np.concatenate(rows) if rows else np.empty((0, len(calls)), np.int64)
-    ), calls[0].labels
-
-
 def _of_one_key(
-    calls: Sequence[CollectiveCalls],
-    mine: Sequence[Int64Array],
+    members: Sequence[_Member],
+    chosen: Sequence[Int64Array],
 ) -> npt.NDArray[np.int64]:
     """Calls of the same run of the program, the k-th of one device with the k-th of
     another.
     """
-    keys = ranks(
-        np.concatenate(
-            [one.key[chosen] for one, chosen in zip(calls, mine, strict=True)]
-        )
-    )
-    bounds = np.cumsum([0, *map(len, mine)])
-    numbered = [
-        keys[lo:hi] * _MOST_ALIKE + occurrence(keys[lo:hi])
-        for lo, hi in pairwise(bounds.tolist())
-    ]
+    pairs = zip(members, chosen, strict=True)
+    keys = ranks(np.concatenate([member.calls.key[mine] for member, mine in pairs]))
+    bounds = np.cumsum([0, *map(len, chosen)]).tolist()
+    numbered = []
+    for lo, hi in pairwise(bounds):
+        mine = keys[lo:hi]
+        numbered.append(mine * _MOST_ALIKE + occurrence(mine))
     shared = numbered[0]
     for other in numbered[1:]:
         shared = np.intersect1d(shared, other)
     columns = []
-    for number, chosen in zip(numbered, mine, strict=True):
+    for number, mine in zip(numbered, chosen, strict=True):
         order = np.argsort(number)
-        columns.append(chosen[order[np.searchsorted(number[order], shared)]])
+        place = np.searchsorted(number[order], shared)
+        columns.append(mine[order[place]])
     return np.stack(columns, axis=1)
 
 
 def _at_work_together(
-    calls: Sequence[CollectiveCalls],
-    mine: Sequence[Int64Array],
-    offsets: Sequence[int],
+    members: Sequence[_Member],
+    chosen: Sequence[Int64Array],
 ) -> npt.NDArray[np.int64]:
     """The member with the fewest calls leads; another's call belongs to a meeting when
     the two overlap.
     """
-    leader = min(range(len(calls)), key=lambda member: len(mine[member]))
-    lo = calls[leader].start[mine[leader]] - offsets[leader]
-    hi = calls[leader].end[mine[leader]] - offsets[leader]
-    together = np.empty((len(lo), len(calls)), np.int64)
+    counts = [len(mine) for mine in chosen]
+    leader = counts.index(min(counts))
+    lo = members[leader].starts(chosen[leader])
+    hi = members[leader].ends(chosen[leader])
+    together = np.empty((len(lo), len(members)), np.int64)
     complete = np.ones(len(lo), np.bool_)
-    for member, one in enumerate(calls):
-        ends = one.end[mine[member]] - offsets[member]
-        place = np.searchsorted(np.maximum.accumulate(ends), lo, side="right")
-        inside = np.minimum(place, len(ends) - 1)
-        complete &= (place < len(ends)) & (
-            one.start[mine[member]][inside] - offsets[member] < hi
-        )
-        together[:, member] = mine[member][inside]
+    for index, (member, mine) in enumerate(zip(members, chosen, strict=True)):
+        reach = np.maximum.accumulate(member.ends(mine))
+        place = np.searchsorted(reach, lo, side="right")
+        inside = np.minimum(place, len(mine) - 1)
+        complete &= place < len(mine)
+        complete &= member.starts(mine)[inside] < hi
+        together[:, index] = mine[inside]
     together = together[complete]
     return together[_unshared(together)]
 
@@ -272,7 +307,8 @@ def _unshared(together: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
     """No call belongs to two meetings: the later one is left out."""
     keep = np.ones(len(together), np.bool_)
     if len(together) > 1:
-        keep[1:] = (np.diff(together, axis=0) > 0).all(axis=1)
+        later = np.diff(together, axis=0) > 0
+        keep[1:] = later.all(axis=1)
     return keep
 
 
@@ -280,17 +316,17 @@ def _none(why: str, clocks: Clocks) -> Meetings:
     nothing = np.empty((0, 0), np.int64)
     flat = np.empty(0, np.int64)
     return Meetings(
-        flat,
-        flat,
-        nothing,
-        nothing,
-        nothing,
-        nothing,
-        nothing,
-        nothing,
-        flat,
-        (),
-        (),
-        why,
-        clocks,
+        host=flat,
+        device=flat,
+        start=nothing,
+        end=nothing,
+        wait=nothing,
+        exposed=nothing,
+        exposed_from=nothing,
+        step=nothing,
+        label=flat,
+        labels=(),
+        kinds=(),
+        why=why,
+        clocks=clocks,
     )

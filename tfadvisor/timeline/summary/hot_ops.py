@@ -183,15 +183,17 @@ def _told(
     from tfadvisor.timeline.program_ops import InProgram
 
     product = proven_product(instruction, flops)
-    found = (DotSize(1, *product[1:], product[0]),) if product else ()
-    cost = Cost(flops, moved)
-    multiplied = product[0] if product else ""
+    sizes: tuple[DotSize, ...] = ()
+    if product is not None:
+        sizes = (DotSize(1, product.m, product.n, product.k, product.dtype),)
+    opcode, effect = opcode_and_effect(category)
     return InProgram(
-        *opcode_and_effect(category),
-        cost,
+        opcode,
+        effect,
+        Cost(flops, moved),
         None,
-        found,
-        multiplied,
+        sizes,
+        product.dtype if product else "",
         stated=True,
     )
 
