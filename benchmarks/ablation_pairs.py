@@ -32,9 +32,10 @@ from tfadvisor.act.trial.ablation import HOOKED, STAGES, arms_for
 from tfadvisor.act.trial.arms import Arms
 from tfadvisor.act.trial.candidates import Candidate
 from tfadvisor.act.trial.deciding import RATE, Rounds
-from tfadvisor.act.trial.one_run import Asked, Program
-from tfadvisor.act.trial.result import BETTER
+from tfadvisor.act.trial.one_run import StopRequest
 from tfadvisor.act.trial.steps import choose_loop, plan_steps
+from tfadvisor.act.trial.trial_result import BETTER
+from tfadvisor.act.trial.tried_program import TriedProgram
 
 HERE = Path(__file__).resolve().parent
 RESULTS = Path(os.environ.get("ABLATION_PAIRS", HERE / "ablation_pairs.json"))
@@ -130,8 +131,8 @@ def measured(name: str, arm: str, python: str, longer: int) -> dict[str, Any]:
             fixed = (text if fixed == text.replace(FAULT, "False") else fixed).replace(
                 old, new
             )
-        program = Program(
-            (python, str(file), str(Path(folder, "logdir")), "--fault"), Asked()
+        program = TriedProgram(
+            (python, str(file), str(Path(folder, "logdir")), "--fault"), StopRequest()
         )
         watched = program.watch(150.0, TIMED_SECONDS, parts=HOOKED)
         chosen = choose_loop([loop for one in watched.answers for loop in one.loops])

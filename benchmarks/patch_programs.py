@@ -30,7 +30,8 @@ import yaml
 from folding import folded
 from msgspec.structs import replace
 
-from tfadvisor.act.repair.plan import Patched, make_plan, unified
+from tfadvisor.act.repair.plan import Patched, make_plan
+from tfadvisor.act.repair.unified_diff import unified
 from tfadvisor.advice.codemods import LAUNCH_LINE
 from tfadvisor.advice.findings import Finding, Fix, Location, Saving
 from tfadvisor.advice.loading.catalogue import built_in_rules

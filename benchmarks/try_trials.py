@@ -29,9 +29,10 @@ from statistics import median
 
 from tfadvisor.act.trial.candidates import Candidate
 from tfadvisor.act.trial.deciding import BASE, STAGES, Rounds, Standing
-from tfadvisor.act.trial.one_run import Asked, Program, settle_in
-from tfadvisor.act.trial.result import BETTER
+from tfadvisor.act.trial.one_run import StopRequest
 from tfadvisor.act.trial.steps import choose_loop, plan_steps
+from tfadvisor.act.trial.trial_result import BETTER
+from tfadvisor.act.trial.tried_program import TriedProgram, settle_in
 
 HERE = Path(__file__).resolve().parent
 sys.path.append(str(HERE / "diagnosis"))
@@ -95,8 +96,8 @@ def record(names: Sequence[str], python: str, seconds: float) -> None:
 def recorded(name: str, python: str, until: float) -> dict[str, list[float]]:
     """Both forms in turns, for as long as there is time."""
     with tempfile.TemporaryDirectory() as logdir:
-        program = Program(
-            (python, str(PROGRAMS / f"{name}.py"), logdir, "--fault"), Asked()
+        program = TriedProgram(
+            (python, str(PROGRAMS / f"{name}.py"), logdir, "--fault"), StopRequest()
         )
         watched = program.watch(100.0, TIMED_SECONDS)
         chosen = choose_loop([loop for one in watched.answers for loop in one.loops])

@@ -13,7 +13,7 @@ from typing import Any, get_args
 
 import msgspec
 
-from tfadvisor.act.trial import result as trial
+from tfadvisor.act.trial import trial_result as trial
 from tfadvisor.comparison import change as comparison
 from tfadvisor.comparison.gate import result as verdict
 from tfadvisor.report import model as report

@@ -12,7 +12,7 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
-from tfadvisor.act.repair.plan import unified
+from tfadvisor.act.repair.unified_diff import unified
 
 COMMAND = Path(sys.executable).parent / "tfadvisor"
 FAKES = Path(__file__).parents[1] / "system" / "act" / "trial" / "fake_frameworks"

@@ -1,1 +1,3 @@
-"""What starts programs or changes sources: recording, trials, patches."""
+"""Acts on the user's program. Each package below has a face, which others import from:
+`record`, `repair`, `trial` and `against`.
+"""

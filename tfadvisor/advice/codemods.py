@@ -31,9 +31,9 @@ class About(msgspec.Struct, frozen=True):
 
 
 CODEMODS: dict[str, About] = {
-    "prefetch": About("input", "ends the pipeline with a prefetch", ""),
+    "prefetch": About("feeding", "ends the pipeline with a prefetch", ""),
     "parallel-calls": About(
-        "input",
+        "feeding",
         "lets maps and interleaves run in parallel",
         "random ops of a map draw in another order",
     ),

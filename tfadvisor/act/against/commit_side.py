@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from tfadvisor.act.against.work_trees import Commits, environment_of
 from tfadvisor.act.record.choosing import RecordedRun, RecordRequest
 from tfadvisor.act.record.keeping import keep
-from tfadvisor.act.record.recorded_program import recorded_program
+from tfadvisor.act.record.running import recorded_program
 from tfadvisor.act.record.started_program import Launch
 from tfadvisor.analysis import Options
 from tfadvisor.comparison.baseline.snapshot import (

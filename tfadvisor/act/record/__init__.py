@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from tfadvisor.act.record.choosing import RecordedRun, RecordRequest
 from tfadvisor.act.record.keeping import KeptRun, keep, with_rates
-from tfadvisor.act.record.recorded_program import Running, recorded_program
+from tfadvisor.act.record.running import Running, recorded_program
 from tfadvisor.act.record.started_program import Launch
 
 __all__ = [

@@ -14,7 +14,7 @@ _POLL_SECONDS = 0.05
 _LAST_WORDS_SECONDS = 5.0
 
 
-class Order(msgspec.Struct, frozen=True):
+class GivenOrder(msgspec.Struct, frozen=True):
     """An order that was given."""
 
     number: str
@@ -30,7 +30,7 @@ class Order(msgspec.Struct, frozen=True):
 
 
 def answers_to(
-    order: Order, board: Board, has_ended: Callable[[], bool], patience: float
+    order: GivenOrder, board: Board, has_ended: Callable[[], bool], patience: float
 ) -> list[Process]:
     """Those of the asked that answered in time. has_ended: whether the program is over.
     patience: seconds that they may take longer than the order's.

@@ -16,7 +16,7 @@ from typing import Any
 from tfadvisor.act.record.choosing import RecordedRun
 from tfadvisor.act.record.gpus import GpuWatch
 from tfadvisor.act.record.injected.tfadvisor_hook.letters import write_letter
-from tfadvisor.act.record.injected.tfadvisor_hook.machine import (
+from tfadvisor.act.record.injected.tfadvisor_hook.machine_counters import (
     VERSION,
     reading,
     settings,
@@ -25,7 +25,7 @@ from tfadvisor.act.record.injected.tfadvisor_hook.tracers import tracer_for
 from tfadvisor.act.record.keeping import keep
 from tfadvisor.act.record.pace import pace_of
 from tfadvisor.act.record.tracing_cost import cost_of_calls
-from tfadvisor.act.record.window import Window
+from tfadvisor.act.record.window import RecordedWindow
 from tfadvisor.analysis import Analysis, Options, check_rules, read_run
 from tfadvisor.errors import UsageError
 from tfadvisor.report.forms.terminal import as_text
@@ -34,7 +34,7 @@ from tfadvisor.trace.counters import ENDING
 from tfadvisor.trace.runs import choose_run, host_of
 
 
-class Recording:
+class BlockRecording:
     """A block that is being recorded. After it, `report` and `folder` are there."""
 
     def __init__(
@@ -48,7 +48,7 @@ class Recording:
         """Of the run that was recorded."""
         self._options, self._show, self._python_tracer = options, show, python_tracer
 
-    def __enter__(self) -> Recording:
+    def __enter__(self) -> BlockRecording:
         """Starts the profiler. Raises UsageError without a framework, RuntimeError
         while something else records.
         """
@@ -96,7 +96,7 @@ class Recording:
 
     def _keep(self, closed: float) -> None:
         read = read_run(choose_run([self._file.parent])[0], self._options)
-        window = Window(
+        window = RecordedWindow(
             self._file.parent,
             self._python_tracer,
             self._opened,
@@ -125,7 +125,7 @@ def profile(
     rules: Sequence[Path] = (),
     disabled: Sequence[str] = (),
     preview: bool = False,
-) -> Recording:
+) -> BlockRecording:
     """Records the block under it: `with tfadvisor.profile() as recording: …`, then
     `recording.report`.
 
@@ -144,7 +144,7 @@ def profile(
         preview=preview,
     )
     check_rules(options)
-    return Recording(Path(out), options, show=show, python_tracer=python_tracer)
+    return BlockRecording(Path(out), options, show=show, python_tracer=python_tracer)
 
 
 def imported_framework() -> str:

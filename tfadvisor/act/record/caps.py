@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfadvisor.act.record.window import Window
+from tfadvisor.act.record.window import RecordedWindow
 
 _LONGEST_LOOK_SECONDS = 20.0
 _MOST_STOPPING_SECONDS = 8.0
@@ -30,7 +30,7 @@ class Caps:
         share = _OF_PYTHON if python_tracer else 1.0
         return min(wanted, self.longest * share)
 
-    def learn(self, window: Window) -> None:
+    def learn(self, window: RecordedWindow) -> None:
         """From a window that is over."""
         seconds = max(window.seconds, 1e-3)
         spent = (

@@ -10,7 +10,7 @@ import msgspec
 
 from tfadvisor.act.record.rounds import ProgramLoop
 from tfadvisor.act.record.tracing_cost import cost_of_calls, cost_without_calls
-from tfadvisor.act.record.window import NoWindow, Window
+from tfadvisor.act.record.window import NoWindow, RecordedWindow
 
 COST_LIMIT = 0.05
 """Share of a step that recording may cost by the estimate, with calls of Python; beyond
@@ -49,7 +49,7 @@ class RecordRequest(msgspec.Struct, frozen=True):
     steps.
     """
 
-    def names(self, window: Window) -> bool:
+    def names(self, window: RecordedWindow) -> bool:
         """Whether a window's steps are what was asked for by name."""
         if not self.step or window.pace is None:
             return False
@@ -61,10 +61,10 @@ class RecordedRun(msgspec.Struct, frozen=True):
     None where there was none.
     """
 
-    chosen: Window
-    before: Window | None
+    chosen: RecordedWindow
+    before: RecordedWindow | None
     """Recorded without the Python tracer."""
-    with_lines: Window | None
+    with_lines: RecordedWindow | None
     """Recorded with it."""
     cost: float | None
     """What the Python tracer adds to a step, as a share of it."""
@@ -80,7 +80,7 @@ class RecordedRun(msgspec.Struct, frozen=True):
     """The line of the one call in which the program was all the time, "" for a loop."""
 
     @property
-    def second(self) -> Window | None:
+    def second(self) -> RecordedWindow | None:
         """The one with the Python tracer, where the report is about another."""
         return None if self.with_lines is self.chosen else self.with_lines
 
@@ -93,12 +93,14 @@ class RecordedRun(msgspec.Struct, frozen=True):
 class OpensWindows(Protocol):
     """Opens one window."""
 
-    def __call__(self, seconds: float, *, python_tracer: bool) -> Window | NoWindow:
+    def __call__(
+        self, seconds: float, *, python_tracer: bool
+    ) -> RecordedWindow | NoWindow:
         """As record_window."""
 
 
 def record_plainly(
-    record: OpensWindows, look: Window, wanted: RecordRequest
+    record: OpensWindows, look: RecordedWindow, wanted: RecordRequest
 ) -> RecordedRun:
     """Without the Python tracer; the look itself where it holds the wanted steps, or
     more than the program still made.
@@ -107,7 +109,9 @@ def record_plainly(
     return RecordedRun(chosen, chosen, None, None)
 
 
-def _plain_window(record: OpensWindows, look: Window, wanted: RecordRequest) -> Window:
+def _plain_window(
+    record: OpensWindows, look: RecordedWindow, wanted: RecordRequest
+) -> RecordedWindow:
     # Rounds are counted in a look, which slows Python: it is the better one only where
     # the program ended soon after it.
     if look.steps >= wanted.steps and look.loop is None:
@@ -121,7 +125,7 @@ def _plain_window(record: OpensWindows, look: Window, wanted: RecordRequest) -> 
 
 
 def record_fully(
-    record: OpensWindows, look: Window, wanted: RecordRequest
+    record: OpensWindows, look: RecordedWindow, wanted: RecordRequest
 ) -> RecordedRun:
     """With the Python tracer; without it where it costs too much, and then with a
     second, short window that has it.
@@ -142,12 +146,12 @@ def record_fully(
     return RecordedRun(plain, plain, full, cost)
 
 
-def _has_steps(found: Window | NoWindow) -> TypeGuard[Window]:
+def _has_steps(found: RecordedWindow | NoWindow) -> TypeGuard[RecordedWindow]:
     """Whether it is a window that holds steps that are settled."""
-    return isinstance(found, Window) and found.steps >= _FEWEST_STEPS
+    return isinstance(found, RecordedWindow) and found.steps >= _FEWEST_STEPS
 
 
-def _is_part(window: Window, look: Window) -> bool:
+def _is_part(window: RecordedWindow, look: RecordedWindow) -> bool:
     """Whether what repeats in it is a part of the look's step: it was too short for
     whole ones, since calls write down much.
     """
@@ -156,7 +160,7 @@ def _is_part(window: Window, look: Window) -> bool:
     return window.pace.median_ms < _PART * look.pace.median_ms
 
 
-def window_seconds(look: Window, wanted: RecordRequest) -> float:
+def window_seconds(look: RecordedWindow, wanted: RecordRequest) -> float:
     """How long a window must be open to hold the wanted steps whole."""
     period_ms = look.pace.median_ms if look.pace is not None else 0.0
     if wanted.step and look.loop is not None:

@@ -19,22 +19,22 @@ from tfadvisor.act.record.looking import (
     ROUNDS_SECONDS,
     Count,
     Done,
-    Known,
     Look,
+    LooksSoFar,
     Over,
     Record,
     Seen,
     State,
-    Tried,
+    TriedRecording,
     Wait,
     first_state,
     next_state,
 )
-from tfadvisor.act.record.rounds import Counted, count_rounds
+from tfadvisor.act.record.rounds import CountedRounds, count_rounds
 from tfadvisor.act.record.settling import Patience, Ready, may_train
 from tfadvisor.act.record.started_program import StartedProgram
 from tfadvisor.act.record.unrecorded import Nothing
-from tfadvisor.act.record.window import NoWindow, Window, record_window
+from tfadvisor.act.record.window import NoWindow, RecordedWindow, record_window
 from tfadvisor.analysis import Options
 
 REPORT_SECONDS = 65.0
@@ -107,7 +107,7 @@ class _Session:
         is_time = now - self._began >= after_seconds
         return Ready(training) if training and is_time else None
 
-    def _count(self, state: Count) -> Counted:
+    def _count(self, state: Count) -> CountedRounds:
         """Not the loop in which Keras adapts layers, while another may follow."""
         until = time.time() + _PREPARING_SECONDS
         counted = self._counted(state.known, state.seconds)
@@ -122,23 +122,23 @@ class _Session:
         return counted
 
     def _counted(
-        self, known: Known, seconds: float, window: Path | None = None
-    ) -> Counted:
+        self, known: LooksSoFar, seconds: float, window: Path | None = None
+    ) -> CountedRounds:
         training = _training(known)
         return count_rounds(self._board, training, seconds, self._has_ended, window)
 
-    def _look(self, state: Look) -> Window | NoWindow | Over:
+    def _look(self, state: Look) -> RecordedWindow | NoWindow | Over:
         if all(one.left for one in self._board.processes()):
             return Over()
         self._windows = _Windows(self, _training(state.known))
         return self._windows(state.seconds, python_tracer=False)
 
-    def _record(self, state: Record) -> Tried:
+    def _record(self, state: Record) -> TriedRecording:
         assert self._windows is not None
         how = record_fully if state.wanted.python_tracer else record_plainly
         run = how(self._windows, state.look, state.wanted)
         after = self._counted(state.known, ROUNDS_SECONDS, run.chosen.folder)
-        return Tried(run, after)
+        return TriedRecording(run, after)
 
     def window(
         self,
@@ -147,7 +147,7 @@ class _Session:
         *,
         python_tracer: bool,
         rounds: bool,
-    ) -> Window | NoWindow:
+    ) -> RecordedWindow | NoWindow:
         """One, not longer than the program bears. rounds: whether they are counted."""
         found = record_window(
             self._board,
@@ -159,7 +159,7 @@ class _Session:
             rounds=rounds,
             writing=self._writing_seconds(),
         )
-        if isinstance(found, Window):
+        if isinstance(found, RecordedWindow):
             self._caps.learn(found)
         return found
 
@@ -176,7 +176,7 @@ class _Session:
         return self._until is not None and time.time() > self._until
 
 
-def _training(known: Known) -> list[Process]:
+def _training(known: LooksSoFar) -> list[Process]:
     return list(known.ready.processes) if known.ready is not None else []
 
 
@@ -190,12 +190,14 @@ class _Windows:
         self._needs_rounds: bool | None = None
         """None before the first window."""
 
-    def __call__(self, seconds: float, *, python_tracer: bool) -> Window | NoWindow:
+    def __call__(
+        self, seconds: float, *, python_tracer: bool
+    ) -> RecordedWindow | NoWindow:
         rounds = self._needs_rounds is not False
         window = self._session.window(
             self._training, seconds, python_tracer=python_tracer, rounds=rounds
         )
         is_first = self._needs_rounds is None
-        if is_first and isinstance(window, Window) and window.pace is not None:
+        if is_first and isinstance(window, RecordedWindow) and window.pace is not None:
             self._needs_rounds = window.pace.is_of_rounds
         return window

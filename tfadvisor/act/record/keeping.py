@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from tfadvisor.act.record.choosing import RecordedRun
 from tfadvisor.act.record.machine_rates import add_rates
 from tfadvisor.act.record.notes import notes_of
-from tfadvisor.act.record.window import Window
+from tfadvisor.act.record.window import RecordedWindow
 from tfadvisor.advice.findings import CaptureNote
 from tfadvisor.analysis import Options, analyze_run
 from tfadvisor.files import new_file
@@ -117,7 +117,7 @@ def _note(recorded: RecordedRun) -> dict[str, Any]:
     }
 
 
-def _window_note(window: Window | None) -> dict[str, Any] | None:
+def _window_note(window: RecordedWindow | None) -> dict[str, Any] | None:
     if window is None:
         return None
     pace = window.pace

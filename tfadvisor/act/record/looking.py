@@ -15,9 +15,9 @@ from msgspec.structs import replace
 
 from tfadvisor.act.record.choosing import RecordedRun, RecordRequest
 from tfadvisor.act.record.pace import Pace
-from tfadvisor.act.record.rounds import Counted, ProgramLoop
+from tfadvisor.act.record.rounds import CountedRounds, ProgramLoop
 from tfadvisor.act.record.settling import PATIENCE_SECONDS, Ready
-from tfadvisor.act.record.window import NoWindow, Window
+from tfadvisor.act.record.window import NoWindow, RecordedWindow
 
 _LOOKS = 14
 _LOOK_GROWS = 2.0
@@ -51,7 +51,7 @@ before.
 """
 
 
-class Known(msgspec.Struct, frozen=True):
+class LooksSoFar(msgspec.Struct, frozen=True):
     """What all looks together have shown."""
 
     wanted: RecordRequest
@@ -71,7 +71,7 @@ class Known(msgspec.Struct, frozen=True):
     """The steps of the last look that compiled in its steps."""
     alike: int = 0
     """Such looks, one after the other, with the same steps."""
-    best: Window | None = None
+    best: RecordedWindow | None = None
     """Of the looks."""
     passed: ProgramLoop | None = None
     """The first loop that was over once it was recorded."""
@@ -97,7 +97,7 @@ class Known(msgspec.Struct, frozen=True):
 class Wait(msgspec.Struct, frozen=True):
     """Until the program may train."""
 
-    known: Known
+    known: LooksSoFar
 
     @property
     def quiet_seconds(self) -> float:
@@ -115,7 +115,7 @@ class Wait(msgspec.Struct, frozen=True):
 class Count(msgspec.Struct, frozen=True):
     """The rounds of the program's loop, while nothing is recorded."""
 
-    known: Known
+    known: LooksSoFar
 
     @property
     def seconds(self) -> float:
@@ -127,7 +127,7 @@ class Count(msgspec.Struct, frozen=True):
 class Look(msgspec.Struct, frozen=True):
     """A window to find steps in, without calls of Python."""
 
-    known: Known
+    known: LooksSoFar
 
     @property
     def seconds(self) -> float:
@@ -143,8 +143,8 @@ class Look(msgspec.Struct, frozen=True):
 class Record(msgspec.Struct, frozen=True):
     """The steps that a look has shown."""
 
-    known: Known
-    look: Window
+    known: LooksSoFar
+    look: RecordedWindow
     wanted: RecordRequest
     """As asked for, as far as such steps allow it."""
 
@@ -152,7 +152,7 @@ class Record(msgspec.Struct, frozen=True):
 class Done(msgspec.Struct, frozen=True):
     """There is a recording, or none will be."""
 
-    known: Known
+    known: LooksSoFar
 
 
 State: TypeAlias = Wait | Count | Look | Record | Done
@@ -165,14 +165,16 @@ class Over(msgspec.Struct, frozen=True):
     """The program has ended, its processes have, or the time for a report is over."""
 
 
-class Tried(msgspec.Struct, frozen=True):
+class TriedRecording(msgspec.Struct, frozen=True):
     """The steps were recorded. after: the rounds that were counted then."""
 
     run: RecordedRun
-    after: Counted
+    after: CountedRounds
 
 
-Seen: TypeAlias = Ready | Counted | Window | NoWindow | Tried | Over
+Seen: TypeAlias = (
+    Ready | CountedRounds | RecordedWindow | NoWindow | TriedRecording | Over
+)
 
 
 # What follows.
@@ -180,7 +182,7 @@ Seen: TypeAlias = Ready | Counted | Window | NoWindow | Tried | Over
 
 def first_state(wanted: RecordRequest) -> State:
     """Nothing is known."""
-    return Wait(Known(wanted))
+    return Wait(LooksSoFar(wanted))
 
 
 def next_state(state: State, seen: Seen) -> State:
@@ -198,7 +200,7 @@ def _count(state: Wait, seen: Ready) -> State:
     return Count(replace(state.known, ready=seen, restless=restless))
 
 
-def _look(state: Count, seen: Counted) -> State:
+def _look(state: Count, seen: CountedRounds) -> State:
     loop = seen.loop or state.known.loop
     return Look(replace(state.known, loop=loop, inside=seen.inside))
 
@@ -207,7 +209,7 @@ def _without_look(state: Look, seen: NoWindow) -> State:
     return _again(replace(state.known, why=seen.why))
 
 
-def _judge(state: Look, look: Window) -> State:
+def _judge(state: Look, look: RecordedWindow) -> State:
     pace = look.pace
     if pace is None:
         return _again(state.known)
@@ -228,7 +230,7 @@ def _judge(state: Look, look: Window) -> State:
     return Record(known, look, _wanted_of(known, pace))
 
 
-def _keep(state: Record, seen: Tried) -> State:
+def _keep(state: Record, seen: TriedRecording) -> State:
     known, look = state.known, state.look
     rounds = known.loop, look.loop, seen.after.loop
     inside = seen.after.inside if _is_short(look.pace) else ""
@@ -245,29 +247,29 @@ def _keep(state: Record, seen: Tried) -> State:
 _TABLE: Mapping[tuple[type, type], Callable[[Any, Any], State]] = {
     (Wait, Ready): _count,
     (Wait, Over): _done,
-    (Count, Counted): _look,
+    (Count, CountedRounds): _look,
     (Look, NoWindow): _without_look,
-    (Look, Window): _judge,
+    (Look, RecordedWindow): _judge,
     (Look, Over): _done,
-    (Record, Tried): _keep,
+    (Record, TriedRecording): _keep,
 }
 """By state and by what was seen."""
 
 
-def _again(known: Known) -> State:
+def _again(known: LooksSoFar) -> State:
     """Another look, unless there were enough."""
     known = replace(known, looks=known.looks + 1)
     return Wait(known) if known.looks < _LOOKS else Done(known)
 
 
-def _better(best: Window | None, look: Window) -> Window:
+def _better(best: RecordedWindow | None, look: RecordedWindow) -> RecordedWindow:
     """Of two with steps the later, unless only the earlier one's do not compile."""
     if best is None or best.pace is None or look.pace is None:
         return look
     return best if look.pace.compiles and not best.pace.compiles else look
 
 
-def _with_compiling(known: Known, pace: Pace) -> Known:
+def _with_compiling(known: LooksSoFar, pace: Pace) -> LooksSoFar:
     """Whether steps that compile are those of the program, and no part of its start:
     looks one after the other show the same.
     """
@@ -275,15 +277,15 @@ def _with_compiling(known: Known, pace: Pace) -> Known:
     return replace(known, compiles=pace, alike=known.alike + 1 if again else 1)
 
 
-def _always_compiles(known: Known) -> bool:
+def _always_compiles(known: LooksSoFar) -> bool:
     return known.alike >= (_RESTLESS_LOOKS if _is_restless(known) else _UNSETTLED_LOOKS)
 
 
-def _is_restless(known: Known) -> bool:
+def _is_restless(known: LooksSoFar) -> bool:
     return known.ready is not None and known.ready.restless
 
 
-def _is_part(known: Known, pace: Pace) -> bool:
+def _is_part(known: LooksSoFar, pace: Pace) -> bool:
     """Whether what repeats may be a part of a round; after longer looks it is the
     step.
     """
@@ -292,7 +294,7 @@ def _is_part(known: Known, pace: Pace) -> bool:
     return pace.median_ms < _OF_A_ROUND * known.loop.median_ms
 
 
-def _wanted_of(known: Known, pace: Pace) -> RecordRequest:
+def _wanted_of(known: LooksSoFar, pace: Pace) -> RecordRequest:
     wanted = known.wanted
     if pace.compiles and _is_restless(known):
         wanted = replace(wanted, steps=min(wanted.steps, _RESTLESS_STEPS))
@@ -306,7 +308,7 @@ def _is_short(pace: Pace | None) -> bool:
     return pace is not None and pace.median_ms < _ONE_CALL_MS
 
 
-def _goes_on(known: Known, after: ProgramLoop | None) -> bool:
+def _goes_on(known: LooksSoFar, after: ProgramLoop | None) -> bool:
     """Whether the loop that was recorded goes on, or one that came back after another;
     or nobody knows.
     """

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from tfadvisor.act.record.answers import Order, answers_to, names_of
+from tfadvisor.act.record.answers import GivenOrder, answers_to, names_of
 from tfadvisor.act.record.board import Board, Process
 from tfadvisor.act.record.injected.tfadvisor_hook.letters import (
     read_letter,
@@ -55,7 +55,7 @@ class ProgramLoop(msgspec.Struct, frozen=True):
         return f"{Path(self.file).name}:{self.line}{called}"
 
 
-class Counted(msgspec.Struct, frozen=True):
+class CountedRounds(msgspec.Struct, frozen=True):
     """What counting rounds has shown."""
 
     loop: ProgramLoop | None
@@ -82,7 +82,7 @@ def count_rounds(
     seconds: float,
     over: Callable[[], bool],
     window: Path | None = None,
-) -> Counted:
+) -> CountedRounds:
     """The loop of these processes while nothing is recorded. seconds: at most. over:
     whether the program is. window: a folder whose samples go on until they cover
     SAMPLED_SECONDS.
@@ -92,7 +92,7 @@ def count_rounds(
         board.order(processes, seconds, only_rounds=True, sampled_seconds=sampled)
     )
     asked = frozenset(one.name for one in processes)
-    order = Order(number, asked, seconds + sampled)
+    order = GivenOrder(number, asked, seconds + sampled)
     answered = answers_to(order, board, over, _PATIENCE_SECONDS)
 
     if window is not None:
@@ -101,7 +101,7 @@ def count_rounds(
             go_on(window / f"{host}{SAMPLES_ENDING}", longer)
 
     answers = [one.windows[number] for one in answered]
-    return Counted(first_loop(answers), _inside(answers))
+    return CountedRounds(first_loop(answers), _inside(answers))
 
 
 def _inside(answers: Sequence[dict[str, Any]]) -> str:

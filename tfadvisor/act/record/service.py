@@ -15,7 +15,7 @@ from typing import Any
 from google.protobuf.message import DecodeError
 
 from tfadvisor.act.record.choosing import RecordedRun, RecordRequest, record_fully
-from tfadvisor.act.record.window import NoWindow, Window, read_window
+from tfadvisor.act.record.window import NoWindow, RecordedWindow, read_window
 from tfadvisor.analysis import Options
 from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.files import temporary_folder
@@ -73,7 +73,9 @@ class _Service:
         self._ask, self._tell = ask, tell
         self._number = 0
 
-    def record(self, seconds: float, *, python_tracer: bool) -> Window | NoWindow:
+    def record(
+        self, seconds: float, *, python_tracer: bool
+    ) -> RecordedWindow | NoWindow:
         """As OpensWindows. A job that gives nothing is asked no more."""
         self._number += 1
         folder = self._folder / f"window-{self._number}"
@@ -96,11 +98,11 @@ class _Service:
         )
 
 
-def _steady_look(service: _Service) -> Window:
+def _steady_look(service: _Service) -> RecordedWindow:
     """Looks longer each time, until steps repeat. Raises TraceError when they
     never do.
     """
-    best: Window | None = None
+    best: RecordedWindow | None = None
     for attempt in range(_LOOKS):
         look = service.record(_FIRST_LOOK_SECONDS * 2**attempt, python_tracer=False)
         if isinstance(look, NoWindow) and look.why is None:
@@ -154,7 +156,7 @@ _MESSAGES: Table = {
     ),
     "ProfileResponse": (("xspace", 8, "b", "oneof trace"),),
 }
-"""Of tsl/profiler/protobuf/profiler_service.proto: the fields that a recording needs."""
+"""Of tsl/profiler/protobuf/profiler_service.proto: what a recording needs of it."""
 _CLASSES = classes_of(_MESSAGES)
 
 Client = Callable[[Sequence[str], Path, float, bool], dict[str, str]]

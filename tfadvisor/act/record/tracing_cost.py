@@ -7,7 +7,7 @@ more.
 
 from __future__ import annotations
 
-from tfadvisor.act.record.window import Window
+from tfadvisor.act.record.window import RecordedWindow
 
 OF_FRAMEWORK = 0.35e-6
 """Most seconds that a framework's tracer takes for a call of Python that it writes
@@ -23,7 +23,7 @@ dispatch.
 """
 
 
-def cost_of_calls(window: Window) -> float:
+def cost_of_calls(window: RecordedWindow) -> float:
     """What tracing calls of Python adds to a step, at most, as a share of it: by how
     many were traced in a window.
     """
@@ -32,7 +32,7 @@ def cost_of_calls(window: Window) -> float:
     return _share(window.followed * OF_OURS, window.seconds)
 
 
-def cost_without_calls(window: Window) -> float:
+def cost_without_calls(window: RecordedWindow) -> float:
     """What the frameworks' own events add to a step, as a share of it, by how many the
     busiest thread of the host has.
     """

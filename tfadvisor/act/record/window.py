@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from tfadvisor.act.record.answers import Order, answers_to, names_of
+from tfadvisor.act.record.answers import GivenOrder, answers_to, names_of
 from tfadvisor.act.record.board import Board, Process
 from tfadvisor.act.record.gpus import GpuWatch
 from tfadvisor.act.record.injected.tfadvisor_hook.letters import (
@@ -30,7 +30,7 @@ from tfadvisor.trace.samples import SAMPLES_ENDING
 _TRACE_ENDING = ".xplane.pb"
 
 
-class Window(msgspec.Struct, frozen=True):
+class RecordedWindow(msgspec.Struct, frozen=True):
     """What was recorded at once. folder: one trace a process. pace: None where no step
     was found.
     """
@@ -110,7 +110,7 @@ def record_window(
     has_ended: Callable[[], bool],
     rounds: bool = False,
     writing: float = 45.0,
-) -> Window | NoWindow:
+) -> RecordedWindow | NoWindow:
     """Records and reads. has_ended: whether the program is over, so that no more
     answers come. rounds: those of the loop are counted meanwhile. writing: s, how long
     the profiler may take to stop.
@@ -120,7 +120,7 @@ def record_window(
             processes, seconds, python_tracer=python_tracer, rounds=rounds
         )
         asked = frozenset(one.name for one in processes)
-        order = Order(str(number), asked, seconds)
+        order = GivenOrder(str(number), asked, seconds)
         answered = answers_to(order, board, has_ended, writing)
 
     recorded = [one for one in answered if "file" in one.windows[order.number]]
@@ -204,7 +204,7 @@ def _beside(target: Path, ending: str) -> Path:
 
 def measure(
     collected: Collected, options: Options, *, python_tracer: bool
-) -> Window | NoWindow:
+) -> RecordedWindow | NoWindow:
     """Reads each trace, once."""
     answers = collected.answers
     opened = max(one["opened"] for one in answers)
@@ -245,7 +245,7 @@ def read_window(
     opened: float,
     closed: float,
     compiling: Compiling | None = None,
-) -> Window | NoWindow:
+) -> RecordedWindow | NoWindow:
     """Of traces that lie in a folder. opened, closed: seconds since the epoch."""
     try:
         read = read_run(choose_run([folder])[0], options)
@@ -253,4 +253,4 @@ def read_window(
         return NoWindow(None)
 
     pace = pace_of(read.steps, compiling)
-    return Window(folder, python_tracer, opened, closed, read, pace)
+    return RecordedWindow(folder, python_tracer, opened, closed, read, pace)

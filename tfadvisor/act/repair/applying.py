@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from tfadvisor.act.repair.sources import Source, Sources
+from tfadvisor.act.repair.sources import ProgramFile, Sources
 from tfadvisor.errors import UsageError
 from tfadvisor.files import new_file
 from tfadvisor.git import git
@@ -23,9 +23,8 @@ def check_clean(sources: Sources, names: tuple[str, ...]) -> None:
     else there has changed.
     """
     files = {one.name: one.path for one in sources.files}
-    for folder in dict.fromkeys(
-        [sources.root, *(files[name].parent for name in names)]
-    ):
+    folders = [files[name].parent for name in names]
+    for folder in dict.fromkeys([sources.root, *folders]):
         _check_unchanged(folder)
     for name in names:
         _check_known(name, files[name])
@@ -57,16 +56,9 @@ def _check_unchanged(folder: Path) -> None:
 
 
 def _check_known(name: str, file: Path) -> None:
+    call = ("ls-files", "-v", "--error-unmatch", "--", file.name)
     try:
-        listed = git(
-            file.parent,
-            "ls-files",
-            "-v",
-            "--error-unmatch",
-            "--",
-            file.name,
-            seconds=_LONG,
-        )
+        listed = git(file.parent, *call, seconds=_LONG)
     except UsageError as error:
         raise UsageError(
             f"--apply wants files that git knows, and {name} is not added. Commit "
@@ -101,7 +93,7 @@ def write(sources: Sources, texts: Mapping[str, str]) -> None:
             ) from error
 
 
-def _checked(source: Source, text: str, root: Path) -> bytes:
+def _checked(source: ProgramFile, text: str, root: Path) -> bytes:
     """The bytes to write."""
     if not source.path.resolve().is_relative_to(root):
         raise UsageError(f"{source.name} leads out of {root}. Nothing was written.")

@@ -38,7 +38,7 @@ _FRAMEWORKS = (
 )
 
 
-class Source(msgspec.Struct, frozen=True):
+class ProgramFile(msgspec.Struct, frozen=True):
     """A file that can be patched."""
 
     name: str
@@ -63,7 +63,7 @@ class Sources(msgspec.Struct, frozen=True):
     """root: nothing outside of it is read or written."""
 
     root: Path
-    files: tuple[Source, ...]
+    files: tuple[ProgramFile, ...]
     left_alone: tuple[LeftAlone, ...]
 
 
@@ -74,40 +74,29 @@ def read_sources(place: Path) -> Sources:
     if not place.exists():
         raise UsageError(f"--source {place}: no such file or folder.")
     root = (place if place.is_dir() else place.parent).resolve()
-    found: dict[str, Source] = {}
+    paths = _with_imports(place.absolute(), root)
+    if place.is_dir():
+        paths = _python_files(root)
+
+    found: dict[str, ProgramFile] = {}
     left: list[LeftAlone] = []
-    for path in (
-        _python_files(root) if place.is_dir() else _with_imports(place.absolute(), root)
-    ):
+    for path in paths:
         one = _read(path, root)
-        if isinstance(one, Source):
+        if isinstance(one, ProgramFile):
             found[one.name] = one
         elif one is not None:
             left.append(one)
     if not place.is_dir() and not found:
-        raise UsageError(
-            f"--source {place}: "
-            f"{left[0].why if left else 'no Python file that uses a framework'}."
-        )
+        why = left[0].why if left else "no Python file that uses a framework"
+        raise UsageError(f"--source {place}: {why}.")
     return Sources(root, tuple(found.values()), tuple(left))
 
 
 def _python_files(root: Path) -> Iterator[Path]:
     count = 0
     for folder, below, names in os.walk(root, followlinks=False):
-        ours = (
-            one for one in below if not one.startswith(".") and one not in _NOT_OURS
-        )
-        below[:] = sorted(
-            one for one in ours if not Path(folder, one, "pyvenv.cfg").exists()
-        )
-        for name in sorted(names):
-            if (
-                not name.endswith(".py")
-                or name.startswith("test_")
-                or name in ("conftest.py", "setup.py")
-            ):
-                continue
+        below[:] = sorted(one for one in below if _is_ours(Path(folder, one)))
+        for name in sorted(filter(_is_program, names)):
             count += 1
             if count > _MOST_FILES:
                 raise UsageError(
@@ -117,7 +106,19 @@ def _python_files(root: Path) -> Iterator[Path]:
             yield Path(folder, name)
 
 
-def _read(path: Path, root: Path) -> Source | LeftAlone | None:
+def _is_ours(folder: Path) -> bool:
+    """Whether it may hold the program, and no environment or tests."""
+    hidden = folder.name.startswith(".") or folder.name in _NOT_OURS
+    return not hidden and not (folder / "pyvenv.cfg").exists()
+
+
+def _is_program(name: str) -> bool:
+    """name: of a file."""
+    other = name.startswith("test_") or name in ("conftest.py", "setup.py")
+    return name.endswith(".py") and not other
+
+
+def _read(path: Path, root: Path) -> ProgramFile | LeftAlone | None:
     """None for a module that uses no framework."""
     name = path.relative_to(root).as_posix()
     shown = one_line(name)
@@ -129,8 +130,11 @@ def _read(path: Path, root: Path) -> Source | LeftAlone | None:
     text, encoding, why = _decoded(raw)
     if not why and not any(one in text for one in _FRAMEWORKS):
         return None
+
     why = why or _why_unparsable(text)
-    return LeftAlone(name, why) if why else Source(name, path.resolve(), text, encoding)
+    if why:
+        return LeftAlone(name, why)
+    return ProgramFile(name, path.resolve(), text, encoding)
 
 
 def _bytes_of(path: Path, root: Path) -> bytes | str:
@@ -148,10 +152,8 @@ def _bytes_of(path: Path, root: Path) -> bytes | str:
                 "writes by hand"
             )
         return target.read_bytes()
-    except (
-        OSError,
-        RuntimeError,
-    ) as error:  # RuntimeError: links in a circle, before Python 3.13
+    except (OSError, RuntimeError) as error:
+        # RuntimeError: links in a circle, before Python 3.13.
         return f"it cannot be read: {getattr(error, 'strerror', None) or error}"
 
 
@@ -163,44 +165,35 @@ def _decoded(raw: bytes) -> tuple[str, str, str]:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(raw).readline)
         text = raw.decode(encoding)
         same = text.encode(encoding) == raw
-    except (
-        SyntaxError,
-        LookupError,
-        ValueError,
-    ) as error:  # UnicodeError, which codecs raise, is a ValueError
+    except (SyntaxError, LookupError, ValueError) as error:
+        # UnicodeError, which codecs raise, is a ValueError.
         return "", "", f"its encoding cannot be read: {one_line(str(error))}"
-    return (
-        text,
-        encoding,
-        "" if same else f"its encoding, {encoding}, does not give its bytes back",
-    )
+    why = "" if same else f"its encoding, {encoding}, does not give its bytes back"
+    return text, encoding, why
 
 
 def _why_unparsable(text: str) -> str:
-    """ "" for a program that this Python can parse, and that is not nested too deeply to be walked through."""
+    """What stops a codemod; "" for a program that this Python can parse, and that is
+    not nested too deeply to be walked through.
+    """
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line = getattr(error, "lineno", None)
         where = f" in line {line}" if line else ""
-        return (
-            f"it cannot be parsed{where}: {one_line(str(getattr(error, 'msg', error)))}"
-        )
-    return (
-        ""
-        if _depth(tree) <= _DEEPEST
-        else "its statements or expressions are nested too deeply"
-    )
+        said = one_line(str(getattr(error, "msg", error)))
+        return f"it cannot be parsed{where}: {said}"
+    if _depth(tree) > _DEEPEST:
+        return "its statements or expressions are nested too deeply"
+    return ""
 
 
 def _depth(tree: ast.AST) -> int:
     """Levels of nodes in one another."""
     depth, level = 0, [tree]
     while level and depth <= _DEEPEST:
-        depth, level = (
-            depth + 1,
-            [below for node in level for below in ast.iter_child_nodes(node)],
-        )
+        depth += 1
+        level = [below for node in level for below in ast.iter_child_nodes(node)]
     return depth
 
 
@@ -213,17 +206,12 @@ def _with_imports(script: Path, root: Path) -> Iterator[Path]:
             continue
         seen.add(path)
         yield path
-        one = (
-            _read(path, root)
-            if path.is_file() and path.absolute().is_relative_to(root)
-            else None
-        )
-        if isinstance(one, Source):
-            left += [
-                found
-                for name in _imported(one.text)
-                for found in _files_of(name, root, path.parent)
-            ]
+
+        is_ours = path.is_file() and path.absolute().is_relative_to(root)
+        one = _read(path, root) if is_ours else None
+        if isinstance(one, ProgramFile):
+            for name in _imported(one.text):
+                left += _files_of(name, root, path.parent)
 
 
 def _imported(text: str) -> Iterator[str]:
@@ -238,12 +226,9 @@ def _imported(text: str) -> Iterator[str]:
 def _files_of(module: str, root: Path, beside: Path) -> Iterator[Path]:
     """The file of a module, or of the package around an imported name."""
     parts = module.split(".")
+    modules = [one for one in (parts, parts[:-1]) if one]
     for start in (root, beside):
-        for known in (parts, parts[:-1]):
-            path = start.joinpath(*known) if known else None
-            if path is not None:
-                yield from (
-                    one
-                    for one in (path.with_suffix(".py"), path / "__init__.py")
-                    if one.is_file()
-                )
+        for known in modules:
+            path = start.joinpath(*known)
+            files = path.with_suffix(".py"), path / "__init__.py"
+            yield from (one for one in files if one.is_file())

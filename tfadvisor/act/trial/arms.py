@@ -10,12 +10,14 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from tfadvisor.act.trial.ablation import ONE_DEVICE, PART, SCALE, not_here
+from tfadvisor.act.trial.ablation import ONE_DEVICE, not_here
+from tfadvisor.act.trial.alike import Values, compare_values
 from tfadvisor.act.trial.candidates import Candidate, environment_of, refused
-from tfadvisor.act.trial.deciding import BASE, Enough, Values, compare_values
-from tfadvisor.act.trial.one_run import Interrupted, Program, Timed, settle_in
-from tfadvisor.act.trial.result import DIFFERS, NOT_CHECKED
+from tfadvisor.act.trial.deciding import BASE, Enough
+from tfadvisor.act.trial.one_run import Interrupted
 from tfadvisor.act.trial.steps import StepPlan
+from tfadvisor.act.trial.trial_result import DIFFERS, NOT_CHECKED, PART, SCALE
+from tfadvisor.act.trial.tried_program import Timed, TriedProgram, settle_in
 
 UNCHANGED = Candidate(name="the program as it is")
 _PATIENCE = 3.0
@@ -32,7 +34,7 @@ class Arms:
 
     def __init__(
         self,
-        program: Program,
+        program: TriedProgram,
         plan: StepPlan,
         candidates: Sequence[Candidate],
         until: float,
@@ -42,14 +44,10 @@ class Arms:
         """until: when no run may end later, by time.monotonic(). processes: how many
         answer.
         """
-        self.program, self.plan, self.until, self.processes, self.tell = (
-            program,
-            plan,
-            until,
-            processes,
-            tell,
-        )
-        self.candidates = {BASE: UNCHANGED, **{one.name: one for one in candidates}}
+        self.program, self.plan = program, plan
+        self.until, self.processes, self.tell = until, processes, tell
+        self.candidates = {BASE: UNCHANGED}
+        self.candidates |= {one.name: one for one in candidates}
         self.values: dict[str, list[Values]] = {}
         self.broken: dict[str, str] = {}
         self.differing: dict[str, str] = {}
@@ -65,7 +63,7 @@ class Arms:
 
         def timed(plan: StepPlan, fewest: int) -> Timed:
             self.plan = plan
-            return self._run(BASE, max(self.until - time.monotonic(), 1.0), fewest)
+            return self._run(BASE, max(self._left(), 1.0), fewest)
 
         self.plan, last = settle_in(timed, self.plan, seconds)
         return last
@@ -75,70 +73,75 @@ class Arms:
         others.
         """
         for name, one in self.candidates.items():
-            if why := refused(one, versions):
+            why = refused(one, versions)
+            if why:
                 self.broken[name] = f"its flags would be refused: {why}"
-        return [
-            one for one in self.candidates if one != BASE and one not in self.broken
-        ]
+        names = [one for one in self.candidates if one != BASE]
+        return [one for one in names if one not in self.broken]
 
     def measure(self, arm: str) -> float | None:
         """As deciding.rounds.Measure. Raises Enough."""
-        if time.monotonic() + self.seconds.get(arm, self.longest_base) > self.until:
+        if self._longest(arm) > self._left():
             raise Enough
-        patience = max(
-            _PATIENCE * self.longest_base, self.longest_base + _PATIENCE_SECONDS
-        )
         try:
-            timed = self._run(
-                arm,
-                min(patience, max(self.until - time.monotonic(), self.longest_base)),
-            )
+            timed = self._run(arm, self._patience())
         except Interrupted:
             raise Enough from None
-        if timed.step_ms is None:
-            if arm == BASE or (
-                time.monotonic() >= self.until and "more than" in timed.why
-            ):
-                raise Enough
-            self.broken[arm] = timed.why
-            return None
-        candidate = self.candidates[arm]
-        if candidate.parts and not self.took[arm]:
-            self.broken[arm] = "; ".join(map(not_here, candidate.parts))
-            return None
-        if candidate.name == ONE_DEVICE and timed.answers[0].devices > 1:
-            self.broken[arm] = (
-                f"the program takes {timed.answers[0].devices} devices whatever the "
-                "variables say"
-            )
-            return None
-        if (
-            arm != BASE
-            and candidate.kind not in (PART, SCALE)
-            and self.check(arm) == DIFFERS
-        ):
-            self.broken[arm] = f"results differ: {self.differing[arm]}"
+
+        if timed.step_ms is None and (arm == BASE or self._is_cut(timed)):
+            raise Enough
+        why = timed.why if timed.step_ms is None else self._why_broken(arm, timed)
+        if why:
+            self.broken[arm] = why
             return None
         return timed.step_ms
 
+    def _patience(self) -> float:
+        """How long a run may take, in seconds."""
+        longest = self.longest_base
+        patience = max(_PATIENCE * longest, longest + _PATIENCE_SECONDS)
+        return min(patience, max(self._left(), longest))
+
+    def _is_cut(self, timed: Timed) -> bool:
+        """Whether the budget ended a run."""
+        return self._left() <= 0 and "more than" in timed.why
+
+    def _why_broken(self, arm: str, timed: Timed) -> str:
+        """Although it gave a step time; "" for an arm that is not."""
+        candidate = self.candidates[arm]
+        if candidate.parts and not self.took[arm]:
+            return "; ".join(map(not_here, candidate.parts))
+
+        devices = timed.answers[0].devices
+        if candidate.name == ONE_DEVICE and devices > 1:
+            return f"the program takes {devices} devices whatever the variables say"
+
+        keeps_results = arm != BASE and candidate.kind not in (PART, SCALE)
+        if keeps_results and self.check(arm) == DIFFERS:
+            return f"results differ: {self.differing[arm]}"
+        return ""
+
     def afford(self, arms: Sequence[str]) -> bool:
         """Whether there is time for a run of each of these."""
-        return (
-            time.monotonic()
-            + sum(self.seconds.get(one, self.longest_base) for one in arms)
-            <= self.until
-        )
+        return sum(map(self._longest, arms)) <= self._left()
+
+    def _longest(self, arm: str) -> float:
+        """That a run of it took, seconds; as of the program as it is before the
+        first.
+        """
+        return self.seconds.get(arm, self.longest_base)
+
+    def _left(self) -> float:
+        """Of the budget, seconds."""
+        return self.until - time.monotonic()
 
     def check(self, arm: str) -> str:
         """same, differs or not checked, by all that is known by now."""
+        base, new = self.values.get(BASE, []), self.values.get(arm, [])
         kind = self.candidates[arm].check
-        word, what = compare_values(
-            self.values.get(BASE, []), self.values.get(arm, []), kind
-        )
+        word, what = compare_values(base, new, kind)
         if word == NOT_CHECKED and kind == "batches":
-            word, what = compare_values(
-                self.values.get(BASE, []), self.values.get(arm, []), "values"
-            )
+            word, what = compare_values(base, new, "values")
         self.differing[arm] = what
         return word
 
@@ -147,24 +150,25 @@ class Arms:
         self.tell(candidate.name)
         set_up = replace(candidate, env=environment_of(candidate))
         timed = self.program.time(set_up, self.plan, patience, self.processes, fewest)
+        self._learn(arm, candidate.parts, timed)
+        return timed
+
+    def _learn(self, arm: str, parts: Sequence[str], timed: Timed) -> None:
+        """From a run. parts: those whose hooks it had."""
         self.seconds[arm] = max(self.seconds.get(arm, 0.0), timed.seconds)
         if arm == BASE:
             self.longest_base = max(self.longest_base, timed.seconds)
-        self.took[arm] = sum(
-            answer.took.get(one, 0)
-            for answer in timed.answers
-            for one in candidate.parts
-        )
-        found = {
-            place
-            for answer in timed.answers
-            for one in candidate.parts
-            for place in answer.places.get(one, ())
-        }
+
+        took = 0
+        places: set[tuple[str, int]] = set()
+        for answer in timed.answers:
+            for part in parts:
+                took += answer.took.get(part, 0)
+                places.update(answer.places.get(part, ()))
+        self.took[arm] = took
         self.places[arm] = tuple(
-            f"{Path(file).name}:{line}" for file, line in sorted(found)
+            f"{Path(file).name}:{line}" for file, line in sorted(places)
         )
-        for answer in timed.answers[:1]:
-            if answer.values:
-                self.values.setdefault(arm, []).append(answer.values)
-        return timed
+
+        if timed.answers and timed.answers[0].values:
+            self.values.setdefault(arm, []).append(timed.answers[0].values)

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tfadvisor.act.trial.one_run import Asked, Program, last_line
+from tfadvisor.act.trial.one_run import StopRequest, last_line
+from tfadvisor.act.trial.tried_program import TriedProgram
 
 _SECONDS = 1.0
 """In a loop: what only sets up takes less."""
@@ -18,7 +19,7 @@ def first_broken(
     command: Sequence[str],
     patches: Sequence[tuple[str, Mapping[str, str]]],
     patience: float,
-    asked: Asked,
+    stop: StopRequest,
 ) -> tuple[str, str] | None:
     """(whose patch, in words why), None where the program runs with all; "" for a
     program that fails without any.
@@ -27,21 +28,25 @@ def first_broken(
     patience: seconds for each run. Raises UsageError for a command that cannot be
     started, Interrupted.
     """
-    program = Program(command, asked)
-    why = _why_broken(program, patches[-1][1], patience)
+    program = TriedProgram(command, stop)
+    last, all_texts = patches[-1]
+    why = _why_broken(program, all_texts, patience)
     if not why:
         return None
-    if alone := _why_broken(program, {}, patience):
+
+    alone = _why_broken(program, {}, patience)
+    if alone:
         return "", alone
-    tried = (
-        (name, _why_broken(program, texts, patience)) for name, texts in patches[:-1]
-    )
-    return next(
-        ((name, found) for name, found in tried if found), (patches[-1][0], why)
-    )
+    for name, texts in patches[:-1]:
+        found = _why_broken(program, texts, patience)
+        if found:
+            return name, found
+    return last, why
 
 
-def _why_broken(program: Program, texts: Mapping[str, str], patience: float) -> str:
+def _why_broken(
+    program: TriedProgram, texts: Mapping[str, str], patience: float
+) -> str:
     run = program.watch(patience, _SECONDS, texts=texts, fewest=_FEWEST)
     if run.code:
         return f"it ended with exit code {run.code}{last_line(run.tail)}"

@@ -10,7 +10,7 @@ from pathlib import Path
 from shutil import copyfile
 
 from tfadvisor.act.trial.candidates import Candidate
-from tfadvisor.act.trial.one_run import source_of
+from tfadvisor.act.trial.tried_program import source_of
 from tfadvisor.errors import UsageError
 from tfadvisor.files import read_small_text, temporary_folder
 from tfadvisor.git import GitRefused, git
@@ -20,33 +20,32 @@ _CHANGED = re.compile(
     r"^--- ([^\t\r\n]+)(?:\t.*|\r)?\n\+\+\+ ([^\t\r\n]+)", re.MULTILINE
 )
 """Where a unified diff names a file, as it was and as it is."""
+_STRIPPED = (1, 0, 2)
+"""How many folders a name may have in front of it, as git's `a/`; the likeliest first.
+"""
+_UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 
 
 def from_diff(file: Path) -> Candidate:
     """A file that `tfadvisor fix` or `git diff` wrote. Raises UsageError."""
     where = f"--patch {file}"
     try:
-        names = _files_in(read_small_text(file, _LARGEST_BYTES), where)
+        diff = read_small_text(file, _LARGEST_BYTES)
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(
-            f"{where}: cannot be read: {getattr(error, 'strerror', None) or error}."
-        ) from error
-    without = next(
-        (
-            one
-            for one in (1, 0, 2)
-            if all(_below(name, one).is_file() for name in names)
-        ),
-        None,
-    )
-    if without is None:
+        said = getattr(error, "strerror", None) or error
+        raise UsageError(f"{where}: cannot be read: {said}.") from error
+
+    names = _files_in(diff, where)
+    fitting = [one for one in _STRIPPED if _all_are_there(names, one)]
+    if not fitting:
         named = ", ".join(dict.fromkeys(names))
         raise UsageError(
             f"{where}: {named} is not there. Run the command where `git apply` would "
             "find it."
         )
-    return Candidate(name=str(file), texts=_applied(file, {_below(one, without) for one in names}, without, where),
-                     change="patch")  # fmt: skip
+    files = {_below(one, fitting[0]) for one in names}
+    texts = _applied(file, files, fitting[0], where)
+    return Candidate(name=str(file), texts=texts, change="patch")
 
 
 def _files_in(diff: str, where: str) -> list[str]:
@@ -60,29 +59,34 @@ def _files_in(diff: str, where: str) -> list[str]:
             "`git diff`."
         )
     for old, new in pairs:
-        if "/dev/null" in (old, new):
-            raise UsageError(
-                f"{where} adds or removes {new if old == '/dev/null' else old}: only "
-                "changes can be tried."
-            )
-        if (
-            not new.endswith(".py")
-            or Path(new).is_absolute()
-            or ".." in Path(new).parts
-        ):
-            raise UsageError(
-                f"{where}: {new} is no Python file below this folder, and only those "
-                "lie in an overlay."
-            )
+        _check_changes_python(old, new, where)
     return [new for _, new in pairs]
 
 
-def _below(name: str, without: int) -> Path:
+def _check_changes_python(old: str, new: str, where: str) -> None:
+    if "/dev/null" in (old, new):
+        raise UsageError(
+            f"{where} adds or removes {new if old == '/dev/null' else old}: only "
+            "changes can be tried."
+        )
+    is_below = not Path(new).is_absolute() and ".." not in Path(new).parts
+    if not new.endswith(".py") or not is_below:
+        raise UsageError(
+            f"{where}: {new} is no Python file below this folder, and only those "
+            "lie in an overlay."
+        )
+
+
+def _all_are_there(names: list[str], stripped: int) -> bool:
+    return all(_below(name, stripped).is_file() for name in names)
+
+
+def _below(name: str, stripped: int) -> Path:
     """A diff's file, from here, without so many of its first folders."""
-    return Path(*Path(name).parts[without:])
+    return Path(*Path(name).parts[stripped:])
 
 
-def _applied(diff: Path, files: Set[Path], without: int, where: str) -> dict[str, str]:
+def _applied(diff: Path, files: Set[Path], stripped: int, where: str) -> dict[str, str]:
     """By real path, the texts after a diff, which git applies to copies. Raises
     UsageError.
     """
@@ -90,16 +94,9 @@ def _applied(diff: Path, files: Set[Path], without: int, where: str) -> dict[str
         for file in files:
             Path(folder, file).parent.mkdir(parents=True, exist_ok=True)
             copyfile(file, Path(folder, file))
-        call = (
-            "-c",
-            "core.autocrlf=false",
-            "apply",
-            "--whitespace=nowarn",
-            f"-p{without}",
-            str(diff.absolute()),
-        )
+        call = ("-c", "core.autocrlf=false", "apply", "--whitespace=nowarn")
         try:
-            git(Path(folder), *call)
+            git(Path(folder), *call, f"-p{stripped}", str(diff.absolute()))
         except GitRefused as error:
             raise UsageError(
                 f"{where} does not fit the files as they are ({error.said}): make it "
@@ -108,14 +105,18 @@ def _applied(diff: Path, files: Set[Path], without: int, where: str) -> dict[str
         texts = {
             os.path.realpath(file): source_of(Path(folder, file)) for file in files
         }
+
     for real, text in texts.items():
-        if text == source_of(Path(real)):
-            raise UsageError(f"{where} changes nothing in {real}.")
-        try:
-            ast.parse(text)
-        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            raise UsageError(
-                f"{where}: what the patch makes cannot be parsed: "
-                f"{error or 'too deep'}."
-            ) from error
+        _check_changed(real, text, where)
     return texts
+
+
+def _check_changed(real: str, text: str, where: str) -> None:
+    if text == source_of(Path(real)):
+        raise UsageError(f"{where} changes nothing in {real}.")
+    try:
+        ast.parse(text)
+    except _UNPARSABLE as error:
+        raise UsageError(
+            f"{where}: what the patch makes cannot be parsed: {error or 'too deep'}."
+        ) from error

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from tfadvisor.advice.codemods import CodemodRef
 from tfadvisor.advice.judging.conditions import is_known, names_in, placeholders
 from tfadvisor.advice.loading.rule import FixRule, Rule, SavingRule, parse_rule
 from tfadvisor.advice.loading.yaml_marks import Marked, load, read_rule_file
@@ -87,6 +88,14 @@ def _refuse_unknown(disabled: Sequence[str], rules: Mapping[str, Rule]) -> None:
                 f"--disable {rule_id}: no rule has this id.{meant} `tfadvisor rules "
                 "list` names them all."
             )
+
+
+def codemods_by_rule(extra: Sequence[Path] = ()) -> dict[str, tuple[CodemodRef, ...]]:
+    """What may patch a program for each rule, those of preview too. Raises UsageError
+    for a folder that is not there.
+    """
+    rules = load_catalogue(extra, preview=True).rules
+    return {one.id: one.codemods for one in rules}
 
 
 def checked(marked: Marked) -> Rule:

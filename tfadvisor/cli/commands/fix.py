@@ -26,8 +26,7 @@ from tfadvisor.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tfadvisor.act.repair.plan import At, Plan
-    from tfadvisor.act.repair.sources import Sources
+    from tfadvisor.act.repair import At, PatchPlan, Sources
     from tfadvisor.analysis import Options
     from tfadvisor.report.model import Report
 
@@ -143,8 +142,7 @@ def fix(
     command = context.meta.get(_COMMAND, ())
     _check_together(command, diff=diff, apply=apply, check=check)
     # --help needs none of these
-    from tfadvisor.act.repair.plan import at_of, plan_words, with_patches
-    from tfadvisor.act.repair.sources import read_sources
+    from tfadvisor.act.repair import at_of, plan_words, read_sources, with_patches
 
     place = None if at is None else at_of(at)
     sources = read_sources(source)
@@ -196,28 +194,26 @@ def _planned(
     sources: Sources,
     rules: Sequence[str],
     place: At | None,
-) -> Plan:
-    from tfadvisor.act.repair.plan import plan_of
-    from tfadvisor.advice.loading.catalogue import load_catalogue
+) -> PatchPlan:
+    from tfadvisor.act.repair import plan_of
+    from tfadvisor.advice.loading.catalogue import codemods_by_rule
 
-    catalogue = load_catalogue(options.rules, preview=True)
-    codemods = {rule.id: rule.codemods for rule in catalogue.rules}
+    codemods = codemods_by_rule(options.rules)
     return plan_of(report, codemods, sources, rules, place)
 
 
-def _is_broken(plan: Plan, sources: Sources, command: Sequence[str]) -> bool:
+def _is_broken(plan: PatchPlan, sources: Sources, command: Sequence[str]) -> bool:
     """Whether the patched program fails in its first steps, which it says. Ctrl-C ends
     it and this.
     """
-    from tfadvisor.act.trial.first_step import first_broken
-    from tfadvisor.act.trial.one_run import Asked
+    from tfadvisor.act.trial import StopRequest, first_broken
 
     patches = _patches(plan, sources)
     if not patches:
         return False
-    asked = Asked()
-    with asked.heeded():
-        broken = first_broken(command, patches, _CHECK_SECONDS, asked)
+    stop = StopRequest()
+    with stop.heeded():
+        broken = first_broken(command, patches, _CHECK_SECONDS, stop)
     if broken is None:
         note("checked: the patched program comes through its first steps.")
         return False
@@ -230,7 +226,7 @@ def _is_broken(plan: Plan, sources: Sources, command: Sequence[str]) -> bool:
     return True
 
 
-def _patches(plan: Plan, sources: Sources) -> list[tuple[str, dict[str, str]]]:
+def _patches(plan: PatchPlan, sources: Sources) -> list[tuple[str, dict[str, str]]]:
     """Of each rule in turn, every file that is patched by then."""
     paths = {file.name: str(file.path) for file in sources.files}
     texts: dict[str, str] = {}
@@ -242,7 +238,7 @@ def _patches(plan: Plan, sources: Sources) -> list[tuple[str, dict[str, str]]]:
     return patches
 
 
-def _write(plan: Plan, sources: Sources) -> None:
+def _write(plan: PatchPlan, sources: Sources) -> None:
     from tfadvisor.act.repair.applying import check_clean, write
 
     if plan.texts:
@@ -251,7 +247,7 @@ def _write(plan: Plan, sources: Sources) -> None:
     _print_launch_lines(plan)
 
 
-def _print_diffs(plan: Plan, sources: Sources) -> None:
+def _print_diffs(plan: PatchPlan, sources: Sources) -> None:
     """In each file's own encoding, so that the diff can be applied."""
     files = {one.name: one for one in sources.files}
     sys.stdout.flush()
@@ -262,7 +258,7 @@ def _print_diffs(plan: Plan, sources: Sources) -> None:
     _print_launch_lines(plan)
 
 
-def _print_launch_lines(plan: Plan) -> None:
+def _print_launch_lines(plan: PatchPlan) -> None:
     for one in plan.patched:
         if not one.text:
             sys.stdout.write(

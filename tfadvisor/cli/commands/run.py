@@ -278,17 +278,21 @@ def _ablated(command: Sequence[str], kept: KeptRun) -> KeptRun:
     """With what was measured in the report; as it was where nothing could be. Raises
     KeyboardInterrupt.
     """
-    from tfadvisor.act.trial.ablation import with_measured
-    from tfadvisor.act.trial.asked_for import settings_of
-    from tfadvisor.act.trial.conduct import Wanted, try_out
-    from tfadvisor.act.trial.one_run import Asked
+    from tfadvisor.act.trial import (
+        StopRequest,
+        TrialRequest,
+        measured_in,
+        settings_of,
+        try_out,
+    )
     from tfadvisor.cli.commands.try_out import arm_shown, keep_in_ledger
     from tfadvisor.comparison.ledger import sketch_of
+    from tfadvisor.report.assembly.measured import with_measured
     from tfadvisor.report.wording import advice
 
     times = kept.report.steps.time_ms
     settings = chain.from_iterable(map(settings_of, advice(kept.report)))
-    wanted = Wanted(
+    wanted = TrialRequest(
         tuple(command),
         tuple(settings),
         _ABLATION_SECONDS,
@@ -300,16 +304,16 @@ def _ablated(command: Sequence[str], kept: KeptRun) -> KeptRun:
         f"{_ABLATION_SECONDS / 60:g} minutes, with one part taken out."
     )
 
-    asked = Asked()
+    stop = StopRequest()
     try:
-        with asked.heeded(), arm_shown() as tell:
-            result = try_out(wanted, asked, tell)
+        with stop.heeded(), arm_shown() as tell:
+            result = try_out(wanted, stop, tell)
     except TraceError as error:
         note(f"no part was taken out: {error}")
         return kept
     note(f"by experiment: {result.profile}.")
     keep_in_ledger(result, sketch_of(kept.report), LEDGER)
-    return replace(kept, report=with_measured(kept.report, result))
+    return replace(kept, report=with_measured(kept.report, measured_in(result)))
 
 
 def seconds_or_auto(text: str) -> float | None:

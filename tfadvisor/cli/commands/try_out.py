@@ -7,6 +7,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -28,10 +29,7 @@ from tfadvisor.errors import NothingToCompare, UsageError
 from tfadvisor.text_page import screen_of
 
 if TYPE_CHECKING:
-    from tfadvisor.act.trial.arms import Tell
-    from tfadvisor.act.trial.asked_for import AskedFor
-    from tfadvisor.act.trial.one_run import Asked
-    from tfadvisor.act.trial.result import TrialResult
+    from tfadvisor.act.trial import AskedFor, StopRequest, Tell, TrialResult
 
 _EXAMPLES = """\
 Examples:
@@ -168,30 +166,33 @@ def try_out(
         raise UsageError(
             "nothing to try: give --patch, --env, --from, --ablate or --passes."
         )
-    from tfadvisor.act.trial.one_run import Asked  # --help needs none of it
+    from tfadvisor.act.trial import StopRequest
 
     wanted = _wanted(command, trying)
-    asked = Asked()
-    with asked.heeded(), arm_shown() as tell:
-        result = _tried(wanted, command, trying, seconds, asked, tell)
+    stop = StopRequest()
+    with stop.heeded(), arm_shown() as tell:
+        result = _tried(wanted, command, trying, seconds, stop, tell)
     _write(result, format or _usual_format(output), output)
     keep_in_ledger(result, wanted.sketch, ledger)
-    if asked.end:
+    if stop.came:
         raise KeyboardInterrupt
     return EXIT_CODES[result.outcome]
 
 
 def _wanted(command: Sequence[str], trying: Trying) -> AskedFor:
-    from tfadvisor.act.trial.asked_for import asked_for
+    from tfadvisor.act.trial import asked_for
+    from tfadvisor.advice.loading.catalogue import codemods_by_rule
     from tfadvisor.cli.recording import bounded
 
+    rules = trying.rules or []
     return asked_for(
         command,
         trying.patch or [],
         trying.env or [],
         trying.from_,
         trying.source,
-        trying.rules or [],
+        rules,
+        partial(codemods_by_rule, rules),
         bounded,
         settings_only=trying.ablate and not trying.patch,
     )
@@ -206,11 +207,10 @@ def _tried(
     command: Sequence[str],
     trying: Trying,
     seconds: float,
-    asked: Asked,
+    stop: StopRequest,
     tell: Tell,
 ) -> TrialResult:
-    from tfadvisor.act.trial.asked_for import pass_candidates
-    from tfadvisor.act.trial.conduct import Wanted, try_out
+    from tfadvisor.act.trial import TrialRequest, pass_candidates, try_out
 
     candidates = wanted.candidates
     if not candidates and not trying.passes and not trying.ablate:
@@ -225,15 +225,15 @@ def _tried(
         " what the program writes, it writes in each run (TFADVISOR_TRY=1 tells it)."
     )
     if trying.passes:
-        candidates = (*candidates, *pass_candidates(command, seconds, asked, tell))
-    arms = Wanted(
+        candidates = (*candidates, *pass_candidates(command, seconds, stop, tell))
+    arms = TrialRequest(
         tuple(command),
         candidates,
         seconds,
         step_ms=wanted.step_ms,
         ablate=trying.ablate,
     )
-    return try_out(arms, asked, tell)
+    return try_out(arms, stop, tell)
 
 
 def _words(seconds: float) -> str:
@@ -254,7 +254,7 @@ def arm_shown() -> Iterator[Tell]:
 
 
 def _write(result: TrialResult, form: str, output: Path | None) -> None:
-    from tfadvisor.act.trial.result import as_text
+    from tfadvisor.act.trial import as_text
     from tfadvisor.report.forms.html import as_json
 
     if output is not None:
@@ -272,7 +272,7 @@ def keep_in_ledger(result: TrialResult, sketch: Sequence[int], ledger: Path) -> 
     """Adds what was measured, and says how much came true of all that the ledger holds.
     sketch: of the program's report, empty without one.
     """
-    from tfadvisor.act.trial.result import entries_of
+    from tfadvisor.act.trial import entries_of
     from tfadvisor.comparison.ledger import append, promises_words, read
 
     entries = entries_of(result, sketch)

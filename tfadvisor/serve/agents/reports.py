@@ -22,7 +22,7 @@ from tfadvisor.report.model import Report
 from tfadvisor.trace.runs import Run, choose_run, find_runs, host_of
 
 if TYPE_CHECKING:
-    from tfadvisor.act.repair.plan import Plan
+    from tfadvisor.act.repair import PatchPlan
 
 _KEPT = 8
 
@@ -246,11 +246,10 @@ def patches(
     """What `tfadvisor fix` prints. Raises UsageError for a rule or place that
     is none.
     """
-    from tfadvisor.act.repair.plan import at_of, plan_of, plan_words
-    from tfadvisor.act.repair.sources import read_sources
-    from tfadvisor.advice.loading.catalogue import load_catalogue
+    from tfadvisor.act.repair import at_of, plan_of, plan_words, read_sources
+    from tfadvisor.advice.loading.catalogue import codemods_by_rule
 
-    codemods = {one.id: one.codemods for one in load_catalogue(preview=True).rules}
+    codemods = codemods_by_rule()
     sources = read_sources(source)
     plan = plan_of(
         report,
@@ -269,7 +268,7 @@ def patches(
     return "\n".join(lines) + "\n"
 
 
-def _diffs(plan: Plan) -> Iterator[str]:
+def _diffs(plan: PatchPlan) -> Iterator[str]:
     for one in plan.patched:
         if not one.text:
             yield f"# {one.rule_id}: before the line that launches the program"

@@ -20,7 +20,7 @@ from support.processes import MARK, marked
 from support.repositories import COMMAND, Repository
 
 from tfadvisor.act.record.choosing import RecordRequest
-from tfadvisor.act.record.recorded_program import recorded_program
+from tfadvisor.act.record.running import recorded_program
 from tfadvisor.act.record.started_program import Launch
 from tfadvisor.analysis import Options
 from tfadvisor.errors import TraceError

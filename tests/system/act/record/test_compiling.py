@@ -9,8 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from tfadvisor.act.record.injected.tfadvisor_hook import compiling
-from tfadvisor.act.record.injected.tfadvisor_hook.compiling import Compilations
+from tfadvisor.act.record.injected.tfadvisor_hook import compilations
+from tfadvisor.act.record.injected.tfadvisor_hook.compilations import Compilations
 
 FUNC_GRAPH = "tensorflow.python.framework.func_graph"
 
@@ -18,7 +18,7 @@ FUNC_GRAPH = "tensorflow.python.framework.func_graph"
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     now = [100.0]
-    monkeypatch.setattr(compiling, "time", SimpleNamespace(time=lambda: now[0]))
+    monkeypatch.setattr(compilations, "time", SimpleNamespace(time=lambda: now[0]))
     return now
 
 
@@ -143,13 +143,13 @@ def test_frames_of_other_threads_are_looked_at_only_once_jax_has_a_device(
     import JAX nothing ever does.
     """
     asked: list[bool] = []
-    monkeypatch.setattr(compiling, "_under_way", lambda: asked.append(True))
+    monkeypatch.setattr(compilations, "_under_way", lambda: asked.append(True))
     monkeypatch.setitem(
         sys.modules, "jax._src.xla_bridge", SimpleNamespace(_backends=backends)
     )  # type: ignore[arg-type]
-    compilations = Compilations()
-    compilations._watched.update(("jax", "tensorflow"))
+    counted = Compilations()
+    counted._watched.update(("jax", "tensorflow"))
 
-    compilations.look()
+    counted.look()
 
-    assert (len(asked), compilations.count) == (looks, count)
+    assert (len(asked), counted.count) == (looks, count)

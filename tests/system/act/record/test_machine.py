@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tfadvisor.act.record.injected.tfadvisor_hook import machine
+from tfadvisor.act.record.injected.tfadvisor_hook import machine_counters as machine
 from tfadvisor.trace.counters import VERSION, CounterReading, MachineSettings
 
 pytestmark = pytest.mark.skipif(

@@ -18,7 +18,7 @@ import pytest
 
 from tfadvisor.act.record.caps import Caps
 from tfadvisor.act.record.started_program import HOOK
-from tfadvisor.act.record.window import Window
+from tfadvisor.act.record.window import RecordedWindow
 from tfadvisor.timeline.host.event_counts import EventCounts
 from tfadvisor.trace.samples import Samples
 
@@ -55,10 +55,11 @@ PROGRAM = """
 STACKS = """
     import ctypes, faulthandler, signal, sys, time
     sys.path.insert(0, sys.argv[1])
-    from tfadvisor_hook.sampling import Sampler, _Action, _Stack
+    from tfadvisor_hook.sampling import Sampler
+    from tfadvisor_hook.signal_timer import SignalAction, SignalStack
 
     def stack():
-        found = _Stack()
+        found = SignalStack()
         ctypes.CDLL(None).sigaltstack(None, ctypes.byref(found))
         return found
 
@@ -69,7 +70,7 @@ STACKS = """
     sampler.start()
     time.sleep(0.3)
     sampler.stop()
-    action, after = _Action(), stack()
+    action, after = SignalAction(), stack()
     ctypes.CDLL(None).sigaction(signal.SIGURG, None, ctypes.byref(action))
     print(bool(before.flags & 2), bool(after.flags & 2), before.at == after.at, after.size >= 1 << 14)
     print(bool(action.flags & 0x08000000), bool(action.flags & 0x10000000), len(sampler.told(0)["at"]) > 10, sampler.why)
@@ -280,9 +281,9 @@ def test_ticks_go_on_while_all_calls_are_followed_and_a_pause_is_of_no_line(
 INTERRUPTED = """
     import sys, threading, time
     sys.path.insert(0, sys.argv[1])
-    from tfadvisor_hook.sampling import Rounds
+    from tfadvisor_hook.round_counter import RoundCounter
 
-    rounds = Rounds(0.0, 60.0, lambda _: True)
+    rounds = RoundCounter(0.0, 60.0, lambda _: True)
     rounds.tick(sys._getframe())
 
     def interrupted(event):  # as by a signal, while the lock is held
@@ -529,9 +530,9 @@ def window(
     events: int = 0,
     cut: bool = False,
     folder: Path,
-) -> Window:
+) -> RecordedWindow:
     read = SimpleNamespace(counts=(EventCounts(events, 0, events),))
-    return Window(
+    return RecordedWindow(
         folder,
         False,
         0.0,

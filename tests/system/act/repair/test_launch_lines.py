@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from tfadvisor.act.repair.plan import launch_lines
+from tfadvisor.act.repair.launch_lines import launch_lines
 
 
 def value_in_shell(lines: str, name: str, before: str | None = None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tfadvisor.act.trial.deciding import compare_values
+from tfadvisor.act.trial.alike import compare_values
 
 
 def word(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfadvisor.act.trial.deciding import Deviation, deviation_of
+from tfadvisor.act.trial.effect import Deviation, deviation_of
 
 
 def test_two_groups_at_two_levels() -> None:

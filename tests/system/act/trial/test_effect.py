@@ -6,7 +6,7 @@ from math import exp, log, sqrt
 
 from pytest import approx
 
-from tfadvisor.act.trial.deciding import effect_of, smallest_seen
+from tfadvisor.act.trial.effect import effect_of, smallest_seen
 
 
 def test_runs_that_never_differ_are_as_sure_as_the_floor() -> None:

@@ -8,10 +8,10 @@ from textwrap import dedent
 
 import pytest
 
-from tfadvisor.act.repair.plan import unified
-from tfadvisor.act.trial.candidates import loop_after
-from tfadvisor.act.trial.one_run import source_of
+from tfadvisor.act.repair.unified_diff import unified
+from tfadvisor.act.trial.moved_loops import loop_after
 from tfadvisor.act.trial.patches import from_diff
+from tfadvisor.act.trial.tried_program import source_of
 from tfadvisor.errors import UsageError
 
 OLD = "a\nb\nc\nd\ne\nf\ng\nh\ni\nj\n"

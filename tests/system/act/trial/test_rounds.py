@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 
 from tfadvisor.act.trial.deciding import BASE, Enough, Rounds
-from tfadvisor.act.trial.result import BETTER, BROKEN, NOT_BETTER, OPEN
+from tfadvisor.act.trial.trial_result import BETTER, BROKEN, NOT_BETTER, OPEN
 
 
 class Machine:

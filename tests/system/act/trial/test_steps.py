@@ -4,14 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfadvisor.act.trial.steps import (
-    Loop,
-    SeenLoop,
-    StepPlan,
-    choose_loop,
-    plan_steps,
-    refined,
-)
+from tfadvisor.act.trial.orders import SeenLoop, StepLoop
+from tfadvisor.act.trial.steps import StepPlan, choose_loop, plan_steps, refined
 
 
 def loop(line: int, done: int, seconds: float, **more: Any) -> SeenLoop:
@@ -116,7 +110,7 @@ def test_a_long_program_is_timed_for_two_seconds() -> None:
 
 def test_watching_may_slow_a_program_down() -> None:
     """Planned by 100 ms a step, it takes 5: 400 steps last two seconds."""
-    plan = StepPlan(Loop("train.py", 3), "train", 5, 20)
+    plan = StepPlan(StepLoop("train.py", 3), "train", 5, 20)
 
     assert refined(plan, 5.0, 2.0, None).count == 400
     assert refined(plan, 5.0, 2.0, 17).count == 17

@@ -13,7 +13,8 @@ from jsonschema import Draft202012Validator
 from support.places import ROOT
 from support.tried_programs import Place
 
-from tfadvisor.act.trial.one_run import Asked, Program
+from tfadvisor.act.trial.one_run import StopRequest
+from tfadvisor.act.trial.tried_program import TriedProgram
 
 pytestmark = [pytest.mark.subprocess, pytest.mark.slow]
 
@@ -181,9 +182,9 @@ def test_a_helper_of_the_program_that_ends_first_is_not_waited_for(
     place.write("train.py", helper + (place.folder / "train.py").read_text("utf-8"))
     monkeypatch.setenv("PYTHONPATH", place.env["PYTHONPATH"])
 
-    watched = Program([PYTHON, str(place.folder / "train.py"), "40"], Asked()).watch(
-        60, 4
-    )
+    watched = TriedProgram(
+        [PYTHON, str(place.folder / "train.py"), "40"], StopRequest()
+    ).watch(60, 4)
 
     assert [len(one.loops) for one in watched.answers if one.loops] == [1]
 

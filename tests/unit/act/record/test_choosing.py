@@ -16,7 +16,7 @@ from tfadvisor.act.record.choosing import (
 )
 from tfadvisor.act.record.pace import Pace
 from tfadvisor.act.record.rounds import ProgramLoop
-from tfadvisor.act.record.window import NoWindow, Window
+from tfadvisor.act.record.window import NoWindow, RecordedWindow
 from tfadvisor.timeline.host.event_counts import EventCounts
 
 
@@ -29,10 +29,10 @@ def window(
     followed: int | None = None,
     calls: int = 100_000,
     others: int = 0,
-) -> Window:
+) -> RecordedWindow:
     """Of a second, with so many calls of Python and other events of the host."""
     read = SimpleNamespace(counts=(EventCounts(calls + others, calls, others),))
-    return Window(
+    return RecordedWindow(
         Path("w"),
         python_tracer,
         opened,
@@ -47,16 +47,20 @@ class Windows:
     """Hands out windows in turn; lists what was asked for."""
 
     def __init__(
-        self, with_tracer: list[Window | NoWindow], without: list[Window | NoWindow]
+        self,
+        with_tracer: list[RecordedWindow | NoWindow],
+        without: list[RecordedWindow | NoWindow],
     ) -> None:
         self.with_tracer, self.without, self.asked = with_tracer, without, ""
 
-    def __call__(self, seconds: float, *, python_tracer: bool) -> Window | NoWindow:
+    def __call__(
+        self, seconds: float, *, python_tracer: bool
+    ) -> RecordedWindow | NoWindow:
         self.asked += "P" if python_tracer else "-"
         return (self.with_tracer if python_tracer else self.without).pop(0)
 
 
-def fully(windows: Windows, look: Window) -> tuple[float, bool, float | None]:
+def fully(windows: Windows, look: RecordedWindow) -> tuple[float, bool, float | None]:
     """(step of the chosen window, whether it has the Python tracer, the cost)."""
     found = record_fully(windows, look, RecordRequest(None, 20))
     assert found.chosen.pace is not None
@@ -159,7 +163,7 @@ def test_a_window_holds_the_steps_whole() -> None:
     assert window_seconds(window(0.01), RecordRequest(None, 20)) == 1.0
 
 
-def plainly(windows: Windows, look: Window) -> tuple[float, int]:
+def plainly(windows: Windows, look: RecordedWindow) -> tuple[float, int]:
     """(when the chosen window was opened, how many steps it holds)."""
     found = record_plainly(windows, look, RecordRequest(None, 20, python_tracer=False))
     assert found.chosen.pace is not None

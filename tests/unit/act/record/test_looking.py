@@ -15,21 +15,21 @@ from tfadvisor.act.record.choosing import RecordedRun, RecordRequest, window_sec
 from tfadvisor.act.record.looking import (
     Count,
     Done,
-    Known,
     Look,
+    LooksSoFar,
     Over,
     Record,
     Seen,
     State,
-    Tried,
+    TriedRecording,
     Wait,
     first_state,
     next_state,
 )
 from tfadvisor.act.record.pace import Pace
-from tfadvisor.act.record.rounds import Counted, ProgramLoop
+from tfadvisor.act.record.rounds import CountedRounds, ProgramLoop
 from tfadvisor.act.record.settling import Ready
-from tfadvisor.act.record.window import NoWindow, Window
+from tfadvisor.act.record.window import NoWindow, RecordedWindow
 
 WANTED = RecordRequest(None, 20)
 SETTLED, RESTLESS = Ready(()), Ready((), 4.0)
@@ -38,11 +38,11 @@ LOOP = (5, 7)
 
 def window(
     step_ms: float | None, count: int = 20, *, compiles: bool = False, about: str = ""
-) -> Window:
+) -> RecordedWindow:
     pace = None
     if step_ms is not None:
         pace = Pace(count, step_ms, compiles=compiles, about=about)
-    return Window(Path("w"), False, 0.0, 1.0, SimpleNamespace(), pace)  # type: ignore[arg-type]
+    return RecordedWindow(Path("w"), False, 0.0, 1.0, SimpleNamespace(), pace)  # type: ignore[arg-type]
 
 
 def loop(lines: tuple[int, int] | None, median_ms: float = 100.0) -> ProgramLoop | None:
@@ -51,12 +51,12 @@ def loop(lines: tuple[int, int] | None, median_ms: float = 100.0) -> ProgramLoop
     return ProgramLoop("train.py", lines[0], "main", "", False, median_ms, lines)
 
 
-def counted(lines: tuple[int, int] | None = None, inside: str = "") -> Counted:
-    return Counted(loop(lines), inside)
+def counted(lines: tuple[int, int] | None = None, inside: str = "") -> CountedRounds:
+    return CountedRounds(loop(lines), inside)
 
 
-def tried(look: Window, after: Counted) -> Tried:
-    return Tried(RecordedRun(look, look, None, None), after)
+def tried(look: RecordedWindow, after: CountedRounds) -> TriedRecording:
+    return TriedRecording(RecordedRun(look, look, None, None), after)
 
 
 def after(seen: Sequence[Seen], wanted: RecordRequest = WANTED) -> State:
@@ -303,4 +303,4 @@ def test_a_recording_is_kept_where_the_program_ends_before_the_next_one() -> Non
 
 
 def test_nothing_is_known_at_first() -> None:
-    assert first_state(WANTED) == Wait(Known(WANTED))
+    assert first_state(WANTED) == Wait(LooksSoFar(WANTED))

@@ -12,7 +12,7 @@ from tfadvisor.act.record.choosing import RecordedRun
 from tfadvisor.act.record.notes import notes_of
 from tfadvisor.act.record.pace import Pace
 from tfadvisor.act.record.rounds import ProgramLoop, go_on
-from tfadvisor.act.record.window import Window
+from tfadvisor.act.record.window import RecordedWindow
 
 
 def loop(median_ms: float | None) -> ProgramLoop | None:
@@ -53,7 +53,9 @@ def test_rounds_are_told_where_they_differ_from_the_step(
     said: str,
 ) -> None:
     read = SimpleNamespace(counts=())
-    chosen = Window(Path("w"), False, 0.0, 1.0, read, Pace(20, step_ms, compiles=False))  # type: ignore[arg-type]
+    chosen = RecordedWindow(
+        Path("w"), False, 0.0, 1.0, read, Pace(20, step_ms, compiles=False)
+    )  # type: ignore[arg-type]
     before, during, after = map(loop, rounds)
 
     notes = notes_of(RecordedRun(chosen, None, None, None, (before, during, after)))

@@ -10,7 +10,7 @@ from support.trace_builder import trace
 
 import tfadvisor
 from tfadvisor.act.record.tracing_cost import cost_without_calls
-from tfadvisor.act.record.window import Window, read_window
+from tfadvisor.act.record.window import RecordedWindow, read_window
 from tfadvisor.analysis import Options, read_run
 from tfadvisor.trace.runs import choose_run
 
@@ -42,6 +42,6 @@ def test_events_of_the_host_cost_and_those_of_a_device_do_not(tmp_path: Path) ->
         tmp_path, Options(), python_tracer=True, opened=0.0, closed=1e-4
     )
 
-    assert isinstance(window, Window)
+    assert isinstance(window, RecordedWindow)
     assert cost_without_calls(window) == pytest.approx(9 / 91)
     assert window.python_calls == 10

@@ -11,7 +11,7 @@ import pytest
 import yaml
 from support.places import ROOT
 
-from tfadvisor.act.repair.registry import Hit, Place, load
+from tfadvisor.act.repair.hits import FaultPlace, Hit, load
 from tfadvisor.advice.codemods import CODEMODS, LAUNCH_LINE, NEVER_MECHANICAL
 
 FOLDER = ROOT / "tfadvisor" / "act" / "repair" / "codemods"
@@ -31,7 +31,7 @@ def hits_in(name: str, text: str, case: dict[str, Any]) -> list[Hit]:
     """snippets of the case: what the finding prescribes."""
     from tfadvisor.act.repair.reading.program import Program
 
-    place = Place(snippets=case.get("snippets", ""))
+    place = FaultPlace(snippets=case.get("snippets", ""))
     return [one for one in load(name)(Program(text), place) if one.source != text]
 
 

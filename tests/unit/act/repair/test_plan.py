@@ -6,8 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tfadvisor.act.repair.plan import At, Plan, hits_of, make_plan, plan_words, unified
-from tfadvisor.act.repair.registry import Place
+from tfadvisor.act.repair.hits import FaultPlace
+from tfadvisor.act.repair.patch_places import At, hits_of
+from tfadvisor.act.repair.plan import PatchPlan, make_plan, plan_words
+from tfadvisor.act.repair.unified_diff import unified
 from tfadvisor.advice.codemods import CodemodRef
 from tfadvisor.advice.findings import Finding, Fix, Location, Saving
 from tfadvisor.vocabulary import Severity
@@ -55,7 +57,7 @@ def plan(
     texts: Mapping[str, str],
     *found: Finding,
     at: At | None = None,
-) -> Plan:
+) -> PatchPlan:
     return make_plan(found, codemods, texts, unified, at)
 
 
@@ -222,8 +224,8 @@ def test_a_program_that_shows_the_pattern_without_end_takes_no_endless_memory() 
     """Among 3,000 places nobody would choose; each would be a program of 96 kB."""
     line = "model.compile(run_eagerly=True)\n"
 
-    assert len(hits_of("run-eagerly", line * 100, Place())) == 100
-    assert hits_of("run-eagerly", line * 3_000, Place()) == ()
+    assert len(hits_of("run-eagerly", line * 100, FaultPlace())) == 100
+    assert hits_of("run-eagerly", line * 3_000, FaultPlace()) == ()
 
 
 def test_names_that_are_made_of_each_other_are_followed_once() -> None:
@@ -236,4 +238,4 @@ def test_names_that_are_made_of_each_other_are_followed_once() -> None:
         + "for x in d:\n    step(x)\n"
     )
 
-    assert hits_of("prefetch", text, Place()) == ()
+    assert hits_of("prefetch", text, FaultPlace()) == ()

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tfadvisor.act.repair.plan import unified
 from tfadvisor.act.repair.sources import read_sources
+from tfadvisor.act.repair.unified_diff import unified
 from tfadvisor.errors import UsageError
 
 PROGRAM = "import jax\nx = 1\n"

@@ -11,8 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from tfadvisor.act.trial.injected.tfadvisor_trial_hook import parts as hooks
-from tfadvisor.act.trial.injected.tfadvisor_trial_hook.parts import Parts
+from tfadvisor.act.trial.injected.tfadvisor_trial_hook import program_parts as hooks
+from tfadvisor.act.trial.injected.tfadvisor_trial_hook.framework_hooks import (
+    after_import,
+)
+from tfadvisor.act.trial.injected.tfadvisor_trial_hook.program_parts import Parts
 
 
 def hooked(
@@ -20,7 +23,7 @@ def hooked(
 ) -> Parts:
     """The module after its import."""
     made = Parts({"parts": parts, "acting": acting})
-    for of, do in made.after_import(lambda file: own and file == __file__):
+    for of, do in after_import(made, lambda file: own and file == __file__):
         if of == name:
             do(module)
     return made

@@ -9,11 +9,13 @@ from msgspec.structs import replace
 from support.places import ROOT
 
 import tfadvisor
-from tfadvisor.act.trial.ablation import profile_of, with_measured
-from tfadvisor.act.trial.result import Arm, Ratio, TrialResult, TriedSteps
+from tfadvisor.act.trial.ablation import measured_in, profile_of
+from tfadvisor.act.trial.trial_result import Arm, Ratio, TrialResult, TriedSteps
 from tfadvisor.advice.evidence import BetweenTurns
 from tfadvisor.advice.findings import Location
 from tfadvisor.advice.ranking import between_turns
+from tfadvisor.report.assembly import measured
+from tfadvisor.report.model import Report
 
 
 def arm(name: str, kind: str, estimate: float, **more: Any) -> Arm:
@@ -38,10 +40,13 @@ def result(*arms: Arm) -> TrialResult:
         TriedSteps("train.py:8", 3, 50),
         (20.0,) * 3,
         arms,
-        None,
         True,
         60.0,
     )
+
+
+def with_measured(report: Report, found: TrialResult) -> Report:
+    return measured.with_measured(report, measured_in(found))
 
 
 def test_the_dearest_part_comes_first() -> None:
@@ -139,12 +144,12 @@ def test_what_passes_between_turns_of_the_loop_ranks_by_what_it_takes(
     report = tfadvisor.analyze(ROOT / "fixtures" / "jax-healthy").report
     sampled = between_turns(
         BetweenTurns(
-            0.35,
-            "the loop at train.py:8",
-            "By 200 samples.",
-            "70 of 200",
-            (Location("train.py", 60, ""),),
-            "shown",
+            share=0.35,
+            loop="the loop at train.py:8",
+            how="By 200 samples.",
+            seen="70 of 200",
+            places=(Location("train.py", 60, ""),),
+            proof="shown",
         )
     )
     arms = arm("callbacks", "part", 0.4), arm("checkpoints", "part", 0.7)

@@ -19,18 +19,17 @@ def start_hooks() -> "list[str]":
     for name, done in HOOKS:
         try:
             hook = __import__(name)
-            folders.append(
-                os.path.dirname(os.path.dirname(os.path.abspath(str(hook.__file__))))
-            )
+            package = os.path.dirname(os.path.abspath(str(hook.__file__)))
+            folders.append(os.path.dirname(package))
             hook.install()
         except Exception as error:
-            if (
-                getattr(error, "name", None) != name
-            ):  # not on the path: the other command has started this process
-                sys.stderr.write(
-                    "tfadvisor: this process is not %s: %s: %s\n"  # noqa: UP031
-                    % (done, type(error).__name__, error)
-                )
+            # Not on the path: the other command has started this process.
+            if getattr(error, "name", None) == name:
+                continue
+            sys.stderr.write(
+                "tfadvisor: this process is not %s: %s: %s\n"  # noqa: UP031
+                % (done, type(error).__name__, error)
+            )
     return folders
 
 
@@ -46,12 +45,12 @@ def run_the_next(ours: "list[str]") -> None:
     ]
     spec = PathFinder.find_spec("sitecustomize", sys.path)
     if spec is not None and spec.loader is not None:
-        sys.modules["sitecustomize"] = module = module_from_spec(spec)
+        module = module_from_spec(spec)
+        sys.modules["sitecustomize"] = module
         spec.loader.exec_module(module)
 
 
-run_the_next(
-    start_hooks()
-    if sys.version_info >= (3, 8)
-    else [os.path.dirname(os.path.abspath(__file__))]
-)
+if sys.version_info >= (3, 8):
+    run_the_next(start_hooks())
+else:
+    run_the_next([os.path.dirname(os.path.abspath(__file__))])

@@ -6,8 +6,10 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from typing import Any
 
+from tfadvisor.act.repair.hits import FaultPlace, Hit
 from tfadvisor.act.repair.reading.loops import directly_in, is_rare, step_loops
 from tfadvisor.act.repair.reading.program import (
     Program,
@@ -17,7 +19,6 @@ from tfadvisor.act.repair.reading.program import (
     pairs,
     text_of,
 )
-from tfadvisor.act.repair.registry import Hit, Place
 
 _EVERY = 50
 """Where the finding prescribes no number."""
@@ -26,83 +27,84 @@ _NAME = re.compile(
 )
 
 
-def every_constant(program: Program, place: Place) -> list[Hit]:
+def every_constant(program: Program, place: FaultPlace) -> list[Hit]:
     """A frequency of 1 that the program has a name for, `save_freq=1` or `if step % 1
     == 0`, becomes the prescribed one.
 
     One for each such number: an assignment, an argument, a default, a remainder.
     """
     every = place.number(r"% (\d+) == 0", _EVERY)
-    return [
-        program.hit(one, f"{name} {every} instead of 1", program.instead(one, every))
-        for one, name in _ones(program)
-    ]
+    found = []
+    for one, name in _ones(program):
+        edit = program.instead(one, every)
+        found.append(program.hit(one, f"{name} {every} instead of 1", edit))
+    return found
 
 
 def _ones(program: Program) -> list[tuple[Any, str]]:
-    given = [(value, text_of(target)) for target, value in pairs(program)]
-    given += [
-        (one.value, one.arg) for one in program.all(ast.keyword) if one.arg is not None
-    ]
-    for one in (
-        function.args for function in program.all(ast.FunctionDef, ast.AsyncFunctionDef)
-    ):
-        plain = [*one.posonlyargs, *one.args]
-        given += [
-            (default, name.arg)
-            for name, default in zip(
-                reversed(plain), reversed(one.defaults), strict=False
-            )
-        ]
-        given += [
-            (default, name.arg)
-            for name, default in zip(one.kwonlyargs, one.kw_defaults, strict=True)
-        ]
+    """Each 1 that has the name of a frequency, with that name."""
     named = [
-        (value, name) for value, name in given if _NAME.search(name.split(".")[-1])
-    ]
-    remainders = [
-        (one.right, "every")
-        for one in program.all(ast.BinOp)
-        if isinstance(one.op, ast.Mod)
-    ]
-    return [
         (value, name)
-        for value, name in [*named, *remainders]
-        if value is not None and program.written(value) == "1"
+        for value, name in _named_values(program)
+        if value is not None and _NAME.search(name.split(".")[-1])
     ]
+    for one in program.all(ast.BinOp):
+        if isinstance(one.op, ast.Mod):
+            named.append((one.right, "every"))
+    return [(value, name) for value, name in named if program.written(value) == "1"]
+
+
+def _named_values(program: Program) -> Iterator[tuple[Any, str]]:
+    """Of assignments, arguments and defaults; None for an argument without one."""
+    for target, value in pairs(program):
+        yield value, text_of(target)
+    for argument in program.all(ast.keyword):
+        if argument.arg is not None:
+            yield argument.value, argument.arg
+    for function in program.all(ast.FunctionDef, ast.AsyncFunctionDef):
+        yield from _defaults(function.args)
+
+
+def _defaults(given: ast.arguments) -> Iterator[tuple[Any, str]]:
+    plain = [*given.posonlyargs, *given.args]
+    last_first = zip(reversed(plain), reversed(given.defaults), strict=False)
+    for argument, default in last_first:
+        yield default, argument.arg
+    for argument, value in zip(given.kwonlyargs, given.kw_defaults, strict=True):
+        yield value, argument.arg
 
 
 _WAITS = ("block_until_ready", "effects_barrier")
 
 
-def drop_wait(program: Program, _place: Place) -> list[Hit]:
+def drop_wait(program: Program, _place: FaultPlace) -> list[Hit]:
     """A wait for the device in every turn of the loop goes: the next step is dispatched
     while this one runs.
 
     One for each wait whose value nothing uses.
     https://docs.jax.dev/en/latest/async_dispatch.html
     """
-    lines = [
-        one
-        for loop in step_loops(program)
-        for one in directly_in(loop)
-        if isinstance(one, ast.Expr) and program.is_lone(one)
-    ]
-    return [
-        program.hit(line, f"no {text_of(line)[:60]} in the loop", program.removed(line))
-        for line in lines
-        if isinstance(line.value, ast.Call)
-        and called(line.value) in _WAITS
-        and not is_rare(program, line)
-    ]
+    found = []
+    for loop in step_loops(program):
+        for line in directly_in(loop):
+            if _waits(program, line) and not is_rare(program, line):
+                did = f"no {text_of(line)[:60]} in the loop"
+                found.append(program.hit(line, did, program.removed(line)))
+    return found
+
+
+def _waits(program: Program, line: Any) -> bool:
+    """Whether a statement does nothing else."""
+    if not isinstance(line, ast.Expr) or not program.is_lone(line):
+        return False
+    return isinstance(line.value, ast.Call) and called(line.value) in _WAITS
 
 
 _STEPS = 16
 """Where the finding prescribes no number."""
 
 
-def steps_per_execution(program: Program, place: Place) -> list[Hit]:
+def steps_per_execution(program: Program, place: FaultPlace) -> list[Hit]:
     """`steps_per_execution`: Keras runs its Python and its callbacks once for several
     steps.
 
@@ -113,11 +115,18 @@ def steps_per_execution(program: Program, place: Place) -> list[Hit]:
         return []
     found, steps = [], place.number(r"steps_per_execution=(\d+)", _STEPS)
     for call in program.calls("compile"):
-        eagerly = keyword(call, "run_eagerly")
-        told = keyword(call, "steps_per_execution") is not None or (
-            eagerly and text_of(eagerly.value) == "True"
-        )
-        if dotted(call.func) != "re.compile" and not told:
+        if _can_run_several(call):
             edit = program.with_keyword(call, "steps_per_execution", steps)
             found.append(program.hit(call, f"steps_per_execution={steps}", edit))
     return found
+
+
+def _can_run_several(call: Any) -> bool:
+    """Whether a call of `compile` is Keras', and leaves open how many steps run in a
+    call.
+    """
+    eagerly = keyword(call, "run_eagerly")
+    if eagerly is not None and text_of(eagerly.value) == "True":
+        return False
+    told = keyword(call, "steps_per_execution") is not None
+    return dotted(call.func) != "re.compile" and not told

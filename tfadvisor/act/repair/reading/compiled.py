@@ -36,8 +36,11 @@ _TRACING = (
 _TRACED_METHODS = ("call", "train_step", "test_step")
 """Of a Keras model or layer: Keras compiles them."""
 NOT_COMPILABLE = re.compile(
-    r"\.numpy\(|np\.asarray|\.item\(|\.tolist\(|\bopen\(|\bprint\(|\bnext\(|profiler|\byield\b|get_weights|set_weights|get_value"
-    r"|summary\.\w+\(|\blog(?:ger|ging)?\.(?:debug|info|warning|error)\(|block_until_ready|device_get|train_on_batch|\.fit\(|time\.(sleep|time|perf)|StepTraceAnnotation|\.write\(|json\.|pickle\."
+    r"\.numpy\(|np\.asarray|\.item\(|\.tolist\(|\bopen\(|\bprint\(|\bnext\("
+    r"|profiler|\byield\b|get_weights|set_weights|get_value|summary\.\w+\("
+    r"|\blog(?:ger|ging)?\.(?:debug|info|warning|error)\(|block_until_ready"
+    r"|device_get|train_on_batch|\.fit\(|time\.(sleep|time|perf)"
+    r"|StepTraceAnnotation|\.write\(|json\.|pickle\."
 )
 """What a compiled function must not do: it would run while the function is traced, and
 never again.
@@ -89,28 +92,35 @@ def traced_functions(program: Program) -> frozenset[Any]:
     """Functions whose body a compiler runs: compiled ones, those inside them, those
     that only they call or hand on.
     """
-    roots = [one for one in program.all(*FUNCTIONS) if decorator_of(one) is not None]
+    functions = program.all(*FUNCTIONS)
+    left = [one for one in functions if _is_compiled_by_itself(program, one)]
     for call in program.calls():
-        if compiler_in(call.func) or called(call) in _TRACING:
-            roots += [
-                one for arg in call.args[:1] for one in functions_named(program, arg)
-            ]
-    roots += [
-        one
-        for one in program.all(*FUNCTIONS)
-        if one.name in _TRACED_METHODS
-        and isinstance(program.inside(one, ast.ClassDef, *FUNCTIONS), ast.ClassDef)
-    ]
+        if _traces(call) and call.args:
+            left += functions_named(program, call.args[0])
+
     found: set[Any] = set()
-    while roots:
-        function = roots.pop()
+    while left:
+        function = left.pop()
         if function in found:
             continue
         found.add(function)
-        roots += [one for one in walk(function) if isinstance(one, FUNCTIONS)]
+        left += [one for one in walk(function) if isinstance(one, FUNCTIONS)]
         for call in calls_in(function):
-            roots += functions_named(program, call.func)
+            left += functions_named(program, call.func)
     return frozenset(found)
+
+
+def _is_compiled_by_itself(program: Program, function: Any) -> bool:
+    """Whether it has a decorator for it, or Keras compiles it."""
+    if decorator_of(function) is not None:
+        return True
+    owner = program.inside(function, ast.ClassDef, *FUNCTIONS)
+    return function.name in _TRACED_METHODS and isinstance(owner, ast.ClassDef)
+
+
+def _traces(call: Any) -> bool:
+    """Whether a call traces the function that it is given."""
+    return bool(compiler_in(call.func)) or called(call) in _TRACING
 
 
 def calls_in(function: Any) -> list[Any]:
@@ -136,19 +146,24 @@ def alias_of(program: Program, node: ast.AST) -> Any:
     """The one assignment `step = other` of a name to another name or attribute, None
     otherwise.
     """
-    found = _assigns(program).get(node.id, []) if isinstance(node, ast.Name) else []
-    plain = len(found) == 1 and isinstance(found[0].value, ast.Name | ast.Attribute)
-    return found[0] if plain and isinstance(found[0].targets[0], ast.Name) else None
+    if not isinstance(node, ast.Name):
+        return None
+    found = _assigns(program).get(node.id, [])
+    if len(found) != 1:
+        return None
+
+    (one,) = found
+    plain = isinstance(one.value, ast.Name | ast.Attribute)
+    return one if plain and isinstance(one.targets[0], ast.Name) else None
 
 
 @once
 def _assigns(program: Program) -> dict[str, list[Any]]:
     """By name, the assignments that give it a value."""
-    return listed(
-        (dotted(target), one)
-        for one in program.all(ast.Assign)
-        for target, _ in pairs_of(one)
-    )
+    found = []
+    for one in program.all(ast.Assign):
+        found += [(dotted(target), one) for target, _ in pairs_of(one)]
+    return listed(found)
 
 
 def reached(program: Program, function: Any) -> list[Any]:
@@ -160,42 +175,45 @@ def reached(program: Program, function: Any) -> list[Any]:
     while left:
         one = left.pop()
         if one not in found:
-            if one not in program.answers:
-                program.answers[one] = [
-                    other
-                    for call in calls_in(one)
-                    for other in functions_named(program, call.func)
-                ]
             found[one] = None
-            left += program.answers[one]
+            left += _called_by(program, one)
     return list(found)
+
+
+def _called_by(program: Program, function: Any) -> list[Any]:
+    """Functions of the module that a function calls itself."""
+    if function not in program.answers:
+        called_ones: list[Any] = []
+        for call in calls_in(function):
+            called_ones += functions_named(program, call.func)
+        program.answers[function] = called_ones
+    found: list[Any] = program.answers[function]
+    return found
 
 
 def is_compiled(program: Program, node: ast.AST) -> bool:
     """Whether calling this runs a compiled function."""
     compiled = compiled_names(program)
-    if dotted(node).split(".")[-1] in compiled:
+    if _last_name(node) in compiled:
         return True
-    if (
-        "__call__" in compiled
-        and isinstance(node, ast.Name)
-        and _is_object(program, node)
-    ):
+    if "__call__" in compiled and _is_object(program, node):
         return True
     alias = alias_of(program, node)
-    return alias is not None and dotted(alias.value).split(".")[-1] in compiled_names(
-        program
-    )
+    return alias is not None and _last_name(alias.value) in compiled
+
+
+def _last_name(node: ast.AST) -> str:
+    """`step` of `model.step`."""
+    return dotted(node).split(".")[-1]
 
 
 def _is_object(program: Program, node: Any) -> bool:
     """A name that a loop or an assignment gives a value, and that is no function."""
-    given = [one.target for one in program.all(ast.For)] + [
-        target for target, _ in pairs(program)
-    ]
-    return node.id not in program.functions and any(
-        node.id in names_in(one) for one in given
-    )
+    if not isinstance(node, ast.Name) or node.id in program.functions:
+        return False
+    given = [one.target for one in program.all(ast.For)]
+    given += [target for target, _ in pairs(program)]
+    return any(node.id in names_in(one) for one in given)
 
 
 def reaches_step(program: Program, function: Any) -> bool:
@@ -208,12 +226,13 @@ def reaches_step(program: Program, function: Any) -> bool:
 @once
 def _with_steps(program: Program) -> set[Any]:
     """Functions that take gradients or call something compiled themselves."""
-    return {
-        one
-        for one in program.all(*FUNCTIONS)
-        if _GRADIENT.search(text_of(one.body))
-        or any(is_compiled(program, call.func) for call in calls_in(one))
-    }
+    return {one for one in program.all(*FUNCTIONS) if _is_step_itself(program, one)}
+
+
+def _is_step_itself(program: Program, function: Any) -> bool:
+    if _GRADIENT.search(text_of(function.body)):
+        return True
+    return any(is_compiled(program, call.func) for call in calls_in(function))
 
 
 def words_reached(program: Program, function: Any) -> str:
@@ -257,8 +276,9 @@ def compiling_calls(program: Program, value: ast.AST) -> list[ast.Call]:
     it may be anything else.
     """
     if isinstance(value, ast.IfExp):
-        arms = [compiling_calls(program, arm) for arm in (value.body, value.orelse)]
-        return [call for arm in arms for call in arm] if all(arms) else []
+        body = compiling_calls(program, value.body)
+        orelse = compiling_calls(program, value.orelse)
+        return [*body, *orelse] if body and orelse else []
     if not isinstance(value, ast.Call):
         return []
     if compiler_in(value.func):
@@ -269,18 +289,17 @@ def compiling_calls(program: Program, value: ast.AST) -> list[ast.Call]:
 
 def _returned(factory: Any) -> list[ast.Call]:
     """The calls of a compiler that a function returns, of its own returns all."""
-    own = {
-        one
-        for inner in walk(factory.body)
-        if isinstance(inner, FUNCTIONS)
-        for one in walk(inner)
-    }
-    returns = [
-        one.value
-        for one in walk(factory.body)
-        if isinstance(one, ast.Return) and one not in own
-    ]
-    calls = [
-        one for one in returns if isinstance(one, ast.Call) and compiler_in(one.func)
-    ]
-    return calls if len(calls) == len(returns) else []
+    inner: set[Any] = set()
+    for function in walk(factory.body):
+        if isinstance(function, FUNCTIONS):
+            inner.update(walk(function))
+
+    calls = []
+    for one in walk(factory.body):
+        if not isinstance(one, ast.Return) or one in inner:
+            continue
+        value = one.value
+        if not isinstance(value, ast.Call) or not compiler_in(value.func):
+            return []
+        calls.append(value)
+    return calls

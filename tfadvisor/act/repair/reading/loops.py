@@ -56,18 +56,14 @@ def is_step(program: Program, call: Any) -> bool:
     """
     if called(call) in _KERAS_STEPS or is_compiled(program, call.func):
         return True
-    return any(
-        reaches_step(program, one) for one in functions_named(program, call.func)
-    )
+    functions = functions_named(program, call.func)
+    return any(reaches_step(program, one) for one in functions)
 
 
 def steps_in(program: Program, body: Any) -> list[Any]:
     """The calls of a loop's or function's own body that run a step."""
-    return [
-        one
-        for one in directly_in(body)
-        if isinstance(one, ast.Call) and is_step(program, one)
-    ]
+    calls = [one for one in directly_in(body) if isinstance(one, ast.Call)]
+    return [one for one in calls if is_step(program, one)]
 
 
 @once
@@ -75,25 +71,28 @@ def step_loops(program: Program) -> tuple[Any, ...]:
     """Loops of which each turn is one step, not those over epochs and not those inside
     a step.
     """
-    traced, loops = traced_functions(program), program.all(*LOOPS)
-    found = [
-        loop
-        for loop in (loops if len(loops) <= _MOST_LOOPS else ())
-        if not any(one in traced for one in program.around(loop))
-        and (
-            steps_in(program, loop)
-            or (
-                _MARKER.search(text_of(loop))
-                and not any(isinstance(one, LOOPS) for one in walk(loop.body))
-            )
-        )
-    ]
+    loops = program.all(*LOOPS)
+    if len(loops) > _MOST_LOOPS:
+        return ()
+
+    found = [loop for loop in loops if _may_step(program, loop)]
     dropped: set[Any] = set()
     for inner in found:
         for outer in found:
             if outer is not inner and _runs(program, outer, inner):
                 dropped.add(outer if _strong(inner) else inner)
     return tuple(loop for loop in found if loop not in dropped)
+
+
+def _may_step(program: Program, loop: Any) -> bool:
+    """Whether a loop that Python runs calls a step, or marks one."""
+    traced = traced_functions(program)
+    if any(one in traced for one in program.around(loop)):
+        return False
+    if steps_in(program, loop):
+        return True
+    has_loops = any(isinstance(one, LOOPS) for one in walk(loop.body))
+    return not has_loops and bool(_MARKER.search(text_of(loop)))
 
 
 def _runs(program: Program, outer: Any, inner: Any) -> bool:
@@ -103,15 +102,19 @@ def _runs(program: Program, outer: Any, inner: Any) -> bool:
     if outer in program.around(inner):
         return True
     owner = program.inside(inner, *FUNCTIONS)
-    return owner is not None and any(
-        owner in reached(program, one) for one in _called_by(program, outer)
-    )
+    if owner is None:
+        return False
+    functions = _functions_called(program, outer)
+    return any(owner in reached(program, one) for one in functions)
 
 
-def _called_by(program: Program, body: Any) -> list[Any]:
+def _functions_called(program: Program, body: Any) -> list[Any]:
     """Functions of the module that a turn of a loop calls."""
-    calls = (one for one in directly_in(body) if isinstance(one, ast.Call))
-    return [one for call in calls for one in functions_named(program, call.func)]
+    found: list[Any] = []
+    for one in directly_in(body):
+        if isinstance(one, ast.Call):
+            found += functions_named(program, one.func)
+    return found
 
 
 def _strong(loop: Any) -> bool:
@@ -124,8 +127,8 @@ def _strong(loop: Any) -> bool:
 # Whether a statement runs in each step.
 
 _SAME_IN_ALL_STEPS = re.compile(
-    r"(?:[\w.]{0,80}process_index\(\)|[\w.]{0,80}get_rank\(\)|isinstance\([^()]{0,200}\)|is_\w{1,80}\(\))[ "
-    r"=0]{0,9}"
+    r"(?:[\w.]{0,80}process_index\(\)|[\w.]{0,80}get_rank\(\)"
+    r"|isinstance\([^()]{0,200}\)|is_\w{1,80}\(\))[ =0]{0,9}"
 )
 
 
@@ -134,9 +137,7 @@ def is_rare(program: Program, node: Any) -> bool:
     for one in program.around(node):
         if isinstance(node, ast.stmt) and _may_leave(program, node):
             return True
-        if isinstance(one, ast.If) and not _SAME_IN_ALL_STEPS.fullmatch(
-            text_of(one.test)
-        ):
+        if isinstance(one, ast.If) and not _is_same_in_all_steps(one.test):
             return True
         if isinstance(one, LOOPS):
             break
@@ -144,11 +145,12 @@ def is_rare(program: Program, node: Any) -> bool:
     return False
 
 
+def _is_same_in_all_steps(test: ast.AST) -> bool:
+    return _SAME_IN_ALL_STEPS.fullmatch(text_of(test)) is not None
+
+
 def _may_leave(program: Program, statement: Any) -> bool:
     """`if step % 100: continue` above it, or `return`."""
-    above = [
-        one
-        for one in program.block(statement)
-        if isinstance(one, ast.If) and one.lineno < statement.lineno
-    ]
+    tests = [one for one in program.block(statement) if isinstance(one, ast.If)]
+    above = [one for one in tests if one.lineno < statement.lineno]
     return any(isinstance(inner, ast.Continue | ast.Return) for inner in walk(above))

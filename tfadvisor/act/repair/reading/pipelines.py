@@ -21,8 +21,8 @@ from tfadvisor.tallies import listed
 
 CHAINED = frozenset(
     "map batch padded_batch ragged_batch shuffle repeat prefetch cache interleave "
-    "filter with_options window flat_map take "
-    "skip unbatch enumerate concatenate shard from_generator snapshot".split()
+    "filter with_options window flat_map take skip unbatch enumerate concatenate "
+    "shard from_generator snapshot".split()
 )
 """Methods of a dataset that give a dataset."""
 _ITERATORS = (
@@ -46,11 +46,9 @@ def links_of(node: ast.AST) -> list[Any]:
 
 def root_of(node: ast.AST) -> Any:
     """What a chain begins with: a name, or a call of something that is no method."""
-    while (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and called(node) in CHAINED
-    ):
+    while isinstance(node, ast.Call) and called(node) in CHAINED:
+        if not isinstance(node.func, ast.Attribute):
+            break
         node = node.func.value
     return node
 
@@ -67,12 +65,11 @@ def _values(program: Program) -> dict[str, list[Any]]:
 
 def _returns(program: Program, call: ast.Call) -> list[Any]:
     """What the functions of the module return that a call may be of."""
-    return [
-        one.value
-        for function in functions_named(program, call.func)
-        for one in walk(function.body)
-        if isinstance(one, ast.Return) and one.value is not None
-    ]
+    found = []
+    for function in functions_named(program, call.func):
+        returns = [one for one in walk(function.body) if isinstance(one, ast.Return)]
+        found += [one.value for one in returns if one.value is not None]
+    return found
 
 
 def is_pipeline(program: Program, node: ast.AST) -> bool:
@@ -88,17 +85,21 @@ def is_pipeline(program: Program, node: ast.AST) -> bool:
         if text in seen:
             continue
         seen.add(text)
-        if isinstance(root, ast.Name):
-            left += assignments(program, root.id)
-        elif isinstance(root, ast.Call) and called(root) in _ITERATORS:
-            left += (
-                [root.func.value]
-                if isinstance(root.func, ast.Attribute)
-                else root.args[:1]
-            )
-        elif isinstance(root, ast.Call):
-            left += _returns(program, root)
+        left += _made_of(program, root)
     return False
+
+
+def _made_of(program: Program, root: Any) -> list[Any]:
+    """What a name, an iterator or a function's value may be."""
+    if isinstance(root, ast.Name):
+        return assignments(program, root.id)
+    if not isinstance(root, ast.Call):
+        return []
+    if called(root) not in _ITERATORS:
+        return _returns(program, root)
+    if isinstance(root.func, ast.Attribute):
+        return [root.func.value]
+    return root.args[:1]
 
 
 _LONGEST = 5
@@ -112,29 +113,30 @@ def stages(program: Program, node: Any) -> list[str]:
     found: list[str] = []
     for _ in range(_LONGEST):
         found += [called(one) for one in links_of(node)]
-        root = root_of(node)
-        before = [
-            one
-            for one in assignments(program, dotted(root))
-            if one.lineno < node.lineno
-        ]
-        before = before[-1:] if isinstance(root, ast.Name) else []
-        if isinstance(root, ast.Call):
-            before = _returns(program, root)[:1]
-        if not before:
+        before = _before(program, node)
+        if before is None:
             break
-        node = before[0]
+        node = before
     return found
+
+
+def _before(program: Program, node: Any) -> Any:
+    """What the root of a chain is given by; None where that is not known."""
+    root = root_of(node)
+    given: list[Any] = []
+    if isinstance(root, ast.Call):
+        given = _returns(program, root)[:1]
+    elif isinstance(root, ast.Name):
+        values = assignments(program, root.id)
+        given = [one for one in values if one.lineno < node.lineno]
+    return given[-1] if given else None
 
 
 def pipeline_calls(program: Program, *names: str) -> list[Any]:
     """Stages of these names in pipelines."""
-    return [
-        call
-        for call in program.calls(*names)
-        if isinstance(call.func, ast.Attribute)
-        and is_pipeline(program, call.func.value)
-    ]
+    calls = program.calls(*names)
+    methods = [one for one in calls if isinstance(one.func, ast.Attribute)]
+    return [one for one in methods if is_pipeline(program, one.func.value)]
 
 
 def carrier(program: Program, node: ast.AST) -> tuple[Any, str]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, wraps
 from typing import Any, TypeVar
 
-from tfadvisor.act.repair.registry import Edit, Hit
+from tfadvisor.act.repair.hits import Edit, Hit
 from tfadvisor.tallies import listed
 
 Answer = TypeVar("Answer")
@@ -70,19 +70,19 @@ class Program:
         self.tree = ast.parse(source)
         self._bytes = source.encode()
         self._starts = [0, *(one.end() for one in _NEW_LINE.finditer(self._bytes))]
-        self._parents = {
-            child: one
-            for one in ast.walk(self.tree)
-            for child in ast.iter_child_nodes(one)
-        }
-        self.nodes = sorted(
-            (one for one in ast.walk(self.tree) if hasattr(one, "lineno")),
-            key=self._order,
-        )
+        self._parents: dict[ast.AST, ast.AST] = {}
+        placed = []
+        for one in ast.walk(self.tree):
+            self._parents.update(dict.fromkeys(ast.iter_child_nodes(one), one))
+            if hasattr(one, "lineno"):
+                placed.append(one)
+
+        self.nodes = sorted(placed, key=self._order)
         self.answers: dict[Any, Any] = {}
         """What was asked before."""
+        functions = self.all(*FUNCTIONS)
         self.functions: dict[str, list[Any]] = listed(
-            (one.name, one) for one in self.all(*FUNCTIONS)
+            (one.name, one) for one in functions
         )
 
     def _order(self, node: Any) -> tuple[int, int]:
@@ -92,17 +92,15 @@ class Program:
     def all(self, *kinds: type) -> list[Any]:
         """Nodes of these kinds in the order in which they are written."""
         if kinds not in self.answers:
-            self.answers[kinds] = [
-                node for node in self.nodes if isinstance(node, kinds)
-            ]
-        found: list[Any] = self.answers[kinds]
-        return found
+            found = [node for node in self.nodes if isinstance(node, kinds)]
+            self.answers[kinds] = found
+        known: list[Any] = self.answers[kinds]
+        return known
 
     def calls(self, *names: str) -> list[Any]:
         """Calls, of a function or method of these names, or all."""
-        return [
-            call for call in self.all(ast.Call) if not names or called(call) in names
-        ]
+        calls = self.all(ast.Call)
+        return [one for one in calls if called(one) in names] if names else calls
 
     def lines(self, node: Any) -> tuple[int, int]:
         """First and last line, from 1."""
@@ -110,9 +108,15 @@ class Program:
 
     def span(self, node: Any) -> tuple[int, int]:
         """Its first byte, and the one behind it."""
-        return self._starts[node.lineno - 1] + node.col_offset, self._starts[
-            node.end_lineno - 1
-        ] + node.end_col_offset
+        first = self._start(node.lineno) + node.col_offset
+        return first, self._start(node.end_lineno) + node.end_col_offset
+
+    def _start(self, line: int) -> int:
+        """The first byte of a line, which counts from 1."""
+        return self._starts[line - 1]
+
+    def _line_end(self, line: int) -> int:
+        return self._starts[line] if line < len(self._starts) else len(self._bytes)
 
     def written(self, node: Any) -> str:
         """As it stands in the file."""
@@ -121,9 +125,10 @@ class Program:
 
     def around(self, node: ast.AST) -> Iterator[Any]:
         """What holds the node, from the inside out."""
-        while (parent := self._parents.get(node)) is not None:
+        parent = self._parents.get(node)
+        while parent is not None:
             yield parent
-            node = parent
+            parent = self._parents.get(parent)
 
     def inside(self, node: ast.AST, *kinds: type) -> Any:
         """The innermost node of these kinds around it, None without one."""
@@ -136,31 +141,25 @@ class Program:
     def block(self, statement: ast.AST) -> list[Any]:
         """The statements among which it stands."""
         above = self._parents[statement]
-        blocks = (getattr(above, name, None) for name in _BLOCKS)
-        return next(
-            (one for one in blocks if isinstance(one, list) and statement in one),
-            [statement],
-        )
+        for name in _BLOCKS:
+            block = getattr(above, name, None)
+            if isinstance(block, list) and statement in block:
+                return block
+        return [statement]
 
     def imports(self, package: str) -> bool:
         """Whether the module imports it or a part of it."""
-        named = [alias.name for one in self.all(ast.Import) for alias in one.names]
-        named += [one.module or "" for one in self.all(ast.ImportFrom)]
+        named = [one.module or "" for one in self.all(ast.ImportFrom)]
+        for one in self.all(ast.Import):
+            named += [alias.name for alias in one.names]
         return any(one.split(".")[0] == package for one in named)
 
     def is_lone(self, statement: Any) -> bool:
         """Whether a statement has its lines to itself."""
         first, last = self.span(statement)
-        before = self._bytes[self._starts[statement.lineno - 1] : first]
-        return not before.strip() and self._bytes[
-            last : self._line_end(statement.end_lineno)
-        ].strip()[:1] in (
-            b"",
-            b"#",
-        )
-
-    def _line_end(self, line: int) -> int:
-        return self._starts[line] if line < len(self._starts) else len(self._bytes)
+        before = self._bytes[self._start(statement.lineno) : first].strip()
+        behind = self._bytes[last : self._line_end(statement.end_lineno)].strip()
+        return not before and behind[:1] in (b"", b"#")
 
     # What may be done to it.
 
@@ -177,19 +176,16 @@ class Program:
         """Takes a statement away that has its lines to itself; `pass` stays where a
         block would be empty.
         """
-        if len(self.block(statement)) == 1 and not isinstance(
-            self._parents[statement], ast.Module
-        ):
+        alone = len(self.block(statement)) == 1
+        if alone and not isinstance(self._parents[statement], ast.Module):
             return self.instead(statement, "pass")
-        return Edit(
-            self._starts[statement.lineno - 1], self._line_end(statement.end_lineno), ""
-        )
+        first = self._start(statement.lineno)
+        return Edit(first, self._line_end(statement.end_lineno), "")
 
     def line_above(self, node: Any, text: str) -> Edit:
         """Puts a line of its own above that of a node, indented as that is."""
-        first = self._starts[
-            min(one.lineno for one in [node, *getattr(node, "decorator_list", ())]) - 1
-        ]
+        decorated = [node, *getattr(node, "decorator_list", ())]
+        first = self._start(min(one.lineno for one in decorated))
         return Edit(first, first, f"{self._indent(node)}{text}{self._end()}")
 
     def with_keyword(self, call: ast.Call, name: str, value: str) -> Edit:
@@ -197,26 +193,37 @@ class Program:
         there = keyword(call, name)
         if there is not None:
             return self.instead(there.value, value)
+
         given: list[Any] = [*call.args, *call.keywords]
         end = self.span(call)[1] - 1
         if not given:
             return Edit(end, end, f"{name}={value}")
+
         last = max(given, key=lambda one: self.span(one)[1])
-        place, comma = self.span(last)[1], False
-        while (found := _BEHIND_AN_ARGUMENT.match(self._bytes, place, end)) is not None:
-            place, comma = found.end(), found[1] == b","
+        place, comma = self._behind_arguments(self.span(last)[1], end)
         if not comma:
             return Edit(place, place, f", {name}={value}")
         own_line = call.end_lineno != last.end_lineno
         between = f"{self._end()}{self._indent(last)}" if own_line else " "
         return Edit(place, place, f"{between}{name}={value},")
 
+    def _behind_arguments(self, place: int, end: int) -> tuple[int, bool]:
+        """(the byte behind the last argument, its parentheses and comma; whether a
+        comma is the last of these). place: behind that argument. end: of the call.
+        """
+        comma = False
+        found = _BEHIND_AN_ARGUMENT.match(self._bytes, place, end)
+        while found is not None:
+            place, comma = found.end(), found[1] == b","
+            found = _BEHIND_AN_ARGUMENT.match(self._bytes, place, end)
+        return place, comma
+
     def hit(self, node: Any, did: str, *edits: Edit, names: Sequence[str] = ()) -> Hit:
         """The change that stands at a node."""
         return Hit(*self.lines(node), did, self._bytes, edits, tuple(names))
 
     def _indent(self, node: Any) -> str:
-        start = self._starts[node.lineno - 1]
+        start = self._start(node.lineno)
         line = self._bytes[start : self._line_end(node.lineno)]
         return line[: len(line) - len(line.lstrip())].decode()
 
@@ -258,16 +265,19 @@ def pairs(program: Program) -> list[tuple[Any, Any]]:
 def pairs_of(assign: ast.Assign) -> list[tuple[Any, Any]]:
     """(target, value) of one assignment."""
     found: list[tuple[Any, Any]] = []
+    values = _elements(assign.value)
     for target in assign.targets:
-        value = assign.value
-        both = isinstance(target, ast.Tuple | ast.List) and isinstance(
-            value, ast.Tuple | ast.List
-        )
-        if both and len(target.elts) == len(value.elts):  # type: ignore[attr-defined]
-            found += zip(target.elts, value.elts, strict=True)  # type: ignore[attr-defined]
+        targets = _elements(target)
+        if values and len(targets) == len(values):
+            found += zip(targets, values, strict=True)
         else:
-            found.append((target, value))
+            found.append((target, assign.value))
     return found
+
+
+def _elements(node: ast.AST) -> list[Any]:
+    """Of a tuple or list; none of anything else."""
+    return list(node.elts) if isinstance(node, ast.Tuple | ast.List) else []
 
 
 def keyword(call: ast.Call, name: str) -> Any:

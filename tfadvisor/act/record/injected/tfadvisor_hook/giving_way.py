@@ -52,8 +52,9 @@ class GivingWay:
         grows. Why it was cut short, "" if not.
         """
         before, until = resident_bytes(), time.monotonic() + seconds
-        while not leaving.is_set() and (left := until - time.monotonic()) > 0:
-            if self.over.wait(min(left, _LOOK_SECONDS)):
+        while not leaving.is_set():
+            left = until - time.monotonic()
+            if left <= 0 or self.over.wait(min(left, _LOOK_SECONDS)):
                 break
             if resident_bytes() - before > GROWTH_BYTES:
                 return "memory"

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
-from .sampling import is_ours, is_own
+from .own_code import is_ours, is_own
 
 _KEPT: list[object] = []
 """What the main thread may still be going to call, however long it takes until it can:
@@ -67,16 +67,11 @@ class PythonCalls:
             try:
                 if what == "call" and not self._over:
                     code, caller = frame.f_code, frame.f_back
-                    if is_own(code) or (
-                        caller is not None
-                        and is_own(caller.f_code)
-                        and not is_ours(code)
-                    ):
-                        name = (
-                            f"${os.path.basename(code.co_filename)}:{code.co_firstlineno} "
-                            f"{code.co_name}"
-                        )
-                        opened.append((frame, event(name)))
+                    shown = is_own(code)
+                    if not shown and caller is not None and is_own(caller.f_code):
+                        shown = not is_ours(code)
+                    if shown:
+                        opened.append((frame, event(_named(code))))
                 elif what == "return" and opened and opened[-1][0] is frame:
                     opened.pop()[1].Stop()
             except Exception:
@@ -92,3 +87,9 @@ class PythonCalls:
         if known is None:
             known = self._own[code] = is_own(code)
         return known
+
+
+def _named(code: CodeType) -> str:
+    """As the frameworks' tracers name a call of a function."""
+    file = os.path.basename(code.co_filename)
+    return f"${file}:{code.co_firstlineno} {code.co_name}"

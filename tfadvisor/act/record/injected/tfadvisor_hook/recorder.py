@@ -13,10 +13,10 @@ import threading
 import time
 from typing import Any
 
-from .compiling import Compilations
+from .compilations import Compilations
 from .giving_way import GivingWay
 from .letters import read_letter, write_letter
-from .machine import VERSION, reading, settings
+from .machine_counters import VERSION, reading, settings
 from .sampling import Sampler
 from .tracers import tracer_for
 
@@ -79,7 +79,7 @@ class Recorder:
                 if rounds % _PARENT_EVERY == 0 and not self.parent_lives():
                     break
                 self.look()
-                if not self.obey(read_letter(os.path.join(self.folder, "order.json"))):
+                if not self.obey(read_letter(self.file("order.json"))):
                     break
                 self.tell()
             self.state["left"] = True
@@ -97,16 +97,12 @@ class Recorder:
         """
         for name in FRAMEWORKS:
             module = sys.modules.get(name)
-            if (
-                module is not None
-                and name not in self.state["frameworks"]
-                and _is_ready(module)
-            ):
+            is_new = module is not None and name not in self.state["frameworks"]
+            if is_new and _is_ready(module):
                 self.compilations.watch(name)
-                self.state["frameworks"][name] = {
-                    "version": str(getattr(module, "__version__", "")),
-                    "ready": time.time(),
-                }
+                version = str(getattr(module, "__version__", ""))
+                known = {"version": version, "ready": time.time()}
+                self.state["frameworks"][name] = known
         self.compilations.look()
         self.state["compiled"] = self.compilations.count
         self.state["last_compiled"] = self.compilations.last
@@ -116,14 +112,14 @@ class Recorder:
         has.
         """
         if self.state["frameworks"] and self.state != self.told:
-            write_letter(
-                os.path.join(self.folder, f"process-{self.name}.json"), self.state
-            )
-            self.told = {
-                **self.state,
-                "windows": dict(self.state["windows"]),
-                "frameworks": dict(self.state["frameworks"]),
-            }
+            write_letter(self.file(f"process-{self.name}.json"), self.state)
+            self.told = dict(self.state)
+            self.told["windows"] = dict(self.state["windows"])
+            self.told["frameworks"] = dict(self.state["frameworks"])
+
+    def file(self, name: str) -> str:
+        """Where orders and answers lie."""
+        return os.path.join(self.folder, name)
 
     def obey(self, order: dict[str, Any] | None) -> bool:
         """Does what is new in the order. False when there is nothing more to do."""
@@ -135,118 +131,111 @@ class Recorder:
             return False
         if order["number"] > self.done and self.name in order["processes"]:
             self.done = order["number"]
-            answer = (
-                self.count(order) if order.get("only_rounds") else self.record(order)
-            )
-            self.state["windows"][str(self.done)] = answer
+            do = self.count if order.get("only_rounds") else self.record
+            self.state["windows"][str(self.done)] = do(order)
         return True
 
     def count(self, order: dict[str, Any]) -> dict[str, Any]:
         """How long a round of the main thread's loop takes while nothing is recorded;
         after a window, with more samples first.
         """
-        if order["sampled_seconds"]:
-            self.leaving.wait(self.sampler.lacks(order["sampled_seconds"]))
+        after_window = order["sampled_seconds"]
+        if after_window:
+            self.leaving.wait(self.sampler.lacks(after_window))
         else:
             self.sampler.forget()
+
         loop = self.sampler.count_rounds(order["seconds"], self.leaving)
-        if not order[
-            "sampled_seconds"
-        ]:  # a window's round is that before it: another loop may follow
-            self.round_ms = loop["median_ms"] if loop else 0.0
+        if after_window:
+            name = f"rounds-{order['number']}-{self.name}.samples.json"
+            write_letter(self.file(name), self.samples(order))
         else:
-            samples = os.path.join(
-                self.folder, f"rounds-{order['number']}-{self.name}.samples.json"
-            )
-            write_letter(samples, self.samples(order))
+            # A window's round is that before it: another loop may follow.
+            self.round_ms = loop["median_ms"] if loop else 0.0
         return {"loop": loop, "inside": self.sampler.inside, "why": self.sampler.why}
 
     def samples(self, order: dict[str, Any]) -> dict[str, Any]:
         """What lies beside a window's trace."""
         told = self.sampler.told(self.opened)
-        return {
-            **told,
-            "step": order.get("step", ""),
-            "round_ms": self.round_ms,
-            "rounds_ns": self.rounds_ns,
-        }
+        told["step"] = order.get("step", "")
+        told["round_ms"] = self.round_ms
+        told["rounds_ns"] = self.rounds_ns
+        return told
 
     def record(self, order: dict[str, Any]) -> dict[str, Any]:
         """One window: how long it was open, or why it could not be."""
-        framework = next(
-            (name for name in FRAMEWORKS if self.compilations.of(name)), None
-        )
-        # JAX without a device computes nothing: Keras imports it wherever it is
-        # installed
-        framework = framework or next(
-            name for name in reversed(FRAMEWORKS) if name in self.state["frameworks"]
-        )
-        file = os.path.join(
-            self.folder, f"window-{order['number']}-{self.name}.xplane.pb"
-        )
+        framework = self.framework()
         try:
-            looked, tracer = time.time(), tracer_for(framework, file)
-            with GivingWay() as self.way:
-                seconds = min(
-                    order["seconds"],
-                    self.bearable(framework, file) if order.get("rounds") else 1e9,
-                )
-                if self.way.given:
-                    return {"framework": framework, "error": _OWN_PROFILER}
-                begun, before, after = time.time(), reading(self.root()), {}
-                tracer.start(order)
-                opened = time.time()
-                compiled, compiling = self.compilations.count, self.compilations.seconds
-                loop, until = None, time.monotonic() + seconds
-                if order.get("rounds"):
-                    loop = self.sampler.count_rounds(
-                        seconds, self.way.over, least=seconds, late=0.0
-                    )
-                self.rounds_ns = self.sampler.rounds_ns if loop else []
-                cut = self.way.wait(until - time.monotonic(), self.leaving)
-                compiled = self.compilations.count - compiled
-                compiling = self.compilations.seconds - compiling
-                # beside: on a machine that others load it takes half a second, in which
-                # a million events may come
-                reader = threading.Thread(
-                    target=lambda: after.update(reading(self.root())), daemon=True
-                )
-                reader.start()
-                written = _written(tracer, file)
-                reader.join()
-            if self.way.given:
-                return {"framework": framework, "error": _OWN_PROFILER}
-            counters = os.path.join(
-                self.folder, f"window-{order['number']}-{self.name}.machine.json"
-            )
-            write_letter(
-                counters,
-                {
-                    "version": VERSION,
-                    "opened": before,
-                    "closed": after,
-                    "settings": settings(),
-                },
-            )
-            samples = os.path.join(
-                self.folder, f"window-{order['number']}-{self.name}.samples.json"
-            )
-            self.opened = opened
-            self.sampler.recorded.append(
-                [int(looked * 1e9), int(written["stopped"] * 1e9)]
-            )
-            write_letter(samples, self.samples(order))
-            written.update(
-                begun=begun,
-                opened=opened,
-                compiled=compiled,
-                compiling=compiling,
-                cut=cut,
-                loop=loop,
-            )
-            return {"framework": framework, **written}
+            window = self.window(framework, order)
         except Exception as error:
-            return {"framework": framework, "error": f"{type(error).__name__}: {error}"}
+            window = {"error": f"{type(error).__name__}: {error}"}
+        return {"framework": framework, **window}
+
+    def framework(self) -> str:
+        """What is recorded. JAX without a device computes nothing: Keras imports it
+        wherever it is installed.
+        """
+        for name in FRAMEWORKS:
+            if self.compilations.of(name):
+                return name
+        imported = self.state["frameworks"]
+        return next(name for name in reversed(FRAMEWORKS) if name in imported)
+
+    def window(self, framework: str, order: dict[str, Any]) -> dict[str, Any]:
+        """Opens one, closes it, and leaves its files."""
+        name = f"window-{order['number']}-{self.name}"
+        file = self.file(f"{name}.xplane.pb")
+        looked, tracer = time.time(), tracer_for(framework, file)
+        with GivingWay() as self.way:
+            seconds = order["seconds"]
+            if order.get("rounds"):
+                seconds = min(seconds, self.bearable(framework, file))
+            if self.way.given:
+                return {"error": _OWN_PROFILER}
+
+            begun, before = time.time(), reading(self.root())
+            written = {"begun": begun, **self.open_for(seconds, order, tracer)}
+            # Beside: on a machine that others load it takes half a second, in which a
+            # million events may come.
+            after: dict[str, Any] = {}
+            reader = threading.Thread(
+                target=lambda: after.update(reading(self.root())), daemon=True
+            )
+            reader.start()
+            written.update(_written(tracer, file))
+            reader.join()
+        if self.way.given:
+            return {"error": _OWN_PROFILER}
+
+        counters = {"version": VERSION, "opened": before, "closed": after}
+        counters["settings"] = settings()
+        write_letter(self.file(f"{name}.machine.json"), counters)
+        self.opened = written["opened"]
+        was_at_work = [int(looked * 1e9), int(written["stopped"] * 1e9)]
+        self.sampler.recorded.append(was_at_work)
+        write_letter(self.file(f"{name}.samples.json"), self.samples(order))
+        return written
+
+    def open_for(
+        self, seconds: float, order: dict[str, Any], tracer: Any
+    ) -> dict[str, Any]:
+        """Records for so long, unless the program begins to record itself, or ends."""
+        way: Any = self.way
+        tracer.start(order)
+        opened = time.time()
+        compiled, compiling = self.compilations.count, self.compilations.seconds
+        loop, until = None, time.monotonic() + seconds
+        if order.get("rounds"):
+            loop = self.sampler.count_rounds(seconds, way.over, least=seconds, late=0.0)
+        self.rounds_ns = self.sampler.rounds_ns if loop else []
+        cut = way.wait(until - time.monotonic(), self.leaving)
+        return {
+            "opened": opened,
+            "compiled": self.compilations.count - compiled,
+            "compiling": self.compilations.seconds - compiling,
+            "cut": cut,
+            "loop": loop,
+        }
 
     def bearable(self, framework: str, file: str) -> float:
         """How many seconds a window may last, by what very short ones hold: what is the
@@ -255,18 +244,26 @@ class Recorder:
         """
         seconds, sizes = [], []
         for wanted in (_PROBE_SECONDS, 2 * _PROBE_SECONDS):
-            tracer = tracer_for(framework, file)
-            tracer.start({"python_tracer": False})
-            opened = time.monotonic()
-            self.way_over().wait(wanted)
-            seconds.append(time.monotonic() - opened)
-            tracer.stop(file)
-            sizes.append(os.path.getsize(file))
-            os.remove(file)
-            if sizes[-1] <= _LITTLE_BYTES or self.way_over().is_set():
+            lasted, size = self.probe(framework, file, wanted)
+            seconds.append(lasted)
+            sizes.append(size)
+            if size <= _LITTLE_BYTES or self.way_over().is_set():
                 return 1e9
+
         growth = (sizes[1] - sizes[0]) / max(seconds[1] - seconds[0], 1e-3)
         return max(_MOST_BYTES / max(growth, 1.0), _PROBE_SECONDS)
+
+    def probe(self, framework: str, file: str, wanted: float) -> tuple[float, int]:
+        """(how long a very short window was, how many bytes its trace has)."""
+        tracer = tracer_for(framework, file)
+        tracer.start({"python_tracer": False})
+        opened = time.monotonic()
+        self.way_over().wait(wanted)
+        lasted = time.monotonic() - opened
+        tracer.stop(file)
+        size = os.path.getsize(file)
+        os.remove(file)
+        return lasted, size
 
     def way_over(self) -> threading.Event:
         """Set once the program begins to record itself, or ends."""
@@ -276,13 +273,14 @@ class Recorder:
         """The process from which all of the program descends: that of `tfadvisor run`,
         where it is on this machine.
         """
-        parent = read_letter(os.path.join(self.folder, "parent.json"))
-        here = parent is not None and parent["host"] == self.state["host"]
-        return int(parent["pid"]) if parent is not None and here else self.pid
+        parent = read_letter(self.file("parent.json"))
+        if parent is None or parent["host"] != self.state["host"]:
+            return self.pid
+        return int(parent["pid"])
 
     def parent_lives(self) -> bool:
         """Whether `tfadvisor run` is still there, as far as this machine can tell."""
-        parent = read_letter(os.path.join(self.folder, "parent.json"))
+        parent = read_letter(self.file("parent.json"))
         if parent is None or parent["host"] != self.state["host"]:
             return os.path.isdir(self.folder)
         try:
@@ -320,4 +318,6 @@ def _written(tracer: Any, file: str) -> dict[str, Any]:
     tracer.stop(file)
     written = {"file": os.path.basename(file), "closed": closed, "stopped": time.time()}
     followed = tracer.followed()
-    return written if followed is None else {**written, "followed": followed}
+    if followed is not None:
+        written["followed"] = followed
+    return written

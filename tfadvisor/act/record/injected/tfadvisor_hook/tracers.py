@@ -98,11 +98,8 @@ class TensorFlowTracer:
             self.calls.end()
         try:
             self.session.export_to_tb()
-            (trace,) = glob.glob(
-                os.path.join(
-                    glob.escape(self.folder), "plugins", "profile", "*", "*.xplane.pb"
-                )
-            )
+            below = ("plugins", "profile", "*", "*.xplane.pb")
+            (trace,) = glob.glob(os.path.join(glob.escape(self.folder), *below))
             os.replace(trace, file)
         finally:
             shutil.rmtree(self.folder, ignore_errors=True)
@@ -110,8 +107,6 @@ class TensorFlowTracer:
 
 def tracer_for(framework: str, file: str) -> JaxTracer | TensorFlowTracer:
     """A session that is not started yet. file: where its trace shall be."""
-    return (
-        JaxTracer()
-        if framework == "jax" and "jax" in sys.modules
-        else TensorFlowTracer(file)
-    )
+    if framework == "jax" and "jax" in sys.modules:
+        return JaxTracer()
+    return TensorFlowTracer(file)

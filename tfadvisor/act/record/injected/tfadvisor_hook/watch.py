@@ -36,15 +36,11 @@ class ForFrameworks:
         """Starts the thread; the program never learns of a failure."""
         self.started = True
         try:
-            recorder = Recorder(self.folder, forked=forked)
-            threading.Thread(
-                target=recorder.follow, name="tfadvisor", daemon=True
-            ).start()
+            follow = Recorder(self.folder, forked=forked).follow
+            threading.Thread(target=follow, name="tfadvisor", daemon=True).start()
         except Exception as error:
-            sys.stderr.write(
-                f"tfadvisor: this process is not recorded: {type(error).__name__}: "
-                f"{error}\n"
-            )
+            why = f"{type(error).__name__}: {error}"
+            sys.stderr.write(f"tfadvisor: this process is not recorded: {why}\n")
 
     def after_fork(self) -> None:
         """The thread has stayed with the parent. A child that trains gets one of its

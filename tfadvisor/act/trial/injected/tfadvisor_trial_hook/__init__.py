@@ -21,9 +21,9 @@ def install() -> None:
         return
     from tfadvisor_hook.letters import read_letter
 
-    from . import keras_steps, own_profilers
+    from . import framework_hooks, keras_steps, own_profilers
     from .importing import Importing
-    from .own_calls import OwnCalls
+    from .standing_in import StandingIn
     from .timing import Timing
     from .watching import Watching
 
@@ -32,12 +32,10 @@ def install() -> None:
         return
     clock = Watching(folder, order) if order["loops"] is None else Timing(folder, order)
     clock.start()
-    after = [
-        *own_profilers.after_import().items(),
-        *keras_steps.after_import(clock).items(),
-    ]
     importing = Importing(order, clock)
+    after = [*own_profilers.after_import().items()]
+    after += keras_steps.after_import(clock).items()
     if clock.parts.hooked:
-        OwnCalls(clock.parts, importing.is_own).start()
-        after += clock.parts.after_import(importing.is_own)
+        StandingIn(clock.parts, importing.is_own).start()
+        after += framework_hooks.after_import(clock.parts, importing.is_own)
     importing.start(after)

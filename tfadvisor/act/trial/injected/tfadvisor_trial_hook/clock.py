@@ -17,8 +17,8 @@ from typing import Any
 from tfadvisor_hook.letters import write_letter
 
 from .frameworks import Frameworks
-from .loops import ENTER, LEAVE, TICK
-from .parts import Parts
+from .program_parts import Parts
+from .ticks import ENTER, LEAVE, TICK
 
 
 class Clock:
@@ -35,8 +35,9 @@ class Clock:
 
     def start(self) -> None:
         """Loops that are compiled from now on find us among the builtins."""
-        for name, call in ((TICK, self.tick), (ENTER, self.enter), (LEAVE, self.leave)):
-            setattr(builtins, name, call)
+        setattr(builtins, TICK, self.tick)
+        setattr(builtins, ENTER, self.enter)
+        setattr(builtins, LEAVE, self.leave)
         atexit.register(self.at_exit)
 
     def wants(self, file: str, line: int) -> bool:
@@ -48,11 +49,24 @@ class Clock:
         self, file: str, line: int, function: str, targets: list[str], yields: bool
     ) -> int:
         """The number of a loop, which is new."""
-        self.loops.append({
-            "file": file, "line": line, "function": function, "targets": targets, "done": 0, "open": False,
-            "seconds": 0.0, "since": None, "compiled": 0, "after": False, "longest": 0.0, "last": 0.0, "thread": 0,
-            "aside": yields, "within": (),
-        })  # fmt: skip
+        loop = {
+            "file": file,
+            "line": line,
+            "function": function,
+            "targets": targets,
+            "done": 0,
+            "open": False,
+            "seconds": 0.0,
+            "since": None,
+            "compiled": 0,
+            "after": False,
+            "longest": 0.0,
+            "last": 0.0,
+            "thread": 0,
+            "aside": yields,
+            "within": (),
+        }
+        self.loops.append(loop)
         return len(self.loops) - 1
 
     def enter(self, number: int) -> None:
@@ -83,10 +97,13 @@ class Clock:
         if self.told or not os.path.isdir(self.folder):
             return
         self.told = True
-        places = {part: sorted(found) for part, found in self.parts.places.items()}
-        about = {**self.frameworks.about(), "took": self.parts.took, "places": places}
-        answer = {"ended": ended, **about, **self.answer()}
-        write_letter(os.path.join(self.folder, f"answer-{os.getpid()}.json"), answer)
+        answer = {"ended": ended, **self.frameworks.about()}
+        answer["took"] = self.parts.took
+        places = self.parts.places.items()
+        answer["places"] = {part: sorted(found) for part, found in places}
+        answer.update(self.answer())
+        file = os.path.join(self.folder, f"answer-{os.getpid()}.json")
+        write_letter(file, answer)
 
     def stay(self) -> None:
         """Everything is reported: the program stands still between two rounds until the

@@ -8,7 +8,7 @@ import platform
 import sys
 from typing import Any
 
-from tfadvisor_hook.compiling import Compilations
+from tfadvisor_hook.compilations import Compilations
 
 NAMES = ("jax", "tensorflow")
 _VERSIONS = ("jax", "jaxlib", "tensorflow", "keras", "torch", "numpy")
@@ -45,33 +45,27 @@ class Frameworks:
             try:
                 wait()
             except Exception as error:
-                sys.stderr.write(
-                    f"tfadvisor: devices are not waited for: {type(error).__name__}: "
-                    f"{error}\n"
-                )
+                why = f"{type(error).__name__}: {error}"
+                sys.stderr.write(f"tfadvisor: devices are not waited for: {why}\n")
 
     def about(self) -> dict[str, Any]:
         """Versions, and the kind of the first device."""
-        versions = {
-            name: str(getattr(sys.modules[name], "__version__", ""))
-            for name in _VERSIONS
-            if name in sys.modules
-        }
+        versions = {"python": platform.python_version()}
+        for name in _VERSIONS:
+            if name in sys.modules:
+                versions[name] = str(getattr(sys.modules[name], "__version__", ""))
         try:
             device, devices = _devices()
         except Exception:
             device, devices = "", 0
-        return {
-            "versions": {"python": platform.python_version(), **versions},
-            "device": device,
-            "devices": devices,
-        }
+        return {"versions": versions, "device": device, "devices": devices}
 
 
 def _is_ready(module: Any) -> bool:
-    return module is not None and not getattr(
-        getattr(module, "__spec__", None), "_initializing", False
-    )
+    if module is None:
+        return False
+    spec = getattr(module, "__spec__", None)
+    return not getattr(spec, "_initializing", False)
 
 
 def _jax_with_devices() -> Any:
@@ -90,9 +84,8 @@ def _wait_for_jax() -> None:
 
 def _context() -> Any:
     """TensorFlow's, None before it has its devices."""
-    context = getattr(
-        sys.modules.get("tensorflow.python.eager.context"), "_context", None
-    )
+    module = sys.modules.get("tensorflow.python.eager.context")
+    context = getattr(module, "_context", None)
     return context if getattr(context, "_initialized", False) else None
 
 
@@ -101,12 +94,9 @@ def _wait_for_tensorflow() -> None:
     if context is None:
         return
     sys.modules["tensorflow.python.eager.context"].async_wait()
-    tensorflow = sys.modules.get("tensorflow")
-    wait = getattr(
-        getattr(getattr(tensorflow, "test", None), "experimental", None),
-        "sync_devices",
-        None,
-    )
+    wait: Any = sys.modules.get("tensorflow")
+    for name in ("test", "experimental", "sync_devices"):
+        wait = getattr(wait, name, None)
     if wait is not None and context.num_gpus():
         wait()
 
@@ -120,12 +110,11 @@ def _devices() -> tuple[str, int]:
         return str(jax.devices()[0].device_kind), int(jax.local_device_count())
     if _context() is None:
         return "", 0
+
     config: Any = sys.modules["tensorflow"].config
-    count = len(config.list_logical_devices("GPU")) or len(
-        config.list_logical_devices("CPU")
-    )
-    for gpu in config.list_physical_devices("GPU"):
-        return str(
-            config.experimental.get_device_details(gpu).get("device_name", "gpu")
-        ), count
-    return "cpu", count
+    devices = config.list_logical_devices("GPU") or config.list_logical_devices("CPU")
+    gpus = config.list_physical_devices("GPU")
+    if not gpus:
+        return "cpu", len(devices)
+    details = config.experimental.get_device_details(gpus[0])
+    return str(details.get("device_name", "gpu")), len(devices)

@@ -13,8 +13,8 @@ from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import spec_from_file_location
 from typing import Any
 
-from .loops import as_script, with_ticks
 from .own_calls import with_parts
+from .ticks import as_script, with_ticks
 
 _FOREIGN = ("site-packages", "dist-packages")
 
@@ -55,11 +55,8 @@ class Importing:
 
     def looked_at(self, name: str, spec: ModuleSpec) -> ModuleSpec:
         """The same spec."""
-        if (
-            type(spec.loader) is SourceFileLoader
-            and spec.origin
-            and self.is_own(spec.origin)
-        ):
+        is_source = type(spec.loader) is SourceFileLoader
+        if is_source and spec.origin and self.is_own(spec.origin):
             spec.loader = Loader(name, spec.origin, self)
             spec.cached = None
         if name in self.after and spec.loader is not None:
@@ -70,59 +67,56 @@ class Importing:
     def is_own(self, file: str) -> bool:
         """Whether a file is the program's."""
         real = os.path.realpath(file)
-        return real in self.patched or (
-            real.startswith(self.roots)
-            and not any(os.sep + one + os.sep in real for one in _FOREIGN)
-        )
+        if real in self.patched:
+            return True
+        if not real.startswith(self.roots):
+            return False
+        return not any(os.sep + one + os.sep in real for one in _FOREIGN)
 
     def script(self, path: str) -> Script:
         """A path hook: `python train.py` asks whether its file can be imported from.
         Raises ImportError for all else.
         """
-        if (
-            not path.endswith(".py")
-            or not os.path.isfile(path)
-            or not self.is_own(path)
-        ):
+        is_file = path.endswith(".py") and os.path.isfile(path)
+        if not is_file or not self.is_own(path):
             raise ImportError(path)
         return Script(path, self)
 
     def lines(self, real: str) -> set[int] | None:
         """Of a file's loops that are timed, None where all are watched."""
-        return (
-            None
-            if self.only is None
-            else {line for file, line in self.only if file == real}
-        )
+        if self.only is None:
+            return None
+        return {line for file, line in self.only if file == real}
 
     def code(self, file: str, *, script: bool) -> Any:
         """Compiled for the file's own name. Raises SyntaxError as the program would."""
         real = os.path.realpath(file)
         raw = _bytes(self.patched.get(real, real))
         if real in self.patched:
+            # What reads functions' source, as AutoGraph does, sees it too.
             lines = raw.decode("utf-8", "replace").splitlines(keepends=True)
-            # what reads functions' source, as AutoGraph does, sees it too
             linecache.cache[file] = (len(raw), None, lines, file)
         tree = ast.parse(raw, file)
+        try:
+            tree = self.ticking(tree, real)
+            if script:
+                tree = as_script(tree)
+            return compile(tree, file, "exec", dont_inherit=True)
+        except RecursionError:
+            # Nested too deeply for what walks through trees, not for Python itself.
+            return compile(raw, file, "exec", dont_inherit=True)
+
+    def ticking(self, tree: ast.Module, real: str) -> ast.Module:
+        """A file's tree with calls of the clock and of parts."""
 
         def number(loop: Any, *about: Any) -> Any:
-            return (
-                self.clock.loop(real, loop.lineno, *about)
-                if self.clock.wants(real, loop.lineno)
-                else None
-            )
+            if not self.clock.wants(real, loop.lineno):
+                return None
+            return self.clock.loop(real, loop.lineno, *about)
 
-        try:
-            if self.clock.parts.hooked:
-                tree = with_parts(tree, self.clock.parts, self.lines(real))
-            tree = with_ticks(tree, number)
-            return compile(
-                as_script(tree) if script else tree, file, "exec", dont_inherit=True
-            )
-        except (
-            RecursionError
-        ):  # nested too deeply for what walks through trees, not for Python itself
-            return compile(raw, file, "exec", dont_inherit=True)
+        if self.clock.parts.hooked:
+            tree = with_parts(tree, self.clock.parts, self.lines(real))
+        return with_ticks(tree, number)
 
 
 class Loader(SourceFileLoader):

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .parts import around
+from .program_parts import around
 
 PLACES = ("keras.src.callbacks.callback_list", "keras.src.callbacks", "keras.callbacks")
 """Modules that define CallbackList, in Keras 3, 2.13 to 2.15, and before."""
@@ -27,35 +27,44 @@ def after_import(clock: Any) -> dict[str, Callable[[Any], None]]:
 
 
 def _tell(told: Any, clock: Any) -> None:
-    number = clock.loop(FILE, 0, "fit", [], False)
-    batches = [0]
-    fitting: list[Any] = [None]
+    keras = _KerasLoop(clock)
+    around(told, "on_epoch_begin", keras.epoch)
+    around(told, "on_test_begin", keras.leave)
+    around(told, "on_epoch_end", keras.leave)
+    around(told, "on_train_batch_end", keras.batch)
 
-    def epoch(do: Any, callbacks: Any, *given: Any, **named: Any) -> Any:
-        batches[0] = 0
-        fitting[0] = callbacks
-        clock.enter(number)
+
+class _KerasLoop:
+    """The loop over batches of one `fit` after another."""
+
+    def __init__(self, clock: Any) -> None:
+        self.clock = clock
+        self.number = clock.loop(FILE, 0, "fit", [], False)
+        self.batches = 0
+        self.fitting: Any = None
+
+    def epoch(self, do: Any, callbacks: Any, *given: Any, **named: Any) -> Any:
+        """An epoch begins."""
+        self.batches = 0
+        self.fitting = callbacks
+        self.clock.enter(self.number)
         return do(callbacks, *given, **named)
 
-    def batch(do: Any, callbacks: Any, *given: Any, **named: Any) -> Any:
+    def batch(self, do: Any, callbacks: Any, *given: Any, **named: Any) -> Any:
         """A call may make several steps: then its number is that of the last."""
         found = do(callbacks, *given, **named)
         done = int(given[0]) + 1
-        steps = max(done - batches[0], 1)
-        clock.look_at_logs(number, given[1] if len(given) > 1 else None, steps)
-        clock.finished(number, steps)
-        batches[0] = done
+        steps = max(done - self.batches, 1)
+        logs = given[1] if len(given) > 1 else None
+        self.clock.look_at_logs(self.number, logs, steps)
+        self.clock.finished(self.number, steps)
+        self.batches = done
         return found
 
-    def leave(do: Any, callbacks: Any, *given: Any, **named: Any) -> Any:
+    def leave(self, do: Any, callbacks: Any, *given: Any, **named: Any) -> Any:
         """What a callback evaluates by itself belongs to its step; what `fit` evaluates
         after an epoch does not.
         """
-        if callbacks is fitting[0]:
-            clock.leave(number)
+        if callbacks is self.fitting:
+            self.clock.leave(self.number)
         return do(callbacks, *given, **named)
-
-    around(told, "on_epoch_begin", epoch)
-    around(told, "on_test_begin", leave)
-    around(told, "on_epoch_end", leave)
-    around(told, "on_train_batch_end", batch)

@@ -39,9 +39,10 @@ class Timing(Clock):
         self.thread = self.thread or threading.get_ident()
         if self.left is not None and self.thread == threading.get_ident():
             now = time.perf_counter()
-            self.outside += now - self.left
-            first, _, outside = self.turns or (now, now, self.left - now)
-            self.turns = first, now, outside + now - self.left
+            away = now - self.left
+            self.outside += away
+            first, _, outside = self.turns or (now, now, -away)
+            self.turns = first, now, outside + away
             self.left = None
         self.parts.inside = True
 
@@ -53,11 +54,9 @@ class Timing(Clock):
             self.done += 1
         self.open = True
         if self.done <= self.order["looks"]:
-            self.values.update(
-                values_of(
-                    sys._getframe(1).f_locals, self.loops[number]["targets"], self.done
-                )
-            )
+            variables = sys._getframe(1).f_locals
+            targets = self.loops[number]["targets"]
+            self.values.update(values_of(variables, targets, self.done))
         if self.done >= self.warm:
             self.time()
 
@@ -97,17 +96,22 @@ class Timing(Clock):
 
     def end(self) -> None:
         """What was timed until now."""
-        if self.begun is not None and self.sample is None:
-            self.frameworks.wait()
-            now = time.perf_counter() if self.left is None else self.left
-            seconds, steps = now - self.begun - self.outside, self.done - self.begun_at
-            first, last, outside = self.turns or (0.0, 0.0, 0.0)
-            between = (
-                seconds * outside / (last - first - outside)
-                if last - first > outside
-                else 0.0
-            )
-            self.sample = {"seconds": seconds, "steps": steps, "between": between}
+        if self.begun is None or self.sample is not None:
+            return
+        self.frameworks.wait()
+        now = time.perf_counter() if self.left is None else self.left
+        seconds = now - self.begun - self.outside
+        self.sample = {
+            "seconds": seconds,
+            "steps": self.done - self.begun_at,
+            "between": seconds * self.outside_share(),
+        }
+
+    def outside_share(self) -> float:
+        """Of whole turns: the time outside of the loop over that inside."""
+        first, last, outside = self.turns or (0.0, 0.0, 0.0)
+        inside = last - first - outside
+        return outside / inside if inside > 0 else 0.0
 
     def answer(self) -> dict[str, Any]:
         """The sample, None where it never came to one."""

@@ -33,22 +33,19 @@ class Watching(Clock):
     def enter(self, number: int) -> None:
         """As Clock."""
         self.parts.inside = True
-        loop = self.loops[number]
-        loop["thread"] = loop["thread"] or threading.get_ident()
-        if loop["thread"] == threading.get_ident():
-            loop["aside"] = (
-                loop["aside"]
-                or threading.current_thread() is not threading.main_thread()
-            )
-            loop["open"] = False
-            loop["within"] = [
-                one
-                for one in self.loops
-                if one["since"] is not None and one is not loop
-            ]
-            loop["after"] = loop["after"] or any(one["compiled"] for one in self.loops)
-            loop["last"] = time.perf_counter()
-            loop["since"] = loop["last"], self.frameworks.compiled()
+        loop, thread = self.loops[number], threading.get_ident()
+        loop["thread"] = loop["thread"] or thread
+        if loop["thread"] != thread:
+            return
+
+        if threading.current_thread() is not threading.main_thread():
+            loop["aside"] = True
+        others = [one for one in self.loops if one is not loop]
+        loop["open"] = False
+        loop["within"] = [one for one in others if one["since"] is not None]
+        loop["after"] = loop["after"] or any(one["compiled"] for one in self.loops)
+        loop["last"] = time.perf_counter()
+        loop["since"] = loop["last"], self.frameworks.compiled()
 
     def tick(self, number: int) -> None:
         """As Clock."""
@@ -99,36 +96,45 @@ class Watching(Clock):
         for loop in self.loops:
             if loop["since"] is not None:
                 self.count(loop, now)
-        long = self.order["seconds"]
-        for loop in self.loops:
-            needed = (
-                long if loop["compiled"] or loop["after"] else long * _WITHOUT_COMPILING
-            )
-            needed *= _ASIDE if self.is_aside(loop) else 1.0
-            usual = (
-                loop["seconds"] - loop["longest"]
-            )  # without the round in which it may have compiled
-            step_ms = self.order.get("step_ms")
-            if (
-                step_ms
-                and not step_ms / 2
-                <= 1000 * usual / max(loop["done"] - 1, 1)
-                <= step_ms * 2
-            ):
-                needed *= _ANOTHER
-            if (
-                loop["done"] >= self.order["fewest"]
-                and now - self.ready >= needed <= 2 * usual
-            ):
-                self.stay()
+
+        waited = now - self.ready
+        if any(self.is_seen(loop, waited) for loop in self.loops):
+            self.stay()
+
+    def is_seen(self, loop: dict[str, Any], waited: float) -> bool:
+        """Whether a loop went round for long enough. waited: since the program was
+        ready.
+        """
+        needed = self.needed(loop)
+        if loop["done"] < self.order["fewest"]:
+            return False
+        return waited >= needed and 2 * _usual(loop) >= needed
+
+    def needed(self, loop: dict[str, Any]) -> float:
+        """How long it has to be watched, seconds."""
+        needed = float(self.order["seconds"])
+        if not loop["compiled"] and not loop["after"]:
+            needed *= _WITHOUT_COMPILING
+        if self.is_aside(loop):
+            needed *= _ASIDE
+        step_ms = self.order.get("step_ms")
+        if step_ms and not self.may_be_step(loop, step_ms):
+            needed *= _ANOTHER
+        return needed
+
+    def may_be_step(self, loop: dict[str, Any], step_ms: float) -> bool:
+        """Whether its rounds are about as long as the step of the report."""
+        rounds = max(int(loop["done"]) - 1, 1)
+        period_ms = 1000 * _usual(loop) / rounds
+        return step_ms / 2 <= period_ms <= step_ms * 2
 
     def answer(self) -> dict[str, Any]:
         """Loops that went round."""
-        done = [one for one in self.loops if one["done"]]
-        told = [
-            {**one, "since": None, "within": None, "aside": self.is_aside(one)}
-            for one in done
-        ]
+        told = []
+        for loop in self.loops:
+            if loop["done"]:
+                aside = self.is_aside(loop)
+                told.append({**loop, "since": None, "within": None, "aside": aside})
         return {"loops": told, "sample": None, "values": {}}
 
     def is_aside(self, loop: dict[str, Any]) -> bool:
@@ -146,3 +152,8 @@ class Watching(Clock):
             if loop["since"] is not None:
                 self.count(loop, time.perf_counter())
         super().at_exit()
+
+
+def _usual(loop: dict[str, Any]) -> float:
+    """Seconds in a loop without the round in which it may have compiled."""
+    return float(loop["seconds"] - loop["longest"])

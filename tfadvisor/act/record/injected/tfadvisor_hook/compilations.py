@@ -29,14 +29,18 @@ def _under_way() -> bool:
     """Whether a thread is inside a compiler just now: JAX tells of a compilation when
     it has ended, minutes later perhaps.
     """
-    for frame in sys._current_frames().values():
-        one: FrameType | None = frame
-        for _ in range(_DEEPEST):
-            if one is None:
-                break
-            if one.f_code.co_filename.endswith(_COMPILERS):
-                return True
-            one = one.f_back
+    return any(map(_compiles, sys._current_frames().values()))
+
+
+def _compiles(frame: FrameType) -> bool:
+    """Whether a compiler is among a frame and its callers."""
+    one: FrameType | None = frame
+    for _ in range(_DEEPEST):
+        if one is None:
+            break
+        if one.f_code.co_filename.endswith(_COMPILERS):
+            return True
+        one = one.f_back
     return False
 
 
@@ -51,9 +55,8 @@ class Compilations:
         self._last: float | None = None
         self._undo: list[Any] = []
         self._watched: set[str] = set()
-        self._open: dict[
-            int, list[float]
-        ] = {}  # thread: when its outermost one began, and how many are in each other
+        self._open: dict[int, list[float]] = {}
+        """By thread: when its outermost one began, and how many are in each other."""
         self._seconds = 0.0
 
     @property
@@ -67,9 +70,8 @@ class Compilations:
     def seconds(self) -> float:
         """How long all of them took so far, those that are under way included."""
         now = time.time()
-        return self._seconds + sum(
-            now - began for began, _ in list(self._open.values())
-        )
+        under_way = [now - began for began, _ in list(self._open.values())]
+        return self._seconds + sum(under_way)
 
     @property
     def count(self) -> int:
@@ -98,9 +100,8 @@ class Compilations:
         """A program may have compiled before it was watched: then JAX has a device by
         now. Without one nothing compiles, and no frame of another thread is looked at:
         Python 3.11 has crashed over that."""
-        if "jax" not in self._watched or not getattr(
-            sys.modules.get(_JAX_DEVICES), "_backends", None
-        ):
+        has_devices = getattr(sys.modules.get(_JAX_DEVICES), "_backends", None)
+        if "jax" not in self._watched or not has_devices:
             return
         if _under_way():
             self._last = time.time()
@@ -146,9 +147,9 @@ class Compilations:
             from jax._src import monitoring as inside
 
             unregister = getattr(monitoring, "unregister_event_duration_listener", None)
-            (unregister or inside._unregister_event_duration_listener_by_callback)(
-                compiled
-            )
+            if unregister is None:
+                unregister = inside._unregister_event_duration_listener_by_callback
+            unregister(compiled)
 
         monitoring.register_event_duration_secs_listener(compiled)
         self._undo.append(forget)

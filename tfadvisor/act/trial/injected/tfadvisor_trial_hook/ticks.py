@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 TICK = "__tfadvisor_tick__"
 ENTER = "__tfadvisor_enter__"
 LEAVE = "__tfadvisor_leave__"
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
 def with_ticks(tree: ast.Module, number: Number) -> ast.Module:
@@ -48,11 +49,8 @@ class _Ticking(ast.NodeTransformer):
 
     def visit_For(self, node: Any) -> Any:
         """`for` and `while` alike."""
-        set_by_it = ast.walk(node.target) if isinstance(node, ast.For) else ()
-        targets = [one.id for one in set_by_it if isinstance(one, ast.Name)]
-        number = self.number(
-            node, ".".join(self.names) or "<module>", targets, self.yields[-1]
-        )
+        function = ".".join(self.names) or "<module>"
+        number = self.number(node, function, _targets(node), self.yields[-1])
         self.generic_visit(node)
         if number is None:
             return node
@@ -62,47 +60,49 @@ class _Ticking(ast.NodeTransformer):
     visit_While = visit_For
 
 
+def _targets(loop: Any) -> list[str]:
+    """Names that a loop sets in each round."""
+    if not isinstance(loop, ast.For):
+        return []
+    nodes = ast.walk(loop.target)
+    return [one.id for one in nodes if isinstance(one, ast.Name)]
+
+
 def _yields(function: ast.AST) -> bool:
     """Whether it is a generator; functions inside of it do not count."""
-    inner = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
-    return any(
-        isinstance(one, (ast.Yield, ast.YieldFrom))
-        or (not isinstance(one, inner) and _yields(one))
-        for one in ast.iter_child_nodes(function)
-    )
+    for one in ast.iter_child_nodes(function):
+        if isinstance(one, (ast.Yield, ast.YieldFrom)):
+            return True
+        if not isinstance(one, _FUNCTIONS) and _yields(one):
+            return True
+    return False
 
 
 def _call(name: str, number: int, where: ast.AST) -> ast.stmt:
-    call = ast.Call(
-        func=ast.Name(id=name, ctx=ast.Load()),
-        args=[ast.Constant(value=number)],
-        keywords=[],
-    )
+    function = ast.Name(id=name, ctx=ast.Load())
+    call = ast.Call(func=function, args=[ast.Constant(value=number)], keywords=[])
     return ast.copy_location(ast.Expr(value=ast.copy_location(call, where)), where)
 
 
 def _knows_numba(tree: ast.Module) -> bool:
+    imported: list[str] = []
     for node in ast.walk(tree):
-        if isinstance(node, ast.Import) and any(
-            one.name.split(".")[0] == "numba" for one in node.names
-        ):
-            return True
-        if (
-            isinstance(node, ast.ImportFrom)
-            and (node.module or "").split(".")[0] == "numba"
-        ):
-            return True
-    return False
+        if isinstance(node, ast.Import):
+            imported += [one.name for one in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            imported.append(node.module or "")
+    return any(one.split(".")[0] == "numba" for one in imported)
 
 
 def as_script(tree: ast.Module) -> ast.Module:
     """A module that is run as `python train.py` runs it: it has no spec, so that
     processes that it spawns find it by its file.
     """
-    place = 1 if tree.body and ast.get_docstring(tree, clean=False) is not None else 0
-    while place < len(tree.body):
-        one = tree.body[place]
-        if not (isinstance(one, ast.ImportFrom) and one.module == "__future__"):
+    place = 0
+    if tree.body and ast.get_docstring(tree, clean=False) is not None:
+        place = 1
+    for one in tree.body[place:]:
+        if not isinstance(one, ast.ImportFrom) or one.module != "__future__":
             break
         place += 1
     tree.body[place:place] = ast.parse("__spec__ = __package__ = None").body

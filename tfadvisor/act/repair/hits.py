@@ -13,7 +13,7 @@ from tfadvisor.advice.codemods import CODEMODS
 from tfadvisor.units import number_of
 
 
-class Place(msgspec.Struct, frozen=True):
+class FaultPlace(msgspec.Struct, frozen=True):
     """Where the finding says that its fault stands. Empty where the trace does not
     tell.
     """
@@ -32,11 +32,8 @@ class Place(msgspec.Struct, frozen=True):
         says; of a pattern with one group.
         """
         found = re.search(pattern, self.snippets)
-        return (
-            found[1]
-            if found is not None and (number_of(found[1]) or 0) > 1
-            else str(otherwise)
-        )
+        number = number_of(found[1]) if found is not None else None
+        return str(otherwise) if found is None or (number or 0) <= 1 else found[1]
 
 
 class Edit(msgspec.Struct, frozen=True):
@@ -67,13 +64,15 @@ class Hit(msgspec.Struct, frozen=True):
     def source(self) -> str:
         """The whole program after it."""
         whole = self.before
-        for one in sorted(self.edits, key=lambda one: one.first, reverse=True):
-            whole = whole[: one.first] + one.text.encode() + whole[one.last :]
+        for edit in sorted(self.edits, key=lambda one: one.first, reverse=True):
+            before, behind = whole[: edit.first], whole[edit.last :]
+            whole = before + edit.text.encode() + behind
         return whole.decode()
 
 
-def load(name: str) -> Callable[[Any, Place], list[Hit]]:
+def load(name: str) -> Callable[[Any, FaultPlace], list[Hit]]:
     """A codemod's function."""
     module = import_module(f"tfadvisor.act.repair.codemods.{CODEMODS[name].module}")
-    hits: Callable[[Any, Place], list[Hit]] = getattr(module, name.replace("-", "_"))
+    hits: Callable[[Any, FaultPlace], list[Hit]]
+    hits = getattr(module, name.replace("-", "_"))
     return hits

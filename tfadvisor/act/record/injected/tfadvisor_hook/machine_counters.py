@@ -18,8 +18,11 @@ _PREFIXES = ("TF_", "XLA_", "JAX_", "OMP_", "NCCL_", "CUDA_")
 _OF_TERRAFORM = ("TF_VAR_", "TF_CLI_", "TF_TOKEN_")
 _SECRET = ("KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL", "AUTH")
 _LONGEST, _MOST = 400, 64
+_LONGEST_VERSION = 40
 _MOST_THREADS = 512
 _CGROUP = "/sys/fs/cgroup"
+_OF_CORES = ("", "cpu", "cpu,cpuacct", "cpuacct,cpu")
+"""Controllers of groups that limit cores; "" of version 2, which has them all."""
 
 
 def reading(root: int) -> dict[str, Any]:
@@ -40,11 +43,7 @@ def settings() -> dict[str, Any]:
         "variables": _tried(lambda: variables(os.environ)),
         "threads": _tried(_threads),
     }
-    for part in (
-        _machine,
-        lambda: {"allowed_cores": len(os.sched_getaffinity(0))},
-        _quota,
-    ):
+    for part in (_machine, _allowed_cores, _quota):
         found.update(_tried(part))
     return found
 
@@ -53,20 +52,23 @@ def variables(environment: Any) -> dict[str, str]:
     """Those of the frameworks and their libraries, cut to a length; none whose name
     speaks of a secret.
     """
-    names = sorted(
-        name
-        for name in environment
-        if name.startswith(_PREFIXES) and not name.startswith(_OF_TERRAFORM)
-    )
-    told = [name for name in names if not any(word in name.upper() for word in _SECRET)]
+    told = [name for name in sorted(environment) if _may_be_told(name)]
     return {name: environment[name][:_LONGEST] for name in told[:_MOST]}
+
+
+def _may_be_told(name: str) -> bool:
+    """name: of a variable."""
+    if not name.startswith(_PREFIXES) or name.startswith(_OF_TERRAFORM):
+        return False
+    return not any(word in name.upper() for word in _SECRET)
 
 
 def _tried(part: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     try:
-        return {name: value for name, value in part().items() if value is not None}
+        found = part()
     except Exception:
         return {}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def _text(file: str) -> str:
@@ -76,10 +78,12 @@ def _text(file: str) -> str:
 
 def _numbers(file: str) -> dict[str, int]:
     """Lines of a name and a number: /proc/vmstat, cpu.stat."""
-    pairs = (line.replace(":", " ").split()[:2] for line in _text(file).splitlines())
-    return {
-        pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[1].isdigit()
-    }
+    found = {}
+    for line in _text(file).splitlines():
+        words = line.replace(":", " ").split()
+        if len(words) > 1 and words[1].isdigit():
+            found[words[0]] = int(words[1])
+    return found
 
 
 def _ticks() -> int:
@@ -90,10 +94,9 @@ def _cores() -> dict[str, Any]:
     """The machine's cores together, s since it started: user, nice, system, idle,
     iowait, irq, softirq, steal.
     """
-    user, nice, system, idle, iowait, irq, softirq, steal = (
-        int(word) / _ticks()
-        for word in _text("/proc/stat").split("\n", 1)[0].split()[1:9]
-    )
+    first = _text("/proc/stat").split("\n", 1)[0]
+    seconds = [int(word) / _ticks() for word in first.split()[1:9]]
+    user, nice, system, idle, iowait, irq, softirq, steal = seconds
     busy = user + nice + system + irq + softirq
     return {
         "busy_seconds": busy,
@@ -128,8 +131,11 @@ def _waits() -> dict[str, Any]:
             words = _text(f"/proc/self/task/{thread}/schedstat").split()
         except OSError:
             continue  # it has ended since
-        ran, waited = ran + int(words[0]), waited + int(words[1])
-    return {"ran_seconds": ran / 1e9, "waited_seconds": waited / 1e9} if ran else {}
+        ran += int(words[0])
+        waited += int(words[1])
+    if not ran:
+        return {}
+    return {"ran_seconds": ran / 1e9, "waited_seconds": waited / 1e9}
 
 
 def _program_seconds(root: int) -> float:
@@ -143,20 +149,15 @@ def _program_seconds(root: int) -> float:
         except OSError:
             continue
         pid = int(name)
-        parents[pid], groups[pid], ticks[pid] = (
-            int(words[1]),
-            int(words[2]),
-            sum(map(int, words[11:15])),
-        )
-    group = groups.get(root)
-    return (
-        sum(
-            ticks[pid]
-            for pid in parents
-            if groups[pid] == group or root in _line(pid, parents)
-        )
-        / _ticks()
-    )
+        parents[pid] = int(words[1])
+        groups[pid] = int(words[2])
+        ticks[pid] = sum(map(int, words[11:15]))
+
+    group, total = groups.get(root), 0
+    for pid in parents:
+        if groups[pid] == group or root in _line(pid, parents):
+            total += ticks[pid]
+    return total / _ticks()
 
 
 def _line(pid: int, parents: dict[int, int]) -> Iterator[int]:
@@ -175,24 +176,19 @@ def _groups() -> list[str]:
     found = []
     for line in _text("/proc/self/cgroup").splitlines():
         _, controllers, path = line.split(":", 2)
-        if controllers in ("", "cpu", "cpu,cpuacct", "cpuacct,cpu"):
-            base = _CGROUP if not controllers else os.path.join(_CGROUP, controllers)
-            parts = [part for part in path.split("/") if part]
-            found += [
-                os.path.join(base, *parts[:count])
-                for count in range(len(parts), -1, -1)
-            ]
+        if controllers not in _OF_CORES:
+            continue
+        base = os.path.join(_CGROUP, controllers) if controllers else _CGROUP
+        parts = [part for part in path.split("/") if part]
+        depths = range(len(parts), -1, -1)
+        found += [os.path.join(base, *parts[:depth]) for depth in depths]
     return found
 
 
 def _quota() -> dict[str, Any]:
     """The smallest share of cores that any of the groups allows."""
-    quotas = [
-        quota
-        for folder in _groups()
-        for quota in [_quota_of(folder)]
-        if quota is not None
-    ]
+    found = [_quota_of(folder) for folder in _groups()]
+    quotas = [one for one in found if one is not None]
     return {"quota_cores": min(quotas)} if quotas else {}
 
 
@@ -221,16 +217,12 @@ def _quota_counters() -> dict[str, Any]:
 
 
 def _versions() -> dict[str, Any]:
-    found = {
-        name: getattr(sys.modules.get(name), "__version__", None)
-        for name in _FRAMEWORKS
-    }
-    told = {
-        name: str(version)[:40]
-        for name, version in found.items()
-        if version is not None
-    }
-    return {"python": ".".join(map(str, sys.version_info[:3])), **told}
+    found = {"python": ".".join(map(str, sys.version_info[:3]))}
+    for name in _FRAMEWORKS:
+        version = getattr(sys.modules.get(name), "__version__", None)
+        if version is not None:
+            found[name] = str(version)[:_LONGEST_VERSION]
+    return found
 
 
 def _threads() -> dict[str, Any]:
@@ -241,6 +233,10 @@ def _threads() -> dict[str, Any]:
         "inter_op": threading.get_inter_op_parallelism_threads(),
     }
     return {name: int(number) for name, number in found.items() if number}
+
+
+def _allowed_cores() -> dict[str, Any]:
+    return {"allowed_cores": len(os.sched_getaffinity(0))}
 
 
 def _machine() -> dict[str, Any]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec.structs import replace
 
+from tfadvisor.act.repair.hits import FaultPlace, Hit
 from tfadvisor.act.repair.reading.pipelines import (
     assignments,
     carrier,
@@ -23,7 +25,6 @@ from tfadvisor.act.repair.reading.program import (
     positional,
     text_of,
 )
-from tfadvisor.act.repair.registry import Hit, Place
 from tfadvisor.tallies import listed
 
 _AUTOTUNE = "tf.data.AUTOTUNE"
@@ -35,32 +36,34 @@ _READERS = (
     "as_numpy_iterator",
 )
 _OPTIONS = ("with_options",)
+_HAND_ON = ("enumerate", "zip")
+"""Calls that hand on the items of what they are given."""
 _TAKES_A_METHOD = (ast.Call, ast.Name, ast.Attribute, ast.Subscript)
 
 
-def prefetch(program: Program, _place: Place) -> list[Hit]:
+def prefetch(program: Program, _place: FaultPlace) -> list[Hit]:
     """A prefetch at the end of the pipeline that the loop or `fit` reads, so that
     batches are made while steps run.
 
     One for each pipeline that something reads and that ends without a prefetch.
     https://www.tensorflow.org/guide/data_performance#prefetching
     """
-    places = dict.fromkeys(
-        _last_value(program, read)
-        for read in _read(program)
-        if is_pipeline(program, read)
-        and [one for one in stages(program, read) if one not in _OPTIONS][:1]
-        != ["prefetch"]
-    )
-    return [
-        program.hit(
-            place,
-            "prefetch at the end of the pipeline",
-            program.behind(place, f".prefetch({_AUTOTUNE})"),
-        )
-        for place in places
-        if isinstance(place, _TAKES_A_METHOD)
-    ]
+    unfetched = [one for one in _read(program) if _lacks_prefetch(program, one)]
+    places = dict.fromkeys(_last_value(program, one) for one in unfetched)
+    found = []
+    for place in places:
+        if isinstance(place, _TAKES_A_METHOD):
+            edit = program.behind(place, f".prefetch({_AUTOTUNE})")
+            did = "prefetch at the end of the pipeline"
+            found.append(program.hit(place, did, edit))
+    return found
+
+
+def _lacks_prefetch(program: Program, read: Any) -> bool:
+    if not is_pipeline(program, read):
+        return False
+    named = [one for one in stages(program, read) if one not in _OPTIONS]
+    return named[:1] != ["prefetch"]
 
 
 def _read(program: Program) -> list[Any]:
@@ -68,12 +71,8 @@ def _read(program: Program) -> list[Any]:
     found: list[Any] = []
     for loop in program.all(ast.For):
         over = loop.iter
-        enumerated = (
-            isinstance(over, ast.Call)
-            and called(over) in ("enumerate", "zip")
-            and over.args
-        )
-        found += over.args if enumerated else [over]
+        is_handed_on = isinstance(over, ast.Call) and called(over) in _HAND_ON
+        found += over.args if is_handed_on and over.args else [over]
     for call in program.calls(*_READERS):
         if called(call) == "as_numpy_iterator":
             found.append(call.func.value)
@@ -88,40 +87,34 @@ def _last_value(program: Program, node: Any) -> Any:
     """
     if not isinstance(node, ast.Name):
         return node
-    values = [
-        value for value in assignments(program, node.id) if value.lineno < node.lineno
-    ]
-    return values[-1] if values and links_of(values[-1]) else node
+    given = assignments(program, node.id)
+    before = [value for value in given if value.lineno < node.lineno]
+    return before[-1] if before and links_of(before[-1]) else node
 
 
 _BEFORE_CALLS = {"map": 1, "interleave": 3}
 """Positional arguments before num_parallel_calls."""
 
 
-def parallel_calls(program: Program, _place: Place) -> list[Hit]:
+def parallel_calls(program: Program, _place: FaultPlace) -> list[Hit]:
     """`num_parallel_calls` for maps and interleaves that run one call after another.
 
     One for each pipeline, with all of its stages that could run in parallel.
     https://www.tensorflow.org/guide/data_performance#parallelizing_data_transformation
     """
-    sequential = (
-        call
-        for call in pipeline_calls(program, "map", "interleave")
-        if _is_sequential(program, call)
-    )
-    grouped = listed((carrier(program, call), call) for call in sequential)
-    found = []
-    for calls in grouped.values():
-        edits = [
-            program.with_keyword(call, "num_parallel_calls", _AUTOTUNE)
-            for call in calls
-        ]
-        names = " and ".join(dict.fromkeys(map(called, calls)))
-        last = max(program.lines(call)[1] for call in calls)
-        found.append(
-            replace(program.hit(calls[0], f"{names} in parallel", *edits), last=last)
-        )
-    return found
+    stages_of = pipeline_calls(program, "map", "interleave")
+    sequential = [one for one in stages_of if _is_sequential(program, one)]
+    by_pipeline = listed((carrier(program, call), call) for call in sequential)
+    return [_in_parallel(program, calls) for calls in by_pipeline.values()]
+
+
+def _in_parallel(program: Program, calls: Sequence[Any]) -> Hit:
+    edits = [
+        program.with_keyword(call, "num_parallel_calls", _AUTOTUNE) for call in calls
+    ]
+    names = " and ".join(dict.fromkeys(map(called, calls)))
+    hit = program.hit(calls[0], f"{names} in parallel", *edits)
+    return replace(hit, last=max(program.lines(call)[1] for call in calls))
 
 
 def _is_sequential(program: Program, call: Any) -> bool:

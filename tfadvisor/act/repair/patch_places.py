@@ -1,0 +1,147 @@
+"""The one place where a codemod applies, among all files of a program."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import PurePosixPath
+
+import msgspec
+
+from tfadvisor.act.repair.hits import FaultPlace, Hit, load
+from tfadvisor.act.repair.reading.program import program_of
+from tfadvisor.advice.findings import Finding
+from tfadvisor.errors import UsageError
+from tfadvisor.units import number_of
+
+_MOST_PLACES = 100
+"""Of one codemod in one file: among more nobody would choose."""
+_UNREADABLE = (SyntaxError, ValueError, RecursionError)
+
+
+class PatchPlace(msgspec.Struct, frozen=True):
+    """A hit in a file."""
+
+    file: str
+    hit: Hit
+
+    def __str__(self) -> str:
+        """As `--at` takes it, and what would be done there."""
+        return f"{self.file}:{self.hit.first} ({self.hit.did})"
+
+    def holds(self, line: int) -> bool:
+        """Whether a line of the file is of it."""
+        return self.hit.first <= line <= self.hit.last
+
+
+@lru_cache(maxsize=256)
+def hits_of(codemod: str, text: str, place: FaultPlace) -> tuple[Hit, ...]:
+    """Where a codemod applies; nowhere in a text that Python cannot parse, or whose
+    result it cannot, or where it applies so often that nobody would choose.
+    """
+    try:
+        found = load(codemod)(program_of(text), place)
+    except _UNREADABLE:
+        return ()
+    if len(found) > _MOST_PLACES:
+        return ()
+    return tuple(one for one in found if one.source != text and _compiles(one.source))
+
+
+def _compiles(text: str) -> bool:
+    try:
+        compile(text, "patched", "exec", dont_inherit=True)
+    except _UNREADABLE:
+        return False
+    return True
+
+
+class At(msgspec.Struct, frozen=True):
+    """What the user chose: the end of a file's name, and a line of it."""
+
+    file: str
+    line: int
+
+    def is_in(self, place: PatchPlace) -> bool:
+        """Whether that is the place."""
+        wanted = PurePosixPath(self.file).parts
+        parts = PurePosixPath(place.file).parts
+        return parts[-len(wanted) :] == wanted and place.holds(self.line)
+
+
+def at_of(text: str) -> At:
+    """`train.py:41`. Raises UsageError for anything else."""
+    file, _, line = text.rpartition(":")
+    if not file or number_of(line) is None:
+        raise UsageError(f"--at {text}: give a file and a line of it, as train.py:41.")
+    return At(file, int(line))
+
+
+def places_of(finding: Finding, texts: Mapping[str, str]) -> dict[str, FaultPlace]:
+    """What the finding says about each file.
+
+    Names of files come from a trace: they are compared with those that were found, and
+    never opened. A line counts only where the text around it still is the function that
+    the trace saw there.
+    """
+    names = tuple(dict.fromkeys(one.op for one in finding.locations if one.op))
+    snippets = "\n".join(fix.snippet for fix in finding.fixes)
+    found = {}
+    for file, text in texts.items():
+        told = [one for one in finding.locations if _same_name(one.file, file)]
+        known = [(one.line, one.op) for one in told if one.line is not None]
+        lines = tuple(line for line, op in known if _still_there(text, line, op))
+        found[file] = FaultPlace(lines, names, snippets, bool(told))
+    return found
+
+
+def _same_name(traced: str, file: str) -> bool:
+    """traced: a path of any system."""
+    return PurePosixPath(file).name == PurePosixPath(traced.replace("\\", "/")).name
+
+
+def _still_there(text: str, line: int, function: str) -> bool:
+    """Whether the line, or the nearest `def` above it, names the function. Methods may
+    be named without their class.
+    """
+    lines = text.split("\n")
+    if not 1 <= line <= len(lines):
+        return False
+    name = function.rsplit(".", maxsplit=1)[-1]
+    if not name or name.startswith("<") or name in lines[line - 1]:
+        return True
+
+    for above in reversed(lines[:line]):
+        if above.lstrip().startswith(("def ", "async def ")):
+            return f"def {name}(" in above
+    return False
+
+
+def narrowed(
+    hits: Mapping[str, Sequence[Hit]], places: Mapping[str, FaultPlace], at: At | None
+) -> list[PatchPlace]:
+    """The places that are left: on the user's line, else on the finding's lines, about
+    its functions, in its files.
+    """
+    every = [PatchPlace(file, hit) for file, found in hits.items() for hit in found]
+    if at is not None:
+        return [one for one in every if at.is_in(one)]
+
+    fits = (_is_on_a_line, _is_about_a_function, _is_in_a_file)
+    for fit in fits:
+        fitting = [one for one in every if fit(one, places[one.file])]
+        if fitting:
+            return fitting
+    return every
+
+
+def _is_on_a_line(one: PatchPlace, place: FaultPlace) -> bool:
+    return any(map(one.holds, place.lines))
+
+
+def _is_about_a_function(one: PatchPlace, place: FaultPlace) -> bool:
+    return not set(one.hit.names).isdisjoint(place.names)
+
+
+def _is_in_a_file(_one: PatchPlace, place: FaultPlace) -> bool:
+    return place.told

@@ -1,0 +1,260 @@
+"""A trial from its first run to its result."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import msgspec
+
+from tfadvisor.act.trial.ablation import HOOKED, arms_for, profile_of
+from tfadvisor.act.trial.ablation import STAGES as ABLATION_STAGES
+from tfadvisor.act.trial.arms import Arms, Tell
+from tfadvisor.act.trial.candidates import Candidate, identity_of
+from tfadvisor.act.trial.deciding import STAGES, Rounds, Standing, Standings
+from tfadvisor.act.trial.one_run import StopRequest, TrialRun, last_line
+from tfadvisor.act.trial.orders import KERAS, ProcessAnswer
+from tfadvisor.act.trial.steps import StepPlan, agrees, choose_loop, plan_steps
+from tfadvisor.act.trial.trial_result import (
+    BETTER,
+    BROKEN,
+    DIFFERS,
+    PART,
+    SCALE,
+    Arm,
+    Ratio,
+    TrialResult,
+    TriedSteps,
+)
+from tfadvisor.act.trial.trial_words import summary_of
+from tfadvisor.act.trial.tried_program import Timed, TriedProgram
+from tfadvisor.errors import NothingToCompare, TraceError
+from tfadvisor.units import duration
+
+_TIMED_SECONDS = 2.0
+"""How long the steps of one run are timed."""
+_WATCHED = 3.0
+"""For so many times as long as steps are timed loops are watched: those that check or
+set up before training are over by then.
+"""
+_FEW_ROUNDS = 10
+"""Or for so many steps of a report: they may take half as long again without a rhythm
+of their own.
+"""
+_MORE_TIME = "Give it more time, as --budget 30m, or smaller data."
+
+
+class TrialRequest(msgspec.Struct, frozen=True):
+    """What is to be tried, and with how much patience."""
+
+    command: tuple[str, ...]
+    candidates: tuple[Candidate, ...]
+    budget_seconds: float
+    """No run begins that would end later."""
+    step_ms: float | None = None
+    """What a report says of the step."""
+    ablate: bool = False
+    """Whether the program's parts are taken out, one at a time."""
+
+    @property
+    def name(self) -> str:
+        """The command as it is typed."""
+        return " ".join(self.command)
+
+
+class _Tried(msgspec.Struct, frozen=True):
+    """All runs of a trial."""
+
+    arms: Arms
+    candidates: tuple[Candidate, ...]
+    timed: Timed
+    """The last of the first runs, of the program as it is."""
+    standings: Standings
+    complete: bool
+    """Whether neither the budget nor the user ended it early."""
+
+
+def try_out(wanted: TrialRequest, stop: StopRequest, tell: Tell) -> TrialResult:
+    """Raises UsageError for a program that cannot be started, TraceError for one that
+    fails or never steps, Interrupted.
+    """
+    began = time.monotonic()
+    program = TriedProgram(wanted.command, stop)
+    tell("looks for the loop of the steps")
+    watched = _watched(program, wanted)
+    plan = _plan(watched, wanted)
+    stepping = _stepping(watched, plan)
+
+    candidates: tuple[Candidate, ...] = wanted.candidates
+    missing: dict[str, str] = {}
+    if wanted.ablate:
+        ablated, missing = arms_for([stepping[0], *watched.answers])
+        candidates = (*candidates, *ablated)
+    until = began + wanted.budget_seconds
+    arms = Arms(program, plan, candidates, until, len(stepping), tell)
+    arms.broken |= missing
+    tried = _decided(arms, candidates, stepping[0], wanted)
+    return _result(tried, stepping[0], wanted, time.monotonic() - began)
+
+
+def _watched(program: TriedProgram, wanted: TrialRequest) -> TrialRun:
+    few_rounds = _FEW_ROUNDS * (wanted.step_ms or 0.0) / 1000
+    return program.watch(
+        wanted.budget_seconds,
+        max(_WATCHED * _TIMED_SECONDS, few_rounds),
+        parts=HOOKED if wanted.ablate else (),
+        step_ms=wanted.step_ms,
+    )
+
+
+def _stepping(watched: TrialRun, plan: StepPlan) -> list[ProcessAnswer]:
+    """The processes that go through the loop of the steps."""
+    found = []
+    for one in watched.answers:
+        places = {loop.place for loop in one.loops}
+        if plan.loop in places:
+            found.append(one)
+    return found
+
+
+def _plan(watched: TrialRun, wanted: TrialRequest) -> StepPlan:
+    name = wanted.name
+    if watched.late:
+        raise TraceError(
+            name, f"came to no steps within {watched.seconds:.0f} s.", _MORE_TIME
+        )
+    if not watched.answers or watched.code:
+        ended = "gave no step."
+        if watched.code:
+            ended = f"ended with exit code {watched.code}{last_line(watched.tail)}."
+        remedy = (
+            "Run it by itself first. Python started with -I, -E or -S keeps the "
+            "clock out, and so does a container."
+        )
+        raise TraceError(name, ended, remedy)
+
+    seen = [loop for one in watched.answers for loop in one.loops]
+    chosen = choose_loop(seen, wanted.step_ms)
+    if chosen is None:
+        raise TraceError(
+            name,
+            "has no steps: no loop of its own files, and no Keras fit, went round "
+            "eight times.",
+            "Let it make more steps. Loops of installed packages are not looked at.",
+        )
+    return plan_steps(chosen, _TIMED_SECONDS, all(one.ended for one in watched.answers))
+
+
+def _decided(
+    arms: Arms,
+    candidates: tuple[Candidate, ...],
+    about: ProcessAnswer,
+    wanted: TrialRequest,
+) -> _Tried:
+    """Raises TraceError, NothingToCompare."""
+    timed = arms.smoke(_TIMED_SECONDS)
+    step_ms = _checked(timed, arms, wanted)
+    tried = arms.refuse(about.versions)
+    stages = ABLATION_STAGES if wanted.ablate else STAGES
+    rounds = Rounds(tried, arms.measure, stages, afford=arms.afford)
+    standings = rounds.decide() if tried else Standings((step_ms,), {})
+
+    complete = not arms.program.stop.came and not rounds.stopped
+    return _Tried(arms, candidates, timed, standings, complete)
+
+
+def _checked(timed: Timed, arms: Arms, wanted: TrialRequest) -> float:
+    """The step of the program as it is, ms."""
+    if timed.step_ms is None:
+        if time.monotonic() >= arms.until:
+            raise TraceError(
+                wanted.name, "two runs of it took longer than the budget.", _MORE_TIME
+            )
+        raise TraceError(
+            wanted.name, f"{timed.why}.", "It was not changed; run it once by itself."
+        )
+
+    if wanted.step_ms is not None and not agrees(timed.step_ms, wanted.step_ms):
+        raise NothingToCompare(
+            wanted.name,
+            f"a round of {_loop_words(arms.plan)} takes {duration(timed.step_ms)}, the "
+            f"report's step {duration(wanted.step_ms)}.",
+            "Give the report of this program, recorded with these arguments on this "
+            "machine.",
+        )
+    return timed.step_ms
+
+
+def _loop_words(plan: StepPlan) -> str:
+    """`train.py:41 in train`."""
+    loop = plan.loop
+    if loop.file == KERAS:
+        return "Keras' fit"
+
+    file = Path(os.path.relpath(loop.file)).as_posix()
+    if file.startswith(".."):
+        file = Path(loop.file).name
+    where = "" if plan.function == "<module>" else f" in {plan.function}"
+    return f"{file}:{loop.line}{where}"
+
+
+def _result(
+    tried: _Tried, about: ProcessAnswer, wanted: TrialRequest, seconds: float
+) -> TrialResult:
+    arms, timed, standings = tried.arms, tried.timed, tried.standings
+    shown = [_arm(one, standings.arms.get(one.name), arms) for one in tried.candidates]
+    outcome, summary = summary_of(shown, tried.complete)
+    plan = arms.plan
+    return TrialResult(
+        outcome=outcome,
+        summary=summary,
+        command=wanted.command,
+        versions=about.versions,
+        device=timed.answers[0].device,
+        steps=TriedSteps(_loop_words(plan), plan.warm, plan.count, timed.between),
+        base_step_ms=standings.base or _only(timed.step_ms),
+        arms=tuple(shown),
+        complete=tried.complete,
+        seconds=seconds,
+        profile=profile_of(shown) if wanted.ablate else "",
+    )
+
+
+def _only(step_ms: float | None) -> tuple[float, ...]:
+    return () if step_ms is None else (step_ms,)
+
+
+def _arm(candidate: Candidate, standing: Standing | None, arms: Arms) -> Arm:
+    name = candidate.name
+    check = arms.check(name)
+    broken = arms.broken.get(name, "")
+    if check == DIFFERS and not broken and candidate.kind not in (PART, SCALE):
+        # Only the last runs of the program itself have shown it.
+        broken = f"results differ: {arms.differing[name]}"
+
+    standing = standing or _NOT_RUN
+    outcome = BROKEN if broken else standing.outcome
+    effect = standing.effect
+    return Arm(
+        name=name,
+        rule_id=candidate.rule_id,
+        category=candidate.category,
+        change=candidate.change,
+        identity=identity_of(candidate),
+        outcome=outcome,
+        why=broken,
+        ratio=Ratio(effect.ratio, effect.low, effect.high) if effect else None,
+        p=effect.p if effect else None,
+        predicted=candidate.promise,
+        check=check,
+        effect=candidate.effect,
+        step_ms=standing.runs,
+        smallest_change=standing.smallest if outcome != BETTER else None,
+        kind=candidate.kind,
+        took=arms.took.get(name, 0),
+        places=arms.places.get(name, ()),
+    )
+
+
+_NOT_RUN = Standing(BROKEN, None, (), None)

@@ -1,0 +1,136 @@
+"""What is sent to the program's processes, and what they answer: small files in a
+folder of one run alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from tfadvisor.act.record.injected.tfadvisor_hook.letters import write_letter
+
+KERAS = "keras"
+"""Stands for a file where the steps are those of Keras' `fit`."""
+
+
+class StepLoop(msgspec.Struct, frozen=True):
+    """A loop whose rounds may be the program's steps."""
+
+    file: str
+    """Its real path, or KERAS."""
+    line: int
+    """Of its first line, from 1; 0 for Keras."""
+
+
+class TrialOrder(msgspec.Struct, frozen=True):
+    """What a run is to do."""
+
+    roots: tuple[str, ...]
+    """Folders of the program's own files."""
+    patched: Mapping[str, str]
+    """By real path, the file that is read in its place."""
+    loops: tuple[tuple[str, int], ...] | None
+    """Those that are timed, None: all are watched."""
+    warm: int = 0
+    """Steps that are set aside."""
+    count: int = 0
+    """Steps that are timed."""
+    looks: int = 3
+    """Steps after which values are looked at."""
+    fewest: int = 8
+    """Watching: rounds after which a loop may be the one."""
+    seconds: float = 4.0
+    """Watching: for how long once the frameworks work."""
+    step_ms: float = 0.0
+    """Watching: how long a step takes by a report, 0 where none is given."""
+    parts: tuple[str, ...] = ()
+    """Of the program, that are hooked."""
+    acting: bool = False
+    """Whether they are taken out, or only counted."""
+
+    def write(self, folder: str) -> None:
+        """Raises OSError."""
+        write_letter(f"{folder}/order.json", msgspec.to_builtins(self))
+
+
+class SeenLoop(msgspec.Struct, frozen=True):
+    """A loop that went round while it was watched."""
+
+    file: str
+    line: int
+    function: str
+    """Its function, with those around it."""
+    done: int
+    """Its rounds since the frameworks work."""
+    seconds: float
+    """Inside of it since then."""
+    longest: float
+    """Its longest round, seconds."""
+    compiled: int
+    """Compilations inside of it."""
+    after: bool
+    """It began when something had compiled in a loop."""
+    aside: bool
+    """It is a generator's, or ran on another thread than the main one: it may make
+    batches.
+    """
+
+    @property
+    def place(self) -> StepLoop:
+        """Where it is."""
+        return StepLoop(self.file, self.line)
+
+    @property
+    def period(self) -> float:
+        """Seconds a round, without the longest, in which it may have compiled."""
+        return self.usual_seconds / max(self.done - 1, 1)
+
+    @property
+    def usual_seconds(self) -> float:
+        """Without the longest round."""
+        return self.seconds - self.longest
+
+
+class StepSample(msgspec.Struct, frozen=True):
+    """Steps that were timed."""
+
+    seconds: float
+    steps: int
+    between: float = 0.0
+    """Seconds that pass besides between the loop's turns, as at ends of epochs; by
+    whole turns, 0 where none was timed.
+    """
+
+    @property
+    def step_ms(self) -> float:
+        """Of one."""
+        return 1000 * self.seconds / self.steps
+
+    @property
+    def between_share(self) -> float:
+        """Of all time."""
+        return self.between / max(self.between + self.seconds, 1e-9)
+
+
+class ProcessAnswer(msgspec.Struct, frozen=True):
+    """Of one process."""
+
+    ended: bool
+    """Its program came to its end by itself."""
+    versions: Mapping[str, str]
+    device: str
+    loops: tuple[SeenLoop, ...]
+    sample: StepSample | None
+    values: Mapping[str, float]
+    """Of the first steps: what is read as `batch:NAME@STEP`, all else as
+    `value:NAME@STEP`.
+    """
+    steps: int = 0
+    """All that it made."""
+    devices: int = 0
+    """That its framework uses, 0 where there is none yet."""
+    took: Mapping[str, int] = {}
+    """How often the hook of each part took effect."""
+    places: Mapping[str, tuple[tuple[str, int], ...]] = {}
+    """Files and lines of the program where it did, as far as they are known."""

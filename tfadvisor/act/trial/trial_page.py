@@ -1,0 +1,113 @@
+"""A trial's result for a terminal."""
+
+from __future__ import annotations
+
+from statistics import median
+
+from tfadvisor.act.trial.trial_result import (
+    BETTER,
+    BROKEN,
+    CHANGE,
+    NOT_CHECKED,
+    OPEN,
+    PART,
+    SCALE,
+    SWITCH,
+    Arm,
+    TrialResult,
+)
+from tfadvisor.act.trial.trial_words import (
+    gain,
+    outcome_words,
+    promised,
+    scaled,
+)
+from tfadvisor.printable import one_line
+from tfadvisor.report.assembly.measured import at_lines
+from tfadvisor.text_page import DIM, PLAIN, TITLE, Screen, TextPage
+from tfadvisor.units import duration, percent
+
+_STYLES = {BETTER: "bold green", OPEN: "bold yellow", BROKEN: "bold red"}
+_INDENT = 13
+_WORTH_A_LINE = 0.02
+"""From this share on the time between epochs has a line."""
+_DOES = {PART: "in this arm", SCALE: "in this arm", SWITCH: "to do"}
+
+
+def as_text(result: TrialResult, screen: Screen = PLAIN) -> str:
+    """The best first."""
+    page = TextPage(screen)
+    page.hanging("", (one_line(result.profile or result.summary), TITLE), 0)
+    page.hanging("", (_about(result), DIM), 0)
+    if result.steps.between >= _WORTH_A_LINE:
+        page.line((_between(result.steps.between), DIM))
+    page.line()
+
+    for arm in sorted(filter(_is_shown, result.arms), key=_rank):
+        _arm(page, arm)
+    for arm in result.arms:
+        if not _is_shown(arm):
+            label = "dropped" if arm.took else "not here"
+            words = f"{one_line(arm.name)}: {one_line(arm.why)}"
+            page.hanging((label, DIM), (words, DIM), _INDENT)
+    return page.text()
+
+
+def _is_shown(arm: Arm) -> bool:
+    """Whether it was tried, or somebody asked for it alone."""
+    return arm.kind == CHANGE or bool(arm.step_ms) or arm.outcome != BROKEN
+
+
+def _rank(arm: Arm) -> tuple[bool, float]:
+    return arm.ratio is None, arm.ratio.estimate if arm.ratio is not None else 0.0
+
+
+def _between(share: float) -> str:
+    return (
+        f"{percent(share)} of the time is between turns of this loop, as at ends of "
+        "epochs: in no step"
+    )
+
+
+def _about(result: TrialResult) -> str:
+    steps, runs = result.steps, result.base_step_ms
+    step = f"{duration(median(runs))} a step" if runs else "never timed"
+    ended = "" if result.complete else "; ended early"
+    return (
+        f"as it is {step} in {_runs(len(runs))} of {steps.timed:,} steps "
+        f"({steps.told_by}), {result.seconds:.0f} s in all{ended}"
+    )
+
+
+def _runs(number: int) -> str:
+    return f"{number} run" if number == 1 else f"{number} runs"
+
+
+def _arm(page: TextPage, arm: Arm) -> None:
+    words = gain(arm.ratio)
+    if arm.kind == SCALE and arm.ratio is not None:
+        words = scaled(arm.ratio)
+    elif arm.outcome == BROKEN:
+        words = one_line(arm.why)
+
+    label = outcome_words(arm), _STYLES.get(arm.outcome, DIM)
+    page.hanging(label, f"{one_line(arm.name)}: {words}", _INDENT)
+    notes = _notes(arm)
+    if notes:
+        page.hanging("", ("; ".join(notes), DIM), _INDENT)
+
+
+def _notes(arm: Arm) -> list[str]:
+    notes = []
+    if arm.predicted is not None:
+        notes.append(f"predicted {promised(arm.predicted)}")
+    if arm.outcome == OPEN and arm.smallest_change is not None:
+        notes.append(f"a gain of {percent(arm.smallest_change)} would have been seen")
+    if arm.outcome != BROKEN:
+        is_checked = arm.check != NOT_CHECKED
+        notes.append(f"results {arm.check}" if is_checked else "results not checked")
+        notes.append(_runs(len(arm.step_ms)))
+    if arm.effect:
+        does = _DOES.get(arm.kind, "changes")
+        notes.append(f"{does}: {one_line(arm.effect)}{at_lines(arm.places)}")
+    return notes
