@@ -18,7 +18,7 @@ from tfadvisor.act.record.choosing import (
 from tfadvisor.act.record.looking import (
     ROUNDS_SECONDS,
     Count,
-    Done,
+    Finished,
     Look,
     LooksSoFar,
     Over,
@@ -54,7 +54,7 @@ def conduct(
     """
     session = _Session(board, program, options)
     state = first_state(wanted)
-    while not isinstance(state, Done):
+    while not isinstance(state, Finished):
         state = next_state(state, session.shows(state))
 
     known = state.known

@@ -149,13 +149,13 @@ class Record(msgspec.Struct, frozen=True):
     """As asked for, as far as such steps allow it."""
 
 
-class Done(msgspec.Struct, frozen=True):
+class Finished(msgspec.Struct, frozen=True):
     """There is a recording, or none will be."""
 
     known: LooksSoFar
 
 
-State: TypeAlias = Wait | Count | Look | Record | Done
+State: TypeAlias = Wait | Count | Look | Record | Finished
 
 
 # What is seen.
@@ -192,7 +192,7 @@ def next_state(state: State, seen: Seen) -> State:
 
 
 def _done(state: State, _seen: Over) -> State:
-    return Done(state.known)
+    return Finished(state.known)
 
 
 def _count(state: Wait, seen: Ready) -> State:
@@ -237,7 +237,7 @@ def _keep(state: Record, seen: TriedRecording) -> State:
     kept = replace(seen.run, rounds=rounds, inside=inside)
     known = replace(known, kept=kept, inside=seen.after.inside)
     if _goes_on(known, seen.after.loop):
-        return Done(known)
+        return Finished(known)
 
     # Another loop goes on: that one was over, as what checks or sets up before
     # training.
@@ -259,7 +259,7 @@ _TABLE: Mapping[tuple[type, type], Callable[[Any, Any], State]] = {
 def _again(known: LooksSoFar) -> State:
     """Another look, unless there were enough."""
     known = replace(known, looks=known.looks + 1)
-    return Wait(known) if known.looks < _LOOKS else Done(known)
+    return Wait(known) if known.looks < _LOOKS else Finished(known)
 
 
 def _better(best: RecordedWindow | None, look: RecordedWindow) -> RecordedWindow:

@@ -33,7 +33,7 @@ class Pace(msgspec.Struct, frozen=True):
     """Of a step."""
     compiles: bool
     """Whether the program still compiles in its steps."""
-    told: bool = True
+    confirmed: bool = True
     """Whether the process reported that: else it may be tracing a single program, in
     which something repeats.
     """
@@ -48,7 +48,7 @@ class Pace(msgspec.Struct, frozen=True):
     @property
     def repeats(self) -> bool:
         """Whether there is a rhythm, though each step may compile."""
-        return self.count >= _FEWEST and self.told
+        return self.count >= _FEWEST and self.confirmed
 
     @property
     def is_of_rounds(self) -> bool:
@@ -78,18 +78,18 @@ def pace_of(steps: StepsInfo, compiling: Compiling | None = None) -> Pace | None
     if steps.time_ms is None or steps.source == "whole-trace" or not steps.each:
         return None
 
-    told = compiling or Compiling()
-    few = compiling is not None and told.count < _FEWEST
-    if told.share > _MOST and few:
+    known = compiling or Compiling()
+    few = compiling is not None and known.count < _FEWEST
+    if known.share > _MOST and few:
         return None
 
     shares = [one.breakdown.get("compile", 0.0) for one in steps.each]
     share = sum(shares) / len(shares)
-    compiles = max(share, told.share) > _COMPILES
+    compiles = max(share, known.share) > _COMPILES
     return Pace(
         count=steps.count,
         median_ms=steps.time_ms.median,
         compiles=compiles,
-        told=not (compiles and few),
+        confirmed=not (compiles and few),
         about=steps.about,
     )

@@ -117,12 +117,12 @@ class StartedProgram:
 
     def _pass_on(self, number: int, _frame: FrameType | None) -> None:
         self.interrupted = True
-        knows = not self._alone and _terminal_tells_all()
-        if not knows and self.ended() is None:
+        reached = not self._alone and _is_in_foreground()
+        if not reached and self.ended() is None:
             self._process.send_signal(number)
 
 
-def _terminal_tells_all() -> bool:
+def _is_in_foreground() -> bool:
     """Whether Ctrl-C reaches the program without our help, as it does where both are in
     a terminal's foreground.
     """

@@ -58,7 +58,7 @@ def why_nothing(
     code = program.ended()
     head = f"{_end_words(code)} after {seconds:.1f} s"
     ended = _Ended(found, code or 0, head, seconds, program.overdue)
-    reasons = [says for applies, says in _REASONS if applies(ended)]
+    reasons = [words for applies, words in _REASONS if applies(ended)]
     cause, remedy = reasons[0](ended)
     return TraceError(" ".join(command), cause, remedy)
 
@@ -113,8 +113,8 @@ def _never_stepped(ended: _Ended) -> tuple[str, str]:
 
 
 _Applies = Callable[[_Ended], bool]
-_Says = Callable[[_Ended], tuple[str, str]]
-_REASONS: Sequence[tuple[_Applies, _Says]] = (
+_Words = Callable[[_Ended], tuple[str, str]]
+_REASONS: Sequence[tuple[_Applies, _Words]] = (
     (lambda ended: ended.overdue, _overdue),
     (lambda ended: not ended.found.processes, _no_framework),
     (lambda ended: bool(ended.found.refusal), _refused),

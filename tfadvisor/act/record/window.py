@@ -129,9 +129,9 @@ def record_window(
         return measure(collected, options, python_tracer=python_tracer)
 
     errors = [one.windows[order.number].get("error") for one in answered]
-    said = [one for one in errors if one is not None]
-    if said:
-        return NoWindow(said[0])
+    reasons = [one for one in errors if one is not None]
+    if reasons:
+        return NoWindow(reasons[0])
     if has_ended() or _have_left(board, order.asked):
         return NoWindow("the program ended before its trace was written")
     return NoWindow(

@@ -88,10 +88,10 @@ def places_of(finding: Finding, texts: Mapping[str, str]) -> dict[str, FaultPlac
     snippets = "\n".join(fix.snippet for fix in finding.fixes)
     found = {}
     for file, text in texts.items():
-        told = [one for one in finding.locations if _same_name(one.file, file)]
-        known = [(one.line, one.op) for one in told if one.line is not None]
+        traced = [one for one in finding.locations if _same_name(one.file, file)]
+        known = [(one.line, one.op) for one in traced if one.line is not None]
         lines = tuple(line for line, op in known if _still_there(text, line, op))
-        found[file] = FaultPlace(lines, names, snippets, bool(told))
+        found[file] = FaultPlace(lines, names, snippets, bool(traced))
     return found
 
 

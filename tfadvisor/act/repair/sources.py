@@ -181,8 +181,8 @@ def _why_unparsable(text: str) -> str:
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line = getattr(error, "lineno", None)
         where = f" in line {line}" if line else ""
-        said = one_line(str(getattr(error, "msg", error)))
-        return f"it cannot be parsed{where}: {said}"
+        why = one_line(str(getattr(error, "msg", error)))
+        return f"it cannot be parsed{where}: {why}"
     if _depth(tree) > _DEEPEST:
         return "its statements or expressions are nested too deeply"
     return ""

@@ -1,5 +1,5 @@
 """What each part of a program costs: arms with one part taken out, the profile that
-they make in words, and what a report is told of them.
+they make in words, and what goes into a report.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tfadvisor.act.trial.trial_result import (
     SCALE,
     SWITCH,
     Arm,
-    Ratio,
+    StepRatio,
     TrialResult,
 )
 from tfadvisor.report.assembly.measured import Measured, MeasuredPart, less_words
@@ -251,36 +251,36 @@ def profile_of(arms: Sequence[Arm]) -> str:
     parts = {one.name: ratios[one.name] for one in arms if _is_part(one, ratios)}
     costs = {name: ratio for name, ratio in parts.items() if ratio.high < 1}
 
-    said = []
+    sentences = []
     if costs:
-        said.append(_costs_in_words(costs))
+        sentences.append(_costs_in_words(costs))
     elif parts:
-        said.append("no part that was taken out costs anything that shows")
+        sentences.append("no part that was taken out costs anything that shows")
 
     explained = sum(1 - ratio.estimate for ratio in costs.values())
     for arm in arms:
         if arm.name in ratios:
-            said.append(_in_words(arm, ratios[arm.name], explained))
-    return "; ".join(filter(None, said))
+            sentences.append(_in_words(arm, ratios[arm.name], explained))
+    return "; ".join(filter(None, sentences))
 
 
-def _ratios_of(arms: Sequence[Arm]) -> dict[str, Ratio]:
+def _ratios_of(arms: Sequence[Arm]) -> dict[str, StepRatio]:
     """By name, of those that were measured."""
     whole = [one for one in arms if one.outcome != BROKEN]
     return {one.name: one.ratio for one in whole if one.ratio is not None}
 
 
-def _is_part(arm: Arm, ratios: dict[str, Ratio]) -> bool:
+def _is_part(arm: Arm, ratios: dict[str, StepRatio]) -> bool:
     return arm.kind == PART and arm.name in ratios
 
 
-def _costs_in_words(costs: dict[str, Ratio]) -> str:
-    """The dearest first."""
-    dearest = sorted(costs, key=lambda name: (costs[name].estimate, name))
-    return ", ".join(f"{name} {share(costs[name])}" for name in dearest)
+def _costs_in_words(costs: dict[str, StepRatio]) -> str:
+    """The most expensive first."""
+    by_cost = sorted(costs, key=lambda name: (costs[name].estimate, name))
+    return ", ".join(f"{name} {share(costs[name])}" for name in by_cost)
 
 
-def _in_words(arm: Arm, ratio: Ratio, explained: float) -> str:
+def _in_words(arm: Arm, ratio: StepRatio, explained: float) -> str:
     """Of a switch or a scale; "" where there is nothing to say. explained: what parts
     cost.
     """
@@ -297,7 +297,7 @@ def _in_words(arm: Arm, ratio: Ratio, explained: float) -> str:
     return ""
 
 
-def share(ratio: Ratio) -> str:
+def share(ratio: StepRatio) -> str:
     """`42% (38 to 45)`, of step time."""
     return less_words(ratio.estimate, ratio.low, ratio.high)
 

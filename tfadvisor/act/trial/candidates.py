@@ -52,8 +52,8 @@ class Candidate(msgspec.Struct, frozen=True):
 def identity_of(candidate: Candidate) -> str:
     """Twelve digits that tell nothing of the program; alike for alike changes."""
     texts, env = sorted(candidate.texts.values()), sorted(candidate.env.items())
-    said = json.dumps([texts, env, *candidate.parts])
-    return hashlib.sha256(said.encode()).hexdigest()[:_DIGITS]
+    content = json.dumps([texts, env, *candidate.parts])
+    return hashlib.sha256(content.encode()).hexdigest()[:_DIGITS]
 
 
 def from_assignment(text: str) -> Candidate:

@@ -159,13 +159,13 @@ def _wait(
     """Whether it took too long."""
     patience = _UNKNOWN_OTHERS_SECONDS if processes is None else _OTHERS_SECONDS
     enough = float("inf") if processes is None else processes
-    all_told = float("inf")
+    deadline = float("inf")
     while True:
         now = time.monotonic()
-        told = sum(map(_tells, _letters(folder)))
-        if told:
-            all_told = min(all_told, now + patience)
-        if told >= enough or now > all_told or process.poll() is not None:
+        answered = sum(map(_has_steps, _letters(folder)))
+        if answered:
+            deadline = min(deadline, now + patience)
+        if answered >= enough or now > deadline or process.poll() is not None:
             return False
         if stop.came:
             raise Interrupted
@@ -174,8 +174,8 @@ def _wait(
         time.sleep(_POLL_SECONDS)
 
 
-def _tells(letter: dict[str, object]) -> bool:
-    """Whether it tells of steps: a helper of the program, which tells of none, may end
+def _has_steps(letter: dict[str, object]) -> bool:
+    """Whether it is about steps: a helper of the program, which makes none, may end
     before the program begins.
     """
     return bool(letter["loops"] or letter["sample"])
@@ -201,8 +201,8 @@ def _letters(folder: Path) -> Iterator[dict[str, object]]:
 
 def last_line(tail: str) -> str:
     """`: what it said last`, "" for nothing."""
-    said = [one for one in tail.splitlines() if not one.startswith("tfadvisor: ")]
-    lines = [one.strip() for one in said if one.strip()]
+    printed = [one for one in tail.splitlines() if not one.startswith("tfadvisor: ")]
+    lines = [one.strip() for one in printed if one.strip()]
     if not lines:
         return ""
 

@@ -23,7 +23,7 @@ from tfadvisor.act.trial.trial_result import (
     PART,
     SCALE,
     Arm,
-    Ratio,
+    StepRatio,
     TrialResult,
     TriedSteps,
 )
@@ -244,7 +244,7 @@ def _arm(candidate: Candidate, standing: Standing | None, arms: Arms) -> Arm:
         identity=identity_of(candidate),
         outcome=outcome,
         why=broken,
-        ratio=Ratio(effect.ratio, effect.low, effect.high) if effect else None,
+        ratio=StepRatio(effect.ratio, effect.low, effect.high) if effect else None,
         p=effect.p if effect else None,
         predicted=candidate.promise,
         check=check,

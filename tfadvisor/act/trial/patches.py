@@ -32,8 +32,8 @@ def from_diff(file: Path) -> Candidate:
     try:
         diff = read_small_text(file, _LARGEST_BYTES)
     except (OSError, UnicodeDecodeError) as error:
-        said = getattr(error, "strerror", None) or error
-        raise UsageError(f"{where}: cannot be read: {said}.") from error
+        why = getattr(error, "strerror", None) or error
+        raise UsageError(f"{where}: cannot be read: {why}.") from error
 
     names = _files_in(diff, where)
     fitting = [one for one in _STRIPPED if _all_are_there(names, one)]

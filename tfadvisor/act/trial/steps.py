@@ -21,7 +21,7 @@ batches, and wait in its loop for the step.
 _ALIKE = 0.3
 """What a round does around an inner loop may take so much of it."""
 _FEWEST = 8
-_FEWEST_TOLD = 3
+_FEWEST_REPORTED = 3
 """Rounds of a loop whose rounds take as long as the step that a report tells."""
 _WITHOUT_COMPILING = 0.3
 """What the time in a loop counts where nothing compiled, in it or in a loop before: it
@@ -67,27 +67,27 @@ def choose_loop(
     longest = max(map(_weight, often))
     if step_ms is not None:
         long = [one for one in often if _weight(one) >= _MUCH * longest]
-        told = [one for one in long if _is_told(one, step_ms)]
-        if told:
-            return _nearest(told, step_ms)
+        reported = [one for one in long if _is_reported(one, step_ms)]
+        if reported:
+            return _nearest(reported, step_ms)
 
     near = [one for one in often if _weight(one) >= _NEARLY_ALL * longest]
     return min(near, key=lambda one: (one.done, one.file == KERAS))
 
 
 def _goes_round_often(one: SeenLoop, step_ms: float | None) -> bool:
-    fewest = _FEWEST_TOLD if _is_told(one, step_ms) else _FEWEST
+    fewest = _FEWEST_REPORTED if _is_reported(one, step_ms) else _FEWEST
     return one.seconds > 0 and one.done >= fewest
 
 
-def _is_told(one: SeenLoop, step_ms: float | None) -> bool:
+def _is_reported(one: SeenLoop, step_ms: float | None) -> bool:
     """Whether its rounds can be the step that a report tells."""
     return step_ms is not None and agrees(one.period * 1000, step_ms)
 
 
-def _nearest(told: Sequence[SeenLoop], step_ms: float) -> SeenLoop:
-    nearest = min(told, key=lambda one: abs(one.period * 1000 - step_ms))
-    alike = [one for one in told if abs(one.period / nearest.period - 1) <= _ALIKE]
+def _nearest(reported: Sequence[SeenLoop], step_ms: float) -> SeenLoop:
+    nearest = min(reported, key=lambda one: abs(one.period * 1000 - step_ms))
+    alike = [one for one in reported if abs(one.period / nearest.period - 1) <= _ALIKE]
     return max(alike, key=lambda one: one.seconds)
 
 

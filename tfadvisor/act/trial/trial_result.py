@@ -31,7 +31,7 @@ class Share(msgspec.Struct, frozen=True):
     """0..1."""
 
 
-class Ratio(msgspec.Struct, frozen=True):
+class StepRatio(msgspec.Struct, frozen=True):
     """New step time over old, and where it lies with 95% confidence."""
 
     estimate: float
@@ -70,7 +70,7 @@ class Arm(msgspec.Struct, frozen=True):
     """better, not better, cannot tell or broken."""
     why: str
     """Why it is broken, "" for any other."""
-    ratio: Ratio | None
+    ratio: StepRatio | None
     """None where fewer than two runs gave a step time."""
     p: float | None
     """Probability of such a gain between forms that are alike."""

@@ -15,8 +15,8 @@ from tfadvisor.act.trial.trial_result import (
     SCALE,
     WINNER,
     Arm,
-    Ratio,
     Share,
+    StepRatio,
 )
 from tfadvisor.units import percent
 
@@ -64,7 +64,7 @@ def _names(arms: Sequence[Arm]) -> str:
     return f"{shown} and {others} more" if others > 0 else shown
 
 
-def gain(ratio: Ratio | None) -> str:
+def gain(ratio: StepRatio | None) -> str:
     """`38% of step time saved (34 to 42)`, `12% slower (8 to 15)`."""
     if ratio is None:
         return "no step time"
@@ -75,7 +75,7 @@ def gain(ratio: Ratio | None) -> str:
     return f"{slower} slower ({_range(ratio.low - 1, ratio.high - 1)})"
 
 
-def scaled(ratio: Ratio) -> str:
+def scaled(ratio: StepRatio) -> str:
     """`takes 93% of the time (91 to 95)`."""
     return (
         f"takes {percent(ratio.estimate)} of the time ({_range(ratio.low, ratio.high)})"

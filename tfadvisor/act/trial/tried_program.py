@@ -160,8 +160,8 @@ def source_of(file: Path) -> str:
         text.encode(encoding)  # as what is tried will be kept
     except (OSError, SyntaxError, LookupError, ValueError) as error:
         # Codecs raise UnicodeError, a ValueError.
-        said = getattr(error, "strerror", None) or error
-        raise UsageError(f"{file} cannot be read: {said}.") from error
+        why = getattr(error, "strerror", None) or error
+        raise UsageError(f"{file} cannot be read: {why}.") from error
     return text
 
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from tfadvisor.act.record.choosing import RecordedRun, RecordRequest, window_seconds
 from tfadvisor.act.record.looking import (
     Count,
-    Done,
+    Finished,
     Look,
     LooksSoFar,
     Over,
@@ -76,7 +76,7 @@ def test_a_program_that_steps_is_recorded() -> None:
 
     states = [type(after(script[:number])) for number in range(len(script) + 1)]
 
-    assert states == [Wait, Count, Look, Record, Done]
+    assert states == [Wait, Count, Look, Record, Finished]
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_a_program_that_steps_is_recorded() -> None:
 def test_a_program_that_ends_first_leaves_nothing(script: list[Seen]) -> None:
     state = after(script)
 
-    assert isinstance(state, Done)
+    assert isinstance(state, Finished)
     assert state.known.found is None
 
 
@@ -154,7 +154,7 @@ def test_a_look_holds_what_is_looked_for(
 
 
 def test_after_so_many_looks_it_is_enough() -> None:
-    assert isinstance(after([SETTLED, counted(), NoWindow(None)] * 14), Done)
+    assert isinstance(after([SETTLED, counted(), NoWindow(None)] * 14), Finished)
     assert isinstance(after([SETTLED, counted(), NoWindow(None)] * 13), Wait)
 
 
@@ -190,7 +190,7 @@ def test_looks_at_something_else_each_time_are_no_steps() -> None:
 
     state = after(script)
 
-    assert isinstance(state, Done)
+    assert isinstance(state, Finished)
     assert state.known.found is not None
 
 
@@ -288,7 +288,7 @@ def test_the_loop_that_goes_on_is_recorded(
     for lines, lines_after in zip(seen[::2], seen[1::2], strict=True):
         script += [SETTLED, counted(lines), look, tried(look, counted(lines_after))]
 
-    assert isinstance(after(script), Done)
+    assert isinstance(after(script), Finished)
     assert recordings == 1 or isinstance(after(script[:4]), Wait)
 
 

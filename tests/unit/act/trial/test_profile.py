@@ -10,7 +10,7 @@ from support.places import ROOT
 
 import tfadvisor
 from tfadvisor.act.trial.ablation import measured_in, profile_of
-from tfadvisor.act.trial.trial_result import Arm, Ratio, TrialResult, TriedSteps
+from tfadvisor.act.trial.trial_result import Arm, StepRatio, TrialResult, TriedSteps
 from tfadvisor.advice.evidence import BetweenTurns
 from tfadvisor.advice.findings import Location
 from tfadvisor.advice.ranking import between_turns
@@ -24,7 +24,7 @@ def arm(name: str, kind: str, estimate: float, **more: Any) -> Arm:
         "category": "host",
         **more,
     }
-    ratio = Ratio(estimate, estimate - 0.03, estimate + 0.03)
+    ratio = StepRatio(estimate, estimate - 0.03, estimate + 0.03)
     return Arm(name=name, rule_id="", change="ablation", identity="", why="", ratio=ratio, p=0.001, predicted=None,
                check="not checked", effect="without it", step_ms=(20 * estimate,) * 3, smallest_change=None, kind=kind,
                **given)  # fmt: skip

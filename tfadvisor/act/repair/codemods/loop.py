@@ -128,5 +128,5 @@ def _can_run_several(call: Any) -> bool:
     eagerly = keyword(call, "run_eagerly")
     if eagerly is not None and text_of(eagerly.value) == "True":
         return False
-    told = keyword(call, "steps_per_execution") is not None
-    return dotted(call.func) != "re.compile" and not told
+    given = keyword(call, "steps_per_execution") is not None
+    return dotted(call.func) != "re.compile" and not given

@@ -52,11 +52,11 @@ def variables(environment: Any) -> dict[str, str]:
     """Those of the frameworks and their libraries, cut to a length; none whose name
     speaks of a secret.
     """
-    told = [name for name in sorted(environment) if _may_be_told(name)]
-    return {name: environment[name][:_LONGEST] for name in told[:_MOST]}
+    shown = [name for name in sorted(environment) if _is_harmless(name)]
+    return {name: environment[name][:_LONGEST] for name in shown[:_MOST]}
 
 
-def _may_be_told(name: str) -> bool:
+def _is_harmless(name: str) -> bool:
     """name: of a variable."""
     if not name.startswith(_PREFIXES) or name.startswith(_OF_TERRAFORM):
         return False

@@ -64,7 +64,7 @@ class Recorder:
             "windows": {},
             "left": False,
         }
-        self.told: dict[str, Any] = {}
+        self.written: dict[str, Any] = {}
         self.done = 0
         self.opened = 0.0
         """When the last one opened and closed, seconds since the epoch."""
@@ -111,11 +111,11 @@ class Recorder:
         """Writes what has changed since the last time, with a time for how long nothing
         has.
         """
-        if self.state["frameworks"] and self.state != self.told:
+        if self.state["frameworks"] and self.state != self.written:
             write_letter(self.file(f"process-{self.name}.json"), self.state)
-            self.told = dict(self.state)
-            self.told["windows"] = dict(self.state["windows"])
-            self.told["frameworks"] = dict(self.state["frameworks"])
+            self.written = dict(self.state)
+            self.written["windows"] = dict(self.state["windows"])
+            self.written["frameworks"] = dict(self.state["frameworks"])
 
     def file(self, name: str) -> str:
         """Where orders and answers lie."""
@@ -156,11 +156,11 @@ class Recorder:
 
     def samples(self, order: dict[str, Any]) -> dict[str, Any]:
         """What lies beside a window's trace."""
-        told = self.sampler.told(self.opened)
-        told["step"] = order.get("step", "")
-        told["round_ms"] = self.round_ms
-        told["rounds_ns"] = self.rounds_ns
-        return told
+        letter = self.sampler.told(self.opened)
+        letter["step"] = order.get("step", "")
+        letter["round_ms"] = self.round_ms
+        letter["rounds_ns"] = self.rounds_ns
+        return letter
 
     def record(self, order: dict[str, Any]) -> dict[str, Any]:
         """One window: how long it was open, or why it could not be."""

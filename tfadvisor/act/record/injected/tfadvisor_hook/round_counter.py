@@ -155,7 +155,7 @@ class RoundCounter:
                 line = _usual(again)
                 self._keep_rounds(lines[line])
                 self._keep_loop(depth, line)
-                return self._told(depth, line, sorted(again), lines[line])
+                return self._in_words(depth, line, sorted(again), lines[line])
         return None
 
     def _lines_of_the_loop(self, frame: FrameType) -> dict[int, list[float]]:
@@ -179,7 +179,7 @@ class RoundCounter:
         if around and own:
             self.loop = code, [file, function, min(around), max(around)]
 
-    def _told(
+    def _in_words(
         self, depth: int, line: int, again: list[int], times: list[float]
     ) -> dict[str, Any]:
         """again: lines that came again and again, in their order."""

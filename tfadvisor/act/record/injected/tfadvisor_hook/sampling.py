@@ -75,7 +75,7 @@ class Sampler:
         its rounds were to be counted.
         """
         self._places: dict[tuple[Any, ...], int] = {}
-        self._told: list[list[Any]] = []
+        self._listed: list[list[Any]] = []
         self._lines: list[int] = []
         self._loop: tuple[CodeType, list[Any]] | None = None
         """The function whose rounds were counted last; its file and name, the first and
@@ -175,7 +175,7 @@ class Sampler:
             "why": self.why,
             "recorded_ns": list(self.recorded),
             "first_ns": first,
-            "places": list(self._told),
+            "places": list(self._listed),
             "after_us": [(one - first) // 1000 for one in self._times[:count]],
             "at": self._at[:count],
             "lines": list(self._lines),
@@ -278,10 +278,10 @@ class Sampler:
         key = (*at, leaf.f_code, between, looping, line)
         if key in self._places:
             return self._places[key]
-        if len(self._told) >= _MOST_PLACES:
+        if len(self._listed) >= _MOST_PLACES:
             return _UNKNOWN
 
-        self._places[key] = len(self._told)
+        self._places[key] = len(self._listed)
         self._lines.append(line)
         file, own_line, function = ["", 0, ""] if user is None else where(user)
         if between is not None:
@@ -289,7 +289,7 @@ class Sampler:
         inner = leaf.f_code
         inner_name = "" if leaf is user else inner.co_name
         inner_file = os.path.basename(inner.co_filename)
-        self._told.append([file, own_line, function, inner_name, inner_file])
+        self._listed.append([file, own_line, function, inner_name, inner_file])
         return self._places[key]
 
     def _looping(self) -> CodeType | None:

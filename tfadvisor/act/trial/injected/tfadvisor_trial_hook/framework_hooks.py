@@ -306,7 +306,7 @@ def _logs(module: Any, parts: Parts, is_own: _IsOwn) -> None:
 
 def _callbacks(module: Any, parts: Parts, is_own: _IsOwn) -> None:
     """Keras' callbacks: those that keep weights, or all others but the history."""
-    told = getattr(module, "CallbackList", None)
+    lists = getattr(module, "CallbackList", None)
 
     def begin(
         original: Any,
@@ -326,8 +326,8 @@ def _callbacks(module: Any, parts: Parts, is_own: _IsOwn) -> None:
             add_progbar = False
         original(made, left, add_history, add_progbar, *given, **named)
 
-    if told is not None and told.__module__ == module.__name__:
-        around(told, "__init__", begin)
+    if lists is not None and lists.__module__ == module.__name__:
+        around(lists, "__init__", begin)
 
 
 def _listed(callbacks: Any) -> list[Any]:

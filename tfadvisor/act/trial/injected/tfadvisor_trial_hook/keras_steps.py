@@ -18,20 +18,20 @@ FILE = "keras"
 def after_import(clock: Any) -> dict[str, Callable[[Any], None]]:
     """By module, how its batches are told to the clock."""
 
-    def tell(module: Any) -> None:
-        told = getattr(module, "CallbackList", None)
-        if told is not None and told.__module__ == module.__name__:
-            _tell(told, clock)
+    def after(module: Any) -> None:
+        lists = getattr(module, "CallbackList", None)
+        if lists is not None and lists.__module__ == module.__name__:
+            _follow(lists, clock)
 
-    return dict.fromkeys(PLACES, tell) if clock.wants(FILE, 0) else {}
+    return dict.fromkeys(PLACES, after) if clock.wants(FILE, 0) else {}
 
 
-def _tell(told: Any, clock: Any) -> None:
+def _follow(lists: Any, clock: Any) -> None:
     keras = _KerasLoop(clock)
-    around(told, "on_epoch_begin", keras.epoch)
-    around(told, "on_test_begin", keras.leave)
-    around(told, "on_epoch_end", keras.leave)
-    around(told, "on_train_batch_end", keras.batch)
+    around(lists, "on_epoch_begin", keras.epoch)
+    around(lists, "on_test_begin", keras.leave)
+    around(lists, "on_epoch_end", keras.leave)
+    around(lists, "on_train_batch_end", keras.batch)
 
 
 class _KerasLoop:

@@ -82,7 +82,7 @@ def with_parts(tree: ast.Module, parts: Parts, lines: set[int] | None) -> ast.Mo
         for loop in loops:
             _Loop(loop).take_apart()
     if parts.hooked & _IN_CALLS:
-        _Calls().visit(tree)
+        _PartCalls().visit(tree)
     return ast.fix_missing_locations(tree)
 
 
@@ -310,7 +310,7 @@ def _once(body: list[Any], one: Any, part: str) -> None:
     body[body.index(one)] = ast.copy_location(kept, one)
 
 
-class _Calls(ast.NodeTransformer):
+class _PartCalls(ast.NodeTransformer):
     """Calls by the names of what they call. What a statement calls for nothing can be
     left out; else the last value stands in.
     """

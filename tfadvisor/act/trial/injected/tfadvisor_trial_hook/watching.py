@@ -130,12 +130,12 @@ class Watching(Clock):
 
     def answer(self) -> dict[str, Any]:
         """Loops that went round."""
-        told = []
+        seen = []
         for loop in self.loops:
             if loop["done"]:
                 aside = self.is_aside(loop)
-                told.append({**loop, "since": None, "within": None, "aside": aside})
-        return {"loops": told, "sample": None, "values": {}}
+                seen.append({**loop, "since": None, "within": None, "aside": aside})
+        return {"loops": seen, "sample": None, "values": {}}
 
     def is_aside(self, loop: dict[str, Any]) -> bool:
         """Whether it may make the batches of another: a generator, another thread, or
