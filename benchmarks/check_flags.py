@@ -99,7 +99,7 @@ def printed() -> Iterator[Printed]:
     """
     for rule in load_catalogue(preview=True).rules:
         for fix in rule.fixes:
-            of = frameworks_of(fix.when) & frameworks_of(rule.when)
+            of = frameworks_of(fix.needs) & frameworks_of(rule.when)
             texts = (
                 fix.snippet,
                 *(f"{name}={value}" for name, value in fix.env.items()),

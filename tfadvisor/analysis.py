@@ -16,6 +16,7 @@ from tfadvisor.advice.evidence import Evidence
 from tfadvisor.advice.findings import CaptureNote, Finding, Location, Tried, Verdict
 from tfadvisor.advice.judging.judge_rules import Fired, run_rules
 from tfadvisor.advice.loading.catalogue import Catalogue, load_catalogue
+from tfadvisor.causes import ProgramSource
 from tfadvisor.errors import TraceError
 from tfadvisor.files import replace_file
 from tfadvisor.metrics.registry import Metrics, Settings, measure
@@ -86,6 +87,12 @@ class Options(msgspec.Struct, frozen=True):
     """The file in which `tfadvisor try` keeps what it measured; None to look into
     none.
     """
+    source: Path | None = None
+    """A folder with the program's files, which are read and never run; None for none."""
+
+    def program_source(self) -> ProgramSource | None:
+        """The program's files, where they are given."""
+        return None if self.source is None else ProgramSource(self.source)
 
 
 class Analysis(msgspec.Struct, frozen=True, dict=True):
@@ -334,7 +341,9 @@ def _read(
 
 
 def _judged(summary: RunSummary, options: Options, catalogue: Catalogue) -> Window:
-    metrics = measure(summary, Settings(options.parameters, options.bandwidth_gb_s))
+    source = options.program_source()
+    settings = Settings(options.parameters, options.bandwidth_gb_s, source)
+    metrics = measure(summary, settings)
     return Window(summary, metrics, run_rules(catalogue.rules, metrics))
 
 
@@ -353,15 +362,28 @@ def _report(
         step_ms_of(window.summary),
         _samples_beside(run),
     )
+    tried: Mapping[str, Tried] = {}
+    unread: tuple[CaptureNote, ...] = ()
+    try:
+        tried = _tried_before(window.summary, options.ledger)
+    except TraceError as error:
+        unread = (CaptureNote("ledger", str(error), "", ""),)
     evidence = Evidence(
         ignored=options.ignored,
-        tried=_tried_before(window.summary, options.ledger),
+        tried=tried,
         places=places,
         corrections=beside.corrections,
         between_turns=beside.between_turns,
     )
-    report = assemble(window.summary, window.metrics, window.fired, catalogue, evidence)
-    return replace(report, capture=(*beside.notes, *report.capture))
+    report = assemble(
+        window.summary,
+        window.metrics,
+        window.fired,
+        catalogue,
+        evidence,
+        options.program_source(),
+    )
+    return replace(report, capture=(*beside.notes, *unread, *report.capture))
 
 
 def _report_of_both(

@@ -30,6 +30,8 @@ from tfadvisor.advice.savings import (
 
 DEVICES = ("cpu",)
 CLASS_OF = {
+    "values-converted-one-by-one": "one by one",
+    "argument-trees-flattened": "one by one",
     **dict.fromkeys(("kernel", "precision", "placement"), "compute"),
     "memory": "transfer",
     **dict.fromkeys(

@@ -2,5 +2,6 @@
 
 from tfadvisor.causes.cause import OPS_ONE_BY_ONE, Cause, Done
 from tfadvisor.causes.of_activities import causes_of
+from tfadvisor.causes.program_source import ProgramSource
 
-__all__ = ["OPS_ONE_BY_ONE", "Cause", "Done", "causes_of"]
+__all__ = ["OPS_ONE_BY_ONE", "Cause", "Done", "ProgramSource", "causes_of"]

@@ -19,6 +19,8 @@ class Done(msgspec.Struct, frozen=True):
     """Of the place's time, 0..1."""
     count: float
     """How often in a step that has any of it; 0 for unknown."""
+    slug: str
+    """The same as `what` in one word, as rules have it: `flattening`."""
 
 
 class Cause(msgspec.Struct, frozen=True):
@@ -40,3 +42,7 @@ class Cause(msgspec.Struct, frozen=True):
     """The counted steps."""
     worst_ms: float
     """In the step that has most of it."""
+    line: int | None = None
+    """Where the loop calls it, by the program's source; None without one."""
+    source: str = ""
+    """That line."""

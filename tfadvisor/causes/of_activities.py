@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from tfadvisor.causes.cause import Cause, Done
+from tfadvisor.causes.program_source import ProgramSource
 from tfadvisor.timeline.attribution.inside import Inside
 from tfadvisor.timeline.names.doings import Doing
 from tfadvisor.timeline.names.host_events import single_op
@@ -21,18 +24,45 @@ _WORTH_A_WORD = 0.05
 """Of a place's time."""
 _MOST_DONE = 4
 _MOST_NAMED = 3
+_DISPATCHES = "dispatches "
+"""Begins the name of an activity that is the call of a compiled function."""
 Key = tuple[TimeClass, str]
 
 
-def causes_of(run: RunSummary) -> dict[Key, Cause]:
-    """By class and activity. Of several hosts the one that has most of it speaks."""
+def causes_of(run: RunSummary, source: ProgramSource | None = None) -> dict[Key, Cause]:
+    """By class and activity. Of several hosts the one that has most of it speaks.
+    source: the program's files, where they are given.
+    """
     found: dict[Key, tuple[int, Cause]] = {}
     for host in run.hosts:
         for key, parts in _by_activity(host).items():
             ps = sum(part.ps for part in parts)
             if key not in found or ps > found[key][0]:
                 found[key] = ps, _cause(parts, host)
-    return {key: cause for key, (_, cause) in found.items()}
+    causes = {key: cause for key, (_, cause) in found.items()}
+    return causes if source is None else _tied(causes, run, source)
+
+
+def _tied(
+    causes: dict[Key, Cause], run: RunSummary, source: ProgramSource
+) -> dict[Key, Cause]:
+    """With what the program's source says of the calls in its loop."""
+    places: dict[Key, tuple[str, str]] = {}
+    steps: set[str] = set()
+    for host in run.hosts:
+        for one in host.evidence.spent:
+            if one.activity.startswith(_DISPATCHES):
+                steps.add(one.activity.removeprefix(_DISPATCHES))
+            if one.file and one.function:
+                places.setdefault((one.kind, one.activity), (one.file, one.function))
+    tied: dict[Key, Cause] = {}
+    for key, cause in causes.items():
+        file, function = places.get(key, ("", ""))
+        tie = source.tie(file, function, frozenset(steps))
+        tied[key] = cause
+        if tie is not None:
+            tied[key] = replace(cause, tie=tie.tie, line=tie.line, source=tie.text)
+    return tied
 
 
 def _by_activity(host: HostSummary) -> dict[Key, list[Inside]]:
@@ -80,10 +110,11 @@ def _done(doing: Doing, parts: list[Inside], fraction: float) -> Done:
             steps |= part.steps
             count += part.count
         by = ", ".join(list(names)[:_MOST_NAMED])
-        return Done(doing.words, by, fraction, count / max(steps.bit_count(), 1))
+        per_step = count / max(steps.bit_count(), 1)
+        return Done(doing.words, by, fraction, per_step, doing.slug)
     largest = parts[0]
     per_step = largest.count / max(largest.steps.bit_count(), 1)
-    return Done(doing.words, largest.by, fraction, per_step)
+    return Done(doing.words, largest.by, fraction, per_step, doing.slug)
 
 
 def _does(parts: Sequence[Inside]) -> tuple[Done, ...]:

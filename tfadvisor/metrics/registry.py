@@ -13,6 +13,7 @@ from typing import TypeVar, overload
 
 import msgspec
 
+from tfadvisor.causes import ProgramSource
 from tfadvisor.timeline.attribution.spent import largest_places
 from tfadvisor.timeline.run.run_summary import RunSummary
 from tfadvisor.units import Unit
@@ -24,12 +25,13 @@ class MetricAbsent(Exception):
 
 
 class Settings(msgspec.Struct, frozen=True):
-    """What the user gave, since no trace records it: model parameters, and bandwidth
-    between devices in GB/s.
+    """What the user gave, since no trace records it: model parameters, bandwidth between
+    devices in GB/s, and the program's files.
     """
 
     parameters: int | None = None
     bandwidth_gb_s: float | None = None
+    source: ProgramSource | None = None
 
 
 class Question(msgspec.Struct, frozen=True, weakref=True):

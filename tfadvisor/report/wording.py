@@ -353,13 +353,23 @@ def cause_words(one: ActivityTime) -> str:
     cause = one.cause
     if isinstance(cause, msgspec.UnsetType):
         return ""
-    done = ", ".join(map(_done_words, cause.does))
+    done = ", ".join(
+        filter(None, [_TIES.get(cause.tie or ""), *map(_done_words, cause.does)])
+    )
     if cause.often in ("", "every"):
         return done
     steps = (
         f"in {cause.count} of {cause.of_steps} steps, {duration(cause.worst_ms)} in one"
     )
     return f"{done}; {steps}" if done else steps
+
+
+_TIES = {
+    "argument": "makes an argument of the step",
+    "result": "reads the step's result",
+    "none": "the step does not need it",
+    "step": "is the step",
+}
 
 
 def _done_words(done: Done) -> str:

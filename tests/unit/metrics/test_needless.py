@@ -61,7 +61,7 @@ def test_each_kind_has_a_fix() -> None:
     """The fixes of two rules name in their conditions what they are for."""
     rules = ("debugging-in-step", "input-work-in-step")
     fixes = [fix for one in built_in_rules() if one.id in rules for fix in one.fixes]
-    conditions = " ".join(repr(one.when) for one in fixes)
+    conditions = " ".join(repr(one.needs) for one in fixes)
 
     assert [one.name for one in KINDS if repr(one.name) not in conditions] == []
 

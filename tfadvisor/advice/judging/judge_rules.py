@@ -238,10 +238,12 @@ def _about_work(rule: Rule, metrics: Metrics) -> str:
 
 
 def _applies(fix: FixRule, metrics: Metrics) -> bool:
-    """A fix is for this run when its condition holds and the trace has the numbers that
-    it is filled with.
+    """A fix is for this run when what it needs is shown, nothing that forbids it is, and
+    the trace has the numbers that it is filled with.
     """
-    if fix.when is not None and not evaluate(fix.when, metrics).holds:
+    if fix.needs is not None and not evaluate(fix.needs, metrics).holds:
+        return False
+    if fix.never is not None and evaluate(fix.never, metrics).holds:
         return False
     texts = (fix.do, fix.snippet, fix.side_effect, *fix.env.values())
     names = (name for text in texts for name in placeholders(text))

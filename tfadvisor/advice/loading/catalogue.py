@@ -154,9 +154,10 @@ def _in_fix(field: str, fix: FixRule) -> _Mentions:
     yield from _in_text(f"{field}.side_effect", fix.side_effect)
     for variable, text in fix.env.items():
         yield from _in_text(f"{field}.env.{variable}", text)
-    if fix.when is not None:
-        for name in names_in(fix.when):
-            yield f"{field}.when", name
+    for part, condition in (("needs", fix.needs), ("never", fix.never)):
+        names = [] if condition is None else names_in(condition)
+        for name in names:
+            yield f"{field}.{part}", name
 
 
 def built_in_rules() -> list[Rule]:

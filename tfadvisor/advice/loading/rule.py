@@ -53,7 +53,9 @@ class SavingRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class FixRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One edit. when: only shown if it holds, None for always."""
+    """One edit. needs: what must be shown before it is printed, None for nothing. never:
+    what forbids it where it is shown, None for nothing.
+    """
 
     kind: str
     do: _Text
@@ -61,7 +63,8 @@ class FixRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     env: Mapping[str, str] = {}
     valid_for: _Text
     side_effect: str = ""
-    when: Condition | None = None
+    needs: Condition | None = None
+    never: Condition | None = None
 
 
 class Cap(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -132,9 +135,9 @@ def parse_rule(marked: Marked) -> Rule:
         raise marked.error("", "must be a mapping of fields")
     if "file" in data:
         raise marked.error("file", "is not a field here")
-    for path, holder in _with_conditions(data):
-        condition = parse_condition(marked, f"{path}when", holder["when"])
-        holder["when"] = msgspec.to_builtins(condition)
+    for path, holder, field in _conditions_in(data):
+        condition = parse_condition(marked, f"{path}{field}", holder[field])
+        holder[field] = msgspec.to_builtins(condition)
     try:
         rule = msgspec.convert({**data, "file": marked.file}, Rule)
     except msgspec.ValidationError as error:
@@ -153,15 +156,23 @@ def _trimmed(data: Any) -> Any:
     return data.strip("\n") if isinstance(data, str) else data
 
 
-def _with_conditions(data: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """(path, mapping) of the parts of a rule that have a condition."""
-    parts = [("", data), ("at_most.", data.get("at_most"))]
+_CONDITIONS = ("when", "needs", "never")
+
+
+def _conditions_in(
+    data: dict[str, Any],
+) -> Iterator[tuple[str, dict[str, Any], str]]:
+    """(path, mapping, field) of each condition in a rule."""
     fixes = data.get("fixes")
-    if isinstance(fixes, list):
-        parts += [(f"fixes.{index}.", fix) for index, fix in enumerate(fixes)]
+    parts = [("", data), ("at_most.", data.get("at_most"))]
+    for index, fix in enumerate(fixes if isinstance(fixes, list) else []):
+        parts.append((f"fixes.{index}.", fix))
     for path, part in parts:
-        if isinstance(part, dict) and "when" in part:
-            yield path, part
+        if not isinstance(part, dict):
+            continue
+        for field in _CONDITIONS:
+            if field in part:
+                yield path, part, field
 
 
 _YAML_NAMES = {

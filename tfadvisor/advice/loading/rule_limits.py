@@ -82,7 +82,8 @@ def bounds_of(rule: Rule) -> list[Compare]:
     if rule.at_most is not None:
         found += _comparisons(rule.at_most.when)
     for fix in rule.fixes:
-        found += _comparisons(fix.when)
+        found += _comparisons(fix.needs)
+        found += _comparisons(fix.never)
     return found
 
 

@@ -17,8 +17,10 @@ from msgspec.structs import replace
 
 from tfadvisor.cli.outputs import check_outside, check_page_has_a_file, note, write_form
 from tfadvisor.cli.reading_options import (
+    LEDGER,
     OUTPUT,
     RULES,
+    WHAT,
     Details,
     Output,
     Paths,
@@ -72,6 +74,15 @@ IgnoredBy = Annotated[
         "read what to ignore, [[ignore]], from FILE instead of the nearest "
         "tfadvisor.toml or pyproject.toml",
         RULES,
+    ),
+]
+Source = Annotated[
+    Path | None,
+    option(
+        "--source",
+        "DIR",
+        "folder with the program's files: read, never run",
+        WHAT,
     ),
 ]
 Open = Annotated[
@@ -131,6 +142,7 @@ def analyze(
     paths: Paths,
     reading: Reading,
     showing: Showing,
+    source: Source = None,
     config: IgnoredBy = None,
     fail_on: FailOn = None,
     workers: Workers = None,
@@ -145,6 +157,8 @@ def analyze(
         reading.options(),
         processes=processes(workers),
         ignored=_ignored(config, reading.rules or ()),
+        ledger=LEDGER,
+        source=source,
     )
     read = places(paths)
     chosen = chosen_run(read, options)

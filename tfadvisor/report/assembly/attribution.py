@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from tfadvisor.arrays import median
-from tfadvisor.causes import Cause, causes_of
+from tfadvisor.causes import Cause, ProgramSource, causes_of
 from tfadvisor.metrics.layers import ComputedOp, OpKey, parts_of
 from tfadvisor.metrics.registry import MetricAbsent
 from tfadvisor.metrics.steady import class_shares, counted_hosts, periods_ms
@@ -63,9 +63,11 @@ class _Group(msgspec.Struct, frozen=True):
     """Of the step."""
 
 
-def attribution(run: RunSummary) -> tuple[tuple[ClassTime, ...], str]:
+def attribution(
+    run: RunSummary, source: ProgramSource | None = None
+) -> tuple[tuple[ClassTime, ...], str]:
     """(the classes that take any time, the largest first; why there are none, else "").
-    They add up to the step.
+    They add up to the step. source: the program's files, where they are given.
     """
     try:
         shares = class_shares(run)
@@ -74,7 +76,7 @@ def attribution(run: RunSummary) -> tuple[tuple[ClassTime, ...], str]:
         return (), str(absent)
 
     spent = listed((one.kind, one) for one in _spent(run))
-    causes = causes_of(run)
+    causes = causes_of(run, source)
     found = []
     for kind, share in shares.items():
         if share:
@@ -96,7 +98,7 @@ def attribution(run: RunSummary) -> tuple[tuple[ClassTime, ...], str]:
 
 
 def _with_cause(one: ActivityTime, cause: Cause | None) -> ActivityTime:
-    if cause is None or (not cause.does and not cause.often):
+    if cause is None or not (cause.does or cause.often or cause.tie):
         return one
     return replace(one, cause=cause)
 

@@ -17,6 +17,7 @@ from tfadvisor.advice.loading.catalogue import Catalogue
 from tfadvisor.advice.ranking import BETWEEN_TURNS, Ranking, ranked
 from tfadvisor.advice.savings import calibration
 from tfadvisor.arrays import median, percentile
+from tfadvisor.causes import ProgramSource
 from tfadvisor.metrics.layers import compute_parts
 from tfadvisor.metrics.registry import MetricAbsent, Metrics
 from tfadvisor.metrics.steady import class_shares, periods_ms
@@ -54,10 +55,13 @@ def assemble(
     fired: Fired,
     catalogue: Catalogue,
     evidence: Evidence = NOTHING_MORE,
+    source: ProgramSource | None = None,
 ) -> Report:
-    """The report of one run, by these rules and by what is known beside the trace."""
+    """The report of one run, by these rules and by what is known beside the trace. source:
+    the program's files, where they are given.
+    """
     breakdown = breakdown_of(run)
-    attributed, no_attribution = attribution(run)
+    attributed, no_attribution = attribution(run, source)
     light, no_light = speed_of_light(run, attributed)
     cause = cause_of(breakdown, metrics, _unseen(attributed))
     ranking = ranked(fired, metrics, calibration(), evidence, cause)

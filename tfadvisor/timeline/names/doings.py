@@ -51,6 +51,11 @@ class Doing(IntEnum):
         """As a report says it."""
         return _WORDS[self]
 
+    @property
+    def slug(self) -> str:
+        """As rules have it: `reading-back`."""
+        return self.name.lower().replace("_", "-")
+
 
 _WORDS = {
     Doing.UNKNOWN: "",

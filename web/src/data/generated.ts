@@ -209,6 +209,7 @@ export interface Done {
   by: string;
   fraction: number;
   count: number;
+  slug: string;
 }
 
 /**
@@ -222,6 +223,8 @@ export interface Cause {
   count: number;
   of_steps: number;
   worst_ms: number;
+  line: number | null;
+  source: string;
 }
 
 /**

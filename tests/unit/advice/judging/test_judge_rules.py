@@ -144,7 +144,7 @@ def test_a_rule_of_fixed_severity_promises_nothing() -> None:
 
 
 def test_a_rule_whose_fixes_are_all_for_others_is_not_applicable() -> None:
-    (other, *_) = (fix for fix in LOADER.fixes if fix.when is not None)
+    (other, *_) = (fix for fix in LOADER.fixes if fix.needs is not None)
     outcome = outcome_of(
         replace(LOADER, fixes=(other,)),
         metrics({**FACTS, "framework": "none"}, input_bound_fraction=0.5),

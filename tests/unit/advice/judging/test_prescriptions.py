@@ -48,7 +48,7 @@ def with_everything(rule: Rule, case: Case) -> Metrics:
     metrics = metrics_of(case)
     asked = {
         name
-        for when in (rule.when, *(fix.when for fix in rule.fixes))
+        for when in (rule.when, *(fix.needs for fix in rule.fixes))
         if when is not None
         for name in names_in(when)
     }

@@ -1,0 +1,75 @@
+"""How a call in a program's loop is tied to the step, by the program's own lines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tfadvisor.causes import ProgramSource
+from tfadvisor.causes.program_source import ARGUMENT, NEITHER, RESULT, STEP, Tie
+
+STEPS = frozenset({"train_step"})
+
+
+def tie(folder: Path, body: str, function: str = "call") -> Tie | None:
+    """Of a function that a loop with this body calls."""
+    lines = "".join(f"    {line}\n" for line in body.splitlines())
+    program = f"import time\nfor i in range(9):\n{lines}"
+    (folder / "train.py").write_text(program, encoding="utf-8")
+    return ProgramSource(folder).tie("train.py", function, STEPS)
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("state = train_step(state, call())", ARGUMENT),
+        ("x, y = call(i)\nstate = train_step(state, x, y)", ARGUMENT),
+        ("state = train_step(state, *call(i))", ARGUMENT),
+        ("batch = call()\nx = batch['x']\nstate = train_step(state, x)", ARGUMENT),
+        ("self.batch = call()\nself.state = trainer.train_step(self.batch)", ARGUMENT),
+        ("state, loss = train_step(state, x)\ncall(loss)", RESULT),
+        ("out = train_step(x)\nloss = out[0]\nlog.call(i, value=loss)", RESULT),
+        ("state = train_step(state, x)\ncall(i)", NEITHER),
+    ],
+)
+def test_a_call_is_tied_by_what_flows_into_it_and_out_of_it(
+    tmp_path: Path, body: str, expected: str
+) -> None:
+    found = tie(tmp_path, body)
+
+    assert found is not None
+    assert found.tie == expected
+
+
+def test_the_step_itself_is_the_step(tmp_path: Path) -> None:
+    found = tie(tmp_path, "state = train_step(state, x)", function="train_step")
+
+    assert found == Tie(STEP, 3, "state = train_step(state, x)")
+
+
+@pytest.mark.parametrize("body", ["call()", "train_step(x)", "pass"])
+def test_without_both_calls_in_one_loop_nothing_is_known(
+    tmp_path: Path, body: str
+) -> None:
+    assert tie(tmp_path, body) is None
+
+
+def test_two_files_of_one_name_tell_nothing(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "train.py").write_text("", encoding="utf-8")
+
+    assert tie(tmp_path, "state = train_step(state, call())") is None
+
+
+@pytest.mark.parametrize("text", ["for (", "\0", "é" * 3])
+def test_a_file_that_is_no_program_tells_nothing(tmp_path: Path, text: str) -> None:
+    (tmp_path / "train.py").write_text(text, encoding="utf-8")
+
+    assert ProgramSource(tmp_path).tie("train.py", "call", STEPS) is None
+
+
+def test_a_folder_that_is_not_there_has_no_files(tmp_path: Path) -> None:
+    source = ProgramSource(tmp_path / "absent")
+
+    assert source.tie("train.py", "call", STEPS) is None

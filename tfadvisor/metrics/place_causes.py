@@ -1,0 +1,184 @@
+"""What the host's time is spent on, by the events that lie inside of it: facts that rules
+ask before they name a cure.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from tfadvisor.causes import Cause, Done, causes_of
+from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
+from tfadvisor.metrics.steady import class_shares, counted_hosts
+from tfadvisor.tallies import added_up
+from tfadvisor.timeline.attribution.spent import Spent
+from tfadvisor.timeline.names.doings import Doing
+from tfadvisor.units import Unit
+from tfadvisor.vocabulary import Better, TimeClass
+
+_MOSTLY = 1 / 3
+"""Of the activity's time, that one thing must take to be what it is spent on: most of the
+rest is then what goes with it.
+"""
+_OF_HOST = (TimeClass.INPUT, TimeClass.HOST, TimeClass.LAUNCH)
+_ONE_BY_ONE = (Doing.CONVERTING, Doing.FLATTENING)
+"""What Python does for each value or node."""
+
+
+class _Activity(msgspec.Struct, frozen=True):
+    """An activity of the host that is spent on one thing for the most part."""
+
+    kind: TimeClass
+    name: str
+    place: str
+    done: Done
+    ps: int
+
+
+def _spent_on(question: Question, kind: TimeClass) -> dict[str, list[Spent]]:
+    """The activities of a class."""
+    found: dict[str, list[Spent]] = {}
+    for host in counted_hosts(question.run):
+        for one in host.evidence.spent:
+            if one.kind is kind and one.activity:
+                found.setdefault(one.activity, []).append(one)
+    return found
+
+
+def _activities(question: Question) -> list[_Activity]:
+    """Those of which something inside tells what they are spent on, the longest first."""
+    causes = causes_of(question.run)
+    found: list[_Activity] = []
+    for kind in _OF_HOST:
+        for name, parts in _spent_on(question, kind).items():
+            done = _mostly(causes.get((kind, name)))
+            if done is not None:
+                ps = sum(part.ps for part in parts)
+                found.append(_Activity(kind, name, _place(parts), done, ps))
+    return sorted(found, key=lambda one: -one.ps)
+
+
+def _mostly(cause: Cause | None) -> Done | None:
+    if cause is None or not cause.does:
+        return None
+    done = cause.does[0]
+    return done if done.fraction >= _MOSTLY else None
+
+
+def _place(parts: list[Spent]) -> str:
+    """`rows_of (train.py:17)`; "" where no line is known."""
+    time = added_up(((part.file, part.line, part.function), part.ps) for part in parts)
+    file, line, function = max(time, key=lambda place: time[place])
+    return f"{function} ({file}:{line})" if file and function else ""
+
+
+# Of a class: what its largest activity is spent on.
+
+
+def _largest(question: Question, kind: TimeClass) -> str:
+    """Raises MetricAbsent where the class takes no time."""
+    time = {
+        name: sum(part.ps for part in parts)
+        for name, parts in _spent_on(question, kind).items()
+    }
+    if not time:
+        raise MetricAbsent(f"no step spends time on {kind.label}")
+    return max(time, key=lambda name: time[name])
+
+
+def _register_class(kind: TimeClass) -> None:
+    def cause(question: Question) -> str:
+        largest = _largest(question, kind)
+        done = _mostly(causes_of(question.run).get((kind, largest)))
+        if done is None:
+            raise MetricAbsent(f"nothing inside of {largest} tells what it is spent on")
+        return done.slug
+
+    def tie(question: Question) -> str:
+        if question.settings.source is None:
+            raise MetricAbsent("the program's source is not given: --source DIR")
+        causes = causes_of(question.run, question.settings.source)
+        known = causes.get((kind, _largest(question, kind)))
+        if known is None or known.tie is None:
+            raise MetricAbsent("no loop in the source calls it beside a step")
+        return known.tie
+
+    tie.__name__ = f"{kind.label}_tie"
+    tie.__doc__ = (
+        f"How the activity that takes most of the class `{kind.label}` is tied to the "
+        "step, by the program's source: it makes an argument of it, reads its result, "
+        "does neither (none), or is the step."
+    )
+    fact(tie)
+    cause.__name__ = f"{kind.label}_cause"
+    cause.__doc__ = (
+        f"What the activity that takes most of the class `{kind.label}` is spent on, by "
+        "the events that lie inside of its time: converting, flattening, allocating, "
+        "saving and so on."
+    )
+    fact(cause)
+
+
+for _kind in _OF_HOST:
+    _register_class(_kind)
+
+
+# Of a thing that Python does one by one: how much of the step goes with it, and where.
+
+
+def _done_for(question: Question, doing: Doing) -> list[_Activity]:
+    """Raises MetricAbsent where no activity is spent on it."""
+    mine = [one for one in _activities(question) if one.done.slug == doing.slug]
+    if not mine:
+        raise MetricAbsent(f"no activity of the host is spent on {doing.words}")
+    return mine
+
+
+def _share(question: Question, one: _Activity) -> float:
+    """Of step time."""
+    whole = sum(
+        part.ps
+        for host in counted_hosts(question.run)
+        for part in host.evidence.spent
+        if part.kind is one.kind
+    )
+    return class_shares(question.run)[one.kind] * one.ps / max(whole, 1)
+
+
+def _register_doing(doing: Doing) -> None:
+    def fraction(question: Question) -> float:
+        return sum(_share(question, one) for one in _done_for(question, doing))
+
+    def count(question: Question) -> float:
+        return _done_for(question, doing)[0].done.count
+
+    def event(question: Question) -> str:
+        return _done_for(question, doing)[0].done.by
+
+    def place(question: Question) -> str:
+        first = _done_for(question, doing)[0]
+        if not first.place:
+            raise MetricAbsent("the trace names no line of it")
+        return first.place
+
+    name = doing.slug
+    fraction.__name__ = f"{name}_fraction"
+    fraction.__doc__ = (
+        "Share of step time of the host's activities that are spent, for the most part, "
+        f"on {doing.words}."
+    )
+    count.__name__ = f"{name}_count"
+    count.__doc__ = f"How often a step holds the event that is {doing.words}, at its costliest place."
+    event.__name__ = f"{name}_event"
+    event.__doc__ = f"The event that is {doing.words}, at its costliest place."
+    place.__name__ = f"{name}_place"
+    place.__doc__ = (
+        f"The function of the program in which most time goes into {doing.words}."
+    )
+    metric(unit=Unit.FRACTION, better=Better.LESS)(fraction)
+    metric(unit=Unit.COUNT, better=Better.LESS)(count)
+    fact(event)
+    fact(place)
+
+
+for _doing in _ONE_BY_ONE:
+    _register_doing(_doing)
