@@ -21,12 +21,12 @@ def about_lines(report: Report) -> list[str]:
 def _machines(report: Report) -> list[str]:
     machines = report.machines or ()
     by_words = listed((_machine(one), one.host) for one in machines)
-    told = [
+    notes = [
         f"{_named(hosts, len(machines))}: {words}." for words, hosts in by_words.items()
     ]
-    left = len(told) - _MACHINES
+    left = len(notes) - _MACHINES
     return [
-        *told[:_MACHINES],
+        *notes[:_MACHINES],
         *(
             [f"{count(left)} more machines are set otherwise: --format json."]
             if left > 0
@@ -76,7 +76,7 @@ def _cores(one: MachineInfo) -> str:
 def _gpus(gpus: Iterable[GpuInfo]) -> str:
     words = Counter(map(_gpu, gpus))
     return ", ".join(
-        f"{number} × {told}" if number > 1 else told for told, number in words.items()
+        f"{number} × {text}" if number > 1 else text for text, number in words.items()
     )
 
 
@@ -92,8 +92,8 @@ def _gpu(one: GpuInfo) -> str:
         usual = f" instead of {one.usual_power_limit_w:,.0f} W" if less else ""
         parts.append(f"power limit {one.power_limit_w:,.0f} W{usual}")
     parts += [f"held down by {reason}" for reason in one.slowed_by]
-    told = ", ".join(filter(None, parts))
-    return f"{one.name} ({told})" if told else one.name
+    about = ", ".join(filter(None, parts))
+    return f"{one.name} ({about})" if about else one.name
 
 
 def _meanwhile(report: Report) -> list[str]:
@@ -113,10 +113,10 @@ def _meanwhile(report: Report) -> list[str]:
         ("throttled_fraction", "the quota stopped the program in {} of its periods"),
         ("major_faults_per_step", "{} pages a step came from storage"),
     )
-    told = [
+    measured = [
         words.format(text) for name, words in parts if (text := _told(report, name))
     ]
-    return [f"Meanwhile {', '.join(told)}."] if told else []
+    return [f"Meanwhile {', '.join(measured)}."] if measured else []
 
 
 def _told(report: Report, name: str) -> str:

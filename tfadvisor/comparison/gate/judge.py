@@ -43,14 +43,14 @@ def judge(
     checks += check_relative(config, reports, candidates, baseline)
     checks += check_rules(config, reports[0], candidates, baseline)
     checks = [_broken(check, broken) for check in checks]
-    checks, told = _without_ignored(config, checks, today)
+    checks, notices = _without_ignored(config, checks, today)
 
     comparable = not baseline.refused
     outcome, code = _whole(config, checks, bool(broken), comparable)
     if outcome is not Outcome.CANNOT_TELL:
-        told += _untold(checks)
-    told += _improvements(checks, baseline)
-    told += [f"{name}: {error}" for name, error in broken.items()]
+        notices += _untold(checks)
+    notices += _improvements(checks, baseline)
+    notices += [f"{name}: {error}" for name, error in broken.items()]
     return GateResult(
         outcome=outcome,
         exit_code=code,
@@ -59,7 +59,7 @@ def judge(
         false_alarm_rate=config.false_alarm_rate,
         runs=len(baseline.present()),
         checks=tuple(checks),
-        notices=(*baseline.notices, *told),
+        notices=(*baseline.notices, *notices),
         differences=baseline.differences,
         comparison=_comparison(candidates, baseline),
     )
@@ -127,7 +127,7 @@ def _without_ignored(
 ) -> tuple[list[Check], list[str]]:
     """Checks with what is ignored taken back, and what is to be said about it."""
     found: list[Check] = []
-    told: list[str] = []
+    notices: list[str] = []
     for check in checks:
         entry = config.entry_about(check.name)
         if entry is None or check.outcome not in _MAY_BE_IGNORED:
@@ -137,11 +137,11 @@ def _without_ignored(
             found.append(replace(check, outcome=Outcome.IGNORED, message=why))
         else:
             found.append(check)
-            told.append(
+            notices.append(
                 f"{check.name} was ignored until {entry.expires} ({entry.reason}); "
                 "the gate judges it again."
             )
-    return found, told
+    return found, notices
 
 
 def _whole(

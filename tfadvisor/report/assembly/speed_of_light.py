@@ -41,8 +41,8 @@ def speed_of_light(
     except MetricAbsent as absent:
         return None, str(absent)
     gaps = [*_of_ops(run, bounded, step_ms), *_of_classes(attributed)]
-    told = sorted((one for one in gaps if one.ms > _NOTHING), key=lambda one: -one.ms)
-    return SpeedOfLight(bounded.least, bounded.least * step_ms, tuple(told)), ""
+    shown = sorted((one for one in gaps if one.ms > _NOTHING), key=lambda one: -one.ms)
+    return SpeedOfLight(bounded.least, bounded.least * step_ms, tuple(shown)), ""
 
 
 def _of_ops(run: RunSummary, bounded: BoundedOps, step_ms: float) -> Iterator[LimitGap]:

@@ -142,8 +142,8 @@ def _cells(check: Check) -> list[str]:
 
 
 def _notes(verdict: GateResult) -> list[str]:
-    told = [*verdict.notices, *(f"differs: {one}" for one in verdict.differences)]
-    return [f"- {in_markdown(one)}" for one in told]
+    notices = [*verdict.notices, *(f"differs: {one}" for one in verdict.differences)]
+    return [f"- {in_markdown(one)}" for one in notices]
 
 
 def _foot(verdict: GateResult) -> list[str]:
@@ -193,8 +193,8 @@ def as_html(verdict: GateResult) -> str:
             table(("change", "class", "cause"), causes, (0,)),
         ]
         parts += [f"<p>{prose(one)}</p>" for one in beside_words(verdict.comparison)]
-    told = [*verdict.notices, *(f"differs: {one}" for one in verdict.differences)]
-    parts += [f'<p class="dim">{prose(one)}</p>' for one in told]
+    notices = [*verdict.notices, *(f"differs: {one}" for one in verdict.differences)]
+    parts += [f'<p class="dim">{prose(one)}</p>' for one in notices]
     return whole_page(f"{NAMES[verdict.outcome]}: {verdict.gated.model}", parts)
 
 

@@ -67,10 +67,10 @@ def _shown(page: TextPage, verdict: GateResult, outcome: Outcome) -> None:
     alike = listed((_said(check), check) for check in verdict.of(outcome))
     for (label, words), checks in alike.items():
         first, *more = checks
-        told = first.message
+        message = first.message
         if more:
-            told = f"{first.name} and {len(more)} more: {words}"
-        _beside(page, label, _STYLES.get(outcome, DIM), one_line(told))
+            message = f"{first.name} and {len(more)} more: {words}"
+        _beside(page, label, _STYLES.get(outcome, DIM), one_line(message))
 
 
 def _said(check: Check) -> tuple[str, str]:
@@ -154,14 +154,14 @@ def headline(verdict: GateResult) -> str:
     """What a reviewer reads first: the surest check that failed, and the largest cause
     of a longer step.
     """
-    told = _worst(verdict)
-    if not told:
+    worst = _worst(verdict)
+    if not worst:
         judged = len(verdict.of(Outcome.PASS))
         checks = counted(str(judged), "check", "checks")
         return f"nothing changed in {checks}" if judged else "nothing to judge"
 
-    of_step = [check for check in told if check.name == STEP]
-    first = of_step[0] if of_step else told[0]
+    of_step = [check for check in worst if check.name == STEP]
+    first = of_step[0] if of_step else worst[0]
     words = one_line(first.message).split(";")[0].split(". ")[0].rstrip(".")
     is_open = first.outcome is Outcome.CANNOT_TELL
     if is_open and verdict.outcome is not Outcome.CANNOT_TELL:
@@ -170,7 +170,7 @@ def headline(verdict: GateResult) -> str:
     if cause:
         words += f", {cause}"
 
-    more = len(told) - 1
+    more = len(worst) - 1
     return f"{words}, and {more} more" if more else words
 
 
