@@ -99,12 +99,13 @@ def rated(kept: KeptRun, out: Path, options: Options) -> KeptRun:
 
 
 def note_light(kept: KeptRun) -> None:
-    """How far the step is from what the devices can do, where a report was written before
-    that was known.
+    """How far the step is from what the devices can do, where a report was written
+    before that was known.
     """
     from tfadvisor.report.light import TITLE, light_line
 
-    if line := light_line(kept.report):
+    line = light_line(kept.report)
+    if line:
         note(f"{TITLE.lower()}: {line}")
 
 

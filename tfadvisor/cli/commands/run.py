@@ -245,9 +245,8 @@ def _of_program(
     from tfadvisor.act.record import RecordRequest, recorded_program
 
     wanted = RecordRequest(after_seconds, recording.steps, recording.step)
-    measures_more = recording.ablate
-    shown = not measures_more or place.is_screen
-    stops = recording.then == "stop" or measures_more
+    stops = recording.ablate or recording.then == "stop"
+    shown = place.is_screen or not recording.ablate
     with recorded_program(command, wanted, options) as (program, recorded):
         kept = keep_recording(recorded, recording.out, options)
         if stops:
@@ -257,21 +256,26 @@ def _of_program(
             write_kept(kept, options, place)
         note_kept(kept)
 
-        if not stops and (code := program.let_run()):
+        code = 0 if stops else program.let_run()
+        if code:
             note(f"{' '.join(command)} ended with exit code {code}.")
         if program.program.interrupted:
             raise KeyboardInterrupt
-    if not stops:
-        measured = rated(kept, recording.out, options)
-        if measured is not kept:
-            note_light(measured)
-        kept = measured
 
-    if measures_more:
+    if recording.ablate:
         measured = _ablated(command, kept)
         if measured is not kept or not shown:
             write_kept(measured, options, place)
-    return kept
+        return kept
+    return kept if stops else _rated_at_last(kept, recording, options)
+
+
+def _rated_at_last(kept: KeptRun, recording: Recording, options: Options) -> KeptRun:
+    """With what is known only after the program has ended, which it says."""
+    measured = rated(kept, recording.out, options)
+    if measured is not kept:
+        note_light(measured)
+    return measured
 
 
 def _ablated(command: Sequence[str], kept: KeptRun) -> KeptRun:
