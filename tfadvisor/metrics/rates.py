@@ -14,6 +14,7 @@ from tfadvisor.timeline.names.kernels import Precision, precision_of_type
 from tfadvisor.timeline.run.run_summary import RunSummary
 from tfadvisor.timeline.summary.host_summary import HostSummary
 from tfadvisor.timeline.summary.hot_ops import HotOp
+from tfadvisor.trace.counters import MachineRates
 from tfadvisor.vocabulary import DeviceKind
 
 TRANSCENDENTAL = 16
@@ -111,13 +112,19 @@ def known_rates(run: RunSummary, host: HostSummary) -> Rates:
 
 def _measured(run: RunSummary, host: HostSummary) -> Peaks:
     """Of one of the host's devices, which share its cores."""
+    rates = _beside(run, host)
+    if rates is None:
+        return UNKNOWN
+    devices = max(len(host.devices), 1)
+    return Peaks(
+        None, rates.bytes_per_s / devices, fp32_flops=rates.fp32_flops / devices
+    )
+
+
+def _beside(run: RunSummary, host: HostSummary) -> MachineRates | None:
+    """What was measured of a host; of a run's only one, whatever its file is called."""
+    is_only = len(run.hosts) == 1
     for one in run.counters:
-        rates = one.counted.rates if one.host == host.host and one.counted else None
-        if rates is not None:
-            devices = max(len(host.devices), 1)
-            return Peaks(
-                None,
-                rates.bytes_per_s / devices,
-                fp32_flops=rates.fp32_flops / devices,
-            )
-    return UNKNOWN
+        if one.counted is not None and (is_only or one.host == host.host):
+            return one.counted.rates
+    return None

@@ -34,14 +34,22 @@ def in_words(one: Instruction) -> str:
         return _product(max(sizes, key=lambda size: size.flops))
     made = effect(one)
     parts = [part for part in inside(one) if part.opcode == made]
-    if not parts:
-        return f"{made} to {_short(one.shape)}"
-    last = parts[-1]
+    return _made(made, parts[-1], one) if parts else f"{made} to {_short(one.shape)}"
+
+
+def _made(made: str, last: Instruction, one: Instruction) -> str:
+    """last: the instruction that makes the result, inside of a fusion."""
     if made == "gather":
         return f"gather of {_short(last.shape)} from {_short(operand(last, 0))}"
-    if made in _OF_OPERAND and last.operand_ids:
-        return f"{made} of {_short(operand(last, 0))} to {_short(one.shape)}"
-    return f"{made} to {_short(one.shape)}"
+    result = _short(one.shape)
+    source = _short(operand(last, 0)) if last.operand_ids else result
+    if source == result:
+        return f"{made} of {result}"
+    return (
+        f"{made} of {source} to {result}"
+        if made in _OF_OPERAND
+        else f"{made} to {result}"
+    )
 
 
 def scatter_in(one: Instruction) -> Instruction | None:

@@ -78,9 +78,19 @@ def test_a_scatter_has_values_and_places() -> None:
         (
             ("s32[1000]",),
             hlo.op(2, "sort", "s32[1000]", 1),
-            "sort of s32[1000] to s32[1000]",
+            "sort of s32[1000]",
         ),
-        (("f32[8]",), hlo.op(2, "tanh", "f32[8]", 1), "tanh to f32[8]"),
+        (("f32[8]",), hlo.op(2, "tanh", "f32[8]", 1), "tanh of f32[8]"),
+        (
+            ("f32[]",),
+            hlo.op(2, "broadcast", "f32[8]", 1),
+            "broadcast to f32[8]",
+        ),
+        (
+            ("f32[8,4]",),
+            hlo.op(2, "transpose", "f32[4,8]", 1),
+            "transpose of f32[8,4] to f32[4,8]",
+        ),
     ],
 )
 def test_others_say_what_from_what(

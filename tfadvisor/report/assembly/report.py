@@ -38,6 +38,7 @@ from tfadvisor.report.model import (
 )
 from tfadvisor.report.wording import OTHER
 from tfadvisor.timeline.attribution.spent import NOT_RECORDED
+from tfadvisor.timeline.names.op_path import is_optimizer
 from tfadvisor.timeline.run.run_summary import RunSummary
 from tfadvisor.timeline.summary.host_summary import HostSummary
 from tfadvisor.timeline.timeline_parts import StepKind
@@ -201,8 +202,17 @@ def _largest(run: RunSummary, compute: float) -> str | None:
         for name, _, ps in found.by(attrgetter(what))[:1]:
             share = ps / found.compute_ps * compute
             if share >= _WORTH_A_LOOK:
-                return f"the {what} {name} takes {percent(share)} of the step"
+                return (
+                    f"{_place_in_words(what, name)} takes {percent(share)} of the step"
+                )
     return None
+
+
+def _place_in_words(what: str, name: str) -> str:
+    """`the layer model/dense`; an optimizer's scope is no layer."""
+    if what == "layer" and is_optimizer(name):
+        return f"the optimizer's update ({name})"
+    return f"the {what} {name}"
 
 
 def breakdown_of(run: RunSummary) -> dict[str, float]:

@@ -23,6 +23,7 @@ from tfadvisor.vocabulary import DeviceKind
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from tfadvisor.program.looked_up import LookedUpTable
     from tfadvisor.timeline.summary.main_program import ProgramExcerpts, ProgramPatterns
     from tfadvisor.timeline.summary.program_products import ProgramProducts
 _MOST_KEPT = 2048
@@ -64,6 +65,8 @@ class ProgramSummary(msgspec.Struct, frozen=True):
     """
     products: tuple[ProgramProducts, ...] = ()
     """What its programs multiplied; empty without HLO."""
+    looked_up: tuple[LookedUpTable, ...] = ()
+    """Tables of which its hottest program looks up rows and which it returns changed."""
 
 
 class HostSummary(HostBreakdown, frozen=True):
@@ -187,6 +190,7 @@ def _program(
         hot_ops(one.ops, host.programs, active[index].stated),
         patterns,
         _products(one, host),
+        _looked_up(one, host),
     )
 
 
@@ -198,6 +202,16 @@ def _products(device: DeviceSummary, host: HostTimeline) -> tuple[ProgramProduct
     )  # small traces need none
 
     return program_products(device.ops, host.programs)
+
+
+def _looked_up(device: DeviceSummary, host: HostTimeline) -> tuple[LookedUpTable, ...]:
+    if not host.programs.keys:
+        return ()
+    from tfadvisor.timeline.summary.main_program import (
+        tables_of_main_program,
+    )  # small traces need none
+
+    return tables_of_main_program(device.ops, host.programs)
 
 
 def _telling_device(devices: Sequence[DeviceSummary]) -> int:

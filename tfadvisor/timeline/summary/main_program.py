@@ -22,6 +22,7 @@ from tfadvisor.program.exchanges import (
 from tfadvisor.program.find_modules import Modules
 from tfadvisor.program.flow import Users
 from tfadvisor.program.hlo_text import Shown, shown
+from tfadvisor.program.looked_up import LookedUpTable, looked_up_tables
 from tfadvisor.program.module import Module
 from tfadvisor.program.patterns import unfused_attention
 from tfadvisor.timeline.program_ops import find_instruction
@@ -63,6 +64,17 @@ def program_patterns(table: OpTable, programs: Modules) -> ProgramPatterns | Non
         experts=_names(of_experts, program),
         equal_partitions=_told(equal_partitions, program, 1),
     )
+
+
+def tables_of_main_program(
+    table: OpTable, programs: Modules
+) -> tuple[LookedUpTable, ...]:
+    """Of one device; empty where the trace lacks its hottest program."""
+    program = hottest_program(table, programs)
+    if program is None:
+        return ()
+    found: tuple[LookedUpTable, ...] = _told(looked_up_tables, program, ())
+    return found
 
 
 def _names(

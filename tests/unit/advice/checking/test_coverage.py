@@ -35,6 +35,8 @@ def test_no_rule_cites_a_tip_that_is_not_listed() -> None:
         "LNX-",
         "NVML-",
         "CUPTI-",
+        "CUDA-",
+        "KER-",
         "TPU-",
         "TFG-0.",
     )  # of profilers and systems, and the guide on recording

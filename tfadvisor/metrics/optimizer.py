@@ -1,0 +1,117 @@
+"""What updating the parameters takes, and of which tables only a few rows were used."""
+
+from __future__ import annotations
+
+import re
+
+from tfadvisor.metrics.layers import (
+    ComputedOp,
+    compute_fraction_of,
+    compute_parts,
+    told_by_hlo,
+)
+from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
+from tfadvisor.metrics.steady import counted_hosts
+from tfadvisor.program.looked_up import LookedUpTable
+from tfadvisor.timeline.names.op_path import is_optimizer, without_numbers
+from tfadvisor.timeline.program_ops import InProgram
+from tfadvisor.units import Unit, count
+from tfadvisor.vocabulary import Better
+
+_FOLDERS = ("/optax/", "/keras/src/optimizers/", "/flax/training/train_state.py")
+"""Parts of the paths of files that hold nothing but optimizers."""
+_APPLIES = re.compile(r"^Resource(?:Sparse)?Apply(\w+)$")
+"""TensorFlow's own ops for it: `ResourceApplyAdam`."""
+_SCALES = re.compile(r"^scale_by_(\w+?)\.")
+"""Optax' functions in a stack: `scale_by_adam.<locals>.update_fn`."""
+_SUMS_ROWS = ("UnsortedSegmentSum", "ResourceScatterAdd", "ResourceScatterSub")
+"""Ops in an optimizer's scope that work on gradients that come as rows."""
+_LOOKS_UP = ("GatherV2", "ResourceGather", "ResourceGatherNd")
+_FEW = 0.1
+"""Of a table's rows, what a step may look up at most to touch few of them."""
+
+
+def optimizer_of(part: ComputedOp, known: InProgram | None) -> str:
+    """The optimizer whose update an op is part of, in lower case, `optimizer` where its
+    name is not known; "" for all others.
+    """
+    if part.layer and is_optimizer(part.layer):
+        return without_numbers(part.layer).lower()
+    applies = _APPLIES.match(part.op_type)
+    if applies:
+        return applies.group(1).lower()
+    frames = known.location.frames if known and known.location else ()
+    if not any(folder in one.file for one in frames for folder in _FOLDERS):
+        return ""
+    named = (_SCALES.match(one.function) for one in frames)
+    return next((one.group(1) for one in named if one), "optimizer")
+
+
+@once
+def _updates(question: Question) -> list[tuple[ComputedOp, str]]:
+    """The ops of updates with their optimizer, the largest first. Raises MetricAbsent
+    where neither paths nor HLO say where ops come from.
+    """
+    found = compute_parts(question.run).parts
+    if not any(one.path or one.stack for one in found):
+        raise MetricAbsent("the trace does not say where ops come from")
+    hlo = told_by_hlo(question.run)
+    named = ((one, optimizer_of(one, hlo.get((one.name, one.module)))) for one in found)
+    return [(one, name) for one, name in named if name]
+
+
+@metric(unit=Unit.FRACTION, better=Better.LESS)
+def optimizer_update_fraction(question: Question) -> float:
+    """Share of step time in ops of the optimizer's update: those in its scope (Keras),
+    of its own types (TensorFlow), or that its files make (Optax, Keras on JAX).
+    """
+    return compute_fraction_of(question, [one for one, _ in _updates(question)])
+
+
+@fact
+def optimizer_update_name(question: Question) -> str:
+    """The optimizer, in lower case: `adam`; `optimizer` where the trace does not name it."""
+    names = [name for _, name in _updates(question)]
+    if not names:
+        raise MetricAbsent("no op is part of an optimizer's update")
+    return next((one for one in names if one != "optimizer"), names[0])
+
+
+@fact
+def optimizer_update_op(question: Question) -> str:
+    """The costliest op of the update, with its line where the HLO tells it."""
+    updates = _updates(question)
+    if not updates:
+        raise MetricAbsent("no op is part of an optimizer's update")
+    first = updates[0][0]
+    return f"{first.name} ({first.line})" if first.line else first.name
+
+
+@fact
+def rows_touched(question: Question) -> str:
+    """The embedding table of which a step looks up a few rows while its update writes all
+    of it: `1,280 of the 300,000 rows of params['embed']`; without HLO the layer that
+    looks rows up, where its gradient comes as rows.
+    """
+    tables = [one for one in _tables(question) if one.looked_up <= _FEW * one.rows]
+    if tables:
+        first = tables[0]
+        of = f" of {first.name}" if first.name else ""
+        return (
+            f"{count(first.looked_up)} of the {count(first.rows)} rows{of}, "
+            f"{count(first.width)} numbers each"
+        )
+    found = compute_parts(question.run).parts
+    updates = (one for one, _ in _updates(question))
+    if any(one.op_type in _SUMS_ROWS for one in updates):
+        for one in found:
+            if one.op_type in _LOOKS_UP and one.layer and not is_optimizer(one.layer):
+                return f"the rows that {one.layer} looks up"
+    raise MetricAbsent("no table is known of which a step looks up a few rows")
+
+
+def _tables(question: Question) -> tuple[LookedUpTable, ...]:
+    for host in counted_hosts(question.run):
+        if host.program is not None and host.program.looked_up:
+            return host.program.looked_up
+    return ()
