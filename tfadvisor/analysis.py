@@ -20,6 +20,7 @@ from tfadvisor.causes import ProgramSource
 from tfadvisor.errors import TraceError
 from tfadvisor.files import replace_file
 from tfadvisor.metrics.registry import Metrics, Settings, measure
+from tfadvisor.report import MetricValue, Report, StepsInfo
 from tfadvisor.report.assembly.attribution import attribution
 from tfadvisor.report.assembly.report import assemble, step_ms_of, steps_info
 from tfadvisor.report.assembly.report_tables import run_ops
@@ -33,7 +34,6 @@ from tfadvisor.report.assembly.second_window import (
     unread_note,
     with_lengths_of,
 )
-from tfadvisor.report.model import MetricValue, Report, StepsInfo
 from tfadvisor.timeline.build_host import SELECTION
 from tfadvisor.timeline.host.event_counts import EventCounts, count_events
 from tfadvisor.timeline.run.one_host import Progress, Watch
@@ -53,7 +53,7 @@ from tfadvisor.trace.runs import (
 from tfadvisor.trace.samples import Samples, read_samples
 
 if TYPE_CHECKING:
-    from tfadvisor.report.forms.page_data import PageData
+    from tfadvisor.report import PageData
     from tfadvisor.timeline.host_timeline import HostTimeline
     from tfadvisor.trace.columns import HostTrace
 
@@ -148,19 +148,19 @@ class Analysis(msgspec.Struct, frozen=True, dict=True):
         """Writes the report as one page that needs no network. Raises as `page`, and
         OSError.
         """
-        from tfadvisor.report.forms.html import as_html
+        from tfadvisor.report.forms import as_html
 
         replace_file(Path(path), as_html([self.page()]))
 
     def __repr__(self) -> str:
         """One line: the run, its verdict, its steps."""
-        from tfadvisor.report.forms.notebook import as_line
+        from tfadvisor.report.forms import as_line
 
         return as_line(self.report)
 
     def _repr_html_(self) -> str:
         """For a notebook's cell."""
-        from tfadvisor.report.forms.notebook import as_fragment
+        from tfadvisor.report.forms import as_fragment
 
         return as_fragment(self.report)
 

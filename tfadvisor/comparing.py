@@ -11,6 +11,7 @@ from typing import TypeAlias
 from msgspec.structs import replace
 
 from tfadvisor.analysis import Analysis, analyze
+from tfadvisor.comparison import Comparison, ShownComparison, Side, compare_sides
 from tfadvisor.comparison.baseline.snapshot import (
     NEED_CALLS,
     Snapshot,
@@ -23,13 +24,9 @@ from tfadvisor.comparison.baseline.snapshot_json import (
     SnapshotError,
     from_text,
 )
-from tfadvisor.comparison.change import Comparison
-from tfadvisor.comparison.change_forms import ShownComparison
-from tfadvisor.comparison.side import Side
-from tfadvisor.comparison.split import compare_sides
 from tfadvisor.errors import NothingToCompare, TraceError
 from tfadvisor.files import read_small_text
-from tfadvisor.report.model import Report
+from tfadvisor.report import Report
 from tfadvisor.trace.remote_path import place_of
 from tfadvisor.trace.runs import Readable
 from tfadvisor.vocabulary import TimeClass

@@ -156,6 +156,62 @@ def test_imports_lead_down_the_ladder() -> None:
     assert asked == {"tfadvisor.files imports tfadvisor.trace.remote_path"}
 
 
+FACES = (
+    "report",
+    "report.forms",
+    "comparison",
+    "comparison.statistics",
+    "fleet",
+    "serve",
+)
+"""Packages that other packages import from by their `__init__` alone."""
+DOORS = (
+    "report.assembly",  # the chain of `analysis`
+    "comparison.baseline",
+    "comparison.gate",
+    "comparison.ledger",
+)
+"""Parts of them that are doors of their own."""
+MOST_NAMES = 15
+
+
+@pytest.mark.parametrize("package", FACES)
+def test_a_face_has_few_names_and_each_from_where_it_is(package: str) -> None:
+    name = f"tfadvisor.{package}"
+    tree = tree_of(PACKAGE / package.replace(".", "/") / "__init__.py")
+    imports = [
+        one
+        for one in ast.walk(tree)
+        if isinstance(one, ast.ImportFrom) and (one.module or "").startswith(f"{name}.")
+    ]
+    for_types = {alias.name: one.module for one in imports for alias in one.names}
+
+    module = import_module(name)
+
+    assert set(module.__all__) == set(for_types)
+    assert len(for_types) <= MOST_NAMES
+    for one, home in for_types.items():
+        assert getattr(module, one) is getattr(import_module(home), one)
+
+
+def test_other_packages_see_faces_alone() -> None:
+    faces = {f"tfadvisor.{one}" for one in FACES}
+    doors = tuple(f"tfadvisor.{one}" for one in DOORS)
+    packages = {one.split(".")[0] for one in FACES}
+
+    past = {
+        f"{name} imports {other}"
+        for name, others in import_graph(ast.walk).items()
+        if name != "tfadvisor"
+        for other in others - faces - {"tfadvisor"}
+        if other.split(".")[1] in packages
+        and other.split(".")[1] != name.split(".")[1]
+        and not other.startswith(doors)
+    }
+
+    assert past == set()
+
+
 ABOUT_NO_PACKAGE = {"docs", "differential", "robustness"}
 """Tests of the pages' tools, against other profilers, and of what may go wrong
 anywhere.

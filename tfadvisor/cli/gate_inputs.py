@@ -14,6 +14,7 @@ from tfadvisor.cli.outputs import note
 from tfadvisor.cli.reading_options import chosen_run
 from tfadvisor.cli.recording import bounded
 from tfadvisor.comparing import as_snapshot, comparison_of
+from tfadvisor.comparison import on_page
 from tfadvisor.comparison.baseline.snapshot import (
     DEFAULT_MODEL,
     Snapshot,
@@ -21,14 +22,12 @@ from tfadvisor.comparison.baseline.snapshot import (
     snapshot_of,
 )
 from tfadvisor.comparison.baseline.store import read_store
-from tfadvisor.comparison.change_forms import on_page
 from tfadvisor.comparison.gate.config import DEFAULT_KEEP, Config
 from tfadvisor.comparison.gate.config_file import find_config, read_config
 from tfadvisor.comparison.gate.read_config import known_names, read
 from tfadvisor.errors import NothingToCompare, TraceError, UsageError
-from tfadvisor.report.forms.html import as_html
-from tfadvisor.report.forms.page_data import PageData
-from tfadvisor.report.model import Report
+from tfadvisor.report import PageData, Report
+from tfadvisor.report.forms import as_html
 from tfadvisor.trace.remote_path import place_of
 from tfadvisor.trace.runs import Run, find_runs
 

@@ -25,7 +25,7 @@ from tfadvisor.cli.reading_options import (
 from tfadvisor.cli.typer_commands import option
 from tfadvisor.comparison.gate.forms import VERDICT_FORMS
 from tfadvisor.errors import UsageError
-from tfadvisor.report.forms.form import names_of
+from tfadvisor.report.forms import names_of
 
 if TYPE_CHECKING:
     from tfadvisor.analysis import Options

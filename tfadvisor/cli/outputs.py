@@ -13,7 +13,7 @@ from tfadvisor.errors import UsageError
 from tfadvisor.files import replace_file
 from tfadvisor.html_fragments import as_ascii
 from tfadvisor.printable import in_one_message, without_commands
-from tfadvisor.report.forms.form import Form
+from tfadvisor.report.forms import Form
 from tfadvisor.text_page import screen_of
 from tfadvisor.trace.remote_path import was_address
 

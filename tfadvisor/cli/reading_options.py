@@ -17,7 +17,7 @@ from tfadvisor.cli.outputs import note
 from tfadvisor.cli.typer_commands import argument, option
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import UsageError
-from tfadvisor.report.forms.form import REPORT_FORMS, names_of
+from tfadvisor.report.forms import REPORT_FORMS, names_of
 from tfadvisor.trace.remote_path import place_of
 
 if TYPE_CHECKING:

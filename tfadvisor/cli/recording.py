@@ -26,7 +26,7 @@ from tfadvisor.memory_limits import (
     unpacked_size,
 )
 from tfadvisor.printable import in_one_message, printable
-from tfadvisor.report.forms.form import Form
+from tfadvisor.report.forms import Form
 
 if TYPE_CHECKING:
     from tfadvisor.act.record import KeptRun, RecordedRun
@@ -102,11 +102,11 @@ def note_light(kept: KeptRun) -> None:
     """How far the step is from what the devices can do, where a report was written
     before that was known.
     """
-    from tfadvisor.report.light import TITLE, light_line
+    from tfadvisor.report import LIGHT, light_line
 
     line = light_line(kept.report)
     if line:
-        note(f"{TITLE.lower()}: {line}")
+        note(f"{LIGHT.lower()}: {line}")
 
 
 def write_kept(kept: KeptRun, options: Options, place: ReportPlace) -> None:

@@ -16,12 +16,12 @@ from tfadvisor.comparison.change import (
     OpChange,
 )
 from tfadvisor.printable import in_code, in_markdown, one_line, short_kernel
-from tfadvisor.report.forms.form import Form
+from tfadvisor.report.forms import Form
 from tfadvisor.text_page import DIM, PLAIN, TITLE, Piece, Screen, TextPage
 from tfadvisor.units import counted, duration, percent
 
 if TYPE_CHECKING:
-    from tfadvisor.report.forms.page_data import ComparedRuns
+    from tfadvisor.report import ComparedRuns
 
 
 _MARGIN = 2
@@ -137,7 +137,7 @@ def on_page(
 ) -> ComparedRuns:
     """new, base: places of the runs in the page."""
     # NumPy, which no other form needs
-    from tfadvisor.report.forms.page_data import CauseRow, ComparedRuns
+    from tfadvisor.report import CauseRow, ComparedRuns
 
     rows = [CauseRow(*row) for row in cause_rows(comparison)]
     without_findings = replace(comparison, findings=())  # the page lists them by itself

@@ -15,7 +15,7 @@ import msgspec
 from tfadvisor.advice.findings import Tried
 from tfadvisor.errors import TraceError
 from tfadvisor.files import new_file, only_writer, read_small
-from tfadvisor.report.model import Op, Report
+from tfadvisor.report import Op, Report
 from tfadvisor.units import counted
 
 FORM = 1

@@ -17,7 +17,7 @@ import msgspec
 
 from tfadvisor.comparison.change import MachineSpeed
 from tfadvisor.comparison.side import numbers, stem
-from tfadvisor.report.model import Op
+from tfadvisor.report import Op
 from tfadvisor.tallies import listed
 
 SAME_NAME = "name"

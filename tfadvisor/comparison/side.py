@@ -14,7 +14,8 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from tfadvisor.advice.findings import Finding
-from tfadvisor.report.model import Op, Report, StepInfo
+from tfadvisor.comparison.statistics.ranks import middle_of
+from tfadvisor.report import Op, Report, StepInfo
 from tfadvisor.vocabulary import CLASS_OF_WORK, TIME_CLASSES, Better, Scatter, TimeClass
 
 Text: TypeAlias = Annotated[str, Meta(max_length=4000)]
@@ -183,15 +184,6 @@ def error_of_median(values: Sequence[float]) -> float | None:
     away = [abs(value - middle) for value in values]
     spread = 1.4826 * middle_of(away)
     return 1.2533 * spread / sqrt(len(values))
-
-
-def middle_of(values: Sequence[float]) -> float:
-    """The median; of an even number, the mean of the middle two."""
-    ordered = sorted(values)
-    half = len(ordered) // 2
-    if len(ordered) % 2:
-        return ordered[half]
-    return (ordered[half - 1] + ordered[half]) / 2
 
 
 def _class_error(

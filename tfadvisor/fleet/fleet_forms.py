@@ -10,8 +10,7 @@ import msgspec
 from tfadvisor.fleet.costs import Fleet, RunGroup
 from tfadvisor.html_fragments import table, text
 from tfadvisor.printable import one_line
-from tfadvisor.report.forms.form import Form
-from tfadvisor.report.forms.html import whole_page
+from tfadvisor.report.forms import Form, whole_page
 from tfadvisor.text_page import DIM, PLAIN, TITLE, Screen, TextPage
 from tfadvisor.units import counted, percent
 

@@ -20,7 +20,7 @@ from tfadvisor.advice.findings import Finding
 from tfadvisor.advice.loading.catalogue import Catalogue, load_catalogue
 from tfadvisor.errors import AdvisorError
 from tfadvisor.memory_limits import limited_memory, limits_of_files
-from tfadvisor.report.model import Report
+from tfadvisor.report import Report
 from tfadvisor.trace.remote_path import place_of
 from tfadvisor.trace.runs import Run, recorded_at
 from tfadvisor.trace.stores import Unreachable

@@ -8,7 +8,7 @@ from tfadvisor.printable import one_line
 from tfadvisor.report.model import LimitGap, Place, Report, SpeedOfLight
 from tfadvisor.units import duration, percent
 
-TITLE = "Speed of light"
+LIGHT = "Speed of light"
 _MOST = 4
 """Gaps of the line, the largest."""
 _WORTH_A_WORD = 0.01

@@ -26,7 +26,7 @@ from tfadvisor.comparison.baseline.snapshot import (
 )
 from tfadvisor.errors import NothingToCompare, TraceError, UsageError
 from tfadvisor.files import end_of
-from tfadvisor.report.model import Report
+from tfadvisor.report import Report
 
 _Used = TypeVar("_Used")
 _FIRST_STEPS, _FEWEST_STEPS, _MOST_STEPS = 20, 10, 50

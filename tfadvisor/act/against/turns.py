@@ -11,7 +11,7 @@ import msgspec
 
 from tfadvisor.comparison.gate.result import GateResult, Outcome
 from tfadvisor.errors import TraceError
-from tfadvisor.report.model import Report
+from tfadvisor.report import Report
 
 LOOKS = (11, 16, 24, 36, 54, 81, 120)
 """Turns after which the verdict is looked at. Eleven is the first number at which ranks

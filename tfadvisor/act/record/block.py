@@ -28,7 +28,7 @@ from tfadvisor.act.record.tracing_cost import cost_of_calls
 from tfadvisor.act.record.window import RecordedWindow
 from tfadvisor.analysis import Analysis, Options, check_rules, read_run
 from tfadvisor.errors import UsageError
-from tfadvisor.report.forms.terminal import as_text
+from tfadvisor.report.forms import as_text
 from tfadvisor.text_page import screen_of
 from tfadvisor.trace.counters import ENDING
 from tfadvisor.trace.runs import choose_run, host_of

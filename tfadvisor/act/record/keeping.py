@@ -21,9 +21,9 @@ from tfadvisor.act.record.window import RecordedWindow
 from tfadvisor.advice.findings import CaptureNote
 from tfadvisor.analysis import Options, analyze_run
 from tfadvisor.files import new_file
+from tfadvisor.report import Report
 from tfadvisor.report.assembly.sampled import not_sampled
 from tfadvisor.report.assembly.second_window import NOTE
-from tfadvisor.report.model import Report
 from tfadvisor.trace.counters import ENDING
 from tfadvisor.trace.runs import CALLS_ENDING, LINES_ENDING, Run, choose_run, host_of
 from tfadvisor.trace.samples import SAMPLES_ENDING, read_samples

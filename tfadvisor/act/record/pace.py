@@ -6,7 +6,7 @@ import re
 
 import msgspec
 
-from tfadvisor.report.model import StepsInfo
+from tfadvisor.report import StepsInfo
 from tfadvisor.vocabulary import ROUNDS_OF_THE_LOOP, WHERE_THE_DEVICE_RAN
 
 _COMPILES = 0.05

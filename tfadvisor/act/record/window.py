@@ -22,7 +22,7 @@ from tfadvisor.act.record.pace import Compiling, Pace, pace_of
 from tfadvisor.act.record.rounds import ProgramLoop, first_loop
 from tfadvisor.analysis import Options, ReadRun, read_run
 from tfadvisor.errors import TraceError
-from tfadvisor.report.model import Report
+from tfadvisor.report import Report
 from tfadvisor.trace.counters import ENDING
 from tfadvisor.trace.runs import choose_run
 from tfadvisor.trace.samples import SAMPLES_ENDING

@@ -22,7 +22,7 @@ from tfadvisor.advice.codemods import CODEMODS, LAUNCH_LINE, CodemodRef
 from tfadvisor.advice.findings import Finding, Fix, Patch
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import UsageError
-from tfadvisor.report.model import Report
+from tfadvisor.report import Report
 
 _MOST_LISTED = 8
 Diff = Callable[[str, str, str], str]

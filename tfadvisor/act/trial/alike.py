@@ -7,7 +7,7 @@ from math import sqrt
 
 from tfadvisor.act.trial.effect import deviation_of
 from tfadvisor.act.trial.trial_result import DIFFERS, NOT_CHECKED, SAME
-from tfadvisor.comparison.statistics.distributions import t_quantile
+from tfadvisor.comparison.statistics import t_quantile
 
 Values = Mapping[str, float]
 """Of one run's first steps, as the clock tells them."""

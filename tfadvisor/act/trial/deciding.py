@@ -13,7 +13,7 @@ import msgspec
 
 from tfadvisor.act.trial.effect import Effect, effect_of, smallest_seen
 from tfadvisor.act.trial.trial_result import BETTER, BROKEN, NOT_BETTER, OPEN
-from tfadvisor.comparison.statistics.ranks import levels
+from tfadvisor.comparison.statistics import levels
 
 STAGES = (3, 5, 8, 12)
 RATE = 0.01

@@ -10,13 +10,14 @@ from math import exp, inf, log, sqrt
 import msgspec
 from msgspec.structs import replace
 
-from tfadvisor.comparison.side import middle_of
-from tfadvisor.comparison.statistics.distributions import t_quantile, t_tail
-from tfadvisor.comparison.statistics.ranks import (
+from tfadvisor.comparison.statistics import (
+    middle_of,
     p_above,
     shift,
     smallest_p,
     surely_above,
+    t_quantile,
+    t_tail,
 )
 
 FLOOR = 0.01

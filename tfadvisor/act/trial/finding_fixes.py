@@ -13,8 +13,7 @@ from tfadvisor.act.trial.candidates import Candidate
 from tfadvisor.act.trial.trial_result import Share
 from tfadvisor.advice.codemods import LAUNCH_LINE, CodemodRef
 from tfadvisor.advice.findings import Finding, Fix
-from tfadvisor.report.model import Report
-from tfadvisor.report.wording import advice
+from tfadvisor.report import Report, advice
 
 _PLACEHOLDERS = ("/path/to/", "{")
 """What a fix writes for what only the user knows."""

@@ -19,7 +19,7 @@ from tfadvisor.comparison.ledger import sketch_of
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.files import read_small_text
-from tfadvisor.report.model import Report
+from tfadvisor.report import Report
 from tfadvisor.trace.runs import choose_run
 
 _LARGEST_REPORT = 200_000_000

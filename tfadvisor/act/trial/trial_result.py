@@ -9,7 +9,7 @@ import msgspec
 
 from tfadvisor.comparison.ledger import OUTCOMES
 from tfadvisor.printable import plain
-from tfadvisor.report.model import Tool
+from tfadvisor.report import Tool
 from tfadvisor.version import VERSION
 
 SCHEMA_VERSION = "1"

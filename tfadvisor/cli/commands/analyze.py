@@ -35,13 +35,13 @@ from tfadvisor.cli.reading_options import (
 from tfadvisor.cli.recording import ReportPlace
 from tfadvisor.cli.typer_commands import Command, option, takes
 from tfadvisor.errors import UsageError
-from tfadvisor.report.forms.form import REPORT_FORMS, form_of
-from tfadvisor.report.model import Report
+from tfadvisor.report import Report
+from tfadvisor.report.forms import REPORT_FORMS, form_of
 from tfadvisor.vocabulary import Severity
 
 if TYPE_CHECKING:
     from tfadvisor.analysis import Options
-    from tfadvisor.report.forms.form import Form
+    from tfadvisor.report.forms import Form
     from tfadvisor.trace.runs import Run
 
 _EXAMPLES = """\

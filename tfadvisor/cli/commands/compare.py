@@ -10,13 +10,13 @@ import typer
 from tfadvisor.cli.outputs import check_outside, check_page_has_a_file, note, write_form
 from tfadvisor.cli.reading_options import WHAT, Output, Reading, one_format, places
 from tfadvisor.cli.typer_commands import Command, argument, option
-from tfadvisor.comparison.change_forms import COMPARISON_FORMS
+from tfadvisor.comparison import COMPARISON_FORMS
 from tfadvisor.errors import NothingToCompare, UsageError
-from tfadvisor.report.forms.form import form_of, names_of
+from tfadvisor.report.forms import form_of, names_of
 
 if TYPE_CHECKING:
     from tfadvisor.analysis import Options
-    from tfadvisor.report.forms.form import Form
+    from tfadvisor.report.forms import Form
 
 _EXAMPLES = """\
 Examples:

@@ -23,8 +23,8 @@ from tfadvisor.printable import one_line
 
 if TYPE_CHECKING:
     from tfadvisor.analysis import Options
-    from tfadvisor.report.model import Report
-    from tfadvisor.serve.export.pgle import Profile
+    from tfadvisor.report import Report
+    from tfadvisor.serve import Profile
     from tfadvisor.trace.runs import Run
 
 
@@ -116,8 +116,7 @@ def _new_name(run: Run, form: str) -> Path:
 
 def _to_perfetto(run: Run, options: Options, output: Path) -> Report:
     from tfadvisor.cli.recording import reading_progress
-    from tfadvisor.serve.export.perfetto import export_run
-    from tfadvisor.serve.export.perfetto_conclusions import export_file
+    from tfadvisor.serve import export_file, export_run
 
     if output.is_dir():
         raise UsageError(
@@ -139,8 +138,7 @@ def _to_pgle(paths: list[Path], options: Options, output: Path | None) -> int:
     """
     # other exports need none of it
     from tfadvisor.cli.recording import bounded
-    from tfadvisor.serve.export.pgle import profile
-    from tfadvisor.serve.export.pgle_events import remarks
+    from tfadvisor.serve import profile, remarks
 
     target = output or _new_name(chosen_run(paths[:1], options), "pgle")
     _check_profile(target, paths, options)
@@ -178,8 +176,7 @@ def _check_profile(target: Path, paths: Sequence[Path], options: Options) -> Non
 
 
 def _write_profile(made: Profile, target: Path) -> None:
-    from tfadvisor.serve.export.perfetto_conclusions import export_file
-    from tfadvisor.serve.export.pgle import as_binary
+    from tfadvisor.serve import as_binary, export_file
 
     try:
         with export_file(target) as file:
@@ -206,7 +203,7 @@ def _files(paths: Sequence[Path], options: Options) -> list[Path]:
 
 
 def _print(made: Profile, output: Path, files: int) -> None:
-    from tfadvisor.serve.export.pgle import launch_line
+    from tfadvisor.serve import launch_line
 
     line, notes = launch_line(output, made.framework, made.jax_version)
     executions = sum(one.executions for one in made.costs.values())

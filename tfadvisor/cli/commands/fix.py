@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from tfadvisor.act.repair import At, PatchPlan, Sources
     from tfadvisor.analysis import Options
-    from tfadvisor.report.model import Report
+    from tfadvisor.report import Report
 
 _EXAMPLES = """\
 Examples:

@@ -24,14 +24,13 @@ from tfadvisor.cli.reading_options import (
 )
 from tfadvisor.cli.typer_commands import Command, Commands, argument, option
 from tfadvisor.errors import UsageError
-from tfadvisor.fleet.fleet_forms import FLEET_FORMS
-from tfadvisor.report.forms.form import form_of, names_of
+from tfadvisor.fleet import FLEET_FORMS
+from tfadvisor.report.forms import form_of, names_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tfadvisor.fleet.build import TableUpdate
-    from tfadvisor.fleet.work import Row
+    from tfadvisor.fleet import Row, TableUpdate
 
 _TABLE = "table"
 _EXAMPLES = """\
@@ -117,13 +116,7 @@ def table(
     Runs that the table holds already are read again only when their files, tfadvisor or
     the rules have changed. A run that cannot be read is a row with its error.
     """
-    from tfadvisor.fleet.build import (
-        Labels,
-        bring_up_to_date,  # --help needs none of these
-        find_tasks,
-    )
-    from tfadvisor.fleet.table import arrow
-    from tfadvisor.fleet.work import HowToRead
+    from tfadvisor.fleet import HowToRead, Labels, arrow, bring_up_to_date, find_tasks
     from tfadvisor.timeline.run.local_processes import LocalProcesses
 
     arrow()
@@ -152,8 +145,7 @@ def report(table: TableRead, format: Format = None, output: Output = None) -> in
 
     A run stands for its devices over one hour.
     """
-    from tfadvisor.fleet.costs import summed
-    from tfadvisor.fleet.table import read_table
+    from tfadvisor.fleet import read_table, summed
 
     form = form_of(FLEET_FORMS, format, output)
     check_page_has_a_file(form, output, "fleet")
@@ -167,7 +159,7 @@ def report(table: TableRead, format: Format = None, output: Output = None) -> in
 def _known(output: Path) -> tuple[Row, ...]:
     """The rows that are there. Raises UsageError where something else is called so."""
     from tfadvisor.errors import TraceError
-    from tfadvisor.fleet.table import read_table
+    from tfadvisor.fleet import read_table
 
     if not output.exists():
         return ()

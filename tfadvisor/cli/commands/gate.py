@@ -25,7 +25,7 @@ from tfadvisor.cli.reading_options import Config, PathsOrNone, Reading, places
 from tfadvisor.cli.typer_commands import Command, spread, takes
 from tfadvisor.comparison.gate.forms import FILES, VERDICT_FORMS
 from tfadvisor.errors import UsageError
-from tfadvisor.report.forms.form import Form, form_of
+from tfadvisor.report.forms import Form, form_of
 
 if TYPE_CHECKING:
     from tfadvisor.analysis import Options
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tfadvisor.comparison.baseline.snapshot import Snapshot
     from tfadvisor.comparison.gate.config import Config as Settings
     from tfadvisor.comparison.gate.result import GateResult
-    from tfadvisor.report.model import Report
+    from tfadvisor.report import Report
 
 _EXAMPLES = """\
 Examples:

@@ -50,11 +50,11 @@ def mcp(root: Root = Path()) -> int:
     them writes or runs anything, and paths that lead out of the folder, by links too,
     are refused.
     """
-    from tfadvisor.serve.agents.reports import root_of  # --help needs none of these
+    from tfadvisor.serve import root_of  # --help needs none of these
 
     folder = root_of(root)
     try:
-        from tfadvisor.serve.agents.tools import serve
+        from tfadvisor.serve import serve
     except ImportError as error:
         raise UsageError(
             f"`tfadvisor mcp` needs the MCP SDK, which cannot be loaded ({error}): "

@@ -36,7 +36,7 @@ from tfadvisor.cli.recording import (
 )
 from tfadvisor.cli.typer_commands import Command, argument, option, spread, takes
 from tfadvisor.errors import TraceError, UsageError
-from tfadvisor.report.forms.form import REPORT_FORMS, form_of
+from tfadvisor.report.forms import REPORT_FORMS, form_of
 
 if TYPE_CHECKING:
     from tfadvisor.act.record import KeptRun
@@ -291,8 +291,8 @@ def _ablated(command: Sequence[str], kept: KeptRun) -> KeptRun:
     )
     from tfadvisor.cli.commands.try_out import arm_shown, keep_in_ledger
     from tfadvisor.comparison.ledger import sketch_of
+    from tfadvisor.report import advice
     from tfadvisor.report.assembly.measured import with_measured
-    from tfadvisor.report.wording import advice
 
     times = kept.report.steps.time_ms
     settings = chain.from_iterable(map(settings_of, advice(kept.report)))

@@ -255,7 +255,7 @@ def arm_shown() -> Iterator[Tell]:
 
 def _write(result: TrialResult, form: str, output: Path | None) -> None:
     from tfadvisor.act.trial import as_text
-    from tfadvisor.report.forms.html import as_json
+    from tfadvisor.report.forms import as_json
 
     if output is not None:
         write_output(

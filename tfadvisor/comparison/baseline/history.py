@@ -11,7 +11,7 @@ from html import escape
 from tfadvisor.comparison.baseline.snapshot import Key, Snapshot
 from tfadvisor.html_fragments import table, text
 from tfadvisor.printable import cut, one_line
-from tfadvisor.report.forms.html import whole_page
+from tfadvisor.report.forms import whole_page
 from tfadvisor.tallies import listed
 from tfadvisor.units import duration, percent
 from tfadvisor.vocabulary import FRAMEWORKS, TIME_CLASSES

@@ -19,13 +19,13 @@ from tfadvisor.comparison.side import (
     Side,
     Text,
     hottest,
-    middle_of,
     side_of,
     without_program_number,
 )
+from tfadvisor.comparison.statistics.ranks import middle_of
 from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.git import git
-from tfadvisor.report.model import Report
+from tfadvisor.report import Report
 from tfadvisor.vocabulary import TimeClass
 
 # Which commit and branch a run is of, as CI or git says.

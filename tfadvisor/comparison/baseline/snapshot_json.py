@@ -15,7 +15,7 @@ from msgspec.structs import asdict
 from tfadvisor.comparison.baseline.snapshot import Key, Origin, Snapshot
 from tfadvisor.comparison.side import Count, KnownFinding, Number, Side, Text, Traits
 from tfadvisor.errors import AdvisorError
-from tfadvisor.report.model import Op
+from tfadvisor.report import Op
 from tfadvisor.vocabulary import TIME_CLASSES, Better, Scatter
 
 FORMAT = 1

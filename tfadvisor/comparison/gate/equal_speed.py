@@ -10,7 +10,7 @@ import msgspec
 from tfadvisor.comparison.baseline.snapshot import Snapshot
 from tfadvisor.comparison.ops import Pair, match_ops, op_speed, same_work
 from tfadvisor.comparison.statistics.spread import FEWEST_RUNS
-from tfadvisor.report.model import Op
+from tfadvisor.report import Op
 
 _STEADY = 0.01
 _LEAST_SHARE = 0.5

@@ -20,7 +20,8 @@ from tfadvisor.comparison.gate.surprise import (
     on_scale,
     turned,
 )
-from tfadvisor.comparison.side import Side, middle_of
+from tfadvisor.comparison.side import Side
+from tfadvisor.comparison.statistics.ranks import middle_of
 from tfadvisor.comparison.statistics.spread import Nature, nature_of
 from tfadvisor.tallies import listed
 

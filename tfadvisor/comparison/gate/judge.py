@@ -17,9 +17,10 @@ from tfadvisor.comparison.gate.config import Budget, Config, Relative
 from tfadvisor.comparison.gate.gated_metric import ask
 from tfadvisor.comparison.gate.relative import check_relative
 from tfadvisor.comparison.gate.result import Check, Gated, GateResult, Outcome
-from tfadvisor.comparison.side import KnownFinding, found_of, middle_of
+from tfadvisor.comparison.side import KnownFinding, found_of
 from tfadvisor.comparison.split import compare_sides
-from tfadvisor.report.model import MetricValue, Report
+from tfadvisor.comparison.statistics.ranks import middle_of
+from tfadvisor.report import MetricValue, Report
 from tfadvisor.units import Unit, in_words
 
 _BETTER = "It is better than noise explains"

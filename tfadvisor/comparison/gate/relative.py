@@ -24,10 +24,9 @@ from tfadvisor.comparison.gate.gated_metric import (
 )
 from tfadvisor.comparison.gate.result import Check, Outcome
 from tfadvisor.comparison.gate.surprise import Surprise
-from tfadvisor.comparison.side import middle_of
-from tfadvisor.comparison.statistics.ranks import first_level, levels
+from tfadvisor.comparison.statistics.ranks import first_level, levels, middle_of
 from tfadvisor.comparison.statistics.spread import FEWEST_RUNS
-from tfadvisor.report.model import Report
+from tfadvisor.report import Report
 from tfadvisor.vocabulary import TimeClass
 
 _OF_EXACT = 0.1

@@ -9,9 +9,9 @@ from math import inf, log
 
 import msgspec
 
-from tfadvisor.comparison.side import middle_of
 from tfadvisor.comparison.statistics import signed_rank
 from tfadvisor.comparison.statistics.ranks import (
+    middle_of,
     p_above,
     shift,
     smallest_p,

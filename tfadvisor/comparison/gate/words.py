@@ -8,7 +8,7 @@ from math import expm1, inf, isfinite, log
 import msgspec
 
 from tfadvisor.comparison.gate.gated_metric import GatedMetric
-from tfadvisor.comparison.side import middle_of
+from tfadvisor.comparison.statistics.ranks import middle_of
 from tfadvisor.comparison.statistics.spread import Nature
 from tfadvisor.units import Unit, in_words
 

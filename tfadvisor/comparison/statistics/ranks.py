@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from math import comb, sqrt
 
-from tfadvisor.comparison.side import middle_of
 from tfadvisor.comparison.statistics.distributions import normal_tail
 
 _EXACT_UP_TO = 2000
@@ -79,6 +78,15 @@ def shift(
     (Hodges and Lehmann).
     """
     return middle_of(_differences(base, new))
+
+
+def middle_of(values: Sequence[float]) -> float:
+    """The median; of an even number, the mean of the middle two."""
+    ordered = sorted(values)
+    half = len(ordered) // 2
+    if len(ordered) % 2:
+        return ordered[half]
+    return (ordered[half - 1] + ordered[half]) / 2
 
 
 def _differences(

@@ -12,9 +12,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from math import sqrt
 
-from tfadvisor.comparison.side import middle_of
 from tfadvisor.comparison.statistics.distributions import normal_quantile, normal_tail
-from tfadvisor.comparison.statistics.ranks import bound_at
+from tfadvisor.comparison.statistics.ranks import bound_at, middle_of
 
 _EXACT_UP_TO = 60
 

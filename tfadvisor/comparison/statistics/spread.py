@@ -12,13 +12,14 @@ from math import log, sqrt
 
 import msgspec
 
-from tfadvisor.comparison.side import Traits, middle_of
+from tfadvisor.comparison.side import Traits
 from tfadvisor.comparison.statistics.distributions import (
     normal_quantile,
     normal_tail,
     t_quantile,
     t_tail,
 )
+from tfadvisor.comparison.statistics.ranks import middle_of
 from tfadvisor.vocabulary import Better, Scatter
 
 _CLIP, _OF_CLIPPED = 1.75, 0.8632

@@ -6,8 +6,7 @@ from __future__ import annotations
 
 from tfadvisor.advice.findings import Finding, Fix
 from tfadvisor.printable import cut, one_line, printable
-from tfadvisor.report.light import TITLE as LIGHT
-from tfadvisor.report.light import light_line
+from tfadvisor.report.light import LIGHT, light_line
 from tfadvisor.report.model import Report
 from tfadvisor.report.wording import (
     advice,

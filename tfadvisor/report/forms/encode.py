@@ -42,7 +42,7 @@ _ESCAPES = {
 }
 
 
-def encode(
+def encode_pages(
     pages: Sequence[PageData],
     trace_viewer: str | None = None,
     comparisons: Sequence[ComparedRuns] = (),
@@ -70,7 +70,7 @@ def encode(
 
 
 def encode_comparison(comparison: ComparedRuns) -> str:
-    """One of the comparisons of `encode`, by itself, for a server that answers
+    """One of the comparisons of `encode_pages`, by itself, for a server that answers
     with it.
     """
     return _json(_short(_fields(comparison)))

@@ -29,19 +29,19 @@ def as_html(
     comparisons: Sequence[ComparedRuns] = (),
 ) -> str:
     """One run or several; the page shows the first and compares it with any other.
-    trace_viewer: as for encode.
+    trace_viewer: as for encode_pages.
 
     comparisons: the causes of changes, for those pairs of runs for which they are
     known.
     """
     # NumPy, which only a drawn page needs
-    from tfadvisor.report.forms.encode import encode
+    from tfadvisor.report.forms.encode import encode_pages
 
     template = _TEMPLATE.read_text(encoding="utf-8")
     before, found, after = template.partition(_PLACE)
     assert found, f"{_TEMPLATE} has no place for the data"
     opening = _PLACE.removesuffix("</script>")
-    data = encode(pages, trace_viewer, comparisons)
+    data = encode_pages(pages, trace_viewer, comparisons)
     return f"{before}{opening}{data}</script>{after}"
 
 

@@ -10,8 +10,7 @@ import msgspec
 from tfadvisor.advice.findings import Finding, Fix
 from tfadvisor.printable import in_markdown, printable
 from tfadvisor.report.about import about_lines
-from tfadvisor.report.light import TITLE as LIGHT
-from tfadvisor.report.light import light_line, light_rows
+from tfadvisor.report.light import LIGHT, light_line, light_rows
 from tfadvisor.report.model import Report
 from tfadvisor.report.wording import (
     advice,

@@ -14,8 +14,7 @@ from tfadvisor.advice.findings import Finding, Fix, Verdict
 from tfadvisor.printable import cut, one_line
 from tfadvisor.report.about import about_lines
 from tfadvisor.report.forms.op_table import op_table
-from tfadvisor.report.light import TITLE as LIGHT
-from tfadvisor.report.light import light_line, light_rows
+from tfadvisor.report.light import LIGHT, light_line, light_rows
 from tfadvisor.report.model import ActivityTime, PlacedTime, Report
 from tfadvisor.report.wording import (
     advice,

@@ -22,7 +22,7 @@ from tfadvisor.serve.agents.reports import Reports, Root, patches
 from tfadvisor.version import VERSION
 
 if TYPE_CHECKING:
-    from tfadvisor.report.model import Op
+    from tfadvisor.report import Op
     from tfadvisor.trace.runs import Run
 
 
@@ -111,7 +111,7 @@ class Tools:
         """Say where the step time of a recorded run goes, why, and what to change:
         verdict, findings with their evidence, the place in the source, the edit, and
         what it saves. Begin with the brief form; it is enough for most tasks."""
-        from tfadvisor.report.forms.brief import as_brief
+        from tfadvisor.report.forms import as_brief
 
         chosen, count = self._root.run(path, run, host)
         report = self._reports.report_of(chosen)
@@ -235,7 +235,7 @@ class Tools:
         that add up to it, and how sure each is. Use it after an edit, on a run before
         and a run after it."""
         from tfadvisor.comparing import comparison_of
-        from tfadvisor.comparison.change_forms import as_text
+        from tfadvisor.comparison import as_text
 
         compared = comparison_of(self._side(base, base_run), self._side(new, new_run))
         if detail == "full":

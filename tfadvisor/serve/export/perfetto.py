@@ -11,7 +11,7 @@ import numpy as np
 
 from tfadvisor.analysis import Options, conclude
 from tfadvisor.arrays import distinct
-from tfadvisor.report.model import Report
+from tfadvisor.report import Report
 from tfadvisor.serve.export.perfetto_conclusions import Conclusions, brackets, lanes
 from tfadvisor.serve.export.perfetto_packets import (
     NumberedNames,

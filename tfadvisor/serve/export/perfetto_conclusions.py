@@ -16,8 +16,7 @@ import numpy as np
 
 from tfadvisor.advice.findings import Finding, Fix
 from tfadvisor.files import new_file
-from tfadvisor.report.model import Report
-from tfadvisor.report.wording import evidence_words, location_words, saving_words
+from tfadvisor.report import Report, evidence_words, location_words, saving_words
 from tfadvisor.serve.export.perfetto_packets import (
     NumberedNames,
     TrackNumbers,

@@ -21,9 +21,8 @@ from tfadvisor.comparison.baseline.snapshot import devices_of, programs_of, snap
 from tfadvisor.comparison.baseline.snapshot_json import as_text
 from tfadvisor.errors import AdvisorError, TraceError, UsageError, fault_of_environment
 from tfadvisor.memory_limits import Limits, limited_memory
-from tfadvisor.report.forms.encode import encode, encode_comparison, encode_step
-from tfadvisor.report.forms.html import as_json
-from tfadvisor.report.model import Report
+from tfadvisor.report import Report
+from tfadvisor.report.forms import as_json, encode_comparison, encode_pages, encode_step
 from tfadvisor.serve.tensorboard.cache import (
     COMPARISON,
     PAGE,
@@ -112,7 +111,7 @@ def _analyse(task: dict[str, Any]) -> None:
     _write(folder / SUMMARY, json.dumps(_summary(page.report)))
     with suppress(TraceError):  # no step to compare
         _write(folder / SNAPSHOT, as_text(snapshot_of(page.report)))
-    (folder / PAGE).write_bytes(_packed(encode([page])))
+    (folder / PAGE).write_bytes(_packed(encode_pages([page])))
 
 
 def _write(file: Path, content: str) -> None:
@@ -165,7 +164,7 @@ def _draw(task: dict[str, Any]) -> None:
 
 def _compare(task: dict[str, Any]) -> None:
     from tfadvisor.comparing import comparison_of
-    from tfadvisor.comparison.change_forms import on_page
+    from tfadvisor.comparison import on_page
 
     base, new = (Path(path) for path in task["snapshots"])
     if not (base.exists() and new.exists()):

@@ -11,7 +11,7 @@ from support.pages import page_of, page_of_folder
 from support.places import FIXTURES
 from support.trace_builder import trace
 
-from tfadvisor.report.forms.encode import encode
+from tfadvisor.report.forms.encode import encode_pages
 from tfadvisor.report.forms.html import as_html
 
 HOSTILE = "</script><img src=x onerror=alert(1)><!--<script> & \u2028\u2029"
@@ -26,7 +26,7 @@ def data_of(html: str) -> str:
 def test_the_report_is_inside_with_its_steps_as_columns() -> None:
     page = page_of_folder(FIXTURES / "jax-logging")
 
-    (run,) = json.loads(encode([page]))["runs"]
+    (run,) = json.loads(encode_pages([page]))["runs"]
 
     assert run["report"]["verdict"]["summary"] == page.report.verdict.summary
     assert [one["rule_id"] for one in run["report"]["findings"]] == [
@@ -52,7 +52,7 @@ def test_no_name_can_end_the_data_or_start_markup() -> None:
 
 
 def test_numbers_are_finite_and_short() -> None:
-    text = encode([page_of_folder(FIXTURES / "tf-python-map")])
+    text = encode_pages([page_of_folder(FIXTURES / "tf-python-map")])
 
     assert not {"NaN", "Infinity"} & set(text.replace(":", ",").split(","))
     assert "0.333333333" not in text
@@ -91,7 +91,7 @@ def test_short_names_follow_the_table_of_ops() -> None:
     page = page_of(trace().step(0, 100))
     ops = tuple(op(name, 1.0) for name in names)
 
-    text = encode([replace(page, ops=ops)])
+    text = encode_pages([replace(page, ops=ops)])
 
     (run,) = json.loads(text)["runs"]
     assert list(run["short_names"]) == names

@@ -13,7 +13,7 @@ import pytest
 from support.pages import page_of, page_of_folder
 from support.trace_builder import trace
 
-from tfadvisor.report.forms.encode import encode
+from tfadvisor.report.forms.encode import encode_pages
 from tfadvisor.report.forms.page_data import CauseRow, ComparedRuns
 
 ROOT = Path(__file__).parents[4]
@@ -93,7 +93,9 @@ def test_the_data_of_a_page_are_of_the_types_that_it_is_written_for(
     compared = ComparedRuns(0, 0, "slower", 1.0, (cause,), (), ())
 
     data = json.loads(
-        encode([page_of_folder(ROOT / "fixtures" / folder)], comparisons=[compared])
+        encode_pages(
+            [page_of_folder(ROOT / "fixtures" / folder)], comparisons=[compared]
+        )
     )
 
     check(data, "Data", interfaces(), "data")
@@ -101,7 +103,7 @@ def test_the_data_of_a_page_are_of_the_types_that_it_is_written_for(
 
 def test_empty_tables_have_their_columns() -> None:
     """A host alone: no op, no collective, no call."""
-    (run,) = json.loads(encode([page_of(trace().call("anything", 0, 1))]))["runs"]
+    (run,) = json.loads(encode_pages([page_of(trace().call("anything", 0, 1))]))["runs"]
 
     check(run, "PageData", interfaces(), "run")
     assert run["collectives"]["bytes"] == []
@@ -113,6 +115,6 @@ def test_a_column_of_numbers_stays_one_when_none_is_known() -> None:
         trace().steps(3, period=100).busy("GPU:0", (0, 50), (100, 150), (200, 250))
     )
 
-    (run,) = json.loads(encode([page]))["runs"]
+    (run,) = json.loads(encode_pages([page]))["runs"]
 
     assert set(run["ops"]["flops"]) == {None}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfadvisor.report.forms.form import Form
+from tfadvisor.report.forms import Form
 
 # The forms of a gate's verdict, and those of the files that it writes beside.
 

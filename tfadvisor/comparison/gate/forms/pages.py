@@ -25,7 +25,7 @@ from tfadvisor.comparison.gate.forms.text import (
 from tfadvisor.comparison.gate.result import Check, GateResult, Outcome
 from tfadvisor.html_fragments import prose, table, text
 from tfadvisor.printable import in_code, in_markdown
-from tfadvisor.report.forms.html import whole_page
+from tfadvisor.report.forms import whole_page
 from tfadvisor.units import Unit, in_words
 
 LARGEST = 60 * 1024
