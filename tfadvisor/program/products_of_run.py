@@ -14,7 +14,7 @@ from tfadvisor.program.operations import matrix_flops
 
 _RUNNING = frozenset(("while", "conditional", "call", "async-start"))
 _MULTIPLYING = frozenset(
-    ("dot", "ragged-dot", "scaled-dot", "convolution", "custom-call", "fusion")
+    ("dot", "ragged-dot", "scaled-dot", "convolution", "custom-call")
 )
 
 
@@ -45,13 +45,14 @@ def products_of_run(module: Module) -> tuple[ProductOfRun, ...]:
         for computation in module.computations
         if computation.id in times
         for one in computation.instructions
-        if one.opcode in _MULTIPLYING
+        if one.opcode == "fusion" or one.opcode in _MULTIPLYING
     )
     return tuple(one for one in found if one is not None)
 
 
 def _product(one: Instruction, times: int | None) -> ProductOfRun | None:
-    flops = sum(matrix_flops(part) or 0 for part in inside(one))
+    parts = [part for part in inside(one) if part.opcode in _MULTIPLYING]
+    flops = sum(matrix_flops(part) or 0 for part in parts)
     if not flops:
         return None
     is_library = one.opcode == "custom-call"

@@ -31,17 +31,17 @@ class LightRow(msgspec.Struct, frozen=True):
 
 def light_line(report: Report) -> str:
     """`9.0 ms of 70.0 ms (13%): products and convolutions at 61% of arithmetic +6.0 ms,
-    launch +14 ms; model FLOPs utilisation 34%`. Empty where it is not known.
+    launch +14 ms; model FLOPs utilisation 34%`. Empty where neither is known.
     """
     light = report.speed_of_light
+    utilised = utilisation(report)
     if light is None:
-        return ""
+        return f"not known; {utilised}" if utilised else ""
     step = _step_ms(light)
     gaps = [one for one in light.gaps if one.ms >= _WORTH_A_WORD * step][:_MOST]
     words = f"{duration(light.ms)} of {duration(step)} ({_share(light.fraction)})"
     if gaps:
         words += f": {', '.join(map(_gap, gaps))}"
-    utilised = utilisation(report)
     return f"{words}; {utilised}" if utilised else words
 
 
