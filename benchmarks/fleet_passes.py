@@ -51,7 +51,7 @@ def main() -> None:
                 flush=True,
             )
         print(
-            row("report", given.runs, *timed([COMMAND, "fleet", "report", table])),
+            row("report", given.runs, *timed([COMMAND, "fleet", table])),
             flush=True,
         )
         few = built(given.data, given.again)

@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tfadvisor.fleet.build import Labels, TableUpdate, bring_up_to_date, find_tasks
+    from tfadvisor.fleet.build import (
+        Labels,
+        RunsFound,
+        TableUpdate,
+        bring_up_to_date,
+        find_tasks,
+        read_rows,
+    )
     from tfadvisor.fleet.costs import summed
     from tfadvisor.fleet.fleet_forms import FLEET_FORMS
     from tfadvisor.fleet.table import arrow, read_table
@@ -20,10 +27,12 @@ else:
             "HowToRead": "work",
             "Labels": "build",
             "Row": "work",
+            "RunsFound": "build",
             "TableUpdate": "build",
             "arrow": "table",
             "bring_up_to_date": "build",
             "find_tasks": "build",
+            "read_rows": "build",
             "read_table": "table",
             "summed": "costs",
         },
@@ -34,10 +43,12 @@ __all__ = [
     "HowToRead",
     "Labels",
     "Row",
+    "RunsFound",
     "TableUpdate",
     "arrow",
     "bring_up_to_date",
     "find_tasks",
+    "read_rows",
     "read_table",
     "summed",
 ]

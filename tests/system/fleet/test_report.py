@@ -128,13 +128,13 @@ def test_the_command_in_every_form(tmp_path: Path, say) -> None:
         table, {one.place: one for one in [row("a", team="vision"), row("b", day=3)]}
     )
 
-    code, out, _ = say("fleet", "report", table)
+    code, out, _ = say("fleet", table)
     assert code == 0
     assert "2 runs, 16 device-hours" in out
     assert "8 device-hours (50%)" in out
-    assert say("fleet", "report", table, "-o", tmp_path / "fleet.html")[0] == 0
+    assert say("fleet", table, "-o", tmp_path / "fleet.html")[0] == 0
     assert "<h2>By team</h2>" in (tmp_path / "fleet.html").read_text()
-    code, out, _ = say("fleet", "report", table, "--format", "json")
+    code, out, _ = say("fleet", table, "--format", "json")
     assert json.loads(out)["whole"]["lost"] == 8
 
 
@@ -142,7 +142,7 @@ def test_the_command_in_every_form(tmp_path: Path, say) -> None:
 def test_what_is_no_table(tmp_path: Path, say, content: bytes) -> None:
     (tmp_path / "runs.parquet").write_bytes(content)
 
-    code, out, err = say("fleet", "report", tmp_path / "runs.parquet")
+    code, out, err = say("fleet", tmp_path / "runs.parquet")
 
     assert (code, out) == (3, "")
     assert "is no table of runs" in err
@@ -151,7 +151,33 @@ def test_what_is_no_table(tmp_path: Path, say, content: bytes) -> None:
 def test_a_parquet_file_of_something_else(tmp_path: Path, say) -> None:
     pq.write_table(pa.table({"x": [1]}), tmp_path / "other.parquet")
 
-    code, _, err = say("fleet", "report", tmp_path / "other.parquet")
+    code, _, err = say("fleet", tmp_path / "other.parquet")
 
     assert code == 3
     assert "is no table of runs" in err
+
+
+def test_folders_are_read_without_a_table(logs: Path, tmp_path: Path, say) -> None:
+    """Of four runs one cannot be read; the same as by way of a table."""
+    code, out, err = say("fleet", logs, "--labels", "{team}/{model}")
+    assert (code, err) == (0, "")
+    assert (
+        say(
+            *("fleet", logs, "--labels", "{team}/{model}", "-o", tmp_path / "r.parquet")
+        )[0]
+        == 0
+    )
+
+    assert say("fleet", tmp_path / "r.parquet")[1] == out
+    assert "By team" in out
+    assert say("fleet", logs, "-o", tmp_path / "fleet.html")[0] == 0
+    assert "<h2>By cause</h2>" in (tmp_path / "fleet.html").read_text()
+
+
+def test_a_table_is_no_source_of_a_table(tmp_path: Path, say) -> None:
+    write_table(tmp_path / "a.parquet", {"a": row("a")})
+
+    code, _, err = say("fleet", tmp_path / "a.parquet", "-o", tmp_path / "b.parquet")
+
+    assert code == 2
+    assert "is a table already" in err

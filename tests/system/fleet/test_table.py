@@ -193,13 +193,13 @@ def test_without_labels_the_first_folder_is_the_model(logs: Path) -> None:
 
 
 def test_something_else_is_not_overwritten(logs: Path, tmp_path: Path, say) -> None:
-    (tmp_path / "notes.txt").write_text("mine")
+    (tmp_path / "notes.parquet").write_text("mine")
 
-    code, _, err = say("fleet", logs, "-o", tmp_path / "notes.txt")
+    code, _, err = say("fleet", logs, "-o", tmp_path / "notes.parquet")
 
     assert code == 2
     assert "is no table of runs" in err
-    assert (tmp_path / "notes.txt").read_text() == "mine"
+    assert (tmp_path / "notes.parquet").read_text() == "mine"
 
 
 def test_nothing_is_written_into_what_is_read(logs: Path, say) -> None:

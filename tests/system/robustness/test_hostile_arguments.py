@@ -41,7 +41,7 @@ NAMES: dict[str, list[str]] = {
     "baseline history": ["baseline", "history", "--store", LONG],
     "fleet": ["fleet", LONG, "-o", "{none}"],
     "fleet -o": ["fleet", "{logdir}", "-o", LONG],
-    "fleet report": ["fleet", "report", LONG],
+    "fleet of a table": ["fleet", f"{LONG}.parquet"],
     "export": ["export", LONG, "--to", "perfetto"],
     "export -o": ["export", "{trace}", "--to", "perfetto", "-o", LONG],
     "export --to pgle": ["export", LONG, "--to", "pgle", "-o", "{none}.pb"],
@@ -170,7 +170,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-CODES = {"fleet report": 3, "run --attach": 3, "a rule": 5}
+CODES = {"fleet of a table": 3, "run --attach": 3, "a rule": 5}
 """Of calls that do not end with 2, as a mistake in the arguments does."""
 FINE = {"a flag", "a flag's version", "compare", "rules list", "explain"}
 """Calls that nothing is wrong with: versions and levels have any number of digits, and

@@ -4,11 +4,13 @@ it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
+import msgspec
 import typer
 
 from tfadvisor.cli.outputs import check_outside, check_page_has_a_file, note, write_form
@@ -22,54 +24,38 @@ from tfadvisor.cli.reading_options import (
     places,
     processes,
 )
-from tfadvisor.cli.typer_commands import Command, Commands, argument, option
-from tfadvisor.errors import UsageError
+from tfadvisor.cli.typer_commands import Command, argument, option, takes
+from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.fleet import FLEET_FORMS
 from tfadvisor.report.forms import form_of, names_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tfadvisor.fleet import Row, TableUpdate
+    from tfadvisor.fleet import Row, RunsFound, TableUpdate
 
-_TABLE = "table"
+_TABLE = ".parquet"
+"""The suffix of a table."""
+_MOST_NAMED = 5
 _EXAMPLES = """\
 Examples:
-  tfadvisor fleet logs/ -o runs.parquet     a row for every run below
+  tfadvisor fleet logs/                     what costs most, of every run below
+  tfadvisor fleet logs/ -o fleet.html       the same as a page
+  tfadvisor fleet logs/ -o runs.parquet     a row a run; only new ones next time
+  tfadvisor fleet runs.parquet              what costs most, from such a table
   tfadvisor fleet gs://bucket/logs --labels '{team}/{model}' -o runs.parquet
-  tfadvisor fleet report runs.parquet       what costs most
-  tfadvisor fleet report runs.parquet -o fleet.html
 
-The next time only new runs are read. It needs: pip install 'tfadvisor[fleet]'
+A table needs: pip install 'tfadvisor[fleet]'
 
 Exit codes: 0 fine (also where some runs have no report: their rows say why), 2
 usage, 3 a source or the table cannot be read."""
-
-
-class _TableOrReport(Commands):
-    """`fleet SOURCE…` makes the table; the other commands read one."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """A source in place of a command is for the table."""
-        if args and args[0] not in self.commands and args[0] not in ("-h", "--help"):
-            args = [_TABLE, *args]
-        return list(super().parse_args(ctx, args))
-
 
 Sources = Annotated[
     list[str],
     argument(
         "SOURCE",
-        "folders with runs anywhere below, or addresses of such",
+        "folders with runs anywhere below, addresses of such, or tables that -o wrote",
         path_type=str,
-    ),
-]
-TableFile = Annotated[
-    Path,
-    option(
-        "--output -o",
-        "FILE",
-        "the table, a Parquet file; what it holds already is kept",
     ),
 ]
 LabelsBy = Annotated[
@@ -81,84 +67,107 @@ LabelsBy = Annotated[
         WHAT,
     ),
 ]
-TableRead = Annotated[
-    str, argument("TABLE", "what `tfadvisor fleet` wrote", path_type=str)
-]
 Format = Annotated[
     str | None, one_format(names_of(FLEET_FORMS), "format of the report")
 ]
 
-app = typer.Typer(
-    cls=_TableOrReport,
-    help="Many runs as one table, a row a run, and what they say the fleet loses.",
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """How runs are found and read, as the options of the command say it."""
+
+    labels: LabelsBy = None
+    rules: RuleFolders = None
+    disable: Disabled = None
+    workers: Workers = None
+
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command(
+    "fleet",
+    cls=Command,
     epilog=_EXAMPLES,
     short_help="many runs as one table, and what costs most",
-    add_completion=False,
 )
-
-
-@app.command(
-    _TABLE,
-    cls=Command,
-    short_help="write or update the table (the word may be left out)",
-)
-def table(
-    sources: Sources,
-    output: TableFile,
-    labels: LabelsBy = None,
-    rules: RuleFolders = None,
-    disable: Disabled = None,
-    workers: Workers = None,
+@takes(Finding)
+def fleet(
+    sources: Sources, finding: Finding, format: Format = None, output: Output = None
 ) -> int:
-    """Write a row for every run below the sources: verdict, step time, classes, first
-    finding, saving, devices.
+    """Say what many runs lose: device-hours by cause, first finding, team and model. A
+    run stands for its devices over one hour.
 
-    Runs that the table holds already are read again only when their files, tfadvisor or
-    the rules have changed. A run that cannot be read is a row with its error.
+    With -o FILE.parquet it writes a row for every run below the sources instead:
+    verdict, step time, classes, first finding, saving, devices. Runs that the table
+    holds already are read again only when their files, tfadvisor or the rules have
+    changed. A run that cannot be read is a row with its error.
     """
-    from tfadvisor.fleet import HowToRead, Labels, arrow, bring_up_to_date, find_tasks
-    from tfadvisor.timeline.run.local_processes import LocalProcesses
-
-    arrow()
     found = places(sources)
-    check_outside(output, found, "--output")
-    known = _known(output)
-    how = HowToRead(
-        tuple(str(one.absolute() if one.is_dir() else one) for one in rules or ()),
-        tuple(disable or ()),
-    )
-    runs = find_tasks(found, Labels(labels), how)
-    with _progress() as done:
-        outcome = bring_up_to_date(
-            known, runs, LocalProcesses(processes(workers)), output, done
-        )
-    _tell(outcome, output)
-    return 0
+    if output is not None:
+        check_outside(output, found, "--output")
+    if output is not None and output.suffix == _TABLE:
+        return _write_table(found, finding, output)
 
-
-@app.command(
-    "report", cls=Command, short_help="what costs the fleet most, from a table"
-)
-def report(table: TableRead, format: Format = None, output: Output = None) -> int:
-    """Say what costs the fleet most device-hours: by cause, first finding, team and
-    model; over time; what got worse.
-
-    A run stands for its devices over one hour.
-    """
-    from tfadvisor.fleet import read_table, summed
+    from tfadvisor.fleet import summed  # --help needs none of it
 
     form = form_of(FLEET_FORMS, format, output)
     check_page_has_a_file(form, output, "fleet")
-    (place,) = places([table])
-    if output is not None:
-        check_outside(output, [place], "--output")
-    write_form(form, summed(read_table(place)), output)
+    write_form(form, summed(_rows(found, finding)), output)
     return 0
+
+
+def _write_table(sources: Sequence[Path], finding: Finding, output: Path) -> int:
+    """Brings the table up to date, and says what was new."""
+    from tfadvisor.fleet import arrow, bring_up_to_date
+    from tfadvisor.timeline.run.local_processes import LocalProcesses
+
+    arrow()
+    for source in sources:
+        if source.suffix == _TABLE:
+            raise UsageError(
+                f"{source} is a table already. Give folders with runs, or for a report "
+                "another -o."
+            )
+    known = _known(output)
+    runs = _runs(sources, finding)
+    engine = LocalProcesses(processes(finding.workers))
+    with _progress() as done:
+        update = bring_up_to_date(known, runs, engine, output, done)
+    _say(update, output)
+    return 0
+
+
+def _rows(sources: Sequence[Path], finding: Finding) -> list[Row]:
+    """Of tables their rows, and of folders a row a run."""
+    from tfadvisor.fleet import read_rows, read_table
+    from tfadvisor.timeline.run.local_processes import LocalProcesses
+
+    rows: list[Row] = []
+    folders: list[Path] = []
+    for source in sources:
+        if source.suffix == _TABLE:
+            rows += read_table(source)
+        else:
+            folders.append(source)
+    if not folders:
+        return rows
+
+    engine = LocalProcesses(processes(finding.workers))
+    with _progress() as done:
+        return rows + read_rows(_runs(folders, finding), engine, done)
+
+
+def _runs(folders: Sequence[Path], finding: Finding) -> RunsFound:
+    """Raises TraceError for a folder that holds none."""
+    from tfadvisor.fleet import HowToRead, Labels, find_tasks
+
+    rules = [one.absolute() if one.is_dir() else one for one in finding.rules or ()]
+    how = HowToRead(tuple(map(str, rules)), tuple(finding.disable or ()))
+    return find_tasks(folders, Labels(finding.labels), how)
 
 
 def _known(output: Path) -> tuple[Row, ...]:
     """The rows that are there. Raises UsageError where something else is called so."""
-    from tfadvisor.errors import TraceError
     from tfadvisor.fleet import read_table
 
     if not output.exists():
@@ -172,8 +181,6 @@ def _known(output: Path) -> tuple[Row, ...]:
 @contextmanager
 def _progress() -> Iterator[Callable[[int, int], None]]:
     """A bar on a terminal; nothing elsewhere."""
-    import sys
-
     if not sys.stderr.isatty():
         yield lambda done, total: None
         return
@@ -197,18 +204,17 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-def _tell(outcome: TableUpdate, output: Path) -> None:
-    failed = (
-        f", {len(outcome.failed):,} of them without a report" if outcome.failed else ""
-    )
-    gone = f", {outcome.gone:,} of runs that are gone" if outcome.gone else ""
+def _say(update: TableUpdate, output: Path) -> None:
+    gone = f", {update.gone:,} of runs that are gone" if update.gone else ""
+    failed = ""
+    if update.failed:
+        failed = f", {len(update.failed):,} of them without a report"
     note(
-        f"{output}: {outcome.rows:,} rows{gone}; {outcome.read:,} runs were new or "
+        f"{output}: {update.rows:,} rows{gone}; {update.read:,} runs were new or "
         f"changed{failed}."
     )
-    for row in outcome.failed[:5]:
+    for row in update.failed[:_MOST_NAMED]:
         note(f"{row.place}: {row.error}")
-    if len(outcome.failed) > 5:
-        note(
-            f"and {len(outcome.failed) - 5:,} more: their rows have the column `error`."
-        )
+    more = len(update.failed) - _MOST_NAMED
+    if more > 0:
+        note(f"and {more:,} more: their rows have the column `error`.")
