@@ -54,9 +54,18 @@ class Against(msgspec.Struct, frozen=True):
 class SideUnrecorded(TraceError):
     """A side that gave no recording. lines: the last that the program printed."""
 
-    def __init__(self, side: str, error: TraceError, lines: Sequence[str]) -> None:
+    def __init__(
+        self,
+        side: str,
+        error: TraceError,
+        lines: Sequence[str],
+    ) -> None:
         """side: its name. error: what the recorder said."""
-        super().__init__(f"{side}: {error.place}", error.cause, error.remedy)
+        super().__init__(
+            f"{side}: {error.place}",
+            error.cause,
+            error.remedy,
+        )
         self.lines = lines
 
 
@@ -66,7 +75,12 @@ class CommitSide:
     """
 
     def __init__(
-        self, name: str, tree: Path, logs: Path, asked: Against, commits: Commits
+        self,
+        name: str,
+        tree: Path,
+        logs: Path,
+        asked: Against,
+        commits: Commits,
     ) -> None:
         """name: as `HEAD 1a2b3c4`. logs: a folder for traces and what the program
         prints, outside of the work tree.
@@ -88,7 +102,11 @@ class CommitSide:
         """
         if self._shown is None:
             first = RecordRequest(None, _FIRST_STEPS)
-            report, self._shown = self._recorded(first, seconds, self._kept)
+            report, self._shown = self._recorded(
+                first,
+                seconds,
+                self._kept,
+            )
             self._step_ms = max(step_ms_of(report), 0.01)
             return report
 
@@ -98,7 +116,11 @@ class CommitSide:
         wanted = RecordRequest(
             None, steps, python_tracer=False, first_look_seconds=look
         )
-        return self._recorded(wanted, seconds, lambda recorded: recorded.chosen.report)
+        return self._recorded(
+            wanted,
+            seconds,
+            lambda recorded: recorded.chosen.report,
+        )
 
     def snapshot(self, judged: Report) -> Snapshot:
         """With the findings of what is shown of the side: whether calls of Python are
@@ -109,16 +131,29 @@ class CommitSide:
             found = snapshot_of(judged, model, labels)
             shown = snapshot_of(self.shown(), model, labels)
         except TraceError as error:
-            raise NothingToCompare(self.name, error.cause, error.remedy) from error
+            raise NothingToCompare(
+                self.name,
+                error.cause,
+                error.remedy,
+            ) from error
 
-        side = replace(found.side, name=self.name, findings=shown.side.findings)
+        side = replace(
+            found.side,
+            name=self.name,
+            findings=shown.side.findings,
+        )
         return replace(found, side=side)
 
     def _kept(self, recorded: RecordedRun) -> tuple[Report, Report]:
         """(what is judged, what is shown)."""
         judged = (recorded.before or recorded.chosen).report
         options = self._asked.options
-        kept = keep(recorded, self._logs / "logdir", datetime.now(), options)
+        kept = keep(
+            recorded,
+            self._logs / "logdir",
+            datetime.now(),
+            options,
+        )
         return judged, kept.report
 
     def _recorded(
@@ -137,10 +172,19 @@ class CommitSide:
 
         self._logs.mkdir(parents=True, exist_ok=True)
         log = self._logs / "output.log"
-        environment = environment_of(self._commits, self._tree, os.environ)
+        environment = environment_of(
+            self._commits,
+            self._tree,
+            os.environ,
+        )
         command, options = self._asked.command, self._asked.options
         with log.open("wb") as output:
-            launch = Launch(folder, environment, output, seconds)
+            launch = Launch(
+                folder,
+                environment,
+                output,
+                seconds,
+            )
             try:
                 with recorded_program(command, wanted, options, launch) as found:
                     running, recorded = found

@@ -28,7 +28,11 @@ from tfadvisor.units import duration
 Told = Callable[[str], None]
 
 
-def judged_against(asked: Against, config: Config, tell: Told) -> GateResult:
+def judged_against(
+    asked: Against,
+    config: Config,
+    tell: Told,
+) -> GateResult:
     """Raises UsageError, TraceError. tell: takes lines for who waits."""
     commits = commits_of(asked.folder, asked.ref)
     _tell_about(commits, tell)
@@ -50,10 +54,24 @@ def judged_against(asked: Against, config: Config, tell: Told) -> GateResult:
             tell(f"turn {number + 1}: {head_step} against {base_step} a step")
             return Turn(found[base], found[head])
 
-        def judged(turns: list[Turn], share: float) -> GateResult:
-            return verdict_of(base, head, turns, config, share)
+        def judged(
+            turns: list[Turn],
+            share: float,
+        ) -> GateResult:
+            return verdict_of(
+                base,
+                head,
+                turns,
+                config,
+                share,
+            )
 
-        return in_turns(turn, judged, asked.seconds, tell=tell)
+        return in_turns(
+            turn,
+            judged,
+            asked.seconds,
+            tell=tell,
+        )
 
 
 def _from_top(link: str, commits: Commits) -> str:
@@ -101,6 +119,16 @@ def verdict_of(
     )
     asked = replace(config, false_alarm_rate=config.false_alarm_rate * share)
     today = datetime.now(timezone.utc).date()
-    found = judge(asked, [head.shown()], after, baseline, today)
+    found = judge(
+        asked,
+        [head.shown()],
+        after,
+        baseline,
+        today,
+    )
     gated = replace(found.gated, against=base.name)
-    return replace(found, false_alarm_rate=config.false_alarm_rate, gated=gated)
+    return replace(
+        found,
+        false_alarm_rate=config.false_alarm_rate,
+        gated=gated,
+    )

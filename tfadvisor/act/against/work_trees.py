@@ -73,7 +73,12 @@ def commits_of(folder: Path, ref: str) -> Commits:
         ) from error
     base = _commit(root, ref)
     try:
-        head = git(root, "rev-parse", "--verify", "HEAD^{commit}")
+        head = git(
+            root,
+            "rev-parse",
+            "--verify",
+            "HEAD^{commit}",
+        )
     except GitRefused as error:
         raise UsageError(
             f"--against {ref}: the repository has no commit yet."
@@ -82,7 +87,14 @@ def commits_of(folder: Path, ref: str) -> Commits:
     if changed:
         head = git(root, "stash", "create") or head
     inside = git(folder, "rev-parse", "--show-prefix").rstrip("/")
-    return Commits(root, inside, ref, base, head, changed)
+    return Commits(
+        root,
+        inside,
+        ref,
+        base,
+        head,
+        changed,
+    )
 
 
 def _commit(root: Path, ref: str) -> str:
@@ -167,7 +179,10 @@ class WorkTrees(msgspec.Struct, frozen=True):
 
 
 @contextmanager
-def work_trees(commits: Commits, links: Sequence[str] = ()) -> Iterator[WorkTrees]:
+def work_trees(
+    commits: Commits,
+    links: Sequence[str] = (),
+) -> Iterator[WorkTrees]:
     """Both commits, checked out. links: what git does not track and both need, relative
     to the repository's top.
 
@@ -184,7 +199,12 @@ def work_trees(commits: Commits, links: Sequence[str] = ()) -> Iterator[WorkTree
         try:
             with guardian.watched("forget", str(commits.root), str(folder)):
                 for target, commit in sides:
-                    _check_out(commits.root, commit, target, made)
+                    _check_out(
+                        commits.root,
+                        commit,
+                        target,
+                        made,
+                    )
                     for link in links:
                         _link(commits.root / link, target / link)
                 yield trees
@@ -196,7 +216,9 @@ def work_trees(commits: Commits, links: Sequence[str] = ()) -> Iterator[WorkTree
 
 
 def environment_of(
-    commits: Commits, tree: Path, environment: Mapping[str, str]
+    commits: Commits,
+    tree: Path,
+    environment: Mapping[str, str],
 ) -> dict[str, str]:
     """The same environment in a work tree: PYTHONPATH's places in the checkout are the
     work tree's.
@@ -210,21 +232,36 @@ def environment_of(
     }
 
 
-def _moved(place: str, root: Path, tree: Path) -> str:
+def _moved(
+    place: str,
+    root: Path,
+    tree: Path,
+) -> str:
     if not Path(place).is_relative_to(root):
         return place
     return str(tree / Path(place).relative_to(root))
 
 
 def _check_out(
-    repository: Path, commit: str, target: Path, made: list[tuple[Path, Path]]
+    repository: Path,
+    commit: str,
+    target: Path,
+    made: list[tuple[Path, Path]],
 ) -> None:
     """One work tree, and below it those of the submodules that the repository has
     checked out itself.
     """
     with undisturbed():
         made.append((repository, target))
-        git(repository, "worktree", "add", "--quiet", "--detach", str(target), commit)
+        git(
+            repository,
+            "worktree",
+            "add",
+            "--quiet",
+            "--detach",
+            str(target),
+            commit,
+        )
     for entry in git(repository, "ls-tree", "-r", "-z", commit).split("\0"):
         about, _, name = entry.partition("\t")
         inner = repository / name
@@ -232,7 +269,12 @@ def _check_out(
             continue
         pinned = about.rpartition(" ")[2]
         try:
-            _check_out(inner, pinned, target / name, made)
+            _check_out(
+                inner,
+                pinned,
+                target / name,
+                made,
+            )
         except GitRefused as error:
             remedy = f"Fetch it: `git -C {name} fetch origin {pinned}`."
             raise UsageError(
@@ -256,7 +298,13 @@ def _link(source: Path, target: Path) -> None:
 def _forget(repository: Path, target: Path) -> None:
     """Git's own note of a work tree that is gone."""
     with suppress(UsageError):
-        git(repository, "worktree", "remove", "--force", str(target))
+        git(
+            repository,
+            "worktree",
+            "remove",
+            "--force",
+            str(target),
+        )
 
 
 def _remove_left_behind(root: Path) -> None:

@@ -30,7 +30,10 @@ class GivenOrder(msgspec.Struct, frozen=True):
 
 
 def answers_to(
-    order: GivenOrder, board: Board, has_ended: Callable[[], bool], patience: float
+    order: GivenOrder,
+    board: Board,
+    has_ended: Callable[[], bool],
+    patience: float,
 ) -> list[Process]:
     """Those of the asked that answered in time. has_ended: whether the program is over.
     patience: seconds that they may take longer than the order's.
@@ -38,8 +41,10 @@ def answers_to(
     until = time.monotonic() + order.seconds + patience
     ended = False
     while True:
-        processes = [one for one in board.processes() if one.name in order.asked]
-        if all(map(order.is_settled_by, processes)) or time.monotonic() > until:
+        known = board.processes()
+        processes = [one for one in known if one.name in order.asked]
+        settled = all(map(order.is_settled_by, processes))
+        if settled or time.monotonic() > until:
             return [one for one in processes if order.number in one.windows]
 
         if has_ended() and not ended:

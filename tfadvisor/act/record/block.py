@@ -38,7 +38,12 @@ class BlockRecording:
     """A block that is being recorded. After it, `report` and `folder` are there."""
 
     def __init__(
-        self, out: Path, options: Options, *, show: bool, python_tracer: bool
+        self,
+        out: Path,
+        options: Options,
+        *,
+        show: bool,
+        python_tracer: bool,
     ) -> None:
         """As `profile`."""
         self.out = out
@@ -57,7 +62,8 @@ class BlockRecording:
         self._file = Path(self._work.name) / f"{socket.gethostname()}.xplane.pb"
         self._tracer = tracer_for(self._framework, str(self._file))
         self._tracer.start({"python_tracer": self._python_tracer})
-        self._opened, self._before = time.time(), reading(os.getpid())
+        self._opened = time.time()
+        self._before = reading(os.getpid())
         self._gpus = GpuWatch().__enter__()
         return self
 
@@ -81,7 +87,10 @@ class BlockRecording:
                 self._write_counters(after)
                 self._keep(closed)
         if self._show and self.report is not None:
-            print(as_text(self.report.report, screen=screen_of(sys.stdout)), end="")
+            print(
+                as_text(self.report.report, screen=screen_of(sys.stdout)),
+                end="",
+            )
 
     def _write_counters(self, after: dict[str, Any]) -> None:
         letter = {
@@ -95,7 +104,8 @@ class BlockRecording:
         write_letter(str(counters), letter)
 
     def _keep(self, closed: float) -> None:
-        read = read_run(choose_run([self._file.parent])[0], self._options)
+        run, _ = choose_run([self._file.parent])
+        read = read_run(run, self._options)
         window = RecordedWindow(
             self._file.parent,
             self._python_tracer,
@@ -105,14 +115,33 @@ class BlockRecording:
             pace_of(read.steps),
             followed=self._tracer.followed(),
         )
-        recorded = RecordedRun(window, None, None, None)
+        recorded = RecordedRun(
+            window,
+            None,
+            None,
+            None,
+        )
         if self._python_tracer:
-            recorded = RecordedRun(window, None, window, cost_of_calls(window))
+            recorded = RecordedRun(
+                window,
+                None,
+                window,
+                cost_of_calls(window),
+            )
 
-        kept = keep(recorded, self.out, datetime.now(), self._options)
+        kept = keep(
+            recorded,
+            self.out,
+            datetime.now(),
+            self._options,
+        )
         self.folder = kept.folder
         run, _ = choose_run([kept.folder])
-        self.report = Analysis(kept.report, run, self._options)
+        self.report = Analysis(
+            kept.report,
+            run,
+            self._options,
+        )
 
 
 def profile(
@@ -144,7 +173,12 @@ def profile(
         preview=preview,
     )
     check_rules(options)
-    return BlockRecording(Path(out), options, show=show, python_tracer=python_tracer)
+    return BlockRecording(
+        Path(out),
+        options,
+        show=show,
+        python_tracer=python_tracer,
+    )
 
 
 def imported_framework() -> str:

@@ -80,7 +80,12 @@ class Board:
         if letter is not None:
             self._read[file] = changed, msgspec.convert(letter, Process)
 
-    def order(self, processes: Sequence[Process], seconds: float, **more: Any) -> int:
+    def order(
+        self,
+        processes: Sequence[Process],
+        seconds: float,
+        **more: Any,
+    ) -> int:
         """Asks processes to record, all for as long, or only how long a round of their
         loop takes. Returns the order's number.
         """

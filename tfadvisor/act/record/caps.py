@@ -25,7 +25,12 @@ class Caps:
         """Nothing is known."""
         self.longest = _LONGEST_LOOK_SECONDS
 
-    def seconds(self, wanted: float, *, python_tracer: bool) -> float:
+    def seconds(
+        self,
+        wanted: float,
+        *,
+        python_tracer: bool,
+    ) -> float:
         """At most as long as wanted."""
         share = _OF_PYTHON if python_tracer else 1.0
         return min(wanted, self.longest * share)

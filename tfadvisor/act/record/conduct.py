@@ -47,7 +47,10 @@ _POLL_SECONDS = 0.05
 
 
 def conduct(
-    board: Board, program: StartedProgram, wanted: RecordRequest, options: Options
+    board: Board,
+    program: StartedProgram,
+    wanted: RecordRequest,
+    options: Options,
 ) -> RecordedRun | Nothing:
     """Ends with a recording, or when the program does, or once the loop ran for so long
     that there should be a report.
@@ -66,7 +69,12 @@ def conduct(
 class _Session:
     """One program, from its start on."""
 
-    def __init__(self, board: Board, program: StartedProgram, options: Options) -> None:
+    def __init__(
+        self,
+        board: Board,
+        program: StartedProgram,
+        options: Options,
+    ) -> None:
         self._board, self._program, self._options = board, program, options
         self._began = time.time()
         self._until: float | None = None
@@ -98,7 +106,11 @@ class _Session:
             time.sleep(_POLL_SECONDS)
         return Over()
 
-    def _ready(self, patience: Patience, after_seconds: float | None) -> Ready | None:
+    def _ready(
+        self,
+        patience: Patience,
+        after_seconds: float | None,
+    ) -> Ready | None:
         now, processes = time.time(), self._board.processes()
         if after_seconds is None:
             return patience.ready(processes, now)
@@ -122,10 +134,19 @@ class _Session:
         return counted
 
     def _counted(
-        self, known: LooksSoFar, seconds: float, window: Path | None = None
+        self,
+        known: LooksSoFar,
+        seconds: float,
+        window: Path | None = None,
     ) -> CountedRounds:
         training = _training(known)
-        return count_rounds(self._board, training, seconds, self._has_ended, window)
+        return count_rounds(
+            self._board,
+            training,
+            seconds,
+            self._has_ended,
+            window,
+        )
 
     def _look(self, state: Look) -> RecordedWindow | NoWindow | Over:
         if all(one.left for one in self._board.processes()):
@@ -136,8 +157,16 @@ class _Session:
     def _record(self, state: Record) -> TriedRecording:
         assert self._windows is not None
         how = record_fully if state.wanted.python_tracer else record_plainly
-        run = how(self._windows, state.look, state.wanted)
-        after = self._counted(state.known, ROUNDS_SECONDS, run.chosen.folder)
+        run = how(
+            self._windows,
+            state.look,
+            state.wanted,
+        )
+        after = self._counted(
+            state.known,
+            ROUNDS_SECONDS,
+            run.chosen.folder,
+        )
         return TriedRecording(run, after)
 
     def window(
@@ -185,7 +214,11 @@ class _Windows:
     one, and in all of them where nothing else gave its steps there.
     """
 
-    def __init__(self, session: _Session, training: list[Process]) -> None:
+    def __init__(
+        self,
+        session: _Session,
+        training: list[Process],
+    ) -> None:
         self._session, self._training = session, training
         self._needs_rounds: bool | None = None
         """None before the first window."""

@@ -76,15 +76,19 @@ def asked_once() -> list[dict[str, Any]]:
         )
     except (OSError, ValueError, subprocess.SubprocessError):
         return []
-    rows = [line.split(", ") for line in done.stdout.splitlines()[:_MOST]]
-    return [_row(words) for words in rows if len(words) == len(_FIELDS)]
+    found = []
+    for line in done.stdout.splitlines()[:_MOST]:
+        words = line.split(", ")
+        if len(words) == len(_FIELDS):
+            found.append(_row(words))
+    return found
 
 
 def _row(words: Sequence[str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    for name, word in zip(_FIELDS, map(str.strip, words), strict=True):
+    for name, word in zip(_FIELDS, words, strict=True):
         try:
-            found[name] = _value(name, word)
+            found[name] = _value(name, word.strip())
         except ValueError:
             continue  # `[N/A]`, `[Not Supported]`
     return found
@@ -101,4 +105,8 @@ def _value(name: str, word: str) -> Any:
 
 def slowed_by(reasons: int) -> list[str]:
     """Words for the bits that tell of a fault."""
-    return sorted({word for bit, word in _SLOWED.items() if reasons & bit})
+    words = set()
+    for bit, word in _SLOWED.items():
+        if reasons & bit:
+            words.add(word)
+    return sorted(words)

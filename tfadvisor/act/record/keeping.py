@@ -38,7 +38,10 @@ class KeptRun(msgspec.Struct, frozen=True):
 
 
 def keep(
-    recorded: RecordedRun, logdir: Path, now: datetime, options: Options
+    recorded: RecordedRun,
+    logdir: Path,
+    now: datetime,
+    options: Options,
 ) -> KeptRun:
     """Moves the traces into a new run of the logdir, and reads them there with all that
     lies beside them. now: names the run. Raises OSError.
@@ -57,13 +60,14 @@ def keep(
     run, _ = choose_run([folder])
     report = analyze_run(run, options)
     notes = (*notes_of(recorded), *_on_samples(run))
-    return KeptRun(folder, replace(report, capture=(*notes, *report.capture)))
+    capture = (*notes, *report.capture)
+    return KeptRun(folder, replace(report, capture=capture))
 
 
 def with_rates(kept: KeptRun, options: Options) -> KeptRun:
-    """The recording with what this machine can do beside it, where its CPUs did the work
-    and nothing else keeps them busy now; as it was for all others. To be called once the
-    program has ended; takes two seconds. Raises OSError.
+    """The recording with what this machine can do beside it, where its CPUs did the
+    work and nothing else keeps them busy now; as it was for all others. To be called
+    once the program has ended; takes two seconds. Raises OSError.
     """
     kinds = {one.kind for one in kept.report.run.devices}
     if kinds != {DeviceKind.CPU.value} or not add_rates(kept.folder):

@@ -88,7 +88,13 @@ class LooksSoFar(msgspec.Struct, frozen=True):
         if self.kept is not None or self.best is None:
             return self.kept
         rounds = self.loop, self.best.loop, None
-        return RecordedRun(self.best, self.best, None, None, rounds)
+        return RecordedRun(
+            self.best,
+            self.best,
+            None,
+            None,
+            rounds,
+        )
 
 
 # What is to be done.
@@ -214,7 +220,10 @@ def _judge(state: Look, look: RecordedWindow) -> State:
     if pace is None:
         return _again(state.known)
 
-    known = replace(state.known, best=_better(state.known.best, look))
+    known = replace(
+        state.known,
+        best=_better(state.known.best, look),
+    )
     if not pace.repeats:
         return _again(known)
 
@@ -234,8 +243,16 @@ def _keep(state: Record, seen: TriedRecording) -> State:
     known, look = state.known, state.look
     rounds = known.loop, look.loop, seen.after.loop
     inside = seen.after.inside if _is_short(look.pace) else ""
-    kept = replace(seen.run, rounds=rounds, inside=inside)
-    known = replace(known, kept=kept, inside=seen.after.inside)
+    kept = replace(
+        seen.run,
+        rounds=rounds,
+        inside=inside,
+    )
+    known = replace(
+        known,
+        kept=kept,
+        inside=seen.after.inside,
+    )
     if _goes_on(known, seen.after.loop):
         return Finished(known)
 
@@ -262,7 +279,10 @@ def _again(known: LooksSoFar) -> State:
     return Wait(known) if known.looks < _LOOKS else Finished(known)
 
 
-def _better(best: RecordedWindow | None, look: RecordedWindow) -> RecordedWindow:
+def _better(
+    best: RecordedWindow | None,
+    look: RecordedWindow,
+) -> RecordedWindow:
     """Of two with steps the later, unless only the earlier one's do not compile."""
     if best is None or best.pace is None or look.pace is None:
         return look
@@ -274,7 +294,11 @@ def _with_compiling(known: LooksSoFar, pace: Pace) -> LooksSoFar:
     looks one after the other show the same.
     """
     again = known.compiles is not None and pace.resembles(known.compiles)
-    return replace(known, compiles=pace, alike=known.alike + 1 if again else 1)
+    return replace(
+        known,
+        compiles=pace,
+        alike=known.alike + 1 if again else 1,
+    )
 
 
 def _always_compiles(known: LooksSoFar) -> bool:
@@ -297,7 +321,10 @@ def _is_part(known: LooksSoFar, pace: Pace) -> bool:
 def _wanted_of(known: LooksSoFar, pace: Pace) -> RecordRequest:
     wanted = known.wanted
     if pace.compiles and _is_restless(known):
-        wanted = replace(wanted, steps=min(wanted.steps, _RESTLESS_STEPS))
+        wanted = replace(
+            wanted,
+            steps=min(wanted.steps, _RESTLESS_STEPS),
+        )
     if known.inside and _is_short(pace):
         # All steps are in one call, so that no other one says anything.
         wanted = replace(wanted, python_tracer=False)
@@ -308,7 +335,10 @@ def _is_short(pace: Pace | None) -> bool:
     return pace is not None and pace.median_ms < _ONE_CALL_MS
 
 
-def _goes_on(known: LooksSoFar, after: ProgramLoop | None) -> bool:
+def _goes_on(
+    known: LooksSoFar,
+    after: ProgramLoop | None,
+) -> bool:
     """Whether the loop that was recorded goes on, or one that came back after another;
     or nobody knows.
     """

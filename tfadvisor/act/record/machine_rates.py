@@ -1,5 +1,5 @@
-"""How fast this machine moves data and multiplies, measured while nothing else runs: what
-a CPU can do stands on no data sheet that a trace names.
+"""How fast this machine moves data and multiplies, measured while nothing else runs:
+what a CPU can do stands on no data sheet that a trace names.
 """
 
 from __future__ import annotations
@@ -93,18 +93,29 @@ def _copy(pair: np.ndarray[Any, Any]) -> None:
 
 def _flops(cores: float) -> float | None:
     """Of a product of two matrices by NumPy's library, which uses all cores."""
-    left = np.full((_SIDE, _SIDE), 0.5, np.float32)
+    left = np.full(
+        (_SIDE, _SIDE),
+        0.5,
+        np.float32,
+    )
     right = left.copy()
     result = np.empty_like(left)
 
     def multiply() -> None:
-        np.matmul(left, right, out=result)
+        np.matmul(
+            left,
+            right,
+            out=result,
+        )
 
     seconds = _shortest(multiply, cores)
     return None if seconds is None else 2.0 * _SIDE**3 / seconds
 
 
-def _shortest(work: Callable[[], None], cores: float) -> float | None:
+def _shortest(
+    work: Callable[[], None],
+    cores: float,
+) -> float | None:
     """Seconds of the fastest of as many rounds as fit, of those that had the cores for
     themselves; None where none had.
     """

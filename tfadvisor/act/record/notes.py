@@ -168,7 +168,11 @@ def _round_times(facts: _Facts) -> str:
     during = facts.during
     assert during is not None
     names = ("before", "while recorded", "after")
-    named = zip(names, facts.recorded.rounds, strict=True)
+    named = zip(
+        names,
+        facts.recorded.rounds,
+        strict=True,
+    )
     times = [
         f"{name} {one.median_ms:.3g} ms"
         for name, one in named

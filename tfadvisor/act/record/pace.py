@@ -66,10 +66,17 @@ def _unnumbered(about: str) -> str:
     """A program that is compiled anew may have a number, and a sequence one dispatch
     more; how they were placed may differ.
     """
-    return re.sub(r"\d+", "", about.partition(WHERE_THE_DEVICE_RAN)[0])
+    return re.sub(
+        r"\d+",
+        "",
+        about.partition(WHERE_THE_DEVICE_RAN)[0],
+    )
 
 
-def pace_of(steps: StepsInfo, compiling: Compiling | None = None) -> Pace | None:
+def pace_of(
+    steps: StepsInfo,
+    compiling: Compiling | None = None,
+) -> Pace | None:
     """None where no step was found, or where the window lies in so few compilations
     that what repeats is theirs.
 

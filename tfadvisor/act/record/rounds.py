@@ -93,7 +93,12 @@ def count_rounds(
     )
     asked = frozenset(one.name for one in processes)
     order = GivenOrder(number, asked, seconds + sampled)
-    answered = answers_to(order, board, over, _PATIENCE_SECONDS)
+    answered = answers_to(
+        order,
+        board,
+        over,
+        _PATIENCE_SECONDS,
+    )
 
     if window is not None:
         for name, host in names_of(processes).items():

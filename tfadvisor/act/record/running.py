@@ -34,7 +34,11 @@ _LEAVING_SECONDS = 2.0
 class Running:
     """A program of which the recording is done."""
 
-    def __init__(self, program: StartedProgram, board: Board) -> None:
+    def __init__(
+        self,
+        program: StartedProgram,
+        board: Board,
+    ) -> None:
         """program: may have ended."""
         self.program = program
         self._board = board
@@ -74,7 +78,12 @@ def recorded_program(
         try:
             grace = GRACE_SECONDS if launch.log is None else 0
             with guardian.watched("end", program.pid, folder, grace):
-                recorded = _recorded(board, program, wanted, options)
+                recorded = _recorded(
+                    board,
+                    program,
+                    wanted,
+                    options,
+                )
                 yield Running(program, board), recorded
         except Exception:
             # What goes wrong here is no reason to end what may have trained for days.
@@ -96,11 +105,19 @@ def recorded_program(
 
 
 def _recorded(
-    board: Board, program: StartedProgram, wanted: RecordRequest, options: Options
+    board: Board,
+    program: StartedProgram,
+    wanted: RecordRequest,
+    options: Options,
 ) -> RecordedRun:
     """Raises TraceError and KeyboardInterrupt where there is nothing."""
     began = time.monotonic()
-    found = conduct(board, program, wanted, options)
+    found = conduct(
+        board,
+        program,
+        wanted,
+        options,
+    )
     seconds = time.monotonic() - began
     command = program.command
     if isinstance(found, RecordedRun):

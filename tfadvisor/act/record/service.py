@@ -53,7 +53,13 @@ def attached(
     Raises TraceError when none gives a trace, or no steps repeat in it.
     """
     with temporary_folder() as folder:
-        service = _Service(addresses, Path(folder), options, ask, tell)
+        service = _Service(
+            addresses,
+            Path(folder),
+            options,
+            ask,
+            tell,
+        )
         time.sleep(wanted.after_seconds or 0.0)
         yield record_fully(service.record, _steady_look(service), wanted)
 
@@ -81,7 +87,12 @@ class _Service:
         folder = self._folder / f"window-{self._number}"
         folder.mkdir()
         opened = time.time()
-        failed = self._ask(self.addresses, folder, seconds, python_tracer)
+        failed = self._ask(
+            self.addresses,
+            folder,
+            seconds,
+            python_tracer,
+        )
         if len(failed) == len(self.addresses):
             return NoWindow(
                 "; ".join(f"{address}: {why}" for address, why in failed.items())
@@ -104,7 +115,10 @@ def _steady_look(service: _Service) -> RecordedWindow:
     """
     best: RecordedWindow | None = None
     for attempt in range(_LOOKS):
-        look = service.record(_FIRST_LOOK_SECONDS * 2**attempt, python_tracer=False)
+        look = service.record(
+            _FIRST_LOOK_SECONDS * 2**attempt,
+            python_tracer=False,
+        )
         if isinstance(look, NoWindow) and look.why is None:
             continue
         if isinstance(look, NoWindow):
@@ -178,7 +192,10 @@ def file_name(address: str) -> str:
 
 
 def by_grpc(
-    addresses: Sequence[str], folder: Path, seconds: float, python_tracer: bool
+    addresses: Sequence[str],
+    folder: Path,
+    seconds: float,
+    python_tracer: bool,
 ) -> dict[str, str]:
     """All at once. The trace comes with the answer."""
     import grpc
@@ -192,7 +209,12 @@ def by_grpc(
     failed: dict[str, str] = {}
     for address, channel in channels.items():
         name = file_name(address).removesuffix(".xplane.pb")
-        request = request_of(seconds, python_tracer, folder.name, name)
+        request = request_of(
+            seconds,
+            python_tracer,
+            folder.name,
+            name,
+        )
         waiting[address] = channel.unary_unary(_METHOD, None, None).future(
             request, timeout=seconds + _ANSWER_SECONDS
         )
@@ -209,7 +231,11 @@ def by_grpc(
     return failed
 
 
-def _stored(address: str, message: bytes, folder: Path) -> dict[str, str]:
+def _stored(
+    address: str,
+    message: bytes,
+    folder: Path,
+) -> dict[str, str]:
     """Writes the trace of an answer; why there is none, by address."""
     try:
         trace = trace_in(message)
@@ -221,7 +247,12 @@ def _stored(address: str, message: bytes, folder: Path) -> dict[str, str]:
     return {}
 
 
-def request_of(seconds: float, python_tracer: bool, session: str, name: str) -> bytes:
+def request_of(
+    seconds: float,
+    python_tracer: bool,
+    session: str,
+    name: str,
+) -> bytes:
     """Asks a host for one window."""
     milliseconds = round(seconds * 1000)
     options = _CLASSES["ProfileOptions"](

@@ -34,7 +34,10 @@ class Ready(msgspec.Struct, frozen=True):
         return self.seconds > 0
 
 
-def may_train(processes: Sequence[Process], now: float) -> list[Process]:
+def may_train(
+    processes: Sequence[Process],
+    now: float,
+) -> list[Process]:
     """Those that have compiled, or have had TensorFlow for long, which can do without.
     now: as their times.
     """
@@ -54,7 +57,9 @@ def _may_train(process: Process, now: float) -> bool:
 
 
 def settled(
-    processes: Sequence[Process], quiet_seconds: float, now: float
+    processes: Sequence[Process],
+    quiet_seconds: float,
+    now: float,
 ) -> list[Process]:
     """The processes that may be training, once none of them has compiled for so long;
     none before. now: as their times.
@@ -72,7 +77,11 @@ class Patience:
     compiles.
     """
 
-    def __init__(self, quiet_seconds: float, seconds: float = PATIENCE_SECONDS) -> None:
+    def __init__(
+        self,
+        quiet_seconds: float,
+        seconds: float = PATIENCE_SECONDS,
+    ) -> None:
         """quiet_seconds: as of settled. seconds: how long it waits at least for what
         compiles all the time.
         """
@@ -81,7 +90,11 @@ class Patience:
         self._since: float | None = None
         self._before: dict[str, int] = {}
 
-    def ready(self, processes: Sequence[Process], now: float) -> Ready | None:
+    def ready(
+        self,
+        processes: Sequence[Process],
+        now: float,
+    ) -> Ready | None:
         """None as long as it waits. To be asked again and again, with later times."""
         found = settled(processes, self._quiet, now)
         if found:

@@ -115,7 +115,11 @@ class StartedProgram:
         self.overdue = True
         self._process.terminate()
 
-    def _pass_on(self, number: int, _frame: FrameType | None) -> None:
+    def _pass_on(
+        self,
+        number: int,
+        _frame: FrameType | None,
+    ) -> None:
         self.interrupted = True
         reached = not self._alone and _is_in_foreground()
         if not reached and self.ended() is None:
@@ -141,7 +145,10 @@ is on the path too.
 """
 
 
-def with_hook(environment: Mapping[str, str], folder: Path) -> dict[str, str]:
+def with_hook(
+    environment: Mapping[str, str],
+    folder: Path,
+) -> dict[str, str]:
     """The same, with the hook first on PYTHONPATH. folder: where orders and answers
     lie.
     """

@@ -49,7 +49,10 @@ class _Ended(msgspec.Struct, frozen=True):
 
 
 def why_nothing(
-    command: Sequence[str], found: Nothing, program: StartedProgram, seconds: float
+    command: Sequence[str],
+    found: Nothing,
+    program: StartedProgram,
+    seconds: float,
 ) -> BaseException:
     """What is printed for a program that ended without a recording."""
     if program.interrupted:
@@ -57,7 +60,13 @@ def why_nothing(
 
     code = program.ended()
     head = f"{_end_words(code)} after {seconds:.1f} s"
-    ended = _Ended(found, code or 0, head, seconds, program.overdue)
+    ended = _Ended(
+        found,
+        code or 0,
+        head,
+        seconds,
+        program.overdue,
+    )
     reasons = [words for applies, words in _REASONS if applies(ended)]
     cause, remedy = reasons[0](ended)
     return TraceError(" ".join(command), cause, remedy)
@@ -124,7 +133,11 @@ _REASONS: Sequence[tuple[_Applies, _Words]] = (
 """Of these the first that applies, with its cause and remedy."""
 
 
-def gave_up(command: Sequence[str], found: Nothing, seconds: float) -> TraceError:
+def gave_up(
+    command: Sequence[str],
+    found: Nothing,
+    seconds: float,
+) -> TraceError:
     """A program that goes on, in which no steps were found."""
     name = " ".join(command)
     if found.inside:

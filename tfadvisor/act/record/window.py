@@ -68,12 +68,18 @@ class RecordedWindow(msgspec.Struct, frozen=True):
     @property
     def python_calls(self) -> int:
         """In the trace of the process that made most."""
-        return max((one.python_calls for one in self.read.counts), default=0)
+        return max(
+            (one.python_calls for one in self.read.counts),
+            default=0,
+        )
 
     @property
     def other_events(self) -> int:
         """Of the frameworks, on the busiest thread of a host."""
-        return max((one.others for one in self.read.counts), default=0)
+        return max(
+            (one.others for one in self.read.counts),
+            default=0,
+        )
 
     @property
     def steps(self) -> int:
@@ -83,8 +89,10 @@ class RecordedWindow(msgspec.Struct, frozen=True):
     @property
     def bytes_a_second(self) -> float:
         """How much trace the program makes."""
-        sizes = [file.stat().st_size for file in self.folder.iterdir()]
-        return sum(sizes) / self.seconds
+        size = 0
+        for file in self.folder.iterdir():
+            size += file.stat().st_size
+        return size / self.seconds
 
     @property
     def seconds(self) -> float:
@@ -121,17 +129,27 @@ def record_window(
         )
         asked = frozenset(one.name for one in processes)
         order = GivenOrder(str(number), asked, seconds)
-        answered = answers_to(order, board, has_ended, writing)
+        answered = answers_to(
+            order,
+            board,
+            has_ended,
+            writing,
+        )
 
     recorded = [one for one in answered if "file" in one.windows[order.number]]
     if recorded:
-        collected = collect(board.folder, order.number, recorded, gpus.found)
+        collected = collect(
+            board.folder,
+            order.number,
+            recorded,
+            gpus.found,
+        )
         return measure(collected, options, python_tracer=python_tracer)
 
-    errors = [one.windows[order.number].get("error") for one in answered]
-    reasons = [one for one in errors if one is not None]
-    if reasons:
-        return NoWindow(reasons[0])
+    for process in answered:
+        error = process.windows[order.number].get("error")
+        if error is not None:
+            return NoWindow(error)
     if has_ended() or _have_left(board, order.asked):
         return NoWindow("the program ended before its trace was written")
     return NoWindow(
@@ -140,8 +158,12 @@ def record_window(
     )
 
 
-def _have_left(board: Board, names: frozenset[str]) -> bool:
-    return all(one.left for one in board.processes() if one.name in names)
+def _have_left(
+    board: Board,
+    names: frozenset[str],
+) -> bool:
+    asked = [one for one in board.processes() if one.name in names]
+    return all(one.left for one in asked)
 
 
 # The files of a window.
@@ -179,7 +201,11 @@ def collect(
     return Collected(window, answers)
 
 
-def _collect_one(trace: Path, target: Path, gpus: list[dict[str, Any]]) -> None:
+def _collect_one(
+    trace: Path,
+    target: Path,
+    gpus: list[dict[str, Any]],
+) -> None:
     """A process's trace, its samples, and what it counted meanwhile, as far as it
     could. target: without an ending.
     """
@@ -188,7 +214,8 @@ def _collect_one(trace: Path, target: Path, gpus: list[dict[str, Any]]) -> None:
 
     counted = read_letter(str(trace.with_name(f"{name}{ENDING}")))
     if counted is not None:
-        write_letter(str(_beside(target, ENDING)), {**counted, "gpus": gpus})
+        counted["gpus"] = gpus
+        write_letter(str(_beside(target, ENDING)), counted)
 
     samples = trace.with_name(f"{name}{SAMPLES_ENDING}")
     if samples.exists():
@@ -203,7 +230,10 @@ def _beside(target: Path, ending: str) -> Path:
 
 
 def measure(
-    collected: Collected, options: Options, *, python_tracer: bool
+    collected: Collected,
+    options: Options,
+    *,
+    python_tracer: bool,
 ) -> RecordedWindow | NoWindow:
     """Reads each trace, once."""
     answers = collected.answers
@@ -230,9 +260,15 @@ def measure(
     )
 
 
-def _compiling(answers: Sequence[dict[str, Any]], seconds: float) -> Compiling:
+def _compiling(
+    answers: Sequence[dict[str, Any]],
+    seconds: float,
+) -> Compiling:
     """Of the process that compiled most."""
-    most = max(answers, key=lambda one: float(one["compiling"]))
+    most = max(
+        answers,
+        key=lambda one: float(one["compiling"]),
+    )
     share = most["compiling"] / max(seconds, 1e-9)
     return Compiling(min(share, 1.0), most["compiled"])
 
@@ -253,4 +289,11 @@ def read_window(
         return NoWindow(None)
 
     pace = pace_of(read.steps, compiling)
-    return RecordedWindow(folder, python_tracer, opened, closed, read, pace)
+    return RecordedWindow(
+        folder,
+        python_tracer,
+        opened,
+        closed,
+        read,
+        pace,
+    )

@@ -17,7 +17,10 @@ _LONG = 30
 """Seconds after which git is no longer waited for."""
 
 
-def check_clean(sources: Sources, names: tuple[str, ...]) -> None:
+def check_clean(
+    sources: Sources,
+    names: tuple[str, ...],
+) -> None:
     """Raises UsageError unless git could take every patch back: each file is tracked,
     unchanged, and watched for changes, in the repository that it lies in, and nothing
     else there has changed.
@@ -32,7 +35,12 @@ def check_clean(sources: Sources, names: tuple[str, ...]) -> None:
 
 def _check_unchanged(folder: Path) -> None:
     try:
-        git(folder, "rev-parse", "--show-toplevel", seconds=_LONG)
+        git(
+            folder,
+            "rev-parse",
+            "--show-toplevel",
+            seconds=_LONG,
+        )
     except UsageError as error:
         raise UsageError(
             f"--apply wants a git work tree, which takes a patch back, and {folder} "
@@ -58,7 +66,11 @@ def _check_unchanged(folder: Path) -> None:
 def _check_known(name: str, file: Path) -> None:
     call = ("ls-files", "-v", "--error-unmatch", "--", file.name)
     try:
-        listed = git(file.parent, *call, seconds=_LONG)
+        listed = git(
+            file.parent,
+            *call,
+            seconds=_LONG,
+        )
     except UsageError as error:
         raise UsageError(
             f"--apply wants files that git knows, and {name} is not added. Commit "
@@ -72,14 +84,17 @@ def _check_known(name: str, file: Path) -> None:
         )
 
 
-def write(sources: Sources, texts: Mapping[str, str]) -> None:
+def write(
+    sources: Sources,
+    texts: Mapping[str, str],
+) -> None:
     """Writes the files, after all of them were found to be writable and as they were
     read. Raises UsageError.
     """
     files = {one.name: one for one in sources.files}
-    whole = {
-        name: _checked(files[name], text, sources.root) for name, text in texts.items()
-    }
+    whole = {}
+    for name, text in texts.items():
+        whole[name] = _checked(files[name], text, sources.root)
     for name, raw in whole.items():
         path = files[name].path
         mode = path.stat().st_mode & 0o7777
@@ -93,7 +108,11 @@ def write(sources: Sources, texts: Mapping[str, str]) -> None:
             ) from error
 
 
-def _checked(source: ProgramFile, text: str, root: Path) -> bytes:
+def _checked(
+    source: ProgramFile,
+    text: str,
+    root: Path,
+) -> bytes:
     """The bytes to write."""
     if not source.path.resolve().is_relative_to(root):
         raise UsageError(f"{source.name} leads out of {root}. Nothing was written.")

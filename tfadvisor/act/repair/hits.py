@@ -27,13 +27,19 @@ class FaultPlace(msgspec.Struct, frozen=True):
     told: bool = False
     """Whether the trace names this program's file."""
 
-    def number(self, pattern: str, otherwise: int) -> str:
+    def number(
+        self,
+        pattern: str,
+        otherwise: int,
+    ) -> str:
         """The number that the fixes prescribe, so that a patch writes what the text
         says; of a pattern with one group.
         """
         found = re.search(pattern, self.snippets)
-        number = number_of(found[1]) if found is not None else None
-        return str(otherwise) if found is None or (number or 0) <= 1 else found[1]
+        if found is None:
+            return str(otherwise)
+        number = number_of(found[1]) or 0
+        return found[1] if number > 1 else str(otherwise)
 
 
 class Edit(msgspec.Struct, frozen=True):

@@ -16,8 +16,11 @@ def launch_lines(env: Mapping[str, str]) -> str:
     """Lines of a shell; values may hold text from a trace, so nothing in them is
     expanded but what a variable held before.
     """
-    named = [(name, value) for name, value in env.items() if _NAME.match(name)]
-    return "".join(_line(name, one_line(value)) for name, value in named)
+    lines = []
+    for name, value in env.items():
+        if _NAME.match(name):
+            lines.append(_line(name, one_line(value)))
+    return "".join(lines)
 
 
 def _line(name: str, given: str) -> str:

@@ -35,7 +35,11 @@ class PatchPlace(msgspec.Struct, frozen=True):
 
 
 @lru_cache(maxsize=256)
-def hits_of(codemod: str, text: str, place: FaultPlace) -> tuple[Hit, ...]:
+def hits_of(
+    codemod: str,
+    text: str,
+    place: FaultPlace,
+) -> tuple[Hit, ...]:
     """Where a codemod applies; nowhere in a text that Python cannot parse, or whose
     result it cannot, or where it applies so often that nobody would choose.
     """
@@ -45,12 +49,18 @@ def hits_of(codemod: str, text: str, place: FaultPlace) -> tuple[Hit, ...]:
         return ()
     if len(found) > _MOST_PLACES:
         return ()
-    return tuple(one for one in found if one.source != text and _compiles(one.source))
+    changed = [one for one in found if one.source != text]
+    return tuple(one for one in changed if _compiles(one.source))
 
 
 def _compiles(text: str) -> bool:
     try:
-        compile(text, "patched", "exec", dont_inherit=True)
+        compile(
+            text,
+            "patched",
+            "exec",
+            dont_inherit=True,
+        )
     except _UNREADABLE:
         return False
     return True
@@ -77,30 +87,46 @@ def at_of(text: str) -> At:
     return At(file, int(line))
 
 
-def places_of(finding: Finding, texts: Mapping[str, str]) -> dict[str, FaultPlace]:
+def places_of(
+    finding: Finding,
+    texts: Mapping[str, str],
+) -> dict[str, FaultPlace]:
     """What the finding says about each file.
 
     Names of files come from a trace: they are compared with those that were found, and
     never opened. A line counts only where the text around it still is the function that
     the trace saw there.
     """
-    names = tuple(dict.fromkeys(one.op for one in finding.locations if one.op))
+    ops = [one.op for one in finding.locations]
+    names = tuple(dict.fromkeys(filter(None, ops)))
     snippets = "\n".join(fix.snippet for fix in finding.fixes)
     found = {}
     for file, text in texts.items():
         traced = [one for one in finding.locations if _same_name(one.file, file)]
-        known = [(one.line, one.op) for one in traced if one.line is not None]
-        lines = tuple(line for line, op in known if _still_there(text, line, op))
-        found[file] = FaultPlace(lines, names, snippets, bool(traced))
+        lines = []
+        for one in traced:
+            if one.line is not None and _still_there(text, one.line, one.op):
+                lines.append(one.line)
+        found[file] = FaultPlace(
+            tuple(lines),
+            names,
+            snippets,
+            bool(traced),
+        )
     return found
 
 
 def _same_name(traced: str, file: str) -> bool:
     """traced: a path of any system."""
-    return PurePosixPath(file).name == PurePosixPath(traced.replace("\\", "/")).name
+    traced = traced.replace("\\", "/")
+    return PurePosixPath(file).name == PurePosixPath(traced).name
 
 
-def _still_there(text: str, line: int, function: str) -> bool:
+def _still_there(
+    text: str,
+    line: int,
+    function: str,
+) -> bool:
     """Whether the line, or the nearest `def` above it, names the function. Methods may
     be named without their class.
     """
@@ -118,12 +144,16 @@ def _still_there(text: str, line: int, function: str) -> bool:
 
 
 def narrowed(
-    hits: Mapping[str, Sequence[Hit]], places: Mapping[str, FaultPlace], at: At | None
+    hits: Mapping[str, Sequence[Hit]],
+    places: Mapping[str, FaultPlace],
+    at: At | None,
 ) -> list[PatchPlace]:
     """The places that are left: on the user's line, else on the finding's lines, about
     its functions, in its files.
     """
-    every = [PatchPlace(file, hit) for file, found in hits.items() for hit in found]
+    every = []
+    for file, found in hits.items():
+        every += [PatchPlace(file, hit) for hit in found]
     if at is not None:
         return [one for one in every if at.is_in(one)]
 

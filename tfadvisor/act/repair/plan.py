@@ -85,7 +85,13 @@ def plan_of(
     if rules:
         findings = [one for one in findings if one.rule_id in rules]
     texts = {one.name: one.text for one in sources.files}
-    return make_plan(findings, codemods, texts, differ_below(sources.root), at)
+    return make_plan(
+        findings,
+        codemods,
+        texts,
+        differ_below(sources.root),
+        at,
+    )
 
 
 def make_plan(
@@ -105,7 +111,13 @@ def make_plan(
     unpatched: list[Unpatched] = []
     for finding in findings:
         refs = codemods.get(finding.rule_id, ())
-        outcome = _for_finding(finding, refs, now, diff, at)
+        outcome = _for_finding(
+            finding,
+            refs,
+            now,
+            diff,
+            at,
+        )
         if isinstance(outcome, Unpatched):
             unpatched.append(outcome)
             continue
@@ -113,7 +125,10 @@ def make_plan(
         if outcome.text:
             now[outcome.patch.file] = outcome.text
 
-    changed = {name: text for name, text in now.items() if text != texts[name]}
+    changed = {}
+    for name, text in now.items():
+        if text != texts[name]:
+            changed[name] = text
     return PatchPlan(tuple(patched), tuple(unpatched), changed)
 
 
@@ -136,10 +151,18 @@ def _for_finding(
             if launched is not None:
                 return launched
             continue
-        hits = {file: hits_of(ref.name, texts[file], places[file]) for file in texts}
+        hits = {}
+        for file, text in texts.items():
+            hits[file] = hits_of(ref.name, text, places[file])
         candidates = narrowed(hits, places, at)
         if len(candidates) == 1:
-            return _patched(finding, ref, candidates[0], texts, diff)
+            return _patched(
+                finding,
+                ref,
+                candidates[0],
+                texts,
+                diff,
+            )
         asked = asked or tuple(candidates)
 
     why = "the program shows none of the patterns that its codemods look for"
@@ -164,7 +187,11 @@ def _patched(
             did.append(more[0].did)
             effects.append(CODEMODS[name].changes)
 
-    changed = diff(chosen.file, texts[chosen.file], text)
+    changed = diff(
+        chosen.file,
+        texts[chosen.file],
+        text,
+    )
     return Patched(
         rule_id=finding.rule_id,
         codemod=ref.name,
@@ -176,7 +203,10 @@ def _patched(
     )
 
 
-def _launched(finding: Finding, ref: CodemodRef) -> Patched | None:
+def _launched(
+    finding: Finding,
+    ref: CodemodRef,
+) -> Patched | None:
     for fix in finding.fixes:
         lines = launch_lines(fix.env)
         if lines:
@@ -226,11 +256,16 @@ def _unpatched_words(one: Unpatched) -> Iterator[str]:
 def with_patches(report: Report, plan: PatchPlan) -> Report:
     """The report with each patch in the fix that it makes: the first of its kind."""
     made = {one.rule_id: one for one in plan.patched}
-    findings = [_filled(one, made.get(one.rule_id)) for one in report.findings]
+    findings = []
+    for one in report.findings:
+        findings.append(_filled(one, made.get(one.rule_id)))
     return replace(report, findings=tuple(findings))
 
 
-def _filled(finding: Finding, made: Patched | None) -> Finding:
+def _filled(
+    finding: Finding,
+    made: Patched | None,
+) -> Finding:
     if made is None:
         return finding
 

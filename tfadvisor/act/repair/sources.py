@@ -89,13 +89,18 @@ def read_sources(place: Path) -> Sources:
     if not place.is_dir() and not found:
         why = left[0].why if left else "no Python file that uses a framework"
         raise UsageError(f"--source {place}: {why}.")
-    return Sources(root, tuple(found.values()), tuple(left))
+    return Sources(
+        root,
+        tuple(found.values()),
+        tuple(left),
+    )
 
 
 def _python_files(root: Path) -> Iterator[Path]:
     count = 0
     for folder, below, names in os.walk(root, followlinks=False):
-        below[:] = sorted(one for one in below if _is_ours(Path(folder, one)))
+        ours = [one for one in below if _is_ours(Path(folder, one))]
+        below[:] = sorted(ours)
         for name in sorted(filter(_is_program, names)):
             count += 1
             if count > _MOST_FILES:
@@ -118,7 +123,10 @@ def _is_program(name: str) -> bool:
     return name.endswith(".py") and not other
 
 
-def _read(path: Path, root: Path) -> ProgramFile | LeftAlone | None:
+def _read(
+    path: Path,
+    root: Path,
+) -> ProgramFile | LeftAlone | None:
     """None for a module that uses no framework."""
     name = path.relative_to(root).as_posix()
     shown = one_line(name)
@@ -134,10 +142,18 @@ def _read(path: Path, root: Path) -> ProgramFile | LeftAlone | None:
     why = why or _why_unparsable(text)
     if why:
         return LeftAlone(name, why)
-    return ProgramFile(name, path.resolve(), text, encoding)
+    return ProgramFile(
+        name,
+        path.resolve(),
+        text,
+        encoding,
+    )
 
 
-def _bytes_of(path: Path, root: Path) -> bytes | str:
+def _bytes_of(
+    path: Path,
+    root: Path,
+) -> bytes | str:
     """What a file holds, or why it is left alone."""
     try:
         target = path.resolve(strict=True)
@@ -197,7 +213,10 @@ def _depth(tree: ast.AST) -> int:
     return depth
 
 
-def _with_imports(script: Path, root: Path) -> Iterator[Path]:
+def _with_imports(
+    script: Path,
+    root: Path,
+) -> Iterator[Path]:
     """A script, and the modules beside it that it imports, directly or not."""
     left, seen = [script], set()
     while left:
@@ -223,7 +242,11 @@ def _imported(text: str) -> Iterator[str]:
             yield from (f"{base}{alias.name}" for alias in node.names)
 
 
-def _files_of(module: str, root: Path, beside: Path) -> Iterator[Path]:
+def _files_of(
+    module: str,
+    root: Path,
+    beside: Path,
+) -> Iterator[Path]:
     """The file of a module, or of the package around an imported name."""
     parts = module.split(".")
     modules = [one for one in (parts, parts[:-1]) if one]

@@ -248,8 +248,11 @@ def profile_of(arms: Sequence[Arm]) -> str:
     time; jit on saves 57%`.
     """
     ratios = _ratios_of(arms)
-    parts = {one.name: ratios[one.name] for one in arms if _is_part(one, ratios)}
-    costs = {name: ratio for name, ratio in parts.items() if ratio.high < 1}
+    parts = [one.name for one in arms if _is_part(one, ratios)]
+    costs = {}
+    for name in parts:
+        if ratios[name].high < 1:
+            costs[name] = ratios[name]
 
     sentences = []
     if costs:
@@ -266,21 +269,34 @@ def profile_of(arms: Sequence[Arm]) -> str:
 
 def _ratios_of(arms: Sequence[Arm]) -> dict[str, StepRatio]:
     """By name, of those that were measured."""
-    whole = [one for one in arms if one.outcome != BROKEN]
-    return {one.name: one.ratio for one in whole if one.ratio is not None}
+    found = {}
+    for one in arms:
+        if one.outcome != BROKEN and one.ratio is not None:
+            found[one.name] = one.ratio
+    return found
 
 
-def _is_part(arm: Arm, ratios: dict[str, StepRatio]) -> bool:
+def _is_part(
+    arm: Arm,
+    ratios: dict[str, StepRatio],
+) -> bool:
     return arm.kind == PART and arm.name in ratios
 
 
 def _costs_in_words(costs: dict[str, StepRatio]) -> str:
     """The most expensive first."""
-    by_cost = sorted(costs, key=lambda name: (costs[name].estimate, name))
+    by_cost = sorted(
+        costs,
+        key=lambda name: (costs[name].estimate, name),
+    )
     return ", ".join(f"{name} {share(costs[name])}" for name in by_cost)
 
 
-def _in_words(arm: Arm, ratio: StepRatio, explained: float) -> str:
+def _in_words(
+    arm: Arm,
+    ratio: StepRatio,
+    explained: float,
+) -> str:
     """Of a switch or a scale; "" where there is nothing to say. explained: what parts
     cost.
     """

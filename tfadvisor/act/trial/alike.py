@@ -21,7 +21,9 @@ _CHANCE = 0.001
 
 
 def compare_values(
-    base: Sequence[Values], new: Sequence[Values], check: str
+    base: Sequence[Values],
+    new: Sequence[Values],
+    check: str,
 ) -> tuple[str, str]:
     """(same, differs or not checked; the first value that differs). base: two runs at
     least, or nothing can be said.
@@ -34,7 +36,8 @@ def compare_values(
     if check == "none" or len(base) < 2 or not new:
         return NOT_CHECKED, ""
 
-    names, rounding = _compared(set.intersection(*map(set, (*base, *new))), check)
+    shared = set.intersection(*map(set, (*base, *new)))
+    names, rounding = _compared(shared, check)
     compared = False
     for name in sorted(names):
         known = [one[name] for one in base]
@@ -48,7 +51,10 @@ def compare_values(
     return (SAME if compared else NOT_CHECKED), ""
 
 
-def _compared(names: set[str], check: str) -> tuple[set[str], float]:
+def _compared(
+    names: set[str],
+    check: str,
+) -> tuple[set[str], float]:
     """(what is compared, by which share it may differ). names: what all runs have."""
     batches = {one for one in names if one.startswith("batch:")}
     if check == "batches" and batches:
@@ -56,7 +62,11 @@ def _compared(names: set[str], check: str) -> tuple[set[str], float]:
     return {one for one in names if one.startswith("value:")}, _ROUNDING
 
 
-def _allowed(known: Sequence[float], rounding: float, chance: float) -> float | None:
+def _allowed(
+    known: Sequence[float],
+    rounding: float,
+    chance: float,
+) -> float | None:
     """How far from the mean of known runs another may lie; None where each has another
     value, so that it tells nothing. chance: that such a run lies further.
     """
@@ -67,7 +77,10 @@ def _allowed(known: Sequence[float], rounding: float, chance: float) -> float | 
     return allowed if allowed <= size / 2 + _NOTHING else None
 
 
-def _reach(known: Sequence[float], chance: float) -> float:
+def _reach(
+    known: Sequence[float],
+    chance: float,
+) -> float:
     """How far from the mean another run's value lies with this probability."""
     found = deviation_of([known])
     quantile = t_quantile(chance / 2, found.freedom)

@@ -63,9 +63,17 @@ class Arms:
 
         def timed(plan: StepPlan, fewest: int) -> Timed:
             self.plan = plan
-            return self._run(BASE, max(self._left(), 1.0), fewest)
+            return self._run(
+                BASE,
+                max(self._left(), 1.0),
+                fewest,
+            )
 
-        self.plan, last = settle_in(timed, self.plan, seconds)
+        self.plan, last = settle_in(
+            timed,
+            self.plan,
+            seconds,
+        )
         return last
 
     def refuse(self, versions: Mapping[str, str]) -> list[str]:
@@ -106,7 +114,11 @@ class Arms:
         """Whether the budget ended a run."""
         return self._left() <= 0 and "more than" in timed.why
 
-    def _why_broken(self, arm: str, timed: Timed) -> str:
+    def _why_broken(
+        self,
+        arm: str,
+        timed: Timed,
+    ) -> str:
         """Although it gave a step time; "" for an arm that is not."""
         candidate = self.candidates[arm]
         if candidate.parts and not self.took[arm]:
@@ -137,7 +149,8 @@ class Arms:
 
     def check(self, arm: str) -> str:
         """same, differs or not checked, by all that is known by now."""
-        base, new = self.values.get(BASE, []), self.values.get(arm, [])
+        base = self.values.get(BASE, [])
+        new = self.values.get(arm, [])
         kind = self.candidates[arm].check
         word, what = compare_values(base, new, kind)
         if word == NOT_CHECKED and kind == "batches":
@@ -145,17 +158,34 @@ class Arms:
         self.differing[arm] = what
         return word
 
-    def _run(self, arm: str, patience: float, fewest: int | None = None) -> Timed:
+    def _run(
+        self,
+        arm: str,
+        patience: float,
+        fewest: int | None = None,
+    ) -> Timed:
         candidate = self.candidates[arm]
         self.tell(candidate.name)
         set_up = replace(candidate, env=environment_of(candidate))
-        timed = self.program.time(set_up, self.plan, patience, self.processes, fewest)
+        timed = self.program.time(
+            set_up,
+            self.plan,
+            patience,
+            self.processes,
+            fewest,
+        )
         self._learn(arm, candidate.parts, timed)
         return timed
 
-    def _learn(self, arm: str, parts: Sequence[str], timed: Timed) -> None:
+    def _learn(
+        self,
+        arm: str,
+        parts: Sequence[str],
+        timed: Timed,
+    ) -> None:
         """From a run. parts: those whose hooks it had."""
-        self.seconds[arm] = max(self.seconds.get(arm, 0.0), timed.seconds)
+        before = self.seconds.get(arm, 0.0)
+        self.seconds[arm] = max(before, timed.seconds)
         if arm == BASE:
             self.longest_base = max(self.longest_base, timed.seconds)
 
@@ -170,5 +200,6 @@ class Arms:
             f"{Path(file).name}:{line}" for file, line in sorted(places)
         )
 
-        if timed.answers and timed.answers[0].values:
-            self.values.setdefault(arm, []).append(timed.answers[0].values)
+        values = timed.answers[0].values if timed.answers else None
+        if values:
+            self.values.setdefault(arm, []).append(values)

@@ -51,7 +51,8 @@ class Candidate(msgspec.Struct, frozen=True):
 
 def identity_of(candidate: Candidate) -> str:
     """Twelve digits that tell nothing of the program; alike for alike changes."""
-    texts, env = sorted(candidate.texts.values()), sorted(candidate.env.items())
+    texts = sorted(candidate.texts.values())
+    env = sorted(candidate.env.items())
     content = json.dumps([texts, env, *candidate.parts])
     return hashlib.sha256(content.encode()).hexdigest()[:_DIGITS]
 
@@ -61,7 +62,12 @@ def from_assignment(text: str) -> Candidate:
     found = _ASSIGNED.match(text)
     if found is None:
         raise UsageError(f"--env {text}: give a variable and its value, as NAME=value.")
-    return Candidate(name=text, env={found[1]: found[2]}, change="env", check="values")
+    return Candidate(
+        name=text,
+        env={found[1]: found[2]},
+        change="env",
+        check="values",
+    )
 
 
 def environment_of(candidate: Candidate) -> dict[str, str]:
@@ -77,13 +83,19 @@ def environment_of(candidate: Candidate) -> dict[str, str]:
     return found
 
 
-def refused(candidate: Candidate, versions: Mapping[str, str]) -> str:
+def refused(
+    candidate: Candidate,
+    versions: Mapping[str, str],
+) -> str:
     """Why the version that the program runs with would not take a candidate's flags, ""
     where it would.
 
     A flag that XLA does not know ends the process at its start.
     """
-    flags = [value for name, value in candidate.env.items() if name in FLAG_VARIABLES]
+    flags = []
+    for name, value in candidate.env.items():
+        if name in FLAG_VARIABLES:
+            flags.append(value)
     text = " ".join(flags)
     if not text:
         return ""

@@ -115,7 +115,10 @@ class Rounds:
         """After the first round, where there is no time for a look at all: to the arms
         that gained most, as many as there is time for. The run that chose them counts
         no more. Returns whether it did."""
-        ranked = sorted(self._open(), key=lambda arm: self.runs[arm][0])
+        ranked = sorted(
+            self._open(),
+            key=lambda arm: self.runs[arm][0],
+        )
         most, again = len(ranked), self.stages[0] - 1
         while ranked:
             rounds = again + (len(ranked) < most)
@@ -132,8 +135,11 @@ class Rounds:
         return True
 
     def _open(self) -> list[str]:
-        found = [arm for arm, outcome in self.outcomes.items() if outcome == OPEN]
-        return [arm for arm in found if arm not in self.aside]
+        found = []
+        for arm, outcome in self.outcomes.items():
+            if outcome == OPEN and arm not in self.aside:
+                found.append(arm)
+        return found
 
     def round(self) -> None:
         """Each open arm once, in an order that changes, with the base among them."""
@@ -176,7 +182,11 @@ class Rounds:
 
         effects = {arm: self._effect(arm) for arm in shown}
         surprising = {arm: one.p for arm, one in effects.items()}
-        allowed = levels(surprising, dict.fromkeys(effects, 1.0), self.level())
+        allowed = levels(
+            surprising,
+            dict.fromkeys(effects, 1.0),
+            self.level(),
+        )
         for arm, one in effects.items():
             if self.outcomes[arm] != OPEN:
                 continue
@@ -190,17 +200,36 @@ class Rounds:
         return self.outcomes[arm] != BROKEN and runs >= self.stages[0]
 
     def _effect(self, arm: str) -> Effect:
-        return effect_of(self.base, self.runs[arm], self.pairs[arm])
+        return effect_of(
+            self.base,
+            self.runs[arm],
+            self.pairs[arm],
+        )
 
     def _standing(self, arm: str) -> Standing:
         runs = self.runs[arm]
         if min(len(runs), len(self.base)) < 2:
-            return Standing(self.outcomes[arm], None, tuple(runs), None)
+            return Standing(
+                self.outcomes[arm],
+                None,
+                tuple(runs),
+                None,
+            )
 
         effect = self._effect(arm)
         level = self.level() / max(len(self.runs), 1)
-        smallest = smallest_seen(effect, self.base, runs, level)
-        return Standing(self.outcomes[arm], effect, tuple(runs), smallest)
+        smallest = smallest_seen(
+            effect,
+            self.base,
+            runs,
+            level,
+        )
+        return Standing(
+            self.outcomes[arm],
+            effect,
+            tuple(runs),
+            smallest,
+        )
 
 
 def _with_base(arms: Sequence[str]) -> list[str]:

@@ -72,40 +72,71 @@ class Effect(msgspec.Struct, frozen=True):
 
 
 def effect_of(
-    base: Sequence[float], new: Sequence[float], rounds: Pairs = ()
+    base: Sequence[float],
+    new: Sequence[float],
+    rounds: Pairs = (),
 ) -> Effect:
     """From step times, at least two of each, all positive."""
-    everything = _all_with_all([log(one) for one in base], [log(one) for one in new])
+    before = list(map(log, base))
+    after = list(map(log, new))
+    everything = _all_with_all(before, after)
     if len(rounds) < _FEWEST_ROUNDS:
         return everything
 
-    by_round = _round_by_round([log(after / before) for before, after in rounds])
-    narrower = min(everything, by_round, key=lambda one: one.high / one.low)
+    changes = [log(new_ms / old_ms) for old_ms, new_ms in rounds]
+    by_round = _round_by_round(changes)
+    narrower = min(
+        everything,
+        by_round,
+        key=lambda one: one.high / one.low,
+    )
     both = 2 * min(everything.p, by_round.p)
     return replace(narrower, p=min(1.0, both))
 
 
-def _all_with_all(before: Sequence[float], after: Sequence[float]) -> Effect:
+def _all_with_all(
+    before: Sequence[float],
+    after: Sequence[float],
+) -> Effect:
     """From logarithms. Where so few runs cannot reach any small p-value by their ranks,
     Student's test with a floor under the spread, and all runs must lie on one side: a
     spread that is small by chance makes no winner."""
     middle = shift(before, after)
     spread = spread_of_runs((before, after))
     error = spread.sigma * sqrt(1 / len(before) + 1 / len(after))
-    p = _p_of(before, after, error, spread.freedom)
+    p = _p_of(
+        before,
+        after,
+        error,
+        spread.freedom,
+    )
 
-    low, high = surely_above(before, after, _TAIL), surely_above(after, before, _TAIL)
+    low = surely_above(before, after, _TAIL)
+    high = surely_above(after, before, _TAIL)
     if low is None or high is None or len(after) < _FEWEST_RANKED:
         reach = t_quantile(_TAIL, spread.freedom) * error
-        return Effect(exp(middle), exp(middle - reach), exp(middle + reach), p)
+        return Effect(
+            exp(middle),
+            exp(middle - reach),
+            exp(middle + reach),
+            p,
+        )
 
     lowest = min(low, middle - FLOOR / 2)
     highest = max(-high, middle + FLOOR / 2)
-    return Effect(exp(middle), exp(lowest), exp(highest), p)
+    return Effect(
+        exp(middle),
+        exp(lowest),
+        exp(highest),
+        p,
+    )
 
 
 def _p_of(
-    before: Sequence[float], after: Sequence[float], error: float, freedom: float
+    before: Sequence[float],
+    after: Sequence[float],
+    error: float,
+    freedom: float,
 ) -> float:
     if smallest_p(len(before), len(after)) <= FEW:
         return p_above(after, before)
@@ -127,8 +158,14 @@ def _round_by_round(changes: Sequence[float]) -> Effect:
     shows = max(changes) < 0 or len(changes) > _FEWEST_RANKED
     p = t_tail(-mean / error, freedom) if shows else 1.0
     reach = t_quantile(_TAIL, freedom) * error
-    lowest, highest = min(middle, mean) - reach, max(middle, mean) + reach
-    return Effect(exp(middle), exp(lowest), exp(highest), p)
+    lowest = min(middle, mean) - reach
+    highest = max(middle, mean) + reach
+    return Effect(
+        exp(middle),
+        exp(lowest),
+        exp(highest),
+        p,
+    )
 
 
 def spread_of_runs(groups: Sequence[Sequence[float]]) -> Deviation:
@@ -140,7 +177,10 @@ def spread_of_runs(groups: Sequence[Sequence[float]]) -> Deviation:
 
 
 def smallest_seen(
-    effect: Effect, base: Sequence[float], new: Sequence[float], level: float
+    effect: Effect,
+    base: Sequence[float],
+    new: Sequence[float],
+    level: float,
 ) -> float:
     """The gain that so many runs would have shown four times in five, by the width of
     their interval; a share of step time.

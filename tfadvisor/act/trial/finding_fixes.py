@@ -35,7 +35,9 @@ def from_findings(
 
 
 def _patches(
-    finding: Finding, refs: Sequence[CodemodRef], sources: Sources
+    finding: Finding,
+    refs: Sequence[CodemodRef],
+    sources: Sources,
 ) -> Iterator[Candidate]:
     """One for each text that the finding's codemods make."""
     paths = {one.name: str(one.path) for one in sources.files}
@@ -44,15 +46,29 @@ def _patches(
     for ref in refs:
         if ref.name == LAUNCH_LINE:
             continue
-        plan = make_plan([finding], {finding.rule_id: [ref]}, texts, unified)
+        plan = make_plan(
+            [finding],
+            {finding.rule_id: [ref]},
+            texts,
+            unified,
+        )
         for made in plan.patched:
             if made.text not in seen:
-                yield _candidate(finding, made, paths, first=not seen)
+                yield _candidate(
+                    finding,
+                    made,
+                    paths,
+                    first=not seen,
+                )
                 seen.add(made.text)
 
 
 def _candidate(
-    finding: Finding, made: Patched, paths: Mapping[str, str], *, first: bool
+    finding: Finding,
+    made: Patched,
+    paths: Mapping[str, str],
+    *,
+    first: bool,
 ) -> Candidate:
     return Candidate(
         name=finding.rule_id if first else f"{finding.rule_id}:{made.codemod}",

@@ -45,9 +45,16 @@ def first_broken(
 
 
 def _why_broken(
-    program: TriedProgram, texts: Mapping[str, str], patience: float
+    program: TriedProgram,
+    texts: Mapping[str, str],
+    patience: float,
 ) -> str:
-    run = program.watch(patience, _SECONDS, texts=texts, fewest=_FEWEST)
+    run = program.watch(
+        patience,
+        _SECONDS,
+        texts=texts,
+        fewest=_FEWEST,
+    )
     if run.code:
         return f"it ended with exit code {run.code}{last_line(run.tail)}"
     return f"it came to no step within {run.seconds:.0f} s" if run.late else ""

@@ -11,16 +11,26 @@ from tfadvisor.comparison.ledger import FORM, Entry
 from tfadvisor.version import VERSION
 
 
-def entries_of(result: TrialResult, sketch: Sequence[int]) -> list[Entry]:
+def entries_of(
+    result: TrialResult,
+    sketch: Sequence[int],
+) -> list[Entry]:
     """One for each candidate that ran."""
     now = datetime.now(timezone.utc).isoformat(timespec="seconds")
     trial = secrets.token_hex(6)
-    ran = [one for one in result.arms if one.ratio is not None or one.outcome == BROKEN]
-    return [_entry(one, result, tuple(sketch), now, trial) for one in ran]
+    entries = []
+    for arm in result.arms:
+        if arm.ratio is not None or arm.outcome == BROKEN:
+            entries.append(_entry(arm, result, tuple(sketch), now, trial))
+    return entries
 
 
 def _entry(
-    arm: Arm, result: TrialResult, sketch: tuple[int, ...], now: str, trial: str
+    arm: Arm,
+    result: TrialResult,
+    sketch: tuple[int, ...],
+    now: str,
+    trial: str,
 ) -> Entry:
     predicted, ratio = arm.predicted, arm.ratio
     return Entry(

@@ -10,7 +10,11 @@ from difflib import SequenceMatcher
 _LINES = re.compile(r"[^\n]*\n|[^\n]+")
 
 
-def loop_after(base: str, line: int, other: str) -> int | None:
+def loop_after(
+    base: str,
+    line: int,
+    other: str,
+) -> int | None:
     """Where the loop at a line of a text begins in another form of it; None where it is
     gone.
 
@@ -36,17 +40,27 @@ def loop_after(base: str, line: int, other: str) -> int | None:
 
 def _loops(text: str) -> dict[int, int]:
     """First and last lines."""
-    nodes = ast.walk(ast.parse(text))
-    loops = [one for one in nodes if isinstance(one, ast.For | ast.While)]
-    return {one.lineno: one.end_lineno or one.lineno for one in loops}
+    found = {}
+    for one in ast.walk(ast.parse(text)):
+        if isinstance(one, ast.For | ast.While):
+            found[one.lineno] = one.end_lineno or one.lineno
+    return found
 
 
-def _origins(base: Sequence[str], other: Sequence[str]) -> dict[int, int]:
+def _origins(
+    base: Sequence[str],
+    other: Sequence[str],
+) -> dict[int, int]:
     """Lines of the other form that are in the first one, from 1; a line that was
     replaced by one line is that line.
     """
     found: dict[int, int] = {}
-    matcher = SequenceMatcher(None, base, other, autojunk=False)
+    matcher = SequenceMatcher(
+        None,
+        base,
+        other,
+        autojunk=False,
+    )
     for tag, first, last, other_first, other_last in matcher.get_opcodes():
         as_many = last - first == other_last - other_first
         if tag == "equal" or (tag == "replace" and as_many):

@@ -63,7 +63,13 @@ def asked_for(
     report = _report(origin, rules, bounded)
     found: list[Candidate] = []
     if report is not None or named:
-        found += _offered(report, codemods(), named, command, source)
+        found += _offered(
+            report,
+            codemods(),
+            named,
+            command,
+            source,
+        )
     if settings_only:
         found = [one for one in found if not one.texts]
     for one in named:
@@ -72,7 +78,12 @@ def asked_for(
     found += map(from_assignment, settings)
 
     sketch = sketch_of(report) if report is not None else ()
-    return AskedFor(_each_once(found), origin, _step_ms_of(report), sketch)
+    return AskedFor(
+        _each_once(found),
+        origin,
+        _step_ms_of(report),
+        sketch,
+    )
 
 
 def _step_ms_of(report: Report | None) -> float | None:
@@ -94,14 +105,25 @@ def _offered(
         _check_named(one, by_rule, report)
     if report is None:
         return ()
-    return from_findings(report, by_rule, _sources(command, source), named)
+    return from_findings(
+        report,
+        by_rule,
+        _sources(command, source),
+        named,
+    )
 
 
 def _is_file(name: str) -> bool:
-    return name.endswith((".diff", ".patch")) or "/" in name or Path(name).is_file()
+    if name.endswith((".diff", ".patch")) or "/" in name:
+        return True
+    return Path(name).is_file()
 
 
-def _check_named(rule: str, by_rule: CodemodsByRule, report: Report | None) -> None:
+def _check_named(
+    rule: str,
+    by_rule: CodemodsByRule,
+    report: Report | None,
+) -> None:
     if rule not in by_rule:
         raise UsageError(
             f"--patch {rule}: no file and no rule.{did_you_mean(rule, by_rule)}"
@@ -113,7 +135,10 @@ def _check_named(rule: str, by_rule: CodemodsByRule, report: Report | None) -> N
         )
 
 
-def _check_offered(rule: str, found: Sequence[Candidate]) -> None:
+def _check_offered(
+    rule: str,
+    found: Sequence[Candidate],
+) -> None:
     if all(one.rule_id != rule for one in found):
         raise UsageError(
             f"--patch {rule}: the report has no such finding, or none of its "
@@ -129,7 +154,10 @@ def _each_once(found: Sequence[Candidate]) -> tuple[Candidate, ...]:
     return tuple(by_name.values())
 
 
-def _sources(command: Sequence[str], source: Path | None) -> Sources:
+def _sources(
+    command: Sequence[str],
+    source: Path | None,
+) -> Sources:
     """The place that was given, the script that the command names, or the folder where
     it runs.
     """
@@ -141,7 +169,9 @@ def _sources(command: Sequence[str], source: Path | None) -> Sources:
 
 
 def _report(
-    origin: Path | None, rules: Sequence[Path], bounded: Bounded
+    origin: Path | None,
+    rules: Sequence[Path],
+    bounded: Bounded,
 ) -> Report | None:
     """Of a trace, or as `tfadvisor analyze --format json` wrote it."""
     if origin is None:

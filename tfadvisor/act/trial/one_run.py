@@ -52,7 +52,10 @@ class TrialRun(msgspec.Struct, frozen=True):
     @property
     def steps(self) -> int:
         """That it made, in the process that made most."""
-        return max((one.steps for one in self.answers), default=0)
+        return max(
+            (one.steps for one in self.answers),
+            default=0,
+        )
 
 
 class Interrupted(KeyboardInterrupt):
@@ -75,7 +78,11 @@ class StopRequest:
         finally:
             signal.signal(signal.SIGINT, before)
 
-    def _comes(self, _number: int, _frame: FrameType | None) -> None:
+    def _comes(
+        self,
+        _number: int,
+        _frame: FrameType | None,
+    ) -> None:
         self.came = True
 
 
@@ -97,10 +104,20 @@ def run_once(
         order.write(name)
         guardian.start()
         began = time.monotonic()
-        process = _started(command, _environment(env, name), folder / "output")
+        process = _started(
+            command,
+            _environment(env, name),
+            folder / "output",
+        )
         with guardian.watched("end", process.pid, name, 0):
             try:
-                late = _wait(process, folder, began + patience, processes, stop)
+                late = _wait(
+                    process,
+                    folder,
+                    began + patience,
+                    processes,
+                    stop,
+                )
                 code = _exit_code(process, folder)
             finally:
                 # All that it started too: it stands between two rounds of its loop,
@@ -120,7 +137,9 @@ def run_once(
 
 
 def _started(
-    command: Sequence[str], env: Mapping[str, str], output: Path
+    command: Sequence[str],
+    env: Mapping[str, str],
+    output: Path,
 ) -> subprocess.Popen[bytes]:
     with output.open("wb") as out:
         try:
@@ -138,7 +157,10 @@ def _started(
             ) from error
 
 
-def _environment(more: Mapping[str, str], folder: str) -> dict[str, str]:
+def _environment(
+    more: Mapping[str, str],
+    folder: str,
+) -> dict[str, str]:
     env = {**os.environ, **more}
     searched = [str(_OURS), str(HOOK)]
     if env.get("PYTHONPATH"):
@@ -181,7 +203,10 @@ def _has_steps(letter: dict[str, object]) -> bool:
     return bool(letter["loops"] or letter["sample"])
 
 
-def _exit_code(process: subprocess.Popen[bytes], folder: Path) -> int | None:
+def _exit_code(
+    process: subprocess.Popen[bytes],
+    folder: Path,
+) -> int | None:
     """As a shell has it, None where it has not ended by itself; a process that reported
     the end of its program is waited for.
     """
@@ -201,8 +226,10 @@ def _letters(folder: Path) -> Iterator[dict[str, object]]:
 
 def last_line(tail: str) -> str:
     """`: what it said last`, "" for nothing."""
-    printed = [one for one in tail.splitlines() if not one.startswith("tfadvisor: ")]
-    lines = [one.strip() for one in printed if one.strip()]
+    lines = []
+    for line in tail.splitlines():
+        if line.strip() and not line.startswith("tfadvisor: "):
+            lines.append(line.strip())
     if not lines:
         return ""
 

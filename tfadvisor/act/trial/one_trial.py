@@ -75,7 +75,11 @@ class _Tried(msgspec.Struct, frozen=True):
     """Whether neither the budget nor the user ended it early."""
 
 
-def try_out(wanted: TrialRequest, stop: StopRequest, tell: Tell) -> TrialResult:
+def try_out(
+    wanted: TrialRequest,
+    stop: StopRequest,
+    tell: Tell,
+) -> TrialResult:
     """Raises UsageError for a program that cannot be started, TraceError for one that
     fails or never steps, Interrupted.
     """
@@ -92,10 +96,27 @@ def try_out(wanted: TrialRequest, stop: StopRequest, tell: Tell) -> TrialResult:
         ablated, missing = arms_for([stepping[0], *watched.answers])
         candidates = (*candidates, *ablated)
     until = began + wanted.budget_seconds
-    arms = Arms(program, plan, candidates, until, len(stepping), tell)
+    arms = Arms(
+        program,
+        plan,
+        candidates,
+        until,
+        len(stepping),
+        tell,
+    )
     arms.broken |= missing
-    tried = _decided(arms, candidates, stepping[0], wanted)
-    return _result(tried, stepping[0], wanted, time.monotonic() - began)
+    tried = _decided(
+        arms,
+        candidates,
+        stepping[0],
+        wanted,
+    )
+    return _result(
+        tried,
+        stepping[0],
+        wanted,
+        time.monotonic() - began,
+    )
 
 
 def _watched(program: TriedProgram, wanted: TrialRequest) -> TrialRun:
@@ -108,7 +129,10 @@ def _watched(program: TriedProgram, wanted: TrialRequest) -> TrialRun:
     )
 
 
-def _stepping(watched: TrialRun, plan: StepPlan) -> list[ProcessAnswer]:
+def _stepping(
+    watched: TrialRun,
+    plan: StepPlan,
+) -> list[ProcessAnswer]:
     """The processes that go through the loop of the steps."""
     found = []
     for one in watched.answers:
@@ -143,7 +167,11 @@ def _plan(watched: TrialRun, wanted: TrialRequest) -> StepPlan:
             "eight times.",
             "Let it make more steps. Loops of installed packages are not looked at.",
         )
-    return plan_steps(chosen, _TIMED_SECONDS, all(one.ended for one in watched.answers))
+    return plan_steps(
+        chosen,
+        _TIMED_SECONDS,
+        all(one.ended for one in watched.answers),
+    )
 
 
 def _decided(
@@ -157,14 +185,29 @@ def _decided(
     step_ms = _checked(timed, arms, wanted)
     tried = arms.refuse(about.versions)
     stages = ABLATION_STAGES if wanted.ablate else STAGES
-    rounds = Rounds(tried, arms.measure, stages, afford=arms.afford)
+    rounds = Rounds(
+        tried,
+        arms.measure,
+        stages,
+        afford=arms.afford,
+    )
     standings = rounds.decide() if tried else Standings((step_ms,), {})
 
     complete = not arms.program.stop.came and not rounds.stopped
-    return _Tried(arms, candidates, timed, standings, complete)
+    return _Tried(
+        arms,
+        candidates,
+        timed,
+        standings,
+        complete,
+    )
 
 
-def _checked(timed: Timed, arms: Arms, wanted: TrialRequest) -> float:
+def _checked(
+    timed: Timed,
+    arms: Arms,
+    wanted: TrialRequest,
+) -> float:
     """The step of the program as it is, ms."""
     if timed.step_ms is None:
         if time.monotonic() >= arms.until:
@@ -200,10 +243,16 @@ def _loop_words(plan: StepPlan) -> str:
 
 
 def _result(
-    tried: _Tried, about: ProcessAnswer, wanted: TrialRequest, seconds: float
+    tried: _Tried,
+    about: ProcessAnswer,
+    wanted: TrialRequest,
+    seconds: float,
 ) -> TrialResult:
     arms, timed, standings = tried.arms, tried.timed, tried.standings
-    shown = [_arm(one, standings.arms.get(one.name), arms) for one in tried.candidates]
+    shown = []
+    for candidate in tried.candidates:
+        standing = standings.arms.get(candidate.name)
+        shown.append(_arm(candidate, standing, arms))
     outcome, summary = summary_of(shown, tried.complete)
     plan = arms.plan
     return TrialResult(
@@ -225,7 +274,11 @@ def _only(step_ms: float | None) -> tuple[float, ...]:
     return () if step_ms is None else (step_ms,)
 
 
-def _arm(candidate: Candidate, standing: Standing | None, arms: Arms) -> Arm:
+def _arm(
+    candidate: Candidate,
+    standing: Standing | None,
+    arms: Arms,
+) -> Arm:
     name = candidate.name
     check = arms.check(name)
     broken = arms.broken.get(name, "")
@@ -257,4 +310,9 @@ def _arm(candidate: Candidate, standing: Standing | None, arms: Arms) -> Arm:
     )
 
 
-_NOT_RUN = Standing(BROKEN, None, (), None)
+_NOT_RUN = Standing(
+    BROKEN,
+    None,
+    (),
+    None,
+)

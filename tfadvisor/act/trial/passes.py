@@ -39,8 +39,14 @@ def pass_candidates(
     with temporary_folder("tfadvisor-passes-") as folder:
         flags = f"--xla_dump_to={folder} --xla_dump_hlo_pass_re=.*"
         dumping = environment_of(Candidate(name="", env={"XLA_FLAGS": flags}))
-        run = TriedProgram(command, stop).watch(seconds, 1.0, dumping)
-        sizes = {one.name: one.stat().st_size for one in Path(folder).iterdir()}
+        run = TriedProgram(command, stop).watch(
+            seconds,
+            1.0,
+            dumping,
+        )
+        sizes = {}
+        for file in Path(folder).iterdir():
+            sizes[file.name] = file.stat().st_size
 
     names = passes_in(sizes)
     if not names:
@@ -53,7 +59,8 @@ def pass_candidates(
             "--passes is for programs that XLA compiles: JAX, or jit_compile.",
         )
     versions = run.answers[0].versions if run.answers else {}
-    return tuple(one for one in map(_without, names) if not refused(one, versions))
+    without = map(_without, names)
+    return tuple(one for one in without if not refused(one, versions))
 
 
 def passes_in(sizes: Mapping[str, int]) -> list[str]:
@@ -66,7 +73,10 @@ def passes_in(sizes: Mapping[str, int]) -> list[str]:
         if dumped is not None:
             found.append((dumped, size))
 
-    largest = max((size for _, size in found), default=0)
+    largest = max(
+        (size for _, size in found),
+        default=0,
+    )
     large = {dumped["module"] for dumped, size in found if size >= _LARGE * largest}
     names = {dumped["name"] for dumped, _ in found if dumped["module"] in large}
     pipelines = {dumped["pipeline"] for dumped, _ in found}

@@ -44,11 +44,23 @@ def from_diff(file: Path) -> Candidate:
             "find it."
         )
     files = {_below(one, fitting[0]) for one in names}
-    texts = _applied(file, files, fitting[0], where)
-    return Candidate(name=str(file), texts=texts, change="patch")
+    texts = _applied(
+        file,
+        files,
+        fitting[0],
+        where,
+    )
+    return Candidate(
+        name=str(file),
+        texts=texts,
+        change="patch",
+    )
 
 
-def _files_in(diff: str, where: str) -> list[str]:
+def _files_in(
+    diff: str,
+    where: str,
+) -> list[str]:
     """Names of the files that a diff changes, as they stand in it. Raises UsageError
     for what does more.
     """
@@ -63,7 +75,11 @@ def _files_in(diff: str, where: str) -> list[str]:
     return [new for _, new in pairs]
 
 
-def _check_changes_python(old: str, new: str, where: str) -> None:
+def _check_changes_python(
+    old: str,
+    new: str,
+    where: str,
+) -> None:
     if "/dev/null" in (old, new):
         raise UsageError(
             f"{where} adds or removes {new if old == '/dev/null' else old}: only "
@@ -77,7 +93,10 @@ def _check_changes_python(old: str, new: str, where: str) -> None:
         )
 
 
-def _all_are_there(names: list[str], stripped: int) -> bool:
+def _all_are_there(
+    names: list[str],
+    stripped: int,
+) -> bool:
     return all(_below(name, stripped).is_file() for name in names)
 
 
@@ -86,32 +105,49 @@ def _below(name: str, stripped: int) -> Path:
     return Path(*Path(name).parts[stripped:])
 
 
-def _applied(diff: Path, files: Set[Path], stripped: int, where: str) -> dict[str, str]:
+def _applied(
+    diff: Path,
+    files: Set[Path],
+    stripped: int,
+    where: str,
+) -> dict[str, str]:
     """By real path, the texts after a diff, which git applies to copies. Raises
     UsageError.
     """
     with temporary_folder("tfadvisor-patch-") as folder:
         for file in files:
-            Path(folder, file).parent.mkdir(parents=True, exist_ok=True)
+            Path(folder, file).parent.mkdir(
+                parents=True,
+                exist_ok=True,
+            )
             copyfile(file, Path(folder, file))
         call = ("-c", "core.autocrlf=false", "apply", "--whitespace=nowarn")
         try:
-            git(Path(folder), *call, f"-p{stripped}", str(diff.absolute()))
+            git(
+                Path(folder),
+                *call,
+                f"-p{stripped}",
+                str(diff.absolute()),
+            )
         except GitRefused as error:
             raise UsageError(
                 f"{where} does not fit the files as they are ({error.said}): make it "
                 "again."
             ) from error
-        texts = {
-            os.path.realpath(file): source_of(Path(folder, file)) for file in files
-        }
+        texts = {}
+        for file in files:
+            texts[os.path.realpath(file)] = source_of(Path(folder, file))
 
     for real, text in texts.items():
         _check_changed(real, text, where)
     return texts
 
 
-def _check_changed(real: str, text: str, where: str) -> None:
+def _check_changed(
+    real: str,
+    text: str,
+    where: str,
+) -> None:
     if text == source_of(Path(real)):
         raise UsageError(f"{where} changes nothing in {real}.")
     try:

@@ -72,22 +72,40 @@ def choose_loop(
             return _nearest(reported, step_ms)
 
     near = [one for one in often if _weight(one) >= _NEARLY_ALL * longest]
-    return min(near, key=lambda one: (one.done, one.file == KERAS))
+    return min(
+        near,
+        key=lambda one: (one.done, one.file == KERAS),
+    )
 
 
-def _goes_round_often(one: SeenLoop, step_ms: float | None) -> bool:
+def _goes_round_often(
+    one: SeenLoop,
+    step_ms: float | None,
+) -> bool:
     fewest = _FEWEST_REPORTED if _is_reported(one, step_ms) else _FEWEST
     return one.seconds > 0 and one.done >= fewest
 
 
-def _is_reported(one: SeenLoop, step_ms: float | None) -> bool:
+def _is_reported(
+    one: SeenLoop,
+    step_ms: float | None,
+) -> bool:
     """Whether its rounds can be the step that a report tells."""
     return step_ms is not None and agrees(one.period * 1000, step_ms)
 
 
-def _nearest(reported: Sequence[SeenLoop], step_ms: float) -> SeenLoop:
-    nearest = min(reported, key=lambda one: abs(one.period * 1000 - step_ms))
-    alike = [one for one in reported if abs(one.period / nearest.period - 1) <= _ALIKE]
+def _nearest(
+    reported: Sequence[SeenLoop],
+    step_ms: float,
+) -> SeenLoop:
+    nearest = min(
+        reported,
+        key=lambda one: abs(one.period * 1000 - step_ms),
+    )
+    alike = []
+    for one in reported:
+        if abs(one.period / nearest.period - 1) <= _ALIKE:
+            alike.append(one)
     return max(alike, key=lambda one: one.seconds)
 
 
@@ -108,7 +126,11 @@ def agrees(measured_ms: float, step_ms: float) -> bool:
     return step_ms / 2 <= measured_ms <= step_ms * 2
 
 
-def plan_steps(chosen: SeenLoop, seconds: float, ended: bool) -> StepPlan:
+def plan_steps(
+    chosen: SeenLoop,
+    seconds: float,
+    ended: bool,
+) -> StepPlan:
     """seconds: how long to time the program as it is. ended: the program made no more
     steps than were seen.
     """
@@ -131,11 +153,19 @@ def shortened(plan: StepPlan, made: int) -> StepPlan:
     """For a program that makes no more steps than these."""
     warm = min(plan.warm, max(_WARM_STEPS, made // 4))
     count = min(plan.count, max(made - warm, 1))
-    return replace(plan, warm=warm, count=count, whole=True)
+    return replace(
+        plan,
+        warm=warm,
+        count=count,
+        whole=True,
+    )
 
 
 def refined(
-    plan: StepPlan, step_ms: float, seconds: float, made: int | None
+    plan: StepPlan,
+    step_ms: float,
+    seconds: float,
+    made: int | None,
 ) -> StepPlan:
     """By the program's own step, which nothing watched. made: how many steps it timed,
     where it had no more.
@@ -146,4 +176,8 @@ def refined(
         return plan
 
     warm = max(plan.warm, _warm_steps(step_ms / 1000))
-    return replace(plan, warm=warm, count=ceil(seconds * 1000 / step_ms))
+    return replace(
+        plan,
+        warm=warm,
+        count=ceil(seconds * 1000 / step_ms),
+    )

@@ -34,11 +34,22 @@ _WORTH_A_LINE = 0.02
 _DOES = {PART: "in this arm", SCALE: "in this arm", SWITCH: "to do"}
 
 
-def as_text(result: TrialResult, screen: Screen = PLAIN) -> str:
+def as_text(
+    result: TrialResult,
+    screen: Screen = PLAIN,
+) -> str:
     """The best first."""
     page = TextPage(screen)
-    page.hanging("", (one_line(result.profile or result.summary), TITLE), 0)
-    page.hanging("", (_about(result), DIM), 0)
+    page.hanging(
+        "",
+        (one_line(result.profile or result.summary), TITLE),
+        0,
+    )
+    page.hanging(
+        "",
+        (_about(result), DIM),
+        0,
+    )
     if result.steps.between >= _WORTH_A_LINE:
         page.line((_between(result.steps.between), DIM))
     page.line()
@@ -49,7 +60,11 @@ def as_text(result: TrialResult, screen: Screen = PLAIN) -> str:
         if not _is_shown(arm):
             label = "dropped" if arm.took else "not here"
             words = f"{one_line(arm.name)}: {one_line(arm.why)}"
-            page.hanging((label, DIM), (words, DIM), _INDENT)
+            page.hanging(
+                (label, DIM),
+                (words, DIM),
+                _INDENT,
+            )
     return page.text()
 
 
@@ -59,7 +74,9 @@ def _is_shown(arm: Arm) -> bool:
 
 
 def _rank(arm: Arm) -> tuple[bool, float]:
-    return arm.ratio is None, arm.ratio.estimate if arm.ratio is not None else 0.0
+    if arm.ratio is None:
+        return True, 0.0
+    return False, arm.ratio.estimate
 
 
 def _between(share: float) -> str:
@@ -94,7 +111,11 @@ def _arm(page: TextPage, arm: Arm) -> None:
     page.hanging(label, f"{one_line(arm.name)}: {words}", _INDENT)
     notes = _notes(arm)
     if notes:
-        page.hanging("", ("; ".join(notes), DIM), _INDENT)
+        page.hanging(
+            "",
+            ("; ".join(notes), DIM),
+            _INDENT,
+        )
 
 
 def _notes(arm: Arm) -> list[str]:

@@ -30,7 +30,10 @@ _OUTCOMES = {
 _OF_PARTS = {**_OUTCOMES, BETTER: "costs", NOT_BETTER: "costs little"}
 
 
-def summary_of(arms: Sequence[Arm], complete: bool) -> tuple[str, str]:
+def summary_of(
+    arms: Sequence[Arm],
+    complete: bool,
+) -> tuple[str, str]:
     """(outcome, one sentence)."""
     winners = [
         (one.ratio.estimate, one.name, one.ratio)
@@ -38,7 +41,10 @@ def summary_of(arms: Sequence[Arm], complete: bool) -> tuple[str, str]:
         if one.outcome == BETTER and one.ratio is not None
     ]
     if winners:
-        _, name, ratio = min(winners, key=lambda one: one[0])
+        _, name, ratio = min(
+            winners,
+            key=lambda one: one[0],
+        )
         return WINNER, f"{name}: {gain(ratio)}."
 
     undecided = [one for one in arms if one.outcome == OPEN]
@@ -47,7 +53,10 @@ def summary_of(arms: Sequence[Arm], complete: bool) -> tuple[str, str]:
     return NONE_BETTER, "No candidate is better than the program as it is."
 
 
-def _cannot_tell(undecided: Sequence[Arm], complete: bool) -> str:
+def _cannot_tell(
+    undecided: Sequence[Arm],
+    complete: bool,
+) -> str:
     is_or_are = "is" if len(undecided) == 1 else "are"
     reach = "There are too few runs."
     smallest = [one.smallest_change for one in undecided]

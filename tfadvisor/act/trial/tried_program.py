@@ -45,7 +45,11 @@ class Timed(msgspec.Struct, frozen=True):
 class TriedProgram:
     """A command, and where its own files are."""
 
-    def __init__(self, command: Sequence[str], stop: StopRequest) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        stop: StopRequest,
+    ) -> None:
         """command: as the user types it."""
         self.command = tuple(command)
         self.stop = stop
@@ -77,7 +81,14 @@ class TriedProgram:
                 step_ms=step_ms or 0.0,
                 parts=tuple(parts),
             )
-            return run_once(self.command, env or {}, order, patience, None, self.stop)
+            return run_once(
+                self.command,
+                env or {},
+                order,
+                patience,
+                None,
+                self.stop,
+            )
 
     def time(
         self,
@@ -108,17 +119,31 @@ class TriedProgram:
             run = run_once(
                 self.command, candidate.env, order, patience, processes, self.stop
             )
-        return timed_of(run, plan, ceil(plan.count / 2) if fewest is None else fewest)
+        return timed_of(
+            run,
+            plan,
+            ceil(plan.count / 2) if fewest is None else fewest,
+        )
 
 
-def timed_of(run: TrialRun, plan: StepPlan, fewest: int) -> Timed:
+def timed_of(
+    run: TrialRun,
+    plan: StepPlan,
+    fewest: int,
+) -> Timed:
     """What a run gave. fewest: steps below which a process gave no step time."""
     samples = [one.sample for one in run.answers if one.sample is not None]
     samples = [one for one in samples if one.steps >= fewest]
     if not samples:
         steps = 0 if run.code or run.late else run.steps
         why = why_no_sample(run, plan)
-        return Timed(None, why, run.seconds, run.answers, steps)
+        return Timed(
+            None,
+            why,
+            run.seconds,
+            run.answers,
+            steps,
+        )
 
     made = min(one.steps for one in samples)
     return Timed(
@@ -131,14 +156,21 @@ def timed_of(run: TrialRun, plan: StepPlan, fewest: int) -> Timed:
     )
 
 
-def loop_in(candidate: Candidate, plan: StepPlan) -> tuple[str, int] | None:
+def loop_in(
+    candidate: Candidate,
+    plan: StepPlan,
+) -> tuple[str, int] | None:
     """Where the steps' loop stands in a candidate's text."""
     file, line = plan.loop.file, plan.loop.line
     changed = candidate.texts.get(file)
     if file == KERAS or changed is None:
         return file, line
 
-    moved = loop_after(source_of(Path(file)), line, changed)
+    moved = loop_after(
+        source_of(Path(file)),
+        line,
+        changed,
+    )
     return None if moved is None else (file, moved)
 
 
@@ -175,10 +207,17 @@ def _encoding_of(file: Path) -> str:
 def _overlay(texts: Mapping[str, str]) -> Iterator[dict[str, str]]:
     """By real path, the file that is read in its place. texts: by real path."""
     with temporary_folder("tfadvisor-patched-") as folder:
-        yield {real: _kept(folder, real, text) for real, text in texts.items()}
+        patched = {}
+        for real, text in texts.items():
+            patched[real] = _kept(folder, real, text)
+        yield patched
 
 
-def _kept(folder: str, real: str, text: str) -> str:
+def _kept(
+    folder: str,
+    real: str,
+    text: str,
+) -> str:
     """A patched file's text, in the file's own encoding."""
     encoding = _encoding_of(Path(real))
     handle, name = tempfile.mkstemp(".py", dir=folder)
@@ -203,7 +242,9 @@ _TRIES = 5
 
 
 def settle_in(
-    time: Callable[[StepPlan, int], Timed], plan: StepPlan, seconds: float
+    time: Callable[[StepPlan, int], Timed],
+    plan: StepPlan,
+    seconds: float,
 ) -> tuple[StepPlan, Timed]:
     """(the plan for all arms, the last run). seconds: how long the timed steps should
     last.
@@ -219,7 +260,12 @@ def settle_in(
         timed = time(plan, 1)
         if timed.step_ms is not None:
             good += 1
-            plan = refined(plan, timed.step_ms, seconds, timed.made)
+            plan = refined(
+                plan,
+                timed.step_ms,
+                seconds,
+                timed.made,
+            )
         elif timed.made:
             plan = shortened(plan, timed.made)
 

@@ -34,7 +34,10 @@ _COMPUTES = {
 }
 
 
-def compile_step(program: Program, _place: FaultPlace) -> list[Hit]:
+def compile_step(
+    program: Program,
+    _place: FaultPlace,
+) -> list[Hit]:
     """`jax.jit` or `tf.function` for what the loop calls as its step and nothing
     compiles.
 
@@ -48,8 +51,9 @@ def compile_step(program: Program, _place: FaultPlace) -> list[Hit]:
 
     found: dict[int, Hit] = {}
     for loop in step_loops(program):
-        calls = [one for one in directly_in(loop) if isinstance(one, ast.Call)]
-        for call in calls:
+        for call in directly_in(loop):
+            if not isinstance(call, ast.Call):
+                continue
             if is_compiled(program, call.func):
                 continue
             hit = _for_call(program, call, compiler)
@@ -58,7 +62,11 @@ def compile_step(program: Program, _place: FaultPlace) -> list[Hit]:
     return list(found.values())
 
 
-def _for_call(program: Program, call: Any, compiler: str) -> Hit | None:
+def _for_call(
+    program: Program,
+    call: Any,
+    compiler: str,
+) -> Hit | None:
     functions = functions_named(program, call.func)
     if not functions or not _compilable(program, functions[-1], compiler):
         return None
@@ -68,7 +76,12 @@ def _for_call(program: Program, call: Any, compiler: str) -> Hit | None:
     if alias is not None:
         value = program.written(alias.value)
         edit = program.instead(alias.value, f"{compiler}({value})")
-        return program.hit(alias, f"{compiler} around {value}", edit, names=names)
+        return program.hit(
+            alias,
+            f"{compiler} around {value}",
+            edit,
+            names=names,
+        )
 
     function = functions[0]
     owner = program.inside(function, ast.ClassDef, *FUNCTIONS)
@@ -77,16 +90,28 @@ def _for_call(program: Program, call: Any, compiler: str) -> Hit | None:
         return None
     did = f"@{compiler} on {function.name}"
     edit = program.line_above(function, f"@{compiler}")
-    return program.hit(function, did, edit, names=names)
+    return program.hit(
+        function,
+        did,
+        edit,
+        names=names,
+    )
 
 
-def _compilable(program: Program, function: Any, compiler: str) -> bool:
+def _compilable(
+    program: Program,
+    function: Any,
+    compiler: str,
+) -> bool:
     words = words_reached(program, function)
     computes = _COMPUTES[compiler].search(words) or reaches_step(program, function)
     return bool(computes) and not NOT_COMPILABLE.search(words)
 
 
-def run_eagerly(program: Program, _place: FaultPlace) -> list[Hit]:
+def run_eagerly(
+    program: Program,
+    _place: FaultPlace,
+) -> list[Hit]:
     """`run_eagerly=True` goes from a Keras model, which then compiles its step.
 
     One for each model that is compiled so, or set so afterwards.

@@ -41,7 +41,10 @@ _HAND_ON = ("enumerate", "zip")
 _TAKES_A_METHOD = (ast.Call, ast.Name, ast.Attribute, ast.Subscript)
 
 
-def prefetch(program: Program, _place: FaultPlace) -> list[Hit]:
+def prefetch(
+    program: Program,
+    _place: FaultPlace,
+) -> list[Hit]:
     """A prefetch at the end of the pipeline that the loop or `fit` reads, so that
     batches are made while steps run.
 
@@ -96,7 +99,10 @@ _BEFORE_CALLS = {"map": 1, "interleave": 3}
 """Positional arguments before num_parallel_calls."""
 
 
-def parallel_calls(program: Program, _place: FaultPlace) -> list[Hit]:
+def parallel_calls(
+    program: Program,
+    _place: FaultPlace,
+) -> list[Hit]:
     """`num_parallel_calls` for maps and interleaves that run one call after another.
 
     One for each pipeline, with all of its stages that could run in parallel.
@@ -108,18 +114,29 @@ def parallel_calls(program: Program, _place: FaultPlace) -> list[Hit]:
     return [_in_parallel(program, calls) for calls in by_pipeline.values()]
 
 
-def _in_parallel(program: Program, calls: Sequence[Any]) -> Hit:
+def _in_parallel(
+    program: Program,
+    calls: Sequence[Any],
+) -> Hit:
     edits = [
         program.with_keyword(call, "num_parallel_calls", _AUTOTUNE) for call in calls
     ]
     names = " and ".join(dict.fromkeys(map(called, calls)))
-    hit = program.hit(calls[0], f"{names} in parallel", *edits)
-    return replace(hit, last=max(program.lines(call)[1] for call in calls))
+    hit = program.hit(
+        calls[0],
+        f"{names} in parallel",
+        *edits,
+    )
+    return replace(
+        hit,
+        last=max(program.lines(call)[1] for call in calls),
+    )
 
 
 def _is_sequential(program: Program, call: Any) -> bool:
     given = keyword(call, "num_parallel_calls")
     if given is None:
         return len(positional(call)) <= _BEFORE_CALLS[called(call)]
-    values = [given.value, *assignments(program, dotted(given.value))[-1:]]
-    return text_of(values[-1]) in ("None", "1")
+    values = assignments(program, dotted(given.value))
+    value = values[-1] if values else given.value
+    return text_of(value) in ("None", "1")

@@ -27,7 +27,10 @@ _NAME = re.compile(
 )
 
 
-def every_constant(program: Program, place: FaultPlace) -> list[Hit]:
+def every_constant(
+    program: Program,
+    place: FaultPlace,
+) -> list[Hit]:
     """A frequency of 1 that the program has a name for, `save_freq=1` or `if step % 1
     == 0`, becomes the prescribed one.
 
@@ -43,15 +46,20 @@ def every_constant(program: Program, place: FaultPlace) -> list[Hit]:
 
 def _ones(program: Program) -> list[tuple[Any, str]]:
     """Each 1 that has the name of a frequency, with that name."""
-    named = [
-        (value, name)
-        for value, name in _named_values(program)
-        if value is not None and _NAME.search(name.split(".")[-1])
-    ]
+    named = []
+    for value, name in _named_values(program):
+        last = name.split(".")[-1]
+        if value is not None and _NAME.search(last):
+            named.append((value, name))
     for one in program.all(ast.BinOp):
         if isinstance(one.op, ast.Mod):
             named.append((one.right, "every"))
-    return [(value, name) for value, name in named if program.written(value) == "1"]
+
+    found = []
+    for value, name in named:
+        if program.written(value) == "1":
+            found.append((value, name))
+    return found
 
 
 def _named_values(program: Program) -> Iterator[tuple[Any, str]]:
@@ -67,7 +75,11 @@ def _named_values(program: Program) -> Iterator[tuple[Any, str]]:
 
 def _defaults(given: ast.arguments) -> Iterator[tuple[Any, str]]:
     plain = [*given.posonlyargs, *given.args]
-    last_first = zip(reversed(plain), reversed(given.defaults), strict=False)
+    last_first = zip(
+        reversed(plain),
+        reversed(given.defaults),
+        strict=False,
+    )
     for argument, default in last_first:
         yield default, argument.arg
     for argument, value in zip(given.kwonlyargs, given.kw_defaults, strict=True):
@@ -77,7 +89,10 @@ def _defaults(given: ast.arguments) -> Iterator[tuple[Any, str]]:
 _WAITS = ("block_until_ready", "effects_barrier")
 
 
-def drop_wait(program: Program, _place: FaultPlace) -> list[Hit]:
+def drop_wait(
+    program: Program,
+    _place: FaultPlace,
+) -> list[Hit]:
     """A wait for the device in every turn of the loop goes: the next step is dispatched
     while this one runs.
 
@@ -104,7 +119,10 @@ _STEPS = 16
 """Where the finding prescribes no number."""
 
 
-def steps_per_execution(program: Program, place: FaultPlace) -> list[Hit]:
+def steps_per_execution(
+    program: Program,
+    place: FaultPlace,
+) -> list[Hit]:
     """`steps_per_execution`: Keras runs its Python and its callbacks once for several
     steps.
 

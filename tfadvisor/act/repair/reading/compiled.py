@@ -52,7 +52,10 @@ _GRADIENT = re.compile(
 
 def decorator_of(function: Any) -> Any:
     """The decorator that compiles a function, None without one."""
-    return next((one for one in function.decorator_list if compiler_in(one)), None)
+    for decorator in function.decorator_list:
+        if compiler_in(decorator):
+            return decorator
+    return None
 
 
 def compiler_for(program: Program) -> str:
@@ -125,10 +128,14 @@ def _traces(call: Any) -> bool:
 
 def calls_in(function: Any) -> list[Any]:
     """What its body calls."""
-    return [one for one in walk(function.body) if isinstance(one, ast.Call)]
+    nodes = walk(function.body)
+    return [one for one in nodes if isinstance(one, ast.Call)]
 
 
-def functions_named(program: Program, node: ast.AST) -> list[Any]:
+def functions_named(
+    program: Program,
+    node: ast.AST,
+) -> list[Any]:
     """The functions of the module that a name, attribute or alias of it may be."""
     for _ in range(_LONGEST_ALIAS):
         name = dotted(node).split(".")[-1]
@@ -142,7 +149,10 @@ def functions_named(program: Program, node: ast.AST) -> list[Any]:
 _LONGEST_ALIAS = 8
 
 
-def alias_of(program: Program, node: ast.AST) -> Any:
+def alias_of(
+    program: Program,
+    node: ast.AST,
+) -> Any:
     """The one assignment `step = other` of a name to another name or attribute, None
     otherwise.
     """
@@ -162,11 +172,15 @@ def _assigns(program: Program) -> dict[str, list[Any]]:
     """By name, the assignments that give it a value."""
     found = []
     for one in program.all(ast.Assign):
-        found += [(dotted(target), one) for target, _ in pairs_of(one)]
+        for target, _ in pairs_of(one):
+            found.append((dotted(target), one))
     return listed(found)
 
 
-def reached(program: Program, function: Any) -> list[Any]:
+def reached(
+    program: Program,
+    function: Any,
+) -> list[Any]:
     """A function, and those of the module that it calls, by itself or through
     others.
     """
@@ -180,7 +194,10 @@ def reached(program: Program, function: Any) -> list[Any]:
     return list(found)
 
 
-def _called_by(program: Program, function: Any) -> list[Any]:
+def _called_by(
+    program: Program,
+    function: Any,
+) -> list[Any]:
     """Functions of the module that a function calls itself."""
     if function not in program.answers:
         called_ones: list[Any] = []
@@ -191,7 +208,10 @@ def _called_by(program: Program, function: Any) -> list[Any]:
     return found
 
 
-def is_compiled(program: Program, node: ast.AST) -> bool:
+def is_compiled(
+    program: Program,
+    node: ast.AST,
+) -> bool:
     """Whether calling this runs a compiled function."""
     compiled = compiled_names(program)
     if _last_name(node) in compiled:
@@ -226,7 +246,8 @@ def reaches_step(program: Program, function: Any) -> bool:
 @once
 def _with_steps(program: Program) -> set[Any]:
     """Functions that take gradients or call something compiled themselves."""
-    return {one for one in program.all(*FUNCTIONS) if _is_step_itself(program, one)}
+    functions = program.all(*FUNCTIONS)
+    return {one for one in functions if _is_step_itself(program, one)}
 
 
 def _is_step_itself(program: Program, function: Any) -> bool:
@@ -270,7 +291,10 @@ def compiler_in(node: ast.AST) -> str:
     return name if name in COMPILERS else ""
 
 
-def compiling_calls(program: Program, value: ast.AST) -> list[ast.Call]:
+def compiling_calls(
+    program: Program,
+    value: ast.AST,
+) -> list[ast.Call]:
     """The calls of a compiler of which a value is one: `jax.jit(f)`, both arms of
     `jax.jit(f) if fast else jax.jit(g)`, and what `make_step(...)` returns. Empty where
     it may be anything else.

@@ -26,6 +26,8 @@ from tfadvisor.act.repair.reading.program import (
     walk,
 )
 
+_HOLDERS = (*FUNCTIONS, *LOOPS, ast.Lambda, ast.ClassDef)
+"""What runs its body at another time, or again and again."""
 _MARKER = re.compile(r"StepTraceAnnotation|profiler\.experimental\.Trace\(|step_marker")
 _KERAS_STEPS = ("train_on_batch", "test_on_batch")
 _MOST_LOOPS = 300
@@ -39,15 +41,18 @@ def directly_in(node: Any) -> Iterator[Any]:
     """What runs with a body, not what a function that it defines or a loop inside it
     runs.
     """
-    for child in node.body if isinstance(node, (*LOOPS, *FUNCTIONS)) else [node]:
+    holds = isinstance(node, (*LOOPS, *FUNCTIONS))
+    body = node.body if holds else [node]
+    for child in body:
         yield from _shallow(child)
 
 
 def _shallow(node: ast.AST) -> Iterator[Any]:
     yield node
-    if not isinstance(node, (*FUNCTIONS, ast.Lambda, ast.ClassDef, *LOOPS)):
-        for child in ast.iter_child_nodes(node):
-            yield from _shallow(child)
+    if isinstance(node, _HOLDERS):
+        return
+    for child in ast.iter_child_nodes(node):
+        yield from _shallow(child)
 
 
 def is_step(program: Program, call: Any) -> bool:
@@ -60,10 +65,16 @@ def is_step(program: Program, call: Any) -> bool:
     return any(reaches_step(program, one) for one in functions)
 
 
-def steps_in(program: Program, body: Any) -> list[Any]:
+def steps_in(
+    program: Program,
+    body: Any,
+) -> list[Any]:
     """The calls of a loop's or function's own body that run a step."""
-    calls = [one for one in directly_in(body) if isinstance(one, ast.Call)]
-    return [one for one in calls if is_step(program, one)]
+    found = []
+    for one in directly_in(body):
+        if isinstance(one, ast.Call) and is_step(program, one):
+            found.append(one)
+    return found
 
 
 @once
@@ -95,7 +106,11 @@ def _may_step(program: Program, loop: Any) -> bool:
     return not has_loops and bool(_MARKER.search(text_of(loop)))
 
 
-def _runs(program: Program, outer: Any, inner: Any) -> bool:
+def _runs(
+    program: Program,
+    outer: Any,
+    inner: Any,
+) -> bool:
     """Whether a turn of one loop runs the other: inside it, or in a function that it
     calls.
     """
@@ -108,7 +123,10 @@ def _runs(program: Program, outer: Any, inner: Any) -> bool:
     return any(owner in reached(program, one) for one in functions)
 
 
-def _functions_called(program: Program, body: Any) -> list[Any]:
+def _functions_called(
+    program: Program,
+    body: Any,
+) -> list[Any]:
     """Functions of the module that a turn of a loop calls."""
     found: list[Any] = []
     for one in directly_in(body):
@@ -121,7 +139,9 @@ def _strong(loop: Any) -> bool:
     """Signs of a loop over batches: a marker, `next`, a data set, a number of steps."""
     text = text_of(loop.body)
     over = text_of(loop.iter) if isinstance(loop, ast.For) else ""
-    return bool(_MARKER.search(text) or "next(" in text or _OVER_BATCHES.search(over))
+    if _MARKER.search(text) or "next(" in text:
+        return True
+    return _OVER_BATCHES.search(over) is not None
 
 
 # Whether a statement runs in each step.
@@ -151,6 +171,8 @@ def _is_same_in_all_steps(test: ast.AST) -> bool:
 
 def _may_leave(program: Program, statement: Any) -> bool:
     """`if step % 100: continue` above it, or `return`."""
-    tests = [one for one in program.block(statement) if isinstance(one, ast.If)]
+    block = program.block(statement)
+    tests = [one for one in block if isinstance(one, ast.If)]
     above = [one for one in tests if one.lineno < statement.lineno]
-    return any(isinstance(inner, ast.Continue | ast.Return) for inner in walk(above))
+    leaving = ast.Continue | ast.Return
+    return any(isinstance(inner, leaving) for inner in walk(above))

@@ -53,26 +53,39 @@ def root_of(node: ast.AST) -> Any:
     return node
 
 
-def assignments(program: Program, name: str) -> list[Any]:
+def assignments(
+    program: Program,
+    name: str,
+) -> list[Any]:
     """Values that a name gets, in the order in which they are written."""
     return _values(program).get(name, [])
 
 
 @once
 def _values(program: Program) -> dict[str, list[Any]]:
-    return listed((dotted(target), value) for target, value in pairs(program))
+    named = []
+    for target, value in pairs(program):
+        named.append((dotted(target), value))
+    return listed(named)
 
 
-def _returns(program: Program, call: ast.Call) -> list[Any]:
+def _returns(
+    program: Program,
+    call: ast.Call,
+) -> list[Any]:
     """What the functions of the module return that a call may be of."""
     found = []
     for function in functions_named(program, call.func):
-        returns = [one for one in walk(function.body) if isinstance(one, ast.Return)]
-        found += [one.value for one in returns if one.value is not None]
+        for one in walk(function.body):
+            if isinstance(one, ast.Return) and one.value is not None:
+                found.append(one.value)
     return found
 
 
-def is_pipeline(program: Program, node: ast.AST) -> bool:
+def is_pipeline(
+    program: Program,
+    node: ast.AST,
+) -> bool:
     """Whether an expression is a tf.data pipeline: built from one here, in a name, or
     in a function of the module.
     """
@@ -89,7 +102,10 @@ def is_pipeline(program: Program, node: ast.AST) -> bool:
     return False
 
 
-def _made_of(program: Program, root: Any) -> list[Any]:
+def _made_of(
+    program: Program,
+    root: Any,
+) -> list[Any]:
     """What a name, an iterator or a function's value may be."""
     if isinstance(root, ast.Name):
         return assignments(program, root.id)
@@ -106,7 +122,10 @@ _LONGEST = 5
 """Names and functions through which a pipeline is followed."""
 
 
-def stages(program: Program, node: Any) -> list[str]:
+def stages(
+    program: Program,
+    node: Any,
+) -> list[str]:
     """Names of a pipeline's stages, the last first, followed through names and
     functions as far as they can be.
     """
@@ -132,19 +151,27 @@ def _before(program: Program, node: Any) -> Any:
     return given[-1] if given else None
 
 
-def pipeline_calls(program: Program, *names: str) -> list[Any]:
+def pipeline_calls(
+    program: Program,
+    *names: str,
+) -> list[Any]:
     """Stages of these names in pipelines."""
     calls = program.calls(*names)
     methods = [one for one in calls if isinstance(one.func, ast.Attribute)]
     return [one for one in methods if is_pipeline(program, one.func.value)]
 
 
-def carrier(program: Program, node: ast.AST) -> tuple[Any, str]:
+def carrier(
+    program: Program,
+    node: ast.AST,
+) -> tuple[Any, str]:
     """Which pipeline a stage belongs to: the function around it, and the name that its
     statement assigns or begins with.
     """
     statement = program.inside(node, ast.stmt)
-    name = text_of(statement.targets[0]) if isinstance(statement, ast.Assign) else ""
+    name = ""
+    if isinstance(statement, ast.Assign):
+        name = text_of(statement.targets[0])
     root = root_of(node)
     if isinstance(root, ast.Name) and assignments(program, root.id):
         name = root.id

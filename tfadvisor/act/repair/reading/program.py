@@ -46,12 +46,18 @@ def dotted(node: ast.AST) -> str:
 
 def called(call: ast.Call) -> str:
     """The last name of what is called: `map` of `dataset.batch(8).map(f)`."""
-    return call.func.attr if isinstance(call.func, ast.Attribute) else dotted(call.func)
+    if isinstance(call.func, ast.Attribute):
+        return call.func.attr
+    return dotted(call.func)
 
 
 def names_in(node: ast.AST) -> set[str]:
     """Names that are read or written in it, not those of attributes and keywords."""
-    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+    names = set()
+    for one in ast.walk(node):
+        if isinstance(one, ast.Name):
+            names.add(one.id)
+    return names
 
 
 def walk(node: ast.AST | Sequence[ast.AST]) -> Iterator[Any]:
@@ -69,7 +75,8 @@ class Program:
         self.source = source
         self.tree = ast.parse(source)
         self._bytes = source.encode()
-        self._starts = [0, *(one.end() for one in _NEW_LINE.finditer(self._bytes))]
+        ends = [one.end() for one in _NEW_LINE.finditer(self._bytes)]
+        self._starts = [0, *ends]
         self._parents: dict[ast.AST, ast.AST] = {}
         placed = []
         for one in ast.walk(self.tree):
@@ -116,7 +123,9 @@ class Program:
         return self._starts[line - 1]
 
     def _line_end(self, line: int) -> int:
-        return self._starts[line] if line < len(self._starts) else len(self._bytes)
+        if line < len(self._starts):
+            return self._starts[line]
+        return len(self._bytes)
 
     def written(self, node: Any) -> str:
         """As it stands in the file."""
@@ -130,9 +139,16 @@ class Program:
             yield parent
             parent = self._parents.get(parent)
 
-    def inside(self, node: ast.AST, *kinds: type) -> Any:
+    def inside(
+        self,
+        node: ast.AST,
+        *kinds: type,
+    ) -> Any:
         """The innermost node of these kinds around it, None without one."""
-        return next((one for one in self.around(node) if isinstance(one, kinds)), None)
+        for one in self.around(node):
+            if isinstance(one, kinds):
+                return one
+        return None
 
     def scope(self, node: ast.AST) -> Any:
         """The function around a node, or the module."""
@@ -157,17 +173,27 @@ class Program:
     def is_lone(self, statement: Any) -> bool:
         """Whether a statement has its lines to itself."""
         first, last = self.span(statement)
-        before = self._bytes[self._start(statement.lineno) : first].strip()
-        behind = self._bytes[last : self._line_end(statement.end_lineno)].strip()
+        line = self._start(statement.lineno)
+        end = self._line_end(statement.end_lineno)
+        before = self._bytes[line:first].strip()
+        behind = self._bytes[last:end].strip()
         return not before and behind[:1] in (b"", b"#")
 
     # What may be done to it.
 
-    def instead(self, node: Any, text: str) -> Edit:
+    def instead(
+        self,
+        node: Any,
+        text: str,
+    ) -> Edit:
         """Puts a text in place of a node."""
         return Edit(*self.span(node), text)
 
-    def behind(self, node: Any, text: str) -> Edit:
+    def behind(
+        self,
+        node: Any,
+        text: str,
+    ) -> Edit:
         """Puts a text right behind a node."""
         last = self.span(node)[1]
         return Edit(last, last, text)
@@ -180,15 +206,28 @@ class Program:
         if alone and not isinstance(self._parents[statement], ast.Module):
             return self.instead(statement, "pass")
         first = self._start(statement.lineno)
-        return Edit(first, self._line_end(statement.end_lineno), "")
+        return Edit(
+            first,
+            self._line_end(statement.end_lineno),
+            "",
+        )
 
-    def line_above(self, node: Any, text: str) -> Edit:
+    def line_above(
+        self,
+        node: Any,
+        text: str,
+    ) -> Edit:
         """Puts a line of its own above that of a node, indented as that is."""
         decorated = [node, *getattr(node, "decorator_list", ())]
         first = self._start(min(one.lineno for one in decorated))
         return Edit(first, first, f"{self._indent(node)}{text}{self._end()}")
 
-    def with_keyword(self, call: ast.Call, name: str, value: str) -> Edit:
+    def with_keyword(
+        self,
+        call: ast.Call,
+        name: str,
+        value: str,
+    ) -> Edit:
         """Gives a call this argument, in the place where it stood or at the end."""
         there = keyword(call, name)
         if there is not None:
@@ -199,7 +238,10 @@ class Program:
         if not given:
             return Edit(end, end, f"{name}={value}")
 
-        last = max(given, key=lambda one: self.span(one)[1])
+        last = max(
+            given,
+            key=lambda one: self.span(one)[1],
+        )
         place, comma = self._behind_arguments(self.span(last)[1], end)
         if not comma:
             return Edit(place, place, f", {name}={value}")
@@ -207,7 +249,11 @@ class Program:
         between = f"{self._end()}{self._indent(last)}" if own_line else " "
         return Edit(place, place, f"{between}{name}={value},")
 
-    def _behind_arguments(self, place: int, end: int) -> tuple[int, bool]:
+    def _behind_arguments(
+        self,
+        place: int,
+        end: int,
+    ) -> tuple[int, bool]:
         """(the byte behind the last argument, its parentheses and comma; whether a
         comma is the last of these). place: behind that argument. end: of the call.
         """
@@ -218,14 +264,27 @@ class Program:
             found = _BEHIND_AN_ARGUMENT.match(self._bytes, place, end)
         return place, comma
 
-    def hit(self, node: Any, did: str, *edits: Edit, names: Sequence[str] = ()) -> Hit:
+    def hit(
+        self,
+        node: Any,
+        did: str,
+        *edits: Edit,
+        names: Sequence[str] = (),
+    ) -> Hit:
         """The change that stands at a node."""
-        return Hit(*self.lines(node), did, self._bytes, edits, tuple(names))
+        return Hit(
+            *self.lines(node),
+            did,
+            self._bytes,
+            edits,
+            tuple(names),
+        )
 
     def _indent(self, node: Any) -> str:
         start = self._start(node.lineno)
         line = self._bytes[start : self._line_end(node.lineno)]
-        return line[: len(line) - len(line.lstrip())].decode()
+        indent = len(line) - len(line.lstrip())
+        return line[:indent].decode()
 
     def _end(self) -> str:
         return "\r\n" if b"\r\n" in self._bytes else "\n"
@@ -259,7 +318,10 @@ def pairs(program: Program) -> list[tuple[Any, Any]]:
     """(target, value) of all assignments, also of `a, b = c, d` and `a = b = c`, in the
     order in which they are written.
     """
-    return [pair for assign in program.all(ast.Assign) for pair in pairs_of(assign)]
+    found = []
+    for assign in program.all(ast.Assign):
+        found += pairs_of(assign)
+    return found
 
 
 def pairs_of(assign: ast.Assign) -> list[tuple[Any, Any]]:
@@ -269,7 +331,11 @@ def pairs_of(assign: ast.Assign) -> list[tuple[Any, Any]]:
     for target in assign.targets:
         targets = _elements(target)
         if values and len(targets) == len(values):
-            found += zip(targets, values, strict=True)
+            found += zip(
+                targets,
+                values,
+                strict=True,
+            )
         else:
             found.append((target, assign.value))
     return found
@@ -280,9 +346,15 @@ def _elements(node: ast.AST) -> list[Any]:
     return list(node.elts) if isinstance(node, ast.Tuple | ast.List) else []
 
 
-def keyword(call: ast.Call, name: str) -> Any:
+def keyword(
+    call: ast.Call,
+    name: str,
+) -> Any:
     """The argument of this name, None without one."""
-    return next((one for one in call.keywords if one.arg == name), None)
+    for given in call.keywords:
+        if given.arg == name:
+            return given
+    return None
 
 
 def positional(call: ast.Call) -> list[Any]:

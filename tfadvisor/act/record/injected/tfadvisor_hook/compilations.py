@@ -70,8 +70,10 @@ class Compilations:
     def seconds(self) -> float:
         """How long all of them took so far, those that are under way included."""
         now = time.time()
-        under_way = [now - began for began, _ in list(self._open.values())]
-        return self._seconds + sum(under_way)
+        seconds = self._seconds
+        for began, _ in list(self._open.values()):
+            seconds += now - began
+        return seconds
 
     @property
     def count(self) -> int:
@@ -100,7 +102,11 @@ class Compilations:
         """A program may have compiled before it was watched: then JAX has a device by
         now. Without one nothing compiles, and no frame of another thread is looked at:
         Python 3.11 has crashed over that."""
-        has_devices = getattr(sys.modules.get(_JAX_DEVICES), "_backends", None)
+        has_devices = getattr(
+            sys.modules.get(_JAX_DEVICES),
+            "_backends",
+            None,
+        )
         if "jax" not in self._watched or not has_devices:
             return
         if _under_way():
@@ -121,7 +127,8 @@ class Compilations:
         self._last = time.time()
 
     def _begin(self) -> None:
-        self._open.setdefault(get_ident(), [time.time(), 0])[1] += 1
+        mine = self._open.setdefault(get_ident(), [time.time(), 0])
+        mine[1] += 1
 
     def _end(self, framework: str) -> None:
         mine = self._open.get(get_ident())
@@ -136,7 +143,11 @@ class Compilations:
     def _listen_to_jax(self) -> None:
         from jax import monitoring
 
-        def compiled(event: str, seconds: float, **_more: Any) -> None:
+        def compiled(
+            event: str,
+            seconds: float,
+            **_more: Any,
+        ) -> None:
             if event == _JAX_COMPILED:
                 self._seen("jax")
             if event.startswith(_JAX_COMPILES):
@@ -158,7 +169,10 @@ class Compilations:
         module: Any = sys.modules[_TRACES_FUNCTIONS]
         trace = getattr(module, _TRACE)
 
-        def traced(*arguments: Any, **named: Any) -> Any:
+        def traced(
+            *arguments: Any,
+            **named: Any,
+        ) -> Any:
             try:
                 self._begin()
                 return trace(*arguments, **named)

@@ -30,7 +30,8 @@ def resident_bytes() -> int:
     """Of this process; 0 where the system does not tell."""
     try:
         with open("/proc/self/statm", encoding="ascii") as text:
-            return int(text.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+            pages = int(text.read().split()[1])
+            return pages * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, IndexError):
         return 0
 
@@ -47,7 +48,11 @@ class GivingWay:
         self._stopped = threading.Event()
         self._replaced: list[tuple[Any, str, Any, Any]] = []
 
-    def wait(self, seconds: float, leaving: threading.Event) -> str:
+    def wait(
+        self,
+        seconds: float,
+        leaving: threading.Event,
+    ) -> str:
         """For so long, or until the program starts its profiler or ends, or its memory
         grows. Why it was cut short, "" if not.
         """
@@ -79,7 +84,10 @@ class GivingWay:
         self._stopped.set()
 
     def _before(self, start: Callable[..., Any]) -> Callable[..., Any]:
-        def own_profiler(*arguments: Any, **named: Any) -> Any:
+        def own_profiler(
+            *arguments: Any,
+            **named: Any,
+        ) -> Any:
             self.given = True
             self.over.set()
             self._stopped.wait(_STOPPING_SECONDS)

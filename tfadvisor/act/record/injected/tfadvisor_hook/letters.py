@@ -7,7 +7,10 @@ import os
 from typing import Any
 
 
-def write_letter(file: str, letter: dict[str, Any]) -> None:
+def write_letter(
+    file: str,
+    letter: dict[str, Any],
+) -> None:
     """Raises OSError."""
     unfinished = f"{file}.{os.getpid()}.part"
     with open(unfinished, "w", encoding="utf-8") as out:

@@ -53,7 +53,10 @@ def variables(environment: Any) -> dict[str, str]:
     speaks of a secret.
     """
     shown = [name for name in sorted(environment) if _is_harmless(name)]
-    return {name: environment[name][:_LONGEST] for name in shown[:_MOST]}
+    found = {}
+    for name in shown[:_MOST]:
+        found[name] = environment[name][:_LONGEST]
+    return found
 
 
 def _is_harmless(name: str) -> bool:
@@ -95,7 +98,8 @@ def _cores() -> dict[str, Any]:
     iowait, irq, softirq, steal.
     """
     first = _text("/proc/stat").split("\n", 1)[0]
-    seconds = [int(word) / _ticks() for word in first.split()[1:9]]
+    words = first.split()[1:9]
+    seconds = [int(word) / _ticks() for word in words]
     user, nice, system, idle, iowait, irq, softirq, steal = seconds
     busy = user + nice + system + irq + softirq
     return {
@@ -160,7 +164,10 @@ def _program_seconds(root: int) -> float:
     return total / _ticks()
 
 
-def _line(pid: int, parents: dict[int, int]) -> Iterator[int]:
+def _line(
+    pid: int,
+    parents: dict[int, int],
+) -> Iterator[int]:
     """A process, its parent, and so on."""
     for _ in range(len(parents)):
         if pid not in parents:
@@ -180,8 +187,8 @@ def _groups() -> list[str]:
             continue
         base = os.path.join(_CGROUP, controllers) if controllers else _CGROUP
         parts = [part for part in path.split("/") if part]
-        depths = range(len(parts), -1, -1)
-        found += [os.path.join(base, *parts[:depth]) for depth in depths]
+        for depth in range(len(parts), -1, -1):
+            found.append(os.path.join(base, *parts[:depth]))
     return found
 
 
@@ -195,7 +202,8 @@ def _quota() -> dict[str, Any]:
 def _quota_of(folder: str) -> float | None:
     try:
         if os.path.exists(os.path.join(folder, "cpu.max")):
-            quota, period = _text(os.path.join(folder, "cpu.max")).split()
+            text = _text(os.path.join(folder, "cpu.max"))
+            quota, period = text.split()
         else:
             quota = _text(os.path.join(folder, "cpu.cfs_quota_us"))
             period = _text(os.path.join(folder, "cpu.cfs_period_us"))
@@ -217,9 +225,14 @@ def _quota_counters() -> dict[str, Any]:
 
 
 def _versions() -> dict[str, Any]:
-    found = {"python": ".".join(map(str, sys.version_info[:3]))}
+    python = map(str, sys.version_info[:3])
+    found = {"python": ".".join(python)}
     for name in _FRAMEWORKS:
-        version = getattr(sys.modules.get(name), "__version__", None)
+        version = getattr(
+            sys.modules.get(name),
+            "__version__",
+            None,
+        )
         if version is not None:
             found[name] = str(version)[:_LONGEST_VERSION]
     return found

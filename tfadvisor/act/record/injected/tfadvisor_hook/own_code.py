@@ -26,7 +26,9 @@ def is_ours(code: CodeType) -> bool:
 def is_own(code: CodeType) -> bool:
     """Whether it is of the program's own files."""
     file = code.co_filename
-    return not (file.startswith(_STANDARD) or any(part in file for part in _INSTALLED))
+    if file.startswith(_STANDARD):
+        return False
+    return not any(part in file for part in _INSTALLED)
 
 
 def where(frame: FrameType) -> list[Any]:

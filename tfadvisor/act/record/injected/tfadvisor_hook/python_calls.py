@@ -62,7 +62,11 @@ class PythonCalls:
         """
         is_own, opened, event = self._is_own, self._open, self._event
 
-        def follow(frame: FrameType, what: str, _argument: object) -> None:
+        def follow(
+            frame: FrameType,
+            what: str,
+            _argument: object,
+        ) -> None:
             self.followed += 1
             try:
                 if what == "call" and not self._over:

@@ -39,7 +39,12 @@ class Recorder:
     it follows.
     """
 
-    def __init__(self, folder: str, *, forked: bool) -> None:
+    def __init__(
+        self,
+        folder: str,
+        *,
+        forked: bool,
+    ) -> None:
         """folder: where orders and answers lie. forked: the process began as a copy of
         one that had a framework.
         """
@@ -152,7 +157,11 @@ class Recorder:
         else:
             # A window's round is that before it: another loop may follow.
             self.round_ms = loop["median_ms"] if loop else 0.0
-        return {"loop": loop, "inside": self.sampler.inside, "why": self.sampler.why}
+        return {
+            "loop": loop,
+            "inside": self.sampler.inside,
+            "why": self.sampler.why,
+        }
 
     def samples(self, order: dict[str, Any]) -> dict[str, Any]:
         """What lies beside a window's trace."""
@@ -181,7 +190,11 @@ class Recorder:
         imported = self.state["frameworks"]
         return next(name for name in reversed(FRAMEWORKS) if name in imported)
 
-    def window(self, framework: str, order: dict[str, Any]) -> dict[str, Any]:
+    def window(
+        self,
+        framework: str,
+        order: dict[str, Any],
+    ) -> dict[str, Any]:
         """Opens one, closes it, and leaves its files."""
         name = f"window-{order['number']}-{self.name}"
         file = self.file(f"{name}.xplane.pb")
@@ -217,7 +230,10 @@ class Recorder:
         return written
 
     def open_for(
-        self, seconds: float, order: dict[str, Any], tracer: Any
+        self,
+        seconds: float,
+        order: dict[str, Any],
+        tracer: Any,
     ) -> dict[str, Any]:
         """Records for so long, unless the program begins to record itself, or ends."""
         way: Any = self.way
@@ -226,7 +242,12 @@ class Recorder:
         compiled, compiling = self.compilations.count, self.compilations.seconds
         loop, until = None, time.monotonic() + seconds
         if order.get("rounds"):
-            loop = self.sampler.count_rounds(seconds, way.over, least=seconds, late=0.0)
+            loop = self.sampler.count_rounds(
+                seconds,
+                way.over,
+                least=seconds,
+                late=0.0,
+            )
         self.rounds_ns = self.sampler.rounds_ns if loop else []
         cut = way.wait(until - time.monotonic(), self.leaving)
         return {
@@ -237,7 +258,11 @@ class Recorder:
             "loop": loop,
         }
 
-    def bearable(self, framework: str, file: str) -> float:
+    def bearable(
+        self,
+        framework: str,
+        file: str,
+    ) -> float:
         """How many seconds a window may last, by what very short ones hold: what is the
         same in both, as a program's HLO, does not grow. A program that is inside one
         compiled call may make millions of events a second.
@@ -250,10 +275,17 @@ class Recorder:
             if size <= _LITTLE_BYTES or self.way_over().is_set():
                 return 1e9
 
-        growth = (sizes[1] - sizes[0]) / max(seconds[1] - seconds[0], 1e-3)
+        more_bytes = sizes[1] - sizes[0]
+        more_seconds = max(seconds[1] - seconds[0], 1e-3)
+        growth = more_bytes / more_seconds
         return max(_MOST_BYTES / max(growth, 1.0), _PROBE_SECONDS)
 
-    def probe(self, framework: str, file: str, wanted: float) -> tuple[float, int]:
+    def probe(
+        self,
+        framework: str,
+        file: str,
+        wanted: float,
+    ) -> tuple[float, int]:
         """(how long a very short window was, how many bytes its trace has)."""
         tracer = tracer_for(framework, file)
         tracer.start({"python_tracer": False})
@@ -313,10 +345,17 @@ def _is_ready(module: Any) -> bool:
     return not getattr(getattr(module, "__spec__", None), "_initializing", False)
 
 
-def _written(tracer: Any, file: str) -> dict[str, Any]:
+def _written(
+    tracer: Any,
+    file: str,
+) -> dict[str, Any]:
     closed = time.time()
     tracer.stop(file)
-    written = {"file": os.path.basename(file), "closed": closed, "stopped": time.time()}
+    written = {
+        "file": os.path.basename(file),
+        "closed": closed,
+        "stopped": time.time(),
+    }
     followed = tracer.followed()
     if followed is not None:
         written["followed"] = followed

@@ -28,7 +28,12 @@ class RoundCounter:
     FEWEST = 4
     _MOST_TIMES = 20_000
 
-    def __init__(self, least: float, limit: float, owned: Any) -> None:
+    def __init__(
+        self,
+        least: float,
+        limit: float,
+        owned: Any,
+    ) -> None:
         """least, limit: s."""
         # No lock: a tick may come where the main thread holds it.
         self.done = self.over = False
@@ -64,8 +69,9 @@ class RoundCounter:
         one: FrameType | None = frame
         while one is not None:
             file, line, function = where(one)
+            own = self._owned(one.f_code)
             self._frames.append(one)
-            self._stack.append((file, line, function, self._owned(one.f_code)))
+            self._stack.append((file, line, function, own))
             self._last[one] = line, self._began
             one.f_trace = self._line
             one = one.f_back
@@ -76,11 +82,21 @@ class RoundCounter:
         """Whether the main thread ran an instruction of Python since it was asked."""
         return self._is_tracing or self.over
 
-    def _call(self, _frame: FrameType, _what: str, _argument: object) -> None:
+    def _call(
+        self,
+        _frame: FrameType,
+        _what: str,
+        _argument: object,
+    ) -> None:
         if self.over:
             self._end()
 
-    def _line(self, frame: FrameType, what: str, _argument: object) -> Any:
+    def _line(
+        self,
+        frame: FrameType,
+        what: str,
+        _argument: object,
+    ) -> Any:
         """At each line and return of the frames. In one piece, since what it takes is
         a part of the round.
         """
@@ -88,7 +104,8 @@ class RoundCounter:
             self._times.pop(frame, None)
         elif what == "line" and not self.over:
             now, line = time.perf_counter(), frame.f_lineno
-            times = self._times.setdefault(frame, {}).setdefault(line, [])
+            by_line = self._times.setdefault(frame, {})
+            times = by_line.setdefault(line, [])
             came = self._came.setdefault(frame, {})
             # A block's line comes again where it is left.
             if frame.f_lasti <= came.get(line, frame.f_lasti):
@@ -107,14 +124,25 @@ class RoundCounter:
                 self._end()
         return None if self.over else self._line
 
-    def _is_the_loop(self, frame: FrameType, line: int) -> bool:
+    def _is_the_loop(
+        self,
+        frame: FrameType,
+        line: int,
+    ) -> bool:
         """Whether no frame outside of it goes round, and no loop around it."""
         return frame is self._outermost() and self._takes_most(frame, line)
 
     def _outermost(self) -> FrameType | None:
-        return next((one for one in reversed(self._frames) if one in self._times), None)
+        for frame in reversed(self._frames):
+            if frame in self._times:
+                return frame
+        return None
 
-    def _takes_most(self, frame: FrameType, line: int) -> bool:
+    def _takes_most(
+        self,
+        frame: FrameType,
+        line: int,
+    ) -> bool:
         """Whether the innermost loop around a line takes at least half of the frame's
         time; a loop inside a step takes less.
         """
@@ -122,14 +150,23 @@ class RoundCounter:
         if around is None:
             return True
         spent = self._spent.get(frame, {})
-        return 2 * sum(spent.get(one, 0.0) for one in around) >= sum(spent.values())
+        inside = sum(spent.get(line, 0.0) for line in around)
+        return 2 * inside >= sum(spent.values())
 
-    def _loop_around(self, code: CodeType, line: int) -> frozenset[int] | None:
+    def _loop_around(
+        self,
+        code: CodeType,
+        line: int,
+    ) -> frozenset[int] | None:
         """The lines of the innermost loop around a line; None for none."""
         if code not in self._loops:
             self._loops[code] = _loops_of(code)
         loops = [one for one in self._loops[code] if line in one]
-        return min(loops, key=len, default=None)
+        return min(
+            loops,
+            key=len,
+            default=None,
+        )
 
     def _end(self) -> None:
         self.over = True
@@ -143,7 +180,7 @@ class RoundCounter:
         """The outermost open frame with a line that came at least three times, and how
         long a round of it takes.
         """
-        for depth in range(len(self._frames) - 1, -1, -1):
+        for depth in reversed(range(len(self._frames))):
             lines = self._lines_of_the_loop(self._frames[depth])
             counts = {line: len(times) for line, times in lines.items()}
             again = {
@@ -155,7 +192,12 @@ class RoundCounter:
                 line = _usual(again)
                 self._keep_rounds(lines[line])
                 self._keep_loop(depth, line)
-                return self._in_words(depth, line, sorted(again), lines[line])
+                return self._in_words(
+                    depth,
+                    line,
+                    sorted(again),
+                    lines[line],
+                )
         return None
 
     def _lines_of_the_loop(self, frame: FrameType) -> dict[int, list[float]]:
@@ -169,18 +211,28 @@ class RoundCounter:
 
     def _keep_rounds(self, times: list[float]) -> None:
         epoch = time.time() - time.perf_counter()
-        self.began_ns = [int((one + epoch) * 1e9) for one in times[:_MOST_ROUNDS]]
+        for began in times[:_MOST_ROUNDS]:
+            self.began_ns.append(int((began + epoch) * 1e9))
 
-    def _keep_loop(self, depth: int, line: int) -> None:
+    def _keep_loop(
+        self,
+        depth: int,
+        line: int,
+    ) -> None:
         """The loop, where it is the program's own."""
         code = self._frames[depth].f_code
         around = self._loop_around(code, line)
         file, _, function, own = self._stack[depth]
         if around and own:
-            self.loop = code, [file, function, min(around), max(around)]
+            first, last = min(around), max(around)
+            self.loop = code, [file, function, first, last]
 
     def _in_words(
-        self, depth: int, line: int, again: list[int], times: list[float]
+        self,
+        depth: int,
+        line: int,
+        again: list[int],
+        times: list[float],
     ) -> dict[str, Any]:
         """again: lines that came again and again, in their order."""
         file, _, function, own = self._stack[depth]
@@ -209,7 +261,10 @@ class RoundCounter:
 def _usual(counts: dict[int, int]) -> int:
     """The first line that came as often as most did. counts: by line."""
     often = list(counts.values())
-    usual = max(set(often), key=lambda one: (often.count(one), one))
+    usual = max(
+        set(often),
+        key=lambda one: (often.count(one), one),
+    )
     return next(line for line, count in counts.items() if count == usual)
 
 

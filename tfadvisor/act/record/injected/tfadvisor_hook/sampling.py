@@ -118,9 +118,18 @@ class Sampler:
         longer it is waited for.
         """
         self.start()
-        rounds = self._rounds = RoundCounter(least, limit, self._owned)
+        rounds = self._rounds = RoundCounter(
+            least,
+            limit,
+            self._owned,
+        )
         before = self._main_thread()
-        self._wait(rounds, before, over, limit + late)
+        self._wait(
+            rounds,
+            before,
+            over,
+            limit + late,
+        )
 
         self.inside = None
         if before is not None and self._stands_still(rounds, before):
@@ -132,7 +141,11 @@ class Sampler:
         return found
 
     def _wait(
-        self, rounds: RoundCounter, before: Any, over: threading.Event, seconds: float
+        self,
+        rounds: RoundCounter,
+        before: Any,
+        over: threading.Event,
+        seconds: float,
     ) -> None:
         """Until rounds are counted, or nobody may look; not long for a thread that is
         in one call. before: where it was.
@@ -145,7 +158,11 @@ class Sampler:
             if waited > _ONE_CALL_SECONDS and self._stands_still(rounds, before):
                 break
 
-    def _stands_still(self, rounds: RoundCounter, before: Any) -> bool:
+    def _stands_still(
+        self,
+        rounds: RoundCounter,
+        before: Any,
+    ) -> bool:
         """Whether the main thread ran no instruction of Python since."""
         return not rounds.begun and self._main_thread() == before
 
@@ -220,7 +237,11 @@ class Sampler:
         handle_on_a_stack_of_its_own(signal.SIGURG)
         self._timer = started_timer(threading.main_thread().native_id or 0)
 
-    def tfadvisor_tick(self, _number: int, frame: FrameType | None) -> None:
+    def tfadvisor_tick(
+        self,
+        _number: int,
+        frame: FrameType | None,
+    ) -> None:
         """Readers know it by its name where a tracer of all calls records it; so it
         calls little.
         """
@@ -261,7 +282,13 @@ class Sampler:
                 line = line or _elsewhere(looping)
                 break
             frame = frame.f_back
-        return self._number(leaf, user, between, looping, line)
+        return self._number(
+            leaf,
+            user,
+            between,
+            looping,
+            line,
+        )
 
     def _number(
         self,
@@ -274,8 +301,14 @@ class Sampler:
         """Of a place. leaf: the innermost frame. user: that of the program. between:
         the function of an epoch's end. line: that of the looping function.
         """
-        at = (None, None) if user is None else (user.f_code, user.f_lineno)
-        key = (*at, leaf.f_code, between, looping, line)
+        key = (
+            None if user is None else user.f_code,
+            None if user is None else user.f_lineno,
+            leaf.f_code,
+            between,
+            looping,
+            line,
+        )
         if key in self._places:
             return self._places[key]
         if len(self._listed) >= _MOST_PLACES:
@@ -283,7 +316,9 @@ class Sampler:
 
         self._places[key] = len(self._listed)
         self._lines.append(line)
-        file, own_line, function = ["", 0, ""] if user is None else where(user)
+        file, own_line, function = "", 0, ""
+        if user is not None:
+            file, own_line, function = where(user)
         if between is not None:
             function = between.co_name
         inner = leaf.f_code

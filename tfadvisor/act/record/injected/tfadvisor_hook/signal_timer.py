@@ -60,10 +60,14 @@ def handle_on_a_stack_of_its_own(number: int) -> None:
     second that way.
     """
     library, action = _library(), SignalAction()
-    known = _has_a_stack(library)
-    known = known and library.sigaction(number, None, ctypes.byref(action)) == 0
+    if not _has_a_stack(library):
+        raise OSError(ctypes.get_errno(), "no stack for signals")
+
+    place = ctypes.byref(action)
+    if library.sigaction(number, None, place):
+        raise OSError(ctypes.get_errno(), "no handler of signals")
     action.flags |= _ON_STACK  # Python before 3.10 does not ask for it
-    if not known or library.sigaction(number, ctypes.byref(action), None):
+    if library.sigaction(number, place, None):
         raise OSError(ctypes.get_errno(), "no stack for signals")
 
 
@@ -86,14 +90,34 @@ def started_timer(thread: int) -> ctypes.c_void_p:
     where there is none.
     """
     library, timer = _library(), ctypes.c_void_p()
-    event = _Event(None, int(signal.SIGURG), _TO_THREAD, thread)
-    if library.timer_create(1, ctypes.byref(event), ctypes.byref(timer)):
+    event = _Event(
+        None,
+        int(signal.SIGURG),
+        _TO_THREAD,
+        thread,
+    )
+    failed = library.timer_create(
+        1,
+        ctypes.byref(event),
+        ctypes.byref(timer),
+    )
+    if failed:
         raise OSError(ctypes.get_errno(), "no timer")
 
     pointer = ctypes.c_void_p
     library.timer_delete.argtypes = [pointer]
-    library.timer_settime.argtypes = [pointer, ctypes.c_int, pointer, pointer]
-    spec = (ctypes.c_long * 4)(0, EVERY_NS, 0, EVERY_NS)
+    library.timer_settime.argtypes = [
+        pointer,
+        ctypes.c_int,
+        pointer,
+        pointer,
+    ]
+    spec = (ctypes.c_long * 4)(
+        0,
+        EVERY_NS,
+        0,
+        EVERY_NS,
+    )
     if library.timer_settime(timer, 0, ctypes.byref(spec), None):
         raise OSError(ctypes.get_errno(), "the timer does not start")
     return timer

@@ -57,7 +57,8 @@ def _session_of(state: Any) -> Any:
     """What the program records itself: `session` from JAX 0.12 on, `profile_session`
     before.
     """
-    return getattr(state, "session", None) or getattr(state, "profile_session", None)
+    session = getattr(state, "session", None)
+    return session or getattr(state, "profile_session", None)
 
 
 class TensorFlowTracer:
@@ -99,13 +100,17 @@ class TensorFlowTracer:
         try:
             self.session.export_to_tb()
             below = ("plugins", "profile", "*", "*.xplane.pb")
-            (trace,) = glob.glob(os.path.join(glob.escape(self.folder), *below))
+            folder = glob.escape(self.folder)
+            (trace,) = glob.glob(os.path.join(folder, *below))
             os.replace(trace, file)
         finally:
             shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def tracer_for(framework: str, file: str) -> JaxTracer | TensorFlowTracer:
+def tracer_for(
+    framework: str,
+    file: str,
+) -> JaxTracer | TensorFlowTracer:
     """A session that is not started yet. file: where its trace shall be."""
     if framework == "jax" and "jax" in sys.modules:
         return JaxTracer()

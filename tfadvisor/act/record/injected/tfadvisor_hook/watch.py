@@ -27,7 +27,12 @@ class ForFrameworks:
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self.after_fork)
 
-    def find_spec(self, name: str, _path: Any = None, _target: Any = None) -> None:
+    def find_spec(
+        self,
+        name: str,
+        _path: Any = None,
+        _target: Any = None,
+    ) -> None:
         """Always None: the next finder does the work."""
         if name in FRAMEWORKS and not self.started:
             self.start(forked=False)

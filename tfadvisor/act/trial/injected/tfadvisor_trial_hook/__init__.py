@@ -30,7 +30,8 @@ def install() -> None:
     order = read_letter(os.path.join(folder, "order.json"))
     if order is None:
         return
-    clock = Watching(folder, order) if order["loops"] is None else Timing(folder, order)
+    kind = Watching if order["loops"] is None else Timing
+    clock = kind(folder, order)
     clock.start()
     importing = Importing(order, clock)
     after = [*own_profilers.after_import().items()]

@@ -24,7 +24,11 @@ from .ticks import ENTER, LEAVE, TICK
 class Clock:
     """What both share: where answers go, and how loops get their numbers."""
 
-    def __init__(self, folder: str, order: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        folder: str,
+        order: dict[str, Any],
+    ) -> None:
         """folder: where answers go."""
         self.folder = folder
         self.order = order
@@ -40,13 +44,22 @@ class Clock:
         setattr(builtins, LEAVE, self.leave)
         atexit.register(self.at_exit)
 
-    def wants(self, file: str, line: int) -> bool:
+    def wants(
+        self,
+        file: str,
+        line: int,
+    ) -> bool:
         """Whether a loop is to be reported."""
         only = self.order["loops"]
         return only is None or [file, line] in only
 
     def loop(
-        self, file: str, line: int, function: str, targets: list[str], yields: bool
+        self,
+        file: str,
+        line: int,
+        function: str,
+        targets: list[str],
+        yields: bool,
     ) -> int:
         """The number of a loop, which is new."""
         loop = {
@@ -81,7 +94,12 @@ class Clock:
         """The loop has ended."""
         raise NotImplementedError
 
-    def look_at_logs(self, number: int, logs: Any, steps: int) -> None:
+    def look_at_logs(
+        self,
+        number: int,
+        logs: Any,
+        steps: int,
+    ) -> None:
         """What Keras gave for the steps that end now."""
 
     def answer(self) -> dict[str, Any]:

@@ -59,7 +59,11 @@ def after_import(
 # Data sets of TensorFlow.
 
 
-def _data_sets(module: Any, parts: Parts, is_own: _IsOwn) -> None:
+def _data_sets(
+    module: Any,
+    parts: Parts,
+    is_own: _IsOwn,
+) -> None:
     """Iterators of tf.data: the first batch again and again; half of each; one that is
     prepared ahead.
     """
@@ -88,7 +92,13 @@ def _data_sets(module: Any, parts: Parts, is_own: _IsOwn) -> None:
         is_fixed = num_parallel_calls != _AUTOTUNE and is_own(caller)
         if is_fixed and parts.takes(PREFETCH, always=True):
             num_parallel_calls = _AUTOTUNE
-        return over(data, map_func, num_parallel_calls, *given, **named)
+        return over(
+            data,
+            map_func,
+            num_parallel_calls,
+            *given,
+            **named,
+        )
 
     around(module.DatasetV2, "__iter__", batches)
     around(module.DatasetV2, "map", map)
@@ -126,23 +136,44 @@ def _half_of_element(*element: Any) -> Any:
 # Functions, models and layers.
 
 
-def _functions(module: Any, parts: Parts, is_own: _IsOwn) -> None:
+def _functions(
+    module: Any,
+    parts: Parts,
+    is_own: _IsOwn,
+) -> None:
     """jit_compile of the program's own tf.functions."""
 
     def begin(
-        original: Any, made: Any, python_function: Any, *given: Any, **named: Any
+        original: Any,
+        made: Any,
+        python_function: Any,
+        *given: Any,
+        **named: Any,
     ) -> None:
         jit = named.get("jit_compile")
-        file = getattr(getattr(python_function, "__code__", None), "co_filename", "")
+        file = getattr(
+            getattr(python_function, "__code__", None),
+            "co_filename",
+            "",
+        )
         part = JIT_OFF if jit else JIT_ON
         if file and is_own(file) and parts.takes(part, always=True):
             named["jit_compile"] = None if jit else True
-        original(made, python_function, *given, **named)
+        original(
+            made,
+            python_function,
+            *given,
+            **named,
+        )
 
     around(module.Function, "__init__", begin)
 
 
-def _eager(module: Any, parts: Parts, is_own: _IsOwn) -> None:
+def _eager(
+    module: Any,
+    parts: Parts,
+    is_own: _IsOwn,
+) -> None:
     """tf.config.run_functions_eagerly(True) does nothing."""
 
     def run(original: Any, run_eagerly: Any) -> None:
@@ -151,31 +182,60 @@ def _eager(module: Any, parts: Parts, is_own: _IsOwn) -> None:
     around(module, "run_functions_eagerly", run)
 
 
-def _models(module: Any, parts: Parts, is_own: _IsOwn) -> None:
+def _models(
+    module: Any,
+    parts: Parts,
+    is_own: _IsOwn,
+) -> None:
     """Keras' `compile`, once more with what is to be set."""
 
-    def compile(original: Any, model: Any, *given: Any, **named: Any) -> None:
+    def compile(
+        original: Any,
+        model: Any,
+        *given: Any,
+        **named: Any,
+    ) -> None:
         original(model, *given, **named)
         for part, (name, wanted) in _COMPILE.items():
             if part not in parts.hooked or _setting(model, name) == wanted:
                 continue
             if parts.acting:
-                original(model, *given, **{**named, name: wanted})
+                original(
+                    model,
+                    *given,
+                    **{**named, name: wanted},
+                )
             if not parts.acting or _setting(model, name) == wanted:
                 parts.takes(part, always=True)
 
-    around(getattr(module, "Trainer", None) or module.Model, "compile", compile)
+    around(
+        getattr(module, "Trainer", None) or module.Model,
+        "compile",
+        compile,
+    )
 
 
 def _setting(model: Any, name: str) -> Any:
-    found: Any = getattr(model, name, getattr(model, f"_{name}", None))
+    found: Any = getattr(
+        model,
+        name,
+        getattr(model, f"_{name}", None),
+    )
     return int(found) if name == "steps_per_execution" else bool(found)
 
 
-def _layers(module: Any, parts: Parts, is_own: _IsOwn) -> None:
+def _layers(
+    module: Any,
+    parts: Parts,
+    is_own: _IsOwn,
+) -> None:
     """Layers are made under Keras' mixed precision."""
 
-    def begin(original: Any, *given: Any, **named: Any) -> None:
+    def begin(
+        original: Any,
+        *given: Any,
+        **named: Any,
+    ) -> None:
         if parts.takes(PRECISION, always=True) and parts.took[PRECISION] == 1:
             sys.modules["keras"].config.set_dtype_policy("mixed_bfloat16")
         original(*given, **named)
@@ -183,7 +243,11 @@ def _layers(module: Any, parts: Parts, is_own: _IsOwn) -> None:
     around(module.Layer, "__init__", begin)
 
 
-def _predictions(module: Any, parts: Parts, is_own: _IsOwn) -> None:
+def _predictions(
+    module: Any,
+    parts: Parts,
+    is_own: _IsOwn,
+) -> None:
     """Keras' `predict` of a few rows takes them as one batch, without a data set,
     callbacks and a loop for it.
     """
@@ -200,7 +264,13 @@ def _predictions(module: Any, parts: Parts, is_own: _IsOwn) -> None:
         few = plain and _has_few_rows(x)
         if few and parts.takes(ONE_BATCH, at=sys._getframe(2)):
             return model.predict_on_batch(x)
-        return original(model, x, batch_size, *given, **named)
+        return original(
+            model,
+            x,
+            batch_size,
+            *given,
+            **named,
+        )
 
     around(module.TensorFlowTrainer, "predict", predict)
 
@@ -212,18 +282,36 @@ def _has_few_rows(x: Any) -> bool:
     return len(lengths) == 1 and 0 < max(lengths) <= _FEW_ROWS
 
 
-def _networks(module: Any, parts: Parts, is_own: _IsOwn) -> None:
+def _networks(
+    module: Any,
+    parts: Parts,
+    is_own: _IsOwn,
+) -> None:
     """Networks of Flax and Haiku, applied outside of compiled functions: by jax.jit,
     what is no array being fixed in it.
     """
     applying = _Applying(parts, is_own)
 
-    def apply(original: Any, *given: Any, **named: Any) -> Any:
-        return applying.apply(original, sys._getframe(1), given, named)
+    def apply(
+        original: Any,
+        *given: Any,
+        **named: Any,
+    ) -> Any:
+        return applying.apply(
+            original,
+            sys._getframe(1),
+            given,
+            named,
+        )
 
-    def transform(original: Any, *given: Any, **named: Any) -> Any:
+    def transform(
+        original: Any,
+        *given: Any,
+        **named: Any,
+    ) -> Any:
         made = original(*given, **named)
-        applied = functools.wraps(made.apply)(functools.partial(apply, made.apply))
+        applied = functools.partial(apply, made.apply)
+        functools.update_wrapper(applied, made.apply)
         return made._replace(apply=applied)
 
     if hasattr(module, "Module"):
@@ -235,12 +323,20 @@ def _networks(module: Any, parts: Parts, is_own: _IsOwn) -> None:
 class _Applying:
     """Compiled applies of networks, one for each network and its settings."""
 
-    def __init__(self, parts: Parts, is_own: _IsOwn) -> None:
+    def __init__(
+        self,
+        parts: Parts,
+        is_own: _IsOwn,
+    ) -> None:
         self.parts, self.is_own = parts, is_own
         self.compiled: dict[Any, Any] = {}
 
     def apply(
-        self, original: Any, at: Any, given: tuple[Any, ...], named: dict[str, Any]
+        self,
+        original: Any,
+        at: Any,
+        given: tuple[Any, ...],
+        named: dict[str, Any],
     ) -> Any:
         """at: the frame that calls it."""
         while at is not None and not self.is_own(at.f_code.co_filename):
@@ -248,20 +344,34 @@ class _Applying:
         if at is None or is_tracing() or not self.parts.takes(APPLIED, at=at):
             return original(*given, **named)
 
-        settings = {name: one for name, one in named.items() if _is_setting(one)}
-        arrays = {name: one for name, one in named.items() if name not in settings}
+        settings: dict[str, Any] = {}
+        arrays: dict[str, Any] = {}
+        for name, value in named.items():
+            kind = settings if _is_setting(value) else arrays
+            kind[name] = value
+
         is_method = bool(given) and hasattr(given[0], "apply")
         network = given[:1] if is_method else ()
         compiled = self.compiled_once(original, network, settings)
-        return compiled(*given[len(network) :], **arrays)
+        return compiled(
+            *given[len(network) :],
+            **arrays,
+        )
 
     def compiled_once(
-        self, original: Any, network: tuple[Any, ...], settings: dict[str, Any]
+        self,
+        original: Any,
+        network: tuple[Any, ...],
+        settings: dict[str, Any],
     ) -> Any:
         """network: the object of which apply is a method, if it is one."""
         key = (original, *map(id, network), repr(settings))
         if key not in self.compiled:
-            plain = functools.partial(original, *network, **settings)
+            plain = functools.partial(
+                original,
+                *network,
+                **settings,
+            )
             # The network is kept, so that no other has its id.
             self.compiled[key] = network, sys.modules["jax"].jit(plain)
         return self.compiled[key][1]
@@ -274,12 +384,20 @@ def _is_setting(value: Any) -> bool:
 # What is written and kept.
 
 
-def _summaries(module: Any, parts: Parts, is_own: _IsOwn) -> None:
+def _summaries(
+    module: Any,
+    parts: Parts,
+    is_own: _IsOwn,
+) -> None:
     """tf.summary writes nothing, and jax.debug's print and callback do nothing,
     compiled functions included.
     """
 
-    def call(original: Any, *given: Any, **named: Any) -> Any:
+    def call(
+        original: Any,
+        *given: Any,
+        **named: Any,
+    ) -> Any:
         if not parts.takes(CALLBACKS, always=True):
             return original(*given, **named)
         if module.__name__.startswith("jax"):
@@ -291,7 +409,11 @@ def _summaries(module: Any, parts: Parts, is_own: _IsOwn) -> None:
             around(module, name, call)
 
 
-def _logs(module: Any, parts: Parts, is_own: _IsOwn) -> None:
+def _logs(
+    module: Any,
+    parts: Parts,
+    is_own: _IsOwn,
+) -> None:
     """What Keras makes Python numbers of after each batch: those of the first one."""
     kept: dict[Any, Any] = {}
 
@@ -304,7 +426,11 @@ def _logs(module: Any, parts: Parts, is_own: _IsOwn) -> None:
     around(module, "pythonify_logs", make)
 
 
-def _callbacks(module: Any, parts: Parts, is_own: _IsOwn) -> None:
+def _callbacks(
+    module: Any,
+    parts: Parts,
+    is_own: _IsOwn,
+) -> None:
     """Keras' callbacks: those that keep weights, or all others but the history."""
     lists = getattr(module, "CallbackList", None)
 
@@ -324,7 +450,14 @@ def _callbacks(module: Any, parts: Parts, is_own: _IsOwn) -> None:
         if shows and parts.takes(CALLBACKS, always=True):
             left = [one for one in left if not _does_more(one)]
             add_progbar = False
-        original(made, left, add_history, add_progbar, *given, **named)
+        original(
+            made,
+            left,
+            add_history,
+            add_progbar,
+            *given,
+            **named,
+        )
 
     if lists is not None and lists.__module__ == module.__name__:
         around(lists, "__init__", begin)

@@ -53,7 +53,8 @@ class Frameworks:
         versions = {"python": platform.python_version()}
         for name in _VERSIONS:
             if name in sys.modules:
-                versions[name] = str(getattr(sys.modules[name], "__version__", ""))
+                version = getattr(sys.modules[name], "__version__", "")
+                versions[name] = str(version)
         try:
             device, devices = _devices()
         except Exception:
@@ -107,7 +108,8 @@ def _devices() -> tuple[str, int]:
     """
     jax = _jax_with_devices()
     if jax is not None:
-        return str(jax.devices()[0].device_kind), int(jax.local_device_count())
+        first = jax.devices()[0]
+        return str(first.device_kind), int(jax.local_device_count())
     if _context() is None:
         return "", 0
 

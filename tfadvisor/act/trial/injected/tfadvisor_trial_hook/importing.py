@@ -22,7 +22,11 @@ _FOREIGN = ("site-packages", "dist-packages")
 class Importing:
     """Asks the finders that were there before, and looks at what they find."""
 
-    def __init__(self, order: dict[str, Any], clock: Any) -> None:
+    def __init__(
+        self,
+        order: dict[str, Any],
+        clock: Any,
+    ) -> None:
         """Of an order."""
         self.roots = tuple(os.path.join(one, "") for one in order["roots"])
         self.patched: dict[str, str] = order["patched"]
@@ -41,7 +45,10 @@ class Importing:
         sys.path_hooks.insert(0, self.script)
 
     def find_spec(
-        self, name: str, path: Any = None, target: Any = None
+        self,
+        name: str,
+        path: Any = None,
+        target: Any = None,
     ) -> ModuleSpec | None:
         """As the next finder, with our loader for the program's own files."""
         if name == "__main__":
@@ -53,7 +60,11 @@ class Importing:
                 return self.looked_at(name, spec)
         return None
 
-    def looked_at(self, name: str, spec: ModuleSpec) -> ModuleSpec:
+    def looked_at(
+        self,
+        name: str,
+        spec: ModuleSpec,
+    ) -> ModuleSpec:
         """The same spec."""
         is_source = type(spec.loader) is SourceFileLoader
         if is_source and spec.origin and self.is_own(spec.origin):
@@ -88,7 +99,12 @@ class Importing:
             return None
         return {line for file, line in self.only if file == real}
 
-    def code(self, file: str, *, script: bool) -> Any:
+    def code(
+        self,
+        file: str,
+        *,
+        script: bool,
+    ) -> Any:
         """Compiled for the file's own name. Raises SyntaxError as the program would."""
         real = os.path.realpath(file)
         raw = _bytes(self.patched.get(real, real))
@@ -101,28 +117,55 @@ class Importing:
             tree = self.ticking(tree, real)
             if script:
                 tree = as_script(tree)
-            return compile(tree, file, "exec", dont_inherit=True)
+            return compile(
+                tree,
+                file,
+                "exec",
+                dont_inherit=True,
+            )
         except RecursionError:
             # Nested too deeply for what walks through trees, not for Python itself.
-            return compile(raw, file, "exec", dont_inherit=True)
+            return compile(
+                raw,
+                file,
+                "exec",
+                dont_inherit=True,
+            )
 
-    def ticking(self, tree: ast.Module, real: str) -> ast.Module:
+    def ticking(
+        self,
+        tree: ast.Module,
+        real: str,
+    ) -> ast.Module:
         """A file's tree with calls of the clock and of parts."""
 
         def number(loop: Any, *about: Any) -> Any:
             if not self.clock.wants(real, loop.lineno):
                 return None
-            return self.clock.loop(real, loop.lineno, *about)
+            return self.clock.loop(
+                real,
+                loop.lineno,
+                *about,
+            )
 
         if self.clock.parts.hooked:
-            tree = with_parts(tree, self.clock.parts, self.lines(real))
+            tree = with_parts(
+                tree,
+                self.clock.parts,
+                self.lines(real),
+            )
         return with_ticks(tree, number)
 
 
 class Loader(SourceFileLoader):
     """Of one module."""
 
-    def __init__(self, name: str, file: str, importing: Importing) -> None:
+    def __init__(
+        self,
+        name: str,
+        file: str,
+        importing: Importing,
+    ) -> None:
         """file: as the program knows it."""
         super().__init__(name, file)
         self.importing = importing
@@ -134,7 +177,8 @@ class Loader(SourceFileLoader):
     def get_source(self, fullname: str) -> str:
         """With the patch."""
         real = os.path.realpath(self.path)
-        return _bytes(self.importing.patched.get(real, real)).decode("utf-8", "replace")
+        raw = _bytes(self.importing.patched.get(real, real))
+        return raw.decode("utf-8", "replace")
 
 
 class Script(Loader):
@@ -142,12 +186,24 @@ class Script(Loader):
     import `__main__` from.
     """
 
-    def __init__(self, path: str, importing: Importing) -> None:
+    def __init__(
+        self,
+        path: str,
+        importing: Importing,
+    ) -> None:
         """path: as it was given."""
-        super().__init__("__main__", os.path.abspath(path), importing)
+        super().__init__(
+            "__main__",
+            os.path.abspath(path),
+            importing,
+        )
         self.given = path
 
-    def find_spec(self, name: str, target: Any = None) -> ModuleSpec | None:
+    def find_spec(
+        self,
+        name: str,
+        target: Any = None,
+    ) -> ModuleSpec | None:
         """Of `__main__` alone."""
         return (
             spec_from_file_location(name, self.path, loader=self)
@@ -162,7 +218,10 @@ class Script(Loader):
         return self.importing.code(self.path, script=True)
 
 
-def _do_after(loader: Any, what: Callable[[Any], None]) -> None:
+def _do_after(
+    loader: Any,
+    what: Callable[[Any], None],
+) -> None:
     execute = loader.exec_module
 
     def exec_module(module: Any) -> None:

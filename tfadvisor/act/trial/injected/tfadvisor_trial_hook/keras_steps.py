@@ -23,7 +23,9 @@ def after_import(clock: Any) -> dict[str, Callable[[Any], None]]:
         if lists is not None and lists.__module__ == module.__name__:
             _follow(lists, clock)
 
-    return dict.fromkeys(PLACES, after) if clock.wants(FILE, 0) else {}
+    if not clock.wants(FILE, 0):
+        return {}
+    return dict.fromkeys(PLACES, after)
 
 
 def _follow(lists: Any, clock: Any) -> None:
@@ -39,20 +41,42 @@ class _KerasLoop:
 
     def __init__(self, clock: Any) -> None:
         self.clock = clock
-        self.number = clock.loop(FILE, 0, "fit", [], False)
+        self.number = clock.loop(
+            FILE,
+            0,
+            "fit",
+            [],
+            False,
+        )
         self.batches = 0
         self.fitting: Any = None
 
-    def epoch(self, do: Any, callbacks: Any, *given: Any, **named: Any) -> Any:
+    def epoch(
+        self,
+        do: Any,
+        callbacks: Any,
+        *given: Any,
+        **named: Any,
+    ) -> Any:
         """An epoch begins."""
         self.batches = 0
         self.fitting = callbacks
         self.clock.enter(self.number)
         return do(callbacks, *given, **named)
 
-    def batch(self, do: Any, callbacks: Any, *given: Any, **named: Any) -> Any:
+    def batch(
+        self,
+        do: Any,
+        callbacks: Any,
+        *given: Any,
+        **named: Any,
+    ) -> Any:
         """A call may make several steps: then its number is that of the last."""
-        found = do(callbacks, *given, **named)
+        found = do(
+            callbacks,
+            *given,
+            **named,
+        )
         done = int(given[0]) + 1
         steps = max(done - self.batches, 1)
         logs = given[1] if len(given) > 1 else None
@@ -61,7 +85,13 @@ class _KerasLoop:
         self.batches = done
         return found
 
-    def leave(self, do: Any, callbacks: Any, *given: Any, **named: Any) -> Any:
+    def leave(
+        self,
+        do: Any,
+        callbacks: Any,
+        *given: Any,
+        **named: Any,
+    ) -> Any:
         """What a callback evaluates by itself belongs to its step; what `fit` evaluates
         after an epoch does not.
         """

@@ -70,11 +70,16 @@ _HOLDERS = (ast.With, ast.If, ast.Try)
 """Statements that hold others, which belong to a round as well."""
 
 
-def with_parts(tree: ast.Module, parts: Parts, lines: set[int] | None) -> ast.Module:
+def with_parts(
+    tree: ast.Module,
+    parts: Parts,
+    lines: set[int] | None,
+) -> ast.Module:
     """Changes the tree in place; lines stay where they are. lines: of the loops that
     may be the steps, None for all.
     """
-    every = [one for one in ast.walk(tree) if isinstance(one, (ast.For, ast.While))]
+    nodes = ast.walk(tree)
+    every = [one for one in nodes if isinstance(one, (ast.For, ast.While))]
     loops = [one for one in every if lines is None or one.lineno in lines]
     if READS in parts.hooked:
         _read_tests(loops)
@@ -94,7 +99,11 @@ def _read_tests(loops: list[ast.For | ast.While]) -> None:
             if isinstance(one, ast.If):
                 tests[one] = one.test
     for one, test in tests.items():
-        one.test = _make(CALL, [READS, next(_SITES), False, None, test], test)
+        one.test = _make(
+            CALL,
+            [READS, next(_SITES), False, None, test],
+            test,
+        )
 
 
 def _called(call: Any) -> str:
@@ -105,9 +114,15 @@ def _called(call: Any) -> str:
     return named.id if isinstance(named, ast.Name) else ""
 
 
-def _names(node: ast.AST, kind: type) -> set[str]:
-    found = [one for one in ast.walk(node) if isinstance(one, ast.Name)]
-    return {one.id for one in found if isinstance(one.ctx, kind)}
+def _names(
+    node: ast.AST,
+    kind: type,
+) -> set[str]:
+    names = set()
+    for one in ast.walk(node):
+        if isinstance(one, ast.Name) and isinstance(one.ctx, kind):
+            names.add(one.id)
+    return names
 
 
 def _reads(node: ast.AST) -> set[str]:
@@ -120,15 +135,23 @@ def _sets(node: ast.AST) -> set[str]:
 
 def _works(node: ast.AST) -> bool:
     """Whether an expression calls something or takes a part of something."""
-    return any(isinstance(one, (ast.Call, ast.Subscript)) for one in ast.walk(node))
+    kinds = (ast.Call, ast.Subscript)
+    return any(isinstance(one, kinds) for one in ast.walk(node))
 
 
-def _make(name: str, given: list[Any], where: ast.AST) -> ast.Call:
+def _make(
+    name: str,
+    given: list[Any],
+    where: ast.AST,
+) -> ast.Call:
     """A call of ours. given: nodes, or what becomes a constant."""
     nodes: list[Any] = [
         one if isinstance(one, ast.AST) else ast.Constant(value=one) for one in given
     ]
-    function = ast.Name(id=name, ctx=ast.Load())
+    function = ast.Name(
+        id=name,
+        ctx=ast.Load(),
+    )
     return ast.copy_location(ast.Call(func=function, args=nodes, keywords=[]), where)
 
 
@@ -162,18 +185,31 @@ class _Loop:
         if isinstance(self.loop, ast.For):
             self.loop.iter = self.batches(self.loop.iter)
         if place is None:
-            self.keep_batch(self.statements, set(), has_step=False)
+            self.keep_batch(
+                self.statements,
+                set(),
+                has_step=False,
+            )
             return
 
         step = self.statements[place]
-        before, behind = self.statements[:place], self.statements[place + 1 :]
+        before = self.statements[:place]
+        behind = self.statements[place + 1 :]
         state = _sets(step[1]) & self.carried
-        self.keep_batch(before, state, has_step=True)
+        self.keep_batch(
+            before,
+            state,
+            has_step=True,
+        )
         self.leave_out(behind, state)
         self.call_step(*step)
 
     def keep_batch(
-        self, before: list[tuple[list[Any], Any]], state: set[str], *, has_step: bool
+        self,
+        before: list[tuple[list[Any], Any]],
+        state: set[str],
+        *,
+        has_step: bool,
     ) -> None:
         """What makes the batch runs once. before: statements before the step. state: of
         the training.
@@ -183,10 +219,14 @@ class _Loop:
             if _reads(one) & computed:
                 # A loss, gradients, an action: of the training, and no batch.
                 computed |= _sets(one)
-            elif self.makes(one) and (has_step or _LOADS.search(_called(one.value))):
+            elif self.makes(one) and (has_step or _loads(one)):
                 _once(body, one, INPUT)
 
-    def leave_out(self, behind: list[tuple[list[Any], Any]], state: set[str]) -> None:
+    def leave_out(
+        self,
+        behind: list[tuple[list[Any], Any]],
+        state: set[str],
+    ) -> None:
         """What the next round does not need. behind: statements behind the step."""
         needed = set(state)
         for _, one in reversed(behind):
@@ -217,7 +257,11 @@ class _Loop:
             ready |= _sets(one) - self.carried
         return None
 
-    def is_step(self, one: Any, ready: set[str]) -> bool:
+    def is_step(
+        self,
+        one: Any,
+        ready: set[str],
+    ) -> bool:
         """ready: names that a round has set so far, which may be the batch."""
         call = getattr(one, "value", None)
         if not isinstance(call, ast.Call) or _called(call) in _NO_STEP:
@@ -252,7 +296,11 @@ class _Loop:
         ]
         return given
 
-    def call_step(self, body: list[Any], statement: Any) -> None:
+    def call_step(
+        self,
+        body: list[Any],
+        statement: Any,
+    ) -> None:
         """Its arguments, but for the state, are the batch; what they call is called
         before.
         """
@@ -262,18 +310,42 @@ class _Loop:
         named = [one.arg for one in keywords if not _reads(one.value) & self.carried]
         for place, one in enumerate(call.args):
             if data[place]:
-                call.args[place] = _given_before(body, statement, place, one)
+                call.args[place] = _given_before(
+                    body,
+                    statement,
+                    place,
+                    one,
+                )
         site: Any = (next(_SITES), tuple(data), tuple(named))
-        call.func = _make(STEP, [ast.Constant(value=site), call.func], call.func)
+        call.func = _make(
+            STEP,
+            [ast.Constant(value=site), call.func],
+            call.func,
+        )
 
 
-def _trains(one: ast.AST, needed: set[str]) -> bool:
+def _loads(one: Any) -> bool:
+    """Whether what a statement calls sounds like loading."""
+    return _LOADS.search(_called(one.value)) is not None
+
+
+def _trains(
+    one: ast.AST,
+    needed: set[str],
+) -> bool:
     """Whether a statement is of the training. needed: names of the next round."""
+    if _sets(one) & needed:
+        return True
     calls = [_called(inner) for inner in ast.walk(one)]
-    return bool(_sets(one) & needed) or any(map(_IS_STEP.search, calls))
+    return any(map(_IS_STEP.search, calls))
 
 
-def _given_before(body: list[Any], statement: Any, place: int, one: Any) -> Any:
+def _given_before(
+    body: list[Any],
+    statement: Any,
+    place: int,
+    one: Any,
+) -> Any:
     """An argument of the step; what it calls is called before, and once while the input
     is taken out. statement: the step, in this body.
     """
@@ -283,15 +355,26 @@ def _given_before(body: list[Any], statement: Any, place: int, one: Any) -> Any:
         return one
 
     name = f"__tfadvisor_given_{place}__"
-    target = ast.Name(id=name, ctx=ast.Store())
-    made = ast.copy_location(ast.Assign(targets=[target], value=inner), inner)
+    target = ast.Name(
+        id=name,
+        ctx=ast.Store(),
+    )
+    made = ast.Assign(targets=[target], value=inner)
+    ast.copy_location(made, inner)
     body.insert(body.index(statement), made)
     _once(body, made, INPUT)
-    known = ast.copy_location(ast.Name(id=name, ctx=ast.Load()), inner)
-    return ast.Starred(value=known, ctx=ast.Load()) if is_starred else known
+    known = ast.Name(id=name, ctx=ast.Load())
+    ast.copy_location(known, inner)
+    if not is_starred:
+        return known
+    return ast.Starred(value=known, ctx=ast.Load())
 
 
-def _flat(body: list[Any], *, whole: bool = False) -> Iterator[tuple[list[Any], Any]]:
+def _flat(
+    body: list[Any],
+    *,
+    whole: bool = False,
+) -> Iterator[tuple[list[Any], Any]]:
     """Statements of a round with the list that holds each, those inside of `with` and
     `if` too; an inner loop is one. whole: what holds them as well."""
     for one in body:
@@ -303,10 +386,22 @@ def _flat(body: list[Any], *, whole: bool = False) -> Iterator[tuple[list[Any], 
             yield body, one
 
 
-def _once(body: list[Any], one: Any, part: str) -> None:
+def _once(
+    body: list[Any],
+    one: Any,
+    part: str,
+) -> None:
     """Runs a statement in the first round alone, while its part is taken out."""
-    test = _make(NEW, [next(_SITES), part, *sorted(_sets(one))], one)
-    kept = ast.If(test=test, body=[one], orelse=[])
+    test = _make(
+        NEW,
+        [next(_SITES), part, *sorted(_sets(one))],
+        one,
+    )
+    kept = ast.If(
+        test=test,
+        body=[one],
+        orelse=[],
+    )
     body[body.index(one)] = ast.copy_location(kept, one)
 
 
@@ -322,7 +417,10 @@ class _PartCalls(ast.NodeTransformer):
     def visit_Expr(self, node: Any) -> Any:
         """A call whose value nobody reads."""
         if isinstance(node.value, ast.Call):
-            node.value = self.call(node.value, alone=True)
+            node.value = self.call(
+                node.value,
+                alone=True,
+            )
         else:
             self.generic_visit(node)
         return node
@@ -336,18 +434,29 @@ class _PartCalls(ast.NodeTransformer):
         self.generic_visit(node)
         if node.conversion == -1:
             value = node.value
-            node.value = _make(CALL, [READS, next(_SITES), False, None, value], value)
+            node.value = _make(
+                CALL,
+                [READS, next(_SITES), False, None, value],
+                value,
+            )
         return node
 
-    def call(self, node: ast.Call, *, alone: bool) -> ast.Call:
+    def call(
+        self,
+        node: ast.Call,
+        *,
+        alone: bool,
+    ) -> ast.Call:
         """With ours around it where its name says what it is."""
         name = _called(node)
         self.generic_visit(node)
         part = _part_of(name)
         if part and (alone or part != CALLBACKS):
-            about = [ast.Constant(value=one) for one in (part, next(_SITES), alone)]
-            node.args[:0] = [*about, node.func]
-            node.func = ast.copy_location(ast.Name(id=CALL, ctx=ast.Load()), node)
+            about = (part, next(_SITES), alone)
+            constants = [ast.Constant(value=one) for one in about]
+            node.args[:0] = [*constants, node.func]
+            node.func = ast.Name(id=CALL, ctx=ast.Load())
+            ast.copy_location(node.func, node)
         return node
 
 

@@ -17,12 +17,18 @@ def after_import() -> dict[str, Callable[[Any], None]]:
     }
 
 
-def _nothing(*_given: Any, **_named: Any) -> None:
+def _nothing(
+    *_given: Any,
+    **_named: Any,
+) -> None:
     return None
 
 
 @contextlib.contextmanager
-def _for_nothing(*_given: Any, **_named: Any) -> Iterator[None]:
+def _for_nothing(
+    *_given: Any,
+    **_named: Any,
+) -> Iterator[None]:
     yield
 
 

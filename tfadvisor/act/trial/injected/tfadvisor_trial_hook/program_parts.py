@@ -45,7 +45,13 @@ class Parts:
         self.inside = False
         """Whether the loop goes round."""
 
-    def takes(self, part: str, *, always: bool = False, at: Any = None) -> bool:
+    def takes(
+        self,
+        part: str,
+        *,
+        always: bool = False,
+        at: Any = None,
+    ) -> bool:
         """Counts, where the part is hooked and the loop goes round, or always. Returns
         whether to take it out now. at: the program's frame."""
         if part not in self.hooked or not (always or self.inside):
@@ -57,12 +63,19 @@ class Parts:
         return self.acting
 
 
-def around(owner: Any, name: str, do: Callable[..., Any]) -> None:
+def around(
+    owner: Any,
+    name: str,
+    do: Callable[..., Any],
+) -> None:
     """Puts `do` in place of a function; it is given that function first."""
     original = getattr(owner, name)
 
     @functools.wraps(original)
-    def called(*given: Any, **named: Any) -> Any:
+    def called(
+        *given: Any,
+        **named: Any,
+    ) -> Any:
         return do(original, *given, **named)
 
     with contextlib.suppress(ValueError, TypeError):

@@ -31,7 +31,11 @@ _WAITS = ("device_get", "block_until_ready")
 class StandingIn:
     """Finds its ways into the program as builtins."""
 
-    def __init__(self, parts: Parts, is_own: Callable[[str], bool]) -> None:
+    def __init__(
+        self,
+        parts: Parts,
+        is_own: Callable[[str], bool],
+    ) -> None:
         """is_own: whether a file is the program's."""
         self.parts, self.is_own = parts, is_own
         self.values: dict[int, Any] = {}
@@ -50,19 +54,29 @@ class StandingIn:
         endless = isinstance(given, (range, itertools.count))
         if endless or hasattr(given, "element_spec"):
             return given
-        return _Again(given) if self.parts.takes(INPUT, at=sys._getframe(1)) else given
+        if self.parts.takes(INPUT, at=sys._getframe(1)):
+            return _Again(given)
+        return given
 
-    def new(self, site: int, part: str, *names: str) -> bool:
+    def new(
+        self,
+        site: int,
+        part: str,
+        *names: str,
+    ) -> bool:
         """Whether a statement runs: for the first time, where the names that it sets
         are not there, or as always.
         """
         at = sys._getframe(1)
-        first = site not in self.seen or not set(names) <= at.f_locals.keys()
+        known = set(names) <= at.f_locals.keys()
+        first = site not in self.seen or not known
         self.seen.add(site)
         return not self.parts.takes(part, at=at) or first
 
     def step(
-        self, place: tuple[int, tuple[bool, ...], tuple[str, ...]], do: Any
+        self,
+        place: tuple[int, tuple[bool, ...], tuple[str, ...]],
+        do: Any,
     ) -> Any:
         """What is called in place of the step. place: its number, and which arguments
         are the batch.
@@ -82,14 +96,24 @@ class StandingIn:
         code = getattr(do, "__code__", None)
         return code is not None and self.is_own(code.co_filename)
 
-    def once_compiled(self, site: int, do: Any) -> Any:
+    def once_compiled(
+        self,
+        site: int,
+        do: Any,
+    ) -> Any:
         """The same as long as the step is."""
         known = self.compiled.get(site)
         if known is None or known[0] is not do:
             known = self.compiled[site] = do, _compiled(do)
         return known[1]
 
-    def halved(self, do: Any, data: list[Any], *given: Any, **named: Any) -> Any:
+    def halved(
+        self,
+        do: Any,
+        data: list[Any],
+        *given: Any,
+        **named: Any,
+    ) -> Any:
         """The step with half of each array of the batch whose first axis is as long as
         that of the first one. data: which arguments are the batch, and which names.
         """
@@ -110,7 +134,13 @@ class StandingIn:
         return do(*given, **named)
 
     def call(
-        self, part: str, site: int, alone: bool, do: Any, *given: Any, **named: Any
+        self,
+        part: str,
+        site: int,
+        alone: bool,
+        do: Any,
+        *given: Any,
+        **named: Any,
     ) -> Any:
         """A call of the program, or what stands in for it."""
         do = _number if do is None else do
@@ -130,7 +160,13 @@ class StandingIn:
             self.values[site] = do(*given, **named)
         return self.values[site]
 
-    def is_of(self, part: str, owner: str, do: Any, given: tuple[Any, ...]) -> bool:
+    def is_of(
+        self,
+        part: str,
+        owner: str,
+        do: Any,
+        given: tuple[Any, ...],
+    ) -> bool:
         """Whether a call may be of a part that is hooked. owner: the class of what it
         is a method of.
         """
@@ -168,7 +204,10 @@ def _number(value: Any) -> Any:
     return value.item() if value.size == 1 else value
 
 
-def _reads(do: Any, given: tuple[Any, ...]) -> bool:
+def _reads(
+    do: Any,
+    given: tuple[Any, ...],
+) -> bool:
     """Whether the call makes a value of the host of one of the device's, or waits for
     it.
     """
@@ -179,7 +218,10 @@ def _reads(do: Any, given: tuple[Any, ...]) -> bool:
     return is_array(value) or getattr(do, "__name__", "") in _WAITS
 
 
-def _half(value: Any, length: list[int]) -> Any:
+def _half(
+    value: Any,
+    length: list[int],
+) -> Any:
     """Of each array of a length, which is that of the first one; in containers too."""
     if type(value) in (tuple, list):
         return type(value)(_half(one, length) for one in value)
@@ -191,8 +233,11 @@ def _half(value: Any, length: list[int]) -> Any:
     shape = getattr(value, "shape", None)
     if not shape or shape[0] < 2:
         return value
-    length[:] = length or [shape[0]]
-    return value[: shape[0] // 2] if shape[0] == length[0] else value
+    if not length:
+        length.append(shape[0])
+    if shape[0] != length[0]:
+        return value
+    return value[: shape[0] // 2]
 
 
 def _compiled(do: Any) -> Any:

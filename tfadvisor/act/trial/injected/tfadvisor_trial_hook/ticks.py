@@ -20,14 +20,21 @@ LEAVE = "__tfadvisor_leave__"
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
-def with_ticks(tree: ast.Module, number: Number) -> ast.Module:
+def with_ticks(
+    tree: ast.Module,
+    number: Number,
+) -> ast.Module:
     """Changes the tree in place; lines stay where they are."""
     _Ticking(number, _knows_numba(tree)).visit(tree)
     return ast.fix_missing_locations(tree)
 
 
 class _Ticking(ast.NodeTransformer):
-    def __init__(self, number: Number, numba: bool) -> None:
+    def __init__(
+        self,
+        number: Number,
+        numba: bool,
+    ) -> None:
         self.number = number
         self.numba = numba
         self.names: list[str] = []
@@ -50,12 +57,19 @@ class _Ticking(ast.NodeTransformer):
     def visit_For(self, node: Any) -> Any:
         """`for` and `while` alike."""
         function = ".".join(self.names) or "<module>"
-        number = self.number(node, function, _targets(node), self.yields[-1])
+        number = self.number(
+            node,
+            function,
+            _targets(node),
+            self.yields[-1],
+        )
         self.generic_visit(node)
         if number is None:
             return node
         node.body.insert(0, _call(TICK, number, node))
-        return [_call(ENTER, number, node), node, _call(LEAVE, number, node)]
+        before = _call(ENTER, number, node)
+        behind = _call(LEAVE, number, node)
+        return [before, node, behind]
 
     visit_While = visit_For
 
@@ -78,10 +92,22 @@ def _yields(function: ast.AST) -> bool:
     return False
 
 
-def _call(name: str, number: int, where: ast.AST) -> ast.stmt:
-    function = ast.Name(id=name, ctx=ast.Load())
-    call = ast.Call(func=function, args=[ast.Constant(value=number)], keywords=[])
-    return ast.copy_location(ast.Expr(value=ast.copy_location(call, where)), where)
+def _call(
+    name: str,
+    number: int,
+    where: ast.AST,
+) -> ast.stmt:
+    function = ast.Name(
+        id=name,
+        ctx=ast.Load(),
+    )
+    call = ast.Call(
+        func=function,
+        args=[ast.Constant(value=number)],
+        keywords=[],
+    )
+    ast.copy_location(call, where)
+    return ast.copy_location(ast.Expr(value=call), where)
 
 
 def _knows_numba(tree: ast.Module) -> bool:

@@ -16,7 +16,11 @@ class Timing(Clock):
     in those.
     """
 
-    def __init__(self, folder: str, order: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        folder: str,
+        order: dict[str, Any],
+    ) -> None:
         """As Clock."""
         super().__init__(folder, order)
         self.warm, self.count = order["warm"], order["count"]
@@ -60,7 +64,11 @@ class Timing(Clock):
         if self.done >= self.warm:
             self.time()
 
-    def finished(self, number: int, rounds: int) -> None:
+    def finished(
+        self,
+        number: int,
+        rounds: int,
+    ) -> None:
         """So many rounds have ended just now."""
         self.done += rounds
         if self.done >= self.warm:
@@ -78,7 +86,12 @@ class Timing(Clock):
             self.frameworks.wait()
             self.left = time.perf_counter()
 
-    def look_at_logs(self, number: int, logs: Any, steps: int) -> None:
+    def look_at_logs(
+        self,
+        number: int,
+        logs: Any,
+        steps: int,
+    ) -> None:
         """As Clock."""
         if self.done + steps <= self.order["looks"]:
             self.values.update(logs_of(logs, self.done + steps))

@@ -24,7 +24,9 @@ such a name are looked at.
 
 
 def values_of(
-    variables: Mapping[str, Any], targets: list[str], step: int
+    variables: Mapping[str, Any],
+    targets: list[str],
+    step: int,
 ) -> dict[str, float]:
     """After so many steps. `batch:` stands before what the loop reads, `value:` before
     all else.
@@ -45,7 +47,10 @@ def values_of(
     return found
 
 
-def logs_of(logs: Any, step: int) -> dict[str, float]:
+def logs_of(
+    logs: Any,
+    step: int,
+) -> dict[str, float]:
     """Of what Keras gives its callbacks."""
     found = {}
     try:
@@ -56,7 +61,10 @@ def logs_of(logs: Any, step: int) -> dict[str, float]:
     return found
 
 
-def _numbers(name: str, value: Any) -> Iterator[tuple[str, float]]:
+def _numbers(
+    name: str,
+    value: Any,
+) -> Iterator[tuple[str, float]]:
     if isinstance(value, float):
         is_result = any(word in name.lower() for word in _PYTHON_NUMBERS)
         if is_result and math.isfinite(value):
@@ -68,7 +76,10 @@ def _numbers(name: str, value: Any) -> Iterator[tuple[str, float]]:
             yield f"{name}[{number}]", size
 
 
-def _leaves(value: Any, depth: int) -> Iterator[Any]:
+def _leaves(
+    value: Any,
+    depth: int,
+) -> Iterator[Any]:
     """Arrays inside of containers, of pytrees, and of models with trainable
     variables.
     """
@@ -115,5 +126,6 @@ def _digest(array: Any) -> float | None:
     is_odd = given.dtype.kind in "OSUMmV" and given.dtype.name not in _SMALL_FLOATS
     if given.size == 0 or is_odd:
         return None
-    size = float(numpy.abs(given.astype(numpy.float64)).mean())
+    sizes = numpy.abs(given.astype(numpy.float64))
+    size = float(sizes.mean())
     return size if math.isfinite(size) else None

@@ -24,7 +24,11 @@ _ASIDE = 10.0
 class Watching(Clock):
     """All loops, until one has run for long enough."""
 
-    def __init__(self, folder: str, order: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        folder: str,
+        order: dict[str, Any],
+    ) -> None:
         """As Clock."""
         super().__init__(folder, order)
         self.ready: float | None = None
@@ -43,7 +47,8 @@ class Watching(Clock):
         others = [one for one in self.loops if one is not loop]
         loop["open"] = False
         loop["within"] = [one for one in others if one["since"] is not None]
-        loop["after"] = loop["after"] or any(one["compiled"] for one in self.loops)
+        if any(one["compiled"] for one in self.loops):
+            loop["after"] = True
         loop["last"] = time.perf_counter()
         loop["since"] = loop["last"], self.frameworks.compiled()
 
@@ -56,13 +61,18 @@ class Watching(Clock):
             self.finished(number, 1)
         loop["open"] = True
 
-    def finished(self, number: int, rounds: int) -> None:
+    def finished(
+        self,
+        number: int,
+        rounds: int,
+    ) -> None:
         """So many rounds have ended just now."""
         loop = self.loops[number]
         now = time.perf_counter()
         if self.ready is not None:
             loop["done"] += rounds
-            loop["longest"] = max(loop["longest"], now - max(loop["last"], self.ready))
+            lasted = now - max(loop["last"], self.ready)
+            loop["longest"] = max(loop["longest"], lasted)
         loop["last"] = now
         if abs(now - self.looked) >= _LOOK_EVERY_SECONDS:
             self.looked = now
@@ -79,7 +89,11 @@ class Watching(Clock):
         self.count(loop, time.perf_counter())
         loop["since"] = None
 
-    def count(self, loop: dict[str, Any], now: float) -> None:
+    def count(
+        self,
+        loop: dict[str, Any],
+        now: float,
+    ) -> None:
         """The time since it was looked at last, as far as the program was ready."""
         began, compiled = loop["since"]
         if self.ready is not None:
@@ -101,7 +115,11 @@ class Watching(Clock):
         if any(self.is_seen(loop, waited) for loop in self.loops):
             self.stay()
 
-    def is_seen(self, loop: dict[str, Any], waited: float) -> bool:
+    def is_seen(
+        self,
+        loop: dict[str, Any],
+        waited: float,
+    ) -> bool:
         """Whether a loop went round for long enough. waited: since the program was
         ready.
         """
@@ -122,7 +140,11 @@ class Watching(Clock):
             needed *= _ANOTHER
         return needed
 
-    def may_be_step(self, loop: dict[str, Any], step_ms: float) -> bool:
+    def may_be_step(
+        self,
+        loop: dict[str, Any],
+        step_ms: float,
+    ) -> bool:
         """Whether its rounds are about as long as the step of the report."""
         rounds = max(int(loop["done"]) - 1, 1)
         period_ms = 1000 * _usual(loop) / rounds
@@ -133,8 +155,10 @@ class Watching(Clock):
         seen = []
         for loop in self.loops:
             if loop["done"]:
-                aside = self.is_aside(loop)
-                seen.append({**loop, "since": None, "within": None, "aside": aside})
+                about = dict(loop)
+                about["since"] = about["within"] = None
+                about["aside"] = self.is_aside(loop)
+                seen.append(about)
         return {"loops": seen, "sample": None, "values": {}}
 
     def is_aside(self, loop: dict[str, Any]) -> bool:
