@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 from msgspec.structs import replace
+from support.golden_reports import report_of
 from support.made_runs import op, side, snapshot
 from support.places import FIXTURES
 from support.trace_builder import trace
@@ -30,7 +31,7 @@ REFERENCE = "jax-healthy"
 
 @cache
 def report(name: str) -> tfadvisor.Report:
-    return tfadvisor.analyze(FIXTURES / name).report
+    return report_of(FIXTURES / name)
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
+from support.golden_reports import report_of
 from support.trace_builder import trace
 
-import tfadvisor
 from tfadvisor.cli.main import guarded_main
 from tfadvisor.comparing import comparison_of
 from tfadvisor.report.forms.html import as_json
@@ -40,9 +40,7 @@ def fields(name: str, record: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", ALL)
 def test_reports(name: str) -> None:
-    schema("report").validate(
-        json.loads(as_json(tfadvisor.analyze(FIXTURES / name).report))
-    )
+    schema("report").validate(json.loads(as_json(report_of(FIXTURES / name))))
 
 
 def test_a_report_of_almost_nothing() -> None:

@@ -40,12 +40,12 @@ CODEMODS: dict[str, About] = {
     "every-constant": About(
         "loop",
         "does it every N steps, as the fix says",
-        "of what was kept after each step 1 in N is left",
+        "only every Nth result is kept",
     ),
     "drop-wait": About(
         "loop",
         "no longer waits in each step",
-        "times that the loop takes itself end at the dispatch",
+        "times that the loop measures end at the dispatch",
     ),
     "steps-per-execution": About(
         "loop",
@@ -55,12 +55,12 @@ CODEMODS: dict[str, About] = {
     "compile-step": About(
         "compiling",
         "compiles the loop's step",
-        "Python in it runs while it is traced only; sums may be rounded otherwise",
+        "Python in it runs only while it is traced; sums may round differently",
     ),
     "run-eagerly": About(
         "compiling",
         "lets Keras compile its step",
-        "Python in the step runs while it is traced only",
+        "Python in the step runs only while it is traced",
     ),
     LAUNCH_LINE: About(
         "", "sets variables and flags where the program is launched", "as the fix says"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 from msgspec.structs import replace
+from support.golden_reports import report_of
 from support.places import FIXTURES
 from support.trace_builder import trace
 
-import tfadvisor
 from tfadvisor.report.forms.terminal import as_text
 from tfadvisor.report.model import Report
 from tfadvisor.report.wording import bar_note, fitted
@@ -95,19 +95,19 @@ def test_a_verdict_of_imbalance_says_why_the_bar_shows_less() -> None:
     """The bar is the mean of all hosts or devices, of which the late one does
     not wait.
     """
-    late = tfadvisor.analyze(FIXTURES / "jax-hosts-late").report
+    late = report_of(FIXTURES / "jax-hosts-late")
 
     assert bar_note(late) in " ".join(as_text(late).split())
     assert "on the others, most of it waiting" in bar_note(late)
-    device = tfadvisor.analyze(FIXTURES / "jax-4dev-imbalance").report
+    device = report_of(FIXTURES / "jax-4dev-imbalance")
     assert device.verdict.fraction > device.breakdown["collective"]
     assert "mean of all devices" in bar_note(device)
     assert bar_note(device) in " ".join(as_text(device).split())
-    assert bar_note(tfadvisor.analyze(FIXTURES / "jax-logging").report) == ""
+    assert bar_note(report_of(FIXTURES / "jax-logging")) == ""
 
 
 def test_a_file_in_the_table_of_ops_is_shown_without_what_a_terminal_obeys() -> None:
-    report = tfadvisor.analyze(FIXTURES / "jax-logging").report
+    report = report_of(FIXTURES / "jax-logging")
     hostile = replace(
         report,
         ops=(replace(report.ops[0], file="a\x1b[31m\tb.py", line=7), *report.ops[1:]),
@@ -123,7 +123,7 @@ def test_no_two_ops_of_the_table_have_one_name() -> None:
     """Four layers' products end alike; on a CPU the kernel repeats its op's name, which
     is said once.
     """
-    report = tfadvisor.analyze(FIXTURES / "tf-healthy-keras").report
+    report = report_of(FIXTURES / "tf-healthy-keras")
     named = {op.name for op in report.ops[:15]}
 
     for width in (80, 130):
@@ -136,7 +136,7 @@ def test_no_two_ops_of_the_table_have_one_name() -> None:
 
 
 def test_a_name_that_is_cut_tells_still_which_layer_it_is() -> None:
-    report = tfadvisor.analyze(FIXTURES / "tf-healthy-keras").report
+    report = report_of(FIXTURES / "tf-healthy-keras")
     long = "a_model_of_many_parts/one_of_the_encoders_{}/and_within_it_a_block_of_its_own/MatMul"
     ops = [
         replace(op, op=long.format(at), kernel=long.format(at))

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
+from support.golden_reports import report_of
 from support.made_runs import op, snapshot
 from support.places import FIXTURES
 from support.trace_builder import trace
@@ -64,7 +65,7 @@ def test_what_is_written_is_read_again() -> None:
     "name", ["jax-healthy", "tf-tiny-ops", "tf-workers-late", "jax-4dev-imbalance"]
 )
 def test_a_report_becomes_a_small_snapshot(name: str) -> None:
-    report = tfadvisor.analyze(FIXTURES / name).report
+    report = report_of(FIXTURES / name)
 
     made = snapshot_of(report)
 
@@ -80,12 +81,12 @@ def test_a_report_becomes_a_small_snapshot(name: str) -> None:
 
 def test_fingerprints_hash_every_class_in_the_order_of_the_first_version() -> None:
     assert sorted(snapshot_file._CLASSES_HASHED) == sorted(TIME_CLASSES)
-    report = tfadvisor.analyze(FIXTURES / "jax-healthy").report
+    report = report_of(FIXTURES / "jax-healthy")
     assert snapshot_of(report).fingerprint == OF_JAX_HEALTHY
 
 
 def test_ops_beyond_the_hottest_are_summed_up() -> None:
-    made = snapshot_of(tfadvisor.analyze(FIXTURES / "tf-tiny-ops").report)
+    made = snapshot_of(report_of(FIXTURES / "tf-tiny-ops"))
 
     assert len(made.side.ops) == 80
     assert made.side.rest_ms["compute"] > 0
@@ -115,9 +116,9 @@ def test_a_copy_of_a_trace_has_the_same_fingerprint_and_another_run_has_not(
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "other-name.xplane.pb.gz").write_bytes(data)
 
-    first = snapshot_of(tfadvisor.analyze(FIXTURES / "jax-healthy").report)
+    first = snapshot_of(report_of(FIXTURES / "jax-healthy"))
     copy = snapshot_of(tfadvisor.analyze(tmp_path / "elsewhere").report)
-    other = snapshot_of(tfadvisor.analyze(FIXTURES / "jax-healthy-async").report)
+    other = snapshot_of(report_of(FIXTURES / "jax-healthy-async"))
 
     assert first.fingerprint == copy.fingerprint != other.fingerprint
 
@@ -139,7 +140,7 @@ def test_errors_come_from_the_steps() -> None:
     """Ten steps of jax-healthy: the median's error, and that of the share of every
     class.
     """
-    made = snapshot_of(tfadvisor.analyze(FIXTURES / "jax-healthy").report)
+    made = snapshot_of(report_of(FIXTURES / "jax-healthy"))
 
     assert made.errors["step_time_ms"] == made.side.median_error_ms
     assert 0 < made.errors["compute_fraction"] < 0.05

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from msgspec.structs import replace
+from support.golden_reports import report_of
 from support.places import FIXTURES
 
 import tfadvisor
@@ -271,8 +272,8 @@ def test_a_report_beside_samples_takes_and_saves_less(tmp_path: Path) -> None:
     is recorded.
     """
     trace = FIXTURES / "jax-logging" / "trace.xplane.pb.gz"
-    alone = tfadvisor.analyze(FIXTURES / "jax-logging").report.findings[0]
-    share = traced_of(tfadvisor.analyze(FIXTURES / "jax-logging").report.attribution)
+    alone = report_of(FIXTURES / "jax-logging").findings[0]
+    share = traced_of(report_of(FIXTURES / "jax-logging").attribution)
     logs = share.shares["program.py", "log_metrics"]
     seen = samples(main=70, train=70, log_metrics=60)
     there = [("/home/me/program.py", *place[1:]) for place in seen.places]

@@ -8,6 +8,7 @@ import gzip
 from pathlib import Path
 
 import pytest
+from support.golden_reports import report_of
 from support.places import FIXTURES
 from support.trace_builder import TraceBuilder, trace
 
@@ -40,7 +41,7 @@ def notes(report: Report) -> list[str]:
 
 
 def of(name: str) -> Report:
-    return tfadvisor.analyze(FIXTURES / name).report
+    return report_of(FIXTURES / name)
 
 
 def test_shares_findings_and_metrics_are_all_from_the_second_window(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.golden_reports import report_of
 from support.places import FIXTURES
 
 import tfadvisor
@@ -20,7 +21,7 @@ def test_every_recorded_run_fits(run: object) -> None:
 
 
 def test_verdict_finding_place_edit_and_how_to_verify() -> None:
-    lines = as_brief(tfadvisor.analyze(FIXTURES / "jax-logging").report).splitlines()
+    lines = as_brief(report_of(FIXTURES / "jax-logging")).splitlines()
 
     assert lines[0].startswith("HOST-BOUND: ")
     assert (
@@ -35,14 +36,14 @@ def test_verdict_finding_place_edit_and_how_to_verify() -> None:
 
 
 def test_a_healthy_run_says_so_and_nothing_to_verify() -> None:
-    text = as_brief(tfadvisor.analyze(FIXTURES / "jax-healthy").report)
+    text = as_brief(report_of(FIXTURES / "jax-healthy"))
 
     assert text.startswith("HEALTHY: ")
     assert "verify" not in text
 
 
 def test_the_sentence_of_the_finding_and_its_snippet_are_whole() -> None:
-    report = tfadvisor.analyze(FIXTURES / "jax-loader").report
+    report = report_of(FIXTURES / "jax-loader")
     text = as_brief(report)
     first = report.findings[0]
 
@@ -54,7 +55,7 @@ def test_the_sentence_of_the_finding_and_its_snippet_are_whole() -> None:
 @pytest.mark.parametrize("run", RECORDED, ids=lambda run: run.name)
 def test_no_snippet_is_cut(run: object) -> None:
     """Either each line of it is there, or how many there are and where to read them."""
-    report = tfadvisor.analyze(run).report  # type: ignore[arg-type]
+    report = report_of(run)
     text = as_brief(report)
     for one in report.findings:
         lines = one.fixes[0].snippet.splitlines() if one.fixes else []

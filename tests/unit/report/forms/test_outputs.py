@@ -10,10 +10,10 @@ import re
 
 import pytest
 from msgspec.structs import replace
+from support.golden_reports import report_of
 from support.places import FIXTURES
 from support.trace_builder import trace
 
-import tfadvisor
 from tfadvisor.printable import one_line, printable
 from tfadvisor.report.forms.html import as_json
 from tfadvisor.report.forms.markdown import as_markdown
@@ -134,7 +134,7 @@ def test_details_show_the_hottest_ops_and_fold_what_is_absent() -> None:
     """Kernels by time first, as who looks into a trace wants them; a reason is said
     once, with all that it is the reason of.
     """
-    report = tfadvisor.analyze(FIXTURES / "jax-loader").report
+    report = report_of(FIXTURES / "jax-loader")
     text = as_text(report, details=True)
     absent = [one.reason or "" for one in report.metrics.values() if one.value is None]
     folded = " ".join(

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 from msgspec.structs import replace
+from support.golden_reports import report_of
 from support.places import FIXTURES
 
-import tfadvisor
 from tfadvisor.report.model import Report
 from tfadvisor.serve.tensorboard.worker import _summary
 
 
 @pytest.fixture(scope="module")
 def report() -> Report:
-    return tfadvisor.analyze(FIXTURES / "jax-healthy").report
+    return report_of(FIXTURES / "jax-healthy")
 
 
 def kind(report: Report) -> str:

@@ -832,19 +832,6 @@ def test_executions_on_a_device_are_driven_by_the_thread_that_dispatches() -> No
     assert (steps.about, steps.thread) == ("executions of jit_train", 1)
 
 
-def test_the_first_call_names_a_function_that_is_called_by_two_names() -> None:
-    """XLA names the module `jit_a_b` after both."""
-    builder = trace()
-    for index, name in enumerate(("a.b", "a_b", "a_b")):
-        at = index * 100
-        builder.call(f"PjitFunction({name})", at, at + 1)
-        builder.kernel(
-            "GPU:0", "k", at + 10, at + 50, launched=(at, at + 1), hlo_module="jit_a_b"
-        )
-
-    assert builder.timeline().steps.about == "calls of PjitFunction(a.b)"
-
-
 def test_calls_on_other_threads_than_the_driving_one_are_no_steps() -> None:
     """The driver calls the function every 100 µs, a thread that warms it up in
     between.
@@ -902,43 +889,6 @@ def test_a_cycle_whose_first_call_is_another_does_not_count(on_device: bool) -> 
                 builder.call(f"PjitFunction({name})", at, at + 5)
 
     assert builder.timeline().steps.source is StepSource.WHOLE_TRACE
-
-
-def test_five_periods_may_be_judged_by_their_neighbours() -> None:
-    """100, 110, 200, 290 and 300 lie 90 from their median of 200 in the middle (45 %),
-    and 50 from their neighbours.
-    """
-    steps = function_calls([0, 100, 210, 410, 700, 1000], length=90)
-
-    assert (steps.source, steps.confidence) == (StepSource.MODULE, round(0.9 / 1.25, 3))
-
-
-def test_programs_that_all_begin_at_once_have_no_rhythm() -> None:
-    builder = trace().on_line("/device:TPU:0", "XLA Ops", "%fusion.1 = f32[8]", 0, 1)
-    for length in (10, 20, 30, 40):
-        builder.on_line("/device:TPU:0", "XLA Modules", "jit_train(1)", 5, 5 + length)
-
-    assert builder.timeline().steps.source is StepSource.WHOLE_TRACE
-
-
-def test_the_device_holds_no_rhythm_where_it_begins_with_two_calls_at_once() -> None:
-    """Its periods of 50, 50, 0, 50 and 50 would have a rhythm."""
-    builder = trace()
-    for index, (at, begin) in enumerate(
-        zip([0, 95, 97, 99, 260, 320], [100, 150, 200, 200, 250, 300], strict=True)
-    ):
-        builder.call("PjitFunction(step)", at, at + 1)
-        builder.kernel(
-            "GPU:0",
-            "f",
-            begin,
-            begin + 9,
-            launched=(at, at + 1),
-            stream=index,
-            hlo_module="jit_step",
-        )
-
-    assert builder.timeline().steps.confidence == 0.45  # six calls without a rhythm
 
 
 def test_batches_before_and_behind_the_loop_are_not_taken_by_it() -> None:
@@ -1019,44 +969,3 @@ def test_an_iteration_of_number_0_is_before_the_loop() -> None:
 
     assert steps.about == LOOP
     assert (steps.starts / PS).tolist() == [150, 250, 350, 450]
-
-
-def test_iterations_of_events_that_name_no_run_are_no_loop() -> None:
-    """One event names a run and no iteration, the others an iteration and no run."""
-    builder = (
-        trace()
-        .call("train", 0, 1000, tf_function_call="notTraced-nonXla")
-        .thread("tf_Compute/1")
-    )
-    builder.call("ExecutorState::Process", 0, 5, id=5)
-    for index in range(4):
-        builder.call(
-            "ExecutorState::Process",
-            10 + index * 100,
-            90 + index * 100,
-            iter_num=index + 1,
-        )
-
-    assert builder.timeline().steps.about != LOOP
-
-
-def test_of_two_functions_on_another_thread_the_longer_is_the_step_and_of_equals_the_first_by_name() -> (
-    None
-):
-    for length, about in (
-        (50, "calls of train"),
-        (45, "calls of metrics"),
-        (40, "calls of metrics"),
-    ):
-        builder = trace().busy("GPU:0", (0, 1000)).call("tick", 0, 1).thread("worker")
-        for index in range(4):
-            at = index * 100
-            builder.call("metrics_2", at, at + 45, tf_function_call="notTraced-nonXla")
-            builder.call(
-                "train_7",
-                at + 45,
-                at + 45 + length,
-                tf_function_call="notTraced-nonXla",
-            )
-
-        assert builder.timeline().steps.about == about
