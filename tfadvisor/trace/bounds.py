@@ -11,7 +11,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from tfadvisor.errors import TraceError
-from tfadvisor.trace.columns import Events, HostTrace
+from tfadvisor.trace.columns import Events, HostTrace, Int64Array
 
 _LATEST_PS = 1 << 60
 """Thirteen days: a start, an end and the distance of two of them fit into int64."""
@@ -55,21 +55,20 @@ def with_possible_times(trace: HostTrace) -> HostTrace:
     """
     start = trace.events.start_ps
     duration = trace.events.duration_ps
-    if not len(start) or (
-        int(start.min()) >= -_LATEST_PS
-        and int(start.max()) <= _LATEST_PS
-        and int(duration.min()) >= 0
-        and int(duration.max()) <= _LATEST_PS
-    ):
+    if _within(start, -_LATEST_PS) and _within(duration, 0):
         return trace
-    return replace(
-        trace,
-        events=Events(
-            np.clip(start, -_LATEST_PS, _LATEST_PS),
-            np.clip(duration, 0, _LATEST_PS),
-            trace.events.row,
-        ),
+    events = Events(
+        np.clip(start, -_LATEST_PS, _LATEST_PS),
+        np.clip(duration, 0, _LATEST_PS),
+        trace.events.row,
     )
+    return replace(trace, events=events)
+
+
+def _within(times: Int64Array, least: int) -> bool:
+    if not len(times):
+        return True
+    return int(times.min()) >= least and int(times.max()) <= _LATEST_PS
 
 
 # Protobuf's wire types: how the bytes of a field are laid out, the low three bits of

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import os
 from collections import deque
+from collections.abc import Iterator
 from contextlib import suppress
 from threading import Thread
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -99,61 +100,40 @@ def _decode(
     buf = source.buffer
     counts = Counts(source.place, source.size)
     space = _wire.scan_space(buf)
-    counts.add("planes", int((space[:, 0] == 1).sum()))
-    counts.add("texts", int((space[:, 0] != 1).sum()))
-    raw = [
-        _scan_plane(buf, lo, hi, counts)
-        for lo, hi in space[space[:, 0] == 1][:, 1:].tolist()
-    ]
-    planes = tuple(
-        Plane(
-            p.name,
-            p.id,
-            _named_stats(buf, _wire.read_stats(buf, p.stats), p.stat_names),
-        )
-        for p in raw
-    )
+    is_plane = space[:, 0] == 1
+    counts.add("planes", int(is_plane.sum()))
+    counts.add("texts", int((~is_plane).sum()))
+    ranges_of_planes = space[is_plane, 1:].tolist()
+    raw = [_scan_plane(buf, lo, hi, counts) for lo, hi in ranges_of_planes]
+    planes = tuple(_plane(buf, plane) for plane in raw)
 
     names, ranges, row_base = _names(raw)
-    want = wanted(
-        selection,
-        [name for plane in raw for name in plane.stat_names.values()],
-    )
+    stat_names: list[str] = []
+    for plane in raw:
+        stat_names += plane.stat_names.values()
+    want = wanted(selection, stat_names)
     bits = want.row_bits(names.name)
 
-    if raw:
-        line_ranges = np.concatenate([plane.lines for plane in raw])
-    else:
-        line_ranges = np.empty((0, 3), np.int64)
-    headers, chunks = _wire.scan_lines(
-        buf,
-        np.ascontiguousarray(line_ranges),
-        _EVENTS_A_CHUNK,
-    )
+    headers, chunks = _scan_lines(buf, raw)
     counts.add("events", int(headers[:, 7].sum()))
-    line_plane = np.repeat(
-        np.arange(len(raw), dtype=np.int32),
-        [len(plane.lines) for plane in raw],
-    )
-    origin = origin_of(headers[:, 1], session_start_ns(planes))
-    lines = Lines(
-        line_plane,
-        headers[:, 0].copy(),
-        tuple(_text(buf, lo, hi) for lo, hi in headers[:, 3:5].tolist()),
-        tuple(_text(buf, lo, hi) for lo, hi in headers[:, 5:7].tolist()),
-        headers[:, 1].copy(),
-        headers[:, 2].copy(),
-        np.concatenate([[0], np.cumsum(headers[:, 7])]).astype(np.int64),
-    )
+    lines = _lines(buf, raw, headers)
+    origin = origin_of(lines.timestamp_ns, session_start_ns(planes))
     keys = [
         _plane_key(plane.event_metadata.keys, base, plane.stat_names, want, bits)
         for plane, base in zip(raw, row_base, strict=True)
     ]
-    base_ps = line_base_ps(lines.timestamp_ns, origin)
-    slots = len(want.slots)
-    work = _Work(source, keys, lines, base_ps, chunks, len(names), slots, progress)
+    work = _Work(
+        source=source,
+        keys=keys,
+        lines=lines,
+        base_ps=line_base_ps(lines.timestamp_ns, origin),
+        chunks=chunks,
+        rows=len(names),
+        slots=len(want.slots),
+        progress=progress,
+    )
     work.run()
-    stats = _stat_columns(buf, work, want, raw)
+    names_of_stats = [plane.stat_names for plane in raw]
     return HostTrace(
         path=source.place,
         hostnames=_texts(buf, space, 4),
@@ -163,15 +143,48 @@ def _decode(
         lines=lines,
         events=Events(work.start_ps, work.duration_ps, work.row),
         names=names,
-        stats=stats,
-        details=_details(
-            buf,
-            names.plane,
-            ranges,
-            work.exemplar,
-            [p.stat_names for p in raw],
-        ),
+        stats=_stat_columns(buf, work, want, raw),
+        details=_details(buf, names.plane, ranges, work.exemplar, names_of_stats),
         origin_ns=origin,
+    )
+
+
+def _plane(buf: memoryview, raw: _RawPlane) -> Plane:
+    stats = _wire.read_stats(buf, raw.stats)
+    return Plane(raw.name, raw.id, _named_stats(buf, stats, raw.stat_names))
+
+
+def _scan_lines(
+    buf: memoryview,
+    raw: list[_RawPlane],
+) -> tuple[Int64Array, Int64Array]:
+    """(headers, chunks of events) of the lines of all planes."""
+    ranges = [np.empty((0, 3), np.int64), *(plane.lines for plane in raw)]
+    return _wire.scan_lines(
+        buf,
+        np.ascontiguousarray(np.concatenate(ranges)),
+        _EVENTS_A_CHUNK,
+    )
+
+
+def _lines(
+    buf: memoryview,
+    raw: list[_RawPlane],
+    headers: Int64Array,
+) -> Lines:
+    number = np.arange(len(raw), dtype=np.int32)
+    plane = np.repeat(number, [len(owner.lines) for owner in raw])
+    names = headers[:, 3:5].tolist()
+    shown = headers[:, 5:7].tolist()
+    events = headers[:, 7]
+    return Lines(
+        plane=plane,
+        id=headers[:, 0].copy(),
+        name=tuple(_text(buf, lo, hi) for lo, hi in names),
+        display_name=tuple(_text(buf, lo, hi) for lo, hi in shown),
+        timestamp_ns=headers[:, 1].copy(),
+        duration_ps=headers[:, 2].copy(),
+        first=np.concatenate([[0], np.cumsum(events)]).astype(np.int64),
     )
 
 
@@ -185,20 +198,20 @@ def _scan_plane(
     field = children[:, 0]
     counts.add("lines", int(np.count_nonzero(field == 3)))
     counts.add("names", int(np.count_nonzero(field >= 4)))
-    name = children[field == 2]
+    name = ""
+    for _, start, end in children[field == 2][-1:].tolist():
+        name = _text(buf, start, end)
     events = _wire.scan_metadata(buf, np.ascontiguousarray(children[field == 4]))
     _wire.check_event_metadata(buf, events)
-    stats = _merged(
-        buf,
-        _wire.scan_metadata(buf, np.ascontiguousarray(children[field == 5])),
-    )
+    scanned = _wire.scan_metadata(buf, np.ascontiguousarray(children[field == 5]))
+    stats = _merged(buf, scanned)
     return _RawPlane(
-        plane_id,
-        _text(buf, int(name[-1, 1]), int(name[-1, 2])) if len(name) else "",
-        np.ascontiguousarray(children[field == 3]),
-        np.ascontiguousarray(children[field == 6]),
-        dict(zip(stats.keys.tolist(), stats.names, strict=True)),
-        _merged(buf, events),
+        id=plane_id,
+        name=name,
+        lines=np.ascontiguousarray(children[field == 3]),
+        stats=np.ascontiguousarray(children[field == 6]),
+        stat_names=dict(zip(stats.keys.tolist(), stats.names, strict=True)),
+        event_metadata=_merged(buf, events),
     )
 
 
@@ -206,54 +219,77 @@ def _merged(buf: memoryview, scanned: Int64Array) -> _Metadata:
     """Rows of scan_metadata -> one entry a key: the last entry of a key wins, several
     values of an entry merge.
     """
-    order = np.argsort(scanned[:, 0], kind="stable")
-    key = scanned[order, 0]
-    if (key[1:] > key[:-1]).all():  # one value a key, as profilers write them
-        rows = scanned[order]
-        names, display = (
-            list(_wire.texts_of(buf, rows, column, LONGEST)) for column in (1, 3)
-        )
-        for texts, column in ((names, 1), (display, 3)):
-            for one in np.flatnonzero(
-                rows[:, column + 1] - rows[:, column] > LONGEST_NAME
-            ).tolist():
-                texts[one] = _text(buf, *rows[one, column : column + 2].tolist())
+    rows = scanned[np.argsort(scanned[:, 0], kind="stable")]
+    key = rows[:, 0]
+    # One value a key, as profilers write them.
+    if (key[1:] > key[:-1]).all():
         return _Metadata(
-            key,
-            tuple(names),
-            tuple(display),
-            rows[:, 5:7],
-            np.arange(len(rows), dtype=np.int64),
+            keys=key.copy(),
+            names=_texts_in(buf, rows, _NAME_COLUMN),
+            display_names=_texts_in(buf, rows, _SHOWN_COLUMN),
+            ranges=rows[:, 5:7],
+            first=np.arange(len(rows), dtype=np.int64),
         )
-    by_key: dict[int, tuple[int, list[list[int]]]] = {}
-    for item in scanned.tolist():
-        key = item[0]
-        entry = item[8]
-        known = by_key.get(key)
-        if known is not None and known[0] == entry:
-            known[1].append(item)
+    return _merged_one_by_one(buf, scanned)
+
+
+_NAME_COLUMN = 1
+_SHOWN_COLUMN = 3
+"""Of scan_metadata: where a text begins; the next column is where it ends."""
+
+
+def _texts_in(
+    buf: memoryview,
+    rows: Int64Array,
+    column: int,
+) -> tuple[str, ...]:
+    texts = list(_wire.texts_of(buf, rows, column, LONGEST))
+    start = rows[:, column]
+    end = rows[:, column + 1]
+    for row in np.flatnonzero(end - start > LONGEST_NAME).tolist():
+        texts[row] = _text(buf, int(start[row]), int(end[row]))
+    return tuple(texts)
+
+
+def _merged_one_by_one(buf: memoryview, scanned: Int64Array) -> _Metadata:
+    by_key: dict[int, list[list[int]]] = {}
+    for value in scanned.tolist():
+        key = value[0]
+        entry = value[8]
+        values = by_key.get(key)
+        if values is None or values[0][8] != entry:
+            by_key[key] = [value]
         else:
-            by_key[key] = (entry, [item])
-    keys = sorted(by_key)
-    named = []
-    shown_as = []
+            values.append(value)
+    names = []
+    shown = []
     ranges: list[list[int]] = []
     first = []
-    for key in keys:
-        values = by_key[key][1]
-        name = next((v for v in reversed(values) if v[7] & 1), None)
-        shown = next((v for v in reversed(values) if v[7] & 2), None)
-        named.append(_text(buf, name[1], name[2]) if name else "")
-        shown_as.append(_text(buf, shown[3], shown[4]) if shown else "")
+    for _, values in sorted(by_key.items()):
+        names.append(_last_text(buf, values, _NAME_COLUMN, 1))
+        shown.append(_last_text(buf, values, _SHOWN_COLUMN, 2))
         first.append(len(ranges))
-        ranges += [v[5:7] for v in values]
+        ranges += [value[5:7] for value in values]
     return _Metadata(
-        np.array(keys, np.int64),
-        tuple(named),
-        tuple(shown_as),
-        np.array(ranges, np.int64),
-        np.array(first, np.int64),
+        keys=np.array(sorted(by_key), np.int64),
+        names=tuple(names),
+        display_names=tuple(shown),
+        ranges=np.array(ranges, np.int64),
+        first=np.array(first, np.int64),
     )
+
+
+def _last_text(
+    buf: memoryview,
+    values: list[list[int]],
+    column: int,
+    flag: int,
+) -> str:
+    """The text of the last value that has one, by its flag; "" where none has."""
+    for value in reversed(values):
+        if value[7] & flag:
+            return _text(buf, value[column], value[column + 1])
+    return ""
 
 
 class _Ranges(msgspec.Struct, frozen=True):
@@ -271,28 +307,29 @@ def _names(raw: list[_RawPlane]) -> tuple[Names, _Ranges, list[int]]:
     """
     names = [""]
     display = [""]
+    ids = [np.zeros(1, np.int64)]
     bounds: list[Int64Array] = [np.empty((0, 2), np.int64)]
     first: list[Int64Array] = [np.zeros(1, np.int64)]
     base = []
     ranges = 0
     for plane in raw:
+        known = plane.event_metadata
         base.append(len(names))
-        names += plane.event_metadata.names
-        display += plane.event_metadata.display_names
-        bounds.append(plane.event_metadata.ranges)
-        first.append(plane.event_metadata.first + ranges)
-        ranges += len(plane.event_metadata.ranges)
+        names += known.names
+        display += known.display_names
+        ids.append(known.keys)
+        bounds.append(known.ranges)
+        first.append(known.first + ranges)
+        ranges += len(known.ranges)
     first.append(np.array([ranges], np.int64))
-    rows = [1, *(len(plane.event_metadata.keys) for plane in raw)]
-    plane_of = np.repeat(np.arange(-1, len(raw), dtype=np.int32), rows)
-    ids = np.concatenate(
-        [np.zeros(1, np.int64), *(plane.event_metadata.keys for plane in raw)]
+    plane_of = np.arange(-1, len(raw), dtype=np.int32)
+    table = Names(
+        plane=np.repeat(plane_of, list(map(len, ids))),
+        id=np.concatenate(ids),
+        name=tuple(names),
+        display_name=tuple(display),
     )
-    return (
-        Names(plane_of, ids, tuple(names), tuple(display)),
-        _Ranges(np.concatenate(bounds), np.concatenate(first)),
-        base,
-    )
+    return table, _Ranges(np.concatenate(bounds), np.concatenate(first)), base
 
 
 def _plane_key(
@@ -303,21 +340,20 @@ def _plane_key(
     bits: npt.NDArray[np.uint64],
 ) -> _wire.PlaneKey:
     slot_of = {name: slot for slot, name in enumerate(want.slots[:-1])}
-    wanted_ids = sorted(id_ for id_, name in stat_names.items() if name in slot_of)
-    slots = np.array([slot_of[stat_names[id_]] for id_ in wanted_ids], np.int16)
+    ids = sorted(number for number, name in stat_names.items() if name in slot_of)
+    wanted_ids = np.array(ids, np.int64)
+    slots = np.array([slot_of[stat_names[number]] for number in ids], np.int16)
+    until = base + len(row_ids)
+    rows = np.arange(base, until, dtype=np.int32)
     return _wire.PlaneKey(
         row_ids,
-        _dense(
-            row_ids,
-            np.arange(base, base + len(row_ids), dtype=np.int32),
-            np.int32(0),
-        ),
+        _dense(row_ids, rows, np.int32(0)),
         base,
-        np.array(wanted_ids, np.int64),
+        wanted_ids,
         slots,
-        _dense(np.array(wanted_ids, np.int64), slots, np.int16(-1)),
+        _dense(wanted_ids, slots, np.int16(-1)),
         want.slot_group,
-        np.ascontiguousarray(bits[base : base + len(row_ids)]),
+        np.ascontiguousarray(bits[base:until]),
         int(bits[0]),
         len(want.slots) - 1,
     )
@@ -331,7 +367,8 @@ def _dense(
     """Table such that table[id] = value; empty when the ids are negative or too far
     apart for one.
     """
-    if not len(ids) or ids[0] < 0 or ids[-1] >= min(_DENSE_LIMIT, 64 * len(ids) + 4096):
+    room = min(_DENSE_LIMIT, 64 * len(ids) + 4096)
+    if not len(ids) or ids[0] < 0 or ids[-1] >= room:
         return np.empty(0, values.dtype)
     table = np.full(int(ids[-1]) + 1, absent, values.dtype)
     table[ids] = values
@@ -377,11 +414,10 @@ class _Work:
 
     def run(self) -> None:
         """Decodes every chunk. Raises the error with the lowest position."""
-        workers = min(
-            len(self._chunks),
-            _processors() if len(self.row) > _EVENTS_A_CHUNK else 1,
-        )
-        tables = [np.zeros_like(self.exemplar) for _ in range(workers)]
+        workers = _processors() if len(self.row) > _EVENTS_A_CHUNK else 1
+        tables = [
+            np.zeros_like(self.exemplar) for _ in range(min(len(self._chunks), workers))
+        ]
         threads: list[Thread] = []
         with suppress(RuntimeError):  # no memory for one more: fewer do the same
             for table in tables[1:]:
@@ -395,10 +431,15 @@ class _Work:
         if self._failures:
             raise min(self._failures, key=lambda error: getattr(error, "position", 0))
         for table in tables:
-            better = (table[:, 1] > 0) & (
-                (self.exemplar[:, 1] == 0) | (table[:, 0] < self.exemplar[:, 0])
-            )
-            self.exemplar[better] = table[better]
+            self._take_earlier(table)
+
+    def _take_earlier(self, exemplar: Int64Array) -> None:
+        """Of each name the first of its events in the file."""
+        found = exemplar[:, 1] > 0
+        absent = self.exemplar[:, 1] == 0
+        earlier = exemplar[:, 0] < self.exemplar[:, 0]
+        better = found & (absent | earlier)
+        self.exemplar[better] = exemplar[better]
 
     def _until(self, index: int) -> int:
         """Where the events of a chunk end at the latest: a chunk's own bound is its
@@ -406,10 +447,10 @@ class _Work:
         """
         line, _, hi = self._chunks[index, :3].tolist()
         if index + 1 < len(self._chunks):
-            following = self._chunks[index + 1, :2].tolist()
-        else:
-            following = (-1, 0)
-        return int(following[1] if following[0] == line else hi)
+            following, start = self._chunks[index + 1, :2].tolist()
+            if following == line:
+                return int(start)
+        return int(hi)
 
     def _give_back(self, index: int, exemplar: Int64Array) -> None:
         """The file's memory behind a chunk, unless it has texts: these are read when
@@ -417,14 +458,12 @@ class _Work:
         """
         lo = int(self._chunks[index, 1])
         until = self._until(index)
-        spans = (self.tallies[index, :, 1] & _SPANS).any()
-        if (
-            self._source.pages is not None
-            and until - lo >= _WORTH_GIVING_BACK
-            and not spans
-        ):
-            kept = (exemplar[:, 0] >= lo) & (exemplar[:, 0] < until)
-            self._source.give_back(lo, until, exemplar[kept])
+        if self._source.pages is None or until - lo < _WORTH_GIVING_BACK:
+            return
+        if (self.tallies[index, :, 1] & _SPANS).any():
+            return
+        kept = (exemplar[:, 0] >= lo) & (exemplar[:, 0] < until)
+        self._source.give_back(lo, until, exemplar[kept])
 
     def _drain(self, exemplar: Int64Array) -> None:
         while True:
@@ -475,35 +514,22 @@ def _stat_columns(
     """Each slot's stats of all chunks, in columns no wider than their values. The
     chunks' buffers are freed on the way.
     """
-    tallies = work.tallies
-    counts = tallies[:, :, 0]
+    counts = work.tallies[:, :, 0]
     into = _wire.StatColumns(len(want.slots))
     columns: dict[int, _Slot] = {}
     for slot in np.flatnonzero(counts.any(axis=0)).tolist():
-        seen = tallies[counts[:, slot] > 0, slot]
-        columns[slot] = _slot(
-            int(seen[:, 0].sum()),
-            int(np.bitwise_or.reduce(seen[:, 1])),
-            seen[:, 2].min(),
-            seen[:, 3].max(),
-        )
-        into.give(
-            slot,
-            columns[slot].event,
-            columns[slot].value,
-            columns[slot].kind,
-            columns[slot].length,
-        )
+        column = _slot(work.tallies[counts[:, slot] > 0, slot])
+        columns[slot] = column
+        into.give(slot, column.event, column.value, column.kind, column.length)
     for index, stats in enumerate(work.stats):
         if stats is not None:
             stats.into(into)
             work.stats[index] = None
     found = {}
     for slot, column in columns.items():
+        plane = None
         if column.kinds >> Kind.REF & 1:
             plane = np.repeat(work.chunk_plane, counts[:, slot])
-        else:
-            plane = None
         found[want.slots[slot]] = _column(buf, column, plane, raw)
     return found
 
@@ -519,29 +545,59 @@ class _Slot(msgspec.Struct, frozen=True):
     length: Int64Array | None
     kinds: int
 
+    def places(self, kind: Kind) -> npt.NDArray[np.bool_] | None:
+        """Which values are of a kind; None where none can be."""
+        if not self.kinds >> kind & 1:
+            return None
+        if self.kind is None:
+            return np.ones(len(self.value), np.bool_)
+        return np.asarray(self.kind == kind.value, np.bool_)
+
+    def final_kind(self) -> npt.NDArray[np.uint8]:
+        """Of each value, when references and compressed texts are texts."""
+        if self.kind is None:
+            alone = self.kinds.bit_length() - 1
+            is_text = alone in (Kind.REF, Kind.COMPRESSED)
+            return constant(Kind.TEXT if is_text else alone, len(self.value), np.uint8)
+        final = self.kind.copy()
+        final[self.kind == Kind.REF.value] = Kind.TEXT
+        final[self.kind == Kind.COMPRESSED.value] = Kind.TEXT
+        return final
+
 
 _SPANS = 1 << Kind.TEXT | 1 << Kind.BYTES | 1 << Kind.COMPRESSED
 _COUNTS = 1 << Kind.INT | 1 << Kind.UINT
 _INT32 = np.iinfo(np.int32)
 
 
-def _slot(
-    size: int,
-    kinds: int,
-    least: int,
-    most: int,
-) -> _Slot:
-    narrow = not kinds & ~_COUNTS and least >= _INT32.min and most <= _INT32.max
-    value: Int32Array | Int64Array = (
-        np.empty(size, np.int32) if narrow else np.empty(size, np.int64)
-    )
+def _slot(seen: Int64Array) -> _Slot:
+    """seen: a row for each chunk with such stats: how many, a bit for each kind, the
+    least and the largest.
+    """
+    size = int(seen[:, 0].sum())
+    kinds = int(np.bitwise_or.reduce(seen[:, 1]))
+    fits = seen[:, 2].min() >= _INT32.min and seen[:, 3].max() <= _INT32.max
+    narrow = fits and not kinds & ~_COUNTS
+    value: Int32Array | Int64Array = np.empty(size, np.int64)
+    if narrow:
+        value = np.empty(size, np.int32)
+    several = bool(kinds & (kinds - 1))
     return _Slot(
-        np.empty(size, np.int32),
-        value,
-        None if not kinds & (kinds - 1) else np.empty(size, np.uint8),
-        np.empty(size, np.int64) if kinds & _SPANS else None,
-        kinds,
+        event=np.empty(size, np.int32),
+        value=value,
+        kind=np.empty(size, np.uint8) if several else None,
+        length=np.empty(size, np.int64) if kinds & _SPANS else None,
+        kinds=kinds,
     )
+
+
+class _Pool(NamedTuple):
+    """Texts of some values of a slot."""
+
+    places: npt.NDArray[np.bool_]
+    codes: Int64Array
+    """Of each of these values, into texts."""
+    texts: list[str]
 
 
 def _column(
@@ -551,52 +607,46 @@ def _column(
     raw: list[_RawPlane],
 ) -> StatColumn:
     """plane: of each value, where some are references into their plane's names."""
-    value = slot.value
-    kind = slot.kind
-    if kind is None:
-        alone = slot.kinds.bit_length() - 1
-        as_text = Kind.TEXT if alone in (Kind.REF, Kind.COMPRESSED) else alone
-        kind = constant(alone, len(value), np.uint8)
-        final = constant(as_text, len(value), np.uint8)
-    else:
-        final = kind.copy()
-        final[(kind == Kind.REF.value) | (kind == Kind.COMPRESSED.value)] = Kind.TEXT
-    pools: list[tuple[Int64Array, list[str]]] = []
-    places: list[npt.NDArray[np.bool_]] = []
-    for span_kind, to_text in (
-        (Kind.TEXT, text_of),
-        (Kind.BYTES, text_of),
-        (Kind.COMPRESSED, inflated_text),
-    ):
-        mask = kind == span_kind if slot.kinds >> span_kind & 1 else None
-        if mask is not None and slot.length is not None:
-            at = np.ascontiguousarray(value[mask])
-            size = np.ascontiguousarray(slot.length[mask])
-            interned, first = _wire.intern_spans(buf, at, size)
-            spans = zip(at[first].tolist(), size[first].tolist(), strict=True)
-            pools.append(
-                (
-                    interned.astype(np.int64),
-                    [to_text(bytes(buf[lo : lo + min(n, LONGEST)])) for lo, n in spans],
-                )
-            )
-            places.append(mask)
-    for index, owner in enumerate(raw if plane is not None else []):
-        mask = (kind == Kind.REF.value) & (plane == index)
-        if mask.any():
-            ids = value[mask]
+    pools = list(_texts_of_spans(buf, slot))
+    if plane is not None:
+        pools += _texts_of_references(slot, plane, raw)
+    final = slot.final_kind()
+    moved, texts = shared_texts([(pool.codes, pool.texts) for pool in pools])
+    for pool, codes in zip(pools, moved, strict=True):
+        slot.value[pool.places] = codes
+    return StatColumn(slot.event, final, slot.value, texts)
+
+
+def _texts_of_spans(buf: memoryview, slot: _Slot) -> Iterator[_Pool]:
+    """Of values that say where in the file their text lies."""
+    for kind in (Kind.TEXT, Kind.BYTES, Kind.COMPRESSED):
+        places = slot.places(kind)
+        if places is None or slot.length is None:
+            continue
+        to_text = inflated_text if kind is Kind.COMPRESSED else text_of
+        at = np.ascontiguousarray(slot.value[places], np.int64)
+        size = np.ascontiguousarray(slot.length[places])
+        codes, first = _wire.intern_spans(buf, at, size)
+        texts = []
+        for lo, length in zip(at[first].tolist(), size[first].tolist(), strict=True):
+            texts.append(to_text(bytes(buf[lo : lo + min(length, LONGEST)])))
+        yield _Pool(places, codes.astype(np.int64), texts)
+
+
+def _texts_of_references(
+    slot: _Slot,
+    plane: Int32Array,
+    raw: list[_RawPlane],
+) -> Iterator[_Pool]:
+    """Of values that are ids of a name of their plane."""
+    references = slot.places(Kind.REF)
+    for index, owner in enumerate(raw if references is not None else ()):
+        places = references & (plane == index)
+        if places.any():
+            ids = slot.value[places]
             known = distinct(ids)
-            pools.append(
-                (
-                    np.searchsorted(known, ids),
-                    [owner.stat_names.get(id_, "") for id_ in known.tolist()],
-                )
-            )
-            places.append(mask)
-    moved, texts = shared_texts(pools)
-    for mask, codes in zip(places, moved, strict=True):
-        value[mask] = codes
-    return StatColumn(slot.event, final, value, texts)
+            texts = [owner.stat_names.get(number, "") for number in known.tolist()]
+            yield _Pool(places, np.searchsorted(known, ids), texts)
 
 
 def _details(
@@ -612,16 +662,18 @@ def _details(
     if len(buf) < LARGE:
         return _BufferDetails(buf, plane, ranges, exemplar, stat_names)
     asked = np.concatenate([ranges.bounds, exemplar])
-    kept = memoryview(b"".join(buf[lo:hi] for lo, hi in asked.tolist())).toreadonly()
-    ends = np.cumsum(asked[:, 1] - asked[:, 0])
-    moved = np.stack([ends - (asked[:, 1] - asked[:, 0]), ends], axis=1)
+    pieces = [buf[lo:hi] for lo, hi in asked.tolist()]
+    kept = memoryview(b"".join(pieces)).toreadonly()
+    sizes = asked[:, 1] - asked[:, 0]
+    ends = np.cumsum(sizes)
+    moved = np.stack([ends - sizes, ends], axis=1)
     known = len(ranges.bounds)
     return _BufferDetails(
-        kept,
-        plane,
-        _Ranges(moved[:known], ranges.first),
-        moved[known:],
-        stat_names,
+        buf=kept,
+        plane=plane,
+        ranges=_Ranges(moved[:known], ranges.first),
+        exemplar=moved[known:],
+        stat_names=stat_names,
     )
 
 
@@ -634,23 +686,28 @@ class _BufferDetails(msgspec.Struct, frozen=True):
 
     def metadata_stats(self, row: int) -> dict[str, Value]:
         """Stats of the event metadata."""
-        mine = self.ranges.bounds[
-            self.ranges.first[row] : self.ranges.first[row + 1]
-        ].tolist()
-        found = [
-            stat for lo, hi in mine for stat in _wire.message_stats(self.buf, lo, hi, 5)
-        ]
-        if found:
-            return _named_stats(self.buf, found, self.stat_names[int(self.plane[row])])
-        return {}
+        first, until = self.ranges.first[row : row + 2].tolist()
+        found = []
+        for lo, hi in self.ranges.bounds[first:until].tolist():
+            found += _wire.message_stats(self.buf, lo, hi, 5)
+        return self._named(row, found)
 
     def exemplar_stats(self, row: int) -> dict[str, Value]:
         """Stats of the name's first event in the file."""
+        if not row:
+            return {}
         lo, hi = self.exemplar[row].tolist()
-        found = _wire.message_stats(self.buf, lo, hi, 4) if row else []
-        if found:
-            return _named_stats(self.buf, found, self.stat_names[int(self.plane[row])])
-        return {}
+        return self._named(row, _wire.message_stats(self.buf, lo, hi, 4))
+
+    def _named(
+        self,
+        row: int,
+        stats: list[tuple[int, int, int, int]],
+    ) -> dict[str, Value]:
+        if not stats:
+            return {}
+        names = self.stat_names[int(self.plane[row])]
+        return _named_stats(self.buf, stats, names)
 
 
 def _named_stats(
@@ -659,20 +716,28 @@ def _named_stats(
     names: dict[int, str],
 ) -> dict[str, Value]:
     """Stats as Python values by name; a later one of the same name wins."""
-    out: dict[str, Value] = {}
-    for stat_id, kind, value, length in stats:
-        name = names.get(stat_id, "")
-        if kind == Kind.TEXT:
-            out[name] = _text(buf, value, value + length)
-        elif kind == Kind.COMPRESSED:
-            out[name] = inflated_text(bytes(buf[value : value + length]))
-        elif kind == Kind.BYTES:
-            out[name] = bytes(buf[value : value + length])
-        elif kind == Kind.REF:
-            out[name] = names.get(value, "")
-        else:
-            out[name] = python_value(kind, value)
-    return out
+    return {
+        names.get(number, ""): _value(buf, names, kind, value, length)
+        for number, kind, value, length in stats
+    }
+
+
+def _value(
+    buf: memoryview,
+    names: dict[int, str],
+    kind: int,
+    value: int,
+    length: int,
+) -> Value:
+    if kind == Kind.TEXT:
+        return _text(buf, value, value + length)
+    if kind == Kind.COMPRESSED:
+        return inflated_text(bytes(buf[value : value + length]))
+    if kind == Kind.BYTES:
+        return bytes(buf[value : value + length])
+    if kind == Kind.REF:
+        return names.get(value, "")
+    return python_value(kind, value)
 
 
 def _text(
@@ -688,6 +753,5 @@ def _texts(
     space: Int64Array,
     field: int,
 ) -> tuple[str, ...]:
-    return tuple(
-        _text(buf, lo, hi) for lo, hi in space[space[:, 0] == field][:, 1:].tolist()
-    )
+    ranges = space[space[:, 0] == field, 1:].tolist()
+    return tuple(_text(buf, lo, hi) for lo, hi in ranges)

@@ -153,16 +153,12 @@ def read_counters(trace: Path, host: str) -> HostCounters:
     except (OSError, UnicodeDecodeError, msgspec.DecodeError, RecursionError) as error:
         return HostCounters(host, None, f"{file.name} cannot be used: {error}")
     if counted.version != VERSION:
-        return HostCounters(
-            host,
-            None,
+        why = (
             f"{file.name} has version {counted.version}, and this tfadvisor reads "
-            f"{VERSION}",
+            f"{VERSION}"
         )
+        return HostCounters(host, None, why)
     if not 1e-3 <= counted.seconds <= 1e7:
-        return HostCounters(
-            host,
-            None,
-            f"{file.name} cannot be used: it counts no time",
-        )
+        why = f"{file.name} cannot be used: it counts no time"
+        return HostCounters(host, None, why)
     return HostCounters(host, counted)

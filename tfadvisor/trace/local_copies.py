@@ -87,23 +87,20 @@ def transfer(
     a driver.
     """
     filesystem, name = driver(address)
+    most = _MOST_UNTOLD if entry.size is None else entry.size
     done = 0
     for piece in _pieces(filesystem, name, entry, place):
-        if done + len(piece) > (_MOST_UNTOLD if entry.size is None else entry.size):
+        done += len(piece)
+        if done > most:
             raise Unreachable(
                 place,
                 f"more comes than the {entry.size or _MOST_UNTOLD:,} bytes that it "
                 "may have",
             )
         file.write(piece)
-        done += len(piece)
     if entry.size is not None and done != entry.size:
         raise CutOff(place, f"it ended after {done:,} of {entry.size:,} bytes")
-    if (
-        done > _PIECE
-        and (now := entry_of(address)) != entry
-        and (now.size, now.tag) != (entry.size, entry.tag)
-    ):
+    if done > _PIECE and _has_changed(address, entry):
         raise TraceError(
             place,
             "changed while it was read.",
@@ -111,6 +108,11 @@ def transfer(
             "and try again.",
         )
     file.flush()
+
+
+def _has_changed(address: str, entry: StoreEntry) -> bool:
+    now = entry_of(address)
+    return (now.size, now.tag) != (entry.size, entry.tag)
 
 
 def _pieces(
@@ -123,15 +125,14 @@ def _pieces(
     if size is None or (size > _PIECE and not entry.ranges):
         yield from _stream(filesystem, name, place)
     elif size <= _PIECE:
-        yield _again_where_cut(lambda: _whole(filesystem, name, size), place)
+        yield _again_where_cut(partial(_whole, filesystem, name, size), place)
     else:
-        for start in range(0, size, _PIECE * _AT_ONCE):
-            starts = list(range(start, min(start + _PIECE * _AT_ONCE, size), _PIECE))
-            ends = [min(one + _PIECE, size) for one in starts]
-            yield from _again_where_cut(
-                partial(_ranges, filesystem, name, starts, ends),
-                place,
-            )
+        starts = list(range(0, size, _PIECE))
+        for first in range(0, len(starts), _AT_ONCE):
+            group = starts[first : first + _AT_ONCE]
+            ends = [min(start + _PIECE, size) for start in group]
+            ask = partial(_ranges, filesystem, name, group, ends)
+            yield from _again_where_cut(ask, place)
 
 
 def _whole(
@@ -154,6 +155,7 @@ def _ranges(
     """In the order asked. A server that sends more or less than a range is one that
     knows none, or was cut.
     """
+    bounds = list(zip(starts, ends, strict=True))
     if getattr(filesystem, "async_impl", False):
         found = filesystem.cat_ranges(
             [name] * len(starts),
@@ -163,14 +165,11 @@ def _ranges(
             on_error="raise",
         )
     else:
-        found = [
-            filesystem.cat_file(name, start=lo, end=hi)
-            for lo, hi in zip(starts, ends, strict=True)
-        ]
-    for piece, lo, hi in zip(found, starts, ends, strict=True):
+        found = [filesystem.cat_file(name, start=lo, end=hi) for lo, hi in bounds]
+    for piece, (lo, hi) in zip(found, bounds, strict=True):
         if len(piece) != hi - lo:
             raise CutOff(name, f"of bytes {lo:,} to {hi:,} came {len(piece):,}")
-    return [bytes(one) for one in found]
+    return [bytes(piece) for piece in found]
 
 
 def _stream(
@@ -220,15 +219,13 @@ def claimed(folder: Path) -> Path:
     )
     marker = folder / _MARKER
     if not marker.is_file():
-        if any(
-            not (one.startswith(".") or is_entry(one))
-            for one in os.listdir(folder)  # noqa: PTH208
-        ):
-            raise OSError(
-                errno.EEXIST,
-                "holds files that are not tfadvisor's",
-                str(folder),
-            )
+        for name in os.listdir(folder):  # noqa: PTH208
+            if not name.startswith(".") and not is_entry(name):
+                raise OSError(
+                    errno.EEXIST,
+                    "holds files that are not tfadvisor's",
+                    str(folder),
+                )
         marker.touch(mode=0o600)
     return folder
 
@@ -259,9 +256,11 @@ def is_ours(folder: Path) -> bool:
     status = real.stat()
     if status.st_uid != os.getuid() or status.st_mode & _OTHERS_WRITE:
         return False
-    return all(_keeps_names(one.stat()) for one in real.parents)
+    return all(_keeps_names(parent.stat()) for parent in real.parents)
 
 
 def _keeps_names(status: os.stat_result) -> bool:
-    closed = not status.st_mode & stat.S_IWOTH or bool(status.st_mode & stat.S_ISVTX)
-    return closed and status.st_uid in (_ROOT, os.getuid())
+    if status.st_uid not in (_ROOT, os.getuid()):
+        return False
+    is_open = bool(status.st_mode & stat.S_IWOTH)
+    return not is_open or bool(status.st_mode & stat.S_ISVTX)

@@ -33,10 +33,9 @@ def was_address(path: Path) -> bool:
     """Whether a path that names nothing here was made from an address: of its two
     slashes a path keeps one.
     """
-    return (
-        re.match(r"[a-zA-Z][a-zA-Z0-9+.-]+:/", str(path)) is not None
-        and not Path(path.parts[0]).exists()
-    )
+    if re.match(r"[a-zA-Z][a-zA-Z0-9+.-]+:/", str(path)) is None:
+        return False
+    return not Path(path.parts[0]).exists()
 
 
 def place_of(text: str | Path) -> Path:
@@ -48,21 +47,22 @@ def place_of(text: str | Path) -> Path:
     found = _ADDRESS.match(text)
     if found is None:
         return Path(text)
-    scheme, rest = found.groups()
-    if scheme.lower() in ("file", "local"):
+    scheme = found[1].lower()
+    rest = found[2]
+    if scheme in ("file", "local"):
         return Path(f"/{rest.lstrip('/')}")
     if re.match(r"[^/@]*:[^/@]*@", rest):
         raise UsageError(
-            f"{scheme}://…: an address with a password is not taken. Give it in "
+            f"{found[1]}://…: an address with a password is not taken. Give it in "
             "fsspec's configuration."
         )
-    query = ""
-    if scheme.lower() == "hdfs" and rest.startswith("/"):
+    if scheme == "hdfs" and rest.startswith("/"):
         rest = f"default{rest}"  # the name node of Hadoop's configuration
-    if scheme.lower() in WEB:
-        rest, mark, query = rest.partition("?")
-        query = mark + query
-    path = RemotePath(f"{scheme.lower()}:/{rest.lstrip('/')}")
+    query = ""
+    if scheme in WEB:
+        rest, mark, question = rest.partition("?")
+        query = f"{mark}{question}"
+    path = RemotePath(f"{scheme}:/{rest.lstrip('/')}")
     path.query = query
     return path
 
@@ -100,9 +100,8 @@ class RemotePath(PosixPath):
 
     def files_below(self) -> list[RemotePath]:
         """Every object below this folder, by name. Raises as entry."""
-        return sorted(
-            known(address, entry) for address, entry in objects_below(self.address)
-        )
+        found = objects_below(self.address)
+        return sorted(known(address, entry) for address, entry in found)
 
     def open_copy(self) -> io.BufferedReader:
         """The whole object as a file of this machine, fetched unless it is there
@@ -114,8 +113,11 @@ class RemotePath(PosixPath):
 
     def __str__(self) -> str:
         """With the two slashes that a path would make one."""
-        found = _COLLAPSED.fullmatch(super().__str__())
-        return super().__str__() if found is None else f"{found[1]}://{found[2] or ''}"
+        text = super().__str__()
+        found = _COLLAPSED.fullmatch(text)
+        if found is None:
+            return text
+        return f"{found[1]}://{found[2] or ''}"
 
     def __fspath__(self) -> str:
         """No file of this machine has this name."""
@@ -130,18 +132,16 @@ class RemotePath(PosixPath):
         as entry.
         """
         entry = self.entry()
-        return os.stat_result(
-            (entry.mode(), 0, 0, 1, 0, 0, entry.size or 0, *[int(entry.modified)] * 3)
-        )
+        times = [int(entry.modified)] * 3
+        return os.stat_result((entry.mode(), 0, 0, 1, 0, 0, entry.size or 0, *times))
 
     def is_dir(self, **_: Any) -> bool:
         """Asked of the store only where the name does not tell: a web server knows no
         folders.
         """
-        if self._entry is None and (
-            self.is_on_the_web or self.name.endswith(_FILE_ENDINGS)
-        ):
-            return not self.name.endswith(_FILE_ENDINGS)
+        is_named_so = self.name.endswith(_FILE_ENDINGS)
+        if self._entry is None and (self.is_on_the_web or is_named_so):
+            return not is_named_so
         return stat.S_ISDIR(self._mode())
 
     def is_file(self, **_: Any) -> bool:
@@ -176,9 +176,9 @@ class RemotePath(PosixPath):
         wanted = pattern.split("/")
         for file in self.files_below():
             names = file.parts[len(self.parts) :]
-            if len(names) == len(wanted) and all(
-                map(fnmatch.fnmatchcase, names, wanted)
-            ):
+            if len(names) != len(wanted):
+                continue
+            if all(map(fnmatch.fnmatchcase, names, wanted)):
                 yield file
 
     def mkdir(

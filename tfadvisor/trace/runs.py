@@ -8,7 +8,7 @@ import os
 import re
 import stat
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from functools import lru_cache
@@ -63,6 +63,11 @@ class Run(msgspec.Struct, frozen=True):
     where one folder holds all files.
     """
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Its own, and those of the runs that were joined to it."""
+        return (self.name, *self.folders)
+
 
 def host_of(file: Path) -> str:
     """The host that wrote a trace file, by the file's name: `worker-0.xplane.pb` ->
@@ -80,14 +85,13 @@ def find_runs(root: Path, within: Path | None = None) -> list[Run]:
 
     within: a folder without links; what a link leads to is looked at only below it.
     """
-    runs = [
-        Run(_run_name(folder, root), folder, _one_per_host(tuple(sorted(traces))))
-        for folder, traces in _folders_with_traces(root, within)
-        if traces
-    ]
-    return _joined(
-        sorted(runs, key=lambda run: (recorded_at(run), run.name), reverse=True)
-    )
+    runs = []
+    for folder, traces in _folders_with_traces(root, within):
+        if traces:
+            files = _one_per_host(tuple(sorted(traces)))
+            runs.append(Run(_run_name(folder, root), folder, files))
+    runs.sort(key=lambda run: (recorded_at(run), run.name), reverse=True)
+    return _joined(runs)
 
 
 _APART = 120.0
@@ -101,21 +105,33 @@ def _joined(runs: Sequence[Run]) -> list[Run]:
     within two minutes below one folder, on different hosts, with the same compiled
     programs as far as the traces name any.
     """
-    found: list[tuple[list[Run], set[str]]] = []
+    jobs: list[list[Run]] = []
     for run in runs:
-        hosts = set(map(host_of, run.files))
-        stamped = _SESSION_NAME.fullmatch(run.path.name) is not None
-        near = (
-            one
-            for one in found[-8:]
-            if stamped and hosts.isdisjoint(one[1]) and _one_job(one[0][0], run)
-        )
-        if (job := next(near, None)) is None:
-            found.append(([run], hosts))
+        job = _job_of(run, jobs[-8:]) if _is_stamped(run) else None
+        if job is None:
+            jobs.append([run])
         else:
-            job[0].append(run)
-            job[1].update(hosts)
-    return [_as_one(several) for several, _ in found]
+            job.append(run)
+    return [_as_one(job) for job in jobs]
+
+
+def _job_of(run: Run, jobs: Sequence[list[Run]]) -> list[Run] | None:
+    hosts = set(map(host_of, run.files))
+    for job in jobs:
+        if hosts.isdisjoint(map(host_of, _files_of(job))) and _one_job(job[0], run):
+            return job
+    return None
+
+
+def _is_stamped(run: Run) -> bool:
+    return _SESSION_NAME.fullmatch(run.path.name) is not None
+
+
+def _files_of(runs: Iterable[Run]) -> list[Path]:
+    files: list[Path] = []
+    for run in runs:
+        files += run.files
+    return files
 
 
 def _as_one(runs: Sequence[Run]) -> Run:
@@ -123,32 +139,32 @@ def _as_one(runs: Sequence[Run]) -> Run:
     newest, *others = runs
     if not others:
         return newest
-    files = tuple(sorted((file for run in runs for file in run.files), key=host_of))
+    files = tuple(sorted(_files_of(runs), key=host_of))
     return Run(newest.name, newest.path, files, tuple(run.name for run in runs))
 
 
-def _one_job(one: Run, other: Run) -> bool:
-    return (
-        one.path.parent == other.path.parent
-        and _SESSION_NAME.fullmatch(one.path.name) is not None
-        and abs(recorded_at(one) - recorded_at(other)) <= _APART
-        and _same_programs(one.files[0], other.files[0])
-    )
+def _one_job(run: Run, other: Run) -> bool:
+    if run.path.parent != other.path.parent or not _is_stamped(run):
+        return False
+    if abs(recorded_at(run) - recorded_at(other)) > _APART:
+        return False
+    return _same_programs(run.files[0], other.files[0])
 
 
-def _same_programs(one: Path, other: Path) -> bool:
+def _same_programs(file: Path, other: Path) -> bool:
     """Whether the programs that two traces name are mostly the same; yes where one
     names none or is not on this machine.
     """
-    if isinstance(one, RemotePath) or isinstance(other, RemotePath):
+    if isinstance(file, RemotePath) or isinstance(other, RemotePath):
         return True
     try:
-        first, second = (
-            _programs(str(file), file.stat().st_mtime_ns) for file in (one, other)
-        )
+        first = _programs(str(file), file.stat().st_mtime_ns)
+        second = _programs(str(other), other.stat().st_mtime_ns)
     except OSError:  # reading it will say what is wrong with it
         return True
-    return not first or not second or 2 * len(first & second) >= len(first | second)
+    if not first or not second:
+        return True
+    return 2 * len(first & second) >= len(first | second)
 
 
 @lru_cache(maxsize=64)
@@ -156,9 +172,8 @@ def _programs(path: str, _changed: int) -> frozenset[str]:
     """The compiled programs that a trace names, without the numbers that they have in
     one run.
     """
-    from tfadvisor.trace.columns import (
-        Selection,
-    )  # imports NumPy, which no --help needs
+    # They import NumPy, which no --help needs.
+    from tfadvisor.trace.columns import Selection
     from tfadvisor.trace.decode import decode_file
 
     try:
@@ -208,15 +223,19 @@ def choose_run(
         chosen = _run_of_files(paths, run)
         count = 1
     if host is not None:
-        files = tuple(file for file in chosen.files if host_of(file) == host)
-        if not files:
-            hosts = [host_of(file) for file in chosen.files]
-            raise UsageError(
-                f"--host {host}: run {chosen.name} has no such "
-                f"host.{did_you_mean(host, hosts)} It has: {', '.join(hosts)}."
-            )
-        chosen = Run(chosen.name, chosen.path, files, chosen.folders)
+        chosen = _of_one_host(chosen, host)
     return chosen, count
+
+
+def _of_one_host(run: Run, host: str) -> Run:
+    files = tuple(file for file in run.files if host_of(file) == host)
+    if files:
+        return Run(run.name, run.path, files, run.folders)
+    hosts = [host_of(file) for file in run.files]
+    raise UsageError(
+        f"--host {host}: run {run.name} has no such host.{did_you_mean(host, hosts)} "
+        f"It has: {', '.join(hosts)}."
+    )
 
 
 def without_duplicates(
@@ -226,19 +245,18 @@ def without_duplicates(
     is no second host.
     """
     sizes = [_size(file) for file in files]
-    several = {
-        size for size, count in Counter(sizes).items() if count > 1 and size >= 0
-    }
+    count = Counter(sizes)
     kept: list[Path] = []
     left_out: list[Path] = []
     seen: set[tuple[int, bytes]] = set()
     for file, size in zip(files, sizes, strict=True):
-        digest = _digest(file) if size in several else None
-        if digest is not None and (size, digest) in seen:
+        digest = _digest(file) if size >= 0 and count[size] > 1 else None
+        if digest is None:
+            kept.append(file)
+        elif (size, digest) in seen:
             left_out.append(file)
-            continue
-        kept.append(file)
-        if digest is not None:
+        else:
+            kept.append(file)
             seen.add((size, digest))
     return tuple(kept), tuple(left_out)
 
@@ -277,17 +295,13 @@ def _run_of_files(paths: Sequence[Path], run: str | None) -> Run:
             raise UsageError(
                 f"{path} is a folder: give one logdir, or the trace files of one run."
             )
-    if not any(
-        path.exists() for path in paths[1:]
-    ):  # where others are there, reading says which is missing
-        _check_exists(paths[0])
-    first = paths[0]
+    first, *others = paths
+    # Where others are there, reading says which is missing.
+    if not any(path.exists() for path in others):
+        _check_exists(first)
     folder = first.absolute().parent
-    return Run(
-        folder.name or host_of(first),
-        first if len(paths) == 1 else folder,
-        tuple(paths),
-    )
+    place = folder if others else first
+    return Run(folder.name or host_of(first), place, tuple(paths))
 
 
 def _run_in_folder(
@@ -304,21 +318,38 @@ def _run_in_folder(
         return runs[0], len(runs)
     if "," in run:
         return _several(root, run, within), len(runs)
-    matches = [
-        candidate for candidate in runs if run in (candidate.name, *candidate.folders)
-    ]
-    matches = matches or [
-        one
-        for one in runs
-        if any(name.endswith("/" + run) for name in (one.name, *one.folders))
-    ]
-    if len(matches) == 1:
-        return matches[0], len(runs)
-    listed = ", ".join(candidate.name for candidate in (matches or runs)[:8])
-    more = f" and {len(matches or runs) - 8} more" if len(matches or runs) > 8 else ""
-    what = "is in several places" if matches else "is not there"
-    meant = "" if matches else did_you_mean(run, (candidate.name for candidate in runs))
-    raise UsageError(f"--run {run} {what}.{meant} Runs: {listed}{more}.")
+    matches = _runs_named(runs, run)
+    if len(matches) != 1:
+        raise _not_one_run(runs, run, matches)
+    return matches[0], len(runs)
+
+
+def _runs_named(runs: Sequence[Run], name: str) -> list[Run]:
+    """Those of the very name, else those whose name ends with it."""
+    matches = [run for run in runs if name in run.names]
+    if matches:
+        return matches
+    return [run for run in runs if any(own.endswith(f"/{name}") for own in run.names)]
+
+
+_MOST_LISTED = 8
+
+
+def _not_one_run(
+    runs: Sequence[Run],
+    name: str,
+    matches: Sequence[Run],
+) -> UsageError:
+    if matches:
+        listed = [run.name for run in matches]
+        what = "is in several places."
+    else:
+        listed = [run.name for run in runs]
+        what = f"is not there.{did_you_mean(name, listed)}"
+    shown = ", ".join(listed[:_MOST_LISTED])
+    if len(listed) > _MOST_LISTED:
+        shown += f" and {len(listed) - _MOST_LISTED} more"
+    return UsageError(f"--run {name} {what} Runs: {shown}.")
 
 
 def _several(
@@ -329,22 +360,22 @@ def _several(
     """Several runs, `A,B`, as one. Raises UsageError for one that is not there and for
     a host that two of them hold.
     """
-    parts = list(
-        dict.fromkeys(
-            _run_in_folder(root, name.strip(), within)[0]
-            for name in named.split(",")
-            if name.strip()
-        )
-    )
-    files = tuple(sorted((file for part in parts for file in part.files), key=host_of))
-    twice = [host for host, count in Counter(map(host_of, files)).items() if count > 1]
-    if twice:
-        raise UsageError(
-            f"--run {named}: host {twice[0]} is in several of these runs. Give one "
-            "of them."
-        )
-    names = tuple(name for part in parts for name in part.folders or (part.name,))
-    return Run(parts[0].name, parts[0].path, files, names if len(names) > 1 else ())
+    parts: dict[Run, None] = {}
+    for name in filter(None, map(str.strip, named.split(","))):
+        part, _ = _run_in_folder(root, name, within)
+        parts[part] = None
+    files = tuple(sorted(_files_of(parts), key=host_of))
+    for host, count in Counter(map(host_of, files)).items():
+        if count > 1:
+            raise UsageError(
+                f"--run {named}: host {host} is in several of these runs. Give one "
+                "of them."
+            )
+    first = next(iter(parts))
+    names: list[str] = []
+    for part in parts:
+        names += part.folders or (part.name,)
+    return Run(first.name, first.path, files, tuple(names) if len(names) > 1 else ())
 
 
 def _check_exists(path: Path) -> None:
@@ -388,9 +419,8 @@ def _folders_with_traces(
     cannot be listed.
     """
     if isinstance(root, RemotePath):
-        traces: Iterator[Path] = (
-            file for file in root.files_below() if file.name.endswith(_TRACE_ENDINGS)
-        )
+        below: Iterable[Path] = root.files_below()
+        traces = (file for file in below if file.name.endswith(_TRACE_ENDINGS))
         yield from listed((file.parent, file) for file in traces).items()
         return
     for folder, files in _folders_with_files(root, within):
@@ -407,22 +437,24 @@ def _folders_with_files(
     seen: set[tuple[int, int]] = set()
     system = _system_devices()
     found = []
-    for folder, subfolders, files in os.walk(root, followlinks=True):
+    for place, subfolders, files in os.walk(root, followlinks=True):
+        folder = Path(place)
         try:
-            status = Path(folder).stat()
+            status = folder.stat()
         except OSError:  # gone since it was listed
             continue
-        if (status.st_dev, status.st_ino) in seen or status.st_dev in system:
+        identity = (status.st_dev, status.st_ino)
+        if identity in seen or status.st_dev in system:
             subfolders.clear()
             continue
-        seen.add((status.st_dev, status.st_ino))
+        seen.add(identity)
         if within is not None:
             subfolders[:] = [
-                name for name in subfolders if _stays(Path(folder, name), within)
+                name for name in subfolders if _stays(folder / name, within)
             ]
-            files[:] = [name for name in files if _stays(Path(folder, name), within)]
+            files[:] = [name for name in files if _stays(folder / name, within)]
         if files:
-            found.append((Path(folder), files))
+            found.append((folder, files))
     return found
 
 
@@ -449,9 +481,10 @@ def _one_per_host(files: tuple[Path, ...]) -> tuple[Path, ...]:
     """Where a host's trace lies there packed and unpacked, the unpacked one."""
     by_host: dict[str, Path] = {}
     for file in files:
-        if host_of(file) not in by_host or not file.name.endswith(".gz"):
-            by_host[host_of(file)] = file
-    return tuple(by_host[host] for host in sorted(by_host))
+        host = host_of(file)
+        if host not in by_host or not file.name.endswith(".gz"):
+            by_host[host] = file
+    return tuple(file for _, file in sorted(by_host.items()))
 
 
 def _run_name(folder: Path, root: Path) -> str:
@@ -469,19 +502,14 @@ def _run_name(folder: Path, root: Path) -> str:
 
 
 def _nothing_in(root: Path, within: Path | None) -> TraceError:
-    if isinstance(root, RemotePath):
-        everything = [file.name for file in root.files_below()]
-    else:
-        everything = [
-            name for _, files in _folders_with_files(root, within) for name in files
-        ]
-    if not everything:
+    names = _file_names(root, within)
+    if not names:
         return TraceError(
             str(root),
             "is empty: it holds no `*.xplane.pb`.",
             _HOW_TO_RECORD,
         )
-    outputs = sorted(name for name in everything if _TOOL_OUTPUTS.search(name))
+    outputs = sorted(filter(_TOOL_OUTPUTS.search, names))
     if outputs:
         return TraceError(
             str(root),
@@ -489,12 +517,21 @@ def _nothing_in(root: Path, within: Path | None) -> TraceError:
             "`*.xplane.pb` to analyse.",
             _HOW_TO_RECORD,
         )
+    files = "file" if len(names) == 1 else "files"
     return TraceError(
         str(root),
-        f"holds {len(everything):,} file{'s' if len(everything) != 1 else ''} but no "
-        "`*.xplane.pb`.",
+        f"holds {len(names):,} {files} but no `*.xplane.pb`.",
         f"Give a profiler logdir. {_HOW_TO_RECORD}",
     )
+
+
+def _file_names(root: Path, within: Path | None) -> list[str]:
+    if isinstance(root, RemotePath):
+        return [file.name for file in root.files_below()]
+    names: list[str] = []
+    for _, files in _folders_with_files(root, within):
+        names += files
+    return names
 
 
 # A trace that is no path: bytes, or an open file. It is read by way of a file of its

@@ -93,12 +93,10 @@ class Samples(msgspec.Struct, frozen=True):
         be.
         """
         at, place = self.ticks()
-        recorded = self.recorded_ns or [(self.opened_ns, 1 << 62)]
-        away = [
-            (at < opened - BEFORE_NS) | (at > closed + BEFORE_NS)
-            for opened, closed in recorded
-        ]
-        return place[np.logical_and.reduce(away)]
+        away = np.ones(len(at), np.bool_)
+        for opened, closed in self.recorded_ns or [(self.opened_ns, 1 << 62)]:
+            away &= (at < opened - BEFORE_NS) | (at > closed + BEFORE_NS)
+        return place[away]
 
     def ticks(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """(ns since the epoch, number of the place) of each tick. The handler runs late
@@ -111,25 +109,31 @@ class Samples(msgspec.Struct, frozen=True):
         number = (taken - taken[0]) // self.every_ns
         many = np.diff(number, prepend=number[0] - 1).clip(0)
         last = np.repeat(number, many)
-        back = np.repeat(np.cumsum(many), many) - 1 - np.arange(len(last))
-        return taken[0] + (last - back) * self.every_ns, np.repeat(place, many)
+        until = np.repeat(np.cumsum(many), many)
+        back = until - 1 - np.arange(len(last))
+        at = taken[0] + (last - back) * self.every_ns
+        return at, np.repeat(place, many)
+
+    def is_usable(self) -> bool:
+        """Whether the numbers in it go together."""
+        if self.version != VERSION or len(self.at) != len(self.after_us):
+            return False
+        if any(place >= len(self.places) for place in self.at):
+            return False
+        if any(earlier > later for earlier, later in pairwise(self.after_us)):
+            return False
+        last_ns = self.after_us[-1] * 1000 if self.after_us else 0
+        return last_ns <= MOST_TICKS * self.every_ns
 
 
 def read_samples(trace: Path, host: str) -> Samples | None:
     """Of a host's trace file; None where none lie beside it, or what lies there cannot
     be used.
     """
+    file = trace.with_name(f"{host}{SAMPLES_ENDING}")
     try:
-        found = msgspec.json.decode(
-            read_small_text(trace.with_name(f"{host}{SAMPLES_ENDING}"), LARGEST),
-            type=Samples,
-        )
+        text = read_small_text(file, LARGEST)
+        found = msgspec.json.decode(text, type=Samples)
     except (OSError, UnicodeDecodeError, msgspec.DecodeError, RecursionError):
         return None
-    usable = found.version == VERSION and len(found.at) == len(found.after_us)
-    usable = usable and all(one < len(found.places) for one in found.at)
-    usable = usable and all(one <= other for one, other in pairwise(found.after_us))
-    usable = usable and (
-        not found.after_us or found.after_us[-1] * 1000 <= MOST_TICKS * found.every_ns
-    )
-    return found if usable else None
+    return found if found.is_usable() else None

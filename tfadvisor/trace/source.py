@@ -64,21 +64,32 @@ class Source(msgspec.Struct, frozen=True):
             return
         first = -(-lo // mmap.PAGESIZE)
         last = hi // mmap.PAGESIZE
-        if first >= last:
-            return
-        begins = np.clip(kept[:, 0] // mmap.PAGESIZE - first, 0, last - first)
-        ends = np.clip(-(-kept[:, 1] // mmap.PAGESIZE) - first, 0, last - first)
-        held = np.bincount(begins, minlength=last - first + 1) - np.bincount(
-            ends,
-            minlength=last - first + 1,
-        )
-        free = np.zeros(last - first + 2, np.bool_)
-        free[1:-1] = held.cumsum()[:-1] == 0
-        for begin, end in np.flatnonzero(free[1:] != free[:-1]).reshape(-1, 2).tolist():
-            start = (first + begin) * mmap.PAGESIZE
+        for begin, end in _free_pages(first, last, kept):
+            start = begin * mmap.PAGESIZE
             size = (end - begin) * mmap.PAGESIZE
             with suppress(OSError):  # as where the process has locked its memory
                 self.pages.madvise(mmap.MADV_DONTNEED, start, size)
+
+
+def _free_pages(
+    first: int,
+    last: int,
+    kept: npt.NDArray[np.int64],
+) -> list[list[int]]:
+    """[from, to] of the runs of pages first .. last - 1 that hold no byte of kept."""
+    if first >= last:
+        return []
+    many = last - first
+    begins = np.clip(kept[:, 0] // mmap.PAGESIZE - first, 0, many)
+    ends = np.clip(-(-kept[:, 1] // mmap.PAGESIZE) - first, 0, many)
+    opened = np.bincount(begins, minlength=many + 1)
+    closed = np.bincount(ends, minlength=many + 1)
+    held = (opened - closed).cumsum()
+    free = np.zeros(many + 2, np.bool_)
+    free[1:-1] = held[:-1] == 0
+    bounds = np.flatnonzero(free[1:] != free[:-1]) + first
+    found: list[list[int]] = bounds.reshape(-1, 2).tolist()
+    return found
 
 
 def open_source(path: Path) -> Source:
@@ -93,32 +104,10 @@ def open_source(path: Path) -> Source:
     try:
         with open_regular(path) as file:
             before = os.fstat(file.fileno())
-            magic = file.read(2)
-            if not before.st_size or not magic:
-                raise TraceError(
-                    place,
-                    "is empty.",
-                    "The profiler was stopped before it wrote, or the disk was full: "
-                    "record the trace again.",
-                )
-            file.seek(0)
-            pages = None
-            data: bytes | memoryview | None
-            if magic == _GZIP_MAGIC:
-                data = _inflated(file, place, before.st_size)
-            else:
-                data, pages = _whole(file, place, before.st_size)
+            data, pages = _content(file, place, before.st_size)
             after = os.fstat(file.fileno())
-        if data is None or (before.st_size, before.st_mtime_ns) != (
-            after.st_size,
-            after.st_mtime_ns,
-        ):
-            raise TraceError(
-                place,
-                "changed while it was read.",
-                "Somebody is writing it: wait until the profiler or the copy is "
-                "done, and try again.",
-            )
+        if data is None or _stamp(before) != _stamp(after):
+            raise TraceError(place, "changed while it was read.", _BEING_WRITTEN)
         _check_there(path, after)
         return Source(place, memoryview(data).toreadonly(), len(data), pages)
     except NotAFile as error:
@@ -137,6 +126,36 @@ def open_source(path: Path) -> Source:
         ) from error
 
 
+_BEING_WRITTEN = (
+    "Somebody is writing it: wait until the profiler or the copy is done, and try "
+    "again."
+)
+
+
+def _stamp(status: os.stat_result) -> tuple[int, int]:
+    return status.st_size, status.st_mtime_ns
+
+
+def _content(
+    file: io.BufferedReader,
+    place: str,
+    size: int,
+) -> tuple[bytes | memoryview | None, mmap.mmap | None]:
+    """As _whole, of a packed file unpacked."""
+    magic = file.read(2)
+    if not size or not magic:
+        raise TraceError(
+            place,
+            "is empty.",
+            "The profiler was stopped before it wrote, or the disk was full: record "
+            "the trace again.",
+        )
+    file.seek(0)
+    if magic == _GZIP_MAGIC:
+        return _inflated(file, place, size), None
+    return _whole(file, place, size)
+
+
 def _check_there(path: Path, read: os.stat_result) -> None:
     """Raises TraceError unless the path still leads to the file that was read: the
     report would be of none that is there.
@@ -152,12 +171,7 @@ def _check_there(path: Path, read: os.stat_result) -> None:
             "Give a trace that stays.",
         ) from error
     if (now.st_dev, now.st_ino) != (read.st_dev, read.st_ino):
-        raise TraceError(
-            str(path),
-            "was replaced while it was read.",
-            "Somebody is writing it: wait until the profiler or the copy is done, "
-            "and try again.",
-        )
+        raise TraceError(str(path), "was replaced while it was read.", _BEING_WRITTEN)
 
 
 def damaged(
@@ -169,10 +183,9 @@ def damaged(
     bytes themselves.
     """
     head = bytes(source.buffer[: 1 << 20])
-    if position is None:
-        where = source.place
-    else:
-        where = f"{source.place}: byte {position:,} of {source.size:,}"
+    where = source.place
+    if position is not None:
+        where += f": byte {position:,} of {source.size:,}"
     if not head.strip(b"\0"):
         return TraceError(
             where,
@@ -186,9 +199,7 @@ def damaged(
             "copied as text.",
             "Fetch it again in binary mode.",
         )
-    if sum(32 <= byte < 127 or byte in b"\t\r\n" for byte in head[:4096]) > 0.97 * len(
-        head[:4096]
-    ):
+    if _is_text(head[:4096]):
         return TraceError(
             where,
             f"{reason}. This is a text file, not a profiler trace.",
@@ -202,6 +213,11 @@ def damaged(
     )
 
 
+def _is_text(data: bytes) -> bool:
+    printable = sum(32 <= byte < 127 or byte in b"\t\r\n" for byte in data)
+    return printable > 0.97 * len(data)
+
+
 def _whole(
     file: io.BufferedReader,
     place: str,
@@ -211,14 +227,11 @@ def _whole(
     large one). Nothing is read of one that cannot be a trace.
     """
     head = file.read(_HEAD)
-    if len(head) == _HEAD and not head.strip(b"\0"):
-        raise damaged(
-            Source(place, memoryview(head), size),
-            None,
-            "it begins with zeros",
-        )
     if len(head) < _HEAD:
         return (memoryview(head) if len(head) == size else None), None
+    begun = Source(place, memoryview(head), size)
+    if not head.strip(b"\0"):
+        raise damaged(begun, None, "it begins with zeros")
     if size > free_memory():
         raise TraceError(
             place,
@@ -227,11 +240,7 @@ def _whole(
         )
     hole = _zero_tag(file, size)
     if hole is not None:
-        raise damaged(
-            Source(place, memoryview(head), size),
-            hole,
-            "a field number or wire type that no protobuf has",
-        )
+        raise damaged(begun, hole, "a field number or wire type that no protobuf has")
     pages = _pages(size) if size >= LARGE else None
     data = np.empty(size, np.uint8).data if pages is None else memoryview(pages)
     done = 0
@@ -264,22 +273,30 @@ def _zero_tag(file: io.BufferedReader, size: int) -> int | None:
     sparse file does; None without a look at small files, and where there is none among
     the first fields.
     """
+    if size <= _HEAD << 6:
+        return None
     at = 0
-    for _ in range(_FIELDS_LOOKED_AT if size > _HEAD << 6 else 0):
+    for _ in range(_FIELDS_LOOKED_AT):
         file.seek(at)
         start = file.read(12)
         if start[:1] == b"\0":
             return at
-        length = 0
-        used = 1
-        for used, byte in enumerate(start[1:], start=2):
-            length |= (byte & 0x7F) << 7 * (used - 2)
-            if byte < 0x80:
-                break
-        at += used + length
-        if not start or start[0] & 7 != SIZED or start[0] >= 0x80 or at >= size:
+        at += _field_size(start)
+        is_sized = start and start[0] & 7 == SIZED and start[0] < 0x80
+        if not is_sized or at >= size:
             break  # the decoder says what this is
     return None
+
+
+def _field_size(start: bytes) -> int:
+    """Bytes of a field that has a length, its tag and that length included."""
+    length = 0
+    used = 1
+    for used, byte in enumerate(start[1:], start=2):
+        length |= (byte & 0x7F) << 7 * (used - 2)
+        if byte < 0x80:
+            break
+    return used + length
 
 
 def _inflated(

@@ -7,6 +7,7 @@ from __future__ import annotations
 import errno
 import stat
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, timezone
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,8 @@ import msgspec
 from tfadvisor.errors import TraceError, UsageError
 
 if TYPE_CHECKING:
+    from ipaddress import IPv4Address, IPv6Address
+
     from fsspec import AbstractFileSystem
 
 _DRIVERS = {
@@ -85,7 +88,9 @@ class StoreEntry(msgspec.Struct, frozen=True):
 
     def mode(self) -> int:
         """As of a file of this machine."""
-        return (stat.S_IFDIR | 0o555) if self.folder else (stat.S_IFREG | 0o444)
+        if self.folder:
+            return stat.S_IFDIR | 0o555
+        return stat.S_IFREG | 0o444
 
 
 def driver(address: str) -> tuple[AbstractFileSystem, str]:
@@ -146,15 +151,16 @@ def entry_of(address: str) -> StoreEntry:
     UsageError without a driver.
     """
     filesystem, name = driver(address)
+    patience = {"timeout": _LONGEST_S} if _scheme(address) in WEB else {}
     try:
         filesystem.invalidate_cache()
-        if address.startswith(tuple(f"{one}:" for one in WEB)):
-            patience = {"timeout": _LONGEST_S}
-        else:
-            patience = {}
         return _entry(filesystem.info(name, **patience))
     except Exception as error:
         raise translated(error, address) from error
+
+
+def _scheme(address: str) -> str:
+    return address.partition(":")[0]
 
 
 def objects_below(address: str) -> Iterator[tuple[str, StoreEntry]]:
@@ -162,26 +168,39 @@ def objects_below(address: str) -> Iterator[tuple[str, StoreEntry]]:
     where there is no such folder.
     """
     filesystem, name = driver(address)
-    scheme = address.partition("://")[0]
-    if scheme in WEB:
-        name = f"{name.rstrip('/')}/"
+    scheme = _scheme(address)
     try:
-        filesystem.invalidate_cache()
-        found: Mapping[str, Mapping[str, Any]] = (
-            _found_on_the_web(filesystem, name, address)
-            if scheme in WEB
-            else filesystem.find(name, detail=True)
-        )
-        if not found and not filesystem.exists(name):
-            raise FileNotFoundError(name)
+        found = _found_below(filesystem, name, address)
     except Exception as error:
-        told = translated(error, address)
-        if isinstance(told, NotThere) and scheme in WEB:
-            told = NotThere(address, "the server shows no folder there", _FILE_OR_LINKS)
-        raise told from error
-    for one, info in found.items():
-        whole = one if "://" in one else f"{scheme}://{one.lstrip('/')}"
+        cause = translated(error, address)
+        if isinstance(cause, NotThere) and scheme in WEB:
+            no_folder = "the server shows no folder there"
+            cause = NotThere(address, no_folder, _FILE_OR_LINKS)
+        raise cause from error
+    for place, info in found.items():
+        whole = place if "://" in place else f"{scheme}://{place.lstrip('/')}"
         yield _with_host(whole, address), _entry(info)
+
+
+def _found_below(
+    filesystem: AbstractFileSystem,
+    name: str,
+    address: str,
+) -> Mapping[str, Mapping[str, Any]]:
+    """As the driver names and describes them. Raises what it raises, and
+    FileNotFoundError where there is no such folder.
+    """
+    is_web = _scheme(address) in WEB
+    folder = f"{name.rstrip('/')}/" if is_web else name
+    found: Mapping[str, Mapping[str, Any]]
+    filesystem.invalidate_cache()
+    if is_web:
+        found = _found_on_the_web(filesystem, folder, address)
+    else:
+        found = filesystem.find(folder, detail=True)
+    if not found and not filesystem.exists(folder):
+        raise FileNotFoundError(folder)
+    return found
 
 
 def _with_host(found: str, asked: str) -> str:
@@ -291,31 +310,35 @@ def _addresses_to_ask(
     only these, from then on, since a server may give its name another address between
     two questions. Raises Unreachable.
     """
-    from ipaddress import ip_address
-
-    plain = [ip_address(one["host"].partition("%")[0]) for one in found]
-    meant = [getattr(one, "ipv4_mapped", None) or one for one in plain]
-    outside = [
-        one for one, address in zip(found, meant, strict=True) if address.is_global
-    ]
+    outside = []
+    near = []
+    for address in found:
+        meant = _meant(address["host"])
+        if meant.is_global:
+            outside.append(address)
+        if not meant.is_link_local:
+            near.append(address)
     if outside:
         _outside.add(host)
-    near = [
-        one
-        for one, address in zip(found, meant, strict=True)
-        if not address.is_link_local
-    ]
-    if found and not outside and (host in _outside or not near):
-        if near:
-            cause = "now leads to this machine's own network"
-        else:
-            cause = "leads to this machine's own link"
-        raise Unreachable(
-            host,
-            f"this name {cause}",
-            "Give the address itself if that is meant.",
-        )
-    return outside or near
+        return outside
+    if found and not near:
+        raise _leads_inside(host, "leads to this machine's own link")
+    if found and host in _outside:
+        raise _leads_inside(host, "now leads to this machine's own network")
+    return near
+
+
+def _meant(text: str) -> IPv4Address | IPv6Address:
+    """An address; of one of IPv4 in the form of IPv6, that."""
+    from ipaddress import ip_address
+
+    address = ip_address(text.partition("%")[0])
+    return getattr(address, "ipv4_mapped", None) or address
+
+
+def _leads_inside(host: str, what: str) -> Unreachable:
+    remedy = "Give the address itself if that is meant."
+    return Unreachable(host, f"this name {what}", remedy)
 
 
 def _found_on_the_web(
@@ -331,7 +354,7 @@ def _found_on_the_web(
     looked_at = 0
     ends = monotonic() + _LONGEST_S
     while folders:
-        at, depth = folders.pop()
+        folder, depth = folders.pop()
         looked_at += 1
         if looked_at > _MOST_FOLDERS or len(found) > _MOST_LINKS:
             raise Unreachable(
@@ -339,27 +362,25 @@ def _found_on_the_web(
                 f"its links lead to more than {_MOST_FOLDERS:,} folders",
                 "Name one folder of it.",
             )
-        for one in filesystem.ls(
-            at,
-            detail=True,
-            timeout=max(ends - monotonic(), 0.01),
-        ):
-            if one["type"] != "directory":
-                found[one["name"]] = one
+        left = max(ends - monotonic(), 0.01)
+        for link in filesystem.ls(folder, detail=True, timeout=left):
+            if link["type"] != "directory":
+                found[link["name"]] = link
             elif depth < _DEPTH:
-                folders.append((one["name"], depth + 1))
+                folders.append((link["name"], depth + 1))
     return found
 
 
 def _entry(info: Mapping[str, Any]) -> StoreEntry:
-    tag = next((str(info[key]) for key in _TAGS if info.get(key)), None)
     size = info.get("size")
+    tags = [str(info[key]) for key in _TAGS if info.get(key)]
+    times = map(_seconds, map(info.get, _TIMES))
     return StoreEntry(
-        None if size is None else int(size),
-        tag.strip('"') if tag is not None else None,
-        next((when for key in _TIMES if (when := _seconds(info.get(key)))), 0.0),
-        info.get("type") == "directory",
-        info.get("partial", True) is not False,
+        size=None if size is None else int(size),
+        tag=tags[0].strip('"') if tags else None,
+        modified=next(filter(None, times), 0.0),
+        folder=info.get("type") == "directory",
+        ranges=info.get("partial", True) is not False,
     )
 
 
@@ -367,21 +388,24 @@ def _seconds(time: object) -> float:
     """Since the epoch, of whatever a driver calls a time; 0 for what is none."""
     if isinstance(time, int | float):
         return float(time)
-    if isinstance(time, str):
-        try:
-            time = datetime.fromisoformat(time.replace("Z", "+00:00"))
-        except ValueError:
-            try:
-                from email.utils import (
-                    parsedate_to_datetime,
-                )  # 12 ms, and few stores tell a time so
-
-                time = parsedate_to_datetime(str(time))
-            except ValueError:
-                return 0.0
-    if not isinstance(time, datetime):
+    moment = _moment(time) if isinstance(time, str) else time
+    if not isinstance(moment, datetime):
         return 0.0
-    return (time if time.tzinfo else time.replace(tzinfo=timezone.utc)).timestamp()
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=timezone.utc)
+    return moment.timestamp()
+
+
+def _moment(text: str) -> datetime | None:
+    """What a text says, as ISO 8601 writes it or as a mail does; None for others."""
+    with suppress(ValueError):
+        return datetime.fromisoformat(text.replace("Z", "+00:00"))
+    # 12 ms, and few stores tell a time so.
+    from email.utils import parsedate_to_datetime
+
+    with suppress(ValueError):
+        return parsedate_to_datetime(text)
+    return None
 
 
 # What a store, a server or a driver answers instead of bytes, as the errors that files
@@ -468,10 +492,11 @@ def translated(error: BaseException, address: str) -> Unreachable:
     is of no known kind.
     """
     chain = list(_chain(error))
-    told = next((one for one in chain if isinstance(one, Unreachable)), None)
-    if told is not None:
-        return told
-    status = next((found for one in chain if (found := _status(one)) is not None), None)
+    for cause in chain:
+        if isinstance(cause, Unreachable):
+            return cause
+    statuses = [_status(cause) for cause in chain]
+    status = next((number for number in statuses if number is not None), None)
     return (
         _as_refused(chain, status, address)
         or _as_cut_off(chain, status, address)
@@ -485,21 +510,15 @@ def _as_refused(
     status: int | None,
     address: str,
 ) -> StoreRefused | None:
-    scheme = address.partition(":")[0]
+    scheme = _scheme(address)
     remedy = _CREDENTIALS.get(_AS.get(scheme, scheme), _OTHER_CREDENTIALS)
-    if any(type(one).__name__.startswith(_NO_CREDENTIALS) for one in chain):
-        return StoreRefused(
-            address,
-            "there are no credentials that the driver can use",
-            remedy,
-        )
+    if any(type(cause).__name__.startswith(_NO_CREDENTIALS) for cause in chain):
+        nothing = "there are no credentials that the driver can use"
+        return StoreRefused(address, nothing, remedy)
     if status in (401, 403):
-        return StoreRefused(
-            address,
-            f"the store refuses to show it (it answered {status})",
-            remedy,
-        )
-    if any(isinstance(one, PermissionError) for one in chain):
+        answered = f"the store refuses to show it (it answered {status})"
+        return StoreRefused(address, answered, remedy)
+    if any(isinstance(cause, PermissionError) for cause in chain):
         return StoreRefused(address, "the store refuses to show it", remedy)
     return None
 
@@ -509,14 +528,12 @@ def _as_cut_off(
     status: int | None,
     address: str,
 ) -> CutOff | None:
-    for one in chain:
-        if isinstance(one, TimeoutError) or "Timeout" in type(one).__name__:
+    for cause in chain:
+        name = type(cause).__name__
+        if isinstance(cause, TimeoutError) or "Timeout" in name:
             return CutOff(address, "the server fell silent, or never comes to an end")
-        if type(one).__name__.startswith(_CONNECTION) or isinstance(
-            one,
-            ConnectionError,
-        ):
-            return CutOff(address, f"the connection failed ({_words(one)})")
+        if isinstance(cause, ConnectionError) or name.startswith(_CONNECTION):
+            return CutOff(address, f"the connection failed ({_words(cause)})")
     if status is not None and status >= 500:
         return CutOff(address, f"the server answered {status}")
     return None
@@ -527,10 +544,10 @@ def _as_not_there(
     status: int | None,
     address: str,
 ) -> NotThere | None:
-    missing = status in (404, 410) or any(
-        isinstance(one, FileNotFoundError) for one in chain
-    )
-    return NotThere(address, "there is no such object") if missing else None
+    absent = any(isinstance(cause, FileNotFoundError) for cause in chain)
+    if absent or status in (404, 410):
+        return NotThere(address, "there is no such object")
+    return None
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
@@ -552,11 +569,7 @@ def _status(error: BaseException) -> int | None:
         error.__dict__.get("status"),
         error.__dict__.get("code"),
     ):
-        if (
-            isinstance(found, int)
-            and not isinstance(found, bool)
-            and 400 <= found < 600
-        ):
+        if isinstance(found, int) and 400 <= found < 600:
             return found
     return None
 
@@ -565,8 +578,8 @@ def _words(error: BaseException) -> str:
     """`TypeName: message` on one line, without the part of an address that may be a
     signature.
     """
-    message = " ".join(str(error).split())
-    words = [
-        one.partition("?")[0] if "://" in one else one for one in message.split(" ")
-    ]
-    return f"{type(error).__name__}: {' '.join(words)[:300]}".rstrip(": ")
+    words = []
+    for word in str(error).split():
+        words.append(word.partition("?")[0] if "://" in word else word)
+    message = " ".join(words)[:300]
+    return f"{type(error).__name__}: {message}".rstrip(": ")

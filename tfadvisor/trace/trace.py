@@ -13,12 +13,13 @@ import numpy as np
 from tfadvisor.arrays import is_in
 from tfadvisor.errors import UsageError
 from tfadvisor.printable import one_line
-from tfadvisor.trace.columns import HostTrace, Kind, Selection
+from tfadvisor.trace.columns import HostTrace, Kind, Selection, StatColumn
 from tfadvisor.trace.decode import decode_file
 from tfadvisor.trace.runs import Readable, Run, held, run_in
 from tfadvisor.units import counted
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     import pandas as pd
 
 
@@ -50,19 +51,14 @@ class Trace(msgspec.Struct, frozen=True):
                 "'tfadvisor[pandas]'"
             ) from error
 
-        return pd.concat(
-            [self._host_events(index, stats) for index in range(len(self.hosts))],
-            ignore_index=True,
-        )
+        frames = [self._host_events(index, stats) for index in range(len(self.hosts))]
+        return pd.concat(frames, ignore_index=True)
 
     def __repr__(self) -> str:
         """One line: the run, and how much it holds."""
+        number = sum(len(host.events) for host in self.hosts)
         hosts = counted(f"{len(self.hosts):,}", "host", "hosts")
-        events = counted(
-            f"{sum(len(host.events) for host in self.hosts):,}",
-            "event",
-            "events",
-        )
+        events = counted(f"{number:,}", "event", "events")
         return f"<tfadvisor.Trace of {one_line(self.run.name)}: {hosts}, {events}>"
 
     def _host_events(self, index: int, stats: Sequence[str]) -> pd.DataFrame:
@@ -70,31 +66,38 @@ class Trace(msgspec.Struct, frozen=True):
 
         host = self.hosts[index]
         line = host.line_of_event()
-        names = np.array(host.names.name, dtype=object)
         plane_names = np.array([plane.name for plane in host.planes], dtype=object)
+        line_names = np.array(host.lines.name, dtype=object)
+        names = np.array(host.names.name, dtype=object)
         frame = pd.DataFrame(
             {
                 "host": index,
                 "plane": plane_names[host.lines.plane[line]],
                 "line": line,
-                "line_name": np.array(host.lines.name, dtype=object)[line],
+                "line_name": line_names[line],
                 "name": names[host.events.row],
                 "start_ps": host.events.start_ps,
                 "duration_ps": host.events.duration_ps,
             }
         )
         for stat in stats:
-            column = host.stat(stat)
-            values = np.full(len(host.events), None, dtype=object)
-            event, number = column.numbers()
-            integer = is_in(column.kind, (Kind.INT, Kind.UINT))
-            values[event] = number
-            values[column.event[integer]] = column.value[integer]
-            text_event, code = column.codes()
-            if len(code):
-                values[text_event] = np.array(column.texts, dtype=object)[code]
+            values = _values_of(host.stat(stat), len(host.events))
             frame[stat] = pd.Series(values, dtype=object)
         return frame
+
+
+def _values_of(column: StatColumn, events: int) -> npt.NDArray[np.object_]:
+    """Of each event, None for those that do not carry the stat."""
+    values = np.full(events, None, dtype=object)
+    event, number = column.numbers()
+    values[event] = number
+    integer = is_in(column.kind, (Kind.INT, Kind.UINT))
+    values[column.event[integer]] = column.value[integer]
+    event, code = column.codes()
+    if len(code):
+        texts = np.array(column.texts, dtype=object)
+        values[event] = texts[code]
+    return values
 
 
 def open_trace(
@@ -112,7 +115,5 @@ def open_trace(
     """
     selection = Selection(dict.fromkeys(stats))
     with run_in(held(path), run, host) as chosen:
-        return Trace(
-            chosen,
-            tuple(decode_file(file, selection) for file in chosen.files),
-        )
+        hosts = [decode_file(file, selection) for file in chosen.files]
+        return Trace(chosen, tuple(hosts))

@@ -6,7 +6,7 @@ It loops over events in Python, so it is slow; it is meant to be read.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -26,6 +26,7 @@ from tfadvisor.trace.columns import (
     Selection,
     StatColumn,
     Value,
+    Wanted,
     inflated_text,
     line_base_ps,
     origin_of,
@@ -62,12 +63,20 @@ def decode(source: Source, selection: Selection) -> HostTrace:
     space = messages.XSpace()
     try:
         space.ParseFromString(bytes(source.buffer))
-    except (
-        DecodeError,
-        SystemError,
-    ) as error:  # protobuf 3.20 wraps the one into the other
+    # protobuf 3.20 wraps the one into the other.
+    except (DecodeError, SystemError) as error:
         raise damaged(source, None, "the bytes are no protobuf message") from error
     return _columns(source, selection, space)
+
+
+class _NameTable(NamedTuple):
+    """The event metadata of all planes."""
+
+    names: Names
+    row_of: list[dict[int, int]]
+    """Of each plane: its metadata ids and their rows."""
+    metadata: list[Any]
+    """The message of each row."""
 
 
 def _columns(
@@ -76,82 +85,26 @@ def _columns(
     space: Any,
 ) -> HostTrace:
     _count(source, space)
-    stat_names = [
-        {id_: text_of(m.name) for id_, m in plane.stat_metadata.items()}
-        for plane in space.planes
-    ]
+    stat_names = [_stat_names(plane) for plane in space.planes]
     planes = tuple(
         Plane(text_of(plane.name), plane.id, _stats(plane.stats, names))
         for plane, names in zip(space.planes, stat_names, strict=True)
     )
-    rows = [(-1, 0, "", "")]
-    row_of: list[dict[int, int]] = []
-    metadata: list[Any] = [None]
+    table = _name_table(space)
+    every_name: list[str] = []
+    for of_plane in stat_names:
+        every_name += of_plane.values()
+    want = wanted(selection, every_name)
+
+    located = []
     for index, plane in enumerate(space.planes):
-        row_of.append({})
-        for id_ in sorted(plane.event_metadata):
-            entry = plane.event_metadata[id_]
-            row_of[index][id_] = len(rows)
-            rows.append((index, id_, text_of(entry.name), text_of(entry.display_name)))
-            metadata.append(entry)
-    names = Names(
-        np.array([row[0] for row in rows], np.int32),
-        np.array([row[1] for row in rows], np.int64),
-        tuple(row[2] for row in rows),
-        tuple(row[3] for row in rows),
-    )
-    want = wanted(selection, [name for table in stat_names for name in table.values()])
-    bits = want.row_bits(names.name).tolist()
-
-    all_lines = [
-        (index, line)
-        for index, plane in enumerate(space.planes)
-        for line in plane.lines
-    ]
-    timestamps = np.array([line.timestamp_ns for _, line in all_lines], np.int64)
-    origin = origin_of(timestamps, session_start_ns(planes))
-    base = line_base_ps(timestamps, origin)
-    counts = [len(line.events) for _, line in all_lines]
-    lines = Lines(
-        np.array([index for index, _ in all_lines], np.int32),
-        np.array([line.id for _, line in all_lines], np.int64),
-        tuple(text_of(line.name) for _, line in all_lines),
-        tuple(text_of(line.display_name) for _, line in all_lines),
-        timestamps,
-        np.array([line.duration_ps for _, line in all_lines], np.int64),
-        np.concatenate([[0], np.cumsum(np.array(counts, np.int64))]).astype(np.int64),
-    )
-
-    start = np.zeros(sum(counts), np.int64)
-    duration = np.zeros(sum(counts), np.int64)
-    row = np.zeros(sum(counts), np.int32)
-    exemplars: dict[int, Any] = {}
-    found: dict[str, list[tuple[int, int, int | bytes | str]]] = {
-        name: [] for name in want.slots
-    }
-    slot_of = {name: slot for slot, name in enumerate(want.slots[:-1])}
-    event_index = 0
-    for line_index, (plane_index, line) in enumerate(all_lines):
-        for event in line.events:
-            start[event_index] = _wrap(int(base[line_index]) + event.offset_ps)
-            duration[event_index] = event.duration_ps
-            row[event_index] = this_row = row_of[plane_index].get(event.metadata_id, 0)
-            exemplars.setdefault(this_row, (plane_index, event))
-            for stat in event.stats:
-                slot = slot_of.get(
-                    stat_names[plane_index].get(stat.metadata_id, "\0absent")
-                )
-                if (
-                    slot is not None
-                    and (bits[this_row] >> int(want.slot_group[slot])) & 1
-                ):
-                    kind, value = _stored(stat, stat_names[plane_index])
-                    found[want.slots[slot]].append((event_index, kind, value))
-            if event.WhichOneof("data") == NUM_OCCURRENCES:
-                found[NUM_OCCURRENCES].append(
-                    (event_index, Kind.INT, event.num_occurrences)
-                )
-            event_index += 1
+        located += [(index, line) for line in plane.lines]
+    lines = _lines(located)
+    origin = origin_of(lines.timestamp_ns, session_start_ns(planes))
+    base_ps = line_base_ps(lines.timestamp_ns, origin)
+    reading = _Reading(table, stat_names, want, int(lines.first[-1]))
+    for (index, line), base in zip(located, base_ps.tolist(), strict=True):
+        reading.add(index, line, base)
     return HostTrace(
         path=source.place,
         hostnames=tuple(map(text_of, space.hostnames)),
@@ -159,12 +112,119 @@ def _columns(
         warnings=tuple(map(text_of, space.warnings)),
         planes=planes,
         lines=lines,
-        events=Events(start, duration, row),
-        names=names,
-        stats={name: _column(values) for name, values in found.items() if values},
-        details=_MessageDetails(metadata, names.plane, exemplars, stat_names),
+        events=Events(reading.start, reading.duration, reading.row),
+        names=table.names,
+        stats=reading.stats(),
+        details=_MessageDetails(
+            metadata=table.metadata,
+            plane=table.names.plane,
+            exemplars=reading.exemplars,
+            stat_names=stat_names,
+        ),
         origin_ns=origin,
     )
+
+
+def _stat_names(plane: Any) -> dict[int, str]:
+    metadata = plane.stat_metadata.items()
+    return {number: text_of(entry.name) for number, entry in metadata}
+
+
+def _name_table(space: Any) -> _NameTable:
+    plane_of = [-1]
+    ids = [0]
+    names = [""]
+    shown = [""]
+    metadata: list[Any] = [None]
+    row_of: list[dict[int, int]] = []
+    for index, plane in enumerate(space.planes):
+        rows = {}
+        for number in sorted(plane.event_metadata):
+            entry = plane.event_metadata[number]
+            rows[number] = len(names)
+            plane_of.append(index)
+            ids.append(number)
+            names.append(text_of(entry.name))
+            shown.append(text_of(entry.display_name))
+            metadata.append(entry)
+        row_of.append(rows)
+    table = Names(
+        plane=np.array(plane_of, np.int32),
+        id=np.array(ids, np.int64),
+        name=tuple(names),
+        display_name=tuple(shown),
+    )
+    return _NameTable(table, row_of, metadata)
+
+
+def _lines(located: list[tuple[int, Any]]) -> Lines:
+    """located: each line with the index of its plane."""
+    lines = [line for _, line in located]
+    counts = [0, *(len(line.events) for line in lines)]
+    return Lines(
+        plane=np.array([plane for plane, _ in located], np.int32),
+        id=np.array([line.id for line in lines], np.int64),
+        name=tuple(text_of(line.name) for line in lines),
+        display_name=tuple(text_of(line.display_name) for line in lines),
+        timestamp_ns=np.array([line.timestamp_ns for line in lines], np.int64),
+        duration_ps=np.array([line.duration_ps for line in lines], np.int64),
+        first=np.cumsum(np.array(counts, np.int64)),
+    )
+
+
+class _Reading:
+    """The columns of events, filled one event after the other."""
+
+    def __init__(
+        self,
+        table: _NameTable,
+        stat_names: list[dict[int, str]],
+        want: Wanted,
+        events: int,
+    ) -> None:
+        self.start = np.zeros(events, np.int64)
+        self.duration = np.zeros(events, np.int64)
+        self.row = np.zeros(events, np.int32)
+        self.exemplars: dict[int, Any] = {}
+        self._table = table
+        self._stat_names = stat_names
+        self._bits = want.row_bits(table.names.name).tolist()
+        groups = want.slot_group.tolist()
+        self._group_of = dict(zip(want.slots[:-1], groups, strict=False))
+        self._found: dict[str, list[_Stored]] = {name: [] for name in want.slots}
+        self._event = 0
+
+    def add(self, plane: int, line: Any, base_ps: int) -> None:
+        """The events of a line, which begins at base_ps."""
+        for event in line.events:
+            row = self._table.row_of[plane].get(event.metadata_id, 0)
+            self.start[self._event] = _wrap(base_ps + event.offset_ps)
+            self.duration[self._event] = event.duration_ps
+            self.row[self._event] = row
+            self.exemplars.setdefault(row, (plane, event))
+            self._add_stats(plane, row, event)
+            self._event += 1
+
+    def _add_stats(self, plane: int, row: int, event: Any) -> None:
+        names = self._stat_names[plane]
+        for stat in event.stats:
+            name = names.get(stat.metadata_id, "\0absent")
+            group = self._group_of.get(name)
+            if group is not None and self._bits[row] >> group & 1:
+                kind, value = _stored(stat, names)
+                self._found[name].append((self._event, kind, value))
+        if event.WhichOneof("data") == NUM_OCCURRENCES:
+            count = (self._event, Kind.INT, event.num_occurrences)
+            self._found[NUM_OCCURRENCES].append(count)
+
+    def stats(self) -> dict[str, StatColumn]:
+        """The columns of the stats that any event has."""
+        found = self._found.items()
+        return {name: _column(values) for name, values in found if values}
+
+
+_Stored = tuple[int, int, int | bytes | str]
+"""(event, kind, value) of a stat."""
 
 
 def _count(source: Source, space: Any) -> None:
@@ -172,11 +232,9 @@ def _count(source: Source, space: Any) -> None:
     counts.add("planes", len(space.planes))
     counts.add("texts", len(space.hostnames) + len(space.errors) + len(space.warnings))
     for plane in space.planes:
+        names = (plane.event_metadata, plane.stat_metadata, plane.stats)
         counts.add("lines", len(plane.lines))
-        counts.add(
-            "names",
-            len(plane.event_metadata) + len(plane.stat_metadata) + len(plane.stats),
-        )
+        counts.add("names", sum(map(len, names)))
         counts.add("events", sum(len(line.events) for line in plane.lines))
 
 
@@ -208,27 +266,24 @@ def _stats(stats: Any, names: dict[int, str]) -> dict[str, Value]:
         name = names.get(stat.metadata_id, "")
         if kind == Kind.BYTES:
             out[name] = bytes(stat.bytes_value)
+        elif isinstance(value, str):
+            out[name] = value
         else:
-            out[name] = value if isinstance(value, str) else python_value(kind, value)
+            out[name] = python_value(kind, value)
     return out
 
 
-def _column(values: list[tuple[int, int, Any]]) -> StatColumn:
-    event = np.array([item[0] for item in values], np.int32)
-    kind = np.array([item[1] for item in values], np.uint8)
-    texts = [item[2] for item in values if isinstance(item[2], str)]
+def _column(values: list[_Stored]) -> StatColumn:
+    event = np.array([event for event, _, _ in values], np.int32)
+    kind = np.array([kind for _, kind, _ in values], np.uint8)
+    texts = [stored for _, _, stored in values if isinstance(stored, str)]
+    numbers = [0 if isinstance(stored, str) else stored for _, _, stored in values]
     (codes,), pool = shared_texts([(np.arange(len(texts), dtype=np.int64), texts)])
-    value = np.array(
-        [0 if isinstance(item[2], str) else item[2] for item in values],
-        np.int64,
-    )
+    value = np.array(numbers, np.int64)
     value[(kind == Kind.TEXT) | (kind == Kind.BYTES)] = codes
     narrow = np.iinfo(np.int32)
-    if (
-        ((kind == Kind.INT) | (kind == Kind.UINT)).all()
-        and value.min() >= narrow.min
-        and value.max() <= narrow.max
-    ):
+    are_integers = ((kind == Kind.INT) | (kind == Kind.UINT)).all()
+    if are_integers and narrow.min <= value.min() and value.max() <= narrow.max:
         return StatColumn(event, kind, value.astype(np.int32), pool)
     return StatColumn(event, kind, value, pool)
 
