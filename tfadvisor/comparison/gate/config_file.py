@@ -83,13 +83,28 @@ def read_config(path: Path, shown: str = "") -> ConfigFile:
     shown: how the file is called.
     """
     shown = shown or str(path)
+    text = _text_of(path, shown)
+    values = _values(text, shown)
+    if path.name != "pyproject.toml":
+        return ConfigFile(shown, text, values, ())
+
+    tools = values.get("tool", {})
+    own = tools.get("tfadvisor", {}) if isinstance(tools, dict) else {}
+    if not isinstance(own, dict):
+        line = line_of(text, _IN_PROJECT)
+        raise ConfigError(shown, line, "tool.tfadvisor", "is not a table.")
+    return ConfigFile(shown, text, own, _IN_PROJECT)
+
+
+def _text_of(path: Path, shown: str) -> str:
+    """Raises UsageError for a file that cannot be read or is no configuration."""
     try:
         if path.stat().st_size > _LARGEST:
             raise UsageError(
                 f"{shown}: larger than 1 MiB, so it is not a configuration. Check "
                 "the path."
             )
-        text = read_small_text(path, _LARGEST)
+        return read_small_text(path, _LARGEST)
     except OSError as error:
         raise UsageError(
             f"{shown}: cannot be read: {error.strerror or error}."
@@ -98,32 +113,20 @@ def read_config(path: Path, shown: str = "") -> ConfigFile:
         raise UsageError(
             f"{shown}: is not text in UTF-8 (byte {error.start:,})."
         ) from error
+
+
+def _values(text: str, shown: str) -> dict[str, Any]:
+    """Raises ConfigError for what is no TOML, or takes all time to read."""
     for number, line in enumerate(text.splitlines(), start=1):
         if line.count(".") > _MOST_DOTS:
-            raise ConfigError(
-                shown,
-                number,
-                "",
-                f"has more than {_MOST_DOTS} dots in a line, which no key needs.",
-            )
+            cause = f"has more than {_MOST_DOTS} dots in a line, which no key needs."
+            raise ConfigError(shown, number, "", cause)
     try:
-        values = tomllib.loads(text)
-    except (
-        ValueError,
-        RecursionError,
-    ) as error:  # a ValueError of a number of thousands of digits
-        raise ConfigError(
-            shown, _line_in(str(error), text), "", f"is no TOML: {error}."
-        ) from error
-    if path.name != "pyproject.toml":
-        return ConfigFile(shown, text, values, ())
-    tools = values.get("tool", {})
-    own = tools.get("tfadvisor", {}) if isinstance(tools, dict) else {}
-    if not isinstance(own, dict):
-        raise ConfigError(
-            shown, line_of(text, _IN_PROJECT), "tool.tfadvisor", "is not a table."
-        )
-    return ConfigFile(shown, text, own, _IN_PROJECT)
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        # a ValueError of a number of thousands of digits, too
+        line_number = _line_in(str(error), text)
+        raise ConfigError(shown, line_number, "", f"is no TOML: {error}.") from error
 
 
 def _line_in(message: str, text: str) -> int:
@@ -162,21 +165,22 @@ def _lines_of_keys(text: str) -> dict[KeyPath, int]:
     strings.
     """
     found: dict[KeyPath, int] = {}
-    table: KeyPath = ()
     counts: dict[KeyPath, int] = {}
+    table: KeyPath = ()
     closing = ""
     for number, line in enumerate(text.splitlines(), start=1):
+        header = _HEADER.match(line)
+        key = _KEY.match(line)
         if closing:
             closing = "" if closing in line else closing
-            continue
-        if header := _HEADER.match(line):
+        elif header:
             table = _parts(header.group(2))
             if header.group(1) == "[[":
                 found.setdefault(table, number)
                 counts[table] = counts.get(table, -1) + 1
                 table = (*table, counts[table])
             found.setdefault(table, number)
-        elif key := _KEY.match(line):
+        elif key:
             path = table
             for part in _parts(key.group(1)):
                 path = (*path, part)
