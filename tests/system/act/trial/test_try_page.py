@@ -59,7 +59,7 @@ def shell(project: Place, command: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_page_has_commands() -> None:
-    assert len(COMMANDS) == 10
+    assert len(COMMANDS) == 8
 
 
 def test_each_command_does_what_the_page_says(project: Place) -> None:
