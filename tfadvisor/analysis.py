@@ -16,6 +16,7 @@ from tfadvisor.advice.evidence import Evidence
 from tfadvisor.advice.findings import CaptureNote, Finding, Location, Tried, Verdict
 from tfadvisor.advice.judging.judge_rules import Fired, run_rules
 from tfadvisor.advice.loading.catalogue import Catalogue, load_catalogue
+from tfadvisor.advice.measured import Measured
 from tfadvisor.causes import ProgramSource
 from tfadvisor.errors import TraceError
 from tfadvisor.files import replace_file
@@ -87,6 +88,8 @@ class Options(msgspec.Struct, frozen=True):
     """The file in which `tfadvisor try` keeps what it measured; None to look into
     none.
     """
+    measured: Measured | None = None
+    """What experiments with the program's parts came to; None where none were made."""
     source: Path | None = None
     """A folder with the program's files, which are read and never run; None for none."""
 
@@ -374,6 +377,7 @@ def _report(
         places=places,
         corrections=beside.corrections,
         between_turns=beside.between_turns,
+        measured=options.measured,
     )
     report = assemble(
         window.summary,

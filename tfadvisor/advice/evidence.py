@@ -8,6 +8,11 @@ from fnmatch import fnmatchcase
 import msgspec
 
 from tfadvisor.advice.findings import Location, Tried
+from tfadvisor.advice.measured import Measured
+from tfadvisor.units import percent
+
+LARGE_BETWEEN = 0.1
+"""Of the program's time: less is said by samples alone."""
 
 
 class Correction(msgspec.Struct, frozen=True):
@@ -64,6 +69,26 @@ class Evidence(msgspec.Struct, frozen=True):
     """Where recording changed what it recorded."""
     between_turns: BetweenTurns | None = None
     """None where nothing of it is known."""
+    measured: Measured | None = None
+    """What parts of the program cost, by experiment; None where none was made."""
+
+    @property
+    def outside(self) -> BetweenTurns | None:
+        """What passes in no step: by the clock where it was taken, with the lines that
+        samples have named; else by samples.
+        """
+        measured, sampled = self.measured, self.between_turns
+        if measured is None or measured.between < LARGE_BETWEEN:
+            return sampled
+        return BetweenTurns(
+            share=measured.between,
+            loop=f"the loop at {measured.loop}",
+            how="By the program's clock, without the profiler, which waits for the "
+            "devices before and behind.",
+            seen=percent(measured.between),
+            places=sampled.places if sampled is not None else (),
+            proof="measured",
+        )
 
     def won(self, rule: str) -> Tried | None:
         """A fix of the rule's finding that was measured to help; None without one."""

@@ -34,6 +34,7 @@ from tfadvisor.advice.judging.conditions import fill
 from tfadvisor.advice.judging.judge_rules import Fired, broken_by
 from tfadvisor.advice.judging.judged import Judged, is_few, is_guessed
 from tfadvisor.advice.loading.rule import Rule
+from tfadvisor.advice.measured import Measured, bounded, measured_finding
 from tfadvisor.advice.savings import LARGE, Calibration, Foreseen, foresee, plan_of
 from tfadvisor.metrics.registry import Metrics
 from tfadvisor.units import percent
@@ -91,8 +92,8 @@ def ranked(
             findings.append(_finding(one, metrics, evidence))
         except Exception as error:
             broken.append(broken_by(one.judged.rule, error))
-    led = _led_by(cause, findings, metrics)
-    placed = _with_between_turns(led, evidence.between_turns)
+    led = _with_measured(_led_by(cause, findings, metrics), evidence.measured)
+    placed = _with_between_turns(led, evidence.outside)
     return Ranking(
         findings=placed,
         plan=plan_of(placed),
@@ -280,7 +281,7 @@ def _finding(found: Foreseen, metrics: Metrics, evidence: Evidence) -> Finding:
         title=fill(rule.title, metrics),
         summary=f"{fill(rule.summary, metrics)} {one.left_out}".rstrip(),
         evidence=tuple(seen for seen in evidence_of if seen is not None),
-        saving=_printed(found, won),
+        saving=bounded(_printed(found, won), rule.category, evidence.measured),
         fixes=one.fixes,
         locations=_locations(one, metrics, evidence),
         source=rule.source,
@@ -352,6 +353,25 @@ def _location(name: str, metrics: Metrics) -> Location | None:
     return Location(
         place.group("file"), int(place.group("line")), place.group("function")
     )
+
+
+# What was measured of this program's parts.
+
+
+def _with_measured(
+    findings: tuple[Finding, ...], measured: Measured | None
+) -> tuple[Finding, ...]:
+    """What costs something comes before what was foreseen to save as much."""
+    if measured is None or not measured.parts:
+        return findings
+    own = [
+        measured_finding(part, measured.step_ms, severity_of) for part in measured.parts
+    ]
+    return tuple(sorted((*own, *findings), key=_by_saving))
+
+
+def _by_saving(one: Finding) -> tuple[bool, float, bool, float]:
+    return one.is_question, -round(one.saves, 1), one.proof != "measured", -one.saves
 
 
 # What passes in no step.

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from tfadvisor.act.record.choosing import RecordedRun, RecordRequest
-from tfadvisor.act.record.keeping import KeptRun, keep, with_rates
+from tfadvisor.act.record.keeping import KeptRun, keep, with_measured, with_rates
 from tfadvisor.act.record.running import Running, recorded_program
 from tfadvisor.act.record.started_program import Launch
 
@@ -17,5 +17,6 @@ __all__ = [
     "Running",
     "keep",
     "recorded_program",
+    "with_measured",
     "with_rates",
 ]

@@ -19,6 +19,7 @@ from tfadvisor.act.record.machine_rates import add_rates
 from tfadvisor.act.record.notes import notes_of
 from tfadvisor.act.record.window import RecordedWindow
 from tfadvisor.advice.findings import CaptureNote
+from tfadvisor.advice.measured import Measured
 from tfadvisor.analysis import Options, analyze_run
 from tfadvisor.files import new_file
 from tfadvisor.report import Report
@@ -62,6 +63,15 @@ def keep(
     notes = (*notes_of(recorded), *_on_samples(run))
     capture = (*notes, *report.capture)
     return KeptRun(folder, replace(report, capture=capture))
+
+
+def with_measured(kept: KeptRun, options: Options, measured: Measured) -> KeptRun:
+    """The recording judged once more, with what experiments with the program's parts came
+    to.
+    """
+    run, _ = choose_run([kept.folder])
+    report = analyze_run(run, replace(options, measured=measured))
+    return KeptRun(kept.folder, replace(report, capture=kept.report.capture))
 
 
 def with_rates(kept: KeptRun, options: Options) -> KeptRun:

@@ -23,7 +23,7 @@ from tfadvisor.act.trial.trial_result import (
     StepRatio,
     TrialResult,
 )
-from tfadvisor.report.assembly.measured import Measured, MeasuredPart, less_words
+from tfadvisor.advice.measured import Measured, MeasuredPart, less_words
 from tfadvisor.units import percent
 
 STAGES = (3, 5)

@@ -22,8 +22,8 @@ from tfadvisor.act.trial.trial_words import (
     promised,
     scaled,
 )
+from tfadvisor.advice.measured import at_lines
 from tfadvisor.printable import one_line
-from tfadvisor.report.assembly.measured import at_lines
 from tfadvisor.text_page import DIM, PLAIN, TITLE, Screen, TextPage
 from tfadvisor.units import duration, percent
 

@@ -16,6 +16,7 @@ from tfadvisor.advice.judging.cause import (
 )
 from tfadvisor.advice.judging.distance import distance_of
 from tfadvisor.advice.judging.judged import is_few, is_guessed, work_lost
+from tfadvisor.advice.measured import is_measured_part
 from tfadvisor.metrics.registry import Metrics
 from tfadvisor.units import counted, percent
 from tfadvisor.vocabulary import VERDICTS, Severity
@@ -53,6 +54,8 @@ def verdict_of(
     seen: Seen,
 ) -> Verdict:
     """findings: those that a verdict may rest on, as they are reported."""
+    measured = [one for one in findings if is_measured_part(one)]
+    findings = [one for one in findings if one not in measured]
     seems_sound = _is_sound(cause, breakdown, metrics, findings)
     distance = distance_of(metrics)
     is_sound = seems_sound and not distance.is_far
@@ -63,12 +66,33 @@ def verdict_of(
         if seems_sound and cause.kind is Kind.COMPUTE:
             summary += distance.words if distance.is_far or healthy else ""
             summary += _doubt(findings, seen.largest)
-    outside = seen.between_turns
-    if healthy and outside is not None and (outside.takes or 0.0) >= LARGE:
-        return Verdict(
-            cause.bottleneck, cause.fraction, False, f"{outside.title}. {summary}"
-        )
-    return Verdict(cause.bottleneck, cause.fraction, healthy, summary)
+    traced = Verdict(cause.bottleneck, cause.fraction, healthy, summary)
+    return _beside_turns(_by_experiment(traced, measured), seen.between_turns)
+
+
+def _by_experiment(verdict: Verdict, measured: Sequence[Finding]) -> Verdict:
+    """A part that was measured to take more than what the trace calls the limit is the
+    limit; what is worth a change leaves no run healthy.
+    """
+    first = max(measured, key=lambda one: one.saves, default=None)
+    if first is None or first.saves < LARGE:
+        return verdict
+
+    is_part, takes = first.claims and not first.fixes, first.takes or 0.0
+    if is_part and (verdict.healthy or takes > verdict.fraction):
+        return Verdict(first.category, takes, False, f"{first.title}.")
+
+    by_trace = "" if verdict.healthy else f" By the trace: {verdict.summary}"
+    summary = f"{first.title}.{by_trace}"
+    return Verdict(verdict.bottleneck, verdict.fraction, False, summary)
+
+
+def _beside_turns(verdict: Verdict, outside: Finding | None) -> Verdict:
+    """What passes in no step leaves no run healthy."""
+    if not verdict.healthy or outside is None or (outside.takes or 0.0) < LARGE:
+        return verdict
+    summary = f"{outside.title}. {verdict.summary}"
+    return Verdict(verdict.bottleneck, verdict.fraction, False, summary)
 
 
 # What the cause is.

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 import typer
-from msgspec.structs import replace
 
 from tfadvisor.cli.outputs import check_page_has_a_file, note
 from tfadvisor.cli.reading_options import (
@@ -263,7 +262,7 @@ def _of_program(
             raise KeyboardInterrupt
 
     if recording.ablate:
-        measured = _ablated(command, kept)
+        measured = _ablated(command, kept, options)
         if measured is not kept or not shown:
             write_kept(measured, options, place)
         return kept
@@ -278,10 +277,11 @@ def _rated_at_last(kept: KeptRun, recording: Recording, options: Options) -> Kep
     return measured
 
 
-def _ablated(command: Sequence[str], kept: KeptRun) -> KeptRun:
+def _ablated(command: Sequence[str], kept: KeptRun, options: Options) -> KeptRun:
     """With what was measured in the report; as it was where nothing could be. Raises
     KeyboardInterrupt.
     """
+    from tfadvisor.act.record import with_measured
     from tfadvisor.act.trial import (
         StopRequest,
         TrialRequest,
@@ -292,7 +292,6 @@ def _ablated(command: Sequence[str], kept: KeptRun) -> KeptRun:
     from tfadvisor.cli.commands.try_out import arm_shown, keep_in_ledger
     from tfadvisor.comparison.ledger import sketch_of
     from tfadvisor.report import advice
-    from tfadvisor.report.assembly.measured import with_measured
 
     times = kept.report.steps.time_ms
     settings = chain.from_iterable(map(settings_of, advice(kept.report)))
@@ -317,7 +316,7 @@ def _ablated(command: Sequence[str], kept: KeptRun) -> KeptRun:
         return kept
     note(f"by experiment: {result.profile}.")
     keep_in_ledger(result, sketch_of(kept.report), LEDGER)
-    return replace(kept, report=with_measured(kept.report, measured_in(result)))
+    return with_measured(kept, options, measured_in(result))
 
 
 def seconds_or_auto(text: str) -> float | None:

@@ -8,14 +8,14 @@ import pytest
 from msgspec.structs import replace
 from support.places import ROOT
 
-import tfadvisor
 from tfadvisor.act.trial.ablation import measured_in, profile_of
 from tfadvisor.act.trial.trial_result import Arm, StepRatio, TrialResult, TriedSteps
 from tfadvisor.advice.evidence import BetweenTurns
 from tfadvisor.advice.findings import Location
-from tfadvisor.advice.ranking import between_turns
-from tfadvisor.report.assembly import measured
+from tfadvisor.analysis import Options, analyze_run
+from tfadvisor.report.assembly.sampled import Sampled
 from tfadvisor.report.model import Report
+from tfadvisor.trace.runs import choose_run
 
 
 def arm(name: str, kind: str, estimate: float, **more: Any) -> Arm:
@@ -45,8 +45,11 @@ def result(*arms: Arm) -> TrialResult:
     )
 
 
-def with_measured(report: Report, found: TrialResult) -> Report:
-    return measured.with_measured(report, measured_in(found))
+def judged(fixture: str, found: TrialResult | None = None) -> Report:
+    """A recorded run, with what experiments came to."""
+    run, _ = choose_run([ROOT / "fixtures" / fixture])
+    measured = None if found is None else measured_in(found)
+    return analyze_run(run, Options(measured=measured))
 
 
 def test_the_dearest_part_comes_first() -> None:
@@ -97,15 +100,15 @@ def test_what_costs_nothing_is_said() -> None:
 
 def test_measured_findings_come_first_and_bound_what_was_foreseen() -> None:
     """The input takes 10% at most 13%, whatever a rule foresaw; callbacks 60%."""
-    report = tfadvisor.analyze(ROOT / "fixtures" / "jax-loader").report
+    report = judged("jax-loader")
     foreseen = next(
         one for one in report.findings if one.category == "input" and one.saving
     )
     assert foreseen.saving is not None
     assert foreseen.saving.high > 0.13
 
-    found = with_measured(
-        report,
+    found = judged(
+        "jax-loader",
         result(
             arm("input", "part", 0.9, category="input"), arm("callbacks", "part", 0.4)
         ),
@@ -126,38 +129,35 @@ def test_measured_findings_come_first_and_bound_what_was_foreseen() -> None:
     bounded = next(one for one in found.findings if one.rule_id == foreseen.rule_id)
     assert bounded.saving is not None
     assert bounded.saving.high == pytest.approx(0.13)
-    assert (
-        with_measured(
-            report, result(replace(arm("input", "part", 0.9), outcome="cannot tell"))
-        )
-        == report
-    )
+    undecided = result(replace(arm("input", "part", 0.9), outcome="cannot tell"))
+    assert judged("jax-loader", undecided) == report
 
 
 @pytest.mark.parametrize(("between", "told"), [(0.4, True), (0.09, False)])
 def test_what_passes_between_turns_of_the_loop_ranks_by_what_it_takes(
-    between: float, told: bool
+    between: float, told: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The trace is healthy. Callbacks cost 60%, checkpoints 30%, which outranks 35%
-    between turns by samples.
+    """The trace is healthy. Callbacks cost 60% and checkpoints 30%; 35 or 40% pass
+    between turns.
     """
-    report = tfadvisor.analyze(ROOT / "fixtures" / "jax-healthy").report
-    sampled = between_turns(
-        BetweenTurns(
-            share=0.35,
-            loop="the loop at train.py:8",
-            how="By 200 samples.",
-            seen="70 of 200",
-            places=(Location("train.py", 60, ""),),
-            proof="shown",
-        )
+    by_samples = BetweenTurns(
+        share=0.35,
+        loop="the loop at train.py:8",
+        how="By 200 samples.",
+        seen="70 of 200",
+        places=(Location("train.py", 60, ""),),
+        proof="shown",
     )
     arms = arm("callbacks", "part", 0.4), arm("checkpoints", "part", 0.7)
     timed = result(*arms)
     timed = replace(timed, steps=replace(timed.steps, between=between))
 
-    found = with_measured(replace(report, findings=(sampled, *report.findings)), timed)
-    alone = with_measured(report, replace(timed, arms=())).verdict
+    alone = judged("jax-healthy", replace(timed, arms=())).verdict
+    monkeypatch.setattr(
+        "tfadvisor.analysis.sampled",
+        lambda *_: Sampled(between_turns=by_samples),
+    )
+    found = judged("jax-healthy", timed)
 
     named = [(one.rule_id, one.takes) for one in found.findings[:3]]
     proofs = {one.rule_id: one.proof for one in found.findings}
@@ -178,8 +178,8 @@ def test_what_passes_between_turns_of_the_loop_ranks_by_what_it_takes(
     else:
         assert [name for name, _ in named] == [
             "measured-callbacks",
-            "measured-checkpoints",
             "between-turns",
+            "measured-checkpoints",
         ]
     assert alone.healthy is not told
 
@@ -188,14 +188,13 @@ def test_a_run_is_not_healthy_once_a_part_was_measured_to_cost_much() -> None:
     """By the trace alone it is: `No finding is worth acting on`. A switch is no class
     of lost time.
     """
-    report = tfadvisor.analyze(ROOT / "fixtures" / "jax-healthy").report
+    report = judged("jax-healthy")
     assert report.verdict.healthy
 
-    callbacks = with_measured(report, result(arm("callbacks", "part", 0.4))).verdict
-    jit = with_measured(
-        report, result(arm("jit on", "switch", 0.4, category="launch"))
-    ).verdict
-    little = with_measured(report, result(arm("callbacks", "part", 0.95))).verdict
+    callbacks = judged("jax-healthy", result(arm("callbacks", "part", 0.4))).verdict
+    switch = arm("jit on", "switch", 0.4, category="launch")
+    jit = judged("jax-healthy", result(switch)).verdict
+    little = judged("jax-healthy", result(arm("callbacks", "part", 0.95))).verdict
 
     assert (callbacks.bottleneck, callbacks.healthy) == ("host", False)
     assert callbacks.fraction == pytest.approx(0.6)

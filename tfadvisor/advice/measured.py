@@ -1,21 +1,15 @@
-"""What was measured of a program's parts, as findings of the report that it was recorded
-for.
-"""
+"""What was measured of a program's parts, and each of them as a finding."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
-from msgspec.structs import replace
 
-from tfadvisor.advice.evidence import BetweenTurns
-from tfadvisor.advice.findings import Evidence, Finding, Fix, Location, Saving, Verdict
-from tfadvisor.advice.judging.verdict import LARGE
-from tfadvisor.advice.ranking import BETWEEN_TURNS, between_turns, severity_of
+from tfadvisor.advice.findings import Evidence, Finding, Fix, Location, Saving
 from tfadvisor.printable import one_line
-from tfadvisor.report.model import Report
 from tfadvisor.units import duration, percent
+from tfadvisor.vocabulary import Severity
 
 _CLAIMED = ("input", "host", "launch", "compute")
 """Categories that are classes of time."""
@@ -65,77 +59,10 @@ class Measured(msgspec.Struct, frozen=True):
     """That loop, as `train.py:41 in train`."""
 
 
-def with_measured(report: Report, measured: Measured) -> Report:
-    """What costs something comes as a finding of its own, before what was foreseen to
-    save as much; what was foreseen of the input is no more than what it costs."""
-    found = [_finding(one, measured.step_ms) for one in measured.parts]
-    ends = _between(report, measured)
-    if not found and not measured.at_most and ends is None:
-        return report
-
-    foreseen = [_bounded(one, measured.at_most) for one in report.findings]
-    verdict = _verdict_with(report.verdict, found)
-    if ends is not None:
-        foreseen = [one for one in foreseen if one.rule_id != BETWEEN_TURNS]
-        found.append(ends)
-        verdict = _verdict_beside(verdict, ends)
-    return replace(
-        report,
-        findings=tuple(sorted((*found, *foreseen), key=_rank)),
-        verdict=verdict,
-    )
-
-
-def _rank(one: Finding) -> tuple[bool, float, bool, float]:
-    """By what it saves; of what passes in no step, by what it takes."""
-    size = (one.takes or 0.0) if one.rule_id == BETWEEN_TURNS else one.saves
-    return one.is_question, -round(size, 1), one.proof != "measured", -size
-
-
-def _between(report: Report, measured: Measured) -> Finding | None:
-    """What passes between turns of the steps' loop, by the clock, which waits for
-    devices before and behind; with the lines that samples have named."""
-    if measured.between < LARGE:
-        return None
-
-    known = [one for one in report.findings if one.rule_id == BETWEEN_TURNS]
-    found = BetweenTurns(
-        share=measured.between,
-        loop=f"the loop at {measured.loop}",
-        how="By the program's clock, without the profiler, which waits for the devices "
-        "before and behind.",
-        seen=percent(measured.between),
-        places=known[0].locations if known else (),
-        proof="measured",
-    )
-    return between_turns(found)
-
-
-def _verdict_beside(verdict: Verdict, ends: Finding) -> Verdict:
-    """With what passes in no step."""
-    if not verdict.healthy:
-        return verdict
-    return replace(verdict, healthy=False, summary=f"{ends.title}. {verdict.summary}")
-
-
-def _verdict_with(verdict: Verdict, measured: Sequence[Finding]) -> Verdict:
-    """A part that takes more than what the trace calls the limit is the limit; what is
-    worth a change leaves no run healthy.
-    """
-    first = max(measured, key=lambda one: one.saves, default=None)
-    if first is None or first.saves < LARGE:
-        return verdict
-
-    is_part, takes = first.claims and not first.fixes, first.takes or 0.0
-    if is_part and (verdict.healthy or takes > verdict.fraction):
-        return Verdict(first.category, takes, False, f"{first.title}.")
-
-    traced = "" if verdict.healthy else f" By the trace: {verdict.summary}"
-    summary = f"{first.title}.{traced}"
-    return Verdict(verdict.bottleneck, verdict.fraction, False, summary)
-
-
-def _finding(part: MeasuredPart, base_ms: float) -> Finding:
+def measured_finding(
+    part: MeasuredPart, base_ms: float, severity_of: Callable[[float], Severity]
+) -> Finding:
+    """What costs something as a finding of its own. base_ms: a step as it is."""
     of_step = percent(1 - part.ratio)
     now, before = duration(part.step_ms), duration(base_ms)
     changed = "taken out" if part.is_part else "changed"
@@ -165,10 +92,18 @@ def _finding(part: MeasuredPart, base_ms: float) -> Finding:
     )
 
 
+_MEASURED = "measured-"
+
+
+def is_measured_part(finding: Finding) -> bool:
+    """Whether an experiment with a part of the program found it."""
+    return finding.rule_id.startswith(_MEASURED)
+
+
 def _id_of(name: str) -> str:
     """`measured-jit-on`; of a variable without its value."""
     words = name.partition("=")[0].lower().replace(" ", "-").replace("_", "-")
-    return f"measured-{words}"
+    return f"{_MEASURED}{words}"
 
 
 def _fix(part: MeasuredPart) -> Fix:
@@ -187,16 +122,19 @@ def _location(place: str) -> Location:
     return Location(file, int(line), "")
 
 
-def _bounded(finding: Finding, at_most: Mapping[str, float]) -> Finding:
-    saving, most = finding.saving, at_most.get(finding.category)
+def bounded(
+    saving: Saving | None, category: str, measured: Measured | None
+) -> Saving | None:
+    """What is foreseen of the input is no more than what it was measured to cost."""
+    most = None if measured is None else measured.at_most.get(category)
     if saving is None or most is None or saving.high <= most:
-        return finding
+        return saving
 
     basis = (
         f"{saving.basis}; no more than the {percent(most)} that the input takes, "
         "measured here"
     )
-    return replace(finding, saving=Saving(min(saving.low, most), most, basis))
+    return Saving(min(saving.low, most), most, basis)
 
 
 def less_words(ratio: float, low: float, high: float) -> str:
