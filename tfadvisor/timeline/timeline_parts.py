@@ -305,6 +305,8 @@ class HostActivity(msgspec.Struct, frozen=True):
     """What other threads do meanwhile."""
     step_python: Intervals = EMPTY
     """Where the step's compiled program calls Python, on whatever thread."""
+    writing: Intervals = EMPTY
+    """Where an op writes a file: a checkpoint, a summary. On whatever thread."""
     batch_python: Intervals = EMPTY
     """The part of input in which the loop's own Python makes the next batch, known by
     what follows it.

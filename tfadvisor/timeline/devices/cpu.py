@@ -26,7 +26,7 @@ from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import DeviceClass, HostClass
 from tfadvisor.timeline.names.collective_events import tensorflow_collective
 from tfadvisor.timeline.names.device_events import hlo_class, is_control_flow
-from tfadvisor.timeline.names.host_events import runs_python, single_op
+from tfadvisor.timeline.names.host_events import op_computes, runs_python, single_op
 from tfadvisor.timeline.timeline_parts import Callers, Device, DeviceOps
 from tfadvisor.trace.columns import HostTrace
 from tfadvisor.vocabulary import DeviceKind
@@ -115,11 +115,15 @@ def _named(trace: HostTrace, threads: Threads) -> Int64Array:
 
 
 def _ops(threads: Threads, pipeline_work: BoolArray) -> Int64Array:
-    """Positions of TensorFlow ops that are device work on a CPU."""
+    """Positions of TensorFlow ops that are device work on a CPU: what a callback writes
+    and what feeds the step is none.
+    """
     ops = threads.everywhere(HostClass.OP, among=~pipeline_work)
     python = threads.bear(ops, runs_python)
     ops = ops[~python] if python.any() else ops
-    kernels = eager_runs(threads).kernels
+    ops = ops[threads.bear(ops, op_computes)]
+    eager = eager_runs(threads)
+    kernels = eager.kernels[threads.bear(eager.calls, op_computes)]
     kernels = kernels[~pipeline_work[kernels]]
     return np.sort(np.concatenate([ops, kernels])) if len(kernels) else ops
 

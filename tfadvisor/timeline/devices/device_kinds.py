@@ -24,7 +24,10 @@ from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import union
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass
-from tfadvisor.timeline.names.device_events import is_device_allocator
+from tfadvisor.timeline.names.device_events import (
+    allocator_in_words,
+    is_device_allocator,
+)
 from tfadvisor.timeline.names.host_events import (
     is_accelerator_thread,
     is_kernel_launch,
@@ -148,7 +151,7 @@ def proof_of_work(trace: HostTrace, threads: Threads) -> str:
     """
     for name in trace.stat(stats.ALLOCATOR_NAME).texts:
         if is_device_allocator(name):
-            return f"the allocator {name} gave out memory"
+            return f"the allocator {allocator_in_words(name)} gave out memory"
     for thread in threads.threads:
         if is_accelerator_thread(thread.name):
             return f"the thread {thread.name.split('/')[0]} ran"

@@ -4,7 +4,7 @@ that it may wait for.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -39,6 +39,7 @@ from tfadvisor.timeline.names.frames import waits_for_others
 from tfadvisor.timeline.names.host_events import (
     is_eager_function,
     is_python_op,
+    op_writes,
     reads_array,
     runs_python,
 )
@@ -90,9 +91,10 @@ def host_activity(
     be waiting for.
     """
     pending = _pending(threads, steps.thread, pipeline)
-    step_python = _step_python(threads, pipeline)
+    step_python = _of_step(threads, pipeline, runs_python)
+    writing = _of_step(threads, pipeline, op_writes)
     if steps.thread < 0:
-        return HostActivity(pending=pending, step_python=step_python)
+        return HostActivity(pending=pending, step_python=step_python, writing=writing)
     made = made_batches(threads, steps)
     thread = threads.threads[steps.thread]
     serves = serves_requests(called_functions(threads))
@@ -139,6 +141,7 @@ def host_activity(
         present=present,
         pending=pending,
         step_python=step_python,
+        writing=writing,
         batch_python=batch_python,
         eager=eager_dispatch(threads, thread, between_ops),
         eager_elsewhere=eager_elsewhere(threads, steps),
@@ -344,11 +347,15 @@ def _pending(
     )
 
 
-def _step_python(threads: Threads, pipeline: BoolArray) -> Intervals:
-    """Where a compiled step calls Python, on any thread."""
-    python = threads.named(runs_python)
-    python = python[~pipeline[python]]
-    return union(threads.start[python], threads.end[python])
+def _of_step(
+    threads: Threads, pipeline: BoolArray, wanted: Callable[[str], bool]
+) -> Intervals:
+    """Where events of a wanted name run that are no work of the input pipeline, on any
+    thread.
+    """
+    found = threads.named(wanted)
+    found = found[~pipeline[found]]
+    return union(threads.start[found], threads.end[found])
 
 
 def host_classes_of_time(activity: HostActivity) -> Mapping[TimeClass, Intervals]:
@@ -358,8 +365,8 @@ def host_classes_of_time(activity: HostActivity) -> Mapping[TimeClass, Intervals
 
     Host or dispatch time during which the input pipeline runs Python is input: Python's
     lock lets only one of the two run, and the driving thread is the one that waits.
-    Python that the compiled step calls is host work, whoever runs it. Host time during
-    which another thread runs the step op by op is dispatch. What a wait for other
+    Python that the compiled step calls, and an op that writes a file, are host work,
+    whoever runs them. Host time during which another thread runs the step op by op is dispatch. What a wait for other
     threads of the program waits for is the program's own work, whatever they do, unless
     they compile, dispatch or load; a server waits for requests.
     """
@@ -371,7 +378,7 @@ def host_classes_of_time(activity: HostActivity) -> Mapping[TimeClass, Intervals
         difference(activity.wait_for_threads, elsewhere),
     )
     called = difference(
-        activity.step_python,
+        union_of(activity.step_python, activity.writing),
         union_of(activity.compile, activity.input),
     )
     launch = difference(activity.launch, called)

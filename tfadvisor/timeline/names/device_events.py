@@ -448,10 +448,12 @@ ALLOCATOR_EVENTS = (ALLOCATION, "MemoryDeallocation")
 _HOST_ALLOCATORS = ("cpu", "mklcpu", "host", "pinned", "gpu_host")
 """Parts of the names of allocators of the host's memory."""
 _DEVICE_ALLOCATOR = re.compile(
-    r"^(?:GPU_\d+_bfc|GPU_\d+\b|gpu_async_\d+|cuda_malloc_async|TPU_\d+)",
+    r"^(?:[G\0]PU_\d+_bfc|GPU_\d+\b|gpu_async_\d+|cuda_malloc_async|TPU_\d+)",
     re.IGNORECASE,
 )
-"""Names of allocators of an accelerator's memory: `gpu_host_bfc` is none."""
+"""Names of allocators of an accelerator's memory: `gpu_host_bfc` is none. TensorFlow for
+Windows writes `GPU_0_bfc` with a zero byte in place of its first letter.
+"""
 
 
 def is_host_allocator(name: str) -> bool:
@@ -464,3 +466,8 @@ def is_device_allocator(name: str) -> bool:
     was used: `GPU_0_bfc`.
     """
     return _DEVICE_ALLOCATOR.match(name) is not None
+
+
+def allocator_in_words(name: str) -> str:
+    """An allocator's name with the first letter that TensorFlow for Windows loses."""
+    return "G" + name[1:] if name.startswith("\0") else name

@@ -28,8 +28,10 @@ from tfadvisor.timeline.names.op_path import without_numbers
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-_ACCELERATOR_THREADS = ("tf_GPU_Event_Manager",)
-"""Threads of TensorFlow that wait for a GPU's events."""
+_ACCELERATOR_THREAD = re.compile(r"tf_\w*Event_Manager")
+"""Threads of TensorFlow that wait for a GPU's events: `tf_GPU_Event_Manager`, in some
+releases `tf_Device_Event_Manager`.
+"""
 PYTHON_OPS = frozenset({"PyFunc", "PyFuncStateless", "EagerPyFunc"})
 """TensorFlow ops that run a Python function and hold Python's lock meanwhile."""
 
@@ -50,6 +52,10 @@ _WRITING_OPS = frozenset(
     """.split()
 )
 """TensorFlow ops that write a checkpoint, a summary or another file."""
+_PIPELINE_OPS = ("Dataset", "Iterator", "IteratorHandle")
+"""Ends of the types of ops that make, hand over or delete a tf.data pipeline:
+`TensorSliceDataset`, `AnonymousIteratorV2`, `MakeIterator`.
+"""
 _STATE_OPS = _WRITING_OPS | frozenset(
     """
         ReadVariableOp AssignVariableOp VarHandleOp VarIsInitializedOp RestoreV2 Restore
@@ -292,6 +298,26 @@ def keeps_state(name: str) -> bool:
     return name.startswith(_EAGER_OP) and name.removeprefix(_EAGER_OP) in _STATE_OPS
 
 
+def op_writes(name: str) -> bool:
+    """Whether an op writes a checkpoint, a summary or another file, whoever runs it:
+    its kernel, or the eager runtime's call.
+    """
+    return _op_run(name) in _WRITING_OPS
+
+
+def op_computes(name: str) -> bool:
+    """Whether an op may be part of what a step computes: none that writes a file or
+    builds an input pipeline is, whoever runs it.
+    """
+    op = _op_run(name)
+    return op not in _WRITING_OPS and not _unversioned(op).endswith(_PIPELINE_OPS)
+
+
+def _op_run(name: str) -> str:
+    """`FlushSummaryWriter` of its kernel's name or of the eager runtime's call."""
+    return op_type(name) or name.removeprefix(_EAGER_OP)
+
+
 def makes_dataset(name: str) -> bool:
     """Whether Python makes a tf.data dataset here."""
     return name.startswith(_EAGER_OP) and _unversioned(name).endswith("Dataset")
@@ -517,4 +543,4 @@ def is_accelerator_thread(name: str) -> bool:
     """Whether a thread of this name exists only beside a GPU that is used, whether or
     not its work was recorded.
     """
-    return name.startswith(_ACCELERATOR_THREADS)
+    return _ACCELERATOR_THREAD.match(name) is not None

@@ -287,3 +287,25 @@ def test_candidates_that_the_compiler_tries_are_no_lost_runs() -> None:
             )
 
     assert builder.measure().value("lost_runs_fraction") == 0
+
+
+@pytest.mark.parametrize(
+    "thread", ["tf_GPU_Event_Manager/7", "tf_Device_Event_Manager"]
+)
+def test_threads_that_wait_for_a_gpu_prove_one_in_every_release(thread: str) -> None:
+    report = a_step_on_the_host().thread(thread).call("poll", 10, 12).report()
+
+    assert f"the thread {thread.partition('/')[0]} ran" in report.verdict.summary
+
+
+def test_an_allocator_that_lost_its_first_letter_proves_a_gpu() -> None:
+    """TensorFlow for Windows writes a zero byte in place of the G."""
+    windows = {**ALLOCATED, "allocator_name": "\0PU_0_bfc"}
+    report = (
+        a_step_on_the_host()
+        .thread("tf_Compute/2")
+        .call("MemoryAllocation", 30, 30, **windows)
+        .report()
+    )
+
+    assert "the allocator GPU_0_bfc gave out memory" in report.verdict.summary
