@@ -15,7 +15,7 @@ from tfadvisor.errors import UsageError
 from tfadvisor.timeline.host.dispatches import driving_thread, outermost
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Int64Array
-from tfadvisor.timeline.names.classes import HostClass
+from tfadvisor.timeline.names.classes import DeviceClass, HostClass
 from tfadvisor.timeline.names.frames import frame_place
 from tfadvisor.timeline.names.host_events import called_function
 from tfadvisor.timeline.names.program_calls import jitted_function
@@ -46,7 +46,7 @@ from tfadvisor.trace.columns import HostTrace, session_start_ns
 from tfadvisor.trace.runs import host_of
 from tfadvisor.trace.samples import Samples, read_samples
 from tfadvisor.units import PS_PER_MS, number_of
-from tfadvisor.vocabulary import TimeClass
+from tfadvisor.vocabulary import DeviceKind, TimeClass
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -56,6 +56,10 @@ _COMPILING_SHARE = 0.2
 _WORTH_A_WINDOW = 0.02
 """Device events that span less of the trace than this are no run to judge: two kernels
 of 2 µs in a trace of 8 ms.
+"""
+_LAG = 0.1
+"""A device that still works on a step for so much of a step's length after the host has
+begun the next one is behind the host, where it pauses for no longer.
 """
 _WARM_UP_FACTOR = 1.5
 _ENOUGH_FOR_WARM_UP = 4
@@ -255,35 +259,46 @@ def _periods(
 
 
 def placed_on_device(steps: Steps, devices: Sequence[Device]) -> Steps:
-    """The steps where the device ran them, when the host ran more than a step ahead;
-    else unchanged.
+    """The steps where the device ran them, when it runs behind the host; else
+    unchanged.
 
     A host that only dispatches is done with its steps long before the device. Each step
-    then begins with the first device event that was launched in it. Where the trace
+    then begins with the first event that was launched in it on the stream that computes
+    most: a copy on a stream of its own may run at any time. Where the trace
     ends before the device has begun the last ones, those are no steps of this trace,
     and the one before them may be cut. A program of an op or two, such as the next
     random key, may run at once while the step before it is still queued: then the
     program that takes most of the time tells where a step begins.
     """
-    launched = [d for d in devices if len(d.ops)]
+    launched = [device for device in devices if len(device.ops)]
     if len(steps) < 2 or not launched:
         return steps
     return (
-        _placed(steps, [_launched(d) for d in launched])
+        _placed(steps, [_launched(one, _on_busiest_stream(one)) for one in launched])
         or _placed(steps, _of_longest_program(launched))
         or steps
     )
 
 
+def _on_busiest_stream(device: Device) -> npt.NDArray[np.bool_]:
+    """Which events run on the stream of a GPU that computes most; all where none
+    computes, and on other devices, whose work has no order by streams.
+    """
+    ops = device.ops
+    computes = ops.kind == DeviceClass.COMPUTE.value
+    if device.kind is not DeviceKind.GPU or not computes.any():
+        return np.ones(len(ops), np.bool_)
+    streams, of = np.unique(ops.stream[computes], return_inverse=True)
+    time = np.bincount(of, (ops.end - ops.start)[computes])
+    return np.asarray(ops.stream == streams[int(time.argmax())], np.bool_)
+
+
 def _launched(
-    device: Device,
-    wanted: npt.NDArray[np.bool_] | None = None,
+    device: Device, wanted: npt.NDArray[np.bool_]
 ) -> tuple[Int64Array, Int64Array, Int64Array]:
-    """(launch, start, end) of a device's events, or of those wanted."""
-    columns = device.ops.launch_start, device.ops.start, device.ops.end
-    if wanted is None:
-        return columns
-    return (columns[0][wanted], columns[1][wanted], columns[2][wanted])
+    """(launch, start, end) of those of a device's events that are wanted."""
+    ops = device.ops
+    return ops.launch_start[wanted], ops.start[wanted], ops.end[wanted]
 
 
 def _of_longest_program(
@@ -309,31 +324,20 @@ def _placed(
     steps: Steps,
     launched: Sequence[tuple[Int64Array, Int64Array, Int64Array]],
 ) -> Steps | None:
-    """None where these events do not run more than a step behind the host."""
+    """None where these events do not run behind the host."""
     if not launched:
         return None
-    call, start, end = (
-        column[0] if len(column) == 1 else np.concatenate(column)
-        for column in zip(*launched, strict=True)
-    )
-    index = reached(steps.starts, call) - 1
-    keep = (call >= 0) & (index >= 0) & (call < steps.ends[np.maximum(index, 0)])
-    begins = np.full(len(steps), np.iinfo(np.int64).max)
-    finishes = np.full(len(steps), -1, np.int64)
-    np.minimum.at(begins, index[keep], start[keep])
-    np.maximum.at(finishes, index[keep], end[keep])
+    begins, finishes, busy = _on_device(steps, launched)
     run = leading(finishes >= 0)
     if run < 2:
         return None
     begins = begins[:run]
     finishes = finishes[:run]
     lost = len(steps) - run
-    ahead = begins[:-1] >= steps.starts[1:run]
-    if ahead.mean() <= 0.5 or (np.diff(begins) <= 0).any():
+    behind = _behind(steps.starts[:run], begins, finishes, busy[:run])
+    if not behind or (np.diff(begins) <= 0).any():
         return None
-    about = (
-        f"{steps.about}{Steps.WHERE_THE_DEVICE_RAN}: the host is more than a step ahead"
-    )
+    about = f"{steps.about}{Steps.WHERE_THE_DEVICE_RAN}: {behind}"
     if lost:
         about += f", and the trace ends before the device begins {lost} more"
     following = np.append(begins[1:], finishes[-1:])
@@ -351,6 +355,46 @@ def _placed(
     if lost:
         return replace(placed, kinds=(*placed.kinds[:-1], StepKind.CUT_OFF))
     return placed
+
+
+def _on_device(
+    steps: Steps, launched: Sequence[tuple[Int64Array, Int64Array, Int64Array]]
+) -> tuple[Int64Array, Int64Array, Int64Array]:
+    """(when the work that each step launched begins, the largest integer where it
+    launched none; when it ends, then -1; for how long it runs, a device).
+    """
+    call, start, end = (
+        column[0] if len(column) == 1 else np.concatenate(column)
+        for column in zip(*launched, strict=True)
+    )
+    index = reached(steps.starts, call) - 1
+    keep = (call >= 0) & (index >= 0) & (call < steps.ends[np.maximum(index, 0)])
+    begins = np.full(len(steps), np.iinfo(np.int64).max)
+    finishes = np.full(len(steps), -1, np.int64)
+    np.minimum.at(begins, index[keep], start[keep])
+    np.maximum.at(finishes, index[keep], end[keep])
+    busy = np.zeros(len(steps), np.int64)
+    np.add.at(busy, index[keep], (end - start)[keep])
+    return begins, finishes, busy // len(launched)
+
+
+def _behind(
+    starts: Int64Array, begins: Int64Array, finishes: Int64Array, busy: Int64Array
+) -> str:
+    """How far most steps run behind the host, in words; "" where they keep up with it.
+
+    A device is behind where it still works on a step when the host is in the next one,
+    and works without a pause, within steps and between them: it waits for no launch.
+    """
+    if (begins[:-1] >= starts[1:]).mean() > 0.5:
+        return "the host is more than a step ahead"
+    typical = float(median(np.diff(starts)))
+    late = finishes[:-1] - starts[1:] >= _LAG * typical
+    follows = np.abs(begins[1:] - finishes[:-1]) <= _SMALL_GAP * typical
+    works = (busy >= (1 - _LAG) * (finishes - begins))[:-1]
+    if (late & follows & works).mean() > 0.5:
+        return "it runs behind the host"
+    return ""
 
 
 def _whole_trace(

@@ -509,3 +509,51 @@ def test_a_trace_without_any_event_is_an_empty_step() -> None:
     steps = trace().empty_device("GPU:0").timeline().steps
 
     assert ((steps.starts / PS).tolist(), periods(steps)) == ([0], [0])
+
+
+def a_lagging_device(lag: float, kernels: int = 10) -> TraceBuilder:
+    """Six steps of 100 µs that the device works through without a pause, behind a host
+    whose own steps take 70 or 130 µs by turns.
+    """
+    builder = trace()
+    for index in range(6):
+        at = 100.0 * index + (30 if index % 2 else 0)
+        builder.step(at, at + 60)
+        for one in range(kernels):
+            begin = 100.0 * index + lag + one * 100 / kernels
+            end = begin + 100 / kernels
+            launched = (at + 1 + one / 10, at + 1.05 + one / 10)
+            builder.kernel("GPU:0", f"k{one}", begin, end, launched=launched)
+    return builder
+
+
+@pytest.mark.parametrize("lag", [50.0, 100.0, 330.0])
+def test_steps_are_the_devices_own_work_however_far_behind_it_is(lag: float) -> None:
+    steps = a_lagging_device(lag).timeline().steps
+
+    assert periods(steps) == [100] * 6
+    assert int(steps.starts[0]) == lag * PS
+
+
+def test_a_copy_on_its_own_stream_does_not_say_where_a_step_begins() -> None:
+    """It runs at once, while the step before it is still computed."""
+    builder = a_lagging_device(lag=50.0)
+    for index in range(6):
+        at = 100.0 * index + (30 if index % 2 else 0)
+        builder.copy("GPU:0", "H2D", at + 1, at + 3)
+
+    assert periods(builder.timeline().steps) == [100] * 6
+
+
+def test_a_device_that_pauses_for_launches_keeps_the_hosts_steps() -> None:
+    """Every step ends 20 µs into the host's next one, and half of it is pauses."""
+    builder = trace()
+    for index in range(6):
+        at = 100.0 * index
+        builder.step(at, at + 90)
+        for one in range(10):
+            begin = at + 20 + 10 * one
+            launched = (begin - 2, begin - 1)
+            builder.kernel("GPU:0", f"k{one}", begin, begin + 5, launched=launched)
+
+    assert "where the device ran them" not in builder.timeline().steps.about
