@@ -16,6 +16,10 @@ WORTH_NAMING = 0.15
 LOSSES = ("input", "host", "launch", "compile", "transfer", "collective")
 """Classes of time in which the devices do not compute, and that have a name."""
 _WORKS = ("compute", "collective", "transfer")
+_ON_DEVICES = ("collective", "transfer")
+"""Losses that the devices' own events show. The program runs them in every step, so few
+steps show them as well as many, unlike what the host does once.
+"""
 _RUNS = 0.02
 """Devices that work for less than this share of a trace without steps ran no program
 that could be judged, unless compiling explains nearly all of it.
@@ -178,9 +182,10 @@ class _Time(msgspec.Struct, frozen=True):
     def bound_by(self, metrics: Metrics) -> Cause:
         """What takes most of the time."""
         top = self._top
+        if is_few(metrics) and self.losses[top] < self.works:
+            top = max(_ON_DEVICES, key=lambda name: self.losses[name])
         largest = self.losses[top]
-        recurs = not is_few(metrics) or largest >= self.works
-        if largest >= WORTH_NAMING and largest >= self.idle and recurs:
+        if largest >= WORTH_NAMING and largest >= self.idle:
             return self._as(Kind.LOSS, top, largest)
         if self.idle > max(self.compute, WORTH_NAMING):
             return self._as(Kind.IDLE, "unknown", self.idle)

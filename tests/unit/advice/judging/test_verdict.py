@@ -868,3 +868,22 @@ def test_ops_of_a_cpu_may_be_short() -> None:
         tiny_kernel_fraction=0.9,
         kernels_per_step=5000.0,
     ).healthy
+
+
+@pytest.mark.parametrize("steps", [1, 2, 8])
+@pytest.mark.parametrize("loss", ["collective", "transfer"])
+def test_what_devices_do_needs_no_second_step_to_be_the_verdict(
+    loss: str, steps: float
+) -> None:
+    """48% of the step in events of the devices, beside 52% compute."""
+    found = verdict({loss: 0.48, "compute": 0.52}, steps_counted=steps)
+
+    assert (found.bottleneck, found.fraction) == (loss, 0.48)
+
+
+def test_what_devices_do_is_the_verdict_of_few_steps_beside_a_larger_loss_of_the_host() -> (
+    None
+):
+    found = verdict({"launch": 0.3, "collective": 0.2, "compute": 0.5}, steps_counted=2)
+
+    assert (found.bottleneck, found.fraction) == ("collective", 0.2)
