@@ -205,7 +205,7 @@ def _use(
 ) -> _Use:
     if one.op in between_products:
         return _Use.BETWEEN_PRODUCTS
-    if one.kind is CollectiveKind.SEND_RECV and (
+    if _is_permute(one) and (
         network != "used" or one.op.startswith("collective-permute")
     ):
         return _Use.PERMUTE
@@ -215,6 +215,13 @@ def _use(
     if gathers and one.op and one.repeats >= _IN_A_LOOP:
         return _Use.WEIGHTS
     return _Use.REST
+
+
+def _is_permute(one: _Label) -> bool:
+    """Whether an op says that it sends to a neighbour. NCCL runs all-to-alls and
+    permutes alike as SendRecv, so the kernel alone does not tell.
+    """
+    return one.kind is CollectiveKind.SEND_RECV and bool(one.op)
 
 
 def _exposed_for(question: Question, use: _Use) -> float:
@@ -326,12 +333,22 @@ def collective_dtype(question: Question) -> str:
 @fact
 def exposed_collective_kind(question: Question) -> str:
     """The kind of collective with the most exposed time: `all-reduce`, `all-gather`,
-    `reduce-scatter`, `all-to-all`, `broadcast`, `send-recv`, `barrier` or `other`.
+    `reduce-scatter`, `all-to-all`, `broadcast`, `send-recv`, `barrier` or `other`;
+    `exchange` where only a kernel called SendRecv is known, which may be any of several.
     """
-    exposed = added_up((one.kind.value, one.exposed_ps) for one in _labels(question))
+    exposed = added_up((_in_words(one), one.exposed_ps) for one in _labels(question))
     if not any(exposed.values()):
         raise MetricAbsent("computation hides every collective")
     return max(exposed, key=lambda kind: exposed[kind])
+
+
+_EXCHANGE = "exchange"
+
+
+def _in_words(one: _Label) -> str:
+    if one.kind is CollectiveKind.SEND_RECV and not _is_permute(one):
+        return _EXCHANGE
+    return one.kind.value
 
 
 _TURNS = 4
@@ -340,15 +357,16 @@ times, and other recordings once.
 """
 _CAUSES = {
     CollectiveKind.BARRIER.value: "barrier",
-    CollectiveKind.ALL_TO_ALL.value: "exchange",
-    CollectiveKind.ALL_GATHER.value: "exchange",
+    CollectiveKind.ALL_TO_ALL.value: _EXCHANGE,
+    CollectiveKind.ALL_GATHER.value: _EXCHANGE,
+    _EXCHANGE: _EXCHANGE,
 }
 
 
 @fact
 def communication_cause(question: Question) -> str:
     """Why devices only communicate, by the kind with the most exposed time: `barrier`;
-    `exchange` (all-to-all or all-gather); `slices` where hosts send between slices of
+    `exchange` (all-to-all, all-gather, or a SendRecv that no op names); `slices` where hosts send between slices of
     TPUs; `loop` where the same all-reduce runs four times a step or more; else `other`,
     as sums of gradients are.
     """

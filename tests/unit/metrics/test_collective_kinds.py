@@ -49,7 +49,7 @@ def test_each_kind_has_its_part_of_what_is_exposed() -> None:
     metrics = two_gpus(
         ("ncclDevKernel_AllReduce_Sum_f32_RING_LL", "", 0, 20),
         ("ncclDevKernel_AllGather_RING_LL", "", 30, 40),
-        ("ncclDevKernel_SendRecv", "", 50, 60),
+        ("ncclDevKernel_SendRecv", "send.1", 50, 60),
     ).measure()
 
     assert metrics.value("exposed_transfer_fraction") == approx(0.4)
