@@ -22,16 +22,23 @@ _LIGHT = (
     "html[theme=light] .tfadvisor",
     "body.vscode-light .tfadvisor",
 )
-_STYLE = """\
-.tfadvisor{color:inherit;font:13px/1.45 system-ui,sans-serif;max-width:60rem}
-.tfadvisor h4{margin:.2em 0;font-size:15px}.tfadvisor p{margin:.2em 0}
-.tfadvisor .quiet{opacity:.75}.tfadvisor .bar{display:flex;height:14px;margin:.5em 0;border-radius:3px;overflow:hidden}
-.tfadvisor .key{display:inline-block;width:.8em;height:.8em;border-radius:2px;margin:0 .3em 0 .8em}
-.tfadvisor .table-frame{overflow-x:auto}
-.tfadvisor table{border-collapse:collapse;margin:.4em 0}.tfadvisor td,.tfadvisor th{text-align:left;padding:2px 10px 2px 0;
-border:0;border-bottom:1px solid rgba(128,128,128,.35);background:none;color:inherit;vertical-align:top}
-.tfadvisor pre{background:rgba(128,128,128,.15);color:inherit;padding:6px 8px;overflow-x:auto;white-space:pre}
-.tfadvisor summary{cursor:pointer}"""
+_STYLE = (
+    ".tfadvisor{color:inherit;font:13px/1.45 system-ui,sans-serif;"
+    "max-width:60rem}\n"
+    ".tfadvisor h4{margin:.2em 0;font-size:15px}.tfadvisor p{margin:.2em 0}\n"
+    ".tfadvisor .quiet{opacity:.75}.tfadvisor .bar{display:flex;height:14px;"
+    "margin:.5em 0;border-radius:3px;overflow:hidden}\n"
+    ".tfadvisor .key{display:inline-block;width:.8em;height:.8em;"
+    "border-radius:2px;margin:0 .3em 0 .8em}\n"
+    ".tfadvisor .table-frame{overflow-x:auto}\n"
+    ".tfadvisor table{border-collapse:collapse;margin:.4em 0}"
+    ".tfadvisor td,.tfadvisor th{text-align:left;padding:2px 10px 2px 0;\n"
+    "border:0;border-bottom:1px solid rgba(128,128,128,.35);background:none;"
+    "color:inherit;vertical-align:top}\n"
+    ".tfadvisor pre{background:rgba(128,128,128,.15);color:inherit;"
+    "padding:6px 8px;overflow-x:auto;white-space:pre}\n"
+    ".tfadvisor summary{cursor:pointer}"
+)
 
 _CODE = re.compile("`([^`]+)`")
 

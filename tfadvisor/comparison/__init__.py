@@ -1,5 +1,5 @@
-"""Two runs side by side, and the gate that judges a change. `gate`, `baseline` and `ledger` are
-doors of their own.
+"""Two runs side by side, and the gate that judges a change. `gate`, `baseline` and
+`ledger` are doors of their own.
 """
 
 from __future__ import annotations

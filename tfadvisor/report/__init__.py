@@ -1,5 +1,5 @@
-"""The report: how outcomes become it, and every form of it. `report.forms` has a face of its
-own, and `report.assembly` is for the chain in `analysis` alone.
+"""The report: how outcomes become it, and every form of it. `report.forms` has a face
+of its own, and `report.assembly` is for the chain in `analysis` alone.
 """
 
 from __future__ import annotations

@@ -55,13 +55,9 @@ def _devices(report: Report) -> str:
         ("copying", "more with copies alone"),
         ("silent", "more without events"),
     ):
-        count = (
-            report.metrics[f"{name}_accelerators"].value
-            if f"{name}_accelerators" in report.metrics
-            else None
-        )
-        if parts and count:
-            parts.append(f"{count:.0f} {words}")
+        metric = report.metrics.get(f"{name}_accelerators")
+        if parts and metric is not None and metric.value:
+            parts.append(f"{metric.value:.0f} {words}")
     return ", ".join(parts) or "no device work"
 
 
@@ -80,11 +76,10 @@ def steps_line(report: Report) -> str:
     if steps.set_aside:
         reasons = ", ".join(sorted({step.reason for step in steps.set_aside}))
         aside = f"; {len(steps.set_aside)} set aside ({reasons})"
-    sure = (
-        ""
-        if steps.source == "marker"
-        else f", inferred, confidence {percent(steps.confidence)}"
-    )
+    if steps.source == "marker":
+        sure = ""
+    else:
+        sure = f", inferred, confidence {percent(steps.confidence)}"
     number = f"{steps.count} steps" if steps.count != 1 else "1 step"
     number += (
         f" on each of {len(report.run.hosts)} hosts"
@@ -117,12 +112,11 @@ def saving_words(saving: Saving | None) -> str:
     """`38–77% of step time`; empty when a finding saves nothing on its own."""
     if saving is None or saving.high <= 0:
         return ""
-    low, high = percent(saving.low), percent(saving.high)
-    return (
-        f"up to {high} of step time"
-        if low == high
-        else f"{low.removesuffix('%')}–{high} of step time"
-    )
+    low = percent(saving.low)
+    high = percent(saving.high)
+    if low == high:
+        return f"up to {high} of step time"
+    return f"{low.removesuffix('%')}–{high} of step time"
 
 
 class PlanLine(msgspec.Struct, frozen=True):
@@ -146,11 +140,10 @@ def plan_lines(report: Report) -> tuple[PlanLine, ...]:
         return ()
     titles = {one.rule_id: one.title for one in report.findings}
     worth = [one for one in plan.changes if one.worth]
-    step = (
-        report.steps.time_ms.median
-        if report.steps.time_ms and report.steps.source != "whole-trace"
-        else None
-    )
+    if report.steps.time_ms and report.steps.source != "whole-trace":
+        step = report.steps.time_ms.median
+    else:
+        step = None
     lines = tuple(
         PlanLine(
             one.rule_id,
@@ -171,28 +164,26 @@ def plan_end(report: Report) -> str:
     if isinstance(plan, msgspec.UnsetType):
         return ""
     left = sum(not one.worth for one in plan.changes)
-    return (
-        "Stop here: "
-        f"{'the other finding saves' if left == 1 else f'the {left} other findings save'} "
-        "hardly anything."
-        if left
-        else ""
-    )
+    if not left:
+        return ""
+    others = f"the {left} other findings save"
+    if left == 1:
+        others = "the other finding saves"
+    return f"Stop here: {others} hardly anything."
 
 
 def _remains(change: PlanStep, step_ms: float | None) -> str:
     """`38–77% of the step`, with a known step `1.2–2.4 ms`."""
     if step_ms is None:
         return f"{_range(change.remains_low, change.remains_high)} of the step"
-    low, high = (
-        duration(change.remains_low * step_ms),
-        duration(change.remains_high * step_ms),
-    )
+    low = duration(change.remains_low * step_ms)
+    high = duration(change.remains_high * step_ms)
     return low if low == high else f"{low} to {high}"
 
 
 def _range(low: float, high: float) -> str:
-    first, last = percent(low), percent(high)
+    first = percent(low)
+    last = percent(high)
     return last if first == last else f"{first.removesuffix('%')}–{last}"
 
 
@@ -209,9 +200,10 @@ def evidence_words(evidence: Evidence) -> str:
 
 def location_words(location: Location) -> str:
     """`train.py:41 in load_batch`, as the trace names it."""
-    place = (
-        location.file if location.line is None else f"{location.file}:{location.line}"
-    )
+    if location.line is None:
+        place = location.file
+    else:
+        place = f"{location.file}:{location.line}"
     return f"{place} in {location.op}" if location.op else place
 
 
@@ -237,9 +229,9 @@ def questions(report: Report) -> list[Finding]:
 
 def takes_words(finding: Finding) -> str:
     """`takes 12% of the step`; empty where the trace gives no share."""
-    return (
-        "" if finding.takes is None else f"takes {percent(finding.takes)} of the step"
-    )
+    if finding.takes is None:
+        return ""
+    return f"takes {percent(finding.takes)} of the step"
 
 
 def worth_words(finding: Finding) -> str:
@@ -247,7 +239,8 @@ def worth_words(finding: Finding) -> str:
     step`, and both where more goes than it takes; of what only a guide stands behind
     `documented, takes 12% of the step`. Empty where none is known.
     """
-    saving, takes = finding.saving, finding.takes
+    saving = finding.saving
+    takes = finding.takes
     taken = takes_words(finding)
     if finding.is_documented:
         return f"documented, {taken}" if taken else "documented"
@@ -276,16 +269,13 @@ def shares(report: Report) -> list[tuple[str, float]]:
 
 def nothing_to_change(report: Report) -> str:
     """What stands where findings would."""
-    found = (
-        "Found nothing to change."
-        if report.verdict.healthy
-        else "No rule names a change for this run."
-    )
-    return (
-        f"{found} Where the step goes, above, names what takes its time."
-        if report.attribution
-        else found
-    )
+    if report.verdict.healthy:
+        found = "Found nothing to change."
+    else:
+        found = "No rule names a change for this run."
+    if report.attribution:
+        return f"{found} Where the step goes, above, names what takes its time."
+    return found
 
 
 class TimeLine(msgspec.Struct, frozen=True):
@@ -307,7 +297,10 @@ _LEAST_WORDS = 16
 """Characters that stay before a place."""
 
 
-def time_lines(report: Report, most: int) -> tuple[TimeLine, ...]:
+def time_lines(
+    report: Report,
+    most: int,
+) -> tuple[TimeLine, ...]:
     """The activities that take most of the step, whatever their class; empty without
     steps.
     """
@@ -323,7 +316,8 @@ def time_lines(report: Report, most: int) -> tuple[TimeLine, ...]:
 
 def time_line(kind: str, one: ActivityTime) -> TimeLine:
     """`host 90% 6.10 ms save (train.py:42), most of it dump (pickle.py:12)`."""
-    words, place = one.activity, place_of_time(one)
+    words = one.activity
+    place = place_of_time(one)
     if (
         one.parts
         and one.parts[0].activity != OTHER
@@ -347,8 +341,9 @@ _HAS_CAUSE = 0.03
 
 
 def cause_words(one: ActivityTime) -> str:
-    """`converting Python values one by one 56% (32,768 × _dtype_and_weaktype a step)`, and
-    in which steps, where these are not all of them; "" where nothing inside is known.
+    """`converting Python values one by one 56% (32,768 × _dtype_and_weaktype a step)`,
+    and in which steps, where these are not all of them; "" where nothing inside is
+    known.
     """
     cause = one.cause
     if isinstance(cause, msgspec.UnsetType):
@@ -389,7 +384,8 @@ def fitted(words: str, room: int) -> str:
     """Words in so many characters; the place in parentheses at their end is never cut,
     so that its line can be read.
     """
-    start, place = words.rfind(" ("), ""
+    start = words.rfind(" (")
+    place = ""
     if words.endswith(")") and start > 0 and len(words) - start < room - _LEAST_WORDS:
         words, place = words[:start], words[start:]
     return cut(words, room - len(place)) + place
@@ -400,11 +396,9 @@ def place_of_time(one: ActivityTime | PlacedTime) -> str:
     place = next(iter(one.places), None)
     if place is None:
         return ""
-    return (
-        f"{place.file}:{place.line}"
-        if place.file and place.line is not None
-        else place.file
-    )
+    if place.file and place.line is not None:
+        return f"{place.file}:{place.line}"
+    return place.file
 
 
 def bar_note(report: Report) -> str:

@@ -1,5 +1,5 @@
-"""Reports for other programs: TensorBoard, which finds its plugin by an entry point, agents,
-Perfetto, XLA.
+"""Reports for other programs: TensorBoard, which finds its plugin by an entry point,
+agents, Perfetto, XLA.
 """
 
 from __future__ import annotations

@@ -58,8 +58,8 @@ def assemble(
     evidence: Evidence = NOTHING_MORE,
     source: ProgramSource | None = None,
 ) -> Report:
-    """The report of one run, by these rules and by what is known beside the trace. source:
-    the program's files, where they are given.
+    """The report of one run, by these rules and by what is known beside the trace.
+    source: the program's files, where they are given.
     """
     breakdown = breakdown_of(run)
     attributed, no_attribution = attribution(run, source)
@@ -112,7 +112,11 @@ def _verdict(
     ]
     largest = _asked(findings) or _twice(metrics) or _largest(run, breakdown["compute"])
     outside = (one for one in findings if one.rule_id == BETWEEN_TURNS)
-    seen = Seen(_idle_in(attributed), largest, next(outside, None))
+    seen = Seen(
+        _idle_in(attributed),
+        largest,
+        next(outside, None),
+    )
     return verdict_of(cause, breakdown, metrics, in_steps, seen)
 
 
@@ -124,7 +128,9 @@ def _about_the_capture(findings: Sequence[Finding]) -> Iterator[CaptureNote]:
 
 
 def _broken(
-    catalogue: Catalogue, ranking: Ranking, metrics: Metrics
+    catalogue: Catalogue,
+    ranking: Ranking,
+    metrics: Metrics,
 ) -> tuple[Broken, ...]:
     files = (Broken(error.file, str(error)) for error in catalogue.broken)
     numbers = (Broken(name, reason) for name, reason in metrics.broken())
@@ -137,11 +143,9 @@ def _idle_in(attributed: Sequence[ClassTime]) -> str | None:
         if one.kind == TimeClass.IDLE.label and not one.parts[0].activity.startswith(
             (NOT_RECORDED, OTHER)
         ):
-            return (
-                one.parts[0].activity
-                if one.parts[0].fraction >= one.fraction / 2
-                else None
-            )
+            if one.parts[0].fraction >= one.fraction / 2:
+                return one.parts[0].activity
+            return None
     return None
 
 
@@ -185,11 +189,9 @@ def _twice(metrics: Metrics) -> str | None:
     shows.
     """
     found = metrics.fact("computed_twice")
-    return (
-        f"{found}: on the same batch jax.value_and_grad gives both"
-        if found is not None
-        else None
-    )
+    if found is not None:
+        return f"{found}: on the same batch jax.value_and_grad gives both"
+    return None
 
 
 def _largest(run: RunSummary, compute: float) -> str | None:
@@ -246,19 +248,24 @@ def _run_info(run: RunSummary) -> RunInfo:
     )
 
 
-def steps_info(run: RunSummary, listed: Sequence[HostSummary]) -> StepsInfo:
+def steps_info(
+    run: RunSummary,
+    listed: Sequence[HostSummary],
+) -> StepsInfo:
     """The steps of a run. listed: the hosts whose steps are shown."""
     weakest = min(
         (host.steps for host in run.hosts), key=lambda steps: steps.confidence
     )
     each = tuple(step for host in listed for step in _counted(host))
     left_out = len(run.hosts) - len(listed)
-    more = (
-        f"; each step is listed of {len(listed)} of {len(run.hosts):,} hosts, --host "
-        "NAME lists another's"
-        if left_out
-        else ""
-    )
+    if left_out:
+        more = (
+            f"; each step is listed of {len(listed)} of {len(run.hosts):,} hosts, "
+            "--host "
+            "NAME lists another's"
+        )
+    else:
+        more = ""
     return StepsInfo(
         count=max((int(host.steps.steady().sum()) for host in run.hosts), default=0),
         source=weakest.source.value,
@@ -331,7 +338,10 @@ def _times(run: RunSummary) -> StepTimes | None:
 _MOST = 64
 
 
-def told_hosts(run: RunSummary, metrics: Metrics) -> tuple[HostSummary, ...]:
+def told_hosts(
+    run: RunSummary,
+    metrics: Metrics,
+) -> tuple[HostSummary, ...]:
     """All of up to 64; of more the one that the others wait for, the slowest, and
     others at even distances from the first on.
     """

@@ -39,7 +39,7 @@ Line = tuple[str, int, str]
 """A file's name, a line, and the function that it is in."""
 
 
-class Sampled(msgspec.Struct, frozen=True):
+class FromSamples(msgspec.Struct, frozen=True):
     """What samples add to a trace."""
 
     corrections: tuple[Correction, ...] = ()
@@ -48,22 +48,28 @@ class Sampled(msgspec.Struct, frozen=True):
 
 
 def sampled(
-    attribution: Sequence[ClassTime], step_ms: float, samples: Samples | None
-) -> Sampled:
-    """attribution: of the recorded step, whose median length is step_ms (0 for unknown).
-    samples: None where none lie beside the trace.
+    attribution: Sequence[ClassTime],
+    step_ms: float,
+    samples: Samples | None,
+) -> FromSamples:
+    """attribution: of the recorded step, whose median length is step_ms (0 for
+    unknown). samples: None where none lie beside the trace.
     """
     if samples is None:
-        return Sampled()
+        return FromSamples()
     if samples.why:
-        return Sampled(notes=(not_sampled(samples.why),))
+        return FromSamples(notes=(not_sampled(samples.why),))
     traced = traced_of(attribution)
     ticks = ticks_of(samples, traced.shares, step_ms)
     between = between_turns_of(ticks, samples)
     found = disagreement_of(traced, ticks)
     if found is None:
-        return Sampled(between_turns=between)
-    return Sampled((found.correction,), between, (found.note,))
+        return FromSamples(between_turns=between)
+    return FromSamples(
+        (found.correction,),
+        between,
+        (found.note,),
+    )
 
 
 def not_sampled(why: str = "") -> CaptureNote:
@@ -123,7 +129,9 @@ class Ticks(msgspec.Struct, frozen=True):
 
 
 def ticks_of(
-    samples: Samples, in_steps: Container[Where], step_ms: float = 0.0
+    samples: Samples,
+    in_steps: Container[Where],
+    step_ms: float = 0.0,
 ) -> Ticks:
     """in_steps: functions that recorded steps hold."""
     outside = _outside(samples, step_ms)
@@ -144,18 +152,29 @@ def ticks_of(
     for row, count in zip(*np.unique(turns, return_counts=True), strict=True):
         if row >= 0 and ends[row]:
             between[_line_of(samples, row, is_outside=outside[row])] += int(count)
-    return Ticks(spent, between, len(turns), any(outside))
+    return Ticks(
+        spent,
+        between,
+        len(turns),
+        any(outside),
+    )
 
 
 def _ends_an_epoch(
-    place: tuple[str, int, str, str, str], in_steps: Container[Where]
+    place: tuple[str, int, str, str, str],
+    in_steps: Container[Where],
 ) -> bool:
     file, _, function, *_ = place
     where = Path(file).name, named_function(function)
     return where[1] in BETWEEN_EPOCHS and where not in in_steps
 
 
-def _line_of(samples: Samples, row: int, *, is_outside: bool) -> Line:
+def _line_of(
+    samples: Samples,
+    row: int,
+    *,
+    is_outside: bool,
+) -> Line:
     """Of the function whose loop the steps are, where the program is outside of it."""
     file, line, function = samples.places[row][:3]
     if is_outside and samples.loop is not None and samples.lines[row] > 0:
@@ -208,7 +227,10 @@ else it is another.
 """
 
 
-def _outside(samples: Samples, step_ms: float) -> list[bool]:
+def _outside(
+    samples: Samples,
+    step_ms: float,
+) -> list[bool]:
     """By place, whether it lies outside of the loop whose rounds are the steps."""
     rounds = samples.round_ms / step_ms if step_ms else 0.0
     is_the_loop = 1 / _OF_THE_LOOP < rounds < _OF_THE_LOOP
@@ -281,8 +303,10 @@ class Disagreement(msgspec.Struct, frozen=True):
             effect = "makes it look larger"
         text = (
             f"{where} takes {percent(self.traced)} of the recorded step, and "
-            f"{percent(self.sampled)} of the main thread's time by {self.ticks:,} samples "
-            f"while nothing was recorded: recording {effect}. Findings claim less for it."
+            f"{percent(self.sampled)} of the main thread's time by {self.ticks:,} "
+            "samples "
+            f"while nothing was recorded: recording {effect}. Findings claim less "
+            "for it."
         )
         return CaptureNote("samples", text, "", "")
 
@@ -294,15 +318,18 @@ def disagreement_of(traced: Traced, ticks: Ticks) -> Disagreement | None:
     count = ticks.in_steps.total()
     if count < _FEWEST_TICKS:
         return None
-    found, most = None, 0.0
+    found = None
+    most = 0.0
     sampled_functions = {where for where in ticks.in_steps if where[0]}
     for where in sorted({*traced.shares, *sampled_functions}):
         share = traced.shares.get(where, 0.0)
         seen = ticks.in_steps[where] / count
-        too_much, too_little = share - seen, seen - share - traced.unnamed
+        too_much = share - seen
+        too_little = seen - share - traced.unnamed
         beyond = max(too_much, too_little) - _error(seen, count)
         if beyond > most:
-            found, most = Disagreement(*where, share, seen, count), beyond
+            found = Disagreement(*where, share, seen, count)
+            most = beyond
     return found
 
 

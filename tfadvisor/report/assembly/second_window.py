@@ -43,7 +43,8 @@ def second_window(run: Run) -> SecondWindow | None:
         return None
     for ending, whole in ((CALLS_ENDING, True), (LINES_ENDING, False)):
         beside = (file.with_name(f"{host_of(file)}{ending}") for file in run.files)
-        if files := tuple(filter(_is_file, beside)):
+        files = tuple(filter(_is_file, beside))
+        if files:
             return SecondWindow(
                 Run(run.name, run.path, files), whole and len(files) == len(run.files)
             )
@@ -71,11 +72,11 @@ def is_judged(
     main_times: StepTimes | None,
     second_times: StepTimes | None,
 ) -> bool:
-    """Whether shares and findings come from the second window: only it tells loading from
-    other Python. main: its breakdown.
+    """Whether shares and findings come from the second window: only it tells loading
+    from other Python. main: its breakdown.
 
-    A second window of steps that are only a part of the main one's is too short for whole
-    ones.
+    A second window of steps that are only a part of the main one's is too short for
+    whole ones.
     """
     if sum(main[name] for name in _PYTHON) < _MATTERS:
         return False
@@ -84,7 +85,10 @@ def is_judged(
     return second_times.median >= _PART * main_times.median
 
 
-def places_in(fired: Fired, metrics: Metrics) -> dict[str, tuple[Location, ...]]:
+def places_in(
+    fired: Fired,
+    metrics: Metrics,
+) -> dict[str, tuple[Location, ...]]:
     """Lines of the program by rule, as a window with calls of Python functions names
     them.
     """
@@ -93,14 +97,17 @@ def places_in(fired: Fired, metrics: Metrics) -> dict[str, tuple[Location, ...]]
 
 
 def with_lengths_of(main: Report, second: Report) -> Report:
-    """The second window's shares and findings, for steps as long as those of the main one,
-    which calls of Python functions do not make longer.
+    """The second window's shares and findings, for steps as long as those of the main
+    one, which calls of Python functions do not make longer.
     """
-    times, own = second.steps.time_ms, main.steps.time_ms
+    times = second.steps.time_ms
+    own = main.steps.time_ms
     length = f", whose step takes {times.median:.3g} ms with them" if times else ""
     text = (
-        "Shares of step time and findings are from a second, short window with calls of "
-        f"Python functions{length}: without them loading looks like other Python. Lengths "
+        "Shares of step time and findings are from a second, short window with calls "
+        "of "
+        f"Python functions{length}: without them loading looks like other Python. "
+        "Lengths "
         "of steps are from the main window."
     )
     scale = own.median / times.median if times and times.median and own else 1.0
@@ -131,7 +138,11 @@ def _scaled(one: ClassTime, scale: float) -> ClassTime:
         )
         for part in one.parts
     )
-    return replace(one, ms=one.ms * scale, parts=tuple(parts))
+    return replace(
+        one,
+        ms=one.ms * scale,
+        parts=tuple(parts),
+    )
 
 
 def lines_note() -> CaptureNote:
@@ -145,7 +156,8 @@ def lines_note() -> CaptureNote:
 def unread_note(error: TraceError) -> CaptureNote:
     """What a report says whose second window cannot be read."""
     return _note(
-        f"A second window lies beside the trace, with calls of Python functions, but {error}"
+        "A second window lies beside the trace, with calls of Python functions, but "
+        f"{error}"
     )
 
 

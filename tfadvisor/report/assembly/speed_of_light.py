@@ -29,7 +29,8 @@ _WORDS = {
 
 
 def speed_of_light(
-    run: RunSummary, attributed: Sequence[ClassTime]
+    run: RunSummary,
+    attributed: Sequence[ClassTime],
 ) -> tuple[SpeedOfLight | None, str]:
     """(the least time with what is above it, why there is none, else "").
 
@@ -45,7 +46,11 @@ def speed_of_light(
     return SpeedOfLight(bounded.least, bounded.least * step_ms, tuple(shown)), ""
 
 
-def _of_ops(run: RunSummary, bounded: BoundedOps, step_ms: float) -> Iterator[LimitGap]:
+def _of_ops(
+    run: RunSummary,
+    bounded: BoundedOps,
+    step_ms: float,
+) -> Iterator[LimitGap]:
     by_kind = listed((one.kind, one) for one in bounded.ops)
     by_kind.setdefault(WorkKind.UNKNOWN, [])
     for kind, ops in by_kind.items():
@@ -74,7 +79,10 @@ def _limit(ops: Sequence[BoundedOp]) -> str | None:
     return "memory bandwidth" if moving >= arithmetic else "arithmetic"
 
 
-def _places(run: RunSummary, ops: Sequence[BoundedOp]) -> tuple[Place, ...]:
+def _places(
+    run: RunSummary,
+    ops: Sequence[BoundedOp],
+) -> tuple[Place, ...]:
     """Where most of the time above the least is spent, of each line once."""
     widest = sorted(ops, key=lambda one: one.least - one.fraction)[: 4 * _MOST_PLACES]
     keys = {one.key: 0 for one in widest}

@@ -102,7 +102,9 @@ def _names(
     ops: Sequence[Op],
     room: int,
 ) -> list[str]:
-    """As short as the room, or as long as it takes that different names look different."""
+    """As short as the room, or as long as it takes that different names look
+    different.
+    """
     paths = {f"/{op.name}" for op in ops}
     names = [one_line(_name(op, paths)) for op in ops]
 

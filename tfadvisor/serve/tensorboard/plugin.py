@@ -280,7 +280,8 @@ export function render() {
   } catch {
     // Inside a page of another origin.
   }
-  location.replace(new URL(run === "" ? "tab.html" : `tab.html?run=${run}`, document.baseURI));
+  const page = run === "" ? "tab.html" : `tab.html?run=${run}`;
+  location.replace(new URL(page, document.baseURI));
 }
 """
 """What TensorBoard imports into the tab's frame; `document.baseURI` is the folder of

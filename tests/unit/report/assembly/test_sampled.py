@@ -15,7 +15,7 @@ import tfadvisor
 from tfadvisor.advice.evidence import BetweenTurns, Correction
 from tfadvisor.report.assembly.sampled import (
     Disagreement,
-    Sampled,
+    FromSamples,
     disagreement_of,
     not_sampled,
     sampled,
@@ -86,7 +86,7 @@ def test_witnesses_that_agree_change_nothing() -> None:
     told = samples(main=100, log=60, shuffle=40)
 
     assert disagreement(STEP, told) is None
-    assert sampled(STEP, STEP_MS, told) == Sampled()
+    assert sampled(STEP, STEP_MS, told) == FromSamples()
 
 
 def test_lines_outside_of_all_functions_are_one_place_for_both() -> None:
@@ -146,7 +146,7 @@ def test_a_thread_that_was_not_sampled_is_told() -> None:
     why = replace(samples(main=100), why="the program uses SIGURG itself")
     found = sampled(STEP, STEP_MS, why)
 
-    assert found == Sampled(notes=(not_sampled("the program uses SIGURG itself"),))
+    assert found == FromSamples(notes=(not_sampled("the program uses SIGURG itself"),))
     assert (
         "was not sampled (the program uses SIGURG itself): lines come"
         in found.notes[0].note
@@ -155,7 +155,7 @@ def test_a_thread_that_was_not_sampled_is_told() -> None:
 
 
 def test_a_trace_without_samples_beside_it_stays_as_it_is() -> None:
-    assert sampled(STEP, STEP_MS, None) == Sampled()
+    assert sampled(STEP, STEP_MS, None) == FromSamples()
 
 
 def test_ends_of_epochs_pass_between_turns_and_are_no_disagreement() -> None:
