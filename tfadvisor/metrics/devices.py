@@ -18,7 +18,7 @@ from tfadvisor.timeline.devices.gpu import vendor
 from tfadvisor.timeline.summary.host_summary import HostSummary
 from tfadvisor.timeline.summary.hot_ops import HotOps
 from tfadvisor.units import PS_PER_MS, Unit
-from tfadvisor.vocabulary import Better, TimeClass
+from tfadvisor.vocabulary import Better, DeviceKind, TimeClass
 
 _MOST = 0.8
 _SEVERAL = 3
@@ -217,6 +217,38 @@ def gpu_vendor(question: Question) -> str:
     none, and then it is nvidia.
     """
     return vendor(gpus(question.run)[0][1].properties)
+
+
+_ALIKE = 0.5
+"""Devices of one strategy run the same kernels; of the parts of one model, others."""
+
+
+@fact
+def replicas(question: Question) -> str:
+    """What the devices of one TensorFlow process run: `several` where ops have the name
+    of a second replica, or several GPUs run the same kernels; `parts` where they run
+    other ones; else `one`.
+    """
+    if question.run.hosts[0].capture.framework != "tensorflow":
+        raise MetricAbsent("replicas of one process are TensorFlow's")
+    hosts = question.run.hosts
+    if any(host.evidence.libraries.replica for host in hosts):
+        return "several"
+    kinds = {_alike(host) for host in hosts}
+    return next((one for one in ("several", "parts") if one in kinds), "one")
+
+
+def _alike(host: HostSummary) -> str:
+    """Whether a host's GPUs run the same kernels."""
+    ran = [
+        {device.ops.names[row] for row in device.ops.name.tolist()}
+        for device in host.devices
+        if device.kind is DeviceKind.GPU
+    ]
+    if len(ran) < 2:
+        return "one"
+    shared = set.intersection(*ran)
+    return "several" if len(shared) >= _ALIKE * max(map(len, ran)) else "parts"
 
 
 def _is_of_one_program(found: HotOps) -> bool:

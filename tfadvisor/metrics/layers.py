@@ -11,12 +11,20 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from tfadvisor.metrics.registry import MetricAbsent, Question, metric, once
-from tfadvisor.metrics.steady import a_device, counted_hosts, share
+from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
+from tfadvisor.metrics.steady import a_device, a_gpu, counted_hosts, gpus, share
 from tfadvisor.printable import short_kernel
 from tfadvisor.tallies import listed
+from tfadvisor.timeline.devices.gpu import vendor
 from tfadvisor.timeline.names.classes import DeviceClass
-from tfadvisor.timeline.names.op_path import OpPath, op_path, recurrent_cell
+from tfadvisor.timeline.names.op_path import (
+    OpPath,
+    cudnn_has_kernel,
+    is_cudnn_recurrence,
+    op_path,
+    recurrent_cell,
+    recurrent_layer,
+)
 from tfadvisor.timeline.program_ops import InProgram
 from tfadvisor.timeline.run.run_summary import RunSummary
 from tfadvisor.timeline.summary.device import OpTable
@@ -298,13 +306,13 @@ def _ops(run: RunSummary) -> CalmOps:
     better=Better.NEITHER,
 )
 def recurrent_cell_share(question: Question) -> float:
-    """Share of the time of all compute ops that belongs to cells of recurrent layers
-    (GRU, LSTM), gradients included.
+    """Share of the time of all compute ops that belongs to the time steps of
+    recurrent layers (GRU, LSTM), gradients included.
     """
     found = compute_parts(question.run)
     if not any(one.layer for one in found.parts):
         raise MetricAbsent("the trace does not name the layers of ops")
-    cells = sum(one.total_ps for one in found.parts if recurrent_cell(one.layer))
+    cells = sum(one.total_ps for one in found.parts if recurrent_layer(one.layer))
     return cells / found.compute_ps
 
 
@@ -320,3 +328,23 @@ def recurrent_cells(question: Question) -> float:
     if not any(layers):
         raise MetricAbsent("the trace does not name the layers of ops")
     return float(len({cell for layer in layers if (cell := recurrent_cell(layer))}))
+
+
+@fact(needs=(a_gpu,))
+def cudnn_recurrence(question: Question) -> str:
+    """`used` where a recurrent layer runs in cuDNN's own kernel, by names of ops and
+    kernels; `not used` where an LSTM or GRU runs its cell for each time step on an
+    NVIDIA GPU instead.
+    """
+    names = (name for _, device in gpus(question.run) for name in device.ops.names)
+    hosts = question.run.hosts
+    if any(host.evidence.libraries.cudnn_recurrence for host in hosts) or any(
+        map(is_cudnn_recurrence, names)
+    ):
+        return "used"
+    if vendor(gpus(question.run)[0][1].properties) != "nvidia":
+        raise MetricAbsent("cuDNN is for NVIDIA's GPUs")
+    layers = (one.layer for one in compute_parts(question.run).parts)
+    if not any(map(cudnn_has_kernel, layers)):
+        raise MetricAbsent("no op is named for the cell of an LSTM or GRU")
+    return "not used"

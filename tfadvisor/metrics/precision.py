@@ -13,10 +13,12 @@ from typing import NamedTuple
 import msgspec
 
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
-from tfadvisor.metrics.steady import gpus, share
+from tfadvisor.metrics.steady import a_gpu, gpus, share
 from tfadvisor.printable import short_kernel
 from tfadvisor.tallies import added_up
-from tfadvisor.timeline.devices.gpu import vendor
+from tfadvisor.timeline.devices.gpu import capability, vendor
+from tfadvisor.timeline.devices.protocol import number
+from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import DeviceClass
 from tfadvisor.timeline.names.device_events import is_whole_graph
 from tfadvisor.timeline.names.kernels import (
@@ -26,6 +28,7 @@ from tfadvisor.timeline.names.kernels import (
     kind_of_parts,
     precision_of_type,
 )
+from tfadvisor.timeline.names.models import has_tensor_cores
 from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better, Scatter, TimeClass
 
@@ -39,7 +42,6 @@ _SHORTEST = 8
 """Tensor Cores take 8 values at once; a product with a shorter side leaves most of them
 idle, in whatever type.
 """
-_VOLTA = 7
 _AMPERE = 8
 _GFX9 = 9
 _MI300 = 4
@@ -331,17 +333,35 @@ def _needs_precisions(question: Question) -> None:
 
 
 def _has_tensor_cores(properties: Mapping[str, float | int | str]) -> bool:
-    """NVIDIA since Volta; AMD's gfx94x and gfx950 (MI300), and gfx11 on. gfx90x is
+    """NVIDIA since Volta but the GTX 16xx; AMD's gfx94x and gfx950 (MI300), and gfx11 on. gfx90x is
     MI100 and MI200, but Vega 20 too.
     """
-    major, minor = (
-        properties.get(f"compute_cap_{half}") for half in ("major", "minor")
-    )
+    known = capability(properties)
     if vendor(properties) == "nvidia":
-        return major is None or (isinstance(major, int) and major >= _VOLTA)
-    if not isinstance(major, int) or not isinstance(minor, int):
-        return False
-    return major >= _GFX11 or (major == _GFX9 and minor >= _MI300)
+        return _of_nvidia(properties) is not False
+    return known[0] >= _GFX11 or (known[0] == _GFX9 and known[1] >= _MI300)
+
+
+def _of_nvidia(properties: Mapping[str, float | int | str]) -> bool | None:
+    """Whether an NVIDIA GPU has Tensor Cores, None where nobody knows."""
+    name = str(properties.get(stats.GPU_DEVICE_NAME, ""))
+    cores = number(properties, stats.CORE_COUNT)
+    return has_tensor_cores(name, capability(properties), cores)
+
+
+@fact(needs=(a_gpu,))
+def tensor_cores(question: Question) -> str:
+    """`yes` where every NVIDIA GPU of the run has Tensor Cores, `no` where one has
+    none, as those before Volta and the GTX 16xx; else `unknown`.
+    """
+    found = [
+        _of_nvidia(device.properties)
+        for _, device in gpus(question.run)
+        if vendor(device.properties) == "nvidia"
+    ]
+    if False in found:
+        return "no"
+    return "yes" if found and None not in found else "unknown"
 
 
 class Slow(NamedTuple):

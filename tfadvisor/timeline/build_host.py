@@ -70,7 +70,7 @@ from tfadvisor.trace.columns import (
     StatColumn,
 )
 from tfadvisor.trace.runs import host_of
-from tfadvisor.vocabulary import DeviceKind, TimeClass
+from tfadvisor.vocabulary import TimeClass
 
 if TYPE_CHECKING:
     import numpy as np
@@ -235,11 +235,7 @@ def _place(recorded: RecordedHost) -> _Placed:
     trace = recorded.trace
     threads = recorded.threads
     devices = find_devices(recorded)
-    unrecorded = unrecorded_work(
-        trace,
-        threads,
-        [one for one in devices if one.kind is not DeviceKind.CPU],
-    )
+    unrecorded = unrecorded_work(trace, threads, devices)
     steps = find_steps(trace, threads, devices)
     stats_left = _still_asked(trace, threads)
     by_number = any(

@@ -243,3 +243,28 @@ def test_cells_of_recurrent_layers() -> None:
 
     assert metrics.value("recurrent_cells") == 2
     assert metrics.value("recurrent_cell_share") == approx(0.8)
+
+
+def test_the_loop_of_a_recurrent_layer_without_a_scope_for_its_cell() -> None:
+    """Keras 2: 60 in the loop of an LSTM, 30 in a product of the layer before it, 10 in
+    a loop of the user's own.
+    """
+    metrics = cpu_steps(
+        ("m/lstm/PartitionedCall/while/body/_1/while/MatMul:MatMul", 60),
+        ("m/lstm/MatMul:MatMul", 30),
+        ("m/mine/while/body/_1/while/Mul:Mul", 10),
+    ).measure()
+
+    assert metrics.value("recurrent_cell_share") == approx(0.6)
+
+
+def test_an_lstm_on_a_gpu_runs_in_cudnn_by_its_op_alone() -> None:
+    """Without the op CudnnRNNV3 its cell runs once for each time step."""
+    cell = "m/lstm/while/body/_1/m/lstm/while/lstm_cell/MatMul:MatMul"
+    one = trace().step(0, 100).call(cell, 0, 5)
+    one.kernel("GPU:0", "volta_sgemm", 10, 60, launched=(1, 2), tf_op=cell)
+    other = trace().step(0, 100).call("m/lstm/CudnnRNNV3:CudnnRNNV3", 0, 5)
+    other.kernel("GPU:0", "RNN_kernel", 10, 60, launched=(1, 2))
+
+    assert one.measure().fact("cudnn_recurrence") == "not used"
+    assert other.measure().fact("cudnn_recurrence") == "used"

@@ -147,3 +147,33 @@ def test_devices_with_equal_shards_run_equally_many_ops() -> None:
         trace().step(0, 100).busy("GPU:0", (0, 10)).measure().value("op_count_skew")
         is None
     )
+
+
+def test_gpus_of_one_tensorflow_process_that_run_the_same_kernels_are_replicas() -> (
+    None
+):
+    """Two of three kernels are the same, then one of three; then one GPU."""
+    both = trace().call("EagerLocalExecute: __inference_step_1", 0, 9).step(0, 100)
+    for name in ("relu", "sgemm"):
+        both.busy("GPU:0", (0, 9), name=name).busy("GPU:1", (0, 9), name=name)
+    both.busy("GPU:1", (20, 30), name="other")
+    assert both.measure().fact("replicas") == "several"
+
+    parts = trace().call("EagerLocalExecute: __inference_step_1", 0, 9).step(0, 100)
+    for name in ("relu", "a", "b"):
+        parts.busy("GPU:0", (0, 9), name=name)
+    for name in ("relu", "c", "d"):
+        parts.busy("GPU:1", (0, 9), name=name)
+    assert parts.measure().fact("replicas") == "parts"
+
+    one = trace().call("EagerLocalExecute: __inference_step_1", 0, 9).step(0, 100)
+    one.busy("GPU:0", (0, 9))
+    assert one.measure().fact("replicas") == "one"
+
+
+def test_an_op_of_a_second_replica_tells_of_several_on_any_device() -> None:
+    builder = trace().call("EagerLocalExecute: __inference_step_1", 0, 9).step(0, 100)
+    builder.call("replica_1/sequential/dense/MatMul:MatMul", 10, 20)
+    builder.busy("GPU:0", (10, 20))
+
+    assert builder.measure().fact("replicas") == "several"

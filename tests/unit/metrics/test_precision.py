@@ -297,3 +297,34 @@ def test_amds_matrix_cores_multiply_fp32_as_it_is() -> None:
     assert metrics.value("tf32_matrix_share") == pytest.approx(60 / 90)
     assert metrics.value("fp32_matrix_share") == 0
     assert metrics.value("fp16_kernel_share") == pytest.approx(30 / 90)
+
+
+@pytest.mark.parametrize(
+    ("properties", "there"),
+    [
+        ({"gpu_device_name": "NVIDIA GeForce GTX 1660 Ti"}, "no"),
+        ({"gpu_device_name": "NVIDIA GeForce MX450"}, "no"),
+        ({"gpu_device_name": "Tesla P100-PCIE-16GB"}, "no"),
+        ({"gpu_device_name": "Tesla T4"}, "unknown"),
+        ({"compute_cap_major": 7, "compute_cap_minor": 5, "core_count": 24}, "no"),
+        ({"compute_cap_major": 7, "compute_cap_minor": 5, "core_count": 30}, "yes"),
+        ({"compute_cap_major": 6, "compute_cap_minor": 1, "core_count": 28}, "no"),
+        ({"compute_cap_major": 7, "compute_cap_minor": 0, "core_count": 80}, "yes"),
+        ({"compute_cap_major": 9, "compute_cap_minor": 0}, "yes"),
+    ],
+)
+def test_tensor_cores_by_generation_size_or_name(
+    properties: dict[str, object], there: str
+) -> None:
+    assert run(HOPPER, **properties).measure().fact("tensor_cores") == there
+
+
+def test_a_gtx_16_has_no_idle_tensor_cores() -> None:
+    kernels = {"volta_scudnn_128x64_relu_interior_nn_v1": 90}
+    card = {"compute_cap_major": 7, "compute_cap_minor": 5, "core_count": 24}
+
+    metrics = run(kernels, **card).measure()
+
+    assert metrics["fp32_matrix_compute_fraction"].reason == (
+        "none of the GPUs is known to have Tensor Cores"
+    )

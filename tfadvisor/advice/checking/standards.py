@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from tfadvisor.advice.loading.rule import Rule
 
-MOST_FIXES = 4
+MOST_FIXES = 5
 """More of them are several causes, and each is a rule of its own."""
 _RECORDED = re.compile(
     r"""

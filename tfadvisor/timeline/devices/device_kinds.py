@@ -37,6 +37,7 @@ from tfadvisor.timeline.sweeps import places
 from tfadvisor.timeline.timeline_parts import Device
 from tfadvisor.trace.bounds import with_possible_times
 from tfadvisor.trace.columns import HostTrace
+from tfadvisor.units import percent
 from tfadvisor.vocabulary import DeviceKind
 
 _PLATFORMS: list[DevicePlatform] = [Gpu(), Tpu(), Cpu()]
@@ -58,7 +59,11 @@ def find_devices(recorded: RecordedHost) -> tuple[Device, ...]:
     ):
         return devices
     on_host = [one for one in _PLATFORMS if one.on_host_threads]
-    return (*devices, *(device for one in on_host for device in one.devices(recorded)))
+    cores = tuple(device for one in on_host for device in one.devices(recorded))
+    works = any(device.is_active for device in cores)
+    if not works and proof_by_copies(recorded.threads, devices):
+        return devices
+    return (*devices, *cores)
 
 
 def on_own_clocks(trace: HostTrace) -> HostTrace:
@@ -102,6 +107,8 @@ def peaks_of(kind: DeviceKind, properties: Properties) -> Peaks:
 
 _DENSE = 64
 """So many ids for each launch at most are worth a flag each."""
+_MOST_OF_IT = 0.5
+"""A host that waits for less may do the work itself."""
 _FEW = 8
 """Fewer launches or runs than this may all have come too late to be executed before the
 trace ended.
@@ -132,16 +139,41 @@ def unrecorded_work(
     threads: Threads,
     devices: Sequence[Device],
 ) -> UnrecordedWork:
-    """Compares launches with executions. devices: of all kinds but the host's own."""
+    """Compares launches with executions. devices: all that were found."""
+    cores = [device for device in devices if device.kind is DeviceKind.CPU]
+    devices = [device for device in devices if device.kind is not DeviceKind.CPU]
     works = any(device.is_active for device in devices)
     launches, lost = _launches(trace, threads) if works else (0, 0)
     runs, runs_lost = _runs(trace, threads, devices) if works else (0, 0)
     return UnrecordedWork(
-        "" if works else proof_of_work(trace, threads),
+        "" if works else _proof(trace, threads, () if cores else devices),
         launches,
         lost,
         runs,
         runs_lost,
+    )
+
+
+def _proof(trace: HostTrace, threads: Threads, devices: Sequence[Device]) -> str:
+    """devices: accelerators, none where the host's own cores may have worked."""
+    return proof_of_work(trace, threads) or proof_by_copies(threads, devices)
+
+
+def proof_by_copies(threads: Threads, devices: Sequence[Device]) -> str:
+    """What shows that an accelerator worked of which the trace has copies and nothing
+    else, as a clause: the host waits for most of the time. "" when it does not.
+    """
+    copying = [one.name for one in devices if len(one.transfer)]
+    if not copying or not len(threads.start):
+        return ""
+    waits = threads.everywhere(HostClass.WAIT)
+    waited = union(threads.start[waits], threads.end[waits]).length()
+    span = int(threads.end.max() - threads.start.min())
+    if waited < _MOST_OF_IT * span:
+        return ""
+    return (
+        f"{copying[0]} got data and the host waited for it for {percent(waited / span)} "
+        "of the time"
     )
 
 

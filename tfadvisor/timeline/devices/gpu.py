@@ -24,7 +24,7 @@ from tfadvisor.timeline.intervals import BoolArray, Int64Array
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import DeviceClass, is_derived
 from tfadvisor.timeline.names.device_events import device_class, gpu_model, is_for_games
-from tfadvisor.timeline.names.models import multiprocessors
+from tfadvisor.timeline.names.models import has_tensor_cores, multiprocessors
 from tfadvisor.timeline.timeline_parts import Device
 from tfadvisor.trace.columns import HostTrace
 from tfadvisor.vocabulary import DeviceKind
@@ -98,7 +98,7 @@ class Gpu(DeviceOfPlanes):
             return stated
         model = self.model(properties)
         known = peaks_of_model(model)
-        reckoned = _peaks_by_capability(properties, is_for_games(model))
+        reckoned = _peaks_by_capability(properties, model)
         if known is None:
             return reckoned
         if properties.get(stats.DEVICE_VENDOR, stats.NVIDIA) == stats.AMD:
@@ -110,13 +110,15 @@ class Gpu(DeviceOfPlanes):
         )
 
 
-def _peaks_by_capability(properties: Properties, for_games: bool) -> Peaks:
+def _peaks_by_capability(properties: Properties, model: str) -> Peaks:
     cores = number(properties, stats.CORE_COUNT)
     clock_khz = number(properties, stats.CLOCK_RATE)
     vendor = properties.get(stats.DEVICE_VENDOR, stats.NVIDIA)
     known = capability(properties)
     one = multiprocessors().get(known) if vendor == stats.NVIDIA else None
-    per_cycle = one and (one.for_games if for_games else one.per_cycle)
+    if has_tensor_cores(model, known, cores) is False:
+        one = None
+    per_cycle = one and (one.for_games if is_for_games(model) else one.per_cycle)
     if cores and clock_khz and per_cycle:
         flops = cores * clock_khz * 1e3 * per_cycle
     else:

@@ -16,8 +16,13 @@ from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import Intervals, intersection
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass, is_keras, is_py_dataset
+from tfadvisor.timeline.names.entries import entry_point
 from tfadvisor.timeline.names.frames import bare_frame
 from tfadvisor.timeline.names.host_events import calls_function
+from tfadvisor.timeline.names.op_path import (
+    is_cudnn_recurrence,
+    is_of_another_replica,
+)
 from tfadvisor.timeline.names.program_calls import calls_module, jitted_function
 from tfadvisor.timeline.timeline_parts import Steps
 from tfadvisor.trace.columns import HostTrace
@@ -124,6 +129,12 @@ class Libraries(msgspec.Struct, frozen=True):
     """Keras' own training loop, by a function that it compiled where there is one."""
     py_dataset: str = ""
     """A PyDataset, in Keras 2 a Sequence, from which Keras takes its batches."""
+    replica: str = ""
+    """An op of a second replica under one of TensorFlow's strategies."""
+    cudnn_recurrence: str = ""
+    """A recurrent layer that cuDNN runs in one kernel."""
+    entry: str = ""
+    """What runs the steps: see `names.entries`."""
 
 
 @lru_cache(maxsize=4)  # the hosts of a run mostly have the same names
@@ -138,4 +149,7 @@ def libraries(names: tuple[str, ...]) -> Libraries:
             )
         ),
         py_dataset=bare_frame(next(filter(is_py_dataset, names), "")),
+        replica=next(filter(is_of_another_replica, names), ""),
+        cudnn_recurrence=next(filter(is_cudnn_recurrence, names), ""),
+        entry=entry_point(names),
     )

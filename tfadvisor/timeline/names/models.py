@@ -69,6 +69,38 @@ def multiprocessors() -> Mapping[tuple[int, ...], Multiprocessor]:
     }
 
 
+_VOLTA = (7, 0)
+_TURING = (7, 5)
+_FEWEST = 30
+"""Multiprocessors of the smallest chip of compute capability 7.5 that has Tensor Cores,
+a RTX 2060's. The GTX 16xx, MX450 and T400 to T1200 of the same generation have 12 to 24
+(NVIDIA's Turing white paper, and the makers' pages of the TU116 and TU117).
+"""
+_WITHOUT = re.compile(
+    r"\bgtx\b|\bgt \d|\bmx ?[1-4]\d0\b|\bmx ?550\b|\btitan xp?\b|\b[kmp]\d{1,4}m?\b"
+    r"|\bt(?:400|500|550|600|1000|1200)\b"
+)
+"""Names of NVIDIA's cards without Tensor Cores: `GeForce GTX 1660 Ti`, `Tesla P100`."""
+
+
+def has_tensor_cores(
+    name: str,
+    capability: tuple[int, int],
+    multiprocessors: float | None,
+) -> bool | None:
+    """Whether an NVIDIA GPU has Tensor Cores; None where the trace does not tell.
+
+    capability: of CUDA, zeros where it is not known.
+    """
+    if _WITHOUT.search(name.lower()):
+        return False
+    if capability == (0, 0):
+        return None
+    if capability == _TURING and multiprocessors:
+        return multiprocessors >= _FEWEST
+    return capability >= _VOLTA
+
+
 @cache
 def _models() -> Mapping[tuple[str, ...], Model]:
     """`models.txt`, by the words of a name."""

@@ -14,6 +14,14 @@ _TRANSFORMED = re.compile(
 _FUNCTION = re.compile(r"^(?:jit|pjit|xla_call|shard_map)\(.*\)$")
 _REPLICA = re.compile(r"^replica_\d+$")
 _REPLICAS = re.compile(r"(?:^|(?<=/))replica_\d+/")
+_ANOTHER_REPLICA = re.compile(r"(?:^|/)replica_[1-9]\d*/")
+"""The first replica's ops have no such scope."""
+_CUDNN_RECURRENCE = re.compile(
+    r"CudnnRNN|RNN_blockPersist|elemWiseRNNcell|LSTM_elementWise|GRU_elementWise"
+    r"|(?<![a-z])cudnn_?(?:lstm|gru|rnn)",
+    re.IGNORECASE,
+)
+"""TensorFlow's op, `sequential/lstm/CudnnRNNV3:CudnnRNNV3`, and cuDNN's kernels."""
 _NUMBERED = re.compile(r"^_\d+$")
 _EINSUM = "->"
 """In JAX's name of an einsum, `bsd,de->bse`."""
@@ -49,6 +57,20 @@ _RECURRENT_CELL = re.compile(r"(?:^|/)(?:\w+_)?(?:gru|lstm|rnn)_cell(?:_\d+)?(?:
 """
 
 
+_RECURRENT_LOOP = re.compile(
+    r"(?:^|/)(?:lstm|gru|simple_rnn)(?:_\d+)?/(?:(?:Stateful)?PartitionedCall/)?while/"
+)
+"""The loop of a layer that Keras names for its recurrence; the older form has no scope
+for the cell: `sequential/lstm/PartitionedCall/while/body/_1/while/MatMul`.
+"""
+_LOOP = "while"
+_RECURRENT_LAYER = re.compile(rf"(?:^|/)(?:lstm|gru|simple_rnn)(?:_\d+)?/{_LOOP}$")
+_OF_CUDNN = re.compile(
+    r"(?:^|/)(?:(?:lstm|gru)_cell(?:_\d+)?(?:/|$)|(?:lstm|gru)(?:_\d+)?/while$)"
+)
+"""Layers whose recurrence cuDNN has; a `conv_lstm_cell` it has not."""
+
+
 class OpPath(NamedTuple):
     """What an op's path tells."""
 
@@ -80,6 +102,8 @@ def op_path(path: str) -> OpPath | None:
         scopes = _without_ops(scopes)
     if scopes and is_optimizer(scopes[0]):
         scopes = scopes[:1]
+    if _RECURRENT_LOOP.search(name) and not recurrent_cell("/".join(scopes)):
+        scopes = [*scopes, _LOOP]
     return OpPath("/".join(scopes), last, kind or last, _TAPE in parts)
 
 
@@ -152,6 +176,28 @@ def recurrent_cell(layer: str) -> str:
     """
     found = _RECURRENT_CELL.search(layer)
     return layer[: found.end()].rstrip("/") if found else ""
+
+
+def recurrent_layer(layer: str) -> bool:
+    """Whether a layer is the loop of a recurrent one, or its cell, by its name."""
+    return bool(recurrent_cell(layer) or _RECURRENT_LAYER.search(layer))
+
+
+def cudnn_has_kernel(layer: str) -> bool:
+    """Whether a layer is an LSTM or GRU, by its name."""
+    return _OF_CUDNN.search(layer) is not None
+
+
+def is_of_another_replica(path: str) -> bool:
+    """Whether an op is of a second replica of the step, under one of TensorFlow's
+    strategies: `replica_1/sequential/dense/MatMul:MatMul`.
+    """
+    return _ANOTHER_REPLICA.search(path) is not None
+
+
+def is_cudnn_recurrence(name: str) -> bool:
+    """Whether an op or kernel is cuDNN's of a whole recurrent layer."""
+    return _CUDNN_RECURRENCE.search(name) is not None
 
 
 def _scopes(parts: list[str]) -> list[str]:

@@ -309,3 +309,28 @@ def test_an_allocator_that_lost_its_first_letter_proves_a_gpu() -> None:
     )
 
     assert "the allocator GPU_0_bfc gave out memory" in report.verdict.summary
+
+
+def test_a_gpu_that_only_gets_data_while_the_host_waits_was_not_recorded() -> None:
+    """Copies and no kernel; the host waits for 97 of each 100."""
+    builder = trace()
+    for at in (0, 100, 200):
+        builder.step(at, at + 100).call("PjitFunction(train_step)", at, at + 2)
+        builder.call("$array.py:1 block_until_ready", at + 3, at + 100)
+    report = builder.copy("GPU:0", "H2D", 5, 9, size=64).report()
+
+    assert report.verdict.summary.startswith(
+        "The GPU's work was not recorded, although GPU:0 got data and the host waited "
+        "for it for 97% of the time"
+    )
+
+
+def test_a_host_that_computes_itself_beside_a_copy_is_no_proof() -> None:
+    """It waits for 30 of each 100."""
+    builder = trace()
+    for at in (0, 100, 200):
+        builder.step(at, at + 100)
+        builder.call("$array.py:1 block_until_ready", at + 70, at + 100)
+    report = builder.copy("GPU:0", "H2D", 5, 9, size=64).report()
+
+    assert "not recorded" not in report.verdict.summary

@@ -1,0 +1,56 @@
+"""Which call of a framework runs a program's steps, by the names of host events."""
+
+from __future__ import annotations
+
+import re
+
+_KERAS_FRAME = re.compile(
+    r"^\$(?:\S*keras/\S*|trainer\.py|training\.py):\d+ "
+    r"(train_on_batch|test_on_batch|predict_on_batch|fit|evaluate|predict)$"
+)
+_OF_KERAS = (
+    "train_on_batch",
+    "test_on_batch",
+    "predict_on_batch",
+    "fit",
+    "evaluate",
+    "predict",
+)
+"""What a program calls of Keras, the innermost first: fit evaluates too."""
+_OVER_DATASETS = re.compile(
+    r"__inference_(?:one|multi)_step_on_iterator(?:_distributed)?_\d+$"
+)
+_OF_ONE_BATCH = re.compile(r"^EagerLocalExecute: __inference_one_step_on_data_\d+$")
+"""Keras 3 calls the function itself only for data that no tf.data iterator gives."""
+_OF_OLD_KERAS = re.compile(r"__inference_(?:train|test|predict)_function_\d+$")
+"""Keras 2 calls these for fit and for single batches."""
+_STRATEGY_FRAME = re.compile(r"^\$(?:\S*/)?distribute_lib\.py:\d+ run$")
+_FUNCTION = re.compile(r"^Eager\w*Execute: __inference_\w+_\d+$")
+_JITTED = re.compile(r"^(?:PjitFunction|CompiledFunction|PmapFunction)\(")
+_BY_NAME = (
+    ("train_on_batch", _OF_ONE_BATCH),
+    ("fit", _OVER_DATASETS),
+    ("keras", _OF_OLD_KERAS),
+    ("strategy.run", _STRATEGY_FRAME),
+    ("tf.function", _FUNCTION),
+    ("jit", _JITTED),
+)
+
+
+def entry_point(names: tuple[str, ...]) -> str:
+    """`train_on_batch`, `fit`, `evaluate` and the like of Keras, by its own frames or by
+    the functions that it compiles (`keras` where these do not tell which); else `strategy.run`, `tf.function` or `jit`, which a
+    loop of the program calls; "" where no name tells.
+    """
+    found = {
+        match.group(1)
+        for name in names
+        if name.startswith("$") and (match := _KERAS_FRAME.match(name))
+    }
+    for method in _OF_KERAS:
+        if method in found:
+            return method
+    for entry, pattern in _BY_NAME:
+        if any(pattern.search(name) for name in names):
+            return entry
+    return ""
