@@ -122,7 +122,7 @@ def test_the_contract_stands_in_the_schema() -> None:
     assert {"change_ms", "change_fraction", "causes"} <= set(
         fields("comparison", "Comparison")
     )
-    assert "class" in fields("comparison", "Cause")
+    assert "class" in fields("comparison", "ChangeCause")
     assert {"outcome", "exit_code", "checks", "comparison"} <= set(
         fields("gate", "GateResult")
     )

@@ -98,26 +98,27 @@ def _tie_in(
     loop: ast.For | ast.While, function: str, steps: frozenset[str]
 ) -> tuple[str, int] | None:
     """(tie, line of the call) of a function that the loop calls beside a step."""
-    calls = [node for node in ast.walk(loop) if isinstance(node, ast.Call)]
-    asked = [call for call in calls if _called(call) == function]
+    asked = _calls_of(loop, frozenset({function}))
     if not asked:
         return None
-    call = asked[0]
+    line = asked[0].lineno
     if function in steps:
-        return STEP, call.lineno
-    stepping = [other for other in calls if _called(other) in steps]
+        return STEP, line
+    stepping = _calls_of(loop, steps)
     if not stepping:
         return None
 
-    made = _made_by(loop, asked)
-    results = _made_by(loop, stepping)
-    given = _names_in_arguments(stepping)
-    is_inside = any(_holds(step, call) for step in stepping)
-    if is_inside or made & given:
-        return ARGUMENT, call.lineno
-    if _names_in_arguments(asked) & results:
-        return RESULT, call.lineno
-    return NEITHER, call.lineno
+    is_inside = any(_holds(step, asked[0]) for step in stepping)
+    if is_inside or _made_by(loop, asked) & _names_in_arguments(stepping):
+        return ARGUMENT, line
+    if _names_in_arguments(asked) & _made_by(loop, stepping):
+        return RESULT, line
+    return NEITHER, line
+
+
+def _calls_of(loop: ast.AST, functions: frozenset[str]) -> list[ast.Call]:
+    calls = (node for node in ast.walk(loop) if isinstance(node, ast.Call))
+    return [call for call in calls if _called(call) in functions]
 
 
 def _called(call: ast.Call) -> str:

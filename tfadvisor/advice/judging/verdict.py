@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import filterfalse
 
 import msgspec
 
@@ -54,8 +55,19 @@ def verdict_of(
     seen: Seen,
 ) -> Verdict:
     """findings: those that a verdict may rest on, as they are reported."""
-    measured = [one for one in findings if is_measured_part(one)]
-    findings = [one for one in findings if one not in measured]
+    measured = list(filter(is_measured_part, findings))
+    by_trace = list(filterfalse(is_measured_part, findings))
+    traced = _by_trace(cause, breakdown, metrics, by_trace, seen)
+    return _beside_turns(_by_experiment(traced, measured), seen.between_turns)
+
+
+def _by_trace(
+    cause: Cause,
+    breakdown: Mapping[str, float],
+    metrics: Metrics,
+    findings: Sequence[Finding],
+    seen: Seen,
+) -> Verdict:
     seems_sound = _is_sound(cause, breakdown, metrics, findings)
     distance = distance_of(metrics)
     is_sound = seems_sound and not distance.is_far
@@ -66,8 +78,7 @@ def verdict_of(
         if seems_sound and cause.kind is Kind.COMPUTE:
             summary += distance.words if distance.is_far or healthy else ""
             summary += _doubt(findings, seen.largest)
-    traced = Verdict(cause.bottleneck, cause.fraction, healthy, summary)
-    return _beside_turns(_by_experiment(traced, measured), seen.between_turns)
+    return Verdict(cause.bottleneck, cause.fraction, healthy, summary)
 
 
 def _by_experiment(verdict: Verdict, measured: Sequence[Finding]) -> Verdict:

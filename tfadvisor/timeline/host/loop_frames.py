@@ -308,37 +308,21 @@ def calls_before_dispatches(threads: Threads, steps: Steps) -> Int64Array:
     if not len(called) or not len(dispatched):
         return np.empty(0, np.int64)
     calls = frames[called]
-    begun = threads.start[dispatched]
-    ended = threads.end[dispatched]
     waits = threads.of(thread, HostClass.WAIT)
-    waits = waits[~is_in(waits, others)]
-    brought = _begun(threads, thread, brings_data)
-    moved = _begun(threads, thread, moves_on_devices)
+    loop = _Loop(
+        begun=threads.start[dispatched],
+        last_end=int(threads.end[dispatched][-1]),
+        first_of_steps=_first_of_steps(threads, dispatched, len(steps)),
+        waits=threads.start[waits[~is_in(waits, others)]],
+        brought=_begun(threads, thread, brings_data),
+        moved=_begun(threads, thread, moves_on_devices),
+        steps=len(steps),
+    )
     row = threads.row[calls]
     found = []
-    first_of_steps = _first_of_steps(threads, dispatched, len(steps))
     for used in distinct(row).tolist():
         mine = calls[row == used]
-        start = threads.start[mine]
-        end = threads.end[mine]
-        busy = _any_begins_in(begun, start, end) | _any_begins_in(
-            threads.start[waits],
-            start,
-            end,
-        )
-        first = int(start[0])
-        last = int(_without_last_ask(start, end)[-1])
-        ahead = (
-            first < first_of_steps
-            and last <= int(ended[-1])
-            and len(mine) >= _MOST_STEPS * len(steps)
-        )
-        brings = _any_begins_in(brought, start, end)
-        busy |= _any_begins_in(moved, start, end) & ~brings
-        often = len(mine) >= _MOST_STEPS * len(steps)
-        ahead |= often and bool(brings.mean() >= _MOST_STEPS)
-        ahead &= not annotates(threads.names[used])
-        if not busy.any() and (ahead or asks_iterator(threads.names[used])):
+        if loop.loads(threads.names[used], threads.start[mine], threads.end[mine]):
             found.append(mine)
     if not found:
         return np.empty(0, np.int64)
@@ -347,6 +331,40 @@ def calls_before_dispatches(threads: Threads, steps: Steps) -> Int64Array:
         threads.start[others]
     )
     return distinct(np.concatenate([loading, others[inside]]))
+
+
+class _Loop(msgspec.Struct, frozen=True):
+    """When the thread that drives the loop does what a call may contain, ps."""
+
+    begun: Int64Array
+    """Dispatches begin."""
+    last_end: int
+    """The last of them ends."""
+    first_of_steps: int
+    """The first that most steps repeat begins."""
+    waits: Int64Array
+    """Waits for a device begin."""
+    brought: Int64Array
+    """Copies of the host's data begin."""
+    moved: Int64Array
+    """Arrays begin to move that are on devices already."""
+    steps: int
+
+    def loads(self, name: str, start: Int64Array, end: Int64Array) -> bool:
+        """Whether calls of a function load or make the next batch."""
+        brings = _any_begins_in(self.brought, start, end)
+        busy = _any_begins_in(self.begun, start, end)
+        busy |= _any_begins_in(self.waits, start, end)
+        busy |= _any_begins_in(self.moved, start, end) & ~brings
+        if busy.any():
+            return False
+        if asks_iterator(name):
+            return True
+        if annotates(name) or len(start) < _MOST_STEPS * self.steps:
+            return False
+        last = int(_without_last_ask(start, end)[-1])
+        is_before = int(start[0]) < self.first_of_steps and last <= self.last_end
+        return is_before or bool(brings.mean() >= _MOST_STEPS)
 
 
 def _begun(

@@ -175,13 +175,11 @@ _GETS = re.compile(r"\b(?:Optional)?(?:Iterator|Multi\w*)GetNext\w*|\bMakeIterat
 """Ops that ask a tf.data pipeline for a batch."""
 
 
-def _pattern(text: str) -> re.Pattern[str] | None:
-    return re.compile(text) if text else None
-
-
-_COMPILED = tuple(
-    (row.doing, _pattern(row.file), _pattern(row.function), _pattern(row.event))
+_EVENTS = tuple((row.doing, re.compile(row.event)) for row in _TABLE if row.event)
+_FRAMES = tuple(
+    (row.doing, re.compile(row.file or ".*"), re.compile(row.function))
     for row in _TABLE
+    if row.function
 )
 
 
@@ -207,12 +205,14 @@ def doing_of(name: str) -> Doing:
     if is_single_op(name):
         return Doing.GETTING if _GETS.search(name) else Doing.OPS
     place = frame_place(name)
-    for doing, file, function, event in _COMPILED:
-        if event is not None:
-            if event.fullmatch(name):
-                return doing
-        elif place is not None and function is not None:
-            in_file = file is None or file.fullmatch(place[0])
-            if in_file and function.fullmatch(place[2]):
-                return doing
+    if place is not None:
+        return _of_frame(place[0], place[2])
+    matching = (doing for doing, event in _EVENTS if event.fullmatch(name))
+    return next(matching, Doing.UNKNOWN)
+
+
+def _of_frame(file: str, function: str) -> Doing:
+    for doing, files, functions in _FRAMES:
+        if functions.fullmatch(function) and files.fullmatch(file):
+            return doing
     return Doing.UNKNOWN

@@ -4,7 +4,7 @@ trace tells which kernel did it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -119,15 +119,27 @@ def _of_program(
 
     kernels = [row for row in unknown if _multiplies(table.names[table.name[row]])]
     products = products_of_run(program)
-    hidden = [one for one in products if one.is_library and one.name not in named]
-    launches = sum(int(table.count[row]) for row in kernels)
-    runs = min(in_entry) if in_entry else _runs(launches, hidden)
+    runs = min(in_entry, default=None)
+    if runs is None:
+        runs = _runs_by_kernels(table, kernels, products, named)
     return ProgramProducts(
         module=module,
         products=tuple(_multiplied(one, named.get(one.name), runs) for one in products),
         kernels=tuple(table.names[table.name[row]] for row in kernels),
         kernels_ps=sum(int(table.total_ps[row]) for row in kernels),
     )
+
+
+def _runs_by_kernels(
+    table: OpTable,
+    kernels: Sequence[int],
+    products: Sequence[ProductOfRun],
+    named: Mapping[str, int],
+) -> int | None:
+    """How often the program ran, by the kernels of libraries that bear no op's name."""
+    hidden = [one for one in products if one.is_library and one.name not in named]
+    launches = sum(int(table.count[row]) for row in kernels)
+    return _runs(launches, hidden)
 
 
 def _multiplies(kernel: str) -> bool:

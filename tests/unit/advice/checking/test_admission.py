@@ -69,7 +69,7 @@ def test_every_bound_needs_its_reason_wherever_it_stands(checkout: Path) -> None
         RULE,
         when=Joined("all", (BOUND, Joined("not", (BARE,)))),
         at_most=Cap(Severity.LOW, BARE),
-        fixes=(replace(fix, when=BARE), replace(fix, when=None)),
+        fixes=(replace(fix, needs=BARE), replace(fix, needs=None)),
     )
 
     assert len(bounds_of(rule)) == 4

@@ -156,7 +156,7 @@ def test_a_fix_whose_side_effect_cannot_be_filled_is_left_out() -> None:
     rule = RULES["input-loader-in-step"]
     told = replace(
         rule.fixes[1],
-        when=None,
+        needs=None,
         snippet="",
         side_effect="Shows the loss every {steps_between_waits} steps.",
     )

@@ -162,6 +162,8 @@ def test_everything_at_once_saves_no_more_than_the_step(device: str) -> None:
         "input_bound_fraction": 0.1,
         "kernel_launch_gap_fraction": 0.1,
         "host_fraction": 0.05,
+        "converting_fraction": 0.0,
+        "flattening_fraction": 0.0,
     }
     values = {
         n: shares.get(n, 0.4 if n.endswith("_fraction") else 100.0)

@@ -27,7 +27,7 @@ summary: It is.
 evidence: [step_time_spread]
 severity: medium
 fixes:
-  - {kind: code, do: Do it., snippet: do(), valid_for: any, when: {metric: compute_capability, at_least: 8}}
+  - {kind: code, do: Do it., snippet: do(), valid_for: any, needs: {metric: compute_capability, at_least: 8}}
 source:
   - {doc: own, section: one, url: "https://example.org"}
 """
