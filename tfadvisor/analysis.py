@@ -91,7 +91,9 @@ class Options(msgspec.Struct, frozen=True):
     measured: Measured | None = None
     """What experiments with the program's parts came to; None where none were made."""
     source: Path | None = None
-    """A folder with the program's files, which are read and never run; None for none."""
+    """A folder with the program's files, which are read and never run; None for
+    none.
+    """
 
     def program_source(self) -> ProgramSource | None:
         """The program's files, where they are given."""

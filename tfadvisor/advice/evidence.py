@@ -16,7 +16,8 @@ LARGE_BETWEEN = 0.1
 
 
 class Correction(msgspec.Struct, frozen=True):
-    """A function of the program that recording made look larger than it is, or all else.
+    """A function of the program that recording made look larger than it is, or all
+    else.
 
     What `run` sees of the unrecorded program says how much.
     """
@@ -58,8 +59,8 @@ class Evidence(msgspec.Struct, frozen=True):
     """All of it."""
 
     ignored: Mapping[str, str] = {}
-    """Patterns of ids of rules whose findings are left out, each with what is said about
-    it.
+    """Patterns of ids of rules whose findings are left out, each with what is said
+    about it.
     """
     tried: Mapping[str, Tried] = {}
     """What was measured of a rule's fixes on this program, by the rule's id."""

@@ -182,8 +182,8 @@ class Finding(msgspec.Struct, frozen=True):
     one.
     """
     certainty: str = SURE
-    """sure, or unsure where the steps are few or inferred, or work was not recorded: what
-    it takes may then be another share. `caveat` says why.
+    """sure, or unsure where the steps are few or inferred, or work was not recorded:
+    what it takes may then be another share. `caveat` says why.
     """
     ask: str | msgspec.UnsetType = msgspec.UNSET
     """What the user can answer in one look; absent unless `proof` is likely."""
@@ -220,8 +220,8 @@ class Finding(msgspec.Struct, frozen=True):
 
     @property
     def size(self) -> float:
-        """Share of step time that it saves at most, or takes where nothing bears a saving
-        out; 0 where neither is known.
+        """Share of step time that it saves at most, or takes where nothing bears a
+        saving out; 0 where neither is known.
         """
         return self.saves or self.takes or 0.0
 

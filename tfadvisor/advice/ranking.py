@@ -1,4 +1,5 @@
-"""What each finding saves, how severe and how sure it is, and in which order they stand.
+"""What each finding saves, how severe and how sure it is, and in which order they
+stand.
 
 All of it is decided here, once, from what the rules saw in the trace and from what is
 known beside it. Nothing changes a finding afterwards.
@@ -47,8 +48,8 @@ _SIZES = (
     (0.03, Severity.LOW),
 )
 """Shares of step time from which what could be saved is critical, high, medium or low.
-20% is where XProf calls a run highly input-bound, 10% is the launch gap that TensorFlow's
-guide calls worth fixing, 3% is where XProf starts to warn."""
+20% is where XProf calls a run highly input-bound, 10% is the launch gap that
+TensorFlow's guide calls worth fixing, 3% is where XProf starts to warn."""
 BETWEEN_TURNS = "between-turns"
 _PLACE = re.compile(r"^(?P<function>.*) \((?P<file>[^()]+):(?P<line>\d{1,9})\)$")
 _LINE = re.compile(r"^(?P<function>)(?P<file>[^()\s]+\.py):(?P<line>\d{1,9})$")
@@ -79,8 +80,8 @@ def ranked(
     evidence: Evidence = NOTHING_MORE,
     cause: Cause | None = None,
 ) -> Ranking:
-    """The findings of the rules that fired. cause: what the run is bound by, where that is
-    known.
+    """The findings of the rules that fired. cause: what the run is bound by, where that
+    is known.
     """
     heard = shared(fired, metrics, evidence)
     foreseen = foresee(heard.kept, metrics, known, _ordered_by(evidence))
@@ -156,9 +157,9 @@ def _ordered_by(
 def _in_order(
     judged: Sequence[Judged], evidence: Evidence, measure: Measure
 ) -> list[Judged]:
-    """What the trace shows or was measured on this program, then rules that are not proven
-    yet, then questions; of each kind what is sure first, then the largest, equal ones by
-    severity, then by id.
+    """What the trace shows or was measured on this program, then rules that are not
+    proven yet, then questions; of each kind what is sure first, then the largest, equal
+    ones by severity, then by id.
     """
 
     def key(one: Judged) -> tuple[int, bool, float, float, float, int, str]:
@@ -194,8 +195,8 @@ def _led_by(
     cause: Cause | None, findings: Sequence[Finding], metrics: Metrics
 ) -> tuple[Finding, ...]:
     """What explains the run's lost time comes first where the steps are few or guessed.
-    Otherwise one does that may save as much as the first: neither's range leaves out what
-    the other is expected to save.
+    Otherwise one does that may save as much as the first: neither's range leaves out
+    what the other is expected to save.
     """
     if cause is None:
         return tuple(findings)
@@ -231,7 +232,9 @@ def _tied(one: Finding, other: Finding) -> bool:
 
 
 def severity_of(size: float) -> Severity:
-    """Of a finding that could save this share of step time, where nothing else speaks."""
+    """Of a finding that could save this share of step time, where nothing else
+    speaks.
+    """
     for bound, severity in _SIZES:
         if size >= bound:
             return severity
@@ -239,8 +242,8 @@ def severity_of(size: float) -> Severity:
 
 
 def _severity(one: Judged, won: Tried | None = None) -> Severity:
-    """By size alone: how sure it is stands beside it. What only a document or nothing yet
-    vouches for has a ceiling, unless it was measured on this program.
+    """By size alone: how sure it is stands beside it. What only a document or nothing
+    yet vouches for has a ceiling, unless it was measured on this program.
     """
     if won is not None:
         return severity_of(won.high)
@@ -391,11 +394,12 @@ def _with_between_turns(
 
 def between_turns(found: BetweenTurns) -> Finding:
     """What passes between turns of the loop as a finding; it is in no step."""
+    share = percent(found.share)
     return Finding(
         rule_id=BETWEEN_TURNS,
         category="host",
         severity=severity_of(found.share),
-        title=f"{percent(found.share)} of the time passes between turns of {found.loop}",
+        title=f"{share} of the time passes between turns of {found.loop}",
         summary=f"{found.how} That is in no step, so no other share counts it.",
         evidence=(Seen(None, "between turns of the loop", found.seen, "text"),),
         saving=None,

@@ -175,9 +175,9 @@ def claim_of(one: Judged, metrics: Metrics) -> Claim:
 
 def _promised(one: Judged, promise: Promise) -> Saving | None:
     """A saving with the programs that bear it out; None where none do. A minor finding
-    promises no more than it takes: what goes with a large fault is not measured for small
-    ones. Where large ones would save more than that for sure, nothing says how much of it
-    goes.
+    promises no more than it takes: what goes with a large fault is not measured for
+    small ones. Where large ones would save more than that for sure, nothing says how
+    much of it goes.
     """
     if promise.pairs is None or promise.pairs < FEWEST_PAIRS:
         return None

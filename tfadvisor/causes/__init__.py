@@ -1,4 +1,6 @@
-"""What the time at each place is spent on, and how often: read from what lies inside."""
+"""What the time at each place is spent on, and how often: read from what lies
+inside.
+"""
 
 from tfadvisor.causes.cause import OPS_ONE_BY_ONE, Cause, Done
 from tfadvisor.causes.of_activities import causes_of

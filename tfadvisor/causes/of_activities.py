@@ -17,8 +17,8 @@ from tfadvisor.units import PS_PER_MS
 from tfadvisor.vocabulary import TimeClass
 
 _EVERY, _MOST = 0.9, 0.5
-"""Shares of the counted steps from which a cost lies in every one, or in most: a step that
-the window's ends cut may lack it.
+"""Shares of the counted steps from which a cost lies in every one, or in most: a step
+that the window's ends cut may lack it.
 """
 _WORTH_A_WORD = 0.05
 """Of a place's time."""
@@ -101,7 +101,9 @@ def _often(in_steps: int, counted: int) -> str:
 
 
 def _done(doing: Doing, parts: list[Inside], fraction: float) -> Done:
-    """Of ops all are counted and the first few named; else the event that takes most."""
+    """Of ops all are counted and the first few named; else the event that takes
+    most.
+    """
     parts.sort(key=lambda part: -part.ps)
     if doing is Doing.OPS:
         names = dict.fromkeys(single_op(part.by) for part in parts)

@@ -13,8 +13,8 @@ from pathlib import Path
 import msgspec
 
 ARGUMENT, RESULT, NEITHER, STEP = "argument", "result", "none", "step"
-"""How a call is tied to the step: it makes an argument of it, it reads its result, it does
-neither, or it is the step.
+"""How a call is tied to the step: it makes an argument of it, it reads its result, it
+does neither, or it is the step.
 """
 _LARGEST = 1_000_000
 """Bytes of a file that is read; no program that people write is larger."""
@@ -36,7 +36,9 @@ class Tie(msgspec.Struct, frozen=True):
 
 
 class ProgramSource:
-    """The Python files below a folder, by name. Nothing is read before it is asked for."""
+    """The Python files below a folder, by name. Nothing is read before it is
+    asked for.
+    """
 
     def __init__(self, folder: Path) -> None:
         """A folder that does not exist has no files."""
@@ -44,11 +46,11 @@ class ProgramSource:
         self._parsed: dict[str, tuple[ast.Module, list[str]] | None] = {}
 
     def tie(self, file: str, function: str, steps: frozenset[str]) -> Tie | None:
-        """Of a function of the program in a file, as traces name both. steps: names of the
-        compiled functions that a step calls.
+        """Of a function of the program in a file, as traces name both. steps: names of
+        the compiled functions that a step calls.
 
-        None where no loop of the file calls both the function and a step, or the file is
-        not there or is there several times.
+        None where no loop of the file calls both the function and a step, or the file
+        is not there or is there several times.
         """
         parsed = self._read(file)
         if parsed is None or not function:

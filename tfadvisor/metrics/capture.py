@@ -269,7 +269,8 @@ def keras_runs(question: Question) -> str:
 @fact
 def entry(question: Question) -> str:
     """The call that runs the steps: a method of Keras (fit, train_on_batch, predict and
-    the like, or keras where only that is known), else strategy.run, tf.function or jit, called by a loop of the program.
+    the like, or keras where only that is known), else strategy.run, tf.function or jit,
+    called by a loop of the program.
     """
     found = (host.evidence.libraries.entry for host in question.run.hosts)
     return _first(found, "no name in the trace tells what runs the steps")

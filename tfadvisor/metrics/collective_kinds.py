@@ -334,7 +334,8 @@ def collective_dtype(question: Question) -> str:
 def exposed_collective_kind(question: Question) -> str:
     """The kind of collective with the most exposed time: `all-reduce`, `all-gather`,
     `reduce-scatter`, `all-to-all`, `broadcast`, `send-recv`, `barrier` or `other`;
-    `exchange` where only a kernel called SendRecv is known, which may be any of several.
+    `exchange` where only a kernel called SendRecv is known, which may be any of
+    several.
     """
     exposed = added_up((_in_words(one), one.exposed_ps) for one in _labels(question))
     if not any(exposed.values()):
@@ -366,9 +367,9 @@ _CAUSES = {
 @fact
 def communication_cause(question: Question) -> str:
     """Why devices only communicate, by the kind with the most exposed time: `barrier`;
-    `exchange` (all-to-all, all-gather, or a SendRecv that no op names); `slices` where hosts send between slices of
-    TPUs; `loop` where the same all-reduce runs four times a step or more; else `other`,
-    as sums of gradients are.
+    `exchange` (all-to-all, all-gather, or a SendRecv that no op names); `slices` where
+    hosts send between slices of TPUs; `loop` where the same all-reduce runs four times
+    a step or more; else `other`, as sums of gradients are.
     """
     kind = exposed_collective_kind(question)
     if kind in _CAUSES:

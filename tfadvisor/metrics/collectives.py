@@ -223,7 +223,10 @@ def _untraced_partners(question: Question) -> str:
     ]
     most = max(sizes, default=0)
     if most > len(found):
-        return f"collectives span {most} devices, and this trace holds {len(found)} of them"
+        return (
+            f"collectives span {most} devices, and this trace holds {len(found)} of "
+            "them"
+        )
     return ""
 
 

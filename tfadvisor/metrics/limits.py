@@ -69,8 +69,9 @@ _BY_EFFECT = {
 
 
 class LeastTime(msgspec.Struct, frozen=True):
-    """Of what was measured, the share that the work needs at least. Above 1 where caches
-    serve what was counted as memory, or the device is faster than its data sheet.
+    """Of what was measured, the share that the work needs at least. Above 1 where
+    caches serve what was counted as memory, or the device is faster than its data
+    sheet.
     """
 
     moving: float
@@ -203,8 +204,8 @@ def _bounded(
 
 
 def _overlaps(run: RunSummary, time: Mapping[_Name, int]) -> dict[_Name, float]:
-    """How many times as long an op runs as the time that it is given: an instant in which
-    several run is shared among them. At least 1.
+    """How many times as long an op runs as the time that it is given: an instant in
+    which several run is shared among them. At least 1.
     """
     total: dict[_Name, int] = {}
     for host in counted_hosts(run):

@@ -70,7 +70,9 @@ def optimizer_update_fraction(question: Question) -> float:
 
 @fact
 def optimizer_update_name(question: Question) -> str:
-    """The optimizer, in lower case: `adam`; `optimizer` where the trace does not name it."""
+    """The optimizer, in lower case: `adam`; `optimizer` where the trace does not name
+    it.
+    """
     names = [name for _, name in _updates(question)]
     if not names:
         raise MetricAbsent("no op is part of an optimizer's update")
@@ -89,9 +91,9 @@ def optimizer_update_op(question: Question) -> str:
 
 @fact
 def rows_touched(question: Question) -> str:
-    """The embedding table of which a step looks up a few rows while its update writes all
-    of it: `1,280 of the 300,000 rows of params['embed']`; without HLO the layer that
-    looks rows up, where its gradient comes as rows.
+    """The embedding table of which a step looks up a few rows while its update writes
+    all of it: `1,280 of the 300,000 rows of params['embed']`; without HLO the layer
+    that looks rows up, where its gradient comes as rows.
     """
     tables = [one for one in _tables(question) if one.looked_up <= _FEW * one.rows]
     if tables:

@@ -1,5 +1,5 @@
-"""What the host's time is spent on, by the events that lie inside of it: facts that rules
-ask before they name a cure.
+"""What the host's time is spent on, by the events that lie inside of it: facts that
+rules ask before they name a cure.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from tfadvisor.units import Unit
 from tfadvisor.vocabulary import Better, TimeClass
 
 _MOSTLY = 1 / 3
-"""Of the activity's time, that one thing must take to be what it is spent on: most of the
-rest is then what goes with it.
+"""Of the activity's time, that one thing must take to be what it is spent on: most of
+the rest is then what goes with it.
 """
 _OF_HOST = (TimeClass.INPUT, TimeClass.HOST, TimeClass.LAUNCH)
 _ONE_BY_ONE = (Doing.CONVERTING, Doing.FLATTENING)
@@ -45,7 +45,9 @@ def _spent_on(question: Question, kind: TimeClass) -> dict[str, list[Spent]]:
 
 
 def _activities(question: Question) -> list[_Activity]:
-    """Those of which something inside tells what they are spent on, the longest first."""
+    """Those of which something inside tells what they are spent on, the longest
+    first.
+    """
     causes = causes_of(question.run)
     found: list[_Activity] = []
     for kind in _OF_HOST:
@@ -111,7 +113,8 @@ def _register_class(kind: TimeClass) -> None:
     fact(tie)
     cause.__name__ = f"{kind.label}_cause"
     cause.__doc__ = (
-        f"What the activity that takes most of the class `{kind.label}` is spent on, by "
+        f"What the activity that takes most of the class `{kind.label}` is spent on, "
+        "by "
         "the events that lie inside of its time: converting, flattening, allocating, "
         "saving and so on."
     )
@@ -163,11 +166,15 @@ def _register_doing(doing: Doing) -> None:
     name = doing.slug
     fraction.__name__ = f"{name}_fraction"
     fraction.__doc__ = (
-        "Share of step time of the host's activities that are spent, for the most part, "
+        "Share of step time of the host's activities that are spent, for the most "
+        "part, "
         f"on {doing.words}."
     )
     count.__name__ = f"{name}_count"
-    count.__doc__ = f"How often a step holds the event that is {doing.words}, at its costliest place."
+    count.__doc__ = (
+        f"How often a step holds the event that is {doing.words}, at its costliest "
+        "place."
+    )
     event.__name__ = f"{name}_event"
     event.__doc__ = f"The event that is {doing.words}, at its costliest place."
     place.__name__ = f"{name}_place"

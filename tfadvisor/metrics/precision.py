@@ -333,8 +333,8 @@ def _needs_precisions(question: Question) -> None:
 
 
 def _has_tensor_cores(properties: Mapping[str, float | int | str]) -> bool:
-    """NVIDIA since Volta but the GTX 16xx; AMD's gfx94x and gfx950 (MI300), and gfx11 on. gfx90x is
-    MI100 and MI200, but Vega 20 too.
+    """NVIDIA since Volta but the GTX 16xx; AMD's gfx94x and gfx950 (MI300), and gfx11
+    on. gfx90x is MI100 and MI200, but Vega 20 too.
     """
     known = capability(properties)
     if vendor(properties) == "nvidia":

@@ -25,8 +25,8 @@ class MetricAbsent(Exception):
 
 
 class Settings(msgspec.Struct, frozen=True):
-    """What the user gave, since no trace records it: model parameters, bandwidth between
-    devices in GB/s, and the program's files.
+    """What the user gave, since no trace records it: model parameters, bandwidth
+    between devices in GB/s, and the program's files.
     """
 
     parameters: int | None = None

@@ -29,13 +29,20 @@ from tfadvisor.units import PS_PER_MS, Unit
 from tfadvisor.vocabulary import Better, Scatter, TimeClass
 
 _CLASSES = {
-    TimeClass.INPUT: "no device works and the step waits for, or prepares, its next batch",
-    TimeClass.HOST: "no device works and the driving thread runs Python that neither loads, "
-    "dispatches nor compiles",
-    TimeClass.LAUNCH: "no device works while the host dispatches ops, programs or kernels",
-    TimeClass.COMPILE: "no device works while the step traces, compiles or autotunes; first steps, "
-    "which compile once, "
-    "do not count",
+    TimeClass.INPUT: (
+        "no device works and the step waits for, or prepares, its next batch"
+    ),
+    TimeClass.HOST: (
+        "no device works and the driving thread runs Python that neither loads, "
+        "dispatches nor compiles"
+    ),
+    TimeClass.LAUNCH: (
+        "no device works while the host dispatches ops, programs or kernels"
+    ),
+    TimeClass.COMPILE: (
+        "no device works while the step traces, compiles or autotunes; first steps, "
+        "which compile once, do not count"
+    ),
     TimeClass.TRANSFER: "a device only copies",
     TimeClass.COMPUTE: "a device computes",
     TimeClass.IDLE: "no device works and the trace does not say why",

@@ -102,9 +102,8 @@ def _attributes(one: Instruction) -> list[str]:
     if one.called:
         found.append("calls=" + ", ".join(f"%{each.name}" for each in one.called[:4]))
     if config := one.backend_config:
-        found.append(
-            f"backend_config={config[:_LONGEST_CONFIG]}{'…' if len(config) > _LONGEST_CONFIG else ''}"
-        )
+        cut = "…" if len(config) > _LONGEST_CONFIG else ""
+        found.append(f"backend_config={config[:_LONGEST_CONFIG]}{cut}")
     return found + _metadata(one)
 
 

@@ -309,7 +309,9 @@ class ClassTime(msgspec.Struct, frozen=True):
 
 
 class LimitGap(msgspec.Struct, frozen=True):
-    """Time of the step beyond what the devices need at least, by what it is spent on."""
+    """Time of the step beyond what the devices need at least, by what it is
+    spent on.
+    """
 
     what: str
     """A kind of op, or a class of time in which the devices do not compute."""
@@ -318,8 +320,8 @@ class LimitGap(msgspec.Struct, frozen=True):
     takes_ms: float
     """With the least time, ms."""
     limit: str | None
-    """Of the kind of op: `memory bandwidth` or `arithmetic`, whichever takes longer; None
-    where its cost is not known, and of time without computing.
+    """Of the kind of op: `memory bandwidth` or `arithmetic`, whichever takes longer;
+    None where its cost is not known, and of time without computing.
     """
     reached: float | None
     """Share of that limit, 0..1; None as above."""

@@ -412,8 +412,8 @@ def _moment(text: str) -> datetime | None:
 # of this machine raise.
 
 _CREDENTIALS = {
-    "s3": "Set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, to what may "
-    "read the bucket.",
+    "s3": "Set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, to what "
+    "may read the bucket.",
     "gs": "Run `gcloud auth application-default login`, or set "
     "GOOGLE_APPLICATION_CREDENTIALS.",
     "hf": "Run `hf auth login`, or set HF_TOKEN to a token that may read it.",

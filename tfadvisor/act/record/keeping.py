@@ -66,8 +66,8 @@ def keep(
 
 
 def with_measured(kept: KeptRun, options: Options, measured: Measured) -> KeptRun:
-    """The recording judged once more, with what experiments with the program's parts came
-    to.
+    """The recording judged once more, with what experiments with the program's parts
+    came to.
     """
     run, _ = choose_run([kept.folder])
     report = analyze_run(run, replace(options, measured=measured))

@@ -22,8 +22,8 @@ _VERDICTS: Mapping[str, str] = {
     "imbalance": "Most of the lost step time is devices or hosts that wait for the one "
     "that is late.",
     "compute": "No loss is large: for most of the step the devices compute.",
-    "none": "Nothing costs enough to act on: no finding is medium or worse, and nothing "
-    "shows that most of the step is far from what the devices can do.",
+    "none": "Nothing costs enough to act on: no finding is medium or worse, and "
+    "nothing shows that most of the step is far from what the devices can do.",
     "unknown": "The trace does not tell where the step's time goes.",
 }
 """Of those that no class of lost time makes."""

@@ -29,8 +29,8 @@ _HOST_IS_AHEAD = 0.5
 waited for.
 """
 _WAITING = 0.05
-"""At this share of step time a host that blocks in every step is not ahead at the step's
-end, as in the rules.
+"""At this share of step time a host that blocks in every step is not ahead at the
+step's end, as in the rules.
 """
 EXPLAINED = 0.8
 """Compute below this share of the step leaves too much to other causes to call the run
@@ -198,8 +198,8 @@ def _explained_by_queues(launch: float, works: float, metrics: Metrics) -> float
     """The launch time that cannot be the limit, because the host launches ahead of
     devices that work for longer.
 
-    Where the host blocks in every step it is not ahead at the step's end, so the way back
-    to the next launch stays.
+    Where the host blocks in every step it is not ahead at the step's end, so the way
+    back to the next launch stays.
     """
     queued = metrics.value("queued_kernel_fraction") or 0.0
     if queued < _HOST_IS_AHEAD or launch >= works:
@@ -212,8 +212,8 @@ def _explained_by_queues(launch: float, works: float, metrics: Metrics) -> float
 
 
 def _made_by_recording(launch: float, metrics: Metrics) -> float:
-    """The launch time that is the recording's: XLA launches one by one what a CUDA graph
-    launches at once.
+    """The launch time that is the recording's: XLA launches one by one what a CUDA
+    graph launches at once.
     """
     is_off = metrics.fact("graphs_while_recording") == "off"
     is_gap = metrics.value("kernel_launch_gap_fraction") is None
@@ -236,8 +236,8 @@ def _imbalance(collective: float, metrics: Metrics) -> dict[str, float]:
 
 
 def _memory(losses: Mapping[str, float], metrics: Metrics) -> dict[str, float]:
-    """Allocating while no device works is memory's fault, and neither the dispatch's nor
-    Python's, as which it shows.
+    """Allocating while no device works is memory's fault, and neither the dispatch's
+    nor Python's, as which it shows.
     """
     memory = metrics.value("memory_call_fraction") or 0.0
     from_launch = min(memory, losses["launch"])

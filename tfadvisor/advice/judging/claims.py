@@ -31,8 +31,8 @@ LESS_IS_LEFT = (
 
 
 def classes_of(rule: Rule) -> tuple[str, ...]:
-    """The classes of time that a rule's saving comes from: those it names, else those of
-    its category.
+    """The classes of time that a rule's saving comes from: those it names, else those
+    of its category.
 
     A rule that saves nothing by itself is about the classes of its category, unless
     these are all: then about none.
@@ -53,8 +53,8 @@ class SharedOut(msgspec.Struct, frozen=True):
 
 
 def shared_out(judged: Sequence[Judged], metrics: Metrics) -> SharedOut:
-    """Each with its saving cut to what those before it leave. It then claims the classes
-    that it takes time from, and no others.
+    """Each with its saving cut to what those before it leave. It then claims the
+    classes that it takes time from, and no others.
 
     Questions take none, and are not asked about time that others have taken. Where the
     step's time is not known by class, all stay as they are.

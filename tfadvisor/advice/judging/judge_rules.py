@@ -186,8 +186,8 @@ def _is_capped(rule: Rule, metrics: Metrics) -> bool:
 
 
 def _holds_all_the_same(rule: Rule, metrics: Metrics) -> bool:
-    """Whether a finding with a caveat is as large as it seems: what a device does in one
-    step, it does in every step.
+    """Whether a finding with a caveat is as large as it seems: what a device does in
+    one step, it does in every step.
     """
     if is_guessed(metrics) or work_lost(metrics) or _fragment(metrics):
         return False
@@ -218,7 +218,10 @@ def _about_steps(metrics: Metrics) -> str:
     if is_few(metrics):
         steps = metrics.value("steps_counted")
         plural = "s" if steps != 1 else ""
-        return f"The trace holds only {steps:.0f} whole step{plural}: other steps may differ."
+        return (
+            f"The trace holds only {steps:.0f} whole step{plural}: other steps may "
+            "differ."
+        )
     return ""
 
 
@@ -231,15 +234,16 @@ def _about_work(rule: Rule, metrics: Metrics) -> str:
         )
     if rule.category == "collective" and metrics.value("kernels_in_turn_fraction"):
         return (
-            "The profiler let no two kernels run at the same time: computation may hide "
+            "The profiler let no two kernels run at the same time: computation may "
+            "hide "
             "this otherwise."
         )
     return ""
 
 
 def _applies(fix: FixRule, metrics: Metrics) -> bool:
-    """A fix is for this run when what it needs is shown, nothing that forbids it is, and
-    the trace has the numbers that it is filled with.
+    """A fix is for this run when what it needs is shown, nothing that forbids it is,
+    and the trace has the numbers that it is filled with.
     """
     if fix.needs is not None and not evaluate(fix.needs, metrics).holds:
         return False

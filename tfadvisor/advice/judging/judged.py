@@ -1,4 +1,6 @@
-"""A rule that fired: what it is seen to take and how sure that is, before it is ranked."""
+"""A rule that fired: what it is seen to take and how sure that is, before it is
+ranked.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +18,12 @@ class Judged(msgspec.Struct, frozen=True):
 
     rule: Rule
     takes: float | None
-    """The share of step time that its sentence names, None where the trace does not give
-    one.
+    """The share of step time that its sentence names, None where the trace does not
+    give one.
     """
     own: Saving
-    """What could go of it, by the rule alone: its size. 0 to 0 where it saves nothing by
-    itself.
+    """What could go of it, by the rule alone: its size. 0 to 0 where it saves nothing
+    by itself.
     """
     claims: tuple[str, ...]
     """Classes of time."""

@@ -112,7 +112,8 @@ def _beside_turns(verdict: Verdict, outside: Finding | None) -> Verdict:
 _SENTENCES = {
     Kind.NOTHING_RECORDED: "The trace holds no steps and no devices.",
     Kind.DEVICE_NOT_RECORDED: (
-        "The GPU's work was not recorded, although {proof}: the trace cannot show where "
+        "The GPU's work was not recorded, although {proof}: the trace cannot show "
+        "where "
         "the step goes."
     ),
     Kind.FRAGMENTS: (
@@ -123,7 +124,8 @@ _SENTENCES = {
         "down."
     ),
     Kind.WORK_LOST: (
-        "{work_lost} of the work that the host launched left nothing in the trace: what "
+        "{work_lost} of the work that the host launched left nothing in the trace: "
+        "what "
         "seems to be idle time of the devices may be work."
     ),
     Kind.GAPS_OF_RECORDING: (
@@ -180,8 +182,8 @@ def _awaited(metrics: Metrics) -> str:
 
 def _beside(cause: Cause, metrics: Metrics, findings: Sequence[Finding]) -> str:
     """What else takes time where the devices are the limit: launch time that is not the
-    limit, if there is enough to name and no finding is about it, then what a finding says
-    is worth a change, then time in which they are idle.
+    limit, if there is enough to name and no finding is about it, then what a finding
+    says is worth a change, then time in which they are idle.
     """
     claimed = _claimed(findings)
     if cause.queued >= WORTH_NAMING and "launch" not in claimed:
@@ -248,8 +250,8 @@ def _is_worth_it(one: Finding) -> bool:
 
 def _tiny(metrics: Metrics) -> float:
     """The share of the step in kernels of a GPU shorter than 20 µs, where a step has
-    thousands and they are most of it: such a device is busy, and that is no proof that it
-    is well used; else 0.
+    thousands and they are most of it: such a device is busy, and that is no proof that
+    it is well used; else 0.
     """
     kernels = metrics.value("kernels_per_step") or 0.0
     if metrics.fact("device_kind") != "gpu" or kernels < _THOUSANDS:
@@ -279,7 +281,8 @@ def _weakness(metrics: Metrics, is_sound: bool, findings: Sequence[Finding]) -> 
     if tiny := _tiny(metrics):
         number = f"{metrics.value('kernels_per_step') or 0:,.0f}"
         return (
-            f" Kernels shorter than 20 µs are {percent(tiny)} of it, of {number} in each "
+            f" Kernels shorter than 20 µs are {percent(tiny)} of it, of {number} in "
+            "each "
             "step: could rounds of a loop run at once, as one batch?"
         )
     most = _saves_most(findings)
@@ -287,8 +290,8 @@ def _weakness(metrics: Metrics, is_sound: bool, findings: Sequence[Finding]) -> 
 
 
 def _saves_most(findings: Sequence[Finding]) -> float:
-    """What the finding that saves most saves at most; 0 where another one, no less severe,
-    takes more and nothing bears out what that saves.
+    """What the finding that saves most saves at most; 0 where another one, no less
+    severe, takes more and nothing bears out what that saves.
     """
     best = max(findings, key=lambda one: one.saves, default=None)
     if best is None:

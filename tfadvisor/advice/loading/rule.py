@@ -53,8 +53,8 @@ class SavingRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class FixRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One edit. needs: what must be shown before it is printed, None for nothing. never:
-    what forbids it where it is shown, None for nothing.
+    """One edit. needs: what must be shown before it is printed, None for nothing.
+    never: what forbids it where it is shown, None for nothing.
     """
 
     kind: str

@@ -65,7 +65,8 @@ def activities(
     samples: Sampled | None = None,
 ) -> tuple[tuple[Spent, ...], tuple[Inside, ...], Intervals]:
     """(what takes the time, what lies inside of it, when the driving thread is in no
-    event). Summed over the devices that take part in each counted step, or of the host alone without any.
+    event). Summed over the devices that take part in each counted step, or of the host
+    alone without any.
 
     host: of host_classes_of_time. kept: the classes on each device, as break_down gives
     them. breakdown: as the host's. pipeline: which events work for the input pipeline.

@@ -1,5 +1,5 @@
-"""What lies inside the time of each activity of the host: what is done there, how often,
-and in which steps.
+"""What lies inside the time of each activity of the host: what is done there, how
+often, and in which steps.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def inside(
     activity_of: Callable[[int], str],
     words_of: Callable[[int], str],
 ) -> Iterator[Inside]:
-    """Of one class and thread. spent: ps of each event and gap. activity_of: of an event.
-    words_of: of a name's row.
+    """Of one class and thread. spent: ps of each event and gap. activity_of: of an
+    event. words_of: of a name's row.
     """
     mine = true_at(spent > 0)
     if not len(mine):

@@ -172,7 +172,8 @@ def proof_by_copies(threads: Threads, devices: Sequence[Device]) -> str:
     if waited < _MOST_OF_IT * span:
         return ""
     return (
-        f"{copying[0]} got data and the host waited for it for {percent(waited / span)} "
+        f"{copying[0]} got data and the host waited for it for "
+        f"{percent(waited / span)} "
         "of the time"
     )
 

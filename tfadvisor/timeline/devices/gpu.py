@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 _DOUBLE_RATE = (9, 4)
-"""AMD's first architecture whose plane counts one transfer a clock of memory that makes two: 2.66 TB/s for MI300X's
-5.3. Of HBM2e before, it counts both."""
+"""AMD's first architecture whose plane counts one transfer a clock of memory that makes
+two: 2.66 TB/s for MI300X's 5.3. Of HBM2e before, it counts both."""
 
 
 class Gpu(DeviceOfPlanes):

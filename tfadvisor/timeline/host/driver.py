@@ -366,9 +366,10 @@ def host_classes_of_time(activity: HostActivity) -> Mapping[TimeClass, Intervals
     Host or dispatch time during which the input pipeline runs Python is input: Python's
     lock lets only one of the two run, and the driving thread is the one that waits.
     Python that the compiled step calls, and an op that writes a file, are host work,
-    whoever runs them. Host time during which another thread runs the step op by op is dispatch. What a wait for other
-    threads of the program waits for is the program's own work, whatever they do, unless
-    they compile, dispatch or load; a server waits for requests.
+    whoever runs them. Host time during which another thread runs the step op by op is
+    dispatch. What a wait for other threads of the program waits for is the program's
+    own work, whatever they do, unless they compile, dispatch or load; a server waits
+    for requests.
     """
     pending = activity.pending
     own = union_of(activity.compile, activity.input, activity.launch, activity.wait)

@@ -142,7 +142,10 @@ def lost_events(warning: str) -> int:
     return 0
 
 
-_COMPILED = r"(?:multi_step_on_iterator|one_step_on_iterator|one_step_on_data|(?:train|test|predict)_function)"
+_COMPILED = (
+    r"(?:multi_step_on_iterator|one_step_on_iterator|one_step_on_data"
+    r"|(?:train|test|predict)_function)"
+)
 _KERAS = re.compile(
     rf"__inference_{_COMPILED}_\d+$|^\$(?:\S*keras/\S*|trainer\.py|training\.py):\d+ "
     rf"(?:fit|train_on_batch|{_COMPILED})$"

@@ -451,8 +451,8 @@ _DEVICE_ALLOCATOR = re.compile(
     r"^(?:[G\0]PU_\d+_bfc|GPU_\d+\b|gpu_async_\d+|cuda_malloc_async|TPU_\d+)",
     re.IGNORECASE,
 )
-"""Names of allocators of an accelerator's memory: `gpu_host_bfc` is none. TensorFlow for
-Windows writes `GPU_0_bfc` with a zero byte in place of its first letter.
+"""Names of allocators of an accelerator's memory: `gpu_host_bfc` is none. TensorFlow
+for Windows writes `GPU_0_bfc` with a zero byte in place of its first letter.
 """
 
 

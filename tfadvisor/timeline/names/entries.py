@@ -38,9 +38,10 @@ _BY_NAME = (
 
 
 def entry_point(names: tuple[str, ...]) -> str:
-    """`train_on_batch`, `fit`, `evaluate` and the like of Keras, by its own frames or by
-    the functions that it compiles (`keras` where these do not tell which); else `strategy.run`, `tf.function` or `jit`, which a
-    loop of the program calls; "" where no name tells.
+    """`train_on_batch`, `fit`, `evaluate` and the like of Keras, by its own frames or
+    by the functions that it compiles (`keras` where these do not tell which); else
+    `strategy.run`, `tf.function` or `jit`, which a loop of the program calls; "" where
+    no name tells.
     """
     found = {
         match.group(1)

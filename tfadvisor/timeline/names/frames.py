@@ -44,8 +44,8 @@ _JAX_COMPILER_FILES = frozenset(
 )
 _JAX_COMPILING = frozenset(
     "_trace_for_jit _create_pjit_jaxpr compile_or_get_cached "
-    "lower_sharding_computation _cached_lowering_to_hlo"
-    " _resolve_and_lower _pjit_lower _cached_compilation compile lower trace from_hlo".split()
+    "lower_sharding_computation _cached_lowering_to_hlo _resolve_and_lower "
+    "_pjit_lower _cached_compilation compile lower trace from_hlo".split()
 )
 _JAX_TRACING = "trace_to_jaxpr"
 _JAX_COMPILING_STARTS = (_JAX_TRACING, "backend_compile", "lower_jaxpr_to_")
@@ -152,8 +152,8 @@ BETWEEN_EPOCHS = (
     "validate",
     "validation",
 )
-"""Functions in which an epoch begins or ends; those of Keras too. What samples a program
-has the same list, since it knows only itself.
+"""Functions in which an epoch begins or ends; those of Keras too. What samples a
+program has the same list, since it knows only itself.
 """
 
 

@@ -1,8 +1,9 @@
 """How a kernel was launched, as the collectors of the GPUs' drivers write it: grid,
 block, registers, shared memory, occupancy.
 
-The stat `kernel_details` is `regs:32 static_shared:0 dynamic_shared:512 grid:120,1,1 block:256,1,1 occ_pct:100`, up to TensorFlow
-2.8 `regs:32 shm:512 grid:… block:…`, of AMD's ` grid:… block:… private_mem:0 group_mem:32 occ_pct:0`.
+The stat `kernel_details` is `regs:32 static_shared:0 dynamic_shared:512
+grid:120,1,1 block:256,1,1 occ_pct:100`, up to TensorFlow 2.8 `regs:32 shm:512 grid:…
+block:…`, of AMD's ` grid:… block:… private_mem:0 group_mem:32 occ_pct:0`.
 """
 
 from __future__ import annotations

@@ -115,10 +115,11 @@ class CopyTotals(msgspec.Struct, frozen=True):
 class DeviceSummary(msgspec.Struct, frozen=True):
     """One active device.
 
-    covered_ps: time in which an event of a class runs, shape (steps, DeviceClass). lengths: of the compute events in
-    the counted steps, ps. tiny_ps: time in which a compute event shorter than TINY_PS runs, in
-    the counted steps. sparse_ps: time of these in which a sparse core runs ops. first_start: where work in a step begins,
-    -1 where none does.
+    covered_ps: time in which an event of a class runs, shape (steps, DeviceClass).
+    lengths: of the compute events in the counted steps, ps. tiny_ps: time in which a
+    compute event shorter than TINY_PS runs, in the counted steps. sparse_ps: time of
+    these in which a sparse core runs ops. first_start: where work in a step begins, -1
+    where none does.
     """
 
     name: str

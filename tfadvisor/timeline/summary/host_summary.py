@@ -66,7 +66,9 @@ class ProgramSummary(msgspec.Struct, frozen=True):
     products: tuple[ProgramProducts, ...] = ()
     """What its programs multiplied; empty without HLO."""
     looked_up: tuple[LookedUpTable, ...] = ()
-    """Tables of which its hottest program looks up rows and which it returns changed."""
+    """Tables of which its hottest program looks up rows and which it returns
+    changed.
+    """
 
 
 class HostSummary(HostBreakdown, frozen=True):

@@ -64,7 +64,9 @@ class ProgramProducts(msgspec.Struct, frozen=True):
 
 
 def program_products(table: OpTable, programs: Modules) -> tuple[ProgramProducts, ...]:
-    """Of the programs that take most of one device's time; a damaged one is left out."""
+    """Of the programs that take most of one device's time; a damaged one is
+    left out.
+    """
     return tuple(_of_programs(table, programs))
 
 

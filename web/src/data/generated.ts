@@ -248,7 +248,10 @@ export interface ClassTime {
   class: string;
 }
 
-/** Time of the step beyond what the devices need at least, by what it is spent on. */
+/**
+ * Time of the step beyond what the devices need at least, by what it is
+ * spent on.
+ */
 export interface LimitGap {
   what: string;
   ms: number;
