@@ -326,6 +326,53 @@ def unrecorded_device(question: Question) -> str:
     )
 
 
+@fact
+def unused_device(question: Question) -> str:
+    """The GPU that the machine has and TensorFlow did not use: its plane is empty, nothing
+    shows it at work, and the model's products and updates ran on the cores.
+    """
+    for host in question.run.hosts:
+        capture = host.capture
+        unused = capture.silent and capture.computes and not capture.unrecorded.proof
+        if unused and capture.framework == "tensorflow":
+            return capture.silent[0]
+    raise MetricAbsent("no GPU stands unused beside cores that TensorFlow computes on")
+
+
+_OBSTACLES = (
+    ("privilege", ("privilege", "permission")),
+    ("profiler", ("multiple_subscribers", "another profiler", "already in use")),
+    ("library", ("libcupti", "failed to load", "could not load", "not found")),
+)
+"""What the profiler's message says, in lower case."""
+
+
+@fact
+def recording_obstacle(question: Question) -> str:
+    """Why the profiler could not record a GPU, by its own message: `privilege`, `profiler`
+    (another one holds CUPTI), `library` (CUPTI was not found), else `unknown`.
+    """
+    try:
+        message = profiler_message(question).lower()
+    except MetricAbsent:
+        return "unknown"
+    found = (
+        obstacle
+        for obstacle, words in _OBSTACLES
+        if any(word in message for word in words)
+    )
+    return next(found, "unknown")
+
+
+@fact
+def recorded_on(question: Question) -> str:
+    """The system that the trace is of, by the names of its threads: `windows` or
+    `another`.
+    """
+    on_windows = any(host.capture.on_windows for host in question.run.hosts)
+    return "windows" if on_windows else "another"
+
+
 @metric(
     unit=Unit.FRACTION,
     better=Better.LESS,

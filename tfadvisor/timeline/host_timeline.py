@@ -16,6 +16,7 @@ from tfadvisor.program.find_modules import Modules
 from tfadvisor.timeline.attribution.inside import Inside
 from tfadvisor.timeline.attribution.spent import Spent
 from tfadvisor.timeline.devices.device_kinds import UnrecordedWork
+from tfadvisor.timeline.devices.protocol import number
 from tfadvisor.timeline.host.allocators import DeviceMemory
 from tfadvisor.timeline.host.compiles import Compiled, Libraries
 from tfadvisor.timeline.host.dispatches import HostOps, called_functions
@@ -34,7 +35,11 @@ from tfadvisor.timeline.names.classes import (
     lost_events,
 )
 from tfadvisor.timeline.names.frames import is_frame
-from tfadvisor.timeline.names.host_events import reads_variable, works_on_variables
+from tfadvisor.timeline.names.host_events import (
+    names_of_windows,
+    reads_variable,
+    works_on_variables,
+)
 from tfadvisor.timeline.names.kernels import kernel_kind
 from tfadvisor.timeline.names.program_calls import workload_of
 from tfadvisor.timeline.timeline_parts import Device, Steps
@@ -183,6 +188,12 @@ class Capture(msgspec.Struct, frozen=True):
     """Whether Python frames were recorded."""
     empty_accelerators: int
     """Accelerators in the trace without a single event."""
+    silent: tuple[str, ...] = ()
+    """Those, by model or by what their planes say of the hardware."""
+    computes: bool = False
+    """Whether ops of TensorFlow that multiply or update variables ran on the cores."""
+    on_windows: bool = False
+    """Whether the threads are named as on Windows."""
     unrecorded: UnrecordedWork = UnrecordedWork()
     """What accelerators did and the trace lacks."""
     events: RecordedEvents = RecordedEvents()
@@ -213,6 +224,10 @@ def capture_of(
     """
     framework, version = _framework(trace)
     start = session_start_ns(trace.planes)
+    silent = [
+        one for one in devices if one.kind is not DeviceKind.CPU and not len(one.ops)
+    ]
+    on_cores = [one for one in devices if one.kind is DeviceKind.CPU]
     return Capture(
         framework=framework,
         framework_version=version,
@@ -227,9 +242,10 @@ def capture_of(
         warnings=trace.warnings,
         dropped=sum(lost_events(text) for text in (*trace.warnings, *trace.errors)),
         python_tracer=len(threads.everywhere(HostClass.FRAME)) > 0,
-        empty_accelerators=sum(
-            not len(one.ops) for one in devices if one.kind is not DeviceKind.CPU
-        ),
+        empty_accelerators=len(silent),
+        silent=tuple(map(_hardware, silent)),
+        computes=any(map(_trains, on_cores)),
+        on_windows=names_of_windows([one.name for one in threads.threads]),
         unrecorded=unrecorded,
         events=recorded_events(threads, steps),
         fragment=fragment_of(threads, steps, [one for one in devices if one.is_active]),
@@ -237,6 +253,30 @@ def capture_of(
         between_slices=any(map(is_between_slices, trace.names.name)),
         graphs_off=any(name.startswith(GRAPHS_OFF) for name in threads.names),
     )
+
+
+def _hardware(device: Device) -> str:
+    """Its model, else what its plane says: `compute capability 6.1, 6 multiprocessors,
+    4.3 GB`.
+    """
+    if device.model:
+        return device.model
+    stated = device.properties
+    major, minor = (number(stated, half) for half in stats.COMPUTE_CAPABILITY)
+    cores = number(stated, stats.CORE_COUNT)
+    memory = number(stated, stats.MEMORY_SIZE)
+    parts = (
+        f"compute capability {major:.0f}.{minor or 0:.0f}" if major else "",
+        f"{cores:.0f} multiprocessors" if cores else "",
+        f"{memory / 1e9:.1f} GB" if memory else "",
+    )
+    return ", ".join(filter(None, parts)) or device.name
+
+
+def _trains(device: Device) -> bool:
+    """Whether ops ran that a GPU would run: products, or updates of variables."""
+    rows = distinct(device.ops.name).tolist()
+    return any(works_on_variables(device.ops.names[row]) for row in rows)
 
 
 _FEWEST_VARIABLES = 32

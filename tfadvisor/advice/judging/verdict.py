@@ -72,7 +72,7 @@ def _by_trace(
     distance = distance_of(metrics)
     is_sound = seems_sound and not distance.is_far
     healthy = is_sound and cause.kind is Kind.COMPUTE and _enough_steps(metrics)
-    summary = _sentence(cause, metrics, findings, seen)
+    summary = _unused(metrics) + _sentence(cause, metrics, findings, seen)
     if cause.losses:
         summary += _weakness(metrics, is_sound, findings)
         if seems_sound and cause.kind is Kind.COMPUTE:
@@ -113,8 +113,7 @@ _SENTENCES = {
     Kind.NOTHING_RECORDED: "The trace holds no steps and no devices.",
     Kind.DEVICE_NOT_RECORDED: (
         "The GPU's work was not recorded, although {proof}: the trace cannot show "
-        "where "
-        "the step goes."
+        "where the step goes.{remedy}"
     ),
     Kind.FRAGMENTS: (
         "The steps are fragments: {fragment}. What takes the rest was not recorded."
@@ -146,6 +145,7 @@ def _sentence(
     match cause.kind:
         case Kind.DEVICE_NOT_RECORDED:
             words["proof"] = str(metrics.fact("unrecorded_device"))
+            words["remedy"] = _remedy(metrics)
         case Kind.FRAGMENTS:
             words["fragment"] = str(metrics.fact("step_fragment"))
         case Kind.WORK_LOST:
@@ -160,6 +160,44 @@ def _sentence(
         case Kind.COMPUTE:
             words["beside"] = _beside(cause, metrics, findings)
     return _SENTENCES[cause.kind].format_map(words)
+
+
+def _unused(metrics: Metrics) -> str:
+    """That a GPU stands unused beside the cores that compute; "" where none does."""
+    device = metrics.fact("unused_device")
+    if device is None:
+        return ""
+    return (
+        f"This run computed on the CPU although the machine has a GPU ({device}): "
+        'TensorFlow does not see it, as `tf.config.list_physical_devices("GPU")` shows. '
+    )
+
+
+_REMEDIES = {
+    "privilege": (
+        " The driver lets only administrators profile: allow it for all users, or give a "
+        "container SYS_ADMIN."
+    ),
+    "profiler": " Another profiler holds CUPTI: stop it and record again.",
+    "library": (
+        " CUPTI was not found: put extras/CUPTI/lib64 of CUDA on LD_LIBRARY_PATH and "
+        "record again."
+    ),
+}
+_ON_WINDOWS = (
+    " CUPTI was not found: put extras\\CUPTI\\lib64 of CUDA on PATH and record again, or "
+    "record on Linux."
+)
+
+
+def _remedy(metrics: Metrics) -> str:
+    """How the GPU's work can be recorded on this system; "" where no message says what
+    was in the way.
+    """
+    obstacle = str(metrics.fact("recording_obstacle"))
+    if obstacle == "library" and metrics.fact("recorded_on") == "windows":
+        return _ON_WINDOWS
+    return _REMEDIES.get(obstacle, "")
 
 
 def _lost(cause: Cause, metrics: Metrics) -> str:

@@ -9,7 +9,7 @@ patterns cost nothing when the command starts.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -537,6 +537,14 @@ def _runs_other_ops(op: str) -> bool:
     if op in _CONTROL_OP_TYPES or op.startswith("__"):
         return True
     return op.lstrip("_").startswith(("inference_", "forward_", "backward_"))
+
+
+def names_of_windows(threads: Iterable[str]) -> bool:
+    """Whether TensorFlow's threads bear no number, as on Windows: `tf_Compute` instead of
+    `tf_Compute/223742`.
+    """
+    own = [name for name in threads if name.startswith("tf_")]
+    return bool(own) and not any("/" in name for name in own)
 
 
 def is_accelerator_thread(name: str) -> bool:

@@ -334,3 +334,61 @@ def test_a_host_that_computes_itself_beside_a_copy_is_no_proof() -> None:
     report = builder.copy("GPU:0", "H2D", 5, 9, size=64).report()
 
     assert "not recorded" not in report.verdict.summary
+
+
+NOT_LOADED = "host: Failed to load libcupti (is it installed and accessible?)"
+
+
+def a_silent_gpu(thread: str = "tf_Compute") -> TraceBuilder:
+    """An allocator of a GPU at work, an empty plane, and what the profiler says."""
+    return (
+        trace()
+        .call("train_function", 0, 400, tf_function_call="notTraced-nonXla")
+        .plane_stat("/device:GPU:0", compute_cap_major=7, compute_cap_minor=5)
+        .thread(thread)
+        .call("MemoryAllocation", 30, 30, **ALLOCATED)
+    )
+
+
+@pytest.mark.parametrize(
+    ("thread", "message", "says"),
+    [
+        ("tf_Compute", NOT_LOADED, "extras\\CUPTI\\lib64 of CUDA on PATH"),
+        ("tf_Compute/7", NOT_LOADED, "on LD_LIBRARY_PATH"),
+        ("tf_Compute/7", "Insufficient privilege to run libcupti", "administrators"),
+        ("tf_Compute/7", "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED", "Another"),
+    ],
+)
+def test_the_profilers_message_says_how_to_record_the_gpu_on_this_system(
+    thread: str, message: str, says: str
+) -> None:
+    summary = a_silent_gpu(thread).error(message).report().verdict.summary
+
+    assert summary.startswith("The GPU's work was not recorded")
+    assert says in summary
+
+
+def test_a_gpu_beside_cores_that_compute_is_not_used() -> None:
+    """An empty plane and CUPTI's error, but products on the cores and no sign of work on
+    the GPU: TensorFlow does not see it, and CUPTI would show nothing.
+    """
+    report = (
+        trace()
+        .plane_stat(
+            "/device:GPU:0", compute_cap_major=6, compute_cap_minor=1, core_count=6
+        )
+        .error(NOT_LOADED)
+        .call("train_function", 0, 1000, tf_function_call="notTraced-nonXla")
+        .call("EagerLocalExecute: __inference_train_function_7", 50, 950)
+        .thread("tf_Compute")
+        .call("dense/MatMul:MatMul", 100, 900)
+        .report()
+    )
+
+    assert report.verdict.summary.startswith(
+        "This run computed on the CPU although the machine has a GPU (compute capability "
+        "6.1, 6 multiprocessors): TensorFlow does not see it"
+    )
+    assert not {"no-device-events", "profiler-errors"} & {
+        note.rule_id for note in report.capture
+    }
