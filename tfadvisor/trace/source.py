@@ -29,6 +29,8 @@ Progress = Callable[[int, int], None]
 
 LARGE = 1 << 24
 """Bytes of a file of which no more is kept than can still be asked for."""
+_LFS_POINTER = b"version https://git-lfs.github.com/spec/"
+"""What a checkout without Git LFS holds in place of a large file."""
 _GZIP_MAGIC = b"\x1f\x8b"
 _PIECE = 1 << 22
 _HEAD = 1 << 20
@@ -191,6 +193,12 @@ def damaged(
             where,
             "holds nothing but zeros.",
             "The disk was full or the copy was only reserved: copy the file again.",
+        )
+    if head.startswith(_LFS_POINTER):
+        return TraceError(
+            source.place,
+            "is a pointer of Git LFS, not the trace itself.",
+            "Fetch the trace: `git lfs pull` in its repository.",
         )
     if head.count(b"\xef\xbf\xbd") > max(16, len(head) // 200):
         return TraceError(
