@@ -328,8 +328,8 @@ def unrecorded_device(question: Question) -> str:
 
 @fact
 def unused_device(question: Question) -> str:
-    """The GPU that the machine has and TensorFlow did not use: its plane is empty, nothing
-    shows it at work, and the model's products and updates ran on the cores.
+    """The GPU that the machine has and TensorFlow did not use: its plane is empty,
+    nothing shows it at work, and the model's products and updates ran on the cores.
     """
     for host in question.run.hosts:
         capture = host.capture
@@ -349,8 +349,9 @@ _OBSTACLES = (
 
 @fact
 def recording_obstacle(question: Question) -> str:
-    """Why the profiler could not record a GPU, by its own message: `privilege`, `profiler`
-    (another one holds CUPTI), `library` (CUPTI was not found), else `unknown`.
+    """Why the profiler could not record a GPU, by its own message: `privilege`,
+    `profiler` (another one holds CUPTI), `library` (CUPTI was not found), else
+    `unknown`.
     """
     try:
         message = profiler_message(question).lower()

@@ -169,13 +169,15 @@ def _unused(metrics: Metrics) -> str:
         return ""
     return (
         f"This run computed on the CPU although the machine has a GPU ({device}): "
-        'TensorFlow does not see it, as `tf.config.list_physical_devices("GPU")` shows. '
+        'TensorFlow does not see it, as `tf.config.list_physical_devices("GPU")` '
+        "shows. "
     )
 
 
 _REMEDIES = {
     "privilege": (
-        " The driver lets only administrators profile: allow it for all users, or give a "
+        " The driver lets only administrators profile: allow it for all users, or "
+        "give a "
         "container SYS_ADMIN."
     ),
     "profiler": " Another profiler holds CUPTI: stop it and record again.",
@@ -185,7 +187,8 @@ _REMEDIES = {
     ),
 }
 _ON_WINDOWS = (
-    " CUPTI was not found: put extras\\CUPTI\\lib64 of CUDA on PATH and record again, or "
+    " CUPTI was not found: put extras\\CUPTI\\lib64 of CUDA on PATH and record "
+    "again, or "
     "record on Linux."
 )
 

@@ -540,8 +540,8 @@ def _runs_other_ops(op: str) -> bool:
 
 
 def names_of_windows(threads: Iterable[str]) -> bool:
-    """Whether TensorFlow's threads bear no number, as on Windows: `tf_Compute` instead of
-    `tf_Compute/223742`.
+    """Whether TensorFlow's threads bear no number, as on Windows: `tf_Compute` instead
+    of `tf_Compute/223742`.
     """
     own = [name for name in threads if name.startswith("tf_")]
     return bool(own) and not any("/" in name for name in own)
