@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from tfadvisor.arrays import true_at
 from tfadvisor.timeline.attribution.thread_time import Chains
 from tfadvisor.timeline.names.doings import Doing
+from tfadvisor.timeline.sweeps import alike
 from tfadvisor.vocabulary import TimeClass
 
 if TYPE_CHECKING:
@@ -56,38 +57,69 @@ def inside(
     """Of one class and thread. spent: ps of each event and gap. activity_of: of an
     event. words_of: of a name's row.
     """
-    mine = true_at(spent > 0)
-    if not len(mine):
+    alike_events = _alike(chains, spent)
+    if not len(alike_events.event):
         return
+    event, ps = alike_events.event, alike_events.ps
     chain = _rank(
-        chains.telling[mine],
-        chains.user[mine],
-        chains.called[mine],
-        chains.dispatched[mine],
-        chains.stage[mine],
-        chains.doing[mine],
+        chains.telling[event],
+        chains.user[event],
+        chains.called[event],
+        chains.dispatched[event],
+        chains.stage[event],
+        chains.doing[event],
     )
     groups = int(chain.max()) + 1
-    total = _summed(chain, spent[mine], groups)
-    is_doing = chains.leaf[mine] == chains.doing[mine]
-    counts = np.bincount(chain[is_doing], minlength=groups)
-    first = np.full(groups, len(mine))
-    np.minimum.at(first, chain, np.arange(len(mine)))
-    by_step = _by_step(chain, chains.step[mine], spent[mine], groups)
+    total = _summed(chain, ps, groups)
+    counts = _summed(chain, alike_events.count, groups)
+    first = np.full(groups, len(event))
+    np.minimum.at(first, chain, np.arange(len(event)))
+    by_step = _by_step(chain, chains.step[event], ps, groups)
     for group in np.argsort(-total, kind="stable")[:_MOST].tolist():
-        event = int(mine[first[group]])
-        row = int(chains.doing[event])
+        example = int(event[first[group]])
+        row = int(chains.doing[example])
         steps, worst = by_step(group)
         yield Inside(
             kind=kind,
-            activity=activity_of(event),
-            doing=Doing(int(chains.does[event])),
+            activity=activity_of(example),
+            doing=Doing(int(chains.does[example])),
             by=words_of(row) if row >= 0 else "",
             ps=int(total[group]),
             count=int(counts[group]),
             steps=steps,
             worst_ps=worst,
         )
+
+
+class _AlikeEvents(msgspec.Struct, frozen=True):
+    """Events of one step with the same chain of names, together."""
+
+    event: Int64Array
+    """One of them."""
+    ps: Int64Array
+    """Of all of them."""
+    count: Int64Array
+    """How many themselves tell what is done; 0 where something around them does."""
+
+
+def _alike(chains: Chains, spent: Int64Array) -> _AlikeEvents:
+    """Those that take any of the time; one pass, so that what follows is about few."""
+    mine = true_at(spent > 0)
+    is_doing = (chains.leaf[mine] == chains.doing[mine]).astype(np.int32)
+    columns = (
+        chains.telling,
+        chains.user,
+        chains.called,
+        chains.dispatched,
+        chains.stage,
+        chains.doing,
+        chains.step,
+    )
+    chosen = (*(np.ascontiguousarray(column[mine]) for column in columns), is_doing)
+    nothing, every = np.zeros(len(mine), np.int64), np.ones(len(mine), np.uint8)
+    length = np.ascontiguousarray(spent[mine])
+    last, count, total, _ = alike(chosen, nothing, length, every, 0)
+    return _AlikeEvents(mine[last], total, count * is_doing[last])
 
 
 def _rank(*columns: npt.NDArray[np.int32]) -> Int64Array:
