@@ -51,19 +51,25 @@ def find_devices(recorded: RecordedHost) -> tuple[Device, ...]:
     An accelerator whose work was not recorded works all the same: what the host
     computes beside it is not the step.
     """
-    with_planes = [one for one in _PLATFORMS if not one.on_host_threads]
-    devices = tuple(device for one in with_planes for device in one.devices(recorded))
-    if any(device.is_active for device in devices) or proof_of_work(
-        recorded.trace,
-        recorded.threads,
-    ):
+    devices = _of_platforms(recorded, on_host_threads=False)
+    works = any(device.is_active for device in devices)
+    if works or proof_of_work(recorded.trace, recorded.threads):
         return devices
-    on_host = [one for one in _PLATFORMS if one.on_host_threads]
-    cores = tuple(device for one in on_host for device in one.devices(recorded))
-    works = any(device.is_active for device in cores)
-    if not works and proof_by_copies(recorded.threads, devices):
+    cores = _of_platforms(recorded, on_host_threads=True)
+    cores_work = any(device.is_active for device in cores)
+    if not cores_work and proof_by_copies(recorded.threads, devices):
         return devices
     return (*devices, *cores)
+
+
+def _of_platforms(
+    recorded: RecordedHost, *, on_host_threads: bool
+) -> tuple[Device, ...]:
+    found: list[Device] = []
+    for platform in _PLATFORMS:
+        if platform.on_host_threads == on_host_threads:
+            found.extend(platform.devices(recorded))
+    return tuple(found)
 
 
 def on_own_clocks(trace: HostTrace) -> HostTrace:

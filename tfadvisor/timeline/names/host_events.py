@@ -28,7 +28,7 @@ from tfadvisor.timeline.names.op_path import without_numbers
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-_ACCELERATOR_THREAD = re.compile(r"tf_\w*Event_Manager")
+_ACCELERATOR_THREAD = re.compile(r"tf_[A-Za-z]{0,40}_?Event_Manager")
 """Threads of TensorFlow that wait for a GPU's events: `tf_GPU_Event_Manager`, in some
 releases `tf_Device_Event_Manager`.
 """

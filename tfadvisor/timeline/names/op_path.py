@@ -97,14 +97,19 @@ def op_path(path: str) -> OpPath | None:
     last = _plain(parts[-1]) or ""
     if not kind and (last in _SURROUNDINGS or not last):
         return None
-    scopes = _scopes(parts[:-1])
+    scopes = _layer_scopes(name, _scopes(parts[:-1]))
+    return OpPath("/".join(scopes), last, kind or last, _TAPE in parts)
+
+
+def _layer_scopes(name: str, scopes: list[str]) -> list[str]:
+    """Without ops and what is inside of an optimizer; with the loop of a recurrence."""
     if "(" not in name:  # JAX's scopes may begin with capitals, TensorFlow's ops do
         scopes = _without_ops(scopes)
     if scopes and is_optimizer(scopes[0]):
         scopes = scopes[:1]
     if _RECURRENT_LOOP.search(name) and not recurrent_cell("/".join(scopes)):
         scopes = [*scopes, _LOOP]
-    return OpPath("/".join(scopes), last, kind or last, _TAPE in parts)
+    return scopes
 
 
 def _without_ops(scopes: list[str]) -> list[str]:

@@ -49,7 +49,7 @@ def input_bound() -> TraceBuilder:
     builder = trace()
     for index in range(5):
         at = index * 100
-        builder.step(at, at + 100).call("$train.py:12 load_batch", at + 1, at + 70)
+        builder.step(at, at + 100).call("$dataloader.py:12 __next__", at + 1, at + 70)
         builder.kernel(
             "GPU:0",
             "matmul",

@@ -13,7 +13,7 @@ from tfadvisor.act.trial.trial_result import Arm, StepRatio, TrialResult, TriedS
 from tfadvisor.advice.evidence import BetweenTurns
 from tfadvisor.advice.findings import Location
 from tfadvisor.analysis import Options, analyze_run
-from tfadvisor.report.assembly.sampled import Sampled
+from tfadvisor.report.assembly.sampled import FromSamples
 from tfadvisor.report.model import Report
 from tfadvisor.trace.runs import choose_run
 
@@ -155,7 +155,7 @@ def test_what_passes_between_turns_of_the_loop_ranks_by_what_it_takes(
     alone = judged("jax-healthy", replace(timed, arms=())).verdict
     monkeypatch.setattr(
         "tfadvisor.analysis.sampled",
-        lambda *_: Sampled(between_turns=by_samples),
+        lambda *_: FromSamples(between_turns=by_samples),
     )
     found = judged("jax-healthy", timed)
 

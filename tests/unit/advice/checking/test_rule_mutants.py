@@ -64,7 +64,9 @@ def test_each_way_of_breaking_a_condition(
 def test_a_mutant_without_a_case_at_the_bound_survives(
     mutating: ModuleType, tmp_path: Path
 ) -> None:
-    rule = (RULES / "capture" / "profiler-errors.yaml").read_text()
+    text = (RULES / "capture" / "profiler-errors.yaml").read_text()
+    lines = text.splitlines(keepends=True)
+    rule = "".join(line for line in lines if "_device, known" not in line)
     (tmp_path / "profiler-errors.yaml").write_text(rule)
     (tmp_path / "profiler-errors.cases.yaml").write_text(
         "- {name: few, metrics: {profiler_errors: 0}, facts: {framework: jax}, "
