@@ -240,6 +240,7 @@ class Window(msgspec.Struct, frozen=True):
     summary: RunSummary
     metrics: Metrics
     fired: Fired
+    source: ProgramSource | None
 
 
 def conclude(
@@ -349,7 +350,7 @@ def _judged(summary: RunSummary, options: Options, catalogue: Catalogue) -> Wind
     source = options.program_source()
     settings = Settings(options.parameters, options.bandwidth_gb_s, source)
     metrics = measure(summary, settings)
-    return Window(summary, metrics, run_rules(catalogue.rules, metrics))
+    return Window(summary, metrics, run_rules(catalogue.rules, metrics), source)
 
 
 def _report(
@@ -362,11 +363,9 @@ def _report(
     """Of one window, with all that is known of the run beside it. places: lines of the
     program that another window names, by rule.
     """
-    beside = sampled(
-        attribution(window.summary)[0],
-        step_ms_of(window.summary),
-        _samples_beside(run),
-    )
+    samples = _samples_beside(run)
+    recorded = () if samples is None else attribution(window.summary)[0]
+    beside = sampled(recorded, step_ms_of(window.summary), samples)
     tried: Mapping[str, Tried] = {}
     unread: tuple[CaptureNote, ...] = ()
     try:
@@ -387,7 +386,7 @@ def _report(
         window.fired,
         catalogue,
         evidence,
-        options.program_source(),
+        window.source,
     )
     return replace(report, capture=(*beside.notes, *unread, *report.capture))
 

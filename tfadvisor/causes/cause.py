@@ -31,8 +31,8 @@ class Cause(msgspec.Struct, frozen=True):
     does: tuple[Done, ...]
     """The largest first; empty where nothing inside is recorded."""
     tie: str | None
-    """argument: makes an argument of the step; result: reads its result; none: neither;
-    step: is the step. None where nothing shows it.
+    """argument: makes an argument of the step; result: only reads its result; step: is
+    the step. None where nothing shows it.
     """
     often: str
     """every, most, some or once: in how many of the counted steps; "" for unknown."""
@@ -41,7 +41,7 @@ class Cause(msgspec.Struct, frozen=True):
     of_steps: int
     """The counted steps."""
     worst_ms: float
-    """In the step that has most of it."""
+    """In the step that has most of it, at least."""
     line: int | None = None
     """Where the loop calls it, by the program's source; None without one."""
     source: str = ""

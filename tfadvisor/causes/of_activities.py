@@ -13,6 +13,7 @@ from tfadvisor.timeline.names.doings import Doing
 from tfadvisor.timeline.names.host_events import single_op
 from tfadvisor.timeline.run.run_summary import RunSummary
 from tfadvisor.timeline.summary.host_summary import HostSummary
+from tfadvisor.timeline.timeline_parts import StepSource
 from tfadvisor.units import PS_PER_MS
 from tfadvisor.vocabulary import TimeClass
 
@@ -20,6 +21,8 @@ _EVERY, _MOST = 0.9, 0.5
 """Shares of the counted steps from which a cost lies in every one, or in most: a step
 that the window's ends cut may lack it.
 """
+_TELLING_STEPS = 3
+"""From fewer steps nobody can say what is in every one."""
 _WORTH_A_WORD = 0.05
 """Of a place's time."""
 _MOST_DONE = 4
@@ -73,6 +76,7 @@ def _by_activity(host: HostSummary) -> dict[Key, list[Inside]]:
 
 
 def _cause(parts: Sequence[Inside], host: HostSummary) -> Cause:
+    has_steps = host.steps.source is not StepSource.WHOLE_TRACE
     steady = host.steps.steady()
     counted = int(steady.sum())
     bits = 0
@@ -80,17 +84,25 @@ def _cause(parts: Sequence[Inside], host: HostSummary) -> Cause:
         bits |= part.steps
     in_steps = sum(bits >> index & 1 for index in steady.nonzero()[0].tolist())
     return Cause(
-        does=_does(parts),
+        does=_does(parts, has_steps=has_steps),
         tie=None,
         often=_often(in_steps, counted),
         count=in_steps,
         of_steps=counted,
-        worst_ms=sum(part.worst_ps for part in parts) / PS_PER_MS,
+        worst_ms=_worst_ps(parts, in_steps) / PS_PER_MS,
     )
+
+
+def _worst_ps(parts: Sequence[Inside], in_steps: int) -> int:
+    """In one step at least: of several the worst of each part may lie in another."""
+    worst = [part.worst_ps for part in parts]
+    return sum(worst) if in_steps == 1 else max(worst)
 
 
 def _often(in_steps: int, counted: int) -> str:
     if not in_steps or not counted:
+        return ""
+    if counted < _TELLING_STEPS:
         return ""
     share = in_steps / counted
     if share >= _EVERY:
@@ -119,7 +131,8 @@ def _done(doing: Doing, parts: list[Inside], fraction: float) -> Done:
     return Done(doing.words, largest.by, fraction, per_step, doing.slug)
 
 
-def _does(parts: Sequence[Inside]) -> tuple[Done, ...]:
+def _does(parts: Sequence[Inside], *, has_steps: bool) -> tuple[Done, ...]:
+    """has_steps: else nothing is counted a step."""
     whole = sum(part.ps for part in parts)
     by_doing: dict[Doing, list[Inside]] = {}
     for part in parts:
@@ -130,5 +143,6 @@ def _does(parts: Sequence[Inside]) -> tuple[Done, ...]:
         ps = sum(part.ps for part in mine)
         if ps < _WORTH_A_WORD * whole:
             continue
-        found.append(_done(doing, mine, ps / whole))
+        done = _done(doing, mine, ps / whole)
+        found.append(done if has_steps else replace(done, count=0.0))
     return tuple(sorted(found, key=lambda one: -one.fraction))[:_MOST_DONE]

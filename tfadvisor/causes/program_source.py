@@ -12,9 +12,10 @@ from pathlib import Path
 
 import msgspec
 
-ARGUMENT, RESULT, NEITHER, STEP = "argument", "result", "none", "step"
-"""How a call is tied to the step: it makes an argument of it, it reads its result, it
-does neither, or it is the step.
+ARGUMENT, RESULT, STEP = "argument", "result", "step"
+"""How a call is tied to the step: it makes an argument of it, it reads its result and
+gives nothing that is read, or it is the step. That it does neither no source can show:
+it may change what the step reads elsewhere.
 """
 _LARGEST = 1_000_000
 """Bytes of a file that is read; no program that people write is larger."""
@@ -28,7 +29,7 @@ class Tie(msgspec.Struct, frozen=True):
     """How the call of a function is tied to the step."""
 
     tie: str
-    """ARGUMENT, RESULT, NEITHER or STEP."""
+    """ARGUMENT, RESULT or STEP."""
     line: int
     """Where the loop calls it."""
     text: str
@@ -113,9 +114,29 @@ def _tie_in(
     is_inside = any(_holds(step, asked[0]) for step in stepping)
     if is_inside or _made_by(loop, asked) & _names_in_arguments(stepping):
         return ARGUMENT, line
-    if _names_in_arguments(asked) & _made_by(loop, stepping):
-        return RESULT, line
-    return NEITHER, line
+    results = _roots(_made_by(loop, stepping))
+    own = _roots({name for call in asked for name in _names(call)})
+    if _may_change(own - results, stepping) or not _is_dropped(loop, asked):
+        return None
+    return (RESULT, line) if own & results else None
+
+
+def _may_change(names: set[Name], stepping: list[ast.Call]) -> bool:
+    """Whether a call that is given these may change what the step is given: an array
+    that it fills, an object whose attribute the step reads.
+    """
+    given = _names_in_arguments(stepping)
+    return bool(names & _roots(given))
+
+
+def _is_dropped(loop: ast.AST, calls: list[ast.Call]) -> bool:
+    """Whether nothing reads what the calls give."""
+    statements = [node.value for node in ast.walk(loop) if isinstance(node, ast.Expr)]
+    return all(any(value is call for value in statements) for call in calls)
+
+
+def _roots(names: set[Name]) -> set[Name]:
+    return {name.partition(".")[0] for name in names}
 
 
 def _calls_of(loop: ast.AST, functions: frozenset[str]) -> list[ast.Call]:
@@ -153,11 +174,12 @@ def _made_by(loop: ast.AST, calls: list[ast.Call]) -> set[Name]:
 
 
 def _with_what_is_made_of(loop: ast.AST, made: set[Name]) -> set[Name]:
-    """Assignments that read one of the variables make others of it."""
+    """Assignments that read one of the variables make others of it, through calls too:
+    what is cast, padded or put on a device is still of the batch.
+    """
     known = set(made)
     for node in _assignments(loop):
-        calls = any(isinstance(one, ast.Call) for one in ast.walk(node.value))
-        if not calls and _names(node.value) & known:
+        if _names(node.value) & known:
             known |= _written(node)
     return known
 

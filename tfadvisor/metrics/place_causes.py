@@ -7,6 +7,7 @@ from __future__ import annotations
 import msgspec
 
 from tfadvisor.causes import Cause, Done, causes_of
+from tfadvisor.metrics.between_dispatches import host_frame
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric
 from tfadvisor.metrics.steady import class_shares, counted_hosts
 from tfadvisor.tallies import added_up
@@ -76,8 +77,21 @@ def _place(parts: list[Spent]) -> str:
 # Of a class: what its largest activity is spent on.
 
 
+def _named_frame(question: Question) -> str:
+    try:
+        return host_frame(question)
+    except MetricAbsent:
+        return ""
+
+
 def _largest(question: Question, kind: TimeClass) -> str:
-    """Raises MetricAbsent where the class takes no time."""
+    """Of the host's own Python the call that `host_frame` names, so that what is said
+    of one is never read of another. Raises MetricAbsent where the class takes no time.
+    """
+    if kind is TimeClass.HOST and question.run.hosts:
+        named = _named_frame(question)
+        if named:
+            return named
     time = {
         name: sum(part.ps for part in parts)
         for name, parts in _spent_on(question, kind).items()
@@ -107,8 +121,8 @@ def _register_class(kind: TimeClass) -> None:
     tie.__name__ = f"{kind.label}_tie"
     tie.__doc__ = (
         f"How the activity that takes most of the class `{kind.label}` is tied to the "
-        "step, by the program's source: it makes an argument of it, reads its result, "
-        "does neither (none), or is the step."
+        "step, by the program's source: it makes an argument of it, reads its result "
+        "or is the step."
     )
     fact(tie)
     cause.__name__ = f"{kind.label}_cause"

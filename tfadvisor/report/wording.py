@@ -353,16 +353,14 @@ def cause_words(one: ActivityTime) -> str:
     )
     if cause.often in ("", "every"):
         return done
-    steps = (
-        f"in {cause.count} of {cause.of_steps} steps, {duration(cause.worst_ms)} in one"
-    )
+    worst = duration(cause.worst_ms)
+    steps = f"in {cause.count} of {cause.of_steps} steps, at least {worst} in one"
     return f"{done}; {steps}" if done else steps
 
 
 _TIES = {
     "argument": "makes an argument of the step",
     "result": "reads the step's result",
-    "none": "the step does not need it",
     "step": "is the step",
 }
 

@@ -11,6 +11,7 @@ import pytest
 from tfadvisor.causes import causes_of
 from tfadvisor.timeline.attribution.inside import Inside
 from tfadvisor.timeline.names.doings import Doing
+from tfadvisor.timeline.timeline_parts import StepSource
 from tfadvisor.vocabulary import TimeClass
 
 HOST = TimeClass.HOST
@@ -27,7 +28,7 @@ def run(*parts: Inside, steps: int = 4, warm: int = 0) -> Any:
     steady = np.array([False] * warm + [True] * steps)
     host = SimpleNamespace(
         evidence=SimpleNamespace(inside=parts),
-        steps=SimpleNamespace(steady=lambda: steady),
+        steps=SimpleNamespace(steady=lambda: steady, source=StepSource.MARKER),
     )
     return SimpleNamespace(hosts=[host])
 

@@ -64,7 +64,7 @@ function numbers(one: { fraction: number; ms: number }): HTMLElement[] {
 export function causeWords({ does, often, count, of_steps, worst_ms }: Cause): string {
   const done = does.map(doneWords).join(", ");
   if (often === "" || often === "every") return done;
-  const steps = `in ${count} of ${of_steps} steps, ${duration(worst_ms)} in one`;
+  const steps = `in ${count} of ${of_steps} steps, at least ${duration(worst_ms)} in one`;
   return done === "" ? steps : `${done}; ${steps}`;
 }
 
