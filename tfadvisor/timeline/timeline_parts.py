@@ -247,6 +247,8 @@ class Device(msgspec.Struct, frozen=True):
     """
     sparse: Intervals = EMPTY
     """Where its sparse cores run ops, beside its own."""
+    held: Intervals = EMPTY
+    """Where it does nothing although work has been launched for it long before."""
 
     @property
     def is_active(self) -> bool:

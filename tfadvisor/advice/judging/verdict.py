@@ -40,7 +40,7 @@ class Seen(msgspec.Struct, frozen=True):
     """What "Where the step goes" adds to a verdict's words."""
 
     idle_in: str | None = None
-    """What runs in most of the idle time."""
+    """What runs in most of the idle time: `most of it during poll.`"""
     largest: str | None = None
     """What computes most: `the line train.py:42 takes 30% of the step`."""
     between_turns: Finding | None = None
@@ -132,7 +132,7 @@ _SENTENCES = {
         "launches its CUDA graphs kernel by kernel while it is profiled."
     ),
     Kind.LOSS: "{share} of step time is {lost}.",
-    Kind.IDLE: "The devices are idle for {share} of the time{silent}, {why}.",
+    Kind.IDLE: "The devices are idle for {share} of the time{silent}, {why}",
     Kind.COMPUTE: "The devices compute for {share} of step time; {beside}.",
     Kind.NO_COMPUTE: "No device computes anything in this trace.",
 }
@@ -154,9 +154,7 @@ def _sentence(
             words["lost"] = _lost(cause, metrics)
         case Kind.IDLE:
             words["silent"] = _counted_as_host(cause)
-            words["why"] = "and the trace does not show why"
-            if seen.idle_in:
-                words["why"] = f"most of it during {seen.idle_in}"
+            words["why"] = seen.idle_in or "and the trace does not show why."
         case Kind.COMPUTE:
             words["beside"] = _beside(cause, metrics, findings)
     return _SENTENCES[cause.kind].format_map(words)

@@ -37,7 +37,7 @@ from tfadvisor.report.model import (
     Tool,
 )
 from tfadvisor.report.wording import OTHER
-from tfadvisor.timeline.attribution.spent import NOT_RECORDED
+from tfadvisor.timeline.attribution.spent import NOT_RECORDED, QUEUED
 from tfadvisor.timeline.names.op_path import is_optimizer
 from tfadvisor.timeline.run.run_summary import RunSummary
 from tfadvisor.timeline.summary.host_summary import HostSummary
@@ -137,14 +137,25 @@ def _broken(
     return (*files, *ranking.broken, *numbers)
 
 
+_HELD = (
+    "most of it with work queued that did not run: does a stream wait for another one, "
+    "for a function on the host, or for another process on the same GPU?"
+)
+
+
 def _idle_in(attributed: Sequence[ClassTime]) -> str | None:
-    """What is recorded in most of the time that is idle; None where nothing is."""
+    """What is recorded in most of the time that is idle, as the end of a sentence;
+    None where nothing is.
+    """
     for one in attributed:
         if one.kind == TimeClass.IDLE.label and not one.parts[0].activity.startswith(
             (NOT_RECORDED, OTHER)
         ):
             if one.parts[0].fraction >= one.fraction / 2:
-                return one.parts[0].activity
+                activity = one.parts[0].activity
+                if activity == QUEUED:
+                    return _HELD
+                return f"most of it during {activity}."
             return None
     return None
 

@@ -164,7 +164,8 @@ def _on_device(
         return idle_itself(device, kind, instants)
     if kind is TimeClass.LAUNCH:
         dispatching = intersection(instants, host[kind])
-        return queued_work(device, difference(instants, host[kind])), dispatching
+        waiting = difference(instants, host[kind])
+        return queued_work(device, kind, waiting), dispatching
     return [], instants
 
 

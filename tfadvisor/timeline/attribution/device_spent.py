@@ -13,7 +13,7 @@ from tfadvisor.arrays import is_in, true_at
 from tfadvisor.errors import TraceError
 from tfadvisor.printable import short_kernel
 from tfadvisor.timeline.attribution.exclusive import exclusive_time
-from tfadvisor.timeline.attribution.spent import Spent
+from tfadvisor.timeline.attribution.spent import QUEUED, Spent
 from tfadvisor.timeline.intervals import Int64Array, Intervals, difference, intersection
 from tfadvisor.timeline.names.classes import COPIES, DeviceClass
 from tfadvisor.timeline.names.collective_events import CollectiveKind, collective_of
@@ -121,9 +121,9 @@ def _named(
     )
 
 
-def queued_work(device: Device, instants: Intervals) -> list[Spent]:
-    """What has been launched and not begun at these instants of LAUNCH, by the program
-    or kernel that begins next.
+def queued_work(device: Device, kind: TimeClass, instants: Intervals) -> list[Spent]:
+    """What has been launched and not begun at these instants of LAUNCH or IDLE, by the
+    program or kernel that begins next.
     """
     ops = device.ops
     if not len(ops) or not len(instants):
@@ -134,10 +134,11 @@ def queued_work(device: Device, instants: Intervals) -> list[Spent]:
     row = np.where(module >= 0, module, ops.name[event]).astype(np.int32)
     length = instants.ends - instants.starts
     last, total = _summed((np.ascontiguousarray(row),), length)
+    activity = QUEUED if kind is TimeClass.IDLE else "launched, not begun"
     found = []
     for name, ps in zip(row[last].tolist(), total.tolist(), strict=True):
         detail = f"before {short_kernel(ops.names[name])}"
-        found.append(Spent(TimeClass.LAUNCH, "launched, not begun", detail, ps=ps))
+        found.append(Spent(kind, activity, detail, ps=ps))
     return found
 
 
@@ -147,17 +148,20 @@ def idle_itself(
     instants: Intervals,
 ) -> tuple[list[Spent], Intervals]:
     """(of INPUT the device's waits for its infeed, of IDLE what lies inside of its
-    programs; the instants that are left).
+    programs and what was queued meanwhile; the instants that are left).
     """
+    found = []
     if kind is TimeClass.INPUT:
         inside = device.infeed
         own = Spent(kind, "infeed", "the device waits for its infeed")
     else:
         inside = device.programs
         own = Spent(kind, _IN_PROGRAM)
+        found = queued_work(device, kind, intersection(instants, device.held))
+        instants = difference(instants, device.held)
     left = difference(instants, inside)
     ps = instants.length() - left.length()
-    return ([replace(own, ps=ps)] if ps else []), left
+    return [*found, replace(own, ps=ps)] if ps else found, left
 
 
 def own_waits(

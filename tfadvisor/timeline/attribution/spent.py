@@ -19,6 +19,8 @@ from tfadvisor.vocabulary import TimeClass
 
 NOT_RECORDED = "not recorded"
 """How an activity begins of which the trace says nothing."""
+QUEUED = "work was queued and did not run"
+"""The activity of a device that waits for something else than its launches."""
 
 
 class Spent(msgspec.Struct, frozen=True):

@@ -12,7 +12,13 @@ import numpy as np
 from tfadvisor.arrays import blocks, constant, distinct, is_in, true_at
 from tfadvisor.timeline.devices.event_stats import numbers_as_stored
 from tfadvisor.timeline.host.threads import Threads
-from tfadvisor.timeline.intervals import BoolArray, Int64Array
+from tfadvisor.timeline.intervals import (
+    EMPTY,
+    BoolArray,
+    Int64Array,
+    Intervals,
+    union,
+)
 from tfadvisor.timeline.names import stats
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.drivers import launches_graph
@@ -71,6 +77,33 @@ def launches_of(
         linked_ps=int(length[linked].sum()),
         behind_ps=int(length[behind].sum()),
     )
+
+
+_SEVERAL = 3
+_LAUNCH_TAKES_PS = 1_000_000_000
+"""A kernel that begins a millisecond after its launch was not held up by launching."""
+
+
+def held_back(ops: DeviceOps, busy: Intervals) -> Intervals:
+    """When a device does nothing although three calls have launched work for it and a
+    millisecond has passed since: launching is not what it waits for. busy: when it
+    works.
+    """
+    lo = busy.ends[:-1]
+    hi = busy.starts[1:]
+    long = hi - lo > _LAUNCH_TAKES_PS
+    linked = ops.launch >= 0
+    if not long.any() or np.count_nonzero(linked) < _SEVERAL:
+        return EMPTY
+    first = true_at(_is_first_of_launch(ops, linked))
+    launched = ops.launch_end[first]
+    since = launched
+    for later in range(1, _SEVERAL):
+        since = np.maximum(since[:-1], launched[later:])
+    following = np.searchsorted(ops.start[first], hi[long])
+    known = following < len(since)
+    lo = np.maximum(lo[long][known], since[following[known]] + _LAUNCH_TAKES_PS)
+    return union(lo, hi[long][known])
 
 
 def _by_graphs(ops: DeviceOps) -> BoolArray:

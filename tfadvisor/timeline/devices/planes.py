@@ -12,7 +12,7 @@ import numpy as np
 from tfadvisor.arrays import constant, distinct, is_in, true_at, used
 from tfadvisor.tallies import listed
 from tfadvisor.timeline.devices.event_stats import first_texts_of, numbers_of, texts_of
-from tfadvisor.timeline.devices.launches import LaunchLinks
+from tfadvisor.timeline.devices.launches import LaunchLinks, held_back
 from tfadvisor.timeline.devices.protocol import DeviceOfPlanes, Properties, RecordedHost
 from tfadvisor.timeline.intervals import (
     BoolArray,
@@ -78,6 +78,9 @@ def _device(
         ~_covers_its_body(questions, trace, ops.name, ops)
         & (ops.kind != DeviceClass.NO_WORK.value),
     )
+    compute = ops.covered(DeviceClass.COMPUTE)
+    collective = ops.covered(DeviceClass.COLLECTIVE)
+    transfer = ops.covered(*COPIES)
     return Device(
         name=f"{questions.label}:{number}",
         kind=questions.kind,
@@ -85,12 +88,13 @@ def _device(
         host=recorded.host,
         properties=_properties(trace.planes[index] for index in planes),
         ops=ops,
-        compute=ops.covered(DeviceClass.COMPUTE),
-        collective=ops.covered(DeviceClass.COLLECTIVE),
-        transfer=ops.covered(*COPIES),
+        compute=compute,
+        collective=collective,
+        transfer=transfer,
         infeed=ops.covered(DeviceClass.INFEED),
         stated=questions.stated(trace, used(ops.name, len(trace.names))),
         awaits=_awaits(questions, trace, planes),
+        held=held_back(ops, union_of(compute, collective, transfer)),
         programs=union_of(
             *(
                 spans_of(trace, line)

@@ -373,7 +373,11 @@ def host_costs(
         HostCost.WAITING: activity.wait,
         HostCost.WAITING_IDLE: difference(
             alone(activity.wait),
-            union_of(*classes.values(), _for_others(threads, steps)),
+            union_of(
+                *classes.values(),
+                *(one.held for one in devices),
+                _for_others(threads, steps),
+            ),
         ),
         HostCost.WRITING: writing_time(threads, steps),
         HostCost.BUILDING: building,

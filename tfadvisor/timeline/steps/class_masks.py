@@ -111,7 +111,7 @@ class _Classes(Mapping[TimeClass, Intervals]):
         device: Device | None,
         host: Mapping[TimeClass, Intervals],
     ) -> None:
-        compute = collective = transfer = queued = EMPTY
+        compute = collective = transfer = queued = held = EMPTY
         self._device = device
         self._host = host
         self._busy = EMPTY
@@ -124,11 +124,13 @@ class _Classes(Mapping[TimeClass, Intervals]):
             transfer = difference(copying, working)
             self._busy = union_of(working, copying)
             queued = _launched_not_started(device)
+            held = device.held
             self._infeed = difference(device.infeed, self._busy)
         self._queued = difference(
             queued,
             union_of(host[TimeClass.COMPILE], host[TimeClass.INPUT], self._infeed),
         )
+        self._not_hosts = union_of(self._busy, self._infeed, held)
         self._kept = {
             TimeClass.COMPUTE: compute,
             TimeClass.COLLECTIVE: collective,
@@ -159,15 +161,9 @@ class _Classes(Mapping[TimeClass, Intervals]):
         if kind is TimeClass.INPUT:
             return difference(union_of(mine, self._infeed), self._busy)
         if kind is TimeClass.LAUNCH:
-            return difference(
-                difference(union_of(mine, self._queued), self._infeed),
-                self._busy,
-            )
+            return difference(union_of(mine, self._queued), self._not_hosts)
         if kind is TimeClass.HOST:
-            return difference(
-                difference(mine, union_of(self._queued, self._infeed)),
-                self._busy,
-            )
+            return difference(difference(mine, self._queued), self._not_hosts)
         return difference(difference(mine, self._infeed), self._busy)
 
 

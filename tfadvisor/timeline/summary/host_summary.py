@@ -166,7 +166,10 @@ def _device_time(host: HostTimeline, devices: Sequence[Device]) -> DeviceTime:
     any_works = int(together.within(lo, hi).sum())
     return DeviceTime(
         concurrency=works / any_works if any_works else 0.0,
-        gaps=_gaps(together, _inner_boundaries(host.steps)),
+        gaps=_gaps(
+            union_of(together, *(device.held for device in devices)),
+            _inner_boundaries(host.steps),
+        ),
         short_launch_ps=host.short_launch_ps,
     )
 

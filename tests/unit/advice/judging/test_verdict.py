@@ -791,7 +791,7 @@ def test_no_run_that_loses_15_percent_of_its_steps_is_healthy(
 
 def test_idle_time_is_told_by_the_call_that_covers_it() -> None:
     shares = {"idle": 0.8, "compute": 0.2}
-    seen = Seen(idle_in="collect (gc.py:3)")
+    seen = Seen(idle_in="most of it during collect (gc.py:3).")
 
     assert (
         "most of it during collect (gc.py:3)."

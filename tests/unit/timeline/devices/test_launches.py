@@ -177,3 +177,47 @@ def test_blocks_of_events_know_what_ran_before_them(
 
     assert (found.linked_ps, found.behind_ps) == (99 * PS, 6 * PS)
     assert found.latency.values.tolist() == [4 * PS] * 6 + [8 * PS, 49 * PS]
+
+
+def held(*launches: tuple[float, float]) -> list[tuple[float, float]]:
+    """µs in which a device holds back work between a kernel that ends at 10 and those
+    of (launched by, begins at).
+    """
+    builder = trace().kernel("GPU:0", "a", 5, 10, launched=(0, 1))
+    for call, begin in launches:
+        builder.kernel("GPU:0", "b", begin, begin + 10, launched=(call - 1, call))
+    (device,) = builder.timeline().devices
+    spans = zip(device.held.starts.tolist(), device.held.ends.tolist(), strict=True)
+    return [(lo / PS, hi / PS) for lo, hi in spans]
+
+
+def test_a_device_holds_back_what_three_calls_launched_a_millisecond_before() -> None:
+    """The third call is over at 200, and 1,000 µs later, at 1,200, nothing has begun
+    until 5,000.
+    """
+    assert held((100, 5000), (150, 5020), (200, 5040)) == [(1200, 5000)]
+
+
+def test_two_calls_may_be_late_themselves() -> None:
+    assert held((100, 5000), (150, 5020)) == []
+
+
+def test_the_last_of_three_calls_decides() -> None:
+    assert held((100, 5000), (150, 5020), (4500, 5040)) == []
+
+
+def test_one_call_that_launches_a_graph_of_three_kernels_is_one_call() -> None:
+    builder = trace().kernel("GPU:0", "a", 5, 10, launched=(0, 1))
+    builder.call("cuGraphLaunch", 100, 110, correlation_id=9)
+    for begin in (5000, 5020, 5040):
+        builder.on_line(
+            "/device:GPU:0",
+            "Stream #1(Compute)",
+            "node",
+            begin,
+            begin + 10,
+            correlation_id=9,
+        )
+    (device,) = builder.timeline().devices
+
+    assert len(device.held) == 0

@@ -50,6 +50,23 @@ def test_compute_hides_everything_else() -> None:
     assert shares(timeline) == {"compute": 100}
 
 
+def test_what_is_queued_for_long_waits_for_no_launch() -> None:
+    """Three kernels are launched by 60 µs and begin at 5,000: dispatching for their
+    50 µs of calls and for a millisecond after the last, then idle for 3,940 µs, though
+    the host waits all the time.
+    """
+    builder = trace().step(0, 5100).call("cuStreamSynchronize", 60, 5100)
+    builder.busy("GPU:0", (0, 10))
+    for at in (10, 30, 45):
+        begin = 5000 + at - 10
+        span = (at, at + 15)
+        builder.kernel("GPU:0", "k", begin, begin + 20, launched=span)
+    found = shares(builder.timeline())
+
+    assert found["idle"] == 5000 - 60 - 1000 + (5100 - 5055)
+    assert found["launch"] == 1050
+
+
 def test_a_collective_counts_only_where_it_is_exposed() -> None:
     timeline = (
         trace()
