@@ -35,6 +35,8 @@ _RUNS_NOTHING = (
     "core.fsmonitor=false",
     "-c",
     f"core.hooksPath={os.devnull}",
+    "-c",
+    "submodule.recurse=false",
 )
 _FILTERS = (
     "--includes",
@@ -59,17 +61,26 @@ class GitRefused(UsageError):
         self.said = said
 
 
-def git(folder: Path, *arguments: str, seconds: float | None = None) -> str:
+def git(
+    folder: Path,
+    *arguments: str,
+    seconds: float | None = None,
+    index: Path | None = None,
+    given: str = "",
+) -> str:
     """What git prints, without the last line end. seconds: the longest that it may
-    take.
+    take. index: a file to use in place of the repository's index. given: what git
+    reads from its standard input.
 
     Paths among the arguments are names, never patterns. Hooks, monitors of files and
     filters that the repository's own configuration names do not run; filters of the
-    user's do, as Git LFS. Raises GitRefused, UsageError where there is no git.
+    user's do, as Git LFS. Never let a command look into a submodule, whose own
+    configuration is not read here: call `git` there instead.
+    Raises GitRefused, UsageError where there is no git.
     """
     if arguments[0] not in _WITHOUT_FILES:
         arguments = (*_without_filters(folder, seconds), *arguments)
-    return _run(folder, arguments, seconds)
+    return _run(folder, arguments, seconds, index, given)
 
 
 def _without_filters(
@@ -108,12 +119,14 @@ def _run(
     folder: Path,
     arguments: tuple[str, ...],
     seconds: float | None,
+    index: Path | None = None,
+    given: str = "",
 ) -> str:
     try:
         done = subprocess.run(
             ["git", "-C", str(folder), *_RUNS_NOTHING, *arguments],
-            env=_environment(),
-            stdin=subprocess.DEVNULL,
+            env=_environment(index),
+            input=os.fsencode(given),
             capture_output=True,
             check=False,
             timeout=seconds,
@@ -132,9 +145,11 @@ def _run(
     return os.fsdecode(done.stdout).removesuffix("\n")
 
 
-def _environment() -> dict[str, str]:
+def _environment(index: Path | None) -> dict[str, str]:
     found = {}
     for name, value in os.environ.items():
         if name == _KEPT or not name.startswith("GIT_"):
             found[name] = value
+    if index is not None:
+        found["GIT_INDEX_FILE"] = str(index)
     return {**found, **_OURS}

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tfadvisor.act.against.work_trees import commits_of, work_trees
 from tfadvisor.act.repair.applying import check_clean
 from tfadvisor.act.repair.sources import Sources, read_sources
 from tfadvisor.comparison.baseline.snapshot import commit_and_branch
@@ -147,6 +148,53 @@ def test_neither_a_monitor_of_files_nor_a_hook_runs(
 
     assert (tmp_path / "tree" / "train.py").read_text() == PROGRAM
     assert not sign.exists()
+
+
+def test_no_filter_of_a_submodule_runs(place: Path, sign: Path, tmp_path: Path) -> None:
+    """Its configuration is its own, and git asks it when it looks into it."""
+    library = repository(tmp_path / "library")
+    (library / ".gitattributes").write_text("* filter=evil\n")
+    plain(library, "add", ".")
+    plain(library, "commit", "-qm", "filtered")
+    allowed = ("-c", "protocol.file.allow=always")
+    plain(place, *allowed, "submodule", "--quiet", "add", str(library), "lib")
+    plain(place, "commit", "-qm", "with a library")
+    for setting in ("clean", "smudge"):
+        plain(place / "lib", "config", f"filter.evil.{setting}", program(sign))
+    plain(place, "config", "submodule.lib.ignore", "none")
+    (place / "lib" / "train.py").write_text("import jax\nx = 2\n")  # of the same size
+
+    checked(place)
+    assert not sign.exists()
+    with pytest.raises(UsageError, match="lib has uncommitted changes"):
+        commits_of(place, "HEAD")
+    plain(place / "lib", "-c", "filter.evil.clean=cat", "commit", "-qam", "more")
+    (place / "train.py").write_text(PROGRAM + "# mine\n")
+    with work_trees(commits_of(place, "HEAD")) as trees:
+        texts = [
+            (tree / "lib" / "train.py").read_text() for tree in (trees.base, trees.head)
+        ]
+
+    assert texts == [PROGRAM, "import jax\nx = 2\n"]
+    assert not sign.exists()
+
+
+def test_no_filter_runs_that_is_configured_for_work_trees_alone(
+    place: Path, sign: Path
+) -> None:
+    (place / ".gitattributes").write_text("* filter=evil\n")
+    plain(place, "add", ".")
+    plain(place, "commit", "-qm", "filtered")
+    more = place / ".git" / "more"
+    more.write_text(f'[filter "evil"]\n\tsmudge = {program(sign)}\n')
+    plain(place, "config", "includeIf.gitdir:**/worktrees/**.path", str(more))
+
+    with work_trees(commits_of(place, "HEAD")) as trees:
+        assert (trees.base / "train.py").read_text() == PROGRAM
+    assert not sign.exists()
+
+    plain(place, "worktree", "add", "--quiet", str(sign.with_name("tree")))
+    assert sign.exists()  # what plain git does
 
 
 def test_what_a_hook_inherits_names_no_other_repository(

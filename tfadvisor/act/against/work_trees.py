@@ -11,13 +11,14 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from shutil import copyfile
 
 import msgspec
 
 from tfadvisor import guardian
 from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import UsageError
-from tfadvisor.files import unfinished
+from tfadvisor.files import temporary_folder, unfinished
 from tfadvisor.git import GitRefused, git
 from tfadvisor.processes import lives, undisturbed
 
@@ -85,7 +86,7 @@ def commits_of(folder: Path, ref: str) -> Commits:
         ) from error
     changed = _changed(root)
     if changed:
-        head = git(root, "stash", "create") or head
+        head = _commit_of(root, head, changed)
     inside = git(folder, "rev-parse", "--show-prefix").rstrip("/")
     return Commits(
         root,
@@ -93,7 +94,7 @@ def commits_of(folder: Path, ref: str) -> Commits:
         ref,
         base,
         head,
-        changed,
+        tuple(changed),
     )
 
 
@@ -118,47 +119,97 @@ def _how_to_find(root: Path, ref: str) -> str:
     return did_you_mean(ref, known).strip() or "`git fetch` may bring it."
 
 
-def _changed(root: Path) -> tuple[str, ...]:
-    """Tracked files that are changed. Raises UsageError for changes that no commit can
-    hold.
+def _changed(root: Path) -> list[str]:
+    """Tracked files, and submodules, that are changed. Raises UsageError for changes
+    that no commit can hold.
     """
     changed = []
-    status = git(
+    for kind, fields in _status(root):
+        name = fields[-1]
+        if kind == "u":
+            raise UsageError(
+                f"{name} has conflicts that are not resolved. Resolve them first."
+            )
+        if fields[0] == ".A":
+            raise UsageError(
+                f"{name} is announced by `git add -N` alone. Add it: `git add {name}`."
+            )
+        changed.append(name)
+    for name in _submodules(root):
+        if _moved_on(root, name):
+            changed.append(name)
+    return changed
+
+
+def _status(root: Path) -> Iterator[tuple[str, list[str]]]:
+    """Of changed files: `1`, `2` for a new name, or `u` for a conflict; the fields of
+    git's second format, the name last. Git does not look into submodules.
+    """
+    printed = git(
         root,
         "status",
         "--porcelain=v2",
         "-z",
         "--untracked-files=no",
-        "--ignore-submodules=untracked",
+        "--ignore-submodules=all",
     )
-    entries = iter(status.split("\0"))
+    fields_before_name = {"1": 7, "2": 8, "u": 9}
+    entries = iter(printed.split("\0"))
     for entry in entries:
         kind, _, rest = entry.partition(" ")
-        if kind == "u":
-            raise UsageError(
-                f"{rest.split(' ', 9)[-1]} has conflicts that are not resolved. "
-                "Resolve them first."
-            )
-        if kind in ("1", "2"):
-            fields = rest.split(" ", 7 if kind == "1" else 8)
-            _check_can_be_held(fields)
-            changed.append(fields[-1])
+        if kind in fields_before_name:
+            yield kind, rest.split(" ", fields_before_name[kind])
         if kind == "2":
             next(entries)  # the name before
-    return tuple(changed)
 
 
-def _check_can_be_held(fields: Sequence[str]) -> None:
-    """fields: of a changed file in git's status."""
-    name = fields[-1]
-    if fields[1].startswith("S") and "M" in fields[1]:
+def _submodules(root: Path) -> list[str]:
+    """Those that are checked out, relative to root."""
+    found = []
+    for entry in git(root, "ls-files", "--stage", "-z").split("\0"):
+        about, _, name = entry.partition("\t")
+        if about.startswith(_SUBMODULE) and (root / name / ".git").exists():
+            found.append(name)
+    return found
+
+
+def _moved_on(root: Path, name: str) -> bool:
+    """Whether a submodule has another commit checked out than HEAD pins. Raises
+    UsageError when it has changes that are not committed.
+    """
+    inner = root / name
+    if _changed(inner):
         raise UsageError(
             f"the submodule {name} has uncommitted changes. Commit them there first."
         )
-    if fields[0] == ".A":
-        raise UsageError(
-            f"{name} is announced by `git add -N` alone. Add it: `git add {name}`."
+    try:
+        return git(root, "rev-parse", f"HEAD:{name}") != git(inner, "rev-parse", "HEAD")
+    except GitRefused:  # not in HEAD, or without a commit of its own
+        return True
+
+
+def _commit_of(root: Path, head: str, changed: Sequence[str]) -> str:
+    """A commit on top of head that holds the changes, staged or not, and that no branch
+    knows. `git stash create` would look into submodules.
+    """
+    index = Path(git(root, "rev-parse", "--git-path", "index"))
+    files = ("diff-files", "--name-only", "-z", "--ignore-submodules=all")
+    not_staged = git(root, *files).split("\0")
+    not_staged += [name for name in _submodules(root) if name in changed]
+    with temporary_folder() as folder:
+        own = Path(folder) / "index"
+        copyfile(root / index, own)
+        git(
+            root,
+            "update-index",
+            "--remove",
+            "-z",
+            "--stdin",
+            index=own,
+            given="\0".join(filter(None, not_staged)),
         )
+        tree = git(root, "write-tree", index=own)
+        return git(root, "commit-tree", tree, "-p", head, "-m", "uncommitted changes")
 
 
 # Work trees of two commits, with their submodules, that are gone afterwards, whatever
@@ -253,15 +304,10 @@ def _check_out(
     """
     with undisturbed():
         made.append((repository, target))
-        git(
-            repository,
-            "worktree",
-            "add",
-            "--quiet",
-            "--detach",
-            str(target),
-            commit,
-        )
+        add = ("worktree", "add", "--quiet", "--detach", "--no-checkout")
+        git(repository, *add, str(target), commit)
+        # asked in the work tree, where the configuration may name other filters
+        git(target, "reset", "--quiet", "--hard", "--no-recurse-submodules")
     for entry in git(repository, "ls-tree", "-r", "-z", commit).split("\0"):
         about, _, name = entry.partition("\t")
         inner = repository / name

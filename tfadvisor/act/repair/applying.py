@@ -49,7 +49,12 @@ def _check_unchanged(folder: Path) -> None:
         ) from error
     try:
         changed = git(
-            folder, "status", "--porcelain", "--untracked-files=no", seconds=_LONG
+            folder,
+            "status",
+            "--porcelain",
+            "--untracked-files=no",
+            "--ignore-submodules=all",
+            seconds=_LONG,
         )
     except UsageError as error:
         raise UsageError(

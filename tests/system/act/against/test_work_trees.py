@@ -54,6 +54,25 @@ def test_uncommitted_changes_are_in_the_head_and_stay_as_they_are(
     assert repository.git("stash", "list") == ""
 
 
+def test_the_head_holds_what_is_staged_removed_and_new(repository: Repository) -> None:
+    """As the next commit would, with the files of the work tree."""
+    for name in ("gone", "untracked", "staged"):
+        (repository.folder / name).write_text("old")
+    repository.commit("more files")
+    (repository.folder / "gone").unlink()
+    repository.git("rm", "--quiet", "--cached", "untracked")
+    (repository.folder / "staged").write_text("staged")
+    (repository.folder / "added").write_text("added")
+    repository.git("add", "staged", "added")
+
+    with work_trees(commits_of(repository.folder, "HEAD")) as trees:
+        found = {file.name for file in trees.head.iterdir()}
+        staged = (trees.head / "staged").read_text()
+
+    assert found == {".git", "train.py", "model.py", "staged", "added"}
+    assert staged == "staged"
+
+
 def test_names_are_what_a_reader_knows(repository: Repository) -> None:
     commit = repository.git("rev-parse", "HEAD~1")
 
