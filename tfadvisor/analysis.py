@@ -290,7 +290,7 @@ def _joined(run: Run) -> CaptureNote:
         "the second it starts."
     )
     return CaptureNote(
-        "joined-runs", text, "Give one of these folders to read its hosts alone.", ""
+        "joined-runs", text, "`--run NAME` reads one of these folders alone.", ""
     )
 
 

@@ -4,8 +4,10 @@ it needs.
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from support.places import FIXTURES
@@ -44,3 +46,21 @@ def analysis() -> set[str]:
     return loaded(
         f"import tfadvisor; tfadvisor.analyze({str(FIXTURES / 'jax-logging')!r})"
     )
+
+
+def test_a_server_that_lists_runs_decodes_none(tmp_path: Path) -> None:
+    """The hosts' folders of one job are found by the heads of their files, without a
+    decoder and without NumPy.
+    """
+    for host, second in (("alpha", "06"), ("beta", "08")):
+        folder = tmp_path / f"2026_01_01_00_00_{second}"
+        folder.mkdir()
+        shutil.copy(FIXTURES / "jax-hosts-late" / f"{host}.xplane.pb.gz", folder)
+
+    modules = loaded(
+        "from pathlib import Path; from tfadvisor.trace.runs import find_runs; "
+        f"(run,) = find_runs(Path({str(tmp_path)!r})); assert len(run.files) == 2"
+    )
+
+    assert "tfadvisor.trace.runs" in modules
+    assert not {"numpy", "google.protobuf", "tfadvisor.trace.decode"} & modules

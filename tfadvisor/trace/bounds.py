@@ -7,14 +7,8 @@ most.
 
 from __future__ import annotations
 
-import numpy as np
-from msgspec.structs import replace
-
 from tfadvisor.errors import TraceError
-from tfadvisor.trace.columns import Events, HostTrace, Int64Array
 
-_LATEST_PS = 1 << 60
-"""Thirteen days: a start, an end and the distance of two of them fit into int64."""
 _MOST = {
     "planes": (4_096, 2_048),
     "texts": (4_096, 64),
@@ -47,28 +41,6 @@ class Counts:
                 "It is damaged, or made to fill the memory of its reader: record the "
                 "trace again.",
             )
-
-
-def with_possible_times(trace: HostTrace) -> HostTrace:
-    """The trace with each start within thirteen days of zero, and each duration between
-    zero and that; usually the same.
-    """
-    start = trace.events.start_ps
-    duration = trace.events.duration_ps
-    if _within(start, -_LATEST_PS) and _within(duration, 0):
-        return trace
-    events = Events(
-        np.clip(start, -_LATEST_PS, _LATEST_PS),
-        np.clip(duration, 0, _LATEST_PS),
-        trace.events.row,
-    )
-    return replace(trace, events=events)
-
-
-def _within(times: Int64Array, least: int) -> bool:
-    if not len(times):
-        return True
-    return int(times.min()) >= least and int(times.max()) <= _LATEST_PS
 
 
 # Protobuf's wire types: how the bytes of a field are laid out, the low three bits of

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from tfadvisor.arrays import distinct
 
@@ -420,3 +421,29 @@ def inflated_text(data: bytes) -> str:
         return text_of(zlib.decompressobj(wbits=31).decompress(data, most))
     except zlib.error:
         return ""
+
+
+_LATEST_PS = 1 << 60
+"""Thirteen days: a start, an end and the distance of two of them fit into int64."""
+
+
+def with_possible_times(trace: HostTrace) -> HostTrace:
+    """The trace with each start within thirteen days of zero, and each duration between
+    zero and that; usually the same.
+    """
+    start = trace.events.start_ps
+    duration = trace.events.duration_ps
+    if _within(start, -_LATEST_PS) and _within(duration, 0):
+        return trace
+    events = Events(
+        np.clip(start, -_LATEST_PS, _LATEST_PS),
+        np.clip(duration, 0, _LATEST_PS),
+        trace.events.row,
+    )
+    return replace(trace, events=events)
+
+
+def _within(times: Int64Array, least: int) -> bool:
+    if not len(times):
+        return True
+    return int(times.min()) >= least and int(times.max()) <= _LATEST_PS

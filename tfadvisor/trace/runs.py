@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
-from functools import lru_cache
 from os import PathLike
 from pathlib import Path
 from typing import IO
@@ -22,6 +21,7 @@ from tfadvisor.did_you_mean import did_you_mean
 from tfadvisor.errors import TraceError, UsageError
 from tfadvisor.files import temporary_folder
 from tfadvisor.tallies import listed
+from tfadvisor.trace.heads import of_one_job
 from tfadvisor.trace.remote_path import RemotePath, place_of
 from tfadvisor.trace.stores import Unreachable
 
@@ -38,7 +38,6 @@ _PIECE = 1 << 20
 _SESSION_NAME = re.compile(
     r"(\d{4})[_-](\d\d)[_-](\d\d)[_T-](\d\d)[_-](\d\d)[_-](\d\d)"
 )
-_PROGRAM_NUMBER = re.compile(r"\(\d+\)$")
 _TOOL_OUTPUTS = re.compile(
     r"\.(trace(\.json(\.gz)?)?|(overview_page|input_pipeline|tensorflow_stats|kernel_stats|op_profile|pod_viewer)\.(pb|json))$"
 )
@@ -64,9 +63,11 @@ class Run(msgspec.Struct, frozen=True):
     """
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """Its own, and those of the runs that were joined to it."""
-        return (self.name, *self.folders)
+    def asked_by(self) -> str:
+        """What `--run` takes for it: its name, or `A,B` where several runs were
+        joined.
+        """
+        return ",".join(self.folders) or self.name
 
 
 def host_of(file: Path) -> str:
@@ -85,13 +86,18 @@ def find_runs(root: Path, within: Path | None = None) -> list[Run]:
 
     within: a folder without links; what a link leads to is looked at only below it.
     """
+    return _joined(_separate_runs(root, within))
+
+
+def _separate_runs(root: Path, within: Path | None) -> list[Run]:
+    """One for each folder."""
     runs = []
     for folder, traces in _folders_with_traces(root, within):
         if traces:
             files = _one_per_host(tuple(sorted(traces)))
             runs.append(Run(_run_name(folder, root), folder, files))
     runs.sort(key=lambda run: (recorded_at(run), run.name), reverse=True)
-    return _joined(runs)
+    return runs
 
 
 _APART = 120.0
@@ -103,7 +109,7 @@ host's folder by the second it starts.
 def _joined(runs: Sequence[Run]) -> list[Run]:
     """Runs, newest first, with those joined that are one recording of one job: begun
     within two minutes below one folder, on different hosts, with the same compiled
-    programs as far as the traces name any.
+    programs. Traces that name none, as TensorFlow's, are never joined.
     """
     jobs: list[list[Run]] = []
     for run in runs:
@@ -148,47 +154,7 @@ def _one_job(run: Run, other: Run) -> bool:
         return False
     if abs(recorded_at(run) - recorded_at(other)) > _APART:
         return False
-    return _same_programs(run.files[0], other.files[0])
-
-
-def _same_programs(file: Path, other: Path) -> bool:
-    """Whether the programs that two traces name are mostly the same; yes where one
-    names none or is not on this machine.
-    """
-    if isinstance(file, RemotePath) or isinstance(other, RemotePath):
-        return True
-    try:
-        first = _programs(str(file), file.stat().st_mtime_ns)
-        second = _programs(str(other), other.stat().st_mtime_ns)
-    except OSError:  # reading it will say what is wrong with it
-        return True
-    if not first or not second:
-        return True
-    return 2 * len(first & second) >= len(first | second)
-
-
-@lru_cache(maxsize=64)
-def _programs(path: str, _changed: int) -> frozenset[str]:
-    """The compiled programs that a trace names, without the numbers that they have in
-    one run.
-    """
-    # They import NumPy, which no --help needs.
-    from tfadvisor.trace.columns import Selection
-    from tfadvisor.trace.decode import decode_file
-
-    try:
-        host = decode_file(Path(path), Selection())
-    except TraceError:  # reading it will say what is wrong with it
-        return frozenset()
-    holds = {
-        index
-        for index, plane in enumerate(host.planes)
-        if plane.name == "/host:metadata"
-    }
-    names = zip(host.names.plane.tolist(), host.names.name, strict=True)
-    return frozenset(
-        _PROGRAM_NUMBER.sub("", name) for plane, name in names if plane in holds
-    )
+    return of_one_job(run.files[0], other.files[0])
 
 
 def recorded_at(run: Run) -> float:
@@ -311,25 +277,27 @@ def _run_in_folder(
 ) -> tuple[Run, int]:
     if not isinstance(root, RemotePath):
         _check_readable(root)
-    runs = find_runs(root, within)
+    runs = _separate_runs(root, within)
     if not runs:
         raise _nothing_in(root, within)
     if run is None:
-        return runs[0], len(runs)
+        joined = _joined(runs)
+        return joined[0], len(joined)
     if "," in run:
-        return _several(root, run, within), len(runs)
-    matches = _runs_named(runs, run)
+        return _several(runs, run), len(runs)
+    return _named(runs, run), len(runs)
+
+
+def _named(runs: Sequence[Run], name: str) -> Run:
+    """The run of the very name, else the one whose name ends with it. Raises
+    UsageError.
+    """
+    matches = [run for run in runs if run.name == name]
+    if not matches:
+        matches = [run for run in runs if run.name.endswith(f"/{name}")]
     if len(matches) != 1:
-        raise _not_one_run(runs, run, matches)
-    return matches[0], len(runs)
-
-
-def _runs_named(runs: Sequence[Run], name: str) -> list[Run]:
-    """Those of the very name, else those whose name ends with it."""
-    matches = [run for run in runs if name in run.names]
-    if matches:
-        return matches
-    return [run for run in runs if any(own.endswith(f"/{name}") for own in run.names)]
+        raise _not_one_run(runs, name, matches)
+    return matches[0]
 
 
 _MOST_LISTED = 8
@@ -352,18 +320,15 @@ def _not_one_run(
     return UsageError(f"--run {name} {what} Runs: {shown}.")
 
 
-def _several(
-    root: Path,
-    named: str,
-    within: Path | None,
-) -> Run:
+def _several(runs: Sequence[Run], named: str) -> Run:
     """Several runs, `A,B`, as one. Raises UsageError for one that is not there and for
     a host that two of them hold.
     """
     parts: dict[Run, None] = {}
     for name in filter(None, map(str.strip, named.split(","))):
-        part, _ = _run_in_folder(root, name, within)
-        parts[part] = None
+        parts[_named(runs, name)] = None
+    if not parts:
+        raise _not_one_run(runs, named, [])
     files = tuple(sorted(_files_of(parts), key=host_of))
     for host, count in Counter(map(host_of, files)).items():
         if count > 1:
@@ -372,10 +337,8 @@ def _several(
                 "of them."
             )
     first = next(iter(parts))
-    names: list[str] = []
-    for part in parts:
-        names += part.folders or (part.name,)
-    return Run(first.name, first.path, files, tuple(names) if len(names) > 1 else ())
+    names = tuple(part.name for part in parts)
+    return Run(first.name, first.path, files, names if len(names) > 1 else ())
 
 
 def _check_exists(path: Path) -> None:

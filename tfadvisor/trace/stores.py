@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timezone
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import msgspec
 
@@ -42,6 +42,8 @@ _MOST_FOLDERS = 1_000
 _MOST_LINKS = 100_000
 LARGEST_ANSWER = 8 << 20
 """Bytes that a web server is asked for at once, and so of a page of links."""
+_PART = 1 << 18
+"""Bytes that are fetched at once of an object of which little is read."""
 SILENCE_S = 60.0
 """How long a web server may send nothing."""
 _LONGEST_S = 600.0
@@ -157,6 +159,18 @@ def entry_of(address: str) -> StoreEntry:
         return _entry(filesystem.info(name, **patience))
     except Exception as error:
         raise translated(error, address) from error
+
+
+def open_parts(address: str) -> IO[bytes]:
+    """An object of which only the parts that are read are fetched. Raises as
+    entry_of.
+    """
+    filesystem, name = driver(address)
+    try:
+        opened: IO[bytes] = filesystem.open(name, "rb", block_size=_PART)
+    except Exception as error:
+        raise translated(error, address) from error
+    return opened
 
 
 def _scheme(address: str) -> str:

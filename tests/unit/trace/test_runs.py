@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 from support.places import FIXTURES
+from support.wire import sized
 
 from tfadvisor.analysis import analyze
 from tfadvisor.errors import TraceError, UsageError
-from tfadvisor.trace.runs import choose_run, find_runs, host_of, without_duplicates
+from tfadvisor.trace.runs import Run, choose_run, find_runs, host_of, without_duplicates
 
 
 def put(folder: Path, *hosts: str) -> Path:
@@ -154,7 +155,9 @@ def test_hosts_that_jax_put_into_folders_of_their_own_are_one_run(
     assert [host_of(file) for file in chosen.files] == ["alpha", "beta", "gamma"]
     assert chosen.name == "2026_11_24_08_30_38"
     assert chosen.folders == ("2026_11_24_08_30_38", "2026_11_24_08_30_36")
-    assert choose_run([tmp_path], "2026_11_24_08_30_36")[0] == chosen
+    assert choose_run([tmp_path], chosen.asked_by)[0] == chosen
+    alone, _ = choose_run([tmp_path], "2026_11_24_08_30_38")
+    assert [host_of(file) for file in alone.files] == ["beta", "gamma"]
     report = analyze(tmp_path).report
     assert report.run.hosts == ("alpha", "beta", "gamma")
     assert any(
@@ -201,12 +204,53 @@ def test_several_runs_can_be_named_and_are_read_as_one(tmp_path: Path) -> None:
         choose_run([tmp_path], "late,again")
 
 
-def test_a_link_to_nothing_in_a_job_of_several_hosts_is_no_bug(tmp_path: Path) -> None:
-    """Folders of one job are looked into before any is chosen."""
-    put(tmp_path / "plugins" / "profile" / "2026_01_01_00_00_00", "a")
-    other = put(tmp_path / "plugins" / "profile" / "2026_01_01_00_00_01")
-    (other / "b.xplane.pb").symlink_to(tmp_path / "nowhere")
+def test_what_names_no_program_or_cannot_be_read_is_joined_with_nothing(
+    tmp_path: Path,
+) -> None:
+    """Two programs of TensorFlow that two machines began five seconds apart, bytes that
+    are no trace, a link to nothing and a packed file that is cut.
+    """
+    profile = tmp_path / "plugins" / "profile"
+    split_hosts(tmp_path, alpha="36")
+    for second, host, source in (("38", "one", "loop"), ("43", "two", "keras")):
+        folder = profile / f"2026_11_24_08_30_{second}"
+        folder.mkdir()
+        (trace,) = sorted((FIXTURES / f"tf-healthy-{source}").glob("*.xplane.pb.gz"))
+        shutil.copy(trace, folder / f"{host}.xplane.pb.gz")
+    put(profile / "2026_11_24_08_30_44", "random")
+    (put(profile / "2026_11_24_08_30_45") / "link.xplane.pb").symlink_to("nowhere")
+    beta = (FIXTURES / "jax-hosts-late" / "beta.xplane.pb.gz").read_bytes()
+    cut = put(profile / "2026_11_24_08_30_46") / "beta.xplane.pb.gz"
+    cut.write_bytes(beta[:1000])
 
-    (run,) = find_runs(tmp_path)
+    assert [run.folders for run in find_runs(tmp_path)] == [()] * 6
 
-    assert [host_of(file) for file in run.files] == ["a", "b"]
+
+def sweep_of(tmp_path: Path, ids: tuple[int, ...], gpus: int) -> list[Run]:
+    """Of two machines, each with so many GPUs, that run a program of one name on the
+    devices of these ids.
+    """
+    devices = b"".join(sized(3, sized(1, bytes([one]))) for one in ids)
+    program = sized(1, sized(15, devices))
+    named = sized(2, b"jit_train_step(7)") + sized(5, sized(6, program))
+    planes = sized(1, sized(2, b"/host:metadata") + sized(4, sized(2, named)))
+    for number in range(gpus):
+        planes += sized(1, sized(2, f"/device:GPU:{number}".encode()))
+    for second in ("36", "38"):
+        folder = tmp_path / "plugins" / "profile" / f"2026_11_24_08_30_{second}"
+        folder.mkdir(parents=True)
+        (folder / f"host{second}.xplane.pb").write_bytes(planes)
+    return find_runs(tmp_path)
+
+
+def test_the_same_program_on_each_machines_own_devices_is_a_sweep(
+    tmp_path: Path,
+) -> None:
+    """Two machines of two GPUs: a program on two devices needs one of them, on four
+    both; on CPUs, ids beyond the number of devices are another process's.
+    """
+    assert len(sweep_of(tmp_path / "a", (0, 1), gpus=2)) == 2
+    assert len(sweep_of(tmp_path / "b", (0, 1, 2, 3), gpus=2)) == 1
+    assert len(sweep_of(tmp_path / "c", (0, 1), gpus=0)) == 2
+    assert len(sweep_of(tmp_path / "d", (0, 64), gpus=0)) == 1
+    assert len(sweep_of(tmp_path / "e", (), gpus=2)) == 1

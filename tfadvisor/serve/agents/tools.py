@@ -89,7 +89,7 @@ class Tools:
             when = datetime.fromtimestamp(recorded_at(run), timezone.utc)
             listed.append(
                 {
-                    "run": run.name,
+                    "run": run.asked_by,
                     "path": self._root.shown(run.path.resolve()),
                     "hosts": [host_of(file) for file in run.files],
                     "recorded_at": when.isoformat(timespec="seconds"),

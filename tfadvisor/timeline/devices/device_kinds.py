@@ -35,8 +35,7 @@ from tfadvisor.timeline.names.host_events import (
 )
 from tfadvisor.timeline.sweeps import places
 from tfadvisor.timeline.timeline_parts import Device
-from tfadvisor.trace.bounds import with_possible_times
-from tfadvisor.trace.columns import HostTrace
+from tfadvisor.trace.columns import HostTrace, with_possible_times
 from tfadvisor.units import percent
 from tfadvisor.vocabulary import DeviceKind
 
