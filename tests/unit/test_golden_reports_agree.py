@@ -84,19 +84,23 @@ def health(report: Report) -> Iterator[str]:
 
 
 def named_losses(report: Report) -> Iterator[str]:
-    """The verdict's class of lost time has a finding, or a sentence that names it."""
+    """What the verdict says that the step is bound by has a finding, or a sentence
+    that says why there is none.
+    """
     name = report.verdict.bottleneck
-    if name not in LOSSES:
-        return
-    if (
-        not _claiming(report, name)
-        and VERDICTS[name].lost not in report.verdict.summary
+    if name in ("compute", "none", "unknown") or "cannot show" in (
+        report.verdict.summary
     ):
+        return
+    if not _claiming(report, name):
         yield f"bound by {name}, of which nothing is said"
 
 
 def _claiming(report: Report, name: str) -> list[Finding]:
-    return [one for one in report.findings if name in one.claims]
+    """The findings about a class of time, or about what is no class of its own."""
+    if name in report.breakdown:
+        return [one for one in report.findings if name in one.claims]
+    return [one for one in report.findings if one.category == name]
 
 
 # Verdict, bar and header.

@@ -13,7 +13,10 @@ import msgspec
 import numpy as np
 
 from tfadvisor.arrays import distinct
-from tfadvisor.metrics.collectives import exposed_transfer_fraction
+from tfadvisor.metrics.collectives import (
+    exposed_transfer_fraction,
+    long_collective_fraction,
+)
 from tfadvisor.metrics.devices import slices_network, workload
 from tfadvisor.metrics.kinds import between_products, patterns_of_any_device
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
@@ -297,6 +300,21 @@ def exposed_rest_fraction(question: Question) -> float:
     if DeviceKind.GPU in kinds:
         return rest
     return rest + _exposed_for(question, _Use.BETWEEN_PRODUCTS)
+
+
+@metric(
+    unit=Unit.FRACTION,
+    better=Better.LESS,
+)
+def short_collective_fraction(question: Question) -> float:
+    """exposed_rest_fraction without its share of long_collective_fraction: what
+    collectives cost by their number, at most.
+    """
+    rest = exposed_rest_fraction(question)
+    if not rest:
+        return 0.0
+    long = long_collective_fraction(question) / exposed_transfer_fraction(question)
+    return rest * (1 - long)
 
 
 @metric(

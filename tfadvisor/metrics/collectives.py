@@ -466,6 +466,48 @@ def collective_us(question: Question) -> float:
     return float(median(together)) / PS_PER_US
 
 
+_LONG = 10
+"""So many times as long as the median, a collective carries far more than the others,
+or waits."""
+
+
+@metric(
+    unit=Unit.FRACTION,
+    better=Better.LESS,
+)
+def long_collective_fraction(question: Question) -> float:
+    """The part of exposed_transfer_fraction in collectives that take ten times
+    collective_us or longer.
+    """
+    return _long_share(question)[1] * exposed_transfer_fraction(question)
+
+
+@fact
+def long_collectives(question: Question) -> str:
+    """How many collectives of a step take ten times collective_us or longer: `2 of
+    400`.
+    """
+    long, share = _long_share(question)
+    if not share:
+        raise MetricAbsent("no collective takes ten times the median or longer")
+    return f"{long:,.3g} of {collectives_per_step(question):,.3g}"
+
+
+@once
+def _long_share(question: Question) -> tuple[float, float]:
+    """(how many a step and device, their share of all exposed time)."""
+    least = _LONG * collective_us(question) * PS_PER_US
+    number = mine = total = 0
+    for host, device in _communicating(question):
+        calls = device.collectives
+        counted = host.steps.counts(calls.step)
+        long = counted & (calls.end - calls.start >= least)
+        number += int(long.sum())
+        mine += int(calls.exposed_ps[long].sum())
+        total += int(calls.exposed_ps[counted].sum())
+    return number / max(device_steps(question.run), 1), mine / max(total, 1)
+
+
 @fact
 def combine_threshold_bytes(question: Question) -> str:
     """Bytes of all AllReduces of a step: the threshold at which XLA combines them into

@@ -25,6 +25,7 @@ from tfadvisor.metrics.steady import (
 )
 from tfadvisor.printable import short_kernel
 from tfadvisor.timeline.names.classes import DeviceClass
+from tfadvisor.timeline.names.collective_events import is_fusion
 from tfadvisor.timeline.names.device_events import is_whole_graph
 from tfadvisor.timeline.names.host_events import op_type
 from tfadvisor.timeline.sketches import Distribution, percentile_of
@@ -422,11 +423,13 @@ def _many_times(
 @fact(needs=(a_device,))
 def compiler(question: Question) -> str:
     """Compiler of what the devices run: xla when any device event belongs to an XLA
-    module, and on TPUs; else none.
+    module or is named as XLA names what it fuses, and on TPUs; else none.
     """
     devices = [device for host in question.run.hosts for device in host.devices]
-    compiled = any(
-        device.kind is DeviceKind.TPU or (device.ops.module >= 0).any()
-        for device in devices
-    )
-    return "xla" if compiled else "none"
+    return "xla" if any(map(_is_compiled, devices)) else "none"
+
+
+def _is_compiled(device: DeviceSummary) -> bool:
+    if device.kind is DeviceKind.TPU or (device.ops.module >= 0).any():
+        return True
+    return any(is_fusion(device.ops.names[row]) for row in device.ops.name.tolist())

@@ -471,3 +471,32 @@ def test_nobody_is_late_where_devices_are_missing_from_the_trace(
 
     assert (metrics.value("late_device_fraction") is None) == (len(group) > 2)
     assert (metrics.value("allreduce_bus_gb_s") is None) == (len(group) > 2)
+
+
+def many_and_two(long: float) -> TraceBuilder:
+    """One step of 1,000 µs: ten collectives of 10 µs, and two of `long`."""
+    builder = trace().step(0, 1000)
+    for index in range(10):
+        builder.collective("GPU:0", 20 * index, 20 * index + 10)
+    return builder.collective("GPU:0", 300, 300 + long).collective(
+        "GPU:0", 600, 600 + long
+    )
+
+
+def test_many_short_messages_cost_no_more_than_they_take() -> None:
+    """Two of twelve take 100 µs, ten times the median of 10: 200 of 1,000 µs; the other
+    ten take 100.
+    """
+    metrics = many_and_two(100).measure()
+
+    assert metrics.value("long_collective_fraction") == approx(0.2)
+    assert metrics.value("short_collective_fraction") == approx(0.1)
+    assert metrics.fact("long_collectives") == "2 of 12"
+
+
+def test_messages_of_up_to_ten_times_the_median_are_none_too_long() -> None:
+    metrics = many_and_two(99).measure()
+
+    assert metrics.value("long_collective_fraction") == 0
+    assert metrics.value("short_collective_fraction") == approx(0.298)
+    assert metrics.fact("long_collectives") is None

@@ -261,3 +261,19 @@ def test_a_gap_before_queued_kernels_does_not_make_a_step_launch_bound() -> None
         "compute",
         pytest.approx(0.7),
     )
+
+
+def test_what_xla_fuses_proves_its_compiler_where_no_event_names_a_program() -> None:
+    builder = trace().step(0, 100)
+
+    fused = builder.busy("GPU:0", (0, 30), name="loop_add_fusion_3").measure()
+
+    assert fused.fact("compiler") == "xla"
+
+
+def test_a_kernel_of_a_library_proves_no_compiler() -> None:
+    builder = trace().step(0, 100)
+
+    plain = builder.busy("GPU:0", (0, 30), name="ampere_sgemm_128x64_tn").measure()
+
+    assert plain.fact("compiler") == "none"

@@ -32,6 +32,8 @@ step does.
 """
 _STEPS_THAT_TELL = 5
 """Fewer steps are too few to say that nothing is worth a change."""
+_OF_HOST = ("input", "host", "launch", "compile")
+"""Losses to what may happen once."""
 _COMPUTED = ("compute", "kernel")
 """Categories of findings about what the devices compute."""
 
@@ -131,7 +133,7 @@ _SENTENCES = {
         "{share} of step time is gaps between kernels that the recording makes: XLA "
         "launches its CUDA graphs kernel by kernel while it is profiled."
     ),
-    Kind.LOSS: "{share} of step time is {lost}.",
+    Kind.LOSS: "{share} of step time is {lost}{recurs}.",
     Kind.IDLE: "The devices are idle for {share} of the time{silent}, {why}",
     Kind.COMPUTE: "The devices compute for {share} of step time; {beside}.",
     Kind.NO_COMPUTE: "No device computes anything in this trace.",
@@ -152,6 +154,7 @@ def _sentence(
             words["work_lost"] = percent(work_lost(metrics))
         case Kind.LOSS:
             words["lost"] = _lost(cause, metrics)
+            words["recurs"] = _recurs(cause, metrics, findings)
         case Kind.IDLE:
             words["silent"] = _counted_as_host(cause)
             words["why"] = seen.idle_in or "and the trace does not show why."
@@ -205,6 +208,16 @@ def _lost(cause: Cause, metrics: Metrics) -> str:
     if cause.bottleneck == "imbalance":
         return _awaited(metrics)
     return VERDICTS[cause.bottleneck].lost
+
+
+def _recurs(cause: Cause, metrics: Metrics, findings: Sequence[Finding]) -> str:
+    """That nobody knows whether the host's part of few steps comes back; "" where a
+    finding is about it, and of what the devices run.
+    """
+    is_known = any(cause.bottleneck in one.claims for one in findings)
+    if is_known or cause.bottleneck not in _OF_HOST or not is_few(metrics):
+        return ""
+    return "; so few steps cannot show whether that recurs"
 
 
 def _awaited(metrics: Metrics) -> str:

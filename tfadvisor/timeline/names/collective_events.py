@@ -181,7 +181,7 @@ def kernel_collective(name: str) -> Collective | None:
         return Collective(kind)  # the fp16 in these names is any 16-bit type
     named = lower.replace("small", "")  # `small_reduce` holds `all_reduce`
     found = next((kind for word, kind in _OTHER_KERNELS if word in named), None)
-    if found is None or _is_fusion(lower):
+    if found is None or is_fusion(name):
         return None
     return Collective(found, _dtype(lower))
 
@@ -238,10 +238,11 @@ def _of_nccl(name: str) -> Collective:
     return Collective(kind, _dtype(own.lower()) if reduces else None)
 
 
-def _is_fusion(lower: str) -> bool:
+def is_fusion(name: str) -> bool:
     """Whether XLA named a kernel after the opcodes it fuses:
     `input_reduce_scatter_fusion_2` scatters what it reduced.
     """
+    lower = name.lower()
     if lower.startswith(("loop_", "input_", "wrapped_")):
         return True
     return "::" not in lower and lower.removesuffix(".kd").rstrip(

@@ -613,6 +613,21 @@ def test_few_steps_leave_open_whether_a_loss_beside_the_work_recurs(
     assert ("waiting for or preparing the next batch" in found.summary) is beside
 
 
+def test_few_steps_that_the_host_holds_up_leave_open_whether_that_recurs() -> None:
+    open_question = (
+        "80% of step time is waiting for or preparing the next batch; so few"
+    )
+    few = verdict({"input": 0.8, "compute": 0.2}, steps_counted=1)
+    explained = verdict(
+        {"input": 0.8, "compute": 0.2}, (finding(0.8),), steps_counted=1
+    )
+    many = verdict({"input": 0.8, "compute": 0.2}, steps_counted=5)
+
+    assert few.bottleneck == "input"
+    assert few.summary.startswith(open_question)
+    assert "so few" not in explained.summary + many.summary
+
+
 def test_a_loss_of_few_steps_that_a_finding_explains_is_no_open_question() -> None:
     summary = verdict(
         {"input": 0.3, "compute": 0.7}, (finding(0.3),), steps_counted=1
