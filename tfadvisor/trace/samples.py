@@ -1,5 +1,5 @@
-"""`HOST.samples.json` beside `HOST.xplane.pb`: what the program's main thread did at
-the ticks of a timer, and on which line.
+"""`HOST.samples.json` beside `HOST.xplane.pb`: where the program's threads were, time
+and again from its start on, as seen from another process.
 
 `tfadvisor run` writes it. It may come from anywhere, so nothing in it is believed
 unseen.
@@ -7,123 +7,219 @@ unseen.
 
 from __future__ import annotations
 
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import msgspec
 import numpy as np
 from msgspec import Meta
 
 from tfadvisor.files import read_small_text
+from tfadvisor.tallies import added_up
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy.typing as npt
 
 SAMPLES_ENDING = ".samples.json"
-VERSION = 1
-LARGEST = 2 << 20
-"""Bytes of a file; one of 16,000 samples has 250 KiB."""
-MOST_TICKS = 1_000_000
-"""That the samples of a file stand for, 100 minutes at 162 a second; a file that names
-more is none of tfadvisor's.
-"""
+VERSION = 2
+LARGEST = 8 << 20
+"""Bytes of a file; `tfadvisor run` writes 4 MB at most."""
+MOST_SAMPLES = 2_000_000
+"""That a thread's entries stand for: more is none of tfadvisor's."""
+MOST_STACKS, DEEPEST = 40_000, 256
 BEFORE_NS = 10**8
 """So long before a window, and after it, nothing of it is being prepared or written."""
+_NAMELESS = ("<genexpr>", "<listcomp>", "<dictcomp>", "<setcomp>", "<lambda>")
+BETWEEN_EPOCHS = (
+    "on_epoch_begin",
+    "on_epoch_end",
+    "on_test_begin",
+    "on_test_end",
+    "evaluate",
+    "evaluation",
+    "validate",
+    "validation",
+)
+"""Functions in which an epoch begins or ends; those of Keras too."""
+_INSTALLED = (
+    "/site-packages/",
+    "/dist-packages/",
+    "/lib/python3",
+    "__autograph_generated_file",
+    "<frozen",
+    "/tfadvisor_hook/",
+)
+"""In the names of files that are not the program's own."""
 _Count = Annotated[int, Meta(ge=0, le=1 << 62)]
-_Short = Annotated[str, Meta(max_length=1000)]
+_Micros = Annotated[int, Meta(ge=0, le=10**13)]
+"""Up to 115 days."""
+_Number = Annotated[int, Meta(ge=0, lt=1 << 20)]
+_Text = Annotated[str, Meta(max_length=1000)]
+Frame = tuple[_Text, _Text, _Count]
+"""(file, function, line)."""
 
 
-class Samples(msgspec.Struct, frozen=True):
+def is_own_file(file: str) -> bool:
+    """Whether it is one of the program's own, by its path."""
+    return not any(part in file for part in _INSTALLED)
+
+
+class SampledPlace(NamedTuple):
+    """What a stack says in short."""
+
+    file: str
+    """Of the program; "" where none of its functions is open."""
+    line: int
+    function: str
+    """The one in which an epoch begins or ends, where such a one is open."""
+    inner: str
+    """The function that runs inside of it, "" if itself."""
+    inner_file: str
+
+
+_NOWHERE = SampledPlace("", 0, "", "", "")
+
+
+class SampledThread(NamedTuple):
+    """A thread of the program."""
+
+    name: _Text
+    is_main: bool
+    """Of its process."""
+    process: _Text
+    """Its number and the name of what it runs."""
+
+
+class Samples(msgspec.Struct, frozen=True, dict=True):
     """The file."""
 
     version: int
-    every_ns: Annotated[int, Meta(ge=1000, le=10**9)]
-    """Between two ticks."""
-    opened_ns: _Count
-    """When recording began, since the epoch."""
-    first_ns: _Count
-    """When the first sample was taken."""
-    places: Annotated[
-        list[tuple[_Short, _Count, _Short, _Short, _Short]], Meta(max_length=4000)
-    ]
-    """(the program's file, line and function; the function that runs inside of it, ""
-    if itself; that one's file).
+    every_ns: Annotated[int, Meta(ge=1000, le=10**12)]
+    """Between two samples."""
+    began_ns: _Count = 0
+    """When the first sample was taken, since the epoch."""
+    ended_ns: _Count = 0
+    """When the last one was."""
+    first_step_ns: _Count = 0
+    """When the program was first seen in the loop of its steps, since the epoch; 0 for
+    unknown.
     """
-    after_us: Annotated[list[_Count], Meta(max_length=40_000)]
-    """When each sample was taken, since the first."""
-    at: Annotated[list[Annotated[int, Meta(ge=-1, lt=4000)]], Meta(max_length=40_000)]
-    """Number of its place, -1 for one that is not listed."""
-    why: _Short = ""
+    frames: Annotated[list[Frame], Meta(max_length=MOST_STACKS)] = []
+    stacks: Annotated[
+        list[Annotated[list[_Number], Meta(max_length=DEEPEST)]],
+        Meta(max_length=MOST_STACKS),
+    ] = []
+    """Numbers of frames, outermost first. Where a stack was too deep, its middle is
+    left out.
+    """
+    threads: Annotated[
+        list[tuple[_Text, bool, _Text]], Meta(max_length=MOST_STACKS)
+    ] = []
+    """As SampledThread. The first one is the main thread of the traced process."""
+    samples: Annotated[
+        list[tuple[_Micros, _Number, _Number, Annotated[int, Meta(ge=1, le=1 << 40)]]],
+        Meta(max_length=400_000),
+    ] = []
+    """(us since began_ns, number of a thread, number of a stack, how many samples one
+    after the other found the thread there). In the order of time.
+    """
+    recorded_ns: Annotated[list[tuple[_Count, _Count]], Meta(max_length=100)] = []
+    """From when to when a profiler was at work, since the epoch."""
+    errors: _Count = 0
+    """How many samples could not be read."""
+    why: _Text = ""
     """Why there are none."""
-    step: _Short = ""
+    step: _Text = ""
     """What whoever recorded it called the step: a function, or FILE:LINE; "" for
     nothing.
     """
-
+    loop: tuple[_Text, _Text, _Count, _Count] | None = None
+    """The loop whose rounds are the steps: its file and function, its first and its
+    last line. None where that is not known.
+    """
     round_ms: Annotated[float, Meta(ge=0, le=1e9)] = 0.0
-    """How long a round of the program's loop takes, as Python went through it while
-    nothing was recorded; 0 for unknown.
-    """
-
-    lines: Annotated[
-        list[Annotated[int, Meta(ge=-1, le=1 << 62)]], Meta(max_length=4000)
-    ] = []
-    """Of each place: the line that is under way in the function whose loop is named
-    here, -1 outside of it, 0 for unknown.
-    """
-
-    loop: tuple[_Short, _Short, _Count, _Count] | None = None
-    """The program's loop: its file and function, its first and its last line. None
-    where none was counted.
-    """
-
+    """How long a round of it takes while nothing is recorded; 0 for unknown."""
     rounds_ns: Annotated[list[_Count], Meta(max_length=2000)] = []
-    """When rounds of the program's loop began in the window, where they were counted in
-    it.
-    """
-
-    recorded_ns: Annotated[list[tuple[_Count, _Count]], Meta(max_length=100)] = []
-    """From when to when a profiler was at work, since the epoch; empty where that is
-    not known.
-    """
+    """When rounds of it began in the window, where they were counted in it."""
 
     def unrecorded(self) -> npt.NDArray[np.int64]:
-        """Numbers of the places of ticks at which no profiler was at work, nor began to
-        be.
+        """Numbers of the stacks of the main thread's samples since the first step at
+        which no profiler was at work, nor began to be.
         """
-        at, place = self.ticks()
-        away = np.ones(len(at), np.bool_)
-        for opened, closed in self.recorded_ns or [(self.opened_ns, 1 << 62)]:
+        at, stack = self.ticks()
+        away = at >= self.first_step_ns
+        for opened, closed in self.recorded_ns:
             away &= (at < opened - BEFORE_NS) | (at > closed + BEFORE_NS)
-        return place[away]
+        return stack[away]
 
-    def ticks(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """(ns since the epoch, number of the place) of each tick. The handler runs late
-        where C code is in the way, and then stands for all ticks since the sample
-        before."""
-        if len(self.at) < 2:
-            return np.zeros(0, np.int64), np.zeros(0, np.int64)
-        taken = self.first_ns + np.array(self.after_us, np.int64) * 1000
-        place = np.array(self.at, np.int64)
-        number = (taken - taken[0]) // self.every_ns
-        many = np.diff(number, prepend=number[0] - 1).clip(0)
-        last = np.repeat(number, many)
-        until = np.repeat(np.cumsum(many), many)
-        back = until - 1 - np.arange(len(last))
-        at = taken[0] + (last - back) * self.every_ns
-        return at, np.repeat(place, many)
+    def ticks(self, thread: int = 0) -> tuple[npt.NDArray[np.int64], ...]:
+        """(ns since the epoch, number of the stack) of each sample of a thread."""
+        mine = [one for one in self.samples if one[1] == thread]
+        table = np.array(mine, np.int64).reshape(-1, 4)
+        after_us, _, stack, count = table.T
+        number = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+        began = self.began_ns + np.repeat(after_us * 1000, count)
+        return began + number * self.every_ns, np.repeat(stack, count)
+
+    @cached_property
+    def places(self) -> tuple[SampledPlace, ...]:
+        """By stack."""
+        owned = [is_own_file(file) for file, _, _ in self.frames]
+        return tuple(self._place(stack, owned) for stack in self.stacks)
+
+    def _place(self, stack: Sequence[int], owned: Sequence[bool]) -> SampledPlace:
+        own = [
+            one for one in stack if owned[one] and self.frames[one][1] not in _NAMELESS
+        ]
+        if not stack:
+            return _NOWHERE
+        leaf_file, leaf, _ = self.frames[stack[-1]]
+        inner_file = leaf_file.replace("\\", "/").rpartition("/")[2]
+        functions = (self.frames[one][1] for one in stack)
+        between = next((one for one in functions if one in BETWEEN_EPOCHS), "")
+        if not own:
+            return SampledPlace("", 0, between, leaf, inner_file)
+        file, function, line = self.frames[own[-1]]
+        inner = "" if own[-1] == stack[-1] else leaf
+        return SampledPlace(file, line, between or function, inner, inner_file)
+
+    @cached_property
+    def lines(self) -> tuple[int, ...]:
+        """By stack: the line that is under way in the function whose loop is named, -1
+        outside of it; 0 where no loop is.
+        """
+        if self.loop is None:
+            return (0,) * len(self.stacks)
+        looping = self.loop[:2]
+        line_of = [
+            line if (file, function) == looping else -1
+            for file, function, line in self.frames
+        ]
+        found = []
+        for stack in self.stacks:
+            lines = (line_of[one] for one in stack if line_of[one] >= 0)
+            found.append(next(lines, -1))
+        return tuple(found)
 
     def is_usable(self) -> bool:
         """Whether the numbers in it go together."""
-        if self.version != VERSION or len(self.at) != len(self.after_us):
+        if self.version != VERSION or not self._names_what_is_there():
             return False
-        if any(place >= len(self.places) for place in self.at):
+        if any(earlier[0] > later[0] for earlier, later in pairwise(self.samples)):
             return False
-        if any(earlier > later for earlier, later in pairwise(self.after_us)):
-            return False
-        last_ns = self.after_us[-1] * 1000 if self.after_us else 0
-        return last_ns <= MOST_TICKS * self.every_ns
+        counts = added_up((thread, count) for _, thread, _, count in self.samples)
+        return max(counts.values(), default=0) <= MOST_SAMPLES
+
+    def _names_what_is_there(self) -> bool:
+        frames, stacks = len(self.frames), len(self.stacks)
+        threads = len(self.threads)
+        return all(one < frames for stack in self.stacks for one in stack) and all(
+            thread < threads and stack < stacks for _, thread, stack, _ in self.samples
+        )
 
 
 def read_samples(trace: Path, host: str) -> Samples | None:

@@ -17,20 +17,30 @@ from tfadvisor.timeline.steps.find import asked_steps
 from tfadvisor.trace.samples import Samples, read_samples
 
 BEGAN_NS = 1_700_000_000_000_000_000
-LOADS = ["/home/me/train.py", 12, "load", "", "train.py"]
-LOGS = ["/home/me/train.py", 30, "log", "dumps", "__init__.py"]
+HOOK = "/venv/lib/python3.11/site-packages/json/__init__.py"
+FRAMES = [
+    ["/home/me/train.py", "main", 50],
+    ["/home/me/train.py", "load", 12],
+    ["/home/me/train.py", "log", 30],
+    [HOOK, "dumps", 231],
+    ["/home/me/train.py", "<lambda>", 31],
+    [HOOK, "evaluate", 9],
+]
+LOADS, LOGS = [0, 1], [0, 2, 3]
 
 
-def samples(after_us: list[int], at: list[int], **more: Any) -> dict[str, Any]:
-    """With a tick every ms, the first when the trace begins."""
-    times = {"every_ns": 1_000_000, "opened_ns": BEGAN_NS, "first_ns": BEGAN_NS}
+def samples(at: list[list[int]], **more: Any) -> dict[str, Any]:
+    """Of a main thread and a worker, one every ms since the trace began. at: (us,
+    thread, stack, count).
+    """
     return {
-        "version": 1,
-        **times,
-        "places": [LOADS, LOGS],
-        "after_us": after_us,
-        "at": at,
-        "why": "",
+        "version": 2,
+        "every_ns": 1_000_000,
+        "began_ns": BEGAN_NS,
+        "frames": FRAMES,
+        "stacks": [LOADS, LOGS],
+        "threads": [["MainThread", True, "7 python"], ["", False, "7 python"]],
+        "samples": at,
         **more,
     }
 
@@ -40,14 +50,51 @@ def written(folder: Path, text: str) -> Samples | None:
     return read_samples(folder / "host.xplane.pb", "host")
 
 
-def test_a_late_sample_stands_for_the_ticks_that_it_missed(tmp_path: Path) -> None:
-    """Taken at 0, 1 and 4.2 ms: the last one for the ticks at 2, 3 and 4 ms."""
-    found = written(tmp_path, json.dumps(samples([0, 1000, 4200], [0, 1, 0])))
+def test_an_entry_stands_for_all_of_its_samples(tmp_path: Path) -> None:
+    """The main thread loads for 2 ms and logs for 3; what a worker does counts for
+    itself.
+    """
+    entries = [[0, 0, 0, 2], [500, 1, 0, 9], [2000, 0, 1, 3]]
+    found = written(tmp_path, json.dumps(samples(entries)))
 
     assert found is not None
-    at, place = found.ticks()
+    at, stack = found.ticks()
     assert ((at - BEGAN_NS) // 1_000_000).tolist() == [0, 1, 2, 3, 4]
-    assert place.tolist() == [0, 1, 0, 0, 0]
+    assert stack.tolist() == [0, 0, 1, 1, 1]
+    assert len(found.ticks(1)[0]) == 9
+
+
+def test_a_stack_is_the_programs_innermost_line_and_what_runs_there(
+    tmp_path: Path,
+) -> None:
+    """A lambda has no name that says anything; the end of an epoch is named wherever it
+    is open; in a library alone there is no line.
+    """
+    stacks = [LOADS, LOGS, [0, 2, 4], [0, 5, 3], [3], []]
+    found = written(tmp_path, json.dumps(samples([], stacks=stacks)))
+
+    assert found is not None
+    train, inner = "/home/me/train.py", "__init__.py"
+    assert [tuple(one) for one in found.places] == [
+        (train, 12, "load", "", "train.py"),
+        (train, 30, "log", "dumps", inner),
+        (train, 30, "log", "<lambda>", "train.py"),
+        (train, 50, "evaluate", "dumps", inner),
+        ("", 0, "", "dumps", inner),
+        ("", 0, "", "", ""),
+    ]
+
+
+def test_the_line_of_the_loops_function_is_that_of_its_outermost_call(
+    tmp_path: Path,
+) -> None:
+    loop = ("/home/me/train.py", "main", 49, 51)
+    text = json.dumps(samples([], stacks=[LOADS, [1], []], loop=loop))
+
+    found = written(tmp_path, text)
+
+    assert found is not None
+    assert found.lines == (50, -1, -1)
 
 
 @pytest.mark.parametrize(
@@ -55,12 +102,15 @@ def test_a_late_sample_stands_for_the_ticks_that_it_missed(tmp_path: Path) -> No
     [
         "",
         "[]",
-        json.dumps(samples([0], [0, 1])),
-        json.dumps(samples([0], [2])),
-        json.dumps(samples([0], [0], version=2)),
-        json.dumps(samples([5, 4], [0, 0])),
-        json.dumps(samples([0, 10**12], [0, 0])),
-        json.dumps(samples([0, 1 << 62], [0, 0])),
+        json.dumps(samples([[0, 2, 0, 1]])),
+        json.dumps(samples([[0, 0, 2, 1]])),
+        json.dumps(samples([[0, 0, 0, 0]])),
+        json.dumps(samples([[5, 0, 0, 1], [4, 0, 0, 1]])),
+        json.dumps(samples([[0, 0, 0, 1 << 40]])),
+        json.dumps(samples([[1 << 62, 0, 0, 1]])),
+        json.dumps(samples([], version=1)),
+        json.dumps(samples([], stacks=[[6]])),
+        json.dumps(samples([], every_ns=0)),
     ],
 )
 def test_what_is_no_such_file_is_left_out(tmp_path: Path, text: str) -> None:
@@ -80,9 +130,10 @@ def test_lines_of_samples_name_what_the_trace_does_not(tmp_path: Path) -> None:
     run = tmp_path / "plugins" / "profile" / "one"
     run.mkdir(parents=True)
     (run / "host.xplane.pb").write_bytes(builder.bytes())
-    ticks = list(range(0, 100_000, 1000))
-    at = [0 if us % 10_000 < 8000 else 1 for us in ticks]
-    (run / "host.samples.json").write_text(json.dumps(samples(ticks, at)))
+    at = []
+    for us in range(0, 100_000, 10_000):
+        at += [[us, 0, 0, 8], [us + 8000, 0, 1, 2]]
+    (run / "host.samples.json").write_text(json.dumps(samples(at)))
 
     report = tfadvisor.analyze(run).report
 

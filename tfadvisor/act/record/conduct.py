@@ -5,7 +5,6 @@ processes, files and the clock.
 from __future__ import annotations
 
 import time
-from pathlib import Path
 
 from tfadvisor.act.record.board import Board, Process
 from tfadvisor.act.record.caps import Caps
@@ -34,6 +33,7 @@ from tfadvisor.act.record.rounds import CountedRounds, count_rounds
 from tfadvisor.act.record.settling import Patience, Ready, may_train
 from tfadvisor.act.record.started_program import StartedProgram
 from tfadvisor.act.record.unrecorded import Nothing
+from tfadvisor.act.record.watch import Watch
 from tfadvisor.act.record.window import NoWindow, RecordedWindow, record_window
 from tfadvisor.analysis import Options
 
@@ -44,6 +44,8 @@ _BETWEEN_COUNTS_SECONDS = 2.0
 _PREPARING_SECONDS = 60.0
 """That a loop which only adapts layers is waited for."""
 _POLL_SECONDS = 0.05
+_SEEN_SECONDS = 10.0
+"""Since the loop was seen first, before there is a report."""
 
 
 def conduct(
@@ -51,11 +53,12 @@ def conduct(
     program: StartedProgram,
     wanted: RecordRequest,
     options: Options,
+    watch: Watch,
 ) -> RecordedRun | Nothing:
     """Ends with a recording, or when the program does, or once the loop ran for so long
     that there should be a report.
     """
-    session = _Session(board, program, options)
+    session = _Session(board, program, options, watch)
     state = first_state(wanted)
     while not isinstance(state, Finished):
         state = next_state(state, session.shows(state))
@@ -74,8 +77,10 @@ class _Session:
         board: Board,
         program: StartedProgram,
         options: Options,
+        watch: Watch,
     ) -> None:
         self._board, self._program, self._options = board, program, options
+        self._watch = watch
         self._began = time.time()
         self._until: float | None = None
         """When there should be a report; None before the loop was seen."""
@@ -137,7 +142,8 @@ class _Session:
         self,
         known: LooksSoFar,
         seconds: float,
-        window: Path | None = None,
+        *,
+        after_window: bool = False,
     ) -> CountedRounds:
         training = _training(known)
         return count_rounds(
@@ -145,7 +151,7 @@ class _Session:
             training,
             seconds,
             self._has_ended,
-            window,
+            after_window=after_window,
         )
 
     def _look(self, state: Look) -> RecordedWindow | NoWindow | Over:
@@ -162,12 +168,16 @@ class _Session:
             state.look,
             state.wanted,
         )
-        after = self._counted(
-            state.known,
-            ROUNDS_SECONDS,
-            run.chosen.folder,
-        )
+        after = self._counted(state.known, ROUNDS_SECONDS, after_window=True)
+        self._let_it_be_seen()
         return TriedRecording(run, after)
+
+    def _let_it_be_seen(self) -> None:
+        """Long enough while nothing is recorded."""
+        assert self._until is not None
+        until = self._until - REPORT_SECONDS + _SEEN_SECONDS
+        while time.time() < until and not self._has_ended():
+            time.sleep(_POLL_SECONDS)
 
     def window(
         self,
@@ -187,6 +197,7 @@ class _Session:
             has_ended=self._has_ended,
             rounds=rounds,
             writing=self._writing_seconds(),
+            watch=self._watch,
         )
         if isinstance(found, RecordedWindow):
             self._caps.learn(found)

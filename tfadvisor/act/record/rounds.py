@@ -10,19 +10,10 @@ from typing import Any
 
 import msgspec
 
-from tfadvisor.act.record.answers import GivenOrder, answers_to, names_of
+from tfadvisor.act.record.answers import GivenOrder, answers_to
 from tfadvisor.act.record.board import Board, Process
-from tfadvisor.act.record.injected.tfadvisor_hook.letters import (
-    read_letter,
-    write_letter,
-)
-from tfadvisor.trace.samples import SAMPLES_ENDING
 
 _PATIENCE_SECONDS = 3.0
-SAMPLED_SECONDS = 10.0
-"""Without the profiler, before the window and after it."""
-_OF_THE_WINDOW = ("opened_ns", "rounds_ns")
-"""What samples tell of the window itself."""
 
 
 class ProgramLoop(msgspec.Struct, frozen=True):
@@ -81,29 +72,23 @@ def count_rounds(
     processes: Sequence[Process],
     seconds: float,
     over: Callable[[], bool],
-    window: Path | None = None,
+    *,
+    after_window: bool,
 ) -> CountedRounds:
     """The loop of these processes while nothing is recorded. seconds: at most. over:
-    whether the program is. window: a folder whose samples go on until they cover
-    SAMPLED_SECONDS.
+    whether the program is.
     """
-    sampled = 0.0 if window is None else SAMPLED_SECONDS
     number = str(
-        board.order(processes, seconds, only_rounds=True, sampled_seconds=sampled)
+        board.order(processes, seconds, only_rounds=True, after_window=after_window)
     )
     asked = frozenset(one.name for one in processes)
-    order = GivenOrder(number, asked, seconds + sampled)
+    order = GivenOrder(number, asked, seconds)
     answered = answers_to(
         order,
         board,
         over,
         _PATIENCE_SECONDS,
     )
-
-    if window is not None:
-        for name, host in names_of(processes).items():
-            longer = board.folder / f"rounds-{number}-{name}{SAMPLES_ENDING}"
-            go_on(window / f"{host}{SAMPLES_ENDING}", longer)
 
     answers = [one.windows[number] for one in answered]
     return CountedRounds(first_loop(answers), _inside(answers))
@@ -115,15 +100,3 @@ def _inside(answers: Sequence[dict[str, Any]]) -> str:
         return ""
     file, line = inside[:2]
     return f"{Path(file).name}:{line}"
-
-
-def go_on(samples: Path, longer: Path) -> None:
-    """A window's samples went on after it, by when another may have been recorded: what
-    is of the window alone stays. Nothing happens where either is not there.
-    """
-    before, after = read_letter(str(samples)), read_letter(str(longer))
-    if before is None or after is None:
-        return
-
-    of_window = {name: before[name] for name in _OF_THE_WINDOW}
-    write_letter(str(samples), {**after, **of_window})

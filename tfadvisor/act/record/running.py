@@ -23,6 +23,8 @@ from tfadvisor.act.record.started_program import (
     with_hook,
 )
 from tfadvisor.act.record.unrecorded import gave_up, why_nothing
+from tfadvisor.act.record.watch import Watch
+from tfadvisor.act.record.window import write_samples
 from tfadvisor.analysis import Options
 from tfadvisor.errors import TraceError
 from tfadvisor.files import temporary_folder
@@ -75,6 +77,7 @@ def recorded_program(
         guardian.start()
         environment = with_hook(launch.environment or os.environ, board.folder)
         program = StartedProgram(command, environment, launch)
+        watch = Watch(program.pid, board.folder)
         try:
             grace = GRACE_SECONDS if launch.log is None else 0
             with guardian.watched("end", program.pid, folder, grace):
@@ -83,6 +86,7 @@ def recorded_program(
                     program,
                     wanted,
                     options,
+                    watch,
                 )
                 yield Running(program, board), recorded
         except Exception:
@@ -97,6 +101,7 @@ def recorded_program(
                 guardian.end_all(program.pid, folder, _LEAVING_SECONDS)
             raise
         finally:
+            watch.stop()
             program.stop()
             if launch.log is not None:
                 # What an arm leaves in the background would disturb the next one.
@@ -109,6 +114,7 @@ def _recorded(
     program: StartedProgram,
     wanted: RecordRequest,
     options: Options,
+    watch: Watch,
 ) -> RecordedRun:
     """Raises TraceError and KeyboardInterrupt where there is nothing."""
     began = time.monotonic()
@@ -117,10 +123,13 @@ def _recorded(
         program,
         wanted,
         options,
+        watch,
     )
     seconds = time.monotonic() - began
     command = program.command
     if isinstance(found, RecordedRun):
+        if found.chosen.collected is not None:
+            write_samples(found.chosen.collected, watch, wanted.step)
         return replace(found, step=wanted.step)
     if not found.gave_up:
         raise why_nothing(command, found, program, seconds)

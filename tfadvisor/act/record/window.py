@@ -20,6 +20,7 @@ from tfadvisor.act.record.injected.tfadvisor_hook.letters import (
 )
 from tfadvisor.act.record.pace import Compiling, Pace, pace_of
 from tfadvisor.act.record.rounds import ProgramLoop, first_loop
+from tfadvisor.act.record.watch import Watch, first_in_loop
 from tfadvisor.analysis import Options, ReadRun, read_run
 from tfadvisor.errors import TraceError
 from tfadvisor.report import Report
@@ -28,6 +29,18 @@ from tfadvisor.trace.runs import choose_run
 from tfadvisor.trace.samples import SAMPLES_ENDING
 
 _TRACE_ENDING = ".xplane.pb"
+_OF_LOOP = ("round_ms", "rounds_ns", "recorded_ns")
+"""What a process answers that belongs beside its trace."""
+
+
+class Collected(msgspec.Struct, frozen=True):
+    """folder: the traces of all that recorded, and what lies beside them."""
+
+    folder: Path
+    answers: tuple[dict[str, Any], ...]
+    """What these processes said, at least one."""
+    pids: tuple[tuple[str, int | None], ...] = ()
+    """What the trace of each of them is called; its number, None on another host."""
 
 
 class RecordedWindow(msgspec.Struct, frozen=True):
@@ -54,6 +67,8 @@ class RecordedWindow(msgspec.Struct, frozen=True):
     """How often Python called our own tracer, in the process that did most; None where
     the framework has one.
     """
+    collected: Collected | None = None
+    """Its files; None where nobody can say more about them."""
 
     @property
     def report(self) -> Report:
@@ -118,10 +133,11 @@ def record_window(
     has_ended: Callable[[], bool],
     rounds: bool = False,
     writing: float = 45.0,
+    watch: Watch,
 ) -> RecordedWindow | NoWindow:
     """Records and reads. has_ended: whether the program is over, so that no more
     answers come. rounds: those of the loop are counted meanwhile. writing: s, how long
-    the profiler may take to stop.
+    the profiler may take to stop. watch: of the program.
     """
     with GpuWatch() as gpus:
         number = board.order(
@@ -144,6 +160,7 @@ def record_window(
             recorded,
             gpus.found,
         )
+        write_samples(collected, watch, board.step)
         return measure(collected, options, python_tracer=python_tracer)
 
     for process in answered:
@@ -169,14 +186,6 @@ def _have_left(
 # The files of a window.
 
 
-class Collected(msgspec.Struct, frozen=True):
-    """folder: the traces of all that recorded, and what lies beside them."""
-
-    folder: Path
-    answers: tuple[dict[str, Any], ...]
-    """What these processes said, at least one."""
-
-
 def collect(
     folder: Path,
     number: str,
@@ -191,14 +200,16 @@ def collect(
 
     hosts = names_of(recorded)
     answers = tuple(one.windows[number] for one in recorded)
+    pids = []
     for process, answer in zip(recorded, answers, strict=True):
         is_here = process.host == socket.gethostname()
+        pids.append((hosts[process.name], process.pid if is_here else None))
         _collect_one(
             folder / answer["file"],
             window / hosts[process.name],
             gpus if is_here else [],
         )
-    return Collected(window, answers)
+    return Collected(window, answers, tuple(pids))
 
 
 def _collect_one(
@@ -206,8 +217,8 @@ def _collect_one(
     target: Path,
     gpus: list[dict[str, Any]],
 ) -> None:
-    """A process's trace, its samples, and what it counted meanwhile, as far as it
-    could. target: without an ending.
+    """A process's trace, and what it counted meanwhile, as far as it could. target:
+    without an ending.
     """
     name = trace.name.removesuffix(_TRACE_ENDING)
     trace.replace(_beside(target, _TRACE_ENDING))
@@ -217,13 +228,27 @@ def _collect_one(
         counted["gpus"] = gpus
         write_letter(str(_beside(target, ENDING)), counted)
 
-    samples = trace.with_name(f"{name}{SAMPLES_ENDING}")
-    if samples.exists():
-        samples.replace(_beside(target, SAMPLES_ENDING))
-
 
 def _beside(target: Path, ending: str) -> Path:
     return target.with_name(f"{target.name}{ending}")
+
+
+def write_samples(collected: Collected, watch: Watch, step: str) -> None:
+    """Beside each trace, what was seen of its process up to now. step: what is wanted
+    for one.
+    """
+    seen = watch.seen()
+    for (name, pid), answer in zip(collected.pids, collected.answers, strict=True):
+        why = watch.why or ("" if pid is not None else "it ran on another machine")
+        letter = seen.of_process(
+            pid or 0,
+            why=why,
+            step=step,
+            loop=answer.get("lines"),
+            **{one: answer[one] for one in _OF_LOOP if one in answer},
+        )
+        letter["first_step_ns"] = first_in_loop(letter) or answer["settled_ns"]
+        write_letter(str(_beside(collected.folder / name, SAMPLES_ENDING)), letter)
 
 
 # What they show.
@@ -253,6 +278,7 @@ def measure(
 
     return msgspec.structs.replace(
         window,
+        collected=collected,
         followed=max(followed, default=None),
         stopping=max(one["stopped"] - one["closed"] for one in answers),
         cut=any(one.get("cut") for one in answers),

@@ -15,12 +15,8 @@ import numpy as np
 from tfadvisor.advice.evidence import BetweenTurns, Correction
 from tfadvisor.advice.findings import CaptureNote, Location
 from tfadvisor.report.model import ClassTime
-from tfadvisor.timeline.names.frames import (
-    BETWEEN_EPOCHS,
-    named_function,
-    place_in_words,
-)
-from tfadvisor.trace.samples import Samples
+from tfadvisor.timeline.names.frames import named_function, place_in_words
+from tfadvisor.trace.samples import BETWEEN_EPOCHS, SampledPlace, Samples
 from tfadvisor.units import percent
 
 if TYPE_CHECKING:
@@ -140,17 +136,17 @@ def ticks_of(
         for is_outside, place in zip(outside, samples.places, strict=True)
     ]
     ticks = samples.unrecorded()
-    is_end = np.array([*ends, False])[ticks]
+    is_end = np.array(ends, np.bool_)[ticks]
     turns = ticks[_whole_turns(is_end)]
 
     spent: Counter[Where] = Counter()
     for row, count in zip(*np.unique(ticks[~is_end], return_counts=True), strict=True):
-        file, _, function = samples.places[row][:3] if row >= 0 else ("", 0, "")
-        spent[Path(file).name, named_function(function)] += int(count)
+        place = samples.places[row]
+        spent[Path(place.file).name, named_function(place.function)] += int(count)
 
     between: Counter[Line] = Counter()
     for row, count in zip(*np.unique(turns, return_counts=True), strict=True):
-        if row >= 0 and ends[row]:
+        if ends[row]:
             between[_line_of(samples, row, is_outside=outside[row])] += int(count)
     return Ticks(
         spent,
@@ -161,11 +157,10 @@ def ticks_of(
 
 
 def _ends_an_epoch(
-    place: tuple[str, int, str, str, str],
+    place: SampledPlace,
     in_steps: Container[Where],
 ) -> bool:
-    file, _, function, *_ = place
-    where = Path(file).name, named_function(function)
+    where = Path(place.file).name, named_function(place.function)
     return where[1] in BETWEEN_EPOCHS and where not in in_steps
 
 
@@ -234,12 +229,11 @@ def _outside(
     """By place, whether it lies outside of the loop whose rounds are the steps."""
     rounds = samples.round_ms / step_ms if step_ms else 0.0
     is_the_loop = 1 / _OF_THE_LOOP < rounds < _OF_THE_LOOP
-    has_lines = len(samples.lines) == len(samples.places)
-    if samples.loop is None or not has_lines or not is_the_loop:
+    if samples.loop is None or not is_the_loop:
         return [False] * len(samples.places)
     _, _, first, last = samples.loop
     return [
-        line != 0 and not first <= line <= last and place[3] not in _WAITS
+        not first <= line <= last and place.inner not in _WAITS
         for line, place in zip(samples.lines, samples.places, strict=True)
     ]
 

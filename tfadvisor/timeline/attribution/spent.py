@@ -167,7 +167,7 @@ def sampled(trace: HostTrace) -> Sampled | None:
         return None
     at, place = found.ticks()
     places = tuple(
-        (Path(file).name, line, named_function(function), inner)
-        for file, line, function, inner, _ in found.places
+        (Path(one.file).name, one.line, named_function(one.function), one.inner)
+        for one in found.places
     )
     return Sampled((at - began) * 1000, place, places)

@@ -142,21 +142,6 @@ def place_in_words(
     return f"{function} ({file}:{line})" if function else f"{file}:{line}"
 
 
-BETWEEN_EPOCHS = (
-    "on_epoch_begin",
-    "on_epoch_end",
-    "on_test_begin",
-    "on_test_end",
-    "evaluate",
-    "evaluation",
-    "validate",
-    "validation",
-)
-"""Functions in which an epoch begins or ends; those of Keras too. What samples a
-program has the same list, since it knows only itself.
-"""
-
-
 def named_function(function: str) -> str:
     """As it is; "" for what Python calls code outside of all functions."""
     return "" if function == "<module>" else function

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import json
 import sys
 import time
 from collections.abc import Iterator
@@ -112,18 +111,17 @@ def test_of_two_frameworks_jax_is_recorded_only_once_it_has_computed(
 def test_the_round_beside_a_window_is_that_before_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After the window another loop may go round, and its samples replace those beside
-    the trace; a loop that is not found is no round of the one before."""
+    """After the window another loop may go round; a loop that is not found is no round
+    of the one before.
+    """
     one = recorder.Recorder(str(tmp_path), forked=False)
-    one.opened, found = 0.0, iter([{"median_ms": 80.0}, {"median_ms": 3.0}, None])
+    found = iter([{"median_ms": 80.0}, {"median_ms": 3.0}, None])
     monkeypatch.setattr(one.sampler, "count_rounds", lambda *_: next(found))
 
-    one.count({"number": 1, "seconds": 1, "sampled_seconds": 0.0})
-    one.count({"number": 2, "seconds": 1, "sampled_seconds": 10.0})
-
-    (beside,) = tmp_path.glob("rounds-2-*.samples.json")
-    assert json.loads(beside.read_text())["round_ms"] == 80.0
-    one.count({"number": 3, "seconds": 1, "sampled_seconds": 0.0})
+    one.count({"number": 1, "seconds": 1, "after_window": False})
+    one.count({"number": 2, "seconds": 1, "after_window": True})
+    assert one.round_ms == 80.0
+    one.count({"number": 3, "seconds": 1, "after_window": False})
     assert one.round_ms == 0.0
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -11,7 +10,7 @@ import pytest
 from tfadvisor.act.record.choosing import RecordedRun
 from tfadvisor.act.record.notes import notes_of
 from tfadvisor.act.record.pace import Pace
-from tfadvisor.act.record.rounds import ProgramLoop, go_on
+from tfadvisor.act.record.rounds import ProgramLoop
 from tfadvisor.act.record.window import RecordedWindow
 
 
@@ -64,24 +63,3 @@ def test_rounds_are_told_where_they_differ_from_the_step(
     assert [text.partition(" Times")[0] for text in about_rounds] == (
         [said] if said else []
     )
-
-
-def test_samples_that_go_on_keep_the_rounds_of_their_window(tmp_path: Path) -> None:
-    """The report is about a first look, in which rounds were counted; a later window
-    had none.
-    """
-    window, longer = tmp_path / "a.samples.json", tmp_path / "b.samples.json"
-    window.write_text(
-        json.dumps({"opened_ns": 5, "rounds_ns": [6, 7, 8], "at": [0]}), "utf-8"
-    )
-    longer.write_text(
-        json.dumps({"opened_ns": 50, "rounds_ns": [], "at": [0, 0, 1]}), "utf-8"
-    )
-
-    go_on(window, longer)
-
-    assert json.loads(window.read_text("utf-8")) == {
-        "opened_ns": 5,
-        "rounds_ns": [6, 7, 8],
-        "at": [0, 0, 1],
-    }

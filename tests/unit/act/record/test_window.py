@@ -36,7 +36,13 @@ def test_a_process_that_left_was_not_waited_for(
     monkeypatch.setattr(window, "answers_to", lambda *_: [])
 
     found = window.record_window(
-        board, [process], 0.2, Options(), python_tracer=False, has_ended=lambda: False
+        board,
+        [process],
+        0.2,
+        Options(),
+        python_tracer=False,
+        has_ended=lambda: False,
+        watch=None,
     )  # type: ignore[arg-type,list-item]
 
     assert found == window.NoWindow(why)
@@ -45,9 +51,7 @@ def test_a_process_that_left_was_not_waited_for(
 def test_what_each_process_left_is_collected_under_the_name_of_its_host(
     tmp_path: Path,
 ) -> None:
-    """Two of one host, and one of another, which has neither counters nor samples. What
-    the GPUs of this machine did is told by processes of this machine alone.
-    """
+    """Two of one host, and one of another, which has no counters. What the GPUs of this machine did is told by processes of this machine alone."""
     told = {"a": ("h", 1), "b": ("h", 2), "c": ("other", 1)}
     recorded = []
     for name, (host, pid) in told.items():
@@ -58,7 +62,6 @@ def test_what_each_process_left_is_collected_under_the_name_of_its_host(
         )
     for name in ("a", "b"):
         (tmp_path / f"7-{name}.machine.json").write_text('{"version": 1}', "utf-8")
-        (tmp_path / f"7-{name}.samples.json").write_text("{}", "utf-8")
 
     found = collect(tmp_path, "7", recorded, [{"name": "T4"}])
 
@@ -71,9 +74,7 @@ def test_what_each_process_left_is_collected_under_the_name_of_its_host(
     beside = sorted(one.name for one in found.folder.glob("*.json"))
     assert beside == [
         "h-0.machine.json",
-        "h-0.samples.json",
         "h-1.machine.json",
-        "h-1.samples.json",
     ]
     counters = json.loads((found.folder / "h-0.machine.json").read_text("utf-8"))
     assert counters == {"version": 1, "gpus": []}

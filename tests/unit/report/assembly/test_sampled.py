@@ -35,19 +35,30 @@ def samples(turns: int = 1, **ticks: int) -> Samples:
     """So many ticks in each function, one after another and that again and again, all
     before the window.
     """
-    functions = list(ticks)
     at = [
-        number for number, name in enumerate(functions) for _ in range(ticks[name])
+        number for number, many in enumerate(ticks.values()) for _ in range(many)
     ] * turns
-    return Samples(
-        version=1,
+    told = Samples(
+        version=2,
         every_ns=EVERY_NS,
-        opened_ns=10**15,
-        first_ns=10**12,
-        places=[(FILE, 7, name, "", "train.py") for name in functions],
-        after_us=[number * EVERY_NS // 1000 for number in range(len(at))],
-        at=at,
+        began_ns=10**12,
+        recorded_ns=[(10**15, 1 << 62)],
+        frames=[(FILE, name, 7) for name in ticks],
+        stacks=[[number] for number in range(len(ticks))],
+        threads=[("MainThread", True, "7 python")],
     )
+    return with_ticks(told, at)
+
+
+def with_ticks(told: Samples, at: list[int]) -> Samples:
+    """at: the stack at each tick."""
+    every_us = EVERY_NS // 1000
+    entries = [(number * every_us, 0, stack, 1) for number, stack in enumerate(at)]
+    return replace(told, samples=entries)
+
+
+def stacks_at(told: Samples) -> list[int]:
+    return [stack for _, _, stack, _ in told.samples]
 
 
 def part(kind: str, fraction: float, function: str | None) -> ClassTime:
@@ -181,17 +192,15 @@ def test_ends_of_epochs_pass_between_turns_and_are_no_disagreement() -> None:
 def test_the_first_end_of_an_epoch_may_compile_and_one_alone_says_nothing() -> None:
     """It takes 100 ticks, the second one 5 behind 45 in steps; a last epoch is cut."""
     told = samples(main=45, on_epoch_end=100)
-    twice = replace(told, at=[*told.at, *[0] * 45, *[1] * 5, *[0] * 30])
-    twice = replace(
-        twice, after_us=[number * EVERY_NS // 1000 for number in range(len(twice.at))]
-    )
+    at = stacks_at(told)
+    twice = with_ticks(told, [*at, *[0] * 45, *[1] * 5, *[0] * 30])
 
     found = between(STEP, twice)
 
     assert found is not None
     assert found.share == 0.1
     assert between(STEP, told) is None
-    assert between(STEP, replace(told, at=told.at[::-1])) is None
+    assert between(STEP, with_ticks(told, at[::-1])) is None
 
 
 def test_what_steps_hold_is_no_end_of_an_epoch() -> None:
@@ -204,15 +213,13 @@ def test_what_steps_hold_is_no_end_of_an_epoch() -> None:
 @pytest.mark.parametrize(
     ("lines", "inner", "of_step", "wanted"),
     [
-        ([21, 22, -1, 40], "", 1.0, {("train.py", 7, "draw"), ("train.py", 40, "")}),
-        ([21, 22, 0, 0], "", 1.0, None),
+        ([21, 22, -1, 40], "", 1.0, {("train.py", 7, "draw"), ("train.py", 40, "fit")}),
         ([21, 22, 21, 20], "", 1.0, None),
         ([21, 22, 22, 40], "_value", 1.0, None),
         ([21, 22, -1, 40], "", 4.0, None),
     ],
     ids=[
         "behind the inner loop",
-        "not known",
         "in it",
         "it waits for the steps",
         "an epoch is the step",
@@ -224,18 +231,22 @@ def test_what_stands_behind_the_loop_of_the_steps_is_in_no_step(
     of_step: float,
     wanted: set[tuple[str, int, str]] | None,
 ) -> None:
-    """A script loops over epochs in line 19, and over batches in lines 20 to 22.
-    Another function draws while it is not there.
-    """
+    """fit() loops over epochs in line 19, and over batches in lines 20 to 22. Another function draws while it is not there."""
     made = samples(5, step=10, data=10, draw=10, **{"<module>": 10})
+    frames = [*made.frames]
+    stacks = []
+    for number, line in enumerate(lines):
+        outer = [len(frames)] if line >= 0 else []
+        frames += [(FILE, "fit", line)] if line >= 0 else []
+        stacks.append([*outer, number])
+    if inner:
+        stacks[3].append(len(frames))
+        frames.append(("/lib/python3.11/x.py", inner, 1))
     made = replace(
         made,
-        places=[
-            (*place[:3], inner if row == 3 else "", place[4])
-            for row, place in enumerate(made.places)
-        ],
-        lines=lines,
-        loop=("/home/me/train.py", "<module>", 20, 22),
+        frames=frames,
+        stacks=stacks,
+        loop=("/home/me/train.py", "fit", 20, 22),
         round_ms=STEP_MS / of_step,
     )
 
@@ -276,10 +287,10 @@ def test_a_report_beside_samples_takes_and_saves_less(tmp_path: Path) -> None:
     share = traced_of(report_of(FIXTURES / "jax-logging").attribution)
     logs = share.shares["program.py", "log_metrics"]
     seen = samples(main=70, train=70, log_metrics=60)
-    there = [("/home/me/program.py", *place[1:]) for place in seen.places]
+    there = [("/home/me/program.py", *frame[1:]) for frame in seen.frames]
     (tmp_path / "h.xplane.pb").write_bytes(gzip.decompress(trace.read_bytes()))
     (tmp_path / "h.samples.json").write_bytes(
-        msgspec.json.encode(replace(seen, places=there))
+        msgspec.json.encode(replace(seen, frames=there))
     )
 
     report = tfadvisor.analyze(tmp_path).report

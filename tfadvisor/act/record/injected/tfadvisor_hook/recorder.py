@@ -71,8 +71,12 @@ class Recorder:
         }
         self.written: dict[str, Any] = {}
         self.done = 0
-        self.opened = 0.0
-        """When the last one opened and closed, seconds since the epoch."""
+        self.settled_ns = 0
+        """When it had compiled what was needed before the first window, ns since the
+        epoch.
+        """
+        self.at_work: list[tuple[int, int]] = []
+        """From when to when a profiler was, ns since the epoch."""
 
     def follow(self) -> None:
         """The thread. Every failure inside is told to the parent and ends it."""
@@ -141,20 +145,11 @@ class Recorder:
         return True
 
     def count(self, order: dict[str, Any]) -> dict[str, Any]:
-        """How long a round of the main thread's loop takes while nothing is recorded;
-        after a window, with more samples first.
+        """How long a round of the main thread's loop takes while nothing is
+        recorded.
         """
-        after_window = order["sampled_seconds"]
-        if after_window:
-            self.leaving.wait(self.sampler.lacks(after_window))
-        else:
-            self.sampler.forget()
-
         loop = self.sampler.count_rounds(order["seconds"], self.leaving)
-        if after_window:
-            name = f"rounds-{order['number']}-{self.name}.samples.json"
-            write_letter(self.file(name), self.samples(order))
-        else:
+        if not order["after_window"]:
             # A window's round is that before it: another loop may follow.
             self.round_ms = loop["median_ms"] if loop else 0.0
         return {
@@ -162,14 +157,6 @@ class Recorder:
             "inside": self.sampler.inside,
             "why": self.sampler.why,
         }
-
-    def samples(self, order: dict[str, Any]) -> dict[str, Any]:
-        """What lies beside a window's trace."""
-        letter = self.sampler.told(self.opened)
-        letter["step"] = order.get("step", "")
-        letter["round_ms"] = self.round_ms
-        letter["rounds_ns"] = self.rounds_ns
-        return letter
 
     def record(self, order: dict[str, Any]) -> dict[str, Any]:
         """One window: how long it was open, or why it could not be."""
@@ -199,6 +186,9 @@ class Recorder:
         name = f"window-{order['number']}-{self.name}"
         file = self.file(f"{name}.xplane.pb")
         looked, tracer = time.time(), tracer_for(framework, file)
+        # It has compiled what it needs by now, or compiles all the time.
+        compiled = self.compilations.last or looked
+        self.settled_ns = self.settled_ns or int(compiled * 1e9)
         with GivingWay() as self.way:
             seconds = order["seconds"]
             if order.get("rounds"):
@@ -223,10 +213,12 @@ class Recorder:
         counters = {"version": VERSION, "opened": before, "closed": after}
         counters["settings"] = settings()
         write_letter(self.file(f"{name}.machine.json"), counters)
-        self.opened = written["opened"]
-        was_at_work = [int(looked * 1e9), int(written["stopped"] * 1e9)]
-        self.sampler.recorded.append(was_at_work)
-        write_letter(self.file(f"{name}.samples.json"), self.samples(order))
+        self.at_work.append((int(looked * 1e9), int(written["stopped"] * 1e9)))
+        written["round_ms"] = self.round_ms
+        written["rounds_ns"] = self.rounds_ns
+        written["lines"] = self.sampler.looping()
+        written["recorded_ns"] = list(self.at_work)
+        written["settled_ns"] = self.settled_ns
         return written
 
     def open_for(

@@ -11,7 +11,6 @@ seen like anything else.
 from __future__ import annotations
 
 import ctypes
-import os
 import signal
 import sys
 import threading
@@ -22,37 +21,15 @@ from typing import Any
 from .own_code import is_ours, is_own, where
 from .round_counter import RoundCounter
 from .signal_timer import (
-    EVERY_NS,
     delete_timer,
     handle_on_a_stack_of_its_own,
     started_timer,
 )
 
-MOST = 16_000
-"""Samples, 100 s."""
 _ONE_CALL_SECONDS = 1.0
 """After so long without an instruction of Python the main thread is taken to be in one
 call.
 """
-_MOST_PLACES, _DEEPEST = 2_000, 64
-_ELSEWHERE = -1
-"""In place of a line of the loop's function, for what does not happen in it; 0 where
-that is not known.
-"""
-_UNKNOWN = -1
-"""In place of a place that is not listed."""
-_NAMELESS = ("<genexpr>", "<listcomp>", "<dictcomp>", "<setcomp>", "<lambda>")
-BETWEEN = (
-    "on_epoch_begin",
-    "on_epoch_end",
-    "on_test_begin",
-    "on_test_end",
-    "evaluate",
-    "evaluation",
-    "validate",
-    "validation",
-)
-"""Functions in which an epoch begins or ends; those of Keras too."""
 _KEPT: list[object] = []  # what the main thread may still be going to call: never freed
 
 
@@ -66,23 +43,16 @@ class Sampler:
         self.why = ""
         """Why there are no samples."""
         self.running = self._ticking = False
-        self.recorded: list[list[int]] = []
-        """From when to when a profiler was at work, ns since the epoch."""
         self.rounds_ns: list[int] = []
         """When each of the rounds began that were counted last, since the epoch."""
         self.inside: list[Any] | None = None
         """File, line and function of a call in which the thread was all the time that
         its rounds were to be counted.
         """
-        self._places: dict[tuple[Any, ...], int] = {}
-        self._listed: list[list[Any]] = []
-        self._lines: list[int] = []
         self._loop: tuple[CodeType, list[Any]] | None = None
         """The function whose rounds were counted last; its file and name, the first and
         the last line of its loop.
         """
-        self._times: list[int] = []
-        self._at: list[int] = []
         self._timer: ctypes.c_void_p | None = None
         self._rounds: RoundCounter | None = None
         self._own: dict[CodeType, bool | None] = {}
@@ -179,37 +149,11 @@ class Sampler:
             own = own.f_back
         return id(leaf), leaf.f_lasti, where(own)
 
-    def told(self, opened: float) -> dict[str, Any]:
-        """The samples so far. opened: when the window began, seconds since the
-        epoch.
+    def looping(self) -> list[Any] | None:
+        """The file and the function whose rounds were counted last; the first and the
+        last line of its loop.
         """
-        count = min(len(self._times), len(self._at))
-        first = self._times[0] if count else 0
-        return {
-            "version": 1,
-            "every_ns": EVERY_NS,
-            "opened_ns": int(opened * 1e9),
-            "why": self.why,
-            "recorded_ns": list(self.recorded),
-            "first_ns": first,
-            "places": list(self._listed),
-            "after_us": [(one - first) // 1000 for one in self._times[:count]],
-            "at": self._at[:count],
-            "lines": list(self._lines),
-            "loop": self._loop[1] if self._loop else None,
-        }
-
-    def forget(self) -> None:
-        """What was sampled so far: it was before the loop that is looked at now."""
-        self._times.clear()
-        self._at.clear()
-
-    def lacks(self, seconds: float) -> float:
-        """How much longer it has to sample, so that this is how long it did."""
-        if not self._times:
-            return 0.0
-        sampled = (time.time_ns() - self._times[0]) / 1e9
-        return max(seconds - sampled, 0.0)
+        return self._loop[1] if self._loop else None
 
     def _install(self, _nothing: object) -> int:
         try:
@@ -228,10 +172,6 @@ class Sampler:
         return handler in (signal.SIG_DFL, self.tfadvisor_tick)
 
     def _start_timer(self) -> None:
-        # The first tick would stand for all since the last one before the pause.
-        if self._times:
-            self._times.append(time.time_ns())
-            self._at.append(_UNKNOWN)
         signal.signal(signal.SIGURG, self.tfadvisor_tick)
         signal.siginterrupt(signal.SIGURG, False)
         handle_on_a_stack_of_its_own(signal.SIGURG)
@@ -252,94 +192,9 @@ class Sampler:
         try:
             if self._rounds is not None:
                 self._rounds.tick(frame)
-            if len(self._times) < MOST:
-                place = self._place(frame)
-                self._times.append(time.time_ns())
-                self._at.append(place)
         except Exception as error:
             self.why = f"{type(error).__name__}: {error}"
         self._ticking = False
-
-    def _place(self, leaf: FrameType) -> int:
-        """The line of the program that the thread is in, and the function that it is in
-        there: that of an epoch's end, if one is open, else the program's innermost.
-        """
-        own, looping = self._own, self._looping()
-        leaf = frame = self._outside_of_the_hook(leaf)
-        user = between = None
-        line = 0
-        for _ in range(_DEEPEST):
-            code = frame.f_code
-            if code not in own:
-                self._owned(code)
-            if user is None and own[code] and code.co_name not in _NAMELESS:
-                user = frame
-            if code.co_name in BETWEEN:
-                between = code
-            if code is looping:
-                line = frame.f_lineno or 0
-            if frame.f_back is None:
-                line = line or _elsewhere(looping)
-                break
-            frame = frame.f_back
-        return self._number(
-            leaf,
-            user,
-            between,
-            looping,
-            line,
-        )
-
-    def _number(
-        self,
-        leaf: FrameType,
-        user: FrameType | None,
-        between: CodeType | None,
-        looping: CodeType | None,
-        line: int,
-    ) -> int:
-        """Of a place. leaf: the innermost frame. user: that of the program. between:
-        the function of an epoch's end. line: that of the looping function.
-        """
-        key = (
-            None if user is None else user.f_code,
-            None if user is None else user.f_lineno,
-            leaf.f_code,
-            between,
-            looping,
-            line,
-        )
-        if key in self._places:
-            return self._places[key]
-        if len(self._listed) >= _MOST_PLACES:
-            return _UNKNOWN
-
-        self._places[key] = len(self._listed)
-        self._lines.append(line)
-        file, own_line, function = "", 0, ""
-        if user is not None:
-            file, own_line, function = where(user)
-        if between is not None:
-            function = between.co_name
-        inner = leaf.f_code
-        inner_name = "" if leaf is user else inner.co_name
-        inner_file = os.path.basename(inner.co_filename)
-        self._listed.append([file, own_line, function, inner_name, inner_file])
-        return self._places[key]
-
-    def _looping(self) -> CodeType | None:
-        """The function whose rounds were counted last."""
-        return self._loop[0] if self._loop else None
-
-    def _outside_of_the_hook(self, leaf: FrameType) -> FrameType:
-        """The innermost frame that is none of ours."""
-        while leaf.f_back is not None:
-            if leaf.f_code not in self._own:
-                self._owned(leaf.f_code)
-            if self._own[leaf.f_code] is not None:
-                break
-            leaf = leaf.f_back
-        return leaf
 
     def _owned(self, code: CodeType) -> bool:
         """Whether it is of the program's own files; remembered as None for the
@@ -348,8 +203,3 @@ class Sampler:
         if code not in self._own:
             self._own[code] = None if is_ours(code) else is_own(code)
         return bool(self._own[code])
-
-
-def _elsewhere(looping: CodeType | None) -> int:
-    """In place of the line of the loop, whose function is not open."""
-    return 0 if looping is None else _ELSEWHERE
