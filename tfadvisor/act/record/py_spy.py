@@ -119,13 +119,14 @@ def _watched(pid: int, events: Sequence[_Event]) -> WatchedThread | None:
     if not is_main and any(_is_ours(one.args.filename) for one in events):
         return None
 
+    name = name or ("MainThread" if is_main else "")
     command = next((one[2] for one in processes if int(one[1]) == pid), "")
     return WatchedThread(
         pid=pid,
         number=number,
         parents=tuple({int(one[1]): None for one in processes}),
         thread=SampledThread(
-            (name or "")[:_LONGEST],
+            name[:_LONGEST],
             is_main,
             f"{pid} {Path(command.partition(' ')[0]).name}"[:_LONGEST],
         ),

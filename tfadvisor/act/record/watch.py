@@ -151,10 +151,10 @@ class SeenStacks:
             entries: list[_Entry] = []
             for one in threads:
                 entries += self._of_thread(one, began_ns)
-            self._entries += _on_grid(sorted(entries), EVERY_NS, self.every_ns)
+            self._entries += _thinned(sorted(entries), EVERY_NS, self.every_ns)
             while len(self._entries) > _MOST_ENTRIES:
                 once_ns, self.every_ns = self.every_ns, 2 * self.every_ns
-                self._entries = _on_grid(self._entries, once_ns, self.every_ns)
+                self._entries = _thinned(self._entries, once_ns, self.every_ns)
 
     def _of_thread(
         self,
@@ -228,20 +228,26 @@ def first_in_loop(letter: dict[str, Any]) -> int:
     return 0
 
 
-def _on_grid(entries: list[_Entry], once_ns: int, every_ns: int) -> list[_Entry]:
-    """What samples at whole multiples of every_ns find of those that lie once_ns
-    apart.
+def _thinned(entries: list[_Entry], once_ns: int, every_ns: int) -> list[_Entry]:
+    """What fewer samples find, of those that lie once_ns apart: one in every_ns, now
+    earlier and now later, so that no loop goes in step with them.
     """
     if every_ns == once_ns:
         return entries
     once_us, every_us = once_ns // 1000, every_ns // 1000
     kept = []
     for after_us, thread, stack, count in entries:
-        first = -(-after_us // every_us)
-        end = -(-(after_us + count * once_us) // every_us)
+        first = _samples_before(after_us, every_us)
+        end = _samples_before(after_us + count * once_us, every_us)
         if end > first:
-            kept.append((first * every_us, thread, stack, end - first))
+            kept.append((max(after_us, first * every_us), thread, stack, end - first))
     return kept
+
+
+def _samples_before(us: int, every_us: int) -> int:
+    whole, rest = divmod(us, every_us)
+    is_late = (whole * 2_654_435_761 >> 13) & 1
+    return whole + (rest > is_late * every_us // 2)
 
 
 def _without_end(stays: Sequence[Stay]) -> Sequence[Stay]:

@@ -1,0 +1,161 @@
+"""What py-spy has written, as entries of `HOST.samples.json`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from support.places import FIXTURES
+
+from tfadvisor.act.record.py_spy import errors_in, read_stays, why_not
+from tfadvisor.act.record.watch import SeenStacks
+from tfadvisor.trace.samples import Samples
+
+TRAIN, HOOK = "/home/me/train.py", "/x/act/record/injected/tfadvisor_hook/watch.py"
+
+
+def event(
+    kind: str, ts: int, name: str, line: int = 0, file: str = "", tid: int = 1
+) -> dict[str, Any]:
+    args = {"filename": file, "line": line}
+    return {"ph": kind, "ts": ts, "name": name, "pid": 7, "tid": tid, "args": args}
+
+
+def begun(ts: int, thread: str, tid: int = 1) -> list[dict[str, Any]]:
+    """Below a launcher."""
+    names = ['process 3:"bash"', 'process 7:"/bin/python t.py"', thread]
+    return [event("B", ts, name, tid=tid) for name in names]
+
+
+def seen(tmp_path: Path, events: list[dict[str, Any]]) -> Samples:
+    out = tmp_path / "stacks"
+    out.write_text(json.dumps(events))
+    stacks = SeenStacks()
+    stacks.add(read_stays(out), 1_000_000, 2)
+    return msgspec.convert(stacks.of_process(7), Samples)
+
+
+def test_a_stack_that_stays_is_one_entry(tmp_path: Path) -> None:
+    """main calls load for 30 ms, then is at another line itself for 10: samples come
+    every 10 ms.
+    """
+    found = seen(
+        tmp_path,
+        [
+            *begun(5, "thread (7): MainThread"),
+            event("B", 5, "main", 50, TRAIN),
+            event("B", 5, "Loader.load", 12, TRAIN),
+            event("E", 30_005, "Loader.load", 12, TRAIN),
+            event("E", 30_005, "main", 50, TRAIN),
+            event("B", 30_005, "main", 51, TRAIN),
+            event("E", 40_005, "main", 51, TRAIN),
+        ],
+    )
+
+    assert found.is_usable()
+    assert found.frames == [
+        (TRAIN, "main", 50),
+        (TRAIN, "load", 12),
+        (TRAIN, "main", 51),
+    ]
+    assert found.stacks == [[0, 1], [2]]
+    assert found.samples == [(5, 0, 0, 3), (30_005, 0, 1, 1)]
+    assert found.threads == [("MainThread", True, "7 python")]
+    assert (found.every_ns, found.began_ns, found.errors) == (10_000_000, 1_000_000, 2)
+    assert found.ended_ns == 1_000_000 + 40_005_000
+
+
+def test_nothing_of_tfadvisor_itself_is_shown(tmp_path: Path) -> None:
+    """Its thread is left out; what it does in the program's main thread belongs to the
+    line that is under way there. Imports have no stacks of their own.
+    """
+    found = seen(
+        tmp_path,
+        [
+            *begun(5, "thread (9)", tid=2),
+            event("B", 5, "follow", 1, HOOK, tid=2),
+            *begun(5, "thread (7)"),
+            event("B", 5, "main", 50, TRAIN),
+            event("B", 5, "_find_and_load", 1, "<frozen importlib._bootstrap>"),
+            event("B", 5, "find_spec", 40, HOOK),
+            event("E", 20_005, "find_spec", 40, HOOK),
+            event("E", 20_005, "follow", 1, HOOK, tid=2),
+        ],
+    )
+
+    assert found.frames == [(TRAIN, "main", 50)]
+    assert found.samples == [(5, 0, 0, 2)]
+    assert [name for name, _, _ in found.threads] == ["MainThread"]
+
+
+def test_a_long_run_keeps_fewer_samples_and_the_same_shares(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """400 turns of 40 ms, 30 at one line and 10 at another: 800 entries. With a sample
+    every 20 ms in step with the turns the second line would never be met.
+    """
+    monkeypatch.setattr("tfadvisor.act.record.watch._MOST_ENTRIES", 799)
+    events = begun(0, "thread (7)")
+    for turn in range(400):
+        at = turn * 40_000
+        events.append(event("B", at, "main", 50, TRAIN))
+        events.append(event("E", at + 30_000, "main", 50, TRAIN))
+        events.append(event("B", at + 30_000, "main", 51, TRAIN))
+        events.append(event("E", at + 40_000, "main", 51, TRAIN))
+
+    found = seen(tmp_path, events)
+    _, stacks = found.ticks()
+
+    assert found.is_usable()
+    assert found.every_ns == 20_000_000
+    assert len(stacks) == pytest.approx(800, abs=2)
+    assert stacks.mean() == pytest.approx(0.25, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ("Error: Permission Denied: Try running again with sudo", "ptrace"),
+        ("This program requires root on OSX.", "root"),
+        ("Error: Failed to find python version from target process", ""),
+    ],
+)
+def test_why_nothing_is_seen(words: str, why: str) -> None:
+    assert why in why_not(words)
+    assert bool(why_not(words)) == bool(why)
+
+
+def test_errors_are_those_that_it_counts() -> None:
+    assert errors_in("py-spy> Wrote it. Samples: 741 Errors: 5\n") == 5
+    assert errors_in("py-spy> died") == 0
+
+
+@pytest.mark.parametrize(
+    ("program", "function", "what", "since"),
+    [
+        ("keras-evaluates", "evaluate", "evaluate", "program"),
+        ("jax-evaluates", "evaluate", "evaluate", "program"),
+        ("jax-evaluates", "save", "save", "program"),
+    ],
+)
+def test_what_was_seen_agrees_with_the_clock_of_the_program(
+    program: str, function: str, what: str, since: str
+) -> None:
+    """Within one point of the program's time."""
+    folder = FIXTURES / "watched" / program
+    text = (folder / "host.samples.json").read_bytes()
+    found = msgspec.json.decode(text, type=Samples)
+    clock = json.loads((folder / "clock.json").read_text("utf-8"))
+
+    _, stacks = found.ticks()
+    named = {
+        number
+        for number, stack in enumerate(found.stacks)
+        if any(found.frames[frame][1] == function for frame in stack)
+    }
+    seconds = sum(one in named for one in stacks.tolist()) * found.every_ns / 1e9
+
+    assert seconds / clock[since] == pytest.approx(clock[what] / clock[since], abs=0.01)
