@@ -109,29 +109,35 @@ def read_stays(file: Path) -> list[WatchedThread]:
 
 def _watched(pid: int, events: Sequence[_Event]) -> WatchedThread | None:
     """None for a thread of tfadvisor's own, and for what is no thread."""
-    names = [one.name for one in events if one.ph == "B" and not one.args.filename]
-    processes = [found for found in map(_PROCESS.fullmatch, names) if found]
-    threads = [found for found in map(_THREAD.fullmatch, names) if found]
-    if not threads:
+    named = _Names(pid, [one.name for one in events if not one.args.filename])
+    is_ours = any(_is_ours(one.args.filename) for one in events)
+    if not named.number or (is_ours and not named.is_main):
         return None
-    number, name = threads[-1].groups()  # the first may be from before it had a name
-    is_main = number == str(pid)
-    if not is_main and any(_is_ours(one.args.filename) for one in events):
-        return None
-
-    name = name or ("MainThread" if is_main else "")
-    command = next((one[2] for one in processes if int(one[1]) == pid), "")
     return WatchedThread(
         pid=pid,
-        number=number,
-        parents=tuple({int(one[1]): None for one in processes}),
-        thread=SampledThread(
-            name[:_LONGEST],
-            is_main,
-            f"{pid} {Path(command.partition(' ')[0]).name}"[:_LONGEST],
-        ),
+        number=named.number,
+        parents=tuple(named.commands),
+        thread=SampledThread(named.thread, named.is_main, named.process),
         stays=tuple(_stays(events)),
     )
+
+
+class _Names:
+    """What py-spy shows above all frames of a thread."""
+
+    def __init__(self, pid: int, names: Sequence[str]) -> None:
+        processes = filter(None, map(_PROCESS.fullmatch, names))
+        self.commands = {int(one[1]): one[2] for one in processes}
+        """By process, from the outermost on."""
+        command = self.commands.get(pid, "").partition(" ")[0]
+        self.process = f"{pid} {Path(command).name}"[:_LONGEST]
+        self.number, self.thread = "", ""
+        for one in filter(None, map(_THREAD.fullmatch, names)):
+            # The first may be from before it had a name.
+            self.number, self.thread = one[1], (one[2] or "")[:_LONGEST]
+        self.is_main = self.number == str(pid)
+        if self.is_main:
+            self.thread = self.thread or "MainThread"
 
 
 def _stays(events: Sequence[_Event]) -> Iterator[Stay]:

@@ -8,9 +8,9 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -40,6 +40,7 @@ _ENDING_SECONDS = 5.0
 
 
 _EVERY_US = EVERY_NS // 1000
+_Thing = TypeVar("_Thing")
 _Entry = tuple[int, int, int, int]
 """(us since the first sample, number of the thread, of the stack, count)."""
 
@@ -180,38 +181,47 @@ class SeenStacks:
         return found
 
     def of_process(self, pid: int, **more: Any) -> dict[str, Any]:
-        """The file about a process and those below it. more: what else it tells."""
+        """The file about a process and those below it, its main thread first. more:
+        what else it tells.
+        """
         with self._lock:
             threads = list(self._threads.values())
-            mine = [number for number, one in enumerate(threads) if pid in one.parents]
-            # The main thread of the process comes first.
-            mine.sort(key=lambda one: threads[one].number != str(pid))
-            entries = [one for one in self._entries if one[1] in set(mine)]
+            entries = list(self._entries)
             stacks = list(self._stacks)
 
-        renumbered = {one: number for number, one in enumerate(mine)}
-        used = {stack: None for _, _, stack, _ in entries}
-        places = {
-            stack: number for number, stack in enumerate(list(used)[:MOST_STACKS])
-        }
-        frames = {frame: None for stack in places for frame in stacks[stack]}
-        numbers = {frame: number for number, frame in enumerate(frames)}
+        mine = [number for number, one in enumerate(threads) if pid in one.parents]
+        mine.sort(key=lambda number: threads[number].number != str(pid))
+        thread_numbers = _numbered(mine)
+        entries = [one for one in entries if one[1] in thread_numbers]
+        used = list(dict.fromkeys(stack for _, _, stack, _ in entries))[:MOST_STACKS]
+        stack_numbers = _numbered(used)
+        frame_numbers = _numbered(frame for stack in used for frame in stacks[stack])
         return {
             "version": VERSION,
             "every_ns": self.every_ns,
             "began_ns": self.began_ns,
             "ended_ns": self.ended_ns,
-            "frames": list(frames),
-            "stacks": [[numbers[one] for one in stacks[stack]] for stack in places],
-            "threads": [threads[one].thread for one in mine],
+            "frames": list(frame_numbers),
+            "stacks": [
+                list(map(frame_numbers.__getitem__, stacks[stack])) for stack in used
+            ],
+            "threads": [threads[number].thread for number in mine],
             "samples": [
-                (after_us, renumbered[thread], places[stack], count)
+                (after_us, thread_numbers[thread], stack_numbers[stack], count)
                 for after_us, thread, stack, count in entries
-                if stack in places
+                if stack in stack_numbers
             ],
             "errors": self.errors,
             **more,
         }
+
+
+def _numbered(these: Iterable[_Thing]) -> dict[_Thing, int]:
+    """In the order in which they come first."""
+    found: dict[_Thing, int] = {}
+    for one in these:
+        found.setdefault(one, len(found))
+    return found
 
 
 def first_in_loop(letter: dict[str, Any]) -> int:
