@@ -39,6 +39,7 @@ OURS = {
             "memset",
             "copy",
             "not recorded",
+            "work was queued and did not run",
             "kernels wait for their own copies (DMA)",
             "a program's run, between its ops",
         ),
