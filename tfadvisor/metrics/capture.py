@@ -335,7 +335,7 @@ def unused_device(question: Question) -> str:
         capture = host.capture
         unused = capture.silent and capture.computes and not capture.unrecorded.proof
         if unused and capture.framework == "tensorflow":
-            return capture.silent[0]
+            return capture.silent[0] or "of unknown model"
     raise MetricAbsent("no GPU stands unused beside cores that TensorFlow computes on")
 
 

@@ -11,8 +11,9 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
+from tfadvisor.metrics.capture import unused_device
 from tfadvisor.metrics.registry import MetricAbsent, Question, fact, metric, once
-from tfadvisor.metrics.steady import a_device, a_gpu, counted_hosts, gpus, share
+from tfadvisor.metrics.steady import a_device, counted_hosts, gpus, share
 from tfadvisor.printable import short_kernel
 from tfadvisor.tallies import listed
 from tfadvisor.timeline.devices.gpu import vendor
@@ -21,6 +22,7 @@ from tfadvisor.timeline.names.op_path import (
     OpPath,
     cudnn_has_kernel,
     is_cudnn_recurrence,
+    loops_over_cell,
     op_path,
     recurrent_cell,
     recurrent_layer,
@@ -330,12 +332,14 @@ def recurrent_cells(question: Question) -> float:
     return float(len({cell for layer in layers if (cell := recurrent_cell(layer))}))
 
 
-@fact(needs=(a_gpu,))
+@fact
 def cudnn_recurrence(question: Question) -> str:
     """`used` where a recurrent layer runs in cuDNN's own kernel, by names of ops and
-    kernels; `not used` where an LSTM or GRU runs its cell for each time step on an
-    NVIDIA GPU instead.
+    kernels; `not used` where an LSTM or GRU runs its cell for each time step instead:
+    on an NVIDIA GPU, or on the cores beside one that TensorFlow does not see.
     """
+    if _is_unused(question):
+        return _without_gpu(question)
     names = (name for _, device in gpus(question.run) for name in device.ops.names)
     hosts = question.run.hosts
     if any(host.evidence.libraries.cudnn_recurrence for host in hosts) or any(
@@ -348,3 +352,18 @@ def cudnn_recurrence(question: Question) -> str:
     if not any(map(cudnn_has_kernel, layers)):
         raise MetricAbsent("no op is named for the cell of an LSTM or GRU")
     return "not used"
+
+
+def _is_unused(question: Question) -> bool:
+    try:
+        unused_device(question)
+    except MetricAbsent:
+        return False
+    return True
+
+
+def _without_gpu(question: Question) -> str:
+    devices = (one for host in question.run.hosts for one in host.devices)
+    if any(any(map(loops_over_cell, one.ops.names)) for one in devices):
+        return "not used"
+    raise MetricAbsent("nothing shows whether cuDNN could run a layer of this model")

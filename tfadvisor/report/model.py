@@ -71,6 +71,10 @@ class RunInfo(msgspec.Struct, frozen=True):
     """Whether calls of Python functions were recorded: without them loading looks like
     other Python.
     """
+    silent: tuple[str, ...] = ()
+    """The accelerators without an event, by model or by what the trace says of their
+    hardware.
+    """
 
 
 class StepTimes(msgspec.Struct, frozen=True):

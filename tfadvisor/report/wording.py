@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 
 import msgspec
 
@@ -16,7 +17,7 @@ from tfadvisor.advice.findings import (
 )
 from tfadvisor.causes import OPS_ONE_BY_ONE, Done
 from tfadvisor.printable import cut, one_line
-from tfadvisor.report.model import ActivityTime, PlacedTime, Report
+from tfadvisor.report.model import ActivityTime, PlacedTime, Report, RunInfo
 from tfadvisor.tallies import listed
 from tfadvisor.units import Unit, duration, in_words, percent
 from tfadvisor.vocabulary import FRAMEWORKS, TIME_CLASSES, VERDICTS
@@ -51,14 +52,22 @@ def _devices(report: Report) -> str:
         f"{count} {kind}{f' ({model})' if model else ''}"
         for (kind, model), count in by_kind.items()
     ]
-    for name, words in (
-        ("copying", "more with copies alone"),
-        ("silent", "more without events"),
-    ):
-        metric = report.metrics.get(f"{name}_accelerators")
-        if parts and metric is not None and metric.value:
-            parts.append(f"{metric.value:.0f} {words}")
+    copying = report.metrics.get("copying_accelerators")
+    if parts and copying is not None and copying.value:
+        parts.append(f"{copying.value:.0f} more with copies alone")
+    parts += _silent(report.run)
     return ", ".join(parts) or "no device work"
+
+
+def _silent(run: RunInfo) -> Iterator[str]:
+    """`7 more without events`, with their hardware where no device that works has the
+    same.
+    """
+    more = "more " if run.devices else ""
+    shown = {device.model for device in run.devices}
+    for hardware, count in Counter(map(one_line, run.silent)).items():
+        words = f" ({hardware})" if {hardware} - shown - {""} else ""
+        yield f"{count} {more}without events{words}"
 
 
 def steps_line(report: Report) -> str:

@@ -257,7 +257,7 @@ def capture_of(
 
 def _hardware(device: Device) -> str:
     """Its model, else what its plane says: `compute capability 6.1, 6 multiprocessors,
-    4.3 GB`.
+    4.3 GB`; "" where the trace says nothing.
     """
     if device.model:
         return device.model
@@ -270,7 +270,7 @@ def _hardware(device: Device) -> str:
         f"{cores:.0f} multiprocessors" if cores else "",
         f"{memory / 1e9:.1f} GB" if memory else "",
     )
-    return ", ".join(filter(None, parts)) or device.name
+    return ", ".join(filter(None, parts))
 
 
 def _trains(device: Device) -> bool:

@@ -268,3 +268,23 @@ def test_an_lstm_on_a_gpu_runs_in_cudnn_by_its_op_alone() -> None:
 
     assert one.measure().fact("cudnn_recurrence") == "not used"
     assert other.measure().fact("cudnn_recurrence") == "used"
+
+
+@pytest.mark.parametrize(
+    ("loop", "said"),
+    [("lstm/while/body/_1", "not used"), ("lstm/PartitionedCall/while/body/_1", None)],
+)
+def test_beside_an_unused_gpu_the_loop_of_a_layer_tells_whether_cudnn_could_run_it(
+    loop: str, said: str | None
+) -> None:
+    """Ten turns of a cell and an update of its variable, on the cores."""
+    builder = trace().steps(2, period=100).empty_device("GPU:0")
+    builder.call("TFE_Py_ExecuteCancelable", 0, 99).thread("tf_Compute/1")
+    for turn in range(10):
+        name = f"sequential/{loop}/lstm_cell/MatMul:MatMul"
+        builder.call(name, turn * 5, turn * 5 + 4)
+    update = "SGD/SGD/update/ResourceApplyGradientDescent:ResourceApplyGradientDescent"
+    metrics = builder.call(update, 60, 70).measure()
+
+    assert metrics.fact("unused_device") is not None
+    assert metrics.fact("cudnn_recurrence") == said

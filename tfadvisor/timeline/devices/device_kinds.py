@@ -23,7 +23,7 @@ from tfadvisor.timeline.devices.tpu import Tpu
 from tfadvisor.timeline.host.threads import Threads
 from tfadvisor.timeline.intervals import union
 from tfadvisor.timeline.names import stats
-from tfadvisor.timeline.names.classes import HostClass
+from tfadvisor.timeline.names.classes import HostClass, is_about_gpus
 from tfadvisor.timeline.names.device_events import (
     allocator_in_words,
     is_device_allocator,
@@ -151,7 +151,7 @@ def unrecorded_work(
     launches, lost = _launches(trace, threads) if works else (0, 0)
     runs, runs_lost = _runs(trace, threads, devices) if works else (0, 0)
     return UnrecordedWork(
-        "" if works else _proof(trace, threads, () if cores else devices),
+        "" if works else _proof(trace, threads, cores, devices),
         launches,
         lost,
         runs,
@@ -159,9 +159,21 @@ def unrecorded_work(
     )
 
 
-def _proof(trace: HostTrace, threads: Threads, devices: Sequence[Device]) -> str:
-    """devices: accelerators, none where the host's own cores may have worked."""
-    return proof_of_work(trace, threads) or proof_by_copies(threads, devices)
+def _proof(
+    trace: HostTrace,
+    threads: Threads,
+    cores: Sequence[Device],
+    devices: Sequence[Device],
+) -> str:
+    """cores: the host's own, which may have done the work. devices: accelerators."""
+    if known := proof_of_work(trace, threads):
+        return known
+    if not cores and (known := proof_by_copies(threads, devices)):
+        return known
+    failed = any(map(is_about_gpus, trace.errors))
+    if failed and devices and not any(one.is_active for one in cores):
+        return f"the profiler found {devices[0].name}"
+    return ""
 
 
 def proof_by_copies(threads: Threads, devices: Sequence[Device]) -> str:

@@ -142,6 +142,14 @@ def lost_events(warning: str) -> int:
     return 0
 
 
+def is_about_gpus(error: str) -> bool:
+    """Whether the profiler reports that it could not record GPUs: `Failed to load
+    libcupti (is it installed and accessible?)`.
+    """
+    lower = error.lower()
+    return any(word in lower for word in ("cupti", "rocprof", "roctracer"))
+
+
 _COMPILED = (
     r"(?:multi_step_on_iterator|one_step_on_iterator|one_step_on_data"
     r"|(?:train|test|predict)_function)"

@@ -200,6 +200,17 @@ def is_of_another_replica(path: str) -> bool:
     return _ANOTHER_REPLICA.search(path) is not None
 
 
+_OWN_LOOP = re.compile(r"(?:lstm|gru)\w*/while/body/")
+
+
+def loops_over_cell(name: str) -> bool:
+    """Whether an op is of the loop of an LSTM or GRU that Keras built without a kernel
+    of cuDNN in mind: `sequential/lstm/while/body/_1/…`. Where cuDNN could run the
+    layer, its loop is in a function, as `lstm/PartitionedCall/while/body`.
+    """
+    return _OWN_LOOP.search(name) is not None
+
+
 def is_cudnn_recurrence(name: str) -> bool:
     """Whether an op or kernel is cuDNN's of a whole recurrent layer."""
     return _CUDNN_RECURRENCE.search(name) is not None

@@ -42,6 +42,7 @@ export interface RunInfo {
   captured_at: string | null;
   window_ms: number;
   python_calls: boolean;
+  silent: string[];
 }
 
 /** Periods of the counted steps, start to start. */

@@ -392,3 +392,24 @@ def test_a_gpu_beside_cores_that_compute_is_not_used() -> None:
     assert not {"no-device-events", "profiler-errors"} & {
         note.rule_id for note in report.capture
     }
+
+
+def test_an_error_about_cupti_beside_a_silent_gpu_says_that_it_was_not_recorded() -> (
+    None
+):
+    builder = trace().steps(5, period=100).empty_device("GPU:0")
+    builder.plane_stat("/device:GPU:0", core_count=68)
+    report = builder.error("Failed to load libcupti (is it installed?)").report()
+
+    assert report.verdict.summary.startswith(
+        "The GPU's work was not recorded, although the profiler found GPU:0"
+    )
+    assert "LD_LIBRARY_PATH" in report.verdict.summary
+    assert run_line(report).endswith("1 without events (68 multiprocessors)")
+
+
+def test_an_error_about_other_things_proves_no_work_of_a_gpu() -> None:
+    builder = trace().steps(5, period=100).empty_device("GPU:0")
+    report = builder.error("Failed to stop the server").report()
+
+    assert "not recorded" not in report.verdict.summary
