@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 from msgspec.structs import replace
 
 from tfadvisor.causes.cause import Cause, Done
@@ -13,7 +14,7 @@ from tfadvisor.timeline.names.doings import Doing
 from tfadvisor.timeline.names.host_events import single_op
 from tfadvisor.timeline.run.run_summary import RunSummary
 from tfadvisor.timeline.summary.host_summary import HostSummary
-from tfadvisor.timeline.timeline_parts import StepSource
+from tfadvisor.timeline.timeline_parts import Steps, StepSource
 from tfadvisor.units import PS_PER_MS
 from tfadvisor.vocabulary import TimeClass
 
@@ -38,10 +39,11 @@ def causes_of(run: RunSummary, source: ProgramSource | None = None) -> dict[Key,
     """
     found: dict[Key, tuple[int, Cause]] = {}
     for host in run.hosts:
+        counted = _as_bits(host.steps)
         for key, parts in _by_activity(host).items():
             ps = sum(part.ps for part in parts)
             if key not in found or ps > found[key][0]:
-                found[key] = ps, _cause(parts, host)
+                found[key] = ps, _cause(parts, host.steps, counted)
     causes = {key: cause for key, (_, cause) in found.items()}
     return causes if source is None else _tied(causes, run, source)
 
@@ -75,20 +77,25 @@ def _by_activity(host: HostSummary) -> dict[Key, list[Inside]]:
     return found
 
 
-def _cause(parts: Sequence[Inside], host: HostSummary) -> Cause:
-    has_steps = host.steps.source is not StepSource.WHOLE_TRACE
-    steady = host.steps.steady()
-    counted = int(steady.sum())
+def _as_bits(steps: Steps) -> int:
+    """Bit i where step i counts, as `Inside.steps` has them."""
+    packed = np.packbits(steps.steady(), bitorder="little")
+    return int.from_bytes(packed.tobytes(), "little")
+
+
+def _cause(parts: Sequence[Inside], steps: Steps, counted: int) -> Cause:
+    """counted: of _as_bits."""
     bits = 0
     for part in parts:
         bits |= part.steps
-    in_steps = sum(bits >> index & 1 for index in steady.nonzero()[0].tolist())
+    in_steps = (bits & counted).bit_count()
+    of_steps = counted.bit_count()
     return Cause(
-        does=_does(parts, has_steps=has_steps),
+        does=_does(parts, has_steps=steps.source is not StepSource.WHOLE_TRACE),
         tie=None,
-        often=_often(in_steps, counted),
+        often=_often(in_steps, of_steps),
         count=in_steps,
-        of_steps=counted,
+        of_steps=of_steps,
         worst_ms=_worst_ps(parts, in_steps) / PS_PER_MS,
     )
 
