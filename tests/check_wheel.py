@@ -10,7 +10,11 @@ import sys
 from collections.abc import Sequence
 from zipfile import ZipFile
 
-MODULES = ("tfadvisor/trace/_wire", "tfadvisor/timeline/_sweeps")
+MODULES = (
+    "tfadvisor/trace/_wire",
+    "tfadvisor/timeline/_sweeps",
+    "tfadvisor/timeline/_walks",
+)
 COMPILED = (".so", ".pyd")
 NEEDED = (
     "tfadvisor/report/forms/page.html",

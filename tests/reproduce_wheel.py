@@ -32,6 +32,7 @@ NOT_COPIED = shutil.ignore_patterns(
     "*.so",
     "_wire.c",
     "_sweeps.c",
+    "_walks.c",
 )
 
 

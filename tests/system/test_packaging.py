@@ -53,9 +53,9 @@ def wheel(tmp_path_factory) -> list[str]:
 
 def test_the_wheel_holds_the_compiled_decoder(wheel: list[str]) -> None:
     assert any(re.fullmatch(r"tfadvisor/trace/_wire\..*\.so", name) for name in wheel)
-    assert any(
-        re.fullmatch(r"tfadvisor/timeline/_sweeps\..*\.so", name) for name in wheel
-    )
+    for module in ("_sweeps", "_walks"):
+        file = rf"tfadvisor/timeline/{module}\..*\.so"
+        assert any(re.fullmatch(file, name) for name in wheel), module
 
 
 def test_the_wheel_holds_every_module(wheel: list[str]) -> None:
@@ -147,7 +147,9 @@ def test_a_checkout_works_before_it_is_installed(tmp_path: Path) -> None:
         shutil.copytree(
             ROOT / folder,
             tmp_path / folder,
-            ignore=shutil.ignore_patterns("_wire.*", "_sweeps.*", "__pycache__"),
+            ignore=shutil.ignore_patterns(
+                "_wire.*", "_sweeps.*", "_walks.*", "__pycache__"
+            ),
         )
     code = (
         "import sys; sys.path.insert(0, '.'); from tfadvisor.cli.entry import run; "
@@ -169,7 +171,8 @@ def test_without_the_extension_the_twin_decodes(tmp_path: Path) -> None:
     """As where no compiler was at hand: slower, and the same report."""
     code = (
         "import sys; sys.modules['tfadvisor.trace._wire'] = "
-        "sys.modules['tfadvisor.timeline._sweeps'] = None; "
+        "sys.modules['tfadvisor.timeline._sweeps'] = "
+        "sys.modules['tfadvisor.timeline._walks'] = None; "
         "import tfadvisor; "
         f"report = tfadvisor.analyze({str(ROOT / 'fixtures' / 'jax-logging')!r}); "
         "from tfadvisor.trace.decode import is_compiled; print(is_compiled(), "

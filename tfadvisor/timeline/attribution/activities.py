@@ -35,6 +35,7 @@ from tfadvisor.timeline.intervals import (
     difference,
     intersection,
     union,
+    union_of,
 )
 from tfadvisor.timeline.steps.class_masks import classes_of_time, taking_part
 from tfadvisor.timeline.timeline_parts import Device, Steps
@@ -65,8 +66,8 @@ def activities(
     samples: Sampled | None = None,
 ) -> tuple[tuple[Spent, ...], tuple[Inside, ...], Intervals]:
     """(what takes the time, what lies inside of it, when the driving thread is in no
-    event). Summed over the devices that take part in each counted step, or of the host
-    alone without any.
+    event, where samples tell of that). Summed over the devices that take part in each
+    counted step, or of the host alone without any.
 
     host: of host_classes_of_time. kept: the classes on each device, as break_down gives
     them. breakdown: as the host's. pipeline: which events work for the input pipeline.
@@ -74,20 +75,8 @@ def activities(
     """
     if not len(steps) or not steps.steady().any():
         return (), (), EMPTY
-    names = name_kinds(threads)
-    thread = threads.threads[steps.thread] if steps.thread >= 0 else None
-    driver = chains_of(threads, names, steps, thread, pipeline, gaps=True)
-    work = HostWork(
-        threads,
-        names,
-        driver,
-        cache(partial(_other_threads, threads, names, steps, pipeline)),
-        pipeline_python,
-        steps.steady_time.length(),
-        samples,
-    )
-
     found: list[Spent] = []
+    of_host: list[tuple[TimeClass, Intervals]] = []
     whole = dict.fromkeys(TimeClass, 0)
     part = taking_part(breakdown) & steps.steady()[None, :]
     for index, device in enumerate(devices or [None]):
@@ -95,12 +84,30 @@ def activities(
         classes = kept[index] or classes_of_time(device, host)
         for kind, instants in _by_class(classes, windows):
             whole[kind] += instants.length()
-            of_host = instants
+            left = instants
             if device is not None:
-                spent, of_host = _on_device(device, kind, instants, host, programs)
+                spent, left = _on_device(device, kind, instants, host, programs)
                 found += spent
-            if len(of_host):
-                work.add(kind, of_host)
+            if len(left):
+                of_host.append((kind, left))
+
+    wanted = union_of(*(instants for _, instants in of_host))
+    if samples is not None:
+        wanted = steps.steady_time
+    names = name_kinds(threads)
+    thread = threads.threads[steps.thread] if steps.thread >= 0 else None
+    driver = chains_of(threads, names, steps, thread, pipeline, wanted, gaps=True)
+    work = HostWork(
+        threads,
+        names,
+        driver,
+        cache(partial(_other_threads, threads, names, steps, pipeline, wanted)),
+        pipeline_python,
+        steps.steady_time.length(),
+        samples,
+    )
+    for kind, instants in of_host:
+        work.add(kind, instants)
     largest = _largest([*found, *work.activities()], whole)
     return largest, together(work.inside()), driver.gaps()
 
@@ -110,6 +117,7 @@ def _other_threads(
     names: NameKinds,
     steps: Steps,
     pipeline: BoolArray,
+    wanted: Intervals,
 ) -> tuple[Chains, ...]:
     """What each thread but the driving one does."""
     others = [
@@ -119,7 +127,7 @@ def _other_threads(
     ]
     others.sort(key=lambda thread: thread.lo - thread.hi)
     return tuple(
-        chains_of(threads, names, steps, thread, pipeline, gaps=False)
+        chains_of(threads, names, steps, thread, pipeline, wanted, gaps=False)
         for thread in others[:_MOST_THREADS]
     )
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, TypeGuard
 
+import msgspec
 import numpy as np
 from msgspec.structs import replace
 
@@ -33,6 +34,7 @@ from tfadvisor.timeline.intervals import (
     union_of,
 )
 from tfadvisor.timeline.names.classes import HostClass
+from tfadvisor.timeline.names.doings import Doing
 from tfadvisor.timeline.names.frames import frame_place, place_in_words
 from tfadvisor.timeline.names.host_activities import (
     CHAIN_NAMES,
@@ -42,6 +44,7 @@ from tfadvisor.timeline.names.host_activities import (
     plain,
 )
 from tfadvisor.timeline.sweeps import alike
+from tfadvisor.timeline.walks import tally
 from tfadvisor.vocabulary import TimeClass
 
 if TYPE_CHECKING:
@@ -69,8 +72,20 @@ included.
 _WAITING = frozenset((HostClass.WAIT, HostClass.GET_NEXT))
 Others = Callable[[], Iterable[Chains]]
 """Gives what each thread but the driving one does."""
+_Chosen = tuple[Chains, Int64Array]
+"""A thread, and some of its stretches."""
 _Place = tuple[str, int, str]
 """(file, line, function)."""
+
+
+class _Given(msgspec.Struct, frozen=True):
+    """Of one class and thread."""
+
+    chains: Chains
+    spent: Int64Array
+    """ps of each place."""
+    count: npt.NDArray[np.int32]
+    """How many of its events have any."""
 
 
 class HostWork:
@@ -100,7 +115,10 @@ class HostWork:
         self._others = others
         self._locked_out = locked_out
         self._worth = max(_WORTH_LOOKING * steps_ps, 1)
-        self._spent: dict[tuple[TimeClass, int], tuple[Chains, Int64Array]] = {}
+        self._spent: dict[tuple[TimeClass, int], _Given] = {}
+        self._seen: dict[int, npt.NDArray[np.uint8]] = {}
+        self._waits: dict[TimeClass, Intervals] = {}
+        self._workers: dict[tuple[TimeClass, bool], list[_Chosen]] = {}
         self._sampled = sampled
         self._ticks: dict[TimeClass, Int64Array] = {}
 
@@ -112,7 +130,7 @@ class HostWork:
         class's work meanwhile, in equal parts where several do; where none does, to the
         wait.
         """
-        waiting = self._waiting(kind, instants)
+        waiting = intersection(instants, self._elsewhere(kind))
         if waiting.length() >= self._worth:
             for telling in (True, False):
                 covered = self._add_others(kind, waiting, telling=telling)
@@ -120,20 +138,22 @@ class HostWork:
                     instants = difference(instants, intersection(waiting, covered))
                     waiting = difference(waiting, covered)
         driver = self._driver
-        self._add(kind, driver, driver.who, instants.within(driver.lo, driver.hi))
+        given = instants.within(driver.lo, driver.hi)
+        self._add(kind, driver, driver.who, driver.event, given)
         if self._sampled is not None and len(driver.lo):
             self._add_ticks(kind, self._sampled, instants)
 
-    def _waiting(self, kind: TimeClass, instants: Intervals) -> Intervals:
+    def _elsewhere(self, kind: TimeClass) -> Intervals:
         """Where the driving thread does not itself do what the class is about."""
+        known = self._waits.get(kind)
+        if known is not None:
+            return known
         driver = self._driver
+        there = driver.at_stretches(_elsewhere(kind, driver, self._names))
+        own_waits = union(driver.lo[there], driver.hi[there])
         locked_out = self._locked_out if kind is TimeClass.INPUT else EMPTY
-        elsewhere = _elsewhere(kind, driver, self._names)[driver.who]
-        if not elsewhere.any() and not len(locked_out):
-            return EMPTY
-        idle = elsewhere & (instants.within(driver.lo, driver.hi) > 0)
-        own_waits = union(driver.lo[idle], driver.hi[idle])
-        return intersection(instants, union_of(own_waits, locked_out))
+        self._waits[kind] = union_of(own_waits, locked_out)
+        return self._waits[kind]
 
     def _add_ticks(
         self,
@@ -153,11 +173,12 @@ class HostWork:
         lines: dict[_Place, int] = {}
         if self._sampled is not None:
             lines = _own_lines(self._driver, self._sampled, self._threads.names)
-        for (kind, _), (chains, spent) in self._spent.items():
+        for (kind, _), given in self._spent.items():
+            chains, spent = given.chains, given.spent
             recorded = spent
             ticks = self._ticks.get(kind) if chains is self._driver else None
             if self._sampled is not None and _are_enough(ticks):
-                gap = chains.leaf < 0
+                gap = (chains.leaf < 0)[chains.chain]
                 in_gaps = int(spent[gap].sum())
                 yield from _by_ticks(kind, in_gaps, ticks, self._sampled)
                 recorded = np.where(gap, 0, spent)
@@ -166,18 +187,29 @@ class HostWork:
 
     def inside(self) -> Iterator[Inside]:
         """What lies in the time of each activity."""
-        for (kind, _), (chains, spent) in self._spent.items():
+        for (kind, _), given in self._spent.items():
             activity_of = partial(
                 _activity_of,
                 kind,
-                chains,
+                given.chains,
                 self._threads,
                 self._names,
             )
-            yield from inside(kind, chains, spent, activity_of, self._words_of)
+            yield from inside(
+                kind,
+                given.chains,
+                given.spent,
+                given.count,
+                activity_of,
+                self._words_of,
+                self._does,
+            )
 
     def _words_of(self, row: int) -> str:
         return plain(self._threads.names[row])
+
+    def _does(self, row: int) -> Doing:
+        return Doing(int(self._names.doings[row]))
 
     def _add_others(
         self,
@@ -191,15 +223,11 @@ class HostWork:
         telling: those that are in an event that tells what they do, else those inside a
         runtime.
         """
-        working = []
-        for thread in self._others():
-            says = self._names.telling[thread.leaf] == telling
-            mine = (_works(kind, thread, self._names) & says)[thread.who]
-            if mine.any():
-                mine &= waiting.within(thread.lo, thread.hi) > 0
-            chosen = true_at(mine)
-            if len(chosen):
-                working.append((thread, chosen))
+        working = [
+            (thread, mine)
+            for thread, chosen in self._working(kind, telling)
+            if len(mine := _met(thread, chosen, waiting))
+        ]
         if not working:
             return EMPTY
         lo = np.concatenate([thread.lo[mine] for thread, mine in working])
@@ -207,21 +235,50 @@ class HostWork:
         parts = shared(lo, hi, waiting)
         at = 0
         for thread, mine in working:
-            self._add(kind, thread, thread.who[mine], parts[at : at + len(mine)])
+            given = parts[at : at + len(mine)]
+            self._add(kind, thread, thread.who[mine], thread.event[mine], given)
             at += len(mine)
         return union(lo, hi)
+
+    def _working(self, kind: TimeClass, telling: bool) -> list[_Chosen]:
+        """The stretches in which each other thread does the class's work."""
+        known = self._workers.get((kind, telling))
+        if known is not None:
+            return known
+        found = []
+        for thread in self._others():
+            says = self._names.telling[thread.leaf] == telling
+            mine = thread.at_stretches(_works(kind, thread, self._names) & says)
+            found.append((thread, true_at(mine)))
+        self._workers[kind, telling] = found
+        return found
 
     def _add(
         self,
         kind: TimeClass,
         chains: Chains,
         who: npt.NDArray[np.int32],
-        spent: Int64Array,
+        event: npt.NDArray[np.int32],
+        ps: Int64Array,
     ) -> None:
-        """ps of events and gaps of a thread, each of which may come more than once."""
-        nothing = np.zeros(len(chains.leaf), np.int64)
-        _, whole = self._spent.setdefault((kind, id(chains)), (chains, nothing))
-        np.add.at(whole, who, spent)
+        """ps of stretches of a thread, by their places and events."""
+        key = kind, id(chains)
+        if key not in self._spent:
+            places = len(chains.chain)
+            spent, count = np.zeros(places, np.int64), np.zeros(places, np.int32)
+            self._spent[key] = _Given(chains, spent, count)
+        given = self._spent[key]
+        if id(chains) not in self._seen:
+            self._seen[id(chains)] = np.zeros(chains.events, np.uint8)
+        seen = self._seen[id(chains)]
+        tally(who, event, ps, given.spent, given.count, seen, 1 << kind)
+
+
+def _met(thread: Chains, chosen: Int64Array, instants: Intervals) -> Int64Array:
+    """Those of the chosen stretches that have a part in the instants."""
+    inside = instants.within(thread.lo[chosen], thread.hi[chosen]) > 0
+    met: Int64Array = chosen[inside]
+    return met
 
 
 def _with_line(entry: Spent, lines: dict[_Place, int]) -> Spent:
@@ -266,15 +323,15 @@ def _ticks_in_own_lines(
     """(row of a function of the program's, row of sampled.places, ticks at which the
     thread is at that place and in nothing that the function calls), by function.
     """
-    events = true_at(driver.leaf[driver.who] >= 0)
+    events = true_at(driver.event >= 0)
     ends = driver.hi[events]
     who = driver.who[events]
     at = driver.lo[events].searchsorted(sampled.at, side="right") - 1
     inside = true_at((at >= 0) & (sampled.place >= 0))
     inside = inside[sampled.at[inside] < ends[at[inside]]]
-    event = who[at[inside]]
-    user = driver.user[event]
-    own = (user >= 0) & (user == driver.telling[event])
+    chain = driver.chain[who[at[inside]]]
+    user = driver.user[chain]
+    own = (user >= 0) & (user == driver.telling[chain])
     many = max(len(sampled.places), 1)
     pairs = user[own].astype(np.int64) * many + sampled.place[inside[own]]
     pairs, count = np.unique(pairs, return_counts=True)
@@ -315,7 +372,7 @@ def _elsewhere(
     driver: Chains,
     names: NameKinds,
 ) -> BoolArray:
-    """Of each event and gap of the driving thread, whether it is something else than
+    """Of each chain and gap of the driving thread, whether it is something else than
     what the class is about.
     """
     gap = driver.leaf < 0
@@ -336,7 +393,7 @@ def _works(
     thread: Chains,
     names: NameKinds,
 ) -> BoolArray:
-    """Of each event of another thread, whether it does the class's work."""
+    """Of each chain of another thread, whether it does the class's work."""
     recorded = thread.leaf >= 0
     if kind is TimeClass.LAUNCH:
         return recorded & _is_any(thread.kind, _DISPATCHING)
@@ -364,19 +421,18 @@ def _in_words(
     threads: Threads,
     names: NameKinds,
 ) -> Iterator[Spent]:
-    """What a thread spends, summed over events with the same chain of names."""
+    """What a thread spends, summed over places with the same chain of names."""
     mine = true_at(spent > 0)
-    columns = [getattr(chains, name) for name in CHAIN_NAMES]
+    chain = chains.chain[mine]
     last, _, total, _ = alike(
-        tuple(np.ascontiguousarray(column[mine]) for column in columns),
+        tuple(getattr(chains, name)[chain] for name in CHAIN_NAMES),
         np.zeros(len(mine), np.int64),
         np.ascontiguousarray(spent[mine]),
         np.ones(len(mine), np.uint8),
         0,
     )
     for group in np.argsort(-total, kind="stable")[:_MOST].tolist():
-        event = int(mine[last[group]])
-        entry = _said_of(kind, chains, threads, names, event)
+        entry = _said_of(kind, chains, threads, names, int(chain[last[group]]))
         yield replace(entry, ps=int(total[group]))
 
 
@@ -385,9 +441,9 @@ def _activity_of(
     chains: Chains,
     threads: Threads,
     names: NameKinds,
-    event: int,
+    chain: int,
 ) -> str:
-    return _said_of(kind, chains, threads, names, event).activity
+    return _said_of(kind, chains, threads, names, chain).activity
 
 
 def _said_of(
@@ -395,30 +451,30 @@ def _said_of(
     chains: Chains,
     threads: Threads,
     names: NameKinds,
-    event: int,
+    chain: int,
 ) -> Spent:
-    """What an event or gap of a thread is said to be, without its time."""
-    chain = _named_chain(kind, chains, event, threads, names)
-    if chains.leaf[event] < 0:
-        return _unnamed(chain, with_frames=bool(names.frames.any()))
-    return _named(chain)
+    """What a chain or gap of a thread is said to be, without its time."""
+    named = _named_chain(kind, chains, chain, threads, names)
+    if chains.leaf[chain] < 0:
+        return _unnamed(named, with_frames=bool(names.frames.any()))
+    return _named(named)
 
 
 def _named_chain(
     kind: TimeClass,
     chains: Chains,
-    event: int,
+    chain: int,
     threads: Threads,
     names: NameKinds,
 ) -> NamedChain:
     texts = {}
     for name in CHAIN_NAMES:
-        row = int(getattr(chains, name)[event])
+        row = int(getattr(chains, name)[chain])
         texts[name] = threads.names[row] if row >= 0 else ""
     return NamedChain(
         kind=kind,
-        waits=int(chains.kind[event]) in _WAITING,
-        feeds=bool(chains.feeds[event]),
+        waits=int(chains.kind[chain]) in _WAITING,
+        feeds=bool(chains.feeds[chain]),
         functions=names.functions,
         runs_functions=names.runs_functions,
         **texts,

@@ -14,7 +14,6 @@ from msgspec.structs import replace
 from tfadvisor.arrays import true_at
 from tfadvisor.timeline.attribution.thread_time import Chains
 from tfadvisor.timeline.names.doings import Doing
-from tfadvisor.timeline.sweeps import alike
 from tfadvisor.vocabulary import TimeClass
 
 if TYPE_CHECKING:
@@ -51,75 +50,68 @@ def inside(
     kind: TimeClass,
     chains: Chains,
     spent: Int64Array,
+    count: npt.NDArray[np.int32],
     activity_of: Callable[[int], str],
     words_of: Callable[[int], str],
+    does: Callable[[int], Doing],
 ) -> Iterator[Inside]:
-    """Of one class and thread. spent: ps of each event and gap. activity_of: of an
-    event. words_of: of a name's row.
+    """Of one class and thread. spent, count: ps and events of each place. activity_of:
+    of a chain. words_of, does: of a name's row.
     """
-    alike_events = _alike(chains, spent)
-    if not len(alike_events.event):
+    mine = true_at(spent > 0)
+    if not len(mine):
         return
-    event, ps = alike_events.event, alike_events.ps
-    chain = _rank(
-        chains.telling[event],
-        chains.user[event],
-        chains.called[event],
-        chains.dispatched[event],
-        chains.stage[event],
-        chains.doing[event],
-    )
-    groups = int(chain.max()) + 1
-    total = _summed(chain, ps, groups)
-    counts = _summed(chain, alike_events.count, groups)
-    first = np.full(groups, len(event))
-    np.minimum.at(first, chain, np.arange(len(event)))
-    by_step = _by_step(chain, chains.step[event], ps, groups)
-    for group in np.argsort(-total, kind="stable")[:_MOST].tolist():
-        example = int(event[first[group]])
-        row = int(chains.doing[example])
-        steps, worst = by_step(group)
+    ps = spent[mine]
+    group = _groups(chains, chains.chain[mine])
+    groups = int(group.max()) + 1
+    chain = chains.chain[mine[_examples(group, chains.step[mine], groups)]]
+    total = _summed(group, ps, groups)
+    itself = (chains.leaf == chains.doing)[chains.chain[mine]]
+    counts = _summed(group, count[mine] * itself, groups)
+    largest = np.argsort(-total, kind="stable")[:_MOST]
+    by_step = _by_step(largest, group, chains.step[mine], ps, groups)
+    for number, time in zip(largest.tolist(), by_step, strict=True):
+        row = int(chains.doing[chain[number]])
         yield Inside(
             kind=kind,
-            activity=activity_of(example),
-            doing=Doing(int(chains.does[example])),
+            activity=activity_of(int(chain[number])),
+            doing=does(row) if row >= 0 else Doing.UNKNOWN,
             by=words_of(row) if row >= 0 else "",
-            ps=int(total[group]),
-            count=int(counts[group]),
-            steps=steps,
-            worst_ps=worst,
+            ps=int(total[number]),
+            count=int(counts[number]),
+            steps=_as_bits(time),
+            worst_ps=int(time.max()),
         )
 
 
-class _AlikeEvents(msgspec.Struct, frozen=True):
-    """Events of one step with the same chain of names, together."""
-
-    event: Int64Array
-    """One of them."""
-    ps: Int64Array
-    """Of all of them."""
-    count: Int64Array
-    """How many themselves tell what is done; 0 where something around them does."""
-
-
-def _alike(chains: Chains, spent: Int64Array) -> _AlikeEvents:
-    """Those that take any of the time; one pass, so that what follows is about few."""
-    mine = true_at(spent > 0)
-    is_doing = (chains.leaf[mine] == chains.doing[mine]).astype(np.int32)
-    columns = (
-        chains.telling,
-        chains.user,
-        chains.called,
-        chains.dispatched,
-        chains.stage,
-        chains.doing,
-        chains.step,
+def _groups(chains: Chains, chain: npt.NDArray[np.int32]) -> Int64Array:
+    """A number for each chain: the same for those with the same names."""
+    there = np.zeros(len(chains.leaf), np.bool_)
+    there[chain] = True
+    used = true_at(there)
+    group = np.zeros(len(there), np.int64)
+    group[used] = _rank(
+        chains.telling[used],
+        chains.user[used],
+        chains.called[used],
+        chains.dispatched[used],
+        chains.stage[used],
+        chains.doing[used],
     )
-    chosen = (*(np.ascontiguousarray(column[mine]) for column in columns), is_doing)
-    nothing, every = np.zeros(len(mine), np.int64), np.ones(len(mine), np.uint8)
-    length = np.ascontiguousarray(spent[mine])
-    last, count, total, _ = alike(chosen, nothing, length, every, 0)
-    return _AlikeEvents(mine[last], total, count * is_doing[last])
+    return group[chain]
+
+
+def _examples(
+    group: Int64Array, step: npt.NDArray[np.int32], groups: int
+) -> Int64Array:
+    """Of each group the last place in the first step that has one."""
+    place = np.arange(len(group))
+    first = np.full(groups, len(group))
+    np.minimum.at(first, group, place)
+    there = step == step[first[group]]
+    last = np.zeros(groups, np.int64)
+    np.maximum.at(last, group[there], place[there])
+    return last
 
 
 def _rank(*columns: npt.NDArray[np.int32]) -> Int64Array:
@@ -144,26 +136,29 @@ def _summed(
 
 
 def _by_step(
+    largest: Int64Array,
     group: Int64Array,
     step: npt.NDArray[np.int32],
     ps: Int64Array,
     groups: int,
-) -> Callable[[int], tuple[int, int]]:
-    """Of a group (its steps as bits, the most that one of them has)."""
-    pair = group * (int(step.max()) + 2) + step + 1
-    found, where = np.unique(pair, return_inverse=True)
-    time = _summed(where, ps, len(found))
-    owner, at = np.divmod(found, int(step.max()) + 2)
-    first = owner.searchsorted(np.arange(groups + 1))
+) -> Int64Array:
+    """ps of the largest groups before the first step and in each, shape (those, steps +
+    1).
+    """
+    line = np.full(groups, -1)
+    line[largest] = np.arange(len(largest))
+    line = line[group]
+    time = np.zeros((len(largest), int(step.max()) + 2), np.int64)
+    mine = line >= 0
+    np.add.at(time, (line[mine], step[mine] + 1), ps[mine])
+    return time
 
-    def of(one: int) -> tuple[int, int]:
-        lo, hi = int(first[one]), int(first[one + 1])
-        bits = 0
-        for index in at[lo:hi].tolist():
-            bits |= 1 << max(index - 1, 0)
-        return bits, int(time[lo:hi].max())
 
-    return of
+def _as_bits(time: Int64Array) -> int:
+    """The steps that have any: what lies before the first counts as of it."""
+    has_any = time > 0
+    steps = np.packbits(has_any[1:], bitorder="little").tobytes()
+    return int.from_bytes(steps, "little") | int(has_any[0])
 
 
 def together(found: Iterable[Inside]) -> tuple[Inside, ...]:

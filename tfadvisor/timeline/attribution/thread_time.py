@@ -4,24 +4,17 @@ of callers says most.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
-from msgspec.structs import astuple, replace
+from msgspec.structs import replace
 
 from tfadvisor.arrays import true_at
+from tfadvisor.timeline import walks
 from tfadvisor.timeline.host.thread_layout import Thread
 from tfadvisor.timeline.host.threads import Threads
-from tfadvisor.timeline.intervals import (
-    BoolArray,
-    Int64Array,
-    Intervals,
-    difference,
-    innermost,
-    parents,
-    union,
-)
+from tfadvisor.timeline.intervals import BoolArray, Int64Array, Intervals
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.doings import doing_of
 from tfadvisor.timeline.names.frames import annotates, is_frame, is_users_frame
@@ -35,8 +28,16 @@ from tfadvisor.timeline.names.tf_data import (
     stage_path,
     works_ahead,
 )
-from tfadvisor.timeline.sweeps import enclosing, reached
 from tfadvisor.timeline.timeline_parts import Steps
+from tfadvisor.timeline.walks_twin import (
+    IS_CALL,
+    IS_DOING,
+    IS_FRAME,
+    IS_SILENT,
+    IS_STAGE,
+    IS_TELLING,
+    IS_USERS,
+)
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -76,6 +77,22 @@ class NameKinds(msgspec.Struct, frozen=True):
     """The only stage of the pipeline that runs functions of the user's, "" where there
     is none or more than one.
     """
+
+    def bits(self) -> npt.NDArray[np.uint8]:
+        """What a walk asks of a name, as bits."""
+        meanings = {
+            IS_USERS: self.users,
+            IS_TELLING: self.telling,
+            IS_CALL: self.calls,
+            IS_STAGE: self.stage,
+            IS_FRAME: self.frames,
+            IS_SILENT: self.silent,
+            IS_DOING: self.doings > 0,
+        }
+        found = np.zeros(len(self.users), np.uint8)
+        for bit, names in meanings.items():
+            found[names] |= bit
+        return found
 
 
 def name_kinds(threads: Threads) -> NameKinds:
@@ -120,47 +137,29 @@ def name_kinds(threads: Threads) -> NameKinds:
     return replace(kinds, functions=frozenset(functions), runs_functions=only)
 
 
-class _Nesting(msgspec.Struct, frozen=True):
-    """The events of a thread that are looked at, and which encloses which."""
-
-    row: npt.NDArray[np.int32]
-    """Their names."""
-    parent: Int64Array
-    """The event around each, -1 for none."""
-
-    def nearest(self, wanted: BoolArray) -> npt.NDArray[np.int32]:
-        """The name of the innermost wanted event around each, itself included; -1 for
-        none.
-        """
-        if not len(self.row):
-            return np.empty(0, np.int32)
-        found = enclosing(wanted, self.parent)
-        return np.where(found >= 0, self.row[found], -1).astype(np.int32)
-
-    def of_parent(self, flags: BoolArray) -> BoolArray:
-        """What is true of the event around each; False for outermost ones."""
-        return (self.parent >= 0) & flags[self.parent] if len(flags) else flags
-
-    def outermost(self, wanted: BoolArray) -> BoolArray:
-        """The wanted events that lie in no other one."""
-        return wanted & ~self.of_parent(enclosing(wanted, self.parent) >= 0)
-
-
 class Chains(msgspec.Struct, frozen=True):
-    """What a thread does at each stretch of its time, and of each of its events the
-    name (row) of what says most.
+    """What a thread does at each stretch of its time, and of each distinct chain of
+    callers the name (row) of what says most.
 
-    Gaps between events follow the events. Rows are -1 where nothing is named.
+    A place is a chain in one step: of the events, then of the gaps between them. Rows
+    are -1 where nothing is named.
     """
 
+    events: int
+    """How many the thread has."""
     lo: Int64Array
-    """Shape (stretches,), like hi and who. Ascending up to the gaps."""
+    """Shape (stretches,), like hi, who and event. Ascending up to the gaps."""
     hi: Int64Array
     who: npt.NDArray[np.int32]
-    """The innermost event, or the gap."""
+    """The place of the innermost event, or of the gap."""
+    event: npt.NDArray[np.int32]
+    """That event, counted from the thread's first; -1 for a gap."""
+    chain: npt.NDArray[np.int32]
+    """Of each place."""
+    step: npt.NDArray[np.int32]
+    """The step in which it begins, -1 before the first. Of each place."""
     leaf: npt.NDArray[np.int32]
-    """The event itself; -1 for a gap. Shape (events and gaps,), like all that follow.
-    """
+    """The event itself; -1 for a gap. Shape (chains,), like all that follow."""
     telling: npt.NDArray[np.int32]
     """The innermost event that is not inside a runtime, else the event itself."""
     user: npt.NDArray[np.int32]
@@ -177,10 +176,6 @@ class Chains(msgspec.Struct, frozen=True):
     """The innermost stage of a pipeline around it."""
     doing: npt.NDArray[np.int32]
     """The innermost event around it that says what is done."""
-    does: npt.NDArray[np.int8]
-    """What that is, as `Doing` numbers it; 0 for unknown."""
-    step: npt.NDArray[np.int32]
-    """The step in which it begins, -1 before the first."""
     kind: npt.NDArray[np.int8]
     """Its HostClass, OTHER of a gap."""
     compiles: BoolArray
@@ -188,9 +183,13 @@ class Chains(msgspec.Struct, frozen=True):
     feeds: BoolArray
     """Whether it works for the input pipeline."""
 
+    def at_stretches(self, of_chains: BoolArray) -> BoolArray:
+        """What is true of each chain, of each stretch."""
+        return of_chains[self.chain][self.who]
+
     def gaps(self) -> Intervals:
         """When nothing of the thread is recorded."""
-        gap = self.leaf[self.who] < 0
+        gap = self.event < 0
         return Intervals(self.lo[gap], self.hi[gap])
 
 
@@ -200,175 +199,58 @@ def chains_of(
     steps: Steps,
     thread: Thread | None,
     pipeline: BoolArray,
+    wanted: Intervals,
     *,
     gaps: bool,
 ) -> Chains:
-    """Of the counted steps. Without a thread all is one gap. pipeline: which of all
-    events work for the input pipeline. gaps: whether the time between events counts
-    too.
+    """Of the wanted instants, which are of counted steps. Without a thread all is one
+    gap. pipeline: which of all events work for the input pipeline. gaps: whether the
+    time between events counts too.
     """
-    within = steps.steady_time
-    events = np.empty(0, np.int64)
-    if thread is not None:
-        events = _events(threads, names, steps, thread)
-    start = threads.start[events]
-    end = threads.end[events]
-    row = threads.row[events]
-    lo, hi, who = _stretches(start, end, within)
-    chains = _chains(
-        lo,
-        hi,
-        who,
-        _Nesting(row, parents(start, end)),
-        names,
-        _step_at(steps, start),
-        threads.kind[events],
-        pipeline[events],
+    mine = thread.events if thread is not None else slice(0, 0)
+    start, end = threads.start[mine], threads.end[mine]
+    of_events, of_gaps = walks.chains(
+        start,
+        end,
+        threads.row[mine],
+        threads.kind[mine],
+        pipeline[mine].view(np.uint8),
+        names.bits(),
+        HostClass.COMPILE.value,
+        HostClass.OTHER.value,
+        steps.starts,
+        steps.span_ends,
+        int(steps.ends[-1]),
+        steps.steady_time.starts,
+        steps.steady_time.ends,
+        wanted.starts,
+        wanted.ends,
+        _shortest(start, end, steps),
+        2 * _MOST_EVENTS,
+        gaps,
     )
-    if not gaps:
-        return chains
-    between = difference(within, union(lo, hi))
-    before, after = _beside_gaps(start, end, row, between)
-    return _with_gaps(chains, between, before, after, _step_at(steps, between.starts))
+    if len(of_gaps[0]):
+        of_events = _joined(of_events, of_gaps)
+    return Chains(len(start), *of_events)
 
 
-def _step_at(steps: Steps, times: Int64Array) -> npt.NDArray[np.int32]:
-    """The step in which each time lies, -1 before the first."""
-    return (reached(steps.starts, times) - 1).astype(np.int32)
+def _joined(
+    of_events: tuple[npt.NDArray[Any], ...], of_gaps: tuple[npt.NDArray[Any], ...]
+) -> tuple[npt.NDArray[Any], ...]:
+    """The stretches, places and chains of both, those of events first."""
+    lo, hi, who, event, chain, *others = of_gaps
+    places, chains = np.int32(len(of_events[4])), np.int32(len(of_events[6]))
+    behind = (lo, hi, who + places, event, chain + chains, *others)
+    return tuple(map(np.concatenate, zip(of_events, behind, strict=True)))
 
 
-def _stretches(
-    start: Int64Array,
-    end: Int64Array,
-    within: Intervals,
-) -> tuple[Int64Array, Int64Array, npt.NDArray[np.int32]]:
-    """Those of `innermost` that have a part in these instants."""
-    if not len(start):
-        return within.starts[:0], within.ends[:0], np.empty(0, np.int32)
-    lo, hi, who = innermost(start, end)
-    inside = within.within(lo, hi) > 0
-    if inside.all():
-        return lo, hi, who
-    return lo[inside], hi[inside], who[inside]
-
-
-def _chains(
-    lo: Int64Array,
-    hi: Int64Array,
-    who: npt.NDArray[np.int32],
-    nesting: _Nesting,
-    names: NameKinds,
-    step: npt.NDArray[np.int32],
-    kind: npt.NDArray[np.int8],
-    feeds: BoolArray,
-) -> Chains:
-    leaf = nesting.row.astype(np.int32)
-    telling = nesting.nearest(names.telling[leaf])
-    users = names.users[leaf]
-    user = nesting.nearest(users)
-    doing = nesting.nearest(names.doings[leaf] > 0)
-    called = nesting.nearest(users | nesting.of_parent(users))
-    calls = names.calls[leaf]
-    return Chains(
-        lo=lo,
-        hi=hi,
-        who=who,
-        leaf=leaf,
-        telling=np.where(telling >= 0, telling, leaf).astype(np.int32),
-        user=user,
-        called=np.where(user >= 0, called, -1).astype(np.int32),
-        dispatched=nesting.nearest(nesting.outermost(calls)),
-        stage=nesting.nearest(names.stage[leaf]),
-        doing=doing,
-        does=np.where(doing >= 0, names.doings[doing], 0).astype(np.int8),
-        step=step,
-        kind=kind,
-        compiles=nesting.nearest(kind == HostClass.COMPILE.value) >= 0,
-        feeds=feeds,
-    )
-
-
-def _with_gaps(
-    chains: Chains,
-    gaps: Intervals,
-    before: npt.NDArray[np.int32],
-    after: npt.NDArray[np.int32],
-    step: npt.NDArray[np.int32],
-) -> Chains:
-    none = np.full(len(gaps), -1, np.int32)
-    no = np.zeros(len(gaps), np.bool_)
-    number = np.arange(len(gaps), dtype=np.int32)
-    of_gaps = Chains(
-        lo=gaps.starts,
-        hi=gaps.ends,
-        who=number + np.int32(len(chains.leaf)),
-        leaf=none,
-        telling=none,
-        user=before,
-        called=after,
-        dispatched=none,
-        stage=none,
-        doing=none,
-        does=np.zeros(len(gaps), np.int8),
-        step=step,
-        kind=np.full(len(gaps), HostClass.OTHER.value, np.int8),
-        compiles=no,
-        feeds=no,
-    )
-    pairs = zip(astuple(chains), astuple(of_gaps), strict=True)
-    return Chains(*map(np.concatenate, pairs))
-
-
-def _events(
-    threads: Threads,
-    names: NameKinds,
-    steps: Steps,
-    thread: Thread,
-) -> Int64Array:
-    """Positions of a thread's events that say something: no marker around a whole step,
-    no frame of the profiler's.
-    """
-    start = threads.start[thread.lo : thread.hi]
-    end = threads.end[thread.lo : thread.hi]
-    row = threads.row[thread.lo : thread.hi]
-    in_steps = (start < steps.ends[-1]) & (end > steps.starts[0])
-    inside = _longest(true_at((end > start) & in_steps), end - start)
-    begins = start[inside]
-    step = np.minimum(reached(steps.starts, begins - np.int64(1)), len(steps) - 1)
-    around = begins <= steps.starts[step]
-    around &= end[inside] >= steps.span_ends[step]
-    mine = row[inside]
-    says = ~around | names.frames[mine] | names.calls[mine]
-    return inside[says & ~names.silent[mine]] + thread.lo
-
-
-def _longest(events: Int64Array, length: Int64Array) -> Int64Array:
-    """Of too many events those that take longest, in their order."""
-    if len(events) <= _MOST_EVENTS:
-        return events
-    shortest = len(events) - _MOST_EVENTS
-    bound = np.partition(length[events], shortest)[shortest]
-    kept: Int64Array = events[length[events] >= bound]
-    return kept[: 2 * _MOST_EVENTS]
-
-
-def _beside_gaps(
-    start: Int64Array,
-    end: Int64Array,
-    row: npt.NDArray[np.int32],
-    gaps: Intervals,
-) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-    """(event before, event after) each gap, as rows."""
-    none = np.full(len(gaps), -1, np.int32)
-    if not len(start) or not len(gaps):
-        return none, none
-    last = len(start) - 1
-    order = np.argsort(end, kind="stable")
-    before = reached(end[order], gaps.starts) - 1
-    after = reached(start, gaps.ends - 1)
-    ended = row[order[np.maximum(before, 0)]]
-    begun = row[np.minimum(after, last)]
-    return (
-        np.where(before >= 0, ended, -1).astype(np.int32),
-        np.where(after <= last, begun, -1).astype(np.int32),
-    )
+def _shortest(start: Int64Array, end: Int64Array, steps: Steps) -> int:
+    """Of too many events those that take longest are looked at: how long these are."""
+    if len(start) <= _MOST_EVENTS:
+        return 1
+    length = (end - start)[(start < steps.ends[-1]) & (end > steps.starts[0])]
+    length = length[length > 0]
+    if len(length) <= _MOST_EVENTS:
+        return 1
+    shortest = len(length) - _MOST_EVENTS
+    return int(np.partition(length, shortest)[shortest])

@@ -15,28 +15,31 @@ HOST = TimeClass.HOST
 
 
 def chains(leaf: list[int], doing: list[int], step: list[int]) -> Chains:
-    """Events with these names, each in the same function of the user's program."""
+    """A place for each chain with these names, in the same function of the user's
+    program.
+    """
     none = np.full(len(leaf), -1, np.int32)
-    no = np.zeros(len(leaf), np.bool_)
-    does = [Doing.SAVING if row >= 0 else Doing.UNKNOWN for row in doing]
     columns: dict[str, Any] = dict.fromkeys(Chains.__struct_fields__, none)
-    return Chains(
-        **{
-            **columns,
-            "leaf": np.array(leaf, np.int32),
-            "doing": np.array(doing, np.int32),
-            "does": np.array(does, np.int8),
-            "step": np.array(step, np.int32),
-            "kind": np.zeros(len(leaf), np.int8),
-            "compiles": no,
-            "feeds": no,
-        }
-    )
+    columns["chain"] = np.arange(len(leaf))
+    columns["leaf"] = np.array(leaf, np.int32)
+    columns["doing"] = np.array(doing, np.int32)
+    columns["step"] = np.array(step, np.int32)
+    return Chains(**columns)
 
 
 def found(one: Chains, spent: list[int]) -> list[Inside]:
-    names = inside(HOST, one, np.array(spent), lambda _: "save", lambda row: f"n{row}")
-    return sorted(together(names), key=lambda part: part.doing)
+    """Each place is of one event."""
+    count = np.ones(len(spent), np.int32)
+    parts = inside(
+        HOST,
+        one,
+        np.array(spent),
+        count,
+        lambda _: "save",
+        lambda row: f"n{row}",
+        lambda _: Doing.SAVING,
+    )
+    return sorted(together(parts), key=lambda part: part.doing)
 
 
 def test_time_is_summed_by_what_is_done_and_its_events_are_counted() -> None:
