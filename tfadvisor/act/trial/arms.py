@@ -7,6 +7,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -18,6 +19,10 @@ from tfadvisor.act.trial.one_run import Interrupted
 from tfadvisor.act.trial.steps import StepPlan
 from tfadvisor.act.trial.trial_result import DIFFERS, NOT_CHECKED, PART, SCALE
 from tfadvisor.act.trial.tried_program import Timed, TriedProgram, settle_in
+
+if TYPE_CHECKING:
+    from tfadvisor.act.trial.alternation import Alternated
+    from tfadvisor.act.trial.orders import ProcessAnswer
 
 UNCHANGED = Candidate(name="the program as it is")
 _PATIENCE = 3.0
@@ -177,6 +182,15 @@ class Arms:
         self._learn(arm, candidate.parts, timed)
         return timed
 
+    def learn(
+        self,
+        candidates: Sequence[Candidate],
+        found: Alternated,
+    ) -> None:
+        """From arms that took turns in one process."""
+        for candidate in candidates:
+            self._count(candidate.name, candidate.parts, found.timed.answers)
+
     def _learn(
         self,
         arm: str,
@@ -189,9 +203,21 @@ class Arms:
         if arm == BASE:
             self.longest_base = max(self.longest_base, timed.seconds)
 
+        self._count(arm, parts, timed.answers)
+        values = timed.answers[0].values if timed.answers else None
+        if values:
+            self.values.setdefault(arm, []).append(values)
+
+    def _count(
+        self,
+        arm: str,
+        parts: Sequence[str],
+        answers: Sequence[ProcessAnswer],
+    ) -> None:
+        """How often the hooks of its parts took effect, and where."""
         took = 0
         places: set[tuple[str, int]] = set()
-        for answer in timed.answers:
+        for answer in answers:
             for part in parts:
                 took += answer.took.get(part, 0)
                 places.update(answer.places.get(part, ()))
@@ -199,7 +225,3 @@ class Arms:
         self.places[arm] = tuple(
             f"{Path(file).name}:{line}" for file, line in sorted(places)
         )
-
-        values = timed.answers[0].values if timed.answers else None
-        if values:
-            self.values.setdefault(arm, []).append(values)

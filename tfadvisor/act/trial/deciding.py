@@ -24,6 +24,8 @@ LEAST = 0.02
 """A gain that is worth a change, as a share of step time: an arm that surely gains less
 is tried no longer.
 """
+CLEAR = 0.1
+"""A gain of which the whole interval lies above it need not bear the number of arms."""
 
 Measure = Callable[[str], "float | None"]
 """Runs an arm once and gives its step time in ms; None when it gave none, and then it
@@ -97,6 +99,10 @@ class Rounds:
         except Enough:
             self.stopped = True
             self.look()
+        return self.standings()
+
+    def standings(self) -> Standings:
+        """Where all arms stand."""
         arms = {arm: self._standing(arm) for arm in self.runs}
         return Standings(tuple(self.base), arms)
 
@@ -161,6 +167,26 @@ class Rounds:
                 new[arm] = measured
                 self.runs[arm].append(measured)
 
+        self._pair(base, new)
+
+    def add(
+        self,
+        base: Sequence[float],
+        new: Mapping[str, float],
+    ) -> None:
+        """A round that is measured already: step times of the program as it is, and of
+        each arm.
+        """
+        self.base += base
+        for arm, measured in new.items():
+            self.runs[arm].append(measured)
+        self._pair(base, new)
+
+    def _pair(
+        self,
+        base: Sequence[float],
+        new: Mapping[str, float],
+    ) -> None:
         if base:
             middle = geometric_mean(base)
             for arm, measured in new.items():
@@ -190,7 +216,8 @@ class Rounds:
         for arm, one in effects.items():
             if self.outcomes[arm] != OPEN:
                 continue
-            if one.p <= allowed[arm]:
+            is_clear = one.p <= self.level() and one.high <= 1 - CLEAR
+            if one.p <= allowed[arm] or is_clear:
                 self.outcomes[arm] = BETTER
             elif one.low > 1 - LEAST:
                 self.outcomes[arm] = NOT_BETTER

@@ -9,7 +9,7 @@ import re
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
@@ -93,9 +93,11 @@ def run_once(
     patience: float,
     processes: int | None,
     stop: StopRequest,
+    look: Callable[[Path], None] | None = None,
 ) -> TrialRun:
     """env: what is set besides what is set already. patience: seconds. processes: how
-    many answers there will be, None where that is not known yet.
+    many answers there will be, None where that is not known yet. look: called again and
+    again with the folder of the run while it runs.
 
     Raises UsageError when the program cannot be started, Interrupted.
     """
@@ -117,6 +119,7 @@ def run_once(
                     began + patience,
                     processes,
                     stop,
+                    look,
                 )
                 code = _exit_code(process, folder)
             finally:
@@ -177,6 +180,7 @@ def _wait(
     until: float,
     processes: int | None,
     stop: StopRequest,
+    look: Callable[[Path], None] | None,
 ) -> bool:
     """Whether it took too long."""
     patience = _UNKNOWN_OTHERS_SECONDS if processes is None else _OTHERS_SECONDS
@@ -191,6 +195,8 @@ def _wait(
             return False
         if stop.came:
             raise Interrupted
+        if look is not None:
+            look(folder)
         if now > until:
             return True
         time.sleep(_POLL_SECONDS)
@@ -200,7 +206,7 @@ def _has_steps(letter: dict[str, object]) -> bool:
     """Whether it is about steps: a helper of the program, which makes none, may end
     before the program begins.
     """
-    return bool(letter["loops"] or letter["sample"])
+    return bool(letter["loops"] or letter["sample"] or letter.get("turns"))
 
 
 def _exit_code(

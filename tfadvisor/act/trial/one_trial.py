@@ -10,6 +10,12 @@ import msgspec
 
 from tfadvisor.act.trial.ablation import HOOKED, arms_for, profile_of
 from tfadvisor.act.trial.ablation import STAGES as ABLATION_STAGES
+from tfadvisor.act.trial.alternation import (
+    Alternated,
+    Alternation,
+    can_alternate,
+    seconds_needed,
+)
 from tfadvisor.act.trial.arms import Arms, Tell
 from tfadvisor.act.trial.candidates import Candidate, identity_of
 from tfadvisor.act.trial.deciding import STAGES, Rounds, Standing, Standings
@@ -23,6 +29,7 @@ from tfadvisor.act.trial.trial_result import (
     PART,
     SCALE,
     Arm,
+    Delayed,
     StepRatio,
     TrialResult,
     TriedSteps,
@@ -42,6 +49,8 @@ _FEW_ROUNDS = 10
 """Or for so many steps of a report: they may take half as long again without a rhythm
 of their own.
 """
+_TRIES = 3
+"""Starts of the process in which arms alternate: one that ends it is left out."""
 _MORE_TIME = "Give it more time, as --budget 30m, or smaller data."
 
 
@@ -73,6 +82,7 @@ class _Tried(msgspec.Struct, frozen=True):
     standings: Standings
     complete: bool
     """Whether neither the budget nor the user ended it early."""
+    delays: tuple[Delayed, ...] = ()
 
 
 def try_out(
@@ -105,11 +115,15 @@ def try_out(
         tell,
     )
     arms.broken |= missing
+    alternated = None
+    if wanted.ablate and len(stepping) == 1:
+        alternated = _alternated(arms, watched)
     tried = _decided(
         arms,
         candidates,
         stepping[0],
         wanted,
+        alternated,
     )
     return _result(
         tried,
@@ -117,6 +131,49 @@ def try_out(
         wanted,
         time.monotonic() - began,
     )
+
+
+def _alternated(
+    arms: Arms,
+    watched: TrialRun,
+) -> Alternated | None:
+    """What one process decides; None where no arm can alternate, or there is no time
+    for it.
+    """
+    named = list(arms.candidates.values())
+    step_ms = _seen_step_ms(watched, arms.plan)
+    for _ in range(_TRIES):
+        candidates = [
+            candidate
+            for candidate in can_alternate(named, watched.answers)
+            if candidate.name not in arms.broken
+        ]
+        needed = watched.seconds + seconds_needed(len(candidates), step_ms)
+        if not candidates or time.monotonic() + needed > arms.until:
+            return None
+        arms.tell(
+            f"{len(candidates)} arms take turns in one process, about "
+            f"{needed:.0f} s: {', '.join(one.name for one in candidates)}"
+        )
+        found = Alternation(candidates, arms.plan, step_ms, arms.until, arms.tell).run(
+            arms.program
+        )
+        if not found.why or found.standings.base:
+            arms.learn(candidates, found)
+            return found
+        if not found.arm:
+            return None
+        arms.broken[found.arm] = found.why
+    return None
+
+
+def _seen_step_ms(
+    watched: TrialRun,
+    plan: StepPlan,
+) -> float:
+    """Of a round, as it was watched."""
+    loops = [loop for answer in watched.answers for loop in answer.loops]
+    return max(1000 * loop.period for loop in loops if loop.place == plan.loop)
 
 
 def _watched(program: TriedProgram, wanted: TrialRequest) -> TrialRun:
@@ -179,27 +236,39 @@ def _decided(
     candidates: tuple[Candidate, ...],
     about: ProcessAnswer,
     wanted: TrialRequest,
+    alternated: Alternated | None,
 ) -> _Tried:
     """Raises TraceError, NothingToCompare."""
+    known = alternated.standings.arms if alternated is not None else {}
+    left = [name for name in arms.refuse(about.versions) if name not in known]
+    if alternated is not None and not left:
+        return _Tried(
+            arms,
+            candidates,
+            alternated.timed,
+            alternated.standings,
+            complete=True,
+            delays=alternated.delays,
+        )
+
     timed = arms.smoke(_TIMED_SECONDS)
     step_ms = _checked(timed, arms, wanted)
-    tried = arms.refuse(about.versions)
     stages = ABLATION_STAGES if wanted.ablate else STAGES
     rounds = Rounds(
-        tried,
+        left,
         arms.measure,
         stages,
         afford=arms.afford,
     )
-    standings = rounds.decide() if tried else Standings((step_ms,), {})
-
+    standings = rounds.decide() if left else Standings((step_ms,), {})
     complete = not arms.program.stop.came and not rounds.stopped
     return _Tried(
         arms,
         candidates,
         timed,
-        standings,
+        Standings(standings.base, {**known, **standings.arms}),
         complete,
+        delays=alternated.delays if alternated is not None else (),
     )
 
 
@@ -267,6 +336,7 @@ def _result(
         complete=tried.complete,
         seconds=seconds,
         profile=profile_of(shown) if wanted.ablate else "",
+        delays=tried.delays,
     )
 
 

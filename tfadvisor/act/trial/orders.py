@@ -48,6 +48,9 @@ class TrialOrder(msgspec.Struct, frozen=True):
     """Of the program, that are hooked."""
     acting: bool = False
     """Whether they are taken out, or only counted."""
+    arms: tuple[tuple[str, ...], ...] = ()
+    """What is taken out of the blocks of each arm, where arms alternate in one process;
+    nothing of the first one's."""
 
     def write(self, folder: str) -> None:
         """Raises OSError."""
@@ -113,6 +116,37 @@ class StepSample(msgspec.Struct, frozen=True):
         return self.between / max(self.between + self.seconds, 1e-9)
 
 
+class TurnBlock(msgspec.Struct, frozen=True):
+    """Some rounds of one arm."""
+
+    arm: int
+    """0 is the program as it is."""
+    turn: int
+    seconds: float
+    steps: int
+    delayed: float
+    """Seconds for which one of its statements was delayed."""
+
+    @property
+    def step_ms(self) -> float:
+        """Of one."""
+        return 1000 * self.seconds / self.steps
+
+
+class Turns(msgspec.Struct, frozen=True):
+    """Arms that alternate in one process."""
+
+    turn: int
+    """The one that begins."""
+    blocks: tuple[TurnBlock, ...]
+    arms: tuple[tuple[str, ...], ...]
+    """Parts that each takes out; `delay N` for one that delays a statement."""
+    arm: int
+    """That runs now."""
+    delays: Mapping[str, tuple[str, int]]
+    """By such a name, the statement's file and line."""
+
+
 class ProcessAnswer(msgspec.Struct, frozen=True):
     """Of one process."""
 
@@ -134,3 +168,6 @@ class ProcessAnswer(msgspec.Struct, frozen=True):
     """How often the hook of each part took effect."""
     places: Mapping[str, tuple[tuple[str, int], ...]] = {}
     """Files and lines of the program where it did, as far as they are known."""
+    settled: tuple[str, ...] = ()
+    """Parts whose hooks took effect for the whole run."""
+    turns: Turns | None = None

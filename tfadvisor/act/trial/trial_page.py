@@ -14,6 +14,7 @@ from tfadvisor.act.trial.trial_result import (
     SCALE,
     SWITCH,
     Arm,
+    Delayed,
     TrialResult,
 )
 from tfadvisor.act.trial.trial_words import (
@@ -31,6 +32,10 @@ _STYLES = {BETTER: "bold green", OPEN: "bold yellow", BROKEN: "bold red"}
 _INDENT = 13
 _WORTH_A_LINE = 0.02
 """From this share on the time between epochs has a line."""
+_HALF = 0.5
+"""A statement is on the critical path where its whole interval lies above, hidden where
+it lies below.
+"""
 _DOES = {PART: "in this arm", SCALE: "in this arm", SWITCH: "to do"}
 
 
@@ -65,7 +70,29 @@ def as_text(
                 (words, DIM),
                 _INDENT,
             )
+    for delayed in sorted(result.delays, key=lambda one: -one.factor):
+        _delayed(page, delayed)
     return page.text()
+
+
+def _delayed(page: TextPage, delayed: Delayed) -> None:
+    """`on the path  train.py:41: a delay of 2 ms makes a round 1.9 ms longer`."""
+    label = "part of it"
+    if delayed.low >= _HALF:
+        label = "on the path"
+    elif delayed.high <= _HALF:
+        label = "hidden"
+    longer = delayed.factor * delayed.delay_ms
+    words = (
+        f"{one_line(delayed.place)}: a delay of {duration(delayed.delay_ms)} makes a "
+        f"round {duration(max(longer, 0.0))} longer: {delayed.factor:.2f} of it "
+        f"({delayed.low:.2f} to {delayed.high:.2f})"
+    )
+    page.hanging(
+        (label, DIM),
+        words,
+        _INDENT,
+    )
 
 
 def _is_shown(arm: Arm) -> bool:

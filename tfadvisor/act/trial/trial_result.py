@@ -107,6 +107,22 @@ class Arm(msgspec.Struct, frozen=True):
         return Share(1 - self.ratio.high, 1 - self.ratio.low)
 
 
+class Delayed(msgspec.Struct, frozen=True):
+    """A statement of the loop that was made to take longer, which changes no result:
+    how much longer a round took for it.
+    """
+
+    place: str
+    """`train.py:41`."""
+    delay_ms: float
+    """Of each round."""
+    factor: float
+    """1: all of it, so that the statement is on the critical path; 0: none of it."""
+    low: float
+    """With 95% confidence."""
+    high: float
+
+
 class TrialResult(msgspec.Struct, frozen=True):
     """outcome: winner, none better or cannot tell."""
 
@@ -127,6 +143,7 @@ class TrialResult(msgspec.Struct, frozen=True):
     """By the wall clock."""
     profile: str = ""
     """Of an ablation: what each part costs, in words."""
+    delays: tuple[Delayed, ...] = ()
     tool: Tool = Tool("tfadvisor", VERSION)
 
     def to_dict(self) -> dict[str, Any]:

@@ -125,6 +125,40 @@ class TriedProgram:
             ceil(plan.count / 2) if fewest is None else fewest,
         )
 
+    def alternate(
+        self,
+        plan: StepPlan,
+        steps: int,
+        arms: Sequence[Sequence[str]],
+        parts: Sequence[str],
+        patience: float,
+        look: Callable[[Path], None],
+    ) -> TrialRun:
+        """One run in which arms take turns. steps: of each block. arms: the parts that
+        each takes out. parts: all that are hooked. look: as for `run_once`. Raises
+        UsageError, Interrupted.
+        """
+        order = TrialOrder(
+            self.roots,
+            {},
+            ((plan.loop.file, plan.loop.line),),
+            plan.warm,
+            steps,
+            looks=0,
+            parts=tuple(parts),
+            acting=True,
+            arms=tuple(map(tuple, arms)),
+        )
+        return run_once(
+            self.command,
+            {},
+            order,
+            patience,
+            1,
+            self.stop,
+            look,
+        )
+
 
 def timed_of(
     run: TrialRun,

@@ -6,10 +6,18 @@ loop whose rounds are its steps; patched files are read from where the parent ha
 them. Nothing on disk changes, and profilers that the program starts itself stay off.
 """
 
+from __future__ import annotations
+
 import os
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .clock import Clock
 
 FOLDER = "TFADVISOR_TRIAL"
 """The variable that names the folder where the order lies and answers go."""
+ENOUGH = "enough"
+"""A file in that folder: the parent has seen enough."""
 
 
 def install() -> None:
@@ -24,14 +32,11 @@ def install() -> None:
     from . import framework_hooks, keras_steps, own_profilers
     from .importing import Importing
     from .standing_in import StandingIn
-    from .timing import Timing
-    from .watching import Watching
 
     order = read_letter(os.path.join(folder, "order.json"))
     if order is None:
         return
-    kind = Watching if order["loops"] is None else Timing
-    clock = kind(folder, order)
+    clock = _clock(folder, order)
     clock.start()
     importing = Importing(order, clock)
     after = [*own_profilers.after_import().items()]
@@ -40,3 +45,19 @@ def install() -> None:
         StandingIn(clock.parts, importing.is_own).start()
         after += framework_hooks.after_import(clock.parts, importing.is_own)
     importing.start(after)
+
+
+def _clock(
+    folder: str,
+    order: dict[str, Any],
+) -> Clock:
+    """By what the run is for."""
+    from .alternating import Alternating
+    from .timing import Timing
+    from .watching import Watching
+
+    if order["loops"] is None:
+        return Watching(folder, order)
+    if order["arms"]:
+        return Alternating(folder, order)
+    return Timing(folder, order)

@@ -117,6 +117,7 @@ class Clock:
         self.told = True
         answer = {"ended": ended, **self.frameworks.about()}
         answer["took"] = self.parts.took
+        answer["settled"] = sorted(self.parts.settled)
         places = self.parts.places.items()
         answer["places"] = {part: sorted(found) for part, found in places}
         answer.update(self.answer())

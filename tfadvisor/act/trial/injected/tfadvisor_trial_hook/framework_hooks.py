@@ -71,12 +71,14 @@ def _data_sets(
     def batches(iterate: Any, data: Any) -> Any:
         if not sys.modules["tensorflow"].executing_eagerly():
             return iterate(data)
-        if parts.takes(INPUT, always=True):
+        # A loop of the program can take the last batch again at any time.
+        hidden = not is_own(sys._getframe(2).f_code.co_filename)
+        if parts.settle(INPUT, for_good=hidden):
             data = _first_again(iterate, data)
-        if parts.takes(HALF, always=True):
+        if parts.settle(HALF, for_good=hidden):
             data = data.map(_half_of_element)
         is_ahead = "Prefetch" in type(data).__name__
-        if not is_ahead and parts.takes(PREFETCH, always=True):
+        if not is_ahead and parts.settle(PREFETCH):
             data = data.prefetch(_AUTOTUNE)
         return iterate(data)
 
@@ -90,7 +92,7 @@ def _data_sets(
     ) -> Any:
         caller = sys._getframe(2).f_code.co_filename
         is_fixed = num_parallel_calls != _AUTOTUNE and is_own(caller)
-        if is_fixed and parts.takes(PREFETCH, always=True):
+        if is_fixed and parts.settle(PREFETCH):
             num_parallel_calls = _AUTOTUNE
         return over(
             data,
@@ -157,7 +159,7 @@ def _functions(
             "",
         )
         part = JIT_OFF if jit else JIT_ON
-        if file and is_own(file) and parts.takes(part, always=True):
+        if file and is_own(file) and parts.settle(part):
             named["jit_compile"] = None if jit else True
         original(
             made,
@@ -177,7 +179,7 @@ def _eager(
     """tf.config.run_functions_eagerly(True) does nothing."""
 
     def run(original: Any, run_eagerly: Any) -> None:
-        original(bool(run_eagerly) and not parts.takes(EAGER_OFF, always=True))
+        original(bool(run_eagerly) and not parts.settle(EAGER_OFF))
 
     around(module, "run_functions_eagerly", run)
 
@@ -206,7 +208,7 @@ def _models(
                     **{**named, name: wanted},
                 )
             if not parts.acting or _setting(model, name) == wanted:
-                parts.takes(part, always=True)
+                parts.settle(part)
 
     around(
         getattr(module, "Trainer", None) or module.Model,
@@ -236,7 +238,7 @@ def _layers(
         *given: Any,
         **named: Any,
     ) -> None:
-        if parts.takes(PRECISION, always=True) and parts.took[PRECISION] == 1:
+        if parts.settle(PRECISION) and parts.took[PRECISION] == 1:
             sys.modules["keras"].config.set_dtype_policy("mixed_bfloat16")
         original(*given, **named)
 
@@ -398,7 +400,11 @@ def _summaries(
         *given: Any,
         **named: Any,
     ) -> Any:
-        if not parts.takes(CALLBACKS, always=True):
+        if is_tracing():
+            is_out = parts.settle(CALLBACKS)
+        else:
+            is_out = parts.takes(CALLBACKS, always=True)
+        if not is_out:
             return original(*given, **named)
         if module.__name__.startswith("jax"):
             return None
@@ -444,12 +450,8 @@ def _callbacks(
         **named: Any,
     ) -> None:
         left = _listed(callbacks)
-        if any(map(_keeps, left)) and parts.takes(CHECKPOINTS, always=True):
-            left = [one for one in left if not _keeps(one)]
-        shows = add_progbar or any(map(_does_more, left))
-        if shows and parts.takes(CALLBACKS, always=True):
-            left = [one for one in left if not _does_more(one)]
-            add_progbar = False
+        if not parts.alternate:
+            left, add_progbar = without(left, add_progbar)
         original(
             made,
             left,
@@ -459,8 +461,36 @@ def _callbacks(
             **named,
         )
 
+    def without(
+        left: list[Any],
+        shows: bool,
+    ) -> tuple[list[Any], bool]:
+        if any(map(_keeps, left)) and parts.takes(CHECKPOINTS, always=True):
+            left = [one for one in left if not _keeps(one)]
+        does_more = shows or any(map(_does_more, left))
+        if does_more and parts.takes(CALLBACKS, always=True):
+            left = [one for one in left if not _does_more(one)]
+            shows = False
+        return left, shows
+
+    def batch(
+        original: Any,
+        made: Any,
+        *given: Any,
+        **named: Any,
+    ) -> Any:
+        every = made.callbacks
+        if parts.alternate and parts.active & _LISTS:
+            made.callbacks, _ = without(every, False)
+        try:
+            return original(made, *given, **named)
+        finally:
+            made.callbacks = every
+
     if lists is not None and lists.__module__ == module.__name__:
         around(lists, "__init__", begin)
+        around(lists, "on_train_batch_begin", batch)
+        around(lists, "on_train_batch_end", batch)
 
 
 def _listed(callbacks: Any) -> list[Any]:

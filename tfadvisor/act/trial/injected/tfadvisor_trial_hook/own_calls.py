@@ -16,6 +16,7 @@ from .program_parts import (
     CALLBACKS,
     CHECKPOINTS,
     COMPILED,
+    DELAY,
     EVALUATION,
     HALF,
     INPUT,
@@ -23,8 +24,8 @@ from .program_parts import (
     Parts,
 )
 
-BATCHES, NEW, STEP, CALL = (
-    f"__tfadvisor_{one}__" for one in ("batches", "new", "step", "call")
+BATCHES, NEW, STEP, CALL, LATER = (
+    f"__tfadvisor_{one}__" for one in ("batches", "new", "step", "call", "later")
 )
 """What our calls are named in the program."""
 _READING = {
@@ -64,7 +65,7 @@ _SITES = itertools.count()
 """Each place that is changed has a number of its own."""
 _AROUND = {"enumerate", "zip", "tqdm", "islice", "trange"}
 """Calls that hand on the items of what they are given."""
-_IN_LOOPS = {INPUT, HALF, COMPILED, BEHIND}
+_IN_LOOPS = {INPUT, HALF, COMPILED, BEHIND, DELAY}
 _IN_CALLS = {READS, EVALUATION, CHECKPOINTS, CALLBACKS}
 _HOLDERS = (ast.With, ast.If, ast.Try)
 """Statements that hold others, which belong to a round as well."""
@@ -85,7 +86,10 @@ def with_parts(
         _read_tests(loops)
     if parts.hooked & _IN_LOOPS:
         for loop in loops:
-            _Loop(loop).take_apart()
+            taken = _Loop(loop)
+            if DELAY in parts.hooked:
+                taken.delay()
+            taken.take_apart()
     if parts.hooked & _IN_CALLS:
         _PartCalls().visit(tree)
     return ast.fix_missing_locations(tree)
@@ -178,6 +182,13 @@ class _Loop:
             first_read |= read - known
             known |= _sets(one)
         return first_read & known
+
+    def delay(self) -> None:
+        """Each statement that does something can be delayed."""
+        for body, one in self.statements:
+            if _works(one):
+                later = ast.Expr(value=_make(LATER, [next(_SITES)], one))
+                body.insert(body.index(one), ast.copy_location(later, one))
 
     def take_apart(self) -> None:
         """The batch can be kept or halved, the step compiled, the rest left out."""

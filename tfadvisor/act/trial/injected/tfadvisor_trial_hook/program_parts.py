@@ -27,6 +27,8 @@ PREFETCH = "prefetch"
 COMPILED = "step compiled"
 ONE_BATCH = "predict on one batch"
 APPLIED = "apply compiled"
+DELAY = "delay"
+"""Statements of the loop can be delayed. It takes nothing out."""
 _ARRAYS = ("ArrayImpl", "EagerTensor", "ResourceVariable")
 
 
@@ -38,12 +40,35 @@ class Parts:
         counted.
         """
         self.hooked = frozenset(order.get("parts", ()))
+        self.active = self.hooked
+        """Those whose hooks work now; the arm of the block where arms alternate."""
         self.acting = bool(order.get("acting"))
+        self.alternate = bool(order.get("arms"))
+        """Whether arms change within this run."""
         self.took: dict[str, int] = {}
         self.places: dict[str, set[tuple[str, int]]] = {}
         """Files and lines of the program where it did."""
         self.inside = False
         """Whether the loop goes round."""
+        self.settled: set[str] = set()
+        """Those that were taken out for the whole run, as at set-up or in what is
+        compiled: within one run they cannot alternate.
+        """
+
+    def settle(
+        self,
+        part: str,
+        *,
+        for_good: bool = True,
+    ) -> bool:
+        """As `takes`, for what is decided at set-up. for_good: no other hook can change
+        it later.
+        """
+        if self.alternate or part not in self.hooked:
+            return False
+        if for_good:
+            self.settled.add(part)
+        return self.takes(part, always=True)
 
     def takes(
         self,
@@ -54,7 +79,7 @@ class Parts:
     ) -> bool:
         """Counts, where the part is hooked and the loop goes round, or always. Returns
         whether to take it out now. at: the program's frame."""
-        if part not in self.hooked or not (always or self.inside):
+        if part not in self.active or not (always or self.inside):
             return False
         self.took[part] = self.took.get(part, 0) + 1
         if at is not None:

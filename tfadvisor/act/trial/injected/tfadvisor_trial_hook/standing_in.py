@@ -51,10 +51,12 @@ class StandingIn:
 
     def batches(self, given: Any) -> Any:
         """Data sets of TensorFlow do it themselves."""
-        endless = isinstance(given, (range, itertools.count))
-        if endless or hasattr(given, "element_spec"):
+        if isinstance(given, (range, itertools.count)):
             return given
-        if self.parts.takes(INPUT, at=sys._getframe(1)):
+        if self.parts.alternate:
+            return _Held(given, self.parts, sys._getframe(1))
+        is_data_set = hasattr(given, "element_spec")
+        if not is_data_set and self.parts.takes(INPUT, at=sys._getframe(1)):
             return _Again(given)
         return given
 
@@ -85,7 +87,7 @@ class StandingIn:
         own = self.is_own_function(do)
         if own and self.parts.takes(COMPILED, at=sys._getframe(1)):
             return self.once_compiled(site, do)
-        if self.parts.inside and HALF in self.parts.hooked:
+        if self.parts.inside and HALF in self.parts.active:
             return functools.partial(self.halved, do, data)
         return do
 
@@ -170,7 +172,7 @@ class StandingIn:
         """Whether a call may be of a part that is hooked. owner: the class of what it
         is a method of.
         """
-        if part not in self.parts.hooked or owner == "CallbackList":
+        if part not in self.parts.active or owner == "CallbackList":
             return False
         if part == READS and not _reads(do, given):
             return False
@@ -193,9 +195,52 @@ class _Again:
             rounds: Any = itertools.repeat(first)
             if hasattr(self.items, "__len__"):
                 rounds = itertools.repeat(first, len(self.items))
-            for one in rounds:
-                yield dict(one) if type(one) is dict else one
+            for item in rounds:
+                yield _own(item)
             return
+
+
+class _Held:
+    """Items; while the input is taken out, the last one again and again. It ends after
+    as many as there are, where that is known.
+    """
+
+    def __init__(
+        self,
+        items: Any,
+        parts: Parts,
+        at: Any,
+    ) -> None:
+        """at: the program's frame."""
+        self.items, self.parts, self.at = items, parts, at
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __iter__(self) -> Iterator[Any]:
+        coming = iter(self.items)
+        number = _length(self.items)
+        for held in coming:
+            number -= 1
+            yield _own(held)
+            while number > 0 and self.parts.takes(INPUT, at=self.at):
+                number -= 1
+                yield _own(held)
+            if number <= 0:
+                return
+
+
+def _length(items: Any) -> float:
+    """Infinite where it is not known."""
+    try:
+        return len(items)
+    except TypeError:
+        return float("inf")
+
+
+def _own(item: Any) -> Any:
+    """A program may take a batch apart."""
+    return dict(item) if type(item) is dict else item
 
 
 def _number(value: Any) -> Any:
