@@ -185,8 +185,14 @@ def _timed(
     answers: tuple[ProcessAnswer, ...],
     base: Sequence[float],
 ) -> Timed:
-    step_ms = median(base) if base else None
-    return Timed(step_ms, "", run.seconds, answers)
+    samples = [answer.sample for answer in answers if answer.sample is not None]
+    return Timed(
+        step_ms=median(base) if base else None,
+        why="",
+        seconds=run.seconds,
+        answers=answers,
+        between=max((sample.between_share for sample in samples), default=0.0),
+    )
 
 
 def _why_ended(

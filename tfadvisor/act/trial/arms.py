@@ -58,6 +58,8 @@ class Arms:
         self.differing: dict[str, str] = {}
         self.seconds: dict[str, float] = {}
         self.longest_base = 0.0
+        self.in_turns: set[str] = set()
+        """Those that took turns in one process."""
         self.took: dict[str, int] = {}
         self.places: dict[str, tuple[str, ...]] = {}
 
@@ -89,8 +91,12 @@ class Arms:
             why = refused(one, versions)
             if why:
                 self.broken[name] = f"its flags would be refused: {why}"
-        names = [one for one in self.candidates if one != BASE]
-        return [one for one in names if one not in self.broken]
+        return self.unbroken()
+
+    def unbroken(self) -> list[str]:
+        """Names of the arms that nothing speaks against by now."""
+        names = [name for name in self.candidates if name != BASE]
+        return [name for name in names if name not in self.broken]
 
     def measure(self, arm: str) -> float | None:
         """As deciding.rounds.Measure. Raises Enough."""
@@ -189,6 +195,7 @@ class Arms:
     ) -> None:
         """From arms that took turns in one process."""
         for candidate in candidates:
+            self.in_turns.add(candidate.name)
             self._count(candidate.name, candidate.parts, found.timed.answers)
 
     def _learn(

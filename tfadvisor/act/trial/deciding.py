@@ -128,7 +128,7 @@ class Rounds:
         most, again = len(ranked), self.stages[0] - 1
         while ranked:
             rounds = again + (len(ranked) < most)
-            if self.afford(_with_base(ranked) * rounds):
+            if self.afford(arms_of_round(ranked) * rounds):
                 break
             self.aside.add(ranked.pop())
 
@@ -151,7 +151,7 @@ class Rounds:
         """Each open arm once, in an order that changes, with the base among them."""
         if not self._open():
             self.aside.clear()
-        order = _with_base(self._open())
+        order = arms_of_round(self._open())
         self.random.shuffle(order)
 
         base: list[float] = []
@@ -259,7 +259,7 @@ class Rounds:
         )
 
 
-def _with_base(arms: Sequence[str]) -> list[str]:
+def arms_of_round(arms: Sequence[str]) -> list[str]:
     """Every arm is compared with the base, so its runs are worth more."""
     times = max(1, round(sqrt(len(arms))))
     return [BASE] * times + list(arms)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from tfadvisor.act.trial.ablation import HOOKED, arms_for, profile_of
 from tfadvisor.act.trial.ablation import STAGES as ABLATION_STAGES
@@ -15,10 +17,12 @@ from tfadvisor.act.trial.alternation import (
     Alternation,
     can_alternate,
     seconds_needed,
+    steps_of_block,
 )
 from tfadvisor.act.trial.arms import Arms, Tell
 from tfadvisor.act.trial.candidates import Candidate, identity_of
 from tfadvisor.act.trial.deciding import STAGES, Rounds, Standing, Standings
+from tfadvisor.act.trial.forecast import Forecast
 from tfadvisor.act.trial.one_run import StopRequest, TrialRun, last_line
 from tfadvisor.act.trial.orders import KERAS, ProcessAnswer
 from tfadvisor.act.trial.steps import StepPlan, agrees, choose_loop, plan_steps
@@ -82,6 +86,10 @@ class _Tried(msgspec.Struct, frozen=True):
     standings: Standings
     complete: bool
     """Whether neither the budget nor the user ended it early."""
+    steps: int
+    """That are timed at once."""
+    in_turns: bool = False
+    """Whether the program as it is was timed in blocks of one process."""
     delays: tuple[Delayed, ...] = ()
 
 
@@ -89,8 +97,11 @@ def try_out(
     wanted: TrialRequest,
     stop: StopRequest,
     tell: Tell,
+    announce: Tell = lambda _: None,
 ) -> TrialResult:
-    """Raises UsageError for a program that cannot be started, TraceError for one that
+    """tell: shows what is done now. announce: says what will be done, before it.
+
+    Raises UsageError for a program that cannot be started, TraceError for one that
     fails or never steps, Interrupted.
     """
     began = time.monotonic()
@@ -115,13 +126,15 @@ def try_out(
         tell,
     )
     arms.broken |= missing
-    alternated = None
-    if wanted.ablate and len(stepping) == 1:
-        alternated = _alternated(arms, watched)
+    refused = arms.refuse(stepping[0].versions)
+    forecast = _forecast(
+        arms, watched, [name for name in refused if name not in missing]
+    )
+    announce(forecast.words())
+    alternated = _alternated(arms, watched) if forecast.in_turns else None
     tried = _decided(
         arms,
         candidates,
-        stepping[0],
         wanted,
         alternated,
     )
@@ -131,6 +144,31 @@ def try_out(
         wanted,
         time.monotonic() - began,
     )
+
+
+def _forecast(
+    arms: Arms,
+    watched: TrialRun,
+    names: Sequence[str],
+) -> Forecast:
+    """names: of the arms that are left."""
+    candidates = [arms.candidates[name] for name in names]
+    step_ms = _seen_step_ms(watched, arms.plan)
+    in_turns: list[Candidate] = []
+    if arms.processes == 1:
+        in_turns = can_alternate(candidates, watched.answers)
+    started = watched.seconds - _WATCHED * _TIMED_SECONDS
+    run_seconds = max(started, 0.0) + _TIMED_SECONDS
+    forecast = Forecast(
+        left=arms.until - time.monotonic(),
+        in_turns=[one.name for one in in_turns],
+        in_turns_seconds=run_seconds + seconds_needed(len(in_turns), step_ms),
+        alone=[name for name in names if arms.candidates[name] not in in_turns],
+        run_seconds=run_seconds,
+    )
+    if in_turns and forecast.in_turns_seconds <= forecast.left:
+        return forecast
+    return replace(forecast, in_turns=(), in_turns_seconds=0.0, alone=names)
 
 
 def _alternated(
@@ -148,13 +186,8 @@ def _alternated(
             for candidate in can_alternate(named, watched.answers)
             if candidate.name not in arms.broken
         ]
-        needed = watched.seconds + seconds_needed(len(candidates), step_ms)
-        if not candidates or time.monotonic() + needed > arms.until:
+        if not candidates or time.monotonic() > arms.until:
             return None
-        arms.tell(
-            f"{len(candidates)} arms take turns in one process, about "
-            f"{needed:.0f} s: {', '.join(one.name for one in candidates)}"
-        )
         found = Alternation(candidates, arms.plan, step_ms, arms.until, arms.tell).run(
             arms.program
         )
@@ -234,20 +267,21 @@ def _plan(watched: TrialRun, wanted: TrialRequest) -> StepPlan:
 def _decided(
     arms: Arms,
     candidates: tuple[Candidate, ...],
-    about: ProcessAnswer,
     wanted: TrialRequest,
     alternated: Alternated | None,
 ) -> _Tried:
     """Raises TraceError, NothingToCompare."""
     known = alternated.standings.arms if alternated is not None else {}
-    left = [name for name in arms.refuse(about.versions) if name not in known]
+    left = [name for name in arms.unbroken() if name not in known]
     if alternated is not None and not left:
         return _Tried(
             arms,
             candidates,
             alternated.timed,
             alternated.standings,
-            complete=True,
+            complete=not arms.program.stop.came,
+            steps=steps_of_block(alternated.timed.step_ms or 0.0),
+            in_turns=True,
             delays=alternated.delays,
         )
 
@@ -268,6 +302,7 @@ def _decided(
         timed,
         Standings(standings.base, {**known, **standings.arms}),
         complete,
+        steps=arms.plan.count,
         delays=alternated.delays if alternated is not None else (),
     )
 
@@ -330,7 +365,9 @@ def _result(
         command=wanted.command,
         versions=about.versions,
         device=timed.answers[0].device,
-        steps=TriedSteps(_loop_words(plan), plan.warm, plan.count, timed.between),
+        steps=TriedSteps(
+            _loop_words(plan), plan.warm, tried.steps, timed.between, tried.in_turns
+        ),
         base_step_ms=standings.base or _only(timed.step_ms),
         arms=tuple(shown),
         complete=tried.complete,
@@ -377,6 +414,7 @@ def _arm(
         kind=candidate.kind,
         took=arms.took.get(name, 0),
         places=arms.places.get(name, ()),
+        in_turns=name in arms.in_turns,
     )
 
 

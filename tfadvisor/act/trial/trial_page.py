@@ -26,7 +26,7 @@ from tfadvisor.act.trial.trial_words import (
 from tfadvisor.advice.measured import at_lines
 from tfadvisor.printable import one_line
 from tfadvisor.text_page import DIM, PLAIN, TITLE, Screen, TextPage
-from tfadvisor.units import duration, percent
+from tfadvisor.units import counted, duration, percent
 
 _STYLES = {BETTER: "bold green", OPEN: "bold yellow", BROKEN: "bold red"}
 _INDENT = 13
@@ -117,14 +117,17 @@ def _about(result: TrialResult) -> str:
     steps, runs = result.steps, result.base_step_ms
     step = f"{duration(median(runs))} a step" if runs else "never timed"
     ended = "" if result.complete else "; ended early"
+    timed = _runs(len(runs), steps.in_turns)
     return (
-        f"as it is {step} in {_runs(len(runs))} of {steps.timed:,} steps "
+        f"as it is {step} in {timed} of {steps.timed:,} steps "
         f"({steps.told_by}), {result.seconds:.0f} s in all{ended}"
     )
 
 
-def _runs(number: int) -> str:
-    return f"{number} run" if number == 1 else f"{number} runs"
+def _runs(number: int, in_turns: bool) -> str:
+    """`3 runs`, or blocks of one."""
+    noun = "block" if in_turns else "run"
+    return counted(str(number), noun, f"{noun}s")
 
 
 def _arm(page: TextPage, arm: Arm) -> None:
@@ -154,7 +157,7 @@ def _notes(arm: Arm) -> list[str]:
     if arm.outcome != BROKEN:
         is_checked = arm.check != NOT_CHECKED
         notes.append(f"results {arm.check}" if is_checked else "results not checked")
-        notes.append(_runs(len(arm.step_ms)))
+        notes.append(_runs(len(arm.step_ms), arm.in_turns))
     if arm.effect:
         does = _DOES.get(arm.kind, "changes")
         notes.append(f"{does}: {one_line(arm.effect)}{at_lines(arm.places)}")

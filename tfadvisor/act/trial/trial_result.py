@@ -47,10 +47,14 @@ class TriedSteps(msgspec.Struct, frozen=True):
     warm: int
     """Steps set aside first."""
     timed: int
-    """Steps that are timed in each run."""
+    """Steps that are timed in each run, or block."""
     between: float = 0.0
     """Share of the program's time, as it is, between the loop's turns: ends of epochs,
     which are in no step.
+    """
+    in_turns: bool = False
+    """Whether the program as it is was timed in blocks, between those of other arms,
+    within one process.
     """
 
 
@@ -97,6 +101,10 @@ class Arm(msgspec.Struct, frozen=True):
     places: tuple[str, ...] = ()
     """Lines of the program where it did, as `train.py:41`; none where a framework's own
     code was hooked.
+    """
+    in_turns: bool = False
+    """Whether it took turns with others within one process: each step time is of a
+    block of steps.
     """
 
     @property

@@ -233,7 +233,7 @@ def _tried(
         step_ms=wanted.step_ms,
         ablate=trying.ablate,
     )
-    return try_out(arms, stop, tell)
+    return try_out(arms, stop, tell, note)
 
 
 def _words(seconds: float) -> str:

@@ -111,7 +111,7 @@ def test_each_part_of_a_loop_costs_what_it_takes(place: Place) -> None:
         for name, share in wanted.items()
     )
     assert result["profile"].startswith(
-        "work behind the step 60% (59 to 61), checkpoints 30% ("
+        "work behind the step 60% (60 to 60), checkpoints 30% ("
     )
     assert result["outcome"] == "winner"
     places = {

@@ -129,7 +129,20 @@ class Alternating(Timing):
         }
 
     def end(self) -> None:
-        """A block that is under way does not count."""
+        """Of the program as it is. A block that is under way does not count."""
+        base = [block for block in self.blocks if block["arm"] == 0]
+        if base:
+            seconds = sum(block["seconds"] for block in base)
+            self.sample = {
+                "seconds": seconds,
+                "steps": sum(block["steps"] for block in base),
+                "between": seconds * self.outside_share(),
+            }
+
+    def stay(self) -> None:
+        """As Clock."""
+        self.end()
+        super().stay()
 
     def answer(self) -> dict[str, Any]:
         """As Clock."""

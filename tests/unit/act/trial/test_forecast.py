@@ -1,0 +1,42 @@
+"""What a budget can decide."""
+
+from __future__ import annotations
+
+from tfadvisor.act.trial.forecast import Forecast
+
+
+def test_arms_that_start_the_program_take_two_smoke_runs_and_three_rounds() -> None:
+    """Four arms and the program as it is twice: six runs a round, 20 in all."""
+    forecast = Forecast(left=600, alone=("a", "b", "c", "d"), run_seconds=10)
+
+    assert forecast.alone_seconds == 200
+    assert (
+        forecast.words()
+        == "4 arms by starts of the program, 10 s each, about 3.3 minutes"
+    )
+
+
+def test_a_budget_that_is_too_small_says_which_would_do() -> None:
+    """100 s of 260 are left: the turns of 60 s fit, the runs of 200 s do not."""
+    forecast = Forecast(
+        left=100,
+        in_turns=("input", "callbacks"),
+        in_turns_seconds=60,
+        alone=("a", "b", "c", "d"),
+        run_seconds=10,
+    )
+
+    assert forecast.words().endswith(
+        "The time that is left decides the first; --budget 6m would do for all."
+    )
+
+
+def test_a_budget_that_decides_nothing() -> None:
+    """Five starts of a minute: two to begin with, and three rounds of two."""
+    forecast = Forecast(left=60, alone=("a",), run_seconds=60)
+
+    assert forecast.alone_seconds == 480
+    assert forecast.words() == (
+        "1 arm by starts of the program, 60 s each, about 8.0 minutes. The time that is "
+        "left decides few or none; --budget 10m would do for all."
+    )

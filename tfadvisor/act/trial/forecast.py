@@ -1,0 +1,83 @@
+"""What a budget can decide, said before it is spent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from tfadvisor.act.trial.deciding import arms_of_round
+from tfadvisor.units import counted, duration
+
+_SMOKE_RUNS = 2
+"""Of the program as it is, before the first round."""
+_MINUTE = 60.0
+
+
+class Forecast(msgspec.Struct, frozen=True):
+    """How long the arms take, seconds."""
+
+    left: float
+    """Of the budget."""
+    in_turns: Sequence[str] = ()
+    """Arms that take turns in one process."""
+    in_turns_seconds: float = 0.0
+    alone: Sequence[str] = ()
+    """Arms of which each run is a start of the program."""
+    run_seconds: float = 0.0
+    """Of such a run."""
+    rounds: int = 3
+    """After which they can be decided."""
+
+    @property
+    def alone_seconds(self) -> float:
+        """Of all runs that are starts."""
+        if not self.alone:
+            return 0.0
+        runs = _SMOKE_RUNS + self.rounds * len(arms_of_round(self.alone))
+        return runs * self.run_seconds
+
+    @property
+    def needed(self) -> float:
+        """Of everything."""
+        return self.in_turns_seconds + self.alone_seconds
+
+    def words(self) -> str:
+        """What will be decided, and which budget would do."""
+        sentences = []
+        if self.in_turns:
+            sentences.append(
+                f"{_arms(self.in_turns)} in turns within one process, "
+                f"about {_about(self.in_turns_seconds)}"
+            )
+        if self.alone:
+            sentences.append(
+                f"{_arms(self.alone)} by starts of the program, "
+                f"{duration(1000 * self.run_seconds)} each, "
+                f"about {_about(self.alone_seconds)}"
+            )
+        planned = "; ".join(sentences)
+        if self.needed <= self.left:
+            return planned
+        return f"{planned}. {self._too_little()}"
+
+    def _too_little(self) -> str:
+        wanted = f"--budget {_minutes(self.needed)}m would do for all."
+        if self.in_turns and self.in_turns_seconds <= self.left:
+            return f"The time that is left decides the first; {wanted}"
+        return f"The time that is left decides few or none; {wanted}"
+
+
+def _about(seconds: float) -> str:
+    if seconds < _MINUTE:
+        return f"{max(seconds, 1):.0f} s"
+    return f"{seconds / _MINUTE:.1f} minutes"
+
+
+def _minutes(seconds: float) -> int:
+    """With some to spare."""
+    return int(1.2 * seconds / _MINUTE) + 1
+
+
+def _arms(names: Sequence[str]) -> str:
+    return counted(str(len(names)), "arm", "arms")
