@@ -439,8 +439,25 @@ def _callbacks(
 ) -> None:
     """Keras' callbacks: those that keep weights, or all others but the history."""
     lists = getattr(module, "CallbackList", None)
+    if lists is None or lists.__module__ != module.__name__:
+        return
+    some = _SomeCallbacks(parts)
+    around(lists, "__init__", some.begin)
+    for name in ("on_train_batch_begin", "on_train_batch_end"):
+        if hasattr(lists, name):
+            around(lists, name, some.batch)
+
+
+class _SomeCallbacks:
+    """Without those that are taken out: for the whole run, or where arms take turns for
+    a batch.
+    """
+
+    def __init__(self, parts: Parts) -> None:
+        self.parts = parts
 
     def begin(
+        self,
         original: Any,
         made: Any,
         callbacks: Any = None,
@@ -450,8 +467,8 @@ def _callbacks(
         **named: Any,
     ) -> None:
         left = _listed(callbacks)
-        if not parts.alternate:
-            left, add_progbar = without(left, add_progbar)
+        if not self.parts.alternate:
+            left, add_progbar = self.left(left, add_progbar)
         original(
             made,
             left,
@@ -461,36 +478,34 @@ def _callbacks(
             **named,
         )
 
-    def without(
-        left: list[Any],
-        shows: bool,
-    ) -> tuple[list[Any], bool]:
-        if any(map(_keeps, left)) and parts.takes(CHECKPOINTS, always=True):
-            left = [one for one in left if not _keeps(one)]
-        does_more = shows or any(map(_does_more, left))
-        if does_more and parts.takes(CALLBACKS, always=True):
-            left = [one for one in left if not _does_more(one)]
-            shows = False
-        return left, shows
-
     def batch(
+        self,
         original: Any,
         made: Any,
         *given: Any,
         **named: Any,
     ) -> Any:
         every = made.callbacks
-        if parts.alternate and parts.active & _LISTS:
-            made.callbacks, _ = without(every, False)
+        if self.parts.alternate:
+            made.callbacks, _ = self.left(every, False)
         try:
             return original(made, *given, **named)
         finally:
             made.callbacks = every
 
-    if lists is not None and lists.__module__ == module.__name__:
-        around(lists, "__init__", begin)
-        around(lists, "on_train_batch_begin", batch)
-        around(lists, "on_train_batch_end", batch)
+    def left(
+        self,
+        callbacks: list[Any],
+        shows: bool,
+    ) -> tuple[list[Any], bool]:
+        """(those that are not taken out, whether the progress bar shows)."""
+        if any(map(_keeps, callbacks)) and self.parts.takes(CHECKPOINTS, always=True):
+            callbacks = [one for one in callbacks if not _keeps(one)]
+        does_more = shows or any(map(_does_more, callbacks))
+        if does_more and self.parts.takes(CALLBACKS, always=True):
+            callbacks = [one for one in callbacks if not _does_more(one)]
+            shows = False
+        return callbacks, shows
 
 
 def _listed(callbacks: Any) -> list[Any]:
