@@ -21,7 +21,6 @@ from tfadvisor.act.trial.trial_result import DIFFERS, NOT_CHECKED, PART, SCALE
 from tfadvisor.act.trial.tried_program import Timed, TriedProgram, settle_in
 
 if TYPE_CHECKING:
-    from tfadvisor.act.trial.alternation import Alternated
     from tfadvisor.act.trial.orders import ProcessAnswer
 
 UNCHANGED = Candidate(name="the program as it is")
@@ -191,12 +190,12 @@ class Arms:
     def learn(
         self,
         candidates: Sequence[Candidate],
-        found: Alternated,
+        answers: Sequence[ProcessAnswer],
     ) -> None:
         """From arms that took turns in one process."""
         for candidate in candidates:
             self.in_turns.add(candidate.name)
-            self._count(candidate.name, candidate.parts, found.timed.answers)
+            self._count(candidate.name, candidate.parts, answers)
 
     def _learn(
         self,

@@ -192,7 +192,7 @@ def _alternated(
             arms.program
         )
         if not found.why or found.standings.base:
-            arms.learn(candidates, found)
+            arms.learn(candidates, found.timed.answers)
             return found
         if not found.arm:
             return None
