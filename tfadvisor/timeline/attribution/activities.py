@@ -95,8 +95,7 @@ def activities(
     if samples is not None:
         wanted = steps.steady_time
     names = name_kinds(threads)
-    thread = threads.threads[steps.thread] if steps.thread >= 0 else None
-    driver = chains_of(threads, names, steps, thread, pipeline, wanted, gaps=True)
+    driver = _driver(threads, names, steps, pipeline, wanted)
     work = HostWork(
         threads,
         names,
@@ -110,6 +109,18 @@ def activities(
         work.add(kind, instants)
     largest = _largest([*found, *work.activities()], whole)
     return largest, together(work.inside()), driver.gaps()
+
+
+def _driver(
+    threads: Threads,
+    names: NameKinds,
+    steps: Steps,
+    pipeline: BoolArray,
+    wanted: Intervals,
+) -> Chains:
+    """What the driving thread does. wanted: when it matters."""
+    thread = threads.threads[steps.thread] if steps.thread >= 0 else None
+    return chains_of(threads, names, steps, thread, pipeline, wanted, gaps=True)
 
 
 def _other_threads(
