@@ -1,0 +1,82 @@
+"""Where the time of a whole run goes, as data: the steps, and what is not a step."""
+
+from __future__ import annotations
+
+import msgspec
+
+STEPS = "steps"
+"""The part of an account that is the training steps."""
+FIRST_BATCH = "first batch of each epoch"
+
+
+class RunPlace(msgspec.Struct, frozen=True):
+    """A statement of the program."""
+
+    file: str
+    """Without its folder."""
+    line: int
+    function: str
+    """That holds the statement; "" outside of all functions."""
+
+
+class RunPart(msgspec.Struct, frozen=True):
+    """What a part of the run is spent on."""
+
+    what: str
+    """`steps`, `evaluation`, `first batch of each epoch`, else the name of the
+    program's function.
+    """
+    kind: str
+    """steps, input, compile, evaluation, saving, logging, imports or other: what it
+    does, by the functions of libraries that run inside.
+    """
+    fraction: float
+    """Of the account's time, 0..1."""
+    seconds: float
+    turns: int | None
+    """How often it came; None where it comes more often than samples tell."""
+    seen: int
+    """Samples that lie in it."""
+    places: tuple[RunPlace, ...] = ()
+    """The statements of the program that it is under, most time first; at most
+    three.
+    """
+    parts: tuple[RunPart, ...] = ()
+    """What it consists of, the largest first; they need not add up to it."""
+
+
+class BeforeSteps(msgspec.Struct, frozen=True):
+    """What the program did before its first step."""
+
+    seconds: float
+    parts: tuple[RunPart, ...]
+    """Their fractions are of these seconds."""
+
+
+class RunAccount(msgspec.Struct, frozen=True):
+    """All wall time of a program since its first step, by samples of its main thread
+    while no profiler was at work.
+    """
+
+    seconds: float
+    """That it accounts for."""
+    since: str
+    """`first step`, or `first sample` where no step was seen to begin."""
+    steps: float
+    """The share of the steps, 0..1."""
+    parts: tuple[RunPart, ...]
+    """The steps first, then the others, the largest first; they add up to 1."""
+    samples: int
+    """That it rests on."""
+    left_out: float
+    """Seconds since the first step in which a profiler was at work, or nothing could be
+    read.
+    """
+    before: BeforeSteps
+    step_ms: float | None = None
+    """Of a step outside of the recorded window; None for unknown."""
+
+    @property
+    def outside(self) -> tuple[RunPart, ...]:
+        """The parts that are no step."""
+        return tuple(part for part in self.parts if part.kind != STEPS)

@@ -1,0 +1,269 @@
+"""Where in a program's calls its training loop goes round, and which of its statements
+belong to every turn: by how samples follow each other.
+
+A statement of every turn is met at random among the others of the turn. One that runs
+now and then is met many times in a row, then not for many turns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+from msgspec.structs import replace
+
+from tfadvisor.arrays import distinct, median
+from tfadvisor.causes.sampled_stacks import NOBODY, WORKS, Sampled, Stacks
+from tfadvisor.timeline.names.stack_frames import Work, loops_over_steps
+
+if TYPE_CHECKING:
+    from tfadvisor.arrays import BoolArray, Int64Array
+
+_IN_A_ROW = 2.0
+"""Times as many samples in a row as chance makes of a statement's share."""
+_TURNS_APART, _SAMPLES_APART = 1.5, 4
+"""Steps and samples that pass at least between two turns of what is not in every step.
+"""
+_PATIENCE = 5.0
+"""exp(-5): how seldom chance alone makes a longer run of one stack."""
+_MIXES = 0.01
+"""Of a level's time: what a loop's turns hold beside their costliest statement."""
+_FEWEST_CHANGES = 8
+_WORTH_A_LOOK = 0.03
+"""Of a level's time in a call: where the loop may be."""
+_ASKING = (WORKS.index(Work.INPUT), WORKS.index(Work.NEW_INPUT))
+_NEVER = 1 << 62
+_LOWER_QUARTER = 0.288
+"""-ln(3/4): the lower quartile over the mean of lengths that chance makes."""
+
+
+class Visits(msgspec.Struct, frozen=True):
+    """Runs of one key after another without a pause. Shapes (visits,)."""
+
+    first: Int64Array
+    """The row that each begins with."""
+    end: Int64Array
+    """The row behind its last one."""
+    key: Int64Array
+    us: Int64Array
+    seen: Int64Array
+    begins_us: Int64Array
+
+
+def visits_of(sampled: Sampled, key: Int64Array) -> Visits:
+    """key: of each run of samples."""
+    if not len(key):
+        nothing = np.zeros(0, np.int64)
+        return Visits(nothing, nothing, nothing, nothing, nothing, nothing)
+    follows = (np.diff(key) == 0) & (np.diff(sampled.number) == 1)
+    first = np.flatnonzero(np.concatenate(([True], ~follows)))
+    end = np.append(first[1:], len(key))
+    return Visits(
+        first,
+        end,
+        key[first],
+        np.add.reduceat(sampled.us, first),
+        np.add.reduceat(sampled.seen, first),
+        sampled.at_us[first],
+    )
+
+
+class Level(msgspec.Struct, frozen=True):
+    """One function, reached by one chain of calls, and what it is in at each run of
+    samples. Shapes (runs,).
+    """
+
+    depth: int
+    """Frames outside of it."""
+    chain: tuple[int, ...]
+    """Numbers of the functions from the outermost to it."""
+    sampled: Sampled
+    statement: Int64Array
+    """Number of its frame: the line that is under way."""
+    is_apart: BoolArray
+    """Whether the statement is not in every turn."""
+
+    @property
+    def in_steps(self) -> BoolArray:
+        """Whether the run is in an ordinary turn."""
+        return ~self.is_apart & ~self.sampled.is_pause
+
+    def mixes(self) -> bool:
+        """Whether statements of its turns follow each other again and again."""
+        steps = self.in_steps
+        us = self.sampled.us[steps]
+        if not len(us) or us.sum() < _MIXES * self.sampled.us.sum():
+            return False
+        by_statement = np.bincount(self.statement[steps], weights=us)
+        changes = int((np.diff(self.statement[steps]) != 0).sum())
+        mixed = 1 - float(by_statement.max() / us.sum())
+        return mixed >= _MIXES and changes >= _FEWEST_CHANGES
+
+
+def level_of(
+    stacks: Stacks, sampled: Sampled, depth: int, step_us: int, every_us: int
+) -> Level:
+    """sampled: the runs that are in the function at this depth, by one chain of
+    calls.
+    """
+    statement = stacks.frame[sampled.stack, depth]
+    first = int(sampled.stack[0])
+    works = stacks.work_below(depth)[sampled.stack]
+    calls = stacks.frame[sampled.stack, depth + 1] != NOBODY
+    asks = np.isin(works, _ASKING)
+    asking = [
+        key
+        for key in distinct(statement[asks]).tolist()
+        if 2 * asks[(statement == key) & calls].mean() >= 1
+    ]
+    waits = _long_waits(sampled, statement, asking, step_us, every_us)
+    sampled = replace(sampled, is_pause=sampled.is_pause | waits)
+    apart = set(_apart(sampled, statement, works, step_us, every_us)) - set(asking)
+    return Level(
+        depth,
+        tuple(stacks.function[first, : depth + 1].tolist()),
+        sampled,
+        statement,
+        np.isin(statement, sorted(apart)),
+    )
+
+
+def _apart(
+    sampled: Sampled,
+    statement: Int64Array,
+    works: Int64Array,
+    step_us: int,
+    every_us: int,
+) -> list[int]:
+    """Statements that are not in every turn. Those in which a library is known to do
+    something else than a step are judged first, the one that takes most time last, each
+    by its share of what is left.
+    """
+    visits = visits_of(sampled, statement)
+    has_pause = np.add.reduceat(sampled.is_pause, visits.first) > 0
+    us_of = np.bincount(statement, weights=sampled.us)
+    known = np.bincount(statement[works >= 0], minlength=len(us_of)) > 0
+    apart: list[int] = []
+    rest = float(us_of.sum())
+    for key in sorted(
+        distinct(statement).tolist(), key=lambda key: (not known[key], us_of[key])
+    ):
+        mine = visits.key == key
+        seen = visits.seen[mine & ~has_pause]
+        if seen.sum() < visits.seen[mine].sum() / 5:
+            seen = visits.seen[mine]  # hardly anything but pauses
+        by_chance = 1 / max(1 - us_of[key] / rest, 1e-9)
+        in_a_row = float(seen.mean())
+        ends = visits.begins_us[mine] + visits.us[mine]
+        gaps = visits.begins_us[mine][1:] - ends[:-1]
+        gap = float(median(gaps)) if len(gaps) else float(_NEVER)
+        is_often = gap <= _TURNS_APART * step_us + _SAMPLES_APART * every_us
+        if in_a_row >= _IN_A_ROW * by_chance and not is_often:
+            apart.append(key)
+            rest -= us_of[key]
+    return apart
+
+
+def _long_waits(
+    sampled: Sampled,
+    statement: Int64Array,
+    asking: list[int],
+    step_us: int,
+    every_us: int,
+) -> BoolArray:
+    """Of each run whether it is in a statement that asks for batches, and stays in it
+    for longer than it does as a rule.
+    """
+    visits = visits_of(sampled, statement)
+    long = np.isin(visits.key, asking)
+    long &= _unusual(visits.key, visits.us, step_us, every_us, rarely=0)
+    return np.repeat(long, visits.end - visits.first)
+
+
+def pauses(sampled: Sampled, step_us: int, every_us: int) -> BoolArray:
+    """Of each run whether the thread is in one stack for longer than it is as a
+    rule.
+    """
+    return _unusual(sampled.stack, sampled.us, step_us, every_us)
+
+
+def _unusual(
+    key: Int64Array,
+    us: Int64Array,
+    step_us: int,
+    every_us: int,
+    rarely: int = _NEVER,
+) -> BoolArray:
+    """Lengths that are greater than those that chance makes where turns pass: how long
+    most of a key are tells how often samples meet anything else. rarely: the limit of
+    keys that come too rarely to tell.
+    """
+    order = np.lexsort((us, key))
+    first = np.flatnonzero(np.diff(key[order], prepend=-1))
+    number = np.diff(first, append=len(key))
+    usual = us[order][first + number // 4] / _LOWER_QUARTER
+    limit = usual * (np.log(number) + _PATIENCE)
+    limit[number < _FEWEST_CHANGES] = rarely
+    least = 2 * _TURNS_APART * step_us + 5 * every_us
+    found = np.zeros(len(key), np.bool_)
+    found[order] = us[order] > np.maximum(np.repeat(limit, number), least)
+    return found
+
+
+# Where the loop is.
+
+
+def loop_level(
+    stacks: Stacks,
+    sampled: Sampled,
+    step_us: int,
+    every_us: int,
+    loop: tuple[str, str] | None,
+) -> Level | None:
+    """The function whose turns are the steps. loop: its file and function, where they
+    are known. None where nothing goes round.
+    """
+    levels = list(_levels(stacks, sampled, step_us, every_us))
+    by_place = [one for one in levels if _place(stacks, one) == loop]
+    training = [one for one in levels if loops_over_steps(*_place(stacks, one))]
+    mixing = [one for one in levels if one.mixes()]
+    outermost = [one for one in mixing if not any(_holds(b, one) for b in mixing)]
+    own = [one for one in levels if _is_own(stacks, one) and one.is_apart.any()]
+    for some in (by_place, training, outermost, own[-1:], levels[-1:]):
+        if some:
+            return max(some, key=lambda one: int(one.sampled.us[one.in_steps].sum()))
+    return None
+
+
+def _place(stacks: Stacks, level: Level) -> tuple[str, str]:
+    frame = stacks.frames[int(level.statement[0])]
+    return frame.file, frame.function
+
+
+def _is_own(stacks: Stacks, level: Level) -> bool:
+    return stacks.frames[int(level.statement[0])].is_own
+
+
+def _holds(outer: Level, inner: Level) -> bool:
+    """Whether a function calls another, perhaps by others."""
+    size = len(outer.chain)
+    return size < len(inner.chain) and inner.chain[:size] == outer.chain
+
+
+def _levels(
+    stacks: Stacks, sampled: Sampled, step_us: int, every_us: int
+) -> Iterator[Level]:
+    """Functions that take much of the time, by each chain of calls."""
+    total = int(sampled.us.sum())
+    todo = [(sampled, 0)]
+    while todo:
+        some, depth = todo.pop()
+        callee = stacks.function[some.stack, depth]
+        for function in distinct(callee).tolist():
+            mine = some.only(callee == function)
+            if function == NOBODY or mine.us.sum() < _WORTH_A_LOOK * total:
+                continue
+            yield level_of(stacks, mine, depth, step_us, every_us)
+            todo.append((mine, depth + 1))

@@ -1,0 +1,386 @@
+"""The account of a run: what its wall time since the first step goes into, by samples
+of its main thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+from msgspec.structs import replace
+
+from tfadvisor.arrays import distinct
+from tfadvisor.causes.account import (
+    FIRST_BATCH,
+    STEPS,
+    BeforeSteps,
+    RunAccount,
+    RunPart,
+    RunPlace,
+)
+from tfadvisor.causes.loop_levels import Level, loop_level, pauses, visits_of
+from tfadvisor.causes.sampled_stacks import (
+    NOBODY,
+    WORKS,
+    Frame,
+    Sampled,
+    Stacks,
+    readable,
+    sampled_of,
+    stacks_of,
+    unrecorded,
+)
+from tfadvisor.timeline.names.stack_frames import Work
+
+if TYPE_CHECKING:
+    from tfadvisor.arrays import BoolArray, Int64Array
+    from tfadvisor.trace.samples import Samples
+
+FEWEST = 100
+"""Samples since the first step, without which nothing is said of a run."""
+_MOST_PLACES = 3
+_MOST_INSIDE = 8
+_MOSTLY = 0.5
+"""Of a statement's time that a library's work takes for the statement to be it."""
+_WORTH_A_PART = 0.02
+_BETWEEN_TURNS_US = 50_000
+"""So short a time elsewhere does not end a turn."""
+_NEAR = 3
+"""Runs of samples between what begins an epoch and its first batch."""
+_WORDS = {
+    Work.IMPORTS: "imports",
+    Work.COMPILE: "compiling",
+    Work.EVALUATION: "evaluation",
+    Work.SAVING: "saving",
+    Work.LOGGING: "logging",
+    Work.INPUT: "waiting for batches",
+    Work.NEW_INPUT: FIRST_BATCH,
+}
+_KINDS = {Work.NEW_INPUT: "input"}
+_NO_STEPS = frozenset({Work.COMPILE, Work.EVALUATION, Work.SAVING, Work.IMPORTS})
+"""Work that is in no ordinary turn."""
+
+
+class NoAccount(Exception):
+    """There is none, and the message says why."""
+
+
+def account_of(samples: Samples, step_ms: float = 0.0) -> RunAccount:
+    """step_ms: of a step in the recorded window, 0 for unknown.
+
+    Raises NoAccount with the reason.
+    """
+    if samples.why:
+        raise NoAccount(samples.why)
+    stacks = stacks_of(samples)
+    whole = sampled_of(samples)
+    first_us = max((samples.first_step_ns - samples.began_ns) // 1000, 0)
+    since = whole.at_us >= first_us
+    told = readable(stacks, unrecorded(whole.only(since), samples))
+    if int(told.seen.sum()) < FEWEST:
+        raise NoAccount(
+            f"only {int(told.seen.sum())} samples were taken after the first step"
+        )
+    every_us = max(samples.every_ns // 1000, 1)
+    step_us = int(max(step_ms, samples.round_ms) * 1000)
+    told = replace(told, is_pause=pauses(told, step_us, every_us))
+    loop = samples.loop
+    named = None if loop is None else (loop[0], loop[1])
+    level = loop_level(stacks, told, step_us, every_us, named)
+    if level is None:
+        raise NoAccount("no loop of the program was seen to go round")
+    time = _RunTime(stacks, told, level, int(told.us.sum()))
+    parts = time.parts()
+    span = int(whole.us[since].sum())
+    return RunAccount(
+        seconds=time.total / 1e6,
+        since="first step" if samples.first_step_ns else "first sample",
+        steps=sum(part.fraction for part in parts if part.kind == STEPS),
+        parts=parts,
+        samples=int(told.seen.sum()),
+        left_out=(span - time.total) / 1e6,
+        before=_before(stacks, whole.only(~since)),
+        step_ms=samples.round_ms or None,
+    )
+
+
+class _RunTime(msgspec.Struct, frozen=True):
+    """All that is known of the time since the first step."""
+
+    stacks: Stacks
+    told: Sampled
+    level: Level
+    total: int
+    """us."""
+
+    def parts(self) -> tuple[RunPart, ...]:
+        outer = self._outside_of_the_level()
+        steps, apart = self._in_the_level()
+        others = sorted((*apart, *outer), key=lambda part: -part.fraction)
+        return (steps, *_together(others))
+
+    # Calls that do not lead to the loop.
+
+    def _outside_of_the_level(self) -> list[RunPart]:
+        stack = self.told.stack
+        chain = np.array(self.level.chain)
+        same = self.stacks.function[stack][:, : len(chain)] == chain
+        common = np.cumprod(same, axis=1).sum(axis=1)
+        found = []
+        for depth in sorted(set(common.tolist()) - {len(chain)}):
+            mine = self.told.only(common == depth)
+            at = np.full(len(mine), max(depth - 1, 0))
+            found += self._by_statement(mine, at)
+        return found
+
+    def _by_statement(self, sampled: Sampled, depth: Int64Array) -> list[RunPart]:
+        statement = self.stacks.frame[sampled.stack, depth]
+        return [
+            self.part(sampled.only(statement == key), int(depth[0]))
+            for key in sorted(set(statement.tolist()))
+        ]
+
+    # The function whose turns are the steps.
+
+    def _in_the_level(self) -> tuple[RunPart, list[RunPart]]:
+        level, depth = self.level, self.level.depth
+        sampled = level.sampled
+        works = self.works(sampled, depth)
+        is_work = np.isin(works, [WORKS.index(work) for work in _NO_STEPS])
+        is_work &= ~level.is_apart
+        apart = level.is_apart | is_work
+        found = []
+        keys = np.where(is_work, -2 - works, level.statement)
+        for key in sorted(set(keys[apart].tolist())):
+            found.append(self.part(sampled.only(apart & (keys == key)), depth))
+        waits = level.sampled.is_pause & ~apart
+        for key in sorted(set(level.statement[waits].tolist())):
+            mine = waits & (level.statement == key)
+            found.append(self._pause(sampled.only(mine), depth))
+        return self._steps(sampled.only(~apart & ~waits)), found
+
+    def _steps(self, sampled: Sampled) -> RunPart:
+        depth = self.level.depth
+        statement = self.stacks.frame[sampled.stack, depth]
+        inner = [
+            self.part(sampled.only(statement == key), depth, is_step=True)
+            for key in sorted(set(statement.tolist()))
+        ]
+        parts = sorted(inner, key=lambda part: -part.fraction)
+        return RunPart(
+            STEPS,
+            STEPS,
+            int(sampled.us.sum()) / self.total,
+            int(sampled.us.sum()) / 1e6,
+            None,
+            int(sampled.seen.sum()),
+            self.places(sampled, depth),
+            tuple(_together(parts)),
+        )
+
+    # What a part is.
+
+    def works(self, sampled: Sampled, depth: int) -> Int64Array:
+        """Of each run the number of the library's work below a depth, -1 for none."""
+        return self.stacks.work_below(depth)[sampled.stack]
+
+    def part(self, sampled: Sampled, depth: int, *, is_step: bool = False) -> RunPart:
+        """Of runs that are in one statement of the function at a depth."""
+        kind, what = self.name(sampled, depth)
+        if kind == "input" and not is_step:
+            what = self.epoch_words(sampled, depth) or what
+        return self._made(sampled, depth, kind, what, is_step=is_step)
+
+    def _pause(self, sampled: Sampled, depth: int) -> RunPart:
+        """Of runs in which the program stays much longer in one call than in other
+        turns.
+        """
+        kind, what = self.name(sampled, depth)
+        words = self.epoch_words(sampled, depth)
+        if kind == "input":
+            words = words or "long waits for a batch"
+        elif words is not None:
+            words = words.replace("batch", "step")
+        return self._made(sampled, depth, kind, words or f"long pauses in {what}")
+
+    def _made(
+        self,
+        sampled: Sampled,
+        depth: int,
+        kind: str,
+        what: str,
+        *,
+        is_step: bool = False,
+    ) -> RunPart:
+        us = int(sampled.us.sum())
+        return RunPart(
+            what,
+            kind,
+            us / self.total,
+            us / 1e6,
+            None if is_step else turns_of(sampled),
+            int(sampled.seen.sum()),
+            self.places(sampled, depth),
+            () if is_step else self.inside(sampled, depth),
+        )
+
+    def name(self, sampled: Sampled, depth: int) -> tuple[str, str]:
+        """(kind, what): what most of it does by a library's functions, else the
+        function that the program or a library calls there, else the line.
+        """
+        works = self.works(sampled, depth)
+        callee = self.callee(sampled, depth)
+        known = works >= 0
+        us = sampled.us
+        if known.any():
+            by_work = np.bincount(works[known], weights=us[known])
+            best = int(by_work.argmax())
+            telling = self.stacks.frame[sampled.stack, depth + 1] != NOBODY
+            if by_work[best] >= _MOSTLY * us[telling].sum():
+                work = WORKS[best]
+                return _KINDS.get(work, work.value), _WORDS[work]
+        own = callee != NOBODY
+        if own.any() and us[own].sum() >= _MOSTLY * us.sum():
+            best = int(np.bincount(callee[own], weights=us[own]).argmax())
+            return "other", self.stacks.frames[best].function or "the program"
+        place = next(iter(self.places(sampled, depth)), None)
+        return "other", "the rest" if place is None else f"{place.file}:{place.line}"
+
+    def callee(self, sampled: Sampled, depth: int) -> Int64Array:
+        """Of each run the outermost of the program's own functions below a depth: the
+        number of its frame, NOBODY for none.
+        """
+        own = self.stacks.of_frames(one.is_own for one in self.stacks.frames) > 0
+        below = self.stacks.frame[sampled.stack][:, depth + 1 :]
+        first = own[below].argmax(axis=1)
+        found = below[np.arange(len(below)), first]
+        return np.where(own[found], found, NOBODY)
+
+    def epoch_words(self, sampled: Sampled, depth: int) -> str | None:
+        """Where in an epoch the program is in these turns, which ask for batches: at its
+        end where most of them lead out of the loop, at its begin where a pipeline
+        begins anew or most of them come after something else than a step; None where
+        neither is seen.
+        """
+        level = self.level.sampled
+        visits = visits_of(sampled, np.zeros(len(sampled), np.int64))
+        long = visits.us >= visits.us.max() / 4
+        firsts = sampled.number[visits.first][long]
+        lasts = sampled.number[visits.end - 1][long]
+        steps = level.number[self.level.in_steps]
+        away = np.setdiff1d(self.told.number, np.concatenate((steps, sampled.number)))
+        new = level.number[self.stacks.does(Work.NEW_INPUT)[level.stack]]
+        if _share_near(firsts, np.concatenate((away, new)), -_NEAR) >= _MOSTLY:
+            return FIRST_BATCH
+        if _share_near(lasts, away, _NEAR) >= _MOSTLY:
+            return "end of each epoch"
+        return FIRST_BATCH if np.isin(new, sampled.number).any() else None
+
+    def places(self, sampled: Sampled, depth: int) -> tuple[RunPlace, ...]:
+        """Of the program: the line at this depth, else the innermost own one around
+        it.
+        """
+        own = self.stacks.of_frames(one.is_own for one in self.stacks.frames) > 0
+        upto = self.stacks.frame[sampled.stack][:, depth::-1]
+        found = upto[np.arange(len(upto)), own[upto].argmax(axis=1)]
+        known = own[found]
+        if not known.any():
+            return ()
+        us = np.bincount(found[known], weights=sampled.us[known])
+        best = np.argsort(-us, kind="stable")[:_MOST_PLACES]
+        frames = [self.stacks.frames[int(one)] for one in best if us[one] > 0]
+        return tuple(map(_place, frames))
+
+    def inside(self, sampled: Sampled, depth: int) -> tuple[RunPart, ...]:
+        """By what a library does there, else by the program's own innermost line."""
+        works = self.works(sampled, depth)
+        own = self.stacks.of_frames(one.is_own for one in self.stacks.frames) > 0
+        inward = self.stacks.frame[sampled.stack][:, ::-1]
+        lines = inward[np.arange(len(inward)), own[inward].argmax(axis=1)]
+        keys = np.where(works >= 0, -2 - works, lines)
+        found = []
+        for key in distinct(keys).tolist():
+            mine = sampled.only(keys == key)
+            part = self._made(mine, depth, "other", "", is_step=True)
+            if key <= -2:
+                work = WORKS[-2 - key]
+                part = replace(part, kind=_KINDS.get(work, work.value), what=_WORDS[work])
+            else:
+                place = _place(self.stacks.frames[key])
+                words = f"{place.file}:{place.line}"
+                if place.function:
+                    words = f"{place.function} ({words})"
+                part = replace(part, what=words, places=(place,))
+            found.append(part)
+        return tuple(_together(found))[:_MOST_INSIDE]
+
+
+def _place(frame: Frame) -> RunPlace:
+    name = PurePath(frame.file.replace("\\", "/")).name
+    return RunPlace(name, frame.line, frame.function)
+
+
+def _share_near(numbers: Int64Array, others: Int64Array, reach: int) -> float:
+    """Of numbers, how many have one of the others within so many behind them, or before
+    them.
+    """
+    step = 1 if reach > 0 else -1
+    near = np.add.outer(numbers, np.arange(0, reach + step, step))
+    return float(np.isin(near, others).any(axis=1).mean()) if len(near) else 0.0
+
+
+def turns_of(sampled: Sampled) -> int:
+    """How often something came, by runs of samples."""
+    ends = sampled.at_us + sampled.us
+    apart = sampled.at_us[1:] - ends[:-1] > _BETWEEN_TURNS_US
+    return int(apart.sum()) + 1
+
+
+def _together(parts: Iterable[RunPart]) -> list[RunPart]:
+    """Parts of one name as one, the largest first."""
+    found: dict[tuple[str, str], RunPart] = {}
+    for part in parts:
+        key = part.kind, part.what
+        if key not in found:
+            found[key] = part
+            continue
+        one = found[key]
+        places = tuple(dict.fromkeys((*one.places, *part.places)))[:_MOST_PLACES]
+        turns = None
+        if one.turns is not None and part.turns is not None:
+            turns = max(one.turns, part.turns)
+        found[key] = replace(
+            one,
+            fraction=one.fraction + part.fraction,
+            seconds=one.seconds + part.seconds,
+            seen=one.seen + part.seen,
+            turns=turns,
+            places=places,
+        )
+    return sorted(found.values(), key=lambda part: -part.fraction)
+
+
+def _before(stacks: Stacks, sampled: Sampled) -> BeforeSteps:
+    """Imports, compiling, and all else."""
+    total = int(sampled.us.sum())
+    if not total:
+        return BeforeSteps(0.0, ())
+    names = {Work.IMPORTS: "imports", Work.COMPILE: "compiling"}
+    by_name: dict[str, list[int]] = {}
+    works = [one.work for one in stacks.frames]
+    for stack, us, seen in zip(
+        sampled.stack.tolist(), sampled.us.tolist(), sampled.seen.tolist(), strict=True
+    ):
+        does = {works[one] for one in stacks.frame[stack].tolist() if one != NOBODY}
+        name = next((names[one] for one in names if one in does), "other")
+        sums = by_name.setdefault(name, [0, 0])
+        sums[0] += us
+        sums[1] += seen
+    parts = [
+        RunPart(name, name, us / total, us / 1e6, None, seen)
+        for name, (us, seen) in by_name.items()
+    ]
+    return BeforeSteps(total / 1e6, tuple(sorted(parts, key=lambda one: -one.seconds)))

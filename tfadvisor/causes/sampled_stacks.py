@@ -1,0 +1,183 @@
+"""A program's main thread as samples saw it: when, for how long, in which calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from tfadvisor.timeline.names.stack_frames import (
+    Work,
+    bare,
+    is_of_program,
+    is_own,
+    work_of,
+)
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from tfadvisor.arrays import BoolArray, Int64Array
+    from tfadvisor.trace.samples import Samples
+
+BEFORE_US = 100_000
+"""So long before a profiler's window, and after it, it is being prepared or written."""
+_MOST_MISSED = 20
+"""Samples that may be missing before a gap is time of which nothing is known."""
+_DEEPEST = 250
+_MISREAD = 2
+WORKS = tuple(Work)
+NOBODY = -1
+"""The number of a frame or function that is not there."""
+
+
+class Frame(msgspec.Struct, frozen=True):
+    """One call of a stack."""
+
+    file: str
+    function: str
+    """Bare; "" outside of all functions."""
+    line: int
+    is_own: bool
+    """Whether it is of the program's own files."""
+    work: Work | None
+    """What a library's function does."""
+
+
+class Stacks(msgspec.Struct, frozen=True):
+    """The stacks of a program as tables. Shapes (stacks, deepest): outermost first,
+    NOBODY beyond the innermost.
+    """
+
+    frames: tuple[Frame, ...]
+    frame: Int64Array
+    """Numbers of frames."""
+    function: Int64Array
+    """The same without their lines: numbers of functions."""
+    depth: Int64Array
+    """How many frames each stack has."""
+
+    def of_frames(self, values: Iterable[Any]) -> npt.NDArray[Any]:
+        """One value for each frame, so that `frame` and NOBODY index it; 0 for
+        NOBODY.
+        """
+        return np.array([*values, 0])
+
+    def does(self, work: Work) -> npt.NDArray[np.bool_]:
+        """Of each stack whether any function in it is known to do this work."""
+        is_it = self.of_frames(one.work is work for one in self.frames) > 0
+        found: npt.NDArray[np.bool_] = is_it[self.frame].any(axis=1)
+        return found
+
+    def work_below(self, depth: int) -> Int64Array:
+        """Of each stack the work of the outermost function below a depth that is known
+        to do any: its number in WORKS, -1 for none. Shape (stacks,).
+        """
+        works = self.of_frames(
+            0 if one.work is None else WORKS.index(one.work) + 1 for one in self.frames
+        )
+        below = works[self.frame[:, depth + 1 :]]
+        first = (below > 0).argmax(axis=1)
+        return below[np.arange(len(below)), first] - 1
+
+
+class Sampled(msgspec.Struct, frozen=True):
+    """Samples of the main thread in the order of time, as runs of one stack each.
+    Shapes (runs,).
+    """
+
+    number: Int64Array
+    """Counts the runs of the whole recording, so that neighbours differ by one."""
+    at_us: Int64Array
+    """Since the recording began."""
+    us: Int64Array
+    """How long."""
+    seen: Int64Array
+    """Samples."""
+    stack: Int64Array
+    is_pause: BoolArray
+    """Whether it is much longer than one stack is met in a row elsewhere."""
+
+    def __len__(self) -> int:
+        return len(self.at_us)
+
+    def only(self, which: BoolArray) -> Sampled:
+        """Those of which it is true."""
+        return Sampled(
+            self.number[which],
+            self.at_us[which],
+            self.us[which],
+            self.seen[which],
+            self.stack[which],
+            self.is_pause[which],
+        )
+
+
+def stacks_of(samples: Samples) -> Stacks:
+    """Of all threads."""
+    frames = tuple(
+        Frame(
+            file,
+            bare(function),
+            line,
+            is_of_program(file),
+            work_of(file, function),
+        )
+        for file, function, line in samples.frames
+    )
+    functions: dict[tuple[str, str], int] = {}
+    of_frame = [
+        functions.setdefault((file, function), len(functions))
+        for file, function, _ in samples.frames
+    ]
+    calls = [_without_own(stack, frames) for stack in samples.stacks]
+    depth = np.array([len(one) for one in calls], np.int64)
+    table = np.full((len(calls), int(depth.max(initial=0)) + 2), NOBODY, np.int64)
+    for row, stack in enumerate(calls):
+        table[row, : len(stack)] = stack
+    numbers = np.array([*of_frame, NOBODY], np.int64)
+    return Stacks(frames, table, numbers[table], depth)
+
+
+def _without_own(stack: list[int], frames: tuple[Frame, ...]) -> list[int]:
+    """Up to where tfadvisor's own functions begin, at most so deep."""
+    own = (at for at, one in enumerate(stack) if is_own(frames[one].file))
+    return stack[: min(next(own, len(stack)), _DEEPEST)]
+
+
+def sampled_of(samples: Samples, thread: int = 0) -> Sampled:
+    """Of a thread, the main one by default. A sample stands for the time up to the next
+    one; where many are missing, only for its own.
+    """
+    rows = [one for one in samples.samples if one[1] == thread]
+    table = np.array(rows, np.int64).reshape(-1, 4)
+    at, _, stack, seen = table.T
+    every = max(samples.every_ns // 1000, 1)
+    end = max((samples.ended_ns - samples.began_ns) // 1000, int(at.max(initial=0)))
+    until = np.diff(at, append=end + every)
+    us = np.minimum(until, (seen + _MOST_MISSED) * every)
+    number = np.arange(len(at), dtype=np.int64)
+    return Sampled(number, at, us, seen, stack, np.zeros(len(at), np.bool_))
+
+
+def unrecorded(sampled: Sampled, samples: Samples) -> Sampled:
+    """Without what passed while a profiler was at work, or began or ended to be."""
+    away = np.ones(len(sampled), np.bool_)
+    for opened, closed in samples.recorded_ns:
+        begin = (opened - samples.began_ns) // 1000 - BEFORE_US
+        end = (closed - samples.began_ns) // 1000 + BEFORE_US
+        away &= (sampled.at_us < begin) | (sampled.at_us > end)
+    return sampled.only(away)
+
+
+def readable(stacks: Stacks, sampled: Sampled) -> Sampled:
+    """Without stacks that were read while they changed: they begin with another
+    function than most, and are met once.
+    """
+    if not len(sampled):
+        return sampled
+    outermost = stacks.function[sampled.stack, 0]
+    usual = np.bincount(outermost + 1, weights=sampled.us).argmax() - 1
+    return sampled.only((outermost == usual) | (sampled.seen > _MISREAD))

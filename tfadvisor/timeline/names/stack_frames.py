@@ -1,0 +1,114 @@
+"""Frames of a stack as samplers write them, by file with its folder and by function:
+whose they are, and what is done while one is open.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from functools import lru_cache
+
+from tfadvisor.timeline.names.classes import HostClass
+from tfadvisor.timeline.names.frames import frame_class, is_package_file
+
+_INSTALLED = re.compile(r"(?:site|dist)-packages/|[Ll]ib(?:64)?/python3|^<|/_?rs_plugins/")
+_GENERATED = "__autograph_generated_file"
+_OWN = re.compile(r"/tfadvisor(?:_\w+)?/|tfadvisor_\w*hook/")
+
+
+class Work(Enum):
+    """What a function of a library does for whoever calls it."""
+
+    IMPORTS = "imports"
+    COMPILE = "compile"
+    EVALUATION = "evaluation"
+    SAVING = "saving"
+    LOGGING = "logging"
+    INPUT = "input"
+    NEW_INPUT = "new input"
+    """It begins a pipeline anew, as each epoch does."""
+
+
+_WORKS = (
+    (Work.IMPORTS, r"<frozen importlib\._bootstrap>", r"_find_and_load"),
+    (Work.EVALUATION, r"keras/.*/(?:trainer|training\w*)\.py", r"evaluate"),
+    (Work.SAVING, r".*/(?:model_checkpoint|backup_and_restore)\.py", r"_?save\w*"),
+    (
+        Work.SAVING,
+        r".*/(?:\w*checkpoint\w*|_?npyio\w*|_?format_impl|saving_api|saving_lib"
+        r"|serialization|save|async_manager|h5_format|legacy_h5_format)\.py",
+        r"_?\w*sav\w*|write\w*|to_bytes|msgpack_serialize",
+    ),
+    (
+        Work.LOGGING,
+        r".*/(?:progbar|progbar_logger|summary_ops_v2|csv_logger|summary|io_utils)\.py"
+        r"|.*/callbacks/tensorboard\.py|.*/logging/__init__\.py"
+        r"|.*/(?:tqdm|wandb|mlflow|tensorboardX|clu|absl/logging)/.*",
+        r"\w+",
+    ),
+    (
+        Work.NEW_INPUT,
+        r".*/(?:iterator_ops|dataset_ops|epoch_iterator|input_lib)\.py",
+        r"__iter__|_create_iterator|_get_iterator|reset",
+    ),
+    (
+        Work.INPUT,
+        r".*/(?:iterator_ops|epoch_iterator|input_lib|\w*data_?loader\w*"
+        r"|\w*data_adapter\w*|dataset_iterator|dataset_utils)\.py",
+        r"__next__|_?next\w*|get_next\w*|_enumerate_iterator|enumerate_epoch",
+    ),
+)
+"""The first that holds of a library's file and function."""
+_TABLE = tuple(
+    (work, re.compile(files), re.compile(functions))
+    for work, files, functions in _WORKS
+)
+_LOOKS_UP = frozenset({"_maybe_define_function", "trace_function"})
+"""Of TensorFlow: they compile where nothing is found, and look first in every call."""
+_TRAINING_LOOPS = re.compile(r".*keras/.*/(?:trainer|training\w*)\.py:fit")
+
+
+def bare(function: str) -> str:
+    """`Trainer.fit` -> `fit`; what Python calls code outside of all functions has "".
+
+    A function inside of another is named by itself.
+    """
+    name = function.rpartition(".")[2]
+    return "" if name == "<module>" else name
+
+
+@lru_cache(maxsize=1 << 14)
+def is_of_program(file: str) -> bool:
+    """Whether a file is the program's own, and no library's."""
+    path = file.replace("\\", "/")
+    if _INSTALLED.search(path) or _GENERATED in path or is_own(path):
+        return False
+    return "/" in path or not is_package_file(path)
+
+
+def is_own(file: str) -> bool:
+    """Whether a file is what tfadvisor itself runs inside of the program."""
+    return _OWN.search(file) is not None and "tfadvisor_" in file
+
+
+@lru_cache(maxsize=1 << 14)
+def work_of(file: str, function: str) -> Work | None:
+    """What a library's function does; None for one that no row knows, and for the
+    program's own.
+    """
+    if is_of_program(file):
+        return None
+    path, name = file.replace("\\", "/"), bare(function)
+    for work, files, functions in _TABLE:
+        if functions.fullmatch(name) and files.search(path):
+            return work
+    frame = f"${path.rpartition('/')[2]}:1 {name}"
+    if name not in _LOOKS_UP and frame_class(frame) is HostClass.COMPILE:
+        return Work.COMPILE
+    return None
+
+
+def loops_over_steps(file: str, function: str) -> bool:
+    """Whether a library's function is a training loop."""
+    path = f"{file}:{bare(function)}".replace("\\", "/")
+    return _TRAINING_LOOPS.fullmatch(path) is not None
