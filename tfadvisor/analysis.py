@@ -17,7 +17,7 @@ from tfadvisor.advice.findings import CaptureNote, Finding, Location, Tried, Ver
 from tfadvisor.advice.judging.judge_rules import Fired, run_rules
 from tfadvisor.advice.loading.catalogue import Catalogue, load_catalogue
 from tfadvisor.advice.measured import Measured
-from tfadvisor.causes import ProgramSource
+from tfadvisor.causes import NoAccount, ProgramSource, RunAccount, account_of
 from tfadvisor.errors import TraceError
 from tfadvisor.files import replace_file
 from tfadvisor.metrics.registry import Metrics, Settings, measure
@@ -52,6 +52,7 @@ from tfadvisor.trace.runs import (
     without_duplicates,
 )
 from tfadvisor.trace.samples import Samples, read_samples
+from tfadvisor.units import duration
 
 if TYPE_CHECKING:
     from tfadvisor.report import PageData
@@ -372,12 +373,14 @@ def _report(
         tried = _tried_before(window.summary, options.ledger)
     except TraceError as error:
         unread = (CaptureNote("ledger", str(error), "", ""),)
+    account, no_account = _account(samples, step_ms_of(window.summary))
     evidence = Evidence(
         ignored=options.ignored,
         tried=tried,
         places=places,
         corrections=beside.corrections,
-        between_turns=beside.between_turns,
+        account=account,
+        account_absent=no_account,
         measured=options.measured,
     )
     report = assemble(
@@ -388,7 +391,42 @@ def _report(
         evidence,
         window.source,
     )
-    return replace(report, capture=(*beside.notes, *unread, *report.capture))
+    notes = (*beside.notes, *_other_steps(report), *unread)
+    return replace(report, capture=(*notes, *report.capture))
+
+
+def _account(
+    samples: Samples | None, step_ms: float
+) -> tuple[RunAccount | None, str]:
+    """Of the whole program, or why there is none."""
+    if samples is None:
+        return None, (
+            "a trace alone shows its own window: epochs, evaluation and saves around it "
+            "are seen by `tfadvisor run`"
+        )
+    try:
+        return account_of(samples, step_ms), ""
+    except NoAccount as error:
+        return None, str(error)
+
+
+_ALIKE = 0.2
+"""Steps inside and outside of the window that differ by more are not the same."""
+
+
+def _other_steps(report: Report) -> tuple[CaptureNote, ...]:
+    """Which step is which, where those of the window are not like those around it."""
+    account, times = report.run_account, report.steps.time_ms
+    if account is None or account.step_ms is None or times is None:
+        return ()
+    if abs(account.step_ms / times.median - 1) <= _ALIKE:
+        return ()
+    text = (
+        f"A step takes {duration(times.median)} in the recorded window, and "
+        f"{duration(account.step_ms)} while nothing is recorded: shares and findings "
+        "about the step are of the former, where the run goes is of the latter."
+    )
+    return (CaptureNote("other-steps", text, "", ""),)
 
 
 def _report_of_both(

@@ -9,10 +9,8 @@ import msgspec
 
 from tfadvisor.advice.findings import Location, Tried
 from tfadvisor.advice.measured import Measured
-from tfadvisor.units import percent
-
-LARGE_BETWEEN = 0.1
-"""Of the program's time: less is said by samples alone."""
+from tfadvisor.advice.outside import Outside, outside_of
+from tfadvisor.causes import RunAccount
 
 
 class Correction(msgspec.Struct, frozen=True):
@@ -38,23 +36,6 @@ class Correction(msgspec.Struct, frozen=True):
         return (file, function) == (self.file, self.function)
 
 
-class BetweenTurns(msgspec.Struct, frozen=True):
-    """What passes in no step, but between turns of the loop around them."""
-
-    share: float
-    """Of the program's time, 0..1."""
-    loop: str
-    """As `the loop at train.py:12`."""
-    how: str
-    """How that was seen, in a sentence."""
-    seen: str
-    """In how many samples, or in which time."""
-    places: tuple[Location, ...]
-    """The costliest first."""
-    proof: str
-    """shown by samples, or measured by a clock."""
-
-
 class Evidence(msgspec.Struct, frozen=True):
     """All of it."""
 
@@ -68,28 +49,22 @@ class Evidence(msgspec.Struct, frozen=True):
     """Where in the program, by a rule's id, from another window of the same run."""
     corrections: tuple[Correction, ...] = ()
     """Where recording changed what it recorded."""
-    between_turns: BetweenTurns | None = None
-    """None where nothing of it is known."""
+    account: RunAccount | None = None
+    """Where the time of the whole run goes; None where that is not known."""
+    account_absent: str = ""
+    """Why it is not."""
     measured: Measured | None = None
     """What parts of the program cost, by experiment; None where none was made."""
 
     @property
-    def outside(self) -> BetweenTurns | None:
-        """What passes in no step: by the clock where it was taken, with the lines that
-        samples have named; else by samples.
-        """
-        measured, sampled = self.measured, self.between_turns
-        if measured is None or measured.between < LARGE_BETWEEN:
-            return sampled
-        return BetweenTurns(
-            share=measured.between,
-            loop=f"the loop at {measured.loop}",
-            how="By the program's clock, without the profiler, which waits for the "
-            "devices before and behind.",
-            seen=percent(measured.between),
-            places=sampled.places if sampled is not None else (),
-            proof="measured",
-        )
+    def steps_of_run(self) -> float:
+        """The share of the run that is steps; 1 for unknown."""
+        return 1.0 if self.account is None else self.account.steps
+
+    @property
+    def outside(self) -> tuple[Outside, ...]:
+        """What is no step of the run, the largest first."""
+        return outside_of(self.account, self.measured)
 
     def won(self, rule: str) -> Tried | None:
         """A fix of the rule's finding that was measured to help; None without one."""

@@ -16,10 +16,13 @@ class Verdict(msgspec.Struct, frozen=True):
 
     bottleneck: str
     """What costs most: input, host, launch, compile, transfer, collective, imbalance,
-    memory, compute, none or unknown.
+    memory, compute, outside, none or unknown. Outside the steps lies what is no step
+    of the run.
     """
     fraction: float
-    """Its share of step time, 0..1."""
+    """Its share of step time; of the run where the report's account names it first,
+    0..1.
+    """
     healthy: bool
     """Whether nothing costs enough to act on."""
     summary: str

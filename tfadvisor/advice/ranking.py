@@ -14,14 +14,13 @@ from itertools import permutations
 import msgspec
 from msgspec.structs import replace
 
-from tfadvisor.advice.evidence import NOTHING_MORE, BetweenTurns, Evidence
+from tfadvisor.advice.evidence import NOTHING_MORE, Evidence
 from tfadvisor.advice.findings import (
     SURE,
     UNSURE,
     Broken,
     CaptureNote,
     Finding,
-    Fix,
     Location,
     NotApplicable,
     Plan,
@@ -36,9 +35,9 @@ from tfadvisor.advice.judging.judge_rules import Fired, broken_by
 from tfadvisor.advice.judging.judged import Judged, is_few, is_guessed
 from tfadvisor.advice.loading.rule import Rule
 from tfadvisor.advice.measured import Measured, bounded, measured_finding
+from tfadvisor.advice.outside import OUTSIDE
 from tfadvisor.advice.savings import LARGE, Calibration, Foreseen, foresee, plan_of
 from tfadvisor.metrics.registry import Metrics
-from tfadvisor.units import percent
 from tfadvisor.vocabulary import Severity
 
 _SIZES = (
@@ -50,7 +49,6 @@ _SIZES = (
 """Shares of step time from which what could be saved is critical, high, medium or low.
 20% is where XProf calls a run highly input-bound, 10% is the launch gap that
 TensorFlow's guide calls worth fixing, 3% is where XProf starts to warn."""
-BETWEEN_TURNS = "between-turns"
 _PLACE = re.compile(r"^(?P<function>.*) \((?P<file>[^()]+):(?P<line>\d{1,9})\)$")
 _LINE = re.compile(r"^(?P<function>)(?P<file>[^()\s]+\.py):(?P<line>\d{1,9})$")
 """Of a script, outside of all functions: `train.py:42`, but not the op
@@ -94,7 +92,7 @@ def ranked(
         except Exception as error:
             broken.append(broken_by(one.judged.rule, error))
     led = _with_measured(_led_by(cause, findings, metrics), evidence.measured)
-    placed = _with_between_turns(led, evidence.outside)
+    placed = _with_outside(led, evidence)
     return Ranking(
         findings=placed,
         plan=plan_of(placed),
@@ -241,16 +239,19 @@ def severity_of(size: float) -> Severity:
     return Severity.INFO
 
 
-def _severity(one: Judged, won: Tried | None = None) -> Severity:
-    """By size alone: how sure it is stands beside it. What only a document or nothing
-    yet vouches for has a ceiling, unless it was measured on this program.
+def _severity(
+    one: Judged, won: Tried | None = None, steps_of_run: float = 1.0
+) -> Severity:
+    """By its share of the run alone: how sure it is stands beside it. What only a
+    document or nothing yet vouches for has a ceiling, unless it was measured on this
+    program.
     """
     if won is not None:
-        return severity_of(won.high)
+        return severity_of(won.high * steps_of_run)
     rule = one.rule
     if rule.severity is not None:
         return _lower(rule.severity, Severity.LOW) if rule.is_preview else rule.severity
-    reached = severity_of(one.own.high)
+    reached = severity_of(one.own.high * steps_of_run)
     if one.is_capped and rule.at_most is not None:
         reached = _lower(reached, rule.at_most.severity)
     if rule.is_likely or rule.is_preview:
@@ -280,7 +281,7 @@ def _finding(found: Foreseen, metrics: Metrics, evidence: Evidence) -> Finding:
     return Finding(
         rule_id=rule.id,
         category=rule.category,
-        severity=_severity(one, won),
+        severity=_severity(one, won, evidence.steps_of_run),
         title=fill(rule.title, metrics),
         summary=f"{fill(rule.summary, metrics)} {one.left_out}".rstrip(),
         evidence=tuple(seen for seen in evidence_of if seen is not None),
@@ -377,45 +378,23 @@ def _by_saving(one: Finding) -> tuple[bool, float, bool, float]:
     return one.is_question, -round(one.saves, 1), one.proof != "measured", -one.saves
 
 
-# What passes in no step.
+# What is no step.
 
 
-def _with_between_turns(
-    findings: tuple[Finding, ...], between: BetweenTurns | None
+def _with_outside(
+    findings: tuple[Finding, ...], evidence: Evidence
 ) -> tuple[Finding, ...]:
-    """Before what is smaller than it."""
-    if between is None:
-        return findings
-    found = between_turns(between)
-    rows = (row for row, one in enumerate(findings) if one.size < between.share)
-    at = next(rows, len(findings))
-    return (*findings[:at], found, *findings[at:])
+    """Each before what takes a smaller share of the run."""
+    placed = list(findings)
+    for one in evidence.outside:
+        found = one.finding(severity_of(one.share))
+        sizes = [_of_run(other, evidence) for other in placed]
+        at = next((row for row, size in enumerate(sizes) if size < one.share), None)
+        placed.insert(len(placed) if at is None else at, found)
+    return tuple(placed)
 
 
-def between_turns(found: BetweenTurns) -> Finding:
-    """What passes between turns of the loop as a finding; it is in no step."""
-    share = percent(found.share)
-    return Finding(
-        rule_id=BETWEEN_TURNS,
-        category="host",
-        severity=severity_of(found.share),
-        title=f"{share} of the time passes between turns of {found.loop}",
-        summary=f"{found.how} That is in no step, so no other share counts it.",
-        evidence=(Seen(None, "between turns of the loop", found.seen, "text"),),
-        saving=None,
-        fixes=(
-            Fix(
-                kind="code",
-                do="Do it less often, or with less data.",
-                snippet="",
-                env={},
-                valid_for="",
-                side_effect="what it tells or keeps comes less often",
-            ),
-        ),
-        locations=found.places,
-        source=(),
-        caveat="",
-        proof=found.proof,
-        takes=found.share,
-    )
+def _of_run(one: Finding, evidence: Evidence) -> float:
+    if one.rule_id == OUTSIDE:
+        return one.takes or 0.0
+    return one.size * evidence.steps_of_run

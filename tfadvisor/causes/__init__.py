@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from tfadvisor.causes.account import RunAccount, RunPart, RunPlace
     from tfadvisor.causes.cause import OPS_ONE_BY_ONE, Cause, Done
     from tfadvisor.causes.of_activities import causes_of
+    from tfadvisor.causes.of_samples import NoAccount, account_of
     from tfadvisor.causes.program_source import ProgramSource
 else:
     from tfadvisor.face import face
@@ -17,9 +19,25 @@ else:
             "OPS_ONE_BY_ONE": "cause",
             "Cause": "cause",
             "Done": "cause",
+            "NoAccount": "of_samples",
             "ProgramSource": "program_source",
+            "RunAccount": "account",
+            "RunPart": "account",
+            "RunPlace": "account",
+            "account_of": "of_samples",
             "causes_of": "of_activities",
         },
     )
 
-__all__ = ["OPS_ONE_BY_ONE", "Cause", "Done", "ProgramSource", "causes_of"]
+__all__ = [
+    "OPS_ONE_BY_ONE",
+    "Cause",
+    "Done",
+    "NoAccount",
+    "ProgramSource",
+    "RunAccount",
+    "RunPart",
+    "RunPlace",
+    "account_of",
+    "causes_of",
+]

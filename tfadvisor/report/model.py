@@ -19,7 +19,7 @@ from tfadvisor.advice.findings import (
     Plan,
     Verdict,
 )
-from tfadvisor.causes import Cause
+from tfadvisor.causes import Cause, RunAccount
 from tfadvisor.printable import plain
 from tfadvisor.vocabulary import Better, Scatter, Severity
 
@@ -439,6 +439,10 @@ class Report(msgspec.Struct, frozen=True):
     """The recorded machines; absent where nothing was counted beside the trace."""
     plan: Plan | msgspec.UnsetType = msgspec.UNSET
     """The findings together; absent unless two or more save something."""
+    run_account: RunAccount | None = None
+    """Where the time of the whole run goes, since its first step."""
+    run_account_absent: str | None = None
+    """Why that is not known; None where it is."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON, `schema_version` first. Numbers are finite."""

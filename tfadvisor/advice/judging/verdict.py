@@ -45,8 +45,6 @@ class Seen(msgspec.Struct, frozen=True):
     """What runs in most of the idle time: `most of it during poll.`"""
     largest: str | None = None
     """What computes most: `the line train.py:42 takes 30% of the step`."""
-    between_turns: Finding | None = None
-    """What passes in no step."""
 
 
 def verdict_of(
@@ -60,7 +58,7 @@ def verdict_of(
     measured = list(filter(is_measured_part, findings))
     by_trace = list(filterfalse(is_measured_part, findings))
     traced = _by_trace(cause, breakdown, metrics, by_trace, seen)
-    return _beside_turns(_by_experiment(traced, measured), seen.between_turns)
+    return _by_experiment(traced, measured)
 
 
 def _by_trace(
@@ -97,14 +95,6 @@ def _by_experiment(verdict: Verdict, measured: Sequence[Finding]) -> Verdict:
 
     by_trace = "" if verdict.healthy else f" By the trace: {verdict.summary}"
     summary = f"{first.title}.{by_trace}"
-    return Verdict(verdict.bottleneck, verdict.fraction, False, summary)
-
-
-def _beside_turns(verdict: Verdict, outside: Finding | None) -> Verdict:
-    """What passes in no step leaves no run healthy."""
-    if not verdict.healthy or outside is None or (outside.takes or 0.0) < LARGE:
-        return verdict
-    summary = f"{outside.title}. {verdict.summary}"
     return Verdict(verdict.bottleneck, verdict.fraction, False, summary)
 
 

@@ -14,7 +14,8 @@ from tfadvisor.advice.judging.cause import Cause, cause_of
 from tfadvisor.advice.judging.judge_rules import Fired
 from tfadvisor.advice.judging.verdict import Seen, verdict_of
 from tfadvisor.advice.loading.catalogue import Catalogue
-from tfadvisor.advice.ranking import BETWEEN_TURNS, Ranking, ranked
+from tfadvisor.advice.outside import OUTSIDE, of_the_run
+from tfadvisor.advice.ranking import Ranking, ranked
 from tfadvisor.advice.savings import calibration
 from tfadvisor.arrays import median, percentile
 from tfadvisor.causes import ProgramSource
@@ -71,7 +72,9 @@ def assemble(
         run=_run_info(run),
         steps=steps_info(run, told_hosts(run, metrics)),
         breakdown=breakdown,
-        verdict=_verdict(cause, breakdown, metrics, ranking, run, attributed),
+        verdict=_verdict(
+            cause, breakdown, metrics, ranking, run, attributed, evidence
+        ),
         metrics={
             name: MetricValue(
                 one.value,
@@ -94,6 +97,8 @@ def assemble(
         speed_of_light_absent=no_light or None,
         machines=machine_infos(run) or msgspec.UNSET,
         plan=ranking.plan or msgspec.UNSET,
+        run_account=evidence.account,
+        run_account_absent=evidence.account_absent or None,
     )
 
 
@@ -104,20 +109,17 @@ def _verdict(
     ranking: Ranking,
     run: RunSummary,
     attributed: Sequence[ClassTime],
+    evidence: Evidence,
 ) -> Verdict:
     """It rests on what the trace shows, and on no question."""
     findings = ranking.findings
     in_steps = [
-        one for one in findings if one.bears_verdict and one.rule_id != BETWEEN_TURNS
+        one for one in findings if one.bears_verdict and one.rule_id != OUTSIDE
     ]
     largest = _asked(findings) or _twice(metrics) or _largest(run, breakdown["compute"])
-    outside = (one for one in findings if one.rule_id == BETWEEN_TURNS)
-    seen = Seen(
-        _idle_in(attributed),
-        largest,
-        next(outside, None),
-    )
-    return verdict_of(cause, breakdown, metrics, in_steps, seen)
+    seen = Seen(_idle_in(attributed), largest)
+    of_steps = verdict_of(cause, breakdown, metrics, in_steps, seen)
+    return of_the_run(of_steps, evidence.account, evidence.outside)
 
 
 def _about_the_capture(findings: Sequence[Finding]) -> Iterator[CaptureNote]:

@@ -8,6 +8,7 @@ from tfadvisor.advice.findings import Finding, Fix
 from tfadvisor.printable import cut, one_line, printable
 from tfadvisor.report.light import LIGHT, light_line
 from tfadvisor.report.model import Report
+from tfadvisor.report.run_words import run_words
 from tfadvisor.report.wording import (
     advice,
     fitted,
@@ -61,6 +62,7 @@ def _head(report: Report) -> list[str]:
     lines = [
         f"{verdict_name(report)}: {_cut(report.verdict.summary)}",
         f"run: {_cut(run_line(report))}",
+        *_run(report),
         f"steps: {_cut(steps_line(report))}",
         f"step time: {', '.join(classes)}",
     ]
@@ -73,6 +75,11 @@ def _head(report: Report) -> list[str]:
     if report.capture:
         lines.append(f"about this trace: {_cut(report.capture[0].note)}")
     return lines
+
+
+def _run(report: Report) -> list[str]:
+    words = run_words(report)
+    return [f"where the run goes: {_cut(words)}"] if words else []
 
 
 def _rest(

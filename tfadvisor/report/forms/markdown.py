@@ -12,6 +12,13 @@ from tfadvisor.printable import in_markdown, printable
 from tfadvisor.report.about import about_lines
 from tfadvisor.report.light import LIGHT, light_line, light_rows
 from tfadvisor.report.model import Report
+from tfadvisor.report.run_words import (
+    RUN,
+    before_words,
+    run_rows,
+    run_words,
+    unknown_words,
+)
 from tfadvisor.report.wording import (
     advice,
     evidence_words,
@@ -38,7 +45,8 @@ _ACTIVITIES = 8
 def as_markdown(report: Report) -> str:
     """GitHub-flavoured; everything from the trace is escaped."""
     found = advice(report)
-    lines = [*_head(report), *_classes(report), *_activities(report), *_light(report)]
+    lines = [*_head(report), *_run(report), *_classes(report)]
+    lines += [*_activities(report), *_light(report)]
     if not found:
         lines += [nothing_to_change(report), ""]
     lines += _findings(found, first=1)
@@ -62,6 +70,24 @@ def _head(report: Report) -> list[str]:
         in_markdown(steps_line(report)),
         "",
     ]
+
+
+def _run(report: Report) -> list[str]:
+    """Where the time of the whole program goes."""
+    rows = run_rows(report)
+    if not rows:
+        return []
+    before = before_words(report)
+    lines = [f"### {RUN}", "", in_markdown(f"{run_words(report)}."), ""]
+    lines += [in_markdown(f"{before}."), ""] if before else []
+    lines += ["| part | share | time | turns | where |", "|---|---:|---:|---:|---|"]
+    for one in rows:
+        indent = "&nbsp;&nbsp;" * one.depth
+        what, where = in_markdown(one.what), in_markdown(one.where)
+        lines.append(
+            f"| {indent}{what} | {one.share} | {one.time} | {one.turns} | {where} |"
+        )
+    return [*lines, ""]
 
 
 def _classes(report: Report) -> list[str]:
@@ -133,7 +159,7 @@ def _plan(report: Report) -> list[str]:
 
 
 def _capture(report: Report) -> list[str]:
-    about = about_lines(report)
+    about = [*filter(None, [unknown_words(report)]), *about_lines(report)]
     if not report.capture and not about:
         return []
     lines = ["### About this trace", ""]

@@ -16,6 +16,13 @@ from tfadvisor.report.about import about_lines
 from tfadvisor.report.forms.op_table import op_table
 from tfadvisor.report.light import LIGHT, light_line, light_rows
 from tfadvisor.report.model import ActivityTime, PlacedTime, Report
+from tfadvisor.report.run_words import (
+    RUN,
+    before_words,
+    run_rows,
+    run_words,
+    unknown_words,
+)
 from tfadvisor.report.wording import (
     advice,
     bar_note,
@@ -71,7 +78,7 @@ def as_text(
     """The report as text. details: every finding, fix, metric and step."""
     page = TextPage(screen)
 
-    _head(page, report)
+    _head(page, report, details)
     _bar_of_classes(page, report, ascii_only=screen.ascii_only)
     if details:
         _whole_tree(page, report)
@@ -105,10 +112,16 @@ def _tables(page: TextPage, report: Report) -> None:
 # What the run is, and what costs most.
 
 
-def _head(page: TextPage, report: Report) -> None:
+def _head(page: TextPage, report: Report, details: bool) -> None:
+    """The whole program comes before its step."""
     page.line((run_line(report), TITLE))
+    if words := run_words(report):
+        page.hanging("", words, 0, 2)
+        page.hanging("", (before_words(report), DIM), 0, 2)
     page.line((steps_line(report), DIM))
     page.line()
+    if details:
+        _run(page, report)
 
     name = f" {verdict_name(report)} "
     margin = len(name) + 2
@@ -119,6 +132,15 @@ def _head(page: TextPage, report: Report) -> None:
     for other in others:
         page.line(" " * margin + other)
     page.line()
+
+
+def _run(page: TextPage, report: Report) -> None:
+    rows = [
+        (one.share, one.time, one.turns, f"{'  ' * one.depth}{one.what}", one.where)
+        for one in run_rows(report)
+    ]
+    if rows:
+        page.table(RUN, [("share", "time", "turns", "what", "where"), *rows], left=(3, 4))
 
 
 def _verdict_style(verdict: Verdict) -> str:
@@ -453,7 +475,7 @@ def _capture(
     report: Report,
     details: bool,
 ) -> None:
-    about = about_lines(report)
+    about = [*filter(None, [unknown_words(report)]), *about_lines(report)]
     if not report.capture and not about:
         return
 

@@ -1,0 +1,194 @@
+"""Accounts of programs on paper, of which it is known where their time goes."""
+
+from __future__ import annotations
+
+import pytest
+from support.stacks import sampled
+
+from tfadvisor.causes import NoAccount, RunAccount, RunPart, account_of
+from tfadvisor.causes.account import FIRST_BATCH
+
+MAIN = "train.py:<module>:90 train.py:main"
+ASKS = "tensorflow/data/ops/iterator_ops.py:__next__:826"
+BEGINS = "tensorflow/data/ops/iterator_ops.py:_create_iterator:748"
+RUNS = "tensorflow/eager/execute.py:quick_execute:53"
+TURN = [(f"{MAIN}:41 {ASKS}", 1), (f"{MAIN}:42 {RUNS}", 3), (f"{MAIN}:43", 1)]
+"""Line 41 asks for a batch, 42 is the step, 43 reads its loss: 50 ms."""
+STEP_MS = 50.0
+
+
+def part(account: RunAccount, what: str) -> RunPart:
+    return next(one for one in account.parts if one.what == what)
+
+
+def shares(account: RunAccount) -> dict[str, float]:
+    return {one.what: pytest.approx(one.fraction, abs=0.005) for one in account.parts}
+
+
+def test_a_loop_alone_is_steps() -> None:
+    """40 turns of 5 samples are 2 s, all of it steps."""
+    account = account_of(sampled(40 * TURN), STEP_MS)
+
+    assert [(one.what, one.fraction) for one in account.parts] == [("steps", 1.0)]
+    assert account.steps == 1.0
+    assert account.seconds == pytest.approx(2.0)
+
+
+def test_what_runs_between_epochs_is_named_by_the_programs_function() -> None:
+    """Each of 4 epochs: 20 turns, 100 samples, then 25 in evaluate, called at line 45:
+    100 of 500 samples, 4 times 250 ms.
+    """
+    evaluate = [(f"{MAIN}:45 eval.py:evaluate:{7 + turn % 2}", 1) for turn in range(25)]
+    account = account_of(sampled(4 * (20 * TURN + evaluate)), STEP_MS)
+
+    assert shares(account) == {"steps": 0.8, "evaluate": 0.2}
+    found = part(account, "evaluate")
+    assert (found.kind, found.turns, found.seen) == ("other", 4, 100)
+    assert found.seconds == pytest.approx(1.0)
+    assert [(one.file, one.line, one.function) for one in found.places] == [
+        ("train.py", 45, "main")
+    ]
+
+
+def test_what_runs_inside_of_the_loop_now_and_then_is_told_apart() -> None:
+    """Every 10 turns of 5 samples, 25 in line 44, which is in the loop itself."""
+    saves = [(f"{MAIN}:44 keep.py:keep:5", 25)]
+    account = account_of(sampled(8 * (10 * TURN + saves)), STEP_MS)
+
+    assert shares(account) == {"steps": 2 / 3, "keep": 1 / 3}
+    assert part(account, "keep").turns == 8
+
+
+@pytest.mark.parametrize(
+    ("calls", "what", "kind"),
+    [
+        ("tensorflow/checkpoint/checkpoint_management.py:save:9", "saving", "saving"),
+        ("keras/trainers/trainer.py:evaluate:9", "evaluation", "evaluation"),
+        ("keras/callbacks/tensorboard.py:on_epoch_end:9", "logging", "logging"),
+    ],
+)
+def test_a_part_is_named_by_what_a_library_does_inside(
+    calls: str, what: str, kind: str
+) -> None:
+    """The program calls it `step`, which says nothing. 25 of 125 samples."""
+    script = 4 * (20 * TURN + [(f"{MAIN}:45 train.py:step:5 {calls}", 25)])
+    account = account_of(sampled(script), STEP_MS)
+
+    assert shares(account) == {"steps": 0.8, what: 0.2}
+    assert part(account, what).kind == kind
+
+
+def test_a_users_name_is_no_evidence() -> None:
+    """A function called save_checkpoint in which no library saves."""
+    script = 4 * (20 * TURN + [(f"{MAIN}:45 train.py:save_checkpoint:5", 25)])
+    account = account_of(sampled(script), STEP_MS)
+
+    assert part(account, "save_checkpoint").kind == "other"
+
+
+def test_the_first_batch_of_each_epoch_is_no_step() -> None:
+    """The iterator is made anew, then its first batch takes 100 samples, as long as the
+    20 turns behind it; those ask for theirs within 10 ms.
+    """
+    refill = [(f"{MAIN}:41 {BEGINS}", 1), (f"{MAIN}:41 {ASKS}", 99)]
+    account = account_of(sampled(4 * (refill + 20 * TURN)), STEP_MS)
+
+    assert shares(account) == {"steps": 0.5, FIRST_BATCH: 0.5}
+    found = part(account, FIRST_BATCH)
+    assert (found.kind, found.turns) == ("input", 4)
+    assert found.places[0].line == 41
+
+
+def test_a_first_batch_that_waits_in_the_step_itself_is_told_apart() -> None:
+    """Keras asks for batches inside of its compiled function. Turns of 5 samples are in
+    it for 4, then in a callback for 1; of each epoch 80 samples are one call.
+    """
+    fit = "train.py:<module>:46 keras/backend/trainer.py:fit"
+    begins = (f"{fit}:397 keras/trainers/epoch_iterator.py:__iter__:111 {BEGINS}", 1)
+    turn = [(f"{fit}:399 {RUNS}", 4), (f"{fit}:400 keras/callbacks/callback.py:on:1", 1)]
+    epoch = [begins, (f"{fit}:399 {RUNS}", 80), *turn[1:], *19 * turn]
+    account = account_of(sampled(6 * epoch), STEP_MS)
+
+    assert account.steps == pytest.approx(96 / 177, abs=0.02)
+    found = part(account, "first step of each epoch")
+    assert found.fraction == pytest.approx(80 / 177, abs=0.02)
+    assert found.places[0].line == 46
+
+
+def test_compiling_inside_of_the_steps_line_is_no_step() -> None:
+    """50 samples of 250 trace the function that line 42 calls anew."""
+    compiles = "tensorflow/framework/func_graph.py:func_graph_from_py_func:9"
+    script = [*20 * TURN, (f"{MAIN}:42 {compiles}", 50), *20 * TURN]
+    account = account_of(sampled(script), STEP_MS)
+
+    assert shares(account) == {"steps": 0.8, "compiling": 0.2}
+    assert part(account, "compiling").turns == 1
+
+
+def test_what_is_seen_once_is_not_dropped() -> None:
+    """One sample of 201 is in the save: 0.5%."""
+    saves = (f"{MAIN}:45 tensorflow/checkpoint/checkpoint_management.py:save:9", 1)
+    account = account_of(sampled([*20 * TURN, saves, *20 * TURN]), STEP_MS)
+
+    found = part(account, "saving")
+    assert (found.seen, found.turns) == (1, 1)
+    assert found.fraction == pytest.approx(1 / 201)
+
+
+def test_imports_and_compiling_before_the_first_step_have_a_line_of_their_own() -> None:
+    """300 samples before the first step: 200 import, 70 trace, 30 do something else."""
+    imports = ("train.py:<module>:1 <frozen importlib._bootstrap>:_find_and_load:9", 200)
+    traces = (f"{MAIN}:42 tensorflow/framework/func_graph.py:from_func_graph:9", 70)
+    builds = ("train.py:<module>:12", 30)
+    account = account_of(
+        sampled([imports, builds, traces, *40 * TURN], first_step=300), STEP_MS
+    )
+
+    assert shares(account) == {"steps": 1.0}
+    assert account.before.seconds == pytest.approx(3.0)
+    assert [(one.what, round(one.seconds, 1)) for one in account.before.parts] == [
+        ("imports", 2.0),
+        ("compiling", 0.7),
+        ("other", 0.3),
+    ]
+
+
+def test_what_passes_while_a_profiler_works_is_left_out() -> None:
+    """Of 400 samples 100 lie in the window, and 10 before and behind it, in which it is
+    prepared and written: 280 or so are left.
+    """
+    account = account_of(sampled(80 * TURN, recorded=[(100, 200)]), STEP_MS)
+
+    assert account.seconds == pytest.approx(2.8, abs=0.05)
+    assert account.left_out == pytest.approx(1.2, abs=0.05)
+
+
+def test_a_named_loop_is_believed_where_evaluation_takes_more_than_the_steps() -> None:
+    """Both go round; the recorder counted rounds in main."""
+    loop = "train.py:<module>:90 eval.py:evaluate"
+    evaluate = 40 * [(f"{loop}:7 {RUNS}", 1), (f"{loop}:8", 1)]
+    script = 3 * (10 * TURN + evaluate)
+
+    account = account_of(
+        sampled(script, loop=("/home/me/train.py", "main", 40, 43)), STEP_MS
+    )
+
+    assert shares(account) == {"steps": 50 / 130, "evaluate": 80 / 130}
+
+
+def test_too_few_samples_say_nothing() -> None:
+    with pytest.raises(NoAccount, match="only 50 samples"):
+        account_of(sampled(10 * TURN), STEP_MS)
+
+
+def test_samples_that_are_missing_say_why() -> None:
+    with pytest.raises(NoAccount, match="ptrace is not allowed"):
+        account_of(sampled([], why="ptrace is not allowed"), STEP_MS)
+
+
+def test_stacks_that_were_read_while_they_changed_count_as_nothing() -> None:
+    """A stack that begins elsewhere, once in 201 samples."""
+    torn = ("tensorflow/framework/ops.py:device:3", 1)
+    account = account_of(sampled([*20 * TURN, torn, *20 * TURN]), STEP_MS)
+
+    assert shares(account) == {"steps": 1.0}

@@ -1,0 +1,185 @@
+"""What of a run is no step: by samples of the whole program, else by a clock around its
+loop. Each part is a finding as large as its share of the run.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from tfadvisor.advice.findings import Evidence, Finding, Fix, Location, Verdict
+from tfadvisor.advice.measured import Measured
+from tfadvisor.causes import RunAccount, RunPart
+from tfadvisor.units import duration, percent
+from tfadvisor.vocabulary import Severity
+
+OUTSIDE = "outside-the-steps"
+"""The id of all these findings."""
+LARGE_OUTSIDE = 0.1
+"""Of the run: from here on a run is not healthy, whatever its steps are."""
+_WORTH_A_FINDING = 0.03
+_NAMES_THE_RUN = 0.15
+_COMPILES = 0.3
+"""Of a part's time."""
+
+
+class Outside(msgspec.Struct, frozen=True):
+    """A part of a run that is no step."""
+
+    share: float
+    """Of the run, 0..1."""
+    title: str
+    how: str
+    """How that is known, in a sentence."""
+    seen: str
+    category: str
+    places: tuple[Location, ...]
+    proof: str
+    """shown by samples, or measured by a clock."""
+    fix: Fix | None
+
+    def finding(self, severity: Severity) -> Finding:
+        """It is in no step, so that it saves nothing of one."""
+        return Finding(
+            rule_id=OUTSIDE,
+            category=self.category,
+            severity=severity,
+            title=self.title,
+            summary=f"{self.how} It is in no step, so no other share counts it.",
+            evidence=(Evidence(None, "outside the steps", self.seen, "text"),),
+            saving=None,
+            fixes=() if self.fix is None else (self.fix,),
+            locations=self.places,
+            source=(),
+            caveat="",
+            proof=self.proof,
+            takes=self.share,
+        )
+
+
+def outside_of(
+    account: RunAccount | None, measured: Measured | None
+) -> tuple[Outside, ...]:
+    """The largest first."""
+    if account is not None:
+        worth = (one for one in account.outside if one.fraction >= _WORTH_A_FINDING)
+        return tuple(_by_samples(one, account) for one in worth)
+    if measured is None or measured.between < LARGE_OUTSIDE:
+        return ()
+    share = percent(measured.between)
+    return (
+        Outside(
+            share=measured.between,
+            title=f"{share} of the time passes between turns of the loop at "
+            f"{measured.loop}",
+            how="By the program's clock, without the profiler, which waits for the "
+            "devices before and behind.",
+            seen=share,
+            category="host",
+            places=(),
+            proof="measured",
+            fix=_LESS_OFTEN,
+        ),
+    )
+
+
+def part_words(part: RunPart) -> str:
+    """`evaluate (train.py:84)`; a part that is named by its line is not named twice."""
+    if not part.places:
+        return part.what
+    place = f"{part.places[0].file}:{part.places[0].line}"
+    return part.what if part.what == place else f"{part.what} ({place})"
+
+
+def _by_samples(part: RunPart, account: RunAccount) -> Outside:
+    times = ""
+    if part.turns == 1:
+        times = ", once"
+    elif part.turns:
+        each = duration(1000 * part.seconds / part.turns)
+        times = f", {part.turns:,} times, {each} each"
+    places = tuple(Location(one.file, one.line, one.function) for one in part.places)
+    return Outside(
+        share=part.fraction,
+        title=f"{percent(part.fraction)} of the run is {part_words(part)}",
+        how=f"{duration(1000 * part.seconds)} of the {duration(1000 * account.seconds)} "
+        f"since the {account.since}{times}, by samples of the main thread.",
+        seen=f"{part.seen:,} of {account.samples:,} samples",
+        category=_CATEGORIES.get(part.kind, "host"),
+        places=places,
+        proof="shown",
+        fix=_fix(part),
+    )
+
+
+_CATEGORIES = {"input": "input", "compile": "compile"}
+
+
+def _code(do: str, side_effect: str, snippet: str = "") -> Fix:
+    return Fix("code", do, snippet, {}, "", side_effect)
+
+
+_LESS_OFTEN = _code(
+    "Do it less often, or with less data.", "what it tells or keeps comes less often"
+)
+_FILL_ONCE = _code(
+    "Let one pipeline run through all epochs, so that it starts and fills its buffers "
+    "once. A shuffle buffer fills before the first batch: shuffle names or indices, "
+    "before they are decoded.",
+    "elements of two epochs may share a batch",
+    "dataset = dataset.repeat().prefetch(tf.data.AUTOTUNE)\n"
+    "model.fit(dataset, epochs=epochs, steps_per_epoch=steps)",
+)
+_COMPILE_ONCE = _code(
+    "Make the compiled function once, outside of what is called again and again, and "
+    "call it with the same shapes.",
+    "",
+)
+_FIXES = {
+    "input": _FILL_ONCE,
+    "compile": _COMPILE_ONCE,
+    "evaluation": _LESS_OFTEN,
+    "saving": _LESS_OFTEN,
+    "logging": _LESS_OFTEN,
+}
+
+
+def _fix(part: RunPart) -> Fix | None:
+    compiles = sum(one.fraction for one in part.parts if one.kind == "compile")
+    is_again = part.turns is not None and part.turns > 1
+    if is_again and compiles >= _COMPILES * part.fraction:
+        return _COMPILE_ONCE
+    return _FIXES.get(part.kind)
+
+
+# What it does to the verdict.
+
+
+def of_the_run(
+    verdict: Verdict, account: RunAccount | None, outside: tuple[Outside, ...]
+) -> Verdict:
+    """The verdict about the steps as one about the run. No run is healthy of which much
+    is no step; it is named for a part that takes more than what limits the steps.
+    """
+    if account is None:
+        if not verdict.healthy or not outside:
+            return verdict
+        summary = f"{outside[0].title}. {verdict.summary}"
+        return Verdict(verdict.bottleneck, verdict.fraction, False, summary)
+    if 1 - account.steps < LARGE_OUTSIDE:
+        return verdict
+    parts = [one for one in account.outside if one.fraction >= _WORTH_A_FINDING][:2]
+    named = " and ".join(
+        f"{percent(one.fraction)} is {part_words(one)}" for one in parts
+    )
+    steps = percent(account.steps)
+    summary = f"The steps are {steps} of the run"
+    summary += f"; {named}. " if named else ". "
+    of_run = verdict.fraction * account.steps
+    first = account.outside[0]
+    if first.fraction >= max(_NAMES_THE_RUN, of_run):
+        category = _CATEGORIES.get(first.kind, "outside")
+        text = f"{summary}In the steps: {verdict.summary}"
+        return Verdict(category, first.fraction, False, text)
+    return Verdict(
+        verdict.bottleneck, verdict.fraction, False, f"{summary}{verdict.summary}"
+    )

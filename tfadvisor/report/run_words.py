@@ -1,0 +1,112 @@
+"""Where the run goes, in words that all forms share."""
+
+from __future__ import annotations
+
+import msgspec
+
+from tfadvisor.causes import RunPart, RunPlace
+from tfadvisor.printable import one_line
+from tfadvisor.report.model import Report
+from tfadvisor.units import duration, percent
+
+RUN = "Where the run goes"
+_WORTH_A_WORD = 0.01
+"""From this share of the run on a part is named in the line."""
+
+
+class RunRow(msgspec.Struct, frozen=True):
+    """A part of the run in words. depth: 0, or 1 for what it consists of."""
+
+    depth: int
+    share: str
+    time: str
+    turns: str
+    """`4 × 1.2 s`, `seen 3 times`; "" for the steps."""
+    what: str
+    where: str
+
+
+def run_words(report: Report) -> str:
+    """`28 s since the first step: steps 45%, first batch of each epoch 50%
+    (train.py:46), evaluate 5% (train.py:84)`; "" where it is not known.
+    """
+    account = report.run_account
+    if account is None:
+        return ""
+    shown = [one for one in account.parts if one.fraction >= _WORTH_A_WORD]
+    parts = [_in_line(one) for one in shown]
+    rest = account.parts[len(shown) :]
+    if rest:
+        share = percent(sum(one.fraction for one in rest))
+        seen = sum(one.seen for one in rest)
+        parts.append(f"{len(rest)} more {share} (seen {_times(seen)})")
+    return (
+        f"{duration(1000 * account.seconds)} since the {account.since}: "
+        f"{', '.join(parts)}"
+    )
+
+
+def before_words(report: Report) -> str:
+    """`Before it 12 s: imports 7.1 s, compiling 3.2 s, other 1.7 s`; "" for
+    nothing.
+    """
+    account = report.run_account
+    if account is None or not account.before.parts:
+        return ""
+    parts = ", ".join(
+        f"{one.what} {duration(1000 * one.seconds)}" for one in account.before.parts
+    )
+    return f"Before it {duration(1000 * account.before.seconds)}: {parts}"
+
+
+def unknown_words(report: Report) -> str:
+    """What of the program the report cannot know; "" where it does."""
+    if report.run_account is not None or not report.run_account_absent:
+        return ""
+    return f"{RUN}: not known, because {one_line(report.run_account_absent)}"
+
+
+def run_rows(report: Report) -> list[RunRow]:
+    """All parts, each with what it consists of."""
+    account = report.run_account
+    if account is None:
+        return []
+    rows = []
+    for part in account.parts:
+        rows.append(_row(0, part))
+        rows += [_row(1, one) for one in part.parts]
+    return rows
+
+
+def _in_line(part: RunPart) -> str:
+    words = f"{one_line(part.what)} {percent(part.fraction)}"
+    if part.kind == "steps":
+        return words
+    places = [_place(one) for one in part.places[:1]]
+    notes = [one for one in places if one != part.what]
+    if part.turns == 1:
+        notes.append("once")
+    return f"{words} ({', '.join(notes)})" if notes else words
+
+
+def _row(depth: int, part: RunPart) -> RunRow:
+    turns = f"seen {_times(part.seen)}"
+    if part.turns:
+        each = duration(1000 * part.seconds / part.turns)
+        turns = f"{part.turns:,} × {each}"
+    return RunRow(
+        depth,
+        percent(part.fraction),
+        duration(1000 * part.seconds),
+        turns,
+        one_line(part.what),
+        ", ".join(map(_place, part.places)),
+    )
+
+
+def _times(number: int) -> str:
+    return "once" if number == 1 else f"{number:,} times"
+
+
+def _place(place: RunPlace) -> str:
+    return one_line(f"{place.file}:{place.line}")
