@@ -366,14 +366,14 @@ def _report(
     """
     samples = _samples_beside(run)
     recorded = () if samples is None else attribution(window.summary)[0]
-    beside = sampled(recorded, step_ms_of(window.summary), samples)
+    account, no_account = _account(samples, step_ms_of(window.summary))
+    beside = sampled(recorded, samples, account)
     tried: Mapping[str, Tried] = {}
     unread: tuple[CaptureNote, ...] = ()
     try:
         tried = _tried_before(window.summary, options.ledger)
     except TraceError as error:
         unread = (CaptureNote("ledger", str(error), "", ""),)
-    account, no_account = _account(samples, step_ms_of(window.summary))
     evidence = Evidence(
         ignored=options.ignored,
         tried=tried,
@@ -395,14 +395,12 @@ def _report(
     return replace(report, capture=(*notes, *report.capture))
 
 
-def _account(
-    samples: Samples | None, step_ms: float
-) -> tuple[RunAccount | None, str]:
+def _account(samples: Samples | None, step_ms: float) -> tuple[RunAccount | None, str]:
     """Of the whole program, or why there is none."""
     if samples is None:
         return None, (
-            "a trace alone shows its own window: epochs, evaluation and saves around it "
-            "are seen by `tfadvisor run`"
+            "a trace alone shows its own window: epochs, evaluation and saves around "
+            "it are seen by `tfadvisor run`"
         )
     try:
         return account_of(samples, step_ms), ""

@@ -11,6 +11,11 @@ EVERY_NS = 10_000_000
 HOME = "/home/me/"
 KERAS = "/venv/lib/python3.11/site-packages/keras/src/"
 TENSORFLOW = "/venv/lib/python3.11/site-packages/tensorflow/python/"
+_FOLDERS = {
+    "importlib": "<frozen importlib._bootstrap>",
+    "keras/": KERAS,
+    "tensorflow/": TENSORFLOW,
+}
 
 
 def frames(calls: str) -> tuple[tuple[str, str, int], ...]:
@@ -20,7 +25,8 @@ def frames(calls: str) -> tuple[tuple[str, str, int], ...]:
     found = []
     for call in calls.split():
         file, function, line = call.rsplit(":", 2)
-        file = file.replace("keras/", KERAS).replace("tensorflow/", TENSORFLOW)
+        for short, long in _FOLDERS.items():
+            file = file.replace(short, long)
         name = file if file.startswith(("/", "<")) else f"{HOME}{file}"
         found.append((name, function, int(line)))
     return tuple(found)
@@ -51,7 +57,7 @@ def sampled(
         version=VERSION,
         every_ns=EVERY_NS,
         began_ns=began,
-        ended_ns=began + at * EVERY_NS,
+        ended_ns=began + max(at - 1, 0) * EVERY_NS,
         first_step_ns=began + first_step * EVERY_NS,
         frames=list(numbers),
         stacks=[list(one) for one in stacks],

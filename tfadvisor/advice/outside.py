@@ -91,6 +91,7 @@ def part_words(part: RunPart) -> str:
 
 
 def _by_samples(part: RunPart, account: RunAccount) -> Outside:
+    took, whole = (duration(1000 * one.seconds) for one in (part, account))
     times = ""
     if part.turns == 1:
         times = ", once"
@@ -101,8 +102,8 @@ def _by_samples(part: RunPart, account: RunAccount) -> Outside:
     return Outside(
         share=part.fraction,
         title=f"{percent(part.fraction)} of the run is {part_words(part)}",
-        how=f"{duration(1000 * part.seconds)} of the {duration(1000 * account.seconds)} "
-        f"since the {account.since}{times}, by samples of the main thread.",
+        how=f"{took} of the {whole} since the {account.since}{times}, by samples of "
+        "the main thread.",
         seen=f"{part.seen:,} of {account.samples:,} samples",
         category=_CATEGORIES.get(part.kind, "host"),
         places=places,

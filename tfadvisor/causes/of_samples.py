@@ -4,7 +4,7 @@ of its main thread.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -36,13 +36,12 @@ from tfadvisor.causes.sampled_stacks import (
 from tfadvisor.timeline.names.stack_frames import Work
 
 if TYPE_CHECKING:
-    from tfadvisor.arrays import BoolArray, Int64Array
+    from tfadvisor.arrays import Int64Array
     from tfadvisor.trace.samples import Samples
 
 FEWEST = 100
 """Samples since the first step, without which nothing is said of a run."""
 _MOST_PLACES = 3
-_MOST_INSIDE = 8
 _MOSTLY = 0.5
 """Of a statement's time that a library's work takes for the statement to be it."""
 _WORTH_A_PART = 0.02
@@ -158,27 +157,17 @@ class _RunTime(msgspec.Struct, frozen=True):
             found.append(self.part(sampled.only(apart & (keys == key)), depth))
         waits = level.sampled.is_pause & ~apart
         for key in sorted(set(level.statement[waits].tolist())):
-            mine = waits & (level.statement == key)
-            found.append(self._pause(sampled.only(mine), depth))
+            mine = level.statement == key
+            kind, what = self.name(sampled.only(mine), depth)
+            found.append(self._pause(sampled.only(mine & waits), depth, kind, what))
         return self._steps(sampled.only(~apart & ~waits)), found
 
     def _steps(self, sampled: Sampled) -> RunPart:
         depth = self.level.depth
-        statement = self.stacks.frame[sampled.stack, depth]
-        inner = [
-            self.part(sampled.only(statement == key), depth, is_step=True)
-            for key in sorted(set(statement.tolist()))
-        ]
-        parts = sorted(inner, key=lambda part: -part.fraction)
-        return RunPart(
-            STEPS,
-            STEPS,
-            int(sampled.us.sum()) / self.total,
-            int(sampled.us.sum()) / 1e6,
-            None,
-            int(sampled.seen.sum()),
-            self.places(sampled, depth),
-            tuple(_together(parts)),
+        return replace(
+            self._made(sampled, depth, STEPS, STEPS),
+            turns=None,
+            parts=self.inside(sampled, depth, by_work=False),
         )
 
     # What a part is.
@@ -187,18 +176,17 @@ class _RunTime(msgspec.Struct, frozen=True):
         """Of each run the number of the library's work below a depth, -1 for none."""
         return self.stacks.work_below(depth)[sampled.stack]
 
-    def part(self, sampled: Sampled, depth: int, *, is_step: bool = False) -> RunPart:
+    def part(self, sampled: Sampled, depth: int) -> RunPart:
         """Of runs that are in one statement of the function at a depth."""
         kind, what = self.name(sampled, depth)
-        if kind == "input" and not is_step:
+        if kind == "input":
             what = self.epoch_words(sampled, depth) or what
-        return self._made(sampled, depth, kind, what, is_step=is_step)
+        return self._made(sampled, depth, kind, what)
 
-    def _pause(self, sampled: Sampled, depth: int) -> RunPart:
+    def _pause(self, sampled: Sampled, depth: int, kind: str, what: str) -> RunPart:
         """Of runs in which the program stays much longer in one call than in other
-        turns.
+        turns. kind, what: of the statement.
         """
-        kind, what = self.name(sampled, depth)
         words = self.epoch_words(sampled, depth)
         if kind == "input":
             words = words or "long waits for a batch"
@@ -213,7 +201,7 @@ class _RunTime(msgspec.Struct, frozen=True):
         kind: str,
         what: str,
         *,
-        is_step: bool = False,
+        is_inner: bool = False,
     ) -> RunPart:
         us = int(sampled.us.sum())
         return RunPart(
@@ -221,10 +209,10 @@ class _RunTime(msgspec.Struct, frozen=True):
             kind,
             us / self.total,
             us / 1e6,
-            None if is_step else turns_of(sampled),
+            None if is_inner else turns_of(sampled),
             int(sampled.seen.sum()),
             self.places(sampled, depth),
-            () if is_step else self.inside(sampled, depth),
+            () if is_inner else self.inside(sampled, depth),
         )
 
     def name(self, sampled: Sampled, depth: int) -> tuple[str, str]:
@@ -260,8 +248,8 @@ class _RunTime(msgspec.Struct, frozen=True):
         return np.where(own[found], found, NOBODY)
 
     def epoch_words(self, sampled: Sampled, depth: int) -> str | None:
-        """Where in an epoch the program is in these turns, which ask for batches: at its
-        end where most of them lead out of the loop, at its begin where a pipeline
+        """Where in an epoch the program is in these turns, which ask for batches: at
+        its end where most of them lead out of the loop, at its begin where a pipeline
         begins anew or most of them come after something else than a step; None where
         neither is seen.
         """
@@ -294,9 +282,11 @@ class _RunTime(msgspec.Struct, frozen=True):
         frames = [self.stacks.frames[int(one)] for one in best if us[one] > 0]
         return tuple(map(_place, frames))
 
-    def inside(self, sampled: Sampled, depth: int) -> tuple[RunPart, ...]:
+    def inside(
+        self, sampled: Sampled, depth: int, *, by_work: bool = True
+    ) -> tuple[RunPart, ...]:
         """By what a library does there, else by the program's own innermost line."""
-        works = self.works(sampled, depth)
+        works = self.works(sampled, depth) if by_work else np.full(len(sampled), -1)
         own = self.stacks.of_frames(one.is_own for one in self.stacks.frames) > 0
         inward = self.stacks.frame[sampled.stack][:, ::-1]
         lines = inward[np.arange(len(inward)), own[inward].argmax(axis=1)]
@@ -304,10 +294,12 @@ class _RunTime(msgspec.Struct, frozen=True):
         found = []
         for key in distinct(keys).tolist():
             mine = sampled.only(keys == key)
-            part = self._made(mine, depth, "other", "", is_step=True)
+            part = self._made(mine, depth, "other", "", is_inner=True)
             if key <= -2:
                 work = WORKS[-2 - key]
-                part = replace(part, kind=_KINDS.get(work, work.value), what=_WORDS[work])
+                part = replace(
+                    part, kind=_KINDS.get(work, work.value), what=_WORDS[work]
+                )
             else:
                 place = _place(self.stacks.frames[key])
                 words = f"{place.file}:{place.line}"
@@ -315,7 +307,7 @@ class _RunTime(msgspec.Struct, frozen=True):
                     words = f"{place.function} ({words})"
                 part = replace(part, what=words, places=(place,))
             found.append(part)
-        return tuple(_together(found))[:_MOST_INSIDE]
+        return tuple(_together(found))
 
 
 def _place(frame: Frame) -> RunPlace:

@@ -68,8 +68,7 @@ class Stacks(msgspec.Struct, frozen=True):
     def does(self, work: Work) -> npt.NDArray[np.bool_]:
         """Of each stack whether any function in it is known to do this work."""
         is_it = self.of_frames(one.work is work for one in self.frames) > 0
-        found: npt.NDArray[np.bool_] = is_it[self.frame].any(axis=1)
-        return found
+        return np.asarray(is_it[self.frame].any(axis=1))
 
     def work_below(self, depth: int) -> Int64Array:
         """Of each stack the work of the outermost function below a depth that is known
@@ -80,7 +79,7 @@ class Stacks(msgspec.Struct, frozen=True):
         )
         below = works[self.frame[:, depth + 1 :]]
         first = (below > 0).argmax(axis=1)
-        return below[np.arange(len(below)), first] - 1
+        return np.asarray(below[np.arange(len(below)), first] - 1)
 
 
 class Sampled(msgspec.Struct, frozen=True):
@@ -101,6 +100,7 @@ class Sampled(msgspec.Struct, frozen=True):
     """Whether it is much longer than one stack is met in a row elsewhere."""
 
     def __len__(self) -> int:
+        """Runs."""
         return len(self.at_us)
 
     def only(self, which: BoolArray) -> Sampled:

@@ -72,9 +72,7 @@ def assemble(
         run=_run_info(run),
         steps=steps_info(run, told_hosts(run, metrics)),
         breakdown=breakdown,
-        verdict=_verdict(
-            cause, breakdown, metrics, ranking, run, attributed, evidence
-        ),
+        verdict=_verdict(cause, breakdown, metrics, ranking, run, attributed, evidence),
         metrics={
             name: MetricValue(
                 one.value,
@@ -113,9 +111,7 @@ def _verdict(
 ) -> Verdict:
     """It rests on what the trace shows, and on no question."""
     findings = ranking.findings
-    in_steps = [
-        one for one in findings if one.bears_verdict and one.rule_id != OUTSIDE
-    ]
+    in_steps = [one for one in findings if one.bears_verdict and one.rule_id != OUTSIDE]
     largest = _asked(findings) or _twice(metrics) or _largest(run, breakdown["compute"])
     seen = Seen(_idle_in(attributed), largest)
     of_steps = verdict_of(cause, breakdown, metrics, in_steps, seen)

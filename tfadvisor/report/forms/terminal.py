@@ -140,7 +140,9 @@ def _run(page: TextPage, report: Report) -> None:
         for one in run_rows(report)
     ]
     if rows:
-        page.table(RUN, [("share", "time", "turns", "what", "where"), *rows], left=(3, 4))
+        page.table(
+            RUN, [("share", "time", "turns", "what", "where"), *rows], left=(3, 4)
+        )
 
 
 def _verdict_style(verdict: Verdict) -> str:

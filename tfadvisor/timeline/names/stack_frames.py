@@ -11,7 +11,9 @@ from functools import lru_cache
 from tfadvisor.timeline.names.classes import HostClass
 from tfadvisor.timeline.names.frames import frame_class, is_package_file
 
-_INSTALLED = re.compile(r"(?:site|dist)-packages/|[Ll]ib(?:64)?/python3|^<|/_?rs_plugins/")
+_INSTALLED = re.compile(
+    r"(?:site|dist)-packages/|[Ll]ib(?:64)?/python3|^<|/_?rs_plugins/"
+)
 _GENERATED = "__autograph_generated_file"
 _OWN = re.compile(r"/tfadvisor(?:_\w+)?/|tfadvisor_\w*hook/")
 
@@ -69,12 +71,11 @@ _TRAINING_LOOPS = re.compile(r".*keras/.*/(?:trainer|training\w*)\.py:fit")
 
 
 def bare(function: str) -> str:
-    """`Trainer.fit` -> `fit`; what Python calls code outside of all functions has "".
-
-    A function inside of another is named by itself.
+    """`Trainer.fit` -> `fit`; what has no name of its own has "": code outside of all
+    functions, comprehensions.
     """
     name = function.rpartition(".")[2]
-    return "" if name == "<module>" else name
+    return "" if name.startswith("<") else name
 
 
 @lru_cache(maxsize=1 << 14)
