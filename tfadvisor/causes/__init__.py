@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tfadvisor.causes.account import STEPS, RunAccount, RunPart, RunPlace
+    from tfadvisor.causes.account import STEPS, RunAccount, RunPart, RunPlace, RunShare
     from tfadvisor.causes.cause import OPS_ONE_BY_ONE, Cause, Done
     from tfadvisor.causes.of_activities import causes_of
     from tfadvisor.causes.of_samples import NoAccount, account_of
@@ -24,6 +24,7 @@ else:
             "RunAccount": "account",
             "RunPart": "account",
             "RunPlace": "account",
+            "RunShare": "account",
             "STEPS": "account",
             "account_of": "of_samples",
             "causes_of": "of_activities",
@@ -40,6 +41,7 @@ __all__ = [
     "RunAccount",
     "RunPart",
     "RunPlace",
+    "RunShare",
     "account_of",
     "causes_of",
 ]

@@ -15,12 +15,30 @@ class RunPlace(msgspec.Struct, frozen=True):
     file: str
     """Without its folder."""
     line: int
+    """From 1."""
     function: str
     """That holds the statement; "" outside of all functions."""
 
 
+class RunShare(msgspec.Struct, frozen=True):
+    """What a part of the run consists of."""
+
+    what: str
+    """What a library does there, else the line that is under way."""
+    kind: str
+    """As of a part."""
+    fraction: float
+    """Of the account's time, 0..1."""
+    seconds: float
+    """The same in seconds."""
+    seen: int
+    """Samples that lie in it."""
+    places: tuple[RunPlace, ...] = ()
+    """Where in the program."""
+
+
 class RunPart(msgspec.Struct, frozen=True):
-    """What a part of the run is spent on."""
+    """A part of the run."""
 
     what: str
     """`steps`, `evaluation`, `first batch of each epoch`, else the name of the
@@ -33,23 +51,25 @@ class RunPart(msgspec.Struct, frozen=True):
     fraction: float
     """Of the account's time, 0..1."""
     seconds: float
-    turns: int | None
-    """How often it came; None where it comes more often than samples tell."""
+    """The same in seconds."""
     seen: int
     """Samples that lie in it."""
     places: tuple[RunPlace, ...] = ()
     """The statements of the program that it is under, most time first; at most
     three.
     """
-    parts: tuple[RunPart, ...] = ()
-    """What it consists of, the largest first; they need not add up to it."""
+    turns: int | None = None
+    """How often it came; None where it comes more often than samples tell."""
+    parts: tuple[RunShare, ...] = ()
+    """What it consists of, the largest first; they add up to it."""
 
 
 class BeforeSteps(msgspec.Struct, frozen=True):
     """What the program did before its first step."""
 
     seconds: float
-    parts: tuple[RunPart, ...]
+    """From the first sample on."""
+    parts: tuple[RunShare, ...]
     """Their fractions are of these seconds."""
 
 
@@ -73,6 +93,7 @@ class RunAccount(msgspec.Struct, frozen=True):
     read.
     """
     before: BeforeSteps
+    """What passed before."""
     step_ms: float | None = None
     """Of a step outside of the recorded window; None for unknown."""
 

@@ -230,8 +230,11 @@ def loop_level(
     training = [one for one in levels if loops_over_steps(*_place(stacks, one))]
     mixing = [one for one in levels if one.mixes()]
     outermost = [one for one in mixing if not any(_holds(b, one) for b in mixing)]
-    own = [one for one in levels if _is_own(stacks, one) and one.is_apart.any()]
-    for some in (by_place, training, outermost, own[-1:], levels[-1:]):
+    half = sampled.us.sum() / 2
+    main = [one for one in levels if one.sampled.us.sum() >= half]
+    own = [one for one in main if _is_own(stacks, one)]
+    apart = [one for one in own if one.is_apart.any()]
+    for some in (by_place, training, outermost, apart[-1:], own[-1:], main[:1]):
         if some:
             return max(some, key=lambda one: int(one.sampled.us[one.in_steps].sum()))
     return None

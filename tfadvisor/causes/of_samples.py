@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -20,6 +20,7 @@ from tfadvisor.causes.account import (
     RunAccount,
     RunPart,
     RunPlace,
+    RunShare,
 )
 from tfadvisor.causes.loop_levels import Level, loop_level, pauses, visits_of
 from tfadvisor.causes.sampled_stacks import (
@@ -194,26 +195,25 @@ class _RunTime(msgspec.Struct, frozen=True):
             words = words.replace("batch", "step")
         return self._made(sampled, depth, kind, words or f"long pauses in {what}")
 
-    def _made(
-        self,
-        sampled: Sampled,
-        depth: int,
-        kind: str,
-        what: str,
-        *,
-        is_inner: bool = False,
-    ) -> RunPart:
-        us = int(sampled.us.sum())
+    def _made(self, sampled: Sampled, depth: int, kind: str, what: str) -> RunPart:
+        share = self._share(sampled, kind, what, self.places(sampled, depth))
         return RunPart(
-            what,
-            kind,
-            us / self.total,
-            us / 1e6,
-            None if is_inner else turns_of(sampled),
-            int(sampled.seen.sum()),
-            self.places(sampled, depth),
-            () if is_inner else self.inside(sampled, depth),
+            share.what,
+            share.kind,
+            share.fraction,
+            share.seconds,
+            share.seen,
+            share.places,
+            turns_of(sampled),
+            self.inside(sampled, depth),
         )
+
+    def _share(
+        self, sampled: Sampled, kind: str, what: str, places: tuple[RunPlace, ...]
+    ) -> RunShare:
+        us = int(sampled.us.sum())
+        seen = int(sampled.seen.sum())
+        return RunShare(what, kind, us / self.total, us / 1e6, seen, places)
 
     def name(self, sampled: Sampled, depth: int) -> tuple[str, str]:
         """(kind, what): what most of it does by a library's functions, else the
@@ -284,7 +284,7 @@ class _RunTime(msgspec.Struct, frozen=True):
 
     def inside(
         self, sampled: Sampled, depth: int, *, by_work: bool = True
-    ) -> tuple[RunPart, ...]:
+    ) -> tuple[RunShare, ...]:
         """By what a library does there, else by the program's own innermost line."""
         works = self.works(sampled, depth) if by_work else np.full(len(sampled), -1)
         own = self.stacks.of_frames(one.is_own for one in self.stacks.frames) > 0
@@ -294,19 +294,16 @@ class _RunTime(msgspec.Struct, frozen=True):
         found = []
         for key in distinct(keys).tolist():
             mine = sampled.only(keys == key)
-            part = self._made(mine, depth, "other", "", is_inner=True)
             if key <= -2:
                 work = WORKS[-2 - key]
-                part = replace(
-                    part, kind=_KINDS.get(work, work.value), what=_WORDS[work]
-                )
+                kind, words = _KINDS.get(work, work.value), _WORDS[work]
+                places = self.places(mine, depth)
             else:
                 place = _place(self.stacks.frames[key])
-                words = f"{place.file}:{place.line}"
-                if place.function:
-                    words = f"{place.function} ({words})"
-                part = replace(part, what=words, places=(place,))
-            found.append(part)
+                kind, words = "other", f"{place.file}:{place.line}"
+                words = f"{place.function} ({words})" if place.function else words
+                places = (place,)
+            found.append(self._share(mine, kind, words, places))
         return tuple(_together(found))
 
 
@@ -331,28 +328,34 @@ def turns_of(sampled: Sampled) -> int:
     return int(apart.sum()) + 1
 
 
-def _together(parts: Iterable[RunPart]) -> list[RunPart]:
+_AnyShare = TypeVar("_AnyShare", RunShare, RunPart)
+
+
+def _together(parts: Iterable[_AnyShare]) -> list[_AnyShare]:
     """Parts of one name as one, the largest first."""
-    found: dict[tuple[str, str], RunPart] = {}
+    found: dict[tuple[str, str], _AnyShare] = {}
     for part in parts:
         key = part.kind, part.what
-        if key not in found:
-            found[key] = part
-            continue
-        one = found[key]
-        places = tuple(dict.fromkeys((*one.places, *part.places)))[:_MOST_PLACES]
-        turns = None
-        if one.turns is not None and part.turns is not None:
-            turns = max(one.turns, part.turns)
-        found[key] = replace(
-            one,
-            fraction=one.fraction + part.fraction,
-            seconds=one.seconds + part.seconds,
-            seen=one.seen + part.seen,
-            turns=turns,
-            places=places,
-        )
+        found[key] = _sum(found[key], part) if key in found else part
     return sorted(found.values(), key=lambda part: -part.fraction)
+
+
+def _sum(one: _AnyShare, other: _AnyShare) -> _AnyShare:
+    """Of parts that are one: turns of several statements are those of the one that
+    comes most often.
+    """
+    turns: dict[str, Any] = {}
+    if isinstance(one, RunPart) and isinstance(other, RunPart):
+        turns["turns"] = max(one.turns or 0, other.turns or 0)
+        turns["parts"] = tuple(_together((*one.parts, *other.parts)))
+    return replace(
+        one,
+        fraction=one.fraction + other.fraction,
+        seconds=one.seconds + other.seconds,
+        seen=one.seen + other.seen,
+        places=tuple(dict.fromkeys((*one.places, *other.places)))[:_MOST_PLACES],
+        **turns,
+    )
 
 
 def _before(stacks: Stacks, sampled: Sampled) -> BeforeSteps:
@@ -372,7 +375,7 @@ def _before(stacks: Stacks, sampled: Sampled) -> BeforeSteps:
         sums[0] += us
         sums[1] += seen
     parts = [
-        RunPart(name, name, us / total, us / 1e6, None, seen)
+        RunShare(name, name, us / total, us / 1e6, seen)
         for name, (us, seen) in by_name.items()
     ]
     return BeforeSteps(total / 1e6, tuple(sorted(parts, key=lambda one: -one.seconds)))

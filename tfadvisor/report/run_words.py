@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from tfadvisor.causes import RunPart, RunPlace
+from tfadvisor.causes import RunPart, RunPlace, RunShare
 from tfadvisor.printable import one_line
 from tfadvisor.report.model import Report
 from tfadvisor.units import duration, percent
@@ -89,9 +89,9 @@ def _in_line(part: RunPart) -> str:
     return f"{words} ({', '.join(notes)})" if notes else words
 
 
-def _row(depth: int, part: RunPart) -> RunRow:
+def _row(depth: int, part: RunPart | RunShare) -> RunRow:
     turns = f"seen {_times(part.seen)}"
-    if part.turns:
+    if isinstance(part, RunPart) and part.turns:
         each = duration(1000 * part.seconds / part.turns)
         turns = f"{part.turns:,} × {each}"
     return RunRow(

@@ -11,15 +11,17 @@ import pytest
 from msgspec.structs import replace
 
 import tfadvisor.metrics  # noqa: F401
-from tfadvisor.advice.evidence import BetweenTurns, Correction, Evidence
+from tfadvisor.advice.evidence import Correction, Evidence
 from tfadvisor.advice.findings import SURE, UNSURE, Finding, Location, Tried
 from tfadvisor.advice.judging.cause import Cause, Kind
 from tfadvisor.advice.judging.claims import LESS_IS_LEFT
 from tfadvisor.advice.judging.judge_rules import run_rules
 from tfadvisor.advice.loading.catalogue import load_catalogue
 from tfadvisor.advice.loading.rule import Cap, Rule, SavingRule
-from tfadvisor.advice.ranking import BETWEEN_TURNS, Ranking, ranked, severity_of
+from tfadvisor.advice.outside import OUTSIDE
+from tfadvisor.advice.ranking import Ranking, ranked, severity_of
 from tfadvisor.advice.savings import Calibration, FaultTime, Held
+from tfadvisor.causes.account import BeforeSteps, RunAccount, RunPart, RunPlace
 from tfadvisor.metrics.registry import (
     Measured,
     Metrics,
@@ -380,50 +382,61 @@ def test_a_correction_counts_at_the_place_that_another_window_names() -> None:
     assert one_of(ranking(rule("a"), evidence=known)).takes == 0.2
 
 
-def between(share: float) -> BetweenTurns:
-    return BetweenTurns(
-        share,
-        "the loop at train.py:8",
-        "By 200 samples.",
-        "70 of 200 samples",
-        (HERE,),
-        "shown",
+def run(evaluation: float) -> RunAccount:
+    """Steps, and evaluation, twice in 100 s."""
+    steps = RunPart("steps", "steps", 1 - evaluation, 100 * (1 - evaluation), 90)
+    place = RunPlace("train.py", 8, "main")
+    other = RunPart(
+        "evaluation", "evaluation", evaluation, 100 * evaluation, 70, (place,), 2
+    )
+    before = BeforeSteps(0.0, ())
+    return RunAccount(
+        100.0, "first step", steps.fraction, (steps, other), 200, 0.0, before
     )
 
 
 @pytest.mark.parametrize(
     ("share", "order"),
     [
-        (0.21, [BETWEEN_TURNS, "a", "b"]),
-        (0.19, ["a", BETWEEN_TURNS, "b"]),
-        (0.09, ["a", "b", BETWEEN_TURNS]),
+        (0.30, [OUTSIDE, "a", "b"]),
+        (0.15, ["a", OUTSIDE, "b"]),
+        (0.08, ["a", "b", OUTSIDE]),
+        (0.02, ["a", "b"]),
     ],
 )
-def test_what_passes_between_turns_stands_before_what_is_smaller(
+def test_what_is_no_step_ranks_by_its_share_of_the_run(
     share: float, order: list[str]
 ) -> None:
-    """a takes 40% of the step and saves 20; of b 10% are printed, measured here."""
-    known = Evidence(
-        tried={"b": tried("better", 0.05, 0.1)}, between_turns=between(share)
-    )
+    """a saves 20% of the step, which are 14% of a run of which 30% are evaluation, and
+    17% where those are 15%; of b 10% are printed, measured here. 2% are no finding.
+    """
+    known = Evidence(tried={"b": tried("better", 0.05, 0.1)}, account=run(share))
+
+    assert ids(ranking(rule("a"), rule("b"), evidence=known)) == order
+
+
+def test_a_finding_about_the_step_weighs_what_it_takes_of_the_run() -> None:
+    """It takes 40% of the step: high, and 18% of the run: medium."""
+    alone = one_of(ranking(rule("a")))
+    in_run = ranking(rule("a"), evidence=Evidence(account=run(0.55))).findings[1]
+
+    assert (alone.severity, in_run.severity) == (Severity.HIGH, Severity.MEDIUM)
+    assert in_run.saving == alone.saving
+
+
+def test_what_is_no_step_saves_nothing_of_one() -> None:
+    known = Evidence(account=run(0.35))
     found = ranking(rule("a"), rule("b"), evidence=known)
-
-    assert ids(found) == order
-
-
-def test_what_passes_between_turns_saves_nothing_of_a_step() -> None:
-    found = ranking(
-        rule("a"), rule("b"), evidence=Evidence(between_turns=between(0.35))
-    )
     alone = ranking(rule("a"), rule("b"))
-    (one,) = (one for one in found.findings if one.rule_id == BETWEEN_TURNS)
+    (one,) = (one for one in found.findings if one.rule_id == OUTSIDE)
 
-    assert one.title == "35% of the time passes between turns of the loop at train.py:8"
+    assert one.title == "35% of the run is evaluation (train.py:8)"
     assert one.summary == (
-        "By 200 samples. That is in no step, so no other share counts it."
+        "35 s of the 100 s since the first step, 2 times, 17.5 s each, by samples of "
+        "the main thread. It is in no step, so no other share counts it."
     )
     assert (one.takes, one.saving, one.severity) == (0.35, None, Severity.HIGH)
-    assert (one.proof, one.locations) == ("shown", (HERE,))
+    assert (one.proof, one.locations) == ("shown", (Location("train.py", 8, "main"),))
     assert found.plan == alone.plan
 
 

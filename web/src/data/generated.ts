@@ -272,6 +272,56 @@ export interface SpeedOfLight {
   gaps: LimitGap[];
 }
 
+/** A statement of the program. */
+export interface RunPlace {
+  file: string;
+  line: number;
+  function: string;
+}
+
+/** What a part of the run consists of. */
+export interface RunShare {
+  what: string;
+  kind: string;
+  fraction: number;
+  seconds: number;
+  seen: number;
+  places: RunPlace[];
+}
+
+/** A part of the run. */
+export interface RunPart {
+  what: string;
+  kind: string;
+  fraction: number;
+  seconds: number;
+  seen: number;
+  places: RunPlace[];
+  turns: number | null;
+  parts: RunShare[];
+}
+
+/** What the program did before its first step. */
+export interface BeforeSteps {
+  seconds: number;
+  parts: RunShare[];
+}
+
+/**
+ * All wall time of a program since its first step, by samples of its main thread
+ * while no profiler was at work.
+ */
+export interface RunAccount {
+  seconds: number;
+  since: string;
+  steps: number;
+  parts: RunPart[];
+  samples: number;
+  left_out: number;
+  before: BeforeSteps;
+  step_ms: number | null;
+}
+
 /**
  * Everything that one analysis found. ops: the hottest first.
  *
@@ -293,6 +343,8 @@ export interface Report {
   attribution_absent: string | null;
   speed_of_light: SpeedOfLight | null;
   speed_of_light_absent: string | null;
+  run_account: RunAccount | null;
+  run_account_absent: string | null;
   schema_version: "1";
 }
 
@@ -631,6 +683,7 @@ export const VERDICT_NAMES: Record<string, string> = {
   "imbalance": "Unbalanced",
   "memory": "Memory-bound",
   "compute": "Compute-bound",
+  "outside": "Outside the steps",
   "none": "Healthy",
   "unknown": "Unknown",
 };

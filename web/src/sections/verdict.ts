@@ -1,5 +1,6 @@
 /** What costs most, and where each instant of a step goes. */
 import { bar, legend, parts } from "../parts/bar.js";
+import { runBar } from "../parts/run_bar.js";
 import { section, type Section, type View } from "../parts/section.js";
 import { h } from "../dom.js";
 import { VERDICT_NAMES, type PageData, type Report } from "../data/generated.js";
@@ -28,6 +29,7 @@ export function verdict({ run, links }: View): Section {
     "",
     h("div", { class: `verdict ${verdictTone(report)}` }, h("p", { class: "verdict-name" }, verdictName(report)), h("p", { class: "verdict-words" }, report.verdict.summary)),
     firstChange(report, links.openFinding),
+    ...runBar(report.run_account, report.run_account_absent),
     h("h3", null, step === null ? "Where the time goes" : `Where a step of ${duration(step)} goes`),
     found.length > 0 ? bar(found) : h("p", { class: "dim" }, "The trace holds no step."),
     legend(found, step),

@@ -10,10 +10,7 @@ from support.places import ROOT
 
 from tfadvisor.act.trial.ablation import measured_in, profile_of
 from tfadvisor.act.trial.trial_result import Arm, StepRatio, TrialResult, TriedSteps
-from tfadvisor.advice.evidence import BetweenTurns
-from tfadvisor.advice.findings import Location
 from tfadvisor.analysis import Options, analyze_run
-from tfadvisor.report.assembly.sampled import FromSamples
 from tfadvisor.report.model import Report
 from tfadvisor.trace.runs import choose_run
 
@@ -135,52 +132,34 @@ def test_measured_findings_come_first_and_bound_what_was_foreseen() -> None:
 
 @pytest.mark.parametrize(("between", "told"), [(0.4, True), (0.09, False)])
 def test_what_passes_between_turns_of_the_loop_ranks_by_what_it_takes(
-    between: float, told: bool, monkeypatch: pytest.MonkeyPatch
+    between: float, told: bool
 ) -> None:
-    """The trace is healthy. Callbacks cost 60% and checkpoints 30%; 35 or 40% pass
+    """The trace is healthy. Callbacks cost 60% and checkpoints 30%; 40 or 9% pass
     between turns.
     """
-    by_samples = BetweenTurns(
-        share=0.35,
-        loop="the loop at train.py:8",
-        how="By 200 samples.",
-        seen="70 of 200",
-        places=(Location("train.py", 60, ""),),
-        proof="shown",
-    )
     arms = arm("callbacks", "part", 0.4), arm("checkpoints", "part", 0.7)
     timed = result(*arms)
     timed = replace(timed, steps=replace(timed.steps, between=between))
 
     alone = judged("jax-healthy", replace(timed, arms=())).verdict
-    monkeypatch.setattr(
-        "tfadvisor.analysis.sampled",
-        lambda *_: FromSamples(between_turns=by_samples),
-    )
     found = judged("jax-healthy", timed)
 
     named = [(one.rule_id, one.takes) for one in found.findings[:3]]
-    proofs = {one.rule_id: one.proof for one in found.findings}
-    assert proofs["between-turns"] == ("measured" if told else "shown")
-    if told:
-        assert named == [
-            ("measured-callbacks", 0.6),
-            ("between-turns", 0.4),
-            ("measured-checkpoints", pytest.approx(0.3)),
-        ]
+    measured = [
+        ("measured-callbacks", 0.6),
+        ("measured-checkpoints", pytest.approx(0.3)),
+    ]
+    if not told:
+        assert named[:2] == measured
+    else:
+        assert named == [measured[0], ("outside-the-steps", 0.4), measured[1]]
         ends = found.findings[1]
+        assert ends.proof == "measured"
         assert (
             ends.title
             == "40% of the time passes between turns of the loop at train.py:8"
         )
-        assert ends.locations == (Location("train.py", 60, ""),)
         assert ends.summary.startswith("By the program's clock, without the profiler")
-    else:
-        assert [name for name, _ in named] == [
-            "measured-callbacks",
-            "between-turns",
-            "measured-checkpoints",
-        ]
     assert alone.healthy is not told
 
 

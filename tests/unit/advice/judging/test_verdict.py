@@ -9,12 +9,10 @@ from msgspec.structs import replace
 from support.outcome import outcome_of
 
 import tfadvisor.metrics  # noqa: F401
-from tfadvisor.advice.evidence import BetweenTurns
 from tfadvisor.advice.findings import Finding, Saving, Verdict
 from tfadvisor.advice.judging.cause import Kind, cause_of
 from tfadvisor.advice.judging.verdict import Seen, verdict_of
 from tfadvisor.advice.loading.catalogue import load_catalogue
-from tfadvisor.advice.ranking import between_turns
 from tfadvisor.metrics.registry import (
     Measured,
     Metrics,
@@ -297,30 +295,6 @@ def test_idle_time_beside_the_work_is_no_small_cost(idle: float, words: str) -> 
 
     assert found.bottleneck == "compute"
     assert words in found.summary.replace("The", "the")
-
-
-def test_what_passes_between_turns_leaves_no_run_healthy_from_a_tenth_of_the_time() -> (
-    None
-):
-    """It is in no step: the bottleneck of the steps stays, and the sentence comes
-    first.
-    """
-    known = made({})
-    for share, healthy in ((0.1, False), (0.099, True)):
-        outside = between_turns(
-            BetweenTurns(share, "the training loop", "How.", "10 of 100", (), "shown")
-        )
-        found = given({"compute": 1.0}, known, seen=Seen(between_turns=outside))
-
-        assert (found.bottleneck, found.fraction) == ("compute", 1.0)
-        assert found.healthy is healthy
-        assert (
-            found.summary.startswith(
-                "10% of the time passes between turns of the training loop. The "
-                "devices compute for 100%"
-            )
-            is not healthy
-        )
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,97 @@
+"""Runs of which it is known how much is no step."""
+
+from __future__ import annotations
+
+import pytest
+
+from tfadvisor.advice.findings import Verdict
+from tfadvisor.advice.outside import of_the_run, outside_of
+from tfadvisor.causes.account import (
+    BeforeSteps,
+    RunAccount,
+    RunPart,
+    RunPlace,
+    RunShare,
+)
+
+HEALTHY = Verdict("compute", 0.95, True, "The devices compute for 95%.")
+INPUT = Verdict("input", 0.6, False, "60% of step time is input.")
+
+
+def account(*others: RunPart) -> RunAccount:
+    """100 s of which all but these parts are steps."""
+    steps = 1 - sum(one.fraction for one in others)
+    of_steps = RunPart("steps", "steps", steps, 100 * steps, 500)
+    return RunAccount(
+        100.0, "first step", steps, (of_steps, *others), 600, 0.0, BeforeSteps(0.0, ())
+    )
+
+
+def part(kind: str, fraction: float, what: str = "") -> RunPart:
+    place = RunPlace("train.py", 46, "main")
+    return RunPart(what or kind, kind, fraction, 100 * fraction, 50, (place,), 4)
+
+
+def judged(verdict: Verdict, run: RunAccount) -> Verdict:
+    return of_the_run(verdict, run, outside_of(run, None))
+
+
+def test_no_run_is_healthy_of_which_a_tenth_is_no_step() -> None:
+    """Steps that compute for 95% take 76% of the run, more than the 20%."""
+    found = judged(HEALTHY, account(part("evaluation", 0.2)))
+
+    assert (found.bottleneck, found.fraction, found.healthy) == ("compute", 0.95, False)
+    assert found.summary == (
+        "The steps are 80% of the run; 20% is evaluation (train.py:46). The devices "
+        "compute for 95%."
+    )
+    assert judged(HEALTHY, account(part("evaluation", 0.09))) == HEALTHY
+
+
+@pytest.mark.parametrize(
+    ("kind", "bottleneck"),
+    [("input", "input"), ("compile", "compile"), ("evaluation", "outside")],
+)
+def test_what_takes_more_than_the_limit_of_the_steps_names_the_run(
+    kind: str, bottleneck: str
+) -> None:
+    """60% of the steps, which are half of the run, are less than the other half."""
+    found = judged(INPUT, account(part(kind, 0.5)))
+
+    assert (found.bottleneck, found.fraction) == (bottleneck, 0.5)
+    assert found.summary.startswith("The steps are 50% of the run; 50% is")
+    assert found.summary.endswith("In the steps: 60% of step time is input.")
+
+
+def test_many_small_parts_leave_no_run_healthy() -> None:
+    """Six of 2% each, of which none is a finding."""
+    found = judged(HEALTHY, account(*[part("other", 0.02, f"f{n}") for n in range(6)]))
+
+    assert not found.healthy
+    assert found.summary.startswith("The steps are 88% of the run. The devices")
+
+
+def test_an_unknown_function_has_no_cure() -> None:
+    (found,) = outside_of(account(part("other", 0.3, "draw")), None)
+
+    assert found.fix is None
+    assert found.title == "30% of the run is draw (train.py:46)"
+
+
+def test_what_compiles_in_each_of_its_turns_is_to_compile_once() -> None:
+    compiles = RunShare("compiling", "compile", 0.2, 20.0, 30)
+    place = RunPlace("train.py", 84, "main")
+    parts = (compiles,)
+    again = RunPart("evaluate", "other", 0.3, 30.0, 50, (place,), 4, parts)
+    once = RunPart("evaluate", "other", 0.3, 30.0, 50, (place,), 1, parts)
+
+    (found,) = outside_of(account(again), None)
+    (first,) = outside_of(account(once), None)
+
+    assert found.fix is not None
+    assert found.fix.do.startswith("Make the compiled function once")
+    assert first.fix is None
+
+
+def test_a_plain_trace_keeps_its_verdict() -> None:
+    assert of_the_run(HEALTHY, None, ()) == HEALTHY
