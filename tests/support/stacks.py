@@ -48,7 +48,7 @@ def sampled(
     rows = []
     at = 0
     for calls, count in script:
-        frame = tuple(numbers.setdefault(one, len(numbers)) for one in frames(calls))
+        frame = tuple(numbers.setdefault(call, len(numbers)) for call in frames(calls))
         stack = stacks.setdefault(frame, len(stacks))
         rows.append((at * EVERY_NS // 1000, 0, stack, count))
         at += count
@@ -60,7 +60,7 @@ def sampled(
         ended_ns=began + max(at - 1, 0) * EVERY_NS,
         first_step_ns=began + first_step * EVERY_NS,
         frames=list(numbers),
-        stacks=[list(one) for one in stacks],
+        stacks=[list(stack) for stack in stacks],
         threads=[("MainThread", True, "1")],
         samples=rows,
         recorded_ns=windows,

@@ -61,8 +61,8 @@ def outside_of(
 ) -> tuple[Outside, ...]:
     """The largest first."""
     if account is not None:
-        worth = (one for one in account.outside if one.fraction >= _WORTH_A_FINDING)
-        return tuple(_by_samples(one, account) for one in worth)
+        worth = (part for part in account.outside if part.fraction >= _WORTH_A_FINDING)
+        return tuple(_by_samples(part, account) for part in worth)
     if measured is None or measured.between < LARGE_OUTSIDE:
         return ()
     share = percent(measured.between)
@@ -91,14 +91,16 @@ def part_words(part: RunPart) -> str:
 
 
 def _by_samples(part: RunPart, account: RunAccount) -> Outside:
-    took, whole = (duration(1000 * one.seconds) for one in (part, account))
+    took, whole = (duration(1000 * span.seconds) for span in (part, account))
     times = ""
     if part.turns == 1:
         times = ", once"
     elif part.turns:
         each = duration(1000 * part.seconds / part.turns)
         times = f", {part.turns:,} times, {each} each"
-    places = tuple(Location(one.file, one.line, one.function) for one in part.places)
+    places = tuple(
+        Location(place.file, place.line, place.function) for place in part.places
+    )
     return Outside(
         share=part.fraction,
         title=f"{percent(part.fraction)} of the run is {part_words(part)}",
@@ -145,7 +147,7 @@ _FIXES = {
 
 
 def _fix(part: RunPart) -> Fix | None:
-    compiles = sum(one.fraction for one in part.parts if one.kind == "compile")
+    compiles = sum(inner.fraction for inner in part.parts if inner.kind == "compile")
     is_again = part.turns is not None and part.turns > 1
     if is_again and compiles >= _COMPILES * part.fraction:
         return _COMPILE_ONCE
@@ -168,9 +170,9 @@ def of_the_run(
         return Verdict(verdict.bottleneck, verdict.fraction, False, summary)
     if 1 - account.steps < LARGE_OUTSIDE:
         return verdict
-    parts = [one for one in account.outside if one.fraction >= _WORTH_A_FINDING][:2]
+    parts = [part for part in account.outside if part.fraction >= _WORTH_A_FINDING][:2]
     named = " and ".join(
-        f"{percent(one.fraction)} is {part_words(one)}" for one in parts
+        f"{percent(part.fraction)} is {part_words(part)}" for part in parts
     )
     steps = percent(account.steps)
     summary = f"The steps are {steps} of the run"

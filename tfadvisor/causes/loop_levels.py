@@ -226,17 +226,19 @@ def loop_level(
     are known. None where nothing goes round.
     """
     levels = list(_levels(stacks, sampled, step_us, every_us))
-    by_place = [one for one in levels if _place(stacks, one) == loop]
-    training = [one for one in levels if loops_over_steps(*_place(stacks, one))]
-    mixing = [one for one in levels if one.mixes()]
-    outermost = [one for one in mixing if not any(_holds(b, one) for b in mixing)]
+    by_place = [level for level in levels if _place(stacks, level) == loop]
+    training = [level for level in levels if loops_over_steps(*_place(stacks, level))]
+    mixing = [level for level in levels if level.mixes()]
+    outermost = [level for level in mixing if not any(_holds(b, level) for b in mixing)]
     half = sampled.us.sum() / 2
-    main = [one for one in levels if one.sampled.us.sum() >= half]
-    own = [one for one in main if _is_own(stacks, one)]
-    apart = [one for one in own if one.is_apart.any()]
+    main = [level for level in levels if level.sampled.us.sum() >= half]
+    own = [level for level in main if _is_own(stacks, level)]
+    apart = [level for level in own if level.is_apart.any()]
     for some in (by_place, training, outermost, apart[-1:], own[-1:], main[:1]):
         if some:
-            return max(some, key=lambda one: int(one.sampled.us[one.in_steps].sum()))
+            return max(
+                some, key=lambda level: int(level.sampled.us[level.in_steps].sum())
+            )
     return None
 
 

@@ -241,7 +241,7 @@ class _RunTime(msgspec.Struct, frozen=True):
         """Of each run the outermost of the program's own functions below a depth: the
         number of its frame, NOBODY for none.
         """
-        own = self.stacks.of_frames(one.is_own for one in self.stacks.frames) > 0
+        own = self.stacks.is_own
         below = self.stacks.frame[sampled.stack][:, depth + 1 :]
         first = own[below].argmax(axis=1)
         found = below[np.arange(len(below)), first]
@@ -271,15 +271,15 @@ class _RunTime(msgspec.Struct, frozen=True):
         """Of the program: the line at this depth, else the innermost own one around
         it.
         """
-        own = self.stacks.of_frames(one.is_own for one in self.stacks.frames) > 0
+        own = self.stacks.is_own
         upto = self.stacks.frame[sampled.stack][:, depth::-1]
         found = upto[np.arange(len(upto)), own[upto].argmax(axis=1)]
         known = own[found]
         if not known.any():
             return ()
         us = np.bincount(found[known], weights=sampled.us[known])
-        best = np.argsort(-us, kind="stable")[:_MOST_PLACES]
-        frames = [self.stacks.frames[int(one)] for one in best if us[one] > 0]
+        order = np.argsort(-us, kind="stable")[:_MOST_PLACES]
+        frames = [self.stacks.frames[int(best)] for best in order if us[best] > 0]
         return tuple(map(_place, frames))
 
     def inside(
@@ -287,7 +287,7 @@ class _RunTime(msgspec.Struct, frozen=True):
     ) -> tuple[RunShare, ...]:
         """By what a library does there, else by the program's own innermost line."""
         works = self.works(sampled, depth) if by_work else np.full(len(sampled), -1)
-        own = self.stacks.of_frames(one.is_own for one in self.stacks.frames) > 0
+        own = self.stacks.is_own
         inward = self.stacks.frame[sampled.stack][:, ::-1]
         lines = inward[np.arange(len(inward)), own[inward].argmax(axis=1)]
         keys = np.where(works >= 0, -2 - works, lines)
@@ -340,20 +340,20 @@ def _together(parts: Iterable[_AnyShare]) -> list[_AnyShare]:
     return sorted(found.values(), key=lambda part: -part.fraction)
 
 
-def _sum(one: _AnyShare, other: _AnyShare) -> _AnyShare:
-    """Of parts that are one: turns of several statements are those of the one that
+def _sum(part: _AnyShare, other: _AnyShare) -> _AnyShare:
+    """Of parts that are part: turns of several statements are those of the part that
     comes most often.
     """
     turns: dict[str, Any] = {}
-    if isinstance(one, RunPart) and isinstance(other, RunPart):
-        turns["turns"] = max(one.turns or 0, other.turns or 0)
-        turns["parts"] = tuple(_together((*one.parts, *other.parts)))
+    if isinstance(part, RunPart) and isinstance(other, RunPart):
+        turns["turns"] = max(part.turns or 0, other.turns or 0)
+        turns["parts"] = tuple(_together((*part.parts, *other.parts)))
     return replace(
-        one,
-        fraction=one.fraction + other.fraction,
-        seconds=one.seconds + other.seconds,
-        seen=one.seen + other.seen,
-        places=tuple(dict.fromkeys((*one.places, *other.places)))[:_MOST_PLACES],
+        part,
+        fraction=part.fraction + other.fraction,
+        seconds=part.seconds + other.seconds,
+        seen=part.seen + other.seen,
+        places=tuple(dict.fromkeys((*part.places, *other.places)))[:_MOST_PLACES],
         **turns,
     )
 
@@ -365,12 +365,12 @@ def _before(stacks: Stacks, sampled: Sampled) -> BeforeSteps:
         return BeforeSteps(0.0, ())
     names = {Work.IMPORTS: "imports", Work.COMPILE: "compiling"}
     by_name: dict[str, list[int]] = {}
-    works = [one.work for one in stacks.frames]
+    works = [frame.work for frame in stacks.frames]
     for stack, us, seen in zip(
         sampled.stack.tolist(), sampled.us.tolist(), sampled.seen.tolist(), strict=True
     ):
-        does = {works[one] for one in stacks.frame[stack].tolist() if one != NOBODY}
-        name = next((names[one] for one in names if one in does), "other")
+        does = {works[call] for call in stacks.frame[stack].tolist() if call != NOBODY}
+        name = next((names[work] for work in names if work in does), "other")
         sums = by_name.setdefault(name, [0, 0])
         sums[0] += us
         sums[1] += seen
@@ -378,4 +378,6 @@ def _before(stacks: Stacks, sampled: Sampled) -> BeforeSteps:
         RunShare(name, name, us / total, us / 1e6, seen)
         for name, (us, seen) in by_name.items()
     ]
-    return BeforeSteps(total / 1e6, tuple(sorted(parts, key=lambda one: -one.seconds)))
+    return BeforeSteps(
+        total / 1e6, tuple(sorted(parts, key=lambda part: -part.seconds))
+    )

@@ -58,6 +58,8 @@ class Stacks(msgspec.Struct, frozen=True):
     """The same without their lines: numbers of functions."""
     depth: Int64Array
     """How many frames each stack has."""
+    is_own: BoolArray
+    """Of each frame, whether it is of the program's own files; NOBODY is not."""
 
     def of_frames(self, values: Iterable[Any]) -> npt.NDArray[Any]:
         """One value for each frame, so that `frame` and NOBODY index it; 0 for
@@ -67,7 +69,7 @@ class Stacks(msgspec.Struct, frozen=True):
 
     def does(self, work: Work) -> npt.NDArray[np.bool_]:
         """Of each stack whether any function in it is known to do this work."""
-        is_it = self.of_frames(one.work is work for one in self.frames) > 0
+        is_it = self.of_frames(frame.work is work for frame in self.frames) > 0
         return np.asarray(is_it[self.frame].any(axis=1))
 
     def work_below(self, depth: int) -> Int64Array:
@@ -75,7 +77,8 @@ class Stacks(msgspec.Struct, frozen=True):
         to do any: its number in WORKS, -1 for none. Shape (stacks,).
         """
         works = self.of_frames(
-            0 if one.work is None else WORKS.index(one.work) + 1 for one in self.frames
+            0 if frame.work is None else WORKS.index(frame.work) + 1
+            for frame in self.frames
         )
         below = works[self.frame[:, depth + 1 :]]
         first = (below > 0).argmax(axis=1)
@@ -133,17 +136,18 @@ def stacks_of(samples: Samples) -> Stacks:
         for file, function, _ in samples.frames
     ]
     calls = [_without_own(stack, frames) for stack in samples.stacks]
-    depth = np.array([len(one) for one in calls], np.int64)
+    depth = np.array([len(call) for call in calls], np.int64)
     table = np.full((len(calls), int(depth.max(initial=0)) + 2), NOBODY, np.int64)
     for row, stack in enumerate(calls):
         table[row, : len(stack)] = stack
     numbers = np.array([*of_frame, NOBODY], np.int64)
-    return Stacks(frames, table, numbers[table], depth)
+    is_own = np.array([*(frame.is_own for frame in frames), False])
+    return Stacks(frames, table, numbers[table], depth, is_own)
 
 
 def _without_own(stack: list[int], frames: tuple[Frame, ...]) -> list[int]:
     """Up to where tfadvisor's own functions begin, at most so deep."""
-    own = (at for at, one in enumerate(stack) if is_own(frames[one].file))
+    own = (at for at, number in enumerate(stack) if is_own(frames[number].file))
     return stack[: min(next(own, len(stack)), _DEEPEST)]
 
 
@@ -151,7 +155,7 @@ def sampled_of(samples: Samples, thread: int = 0) -> Sampled:
     """Of a thread, the main one by default. A sample stands for the time up to the next
     one; where many are missing, only for its own.
     """
-    rows = [one for one in samples.samples if one[1] == thread]
+    rows = [row for row in samples.samples if row[1] == thread]
     table = np.array(rows, np.int64).reshape(-1, 4)
     at, _, stack, seen = table.T
     every = max(samples.every_ns // 1000, 1)

@@ -33,12 +33,12 @@ def run_words(report: Report) -> str:
     account = report.run_account
     if account is None:
         return ""
-    shown = [one for one in account.parts if one.fraction >= _WORTH_A_WORD]
-    parts = [_in_line(one) for one in shown]
+    shown = [part for part in account.parts if part.fraction >= _WORTH_A_WORD]
+    parts = [_in_line(part) for part in shown]
     rest = account.parts[len(shown) :]
     if rest:
-        share = percent(sum(one.fraction for one in rest))
-        seen = sum(one.seen for one in rest)
+        share = percent(sum(part.fraction for part in rest))
+        seen = sum(part.seen for part in rest)
         parts.append(f"{len(rest)} more {share} (seen {_times(seen)})")
     return (
         f"{duration(1000 * account.seconds)} since the {account.since}: "
@@ -54,7 +54,7 @@ def before_words(report: Report) -> str:
     if account is None or not account.before.parts:
         return ""
     parts = ", ".join(
-        f"{one.what} {duration(1000 * one.seconds)}" for one in account.before.parts
+        f"{part.what} {duration(1000 * part.seconds)}" for part in account.before.parts
     )
     return f"Before it {duration(1000 * account.before.seconds)}: {parts}"
 
@@ -74,7 +74,7 @@ def run_rows(report: Report) -> list[RunRow]:
     rows = []
     for part in account.parts:
         rows.append(_row(0, part))
-        rows += [_row(1, one) for one in part.parts]
+        rows += [_row(1, inner) for inner in part.parts]
     return rows
 
 
@@ -82,8 +82,8 @@ def _in_line(part: RunPart) -> str:
     words = f"{one_line(part.what)} {percent(part.fraction)}"
     if part.kind == "steps":
         return words
-    places = [_place(one) for one in part.places[:1]]
-    notes = [one for one in places if one != part.what]
+    places = [_place(place) for place in part.places[:1]]
+    notes = [place for place in places if place != part.what]
     if part.turns == 1:
         notes.append("once")
     return f"{words} ({', '.join(notes)})" if notes else words

@@ -20,7 +20,7 @@ INPUT = Verdict("input", 0.6, False, "60% of step time is input.")
 
 def account(*others: RunPart) -> RunAccount:
     """100 s of which all but these parts are steps."""
-    steps = 1 - sum(one.fraction for one in others)
+    steps = 1 - sum(part.fraction for part in others)
     of_steps = RunPart("steps", "steps", steps, 100 * steps, 500)
     return RunAccount(
         100.0, "first step", steps, (of_steps, *others), 600, 0.0, BeforeSteps(0.0, ())

@@ -18,18 +18,20 @@ STEP_MS = 50.0
 
 
 def part(account: RunAccount, what: str) -> RunPart:
-    return next(one for one in account.parts if one.what == what)
+    return next(part for part in account.parts if part.what == what)
 
 
 def shares(account: RunAccount) -> dict[str, float]:
-    return {one.what: pytest.approx(one.fraction, abs=0.005) for one in account.parts}
+    return {
+        part.what: pytest.approx(part.fraction, abs=0.005) for part in account.parts
+    }
 
 
 def test_a_loop_alone_is_steps() -> None:
     """40 turns of 5 samples are 2 s, all of it steps."""
     account = account_of(sampled(40 * TURN), STEP_MS)
 
-    assert [(one.what, one.fraction) for one in account.parts] == [("steps", 1.0)]
+    assert [(part.what, part.fraction) for part in account.parts] == [("steps", 1.0)]
     assert account.steps == 1.0
     assert account.seconds == pytest.approx(2.0)
 
@@ -45,7 +47,7 @@ def test_what_runs_between_epochs_is_named_by_the_programs_function() -> None:
     found = part(account, "evaluate")
     assert (found.kind, found.turns, found.seen) == ("other", 4, 100)
     assert found.seconds == pytest.approx(1.0)
-    assert [(one.file, one.line, one.function) for one in found.places] == [
+    assert [(place.file, place.line, place.function) for place in found.places] == [
         ("train.py", 45, "main")
     ]
 
@@ -150,7 +152,7 @@ def test_imports_and_compiling_before_the_first_step_have_a_line_of_their_own() 
 
     assert shares(account) == {"steps": 1.0}
     assert account.before.seconds == pytest.approx(3.0)
-    assert [(one.what, round(one.seconds, 1)) for one in account.before.parts] == [
+    assert [(part.what, round(part.seconds, 1)) for part in account.before.parts] == [
         ("imports", 2.0),
         ("compiling", 0.7),
         ("other", 0.3),
