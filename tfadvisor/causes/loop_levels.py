@@ -228,18 +228,33 @@ def loop_level(
     levels = list(_levels(stacks, sampled, step_us, every_us))
     by_place = [level for level in levels if _place(stacks, level) == loop]
     training = [level for level in levels if loops_over_steps(*_place(stacks, level))]
-    mixing = [level for level in levels if level.mixes()]
-    outermost = [level for level in mixing if not any(_holds(b, level) for b in mixing)]
     half = sampled.us.sum() / 2
     main = [level for level in levels if level.sampled.us.sum() >= half]
     own = [level for level in main if _is_own(stacks, level)]
     apart = [level for level in own if level.is_apart.any()]
-    for some in (by_place, training, outermost, apart[-1:], own[-1:], main[:1]):
-        if some:
-            return max(
-                some, key=lambda level: int(level.sampled.us[level.in_steps].sum())
-            )
+    by_need = (by_place, training, _mixing(levels), apart[-1:], own[-1:], main[:1])
+    for candidates in filter(None, by_need):
+        return max(candidates, key=_in_steps)
     return None
+
+
+def _mixing(levels: list[Level]) -> list[Level]:
+    """Of each chain of calls the outermost function whose statements follow each other
+    again and again.
+    """
+    mixing = [level for level in levels if level.mixes()]
+    return [level for level in mixing if not _is_inside(level, mixing)]
+
+
+def _in_steps(level: Level) -> int:
+    """us."""
+    return int(level.sampled.us[level.in_steps].sum())
+
+
+def _is_inside(inner: Level, others: list[Level]) -> bool:
+    """Whether any of them calls it, perhaps by others."""
+    chains = (outer.chain for outer in others if len(outer.chain) < len(inner.chain))
+    return any(inner.chain[: len(chain)] == chain for chain in chains)
 
 
 def _place(stacks: Stacks, level: Level) -> tuple[str, str]:
@@ -249,12 +264,6 @@ def _place(stacks: Stacks, level: Level) -> tuple[str, str]:
 
 def _is_own(stacks: Stacks, level: Level) -> bool:
     return stacks.frames[int(level.statement[0])].is_own
-
-
-def _holds(outer: Level, inner: Level) -> bool:
-    """Whether a function calls another, perhaps by others."""
-    size = len(outer.chain)
-    return size < len(inner.chain) and inner.chain[:size] == outer.chain
 
 
 def _levels(
