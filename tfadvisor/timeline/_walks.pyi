@@ -19,3 +19,9 @@ def tally(
     seen: npt.NDArray[np.uint8],
     bit: int,
 ) -> None: ...
+def own_stretches(
+    start: Int64Array, end: Int64Array, stream: npt.NDArray[np.int32], streams: int
+) -> tuple[Int64Array, Int64Array, npt.NDArray[np.int32]] | None: ...
+def shared(
+    lo: Int64Array, hi: Int64Array, starts: Int64Array, ends: Int64Array
+) -> Int64Array: ...

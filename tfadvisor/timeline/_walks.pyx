@@ -5,6 +5,7 @@ No walk sorts, and none keeps a column an event. walks_twin.py does the same in 
 int64 picoseconds. A function that returns None leaves the case to the twin.
 """
 
+from libc.math cimport rint
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy
@@ -426,3 +427,158 @@ def tally(const int32_t[::1] who, const int32_t[::1] event, const int64_t[::1] p
             if event[i] >= 0 and not seen[event[i]] & bit:
                 seen[event[i]] |= bit
                 count[who[i]] += 1
+
+
+# What the events of several streams share.
+
+cdef struct Head:
+    int64_t time
+    int64_t at  # its stretch
+    int64_t until  # the end of its run of stretches
+    int32_t inside  # whether the stretch has begun
+
+
+cdef inline void sink(Head* heap, Py_ssize_t n, Py_ssize_t i) noexcept nogil:
+    cdef Head moved = heap[i]
+    cdef Py_ssize_t child
+    while True:
+        child = 2 * i + 1
+        if child >= n:
+            break
+        if child + 1 < n and heap[child + 1].time < heap[child].time:
+            child += 1
+        if heap[child].time >= moved.time:
+            break
+        heap[i] = heap[child]
+        i = child
+    heap[i] = moved
+
+
+cdef inline void begin(Head* head, const int64_t[::1] lo, Py_ssize_t at) noexcept nogil:
+    head.time = lo[at]
+    head.at = at
+    head.inside = 0
+
+
+def shared(const int64_t[::1] lo, const int64_t[::1] hi, const int64_t[::1] starts, const int64_t[::1] ends):
+    """As the twin's. Stretches that ascend are a run; the runs are merged."""
+    cdef Py_ssize_t n = lo.shape[0], m = starts.shape[0], i, runs = 1, left = 0, j = 0
+    cdef int64_t time, total = 0, last = 0, covered, running = 0
+    cdef double each = 0.0
+    out = np.zeros(n, np.int64)
+    cdef int64_t[::1] spent = out
+    if n == 0 or m == 0:
+        return out
+    for i in range(1, n):
+        runs += lo[i] < hi[i - 1]
+    cdef double[::1] since = np.empty(n, np.float64)
+    cdef Head* heap = <Head*>malloc((runs + 1) * sizeof(Head))
+    if heap == NULL:
+        raise MemoryError
+    with nogil:
+        for i in range(n):
+            if i == 0 or lo[i] < hi[i - 1]:
+                begin(&heap[left], lo, i)
+                left += 1
+            heap[left - 1].until = i + 1
+        i = left // 2
+        while i > 0:
+            i -= 1
+            sink(heap, left, i)
+        while left:
+            time = heap[0].time
+            while j < m and starts[j] <= time:
+                total += ends[j] - starts[j]
+                j += 1
+            covered = total - (ends[j - 1] - time) if j and time < ends[j - 1] else total
+            if running > 0 and covered != last:
+                each += <double>(covered - last) / <double>running
+            last = covered
+            i = heap[0].at
+            if not heap[0].inside:
+                since[i] = each
+                running += 1
+                heap[0].inside = 1
+                heap[0].time = hi[i]
+            else:
+                spent[i] = <int64_t>rint(each - since[i])
+                running -= 1
+                if i + 1 < heap[0].until:
+                    begin(&heap[0], lo, i + 1)
+                else:
+                    left -= 1
+                    heap[0] = heap[left]
+            if left > 1:
+                sink(heap, left, 0)
+        free(heap)
+    return out
+
+
+def own_stretches(const int64_t[::1] start, const int64_t[::1] end, const int32_t[::1] stream, Py_ssize_t streams):
+    """As the twin's; None where the events of a stream are not in order, or have no length."""
+    cdef Py_ssize_t n = start.shape[0], i, s, k = 0, depth, first = 0, before, wholes = 0
+    cdef int64_t since
+    cdef int32_t e, last = -1
+    cdef bint fits = True, crossed
+    found = np.empty(2 * n, np.int64), np.empty(2 * n, np.int64), np.empty(2 * n, np.int32)
+    cdef int64_t[::1] lo = found[0]
+    cdef int64_t[::1] hi = found[1]
+    cdef int32_t[::1] who = found[2]
+    cdef int64_t[::1] until = np.zeros(streams + 1, np.int64)  # where each stream's events end in order
+    cdef int32_t[::1] order = np.empty(n, np.int32)
+    cdef int32_t[::1] stack = np.empty(n, np.int32)
+    cdef int32_t[::1] whole = np.empty(n, np.int32)
+    with nogil:
+        for i in range(n):
+            until[stream[i] + 1] += 1
+        for s in range(streams):
+            until[s + 1] += until[s]
+        for i in range(n):
+            order[until[stream[i]]] = <int32_t>i
+            until[stream[i]] += 1
+        for s in range(streams):
+            before, depth, crossed, since = k, 0, False, 0
+            for i in range(first, until[s]):
+                e = order[i]
+                if end[e] <= start[e] or (i > first and (start[e] < start[last] or (start[e] == start[last]
+                                                                                  and end[e] > end[last]))):
+                    fits = False
+                    break
+                last = e
+                while depth and end[stack[depth - 1]] <= start[e]:
+                    depth -= 1
+                    k = stretch(lo, hi, who, k, since, end[stack[depth]], stack[depth])
+                    since = end[stack[depth]]
+                if depth:
+                    if end[e] > end[stack[depth - 1]]:
+                        crossed = True
+                        break
+                    k = stretch(lo, hi, who, k, since, start[e], stack[depth - 1])
+                since = start[e]
+                stack[depth] = e
+                depth += 1
+            if not fits:
+                break
+            if crossed:
+                k = before
+                for i in range(first, until[s]):
+                    whole[wholes] = order[i]
+                    wholes += 1
+            while depth and not crossed:
+                depth -= 1
+                k = stretch(lo, hi, who, k, since, end[stack[depth]], stack[depth])
+                since = end[stack[depth]]
+            first = until[s]
+        for i in range(wholes):
+            k = stretch(lo, hi, who, k, start[whole[i]], end[whole[i]], whole[i])
+    return tuple(cut(column, k) for column in found) if fits else None
+
+
+cdef inline Py_ssize_t stretch(int64_t[::1] lo, int64_t[::1] hi, int32_t[::1] who, Py_ssize_t k, int64_t since,
+                               int64_t until, int32_t event) noexcept nogil:
+    if until <= since:
+        return k
+    lo[k] = since
+    hi[k] = until
+    who[k] = event
+    return k + 1

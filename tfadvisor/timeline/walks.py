@@ -4,10 +4,19 @@ functions do is said in the twin.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from tfadvisor.arrays import ranks
 from tfadvisor.timeline import walks_twin as twin
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from tfadvisor.timeline.sweeps_twin import Int64Array
 
 walks: ModuleType
 try:
@@ -18,6 +27,9 @@ except ImportError:  # installed without a C compiler
     walks = twin
 
 tally = walks.tally
+shared: Callable[[Int64Array, Int64Array, Int64Array, Int64Array], Int64Array] = (
+    walks.shared
+)
 
 
 def chains(*arguments: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
@@ -26,3 +38,22 @@ def chains(*arguments: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """
     found: tuple[tuple[Any, ...], tuple[Any, ...]] | None = walks.chains(*arguments)
     return twin.chains(*arguments) if found is None else found
+
+
+_FEW_STREAMS = 1 << 16
+
+
+def own_stretches(
+    start: Int64Array, end: Int64Array, stream: npt.NDArray[Any]
+) -> tuple[Int64Array, Int64Array, npt.NDArray[Any]]:
+    """(from, to, event) in which an event is the innermost of its stream, whatever the
+    streams' numbers; of events that cross all of each.
+    """
+    if stream.min() < 0 or stream.max() >= _FEW_STREAMS:
+        stream = ranks(stream)
+    number = np.ascontiguousarray(stream, np.int32)
+    streams = int(number.max()) + 1
+    found: tuple[Int64Array, Int64Array, npt.NDArray[Any]] | None = walks.own_stretches(
+        start, end, number, streams
+    )
+    return twin.own_stretches(start, end, number, streams) if found is None else found

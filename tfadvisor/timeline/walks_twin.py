@@ -10,6 +10,7 @@ import numpy as np
 
 from tfadvisor.arrays import true_at
 from tfadvisor.timeline.sweeps import (
+    covered_before,
     enclosing,
     innermost,
     parents,
@@ -214,3 +215,61 @@ def tally(
     _, first = np.unique(event[new], return_index=True)
     np.add.at(count, who[new[first]], 1)
     seen[event[new]] |= np.uint8(bit)
+
+
+_LARGEST = 1 << 62
+
+
+def own_stretches(
+    start: Int64Array, end: Int64Array, stream: Int32Array, streams: int
+) -> tuple[Int64Array, Int64Array, Int64Array]:
+    """(from, to, event) in which an event is the innermost of its stream, a number
+    below `streams`; events of a stream that cross each other are whole, behind all
+    others. Each stream has a time of its own here, so that one pass is enough.
+    """
+    first = int(start.min())
+    span = int(end.max()) - first + 1
+    everything = np.arange(len(start))
+    if span * streams >= _LARGEST:
+        return start, end, everything
+    order = np.lexsort((-end, start, stream))
+    shift = stream[order].astype(np.int64) * span - first
+    lo = start[order] + shift
+    hi = end[order] + shift
+    parent = parents(lo, hi)
+    crossing = (parent >= 0) & (hi > hi[parent])
+    crossed = np.zeros(streams, np.bool_)
+    crossed[stream[order[crossing]]] = True
+    alone = order[crossed[stream[order]]]
+    nested = ~crossed[stream[order]]
+    order = order[nested]
+    if not len(order):
+        return start, end, everything
+    begin, finish, who = innermost(lo[nested], hi[nested])
+    shift = shift[nested][who]
+    return (
+        np.concatenate([begin - shift, start[alone]]),
+        np.concatenate([finish - shift, end[alone]]),
+        np.concatenate([order[who], alone]),
+    )
+
+
+def shared(
+    lo: Int64Array, hi: Int64Array, starts: Int64Array, ends: Int64Array
+) -> Int64Array:
+    """ps of a set of instants that each stretch is given: where n stretches run at once
+    each gets the n-th part.
+    """
+    count = len(lo)
+    if not count or not len(starts):
+        return np.zeros(count, np.int64)
+    times = np.concatenate([lo, hi])
+    order = np.argsort(times, kind="stable")
+    running = np.cumsum(np.where(order < count, 1, -1))[:-1]
+    lengths = np.diff(covered_before(starts, ends, times[order]))
+    each = np.concatenate(
+        [[0.0], np.cumsum(lengths / np.maximum(running, 1) * (running > 0))]
+    )
+    at = np.empty(len(times), np.int64)
+    at[order] = np.arange(len(times))
+    return np.asarray(np.rint(each[at[count:]] - each[at[:count]]), np.int64)

@@ -251,3 +251,30 @@ def test_the_walk_is_its_definition(some, says, edges, gaps: bool) -> None:
         expected = walked(twin, spans, says, **ask)
         assert said(found[0]) == said(expected[0])
         assert said(found[1]) == said(expected[1])
+
+
+streams = st.lists(
+    st.tuples(st.integers(0, 60), st.integers(1, 30), st.integers(0, 2)),
+    min_size=1,
+    max_size=14,
+)
+
+
+@given(streams, windows)
+def test_instants_are_shared_as_their_definition_does(some, edges) -> None:
+    """Events of three streams that nest, cross and work at once."""
+    ordered = sorted(some, key=lambda one: (one[0], -one[1]))
+    start, length, stream = (np.array(column) for column in zip(*ordered, strict=True))
+    number = stream.astype(np.int32)
+    lo, hi = np.array(edges[::2]), np.array(edges[1::2])
+
+    found = compiled.own_stretches(start, start + length, number, 3)
+    expected = twin.own_stretches(start, start + length, number, 3)
+
+    assert sorted(zip(*map(np.ndarray.tolist, found), strict=True)) == sorted(
+        zip(*map(np.ndarray.tolist, expected), strict=True)
+    )
+    assert (
+        compiled.shared(*found[:2], lo, hi).tolist()
+        == twin.shared(*found[:2], lo, hi).tolist()
+    )

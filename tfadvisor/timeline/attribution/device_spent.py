@@ -65,14 +65,18 @@ def device_work(
     take most first.
     """
     ops = device.ops
-    mine = true_at(is_in(ops.kind, [chosen.value for chosen in _KINDS[kind]]))
-    spent = exclusive_time(ops.start[mine], ops.end[mine], ops.stream[mine], instants)
-    columns = (ops.name, ops.op, ops.module, ops.program, ops.kind, ops.path)
-    alike_in = tuple(np.ascontiguousarray(column[mine], np.int32) for column in columns)
-    last, total = _summed(alike_in, spent)
+    of_kind = is_in(ops.kind, [chosen.value for chosen in _KINDS[kind]])
+    mine = slice(None) if of_kind.all() else true_at(of_kind)
+    spent = np.zeros(len(ops), np.int64)
+    spent[mine] = exclusive_time(
+        ops.start[mine], ops.end[mine], ops.stream[mine], instants
+    )
+    kinds = ops.kind.astype(np.int32)
+    columns = (ops.name, ops.op, ops.module, ops.program, kinds, ops.path)
+    last, total = _summed(columns, spent)
     module_of = module_names(ops.module, ops.program, ops.names, ops.program_ids)
     found: list[Spent] = []
-    for event, ps in zip(mine[last].tolist(), total.tolist(), strict=True):
+    for event, ps in zip(last.tolist(), total.tolist(), strict=True):
         own = Spent(
             kind,
             path=_text(ops, ops.path, event),
@@ -133,7 +137,7 @@ def queued_work(device: Device, kind: TimeClass, instants: Intervals) -> list[Sp
     module = ops.module[event]
     row = np.where(module >= 0, module, ops.name[event]).astype(np.int32)
     length = instants.ends - instants.starts
-    last, total = _summed((np.ascontiguousarray(row),), length)
+    last, total = _summed((row,), length)
     activity = QUEUED if kind is TimeClass.IDLE else "launched, not begun"
     found = []
     for name, ps in zip(row[last].tolist(), total.tolist(), strict=True):

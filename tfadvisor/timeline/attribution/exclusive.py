@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfadvisor.arrays import ranks, true_at
-from tfadvisor.timeline.intervals import Int64Array, Intervals, innermost, parents
+from tfadvisor.arrays import true_at
+from tfadvisor.timeline.intervals import Int64Array, Intervals
+from tfadvisor.timeline.walks import own_stretches, shared
 
 if TYPE_CHECKING:
     import numpy.typing as npt
-
-_LARGEST = 1 << 62
 
 
 def exclusive_time(
@@ -39,67 +38,6 @@ def exclusive_time(
     if (start[1:] >= end[:-1]).all():
         spent[mine] = instants.within(start, end)
         return spent
-    lo, hi, who = _own_stretches(start, end, stream)
-    np.add.at(spent, mine[who], shared(lo, hi, instants))
+    lo, hi, who = own_stretches(start, end, stream)
+    np.add.at(spent, mine[who], shared(lo, hi, instants.starts, instants.ends))
     return spent
-
-
-def _own_stretches(
-    start: Int64Array,
-    end: Int64Array,
-    stream: npt.NDArray[Any],
-) -> tuple[Int64Array, Int64Array, Int64Array]:
-    """(from, to, event) in which an event is the innermost of its stream. One pass:
-    each stream has its own time.
-    """
-    rank = ranks(stream)
-    first = int(start.min())
-    span = int(end.max()) - int(start.min()) + 1
-    everything = np.arange(len(start))
-    if span * (int(rank.max()) + 1) >= _LARGEST:
-        return start, end, everything
-    order = np.lexsort((-end, start, rank))
-    shift = rank[order] * span - first
-    lo = start[order] + shift
-    hi = end[order] + shift
-    parent = parents(lo, hi)
-    crossing = (parent >= 0) & (hi > hi[parent])
-    crossed = np.zeros(int(rank.max()) + 1, np.bool_)
-    crossed[rank[order[crossing]]] = True
-    alone = order[crossed[rank[order]]]
-    nested = ~crossed[rank[order]]
-    order = order[nested]
-    lo = lo[nested]
-    hi = hi[nested]
-    if not len(order):
-        return start, end, everything
-    begin, finish, who = innermost(lo, hi)
-    shift = shift[nested][who]
-    return (
-        np.concatenate([begin - shift, start[alone]]),
-        np.concatenate([finish - shift, end[alone]]),
-        np.concatenate([order[who], alone]),
-    )
-
-
-def shared(
-    lo: Int64Array,
-    hi: Int64Array,
-    instants: Intervals,
-) -> Int64Array:
-    """ps of the instants that each stretch is given: where n stretches run at once each
-    gets the n-th part.
-    """
-    count = len(lo)
-    if not count or not len(instants):
-        return np.zeros(count, np.int64)
-    times = np.concatenate([lo, hi])
-    order = np.argsort(times, kind="stable")
-    running = np.cumsum(np.where(order < count, 1, -1))[:-1]
-    lengths = np.diff(instants.covered_before(times[order]))
-    each = np.concatenate(
-        [[0.0], np.cumsum(lengths / np.maximum(running, 1) * (running > 0))]
-    )
-    at = np.empty(len(times), np.int64)
-    at[order] = np.arange(len(times))
-    return np.asarray(np.rint(each[at[count:]] - each[at[:count]]), np.int64)

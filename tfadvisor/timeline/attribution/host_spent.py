@@ -13,7 +13,6 @@ import numpy as np
 from msgspec.structs import replace
 
 from tfadvisor.arrays import true_at
-from tfadvisor.timeline.attribution.exclusive import shared
 from tfadvisor.timeline.attribution.inside import Inside, inside
 from tfadvisor.timeline.attribution.spent import (
     FEWEST_TICKS,
@@ -44,7 +43,7 @@ from tfadvisor.timeline.names.host_activities import (
     plain,
 )
 from tfadvisor.timeline.sweeps import alike
-from tfadvisor.timeline.walks import tally
+from tfadvisor.timeline.walks import shared, tally
 from tfadvisor.vocabulary import TimeClass
 
 if TYPE_CHECKING:
@@ -232,7 +231,7 @@ class HostWork:
             return EMPTY
         lo = np.concatenate([thread.lo[mine] for thread, mine in working])
         hi = np.concatenate([thread.hi[mine] for thread, mine in working])
-        parts = shared(lo, hi, waiting)
+        parts = shared(lo, hi, waiting.starts, waiting.ends)
         at = 0
         for thread, mine in working:
             given = parts[at : at + len(mine)]

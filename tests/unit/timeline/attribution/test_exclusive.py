@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tfadvisor.timeline.attribution.exclusive import exclusive_time, shared
+from tfadvisor.timeline.attribution.exclusive import exclusive_time
 from tfadvisor.timeline.intervals import Intervals, union
+from tfadvisor.timeline.walks import shared
 
 
 def spans(*pairs: tuple[int, int]) -> Intervals:
@@ -65,7 +66,9 @@ def test_only_the_instants_of_the_class_are_shared_out() -> None:
 
 
 def test_stretches_that_no_instant_meets_get_nothing() -> None:
-    assert shared(np.array([0, 10]), np.array([5, 20]), spans((30, 40))).tolist() == [
+    assert shared(
+        np.array([0, 10]), np.array([5, 20]), np.array([30]), np.array([40])
+    ).tolist() == [
         0,
         0,
     ]
