@@ -211,20 +211,29 @@ def without_duplicates(
     is no second host.
     """
     sizes = [_size(file) for file in files]
-    count = Counter(sizes)
+    looks = [
+        _look(file, size) if size >= 0 and count > 1 else None
+        for file, size, count in zip(files, sizes, _counts(sizes), strict=True)
+    ]
     kept: list[Path] = []
     left_out: list[Path] = []
-    seen: set[tuple[int, bytes]] = set()
-    for file, size in zip(files, sizes, strict=True):
-        digest = _digest(file) if size >= 0 and count[size] > 1 else None
+    seen: set[bytes] = set()
+    for file, look, count in zip(files, looks, _counts(looks), strict=True):
+        digest = _digest(file) if look is not None and count > 1 else None
         if digest is None:
             kept.append(file)
-        elif (size, digest) in seen:
+        elif digest in seen:
             left_out.append(file)
         else:
             kept.append(file)
-            seen.add((size, digest))
+            seen.add(digest)
     return tuple(kept), tuple(left_out)
+
+
+def _counts(values: Sequence[object]) -> list[int]:
+    """How often each is among them."""
+    count = Counter(values)
+    return [count[value] for value in values]
 
 
 def _size(file: Path) -> int:
@@ -235,16 +244,31 @@ def _size(file: Path) -> int:
         return -1
 
 
-def _digest(file: Path) -> bytes | None:
-    """Of all bytes, so that each file is read once however many there are; None where
-    decoding will say what is wrong.
+_LOOK = 1 << 12
+"""Bytes at each end of a file that tell nearly all apart."""
+
+
+def _look(file: Path, size: int) -> tuple[int, bytes, bytes] | None:
+    """(size, head, tail): files with another one are no copies. None where decoding
+    will say what is wrong.
     """
+    try:
+        if not stat.S_ISREG(file.stat().st_mode):
+            return None
+        with file.open("rb") as opened:
+            head = opened.read(_LOOK)
+            opened.seek(max(size - _LOOK, 0))
+            return size, head, opened.read(_LOOK)
+    except OSError:
+        return None
+
+
+def _digest(file: Path) -> bytes | None:
+    """Of all bytes; None where decoding will say what is wrong."""
     import hashlib  # only several hosts need it
 
     hashed = hashlib.blake2b(digest_size=16)
     try:
-        if not stat.S_ISREG(file.stat().st_mode):
-            return None
         with file.open("rb") as opened:
             while piece := opened.read(_PIECE):
                 hashed.update(piece)

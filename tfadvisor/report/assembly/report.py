@@ -289,22 +289,22 @@ def steps_info(
 
 def _counted(host: HostSummary) -> list[StepInfo]:
     steps = host.steps
-    found = []
-    for index in np.flatnonzero(steps.steady()).tolist():
-        taking_part = host.takes_part[:, index]
-        time = host.breakdown[taking_part, index].sum(axis=0)
-        total = max(int(time.sum()), 1)
-        found.append(
-            StepInfo(
-                index=index,
-                name=steps.names[index],
-                host=host.host,
-                start_ms=float(steps.starts[index]) / PS_PER_MS,
-                duration_ms=float(steps.ends[index] - steps.starts[index]) / PS_PER_MS,
-                breakdown={one.label: float(time[one]) / total for one in TimeClass},
-            )
+    labels = [kind.label for kind in TimeClass]
+    time = np.where(host.takes_part[:, :, None], host.breakdown, 0).sum(axis=0)
+    shares = (time / np.maximum(time.sum(axis=1), 1)[:, None]).tolist()
+    start = (steps.starts / PS_PER_MS).tolist()
+    length = ((steps.ends - steps.starts) / PS_PER_MS).tolist()
+    return [
+        StepInfo(
+            index=index,
+            name=steps.names[index],
+            host=host.host,
+            start_ms=start[index],
+            duration_ms=length[index],
+            breakdown=dict(zip(labels, shares[index], strict=True)),
         )
-    return found
+        for index in np.flatnonzero(steps.steady()).tolist()
+    ]
 
 
 def _set_aside(host: HostSummary) -> list[SetAsideStep]:

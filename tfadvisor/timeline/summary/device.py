@@ -311,40 +311,62 @@ def _of_pairs(ops: DeviceOps) -> tuple[BoolArray, BoolArray]:
     ), waits
 
 
+class _Alike(msgspec.Struct, frozen=True):
+    """Sums over a device's counted events that are alike in all that its tables tell
+    apart, in the order of their first events.
+    """
+
+    columns: tuple[npt.NDArray[np.int32], ...]
+    """name, op, module, program, kind, path of each group."""
+    details: npt.NDArray[np.int32]
+    """How it was launched."""
+    last: Int64Array
+    """The last event."""
+    count: Int64Array
+    total: Int64Array
+    """ps."""
+    small: Int64Array
+    """How many are shorter than a small kernel."""
+
+
 def _op_tables(ops: DeviceOps, counted: BoolArray) -> tuple[OpTable, OpTable]:
     """(by kernel and op of a program, the same by the framework's paths too). They are
-    one where a row has one path.
+    one where a row has one path. One pass over the events; the tables are sums over
+    what it finds.
     """
-    columns = (ops.name, ops.op, ops.module, ops.program, ops.kind.astype(np.int32))
-    table = _table(ops, columns, counted)
-    if ops.path.strides == (0,):
-        by_path = table
-    else:
-        by_path = _table(ops, (*columns, ops.path), counted)
+    kind = ops.kind.astype(np.int32)
+    columns = (ops.name, ops.op, ops.module, ops.program, kind, ops.path, ops.details)
+    varied = tuple(column for column in columns if column.strides != (0,))
+    chosen = counted.view(np.uint8)
+    last, *sums = alike(varied, ops.start, ops.end, chosen, SMALL_KERNEL_PS)
+    *names, details = (column[last] for column in columns)
+    groups = _Alike(tuple(names), details, last, *sums)
+    table = _table(ops, groups, groups.columns[:-1])
+    by_path = table
+    if ops.path.strides != (0,):
+        by_path = _table(ops, groups, groups.columns)
     own = _with_own_names(table)
     return own, own if len(by_path) == len(table) else _with_own_names(by_path)
 
 
 def _table(
     ops: DeviceOps,
+    groups: _Alike,
     columns: tuple[npt.NDArray[np.int32], ...],
-    counted: BoolArray,
 ) -> OpTable:
-    """One row for all counted events that are alike in the columns, rows in the
-    columns' order, the first one leading.
+    """One row for all groups with the same columns, rows in the columns' order, the
+    first one leading.
     """
-    last, count, total, small = alike(
-        columns,
-        ops.start,
-        ops.end,
-        counted.view(np.uint8),
-        SMALL_KERNEL_PS,
-    )
-    order = np.lexsort([column[last] for column in reversed(columns)])
-    last = last[order]
-    details, ways = (
-        _launches(ops, columns, counted) if len(last) else (ops.details[last], last)
-    )
+    last, count, total, small = groups.last, groups.count, groups.total, groups.small
+    details, ways = groups.details, last
+    if len(last):
+        order = np.lexsort(columns[::-1])
+        first = true_at(_changes(columns, order))
+        details, ways = _launches(groups, columns)
+        last = np.maximum.reduceat(last[order], first)
+        count, total, small = (
+            np.add.reduceat(column[order], first) for column in (count, total, small)
+        )
     return OpTable(
         name=ops.name[last],
         op=ops.op[last],
@@ -352,9 +374,9 @@ def _table(
         program=ops.program[last],
         path=ops.path[last],
         kind=ops.kind[last],
-        count=count[order],
-        total_ps=total[order],
-        small=small[order],
+        count=count,
+        total_ps=total,
+        small=small,
         details=details,
         ways=ways,
         names=ops.names,
@@ -362,31 +384,32 @@ def _table(
     )
 
 
+def _changes(
+    columns: tuple[npt.NDArray[np.int32], ...], order: Int64Array
+) -> BoolArray:
+    """Where in this order another row begins."""
+    differ = [column[order][1:] != column[order][:-1] for column in columns]
+    return np.append(True, np.logical_or.reduce(differ))
+
+
 def _launches(
-    ops: DeviceOps,
+    groups: _Alike,
     columns: tuple[npt.NDArray[np.int32], ...],
-    counted: BoolArray,
 ) -> tuple[npt.NDArray[np.int32], Int64Array]:
     """(details of the launch that takes most of a row's time, how many different ones
-    it has), in the order of the rows.
+    it has), in the order of the rows. Of equal ones the one that came last.
     """
-    columns = (*columns, ops.details)
-    last, _, total, _ = alike(
-        columns,
-        ops.start,
-        ops.end,
-        counted.view(np.uint8),
-        SMALL_KERNEL_PS,
-    )
-    keys: list[npt.NDArray[np.generic]] = [
-        total,
-        *(column[last] for column in reversed(columns[:-1])),
-    ]
-    order = np.lexsort(keys)
-    last = last[order]
-    changes = [column[last][1:] != column[last][:-1] for column in columns[:-1]]
-    end = true_at(np.append(np.logical_or.reduce(changes), True))
-    return ops.details[last[end]], np.diff(end, prepend=-1)
+    apart = (*columns, groups.details)
+    order = np.lexsort(apart[::-1])
+    first = true_at(_changes(apart, order))
+    lead = np.minimum.reduceat(order, first)
+    total = np.add.reduceat(groups.total[order], first)
+    by_first = np.argsort(lead)
+    lead = lead[by_first]
+    keys = (total[by_first], *(column[lead] for column in columns[::-1]))
+    lead = lead[np.lexsort(keys)]
+    end = true_at(np.append(_changes(columns, lead)[1:], True))
+    return groups.details[lead[end]], np.diff(end, prepend=-1)
 
 
 def _with_own_names(table: OpTable) -> OpTable:
