@@ -4,6 +4,7 @@ of callers says most.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -97,7 +98,13 @@ class NameKinds(msgspec.Struct, frozen=True):
 
 def name_kinds(threads: Threads) -> NameKinds:
     """Of every name that the host's threads use."""
-    count = len(threads.names)
+    return _name_kinds(threads.names, threads.borne.tobytes())
+
+
+@lru_cache(maxsize=4)  # the hosts of a run mostly have the same names
+def _name_kinds(names: tuple[str, ...], borne: bytes) -> NameKinds:
+    """borne: of Threads."""
+    count = len(names)
     kinds = NameKinds(
         users=np.zeros(count, np.bool_),
         silent=np.zeros(count, np.bool_),
@@ -111,8 +118,8 @@ def name_kinds(threads: Threads) -> NameKinds:
     )
     functions = set()
     running = set()
-    for row in true_at(threads.borne).tolist():
-        name = threads.names[row]
+    for row in true_at(np.frombuffer(borne, np.bool_)).tolist():
+        name = names[row]
         kinds.doings[row] = doing_of(name)
         kinds.telling[row] = not inside_runtime(name)
         if is_frame(name):

@@ -175,7 +175,9 @@ _GETS = re.compile(r"\b(?:Optional)?(?:Iterator|Multi\w*)GetNext\w*|\bMakeIterat
 """Ops that ask a tf.data pipeline for a batch."""
 
 
-_EVENTS = tuple((row.doing, re.compile(row.event)) for row in _TABLE if row.event)
+_OF_EVENTS = tuple(row for row in _TABLE if row.event)
+_EVENT = re.compile("|".join(f"({row.event})" for row in _OF_EVENTS))
+"""A group for each row; the first that matches decides."""
 _FRAMES = tuple(
     (row.doing, re.compile(row.file or ".*"), re.compile(row.function))
     for row in _TABLE
@@ -207,8 +209,9 @@ def doing_of(name: str) -> Doing:
     place = frame_place(name)
     if place is not None:
         return _of_frame(place[0], place[2])
-    matching = (doing for doing, event in _EVENTS if event.fullmatch(name))
-    return next(matching, Doing.UNKNOWN)
+    event = _EVENT.fullmatch(name)
+    row = event and event.lastindex
+    return _OF_EVENTS[row - 1].doing if row else Doing.UNKNOWN
 
 
 def _of_frame(file: str, function: str) -> Doing:
